@@ -11,7 +11,7 @@ import polars as pl
 
 from headwater import _headwater, _tables
 from headwater._objects import shown
-from headwater.errors import HeadwaterError, InvalidInput, Unsupported
+from headwater.errors import HeadwaterError, InvalidInput
 
 # How tables of tokens write what a token is, by the name that the reader of every format gives it.
 _SPELLINGS = {"address": ("address", "contract"), "chain": ("chainId", "blockchain", "chain")}
@@ -19,24 +19,22 @@ _SPELLINGS = {"address": ("address", "contract"), "chain": ("chainId", "blockcha
 
 def native_ledger(transfers: Any, labels: Any, prices: Any, tokens: Any) -> _headwater.NativeLedger:  # noqa: ANN401
     """Build a ledger in memory from tables; all but the transfers may be missing."""
-    if labels is not None:
-        message = "labels: labels are not built yet, so leave them out; prices and tokens are given by name"
-        raise Unsupported(message, reason="invalid_value", field="labels")
     moved = _tables.HandedTable(transfers, "transfers")
     priced = None if prices is None else _tables.HandedTable(prices, "prices")
+    labelled = None if labels is None else _tables.HandedTable(labels, "labels")
     listed = None if tokens is None else _tables.frame(tokens, "tokens")
     if listed is None:
-        return _built(moved, priced, None)
+        return _built(moved, priced, None, labelled)
     rows = _rows_of_tokens(listed)
     try:
-        return _built(moved, priced, listed[rows])
+        return _built(moved, priced, listed[rows], labelled)
     except InvalidInput as error:
         raise _as_given(error, listed, rows) from None
 
 
-def _built(transfers: Any, prices: Any, tokens: Any) -> _headwater.NativeLedger:  # noqa: ANN401
+def _built(transfers: Any, prices: Any, tokens: Any, labels: Any) -> _headwater.NativeLedger:  # noqa: ANN401
     try:
-        return _headwater.from_frames(transfers, prices, tokens)
+        return _headwater.from_frames(transfers, prices, tokens, labels)
     except HeadwaterError:
         raise
     except _tables.UNREADABLE as error:

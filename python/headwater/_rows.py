@@ -38,7 +38,10 @@ def frame(endpoint: str, answer: _headwater.Answer) -> pl.DataFrame | None:
 
 def empty(endpoint: str) -> pl.DataFrame:
     """Give the frame of an answer without rows."""
-    answer = _headwater.Answer(endpoint, json.dumps({"data": {_calls.route(endpoint).rows: []}}))
+    rows = _calls.route(endpoint).rows
+    if rows is None:
+        return pl.DataFrame()
+    answer = _headwater.Answer(endpoint, json.dumps({"data": {rows: []}}))
     made = frame(endpoint, answer)
     return pl.DataFrame() if made is None else made
 

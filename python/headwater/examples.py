@@ -1,7 +1,7 @@
 """A ledger of four transfers, small enough to check every answer by hand.
 
 Bob sends Alice 3 ETH; Alice pays the shop 1 ETH, and Bob 2.5 USDT; the shop pays Bob 0.25 ETH. One ether is worth 2,000
-dollars all the while, one USDT one dollar.
+dollars all the while, one USDT one dollar. One list knows the shop.
 """
 
 from __future__ import annotations
@@ -53,4 +53,13 @@ def ledger() -> Ledger:
         {"symbol": symbol, "timestamp": start, "price_usd": usd} for symbol, usd in (("eth", 2000.0), ("usdt", 1.0))
     ]
     tokens = [{"blockchain": "ethereum", "contract": USDT, "symbol": "USDT", "name": "Tether USD", "decimals": 6}]
-    return Ledger.from_frames(transfers, prices=prices, tokens=tokens)
+    labels = [
+        {
+            "blockchain": "ethereum",
+            "address": SHOP,
+            "code": "merchant",
+            "entity": "Corner Shop",
+            "level": "service_data",
+        }
+    ]
+    return Ledger.from_frames(transfers, labels, prices, tokens)

@@ -14,7 +14,7 @@ from headwater._lists import WholeLists
 from headwater._market import MarketData
 from headwater._movements import Movements
 from headwater._progress import Bar
-from headwater._request import Addresses, Contracts, Texts
+from headwater._request import Addresses, Contracts, Texts, Time
 from headwater._request import given as _given
 from headwater._tokens import Holdings
 from headwater.errors import InvalidInput, Unsupported
@@ -91,8 +91,9 @@ class Ledger(Movements, Holdings, MarketData, WholeLists):
             ``from_address``, ``to_address``, ``contract`` (null is the native coin), ``amount_raw`` (integer, decimal
             or text, never a float), and where known ``log_index``, ``tx_index``, ``status``, ``symbol``, ``decimals``.
             Account chains only: transfers do not tell the inputs and outputs of Bitcoin.
-        labels : None
-            The place of labels, which are not built yet.
+        labels : table, optional
+            ``address``, ``blockchain``, ``code`` (or ``name``), and where known ``entity``, ``source``, ``source_url``,
+            ``group``, ``level``, ``confidence``, ``asserted_at``, ``valid_until``.
         prices : table, optional
             ``symbol``, ``timestamp`` (or ``ts``; epoch seconds), ``price_usd``.
         tokens : table, optional
@@ -107,8 +108,6 @@ class Ledger(Movements, Holdings, MarketData, WholeLists):
         ------
         InvalidInput
             Names the row, the column and the value.
-        Unsupported
-            When there are labels.
         """
         return Ledger(_frames.native_ledger(transfers, labels, prices, tokens))
 
@@ -207,6 +206,48 @@ class Ledger(Movements, Holdings, MarketData, WholeLists):
         [('eth', '2', 4000.0), ('usdt', '0', 0.0)]
         """
         return self._each("wallet-overview", address, _given(locals(), "address"), progress)
+
+    @overload
+    def labels(
+        self, address: str, *, blockchain: str = ..., as_of: Time = ..., progress: bool = ...
+    ) -> Report: ...
+    @overload
+    def labels(
+        self, address: Iterable[str], *, blockchain: str = ..., as_of: Time = ..., progress: bool = ...
+    ) -> Reports: ...
+    def labels(
+        self, address: Addresses, *, blockchain: str = "ethereum", as_of: Time = None, progress: bool = False
+    ) -> Report | Reports:
+        """Give who an address is, and who says so.
+
+        Parameters
+        ----------
+        address : str or column of str
+            One address or many.
+        blockchain : str
+            The chain.
+        as_of : int or datetime, optional
+            Labels as they stood at this time. Claims without a date count.
+        progress : bool, optional
+            Show on standard error how many of many addresses are answered.
+
+        Returns
+        -------
+        Report or Reports
+            Rows are the claims, one each. ``report.entity_name``, ``report.labels`` and ``report.confidence`` say what they
+            come to; a confidence says how sure the labels are, not how risky the address is. An address that no list
+            names has no rows and confidence 0.
+
+        Examples
+        --------
+        >>> from headwater.examples import SHOP, ledger
+        >>> report = ledger().labels(SHOP)
+        >>> report.entity_name, report.labels, report.confidence
+        ('Corner Shop', ['merchant'], 0.5)
+        >>> report.frame.select("source", "label", "level").rows()
+        [('labels', 'merchant', 'service_data')]
+        """
+        return self._each("labels", address, _given(locals(), "address"), progress)
 
     def transaction(self, tx_hash: str, *, blockchain: str | None = None, include: str | None = None) -> Report:
         """Give all that is known of one transaction.

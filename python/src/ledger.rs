@@ -8,9 +8,11 @@ use arrow::array::RecordBatch;
 use headwater_engine::{Endpoint, QueryEngine, endpoint};
 use headwater_export::ExportError;
 use headwater_ingest::frames::{Transfers, transfers_batch};
-use headwater_ledger::Store;
+use headwater_ingest::labels::{LabelOptions, Labels, read_label_frame};
 use headwater_ledger::read::Generations;
-use headwater_ledger::store::in_memory;
+use headwater_ledger::store::{LabelImport, Shrinking, in_memory};
+use headwater_ledger::{LedgerError, Store};
+use headwater_types::Timestamp;
 use pyo3::prelude::*;
 use pyo3_arrow::PyTable;
 use serde_json::{Value, json};
@@ -125,26 +127,41 @@ pub fn open_store(py: Python<'_>, path: PathBuf) -> PyResult<NativeLedger> {
     Ok(NativeLedger::new(Arc::new(store), source))
 }
 
+/// An import of a frame of labels, which was made at no time in particular.
+fn undated(labels: Labels) -> LabelImport {
+    let Labels { source, list, claims, .. } = labels;
+    let time = Timestamp::new(0);
+    LabelImport { source, list, imported_at: time, ended_at: time, claims, shrinking: Shrinking::Accepted }
+}
+
 /// Builds a ledger in memory from tables.
 #[pyfunction]
-#[pyo3(signature = (transfers, prices=None, tokens=None))]
+#[pyo3(signature = (transfers, prices=None, tokens=None, labels=None))]
 pub fn from_frames(
     py: Python<'_>,
     transfers: PyTable,
     prices: Option<PyTable>,
     tokens: Option<PyTable>,
+    labels: Option<PyTable>,
 ) -> PyResult<NativeLedger> {
     let batches = |table: PyTable| -> Vec<RecordBatch> { table.into_inner().0 };
     let transfers = batches(transfers);
     let prices = prices.map(batches).unwrap_or_default();
     let tokens = tokens.map(batches).unwrap_or_default();
+    let labels = labels.map(batches).unwrap_or_default();
     let rows: usize = transfers.iter().map(RecordBatch::num_rows).sum();
     let memory = interruptible(py, move |_| -> Result<Arc<dyn Generations>, (&'static str, String)> {
         let input = |error: headwater_ingest::IngestError| ("InvalidInput", error.to_string());
         let Transfers { batches, tokens: mut listings, .. } = transfers_batch(&transfers).map_err(input)?;
         listings.extend(headwater_ingest::frames::tokens(&tokens).map_err(input)?);
         let points = headwater_ingest::frames::prices(&prices).map_err(input)?;
-        let memory = in_memory(batches, listings, points).map_err(|error| ("InvalidInput", error.to_string()))?;
+        let claims = if labels.is_empty() { None } else { Some(read_label_frame(&labels, &LabelOptions::default())) };
+        let claims = claims.transpose().map_err(input)?;
+        let failed = |error: LedgerError| ("InvalidInput", error.to_string());
+        let mut memory = in_memory(batches, listings, points).map_err(failed)?;
+        if let (Some(claims), Some(store)) = (claims, Arc::get_mut(&mut memory)) {
+            store.import_labels(undated(claims)).map_err(failed)?;
+        }
         Ok(memory)
     })?
     .map_err(|(class, message)| raise(py, class, &message, None, None))?;

@@ -7,13 +7,14 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The layers; a crate may import lower ones only. `graph` and `intel` arrive with later parts.
+/// The layers; a crate may import lower ones only.
 const LAYERS: &[(&str, u8)] = &[
     ("headwater-types", 0),
     ("headwater-ledger", 1),
     ("headwater-frame", 1),
     ("headwater-metrics", 2),
     ("headwater-graph", 2),
+    ("headwater-intel", 3),
     ("headwater-intel", 3),
     ("headwater-ingest", 3),
     ("headwater-simulate", 3),

@@ -12,5 +12,7 @@ mod events;
 mod evm_rpc;
 mod graphsense_account;
 mod holder_snapshots;
+mod labels;
+mod logs;
 mod market;
 mod tron;

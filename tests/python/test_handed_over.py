@@ -137,14 +137,14 @@ def test_what_is_no_table_is_an_invalid_input_that_names_it() -> None:
             ask()
 
 
-def test_the_place_of_labels_is_kept_and_labels_are_refused() -> None:
-    assert raw(moved(5), labels=None) == [5]
-    prices = [{"symbol": "eth", "timestamp": 1_600_000_000, "price_usd": 2000.0}]
-    made = hw.Ledger.from_frames(moved(10**18), None, prices)
-    assert made.transactions(ALICE).frame["amount_usd"].to_list() == [2000.0]
-    with pytest.raises(hw.Unsupported, match="labels are not built yet") as caught:
-        hw.Ledger.from_frames(moved(5), prices)
-    assert isinstance(caught.value, NotImplementedError)
+def test_frames_of_labels_are_held_and_bad_ones_name_the_row() -> None:
+    claims = [{"address": ALICE, "blockchain": "ethereum", "code": "mixer", "level": "forensic"}]
+    made = hw.Ledger.from_frames(moved(5), claims)
+    assert made.labels(ALICE).labels == ["mixer"]
+    assert made.labels([ALICE, ALICE]).frame["label"].to_list() == ["mixer", "mixer"]
+    assert hw.Ledger.from_frames(moved(5), None).labels(ALICE).confidence == 0.0
+    with pytest.raises(hw.InvalidInput, match="labels"):
+        hw.Ledger.from_frames(moved(5), [{"code": "mixer"}])
 
 
 def test_a_registry_is_a_table_of_tokens_whose_coins_are_left_aside() -> None:

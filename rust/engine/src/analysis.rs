@@ -27,7 +27,8 @@ pub trait Analysis {
     /// An invalid input that names field and value.
     fn params(request: Self::Request, checks: &mut Checks<'_>) -> Result<Self::Params, Error>;
 
-    /// Answers: depends on nothing but ledger and parameters.
+    /// Answers: depends on nothing but ledger and parameters. What reads movements goes through [`crate::scope`], so that
+    /// all endpoints leave out the same rows.
     ///
     /// # Errors
     /// When the ledger cannot be read, the work was cancelled, or what was asked for is not there.

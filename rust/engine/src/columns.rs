@@ -101,6 +101,8 @@ impl Schemas {
                 .map(|(name, schema)| Column { name: name.clone(), kind: self.kind(schema) })
                 .collect(),
             Some(Schema::AllOf(parts)) => parts.items.iter().flat_map(|part| self.columns(part)).collect(),
+            // Of a report in several forms those of the first, which is the usual one.
+            Some(Schema::OneOf(forms)) => forms.items.first().map(|form| self.columns(form)).unwrap_or_default(),
             _ => Vec::new(),
         }
     }

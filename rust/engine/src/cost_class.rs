@@ -4,13 +4,13 @@
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, utoipa::ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum CostClass {
-    /// 5 s.
+    /// 5 s: tables in memory.
     Free,
-    /// 10 s.
+    /// 10 s: one look-up.
     Light,
-    /// 30 s.
+    /// 30 s: the movements of an account.
     Medium,
-    /// 60 s.
+    /// 60 s: the movements of many accounts.
     Heavy,
 }
 

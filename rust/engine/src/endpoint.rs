@@ -63,13 +63,15 @@ pub enum Tag {
     Market,
     /// Movements, balances and counterparties.
     OnChain,
+    /// Labels, and what is concluded from them.
+    Intelligence,
     /// Addresses as text.
     Addresses,
 }
 
 impl Tag {
     /// Every group, in the order of the documentation.
-    pub const ALL: [Self; 3] = [Self::Market, Self::OnChain, Self::Addresses];
+    pub const ALL: [Self; 4] = [Self::Market, Self::OnChain, Self::Intelligence, Self::Addresses];
 
     /// Its heading.
     #[must_use]
@@ -77,6 +79,7 @@ impl Tag {
         match self {
             Self::Market => "Assets and market data",
             Self::OnChain => "On-chain data",
+            Self::Intelligence => "Risk and intelligence",
             Self::Addresses => "Address utilities",
         }
     }
@@ -141,7 +144,8 @@ impl ChainScope {
 /// The data that an answer depends on, for the support of each chain in `GET /v1/chains`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reads {
-    /// Movements: complete as far as the chain's data is.
+    /// Movements: complete as far as the chain's data is. The report calls `completeness::warn`, so that an answer from
+    /// partial data carries its warning.
     Movements,
     /// Registries, prices and addresses: complete in themselves.
     Market,

@@ -146,6 +146,7 @@ impl From<LedgerError> for Error {
             | LedgerError::TailBlock { .. }
             | LedgerError::TailBroken { .. }
             | LedgerError::BelowTail { .. }
+            | LedgerError::ListShrank { .. }
             | LedgerError::SumOverflow(_) => ErrorKind::Internal,
         };
         Self { source: Some(source), ..Self::new(kind, kind_text(kind)) }

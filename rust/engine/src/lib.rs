@@ -26,6 +26,7 @@ mod endpoint;
 mod error;
 mod flows;
 mod holdings;
+mod labels;
 mod limits;
 mod method;
 mod overflow;

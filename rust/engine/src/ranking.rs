@@ -17,6 +17,7 @@ use crate::asset_book::AssetBook;
 use crate::edge_groups::{EdgeRanking, edge_groups, groups_with};
 use crate::fields::{AddressText, ChainName, CodeText, DecimalText, SignedDecimalText, Time};
 use crate::flows::{Groups, Others, Part, SumUnit, Sums, Unverified, UnverifiedPairs, joined, movement, names};
+use crate::labels::{Labels, codes};
 use crate::overflow;
 use crate::purposes::COUNTERPARTIES;
 use crate::request::{CursorKey, Paging, RankingSort, SortOrder, Warnings, whole};
@@ -76,9 +77,9 @@ pub struct CounterpartyRow {
     pub net_amount: Option<SignedDecimalText>,
     /// Received less sent in US dollars; null when nothing had a price.
     pub net_amount_usd: Option<f64>,
-    /// Labels; empty until they are built.
+    /// Codes of its labels, most confident first.
     pub labels: Vec<CodeText>,
-    /// Who it is; null until labels are built.
+    /// The entity behind it; null when none is clearly ahead.
     pub entity_name: Option<String>,
     /// Movements that the US dollar sums do not hold.
     pub unpriced_count: u64,
@@ -101,6 +102,7 @@ pub(crate) struct Ranker {
 pub(crate) struct RankedPage<'a> {
     ranker: &'a Ranker,
     book: AssetBook<'a>,
+    labels: Labels<'a>,
     page: Vec<Ranked>,
     _held: Held,
     /// Rows of all pages.
@@ -126,9 +128,15 @@ enum Basis {
 
 impl RankedPage<'_> {
     /// The rows in order.
-    pub fn rows(&self) -> impl Iterator<Item = CounterpartyRow> {
+    pub fn rows(&self) -> impl Iterator<Item = Result<CounterpartyRow, Error>> {
         let unit = SumUnit::new(&self.ranker.scope, &self.ranker.output);
-        self.page.iter().map(move |row| self.ranker.row(unit, row, &self.book))
+        self.page.iter().map(move |row| self.labelled(self.ranker.row(unit, row, &self.book)))
+    }
+
+    fn labelled(&self, row: CounterpartyRow) -> Result<CounterpartyRow, Error> {
+        let aggregate = self.labels.of_text(&row.address)?;
+        let entity_name = aggregate.entity.map(str::to_owned);
+        Ok(CounterpartyRow { labels: codes(&aggregate), entity_name, ..row })
     }
 
     /// Warns of what is hidden as unverified, of values that are not known, and of the assets whose sums on the page are
@@ -236,6 +244,7 @@ impl Ranker {
         Ok(RankedPage {
             ranker: self,
             book: walk.book,
+            labels: Labels::present(ledger, self.scope.chain),
             page,
             _held: held,
             total: rows,

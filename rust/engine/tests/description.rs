@@ -69,6 +69,7 @@ fn every_promised_field_is_there_though_it_is_null() {
     check(&town, "rates/history", &json!({"symbol": "eth"}));
     check(&town, "rates/symbols", &json!({"detail": true}));
     check(&town, "addresses/resolve", &json!({"q": "nothing"}));
+    check(&town, "labels", &about(ALICE, json!({})));
 
     let engine = bitcoin();
     check(&engine, "transactions", &json!({"blockchain": "bitcoin", "address": PAYERS[0]}));

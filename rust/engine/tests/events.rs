@@ -392,7 +392,8 @@ fn subscriptions_are_checked_and_say_what_they_mean() {
     assert_eq!(parsed("address_activity", Value::Null).1, warned("no_addresses", "filters.addresses"));
     assert_eq!(parsed("risk_alert", json!({})).1, warned("not_built", "event_type"));
     assert_eq!(parsed("large_transfer", json!({"tokens": []})).1, warned("unknown_field", "filters.tokens"));
-    assert_eq!(parsed("large_transfer", json!({"labels": ["x"]})).1, warned("not_built", "filters.labels"));
+    assert_eq!(parsed("large_transfer", json!({"labels": ["x"]})).1, warned("unknown_label", "filters.labels"));
+    assert!(parsed("large_transfer", json!({"labels": ["mixer"]})).1.is_empty());
     let (kept, _) = parsed(
         "address_activity",
         json!({"addresses": [account(2).to_uppercase().replace("0X", "0x"), account(1), account(1)]}),

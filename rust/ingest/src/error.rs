@@ -53,6 +53,56 @@ pub enum IngestError {
         /// Names of the formats.
         known: String,
     },
+    /// No format of labels knows the file.
+    #[error("{} is in no known format of labels: it {seen}; what can be read: {known}; name one with --format",
+            path.display())]
+    UnknownLabels {
+        /// The file.
+        path: PathBuf,
+        /// What was seen at its beginning.
+        seen: String,
+        /// Names of the formats.
+        known: String,
+    },
+    /// A format of labels was named that is not there.
+    #[error("there is no format of labels {name:?}; the formats are {known}")]
+    NoLabelFormat {
+        /// The name given.
+        name: String,
+        /// Names of the formats.
+        known: String,
+    },
+    /// The files of one import of labels are in different formats.
+    #[error("{} is in the format {format}, {} in {other_format}: import the files of each format by themselves",
+            path.display(), other.display())]
+    MixedLabels {
+        /// A file.
+        path: PathBuf,
+        /// Its format.
+        format: &'static str,
+        /// A file of another format.
+        other: PathBuf,
+        /// That format.
+        other_format: &'static str,
+    },
+    /// A list that is never empty has no address.
+    #[error("{} has no address, as a list in the format {format} never is: it is cut or broken, get it again",
+            path.display())]
+    EmptyList {
+        /// The file.
+        path: PathBuf,
+        /// Its format.
+        format: &'static str,
+    },
+    /// Labels could not be joined.
+    #[error("cannot join the labels of {}", path.display())]
+    Frame {
+        /// The first file.
+        path: PathBuf,
+        /// What polars says.
+        #[source]
+        source: polars::error::PolarsError,
+    },
     /// A chain was named that the files of this format are never of.
     #[error("{} is in the format {format}, which is of {known}: it cannot be of {chain}", path.display())]
     WrongChain {

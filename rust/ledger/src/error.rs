@@ -154,6 +154,21 @@ pub enum LedgerError {
     /// A version of an import was named that is not there.
     #[error("there is no import version {0}")]
     UnknownVersion(u64),
+    /// An edition of a list of labels says less than half of the one before it.
+    #[error(
+        "list {list:?} of {source_name} makes {claims} claims, the edition before it made {before}: check that the file is whole, \
+         or import it with --accept-shrinking"
+    )]
+    ListShrank {
+        /// The source.
+        source_name: String,
+        /// The list.
+        list: String,
+        /// Claims of the new edition.
+        claims: u64,
+        /// Claims of the edition before it.
+        before: u64,
+    },
     /// A price that is negative, infinite or no number, or of no symbol.
     #[error("{usd} is no price of {symbol:?} at {time}: expected a finite number of US dollars, not negative")]
     InvalidPrice {

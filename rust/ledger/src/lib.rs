@@ -4,6 +4,7 @@
 //! * [`facts`]: what sources say, and how two sources that speak of the same thing are joined.
 //! * [`feed`]: what was added to a store and taken back from it, in the order it happened.
 //! * [`holders`]: who holds how much of each asset, largest first.
+//! * [`logs`]: event logs by contract and first topic.
 //! * [`segment`]: one immutable file of columns, with address-ordered postings.
 //! * [`store`]: the folder of segments: manifest, commits, generations, verification.
 //! * [`labels`]: claims of sources about addresses.
@@ -18,6 +19,7 @@ pub mod external;
 pub mod facts;
 pub mod holders;
 pub mod labels;
+pub mod logs;
 pub mod market;
 pub mod memory;
 pub mod read;

@@ -14,11 +14,12 @@ use std::path::{Path, PathBuf};
 
 use headwater_ledger::edges::EdgeOrder;
 use headwater_ledger::facts::{Claim, OutPoint, TokenFacts};
+use headwater_ledger::logs::{FirstTopic, LogFilter};
 use headwater_ledger::market::{PricePoint, TokenListing};
 use headwater_ledger::read::{AddressRange, Assets, ColumnSet, CoverageTable, Generation, Ledger, Scan};
 use headwater_ledger::store::Writer;
 use headwater_ledger::{Cancel, LedgerError, Store};
-use headwater_testkit::{Chainlet, address, hash, token};
+use headwater_testkit::{Chainlet, address, hash, token, topic};
 use headwater_types::{Address, Asset, Chain, Timestamp};
 use xxhash_rust::xxh3::Xxh3;
 
@@ -66,7 +67,9 @@ fn create(root: &Path) {
     writer.rebuild_sidecars(&|_, _, _| {}, &cancel).unwrap();
 
     let small = (5000..5200).fold(Chainlet::ethereum().at_block(5000), |chain, block| {
-        chain.token_transfer(3, block % 11, block % 7 + 20, block).fee(3).internal(block % 11, 2, 5)
+        let chain = chain.token_transfer(3, block % 11, block % 7 + 20, block).fee(3).internal(block % 11, 2, 5);
+        // Enough logs for an index of them.
+        (0..8).fold(chain, |chain, log| chain.log(40 + log % 3, &[log, block][..(log % 3) as usize], &[7, 8]))
     });
     let mut small = small.batch();
     let facts = |contract| TokenFacts {
@@ -90,7 +93,7 @@ fn create(root: &Path) {
 
 fn files(root: &Path) -> Vec<PathBuf> {
     let mut files = Vec::new();
-    for folder in ["segments", "edges", "holders", "accounts", "tokens", "prices"] {
+    for folder in ["segments", "edges", "holders", "logs", "accounts", "tokens", "prices"] {
         files.extend(std::fs::read_dir(root.join(folder)).unwrap().map(|entry| entry.unwrap().path()));
     }
     files.push(newest_manifest(root));
@@ -143,6 +146,7 @@ fn of_chain(ledger: &dyn Ledger, chain: Chain, told: &mut Answers) -> Result<(),
         if let Some(at) = ledger.transaction_at(chain, block, 0)? {
             told.put(ledger.transaction_head(at)?);
             told.put(ledger.transaction(at)?);
+            told.put(ledger.transaction_logs(at)?);
         }
     }
     let mut assets = BTreeSet::new();
@@ -171,6 +175,11 @@ fn of_chain(ledger: &dyn Ledger, chain: Chain, told: &mut Answers) -> Result<(),
         if let Some(handle) = account.handle() {
             told.put(ledger.account_of(handle)?.postings);
         }
+        for log in ledger.logs(chain, &LogFilter::of(*address), &Cancel::new())? {
+            told.put(log?);
+        }
+        let topic = LogFilter { first_topic: FirstTopic::from(topic(4)), ..LogFilter::of(*address) };
+        told.put(ledger.log_page(chain, &topic, 20, &Cancel::new())?);
     }
     let cancel = Cancel::new();
     ledger.sweep(chain, &AddressRange::default(), (ColumnSet::ALL, &cancel), &mut |address, batch| {
@@ -270,7 +279,7 @@ fn below(seed: u64, bound: u64) -> u64 {
 }
 
 fn copy(from: &Path, to: &Path) {
-    for folder in ["", "segments", "edges", "holders", "accounts", "tokens", "prices"] {
+    for folder in ["", "segments", "edges", "holders", "logs", "accounts", "tokens", "prices"] {
         std::fs::create_dir_all(to.join(folder)).unwrap();
         for entry in std::fs::read_dir(from.join(folder)).unwrap().map(Result::unwrap) {
             if entry.file_type().unwrap().is_file() {
@@ -301,7 +310,7 @@ fn a_flipped_bit_in_any_file_is_never_served_and_reported_with_file_and_offset()
     let flips = if std::env::var_os("HEADWATER_FULL").is_some() { ALL } else { SAMPLE };
     let first = tempfile::tempdir().unwrap();
     create(first.path());
-    for kind in ["segments", "edges", "holders", "accounts", "tokens", "prices"] {
+    for kind in ["segments", "edges", "holders", "logs", "accounts", "tokens", "prices"] {
         let count = std::fs::read_dir(first.path().join(kind)).unwrap().count();
         assert!(count > 0, "the store has no {kind}");
     }

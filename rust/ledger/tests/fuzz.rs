@@ -6,14 +6,15 @@ use std::path::{Path, PathBuf};
 
 use headwater_ledger::edges::EdgeOrder;
 use headwater_ledger::facts::{Claim, OutPoint, TokenFacts};
+use headwater_ledger::logs::{FirstTopic, LogFilter};
 use headwater_ledger::market::{FxPoint, PricePoint, TokenListing};
 use headwater_ledger::read::{
-    AddressRange, Assets, ColumnSet, CoverageTable, Generation, Generations, Ledger, Outputs, Scan, Transactions,
+    AddressRange, Assets, ColumnSet, CoverageTable, Generation, Generations, Ledger, Logs, Outputs, Scan, Transactions,
 };
 use headwater_ledger::store::Writer;
 use headwater_ledger::{Cancel, LedgerError, Store};
 use headwater_testkit::fuzz::{Met, Reader};
-use headwater_testkit::{Chainlet, address, followed, hash, token};
+use headwater_testkit::{Chainlet, address, followed, hash, token, topic};
 use headwater_types::{Address, Asset, Chain, Timestamp};
 use xxhash_rust::xxh3::{Xxh3, xxh3_128};
 
@@ -50,6 +51,10 @@ fn create(root: &Path) {
             30 + number % 3,
             7 + number,
         );
+        // Enough logs for an index of them.
+        for log in 0..20 {
+            chain = chain.log(9 + log % 2, &[log % 3, number][..(log % 3) as usize], &[]);
+        }
     }
     let mut batch = chain.internal(1, 2, 5).batch();
     batch.tokens = vec![TokenFacts {
@@ -74,7 +79,7 @@ fn create(root: &Path) {
 /// The files of a store, by name, with what they hold; the manifest is the last.
 fn files(root: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     let mut files = Vec::new();
-    for folder in ["segments", "edges", "holders", "accounts", "tokens", "prices", "fx", "feed"] {
+    for folder in ["segments", "edges", "holders", "logs", "accounts", "tokens", "prices", "fx", "feed"] {
         files.extend(std::fs::read_dir(root.join(folder)).unwrap().map(|entry| entry.unwrap().path()));
     }
     let manifest = manifest(root);
@@ -140,6 +145,7 @@ fn answers(root: &Path) -> Result<u128, LedgerError> {
             put(format!("{:?}", ledger.spender(chain, &OutPoint { hash: hash(block, 0), index: 0 })?));
             if let Some(at) = ledger.find_transaction(chain, &hash(block, 0))? {
                 put(format!("{:?}", ledger.transaction(at)?));
+                put(format!("{:?}", ledger.transaction_logs(at)?));
             }
         }
         of_accounts(&*ledger, chain, &mut put)?;
@@ -163,6 +169,11 @@ fn of_accounts(ledger: &dyn Ledger, chain: Chain, put: &mut dyn FnMut(String)) -
         }
         for posting in ledger.postings(&account, &Scan::default())?.take(1000) {
             put(format!("{:?}", posting?));
+        }
+        let topics = FirstTopic::OneOf(vec![topic(1), topic(2)]);
+        for first_topic in [FirstTopic::Any, FirstTopic::Absent, topics] {
+            let filter = LogFilter { first_topic, ..LogFilter::of(address) };
+            put(format!("{:?}", ledger.log_page(chain, &filter, 1000, &Cancel::new())?));
         }
     }
     ledger.sweep(chain, &AddressRange::default(), (ColumnSet::ALL, &Cancel::new()), &mut |address, batch| {

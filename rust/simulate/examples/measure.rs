@@ -22,7 +22,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut roles: BTreeMap<(Chain, &str), usize> = BTreeMap::new();
     let mut behaviours: BTreeMap<&str, usize> = BTreeMap::new();
     let mut cases = 0;
-    for slice in Production::new(preset, seed) {
+    let mut labels: BTreeMap<(String, String, bool), usize> = BTreeMap::new();
+    let mut production = Production::new(preset, seed);
+    for slice in &mut production {
         for batch in &slice.batches {
             let counts = chains.entry(batch.chain).or_default();
             counts.transactions += batch.transactions.len();
@@ -34,6 +36,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         }
         for planted in &slice.truth.behaviours {
             *behaviours.entry(planted.behaviour.code()).or_default() += 1;
+        }
+        for label in &slice.truth.labels {
+            *labels.entry((label.list.clone(), label.code.clone(), label.correct)).or_default() += 1;
         }
         cases += slice.truth.cases.len();
         if !slice.batches.is_empty() {
@@ -50,6 +55,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let addresses: usize = chains.values().map(|counts| counts.addresses).sum();
     println!("{transfers} transfers, {addresses} addresses, {cases} steps of cases");
     println!("{behaviours:?}\n{roles:?}");
+    for ((list, code, correct), count) in labels {
+        println!("{list} {code} {}: {count}", if correct { "right" } else { "wrong" });
+    }
+    for list in production.finish().lists {
+        let files: Vec<_> = list.files.iter().map(|file| (&file.name, file.bytes.len())).collect();
+        println!("{} {:?} {files:?}", list.name, list.edition);
+    }
     let status = std::fs::read_to_string("/proc/self/status")?;
     let peak = status.lines().find(|line| line.starts_with("VmHWM")).unwrap_or("memory unknown");
     println!("{:.1} s of wall time, {peak}", started.elapsed().as_secs_f64());

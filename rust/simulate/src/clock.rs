@@ -83,6 +83,12 @@ pub(crate) fn day(secs: i64) -> usize {
     usize::try_from((secs - START).max(0) / DAY).expect("not negative")
 }
 
+/// The day that a time lies in, as ISO 8601 writes it.
+pub(crate) fn iso_day(secs: i64) -> String {
+    let text = Timestamp::new(secs).to_string();
+    text.split_once('T').map_or_else(|| text.clone(), |(day, _)| day.to_owned())
+}
+
 /// When somebody is awake.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Rhythm {

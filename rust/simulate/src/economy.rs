@@ -3,6 +3,7 @@
 use headwater_ledger::facts::Batch;
 use headwater_ledger::market::{PricePoint, TokenListing};
 
+use crate::labels::LabelList;
 use crate::preset::Preset;
 use crate::production::Production;
 use crate::truth::Truth;
@@ -18,6 +19,8 @@ pub struct Economy {
     pub prices: Vec<PricePoint>,
     /// What is really so.
     pub truth: Truth,
+    /// What public lists say, in the order in which they are to be imported.
+    pub lists: Vec<LabelList>,
 }
 
 /// Makes the economy of a seed. Pure: the same preset and seed give equal facts, whatever the machine's load.
@@ -32,11 +35,13 @@ pub fn economy(preset: Preset, seed: u64) -> Economy {
         tokens: production.tokens(),
         prices: production.prices(),
         truth: Truth::default(),
+        lists: Vec::new(),
     };
     for slice in &mut production {
         economy.batches.extend(slice.batches);
         economy.truth.append(slice.truth);
     }
+    economy.lists = production.finish().lists;
     economy.batches.sort_by_key(|batch| batch.chain);
     economy
 }

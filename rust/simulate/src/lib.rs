@@ -7,6 +7,10 @@
 //! spends what they do not have, and every balance follows from the facts. What is really so (who owns an address,
 //! which output is change, where loot went) stands in [`Truth`], beside the chains; [`truth`] lists its tables.
 //!
+//! Public lists label some of the addresses, and err ([`LabelList`]): tags of explorers, two lists of scams, addresses that
+//! services publish themselves, markets, ransomware, sanctions in two editions. Issuers of stablecoins freeze accounts on
+//! chain, with the events and contracts of Tether and Circle.
+//!
 //! The same seed gives the same facts, byte for byte. Randomness comes from one stream per actor, so that one more
 //! actor does not reshuffle the habits of the others. One thread makes the economy, slice of time by slice of time
 //! ([`Production`]); the chains are never in memory as a whole.
@@ -47,7 +51,8 @@ mod world;
 pub use economy::{Economy, economy};
 pub use error::SimulateError;
 pub use highlights::Highlight;
+pub use labels::{LabelFile, LabelFormat, LabelList, write_lists};
 pub use load::{ChainSummary, Destination, SimulateReport, simulate};
 pub use preset::{Preset, UnknownPreset};
-pub use production::{Production, Slice};
+pub use production::{Outcome, Production, Slice};
 pub use truth::Truth;

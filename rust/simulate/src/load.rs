@@ -12,8 +12,9 @@ use serde::Serialize;
 
 use crate::error::SimulateError;
 use crate::highlights::Highlight;
+use crate::labels::{LabelList, write_lists};
 use crate::preset::Preset;
-use crate::production::{Production, Slice, registry};
+use crate::production::{Outcome, Production, Slice, registry};
 use crate::truth::TruthWriter;
 
 /// How the imports of an economy are named; preset and seed follow.
@@ -40,6 +41,9 @@ pub struct SimulateReport {
     pub prices: u64,
     /// Addresses worth looking at.
     pub highlights: Vec<Highlight>,
+    /// What public lists say, in the order in which they are to be imported; not part of the report's text.
+    #[serde(skip)]
+    pub lists: Vec<LabelList>,
 }
 
 /// What was made of one chain.
@@ -62,7 +66,7 @@ pub struct ChainSummary {
 pub struct Destination<'a> {
     /// The store.
     pub writer: &'a mut Writer,
-    /// The folder of the truth; `None` to leave it out.
+    /// The folder of the truth, with the public lists in a folder `labels`; `None` to leave both out.
     pub truth: Option<&'a Path>,
 }
 
@@ -82,13 +86,13 @@ pub fn simulate(
     progress: &dyn Fn(u64, u64),
     cancel: &Cancel,
 ) -> Result<SimulateReport, SimulateError> {
-    let Destination { writer, truth } = destination;
+    let Destination { writer, truth: folder } = destination;
     let source = format!("{SOURCE}, preset {preset}, seed {seed}");
     let other = |held: &&ImportVersion| held.source.starts_with(SOURCE) && held.source != source;
     if let Some(held) = writer.import_versions().iter().find(other) {
         return Err(SimulateError::OtherEconomy { held: held.source.clone() });
     }
-    let mut truth = truth.map(TruthWriter::create).transpose()?;
+    let mut truth = folder.map(TruthWriter::create).transpose()?;
     let mut report = SimulateReport {
         preset: preset.name(),
         seed,
@@ -99,6 +103,7 @@ pub fn simulate(
         tokens: 0,
         prices: 0,
         highlights: Vec::new(),
+        lists: Vec::new(),
     };
     // The registry and the prices first: they also mark the store as one of this economy.
     let (tokens, prices) = registry(preset, seed);
@@ -127,11 +132,13 @@ pub fn simulate(
             }
             progress(done.unsigned_abs(), days);
         }
-        report.highlights = maker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        let outcome = maker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        (report.highlights, report.lists) = (outcome.highlights, outcome.lists);
         Ok::<_, SimulateError>(())
     })?;
-    if let Some(truth) = truth {
+    if let Some((truth, folder)) = truth.zip(folder) {
         truth.finish()?;
+        write_lists(&report.lists, &folder.join("labels"))?;
     }
     report.transfers = report.chains.iter().map(|chain| chain.transfers).sum();
     report.generation = writer.snapshot().generation();
@@ -139,14 +146,14 @@ pub fn simulate(
 }
 
 /// Makes slice after slice until nobody takes them.
-fn make(preset: Preset, seed: u64, give: &SyncSender<Slice>) -> Vec<Highlight> {
+fn make(preset: Preset, seed: u64, give: &SyncSender<Slice>) -> Outcome {
     let mut production = Production::new(preset, seed);
     for slice in &mut production {
         if give.send(slice).is_err() {
-            return Vec::new();
+            return Outcome::default();
         }
     }
-    production.highlights()
+    production.finish()
 }
 
 impl SimulateReport {

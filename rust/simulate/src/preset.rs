@@ -11,7 +11,7 @@ pub enum Preset {
     /// About 50 thousand transfers over 400 days: for looking around.
     #[default]
     Demo,
-    /// About 1 million transfers between 130 thousand addresses over 400 days, made in 280 MB of memory.
+    /// About 1 million transfers between 130 thousand addresses over 400 days, made in 300 MB of memory.
     S,
     /// About 20 million transfers between 2.5 million addresses over two years. Seed 1 in a release build on two cores
     /// shared with other work: 20,470,090 transfers, 2,566,204 addresses, 279 seconds of processor time, 1.9 GB of memory
@@ -119,6 +119,11 @@ impl Preset {
             Self::M => demo * 20,
             Self::L => demo * 60,
         }
+    }
+
+    /// How many people there are for each thing that is rare, beside the demo.
+    pub(crate) const fn people_per_rarity(self) -> u64 {
+        (self.people() / self.rarities(Self::Demo.people())) as u64
     }
 
     /// Seconds from block to block, on the average. Blocks of the demo are farther apart than in reality, so that it

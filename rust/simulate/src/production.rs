@@ -5,12 +5,13 @@ use std::collections::BinaryHeap;
 
 use headwater_ledger::facts::Batch;
 use headwater_ledger::market::{PricePoint, TokenListing};
-use headwater_types::{Address, Chain};
+use headwater_types::Chain;
 
 use crate::actors::{self, Actor};
+use crate::book::Mention;
 use crate::clock::{DAY, START};
 use crate::highlights::{Highlight, Spotter};
-use crate::labels::PublicLists;
+use crate::labels::{LabelList, PublicLists};
 use crate::preset::Preset;
 use crate::tokens::Token;
 use crate::truth::{AddressTruth, ChangeOutput, ClusterMember, Role, Truth};
@@ -45,9 +46,18 @@ pub struct Production {
     spotter: Spotter,
 }
 
+/// What is known of an economy when it is over.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Outcome {
+    /// Addresses worth looking at.
+    pub highlights: Vec<Highlight>,
+    /// What public lists say, in the order in which they are to be imported.
+    pub lists: Vec<LabelList>,
+}
+
 /// What is left to tell when the last block is made.
 struct Closing {
-    addresses: std::vec::IntoIter<(Chain, Address, u32)>,
+    addresses: std::vec::IntoIter<(Chain, Mention)>,
     /// Bitcoin wallets that were told of.
     wallets: usize,
     lists: PublicLists,
@@ -95,9 +105,11 @@ impl Production {
         self.world.market.points()
     }
 
-    /// Addresses worth looking at, when all slices were taken.
-    pub(crate) fn highlights(self) -> Vec<Highlight> {
-        self.spotter.highlights()
+    /// What is known at the end: complete when all slices were taken.
+    #[must_use]
+    pub fn finish(self) -> Outcome {
+        let lists = self.closing.map_or_else(Vec::new, |closing| closing.lists.publish());
+        Outcome { highlights: self.spotter.highlights(), lists }
     }
 
     /// Gives those who joined a place and their first wake.
@@ -172,6 +184,7 @@ impl Production {
         let mut truth = self.take_truth();
         if self.days == preset.days() {
             truth.prices = self.world.market.truth();
+            truth.true_balances.extend(self.world.destroyed_balances());
             self.closing = Some(self.close());
         }
         Slice { days: self.days, batches, truth }
@@ -185,11 +198,12 @@ impl Production {
             } else {
                 self.world.bitcoin.mentions()
             };
-            addresses.extend(named.into_iter().map(|(address, mentions)| (chain, address, mentions)));
+            addresses.extend(named.into_iter().map(|mention| (chain, mention)));
         }
         addresses.sort_by_key(|&(chain, ..)| chain);
         self.actors = Vec::new();
-        Closing { addresses: addresses.into_iter(), wallets: 0, lists: PublicLists::new(self.world.seed) }
+        let lists = PublicLists::new(&self.world, &addresses);
+        Closing { addresses: addresses.into_iter(), wallets: 0, lists }
     }
 
     /// The next addresses of the closing.
@@ -202,15 +216,16 @@ impl Production {
             return None;
         }
         let mut truth = Truth { wallets: wallets.unwrap_or_default(), ..Truth::default() };
-        for (chain, address, mentions) in named {
+        for (chain, mention) in named {
+            let address = mention.address;
             let holder = self.world.bitcoin.holder(&address);
             if let Some(holder) = holder {
                 truth.clusters.push(ClusterMember { address, wallet: holder.wallet.clone() });
             }
             let Some((role, owner)) = self.world.who(&address) else { continue };
             let row = AddressTruth { chain, address, role, owner: owner.to_owned() };
-            self.spotter.see_address(&row, mentions);
-            closing.lists.claims(&row, &mut truth.labels);
+            self.spotter.see_address(&row, mention.count);
+            closing.lists.claims(&row, mention.since_secs(), &mut truth.labels);
             truth.addresses.push(row);
         }
         Some(Slice { days: self.days, batches: Vec::new(), truth })

@@ -550,13 +550,10 @@ fn every_rate_symbol_has_a_price_for_every_day_and_only_true_tokens_are_listed()
 }
 
 #[test]
-fn truth_reads_back_equal_and_the_public_labels_do_not_tell_which_are_right() {
+fn truth_reads_back_equal_and_only_some_labels_are_wrong() {
     let folder = tempfile::tempdir().unwrap();
     DEMO.truth.write(folder.path()).unwrap();
     assert_eq!(Truth::read(folder.path()).unwrap(), DEMO.truth);
-    let csv = std::fs::read_to_string(folder.path().join("labels.csv")).unwrap();
-    assert_eq!(csv.lines().next(), Some("blockchain,address,code,category,entity,source,confidence"));
-    assert_eq!(csv.lines().count(), DEMO.truth.labels.len() + 1);
     let wrong = DEMO.truth.labels.iter().filter(|label| !label.correct).count();
     assert!(wrong > 3 && wrong * 3 < DEMO.truth.labels.len(), "{wrong} of {}", DEMO.truth.labels.len());
     let labelled: BTreeSet<_> = DEMO.truth.labels.iter().map(|label| (label.chain, label.address)).collect();

@@ -44,7 +44,20 @@ fn a_store_holds_the_economy_and_loading_it_again_changes_nothing() {
         let address = Address::parse(highlight.chain, &highlight.address).unwrap();
         assert!(snapshot.account(highlight.chain, &address).unwrap().is_some(), "{highlight:?}");
     }
-    assert_eq!(Truth::read(&truth).unwrap(), economy(Preset::Demo, SEED).truth);
+    let economy = economy(Preset::Demo, SEED);
+    assert_eq!(Truth::read(&truth).unwrap(), economy.truth);
+    assert_eq!(report.lists, economy.lists);
+    let mut published = files(&truth.join("labels"));
+    for list in &report.lists {
+        let folder = match list.edition {
+            Some(edition) => format!("sanctions-{}/", edition.to_string().split_once('T').unwrap().0),
+            None => String::new(),
+        };
+        for file in &list.files {
+            assert_eq!(published.remove(&format!("{folder}{}", file.name)).as_ref(), Some(&file.bytes));
+        }
+    }
+    assert!(published.is_empty(), "{:?}", published.keys());
 
     let again = make(SEED, &mut writer, None, &|_, _| {}).unwrap();
     assert_eq!(again, report);
@@ -55,10 +68,18 @@ fn a_store_holds_the_economy_and_loading_it_again_changes_nothing() {
     assert_eq!(writer.snapshot().generation(), report.generation);
 }
 
-/// Every file of a folder, with what it holds.
+/// Every file of a folder and its folders, with what it holds.
 fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
-    let entries = std::fs::read_dir(folder).unwrap().map(Result::unwrap);
-    entries.map(|entry| (entry.file_name().into_string().unwrap(), std::fs::read(entry.path()).unwrap())).collect()
+    let mut found = BTreeMap::new();
+    for entry in std::fs::read_dir(folder).unwrap().map(Result::unwrap) {
+        let name = entry.file_name().into_string().unwrap();
+        if entry.file_type().unwrap().is_dir() {
+            found.extend(files(&entry.path()).into_iter().map(|(inner, bytes)| (format!("{name}/{inner}"), bytes)));
+        } else {
+            found.insert(name, std::fs::read(entry.path()).unwrap());
+        }
+    }
+    found
 }
 
 #[test]

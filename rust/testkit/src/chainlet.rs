@@ -1,8 +1,8 @@
 //! Small chains by hand.
 
 use headwater_ledger::facts::{
-    Batch, BlockFacts, Body, InputFacts, Movement, MovementFact, OutPoint, OutputFacts, TransactionFacts, UtxoFacts,
-    opening,
+    Batch, BlockFacts, Body, InputFacts, LogFacts, Movement, MovementFact, OutPoint, OutputFacts, TransactionFacts,
+    UtxoFacts, opening,
 };
 use headwater_ledger::read::{Ordinal, ScriptType, Status};
 use headwater_types::address::{UtxoAddress, UtxoPayload};
@@ -52,6 +52,15 @@ pub fn address(chain: Chain, number: u64) -> Address {
 #[must_use]
 pub fn token(chain: Chain, number: u64) -> Asset {
     Asset::Token(address(chain, 1_000_000 + number))
+}
+
+/// Topic `number` of event logs.
+#[must_use]
+pub fn topic(number: u64) -> [u8; 32] {
+    let mut bytes = [0x77; 32];
+    // Mixed, so that the order of topics is not that of numbers.
+    bytes[..8].copy_from_slice(&number.wrapping_mul(0x9e37_79b9_7f4a_7c15).to_be_bytes());
+    bytes
 }
 
 /// The hash of the transaction at a place of a chainlet.
@@ -166,6 +175,17 @@ impl Chainlet {
             amount: Amount::from(amount),
         };
         self.last().movements.push(movement);
+        self
+    }
+
+    /// The last transaction also emits an event log of contract `number` with these topics; its log index counts on.
+    #[must_use]
+    pub fn log(mut self, number: u64, topics: &[u64], data: &[u8]) -> Self {
+        let address = self.account(number);
+        let logs = self.last().logs.len() as u64;
+        let index = u64::from(self.index) * 100 + logs;
+        let topics = topics.iter().map(|number| topic(*number)).collect();
+        self.last().logs.push(LogFacts { index, address, topics, data: data.to_vec() });
         self
     }
 

@@ -9,7 +9,7 @@ mod oracle;
 mod segmentations;
 pub mod strategies;
 
-pub use chainlet::{Chainlet, address, hash, pay_to, token};
+pub use chainlet::{Chainlet, address, hash, pay_to, token, topic};
 pub use followed::{block_hash, followed};
 pub use oracle::{OracleHolding, OracleRow, holdings_of, rows_of};
 pub use segmentations::{in_one_segment, over_segmentations};

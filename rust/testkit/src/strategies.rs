@@ -2,12 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use headwater_ledger::facts::{AmountOf, Batch, Movement, MovementFact, TransactionFacts, opening};
-use headwater_ledger::read::Ordinal;
+use headwater_ledger::facts::{AmountOf, Batch, LogFacts, Movement, MovementFact, TransactionFacts, opening};
+use headwater_ledger::read::{Ordinal, Status};
 use headwater_types::Amount;
 use proptest::prelude::*;
 
-use crate::{Chainlet, address, token};
+use crate::{Chainlet, address, token, topic};
 
 /// A chain of accounts with native, internal and token movements, fees, failures, self transfers, crowded blocks,
 /// rows without an ordinal and amounts past 128 bits.
@@ -70,6 +70,29 @@ pub fn opened_chain() -> impl Strategy<Value = Batch> {
                 let parts = opening(chain, contract, block.number, block.time, held.collect());
                 batch.transactions.extend(parts.expect("each holder is stated once"));
             }
+        }
+        batch
+    })
+}
+
+/// A chain of accounts with event logs of few contracts and topics: some without topics, some with equal ones, some in
+/// rows without a place in the block. Logs of a transaction are not in order of their index.
+pub fn logged_chain() -> impl Strategy<Value = Batch> {
+    let log = (0..4u64, prop::collection::vec(0..4u64, 0..5), prop::collection::vec(any::<u8>(), 0..40));
+    let logs = prop::collection::vec(prop::collection::vec(log, 0..6), 40);
+    (account_chain(), logs).prop_map(|(mut batch, logs)| {
+        for (facts, logs) in batch.transactions.iter_mut().zip(logs) {
+            // A transaction that failed has no logs.
+            if facts.status == Some(Status::Failed) {
+                continue;
+            }
+            let logs = (0_u64..).zip(logs).map(|(place, (contract, topics, data))| LogFacts {
+                index: (place * 7 + 3) % 11,
+                address: address(batch.chain, contract),
+                topics: topics.into_iter().map(topic).collect(),
+                data,
+            });
+            facts.logs = logs.collect();
         }
         batch
     })

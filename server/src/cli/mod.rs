@@ -11,6 +11,7 @@ mod export;
 mod ingest;
 mod interrupt;
 mod keys;
+mod labels;
 mod output;
 mod panics;
 mod plans;
@@ -83,6 +84,8 @@ enum Command {
     Tokens(tokens::Arguments),
     /// Prices and exchange rates: imported, listed, rolled back.
     Prices(prices::Arguments),
+    /// Labels: imported, listed, compared, rolled back.
+    Labels(labels::Arguments),
     /// Ask any data endpoint, without HTTP or billing.
     Query(query::Arguments),
     /// Write a table of the store as Parquet, for other engines.
@@ -137,6 +140,7 @@ pub fn run_with(arguments: impl IntoIterator<Item: Into<OsString> + Clone>, endp
         Command::Ingest(arguments) => ingest::run(&shared, arguments, output),
         Command::Tokens(arguments) => tokens::run(&shared, arguments, output),
         Command::Prices(arguments) => prices::run(&shared, arguments, output),
+        Command::Labels(arguments) => labels::run(&shared, arguments, output),
         Command::Query(arguments) => query::run(&shared, endpoints, arguments, output),
         Command::Export(arguments) => export::run(&shared, &arguments, output),
         Command::Serve(arguments) => serve::run(&shared, endpoints, &arguments, output),

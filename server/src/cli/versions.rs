@@ -22,6 +22,7 @@ fn core() -> ImportVersion {
         source: CORE_SOURCE.to_owned(),
         entries: core_tokens().len() as u64,
         in_force: true,
+        list: None,
     }
 }
 

@@ -125,8 +125,9 @@ fn complete(
     operation.insert("x-credit-cost".to_owned(), json!(endpoint.cost));
     let said = operation.get("description").and_then(Value::as_str).unwrap_or_default();
     let budget = endpoint.class.budget_secs();
+    let plural = if endpoint.cost == 1 { "" } else { "s" };
     let text = format!(
-        "{said}\n\nCosts {} credits per success. Ends within {budget} s (unless the operator set another time), else it is a 504.",
+        "{said}\n\nCosts {} credit{plural} per success. Ends within {budget} s (unless the operator set another time), else it is a 504.",
         endpoint.cost
     );
     operation.insert("description".to_owned(), Value::String(text.trim_start().to_owned()));

@@ -47,7 +47,7 @@ impl Examples {
     pub fn success(&self, endpoint: &Endpoint) -> Option<Value> {
         let answer = self.ask(endpoint, &(endpoint.example.request)()).ok()?;
         let mut data = answer.value();
-        if let Some(tokens) = data["tokens"].as_array_mut() {
+        if let Some(tokens) = data.get_mut("tokens").and_then(Value::as_array_mut) {
             tokens.truncate(SHOWN_TOKENS);
         }
         let Answer { pagination, warnings, .. } = answer;

@@ -4,7 +4,6 @@ use headwater_ledger::{Cancel, Ledger};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::labels_not_built;
 use crate::analysis::Analysis;
 use crate::cost_class::CostClass;
 use crate::endpoint::{Calls, ChainScope, Endpoint, Example, Reads, Tag};
@@ -147,14 +146,12 @@ impl Analysis for Counterparty {
         cancel: &Cancel,
     ) -> Result<CounterpartyReport, Error> {
         completeness::warn(ledger, ranker.scope.chain, warnings);
-        labels_not_built(warnings, "labels");
-        labels_not_built(warnings, "entity_name");
         let page = ranker.page(ledger, cancel)?;
         page.warn(warnings);
         let as_of_block = ledger.coverage().get(&ranker.scope.chain).and_then(|coverage| coverage.last_block);
         let total_pages = ranker.paging.pages(page.total);
         Ok(CounterpartyReport {
-            datas: page.rows().collect(),
+            datas: page.rows().collect::<Result<_, _>>()?,
             pagination: ranker.paging.info(page.next.clone(), total_pages, ledger.generation(), as_of_block),
             received_address_count: page.senders,
             sent_address_count: page.receivers,
@@ -175,11 +172,9 @@ impl List for Counterparty {
         rows: &mut Rows<'_>,
     ) -> Result<(), Error> {
         completeness::warn(ledger, ranker.scope.chain, warnings);
-        labels_not_built(warnings, "labels");
-        labels_not_built(warnings, "entity_name");
         let page = ranker.page(ledger, rows.cancel)?;
         page.warn(warnings);
         rows.begin(page.head(ledger), warnings)?;
-        page.rows().try_for_each(|row| rows.push(&row))
+        page.rows().try_for_each(|row| rows.push(&row?))
     }
 }

@@ -5,7 +5,6 @@ use headwater_types::{Chain, Family};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::labels_not_built;
 use crate::analysis::Analysis;
 use crate::cost_class::CostClass;
 use crate::endpoint::{Calls, ChainScope, Endpoint, Example, Reads, Tag};
@@ -167,8 +166,6 @@ impl Analysis for CounterpartyList {
     ) -> Result<CounterpartyListReport, Error> {
         let chain = ranker.scope.chain;
         completeness::warn(ledger, chain, warnings);
-        labels_not_built(warnings, "labels");
-        labels_not_built(warnings, "entity_name");
         let attribution = match chain.family() {
             Family::Utxo => {
                 warnings.add(
@@ -188,7 +185,7 @@ impl Analysis for CounterpartyList {
         let as_of_block = ledger.coverage().get(&chain).and_then(|coverage| coverage.last_block);
         let info = ranker.paging.info(page.next.clone(), -1, ledger.generation(), as_of_block);
         Ok(CounterpartyListReport {
-            datas: page.rows().collect(),
+            datas: page.rows().collect::<Result<_, _>>()?,
             received_address_count: page.senders,
             sent_address_count: page.receivers,
             attribution,
@@ -220,11 +217,9 @@ impl List for CounterpartyList {
         rows: &mut Rows<'_>,
     ) -> Result<(), Error> {
         completeness::warn(ledger, ranker.scope.chain, warnings);
-        labels_not_built(warnings, "labels");
-        labels_not_built(warnings, "entity_name");
         let page = ranker.page(ledger, rows.cancel)?;
         page.warn(warnings);
         rows.begin(page.head(ledger), warnings)?;
-        page.rows().try_for_each(|row| rows.push(&row))
+        page.rows().try_for_each(|row| rows.push(&row?))
     }
 }

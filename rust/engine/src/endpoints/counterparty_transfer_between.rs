@@ -5,7 +5,6 @@ use headwater_types::{Address, Chain};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::labels_not_built;
 use crate::analysis::Analysis;
 use crate::completeness;
 use crate::cost_class::CostClass;
@@ -168,7 +167,6 @@ impl Analysis for TransferBetween {
     ) -> Result<TransferBetweenReport, Error> {
         let page = listing.page(ledger, cancel)?;
         completeness::warn(ledger, listing.scope.chain, warnings);
-        labels_not_built(warnings, "counterparty_label");
         unverified::warn(page.hidden, warnings);
         Ok(TransferBetweenReport {
             blockchain: listing.scope.chain.into(),
@@ -214,7 +212,6 @@ impl List for TransferBetween {
     ) -> Result<(), Error> {
         let page = listing.page(ledger, rows.cancel)?;
         completeness::warn(ledger, listing.scope.chain, warnings);
-        labels_not_built(warnings, "counterparty_label");
         unverified::warn(page.hidden, warnings);
         rows.begin(page.head()?, warnings)?;
         page.rows().try_for_each(|row| rows.push(&row?))

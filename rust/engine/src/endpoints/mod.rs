@@ -2,8 +2,22 @@
 //!
 //! A file holds all that is said of its endpoint: a constant `ENDPOINT` ([`Endpoint`]), the `...Request` as a client
 //! writes it, the checked `...Params`, the `...Report`, and an [`crate::Analysis`] that leads from one to the next. Names,
-//! bounds and forms of fields are said by their types ([`crate::fields`]). To add an endpoint: a file here with its `mod`
-//! line, and a line in [`ENDPOINTS`].
+//! bounds and forms of fields are said by their types ([`crate::fields`]).
+//!
+//! # Adding an endpoint
+//!
+//! 1. A file here with its `mod` line, and a line in [`ENDPOINTS`]. HTTP, plans, OpenAPI, `headwater query` and Python's frames
+//!    follow. Copy `labels.rs` for a question about addresses, `assets.rs` for a list of a chain. A list is made with
+//!    [`Calls::list`](crate::Calls::list) and names its `rows`, so that it has tables; one record is made with
+//!    [`Calls::of`](crate::Calls::of) and has `rows: None`.
+//! 2. What can be read of a store: `rust/ledger/src/read/ledger.rs`. Movements are read through `scope`, which leaves out
+//!    failed, zero and unverified rows as all endpoints do; the report then calls `completeness::warn`.
+//! 3. Its test goes into `rust/engine/tests/worked.rs`, on the `town`, and its request into `tests/description.rs`.
+//! 4. Where a request that fits the schema may be refused (an address of another chain): `scripts/schemathesis.toml`.
+//! 5. The Python method: movements in `python/headwater/_movements.py`, tokens in `_tokens.py`, market data in `_market.py`, the
+//!    rest in `ledger.py`. Methods that take one address or many use `_each` with two overloads; copy `counterparties`.
+//! 6. `HEADWATER_WRITE=1 cargo test --workspace --test server docs_list` writes `docs/endpoints.md`.
+//! 7. To try it: `headwater simulate --store s`, then `headwater query --store s NAME --body '{...}'`.
 
 pub mod addresses_autocomplete;
 pub mod addresses_resolve;
@@ -14,6 +28,7 @@ pub mod counterparty;
 pub mod counterparty_list;
 pub mod counterparty_overview;
 pub mod counterparty_transfer_between;
+pub mod labels;
 pub mod rates;
 pub mod rates_history;
 pub mod rates_symbols;
@@ -27,7 +42,6 @@ pub mod transactions;
 pub mod wallet_overview;
 
 use crate::Endpoint;
-use crate::request::Warnings;
 
 /// Every data endpoint, in the order of the documentation.
 pub static ENDPOINTS: &[Endpoint] = &[
@@ -49,6 +63,7 @@ pub static ENDPOINTS: &[Endpoint] = &[
     token_holders::ENDPOINT,
     token_concentration::ENDPOINT,
     token_addresses_flow::ENDPOINT,
+    labels::ENDPOINT,
     addresses_resolve::ENDPOINT,
     addresses_autocomplete::ENDPOINT,
 ];
@@ -57,9 +72,4 @@ pub static ENDPOINTS: &[Endpoint] = &[
 #[must_use]
 pub fn endpoint(name: &str) -> Option<&'static Endpoint> {
     ENDPOINTS.iter().find(|endpoint| endpoint.name == name)
-}
-
-/// Says that a field waits for labels.
-fn labels_not_built(warnings: &mut Warnings, field: &str) {
-    warnings.add("not_built", Some(field), format!("{field} is empty: address labels are not built yet"));
 }

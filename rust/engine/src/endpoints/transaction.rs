@@ -1,6 +1,6 @@
 //! One transaction with all that is known of it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use headwater_ledger::facts::{InputFacts, MovementFact, OutPoint, OutputFacts};
 use headwater_ledger::read::{MovementKind, Ordinal, ScriptType, Transaction, TransactionHead, TransactionRef};
@@ -19,6 +19,7 @@ use crate::fields::{
     RawAmountText, Time, TopicText, TransactionStatus, TransferType,
 };
 use crate::fields::{form, values};
+use crate::labels::{self, AggregateLabel, Labels};
 use crate::method::Method;
 use crate::request::{Checks, Warnings, refused};
 use crate::rows::{RowParts, TransferRow, status_name};
@@ -162,9 +163,8 @@ pub struct TransactionReport {
     pub outputs: Option<Vec<Utxo>>,
     /// Whether it mints the block reward; Bitcoin only.
     pub is_coinbase: Option<bool>,
-    /// Address to label, with `include=labels`; empty until labels are built.
-    #[schema(value_type = Option<Object>)]
-    pub labels: Option<BTreeMap<String, serde_json::Value>>,
+    /// Labels by address of all who take part and have some, with `include=labels`.
+    pub labels: Option<BTreeMap<String, AggregateLabel>>,
     /// Whether a bridge is recognised; null until bridges are known.
     pub cross_chain: Option<bool>,
     /// Event logs, with `include=logs`.
@@ -285,7 +285,7 @@ impl Analysis for TransactionDetail {
         let transaction = ledger.transaction(params.find(ledger)?)?;
         warnings.add("not_built", Some("cross_chain"), "cross_chain is empty: bridges are not known yet");
         if params.labels {
-            warnings.add("not_built", Some("labels"), "labels is empty: address labels are not built yet");
+            labels::warn(ledger, warnings);
         }
         Detail::new(ledger, &transaction)?.report(params)
     }
@@ -388,11 +388,31 @@ impl<'a> Detail<'a> {
                 None => None,
             },
             is_coinbase: utxo.map(|utxo| utxo.coinbase),
-            labels: params.labels.then(BTreeMap::new),
+            labels: params.labels.then(|| self.labels()).transpose()?,
             cross_chain: None,
             logs: params.logs.then(|| self.logs()),
             input: facts.input.as_deref().filter(|_| params.input).map(hex).map(HexText),
         })
+    }
+
+    /// The labels of senders, receivers and emitters of logs.
+    fn labels(&self) -> Result<BTreeMap<String, AggregateLabel>, Error> {
+        let facts = &self.transaction.facts;
+        let top = facts.body.iter().flat_map(|body| [body.from, body.to]).chain([facts.created]);
+        let moved = facts.movements.iter().flat_map(|movement| [movement.from, movement.to]);
+        let emitters = self.transaction.logs().iter().map(|log| Some(log.address));
+        let spent = facts.utxo.iter().flat_map(|utxo| utxo.inputs.iter().filter_map(|input| input.spent.as_ref()));
+        let outputs = facts.utxo.iter().flat_map(|utxo| &utxo.outputs).chain(spent).map(|output| output.owner);
+        let all: BTreeSet<Address> = top.chain(moved).chain(emitters).chain(outputs).flatten().collect();
+        let labels = Labels::present(self.ledger, self.transaction.head.chain);
+        let mut found = BTreeMap::new();
+        for address in all {
+            let label = labels.of(&address)?;
+            if !label.sources.is_empty() {
+                found.insert(address.to_string(), AggregateLabel::new(&label));
+            }
+        }
+        Ok(found)
     }
 
     fn gas(&self) -> Option<Gas> {

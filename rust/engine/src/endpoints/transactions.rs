@@ -4,7 +4,6 @@ use headwater_ledger::{Cancel, Ledger};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::labels_not_built;
 use crate::Error;
 use crate::analysis::Analysis;
 use crate::completeness;
@@ -149,7 +148,6 @@ impl Analysis for Transactions {
     ) -> Result<TransactionsReport, Error> {
         let page = listing.page(ledger, cancel)?;
         completeness::warn(ledger, listing.scope.chain, warnings);
-        labels_not_built(warnings, "counterparty_label");
         unverified::warn(page.hidden, warnings);
         Ok(TransactionsReport {
             blockchain: listing.scope.chain.into(),
@@ -174,7 +172,6 @@ impl List for Transactions {
     ) -> Result<(), Error> {
         let page = listing.page(ledger, rows.cancel)?;
         completeness::warn(ledger, listing.scope.chain, warnings);
-        labels_not_built(warnings, "counterparty_label");
         unverified::warn(page.hidden, warnings);
         rows.begin(page.head()?, warnings)?;
         page.rows().try_for_each(|row| rows.push(&row?))

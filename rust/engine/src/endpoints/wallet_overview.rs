@@ -13,7 +13,6 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::labels_not_built;
 use crate::Error;
 use crate::analysis::Analysis;
 use crate::asset_book::{AssetBook, AssetView};
@@ -26,6 +25,7 @@ use crate::fields::{
     RawAmountText, SymbolList, Time,
 };
 use crate::flows::{Others, Sums, movement};
+use crate::labels::{AggregateLabel, Labels};
 use crate::method::Method;
 use crate::overflow;
 use crate::purposes::{ASSETS, COUNTERPARTIES};
@@ -121,9 +121,8 @@ pub struct WalletOverviewReport {
     pub unpriced_count: u64,
     /// What it holds and held: by US dollars descending, unknown last.
     pub balances: Vec<AssetOverview>,
-    /// What the address is known as; null until labels are built.
-    #[schema(value_type = Option<Object>)]
-    pub label: Option<serde_json::Value>,
+    /// What the address is known as; null where no list names it.
+    pub label: Option<AggregateLabel>,
     /// Who first paid in.
     pub first_funder: Option<FirstFunder>,
     /// The cluster of a Bitcoin address; null until clusters are built.
@@ -228,13 +227,13 @@ impl Analysis for WalletOverview {
         warnings: &mut Warnings,
         cancel: &Cancel,
     ) -> Result<WalletOverviewReport, Error> {
-        labels_not_built(warnings, "label");
         completeness::warn(ledger, params.scope.chain, warnings);
         if params.scope.chain.family() == Family::Utxo {
             warnings.add("not_built", Some("cluster"), "cluster is empty: clusters are not built yet");
         }
         let chain = params.scope.chain;
         let account = ledger.account(chain, &params.address)?;
+        let label = Labels::present(ledger, chain).of(&params.address)?;
         let valuer = Valuer::new(ledger);
         let mut walk = Walk::new(ledger, &params.scope, params.address, cancel)?;
         let mut activity = Activity::new(cancel);
@@ -272,7 +271,7 @@ impl Analysis for WalletOverview {
                 .then(|| priced.into_iter().sum::<Usd>().to_f64()),
             unpriced_count: all.unpriced(),
             balances,
-            label: None,
+            label: (!label.sources.is_empty()).then(|| AggregateLabel::new(&label)),
             first_funder: params.first_funder(&walk.book, &valuer, &others, activity.first_funding, ledger)?,
             cluster: None,
             as_of: head.map(|(block_number, time)| AsOf { block_number, timestamp: Time(time.secs()) }),

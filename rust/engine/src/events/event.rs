@@ -1,6 +1,6 @@
 //! One event, its name and its form.
 
-use headwater_ledger::feed::{FeedItem, StoreId};
+use headwater_ledger::feed::{FeedItem, ItemKind, StoreId};
 use headwater_ledger::read::{MovementKind, Ordinal};
 use headwater_types::{Address, Timestamp, TxHash};
 use serde::Serialize;
@@ -94,7 +94,8 @@ pub(super) enum CausePlace {
 /// What an event says, before it is known when it is told.
 #[derive(Debug, Clone)]
 pub(super) struct Draft {
-    pub cause: Cause,
+    /// The movement that made it happen; `None` for what an import of labels changed.
+    pub cause: Option<Cause>,
     pub matched: Option<Address>,
     pub data: Map<String, Value>,
     /// Whether its data tells how deep the block lies.
@@ -123,12 +124,18 @@ pub(super) fn id(item: &FeedItem, store: StoreId, event_type: EventType, draft: 
             put(&item.number.to_be_bytes());
         }
     }
-    put(draft.cause.hash.as_bytes());
-    put(draft.cause.kind.name().as_bytes());
-    match draft.cause.place {
-        CausePlace::Ordinal(ordinal) => put(&ordinal.number().to_be_bytes()),
-        CausePlace::Fee => put(b"fee"),
-        CausePlace::Owner(owner) => put(owner.to_string().as_bytes()),
+    if let Some(cause) = draft.cause {
+        put(cause.hash.as_bytes());
+        put(cause.kind.name().as_bytes());
+        match cause.place {
+            CausePlace::Ordinal(ordinal) => put(&ordinal.number().to_be_bytes()),
+            CausePlace::Fee => put(b"fee"),
+            CausePlace::Owner(owner) => put(owner.to_string().as_bytes()),
+        }
+    }
+    if let ItemKind::Labels { version, is_rolled_back } = item.kind {
+        put(&version.to_be_bytes());
+        put(&[u8::from(is_rolled_back)]);
     }
     put(event_type.name().as_bytes());
     put(draft.matched.map(|address| address.to_string()).unwrap_or_default().as_bytes());

@@ -84,7 +84,7 @@ mod tests {
 
     fn draft(data: &Map<String, Value>) -> Draft {
         let cause = Cause { hash: TxHash::new([1; 32]), kind: MovementKind::Native, place: CausePlace::Fee };
-        Draft { cause, matched: None, data: data.clone(), tells_depth: true }
+        Draft { cause: Some(cause), matched: None, data: data.clone(), tells_depth: true }
     }
 
     #[test]

@@ -17,7 +17,7 @@ pub enum EventType {
     BalanceThreshold,
     /// The risk of an address changed. Happens to nobody until risk is judged.
     RiskAlert,
-    /// The labels of an address changed. Happens to nobody until labels are held.
+    /// An import changed the labels of an address.
     LabelChange,
 }
 
@@ -42,8 +42,8 @@ impl EventType {
     #[must_use]
     pub const fn is_silent(self) -> bool {
         match self {
-            Self::RiskAlert | Self::LabelChange => true,
-            Self::LargeTransfer | Self::AddressActivity | Self::BalanceThreshold => false,
+            Self::RiskAlert => true,
+            Self::LargeTransfer | Self::AddressActivity | Self::BalanceThreshold | Self::LabelChange => false,
         }
     }
 

@@ -10,6 +10,7 @@ mod event;
 mod follower;
 mod held;
 mod kind;
+mod labels;
 mod named;
 mod rows;
 mod step;

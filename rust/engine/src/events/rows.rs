@@ -15,6 +15,7 @@ use super::event::{Cause, CausePlace};
 use crate::Error;
 use crate::asset_book::AssetBook;
 use crate::fields::{Action, AddressText, FlowDirection, TransferType};
+use crate::labels::Labels;
 use crate::rows::{RowParts, TransferRow, UtxoSides};
 use crate::valuation::{Output, Valuer};
 use crate::walk::attribution;
@@ -124,6 +125,14 @@ pub(super) struct BlockRows {
     /// Largest value in US dollars of any row.
     pub largest_usd: f64,
     pub changes: Arc<Changes>,
+    /// By the text of the address, of those who take part and have labels.
+    labels: FxHashMap<String, Known>,
+}
+
+/// What is known of an address.
+struct Known {
+    entity: Option<String>,
+    codes: Vec<&'static str>,
 }
 
 impl BlockRows {
@@ -145,8 +154,44 @@ impl BlockRows {
             row.parties().for_each(|address| by_address.entry(address).or_default().push(place));
         }
         let largest_usd = rows.iter().filter_map(|row| row.shown.amount_usd).fold(0.0, f64::max);
-        Ok(Self { rows, by_address, largest_usd, changes })
+        let labels = known(ledger, item, by_address.keys())?;
+        Ok(Self { rows, by_address, largest_usd, changes, labels })
     }
+
+    /// A row with the label of its counterparty.
+    pub fn labelled(&self, mut row: TransferRow) -> TransferRow {
+        let known = row.counterparty.as_ref().and_then(|address| self.labels.get(&**address));
+        row.counterparty_label = known.and_then(|known| known.entity.clone());
+        row
+    }
+
+    /// Whether anybody who takes part in a movement has one of these labels.
+    pub fn has_label(&self, row: &TransferRow, wanted: &[String]) -> bool {
+        let sides = row.from_address.iter().chain(&row.to_address).chain(row.counterparties.iter().flatten());
+        let mut known = sides.filter_map(|address| self.labels.get(&**address));
+        known.any(|known| known.codes.iter().any(|code| wanted.iter().any(|wanted| wanted == code)))
+    }
+}
+
+/// The labels of those among some addresses that have any.
+fn known<'a>(
+    ledger: &dyn Ledger,
+    item: &FeedItem,
+    addresses: impl Iterator<Item = &'a Address>,
+) -> Result<FxHashMap<String, Known>, Error> {
+    let mut found = FxHashMap::default();
+    if ledger.labels().is_empty() {
+        return Ok(found);
+    }
+    let labels = Labels::present(ledger, item.chain);
+    for address in addresses {
+        let aggregate = labels.of(address)?;
+        if !aggregate.codes.is_empty() || aggregate.entity.is_some() {
+            let codes = aggregate.codes.iter().map(|code| code.code.name()).collect();
+            found.insert(address.to_string(), Known { entity: aggregate.entity.map(str::to_owned), codes });
+        }
+    }
+    Ok(found)
 }
 
 struct Maker<'a> {

@@ -1,6 +1,7 @@
 //! What a subscriber wants to hear of.
 
 use headwater_ledger::Ledger;
+use headwater_ledger::labels::Code;
 use headwater_ledger::read::Direction;
 use headwater_types::{Address, Asset, Chain};
 use rustc_hash::FxHashSet;
@@ -56,7 +57,7 @@ pub struct EventFilters {
     direction: Option<DirectionFilter>,
     /// Only movements of at least this value; of `large_transfer` 100,000 where nothing is said.
     min_amount_usd: Option<Bound>,
-    /// Only of addresses with one of these labels: none, until labels are built.
+    /// Only movements in which somebody takes part who has one of these labels.
     labels: Option<LabelList>,
     /// Blocks that count as one confirmation each, the first one its own; 0 and 1 tell at once.
     min_confirmations: Option<Confirmations>,
@@ -200,9 +201,9 @@ impl Subscription {
             warnings.add("not_built", Some("event_type"), message);
             return;
         }
-        if !self.labels.is_empty() {
-            let message = "no address has a label yet: with this filter nothing fires until labels are built";
-            warnings.add("not_built", Some("filters.labels"), message);
+        for (index, label) in self.labels.iter().enumerate().filter(|(_, label)| Code::from_name(label).is_none()) {
+            let message = format!("filters.labels[{index}]: {label:?} is not a code that labels have");
+            warnings.add("unknown_label", Some("filters.labels"), message);
         }
         let is_large = event == EventType::LargeTransfer;
         if self.addresses.is_empty() && !is_large {
@@ -215,10 +216,12 @@ impl Subscription {
                 ("filters.contracts", matches!(self.assets, Assets::Contracts(_))),
                 ("filters.direction", self.direction != DirectionFilter::All),
                 ("filters.min_amount_usd", self.min_amount_usd.is_some()),
+                ("filters.labels", !self.labels.is_empty()),
             ],
             _ => [
                 ("filters.threshold", self.threshold.is_some()),
                 ("filters.direction", self.addresses.is_empty() && self.direction != DirectionFilter::All),
+                ("", false),
                 ("", false),
                 ("", false),
             ],
@@ -278,7 +281,7 @@ impl Subscription {
     /// Whether anything can ever be told.
     pub(super) fn can_fire(&self) -> bool {
         let is_large = self.event_type == EventType::LargeTransfer;
-        !self.event_type.is_silent() && self.labels.is_empty() && (is_large || !self.addresses.is_empty())
+        !self.event_type.is_silent() && (is_large || !self.addresses.is_empty())
     }
 
     /// The least value in US dollars that is told.

@@ -202,7 +202,7 @@ pub(super) fn crossings(
                 let after = change.after(held);
                 if let Some(crossed) = threshold.crossed(least, held.shown(), after.shown()) {
                     let data = data(item, &address, view, (held.shown(), after.shown()), crossed);
-                    let cause = change.cause;
+                    let cause = Some(change.cause);
                     drafts.push(Draft { cause, matched: Some(address), data, tells_depth: false });
                 }
                 held = after;

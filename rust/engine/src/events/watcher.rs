@@ -1,13 +1,14 @@
 //! Holds a subscription against the feed.
 
-use headwater_ledger::feed::FeedItem;
+use headwater_ledger::feed::{FeedItem, ItemKind};
 use headwater_types::Chain;
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde_json::{Value, json};
 
 use super::event::{Draft, MOST_OF_ITEM, Told, id, seq};
 use super::held::{self, Held, Room};
-use super::rows::Row;
+use super::labels::label_changes;
+use super::rows::{BlockRows, Row};
 use super::threshold::{Ahead, crossings};
 use super::{Event, EventType, FeedStep, Subscription};
 use crate::rows::TransferRow;
@@ -140,7 +141,8 @@ impl Watcher {
                 None => telling.add(&due.item, again.next().unwrap_or_default(), Told::Happened),
             }
         }
-        if is_deep(&item) {
+        // Nothing confirms an import.
+        if item.kind != ItemKind::Block || is_deep(&item) {
             telling.add(&item, drafts, Told::Happened);
         } else if !drafts.is_empty() {
             let count = drafts.len();
@@ -159,7 +161,8 @@ impl Watcher {
             }
             (EventType::LargeTransfer, _) if subscription.addresses.is_empty() => Ok(large(subscription, step)),
             (EventType::LargeTransfer | EventType::AddressActivity, _) => Ok(activity(subscription, step)),
-            (EventType::BalanceThreshold | EventType::RiskAlert | EventType::LabelChange, _) => Ok(Vec::new()),
+            (EventType::LabelChange, _) => label_changes(subscription, step),
+            (EventType::BalanceThreshold | EventType::RiskAlert, _) => Ok(Vec::new()),
         }
     }
 }
@@ -169,7 +172,8 @@ fn first_waiting(items: &[FeedItem], depth: u64, chain: Option<Chain>) -> Option
     let mut heads: FxHashMap<Chain, u64> = FxHashMap::default();
     let mut taken_back = FxHashSet::default();
     let mut first = None;
-    for item in items.iter().rev().filter(|item| chain.is_none_or(|chain| item.chain == chain)) {
+    let blocks = items.iter().rev().filter(|item| item.kind == ItemKind::Block);
+    for item in blocks.filter(|item| chain.is_none_or(|chain| item.chain == chain)) {
         let name = (item.chain, item.number, item.hash, item.adoption);
         if item.removed {
             taken_back.insert(name);
@@ -216,8 +220,11 @@ impl Telling<'_> {
                 data.insert("confirmations".to_owned(), confirmations.into());
                 data.insert("finalized".to_owned(), finalized.into());
             }
-            data.insert("removed".to_owned(), (told == Told::TakenBack).into());
-            data.insert("replaces".to_owned(), replaces);
+            // Imports are not taken back by a fork, and `removed` of theirs names labels.
+            if draft.cause.is_some() {
+                data.insert("removed".to_owned(), (told == Told::TakenBack).into());
+                data.insert("replaces".to_owned(), replaces);
+            }
             self.events.push(Event {
                 id,
                 event_type: self.event_type,
@@ -247,7 +254,9 @@ fn large(subscription: &Subscription, step: &FeedStep) -> Vec<Draft> {
         return Vec::new();
     }
     let wanted = block.rows.iter().filter(|row| row.stands_alone() && subscription.wants(row));
-    wanted.map(|row| draft(row, None, &row.alone())).collect()
+    let seen = wanted.map(|row| (row, block.labelled(row.alone())));
+    let wanted = seen.filter(|(_, seen)| wants_labels(subscription, block, seen));
+    wanted.map(|(row, seen)| draft(row, None, &seen)).collect()
 }
 
 /// Movements from or to watched addresses, in the order of the block; one that concerns two of them is told for both.
@@ -265,17 +274,25 @@ fn activity(subscription: &Subscription, step: &FeedStep) -> Vec<Draft> {
     for row in places.into_iter().map(|place| &block.rows[place as usize]).filter(|row| subscription.wants(row)) {
         for address in row.parties().filter(|address| addresses.contains(address)) {
             if subscription.wants_direction(row.direction(&address)) {
-                drafts.push(draft(row, Some(address), &row.seen_by(&address)));
+                let seen = block.labelled(row.seen_by(&address));
+                if wants_labels(subscription, block, &seen) {
+                    drafts.push(draft(row, Some(address), &seen));
+                }
             }
         }
     }
     drafts
 }
 
+/// Whether somebody who takes part has a label that is asked for.
+fn wants_labels(subscription: &Subscription, block: &BlockRows, row: &TransferRow) -> bool {
+    subscription.labels.is_empty() || block.has_label(row, &subscription.labels)
+}
+
 fn draft(row: &Row, matched: Option<headwater_types::Address>, seen: &TransferRow) -> Draft {
     let Ok(Value::Object(mut data)) = serde_json::to_value(seen) else { unreachable!("a row is an object") };
     data.insert("matched_address".to_owned(), json!(matched.map(|address| address.to_string())));
-    Draft { cause: row.cause, matched, data, tells_depth: true }
+    Draft { cause: Some(row.cause), matched, data, tells_depth: true }
 }
 
 #[cfg(test)]
@@ -296,7 +313,7 @@ mod tests {
     fn item(position: u64, number: u64, fork: u8, removed: bool, head: u64) -> FeedItem {
         let hash = Some(BlockHash::new([fork; 32]));
         let (chain, time) = (Chain::ETHEREUM, Timestamp::new(0));
-        FeedItem { position, chain, number, hash, time, removed, adoption: 0, head }
+        FeedItem { position, chain, number, hash, time, removed, adoption: 0, head, kind: ItemKind::Block }
     }
 
     #[test]
@@ -330,7 +347,7 @@ mod tests {
         let filters = json!({"min_confirmations": 2});
         let (subscription, _) = Subscription::parse("large_transfer", &filters, &*ledger).unwrap();
         let cause = Cause { hash: TxHash::new([1; 32]), kind: MovementKind::Native, place: CausePlace::Fee };
-        let draft = Draft { cause, matched: None, data: Map::new(), tells_depth: true };
+        let draft = Draft { cause: Some(cause), matched: None, data: Map::new(), tells_depth: true };
         let waits = |number: u64, count: usize| {
             let held = held::ROOM.hold(vec![draft.clone()], true);
             Waiting { item: item(0, number, 1, false, number), count, held }

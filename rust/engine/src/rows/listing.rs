@@ -14,6 +14,7 @@ use super::row::TransferRow;
 use super::seen::RowMaker;
 use crate::Error;
 use crate::asset_book::AssetBook;
+use crate::labels::Labels;
 use crate::purposes::MOVEMENTS;
 use crate::request::{CursorKey, PageInfo, Paging, SortOrder, TransferSort};
 use crate::scope::{Scope, Verdict};
@@ -47,6 +48,7 @@ pub(crate) struct Page<'a> {
     ledger: &'a dyn Ledger,
     book: AssetBook<'a>,
     valuer: Valuer,
+    labels: Labels<'a>,
     flows: Vec<Flow>,
     _held: Held,
     pub pagination: PageInfo,
@@ -62,7 +64,8 @@ impl Page<'_> {
     /// The rows in order.
     pub fn rows(&self) -> impl Iterator<Item = Result<TransferRow, Error>> {
         let Listing { address, other, output, .. } = self.listing;
-        let maker = RowMaker { ledger: self.ledger, address: *address, other: *other, valuer: &self.valuer, output };
+        let (valuer, labels) = (&self.valuer, &self.labels);
+        let maker = RowMaker { ledger: self.ledger, address: *address, other: *other, valuer, labels, output };
         self.flows.iter().map(move |flow| maker.row(&self.book, flow))
     }
 
@@ -150,8 +153,21 @@ impl Listing {
         });
         let pagination = self.paging.info(next, total_pages, ledger.generation(), as_of_block);
         let book = walk.book;
-        let listing = self;
-        Ok(Page { listing, ledger, book, valuer, flows, _held: held, pagination, excluded, hidden, total, as_of_block })
+        let (listing, labels) = (self, Labels::present(ledger, self.scope.chain));
+        Ok(Page {
+            listing,
+            ledger,
+            book,
+            valuer,
+            labels,
+            flows,
+            _held: held,
+            pagination,
+            excluded,
+            hidden,
+            total,
+            as_of_block,
+        })
     }
 
     fn scan(&self) -> Scan {

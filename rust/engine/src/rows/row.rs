@@ -62,7 +62,7 @@ pub struct TransferRow {
     /// `rebasing` (the token is known to change balances without transfers), `approximate` (a source rounded the amount
     /// to a double: it is in no balance), `status_unknown`.
     pub flags: Vec<TransferFlag>,
-    /// Who the counterparty is; null until labels are built.
+    /// The entity behind the counterparty; null when none is known.
     pub counterparty_label: Option<String>,
     /// The amount in the unit of `output_asset`; only with it.
     #[serde(skip_serializing_if = "Option::is_none")]

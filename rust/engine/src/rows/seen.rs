@@ -9,6 +9,7 @@ use super::utxo_sides::UtxoSides;
 use crate::Error;
 use crate::asset_book::AssetBook;
 use crate::fields::TransferType;
+use crate::labels::Labels;
 use crate::valuation::{Output, Valuer};
 use crate::walk::{Flow, attribution};
 
@@ -19,6 +20,7 @@ pub(crate) struct RowMaker<'a> {
     /// The counterparty, where all rows are with one.
     pub other: Option<Address>,
     pub valuer: &'a Valuer,
+    pub labels: &'a Labels<'a>,
     pub output: &'a Output,
 }
 
@@ -38,7 +40,8 @@ impl RowMaker<'_> {
             (_, None, Some(other)) => Some(self.ledger.address(other)?),
             (_, None, None) => None,
         };
-        Ok(self.parts(book, flow, counterparty, counterparty)?.row(self.valuer, self.output))
+        let row = self.parts(book, flow, counterparty, counterparty)?.row(self.valuer, self.output);
+        self.labelled(row, counterparty)
     }
 
     fn utxo_row(&self, book: &AssetBook<'_>, flow: &Flow) -> Result<TransferRow, Error> {
@@ -47,7 +50,8 @@ impl RowMaker<'_> {
         let direction = flow.posting.direction;
         let sides = UtxoSides::of(&self.address, direction, &attribution);
         let sole = sides.sole(&self.address, direction, &attribution);
-        let mut row = self.parts(book, flow, sole, self.other.or(sole))?.row(self.valuer, self.output);
+        let counterparty = self.other.or(sole);
+        let mut row = self.parts(book, flow, sole, counterparty)?.row(self.valuer, self.output);
         if let Some(utxo) = &transaction.facts.utxo {
             if utxo.coinbase {
                 row.transfer_type = TransferType::Coinbase;
@@ -56,7 +60,12 @@ impl RowMaker<'_> {
             row.outputs_count = u64::try_from(utxo.outputs.len()).ok();
         }
         row.counterparties = Some(sides.shown());
-        Ok(row)
+        self.labelled(row, counterparty)
+    }
+
+    fn labelled(&self, row: TransferRow, counterparty: Option<Address>) -> Result<TransferRow, Error> {
+        let label = counterparty.map(|address| self.labels.entity(&address)).transpose()?.flatten();
+        Ok(TransferRow { counterparty_label: label, ..row })
     }
 
     fn parts<'b>(

@@ -5,10 +5,14 @@
 
 mod counts;
 mod formats;
+mod freezes;
+mod import;
 mod normalise;
 mod outcome;
 mod raw;
 
 pub use counts::Counts;
 pub use formats::{PoolTag, read_pool_tags};
+pub use freezes::{FreezeLog, Issuer, freeze_topics, freezes, issuers};
+pub use import::{LabelOptions, label_formats, read_label_frame, read_labels};
 pub use outcome::{Foreign, Labels};

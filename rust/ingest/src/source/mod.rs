@@ -6,6 +6,7 @@ mod bounds;
 mod columnar;
 mod container;
 mod discover;
+mod guarded;
 mod handle;
 mod input;
 pub mod json;
@@ -17,6 +18,7 @@ mod probe;
 mod row;
 mod table;
 mod written;
+mod xml;
 mod yaml;
 
 pub use bounds::Bounds;
@@ -36,4 +38,5 @@ pub(crate) use written::{
     WrittenAmount, hex_bytes, list_items, plain_decimal, plain_number, time_of, truth, ungrouped, whole_number,
     written_amount,
 };
+pub(crate) use xml::{Element, Step, each_element};
 pub(crate) use yaml::Yaml;

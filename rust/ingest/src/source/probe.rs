@@ -8,7 +8,7 @@ use crate::IngestError;
 use crate::source::layout::Layout;
 use crate::source::lines::without_mark;
 use crate::source::row::same_name;
-use crate::source::{Compression, Input, columnar, container, json};
+use crate::source::{Compression, Input, columnar, container, json, xml};
 
 /// How much of a file is looked at.
 const HEAD: u64 = 1 << 20;
@@ -77,6 +77,11 @@ impl Probe {
     pub(crate) fn document(&self) -> Option<json::Value<'_>> {
         let text = self.text().map(str::trim_start).filter(|text| text.starts_with(['{', '[']))?;
         json::parse_beginning(text)
+    }
+
+    /// The name of the outermost element of an XML document, without its namespace.
+    pub(crate) fn xml_root(&self) -> Option<String> {
+        xml::root(without_mark(&self.head))
     }
 
     fn look_for_json(&mut self) {

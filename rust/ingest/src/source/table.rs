@@ -1,12 +1,11 @@
 //! Tables row by row: CSV, JSON lines, Parquet and frames, each in bounded memory.
 
 use std::io::{self, Read};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::IngestError;
 use crate::error::{FieldError, Place, RowError};
 use crate::source::array::Items;
+use crate::source::guarded::Guarded;
 use crate::source::handle::{Counts, Handle, one_row};
 use crate::source::row::Header;
 use crate::source::{Content, Input, Row, columnar, json};
@@ -44,11 +43,8 @@ fn each_csv_row<C: Counts>(
     sink: &mut C,
     mut handle: impl Handle<C>,
 ) -> Result<(), IngestError> {
-    let allowed = Arc::new(AtomicU64::new(0));
     let limit = input.bounds().line_bytes;
-    let margin = u64::try_from(limit).unwrap_or(u64::MAX).saturating_add(1 << 17);
-    allowed.store(margin, Ordering::Relaxed);
-    let mut text = Guarded { inner: input.open()?, read: 0, allowed: Arc::clone(&allowed) };
+    let (mut text, guard) = Guarded::new(input.open()?, limit);
     let mark = Bom::skip(&mut text).map_err(|error| input.io(error))?;
     let layout = input.layout();
     let mut text = mark.chain(text);
@@ -73,7 +69,7 @@ fn each_csv_row<C: Counts>(
                 });
             }
         }
-        allowed.store(reader.position().byte().saturating_add(margin), Ordering::Relaxed);
+        guard.allow_from(reader.position().byte());
         if header.is_empty() {
             let names = names_in(&record);
             width = names.len();
@@ -161,24 +157,6 @@ fn one_document<C: Counts>(
         }
         handle(row, sink)
     })
-}
-
-/// Stops a reader that would gather a record longer than the limit: the CSV reader itself knows no bound.
-struct Guarded {
-    inner: Box<dyn Read + Send>,
-    read: u64,
-    allowed: Arc<AtomicU64>,
-}
-
-impl Read for Guarded {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        if self.read > self.allowed.load(Ordering::Relaxed) {
-            return Err(io::ErrorKind::FileTooLarge.into());
-        }
-        let count = self.inner.read(buffer)?;
-        self.read += u64::try_from(count).unwrap_or(0);
-        Ok(count)
-    }
 }
 
 /// What stands at the beginning of a text once a byte order mark is left out.

@@ -45,7 +45,7 @@ pub(super) struct Summary {
 
 /// The edges of one segment, open.
 pub(crate) struct EdgeFile {
-    file: Arc<Container>,
+    chain: Chain,
     summary: Summary,
     starts: Column<u64>,
     steps: Column<u32>,
@@ -58,11 +58,11 @@ impl EdgeFile {
         let file = Arc::new(file);
         let summary = file.column(SUMMARY)?.get(0)?;
         let (starts, steps, data) = (file.column(STARTS)?, file.column(STEPS)?, file.column(DATA)?);
-        Ok(Self { file, summary, starts, steps, data })
+        Ok(Self { chain: file.chain()?, summary, starts, steps, data })
     }
 
-    pub(crate) fn chain(&self) -> Chain {
-        self.file.chain()
+    pub(crate) const fn chain(&self) -> Chain {
+        self.chain
     }
 
     /// Under which registry and prices it was built.

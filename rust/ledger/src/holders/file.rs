@@ -137,7 +137,7 @@ pub(super) fn put_block(rows: &[(u128, u32, u32)], out: &mut Vec<u8>) {
 
 /// The table of one chain, open.
 pub(crate) struct HolderFile {
-    file: Arc<Container>,
+    chain: Chain,
     summary: Summary,
     assets: Column<AssetEntry>,
     blocks: Column<u64>,
@@ -158,12 +158,12 @@ impl HolderFile {
             large: file.column(LARGE)?,
             moments: file.column(MOMENTS)?,
             marks: file.column(MARKS)?,
-            file,
+            chain: file.chain()?,
         })
     }
 
-    pub(crate) fn chain(&self) -> Chain {
-        self.file.chain()
+    pub(crate) const fn chain(&self) -> Chain {
+        self.chain
     }
 
     /// How many segments it covers.

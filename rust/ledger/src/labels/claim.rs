@@ -7,9 +7,10 @@ use headwater_types::{Address, Chain, Family, Timestamp};
 use super::code::Code;
 use super::level::{Level, Link};
 
-/// What one source says of one address.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Claim {
+/// What one source says of one address. `T` is the type of its texts: shared ones where a claim is made, borrowed ones
+/// where it is read from a store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Claim<T = Arc<str>> {
     /// The address.
     pub address: Address,
     /// The chains on which it holds.
@@ -17,15 +18,15 @@ pub struct Claim {
     /// What it says; `None` where the source gives a name only.
     pub code: Option<Code>,
     /// The name of the address in the source.
-    pub name: Option<Arc<str>>,
+    pub name: Option<T>,
     /// Who is behind the address.
-    pub entity: Option<Arc<str>>,
+    pub entity: Option<T>,
     /// Who says so.
-    pub source: Arc<str>,
+    pub source: T,
     /// Where the source says so.
-    pub source_url: Option<Arc<str>>,
+    pub source_url: Option<T>,
     /// Claims of one group copy one another and count once.
-    pub group: Arc<str>,
+    pub group: T,
     /// How far the source is believed, by its kind.
     pub level: Level,
     /// How far the source is believed, in thousandths: the value of the level unless the file states another.
@@ -40,6 +41,33 @@ pub struct Claim {
     pub valid_until: Option<Timestamp>,
     /// Whether the claim stands beside others, or removes them.
     pub action: Action,
+}
+
+impl Claim<&str> {
+    /// The claim with texts of its own.
+    #[must_use]
+    pub fn to_owned(&self) -> Claim {
+        let Self {
+            address, scope, code, level, reliability, link, asserted_at, last_seen, valid_until, action, ..
+        } = *self;
+        Claim {
+            address,
+            scope,
+            code,
+            name: self.name.map(Arc::from),
+            entity: self.entity.map(Arc::from),
+            source: Arc::from(self.source),
+            source_url: self.source_url.map(Arc::from),
+            group: Arc::from(self.group),
+            level,
+            reliability,
+            link,
+            asserted_at,
+            last_seen,
+            valid_until,
+            action,
+        }
+    }
 }
 
 /// The chains on which a claim holds.

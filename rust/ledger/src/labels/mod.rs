@@ -1,14 +1,32 @@
 //! Labels: claims of sources about addresses.
 //!
 //! A [`Claim`] is what one source says of one address, with where it says so, how far it is believed and when it held.
-//! Claims that contradict each other are kept side by side; what they come to is computed when asked.
+//! Claims that contradict each other are kept side by side; what they come to is computed when asked. Every import of a
+//! list is a file of its own, so that it rebuilds nothing that other imports brought; a later import of the same list
+//! carries on what the list no longer says as claims that ended.
 
+mod build;
 mod claim;
 mod code;
 mod entity;
+mod file;
+mod filter;
+mod key;
 mod level;
+mod record;
+mod succession;
+mod table;
+#[cfg(test)]
+mod tests;
 
 pub use claim::{Action, Claim, Scope};
 pub use code::{Business, Category, Code};
 pub use entity::{entity_key, entity_name};
 pub use level::{Level, Link};
+pub use succession::LabelDiff;
+pub use table::{LabelChange, LabelTable};
+
+pub(crate) use build::{Written, build};
+pub(crate) use file::LabelFile;
+pub(crate) use succession::{diff, succeed};
+pub(crate) use table::Imported;

@@ -1,4 +1,5 @@
-//! The change feed: what was added to a store and taken back from it, block by block, in the order it happened.
+//! The change feed: what was added to a store and taken back from it, block by block, and imports of labels, in the order
+//! it happened.
 //!
 //! Every followed block makes an item when it is added and another when it is taken back; loads of history make items
 //! when the writer was told to ([`crate::store::Writer::begin_events`]). An item is written in the same generation as
@@ -46,18 +47,18 @@ impl fmt::Display for StoreId {
     }
 }
 
-/// One block that was added to a store, or taken back from it.
+/// One block that was added to a store or taken back from it, or what an import of labels changed on one chain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FeedItem {
     /// Its number in the feed: 1, 2, 3, ... over the life of the store.
     pub position: u64,
     /// The chain.
     pub chain: Chain,
-    /// Height of the block.
+    /// Height of the block; 0 of an import.
     pub number: u64,
-    /// Hash of the block, where a source told it. Followed blocks have one.
+    /// Hash of the block, where a source told it. Followed blocks have one. Of an import the digest of its file.
     pub hash: Option<BlockHash>,
-    /// Time of the block.
+    /// Time of the block, or of the import.
     pub time: Timestamp,
     /// Whether the block was taken back.
     pub removed: bool,
@@ -66,6 +67,22 @@ pub struct FeedItem {
     pub adoption: u32,
     /// Height of the highest block of the chain that the store held after the change.
     pub head: u64,
+    /// What it tells.
+    pub kind: ItemKind,
+}
+
+/// What an item tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ItemKind {
+    /// A block.
+    Block,
+    /// An import of labels, by its version, that came into force or was rolled back.
+    Labels {
+        /// Its version.
+        version: u64,
+        /// Whether it was rolled back.
+        is_rolled_back: bool,
+    },
 }
 
 /// A transaction of an item.
@@ -105,8 +122,8 @@ pub(crate) trait FeedSource: Send + Sync {
     fn untold(&self) -> u64;
     fn after(&self, position: u64, most: usize) -> Result<Vec<FeedItem>>;
 
-    /// An item with the segments of its rows; `None` when it is not kept.
-    fn rows(&self, position: u64) -> Result<Option<(FeedItem, ItemSegments)>>;
+    /// An item with the segments of its rows, which imports do not have; `None` when it is not kept.
+    fn rows(&self, position: u64) -> Result<Option<(FeedItem, Option<ItemSegments>)>>;
 }
 
 /// No item ever.
@@ -133,7 +150,7 @@ impl FeedSource for Nothing {
         Ok(Vec::new())
     }
 
-    fn rows(&self, _: u64) -> Result<Option<(FeedItem, ItemSegments)>> {
+    fn rows(&self, _: u64) -> Result<Option<(FeedItem, Option<ItemSegments>)>> {
         Ok(None)
     }
 }
@@ -196,14 +213,15 @@ impl Feed {
         self.source.after(position, most)
     }
 
-    /// The transactions of an item in the order of the block.
+    /// The transactions of an item in the order of the block; none of an import.
     ///
     /// # Errors
     /// As [`Feed::after`]; [`LedgerError::FeedGone`] when the item is not kept.
     pub fn transactions(&self, position: u64) -> Result<Vec<NewTransaction>> {
-        let Some((item, (rows, before))) = self.source.rows(position)? else {
+        let Some((item, segments)) = self.source.rows(position)? else {
             return Err(LedgerError::FeedGone { position, oldest: self.oldest() });
         };
+        let Some((rows, before)) = segments else { return Ok(Vec::new()) };
         let mut transactions = Vec::new();
         for row in rows.rows_of_blocks(item.number, item.number)? {
             let facts = rows.facts_with(row, Unindexed::Numbered)?;

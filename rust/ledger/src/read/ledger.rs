@@ -13,6 +13,8 @@ use crate::edges::{AssetEdge, EdgeFlows, EdgeOrder, Edges};
 use crate::error::Result;
 use crate::facts::{OutPoint, TokenFacts};
 use crate::holders::Holders;
+use crate::labels::LabelTable;
+use crate::logs::{Log, LogFilter, LogScan};
 use crate::market::{FxTable, PriceTable, Registry};
 use crate::primitives::{
     Account, AccountRef, AssetRef, ColumnSet, Coverage, Holding, Opening, TransactionHead, TransactionRef,
@@ -25,12 +27,22 @@ use crate::primitives::{
 /// Every primitive of the parts fails only when stored data cannot be read or is damaged; that something is not held
 /// is `None`.
 pub trait Ledger:
-    Generation + Assets + Accounts + Movements + Sweeps + Transactions + Outputs + Balances + Counterparties
+    Generation + Assets + Labels + Accounts + Movements + Sweeps + Transactions + Outputs + Balances + Counterparties + Logs
 {
 }
 
 impl<T: ?Sized> Ledger for T where
-    T: Generation + Assets + Accounts + Movements + Sweeps + Transactions + Outputs + Balances + Counterparties
+    T: Generation
+        + Assets
+        + Labels
+        + Accounts
+        + Movements
+        + Sweeps
+        + Transactions
+        + Outputs
+        + Balances
+        + Counterparties
+        + Logs
 {
 }
 
@@ -60,6 +72,12 @@ pub trait Assets: Send + Sync {
 
     /// What the chain data says about a token.
     fn token_facts(&self, chain: Chain, contract: &Address) -> Result<Option<TokenFacts>>;
+}
+
+/// What sources say about addresses.
+pub trait Labels: Send + Sync {
+    /// The claims in force.
+    fn labels(&self) -> &Arc<LabelTable>;
 }
 
 /// Which addresses were seen.
@@ -206,3 +224,19 @@ pub trait Counterparties: Send + Sync {
 
 /// What is done with each counterparty; breaking ends the visit.
 pub type VisitEdge<'v> = &'v mut dyn FnMut(AccountRef, &EdgeFlows) -> ControlFlow<()>;
+
+/// Event logs. UTXO chains have none.
+#[expect(clippy::missing_errors_doc, reason = "said once, at [`Ledger`]; a scan also ends when it is cancelled")]
+pub trait Logs: Send + Sync {
+    /// The logs of a contract in the order of the chain: block, position of the transaction (unknown last), log index.
+    /// Merged over all segments, in memory of one log at a time. See [`crate::logs`] for the cost.
+    fn logs<'a>(&'a self, chain: Chain, filter: &LogFilter, cancel: &Cancel) -> Result<LogScan<'a>>;
+
+    /// The first logs of a scan, at most so many. The next page begins behind the [key](Log::key) of the last log.
+    fn log_page(&self, chain: Chain, filter: &LogFilter, limit: usize, cancel: &Cancel) -> Result<Vec<Log>> {
+        self.logs(chain, filter, cancel)?.take(limit).collect()
+    }
+
+    /// The logs of the transaction behind a handle, by log index.
+    fn transaction_logs(&self, transaction: TransactionRef) -> Result<Vec<Log>>;
+}

@@ -13,7 +13,8 @@ mod transaction;
 
 pub use self::generations::{Generations, KEPT_SECS};
 pub use self::ledger::{
-    Accounts, Assets, Balances, Counterparties, Generation, Ledger, Movements, Outputs, Sweeps, Transactions, VisitEdge,
+    Accounts, Assets, Balances, Counterparties, Generation, Labels, Ledger, Logs, Movements, Outputs, Sweeps,
+    Transactions, VisitEdge,
 };
 pub use self::scan::{AddressRange, ColumnVisit, Posting, PostingKey, Postings, Scan, ScanOrder, SweepVisit};
 pub use self::transaction::{AddressMatches, Block, Transaction};

@@ -55,11 +55,13 @@ pub(crate) use self::container::{Column, Container, Growing, SegmentFile, search
 pub(crate) use self::layout::prefix as hash_prefix;
 pub(crate) use self::merge::{Source, merge};
 pub(crate) use self::opening::Begin;
+pub(crate) use self::pack::{Table as PackedTable, TableWriter as PackedTableWriter};
 pub(crate) use self::posting::RawPosting;
 pub(crate) use self::read::openings_of;
 #[allow(unused_imports, reason = "sidecars and the streaming merge name them")]
 pub(crate) use self::read::{AssetPlaces, DayChange, SegmentPostings, Sums, Unindexed};
-pub(crate) use self::section::Section;
+pub(crate) use self::record::LogRecord;
+pub(crate) use self::section::{PackedSections, Section};
 pub(crate) use self::spool::{Part as SectionPart, Spool};
 
 /// What a segment is made of. Facts are joined: each transaction, block, contract and token occurs once, in any

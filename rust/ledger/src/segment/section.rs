@@ -28,8 +28,8 @@ impl<T> Section<T> {
 
 /// The sections of packed blocks.
 #[derive(Clone, Copy)]
-pub(super) struct PackedSections {
-    pub(super) blocks: Section<u8>,
+pub(crate) struct PackedSections {
+    pub(crate) blocks: Section<u8>,
     /// Where each block begins, and where the last one ends.
-    pub(super) starts: Section<u64>,
+    pub(crate) starts: Section<u64>,
 }

@@ -17,12 +17,14 @@ use crate::Cancel;
 use crate::edges::{self, AssetEdge, EdgeFile, EdgeOrder, Edges, Market, SegmentEdges};
 use crate::facts::{OutPoint, OutputFacts, TokenFacts};
 use crate::holders::{ChainHolders, HolderTable, Holders};
+use crate::labels::LabelTable;
+use crate::logs::{self, Log, LogFile, LogFilter, LogMerge, LogScan};
 use crate::market::{FxTable, PriceTable, Registry};
 use crate::primitives::{pack, unpack};
 use crate::read::{
     Account, AccountRef, Accounts, AddressMatches, AddressRange, AssetRef, Assets, Balances, Block, ColumnSet,
-    ColumnVisit, Counterparties, Coverage, Generation, Holding, Movements, Opening, Outputs, Posting, Postings, Result,
-    Scan, SweepVisit, Sweeps, Transaction, TransactionHead, TransactionRef, Transactions, VisitEdge,
+    ColumnVisit, Counterparties, Coverage, Generation, Holding, Labels, Logs, Movements, Opening, Outputs, Posting,
+    Postings, Result, Scan, SweepVisit, Sweeps, Transaction, TransactionHead, TransactionRef, Transactions, VisitEdge,
 };
 use crate::segment::{Begin, Segment, Unindexed, fee_of, openings_of};
 
@@ -33,11 +35,14 @@ pub struct Snapshot {
     registry: Arc<Registry>,
     prices: Arc<PriceTable>,
     exchange_rates: Arc<FxTable>,
+    labels: Arc<LabelTable>,
     segments: Vec<Arc<Segment>>,
     by_chain: BTreeMap<Chain, Vec<u32>>,
     /// By segment.
     edges: Vec<SegmentEdges>,
     holders: BTreeMap<Chain, ChainHolders>,
+    /// By segment.
+    logs: Vec<Option<Arc<LogFile>>>,
     /// Where histories begin with stated balances; chains without such are absent.
     openings: BTreeMap<Chain, BTreeMap<Asset, Opening>>,
     /// The same by segment, in its numbers.
@@ -69,18 +74,21 @@ impl Snapshot {
             (!openings.is_empty()).then_some((*chain, openings))
         };
         let openings = by_chain.iter().filter_map(of_chain).collect();
+        let logs = vec![None; segments.len()];
         let begins = segments.iter().map(|_| OnceLock::new()).collect();
-        let exchange_rates = Arc::default();
+        let (exchange_rates, labels) = (Arc::default(), Arc::default());
         Self {
             generation,
             coverage,
             registry,
             prices,
             exchange_rates,
+            labels,
             segments,
             by_chain,
             edges,
             holders,
+            logs,
             openings,
             begins,
         }
@@ -89,6 +97,11 @@ impl Snapshot {
     /// With exchange rates.
     pub(crate) fn with_exchange_rates(self, exchange_rates: Arc<FxTable>) -> Self {
         Self { exchange_rates, ..self }
+    }
+
+    /// With labels.
+    pub(crate) fn with_labels(self, labels: Arc<LabelTable>) -> Self {
+        Self { labels, ..self }
     }
 
     /// With the edges that are built under its registry and prices, by segment.
@@ -102,6 +115,11 @@ impl Snapshot {
             self.holders.insert(chain, ChainHolders::new(Some(table)));
         }
         self
+    }
+
+    /// With the indexes of logs that are built, by segment.
+    pub(crate) fn with_logs(self, logs: Vec<Option<Arc<LogFile>>>) -> Self {
+        Self { logs, ..self }
     }
 
     /// Where histories begin, in the numbers of a segment.
@@ -198,6 +216,12 @@ impl Generation for Snapshot {
 
     fn coverage(&self) -> &BTreeMap<Chain, Coverage> {
         &self.coverage
+    }
+}
+
+impl Labels for Snapshot {
+    fn labels(&self) -> &Arc<LabelTable> {
+        &self.labels
     }
 }
 
@@ -446,6 +470,18 @@ impl Counterparties for Snapshot {
             return Ok(None);
         }
         edges::visit_edges(self.market(cancel), account, order, visit)
+    }
+}
+
+impl Logs for Snapshot {
+    fn logs<'a>(&'a self, chain: Chain, filter: &LogFilter, cancel: &Cancel) -> Result<LogScan<'a>> {
+        let indexed = |(place, segment)| (place, segment, self.logs[place as usize].as_ref());
+        Ok(Box::new(LogMerge::new(self.of_chain(chain).map(indexed), filter, cancel)))
+    }
+
+    fn transaction_logs(&self, transaction: TransactionRef) -> Result<Vec<Log>> {
+        let (segment, row) = self.behind(transaction.0);
+        logs::of_transaction(segment, row, transaction)
     }
 }
 

@@ -28,7 +28,8 @@ impl Contents {
             Arc::clone(&self.imports.registry),
             Arc::clone(&self.imports.prices),
         )
-        .with_exchange_rates(Arc::clone(&self.imports.exchange_rates));
+        .with_exchange_rates(Arc::clone(&self.imports.exchange_rates))
+        .with_labels(Arc::clone(&self.imports.labels));
         KINDS.iter().fold(snapshot, |snapshot, kind| kind.attach(snapshot, self.attached(*kind)))
     }
 
@@ -84,7 +85,7 @@ impl Contents {
         let mut done = 0;
         for target in due {
             let scratch = storage.scratch();
-            let (file, opened) = storage.keep_sidecar(kind.name(), target.chain, &mut |out| {
+            let (file, opened) = storage.keep_container(kind.name(), target.chain.name(), &mut |out| {
                 kind.build(&target, &scratch, out, &|part| progress(done + part, total), cancel)
             })?;
             let covers = target.parts.iter().map(|part| part.file.name.clone()).collect();
@@ -210,7 +211,7 @@ impl ChainContents {
         let scratch = storage.scratch();
         let merging = Merge { files: &files, merged: &merged.segment };
         let (file, opened) =
-            storage.keep_sidecar(kind.name(), chain, &mut |out| merge(&merging, &scratch, out, cancel))?;
+            storage.keep_container(kind.name(), chain.name(), &mut |out| merge(&merging, &scratch, out, cancel))?;
         Ok(Some(Sidecar { file, covers, opened: kind.open(opened)? }))
     }
 }

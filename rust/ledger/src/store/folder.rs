@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! manifest-0000000007.json     one per generation; the highest number is the current one
-//! segments/  edges/  holders/  accounts/  tokens/  prices/  feed/     files that manifests list, never changed once written
+//! segments/  edges/  holders/  logs/  accounts/  tokens/  prices/  fx/  labels/  feed/     files that manifests list,
+//!                              never changed once written
 //! writer.lock                  held by the one writer
 //! ```
 
@@ -26,12 +27,13 @@ use crate::segment::{Container, Segment};
 pub(super) const LOCK: &str = "writer.lock";
 pub(super) const SEGMENTS: &str = "segments";
 pub(super) const FEED: &str = "feed";
+pub(super) const LABELS: &str = "labels";
 pub(super) const TEMPORARY: &str = ".tmp";
 
 /// Folders of listed files.
 pub(super) fn folders() -> impl Iterator<Item = &'static str> {
     let sidecars = KINDS.iter().map(|kind| kind.name());
-    [SEGMENTS, "accounts", "tokens", "prices", "fx", FEED].into_iter().chain(sidecars)
+    [SEGMENTS, "accounts", "tokens", "prices", "fx", LABELS, FEED].into_iter().chain(sidecars)
 }
 
 pub(super) fn manifest_name(generation: u64) -> String {
@@ -80,8 +82,8 @@ pub(super) fn open_listed(root: &Path, file: &FileRef) -> Result<Segment> {
     Segment::open(&sound_length(root, file)?)
 }
 
-/// Opens a listed sidecar, which carries checksums as a segment does.
-pub(super) fn open_listed_sidecar(root: &Path, file: &FileRef) -> Result<Container> {
+/// Opens a listed container, which carries checksums as a segment does.
+pub(super) fn open_listed_container(root: &Path, file: &FileRef) -> Result<Container> {
     Container::open(&sound_length(root, file)?)
 }
 
@@ -272,8 +274,8 @@ impl Storage for Folder {
         Ok(Arc::new(Part { file, segment }))
     }
 
-    fn keep_sidecar(&mut self, kind: &'static str, chain: Chain, write: Writing<'_>) -> Result<(FileRef, Container)> {
-        let name = self.next_name(kind, chain.name(), kind);
+    fn keep_container(&mut self, kind: &str, stem: &str, write: Writing<'_>) -> Result<(FileRef, Container)> {
+        let name = self.next_name(kind, stem, kind);
         let file = self.write(name, write)?;
         let opened = Container::open(&self.path.join(&file.name))?;
         Ok((file, opened))

@@ -1,13 +1,17 @@
-//! Versions of token listings, prices and exchange rates, each a file of JSON lines.
+//! Versions of token listings, prices, exchange rates and labels, each a file: JSON lines, or a container of labels.
 
+use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use headwater_types::{Address, Chain, Timestamp};
 use serde::{Deserialize, Serialize};
 
+use super::folder::{self, LABELS};
 use super::parts::{FileRef, Storage};
-use super::{ImportKind, ImportVersion};
+use super::{ImportKind, ImportVersion, LabelList};
 use crate::LedgerError;
+use crate::labels::{self, Claim, Imported, LabelDiff, LabelFile, LabelTable};
 use crate::market::{FxPoint, FxTable, MarketStamp, PricePoint, PriceTable, Registry, TokenListing};
 use crate::read::Result;
 
@@ -16,15 +20,65 @@ use crate::read::Result;
 pub(super) struct Import {
     pub(super) version: ImportVersion,
     pub(super) file: FileRef,
-    pub(super) entries: Arc<Entries>,
+    pub(super) brought: Brought,
 }
 
 /// What a version brought.
+#[derive(Clone)]
+pub(super) enum Brought {
+    Market(Arc<Entries>),
+    Labels(Arc<LabelFile>),
+}
+
+impl Brought {
+    /// Opens the file of a version.
+    pub(super) fn open(root: &Path, kind: ImportKind, file: &FileRef) -> Result<Self> {
+        if kind == ImportKind::Labels {
+            let opened = LabelFile::read(folder::open_listed_container(root, file)?)?;
+            return Ok(Self::Labels(Arc::new(opened)));
+        }
+        let bytes = folder::read_listed(root, file)?;
+        let corrupt = |what| LedgerError::Corrupt { file: root.join(&file.name), offset: 0, what };
+        Ok(Self::Market(Arc::new(Entries::from_lines(kind, &bytes).map_err(corrupt)?)))
+    }
+}
+
+/// Entries that are read whole.
 pub(super) enum Entries {
     Tokens(Vec<TokenListing>),
     Prices(Vec<PricePoint>),
     Fx(Vec<FxPoint>),
 }
+
+/// One import of a list of labels.
+#[derive(Debug, Clone)]
+pub struct LabelImport {
+    /// Who says so.
+    pub source: String,
+    /// Which list of the source it is: the import replaces the one before of the same list.
+    pub list: String,
+    /// When the import is made.
+    pub imported_at: Timestamp,
+    /// When claims ended that the list no longer makes: the date of the list, else the time of the import.
+    pub ended_at: Timestamp,
+    /// The claims.
+    pub claims: Vec<Claim>,
+    /// Whether the list may have lost more than half of what the edition before it said.
+    pub shrinking: Shrinking,
+}
+
+/// What becomes of an edition of a list that says less than half of the one before it: as a rule it is cut off.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Shrinking {
+    /// It is refused, where the one before made at least twenty claims.
+    #[default]
+    Refused,
+    /// It is taken.
+    Accepted,
+}
+
+/// Claims of an edition from which on a shrinking successor is refused.
+const LEAST_CLAIMS: u64 = 20;
 
 /// All versions, and what those in force come to.
 #[derive(Clone)]
@@ -33,6 +87,7 @@ pub(super) struct Imports {
     pub(super) registry: Arc<Registry>,
     pub(super) prices: Arc<PriceTable>,
     pub(super) exchange_rates: Arc<FxTable>,
+    pub(super) labels: Arc<LabelTable>,
     /// By chain, made when first asked for.
     stamps: Arc<[OnceLock<MarketStamp>]>,
 }
@@ -45,23 +100,29 @@ impl Default for Imports {
 
 impl Imports {
     pub(super) fn new(versions: Vec<Import>) -> Self {
-        let in_force = || versions.iter().filter(|import| import.version.in_force);
-        let listings = in_force().filter_map(|import| match &*import.entries {
+        let in_force = || {
+            versions.iter().filter(|import| import.version.in_force).filter_map(|import| match &import.brought {
+                Brought::Market(entries) => Some((import.version.source.as_str(), &**entries)),
+                Brought::Labels(_) => None,
+            })
+        };
+        let listings = in_force().filter_map(|(_, entries)| match entries {
             Entries::Tokens(listings) => Some(listings),
             Entries::Prices(_) | Entries::Fx(_) => None,
         });
         let registry = Registry::new(listings.flatten().cloned());
-        let prices = PriceTable::of_imports(in_force().filter_map(|import| match &*import.entries {
-            Entries::Prices(points) => Some((import.version.source.as_str(), points.as_slice())),
+        let prices = PriceTable::of_imports(in_force().filter_map(|(source, entries)| match entries {
+            Entries::Prices(points) => Some((source, points.as_slice())),
             Entries::Tokens(_) | Entries::Fx(_) => None,
         }));
-        let rates = in_force().filter_map(|import| match &*import.entries {
+        let rates = in_force().filter_map(|(_, entries)| match entries {
             Entries::Fx(points) => Some(points),
             Entries::Tokens(_) | Entries::Prices(_) => None,
         });
         let exchange_rates = Arc::new(FxTable::new(rates.flatten()));
+        let labels = Arc::new(label_table(&versions));
         let stamps = Chain::all().map(|_| OnceLock::new()).collect();
-        Self { registry: Arc::new(registry), prices: Arc::new(prices), exchange_rates, versions, stamps }
+        Self { registry: Arc::new(registry), prices: Arc::new(prices), exchange_rates, labels, versions, stamps }
     }
 
     /// What the values of a chain depend on.
@@ -70,9 +131,8 @@ impl Imports {
         *self.stamps[place].get_or_init(|| MarketStamp::of(&self.registry, &self.prices, chain))
     }
 
-    /// With one more version, and its number.
+    /// With one more version of listings, prices or rates, and its number.
     pub(super) fn with(&self, source: &str, entries: Entries, storage: &mut dyn Storage) -> Result<(Self, u64)> {
-        let number = self.versions.last().map_or(0, |import| import.version.version) + 1;
         let (kind, count, folder) = match &entries {
             Entries::Tokens(listings) => (ImportKind::Tokens, listings.len(), "tokens"),
             Entries::Prices(points) => {
@@ -85,27 +145,146 @@ impl Imports {
             }
         };
         let file = storage.keep_file(folder, "jsonl", entries.to_lines())?;
-        let version =
-            ImportVersion { version: number, kind, source: source.to_owned(), entries: count as u64, in_force: true };
-        let mut versions = self.versions.clone();
-        versions.push(Import { version, file, entries: Arc::new(entries) });
-        Ok((Self::new(versions), number))
+        let version = ImportVersion {
+            version: self.next_number(),
+            kind,
+            source: source.to_owned(),
+            entries: count as u64,
+            in_force: true,
+            list: None,
+        };
+        Ok(self.with_version(Import { version, file, brought: Brought::Market(Arc::new(entries)) }))
     }
 
-    /// Without a version that is in force.
-    pub(super) fn without(&self, version: u64) -> Result<Self> {
+    /// With one more version of labels, and its number.
+    pub(super) fn with_labels(&self, import: LabelImport, storage: &mut dyn Storage) -> Result<(Self, u64)> {
+        let LabelImport { source, list, imported_at, ended_at, claims, shrinking } = import;
+        let before = last_of(&self.versions, &source, &list);
+        let written = labels::succeed(before.as_deref(), claims, ended_at)?;
+        if let (Some(before), Shrinking::Refused) = (&before, shrinking) {
+            check_size(before, &written, (&source, &list))?;
+        }
+        let (file, opened) = keep_labels(written, storage)?;
+        let version = ImportVersion {
+            version: self.next_number(),
+            kind: ImportKind::Labels,
+            source,
+            entries: opened.own(),
+            in_force: true,
+            list: Some(LabelList { name: list, imported_at, ended_at }),
+        };
+        Ok(self.with_version(Import { version, file, brought: Brought::Labels(Arc::new(opened)) }))
+    }
+
+    fn next_number(&self) -> u64 {
+        self.versions.last().map_or(0, |import| import.version.version) + 1
+    }
+
+    fn with_version(&self, import: Import) -> (Self, u64) {
+        let number = import.version.version;
         let mut versions = self.versions.clone();
-        let import = versions
-            .iter_mut()
-            .find(|import| import.version.version == version && import.version.in_force)
+        versions.push(import);
+        (Self::new(versions), number)
+    }
+
+    /// Without a version that is in force. Later imports of the same list of labels are written anew, as if this one had
+    /// never been.
+    pub(super) fn without(&self, version: u64, storage: &mut dyn Storage) -> Result<Self> {
+        let mut versions = self.versions.clone();
+        let place = versions
+            .iter()
+            .position(|import| import.version.version == version && import.version.in_force)
             .ok_or(LedgerError::UnknownVersion(version))?;
-        import.version.in_force = false;
+        versions[place].version.in_force = false;
+        let Some(list) = versions[place].version.list.clone() else { return Ok(Self::new(versions)) };
+        let source = versions[place].version.source.clone();
+        for later in place + 1..versions.len() {
+            let (earlier, rest) = versions.split_at_mut(later);
+            let import = &mut rest[0];
+            let (Brought::Labels(opened), Some(of)) = (&import.brought, &import.version.list) else { continue };
+            if !import.version.in_force || import.version.source != source || of.name != list.name {
+                continue;
+            }
+            let before = last_of(earlier, &source, &list.name);
+            let written = labels::succeed(before.as_deref(), opened.own_claims()?, of.ended_at)?;
+            let (file, opened) = keep_labels(written, storage)?;
+            import.file = file;
+            import.brought = Brought::Labels(Arc::new(opened));
+        }
         Ok(Self::new(versions))
+    }
+
+    /// What an import of labels says that another one does not, by default the one before it of its list.
+    pub(super) fn diff_labels(&self, version: u64, against: Option<u64>) -> Result<LabelDiff> {
+        let find = |number: u64| {
+            let place = self.versions.iter().position(|import| import.version.version == number);
+            place.ok_or(LedgerError::UnknownVersion(number))
+        };
+        let file = |place: usize| match &self.versions[place].brought {
+            Brought::Labels(file) => Ok(Arc::clone(file)),
+            Brought::Market(_) => Err(LedgerError::UnknownVersion(self.versions[place].version.version)),
+        };
+        let place = find(version)?;
+        let after = file(place)?;
+        let before = match against {
+            Some(number) => Some(file(find(number)?)?),
+            None => {
+                let ImportVersion { source, list, .. } = &self.versions[place].version;
+                list.as_ref().and_then(|list| last_of(&self.versions[..place], source, &list.name))
+            }
+        };
+        labels::diff(before.as_deref(), &after)
     }
 
     pub(super) fn list(&self) -> Vec<ImportVersion> {
         self.versions.iter().map(|import| import.version.clone()).collect()
     }
+}
+
+/// Writes and opens a file of labels.
+fn keep_labels(mut written: Vec<labels::Written>, storage: &mut dyn Storage) -> Result<(FileRef, LabelFile)> {
+    let (file, container) = storage.keep_container(LABELS, LABELS, &mut |out| labels::build(&mut written, out))?;
+    Ok((file, LabelFile::read(container)?))
+}
+
+/// Refuses an edition of a list that ends more than half of what the one before it said.
+fn check_size(before: &LabelFile, written: &[labels::Written], (source, list): (&str, &str)) -> Result<()> {
+    let kept = written.iter().filter(|written| written.is_own).count() as u64;
+    if before.own() < LEAST_CLAIMS || kept.saturating_mul(2) >= before.own() {
+        return Ok(());
+    }
+    let (source, list) = (source.to_owned(), list.to_owned());
+    Err(LedgerError::ListShrank { source_name: source, list, claims: kept, before: before.own() })
+}
+
+/// The last import of a list that is in force.
+fn last_of(versions: &[Import], source: &str, list: &str) -> Option<Arc<LabelFile>> {
+    versions.iter().rev().find_map(|import| match (&import.brought, &import.version.list) {
+        (Brought::Labels(file), Some(of))
+            if import.version.in_force && import.version.source == source && of.name == list =>
+        {
+            Some(Arc::clone(file))
+        }
+        (Brought::Labels(_) | Brought::Market(_), _) => None,
+    })
+}
+
+/// All imports of labels.
+fn label_table(versions: &[Import]) -> LabelTable {
+    let mut lists: BTreeMap<(&str, &str), usize> = BTreeMap::new();
+    let mut imports = Vec::new();
+    let mut imported_at = None;
+    for import in versions {
+        let (Brought::Labels(file), Some(of)) = (&import.brought, &import.version.list) else { continue };
+        let next = lists.len();
+        let list = *lists.entry((&import.version.source, &of.name)).or_insert(next);
+        let (version, is_in_force) = (import.version.version, import.version.in_force);
+        imports.push(Imported { version, list, is_in_force, file: Arc::clone(file) });
+        if is_in_force {
+            imported_at = imported_at.max(Some(of.imported_at));
+        }
+    }
+    LabelTable::new(imports, imported_at)
 }
 
 #[derive(Serialize, Deserialize)]
@@ -163,6 +342,7 @@ impl Entries {
             ImportKind::Tokens => lines().map(read_listing).collect::<std::result::Result<_, _>>().map(Self::Tokens),
             ImportKind::Prices => lines().map(read_price).collect::<std::result::Result<_, _>>().map(Self::Prices),
             ImportKind::Fx => lines().map(read_rate).collect::<std::result::Result<_, _>>().map(Self::Fx),
+            ImportKind::Labels => Err("labels are not written as lines".to_owned()),
         }
     }
 }

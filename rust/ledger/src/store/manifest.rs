@@ -11,15 +11,16 @@ use std::sync::{Arc, Weak};
 use headwater_types::{Address, BlockHash, Chain, Family, Network};
 use serde::{Deserialize, Serialize};
 
-use super::ImportVersion;
 use super::claims::Claims;
 use super::contents::{ChainContents, Contents};
 use super::feed::{FeedEntry, OpenRuns};
 use super::folder::{self, FileEntry};
-use super::imports::{Entries, Import, Imports};
+use super::imports::{Brought, Entries, Import, Imports};
 use super::parts::{FileRef, Part, Storage, TailBlock, file_digest};
 use super::sidecar::{Kind, Sidecar, kind_of};
+use super::{ImportKind, ImportVersion};
 use crate::LedgerError;
+use crate::labels::LabelFile;
 use crate::read::{CoverageTable, Result};
 
 /// The one format that is written and read.
@@ -89,6 +90,16 @@ pub(super) struct ImportEntry {
     #[serde(flatten)]
     version: ImportVersion,
     data: FileEntry,
+}
+
+impl ImportEntry {
+    pub(super) const fn kind(&self) -> ImportKind {
+        self.version.kind
+    }
+
+    pub(super) fn file(&self) -> std::result::Result<FileRef, String> {
+        self.data.to_ref()
+    }
 }
 
 impl SegmentEntry {
@@ -300,7 +311,7 @@ pub(super) struct OpenParts {
     parts: HashMap<String, Weak<Part>>,
     sidecars: HashMap<String, Weak<Sidecar>>,
     /// By name and digest: a store that was made anew under a reader has the same names.
-    imports: HashMap<(String, u128), Weak<Entries>>,
+    imports: HashMap<(String, u128), WeakImport>,
     runs: OpenRuns,
 }
 
@@ -325,7 +336,7 @@ impl OpenParts {
         {
             return Ok(held);
         }
-        let opened = kind.open(folder::open_listed_sidecar(root, &file)?)?;
+        let opened = kind.open(folder::open_listed_container(root, &file)?)?;
         let sidecar = Arc::new(Sidecar { file, covers: covers.to_vec(), opened });
         self.sidecars.retain(|_, sidecar| sidecar.strong_count() > 0);
         self.sidecars.insert(sidecar.file.name.clone(), Arc::downgrade(&sidecar));
@@ -334,18 +345,35 @@ impl OpenParts {
 
     fn import(&mut self, root: &Path, version: &ImportVersion, file: FileRef) -> Result<Import> {
         let version = version.clone();
-        if let Some(entries) = self.imports.get(&(file.name.clone(), file.digest)).and_then(Weak::upgrade) {
-            return Ok(Import { version, file, entries });
+        let key = (file.name.clone(), file.digest);
+        if let Some(brought) = self.imports.get(&key).and_then(WeakImport::upgrade) {
+            return Ok(Import { version, file, brought });
         }
-        let bytes = folder::read_listed(root, &file)?;
-        let entries = Entries::from_lines(version.kind, &bytes).map_err(|what| LedgerError::Corrupt {
-            file: root.join(&file.name),
-            offset: 0,
-            what,
-        })?;
-        let entries = Arc::new(entries);
-        self.imports.retain(|_, entries| entries.strong_count() > 0);
-        self.imports.insert((file.name.clone(), file.digest), Arc::downgrade(&entries));
-        Ok(Import { version, file, entries })
+        let brought = Brought::open(root, version.kind, &file)?;
+        self.imports.retain(|_, import| import.upgrade().is_some());
+        self.imports.insert(key, WeakImport::of(&brought));
+        Ok(Import { version, file, brought })
+    }
+}
+
+/// What an import brought, as long as a generation holds it.
+enum WeakImport {
+    Market(Weak<Entries>),
+    Labels(Weak<LabelFile>),
+}
+
+impl WeakImport {
+    fn of(brought: &Brought) -> Self {
+        match brought {
+            Brought::Market(entries) => Self::Market(Arc::downgrade(entries)),
+            Brought::Labels(file) => Self::Labels(Arc::downgrade(file)),
+        }
+    }
+
+    fn upgrade(&self) -> Option<Brought> {
+        match self {
+            Self::Market(entries) => entries.upgrade().map(Brought::Market),
+            Self::Labels(file) => file.upgrade().map(Brought::Labels),
+        }
     }
 }

@@ -8,7 +8,7 @@ use headwater_types::Chain;
 use super::change::Extent;
 use super::commit::Telling;
 use super::contents::Contents;
-use super::imports::Entries;
+use super::imports::{Entries, LabelImport};
 use super::parts::{FileRef, Part, Storage, Writing};
 use super::segmentation::{self, Segmentation};
 use super::sidecar::{KINDS, Occasion};
@@ -54,10 +54,10 @@ impl Storage for Memory {
         Ok(Arc::new(Part { file, segment }))
     }
 
-    fn keep_sidecar(&mut self, kind: &'static str, chain: Chain, write: Writing<'_>) -> Result<(FileRef, Container)> {
+    fn keep_container(&mut self, kind: &str, stem: &str, write: Writing<'_>) -> Result<(FileRef, Container)> {
         let mut bytes = Vec::new();
         write(&mut bytes)?;
-        let file = self.next_file(&format!("{kind}-{}", chain.name()), bytes.len());
+        let file = self.next_file(&format!("{kind}-{stem}"), bytes.len());
         let opened = Container::from_bytes(&file.name, &bytes)?;
         Ok((file, opened))
     }
@@ -153,6 +153,26 @@ impl MemoryStore {
     /// [`LedgerError::InvalidExchangeRate`].
     pub fn import_exchange_rates(&mut self, source: &str, rates: Vec<FxPoint>) -> Result<u64> {
         self.import(source, Entries::Fx(rates))
+    }
+
+    /// Adds a version of a list of labels.
+    ///
+    /// # Errors
+    /// None in memory.
+    pub fn import_labels(&mut self, import: LabelImport) -> Result<u64> {
+        let (after, number) = self.contents.with_labels(import, &mut self.storage())?;
+        self.replace(Some(after));
+        Ok(number)
+    }
+
+    /// Takes a version of an import out of force.
+    ///
+    /// # Errors
+    /// [`LedgerError::UnknownVersion`] when no such version is in force.
+    pub fn roll_back_import(&mut self, version: u64) -> Result<()> {
+        let after = self.contents.without_import(version, &mut self.storage())?;
+        self.replace(Some(after));
+        Ok(())
     }
 
     fn import(&mut self, source: &str, entries: Entries) -> Result<u64> {

@@ -16,6 +16,7 @@ pub mod disk;
 mod feed;
 mod folder;
 mod imports;
+mod labels;
 mod listed;
 mod lookup;
 mod manifest;
@@ -33,11 +34,12 @@ mod verify;
 mod writer;
 
 pub use contradictions::{Contradiction, Offered};
+pub use imports::{LabelImport, Shrinking};
 pub use memory::{MemoryStore, in_memory};
 pub use reader::Store;
 pub use report::{
-    ChainStats, CommitReport, CompactReport, FileProblem, ImportKind, ImportVersion, LogicalDigest, Merges, StoreStats,
-    VerifyReport,
+    ChainStats, CommitReport, CompactReport, FileProblem, ImportKind, ImportVersion, LabelList, LogicalDigest, Merges,
+    StoreStats, VerifyReport,
 };
 pub use segmentation::{Segmentation, Split};
 pub use writer::Writer;

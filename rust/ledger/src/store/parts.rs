@@ -47,8 +47,9 @@ pub(super) trait Storage {
     /// Keeps a segment, which `write` writes, and opens it.
     fn keep_segment(&mut self, chain: Chain, write: Writing<'_>) -> Result<Arc<Part>>;
 
-    /// Keeps a sidecar, which `write` writes, and opens it; `kind` is its folder and its ending.
-    fn keep_sidecar(&mut self, kind: &'static str, chain: Chain, write: Writing<'_>) -> Result<(FileRef, Container)>;
+    /// Keeps a container of checked pages, which `write` writes, and opens it; `kind` is its folder and its ending, and
+    /// its name begins with `stem`.
+    fn keep_container(&mut self, kind: &str, stem: &str, write: Writing<'_>) -> Result<(FileRef, Container)>;
 
     /// Keeps another file; `kind` is its folder and `extension` its ending.
     fn keep_file(&mut self, kind: &str, extension: &str, bytes: Vec<u8>) -> Result<FileRef>;

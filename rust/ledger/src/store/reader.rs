@@ -13,6 +13,7 @@ use super::manifest::{Manifest, OpenParts};
 use super::parts::FileRef;
 use super::{ChainStats, LogicalDigest, StoreStats, VerifyReport, digest, folder, verify};
 use crate::feed::Feed;
+use crate::labels::LabelDiff;
 use crate::read::{Generations, KEPT_SECS, Ledger, Result};
 use crate::{Cancel, LedgerError, Snapshot};
 
@@ -115,6 +116,14 @@ impl Store {
     /// When the store cannot be read, or the work is cancelled.
     pub fn digest(&self, cancel: &Cancel) -> Result<LogicalDigest> {
         digest::digest(&self.newest()?.contents, cancel)
+    }
+
+    /// What an import of labels says that another does not: by default the one before it of its list.
+    ///
+    /// # Errors
+    /// [`LedgerError::UnknownVersion`] when a number names no import of labels, or when a file is damaged.
+    pub fn diff_labels(&self, version: u64, against: Option<u64>) -> Result<LabelDiff> {
+        self.newest()?.contents.imports.diff_labels(version, against)
     }
 
     /// What the newest generation holds.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
 
-use headwater_types::Chain;
+use headwater_types::{Chain, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use crate::read::Coverage;
@@ -145,6 +145,8 @@ pub enum ImportKind {
     Prices,
     /// Exchange rates.
     Fx,
+    /// Labels.
+    Labels,
 }
 
 impl ImportKind {
@@ -155,11 +157,12 @@ impl ImportKind {
             Self::Tokens => "tokens",
             Self::Prices => "prices",
             Self::Fx => "exchange rates",
+            Self::Labels => "labels",
         }
     }
 }
 
-/// One import of tokens, prices or exchange rates.
+/// One import of tokens, prices, exchange rates or labels.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ImportVersion {
     /// Its number, counted over all imports of the store.
@@ -172,4 +175,18 @@ pub struct ImportVersion {
     pub entries: u64,
     /// Whether it is in force, or was rolled back.
     pub in_force: bool,
+    /// Of labels: which list of the source it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub list: Option<LabelList>,
+}
+
+/// The list that an import of labels is an edition of. A later import of the same source and list replaces an earlier one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LabelList {
+    /// Its name.
+    pub name: String,
+    /// When the import was made.
+    pub imported_at: Timestamp,
+    /// When claims ended that the list no longer makes.
+    pub ended_at: Timestamp,
 }

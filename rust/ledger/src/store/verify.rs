@@ -10,8 +10,9 @@ use headwater_types::Chain;
 use super::manifest::{ChainEntry, Manifest, SegmentEntry, SidecarEntry};
 use super::parts::{FileRef, file_digest};
 use super::sidecar::{KINDS, kind_of};
-use super::{FileProblem, VerifyReport, folder};
+use super::{FileProblem, ImportKind, VerifyReport, folder};
 use crate::facts::{BlockFacts, TokenFacts};
+use crate::labels::LabelFile;
 use crate::read::Result;
 use crate::segment::Segment;
 use crate::{Cancel, LedgerError};
@@ -52,7 +53,7 @@ fn verify_newest(root: &Path, progress: &dyn Fn(u64, u64), cancel: &Cancel) -> R
 /// Whether a file carries checksums of its own, page by page, which tell where it is damaged.
 fn is_paged(file: &FileRef) -> bool {
     let sidecars = KINDS.iter().map(|kind| kind.name());
-    sidecars.chain([folder::SEGMENTS]).any(|folder| file.name.starts_with(folder))
+    sidecars.chain([folder::SEGMENTS, folder::LABELS]).any(|folder| file.name.starts_with(folder))
 }
 
 struct Check<'a> {
@@ -118,7 +119,25 @@ impl Check<'_> {
             self.duplicates(&segments)?;
             self.copies(&segments)?;
         }
+        self.labels(manifest)?;
         self.feed(manifest)
+    }
+
+    /// Every page and every claim of the imports of labels, and whether they are the ones that were listed.
+    fn labels(&mut self, manifest: &Manifest) -> Result<()> {
+        for entry in manifest.imports.iter().filter(|entry| entry.kind() == ImportKind::Labels) {
+            let Ok(file) = entry.file() else { continue };
+            self.cancel.check()?;
+            let path = self.root.join(&file.name);
+            let checked = folder::open_listed_container(self.root, &file).and_then(|container| {
+                container.verify(&mut |_, _| {})?;
+                LabelFile::read(container)?.each(&mut |_| Ok(()))
+            });
+            if self.noted(checked, &path)?.is_some() {
+                self.is_listed(&file);
+            }
+        }
+        Ok(())
     }
 
     /// Every page of the segments that only the feed lists, and whether they are the ones that were listed.
@@ -202,7 +221,7 @@ impl Check<'_> {
         let (Some(kind), Ok(file)) = (kind_of(kind), entry.file.to_ref()) else { return Ok(()) };
         self.cancel.check()?;
         let path = self.root.join(&file.name);
-        let opened = folder::open_listed_sidecar(self.root, &file).and_then(|container| {
+        let opened = folder::open_listed_container(self.root, &file).and_then(|container| {
             container.verify(&mut |_, _| {})?;
             kind.open(container)
         });

@@ -13,7 +13,7 @@ use super::contents::Contents;
 use super::disk::{Disk, SystemDisk};
 use super::feed;
 use super::folder::{self, Folder, io_error};
-use super::imports::Entries;
+use super::imports::{Entries, LabelImport};
 use super::listed::Listed;
 use super::manifest::{self, Manifest, OpenParts};
 use super::merge::{Merging, Outcome};
@@ -150,6 +150,17 @@ impl Writer {
         self.import(source, Entries::Fx(rates))
     }
 
+    /// Adds a version of a list of labels and gives its number. Other lists are not touched.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn import_labels(&mut self, import: LabelImport) -> Result<u64> {
+        self.change(|contents, folder| {
+            let (after, number) = contents.with_labels(import, folder)?;
+            Ok((Some(after), number))
+        })
+    }
+
     fn import(&mut self, source: &str, entries: Entries) -> Result<u64> {
         self.change(|contents, folder| {
             let (imports, number) = contents.imports.with(source, entries, folder)?;
@@ -168,10 +179,7 @@ impl Writer {
     /// # Errors
     /// [`LedgerError::UnknownVersion`] when no such version is in force.
     pub fn roll_back_import(&mut self, version: u64) -> Result<()> {
-        self.change(|contents, _| {
-            let imports = contents.imports.without(version)?;
-            Ok((Some(Contents { imports, ..contents.clone() }), ()))
-        })
+        self.change(|contents, folder| Ok((Some(contents.without_import(version, folder)?), ())))
     }
 
     /// Adds one followed block to the tail. Its parent must be the newest block of the tail, or without a tail the

@@ -8,7 +8,6 @@ use crate::book::{Call, Effect};
 use crate::clock::{DAY, START};
 use crate::random::Stream;
 use crate::tokens::Token;
-use crate::truth::Role;
 use crate::world::{ACCOUNT_CHAINS, Coin, World};
 
 /// First supply per exchange and bridge vault, in cents.
@@ -23,7 +22,7 @@ pub(crate) fn settle(world: &mut World) -> Vec<Box<dyn Actor>> {
             continue;
         }
         let (chain, owner) = (token.chain, format!("issuer-{}", token.symbol));
-        let treasury = treasury(world, place);
+        let treasury = world.treasury(place);
         let coins = Amount::from_u128(30 * 10_u128.pow(u32::from(chain.native_decimals())));
         let fund = if chain.family() == headwater_types::Family::Tron { Amount::from(9_000_000_000) } else { coins };
         if world.book(chain).balance(&treasury, headwater_types::Asset::Native).is_zero() {
@@ -34,12 +33,6 @@ pub(crate) fn settle(world: &mut World) -> Vec<Box<dyn Actor>> {
         actors.push(Box::new(Issuer { place, treasury, stream, started: false, delay }));
     }
     actors
-}
-
-fn treasury(world: &mut World, place: usize) -> Address {
-    let token = &world.tokens[place];
-    let (family, owner) = (token.chain.family(), format!("issuer-{}", token.symbol));
-    world.account(family, &format!("{owner}/treasury"), Role::Issuer, &owner)
 }
 
 /// Whether the bridges start with some of a token.
@@ -56,7 +49,7 @@ pub(crate) fn fill_bridges(world: &mut World, now: i64) {
         let share = world.raw(chain, coin, FIRST_SUPPLY_CENTS * world.preset.wealth() / purses.len() as u64, now);
         for purse in purses {
             if world.balance(chain, &purse, coin) < share / 4 {
-                let treasury = treasury(world, place);
+                let treasury = world.treasury(place);
                 mint(world, now, (place, treasury), share);
                 let _ = world.transfer(chain, now, (treasury, purse), coin, share);
             }

@@ -25,8 +25,8 @@
 //! **Truth**: `world.step(&case, stage, chain, hash, flow)` for each step of a case (a crime or scheme with a path);
 //! `world.plant(chain, address, behaviour, evidence)` when a behaviour of the catalogue is complete, with the hashes of
 //! its first and last transaction, `world.judge` when it only nearly is; `tests/planted` and `tests/behaviours` hold the rules
-//! against the facts. Labels: one line in
-//! `labels::claim` says how often public lists know a role and by which code, one in `wrong_claim` how they err.
+//! against the facts. Labels:
+//! the tables of `labels::lists` say how often each public list knows a role, by which code, and how it errs.
 //! Everything grows with the economy, so what is kept per person or payment must be small, and a wake must not walk
 //! over all people, tokens or orders.
 
@@ -35,6 +35,7 @@ pub(crate) mod bridges;
 pub(crate) mod dex;
 pub(crate) mod dormant;
 pub(crate) mod exchange;
+mod freezes;
 pub(crate) mod issuers;
 pub(crate) mod merchants;
 pub(crate) mod mixer;
@@ -70,5 +71,6 @@ pub(crate) fn all(world: &mut World) -> Vec<Box<dyn Actor>> {
     actors.extend(scams::settle(world));
     actors.extend(bitcoin::settle_others(world));
     actors.extend(scenes::settle(world));
+    actors.extend(freezes::settle(world));
     actors
 }

@@ -1,7 +1,7 @@
 //! Tokens whose ledger does not tell everything: one that rebases, one that takes a fee on the way, coins that are frozen
 //! and destroyed by their issuer; and tokens that are no amounts at all.
 
-use headwater_types::{Address, Amount, Asset, Chain};
+use headwater_types::{Address, Amount, Asset, Chain, TxHash};
 
 use super::Actor;
 use crate::abi;
@@ -256,29 +256,16 @@ impl Freeze {
         Self { case: Case { name: "frozen-1".to_owned(), kind: "theft" }, thief, next: Stage::Steal }
     }
 
-    /// A call of the issuer that only emits.
-    fn order(
-        &self,
-        world: &mut World,
-        now: i64,
-        signature: &'static str,
-        event: &'static str,
-        words: &[[u8; 32]],
-    ) -> Result<(), Insufficient> {
-        let Coin::Token(token) = world.token(FREEZE_CHAIN, "USDT") else { return Err(Insufficient) };
-        let contract = world.tokens[token].contract;
-        let issuer = world.account(FREEZE_CHAIN.family(), "issuer-USDT/treasury", Role::Issuer, "issuer-USDT");
-        let mut call = Call::contract(issuer, contract, 50_000, abi::call(signature, &[abi::account(&self.thief)]));
-        let topics = vec![abi::topic(event)];
-        call.effects.push(Effect::Log { address: contract, topics, data: words.concat() });
-        let receipt = world.book(FREEZE_CHAIN).send(now, call)?;
-        let flow = Flow::new(issuer, self.thief, Asset::Token(contract), 0);
-        world.step(&self.case, "freeze", FREEZE_CHAIN, receipt.hash, flow);
-        Ok(())
+    /// Writes down what the issuer did.
+    fn note(&self, world: &mut World, token: usize, hash: TxHash) {
+        let issuer = world.treasury(token);
+        let flow = Flow::new(issuer, self.thief, world.tokens[token].asset(), 0);
+        world.step(&self.case, "freeze", FREEZE_CHAIN, hash, flow);
     }
 
     fn act(&mut self, world: &mut World, now: i64) -> Result<(), Insufficient> {
         let coin = world.token(FREEZE_CHAIN, "USDT");
+        let Coin::Token(token) = coin else { return Err(Insufficient) };
         match self.next {
             Stage::Steal => {
                 let hot = world.hot_wallet(0, FREEZE_CHAIN.family());
@@ -289,8 +276,8 @@ impl Freeze {
                 self.next = Stage::Freeze;
             }
             Stage::Freeze => {
-                let thief = abi::account(&self.thief);
-                self.order(world, now, "addBlackList(address)", "AddedBlackList(address)", &[thief])?;
+                let receipt = world.freeze(now, token, self.thief)?;
+                self.note(world, token, receipt.hash);
                 self.next = Stage::Try;
             }
             Stage::Try => {
@@ -302,15 +289,8 @@ impl Freeze {
                 self.next = Stage::Destroy;
             }
             Stage::Destroy => {
-                let held = world.read(FREEZE_CHAIN).balance(&self.thief, world.asset(coin));
-                let words = [abi::account(&self.thief), abi::amount(held)];
-                let event = "DestroyedBlackFunds(address,uint256)";
-                self.order(world, now, "destroyBlackFunds(address)", event, &words)?;
-                let Coin::Token(token) = coin else { return Err(Insufficient) };
-                let contract = world.tokens[token].contract;
-                world.book(FREEZE_CHAIN).adjust(self.thief, contract, Amount::ZERO);
-                let row = TrueBalance { chain: FREEZE_CHAIN, address: self.thief, contract, amount: Amount::ZERO };
-                world.truth.true_balances.push(row);
+                let receipt = world.destroy(now, token, self.thief)?;
+                self.note(world, token, receipt.hash);
             }
         }
         Ok(())

@@ -2,13 +2,13 @@
 
 use headwater_ledger::facts::{Batch, Body, LogFacts, Movement, MovementFact, TransactionFacts};
 use headwater_ledger::read::{Ordinal, Status};
-use headwater_types::{Address, Amount, Asset, Chain, Family, TxHash};
+use headwater_types::{Address, Amount, Asset, Chain, Family, Timestamp, TxHash};
 use rustc_hash::FxHashMap;
 
-use super::Insufficient;
 use super::chain::{batch, transaction_hash};
+use super::{Insufficient, Mention};
 use crate::abi;
-use crate::clock::Schedule;
+use crate::clock::{START, Schedule};
 use crate::gas::{FeeMarket, PLAIN_GAS, Quote};
 use crate::identity::{account_bytes, account_of, created_contract, zero};
 use crate::preset::Preset;
@@ -131,6 +131,17 @@ struct Account {
     nonce: u32,
     /// How often transactions name it.
     mentions: u32,
+    /// When the first of them is, in seconds of the economy.
+    since: u32,
+}
+
+/// What a frozen account cannot do with a token.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Frozen {
+    /// It cannot send.
+    Sending,
+    /// It can neither send nor receive.
+    Moving,
 }
 
 /// Balances of one account chain, and the transactions that no batch holds yet.
@@ -143,6 +154,8 @@ pub(crate) struct AccountBook {
     ids: FxHashMap<[u8; 20], AccountId>,
     accounts: Vec<Account>,
     balances: FxHashMap<(AccountId, AccountId), Amount>,
+    /// Accounts that the issuer of a token has frozen.
+    frozen: FxHashMap<(AccountId, AccountId), Frozen>,
     transactions: Vec<TransactionFacts>,
     contracts: Vec<Address>,
     sent: u64,
@@ -163,6 +176,7 @@ impl AccountBook {
             ids: FxHashMap::default(),
             accounts: Vec::new(),
             balances: FxHashMap::default(),
+            frozen: FxHashMap::default(),
             transactions: Vec::new(),
             contracts: Vec::new(),
             sent: 0,
@@ -177,7 +191,7 @@ impl AccountBook {
         let bytes = account_bytes(address);
         let next = AccountId::try_from(self.accounts.len()).expect("an economy has fewer than 2^32 accounts");
         *self.ids.entry(bytes).or_insert_with(|| {
-            self.accounts.push(Account { bytes, nonce: 0, mentions: 0 });
+            self.accounts.push(Account { bytes, nonce: 0, mentions: 0, since: 0 });
             next
         })
     }
@@ -218,9 +232,18 @@ impl AccountBook {
         self.balances.insert(key, amount);
     }
 
+    /// Freezes an account for a token, or with `None` releases it. What it cannot do is refused as if it had nothing.
+    pub(crate) fn freeze(&mut self, holder: Address, contract: Address, frozen: Option<Frozen>) {
+        let key = (self.id(&holder), self.id(&contract));
+        match frozen {
+            Some(frozen) => self.frozen.insert(key, frozen),
+            None => self.frozen.remove(&key),
+        };
+    }
+
     /// Makes it known that an address is a contract.
     pub(crate) fn add_contract(&mut self, contract: Address) {
-        self.mention(&contract);
+        self.mention(&contract, START);
         self.contracts.push(contract);
     }
 
@@ -247,12 +270,13 @@ impl AccountBook {
     }
 
     fn mint_native(&mut self, hash: TxHash, block: u64, to: Address, amount: Amount) {
-        self.mention(&to);
+        let time = self.schedule.timestamp(block);
+        self.mention(&to, time.secs());
         let account = self.id(&to);
         let balance = self.balances.entry((account, NATIVE)).or_default();
         *balance = balance.checked_add(amount).expect("the coins of an economy fit 256 bits");
         let mut facts = TransactionFacts::new(hash, block);
-        facts.time = Some(self.schedule.timestamp(block));
+        facts.time = Some(time);
         facts.body = Some(Body { from: None, to: Some(to), value: amount });
         facts.status = Some(Status::Success);
         self.transactions.push(facts);
@@ -335,6 +359,9 @@ impl AccountBook {
         }
         if asset == Asset::Native || !to.is_zero() {
             let key = (self.id(&to), self.asset_id(asset));
+            if self.frozen.get(&key) == Some(&Frozen::Moving) {
+                return Err(Insufficient);
+            }
             let balance = self.balances.entry(key).or_default();
             changed.push((key, *balance));
             *balance = balance.checked_add(amount).ok_or(Insufficient)?;
@@ -344,6 +371,9 @@ impl AccountBook {
 
     fn take(&mut self, from: Address, asset: Asset, amount: Amount, changed: &mut Changes) -> Result<(), Insufficient> {
         let key = (self.id(&from), self.asset_id(asset));
+        if self.frozen.contains_key(&key) {
+            return Err(Insufficient);
+        }
         let balance = self.balances.entry(key).or_default();
         let left = balance.checked_sub(amount).ok_or(Insufficient)?;
         changed.push((key, *balance));
@@ -465,9 +495,12 @@ impl AccountBook {
         zero(self.family())
     }
 
-    fn mention(&mut self, address: &Address) {
+    fn mention(&mut self, address: &Address, secs: i64) {
         let id = self.id(address);
         let account = &mut self.accounts[id as usize];
+        if account.mentions == 0 {
+            account.since = Mention::since(secs);
+        }
         account.mentions = account.mentions.saturating_add(1);
     }
 
@@ -477,8 +510,9 @@ impl AccountBook {
         let moved = facts.movements.iter();
         let moved = moved.flat_map(|movement| [movement.from, movement.to, movement.asset.contract().copied()]);
         let emitters = facts.logs.iter().map(|log| Some(log.address));
+        let secs = facts.time.map_or(START, Timestamp::secs);
         for address in body.chain([facts.created]).chain(moved).chain(emitters).flatten() {
-            self.mention(&address);
+            self.mention(&address, secs);
         }
     }
 
@@ -508,12 +542,14 @@ impl AccountBook {
         Some(batch)
     }
 
-    /// Every address that transactions name, and how often.
-    pub(crate) fn mentions(&self) -> Vec<(Address, u32)> {
+    /// Every address that transactions name, in order.
+    pub(crate) fn mentions(&self) -> Vec<Mention> {
         let family = self.family();
         let named = self.accounts.iter().filter(|account| account.mentions > 0);
-        let mut named: Vec<_> = named.map(|account| (account_of(family, account.bytes), account.mentions)).collect();
-        named.sort_unstable();
+        let mut named: Vec<_> = named
+            .map(|account| Mention::new(account_of(family, account.bytes), account.mentions, account.since))
+            .collect();
+        named.sort_unstable_by_key(|mention| mention.address);
         named
     }
 }
@@ -525,7 +561,6 @@ fn transfer() -> [u8; 32] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::clock::START;
     use crate::identity::account;
 
     #[test]

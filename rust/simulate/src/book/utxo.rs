@@ -11,6 +11,7 @@ use headwater_types::address::UtxoPayload;
 use headwater_types::{Address, Chain, TxHash};
 use rustc_hash::FxHashMap;
 
+use super::Mention;
 use super::chain::{batch, transaction_hash};
 use super::habits::{FINAL, Habits};
 use super::lock::{Size, note_bytes};
@@ -107,6 +108,8 @@ struct Owned {
     wallet: u32,
     key: Key,
     mentions: u32,
+    /// When it was paid first, in seconds of the economy.
+    since: u32,
 }
 
 /// Coins, wallets and transactions of a UTXO chain.
@@ -193,7 +196,8 @@ impl UtxoBook {
         loop {
             let key = next(wallet);
             let address = wallet.address(self.seed, key);
-            let owned = self.owners.entry(short(&address)).or_insert(Owned { wallet: number, key, mentions: 0 });
+            let owned =
+                self.owners.entry(short(&address)).or_insert(Owned { wallet: number, key, mentions: 0, since: 0 });
             // A key whose address cannot be told from another is left unused.
             if (owned.wallet, owned.key) == (number, key) {
                 return address;
@@ -299,7 +303,11 @@ impl UtxoBook {
 
     /// The owner of an address, who is mentioned once more.
     fn mention(&mut self, address: &Address) -> Option<(WalletId, Key)> {
+        let now = self.open_time();
         let owned = self.owners.get_mut(&short(address))?;
+        if owned.mentions == 0 {
+            owned.since = Mention::since(now);
+        }
         owned.mentions = owned.mentions.saturating_add(1);
         Some((WalletId(owned.wallet as usize), owned.key))
     }
@@ -384,13 +392,16 @@ impl UtxoBook {
         std::mem::take(&mut self.changes)
     }
 
-    /// Every address that transactions name, and how often.
-    pub(crate) fn mentions(&self) -> Vec<(Address, u32)> {
+    /// Every address that transactions name, in order.
+    pub(crate) fn mentions(&self) -> Vec<Mention> {
         let named = self.owners.values().filter(|owned| owned.mentions > 0);
         let mut named: Vec<_> = named
-            .map(|owned| (self.wallets[owned.wallet as usize].address(self.seed, owned.key), owned.mentions))
+            .map(|owned| {
+                let address = self.wallets[owned.wallet as usize].address(self.seed, owned.key);
+                Mention::new(address, owned.mentions, owned.since)
+            })
             .collect();
-        named.sort_unstable();
+        named.sort_unstable_by_key(|mention| mention.address);
         named
     }
 

@@ -96,6 +96,10 @@ roles! {
     ScamOperator = "scam_operator",
     /// The contract of a scam.
     ScamContract = "scam_contract",
+    /// A market of forbidden goods.
+    DarknetMarket = "darknet_market",
+    /// Who sells at one.
+    DarknetVendor = "darknet_vendor",
     /// Where a scam collects.
     ScamCollector = "scam_collector",
     /// A stop on the way of the loot.

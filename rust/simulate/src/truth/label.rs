@@ -1,10 +1,10 @@
-//! What public lists say about addresses.
+//! What public lists and issuers say about addresses.
 
 use headwater_types::{Address, Chain};
 
 use super::table::{Cell, Cells, Kind, Row};
 
-/// A claim of a public list.
+/// A claim of a public list, or a freeze that the chain itself states.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PublicLabel {
     /// The chain.
@@ -13,14 +13,18 @@ pub struct PublicLabel {
     pub address: Address,
     /// What the list says it is.
     pub code: String,
-    /// The family of the code.
-    pub category: String,
     /// Whom the list names; empty when it names nobody.
     pub entity: String,
-    /// The list.
-    pub source: String,
-    /// How sure the list is by its kind, in hundredths.
-    pub confidence_percent: u64,
+    /// The list by its name, or `issuer-freezes`.
+    pub list: String,
+    /// The provenance group: lists of one group count once.
+    pub group: String,
+    /// The level of the source, such as `service_api`.
+    pub level: String,
+    /// When it was claimed, in epoch seconds. A list of sanctions has no dates of its own: the date of the edition.
+    pub asserted_secs: Option<u64>,
+    /// When the claim was withdrawn, the freeze lifted, or the address left the list.
+    pub valid_until_secs: Option<u64>,
     /// Whether the claim is true. Not in the published form.
     pub correct: bool,
 }
@@ -31,10 +35,12 @@ impl Row for PublicLabel {
         ("blockchain", Kind::Text),
         ("address", Kind::Text),
         ("code", Kind::Text),
-        ("category", Kind::Text),
         ("entity", Kind::Text),
-        ("source", Kind::Text),
-        ("confidence_percent", Kind::Number),
+        ("list", Kind::Text),
+        ("group", Kind::Text),
+        ("level", Kind::Text),
+        ("asserted_at", Kind::MaybeNumber),
+        ("valid_until", Kind::MaybeNumber),
         ("correct", Kind::Flag),
     ];
 
@@ -43,10 +49,12 @@ impl Row for PublicLabel {
             Cell::text(&self.chain),
             Cell::text(&self.address),
             Cell::text(&self.code),
-            Cell::text(&self.category),
             Cell::text(&self.entity),
-            Cell::text(&self.source),
-            Cell::Number(self.confidence_percent),
+            Cell::text(&self.list),
+            Cell::text(&self.group),
+            Cell::text(&self.level),
+            Cell::MaybeNumber(self.asserted_secs),
+            Cell::MaybeNumber(self.valid_until_secs),
             Cell::Flag(self.correct),
         ]
     }
@@ -57,23 +65,13 @@ impl Row for PublicLabel {
             chain,
             address: cells.address(chain)?,
             code: cells.text()?,
-            category: cells.text()?,
             entity: cells.text()?,
-            source: cells.text()?,
-            confidence_percent: cells.number(),
+            list: cells.text()?,
+            group: cells.text()?,
+            level: cells.text()?,
+            asserted_secs: cells.maybe_number(),
+            valid_until_secs: cells.maybe_number(),
             correct: cells.flag(),
         })
-    }
-}
-
-impl PublicLabel {
-    /// First line of the published form.
-    pub(super) const CSV_HEADER: &'static str = "blockchain,address,code,category,entity,source,confidence\n";
-
-    /// A line of the published form, which does not tell whether the claim is right.
-    pub(super) fn csv_line(&self) -> String {
-        let Self { chain, address, code, category, entity, source, confidence_percent, .. } = self;
-        let (whole, hundredths) = (confidence_percent / 100, confidence_percent % 100);
-        format!("{chain},{address},{code},{category},{entity},{source},{whole}.{hundredths:02}\n")
     }
 }

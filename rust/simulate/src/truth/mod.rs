@@ -15,10 +15,21 @@
 //! | `clusters` | bitcoin address | address | `address`, `wallet` (one key store of one owner) |
 //! | `wallets` | bitcoin wallet that occurs | order of making | `wallet`, `owner`, `software`, `script`, `change_address`, `change_place`, `coin_choice`, `version`, `lock_time`, `sequence` |
 //! | `joint_transactions` | bitcoin transaction of several people, or that looks so | time | `tx_hash`, `kind` ([`JointKind`]), `coinjoin` |
-//! | `labels` | claim of a public list | chain, address | `blockchain`, `address`, `code`, `category`, `entity`, `source`, `confidence_percent`, `correct` |
+//! | `labels` | claim of a public list, or freeze by an issuer | chain, address | `blockchain`, `address`, `code`, `entity`, `list`, `group`, `level`, `asserted_at`, `valid_until` (both may be missing), `correct` |
 //! | `prices` | symbol and day | symbol, day | `symbol`, `time` (first second of the day), `usd_micros` |
 //!
-//! `labels.csv` is `labels` as it is published: without `correct`.
+//! # Labels
+//!
+//! The folder `labels` beside the tables contains the lists as they are published ([`crate::LabelList`]), which do not
+//! tell which of their claims are right. The table `labels` does, for every claim of every list:
+//!
+//! - A claim is right when the address is what its code says. Lists err about strangers, victims and shops.
+//! - The list `sanctions` names an EVM address once; the table has a row for every chain on which it occurs. Its two
+//!   editions have no dates: `asserted_at` is the date of the first edition that contains the address, `valid_until`
+//!   that of the second one where the address is gone from it (a delisting). A mixer is delisted although the claim was
+//!   right; a person is because it was wrong.
+//! - Rows of `issuer-freezes` are in no file: they follow from the logs of the contracts of Tether and Circle, as block
+//!   times. They are facts, and right even where an issuer freezes the innocent; `addresses` tells whom.
 
 mod address;
 mod behaviour;
@@ -69,7 +80,7 @@ pub struct Truth {
     pub wallets: Vec<WalletTruth>,
     /// Bitcoin transactions of several people, and what looks like them.
     pub joints: Vec<JointTransaction>,
-    /// What public lists say: partial, and partly wrong.
+    /// What public lists and issuers say: partial, and partly wrong.
     pub labels: Vec<PublicLabel>,
     /// Daily prices.
     pub prices: Vec<DayPrice>,
@@ -92,7 +103,7 @@ impl Truth {
         self.prices.extend(later.prices);
     }
 
-    /// Writes one Parquet file per table, and the public labels as `labels.csv`.
+    /// Writes one Parquet file per table.
     ///
     /// # Errors
     /// When the folder or a file cannot be written.

@@ -60,7 +60,7 @@ pub enum TruthError {
 }
 
 impl TruthError {
-    pub(super) fn io(path: &Path, source: std::io::Error) -> Self {
+    pub(crate) fn io(path: &Path, source: std::io::Error) -> Self {
         Self::Io { path: path.to_owned(), source }
     }
 }
@@ -72,6 +72,8 @@ pub(super) enum Kind {
     Text,
     /// A count.
     Number,
+    /// A number, perhaps missing.
+    MaybeNumber,
     /// Yes or no.
     Flag,
 }
@@ -81,6 +83,7 @@ pub(super) enum Kind {
 pub(super) enum Cell {
     Text(Option<String>),
     Number(u64),
+    MaybeNumber(Option<u64>),
     Flag(bool),
 }
 
@@ -136,6 +139,12 @@ impl Cells<'_> {
     pub(super) fn number(&mut self) -> u64 {
         let row = self.row;
         self.next().as_primitive::<UInt64Type>().value(row)
+    }
+
+    pub(super) fn maybe_number(&mut self) -> Option<u64> {
+        let row = self.row;
+        let column = self.next().as_primitive::<UInt64Type>();
+        column.is_valid(row).then(|| column.value(row))
     }
 
     pub(super) fn flag(&mut self) -> bool {
@@ -217,6 +226,7 @@ fn schema<R: Row>() -> Arc<Schema> {
     let fields = R::COLUMNS.iter().map(|&(name, kind)| match kind {
         Kind::Text => Field::new(name, DataType::Utf8, true),
         Kind::Number => Field::new(name, DataType::UInt64, false),
+        Kind::MaybeNumber => Field::new(name, DataType::UInt64, true),
         Kind::Flag => Field::new(name, DataType::Boolean, false),
     });
     Arc::new(Schema::new(fields.collect::<Vec<_>>()))
@@ -228,7 +238,7 @@ fn batch<R: Row>(rows: &[R]) -> Result<RecordBatch, ArrowError> {
         let column = cells.iter().map(|row| &row[place]);
         match kind {
             Kind::Text => Arc::new(column.map(as_text).collect::<StringArray>()),
-            Kind::Number => Arc::new(column.map(as_number).collect::<UInt64Array>()),
+            Kind::Number | Kind::MaybeNumber => Arc::new(column.map(as_number).collect::<UInt64Array>()),
             Kind::Flag => Arc::new(column.map(as_flag).collect::<BooleanArray>()),
         }
     });
@@ -240,7 +250,11 @@ fn as_text(cell: &Cell) -> Option<&str> {
 }
 
 fn as_number(cell: &Cell) -> Option<u64> {
-    if let Cell::Number(number) = cell { Some(*number) } else { None }
+    match cell {
+        Cell::Number(number) => Some(*number),
+        Cell::MaybeNumber(number) => *number,
+        Cell::Text(_) | Cell::Flag(_) => None,
+    }
 }
 
 fn as_flag(cell: &Cell) -> Option<bool> {

@@ -1,8 +1,6 @@
 //! Truth into files, slice by slice.
 
-use std::fs::File;
-use std::io::{BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::table::TableWriter;
 use super::{
@@ -25,8 +23,6 @@ pub struct TruthWriter {
     joints: TableWriter<JointTransaction>,
     labels: TableWriter<PublicLabel>,
     prices: TableWriter<DayPrice>,
-    list: BufWriter<File>,
-    list_path: PathBuf,
 }
 
 impl TruthWriter {
@@ -36,11 +32,6 @@ impl TruthWriter {
     /// When the folder or a file cannot be written.
     pub fn create(folder: &Path) -> Result<Self, TruthError> {
         std::fs::create_dir_all(folder).map_err(|source| TruthError::io(folder, source))?;
-        let list_path = folder.join("labels.csv");
-        let partial = partial(&list_path);
-        let list = File::create(&partial).map_err(|source| TruthError::io(&partial, source))?;
-        let mut list = BufWriter::new(list);
-        list.write_all(PublicLabel::CSV_HEADER.as_bytes()).map_err(|source| TruthError::io(&partial, source))?;
         Ok(Self {
             addresses: TableWriter::create(folder)?,
             cases: TableWriter::create(folder)?,
@@ -54,8 +45,6 @@ impl TruthWriter {
             joints: TableWriter::create(folder)?,
             labels: TableWriter::create(folder)?,
             prices: TableWriter::create(folder)?,
-            list,
-            list_path,
         })
     }
 
@@ -75,12 +64,7 @@ impl TruthWriter {
         self.wallets.append(&truth.wallets)?;
         self.joints.append(&truth.joints)?;
         self.labels.append(&truth.labels)?;
-        self.prices.append(&truth.prices)?;
-        for label in &truth.labels {
-            let line = label.csv_line();
-            self.list.write_all(line.as_bytes()).map_err(|source| TruthError::io(&self.list_path, source))?;
-        }
-        Ok(())
+        self.prices.append(&truth.prices)
     }
 
     /// Closes the files and gives them their names.
@@ -88,7 +72,6 @@ impl TruthWriter {
     /// # Errors
     /// When a file cannot be written or named.
     pub fn finish(self) -> Result<(), TruthError> {
-        let Self { list_path, list, .. } = self;
         self.addresses.finish()?;
         self.cases.finish()?;
         self.behaviours.finish()?;
@@ -100,12 +83,6 @@ impl TruthWriter {
         self.wallets.finish()?;
         self.joints.finish()?;
         self.labels.finish()?;
-        self.prices.finish()?;
-        list.into_inner().map_err(|error| TruthError::io(&list_path, error.into_error()))?;
-        std::fs::rename(partial(&list_path), &list_path).map_err(|source| TruthError::io(&list_path, source))
+        self.prices.finish()
     }
-}
-
-fn partial(path: &Path) -> PathBuf {
-    path.with_extension("csv.partial")
 }

@@ -4,10 +4,12 @@
 pub(crate) mod bridges;
 pub(crate) mod dex;
 pub(crate) mod exchange;
+pub(crate) mod freezes;
 pub(crate) mod mixer;
 pub(crate) mod payments;
 pub(crate) mod people;
 pub(crate) mod queue;
+pub(crate) mod ransoms;
 mod tumbler;
 pub(crate) mod watched;
 
@@ -19,9 +21,11 @@ use headwater_types::{Address, Amount, Asset, Chain, Family, TxHash};
 use self::bridges::Bridges;
 use self::dex::Dex;
 use self::exchange::Exchange;
+use self::freezes::Freezes;
 use self::mixer::Mixer;
 use self::payments::Payments;
 use self::people::Person;
+use self::ransoms::RansomPayment;
 use self::tumbler::Tumbler;
 use self::watched::Watched;
 use crate::abi;
@@ -89,6 +93,10 @@ pub(crate) struct World {
     pub(crate) dex: Dex,
     /// The payment services.
     pub(crate) payments: Payments,
+    /// What issuers have frozen.
+    pub(crate) freezes: Freezes,
+    /// What victims of extortion paid, in order of time.
+    pub(crate) ransoms: Vec<RansomPayment>,
     /// What is really so, as it happens: what no slice has taken yet.
     pub(crate) truth: Truth,
     /// Who is who on account chains.
@@ -119,6 +127,8 @@ impl World {
             watched: Watched::default(),
             dex: Dex::default(),
             payments: Payments::default(),
+            freezes: Freezes::default(),
+            ransoms: Vec::new(),
             truth: Truth::default(),
             directory: Directory::default(),
             joining: Vec::new(),
@@ -324,6 +334,12 @@ impl World {
 
     /// Writes down a step of a case.
     pub(crate) fn step(&mut self, case: &Case, stage: &str, chain: Chain, hash: TxHash, flow: Flow) {
+        // Issuers hear of money that has moved on; only the slow crimes are known while they last.
+        match stage {
+            "loot" if case.kind == "pig_butchering" => self.accuse(chain, flow.to),
+            "collect" | "layer" | "cash_out" => self.accuse(chain, flow.from),
+            _ => {}
+        }
         let next = self.steps.entry(case.name.clone()).or_insert(0);
         self.truth.cases.push(CaseStep {
             case: case.name.clone(),
@@ -352,6 +368,9 @@ impl World {
         (address, behaviour, verdict): (Address, Behaviour, Verdict),
         evidence: Evidence,
     ) {
+        if verdict == Verdict::Planted {
+            self.accuse(chain, address);
+        }
         self.truth.behaviours.push(PlantedBehaviour { chain, address, behaviour, verdict, evidence });
     }
 

@@ -13,18 +13,34 @@ mod eth_labels;
 mod etherscan_labels;
 mod etherscan_metadata;
 mod etherscan_pages;
+mod eu_csv;
 mod exchange_reserves;
+mod fbi_lazarus;
 mod forta;
 mod hop;
+mod il_nbctf;
 mod mining_pools;
 mod name_tag;
+mod ofac;
+mod ofac_advanced;
+mod ofac_csv;
+mod ofac_enhanced;
+mod ofac_lists;
+mod ofac_xml;
+mod official;
 mod oli;
+mod opensanctions;
+mod opensanctions_csv;
+mod opensanctions_ftm;
 mod ransomwhere;
 mod reading;
+mod running_text;
 mod scamsniffer;
 mod script;
+mod table;
 mod tagpack;
 mod tornado;
+mod uk_csv;
 mod walletexplorer;
 
 use headwater_ledger::labels::Level;
@@ -36,13 +52,16 @@ use super::raw::{RawLabels, Vocabulary};
 use crate::IngestError;
 use crate::source::Probe;
 
+pub(crate) use table::{TABLE, read_frame};
+
 /// One format.
 pub(crate) struct Format {
     /// Its name on the command line.
     pub(crate) name: &'static str,
-    /// The source of its claims, where the caller names none.
+    /// The source of its claims, where the caller names none; empty where that is the list.
     pub(crate) source: &'static str,
-    /// The provenance group, where neither the caller nor the row nor the site of the row's source names one.
+    /// The provenance group, where neither the caller nor the row nor the site of the row's source names one; empty
+    /// where each source is a group of its own.
     pub(crate) group: &'static str,
     /// The level, where neither the caller nor the row states one.
     pub(crate) level: Level,
@@ -61,8 +80,6 @@ pub(crate) struct Format {
 /// What the caller says of the files.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Given {
-    /// The chain, where the files name none.
-    pub(crate) chain: Option<Chain>,
     /// The entity, where the files name none.
     pub(crate) entity: Option<String>,
     /// The code, where the files name none.
@@ -73,6 +90,17 @@ pub(crate) struct Given {
 
 /// All formats, narrowest first.
 pub(crate) const FORMATS: &[&Format] = &[
+    &ofac_lists::FORMAT,
+    &ofac_xml::FORMAT,
+    &ofac_advanced::FORMAT,
+    &ofac_enhanced::FORMAT,
+    &ofac_csv::FORMAT,
+    &opensanctions_csv::FORMAT,
+    &opensanctions_ftm::FORMAT,
+    &eu_csv::FORMAT,
+    &uk_csv::FORMAT,
+    &il_nbctf::FORMAT,
+    &fbi_lazarus::FORMAT,
     &tagpack::FORMAT,
     &ransomwhere::FORMAT,
     &mining_pools::FORMAT,
@@ -93,4 +121,5 @@ pub(crate) const FORMATS: &[&Format] = &[
     &walletexplorer::FORMAT,
     &tornado::FORMAT,
     &defillama::FORMAT,
+    &TABLE,
 ];

@@ -50,7 +50,7 @@ fn stated(text: &str) -> Trust {
     if let Some(level) = Level::from_name(&name) {
         return Trust::of(level);
     }
-    match thousandths(&name) {
+    match thousandths(text.trim()) {
         Some(reliability) => Trust { reliability, ..Trust::of(Level::Unknown) },
         None => Trust { is_unknown_text: true, ..Trust::of(Level::Unknown) },
     }

@@ -29,10 +29,19 @@ pub(crate) struct SegmentFile<'a> {
 }
 
 impl<'a> SegmentFile<'a> {
-    /// Begins a file.
+    /// Begins a file about one chain.
     pub(crate) fn begin(sink: &'a mut dyn Write, chain: Chain, network: Network) -> Result<Self> {
+        Self::begin_under(sink, &Header::new(Some(chain), network))
+    }
+
+    /// Begins a file about all chains.
+    pub(crate) fn begin_for_all_chains(sink: &'a mut dyn Write) -> Result<Self> {
+        Self::begin_under(sink, &Header::new(None, Network::Mainnet))
+    }
+
+    fn begin_under(sink: &'a mut dyn Write, header: &Header) -> Result<Self> {
         let mut this = Self { sink, written: 0, page: 0, checks: Vec::new(), entries: Vec::new() };
-        this.append(bytemuck::bytes_of(&Header::new(chain, network)))?;
+        this.append(bytemuck::bytes_of(header))?;
         Ok(this)
     }
 

@@ -87,7 +87,7 @@ struct Footer {
 }
 
 impl Header {
-    fn new(chain: Chain, network: Network) -> Self {
+    fn new(chain: Option<Chain>, network: Network) -> Self {
         let mut header = Self {
             magic: MAGIC,
             format: FORMAT,
@@ -95,7 +95,8 @@ impl Header {
             chain: [0; 16],
             reserved: [0; 4],
         };
-        header.chain[..chain.name().len()].copy_from_slice(chain.name().as_bytes());
+        let name = chain.map_or("", Chain::name);
+        header.chain[..name.len()].copy_from_slice(name.as_bytes());
         header
     }
 }
@@ -134,7 +135,8 @@ pub(crate) struct Container {
     file: PathBuf,
     bytes: Bytes,
     data: usize,
-    chain: Chain,
+    /// `None` for a file about all chains.
+    chain: Option<Chain>,
     network: Network,
     entries: Vec<Entry>,
     checked: Vec<AtomicU64>,
@@ -177,15 +179,8 @@ impl Container {
             return Err(corrupt(data, "the checksums do not match their own checksum"));
         }
         let checked = (0..pages.div_ceil(64)).map(|_| AtomicU64::new(0)).collect();
-        let mut this = Self {
-            file,
-            bytes,
-            data,
-            chain: Chain::BITCOIN,
-            network: Network::default(),
-            entries: Vec::new(),
-            checked,
-        };
+        let mut this =
+            Self { file, bytes, data, chain: None, network: Network::default(), entries: Vec::new(), checked };
         this.read_directory()?;
         Ok(this)
     }
@@ -196,7 +191,10 @@ impl Container {
             return Err(LedgerError::OtherFormat { path: self.file.clone(), found: header.format, expected: FORMAT });
         }
         let name = text(&header.chain);
-        self.chain = Chain::from_name(name).ok_or_else(|| self.corrupt(16, format!("unknown chain {name:?}")))?;
+        if !name.is_empty() {
+            let chain = Chain::from_name(name);
+            self.chain = Some(chain.ok_or_else(|| self.corrupt(16, format!("unknown chain {name:?}")))?);
+        }
         self.network = usize::try_from(header.network)
             .ok()
             .and_then(|code| NETWORKS.get(code).copied())
@@ -308,8 +306,9 @@ impl Container {
         self.entries.iter().map(|entry| (text(&entry.name).to_owned(), bytes(entry))).collect()
     }
 
-    pub(crate) fn chain(&self) -> Chain {
-        self.chain
+    /// The chain of a file that is about one.
+    pub(crate) fn chain(&self) -> Result<Chain> {
+        self.chain.ok_or_else(|| self.corrupt(16, "the file names no chain".to_owned()))
     }
 
     pub(super) fn network(&self) -> Network {

@@ -22,7 +22,7 @@ use crate::error::Result;
 const SLOPED: u8 = 0x80;
 
 /// Writes a table row by row.
-pub(in super::super) struct TableWriter<const K: usize> {
+pub(crate) struct TableWriter<const K: usize> {
     rows: Vec<[u64; K]>,
     bits: BitWriter,
     header: Vec<u8>,
@@ -41,7 +41,7 @@ struct Line {
 }
 
 impl<const K: usize> TableWriter<K> {
-    pub(in super::super) fn new(spool: &Arc<Spool>) -> Self {
+    pub(crate) fn new(spool: &Arc<Spool>) -> Self {
         Self {
             rows: Vec::with_capacity(BLOCK),
             bits: BitWriter::default(),
@@ -52,14 +52,14 @@ impl<const K: usize> TableWriter<K> {
         }
     }
 
-    pub(in super::super) fn push(&mut self, row: [u64; K]) -> Result<()> {
+    pub(crate) fn push(&mut self, row: [u64; K]) -> Result<()> {
         self.rows.push(row);
         self.count += 1;
         if self.rows.len() == BLOCK { self.end_block() } else { Ok(()) }
     }
 
     /// Rows so far.
-    pub(in super::super) fn len(&self) -> u64 {
+    pub(crate) fn len(&self) -> u64 {
         self.count
     }
 
@@ -90,7 +90,7 @@ impl<const K: usize> TableWriter<K> {
     }
 
     /// Writes the table into a file.
-    pub(in super::super) fn put(mut self, out: &mut SegmentFile<'_>, sections: PackedSections) -> Result<()> {
+    pub(crate) fn put(mut self, out: &mut SegmentFile<'_>, sections: PackedSections) -> Result<()> {
         if !self.rows.is_empty() {
             self.end_block()?;
         }
@@ -203,7 +203,7 @@ impl Lane {
 }
 
 /// A table in an open file.
-pub(in super::super) struct Table<const K: usize> {
+pub(crate) struct Table<const K: usize> {
     bytes: Column<u8>,
     starts: Column<u64>,
 }
@@ -212,7 +212,7 @@ pub(in super::super) struct Table<const K: usize> {
 pub(in super::super) type Ints = Table<1>;
 
 impl<const K: usize> Table<K> {
-    pub(in super::super) fn open(file: &Arc<Container>, sections: PackedSections) -> Result<Self> {
+    pub(crate) fn open(file: &Arc<Container>, sections: PackedSections) -> Result<Self> {
         Ok(Self { bytes: file.column(sections.blocks)?, starts: file.column(sections.starts)? })
     }
 
@@ -239,7 +239,7 @@ impl<const K: usize> Table<K> {
         Ok((lanes, bytes))
     }
 
-    pub(in super::super) fn row(&self, at: usize) -> Result<[u64; K]> {
+    pub(crate) fn row(&self, at: usize) -> Result<[u64; K]> {
         let ((count, lanes), bytes) = self.lanes(at / BLOCK)?;
         if at % BLOCK >= count {
             return Err(self.outside(at));
@@ -249,7 +249,7 @@ impl<const K: usize> Table<K> {
 
     /// One value of a row.
     #[inline]
-    pub(in super::super) fn value(&self, at: usize, lane: usize) -> Result<u64> {
+    pub(crate) fn value(&self, at: usize, lane: usize) -> Result<u64> {
         let ((count, lanes), bytes) = self.lanes(at / BLOCK)?;
         match lanes.get(lane) {
             Some(lane) if at % BLOCK < count => Ok(lane.value(bytes, at % BLOCK)),
@@ -278,7 +278,7 @@ impl<const K: usize> Table<K> {
 
     /// Says that a value is none that can stand there.
     #[cold]
-    pub(in super::super) fn wrong(&self, at: usize, what: &str) -> LedgerError {
+    pub(crate) fn wrong(&self, at: usize, what: &str) -> LedgerError {
         self.bytes.wrong(usize::try_from(self.starts.get(at / BLOCK).unwrap_or(0)).unwrap_or(0), what)
     }
 }

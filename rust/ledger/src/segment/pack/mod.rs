@@ -16,7 +16,9 @@ mod ints;
 mod tests;
 
 pub(super) use self::amounts::{AmountTable, AmountTableWriter, decode_amounts, encode_amounts};
-pub(super) use self::ints::{IntWriter, Ints, Table, TableWriter};
+pub(super) use self::ints::{IntWriter, Ints};
+
+pub(crate) use self::ints::{Table, TableWriter};
 
 /// What stands in place of an amount of 128 bits or more in a list of small ones.
 pub(super) const SIDE_TABLE: u128 = u128::MAX;

@@ -31,9 +31,13 @@ pub(crate) struct Accounts {
 }
 
 impl Accounts {
+    pub(super) const fn chain(&self) -> Chain {
+        self.chain
+    }
+
     pub(super) fn open(file: &Arc<Container>, accounts: u64) -> Result<Self> {
         Ok(Self {
-            chain: file.chain(),
+            chain: file.chain()?,
             network: file.network(),
             length: usize::try_from(accounts).unwrap_or(usize::MAX),
             keys: file.column(layout::ACCOUNT_KEYS)?,

@@ -58,7 +58,7 @@ impl Segment {
             carries_blobs: has(head::BLOBS),
             method_id: record.method_id,
             movements: movements.map(|movement| self.movement(movement, unindexed)).collect::<Result<_>>()?,
-            logs: logs.into_iter().map(|log| self.log(log)).collect::<Result<_>>()?,
+            logs: logs.into_iter().map(|log| self.log_facts(log)).collect::<Result<_>>()?,
             utxo,
             failure_reason: text(record.failure, "has a reason of failure that is no text")?,
             method: text(record.method, "has a method that is no text")?,
@@ -99,7 +99,7 @@ impl Segment {
         })
     }
 
-    fn log(&self, record: LogRecord) -> Result<LogFacts> {
+    fn log_facts(&self, record: LogRecord) -> Result<LogFacts> {
         let LogRecord { index, address, topics, data } = record;
         Ok(LogFacts { index, address: self.address(address)?, topics, data })
     }

@@ -4,6 +4,7 @@ mod accounts;
 mod facts;
 mod hashes;
 mod hubs;
+mod logs;
 mod many;
 mod openings;
 mod postings;
@@ -171,7 +172,7 @@ impl Segment {
     /// The chain.
     #[must_use]
     pub fn chain(&self) -> Chain {
-        self.file.chain()
+        self.accounts.chain()
     }
 
     /// The network.

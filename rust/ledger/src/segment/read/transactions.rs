@@ -9,9 +9,10 @@ use super::super::column::{Blobs, Offsets, OptionalAmounts, OptionalInts};
 use super::super::container::{Column, Container, search};
 use super::super::knots::Knots;
 use super::super::layout::{self, Counts, Summary, head};
-use super::super::pack::{AmountTable, Ints, Table};
-use super::super::record::{LogRecord, MovementRecord, TransactionRecord};
+use super::super::pack::{AmountTable, Table};
+use super::super::record::{MovementRecord, TransactionRecord};
 use super::hashes::HashIndex;
+use super::logs::Logs;
 use super::utxo::Utxo;
 use super::walk::{Alone, Reading, Walk};
 use crate::LedgerError;
@@ -44,7 +45,7 @@ pub(crate) struct Transactions {
     methods: OptionalInts,
     failures: OptionalInts,
     movements: Movements,
-    logs: Logs,
+    pub(super) logs: Logs,
 }
 
 /// Where a transaction stands and whom it concerns, as distances and accounts of the segment.
@@ -325,48 +326,5 @@ impl Movements {
             });
         }
         Ok(())
-    }
-}
-
-struct Logs {
-    offsets: Offsets,
-    indexes: Ints,
-    addresses: Ints,
-    topic_offsets: Offsets,
-    topics: Column<[u8; 32]>,
-    /// Places among the topics, which are distinct.
-    topic_ids: Ints,
-    data: Ints,
-}
-
-impl Logs {
-    fn open(file: &Arc<Container>) -> Result<Self> {
-        Ok(Self {
-            offsets: Offsets::open(file, layout::TX_LOGS)?,
-            indexes: Ints::open(file, layout::LOG_INDEXES)?,
-            addresses: Ints::open(file, layout::LOG_ADDRESSES)?,
-            topic_offsets: Offsets::open(file, layout::LOG_TOPICS)?,
-            topics: file.column(layout::TOPICS)?,
-            topic_ids: Ints::open(file, layout::TOPIC_IDS)?,
-            data: Ints::open(file, layout::LOG_DATA)?,
-        })
-    }
-
-    fn of(&self, row: u32, blobs: &Blobs, into: &mut Vec<LogRecord>) -> Result<()> {
-        into.clear();
-        for at in self.offsets.get(row)? {
-            let log = u32::try_from(at).map_err(|_| self.indexes.outside(at))?;
-            into.push(LogRecord {
-                index: self.indexes.get(at)?,
-                address: self.addresses.id(at)?,
-                topics: self.topics(self.topic_offsets.get(log)?)?,
-                data: blobs.get(self.data.id(at)?)?.to_vec(),
-            });
-        }
-        Ok(())
-    }
-
-    fn topics(&self, range: Range<usize>) -> Result<Vec<[u8; 32]>> {
-        range.map(|at| self.topics.get(self.topic_ids.id(at)? as usize)).collect()
     }
 }

@@ -76,7 +76,8 @@ impl FeedEntry {
     pub(in crate::store) fn of(feed: &FeedState) -> Self {
         let item = |kept: &Kept| {
             let before = kept.before.as_ref().map(|source| FileEntry::of(&source.file));
-            ItemEntry::of(&kept.item, kept.made, FileEntry::of(&kept.rows.file), before)
+            let rows = kept.rows.as_ref().map(|source| FileEntry::of(&source.file));
+            ItemEntry::of(&kept.item, kept.made, rows, before)
         };
         Self {
             store: feed.store.to_string(),
@@ -89,13 +90,13 @@ impl FeedEntry {
 
     /// Every file it lists.
     pub(in crate::store) fn files(&self) -> impl Iterator<Item = &FileEntry> {
-        let of_recent = self.recent.iter().flat_map(|item| std::iter::once(&item.rows).chain(&item.before));
+        let of_recent = self.recent.iter().flat_map(|item| item.rows.iter().chain(&item.before));
         self.runs.iter().flat_map(RunEntry::files).chain(of_recent)
     }
 
     /// The segments it lists.
     pub(in crate::store) fn segments(&self) -> impl Iterator<Item = &FileEntry> {
-        let of_recent = self.recent.iter().flat_map(|item| std::iter::once(&item.rows).chain(&item.before));
+        let of_recent = self.recent.iter().flat_map(|item| item.rows.iter().chain(&item.before));
         self.runs.iter().flat_map(|run| &run.parts).chain(of_recent)
     }
 
@@ -118,7 +119,7 @@ impl FeedEntry {
             recent.push(Kept {
                 item: entry.item().map_err(corrupt)?,
                 made: entry.made,
-                rows: source(&entry.rows)?,
+                rows: entry.rows.as_ref().map(source).transpose()?,
                 before: entry.before.as_ref().map(source).transpose()?,
             });
         }

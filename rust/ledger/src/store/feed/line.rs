@@ -3,7 +3,7 @@
 use headwater_types::{BlockHash, Chain, Family, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use crate::feed::FeedItem;
+use crate::feed::{FeedItem, ItemKind};
 
 /// An item; `S` names the segments of its rows.
 #[derive(Debug, Serialize, Deserialize)]
@@ -19,8 +19,14 @@ pub(super) struct ItemEntry<S> {
     #[serde(default, skip_serializing_if = "is_zero")]
     adoption: u32,
     head: u64,
+    /// The version of an import of labels.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    labels: Option<u64>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    rolled_back: bool,
     pub(super) made: i64,
-    pub(super) rows: S,
+    #[serde(default = "Option::default", skip_serializing_if = "Option::is_none")]
+    pub(super) rows: Option<S>,
     #[serde(default = "Option::default", skip_serializing_if = "Option::is_none")]
     pub(super) before: Option<S>,
 }
@@ -31,7 +37,11 @@ fn is_zero(number: &u32) -> bool {
 }
 
 impl<S> ItemEntry<S> {
-    pub(super) fn of(item: &FeedItem, made: i64, rows: S, before: Option<S>) -> Self {
+    pub(super) fn of(item: &FeedItem, made: i64, rows: Option<S>, before: Option<S>) -> Self {
+        let (labels, rolled_back) = match item.kind {
+            ItemKind::Block => (None, false),
+            ItemKind::Labels { version, is_rolled_back } => (Some(version), is_rolled_back),
+        };
         Self {
             position: item.position,
             chain: item.chain,
@@ -41,6 +51,8 @@ impl<S> ItemEntry<S> {
             removed: item.removed,
             adoption: item.adoption,
             head: item.head,
+            labels,
+            rolled_back,
             made,
             rows,
             before,
@@ -59,6 +71,10 @@ impl<S> ItemEntry<S> {
             removed: self.removed,
             adoption: self.adoption,
             head: self.head,
+            kind: match self.labels {
+                None => ItemKind::Block,
+                Some(version) => ItemKind::Labels { version, is_rolled_back: self.rolled_back },
+            },
         })
     }
 }

@@ -13,7 +13,7 @@ mod run;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-use headwater_types::{BlockHash, Chain};
+use headwater_types::{BlockHash, Chain, Timestamp};
 
 pub(super) use self::entry::{FeedEntry, OpenRuns};
 pub(super) use self::gain::{Gain, News, Told, blocks_of, gains};
@@ -21,7 +21,7 @@ use self::run::Run;
 use super::folder::{self, Folder};
 use super::parts::{FileRef, Part, TailBlock};
 use crate::LedgerError;
-use crate::feed::{FeedItem, FeedLimits, FeedSource, ItemSegments, StoreId};
+use crate::feed::{FeedItem, FeedLimits, FeedSource, ItemKind, ItemSegments, StoreId};
 use crate::read::Result;
 use crate::segment::Segment;
 
@@ -67,9 +67,20 @@ pub(super) struct Kept {
     item: FeedItem,
     /// When it was made, in epoch seconds of the writer.
     made: i64,
-    rows: Arc<Source>,
+    /// Imports have none.
+    rows: Option<Arc<Source>>,
     /// What was held before of transactions that gained movements.
     before: Option<Arc<Source>>,
+}
+
+/// An import of labels that came into force or was rolled back.
+pub(super) struct LabelNews {
+    pub(super) version: u64,
+    pub(super) is_rolled_back: bool,
+    /// Of its file.
+    pub(super) digest: u128,
+    /// Of the import.
+    pub(super) time: Timestamp,
 }
 
 /// The feed of one generation.
@@ -95,7 +106,7 @@ impl FeedState {
 
     /// Every file that it needs.
     pub(super) fn files(&self) -> impl Iterator<Item = &FileRef> {
-        let of_recent = self.recent.iter().flat_map(|kept| std::iter::once(&kept.rows).chain(&kept.before));
+        let of_recent = self.recent.iter().flat_map(|kept| kept.rows.iter().chain(&kept.before));
         self.runs.iter().flat_map(|run| run.files()).chain(of_recent.map(|source| &source.file))
     }
 
@@ -109,8 +120,9 @@ impl FeedState {
                 None => 0,
             };
             let (number, hash, time) = (block.number, block.hash, block.time);
-            let item = FeedItem { position: 0, chain, number, hash, time, removed: false, adoption, head };
-            self.push(item, Arc::clone(&rows), before.clone());
+            let kind = ItemKind::Block;
+            let item = FeedItem { position: 0, chain, number, hash, time, removed: false, adoption, head, kind };
+            self.push(item, Some(Arc::clone(&rows)), before.clone());
         }
         Ok(())
     }
@@ -124,12 +136,32 @@ impl FeedState {
         };
         let time = stated.time;
         let adoption = self.adoption(chain, number, hash)?;
-        let item = FeedItem { position: 0, chain, number, hash: Some(hash), time, removed: true, adoption, head };
-        self.push(item, Source::of(&block.part), None);
+        let (hash, kind) = (Some(hash), ItemKind::Block);
+        let item = FeedItem { position: 0, chain, number, hash, time, removed: true, adoption, head, kind };
+        self.push(item, Some(Source::of(&block.part)), None);
         Ok(())
     }
 
-    fn push(&mut self, item: FeedItem, rows: Arc<Source>, before: Option<Arc<Source>>) {
+    /// Adds the item of an import of labels for one of the chains that it says something of.
+    pub(super) fn tell_labels(&mut self, chain: Chain, import: &LabelNews, head: u64) {
+        let LabelNews { version, is_rolled_back, digest, time } = *import;
+        let mut hash = [0; 32];
+        hash[..16].copy_from_slice(&digest.to_be_bytes());
+        let item = FeedItem {
+            position: 0,
+            chain,
+            number: 0,
+            hash: Some(BlockHash::new(hash)),
+            time,
+            removed: false,
+            adoption: 0,
+            head,
+            kind: ItemKind::Labels { version, is_rolled_back },
+        };
+        self.push(item, None, None);
+    }
+
+    fn push(&mut self, item: FeedItem, rows: Option<Arc<Source>>, before: Option<Arc<Source>>) {
         self.newest += 1;
         self.recent.push(Kept { item: FeedItem { position: self.newest, ..item }, made: 0, rows, before });
     }
@@ -199,7 +231,7 @@ impl FeedState {
     }
 
     /// An item with the segments of its rows; `None` when it is not kept.
-    fn rows(&self, position: u64, root: &Path) -> Result<Option<(FeedItem, ItemSegments)>> {
+    fn rows(&self, position: u64, root: &Path) -> Result<Option<(FeedItem, Option<ItemSegments>)>> {
         if let Some(run) = self.runs.iter().find(|run| (run.first..=run.last).contains(&position)) {
             return run.rows(position).map(Some);
         }
@@ -208,7 +240,8 @@ impl FeedState {
         };
         let kept = &self.recent[place];
         let before = kept.before.as_ref().map(|before| before.open(root)).transpose()?;
-        Ok(Some((kept.item, (kept.rows.open(root)?, before))))
+        let rows = kept.rows.as_ref().map(|rows| rows.open(root)).transpose()?;
+        Ok(Some((kept.item, rows.map(|rows| (rows, before)))))
     }
 }
 
@@ -240,7 +273,7 @@ impl FeedSource for StoredFeed {
         self.state.after(position, most)
     }
 
-    fn rows(&self, position: u64) -> Result<Option<(FeedItem, ItemSegments)>> {
+    fn rows(&self, position: u64) -> Result<Option<(FeedItem, Option<ItemSegments>)>> {
         self.state.rows(position, &self.root)
     }
 }

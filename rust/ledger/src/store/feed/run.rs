@@ -49,7 +49,7 @@ struct Lines {
     pieces: Vec<Piece>,
     items: Vec<FeedItem>,
     /// By item: where its rows are, where what was before, and when it was made.
-    places: Vec<(Place, Option<Place>, i64)>,
+    places: Vec<(Option<Place>, Option<Place>, i64)>,
 }
 
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
@@ -91,7 +91,7 @@ impl Run {
 
     /// Writes items that stood one by one.
     pub(super) fn of(kept: &[Kept], folder: &mut Folder) -> Result<Self> {
-        let sources = || kept.iter().flat_map(|kept| std::iter::once(&kept.rows).chain(&kept.before));
+        let sources = || kept.iter().flat_map(|kept| kept.rows.iter().chain(&kept.before));
         let mut shares: HashMap<&str, usize> = HashMap::new();
         sources().for_each(|source| *shares.entry(&source.file.name).or_default() += 1);
         let mut draft = Draft::default();
@@ -103,10 +103,9 @@ impl Run {
             });
         }
         let target = |source: &Arc<Source>| places[&*source.file.name];
-        let items = kept.iter().map(|kept| {
-            let rows = target(&kept.rows);
-            (kept.item, kept.made, rows, kept.before.as_ref().map(target))
-        });
+        let items = kept
+            .iter()
+            .map(|kept| (kept.item, kept.made, kept.rows.as_ref().map(target), kept.before.as_ref().map(target)));
         draft.write(&items.collect::<Vec<_>>(), folder)
     }
 
@@ -120,7 +119,8 @@ impl Run {
             targets.extend(lines.pieces.iter().map(|piece| draft.piece(Bytes::Piece(run, *piece))));
             targets.extend(run.parts.iter().map(|part| draft.part(part)));
             for (item, (rows, before, made)) in lines.items.iter().zip(&lines.places) {
-                items.push((*item, *made, targets[*rows], before.map(|before| targets[before])));
+                let target = |place: &Option<Place>| place.map(|place| targets[place]);
+                items.push((*item, *made, target(rows), target(before)));
             }
         }
         draft.write(&items, folder)
@@ -132,12 +132,13 @@ impl Run {
     }
 
     /// An item of it with its segments.
-    pub(super) fn rows(&self, position: u64) -> Result<(FeedItem, ItemSegments)> {
+    pub(super) fn rows(&self, position: u64) -> Result<(FeedItem, Option<ItemSegments>)> {
         let lines = self.lines()?;
         let place = usize::try_from(position - self.first).unwrap_or(usize::MAX);
         let (rows, before, _) = lines.places[place];
         let before = before.map(|before| self.segment(lines, before)).transpose()?;
-        Ok((lines.items[place], (self.segment(lines, rows)?, before)))
+        let rows = rows.map(|rows| self.segment(lines, rows)).transpose()?;
+        Ok((lines.items[place], rows.map(|rows| (rows, before))))
     }
 
     fn segment(&self, lines: &Lines, place: Place) -> Result<Arc<Segment>> {
@@ -192,7 +193,7 @@ impl Run {
         for (expected, line) in (self.first..).zip(lines) {
             let entry: ItemEntry<Place> = serde_json::from_slice(line).map_err(text)?;
             let item = entry.item()?;
-            let is_known = [Some(entry.rows), entry.before].into_iter().flatten().all(|place| place < known);
+            let is_known = [entry.rows, entry.before].into_iter().flatten().all(|place| place < known);
             if item.position != expected || !is_known {
                 return Err(format!("its line of item {expected} does not fit"));
             }
@@ -218,7 +219,7 @@ enum Target {
 }
 
 /// An item that is about to be written: when it was made, where its rows go, and where what was before.
-type Line = (FeedItem, i64, Target, Option<Target>);
+type Line = (FeedItem, i64, Option<Target>, Option<Target>);
 
 /// A run that is about to be written.
 #[derive(Default)]
@@ -268,7 +269,7 @@ impl<'a> Draft<'a> {
         let mut text = serde_json::to_vec(&Header { pieces: pieces.clone() }).expect("plain records have a JSON form");
         for (item, made, rows, before) in items {
             text.push(b'\n');
-            let entry = ItemEntry::of(item, *made, place(*rows), before.map(place));
+            let entry = ItemEntry::of(item, *made, rows.map(place), before.map(place));
             serde_json::to_writer(&mut text, &entry).expect("plain records have a JSON form");
         }
         let list = folder.keep_stream(FEED, "list", &mut |out| write_all(out, &text))?;

@@ -1,4 +1,4 @@
-//! A third kind of sidecar, from ingest to the removal of its files: what a new kind has to do, and nothing more.
+//! One more kind of sidecar, from ingest to the removal of its files: what a new kind has to do, and nothing more.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -130,7 +130,7 @@ fn underived(root: &Path) -> u64 {
 }
 
 #[test]
-fn third_kind_is_built_merged_rebuilt_verified_and_removed() {
+fn another_kind_is_built_merged_rebuilt_verified_and_removed() {
     let folder = tempfile::tempdir().unwrap();
     let (root, cancel) = (folder.path(), Cancel::new());
     let mut writer = Writer::open_or_create(root).unwrap();

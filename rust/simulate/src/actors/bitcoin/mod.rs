@@ -1,7 +1,9 @@
 //! Who acts on bitcoin, beside people and exchanges: pools and miners, mixing rounds of every kind and what looks like
-//! them, payment services, a mixer in custody, tokens and dust, sleepers, thieves and extortioners.
+//! them, payment services, a mixer in custody, tokens and dust, sleepers, thieves, extortioners and
+//! markets of forbidden goods.
 
 mod crowd;
+mod darknet;
 mod dust;
 mod housekeeping;
 mod lookalikes;
@@ -33,7 +35,7 @@ type Settle = fn(&mut World) -> Vec<Box<dyn Actor>>;
 
 /// Starts everybody who needs people and exchanges.
 pub(crate) fn settle_others(world: &mut World) -> Vec<Box<dyn Actor>> {
-    let kinds: [Settle; 13] = [
+    let kinds: [Settle; 14] = [
         processor::settle,
         tumbler::settle,
         whirlpool::settle,
@@ -47,6 +49,7 @@ pub(crate) fn settle_others(world: &mut World) -> Vec<Box<dyn Actor>> {
         sleepers::settle,
         thefts::settle,
         ransom::settle,
+        darknet::settle,
     ];
     kinds.into_iter().flat_map(|settle| settle(world)).collect()
 }

@@ -9,6 +9,7 @@ use crate::book::{Habits, Holder, Paid, WalletId};
 use crate::clock::{DAY, HOUR, START};
 use crate::random::Stream;
 use crate::truth::Role;
+use crate::world::ransoms::RansomPayment;
 use crate::world::{Case, Flow, World};
 
 const VICTIMS: usize = 7;
@@ -99,6 +100,10 @@ impl Ransom {
             if let Ok(paid) = world.bitcoin.pay(now, wallet, &[(to, demand)]) {
                 self.victims[place].paid = true;
                 self.step(world, "loot", &paid, to, demand);
+                let cents = world.market.cents("btc", 8, u128::from(demand), now);
+                let secs = world.bitcoin.open_time();
+                let case = self.case.name.clone();
+                world.ransoms.push(RansomPayment { case, to, hash: paid.hash, secs, satoshis: demand, cents });
             }
         }
         let held = world.bitcoin.spendable(self.operator, now);

@@ -1,5 +1,6 @@
 //! Crimes, each with victims, loot and a way to turn it into money. Every step is written to the truth.
 
+mod courtship;
 mod drainer;
 mod dusting;
 mod investment;
@@ -20,6 +21,7 @@ pub(crate) fn settle(world: &mut World) -> Vec<Box<dyn Actor>> {
     actors.extend(poisoning::settle(world));
     actors.extend(dusting::settle(world));
     actors.extend(launch::settle(world));
+    actors.extend(courtship::settle(world));
     actors
 }
 

@@ -1,0 +1,195 @@
+//! Labels as answers carry them.
+
+use headwater_intel::label::{Aggregate, Moment, SourceClaim, Standing, aggregate};
+use headwater_ledger::Ledger;
+use headwater_ledger::labels::{Claim, LabelTable, Level, Link};
+use headwater_types::{Address, Chain, Network, Timestamp};
+use serde::Serialize;
+
+use crate::Error;
+use crate::fields::{CodeText, Time, values};
+use crate::request::Warnings;
+
+values! {
+    /// Whether a claim counts.
+    ClaimStatus { Active = "active", Ended = "ended", Overridden = "overridden" }
+    /// How a claim reaches an address that it does not name.
+    Inheritance {
+        Cluster = "cluster", ChangeCluster = "change_cluster", DepositPattern = "deposit_pattern", Deployer = "deployer",
+        GasFunder = "gas_funder",
+    }
+}
+
+/// Who an address is, and who says so.
+#[derive(Debug, Clone, PartialEq, Serialize, utoipa::ToSchema)]
+pub struct AggregateLabel {
+    /// The entity behind the address; null when none is clearly ahead.
+    pub entity_name: Option<String>,
+    /// Codes, most confident first.
+    pub labels: Vec<CodeText>,
+    /// The largest confidence of an entity or a code, 0 to 1, three decimals; 0 without intelligence. It says how sure the
+    /// labels are, not how risky the address is.
+    #[schema(minimum = 0, maximum = 1)]
+    pub confidence: f64,
+    /// The claims behind it, most confident first.
+    pub sources: Vec<LabelSource>,
+}
+
+/// One claim of one source.
+#[derive(Debug, Clone, PartialEq, Serialize, utoipa::ToSchema)]
+pub struct LabelSource {
+    /// Who says so.
+    pub source: String,
+    /// Where; null when the import does not say.
+    pub source_url: Option<String>,
+    /// The code, or the name in the source where it has no code.
+    pub label: String,
+    /// What the claim counts for by itself, 0 to 1, three decimals; 0 where it does not count.
+    #[schema(minimum = 0, maximum = 1)]
+    pub confidence: f64,
+    /// When the source said so first, epoch seconds.
+    pub first_seen: Option<Time>,
+    /// When the source said so last, epoch seconds.
+    pub last_seen: Option<Time>,
+    /// Whether the source is public; false for overrides of this store.
+    pub public: bool,
+    /// How the claim reaches the address; null where it names the address.
+    pub inherited_from: Option<Inheritance>,
+    /// The name of the address in the source.
+    pub name: Option<String>,
+    /// Who the source says is behind the address.
+    pub entity: Option<String>,
+    /// How far the source is believed by its kind.
+    pub level: CodeText,
+    /// Claims of one group count once.
+    pub group: String,
+    /// When the claim ended, epoch seconds.
+    pub valid_until: Option<Time>,
+    /// `active`, `ended`, or `overridden` by a local removal.
+    pub status: ClaimStatus,
+}
+
+/// The labels of one chain at a moment.
+pub(crate) struct Labels<'a> {
+    table: &'a LabelTable,
+    chain: Chain,
+    network: Network,
+    moment: Moment,
+}
+
+impl<'a> Labels<'a> {
+    /// The labels as they stand with the last block and the last import.
+    pub fn present(ledger: &'a dyn Ledger, chain: Chain) -> Self {
+        let table = &**ledger.labels();
+        let coverage = ledger.coverage().get(&chain);
+        let head = coverage.and_then(|coverage| coverage.last_time);
+        let network = coverage.map_or(Network::Mainnet, |coverage| coverage.network);
+        Self { table, chain, network, moment: Moment::present(table, head) }
+    }
+
+    /// The labels at a time, or as they stand.
+    pub fn at(ledger: &'a dyn Ledger, chain: Chain, time: Option<Timestamp>) -> Self {
+        let present = Self::present(ledger, chain);
+        Self { moment: time.map_or(present.moment, Moment::at), ..present }
+    }
+
+    /// What the claims about an address come to.
+    pub fn of(&self, address: &Address) -> Result<Aggregate<'a>, Error> {
+        Ok(self.judge(&self.table.claims(self.chain, address)?))
+    }
+
+    /// What these claims about an address come to.
+    pub fn judge<'c>(&self, claims: &[Claim<&'c str>]) -> Aggregate<'c> {
+        aggregate(claims, &self.moment)
+    }
+
+    /// The same of an address as answers of this ledger write it.
+    pub fn of_text(&self, address: &str) -> Result<Aggregate<'a>, Error> {
+        if self.table.is_empty() {
+            return Ok(Aggregate::default());
+        }
+        match Address::parse_on(self.chain, self.network, address) {
+            Ok(address) => self.of(&address),
+            Err(_) => Ok(Aggregate::default()),
+        }
+    }
+
+    /// The entity behind an address.
+    pub fn entity(&self, address: &Address) -> Result<Option<String>, Error> {
+        Ok(self.of(address)?.entity.map(str::to_owned))
+    }
+
+    /// Whether claims without a date are taken as made before the time asked for.
+    pub const fn is_at_a_time(&self) -> bool {
+        self.moment.is_named()
+    }
+}
+
+/// Says that there are no labels at all.
+pub(crate) fn warn(ledger: &dyn Ledger, warnings: &mut Warnings) {
+    if ledger.labels().is_empty() {
+        let message = "no list of labels is imported: import some with `headwater labels import`";
+        warnings.add("no_labels", None, message);
+    }
+}
+
+impl AggregateLabel {
+    /// As an answer carries it.
+    pub(crate) fn new(aggregate: &Aggregate<'_>) -> Self {
+        Self {
+            entity_name: aggregate.entity.map(str::to_owned),
+            labels: codes(aggregate),
+            confidence: rounded(aggregate.confidence),
+            sources: aggregate.sources.iter().map(LabelSource::new).collect(),
+        }
+    }
+}
+
+/// The codes of an address, most confident first.
+pub(crate) fn codes(aggregate: &Aggregate<'_>) -> Vec<CodeText> {
+    aggregate.codes.iter().map(|code| CodeText(code.code.name().to_owned())).collect()
+}
+
+impl LabelSource {
+    fn new(source: &SourceClaim<'_>) -> Self {
+        let SourceClaim { claim, standing, confidence } = source;
+        let text = |text: &str| text.to_owned();
+        let label = claim.code.map(|code| code.name()).or(claim.name).or(claim.entity).unwrap_or_default();
+        Self {
+            source: text(claim.source),
+            source_url: claim.source_url.map(text),
+            label: text(label),
+            confidence: rounded(*confidence),
+            first_seen: claim.asserted_at.map(Time::from),
+            last_seen: claim.last_seen.or(claim.asserted_at).map(Time::from),
+            public: claim.level != Level::Override,
+            inherited_from: inheritance(claim.link),
+            name: claim.name.map(text),
+            entity: claim.entity.map(text),
+            level: CodeText(claim.level.name().to_owned()),
+            group: text(claim.group),
+            valid_until: claim.valid_until.map(Time::from),
+            status: match standing {
+                Standing::Active => ClaimStatus::Active,
+                Standing::Ended => ClaimStatus::Ended,
+                Standing::Overridden => ClaimStatus::Overridden,
+            },
+        }
+    }
+}
+
+const fn inheritance(link: Link) -> Option<Inheritance> {
+    match link {
+        Link::Exact => None,
+        Link::Cluster => Some(Inheritance::Cluster),
+        Link::ChangeCluster => Some(Inheritance::ChangeCluster),
+        Link::DepositPattern => Some(Inheritance::DepositPattern),
+        Link::Deployer => Some(Inheritance::Deployer),
+        Link::GasFunder => Some(Inheritance::GasFunder),
+    }
+}
+
+/// Three decimals, half to even.
+fn rounded(confidence: f64) -> f64 {
+    (confidence * 1000.0).round_ties_even() / 1000.0
+}

@@ -1,0 +1,197 @@
+//! Labels in answers and events, worked by hand.
+#![allow(clippy::needless_pass_by_value, reason = "a request is written where it is used")]
+
+mod feeds;
+mod town;
+
+use std::sync::Arc;
+
+use headwater_ledger::labels::{Action, Claim, Code, Level, Link, Scope};
+use headwater_ledger::store::{LabelImport, MemoryStore, Segmentation, Shrinking, Split, in_memory};
+use headwater_testkit::{Chainlet, followed};
+use headwater_types::{Address, Chain, Timestamp};
+use serde_json::{Value, json};
+
+use feeds::{all_events, store, watch};
+use town::{
+    ALICE, BOB, CAROL, Town, USDT, about, ask, batch, between, column, data, listing, person, price, transactions,
+};
+
+/// What `group` says of an address on Ethereum.
+fn claim(address: Address, code: Code, level: Level, group: &str) -> Claim {
+    Claim {
+        address,
+        scope: Scope::Chain(Chain::ETHEREUM),
+        code: Some(code),
+        name: None,
+        entity: None,
+        source: Arc::from(group),
+        source_url: None,
+        group: Arc::from(group),
+        level,
+        reliability: level.thousandths(),
+        link: Link::Exact,
+        asserted_at: None,
+        last_seen: None,
+        valid_until: None,
+        action: Action::Add,
+    }
+}
+
+fn import(list: &str, claims: Vec<Claim>, time: i64) -> LabelImport {
+    let time = Timestamp::new(time);
+    let (source, list) = (list.to_owned(), list.to_owned());
+    LabelImport { source, list, imported_at: time, ended_at: time, claims, shrinking: Shrinking::Refused }
+}
+
+/// Bob is an exchange by two lists that agree on its name; Carol was sanctioned until second 1040.
+fn bob_and_carol() -> Vec<LabelImport> {
+    let named = |entity: &str, claim: Claim| Claim { entity: Some(Arc::from(entity)), ..claim };
+    let bob = person(BOB);
+    vec![
+        import("tags", vec![named("Bobs Bank 7", claim(bob, Code::Exchange, Level::TrustedProvider, "tags"))], 1100),
+        import("web", vec![named("bobs bank", claim(bob, Code::Exchange, Level::WebCrawl, "web"))], 1100),
+        import(
+            "ofac",
+            vec![Claim {
+                valid_until: Some(Timestamp::new(1040)),
+                ..claim(person(CAROL), Code::Sanction, Level::SanctionsList, "ofac")
+            }],
+            1100,
+        ),
+    ]
+}
+
+fn labelled(imports: Vec<LabelImport>) -> Town {
+    let prices = vec![price("eth", 2.0), price("usdt", 1.0)];
+    let mut whole = in_memory(vec![batch(transactions())], vec![listing(USDT, "USDT")], prices).unwrap();
+    let store = Arc::get_mut(&mut whole).unwrap();
+    for import in imports {
+        store.import_labels(import).unwrap();
+    }
+    let segmented =
+        |segments| whole.in_segments(Segmentation { segments, split: Split::Scattered, tail_blocks: 0 }).unwrap();
+    Town([1, 3].map(|segments| headwater_engine::QueryEngine::new(Arc::new(segmented(segments)))).into())
+}
+
+#[test]
+fn labels_of_an_address_name_every_source() {
+    let town = labelled(bob_and_carol());
+    let bob = data(&town, "labels", &about(BOB, json!({})));
+    assert_eq!(bob["address"], person(BOB).to_string());
+    assert_eq!((&bob["entity_name"], &bob["labels"]), (&json!("Bobs Bank"), &json!(["exchange"])));
+    assert_eq!(bob["confidence"], 0.6, "1 - (1 - 0.5) (1 - 0.2)");
+    let source = json!({
+        "source": "tags", "source_url": null, "label": "exchange", "confidence": 0.5, "first_seen": null, "last_seen": null,
+        "public": true, "inherited_from": null, "name": null, "entity": "Bobs Bank 7", "level": "trusted_provider",
+        "group": "tags", "valid_until": null, "status": "active"
+    });
+    assert_eq!(bob["sources"][0], source);
+    assert_eq!(bob["sources"].as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn unknown_address_has_no_labels_and_confidence_zero() {
+    let alice = data(&labelled(bob_and_carol()), "labels", &about(ALICE, json!({})));
+    let expected = json!({
+        "address": person(ALICE).to_string(), "blockchain": "ethereum", "entity_name": null, "labels": [], "confidence": 0.0,
+        "sources": []
+    });
+    assert_eq!(alice, expected);
+}
+
+#[test]
+fn labels_as_of_a_time_are_those_of_then() {
+    let town = labelled(bob_and_carol());
+    let at = |as_of: Value| data(&town, "labels", &about(CAROL, json!({"as_of": as_of})));
+    assert_eq!(at(json!(1039))["labels"], json!(["sanction"]));
+    assert_eq!(at(json!(1040))["labels"], json!(["sanction_delisted"]));
+    assert_eq!(at(Value::Null)["labels"], json!(["sanction_delisted"]));
+    let answer = ask(&town, "labels", &about(CAROL, json!({"as_of": 1039}))).unwrap();
+    assert_eq!(answer.warnings[0].code, "undated_claims");
+    let milliseconds = town::reason(&town, "labels", &about(CAROL, json!({"as_of": 1_600_000_000_000_i64})));
+    assert_eq!(milliseconds.0, headwater_engine::Reason::Milliseconds);
+}
+
+#[test]
+fn batch_of_labels_keeps_the_order_of_the_request() {
+    let town = labelled(bob_and_carol());
+    let addresses = [CAROL, ALICE, BOB, CAROL].map(|who| person(who).to_string());
+    let batch = data(&town, "labels", &json!({"blockchain": "ethereum", "addresses": addresses}));
+    let found: Vec<&Value> = batch["results"].as_array().unwrap().iter().map(|one| &one["address"]).collect();
+    assert_eq!(found, addresses.iter().map(|address| json!(address)).collect::<Vec<_>>().iter().collect::<Vec<_>>());
+    let both = json!({"blockchain": "ethereum", "addresses": addresses, "address": addresses[0]});
+    assert_eq!(town::reason(&town, "labels", &both).1.as_deref(), Some("addresses"));
+    let none = town::reason(&town, "labels", &json!({"blockchain": "ethereum"}));
+    assert_eq!(none, (headwater_engine::Reason::MissingField, Some("address".to_owned())));
+}
+
+#[test]
+fn store_without_labels_says_so() {
+    let answer = ask(&town::town(), "labels", &about(BOB, json!({}))).unwrap();
+    assert_eq!(answer.warnings[0].code, "no_labels");
+}
+
+#[test]
+fn other_answers_carry_labels() {
+    let town = labelled(bob_and_carol());
+    let ranking = data(&town, "counterparty", &about(ALICE, json!({})));
+    assert_eq!(column(&ranking, "address"), [person(BOB).to_string(), person(CAROL).to_string()]);
+    assert_eq!(column(&ranking, "labels"), [json!(["exchange"]), json!(["sanction_delisted"])]);
+    assert_eq!(column(&ranking, "entity_name"), [json!("Bobs Bank"), Value::Null]);
+    let list = data(&town, "transactions", &about(ALICE, json!({"contracts": ["native"]})));
+    assert_eq!(
+        column(&list, "counterparty_label"),
+        [Value::Null, json!("Bobs Bank"), Value::Null, json!("Bobs Bank")],
+        "Carol, Bob, herself, Bob"
+    );
+    let between = data(&town, "counterparty/transfer-between", &between(ALICE, BOB, json!({"limit": 1})));
+    assert_eq!(column(&between, "counterparty_label"), ["Bobs Bank"]);
+    let wallet = data(&town, "wallet-overview", &about(BOB, json!({})));
+    assert_eq!(wallet["label"]["entity_name"], "Bobs Bank");
+    assert_eq!(data(&town, "wallet-overview", &about(ALICE, json!({})))["label"], Value::Null);
+    let hash = town::hash(1).display(headwater_types::Family::Evm);
+    let detail = data(&town, "transaction", &json!({"hash": hash, "include": ["labels"]}));
+    let labels = detail["labels"].as_object().unwrap();
+    assert_eq!(labels.keys().collect::<Vec<_>>(), [&person(BOB).to_string()]);
+}
+
+/// A store in which account 2 is labelled a mixer by an import before account 1 pays it, and unlabelled afterwards.
+fn labelled_then_not() -> MemoryStore {
+    let mut store = store();
+    let mixer = headwater_testkit::address(Chain::ETHEREUM, 2);
+    let number = store.import_labels(import("a", vec![claim(mixer, Code::Mixer, Level::Forensic, "a")], 5000)).unwrap();
+    let block = Chainlet::ethereum().at_block(5).transfer(1, 2, 7).same_block().transfer(1, 3, 9);
+    store.append_tail_block(followed(block.batch(), 1, 1)).unwrap();
+    store.roll_back_import(number).unwrap();
+    store
+}
+
+#[test]
+fn label_changes_are_told_of_watched_addresses() {
+    let account = |number| headwater_testkit::address(Chain::ETHEREUM, number).to_string();
+    let watched = json!({"addresses": [account(2), account(3)]});
+    let events = all_events(labelled_then_not(), &watch("label_change", watched));
+    let told: Vec<_> = events.iter().map(|event| event.data.clone()).collect();
+    let change = |added: Value, removed: Value| {
+        json!({
+            "blockchain": "ethereum", "address": account(2), "added": added, "removed": removed, "entity_name": null
+        })
+    };
+    assert_eq!(told, [change(json!(["mixer"]), json!([])), change(json!([]), json!(["mixer"]))]);
+    assert_ne!(events[0].id, events[1].id);
+}
+
+#[test]
+fn label_filter_passes_movements_of_labelled_parties() {
+    let mut store = store();
+    let mixer = headwater_testkit::address(Chain::ETHEREUM, 2);
+    store.import_labels(import("a", vec![claim(mixer, Code::Mixer, Level::Forensic, "a")], 5000)).unwrap();
+    let block = Chainlet::ethereum().at_block(5).transfer(1, 2, 7).same_block().transfer(1, 3, 9);
+    store.append_tail_block(followed(block.batch(), 1, 1)).unwrap();
+    let account = |number| headwater_testkit::address(Chain::ETHEREUM, number).to_string();
+    let filters = json!({"addresses": [account(1)], "labels": ["mixer"]});
+    let events = all_events(store, &watch("address_activity", filters));
+    let to: Vec<_> = events.iter().map(|event| event.data["to_address"].clone()).collect();
+    assert_eq!(to, [json!(account(2))]);
+}

@@ -1,0 +1,106 @@
+//! The addresses of OFAC's lists, a file per ticker: `sanctioned_addresses_XBT.txt`, or the same as JSON.
+//!
+//! 0xB10C publishes these files. Under which ticker an address stands says little about its chain.
+
+use super::super::raw::RawLabels;
+use super::ofac::{self, listed};
+use super::official::ticker;
+use super::{Format, Given};
+use crate::source::json::{self, Value};
+use crate::source::{Input, Probe};
+use crate::{IngestError, Place};
+
+pub(super) const FORMAT: Format = ofac::format("ofac_lists", reads, read);
+
+fn reads(probe: &Probe) -> bool {
+    // By the name alone: such a file without an address is an empty list, which is refused.
+    named(probe.input()).is_some()
+}
+
+/// How a file is written, and its ticker.
+enum Named {
+    Lines(String),
+    Json(String),
+}
+
+fn named(input: &Input) -> Option<Named> {
+    let name = input.name();
+    let rest = name.strip_prefix("sanctioned_addresses_")?;
+    let is_ticker = |ticker: &&str| !ticker.is_empty() && ticker.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    let of_ending = |ending: &str| rest.strip_suffix(ending).filter(is_ticker).map(str::to_owned);
+    of_ending(".txt").map(Named::Lines).or_else(|| of_ending(".json").map(Named::Json))
+}
+
+fn read(probes: &[Probe], _given: &Given) -> Result<RawLabels, IngestError> {
+    let mut labels = RawLabels::default();
+    for input in probes.iter().map(Probe::input) {
+        match named(input) {
+            Some(Named::Lines(coin)) => read_lines(input, &coin, &mut labels)?,
+            Some(Named::Json(coin)) => read_json(input, &coin, &mut labels)?,
+            None => return Err(input.damaged(None, "its name is not sanctioned_addresses_XBT.txt or the like")),
+        }
+    }
+    Ok(labels)
+}
+
+fn read_lines(input: &Input, coin: &str, labels: &mut RawLabels) -> Result<(), IngestError> {
+    let mut lines = input.lines()?;
+    while let Some((number, line)) = lines.next_line()? {
+        let place = Place::Line(number);
+        let line = std::str::from_utf8(line).map_err(|_| input.damaged(Some(place), "it is no text in UTF-8"))?;
+        if !line.trim().is_empty() {
+            labels.claims.push(listed(place, line.trim(), ticker(Some(coin)), None));
+        }
+    }
+    Ok(())
+}
+
+fn read_json(input: &Input, coin: &str, labels: &mut RawLabels) -> Result<(), IngestError> {
+    let content = input.read_document()?;
+    let text = std::str::from_utf8(&content).map_err(|_| input.damaged(None, "it is no text in UTF-8"))?;
+    let document = json::parse(text.trim_start_matches('\u{feff}'), input.bounds())
+        .map_err(|error| input.damaged(u64::try_from(error.at).ok().map(Place::Byte), format!("it is not {error}")))?;
+    let Value::List(items) = document else { return Err(input.damaged(None, "it is no list of addresses")) };
+    for (number, item) in (1..).zip(&items) {
+        let place = Place::Row(number);
+        let address = item.text().ok_or_else(|| input.damaged(Some(place), "it is no text"))?;
+        labels.claims.push(listed(place, address, ticker(Some(coin)), None));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::official::testing::{addresses, read};
+    use super::*;
+
+    #[test]
+    fn files_of_several_tickers_are_one_import() {
+        let files = [
+            (
+                "sanctioned_addresses_XBT.txt",
+                "1zoXyXSQFozQWnriqBQQcrLZaApP9LKhP\r\n\r\nTJoy9rCeqzFvnCGDcE6RaLwVPGuG2JBWMF \r\n",
+            ),
+            ("sanctioned_addresses_ETH.json", "[\n \"0x86200C2DE13d46aFF78B1eb1C46d27F9f29311B7\"\n]"),
+            ("sanctioned_addresses_DASH.txt", "Xp2YaqpCUpvNL4SdaiXkCLKHKddV5jjLyb"),
+        ];
+        let labels = read(&FORMAT, &files).unwrap();
+        let expected = [
+            ("1zoXyXSQFozQWnriqBQQcrLZaApP9LKhP", "XBT"),
+            ("TJoy9rCeqzFvnCGDcE6RaLwVPGuG2JBWMF", "XBT"),
+            ("0x86200C2DE13d46aFF78B1eb1C46d27F9f29311B7", "ETH"),
+            ("Xp2YaqpCUpvNL4SdaiXkCLKHKddV5jjLyb", "DASH"),
+        ];
+        assert_eq!(addresses(&labels), expected);
+        assert_eq!(labels.claims[1].place, Some(Place::Line(3)));
+    }
+
+    #[test]
+    fn an_empty_list_states_nothing_and_a_damaged_one_is_an_error() {
+        assert!(read(&FORMAT, &[("sanctioned_addresses_ETH.txt", "\n")]).unwrap().claims.is_empty());
+        assert!(read(&FORMAT, &[("sanctioned_addresses_ETH.txt", "")]).unwrap().claims.is_empty());
+        for content in ["[\"0x86200C2DE13d46aFF78B1eb1C46d27F9f29311B7\"", "{\"a\": 1}", "[null]"] {
+            assert!(read(&FORMAT, &[("sanctioned_addresses_ETH.json", content)]).is_err(), "{content}");
+        }
+    }
+}

@@ -1,0 +1,209 @@
+//! Files and frames of labels into claims.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use arrow::array::RecordBatch;
+use headwater_ledger::labels::{Code, Level};
+use headwater_types::Chain;
+
+use super::formats::{FORMATS, Format, Given, TABLE, read_frame};
+use super::normalise::{Rules, normalise};
+use super::outcome::Labels;
+use super::raw::RawLabels;
+use crate::IngestError;
+use crate::source::{Bounds, Content, Input, Origin, Probe, discover_with_origin};
+
+/// What the caller says of files of labels. What is not given follows from the files.
+#[derive(Debug, Clone, Default)]
+pub struct LabelOptions {
+    /// The source; the format's, else the list.
+    pub source: Option<String>,
+    /// The list; the names of the files without their endings.
+    pub list: Option<String>,
+    /// The format, where it shall not be detected; see [`label_formats`].
+    pub format: Option<String>,
+    /// The chain of EVM addresses of which the files name none.
+    pub chain: Option<Chain>,
+    /// The level of all claims.
+    pub level: Option<Level>,
+    /// The provenance group of all claims.
+    pub group: Option<String>,
+    /// The entity of rows that name none.
+    pub entity: Option<String>,
+    /// The code of rows that name none.
+    pub code: Option<Code>,
+    /// Names of columns of a plain table: ours and the file's.
+    pub columns: Vec<(String, String)>,
+    /// How large parts of the files may be that are held in memory as a whole.
+    pub bounds: Bounds,
+}
+
+/// The names of the formats of labels.
+pub fn label_formats() -> impl Iterator<Item = &'static str> {
+    FORMATS.iter().map(|format| format.name)
+}
+
+/// Reads files, folders and patterns that are one import of labels.
+///
+/// The format of each file is told from its beginning; all files of an import have one. What lies in a folder and is in
+/// no known format is left out, with a warning. The claims do not depend on the order of files and rows.
+///
+/// Takes memory in proportion to the number of rows, and about a second for each hundred thousand of them.
+///
+/// ```
+/// use headwater_ingest::labels::{LabelOptions, read_labels};
+///
+/// let folder = tempfile::tempdir()?;
+/// let file = folder.path().join("mine.csv");
+/// std::fs::write(&file, "address,chain,code\n0xd86e1ea9ab69acf2abc60cb07a2d2d46f369b50b,bsc,mixer\n")?;
+/// let labels = read_labels(&[file], &LabelOptions::default())?;
+/// assert_eq!((labels.list.as_str(), labels.counts.claims), ("mine", 1));
+/// assert_eq!(labels.claims[0].scope.name(), "bsc");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// When a file cannot be read, is in no known format, or in another than the files before it; when a row of a plain table is
+/// not what its columns say; when EVM addresses are of no chain; when a list that is never empty has no address.
+pub fn read_labels(paths: &[PathBuf], options: &LabelOptions) -> Result<Labels, IngestError> {
+    let Detected { format, probes, warnings } = detect(paths, options)?;
+    let first = probes.first().map(|probe| probe.path().to_owned()).unwrap_or_default();
+    let list = options.list.clone().unwrap_or_else(|| list_of(&probes));
+    let mut raw = (format.read)(&probes, &given(options))?;
+    raw.warnings.splice(0..0, warnings);
+    finish(raw, format, list, &first, options)
+}
+
+/// Reads a frame of labels, with the columns of a plain table: `address`, `chain`, `code`, and optionally `name`,
+/// `entity`, `source`, `source_url`, `group`, `level`, `confidence`, `asserted_at`, `last_seen`, `valid_until`, `action`.
+///
+/// # Errors
+/// As [`read_labels`].
+pub fn read_label_frame(frame: &[RecordBatch], options: &LabelOptions) -> Result<Labels, IngestError> {
+    const NAME: &str = "labels";
+    let raw = read_frame(NAME, frame, &given(options))?;
+    let list = options.list.clone().unwrap_or_else(|| NAME.to_owned());
+    finish(raw, &TABLE, list, Path::new(NAME), options)
+}
+
+fn given(options: &LabelOptions) -> Given {
+    Given {
+        entity: options.entity.clone(),
+        code: options.code.map(|code| code.name().to_owned()),
+        columns: options.columns.clone(),
+    }
+}
+
+fn finish(
+    raw: RawLabels,
+    format: &Format,
+    list: String,
+    path: &Path,
+    options: &LabelOptions,
+) -> Result<Labels, IngestError> {
+    let list_date = raw.list_date;
+    let own = if format.source.is_empty() { list.as_str() } else { format.source };
+    let source = options.source.clone().unwrap_or_else(|| own.to_owned());
+    let rules = Rules {
+        source: &source,
+        vocabulary: format.vocabulary,
+        group: options.group.as_deref(),
+        format_group: format.group,
+        level: options.level,
+        format_level: format.level,
+        chain: options.chain,
+        format_chain: format.chain,
+        entity: options.entity.as_deref(),
+        code: options.code,
+    };
+    let found = normalise(raw, &rules).map_err(|source| IngestError::Frame { path: path.to_owned(), source })?;
+    if found.missing_chain > 0 {
+        let why = format!("neither its rows nor its format name the chain of {} EVM addresses", found.missing_chain);
+        return Err(IngestError::MissingOption { path: path.to_owned(), option: "--chain", why });
+    }
+    if format.refuses_empty && found.counts.claims == 0 && found.foreign.is_empty() {
+        return Err(IngestError::EmptyList { path: path.to_owned(), format: format.name });
+    }
+    Ok(Labels {
+        format: format.name,
+        source,
+        list,
+        list_date,
+        claims: found.claims,
+        foreign: found.foreign,
+        counts: found.counts,
+        warnings: found.warnings,
+    })
+}
+
+/// The files of one import.
+struct Detected {
+    format: &'static Format,
+    probes: Vec<Probe>,
+    warnings: Vec<String>,
+}
+
+fn detect(paths: &[PathBuf], options: &LabelOptions) -> Result<Detected, IngestError> {
+    let wanted = match &options.format {
+        Some(name) => Some(format_of(name)?),
+        // Only plain tables have columns to name.
+        None => (!options.columns.is_empty()).then_some(&TABLE),
+    };
+    let (mut probes, mut warnings) = (Vec::new(), Vec::new());
+    let mut formats: BTreeMap<&str, (&'static Format, PathBuf)> = BTreeMap::new();
+    let mut unread = None;
+    for (path, origin) in discover_with_origin(paths)? {
+        let probe = Probe::new(Input::new(&path, &options.bounds)?)?;
+        let is_blank = origin == Origin::Found && *probe.content() == Content::Empty;
+        let format =
+            wanted.filter(|_| !is_blank).or_else(|| FORMATS.iter().copied().find(|format| (format.reads)(&probe)));
+        match format {
+            Some(format) => {
+                formats.entry(format.name).or_insert((format, path));
+                probes.push(probe);
+            }
+            None => {
+                let error = IngestError::UnknownLabels { path, seen: probe.seen(), known: known() };
+                if origin == Origin::Named {
+                    return Err(error);
+                }
+                warnings.push(format!("left out: {error}"));
+                unread.get_or_insert(error);
+            }
+        }
+    }
+    let mut formats = formats.into_values();
+    match (formats.next(), formats.next()) {
+        (Some((format, _)), None) => Ok(Detected { format, probes, warnings }),
+        (Some((format, path)), Some((other_format, other))) => {
+            Err(IngestError::MixedLabels { path, format: format.name, other, other_format: other_format.name })
+        }
+        (None, _) => Err(unread.unwrap_or_else(|| {
+            let names: Vec<_> = paths.iter().map(|path| path.display().to_string()).collect();
+            IngestError::NoInput(names.join(", "))
+        })),
+    }
+}
+
+fn format_of(name: &str) -> Result<&'static Format, IngestError> {
+    let found = FORMATS.iter().copied().find(|format| format.name == name);
+    found.ok_or_else(|| IngestError::NoLabelFormat { name: name.to_owned(), known: known() })
+}
+
+fn known() -> String {
+    label_formats().collect::<Vec<_>>().join(", ")
+}
+
+/// The names of the files without the endings of compression and kind, in order.
+fn list_of(probes: &[Probe]) -> String {
+    let stem = |probe: &Probe| {
+        let name = probe.input().name();
+        Path::new(&name).file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or(name)
+    };
+    probes.iter().map(stem).collect::<Vec<_>>().join("+")
+}
+
+#[cfg(test)]
+#[path = "import_tests.rs"]
+mod tests;

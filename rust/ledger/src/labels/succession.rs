@@ -1,0 +1,78 @@
+//! Imports of one list, one after the other: a later one replaces what an earlier one said.
+
+use std::collections::{HashMap, HashSet};
+
+use headwater_types::{Address, Timestamp};
+
+use super::build::Written;
+use super::claim::{Action, Claim, Scope};
+use super::code::Code;
+use super::file::LabelFile;
+use crate::error::Result;
+
+/// What must be said again so that a claim goes on. The entity is not part of it: lists correct names.
+type Subject = (Address, Scope, Option<Code>, Action);
+
+fn subject<T>(claim: &Claim<T>) -> Subject {
+    (claim.address, claim.scope, claim.code, claim.action)
+}
+
+/// The claims of a file for an import of a list, behind the one before it: those that the import states itself, and
+/// those of earlier imports that it no longer states, which ended at `ended_at` unless they had ended before.
+pub(crate) fn succeed(before: Option<&LabelFile>, own: Vec<Claim>, ended_at: Timestamp) -> Result<Vec<Written>> {
+    let mut written: Vec<Written> = own.into_iter().map(|claim| Written { claim, is_own: true }).collect();
+    let Some(before) = before else { return Ok(written) };
+    let stated: HashSet<Subject> = written.iter().map(|written| subject(&written.claim)).collect();
+    before.each(&mut |(claim, _)| {
+        // A name without a code, and a curator's word, end without a trace.
+        let leaves_a_trace = claim.code.is_some() && claim.action == Action::Add;
+        if leaves_a_trace && !stated.contains(&subject(&claim)) {
+            let valid_until = Some(claim.valid_until.map_or(ended_at, |until| until.min(ended_at)));
+            written.push(Written { claim: Claim { valid_until, ..claim.to_owned() }, is_own: false });
+        }
+        Ok(())
+    })?;
+    Ok(written)
+}
+
+/// What one import of labels says that another does not.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct LabelDiff {
+    /// Claims of the later import about subjects (address, chains, code) that the earlier one does not name.
+    pub added: Vec<Claim>,
+    /// Claims of the earlier import about subjects that the later one does not name.
+    pub removed: Vec<Claim>,
+    /// Claims of both about one subject that differ in entity, name, dates or source: before and after.
+    pub changed: Vec<(Claim, Claim)>,
+}
+
+/// Compares what two imports state themselves.
+pub(crate) fn diff(before: Option<&LabelFile>, after: &LabelFile) -> Result<LabelDiff> {
+    let mut earlier: HashMap<Subject, Vec<Claim>> = HashMap::new();
+    for claim in before.map(LabelFile::own_claims).transpose()?.unwrap_or_default() {
+        earlier.entry(subject(&claim)).or_default().push(claim);
+    }
+    let mut diff = LabelDiff::default();
+    let mut later: HashMap<Subject, Vec<Claim>> = HashMap::new();
+    for claim in after.own_claims()? {
+        later.entry(subject(&claim)).or_default().push(claim);
+    }
+    for (subject, claims) in &later {
+        let Some(before) = earlier.remove(subject) else {
+            diff.added.extend(claims.iter().cloned());
+            continue;
+        };
+        let gone = before.iter().filter(|claim| !claims.contains(claim));
+        let new = claims.iter().filter(|claim| !before.contains(claim));
+        let (gone, new): (Vec<_>, Vec<_>) = (gone.cloned().collect(), new.cloned().collect());
+        let paired = gone.len().min(new.len());
+        diff.changed.extend(gone.iter().cloned().zip(new.iter().cloned()));
+        diff.removed.extend(gone.into_iter().skip(paired));
+        diff.added.extend(new.into_iter().skip(paired));
+    }
+    diff.removed.extend(earlier.into_values().flatten());
+    diff.added.sort();
+    diff.removed.sort();
+    diff.changed.sort();
+    Ok(diff)
+}

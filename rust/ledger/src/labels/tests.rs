@@ -1,0 +1,233 @@
+//! Label files against brute force, and imports in sequence against a model.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use headwater_types::{Address, Chain, Timestamp};
+use proptest::prelude::*;
+
+use super::{Action, Claim, Code, LabelTable, Level, Link, Scope};
+use crate::read::Labels as _;
+use crate::store::{LabelImport, MemoryStore, Shrinking, Store, Writer};
+
+/// One of a few addresses of three families, so that claims meet.
+fn address(number: u8) -> Address {
+    match number % 3 {
+        0 => Address::Evm([number; 20]),
+        1 => Address::Tron([number; 20]),
+        _ => {
+            let texts = ["1BoatSLRHtKNngkdXEeobR76b53LETtpyT", "bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq"];
+            Address::parse(Chain::BITCOIN, texts[usize::from(number) % 2]).unwrap()
+        }
+    }
+}
+
+fn claim(number: u8, code: usize, entity: Option<&str>, asserted_at: Option<i64>) -> Claim {
+    let address = address(number);
+    Claim {
+        address,
+        scope: match address {
+            Address::Evm(_) if code.is_multiple_of(2) => Scope::Evm,
+            Address::Evm(_) => Scope::Chain(Chain::BSC),
+            Address::Tron(_) => Scope::Chain(Chain::TRON),
+            Address::Utxo(_) => Scope::Chain(Chain::BITCOIN),
+        },
+        code: (code < Code::ALL.len()).then(|| Code::ALL[code]),
+        name: entity.map(|entity| Arc::from(format!("{entity} 1"))),
+        entity: entity.map(Arc::from),
+        source: Arc::from("list"),
+        source_url: (code % 3 == 1).then(|| Arc::from("https://list.example/a")),
+        group: Arc::from("group"),
+        level: Level::ALL[code % Level::ALL.len()],
+        reliability: 500,
+        link: Link::Exact,
+        asserted_at: asserted_at.map(Timestamp::new),
+        last_seen: None,
+        valid_until: None,
+        action: Action::Add,
+    }
+}
+
+fn claims() -> impl Strategy<Value = Vec<Claim>> {
+    let one = (0u8..12, 0usize..45, prop::option::of("[A-C]"), prop::option::of(0i64..100));
+    prop::collection::vec(
+        one.prop_map(|(number, code, entity, time)| claim(number, code, entity.as_deref(), time)),
+        0..24,
+    )
+}
+
+fn import(list: u8, claims: Vec<Claim>, time: i64) -> LabelImport {
+    let time = Timestamp::new(time);
+    LabelImport {
+        source: "source".into(),
+        list: format!("list {list}"),
+        imported_at: time,
+        ended_at: time,
+        claims,
+        shrinking: Shrinking::Accepted,
+    }
+}
+
+/// All claims of a table by address, sorted.
+fn held(table: &LabelTable) -> Vec<Claim> {
+    let mut all = Vec::new();
+    for number in 0..12 {
+        let of_address: Vec<_> = table.claims_about(&address(number)).unwrap().iter().map(Claim::to_owned).collect();
+        assert!(of_address.iter().all(|claim| claim.address == address(number)));
+        all.extend(of_address);
+    }
+    all.sort();
+    all.dedup();
+    let mut each = Vec::new();
+    let visited = table.each(&mut |_, claim| {
+        each.push(claim.to_owned());
+        Ok(())
+    });
+    visited.unwrap();
+    each.sort();
+    each.dedup();
+    assert_eq!(each, all, "a walk shows what look-ups find");
+    all
+}
+
+/// What a sequence of imports comes to, by replaying those in force.
+#[derive(Default)]
+struct Model {
+    imports: Vec<(u64, u8, Vec<Claim>, i64, bool)>,
+}
+
+impl Model {
+    fn claims(&self) -> Vec<Claim> {
+        let mut lists: BTreeMap<u8, Vec<Claim>> = BTreeMap::new();
+        for (_, list, claims, time, _) in self.imports.iter().filter(|import| import.4) {
+            let before = lists.remove(list).unwrap_or_default();
+            let mut now = claims.clone();
+            for old in before {
+                let is_stated =
+                    claims.iter().any(|new| (new.address, new.scope, new.code) == (old.address, old.scope, old.code));
+                if !is_stated && old.code.is_some() {
+                    let until = old.valid_until.map_or(*time, |until| until.secs().min(*time));
+                    now.push(Claim { valid_until: Some(Timestamp::new(until)), ..old });
+                }
+            }
+            lists.insert(*list, now);
+        }
+        let mut all: Vec<_> = lists.into_values().flatten().collect();
+        all.sort();
+        all.dedup();
+        all
+    }
+}
+
+#[derive(Debug, Clone)]
+enum Step {
+    Import(u8, Vec<Claim>),
+    RollBack(usize),
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let import = (0u8..2, claims()).prop_map(|(list, claims)| Step::Import(list, claims));
+    prop::collection::vec(prop_oneof![3 => import, 1 => (0usize..8).prop_map(Step::RollBack)], 1..10)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn imports_in_sequence_equal_their_replay(steps in steps()) {
+        let mut store = MemoryStore::default();
+        let mut model = Model::default();
+        for (time, step) in (1000..).zip(steps) {
+            match step {
+                Step::Import(list, claims) => {
+                    let number = store.import_labels(import(list, claims.clone(), time)).unwrap();
+                    model.imports.push((number, list, claims, time, true));
+                }
+                Step::RollBack(place) => {
+                    let Some(entry) = model.imports.get_mut(place) else { continue };
+                    let outcome = store.roll_back_import(entry.0);
+                    prop_assert_eq!(outcome.is_ok(), entry.4);
+                    entry.4 = false;
+                }
+            }
+            prop_assert_eq!(held(store.snapshot().labels()), model.claims());
+        }
+    }
+}
+
+#[test]
+fn store_on_disk_keeps_labels_and_verifies_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store");
+    let first = vec![claim(0, 0, Some("A"), None), claim(1, 9, None, Some(5)), claim(2, 19, Some("B"), None)];
+    let second = vec![claim(1, 9, None, Some(7))];
+    let mut writer = Writer::open_or_create(&path).unwrap();
+    let one = writer.import_labels(import(0, first.clone(), 100)).unwrap();
+    let two = writer.import_labels(import(0, second.clone(), 200)).unwrap();
+
+    let store = Store::open(&path).unwrap();
+    let ended = |claim: &Claim| Claim { valid_until: Some(Timestamp::new(200)), ..claim.clone() };
+    let mut expected = vec![second[0].clone(), ended(&first[0]), ended(&first[2])];
+    expected.sort();
+    assert_eq!(held(store.snapshot().unwrap().labels()), expected);
+    let table = Arc::clone(store.snapshot().unwrap().labels());
+    assert_eq!((table.imported_at(), table.newest_claim()), (Some(Timestamp::new(200)), Some(Timestamp::new(7))));
+    assert_eq!(table.versions().collect::<Vec<_>>(), [two]);
+
+    let diff = store.diff_labels(two, None).unwrap();
+    assert_eq!((diff.added.len(), diff.removed.len()), (0, 2));
+    assert_eq!(diff.changed, [(first[1].clone(), second[0].clone())]);
+    assert_eq!(store.diff_labels(one, None).unwrap().added.len(), 3);
+    assert!(store.verify(&|_, _| {}, &crate::Cancel::new()).unwrap().is_sound());
+
+    writer.roll_back_import(one).unwrap();
+    assert_eq!(held(store.snapshot().unwrap().labels()), second);
+    writer.roll_back_import(two).unwrap();
+    assert!(store.snapshot().unwrap().labels().is_empty());
+    assert!(writer.roll_back_import(two).is_err());
+    assert!(store.verify(&|_, _| {}, &crate::Cancel::new()).unwrap().is_sound());
+}
+
+#[test]
+fn damaged_label_file_is_an_error_and_named_by_verify() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store");
+    let mut writer = Writer::open_or_create(&path).unwrap();
+    let many: Vec<Claim> = (0..=255).map(|number| claim(0, 0, Some(&format!("entity {number}")), None)).collect();
+    writer.import_labels(import(0, many, 100)).unwrap();
+    drop(writer);
+    let file = std::fs::read_dir(path.join("labels")).unwrap().next().unwrap().unwrap().path();
+    let mut bytes = std::fs::read(&file).unwrap();
+    let at = bytes.windows(9).position(|window| window == b"entity 77").unwrap();
+    bytes[at] ^= 1;
+    std::fs::write(&file, bytes).unwrap();
+    let store = Store::open(&path).unwrap();
+    let read =
+        store.snapshot().and_then(|snapshot| snapshot.labels().claims_about(&address(0)).map(|claims| claims.len()));
+    assert!(read.is_err());
+    let report = store.verify(&|_, _| {}, &crate::Cancel::new()).unwrap();
+    assert_eq!(report.problems.len(), 1);
+    assert_eq!(report.problems[0].file, file);
+}
+
+#[test]
+fn scope_decides_the_chains_of_a_claim() {
+    let mut store = MemoryStore::default();
+    store.import_labels(import(0, vec![claim(0, 0, None, None), claim(3, 1, None, None)], 1)).unwrap();
+    let labels = Arc::clone(store.snapshot().labels());
+    let count = |chain, number| labels.claims(chain, &address(number)).unwrap().len();
+    assert_eq!([count(Chain::ETHEREUM, 0), count(Chain::BSC, 0)], [1, 1], "every EVM chain");
+    assert_eq!([count(Chain::ETHEREUM, 3), count(Chain::BSC, 3)], [0, 1], "one chain");
+}
+
+#[test]
+fn list_that_lost_more_than_half_is_refused_unless_accepted() {
+    let mut store = MemoryStore::default();
+    let whole: Vec<Claim> = (0..Code::ALL.len()).map(|code| claim(0, code, None, None)).collect();
+    store.import_labels(import(0, whole.clone(), 1)).unwrap();
+    let cut = |shrinking| LabelImport { shrinking, ..import(0, whole[..10].to_vec(), 2) };
+    let error = store.import_labels(cut(Shrinking::Refused)).unwrap_err();
+    assert!(error.to_string().contains("makes 10 claims"), "{error}");
+    assert_eq!(held(store.snapshot().labels()).len(), whole.len(), "nothing ended");
+    store.import_labels(cut(Shrinking::Accepted)).unwrap();
+}

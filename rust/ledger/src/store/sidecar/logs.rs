@@ -1,0 +1,67 @@
+//! The index of the logs of a segment, see [`crate::logs`].
+
+use std::io::Write;
+use std::sync::Arc;
+
+use super::{Attached, Kind, Occasion, Opened, Scope, Target};
+use crate::external::Scratch;
+use crate::logs::{self, LEAST_LOGS, LogFile};
+use crate::read::Result;
+use crate::segment::{Container, Segment};
+use crate::{Cancel, Snapshot};
+
+pub(super) struct Logs;
+
+impl Kind for Logs {
+    fn name(&self) -> &'static str {
+        "logs"
+    }
+
+    fn scope(&self) -> Scope {
+        Scope::Segment
+    }
+
+    fn is_due(&self, target: &Target<'_>, occasion: Occasion) -> Result<bool> {
+        let logs = self.work(target);
+        Ok(!target.is_current
+            && match occasion {
+                Occasion::All => logs > 0,
+                Occasion::Request => logs >= LEAST_LOGS,
+                Occasion::Change => target.is_new && logs >= LEAST_LOGS,
+            })
+    }
+
+    /// Logs, rounded up to whole blocks of them.
+    fn work(&self, target: &Target<'_>) -> u64 {
+        target.parts.iter().map(|part| part.segment.most_logs()).sum()
+    }
+
+    fn build(
+        &self,
+        target: &Target<'_>,
+        scratch: &Scratch,
+        out: &mut dyn Write,
+        progress: &dyn Fn(u64),
+        cancel: &Cancel,
+    ) -> Result<()> {
+        target.parts.iter().try_for_each(|part| logs::build(&part.segment, scratch, out, progress, cancel))
+    }
+
+    fn open(&self, file: Container) -> Result<Opened> {
+        LogFile::read(file).map(|file| Opened::new(0, file))
+    }
+
+    fn is_of(&self, opened: &Opened, segments: &[&Segment]) -> bool {
+        matches!(segments, [segment] if opened.typed::<LogFile>().is_of(segment))
+    }
+
+    fn attach(&self, snapshot: Snapshot, files: Vec<Attached>) -> Snapshot {
+        let mut by_segment: Vec<Option<Arc<LogFile>>> = vec![None; snapshot.segments().len()];
+        for file in files {
+            for place in &file.places {
+                by_segment[*place as usize] = Some(file.opened.typed());
+            }
+        }
+        snapshot.with_logs(by_segment)
+    }
+}

@@ -1,0 +1,258 @@
+//! `headwater labels`.
+
+use std::path::PathBuf;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use clap::Subcommand;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use headwater_ingest::labels::{Counts, LabelOptions, Labels, label_formats, read_labels};
+use headwater_ledger::Store;
+use headwater_ledger::labels::{Claim, Code, Level};
+use headwater_ledger::store::{ImportKind, LabelImport, Shrinking, Writer};
+use headwater_types::{Chain, Timestamp};
+use serde_json::{Value, json};
+
+use super::Shared;
+use super::error::Failure;
+use super::output::{Output, grouped, table};
+use super::versions;
+
+/// What `labels` takes.
+#[derive(Debug, clap::Args)]
+pub(super) struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Read a list of labels: all paths together are one version, which replaces the one before of the same source and
+    /// list.
+    Import(Import),
+    /// Read the freezes that issuers of stablecoins made on chain, from the event logs of the store.
+    Freezes {
+        /// Further issuer contracts: a CSV file with the columns chain, contract and issuer.
+        #[arg(long, value_name = "FILE")]
+        issuers: Option<PathBuf>,
+    },
+    /// List the versions of labels.
+    List,
+    /// Show what a version says that another does not.
+    Diff {
+        /// Its number, as `list` shows it.
+        #[arg(id = "number", value_name = "VERSION")]
+        version: u64,
+        /// The version to compare with [default: the one before of its list].
+        #[arg(long, value_name = "VERSION")]
+        against: Option<u64>,
+    },
+    /// Take a version out of force.
+    Rollback {
+        /// Its number, as `list` shows it.
+        #[arg(id = "number", value_name = "VERSION")]
+        version: u64,
+    },
+}
+
+/// What `labels import` takes.
+#[derive(Debug, clap::Args)]
+struct Import {
+    /// Who says so [default: the source that the format is known for].
+    #[arg(long)]
+    source: Option<String>,
+    /// Which list of the source it is [default: the names of the files].
+    #[arg(long)]
+    list: Option<String>,
+    /// The format, where it shall not be detected.
+    #[arg(long, value_parser = format())]
+    format: Option<String>,
+    /// The chain of EVM addresses, where the files do not name one.
+    #[arg(long, value_parser = super::chain(), ignore_case = true)]
+    chain: Option<Chain>,
+    /// How far the source is believed [default: what the rows say, else what the format is known for].
+    #[arg(long, value_parser = level())]
+    level: Option<Level>,
+    /// The provenance group: claims of one group count once [default: the site of the source of each row, else the format's].
+    #[arg(long)]
+    group: Option<String>,
+    /// Who is behind the addresses of rows that do not say.
+    #[arg(long)]
+    entity: Option<String>,
+    /// The code of rows that have none.
+    #[arg(long, value_parser = code())]
+    code: Option<Code>,
+    /// A column of a plain table under another name, as OURS=THEIRS: --column address=wallet.
+    #[arg(long = "column", value_name = "OURS=THEIRS", value_parser = column)]
+    columns: Vec<(String, String)>,
+    /// Take an edition that makes less than half of the claims of the one before it.
+    #[arg(long)]
+    accept_shrinking: bool,
+    /// Files, folders or patterns.
+    #[arg(required = true, value_name = "PATH")]
+    paths: Vec<PathBuf>,
+}
+
+fn format() -> impl TypedValueParser<Value = String> {
+    PossibleValuesParser::new(label_formats())
+}
+
+fn level() -> impl TypedValueParser<Value = Level> {
+    let names = Level::ALL.iter().map(|level| level.name());
+    PossibleValuesParser::new(names).map(|name| Level::from_name(&name).unwrap_or(Level::Unknown))
+}
+
+fn code() -> impl TypedValueParser<Value = Code> {
+    let names = Code::ALL.iter().map(|code| code.name());
+    PossibleValuesParser::new(names).map(|name| Code::from_name(&name).unwrap_or(Code::Scam))
+}
+
+fn column(text: &str) -> Result<(String, String), String> {
+    let (ours, theirs) = text.split_once('=').ok_or("expected OURS=THEIRS, such as address=wallet")?;
+    Ok((ours.to_owned(), theirs.to_owned()))
+}
+
+/// Claims of a comparison that are shown to people.
+const SHOWN: usize = 20;
+
+/// Imports labels, and looks after their versions.
+pub(super) fn run(shared: &Shared, arguments: Arguments, output: Output) -> Result<(), Failure> {
+    match arguments.command {
+        Command::Import(arguments) => import(shared, arguments, output),
+        Command::Freezes { issuers } => freezes(shared, issuers, output),
+        Command::List => versions::list(shared, &[ImportKind::Labels], output),
+        Command::Diff { version, against } => diff(shared, version, against, output),
+        Command::Rollback { version } => versions::roll_back(shared, version, &[ImportKind::Labels], output),
+    }
+}
+
+fn import(shared: &Shared, arguments: Import, output: Output) -> Result<(), Failure> {
+    let options = LabelOptions {
+        source: arguments.source,
+        list: arguments.list,
+        format: arguments.format,
+        chain: arguments.chain,
+        level: arguments.level,
+        group: arguments.group,
+        entity: arguments.entity,
+        code: arguments.code,
+        columns: arguments.columns,
+        ..LabelOptions::default()
+    };
+    let labels = read_labels(&arguments.paths, &options)?;
+    let shrinking = if arguments.accept_shrinking { Shrinking::Accepted } else { Shrinking::Refused };
+    let mut writer = Writer::open_or_create(shared.store()?)?;
+    let summary = summary(&labels);
+    let version = keep(&mut writer, labels, shrinking)?;
+    report(version, &summary, output)
+}
+
+/// Makes labels a version of the store.
+pub(super) fn keep(writer: &mut Writer, labels: Labels, shrinking: Shrinking) -> Result<u64, Failure> {
+    let imported_at = now();
+    let ended_at = labels.list_date.unwrap_or(imported_at);
+    let Labels { source, list, claims, .. } = labels;
+    Ok(writer.import_labels(LabelImport { source, list, imported_at, ended_at, claims, shrinking })?)
+}
+
+/// The time of an import.
+fn now() -> Timestamp {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+    Timestamp::new(i64::try_from(since).unwrap_or(i64::MAX))
+}
+
+/// What is printed of an import.
+struct Summary {
+    format: &'static str,
+    source: String,
+    list: String,
+    counts: Counts,
+    warnings: Vec<String>,
+}
+
+fn summary(labels: &Labels) -> Summary {
+    let Labels { format, source, list, counts, warnings, .. } = labels;
+    let (source, list, warnings) = (source.clone(), list.clone(), warnings.clone());
+    Summary { format, source, list, counts: *counts, warnings }
+}
+
+fn report(version: u64, summary: &Summary, output: Output) -> Result<(), Failure> {
+    const QUOTED: usize = 10;
+    let Summary { format, source, list, counts, warnings } = summary;
+    let value = json!({
+        "version": version, "format": format, "source": source, "list": list, "counts": counts, "warnings": warnings
+    });
+    output.report(&value, || {
+        let mut lines =
+            vec![format!("{format}: {} claims of {source}, list {list}, version {version}", grouped(counts.claims))];
+        let others: Vec<String> = named(counts)
+            .into_iter()
+            .filter(|(name, count)| *count > 0 && name != "claims")
+            .map(|(name, count)| format!("{} {}", grouped(count), name.replace('_', " ")))
+            .collect();
+        if !others.is_empty() {
+            lines.push(format!("  {}", others.join(", ")));
+        }
+        lines.extend(warnings.iter().take(QUOTED).map(|warning| format!("  warning: {warning}")));
+        if warnings.len() > QUOTED {
+            lines.push(format!("  {} more warnings: see --json", grouped((warnings.len() - QUOTED) as u64)));
+        }
+        lines
+    })
+}
+
+/// The counters by name.
+fn named(counts: &Counts) -> Vec<(String, u64)> {
+    let Ok(Value::Object(fields)) = serde_json::to_value(counts) else { return Vec::new() };
+    fields.into_iter().filter_map(|(name, count)| Some((name, count.as_u64()?))).collect()
+}
+
+fn diff(shared: &Shared, version: u64, against: Option<u64>, output: Output) -> Result<(), Failure> {
+    let diff = Store::open(shared.store()?)?.diff_labels(version, against)?;
+    let values = |claims: &[Claim]| claims.iter().map(value).collect::<Vec<_>>();
+    let changed: Vec<_> =
+        diff.changed.iter().map(|(before, after)| json!({"before": value(before), "after": value(after)})).collect();
+    let json = json!({
+        "version": version,
+        "added": values(&diff.added),
+        "removed": values(&diff.removed),
+        "changed": changed,
+    });
+    output.report(&json, || {
+        let counts = [diff.added.len(), diff.removed.len(), diff.changed.len()].map(|count| grouped(count as u64));
+        let mut lines = vec![format!("{} added, {} removed, {} changed", counts[0], counts[1], counts[2])];
+        let added = diff.added.iter().map(|claim| row("+", claim));
+        let removed = diff.removed.iter().map(|claim| row("-", claim));
+        let changed = diff.changed.iter().map(|(_, after)| row("~", after));
+        let rows: Vec<_> = added.chain(removed).chain(changed).collect();
+        let head = ["", "chain", "address", "code", "entity"].map(str::to_owned).to_vec();
+        if !rows.is_empty() {
+            lines.extend(table(&std::iter::once(head).chain(rows.iter().take(SHOWN).cloned()).collect::<Vec<_>>()));
+        }
+        if rows.len() > SHOWN {
+            lines.push(format!("{} more: see --json", grouped((rows.len() - SHOWN) as u64)));
+        }
+        lines
+    })
+}
+
+fn row(sign: &str, claim: &Claim) -> Vec<String> {
+    let code = claim.code.map(Code::name).unwrap_or_default();
+    let entity = claim.entity.as_deref().unwrap_or_default();
+    vec![sign.to_owned(), claim.scope.name().to_owned(), claim.address.to_string(), code.to_owned(), entity.to_owned()]
+}
+
+fn value(claim: &Claim) -> Value {
+    json!({
+        "chain": claim.scope.name(),
+        "address": claim.address.to_string(),
+        "code": claim.code.map(Code::name),
+        "name": claim.name,
+        "entity": claim.entity,
+        "source": claim.source,
+        "source_url": claim.source_url,
+        "group": claim.group,
+        "level": claim.level.name(),
+        "asserted_at": claim.asserted_at.map(Timestamp::secs),
+        "valid_until": claim.valid_until.map(Timestamp::secs),
+    })
+}
