@@ -10,7 +10,7 @@ use headwater_export::ExportError;
 use headwater_ingest::frames::{Transfers, transfers_batch};
 use headwater_ingest::labels::{LabelOptions, Labels, read_label_frame};
 use headwater_ledger::read::Generations;
-use headwater_ledger::store::{LabelImport, Shrinking, in_memory};
+use headwater_ledger::store::{LabelImport, Shrinking, Vanished, in_memory};
 use headwater_ledger::{LedgerError, Store};
 use headwater_types::Timestamp;
 use pyo3::prelude::*;
@@ -131,7 +131,15 @@ pub fn open_store(py: Python<'_>, path: PathBuf) -> PyResult<NativeLedger> {
 fn undated(labels: Labels) -> LabelImport {
     let Labels { source, list, claims, .. } = labels;
     let time = Timestamp::new(0);
-    LabelImport { source, list, imported_at: time, ended_at: time, claims, shrinking: Shrinking::Accepted }
+    LabelImport {
+        source,
+        list,
+        imported_at: time,
+        ended_at: time,
+        claims,
+        vanished: Vanished::End,
+        shrinking: Shrinking::Accepted,
+    }
 }
 
 /// Builds a ledger in memory from tables.

@@ -7,7 +7,7 @@ mod town;
 use std::sync::Arc;
 
 use headwater_ledger::labels::{Action, Claim, Code, Level, Link, Scope};
-use headwater_ledger::store::{LabelImport, MemoryStore, Segmentation, Shrinking, Split, in_memory};
+use headwater_ledger::store::{LabelImport, MemoryStore, Segmentation, Shrinking, Split, Vanished, in_memory};
 use headwater_testkit::{Chainlet, followed};
 use headwater_types::{Address, Chain, Timestamp};
 use serde_json::{Value, json};
@@ -41,7 +41,15 @@ fn claim(address: Address, code: Code, level: Level, group: &str) -> Claim {
 fn import(list: &str, claims: Vec<Claim>, time: i64) -> LabelImport {
     let time = Timestamp::new(time);
     let (source, list) = (list.to_owned(), list.to_owned());
-    LabelImport { source, list, imported_at: time, ended_at: time, claims, shrinking: Shrinking::Refused }
+    LabelImport {
+        source,
+        list,
+        imported_at: time,
+        ended_at: time,
+        claims,
+        vanished: Vanished::End,
+        shrinking: Shrinking::Refused,
+    }
 }
 
 /// Bob is an exchange by two lists that agree on its name; Carol was sanctioned until second 1040.

@@ -11,6 +11,7 @@ use super::Shared;
 use super::derived;
 use super::error::Failure;
 use super::interrupt::on_interrupt;
+use super::labels;
 use super::output::{Output, grouped, say, table};
 use super::progress::{Bar, Unit};
 
@@ -180,6 +181,7 @@ pub(super) fn run(shared: &Shared, arguments: Arguments, output: Output) -> Resu
     let report = report?;
     writer.end_load(&cancel)?;
     derived::rebuild(&mut writer, &cancel)?;
+    labels::refresh_freezes(&mut writer, &[], labels::now(), &cancel)?;
     let unlisted_tokens = if knew_all_tokens { new_tokens(&writer)? } else { None };
     let said = Said { report: &report, unlisted_tokens };
     output.report(&said, || {

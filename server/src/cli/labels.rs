@@ -1,19 +1,23 @@
 //! `headwater labels`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use clap::Subcommand;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use headwater_ingest::labels::{Counts, LabelOptions, Labels, label_formats, read_labels};
-use headwater_ledger::Store;
+use headwater_ingest::labels::{
+    Counts, Issuer, LabelOptions, Labels, held_freezes, label_formats, ledger_freezes, read_labels,
+};
 use headwater_ledger::labels::{Claim, Code, Level};
-use headwater_ledger::store::{ImportKind, LabelImport, Shrinking, Writer};
-use headwater_types::{Chain, Timestamp};
+use headwater_ledger::store::{ImportKind, LabelImport, Shrinking, Vanished, Writer};
+use headwater_ledger::{Cancel, Store};
+use headwater_types::{Address, Chain, Timestamp};
 use serde_json::{Value, json};
 
 use super::Shared;
 use super::error::Failure;
+use super::interrupt::on_interrupt;
 use super::output::{Output, grouped, table};
 use super::versions;
 
@@ -118,7 +122,7 @@ const SHOWN: usize = 20;
 pub(super) fn run(shared: &Shared, arguments: Arguments, output: Output) -> Result<(), Failure> {
     match arguments.command {
         Command::Import(arguments) => import(shared, arguments, output),
-        Command::Freezes { issuers } => freezes(shared, issuers, output),
+        Command::Freezes { issuers } => freezes(shared, issuers.as_deref(), output),
         Command::List => versions::list(shared, &[ImportKind::Labels], output),
         Command::Diff { version, against } => diff(shared, version, against, output),
         Command::Rollback { version } => versions::roll_back(shared, version, &[ImportKind::Labels], output),
@@ -142,20 +146,91 @@ fn import(shared: &Shared, arguments: Import, output: Output) -> Result<(), Fail
     let shrinking = if arguments.accept_shrinking { Shrinking::Accepted } else { Shrinking::Refused };
     let mut writer = Writer::open_or_create(shared.store()?)?;
     let summary = summary(&labels);
-    let version = keep(&mut writer, labels, shrinking)?;
+    let version = keep(&mut writer, labels, now(), shrinking)?;
     report(version, &summary, output)
 }
 
 /// Makes labels a version of the store.
-pub(super) fn keep(writer: &mut Writer, labels: Labels, shrinking: Shrinking) -> Result<u64, Failure> {
-    let imported_at = now();
+pub(super) fn keep(
+    writer: &mut Writer,
+    labels: Labels,
+    imported_at: Timestamp,
+    shrinking: Shrinking,
+) -> Result<u64, Failure> {
     let ended_at = labels.list_date.unwrap_or(imported_at);
-    let Labels { source, list, claims, .. } = labels;
-    Ok(writer.import_labels(LabelImport { source, list, imported_at, ended_at, claims, shrinking })?)
+    let (Labels { source, list, claims, .. }, vanished) = (labels, Vanished::End);
+    Ok(writer.import_labels(LabelImport { source, list, imported_at, ended_at, claims, vanished, shrinking })?)
+}
+
+/// Reads the freezes of issuers from the logs of the store; a version only where they changed.
+pub(super) fn refresh_freezes(
+    writer: &mut Writer,
+    extra: &[Issuer],
+    imported_at: Timestamp,
+    cancel: &Cancel,
+) -> Result<(Option<u64>, Labels), Failure> {
+    let snapshot = writer.snapshot();
+    let found = ledger_freezes(&*snapshot, extra, cancel)?;
+    let mut claims = found.claims.clone();
+    claims.sort();
+    if claims == held_freezes(&*snapshot)? {
+        return Ok((None, found));
+    }
+    let import = LabelImport {
+        source: found.source.clone(),
+        list: found.list.clone(),
+        imported_at,
+        ended_at: imported_at,
+        claims,
+        vanished: Vanished::Forgotten,
+        shrinking: Shrinking::Accepted,
+    };
+    Ok((Some(writer.import_labels(import)?), found))
+}
+
+fn freezes(shared: &Shared, extra: Option<&Path>, output: Output) -> Result<(), Failure> {
+    let extra = extra.map(read_issuers).transpose()?.unwrap_or_default();
+    let path = shared.store()?;
+    drop(Store::open(&path)?);
+    let mut writer = Writer::open_or_create(path)?;
+    let cancel = Cancel::new();
+    on_interrupt(&cancel);
+    let (version, labels) = refresh_freezes(&mut writer, &extra, now(), &cancel)?;
+    match version {
+        Some(version) => report(version, &summary(&labels), output),
+        None => output.report(&json!({"version": null, "counts": labels.counts}), || {
+            vec![format!("{} freezes, none of them new", grouped(labels.counts.claims))]
+        }),
+    }
+}
+
+/// Reads a table of issuer contracts.
+fn read_issuers(path: &Path) -> Result<Vec<Issuer>, Failure> {
+    let failed = |what: String| Failure::failed(format!("{}: {what}", path.display()));
+    let text = std::fs::read_to_string(path).map_err(|error| failed(error.to_string()))?;
+    let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let head: Vec<&str> = lines.next().unwrap_or_default().split(',').map(str::trim).collect();
+    let place = |name: &str| {
+        let place = head.iter().position(|column| *column == name);
+        place.ok_or_else(|| failed(format!("has no column {name:?}: expected chain, contract and issuer")))
+    };
+    let [chain, contract, issuer] = [place("chain")?, place("contract")?, place("issuer")?];
+    let read = |(number, line): (usize, &str)| {
+        let cells: Vec<&str> = line.split(',').map(str::trim).collect();
+        let cell = |place: usize| {
+            let text = cells.get(place).copied().filter(|text| !text.is_empty());
+            text.ok_or_else(|| failed(format!("row {number}: column {:?} is missing", head[place])))
+        };
+        let chain: Chain = cell(chain)?.parse().map_err(|error| failed(format!("row {number}: {error}")))?;
+        let contract =
+            Address::parse(chain, cell(contract)?).map_err(|error| failed(format!("row {number}: {error}")))?;
+        Ok(Issuer { group: Arc::from(cell(issuer)?), chain, contract })
+    };
+    (1..).zip(lines).map(read).collect()
 }
 
 /// The time of an import.
-fn now() -> Timestamp {
+pub(super) fn now() -> Timestamp {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     Timestamp::new(i64::try_from(since).unwrap_or(i64::MAX))
 }
@@ -246,11 +321,11 @@ fn value(claim: &Claim) -> Value {
         "chain": claim.scope.name(),
         "address": claim.address.to_string(),
         "code": claim.code.map(Code::name),
-        "name": claim.name,
-        "entity": claim.entity,
-        "source": claim.source,
-        "source_url": claim.source_url,
-        "group": claim.group,
+        "name": claim.name.as_deref(),
+        "entity": claim.entity.as_deref(),
+        "source": &*claim.source,
+        "source_url": claim.source_url.as_deref(),
+        "group": &*claim.group,
         "level": claim.level.name(),
         "asserted_at": claim.asserted_at.map(Timestamp::secs),
         "valid_until": claim.valid_until.map(Timestamp::secs),

@@ -3,14 +3,18 @@
 use std::path::PathBuf;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
+use headwater_ingest::labels::{LabelOptions, read_labels};
 use headwater_ledger::Cancel;
-use headwater_ledger::store::Writer;
-use headwater_simulate::{Destination, Preset, SimulateReport, simulate};
+use headwater_ledger::read::Generation;
+use headwater_ledger::store::{Shrinking, Writer};
+use headwater_simulate::{Destination, LabelList, Preset, SimulateReport, simulate};
+use headwater_types::Timestamp;
 
 use super::Shared;
 use super::derived;
 use super::error::Failure;
 use super::interrupt::on_interrupt;
+use super::labels;
 use super::output::{Output, grouped, table};
 use super::progress::{Bar, Unit};
 
@@ -48,7 +52,33 @@ pub(super) fn run(shared: &Shared, arguments: &Arguments, output: Output) -> Res
     let report = report.map_err(|error| Failure::from_error(&error))?;
     writer.end_load(&cancel)?;
     derived::rebuild(&mut writer, &cancel)?;
+    import_lists(&mut writer, &report.lists, &cancel)?;
     output.report(&report, || lines(&report))
+}
+
+/// Imports the public lists of the economy and the freezes of its issuers, as of its last block: the same store for the
+/// same seed.
+fn import_lists(writer: &mut Writer, lists: &[LabelList], cancel: &Cancel) -> Result<(), Failure> {
+    let head = writer.snapshot().coverage().values().filter_map(|coverage| coverage.last_time).max();
+    let head = head.unwrap_or(Timestamp::new(0));
+    for list in lists {
+        let folder = tempfile::tempdir()?;
+        let mut paths = Vec::new();
+        for file in &list.files {
+            let path = folder.path().join(&file.name);
+            std::fs::write(&path, &file.bytes)?;
+            paths.push(path);
+        }
+        let options = LabelOptions {
+            source: Some(list.source.clone()),
+            list: Some(list.name.clone()),
+            ..LabelOptions::default()
+        };
+        let labels = read_labels(&paths, &options)?;
+        labels::keep(writer, labels, list.edition.unwrap_or(head), Shrinking::Refused)?;
+    }
+    labels::refresh_freezes(writer, &[], head, cancel)?;
+    Ok(())
 }
 
 fn lines(report: &SimulateReport) -> Vec<String> {

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 
 use super::{Action, Claim, Code, LabelTable, Level, Link, Scope};
 use crate::read::Labels as _;
-use crate::store::{LabelImport, MemoryStore, Shrinking, Store, Writer};
+use crate::store::{LabelImport, MemoryStore, Shrinking, Store, Vanished, Writer};
 
 /// One of a few addresses of three families, so that claims meet.
 fn address(number: u8) -> Address {

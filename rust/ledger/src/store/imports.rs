@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::folder::{self, LABELS};
 use super::parts::{FileRef, Storage};
-use super::{ImportKind, ImportVersion, LabelList};
+use super::{ImportKind, ImportVersion, LabelList, Vanished};
 use crate::LedgerError;
 use crate::labels::{self, Claim, Imported, LabelDiff, LabelFile, LabelTable};
 use crate::market::{FxPoint, FxTable, MarketStamp, PricePoint, PriceTable, Registry, TokenListing};
@@ -63,6 +63,8 @@ pub struct LabelImport {
     pub ended_at: Timestamp,
     /// The claims.
     pub claims: Vec<Claim>,
+    /// What becomes of claims that the list no longer makes.
+    pub vanished: Vanished,
     /// Whether the list may have lost more than half of what the edition before it said.
     pub shrinking: Shrinking,
 }
@@ -158,9 +160,9 @@ impl Imports {
 
     /// With one more version of labels, and its number.
     pub(super) fn with_labels(&self, import: LabelImport, storage: &mut dyn Storage) -> Result<(Self, u64)> {
-        let LabelImport { source, list, imported_at, ended_at, claims, shrinking } = import;
+        let LabelImport { source, list, imported_at, ended_at, claims, vanished, shrinking } = import;
         let before = last_of(&self.versions, &source, &list);
-        let written = labels::succeed(before.as_deref(), claims, ended_at)?;
+        let written = succeed(before.as_deref(), claims, (vanished, ended_at))?;
         if let (Some(before), Shrinking::Refused) = (&before, shrinking) {
             check_size(before, &written, (&source, &list))?;
         }
@@ -171,7 +173,7 @@ impl Imports {
             source,
             entries: opened.own(),
             in_force: true,
-            list: Some(LabelList { name: list, imported_at, ended_at }),
+            list: Some(LabelList { name: list, imported_at, ended_at, vanished }),
         };
         Ok(self.with_version(Import { version, file, brought: Brought::Labels(Arc::new(opened)) }))
     }
@@ -206,7 +208,7 @@ impl Imports {
                 continue;
             }
             let before = last_of(earlier, &source, &list.name);
-            let written = labels::succeed(before.as_deref(), opened.own_claims()?, of.ended_at)?;
+            let written = succeed(before.as_deref(), opened.own_claims()?, (of.vanished, of.ended_at))?;
             let (file, opened) = keep_labels(written, storage)?;
             import.file = file;
             import.brought = Brought::Labels(Arc::new(opened));
@@ -239,6 +241,19 @@ impl Imports {
     pub(super) fn list(&self) -> Vec<ImportVersion> {
         self.versions.iter().map(|import| import.version.clone()).collect()
     }
+}
+
+/// The claims of an import behind the one before it of its list.
+fn succeed(
+    before: Option<&LabelFile>,
+    own: Vec<Claim>,
+    (vanished, ended_at): (Vanished, Timestamp),
+) -> Result<Vec<labels::Written>> {
+    let before = match vanished {
+        Vanished::End => before,
+        Vanished::Forgotten => None,
+    };
+    labels::succeed(before, own, ended_at)
 }
 
 /// Writes and opens a file of labels.

@@ -39,7 +39,7 @@ pub use memory::{MemoryStore, in_memory};
 pub use reader::Store;
 pub use report::{
     ChainStats, CommitReport, CompactReport, FileProblem, ImportKind, ImportVersion, LabelList, LogicalDigest, Merges,
-    StoreStats, VerifyReport,
+    StoreStats, Vanished, VerifyReport,
 };
 pub use segmentation::{Segmentation, Split};
 pub use writer::Writer;

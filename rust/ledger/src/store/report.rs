@@ -189,4 +189,18 @@ pub struct LabelList {
     pub imported_at: Timestamp,
     /// When claims ended that the list no longer makes.
     pub ended_at: Timestamp,
+    /// What becomes of claims that the list no longer makes.
+    #[serde(default)]
+    pub vanished: Vanished,
+}
+
+/// What becomes of claims that a list no longer makes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Vanished {
+    /// They end: the list took them back.
+    #[default]
+    End,
+    /// They are forgotten: the list is derived anew each time, and they were never true.
+    Forgotten,
 }
