@@ -255,8 +255,8 @@ mod tests {
         assert_eq!(error("&a [*a]"), "an alias inside its own anchor");
         assert!(parse("a: [1", &bounds).is_err());
         // Each mapping merges the one before twice.
-        let merges: String =
-            (1..40).map(|n| format!("k{n}: &a{n}\n  <<: [*a{0}, *a{0}]\n  m{n}: 1\n", n - 1)).collect();
+        let merge = |n: i32| format!("k{n}: &a{n}\n  <<: [*a{0}, *a{0}]\n  m{n}: 1\n", n - 1);
+        let merges = (1..40).map(merge).collect::<Vec<_>>().concat();
         assert!(error(&format!("k0: &a0 {{m0: 1}}\n{merges}")).contains("--max-document-values"));
     }
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use super::{FORMATS, Given};
 use crate::source::{Bounds, Input, Probe};
 
-/// Files, the format that alone takes each, and how many statements it makes.
+/// Files, the format that takes each, and how many statements it makes.
 const FILES: &[(&str, &str, usize)] = &[
     ("etherscan-labels/bridge.csv", "etherscan_pages", 124),
     ("etherscan-labels/cold-wallet.csv", "etherscan_pages", 10),
@@ -53,17 +53,18 @@ const FILES: &[(&str, &str, usize)] = &[
 /// Files that make no claims.
 const UNREAD: [&str; 2] = ["hop/eliminatedSybilAttackers.csv.gz", "hop/sybil_groups.json.gz"];
 
+#[expect(clippy::disallowed_methods, reason = "the folder of real files is named by the environment")]
 fn probe(file: &str) -> Probe {
     let folder: PathBuf = std::env::var_os("HEADWATER_CORPUS").expect("corpus tests need HEADWATER_CORPUS").into();
     Probe::new(Input::new(&folder.join("labels").join(file), &Bounds::default()).unwrap()).unwrap()
 }
 
 #[test]
-fn corpus_label_files_are_read_whole_by_one_format() {
+fn corpus_label_files_are_read_whole() {
     for (file, name, claims) in FILES {
         let probes = [probe(file)];
-        let taken: Vec<_> = FORMATS.iter().filter(|format| (format.reads)(&probes[0])).collect();
-        let [format] = taken[..] else { panic!("{file} is taken by {} formats", taken.len()) };
+        let format = FORMATS.iter().find(|format| (format.reads)(&probes[0]));
+        let format = format.unwrap_or_else(|| panic!("no format reads {file}"));
         assert_eq!(format.name, *name, "{file}");
         let labels = (format.read)(&probes, &Given::default()).unwrap();
         assert_eq!(labels.claims.len(), *claims, "{file}");

@@ -131,7 +131,7 @@ mod tests {
             all_shown(&read(&FORMAT, &[("accounts.csv", accounts)])),
             [
                 "0xaede1d7e674698aa264a2d5cea657aa3f8fc9e69 | on 1 | phish-hack | named Fake_Phishing1234",
-                "0xb8d48757be6fadfed6f01ed166cb76953d55e905 | on 56 | hot-wallet | named Binance: Hot Wallet 6 | of Binance: Hot Wallet 6",
+                "0xb8d48757be6fadfed6f01ed166cb76953d55e905 | on 56 | hot-wallet | named Binance: Hot Wallet 6 | of Binance",
                 "0x23a2f62097cdd1058e43f87c7315ac3654f683a0 | on 1 | blocked | named Blocked &amp; Listed | of Blocked &amp; Listed",
                 "0x5aaac8c3ee7e7a8482a546564935128a7e0815a2 | on 1 | art | named \"Hope\", by Ne...",
                 "0x6406de60ab4ac8bb2ba96e17ca163386b2ceda07 | on 424242 | exploit",

@@ -71,8 +71,8 @@ mod tests {
             all_shown(&labels),
             [
                 "0x4680cd8c3a96219c6f0d5fe3664299362df4ef37 | phish-hack | named Fake_Phishing99 | since 2023-11-14T22:13:20Z",
-                "0x9be036aeccc4d1fe8b88a3f22c6869a792004801 | hot-wallet | named Example Exchange: Hot Wallet 2 | of Example Exchange: Hot Wallet 2 | since 2024-03-09T16:00:00Z",
-                "0x4b5382a3f985db57ce9a91dd087f65b18ac0bebb | named Example &amp; Sons: Deployer | of Example &amp; Sons: Deployer | since 2024-03-09T16:00:00Z",
+                "0x9be036aeccc4d1fe8b88a3f22c6869a792004801 | hot-wallet | named Example Exchange: Hot Wallet 2 | of Example Exchange | since 2024-03-09T16:00:00Z",
+                "0x4b5382a3f985db57ce9a91dd087f65b18ac0bebb | named Example &amp; Sons: Deployer | of Example &amp; Sons | since 2024-03-09T16:00:00Z",
                 "0xbf5f3d1adab65c758b765b9120f760259f9c890d | ofac-sanctions-lists | named Example Person | of Example Person | since 2022-08-08T23:06:40Z",
                 "0x5eeca767287f9231dc965c296ac0ad5789588f14 | phish-hack | named 🐟 Example Drainer",
             ]

@@ -68,7 +68,7 @@ mod tests {
             all_shown(&read(&FORMAT, &[("cold-wallet.csv", page)])),
             [
                 "0xbe0eb53f46cd790cd13851d5eff43d12404d33e8 | cold-wallet | named Binance 7 | of Binance 7",
-                "0xfd8610d20aa15b7b2e3be39b396a1bc3516c7144 | cold-wallet | named Tornado.Cash: 1,000 DAI | of Tornado.Cash: 1,000 DAI",
+                "0xfd8610d20aa15b7b2e3be39b396a1bc3516c7144 | cold-wallet | named Tornado.Cash: 1,000 DAI | of Tornado.Cash",
             ]
         );
     }

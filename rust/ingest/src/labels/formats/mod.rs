@@ -2,10 +2,13 @@
 
 mod actorpack;
 mod bitcoinabuse;
+mod chainabuse;
 #[cfg(test)]
 mod corpus;
 mod cryptoscamdb;
 mod darklist;
+mod defillama;
+mod dune;
 mod eth_labels;
 mod etherscan_labels;
 mod etherscan_metadata;
@@ -33,9 +36,12 @@ mod ransomwhere;
 mod reading;
 mod running_text;
 mod scamsniffer;
+mod script;
 mod table;
 mod tagpack;
+mod tornado;
 mod uk_csv;
+mod walletexplorer;
 
 use headwater_ledger::labels::Level;
 use headwater_types::Chain;
@@ -110,5 +116,10 @@ pub(crate) const FORMATS: &[&Format] = &[
     &darklist::FORMAT,
     &cryptoscamdb::FORMAT,
     &hop::FORMAT,
+    &chainabuse::FORMAT,
+    &dune::FORMAT,
+    &walletexplorer::FORMAT,
+    &tornado::FORMAT,
+    &defillama::FORMAT,
     &TABLE,
 ];

@@ -37,7 +37,7 @@ static EXCHANGES: LazyLock<FxHashSet<&str>> = LazyLock::new(|| {
 });
 
 /// What stands before the colon of a name where that is no entity.
-const KINDS: [&str; 14] = [
+const KINDS: [&str; 15] = [
     "MEV Bot",
     "MEV Builder",
     "Fund",
@@ -52,7 +52,10 @@ const KINDS: [&str; 14] = [
     "Deployer",
     "Proposer",
     "Wallet",
+    "Gitcoin Grants",
 ];
+/// What stands in brackets behind a name and is no symbol.
+const REMARKS: [&str; 6] = ["old", "new", "hot", "cold", "deprecated", "locked"];
 /// Words of names that tell what happened at an address.
 const EVENTS: [&str; 11] =
     ["fake", "phish", "phishing", "scam", "spam", "victim", "compromised", "vulnerable", "alert", "hackathon", "poor"];
@@ -83,7 +86,7 @@ impl NameTag<'_> {
         } else {
             of().map(|label| if is_hot && EXCHANGES.contains(label) { HOT_WALLET } else { label }).collect()
         };
-        let entity = name.filter(|name| !is_token && !is_made_up && names_entity(name));
+        let entity = name.filter(|_| !is_token && !is_made_up).and_then(entity_of);
         labels.claims.push(RawClaim {
             place: Some(self.place),
             address: self.address.to_owned(),
@@ -100,12 +103,11 @@ impl NameTag<'_> {
 /// Whether a name is one of a token contract: `Maker (MKR)`, `Binance: BNB Token`.
 pub(super) fn names_token(name: &str) -> bool {
     let symbol = name.strip_suffix(')').and_then(|rest| rest.rsplit_once(" (")).map(|(_, symbol)| symbol);
-    // A symbol has a capital letter or a digit; `(formerly Other)` and `(old)` are remarks.
-    let is_symbol = |symbol: &str| {
-        !symbol.contains(char::is_whitespace)
-            && symbol.chars().any(|letter| letter.is_uppercase() || letter.is_numeric())
-    };
-    symbol.is_some_and(is_symbol) || [" Token", " Stablecoin"].iter().any(|ending| name.ends_with(ending))
+    let is_remark = |text: &str| REMARKS.iter().any(|remark| text.eq_ignore_ascii_case(remark));
+    let is_symbol = |text: &str| !text.is_empty() && !text.contains(char::is_whitespace) && !is_remark(text);
+    // What stands behind a colon is a part of an entity, and brackets after it say which.
+    (symbol.is_some_and(is_symbol) && !name.contains(": "))
+        || [" Token", " Stablecoin"].iter().any(|ending| name.ends_with(ending))
 }
 
 /// Whether a name is one of a hot wallet.
@@ -118,15 +120,14 @@ pub(super) fn names_hot_wallet(name: &str) -> bool {
     words.windows(2).any(|pair| pair[0] == "hot" && pair[1].starts_with("wallet"))
 }
 
-/// Whether a name says who is behind the address.
-fn names_entity(name: &str) -> bool {
-    let kind = name.split_once(':').map_or(name, |(kind, _)| kind).trim();
+/// Who is behind an address by its name: what stands before the colon, unless the name tells a kind or an event.
+fn entity_of(name: &str) -> Option<&str> {
+    let entity = name.split_once(':').map_or(name, |(before, _)| before).trim();
     let is_event = |word: &str| EVENTS.iter().any(|event| word.eq_ignore_ascii_case(event));
-    let words = || name.split(|letter: char| !letter.is_alphabetic());
-    name.starts_with(|first: char| first.is_alphanumeric() || first == '.')
-        && !KINDS.iter().any(|generic| kind.eq_ignore_ascii_case(generic))
-        && !words().any(is_event)
-        && !name.to_ascii_lowercase().starts_with("fake")
+    let is_named = name.starts_with(|first: char| first.is_alphanumeric() || first == '.')
+        && !KINDS.iter().any(|kind| entity.eq_ignore_ascii_case(kind))
+        && !name.split(|letter: char| !letter.is_alphabetic()).any(is_event);
+    is_named.then_some(entity)
 }
 
 /// Sites by what a file or folder of their labels is called, and the chain of each.
@@ -192,7 +193,7 @@ mod tests {
     fn hot_wallets_of_exchanges_are_told_by_their_name() {
         assert_eq!(
             added("Binance: Hot Wallet 6", &["binance", "fund"]),
-            ["0x1 | on 1 | hot-wallet+fund | named Binance: Hot Wallet 6 | of Binance: Hot Wallet 6"]
+            ["0x1 | on 1 | hot-wallet+fund | named Binance: Hot Wallet 6 | of Binance"]
         );
         assert!(added("ENS: Hot Wallet", &["ens"])[0].contains("| ens |"));
         assert!(names_hot_wallet("bitfinex ETH hot wallet") && !names_hot_wallet("Hotbit Wallet"));
@@ -201,13 +202,13 @@ mod tests {
     #[test]
     fn token_contracts_are_not_the_business_of_their_label() {
         let token = |name: &str| format!("0x1 | on 1 | token-contract | named {name}");
-        for name in ["Zipmex Token (ZMT)", "Binance: BNB Token", "Tether: USDT Stablecoin", "a (1INCH)"] {
+        for name in ["Zipmex Token (ZMT)", "Binance: BNB Token", "Tether: USDT Stablecoin", "a (1INCH)", "Python (ptn)"]
+        {
             assert_eq!(added(name, &["binance", "exchange"]), [token(name)]);
         }
         assert_eq!(added("x (X)", &["phish-hack", "dex"]), ["0x1 | on 1 | phish-hack+token-contract | named x (X)"]);
-        assert_eq!(
-            added("Polygon (matic)", &["bridge"]),
-            ["0x1 | on 1 | bridge | named Polygon (matic) | of Polygon (matic)"]
-        );
+        for name in ["Fantom: Bridge (Locked)", "Example (old)", "Example (formerly Other)"] {
+            assert!(added(name, &["bridge"])[0].starts_with("0x1 | on 1 | bridge | "), "{name}");
+        }
     }
 }

@@ -37,12 +37,11 @@ const LABEL_IS_NO_ENTITY: [&str; 2] = ["black_list", "blacklist"];
 
 fn reads(probe: &Probe) -> bool {
     let head = String::from_utf8_lossy(probe.head());
-    let mut lines = head.lines();
-    let has_line = |start: &str, lines: &mut std::str::Lines<'_>| lines.any(|line| line.starts_with(start));
+    let has_line = |start: &str| head.lines().any(|line| line.starts_with(start));
     match head.trim_start_matches('\u{feff}').trim_start().bytes().next() {
         None | Some(b'{' | b'[' | b'<') => false,
-        Some(_) if has_line("tags:", &mut lines.clone()) => head.contains("address:") || head.contains("tx_hash:"),
-        Some(_) => has_line("actors:", &mut lines) && head.contains("id:"),
+        Some(_) if has_line("tags:") => head.contains("address:") || head.contains("tx_hash:"),
+        Some(_) => has_line("actors:") && head.contains("id:"),
     }
 }
 
@@ -65,7 +64,7 @@ fn read(probes: &[Probe], _given: &Given) -> Result<RawLabels, IngestError> {
         let is_dark =
             ["title", "description"].iter().any(|key| pack.get(key).and_then(Yaml::text).is_some_and(says_dark));
         for tag in pack.get("tags").map_or(&[][..], Yaml::items) {
-            let claim = Tag { pack, tag, actors: &actors, is_dark }.claim(&mut labels);
+            let claim = Inherited { pack, tag, actors: &actors, is_dark }.claim(&mut labels);
             labels.claims.push(claim);
         }
     }
@@ -73,7 +72,7 @@ fn read(probes: &[Probe], _given: &Given) -> Result<RawLabels, IngestError> {
 }
 
 /// One tag with what it inherits.
-struct Tag<'p> {
+struct Inherited<'p> {
     pack: &'p Yaml,
     tag: &'p Yaml,
     actors: &'p Actors,
@@ -93,7 +92,7 @@ fn says_dark(text: &str) -> bool {
     ["darknet", "dark_web", "dark web", "darkweb", "dark net", "darkmarket"].iter().any(|word| lower.contains(word))
 }
 
-impl Tag<'_> {
+impl Inherited<'_> {
     /// The text of a field: of the tag, else of the header.
     fn text(&self, key: &str) -> Option<&str> {
         filled(self.tag.get(key).or_else(|| self.pack.get(key)).and_then(Yaml::text))

@@ -9,7 +9,9 @@ use crate::labels::raw::Vocabulary;
 /// nothing; a word that is missing claims nothing either, and is reported.
 const TABLES: &[(&str, &str)] = &[
     ("bitcoinabuse", include_str!("../concepts/bitcoinabuse.csv")),
+    ("chainabuse", include_str!("../concepts/chainabuse.csv")),
     ("cryptoscamdb", include_str!("../concepts/cryptoscamdb.csv")),
+    ("dune", include_str!("../concepts/dune.csv")),
     ("etherscan", include_str!("../concepts/etherscan.csv")),
     ("graphsense", include_str!("../concepts/graphsense.csv")),
     ("oli", include_str!("../concepts/oli.csv")),

@@ -1,0 +1,109 @@
+//! Addresses of one wallet from `WalletExplorer`.
+
+use headwater_ledger::labels::Level;
+
+use super::reading::document_text;
+use super::{Format, Given};
+use crate::labels::raw::{ChainHint, RawClaim, RawLabels, Vocabulary};
+use crate::source::Probe;
+use crate::{IngestError, Place};
+
+/// Source: the page of addresses of a wallet as CSV. What the wallet is, the caller says.
+pub(super) const FORMAT: Format = Format {
+    name: "walletexplorer",
+    source: "walletexplorer.com",
+    group: "walletexplorer.com",
+    level: Level::WebCrawl,
+    vocabulary: Vocabulary::OWN,
+    chain: None,
+    refuses_empty: false,
+    reads,
+    read,
+};
+
+/// What the first line begins with.
+const TITLE: &str = "#Wallet ";
+
+/// What tells wallets of one owner apart.
+const PARTS: [&str; 5] = ["-old", "-cold", "-incoming", "-hot", "-output"];
+
+fn title(line: &str) -> Option<&str> {
+    line.trim_start_matches('\u{feff}').trim().trim_matches('"').strip_prefix(TITLE)
+}
+
+fn reads(probe: &Probe) -> bool {
+    String::from_utf8_lossy(probe.head()).lines().next().is_some_and(|line| title(line).is_some())
+}
+
+/// The owner of a wallet; `None` where the site knows none and gives a number in brackets.
+fn owner(title: &str) -> Option<&str> {
+    let name = title.split_once(" (").or_else(|| title.split_once(". Page")).map_or(title, |(name, _)| name).trim();
+    let mut owner = name;
+    loop {
+        let unnumbered = owner.trim_end_matches(|digit: char| digit.is_ascii_digit());
+        let Some(shorter) = PARTS.iter().find_map(|part| unnumbered.strip_suffix(part)) else { break };
+        owner = shorter;
+    }
+    Some(owner).filter(|owner| !owner.is_empty() && !owner.starts_with('['))
+}
+
+fn read(probes: &[Probe], given: &Given) -> Result<RawLabels, IngestError> {
+    let mut labels = RawLabels::default();
+    if given.code.is_none() {
+        labels.warnings.push("the file does not say what the wallet is: give it with --code".to_owned());
+    }
+    for probe in probes {
+        let text = document_text(probe.input())?;
+        let mut lines = (1..).zip(text.lines());
+        let entity = lines.next().and_then(|(_, line)| title(line)).and_then(owner);
+        let mut header: Option<usize> = None;
+        for (number, line) in lines {
+            let mut fields = line.split(',').map(|field| field.trim().trim_matches('"'));
+            let Some(column) = header else {
+                header = fields.position(|field| field.eq_ignore_ascii_case("address"));
+                continue;
+            };
+            if line.trim().is_empty() {
+                continue;
+            }
+            labels.claims.push(RawClaim {
+                place: Some(Place::Line(number)),
+                address: fields.nth(column).unwrap_or_default().to_owned(),
+                chain: ChainHint::Chain("bitcoin".to_owned()),
+                entity: entity.map(str::to_owned),
+                ..RawClaim::default()
+            });
+        }
+        if header.is_none() {
+            return Err(probe.input().damaged(Some(Place::Line(2)), "it has no column \"address\""));
+        }
+    }
+    Ok(labels)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::reading::testing::{all_shown, read};
+    use super::*;
+
+    #[test]
+    fn title_names_the_owner() {
+        for (title, expected) in [
+            ("Example.com-old2 (00000abc). Page 1 from 9", Some("Example.com")),
+            ("Example.com-cold-old (00000abc). Page 1 from 9", Some("Example.com")),
+            ("Bet365. Page 1 from 1", Some("Bet365")),
+            ("[00000abc]. Page 1 from 1", None),
+        ] {
+            assert_eq!(owner(title), expected, "{title}");
+        }
+    }
+
+    #[test]
+    fn addresses_have_no_concept_of_their_own() {
+        let page = "\"#Wallet Example.com-old2 (00000abc). Page 1 from 9\"\naddress,balance,incoming txes,last used in block\n\
+            15XfF3if5W3CdJeNQqHQwudSpmK2Dpj69q,0.5,3,400000\n\n";
+        let labels = read(&FORMAT, &[("wallet.csv", page)]);
+        assert_eq!(all_shown(&labels), ["15XfF3if5W3CdJeNQqHQwudSpmK2Dpj69q | on bitcoin | of Example.com"]);
+        assert_eq!((labels.claims[0].place, labels.warnings.len()), (Some(Place::Line(3)), 1));
+    }
+}
