@@ -1,0 +1,111 @@
+//! kill -9 while labels are imported: the store opens and holds exactly the acknowledged imports, or one more.
+#![expect(clippy::disallowed_methods, reason = "the test tells the process it starts where to write")]
+
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::time::Duration;
+
+use headwater_ledger::labels::{Action, Claim, Code, Level, Link, Scope};
+use headwater_ledger::read::Labels;
+use headwater_ledger::store::{LabelImport, Shrinking, Vanished, Writer};
+use headwater_ledger::{Cancel, Store};
+use headwater_types::{Address, Chain, Timestamp};
+
+const FOLDER: &str = "HEADWATER_LABEL_CRASH_FOLDER";
+/// Claims of an import.
+const CLAIMS: u32 = 20_000;
+
+fn address(number: u32) -> Address {
+    let mut bytes = [0; 20];
+    bytes[..4].copy_from_slice(&number.to_be_bytes());
+    Address::Evm(bytes)
+}
+
+/// Import `number` of two lists in turn: it moves on by one address, so that one claim ends.
+fn import(number: u32) -> LabelImport {
+    let claim = |place: u32| Claim {
+        address: address(place),
+        scope: Scope::Chain(Chain::ETHEREUM),
+        code: Some(Code::Phishing),
+        name: None,
+        entity: None,
+        source: Arc::from("list"),
+        source_url: None,
+        group: Arc::from("list"),
+        level: Level::Forensic,
+        reliability: 500,
+        link: Link::Exact,
+        asserted_at: None,
+        last_seen: None,
+        valid_until: None,
+        action: Action::Add,
+    };
+    let time = Timestamp::new(i64::from(number) + 1);
+    LabelImport {
+        source: "source".to_owned(),
+        list: format!("list {}", number % 2),
+        imported_at: time,
+        ended_at: time,
+        claims: (number..number + CLAIMS).map(claim).collect(),
+        vanished: Vanished::End,
+        shrinking: Shrinking::Refused,
+    }
+}
+
+/// The process that is killed; does nothing when run as an ordinary test.
+#[test]
+fn victim() {
+    let Some(folder) = std::env::var_os(FOLDER) else { return };
+    let mut writer = Writer::open_or_create(Path::new(&folder)).unwrap();
+    for number in u32::try_from(writer.import_versions().len()).unwrap().. {
+        writer.import_labels(import(number)).unwrap();
+        println!("acknowledged {number}");
+        std::io::stdout().flush().unwrap();
+    }
+}
+
+fn acknowledged(line: &str) -> Option<u32> {
+    line.split("acknowledged ").nth(1)?.trim().parse().ok()
+}
+
+#[test]
+fn kill_9_within_an_import_leaves_the_acknowledged_imports() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut known = 0;
+    for moment in 0..8 {
+        let mut victim = Command::new(std::env::current_exe().unwrap())
+            .args(["victim", "--exact", "--nocapture", "--test-threads=1"])
+            .env(FOLDER, folder.path())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::inherit())
+            .spawn()
+            .unwrap();
+        let mut lines = BufReader::new(victim.stdout.take().unwrap()).lines();
+        let first = lines.by_ref().map_while(Result::ok).find_map(|line| acknowledged(&line));
+        known = known.max(first.expect("the victim imports") + 1);
+        std::thread::sleep(Duration::from_millis(7 * moment));
+        victim.kill().unwrap();
+        victim.wait().unwrap();
+        let later = lines.map_while(Result::ok).filter_map(|line| acknowledged(&line)).map(|last| last + 1);
+        known = later.fold(known, u32::max);
+
+        let store = Store::open(folder.path()).unwrap();
+        let held = u32::try_from(store.stats().unwrap().imports.len()).unwrap();
+        assert!(held == known || held == known + 1, "{held} held, {known} acknowledged");
+        known = held;
+        assert!(store.verify(&|_, _| {}, &Cancel::new()).unwrap().is_sound());
+        let snapshot = store.snapshot().unwrap();
+        let ended = |place: u32| {
+            let claims = snapshot.labels().claims(Chain::ETHEREUM, &address(place)).unwrap();
+            claims.iter().filter(|claim| claim.valid_until.is_some()).count()
+        };
+        let last = held - 1;
+        assert_eq!(ended(last + CLAIMS - 1), 0, "the last import is whole");
+        assert_eq!(snapshot.labels().claims(Chain::ETHEREUM, &address(last + CLAIMS)).unwrap().len(), 0);
+        if last >= 2 {
+            assert_eq!(ended(last - 2), 1, "what the import before it of the list said has ended");
+        }
+    }
+}
