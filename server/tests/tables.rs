@@ -18,7 +18,7 @@ fn a_list_comes_as_rows_with_its_meta_in_headers() {
     let text = String::from_utf8(reply.body.clone()).unwrap();
     assert!(text.starts_with("id,blockchain,tx_hash,block_number,timestamp,timestamp_iso,"), "{text}");
     assert_eq!((reply.header("x-credit-cost"), reply.header("x-credit-remaining")), ("5", "2"));
-    assert_eq!(reply.header("x-warnings"), "no_data, not_built:counterparty_label");
+    assert_eq!(reply.header("x-warnings"), "no_data");
     assert!(!reply.headers.contains_key("x-next-cursor"));
     assert_eq!(reply.header("x-request-id").len(), 36);
     // The rest does not cover a second call, and an envelope says so.

@@ -2,7 +2,7 @@
 
 use headwater_intel::label::{Aggregate, Moment, SourceClaim, Standing, aggregate};
 use headwater_ledger::Ledger;
-use headwater_ledger::labels::{Claim, LabelTable, Level, Link};
+use headwater_ledger::labels::{Claim, Code, LabelTable, Level, Link};
 use headwater_types::{Address, Chain, Network, Timestamp};
 use serde::Serialize;
 
@@ -154,7 +154,7 @@ impl LabelSource {
     fn new(source: &SourceClaim<'_>) -> Self {
         let SourceClaim { claim, standing, confidence } = source;
         let text = |text: &str| text.to_owned();
-        let label = claim.code.map(|code| code.name()).or(claim.name).or(claim.entity).unwrap_or_default();
+        let label = claim.code.map(Code::name).or(claim.name).or(claim.entity).unwrap_or_default();
         Self {
             source: text(claim.source),
             source_url: claim.source_url.map(text),

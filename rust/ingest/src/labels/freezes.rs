@@ -124,6 +124,9 @@ pub fn issuers() -> &'static [Issuer] {
     &KNOWN
 }
 
+/// When an account was frozen, and when it was released.
+type Period = (Timestamp, Option<Timestamp>);
+
 /// One event about one account, in the order in which a chain has them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Event {
@@ -167,7 +170,7 @@ pub fn freezes<'l>(logs: impl IntoIterator<Item = FreezeLog<'l>>, extra: &[Issue
     events.sort_unstable();
     events.dedup();
     counts.unknown_contract = u64::try_from(unknown.len()).unwrap_or(u64::MAX);
-    let mut periods: BTreeMap<(Address, Chain, Address), Vec<(Timestamp, Option<Timestamp>)>> = BTreeMap::new();
+    let mut periods: BTreeMap<(Address, Chain, Address), Vec<Period>> = BTreeMap::new();
     for event in events {
         let of_token = periods.entry((event.account, event.chain, event.contract)).or_default();
         let open = of_token.last_mut().filter(|(_, end)| end.is_none());

@@ -35,6 +35,7 @@ fn plain(content: &str) -> Labels {
     read(content, &LabelOptions::default()).unwrap()
 }
 
+#[expect(clippy::unnecessary_wraps, reason = "it fills optional fields")]
 fn day(text: &str) -> Option<Timestamp> {
     Some(text.parse().unwrap())
 }

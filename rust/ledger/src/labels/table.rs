@@ -159,6 +159,6 @@ impl LabelTable {
 
 impl std::fmt::Debug for LabelTable {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("LabelTable").field("lists", &self.lists.len()).field("imported_at", &self.imported_at).finish()
+        f.debug_struct("LabelTable").field("lists", &self.lists.len()).finish_non_exhaustive()
     }
 }

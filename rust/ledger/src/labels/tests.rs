@@ -64,6 +64,7 @@ fn import(list: u8, claims: Vec<Claim>, time: i64) -> LabelImport {
         imported_at: time,
         ended_at: time,
         claims,
+        vanished: Vanished::End,
         shrinking: Shrinking::Accepted,
     }
 }

@@ -16,7 +16,7 @@ use headwater_types::Chain;
 use serde::{Deserialize, Serialize};
 
 use super::disk::{Disk, DiskFile};
-use super::parts::{FileRef, Part, Storage, Writing, file_digest, write_all};
+use super::parts::{FileRef, LABELS, Part, Storage, Writing, file_digest, write_all};
 use super::sidecar::KINDS;
 use super::sink::Sink;
 use crate::LedgerError;
@@ -27,7 +27,6 @@ use crate::segment::{Container, Segment};
 pub(super) const LOCK: &str = "writer.lock";
 pub(super) const SEGMENTS: &str = "segments";
 pub(super) const FEED: &str = "feed";
-pub(super) const LABELS: &str = "labels";
 pub(super) const TEMPORARY: &str = ".tmp";
 
 /// Folders of listed files.

@@ -1,14 +1,12 @@
 //! Versions of token listings, prices, exchange rates and labels, each a file: JSON lines, or a container of labels.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use headwater_types::{Address, Chain, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use super::folder::{self, LABELS};
-use super::parts::{FileRef, Storage};
+use super::parts::{FileRef, LABELS, Storage};
 use super::{ImportKind, ImportVersion, LabelList, Vanished};
 use crate::LedgerError;
 use crate::labels::{self, Claim, Imported, LabelDiff, LabelFile, LabelTable};
@@ -28,19 +26,6 @@ pub(super) struct Import {
 pub(super) enum Brought {
     Market(Arc<Entries>),
     Labels(Arc<LabelFile>),
-}
-
-impl Brought {
-    /// Opens the file of a version.
-    pub(super) fn open(root: &Path, kind: ImportKind, file: &FileRef) -> Result<Self> {
-        if kind == ImportKind::Labels {
-            let opened = LabelFile::read(folder::open_listed_container(root, file)?)?;
-            return Ok(Self::Labels(Arc::new(opened)));
-        }
-        let bytes = folder::read_listed(root, file)?;
-        let corrupt = |what| LedgerError::Corrupt { file: root.join(&file.name), offset: 0, what };
-        Ok(Self::Market(Arc::new(Entries::from_lines(kind, &bytes).map_err(corrupt)?)))
-    }
 }
 
 /// Entries that are read whole.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use headwater_types::Chain;
 
-use super::contents::Contents;
+use super::contents::{ChainContents, Contents};
 use super::feed::LabelNews;
 use super::imports::{Brought, Import, LabelImport};
 use super::parts::Storage;
@@ -38,7 +38,7 @@ impl Contents {
         let chains: BTreeSet<Chain> = file.chains().collect();
         let feed = Arc::make_mut(&mut self.feed);
         for chain in chains {
-            let head = self.chains.get(&chain).map_or(0, |held| held.head());
+            let head = self.chains.get(&chain).map_or(0, ChainContents::head);
             feed.tell_labels(chain, &news, head);
         }
     }

@@ -349,11 +349,22 @@ impl OpenParts {
         if let Some(brought) = self.imports.get(&key).and_then(WeakImport::upgrade) {
             return Ok(Import { version, file, brought });
         }
-        let brought = Brought::open(root, version.kind, &file)?;
+        let brought = open_import(root, version.kind, &file)?;
         self.imports.retain(|_, import| import.upgrade().is_some());
         self.imports.insert(key, WeakImport::of(&brought));
         Ok(Import { version, file, brought })
     }
+}
+
+/// Opens the file of an import.
+fn open_import(root: &Path, kind: ImportKind, file: &FileRef) -> Result<Brought> {
+    if kind == ImportKind::Labels {
+        let opened = LabelFile::read(folder::open_listed_container(root, file)?)?;
+        return Ok(Brought::Labels(Arc::new(opened)));
+    }
+    let bytes = folder::read_listed(root, file)?;
+    let corrupt = |what| LedgerError::Corrupt { file: root.join(&file.name), offset: 0, what };
+    Ok(Brought::Market(Arc::new(Entries::from_lines(kind, &bytes).map_err(corrupt)?)))
 }
 
 /// What an import brought, as long as a generation holds it.

@@ -12,6 +12,9 @@ use crate::read::Result;
 use crate::segment::{self, Container, Segment, SegmentInput, Source, Spool};
 use crate::{Cancel, LedgerError};
 
+/// The folder of imports of labels.
+pub(super) const LABELS: &str = "labels";
+
 /// A file by its name in the store, and how to know it again.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct FileRef {

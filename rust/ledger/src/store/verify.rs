@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use headwater_types::Chain;
 
 use super::manifest::{ChainEntry, Manifest, SegmentEntry, SidecarEntry};
-use super::parts::{FileRef, file_digest};
+use super::parts::{FileRef, LABELS, file_digest};
 use super::sidecar::{KINDS, kind_of};
 use super::{FileProblem, ImportKind, VerifyReport, folder};
 use crate::facts::{BlockFacts, TokenFacts};
@@ -53,7 +53,7 @@ fn verify_newest(root: &Path, progress: &dyn Fn(u64, u64), cancel: &Cancel) -> R
 /// Whether a file carries checksums of its own, page by page, which tell where it is damaged.
 fn is_paged(file: &FileRef) -> bool {
     let sidecars = KINDS.iter().map(|kind| kind.name());
-    sidecars.chain([folder::SEGMENTS, folder::LABELS]).any(|folder| file.name.starts_with(folder))
+    sidecars.chain([folder::SEGMENTS, LABELS]).any(|folder| file.name.starts_with(folder))
 }
 
 struct Check<'a> {

@@ -213,14 +213,14 @@ fn split_from<'t>(text: &'t str, start: usize, dead: &mut [bool], parts: &mut Ve
 }
 
 /// How long an address may be that begins so.
-fn lengths(rest: &str) -> std::ops::RangeInclusive<usize> {
+fn lengths(rest: &str) -> std::ops::Range<usize> {
     match rest.as_bytes() {
-        [b'0', b'x', ..] => 42..=42,
-        [b'T', ..] => 34..=34,
-        [b'1' | b'3', ..] => 26..=35,
-        [b'b', b'c', b'1', ..] => 42..=62,
+        [b'0', b'x', ..] => 42..43,
+        [b'T', ..] => 34..35,
+        [b'1' | b'3', ..] => 26..36,
+        [b'b', b'c', b'1', ..] => 42..63,
         // No address begins so.
-        _ => 1..=0,
+        _ => 0..0,
     }
 }
 

@@ -24,6 +24,12 @@ use crate::labels::counts::Counts;
 use crate::labels::outcome::Foreign;
 use crate::labels::raw::{ChainHint, RawClaim};
 
+/// A source, and where it says so.
+type Cited = (Option<Arc<str>>, Option<Arc<str>>);
+
+/// The key of an entity, and its name.
+type Keyed = (Arc<str>, Arc<str>);
+
 /// The columns as they grow, with numbers in order of arrival.
 pub(super) struct Gathering<'a> {
     rules: &'a Rules<'a>,
@@ -33,9 +39,10 @@ pub(super) struct Gathering<'a> {
     reviewed: Reviewed,
     addresses: Numbered<Address>,
     texts: Numbered<Arc<str>>,
-    sources: Numbered<(Option<Arc<str>>, Option<Arc<str>>)>,
+    sources: Numbered<Cited>,
     words: FxHashMap<String, (u32, Option<Code>)>,
-    entities: FxHashMap<String, Option<(Arc<str>, Arc<str>)>>,
+    /// By name: key and name of the entity.
+    entities: FxHashMap<String, Option<Keyed>>,
     sites: FxHashMap<String, Option<String>>,
     hints: FxHashMap<ChainHint, Named>,
     left_out: FxHashSet<(Note, String)>,
@@ -310,7 +317,7 @@ impl<'a> Gathering<'a> {
 pub(super) struct Decode {
     addresses: Ordered<Address>,
     texts: Ordered<Arc<str>>,
-    sources: Ordered<(Option<Arc<str>>, Option<Arc<str>>)>,
+    sources: Ordered<Cited>,
 }
 
 impl Decode {

@@ -29,6 +29,7 @@ fn raw(address: &str, concept: &str) -> RawClaim {
     RawClaim { address: address.to_owned(), concepts: vec![concept.to_owned()], ..RawClaim::default() }
 }
 
+#[expect(clippy::unnecessary_wraps, reason = "it fills optional fields")]
 fn day(day: i64) -> Option<Timestamp> {
     Some(Timestamp::new(day * 86_400))
 }
@@ -37,6 +38,7 @@ fn ticker(text: &str) -> ChainHint {
     ChainHint::Ticker(text.to_owned())
 }
 
+#[expect(clippy::unnecessary_wraps, reason = "it fills optional fields")]
 fn text(value: &str) -> Option<String> {
     Some(value.to_owned())
 }
