@@ -209,14 +209,32 @@ class Ledger(Movements, Holdings, MarketData, WholeLists):
 
     @overload
     def labels(
-        self, address: str, *, blockchain: str = ..., as_of: Time = ..., progress: bool = ...
+        self,
+        address: str,
+        *,
+        blockchain: str = ...,
+        as_of: Time = ...,
+        progress: bool = ...,
+        **fields: Any,  # noqa: ANN401
     ) -> Report: ...
     @overload
     def labels(
-        self, address: Iterable[str], *, blockchain: str = ..., as_of: Time = ..., progress: bool = ...
+        self,
+        address: Iterable[str],
+        *,
+        blockchain: str = ...,
+        as_of: Time = ...,
+        progress: bool = ...,
+        **fields: Any,  # noqa: ANN401
     ) -> Reports: ...
     def labels(
-        self, address: Addresses, *, blockchain: str = "ethereum", as_of: Time = None, progress: bool = False
+        self,
+        address: Addresses,
+        *,
+        blockchain: str = "ethereum",
+        as_of: Time = None,
+        progress: bool = False,
+        **fields: Any,
     ) -> Report | Reports:
         """Give who an address is, and who says so.
 
@@ -230,13 +248,15 @@ class Ledger(Movements, Holdings, MarketData, WholeLists):
             Labels as they stood at this time. Claims without a date count.
         progress : bool, optional
             Show on standard error how many of many addresses are answered.
+        **fields
+            Further fields of the request.
 
         Returns
         -------
         Report or Reports
-            Rows are the claims, one each. ``report.entity_name``, ``report.labels`` and ``report.confidence`` say what they
-            come to; a confidence says how sure the labels are, not how risky the address is. An address that no list
-            names has no rows and confidence 0.
+            Rows are the claims, one each. ``report.entity_name``, ``report.labels`` and ``report.confidence`` say what
+            they come to; a confidence says how sure the labels are, not how risky the address is. An address that no
+            list names has no rows and confidence 0.
 
         Examples
         --------

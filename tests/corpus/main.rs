@@ -12,6 +12,7 @@ mod events;
 mod evm_rpc;
 mod graphsense_account;
 mod holder_snapshots;
+mod label_lists;
 mod labels;
 mod logs;
 mod market;

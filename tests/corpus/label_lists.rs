@@ -1,0 +1,138 @@
+//! The real lists of `labels/`, imported into one store and asked through the engine.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+use std::sync::{Arc, LazyLock};
+
+use headwater_engine::{QueryEngine, endpoint};
+use headwater_ingest::labels::{LabelOptions, read_labels};
+use headwater_intel::label::{Moment, aggregate};
+use headwater_ledger::labels::Code;
+use headwater_ledger::read::Labels;
+use headwater_ledger::store::{LabelImport, MemoryStore, Shrinking, Vanished};
+use headwater_ledger::{Cancel, Snapshot};
+use headwater_types::{Address, Chain, Timestamp};
+use serde_json::{Value, json};
+
+fn list(path: &str) -> PathBuf {
+    headwater_tests::corpus().join("labels").join(path)
+}
+
+/// One import of these paths under `labels/`.
+fn import(store: &mut MemoryStore, paths: &[&str]) {
+    let paths: Vec<PathBuf> = paths.iter().map(|path| list(path)).collect();
+    let labels = read_labels(&paths, &LabelOptions::default()).unwrap();
+    let time = labels.list_date.unwrap_or(Timestamp::new(1_760_000_000));
+    let import = LabelImport {
+        source: labels.source,
+        list: labels.list,
+        imported_at: time,
+        ended_at: time,
+        claims: labels.claims,
+        vanished: Vanished::End,
+        shrinking: Shrinking::Refused,
+    };
+    store.import_labels(import).unwrap();
+}
+
+/// All lists about Ethereum and the official ones.
+static STORE: LazyLock<Arc<MemoryStore>> = LazyLock::new(|| {
+    let mut store = MemoryStore::default();
+    import(&mut store, &["ofac/*.txt"]);
+    for path in [
+        "etherscan-labels/etherscan_combinedAccountLabels.json.gz",
+        "etherscan-labels/etherscan_combinedTokenLabels.json.gz",
+        "forta/phishing_scams.csv.gz",
+        "forta/etherscan_malicious_labels.csv.gz",
+        "forta/malicious_smart_contracts.csv.gz",
+        "mining-pools/pools-v2.json",
+        "hop/exchange_deposit_addresses.txt.gz",
+    ] {
+        import(&mut store, &[path]);
+    }
+    import(&mut store, &["graphsense-tagpacks/*.yaml*"]);
+    Arc::new(store)
+});
+
+fn labels(chain: &str, address: &str) -> Value {
+    static ENGINE: LazyLock<QueryEngine> = LazyLock::new(|| QueryEngine::new(Arc::clone(&*STORE) as _));
+    let request = json!({"blockchain": chain, "address": address});
+    ENGINE.answer(endpoint("labels").unwrap(), &request, &Cancel::new()).unwrap().value()
+}
+
+fn lines(path: &str) -> Vec<String> {
+    let text = std::fs::read_to_string(list(path)).unwrap();
+    text.lines().map(str::trim).filter(|line| !line.is_empty()).map(str::to_owned).collect()
+}
+
+#[test]
+fn corpus_label_lists_sanction_every_ofac_address() {
+    let mut asked = 0;
+    let mut check = |chain: &str, address: &str| {
+        let found = labels(chain, address);
+        assert_eq!(found["labels"][0], "sanction", "{chain} {address}");
+        assert_eq!(found["confidence"], 1.0, "{chain} {address}");
+        asked += 1;
+    };
+    for ticker in ["ETH", "ETC", "ARB", "BSC", "USDC", "USDT", "TRX", "XBT"] {
+        for address in lines(&format!("ofac/sanctioned_addresses_{ticker}.txt")) {
+            if Address::parse(Chain::ETHEREUM, &address).is_ok() {
+                check("ethereum", &address);
+                check("bsc", &address);
+            } else if Address::parse(Chain::TRON, &address).is_ok() {
+                check("tron", &address);
+            } else {
+                check("bitcoin", &address);
+            }
+        }
+    }
+    assert!(asked > 700, "{asked} looked up");
+}
+
+#[test]
+fn corpus_label_lists_copy_of_etherscan_by_forta_counts_once() {
+    let snapshot: Arc<Snapshot> = STORE.snapshot();
+    let moment = Moment::present(snapshot.labels(), None);
+    let mut groups_of: BTreeMap<Address, BTreeSet<String>> = BTreeMap::new();
+    let mut by_two_sources = Vec::new();
+    let visited = snapshot.labels().each(&mut |_, claim| {
+        if claim.code.is_some() && claim.scope.contains(Chain::ETHEREUM) {
+            groups_of.entry(claim.address).or_default().insert(claim.group.to_owned());
+            if claim.source == "forta" {
+                by_two_sources.push(claim.address);
+            }
+        }
+        Ok(())
+    });
+    visited.unwrap();
+    let mut by_groups: BTreeMap<usize, usize> = BTreeMap::new();
+    for groups in groups_of.values() {
+        *by_groups.entry(groups.len()).or_default() += 1;
+    }
+    println!("labelled Ethereum addresses by number of independent groups: {by_groups:?}");
+    // Forta's files are Etherscan's labels: alone they make one group, at the confidence of one.
+    let only_copies: Vec<_> =
+        by_two_sources.iter().filter(|address| groups_of[*address] == BTreeSet::from(["etherscan".to_owned()])).collect();
+    assert!(only_copies.len() > 3_000, "{}", only_copies.len());
+    for address in only_copies {
+        let judged = aggregate(&snapshot.labels().claims(Chain::ETHEREUM, address).unwrap(), &moment);
+        assert!(judged.codes.iter().all(|code| code.confidence <= 0.5), "{address}: {:?}", judged.codes);
+    }
+    assert!(by_groups[&1] > 10 * by_groups.get(&2).copied().unwrap_or_default());
+}
+
+#[test]
+fn corpus_label_lists_darknet_markets_are_those_that_say_so() {
+    let snapshot = STORE.snapshot();
+    let mut markets: BTreeSet<String> = BTreeSet::new();
+    let visited = snapshot.labels().each(&mut |_, claim| {
+        if claim.code == Some(Code::DarknetMarket) {
+            markets.insert(format!("{} {}", claim.entity.unwrap_or_default(), claim.name.unwrap_or_default()).to_lowercase());
+        }
+        Ok(())
+    });
+    visited.unwrap();
+    for name in ["opensea", "rarible", "superrare", "foundation", "looksrare", "blur", "cryptopunks"] {
+        assert!(!markets.iter().any(|market| market.contains(name)), "{name} is a market of NFTs");
+    }
+}
