@@ -111,8 +111,10 @@ fn corpus_label_lists_copy_of_etherscan_by_forta_counts_once() {
     }
     println!("labelled Ethereum addresses by number of independent groups: {by_groups:?}");
     // Forta's files are Etherscan's labels: alone they make one group, at the confidence of one.
-    let only_copies: Vec<_> =
-        by_two_sources.iter().filter(|address| groups_of[*address] == BTreeSet::from(["etherscan".to_owned()])).collect();
+    let only_copies: Vec<_> = by_two_sources
+        .iter()
+        .filter(|address| groups_of[*address] == BTreeSet::from(["etherscan".to_owned()]))
+        .collect();
     assert!(only_copies.len() > 3_000, "{}", only_copies.len());
     for address in only_copies {
         let judged = aggregate(&snapshot.labels().claims(Chain::ETHEREUM, address).unwrap(), &moment);
@@ -127,7 +129,9 @@ fn corpus_label_lists_darknet_markets_are_those_that_say_so() {
     let mut markets: BTreeSet<String> = BTreeSet::new();
     let visited = snapshot.labels().each(&mut |_, claim| {
         if claim.code == Some(Code::DarknetMarket) {
-            markets.insert(format!("{} {}", claim.entity.unwrap_or_default(), claim.name.unwrap_or_default()).to_lowercase());
+            markets.insert(
+                format!("{} {}", claim.entity.unwrap_or_default(), claim.name.unwrap_or_default()).to_lowercase(),
+            );
         }
         Ok(())
     });

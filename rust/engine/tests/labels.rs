@@ -6,9 +6,9 @@ mod town;
 
 use std::sync::Arc;
 
-use headwater_ledger::labels::{Action, Claim, Code, Level, Link, Scope};
-use headwater_ledger::store::{LabelImport, MemoryStore, Segmentation, Shrinking, Split, Vanished, in_memory};
-use headwater_testkit::{Chainlet, followed};
+use headwater_ledger::labels::{Claim, Code, Level};
+use headwater_ledger::store::{LabelImport, MemoryStore, Segmentation, Split, in_memory};
+use headwater_testkit::{Chainlet, followed, label_import};
 use headwater_types::{Address, Chain, Timestamp};
 use serde_json::{Value, json};
 
@@ -19,37 +19,7 @@ use town::{
 
 /// What `group` says of an address on Ethereum.
 fn claim(address: Address, code: Code, level: Level, group: &str) -> Claim {
-    Claim {
-        address,
-        scope: Scope::Chain(Chain::ETHEREUM),
-        code: Some(code),
-        name: None,
-        entity: None,
-        source: Arc::from(group),
-        source_url: None,
-        group: Arc::from(group),
-        level,
-        reliability: level.thousandths(),
-        link: Link::Exact,
-        asserted_at: None,
-        last_seen: None,
-        valid_until: None,
-        action: Action::Add,
-    }
-}
-
-fn import(list: &str, claims: Vec<Claim>, time: i64) -> LabelImport {
-    let time = Timestamp::new(time);
-    let (source, list) = (list.to_owned(), list.to_owned());
-    LabelImport {
-        source,
-        list,
-        imported_at: time,
-        ended_at: time,
-        claims,
-        vanished: Vanished::End,
-        shrinking: Shrinking::Refused,
-    }
+    headwater_testkit::claim(Chain::ETHEREUM, address, code, level, group)
 }
 
 /// Bob is an exchange by two lists that agree on its name; Carol was sanctioned until second 1040.
@@ -57,9 +27,13 @@ fn bob_and_carol() -> Vec<LabelImport> {
     let named = |entity: &str, claim: Claim| Claim { entity: Some(Arc::from(entity)), ..claim };
     let bob = person(BOB);
     vec![
-        import("tags", vec![named("Bobs Bank 7", claim(bob, Code::Exchange, Level::TrustedProvider, "tags"))], 1100),
-        import("web", vec![named("bobs bank", claim(bob, Code::Exchange, Level::WebCrawl, "web"))], 1100),
-        import(
+        label_import(
+            "tags",
+            vec![named("Bobs Bank 7", claim(bob, Code::Exchange, Level::TrustedProvider, "tags"))],
+            1100,
+        ),
+        label_import("web", vec![named("bobs bank", claim(bob, Code::Exchange, Level::WebCrawl, "web"))], 1100),
+        label_import(
             "ofac",
             vec![Claim {
                 valid_until: Some(Timestamp::new(1040)),
@@ -171,7 +145,8 @@ fn other_answers_carry_labels() {
 fn labelled_then_not() -> MemoryStore {
     let mut store = store();
     let mixer = headwater_testkit::address(Chain::ETHEREUM, 2);
-    let number = store.import_labels(import("a", vec![claim(mixer, Code::Mixer, Level::Forensic, "a")], 5000)).unwrap();
+    let number =
+        store.import_labels(label_import("a", vec![claim(mixer, Code::Mixer, Level::Forensic, "a")], 5000)).unwrap();
     let block = Chainlet::ethereum().at_block(5).transfer(1, 2, 7).same_block().transfer(1, 3, 9);
     store.append_tail_block(followed(block.batch(), 1, 1)).unwrap();
     store.roll_back_import(number).unwrap();
@@ -197,7 +172,7 @@ fn label_changes_are_told_of_watched_addresses() {
 fn label_filter_passes_movements_of_labelled_parties() {
     let mut store = store();
     let mixer = headwater_testkit::address(Chain::ETHEREUM, 2);
-    store.import_labels(import("a", vec![claim(mixer, Code::Mixer, Level::Forensic, "a")], 5000)).unwrap();
+    store.import_labels(label_import("a", vec![claim(mixer, Code::Mixer, Level::Forensic, "a")], 5000)).unwrap();
     let block = Chainlet::ethereum().at_block(5).transfer(1, 2, 7).same_block().transfer(1, 3, 9);
     store.append_tail_block(followed(block.batch(), 1, 1)).unwrap();
     let account = |number| headwater_testkit::address(Chain::ETHEREUM, number).to_string();

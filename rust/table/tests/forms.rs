@@ -1,6 +1,7 @@
 //! Every form of a table holds what the pages of JSON hold.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use arrow::array::{Array, AsArray, RecordBatch};
 use arrow::datatypes::{DataType, Float64Type, Int64Type, TimeUnit, TimestampMicrosecondType};
@@ -8,10 +9,11 @@ use arrow::ipc::reader::StreamReader;
 use bytes::Bytes;
 use headwater_engine::{QueryEngine, endpoint};
 use headwater_ledger::Cancel;
+use headwater_ledger::labels::{Code, Level};
 use headwater_ledger::market::PricePoint;
 use headwater_ledger::store::in_memory;
 use headwater_table::{Format, TableError, frame, write};
-use headwater_testkit::{Chainlet, address};
+use headwater_testkit::{Chainlet, address, claim, label_import};
 use headwater_types::{Chain, Timestamp};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use serde_json::{Map, Value, json};
@@ -29,7 +31,11 @@ fn engine() -> QueryEngine {
         }
     }
     let price = PricePoint { symbol: "eth".to_owned(), time: Timestamp::new(0), usd: 2000.0 };
-    QueryEngine::new(in_memory(vec![chain.batch()], Vec::new(), vec![price]).unwrap())
+    let mut store = in_memory(vec![chain.batch()], Vec::new(), vec![price]).unwrap();
+    let who = address(Chain::ETHEREUM, 1);
+    let exchange = claim(Chain::ETHEREUM, who, Code::Exchange, Level::Forensic, "list");
+    Arc::get_mut(&mut store).unwrap().import_labels(label_import("list", vec![exchange], 0)).unwrap();
+    QueryEngine::new(store)
 }
 
 fn request() -> Value {

@@ -5,11 +5,13 @@
 mod chainlet;
 mod followed;
 pub mod fuzz;
+mod labels;
 mod oracle;
 mod segmentations;
 pub mod strategies;
 
 pub use chainlet::{Chainlet, address, hash, pay_to, token, topic};
 pub use followed::{block_hash, followed};
+pub use labels::{claim, label_import};
 pub use oracle::{OracleHolding, OracleRow, holdings_of, rows_of};
 pub use segmentations::{in_one_segment, over_segmentations};

@@ -74,7 +74,15 @@ pub fn entity_name(name: &str) -> &str {
     loop {
         let shorter = without_number(kept).or_else(|| without_role(kept));
         let Some(shorter) = shorter.filter(|shorter| shorter.contains(char::is_alphabetic)) else { return kept };
-        kept = shorter;
+        kept = closed(shorter);
+    }
+}
+
+/// The name without a bracket that what was taken off had closed.
+fn closed(name: &str) -> &str {
+    match name.rsplit_once('(') {
+        Some((before, inside)) if !inside.contains(')') && before.contains(char::is_alphabetic) => before.trim_end(),
+        Some(_) | None => name,
     }
 }
 
@@ -126,6 +134,8 @@ mod tests {
             ("Binance", "binance"),
             ("  BINANCE  ", "binance"),
             ("Binance 14", "binance"),
+            ("Popsicle Swap Hacker (Contract 2)", "popsicleswaphacker"),
+            ("(old 3", "old"),
             ("Binance: Hot Wallet 6", "binance"),
             ("binance hot wallet", "binance"),
             ("Binance Hot Wallet 12", "binance"),

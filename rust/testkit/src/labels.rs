@@ -1,0 +1,37 @@
+//! Claims and imports of labels with few words.
+
+use std::sync::Arc;
+
+use headwater_ledger::labels::{Action, Claim, Code, Level, Link, Scope};
+use headwater_ledger::store::{LabelImport, Shrinking, Vanished};
+use headwater_types::{Address, Chain, Timestamp};
+
+/// What the source `group` says of an address on one chain: no date, no name, no entity.
+#[must_use]
+pub fn claim(chain: Chain, address: Address, code: Code, level: Level, group: &str) -> Claim {
+    Claim {
+        address,
+        scope: Scope::Chain(chain),
+        code: Some(code),
+        name: None,
+        entity: None,
+        source: Arc::from(group),
+        source_url: None,
+        group: Arc::from(group),
+        level,
+        reliability: level.thousandths(),
+        link: Link::Exact,
+        asserted_at: None,
+        last_seen: None,
+        valid_until: None,
+        action: Action::Add,
+    }
+}
+
+/// An edition of a list of the same name as its source, imported at a second.
+#[must_use]
+pub fn label_import(list: &str, claims: Vec<Claim>, secs: i64) -> LabelImport {
+    let (source, list, time) = (list.to_owned(), list.to_owned(), Timestamp::new(secs));
+    let (vanished, shrinking) = (Vanished::End, Shrinking::Refused);
+    LabelImport { source, list, imported_at: time, ended_at: time, claims, vanished, shrinking }
+}
