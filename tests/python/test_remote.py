@@ -103,6 +103,8 @@ def test_every_call_gives_what_it_gives_over_the_store(pair: Pair, people: dict[
             ("transfers_between", (one, partner), {}),
             ("overview", (one, partner), {}),
             ("wallet", (addresses,), {}),
+            ("labels", (addresses,), {}),
+            ("labels", (one,), {"as_of": end}),
             ("balance_history", (one,), {"start_time": end - 5 * 86_400, "end_time": end, "tz": "Asia/Kolkata"}),
             ("holders", (contract,), {"limit": 5, "offset": 2}),
             ("concentration", (contract,), {}),

@@ -147,6 +147,7 @@ impl From<LedgerError> for Error {
             | LedgerError::TailBroken { .. }
             | LedgerError::BelowTail { .. }
             | LedgerError::ListShrank { .. }
+            | LedgerError::OlderEdition { .. }
             | LedgerError::SumOverflow(_) => ErrorKind::Internal,
         };
         Self { source: Some(source), ..Self::new(kind, kind_text(kind)) }

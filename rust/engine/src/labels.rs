@@ -93,6 +93,11 @@ impl<'a> Labels<'a> {
         Self { moment: time.map_or(present.moment, Moment::at), ..present }
     }
 
+    /// The labels as they stood with an import of a time: what came later changes nothing of its events.
+    pub fn at_import(ledger: &'a dyn Ledger, chain: Chain, time: Timestamp) -> Self {
+        Self { moment: Moment::of_import(time), ..Self::present(ledger, chain) }
+    }
+
     /// What the claims about an address come to.
     pub fn of(&self, address: &Address) -> Result<Aggregate<'a>, Error> {
         Ok(self.judge(&self.table.claims(self.chain, address)?))

@@ -169,6 +169,46 @@ fn label_changes_are_told_of_watched_addresses() {
 }
 
 #[test]
+fn rollback_of_an_earlier_edition_tells_what_it_changed() {
+    let address = |number| headwater_testkit::address(Chain::ETHEREUM, number);
+    let sanction = |number| claim(address(number), Code::Sanction, Level::SanctionsList, "list");
+    let mut store = store();
+    let first = store.import_labels(label_import("list", vec![sanction(2), sanction(3)], 5000)).unwrap();
+    store.import_labels(label_import("list", vec![sanction(3)], 6000)).unwrap();
+    store.roll_back_import(first).unwrap();
+    let watched = json!({"addresses": [address(2).to_string(), address(3).to_string()]});
+    let events = all_events(store, &watch("label_change", watched));
+    let told: Vec<_> = events
+        .iter()
+        .map(|event| (event.data["address"].clone(), event.data["added"].clone(), event.data["removed"].clone()))
+        .collect();
+    let change = |number, added: Value, removed: Value| (json!(address(number).to_string()), added, removed);
+    let expected = [
+        change(2, json!(["sanction"]), json!([])),
+        change(3, json!(["sanction"]), json!([])),
+        change(2, json!(["sanction_delisted"]), json!(["sanction"])),
+        change(2, json!([]), json!(["sanction_delisted"])),
+    ];
+    let sorted = |mut changes: Vec<(Value, Value, Value)>| {
+        changes.sort_by_key(|change| format!("{change:?}"));
+        changes
+    };
+    assert_eq!(sorted(told), sorted(expected.into()), "and nothing of account 3, which the second edition lists");
+}
+
+#[test]
+fn two_imports_that_are_seen_together_tell_the_first() {
+    let mixer = headwater_testkit::address(Chain::ETHEREUM, 2);
+    let mut store = store();
+    for list in ["a", "b"] {
+        store.import_labels(label_import(list, vec![claim(mixer, Code::Mixer, Level::Forensic, list)], 5000)).unwrap();
+    }
+    let events = all_events(store, &watch("label_change", json!({"addresses": [mixer.to_string()]})));
+    let added: Vec<_> = events.iter().map(|event| event.data["added"].clone()).collect();
+    assert_eq!(added, [json!(["mixer"])]);
+}
+
+#[test]
 fn label_filter_passes_movements_of_labelled_parties() {
     let mut store = store();
     let mixer = headwater_testkit::address(Chain::ETHEREUM, 2);

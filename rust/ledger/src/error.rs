@@ -154,9 +154,9 @@ pub enum LedgerError {
     /// A version of an import was named that is not there.
     #[error("there is no import version {0}")]
     UnknownVersion(u64),
-    /// An edition of a list of labels says less than half of the one before it.
+    /// An edition of a list of labels says again too little of the one before it.
     #[error(
-        "list {list:?} of {source_name} makes {claims} claims, the edition before it made {before}: check that the file is whole, \
+        "list {list:?} of {source_name} repeats {kept} of the {before} claims of the edition before it: check that the file is whole, \
          or import it with --accept-shrinking"
     )]
     ListShrank {
@@ -164,10 +164,25 @@ pub enum LedgerError {
         source_name: String,
         /// The list.
         list: String,
-        /// Claims of the new edition.
-        claims: u64,
-        /// Claims of the edition before it.
+        /// Claims of the edition before that the new one makes too.
+        kept: u64,
+        /// Claims of the edition before.
         before: u64,
+    },
+    /// An edition of a list of labels is older than the one that is held.
+    #[error(
+        "list {list:?} of {source_name} is of {date}, the edition that is held is of {held}: import the newer file, or this one with \
+         --accept-shrinking"
+    )]
+    OlderEdition {
+        /// The source.
+        source_name: String,
+        /// The list.
+        list: String,
+        /// Its date.
+        date: Timestamp,
+        /// The date of the edition that is held.
+        held: Timestamp,
     },
     /// A price that is negative, infinite or no number, or of no symbol.
     #[error("{usd} is no price of {symbol:?} at {time}: expected a finite number of US dollars, not negative")]

@@ -181,7 +181,7 @@ pub(super) fn run(shared: &Shared, arguments: Arguments, output: Output) -> Resu
     let report = report?;
     writer.end_load(&cancel)?;
     derived::rebuild(&mut writer, &cancel)?;
-    labels::refresh_freezes(&mut writer, &[], labels::now(), &cancel)?;
+    let (freezes, found) = labels::refresh_freezes(&mut writer, labels::now(), &cancel)?;
     let unlisted_tokens = if knew_all_tokens { new_tokens(&writer)? } else { None };
     let said = Said { report: &report, unlisted_tokens };
     output.report(&said, || {
@@ -193,7 +193,11 @@ pub(super) fn run(shared: &Shared, arguments: Arguments, output: Output) -> Resu
                 grouped(count)
             )
         });
-        lines(&report).into_iter().chain(note).collect()
+        let frozen = freezes.map(|version| {
+            let count = grouped(found.counts.claims);
+            format!("note: {count} freezes of token issuers are labels now, version {version}")
+        });
+        lines(&report).into_iter().chain(frozen).chain(note).collect()
     })
 }
 

@@ -7,9 +7,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use clap::Subcommand;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use headwater_ingest::labels::{
-    Counts, Issuer, LabelOptions, Labels, held_freezes, label_formats, ledger_freezes, read_labels,
+    Counts, Issuer, LabelOptions, Labels, held_freezes, issuers, label_formats, ledger_freezes, read_labels,
 };
-use headwater_ledger::labels::{Claim, Code, Level};
+use headwater_ledger::labels::{Action, Claim, Code, Level};
 use headwater_ledger::store::{ImportKind, LabelImport, Shrinking, Vanished, Writer};
 use headwater_ledger::{Cancel, Store};
 use headwater_types::{Address, Chain, Timestamp};
@@ -33,9 +33,10 @@ enum Command {
     /// Read a list of labels: all paths together are one version, which replaces the one before of the same source and
     /// list.
     Import(Import),
-    /// Read the freezes that issuers of stablecoins made on chain, from the event logs of the store.
+    /// Read the freezes that issuers of stablecoins made on chain, from the event logs of the store. `ingest` does so for the
+    /// known issuers.
     Freezes {
-        /// Further issuer contracts: a CSV file with the columns chain, contract and issuer.
+        /// Those of other issuers: a CSV file with the columns chain, contract and issuer.
         #[arg(long, value_name = "FILE")]
         issuers: Option<PathBuf>,
     },
@@ -88,7 +89,7 @@ struct Import {
     /// A column of a plain table under another name, as OURS=THEIRS: --column address=wallet.
     #[arg(long = "column", value_name = "OURS=THEIRS", value_parser = column)]
     columns: Vec<(String, String)>,
-    /// Take an edition that makes less than half of the claims of the one before it.
+    /// Take an edition that repeats too little of the one before it, or is older.
     #[arg(long)]
     accept_shrinking: bool,
     /// Files, folders or patterns.
@@ -162,21 +163,24 @@ pub(super) fn keep(
     Ok(writer.import_labels(LabelImport { source, list, imported_at, ended_at, claims, vanished, shrinking })?)
 }
 
-/// Reads the freezes of issuers from the logs of the store; a version only where they changed.
+/// Reads the freezes of the known issuers from the logs of the store; a version only where they changed.
 pub(super) fn refresh_freezes(
     writer: &mut Writer,
-    extra: &[Issuer],
     imported_at: Timestamp,
     cancel: &Cancel,
 ) -> Result<(Option<u64>, Labels), Failure> {
-    let snapshot = writer.snapshot();
-    let found = ledger_freezes(&*snapshot, extra, cancel)?;
+    let found = ledger_freezes(&*writer.snapshot(), issuers(), cancel)?;
+    Ok((keep_freezes(writer, &found, imported_at)?, found))
+}
+
+/// Makes freezes a version of the store, where they are not held as they are.
+fn keep_freezes(writer: &mut Writer, found: &Labels, imported_at: Timestamp) -> Result<Option<u64>, Failure> {
     let mut claims = found.claims.clone();
     claims.sort();
-    if claims == held_freezes(&*snapshot)? {
-        return Ok((None, found));
+    if claims == held_freezes(&*writer.snapshot(), &found.source)? {
+        return Ok(None);
     }
-    let import = LabelImport {
+    let version = writer.import_labels(LabelImport {
         source: found.source.clone(),
         list: found.list.clone(),
         imported_at,
@@ -184,18 +188,31 @@ pub(super) fn refresh_freezes(
         claims,
         vanished: Vanished::Forgotten,
         shrinking: Shrinking::Accepted,
-    };
-    Ok((Some(writer.import_labels(import)?), found))
+    })?;
+    Ok(Some(version))
 }
 
-fn freezes(shared: &Shared, extra: Option<&Path>, output: Output) -> Result<(), Failure> {
-    let extra = extra.map(read_issuers).transpose()?.unwrap_or_default();
+fn freezes(shared: &Shared, further: Option<&Path>, output: Output) -> Result<(), Failure> {
+    let further = further.map(|path| Ok::<_, Failure>((path, read_issuers(path)?))).transpose()?;
     let path = shared.store()?;
     drop(Store::open(&path)?);
     let mut writer = Writer::open_or_create(path)?;
     let cancel = Cancel::new();
     on_interrupt(&cancel);
-    let (version, labels) = refresh_freezes(&mut writer, &extra, now(), &cancel)?;
+    let (version, labels) = match further {
+        None => refresh_freezes(&mut writer, now(), &cancel)?,
+        // A source of its own: what ingests refresh of the known issuers leaves it alone.
+        Some((path, issuers)) => {
+            let mut found = ledger_freezes(&*writer.snapshot(), &issuers, &cancel)?;
+            let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+            found.source = format!("{} {stem}", found.source);
+            let source: Arc<str> = Arc::from(found.source.as_str());
+            for claim in &mut found.claims {
+                claim.source = Arc::clone(&source);
+            }
+            (keep_freezes(&mut writer, &found, now())?, found)
+        }
+    };
     match version {
         Some(version) => report(version, &summary(&labels), output),
         None => output.report(&json!({"version": null, "counts": labels.counts}), || {
@@ -312,8 +329,9 @@ fn diff(shared: &Shared, version: u64, against: Option<u64>, output: Output) -> 
 
 fn row(sign: &str, claim: &Claim) -> Vec<String> {
     let code = claim.code.map(Code::name).unwrap_or_default();
+    let code = if claim.action == Action::Remove { format!("not {code}") } else { code.to_owned() };
     let entity = claim.entity.as_deref().unwrap_or_default();
-    vec![sign.to_owned(), claim.scope.name().to_owned(), claim.address.to_string(), code.to_owned(), entity.to_owned()]
+    vec![sign.to_owned(), claim.scope.name().to_owned(), claim.address.to_string(), code, entity.to_owned()]
 }
 
 fn value(claim: &Claim) -> Value {
@@ -327,6 +345,9 @@ fn value(claim: &Claim) -> Value {
         "source_url": claim.source_url.as_deref(),
         "group": &*claim.group,
         "level": claim.level.name(),
+        "reliability": f64::from(claim.reliability) / 1000.0,
+        "action": if claim.action == Action::Remove { "remove" } else { "add" },
+        "last_seen": claim.last_seen.map(Timestamp::secs),
         "asserted_at": claim.asserted_at.map(Timestamp::secs),
         "valid_until": claim.valid_until.map(Timestamp::secs),
     })

@@ -77,7 +77,7 @@ fn import_lists(writer: &mut Writer, lists: &[LabelList], cancel: &Cancel) -> Re
         let labels = read_labels(&paths, &options)?;
         labels::keep(writer, labels, list.edition.unwrap_or(head), Shrinking::Refused)?;
     }
-    labels::refresh_freezes(writer, &[], head, cancel)?;
+    labels::refresh_freezes(writer, head, cancel)?;
     Ok(())
 }
 

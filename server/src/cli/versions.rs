@@ -35,7 +35,7 @@ pub(super) fn list(shared: &Shared, kinds: &[ImportKind], output: Output) -> Res
         if versions.is_empty() {
             return vec!["nothing was imported yet".to_owned()];
         }
-        let head = ["version", "what", "entries", "in force", "source"].map(str::to_owned).to_vec();
+        let head = ["version", "what", "entries", "in force", "source", "list", "date"].map(str::to_owned).to_vec();
         table(&std::iter::once(head).chain(versions.iter().map(row)).collect::<Vec<_>>())
     })
 }
@@ -47,6 +47,8 @@ fn row(version: &ImportVersion) -> Vec<String> {
         grouped(version.entries),
         if version.in_force { "yes" } else { "rolled back" }.to_owned(),
         version.source.clone(),
+        version.list.as_ref().map(|list| list.name.clone()).unwrap_or_default(),
+        version.list.as_ref().map(|list| list.ended_at.to_string()).unwrap_or_default(),
     ]
 }
 

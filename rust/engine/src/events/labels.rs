@@ -16,7 +16,7 @@ pub(super) fn label_changes(subscription: &Subscription, step: &FeedStep) -> Res
     let item = step.item();
     let ItemKind::Labels { version, is_rolled_back } = item.kind else { return Ok(Vec::new()) };
     let ledger = step.view.feed.ledger();
-    let labels = Labels::present(&**ledger, item.chain);
+    let labels = Labels::at_import(&**ledger, item.chain, item.time);
     let mut addresses: Vec<&Address> = subscription.addresses.iter().collect();
     addresses.sort_unstable();
     let mut drafts = Vec::new();

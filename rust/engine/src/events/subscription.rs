@@ -57,7 +57,8 @@ pub struct EventFilters {
     direction: Option<DirectionFilter>,
     /// Only movements of at least this value; of `large_transfer` 100,000 where nothing is said.
     min_amount_usd: Option<Bound>,
-    /// Only movements in which somebody takes part who has one of these labels.
+    /// Only movements in which somebody takes part who has one of these labels; of `label_change` only changes of one of
+    /// them.
     labels: Option<LabelList>,
     /// Blocks that count as one confirmation each, the first one its own; 0 and 1 tell at once.
     min_confirmations: Option<Confirmations>,
@@ -218,7 +219,14 @@ impl Subscription {
                 ("filters.min_amount_usd", self.min_amount_usd.is_some()),
                 ("filters.labels", !self.labels.is_empty()),
             ],
-            _ => [
+            EventType::LabelChange => [
+                ("filters.symbols", matches!(self.assets, Assets::Symbols(_))),
+                ("filters.contracts", matches!(self.assets, Assets::Contracts(_))),
+                ("filters.direction", self.direction != DirectionFilter::All),
+                ("filters.min_amount_usd", self.min_amount_usd.is_some()),
+                ("filters.min_confirmations", self.min_confirmations > 1),
+            ],
+            EventType::LargeTransfer | EventType::AddressActivity | EventType::RiskAlert => [
                 ("filters.threshold", self.threshold.is_some()),
                 ("filters.direction", self.addresses.is_empty() && self.direction != DirectionFilter::All),
                 ("", false),

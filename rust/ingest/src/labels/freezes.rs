@@ -16,7 +16,7 @@ const EVENTS: &str = include_str!("freeze_events.csv");
 const ISSUERS: &str = include_str!("freeze_issuers.csv");
 
 /// The name of the format, the source and the list of such claims.
-pub(super) const NAME: &str = "issuer_freezes";
+const NAME: &str = "issuer_freezes";
 
 /// A log of a contract.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use arrow::array::RecordBatch;
-use headwater_ledger::labels::{Code, Level};
+use headwater_ledger::labels::{Action, Claim, Code, Level};
 use headwater_types::Chain;
 
 use super::formats::{FORMATS, Format, Given, TABLE, read_frame};
@@ -122,6 +122,11 @@ fn finish(
         let why = format!("neither its rows nor its format name the chain of {} EVM addresses", found.missing_chain);
         return Err(IngestError::MissingOption { path: path.to_owned(), option: "--chain", why });
     }
+    let removes = |claim: &&Claim| claim.action == Action::Remove && claim.level != Level::Override;
+    if let Some(claim) = found.claims.iter().find(removes) {
+        let why = format!("it removes a code of {}, which only an override may do", claim.address);
+        return Err(IngestError::MissingOption { path: path.to_owned(), option: "--level override", why });
+    }
     if format.refuses_empty && found.counts.claims == 0 && found.foreign.is_empty() {
         return Err(IngestError::EmptyList { path: path.to_owned(), format: format.name });
     }
@@ -199,7 +204,8 @@ fn known() -> String {
 fn list_of(probes: &[Probe]) -> String {
     let stem = |probe: &Probe| {
         let name = probe.input().name();
-        Path::new(&name).file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or(name)
+        let stem = Path::new(&name).file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or(name);
+        without_date(&stem).to_owned()
     };
     let stems: Vec<String> = probes.iter().map(stem).collect();
     match common_beginning(&stems) {
@@ -211,6 +217,14 @@ fn list_of(probes: &[Probe]) -> String {
 #[cfg(test)]
 #[path = "import_tests.rs"]
 mod tests;
+
+/// A name without the date behind it: editions of one list are one list.
+fn without_date(name: &str) -> &str {
+    let is_of_date = |letter: char| letter.is_ascii_digit() || matches!(letter, '-' | '_' | '.' | 'T');
+    let kept = name.trim_end_matches(is_of_date);
+    let digits = name.chars().skip(kept.chars().count()).filter(char::is_ascii_digit).count();
+    if digits >= 6 && !kept.is_empty() { kept } else { name }
+}
 
 /// What all names begin with, without the marks behind it: files of one list are named alike.
 fn common_beginning(names: &[String]) -> Option<String> {

@@ -37,7 +37,8 @@ pub fn noisy_or(confidences: impl IntoIterator<Item = f64>) -> f64 {
 pub(super) fn of_claim(claim: &Claim<&str>, aged_to: Timestamp) -> f64 {
     let base = f64::from(claim.reliability) / 1000.0 * f64::from(claim.link.thousandths()) / 1000.0;
     let ages = claim.code.is_none_or(Code::ages) && !claim.level.is_lasting();
-    match claim.asserted_at.max(claim.last_seen) {
+    let last_seen = claim.last_seen.filter(|seen| *seen <= aged_to);
+    match claim.asserted_at.max(last_seen) {
         Some(date) if ages => base * ageing(days_between(date, aged_to)),
         Some(_) | None => base,
     }

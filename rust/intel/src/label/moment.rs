@@ -24,6 +24,12 @@ impl Moment {
         Self { known_at: Some(time), valid_at: time, aged_to: time }
     }
 
+    /// The present as an import of a time found it.
+    #[must_use]
+    pub const fn of_import(time: Timestamp) -> Self {
+        Self { known_at: None, valid_at: time, aged_to: time }
+    }
+
     /// The present of a store: `head` is the time of the last block of the chain.
     #[must_use]
     pub fn present(labels: &LabelTable, head: Option<Timestamp>) -> Self {
@@ -45,7 +51,7 @@ impl Moment {
         self.aged_to
     }
 
-    /// Whether claims without a date count only because nothing speaks against it.
+    /// Whether the caller named the moment.
     #[must_use]
     pub const fn is_named(&self) -> bool {
         self.known_at.is_some()

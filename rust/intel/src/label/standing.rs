@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use headwater_ledger::labels::{Action, Claim, Code};
+use headwater_ledger::labels::{Action, Claim, Code, Level};
 
 use super::moment::Moment;
 
@@ -28,14 +28,17 @@ pub(super) fn standing<'a>(claims: &[Claim<&'a str>], moment: &Moment) -> Vec<(C
     let known: Vec<_> = claims.iter().filter(is_known).copied().collect();
     let removed: BTreeSet<Code> = known
         .iter()
-        .filter(|claim| claim.action == Action::Remove && !is_ended(claim))
+        .filter(|claim| claim.action == Action::Remove && claim.level == Level::Override && !is_ended(claim))
         .filter_map(|claim| claim.code)
         .collect();
-    let listed: BTreeSet<&str> = known
-        .iter()
-        .filter(|claim| claim.code == Some(Code::Sanction) && !is_ended(claim))
-        .map(|claim| claim.group)
-        .collect();
+    // The list of the authority itself decides over copies of it.
+    let official = |wanted: bool| -> BTreeSet<&str> {
+        let sanctions = known.iter().filter(|claim| claim.code == Some(Code::Sanction));
+        let official = sanctions.filter(|claim| claim.level == Level::SanctionsList && is_ended(claim) == wanted);
+        official.map(|claim| claim.group).collect()
+    };
+    let listed = official(false);
+    let delisted: BTreeSet<&str> = official(true).difference(&listed).copied().collect();
 
     let judged = known.into_iter().filter(|claim| claim.action == Action::Add).map(|claim| {
         let is_removed = claim.code.is_some_and(|code| removed.contains(&code));
@@ -49,6 +52,7 @@ pub(super) fn standing<'a>(claims: &[Claim<&'a str>], moment: &Moment) -> Vec<(C
                 (Claim { code, ..claim }, standing)
             }
             (_, true, _) => (claim, Standing::Ended),
+            (_, false, Some(Code::Sanction)) if delisted.contains(claim.group) => (claim, Standing::Ended),
             (_, false, _) => (claim, Standing::Active),
         }
     });

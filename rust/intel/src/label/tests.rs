@@ -123,6 +123,26 @@ fn ended_sanction_is_delisted_and_stays_so() {
 }
 
 #[test]
+fn authority_decides_over_copies_of_its_list() {
+    let ended =
+        Claim { valid_until: Some(Timestamp::new(NOW - 1)), ..claim(Code::Sanction, Level::SanctionsList, "ofac") };
+    let copy = claim(Code::Sanction, Level::TrustedProvider, "ofac");
+    let judged = of(&[ended, copy]);
+    assert_eq!(judged.codes.iter().map(|code| code.code).collect::<Vec<_>>(), [Code::SanctionDelisted]);
+    near(of(&[copy]).of(Code::Sanction), 0.5);
+}
+
+#[test]
+fn later_sighting_makes_no_claim_younger_as_of_a_time() {
+    let exchange = Claim {
+        asserted_at: Some(Timestamp::new(NOW - 1825 * DAY)),
+        last_seen: Some(Timestamp::new(NOW + DAY)),
+        ..claim(Code::Exchange, Level::Forensic, "a")
+    };
+    near(aggregate(&[exchange], &Moment::at(Timestamp::new(NOW))).of(Code::Exchange), 0.25);
+}
+
+#[test]
 fn ended_freeze_counts_no_more_and_is_shown() {
     let frozen = Claim {
         asserted_at: Some(Timestamp::new(NOW - 10)),

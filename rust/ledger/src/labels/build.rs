@@ -7,10 +7,10 @@ use std::sync::Arc;
 use headwater_types::{Chain, Timestamp};
 
 use super::claim::Claim;
-use super::file::{CLAIMS, FILTER, FIRST, KEYS, LabelFile, SLOTS, STARTS, SUMMARY, Summary, TEXT_STARTS, TEXTS};
+use super::file::{CLAIMS, FILTER, FIRST, KEYS, LabelFile, NAMES, SLOTS, STARTS, SUMMARY, Summary, TEXT_STARTS, TEXTS};
 use super::filter;
 use super::key::Key;
-use super::record::{NO_TEXT, Record, Terms, Texts, vocabulary};
+use super::record::{NO_TEXT, Record, Terms, Texts, names};
 use crate::LedgerError;
 use crate::error::Result;
 use crate::segment::SegmentFile;
@@ -103,7 +103,8 @@ impl Rows {
         self.first.push(small(self.records.len()));
         let mut file = SegmentFile::begin_for_all_chains(out)?;
         let newest = self.newest.unwrap_or(i64::MIN);
-        file.put(SUMMARY, &[Summary { own: self.own, vocabulary: vocabulary(), newest, chains: self.chains }])?;
+        file.put(SUMMARY, &[Summary { own: self.own, newest, chains: self.chains }])?;
+        file.put(NAMES, names().as_bytes())?;
         file.put(FILTER, &filter::build(self.hashes.iter().copied()))?;
         file.put(SLOTS, &slots(&self.hashes))?;
         file.put(STARTS, &self.starts)?;

@@ -1,7 +1,8 @@
 //! A label file: the claims of one import, sorted by address, and an index by hash.
 //!
 //! ```text
-//! label.summary    claims, addresses, vocabulary
+//! label.summary    claims of the import itself, their newest date, their chains
+//! label.names      codes, levels and chains that claims number
 //! label.filter     a Bloom filter of the hashes of the addresses
 //! label.slots      hash table with linear probing, at most half full: place of the address + 1, or 0
 //! label.starts     where the key of each address begins in label.keys, and where the last one ends
@@ -22,12 +23,13 @@ use headwater_types::{Address, Chain};
 use super::claim::Claim;
 use super::filter::{self, Block};
 use super::key::Key;
-use super::record::{NO_TEXT, Record, vocabulary};
+use super::record::{NO_TEXT, Record, Vocabulary};
 use crate::LedgerError;
 use crate::error::Result;
 use crate::segment::{Column, Container, Section};
 
 pub(super) const SUMMARY: Section<Summary> = Section::new("label.summary");
+pub(super) const NAMES: Section<u8> = Section::new("label.names");
 pub(super) const FILTER: Section<Block> = Section::new("label.filter");
 pub(super) const SLOTS: Section<u32> = Section::new("label.slots");
 pub(super) const STARTS: Section<u32> = Section::new("label.starts");
@@ -42,7 +44,6 @@ pub(super) const TEXTS: Section<u8> = Section::new("label.texts");
 pub(super) struct Summary {
     /// Claims that the import states itself.
     pub(super) own: u64,
-    pub(super) vocabulary: u64,
     /// The newest time of assertion, or the least number for none.
     pub(super) newest: i64,
     /// A bit for each chain on which a claim holds.
@@ -52,6 +53,7 @@ pub(super) struct Summary {
 /// The claims of one import, open.
 pub(crate) struct LabelFile {
     summary: Summary,
+    vocabulary: Vocabulary,
     filter: Column<Block>,
     slots: Column<u32>,
     starts: Column<u32>,
@@ -68,13 +70,12 @@ pub(crate) type Stored<'a> = (Claim<&'a str>, bool);
 impl LabelFile {
     pub(crate) fn read(file: Container) -> Result<Self> {
         let file = Arc::new(file);
-        let summaries = file.column(SUMMARY)?;
-        let summary = summaries.get(0)?;
-        if summary.vocabulary != vocabulary() {
-            return Err(summaries.wrong(0, "was written with other tables of codes: import the labels again"));
-        }
+        let summary = file.column(SUMMARY)?.get(0)?;
+        let names = file.column(NAMES)?;
+        let text = std::str::from_utf8(names.all()?).map_err(|_| names.wrong(0, "begins names that are not UTF-8"))?;
         Ok(Self {
             summary,
+            vocabulary: Vocabulary::read(text),
             filter: file.column(FILTER)?,
             slots: file.column(SLOTS)?,
             starts: file.column(STARTS)?,
@@ -98,8 +99,7 @@ impl LabelFile {
 
     /// The chains on which a claim of the file holds.
     pub(crate) fn chains(&self) -> impl Iterator<Item = Chain> {
-        let chains = self.summary.chains;
-        (0..).zip(Chain::all()).filter(move |(bit, _)| chains >> bit & 1 == 1).map(|(_, chain)| chain)
+        self.vocabulary.chains(self.summary.chains)
     }
 
     /// Number of addresses.
@@ -167,7 +167,7 @@ impl LabelFile {
 
     pub(super) fn claim(&self, address: Address, number: usize) -> Result<Stored<'_>> {
         let record = self.claims.get(number)?;
-        let terms = record.terms().ok_or_else(|| self.unknown(number))?;
+        let terms = record.terms(&self.vocabulary).ok_or_else(|| self.unknown(number))?;
         let claim = Claim {
             address,
             scope: terms.scope,
@@ -201,6 +201,6 @@ impl LabelFile {
 
     #[cold]
     fn unknown(&self, number: usize) -> LedgerError {
-        self.claims.wrong(number, "has a number that stands for nothing")
+        self.claims.wrong(number, "has a code, level or chain that this version does not know: import the list again")
     }
 }

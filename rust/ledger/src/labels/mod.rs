@@ -28,5 +28,5 @@ pub use table::{LabelChange, LabelTable};
 
 pub(crate) use build::{Written, build};
 pub(crate) use file::LabelFile;
-pub(crate) use succession::{diff, succeed};
-pub(crate) use table::Imported;
+pub(crate) use succession::{Overlap, diff, overlap, succeed};
+pub(crate) use table::{Imported, ListTerms};

@@ -2,7 +2,6 @@
 
 use bytemuck::{Pod, Zeroable};
 use headwater_types::{Chain, Timestamp};
-use xxhash_rust::xxh3::Xxh3;
 
 use super::claim::{Action, Scope};
 use super::code::Code;
@@ -20,7 +19,7 @@ const REMOVES: u8 = 2;
 const LINKS: [Link; 6] =
     [Link::Exact, Link::Cluster, Link::ChangeCluster, Link::DepositPattern, Link::Deployer, Link::GasFunder];
 
-/// Numbers stand for texts of the file and for entries of the tables of this crate, see [`vocabulary`].
+/// Numbers stand for texts of the file and for its names, see [`names`].
 #[derive(Clone, Copy, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub(super) struct Record {
@@ -68,15 +67,36 @@ pub(super) struct Texts {
     pub(super) group: u32,
 }
 
-/// A digest of the tables that records number into: a file written under others is not read.
-pub(super) fn vocabulary() -> u64 {
-    let mut digest = Xxh3::new();
-    let names = Code::ALL.iter().map(|code| code.name()).chain(Level::ALL.iter().map(|level| level.name()));
-    for name in names.chain(Chain::all().map(Chain::name)) {
-        digest.update(name.as_bytes());
-        digest.update(b"\n");
+/// The names that records number, as a file states them: codes, levels and chains, a line for each table.
+pub(super) fn names() -> String {
+    let line = |names: Vec<&str>| names.join(" ");
+    let codes = line(Code::ALL.iter().map(|code| code.name()).collect());
+    let levels = line(Level::ALL.iter().map(|level| level.name()).collect());
+    let chains = line(Chain::all().map(Chain::name).collect());
+    format!("{codes}\n{levels}\n{chains}\n")
+}
+
+/// What the numbers of a file stand for. A name that this version does not know stands for nothing.
+pub(super) struct Vocabulary {
+    codes: Vec<Option<Code>>,
+    levels: Vec<Option<Level>>,
+    chains: Vec<Option<Chain>>,
+}
+
+impl Vocabulary {
+    /// Reads what [`names`] wrote.
+    pub(super) fn read(text: &str) -> Self {
+        let mut lines = text.lines().map(|line| line.split(' '));
+        let mut next = || lines.next().into_iter().flatten();
+        let codes = next().map(Code::from_name).collect();
+        let levels = next().map(Level::from_name).collect();
+        Self { codes, levels, chains: next().map(Chain::from_name).collect() }
     }
-    digest.digest()
+
+    /// The chains of a set of bits, one for each line of the file.
+    pub(super) fn chains(&self, bits: u64) -> impl Iterator<Item = Chain> {
+        (0..).zip(&self.chains).filter(move |(bit, _)| bits >> bit & 1 == 1).filter_map(|(_, chain)| *chain)
+    }
 }
 
 impl Record {
@@ -106,19 +126,19 @@ impl Record {
         }
     }
 
-    /// `None` where a number names nothing.
-    pub(super) fn terms(&self) -> Option<Terms> {
+    /// `None` where a number stands for nothing.
+    pub(super) fn terms(&self, vocabulary: &Vocabulary) -> Option<Terms> {
         let time = |secs: i64| (secs != NO_TIME).then(|| Timestamp::new(secs));
         Some(Terms {
             scope: match self.scope {
                 0 => Scope::Evm,
-                place => Scope::Chain(Chain::all().nth(usize::from(place) - 1)?),
+                place => Scope::Chain((*vocabulary.chains.get(usize::from(place) - 1)?)?),
             },
             code: match self.code {
                 0 => None,
-                place => Some(*Code::ALL.get(usize::from(place) - 1)?),
+                place => Some((*vocabulary.codes.get(usize::from(place) - 1)?)?),
             },
-            level: *Level::ALL.get(usize::from(self.level))?,
+            level: (*vocabulary.levels.get(usize::from(self.level))?)?,
             reliability: self.reliability,
             link: *LINKS.get(usize::from(self.link))?,
             asserted_at: time(self.asserted_at),

@@ -10,8 +10,34 @@ use super::code::Code;
 use super::file::LabelFile;
 use crate::error::Result;
 
-/// What must be said again so that a claim goes on. The entity is not part of it: lists correct names.
+/// What a claim is about. The entity is not part of it: lists correct names.
 type Subject = (Address, Scope, Option<Code>, Action);
+
+/// What must be said again so that a claim goes on: the same of the same subject by the same group.
+fn statement<T: AsRef<str>>(claim: &Claim<T>) -> (Subject, String) {
+    (subject(claim), claim.group.as_ref().to_owned())
+}
+
+/// Whether a claim that is no longer made leaves one that ended. A name without a code and a curator's word do not.
+fn leaves_a_trace<T>(claim: &Claim<T>) -> bool {
+    claim.code.is_some() && claim.action == Action::Add
+}
+
+/// The claims about one address behind an edition of a list: those that it makes, and those of before that ended.
+pub(super) fn succeed_for_one<'a>(
+    before: Vec<Claim<&'a str>>,
+    own: Vec<Claim<&'a str>>,
+    ended_at: Timestamp,
+) -> Vec<Claim<&'a str>> {
+    let stated: HashSet<_> = own.iter().map(statement).collect();
+    let gone = before.into_iter().filter(|claim| leaves_a_trace(claim) && !stated.contains(&statement(claim)));
+    let ended = gone.map(|claim| Claim { valid_until: Some(ended(&claim, ended_at)), ..claim });
+    ended.chain(own).collect()
+}
+
+fn ended<T>(claim: &Claim<T>, ended_at: Timestamp) -> Timestamp {
+    claim.valid_until.map_or(ended_at, |until| until.min(ended_at))
+}
 
 fn subject<T>(claim: &Claim<T>) -> Subject {
     (claim.address, claim.scope, claim.code, claim.action)
@@ -22,17 +48,38 @@ fn subject<T>(claim: &Claim<T>) -> Subject {
 pub(crate) fn succeed(before: Option<&LabelFile>, own: Vec<Claim>, ended_at: Timestamp) -> Result<Vec<Written>> {
     let mut written: Vec<Written> = own.into_iter().map(|claim| Written { claim, is_own: true }).collect();
     let Some(before) = before else { return Ok(written) };
-    let stated: HashSet<Subject> = written.iter().map(|written| subject(&written.claim)).collect();
+    let stated: HashSet<_> = written.iter().map(|written| statement(&written.claim)).collect();
     before.each(&mut |(claim, _)| {
-        // A name without a code, and a curator's word, end without a trace.
-        let leaves_a_trace = claim.code.is_some() && claim.action == Action::Add;
-        if leaves_a_trace && !stated.contains(&subject(&claim)) {
-            let valid_until = Some(claim.valid_until.map_or(ended_at, |until| until.min(ended_at)));
+        if leaves_a_trace(&claim) && !stated.contains(&statement(&claim)) {
+            let valid_until = Some(ended(&claim, ended_at));
             written.push(Written { claim: Claim { valid_until, ..claim.to_owned() }, is_own: false });
         }
         Ok(())
     })?;
     Ok(written)
+}
+
+/// How many subjects of an edition, and how many of them a later one names too; of sanctions only where it has any.
+pub(crate) struct Overlap {
+    pub(crate) before: u64,
+    pub(crate) kept: u64,
+    pub(crate) has_sanctions: bool,
+}
+
+/// How much of an edition a later one says again.
+pub(crate) fn overlap(before: &LabelFile, written: &[Written]) -> Result<Overlap> {
+    let stated: HashSet<Subject> =
+        written.iter().filter(|written| written.is_own).map(|written| subject(&written.claim)).collect();
+    let mut overlap = Overlap { before: 0, kept: 0, has_sanctions: false };
+    before.each(&mut |(claim, is_own)| {
+        if is_own && claim.code.is_some() {
+            overlap.before += 1;
+            overlap.kept += u64::from(stated.contains(&subject(&claim)));
+            overlap.has_sanctions |= claim.code == Some(Code::Sanction);
+        }
+        Ok(())
+    })?;
+    Ok(overlap)
 }
 
 /// What one import of labels says that another does not.

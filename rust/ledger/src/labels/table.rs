@@ -8,6 +8,7 @@ use headwater_types::{Address, Chain, Timestamp};
 use super::claim::Claim;
 use super::file::LabelFile;
 use super::key::Key;
+use super::succession::succeed_for_one;
 use crate::error::Result;
 
 /// The claims in force: of each list the last import that was not rolled back.
@@ -26,7 +27,19 @@ pub(crate) struct Imported {
     /// Number of its list.
     pub(crate) list: usize,
     pub(crate) is_in_force: bool,
+    pub(crate) terms: ListTerms,
     pub(crate) file: Arc<LabelFile>,
+}
+
+/// When an edition of a list came and went, and what it did to the one before it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ListTerms {
+    /// The generation that brought it.
+    pub(crate) generation: u64,
+    /// The generation that rolled it back.
+    pub(crate) rolled_back: Option<u64>,
+    /// When claims ended that it no longer makes; `None` where they are forgotten.
+    pub(crate) ended_at: Option<Timestamp>,
 }
 
 /// What an import changed about an address.
@@ -102,9 +115,8 @@ impl LabelTable {
         Ok(claims)
     }
 
-    /// What came to be said of an address on a chain when an import came into force, or was rolled back: the claims of
-    /// all lists as they stand, of the list of the import those before and after it. `None` when there is no such
-    /// import.
+    /// What was said of an address on a chain before and after an import came into force, or was rolled back: all lists
+    /// as they stood at that time, whatever came later. `None` when there is no such import.
     ///
     /// # Errors
     /// As [`LabelTable::claims_about`].
@@ -114,34 +126,38 @@ impl LabelTable {
         chain: Chain,
         address: &Address,
     ) -> Result<Option<LabelChange<'a>>> {
-        let Some(place) = self.imports.iter().position(|import| import.version == version) else { return Ok(None) };
-        let (earlier, import) = (&self.imports[..place], &self.imports[place]);
-        let predecessor = earlier.iter().rev().find(|other| other.list == import.list && other.is_in_force);
+        let Some(import) = self.imports.iter().find(|import| import.version == version) else { return Ok(None) };
+        let ListTerms { generation, rolled_back, .. } = import.terms;
+        let generation = if is_rolled_back { rolled_back.unwrap_or(u64::MAX) } else { generation };
         let key = Key::of(address);
-        let hash = key.hash();
-        let of = |file: &'a LabelFile, into: &mut Vec<Claim<&'a str>>| {
-            file.visit((address, &key, hash), &mut |(claim, _)| {
-                if claim.scope.contains(chain) {
-                    into.push(claim);
+        let (mut before, mut after) = (Vec::new(), Vec::new());
+        let mut lists: BTreeMap<usize, [Vec<Claim<&'a str>>; 2]> = BTreeMap::new();
+        for import in &self.imports {
+            let terms = import.terms;
+            let is_before = terms.generation < generation && terms.rolled_back.is_none_or(|gone| gone >= generation);
+            let is_after = terms.generation <= generation && terms.rolled_back.is_none_or(|gone| gone > generation);
+            if !is_before && !is_after {
+                continue;
+            }
+            let mut own = Vec::new();
+            import.file.visit((address, &key, key.hash()), &mut |(claim, is_own)| {
+                if is_own && claim.scope.contains(chain) {
+                    own.push(claim);
                 }
-            })
-        };
-        let (mut without, mut with, mut others) = (Vec::new(), Vec::new(), Vec::new());
-        if let Some(predecessor) = predecessor {
-            of(&predecessor.file, &mut without)?;
+            })?;
+            let states = lists.entry(import.list).or_default();
+            for (state, _) in states.iter_mut().zip([is_before, is_after]).filter(|(_, is_there)| *is_there) {
+                let earlier = std::mem::take(state);
+                *state = match terms.ended_at {
+                    Some(ended_at) => succeed_for_one(earlier, own.clone(), ended_at),
+                    None => own.clone(),
+                };
+            }
         }
-        of(&import.file, &mut with)?;
-        if without.is_empty() && with.is_empty() {
-            return Ok(Some(LabelChange::default()));
+        for [old, new] in lists.into_values() {
+            before.extend(old);
+            after.extend(new);
         }
-        let is_of_list =
-            |version: u64| self.imports.iter().any(|other| other.version == version && other.list == import.list);
-        for (_, file) in self.lists.iter().filter(|(version, _)| !is_of_list(*version)) {
-            of(file, &mut others)?;
-        }
-        without.extend(others.iter().copied());
-        with.extend(others);
-        let (before, after) = if is_rolled_back { (with, without) } else { (without, with) };
         Ok(Some(LabelChange { before, after }))
     }
 

@@ -228,7 +228,9 @@ fn list_that_lost_more_than_half_is_refused_unless_accepted() {
     store.import_labels(import(0, whole.clone(), 1)).unwrap();
     let cut = |shrinking| LabelImport { shrinking, ..import(0, whole[..10].to_vec(), 2) };
     let error = store.import_labels(cut(Shrinking::Refused)).unwrap_err();
-    assert!(error.to_string().contains("makes 10 claims"), "{error}");
+    assert!(error.to_string().contains("repeats 10 of the"), "{error}");
     assert_eq!(held(store.snapshot().labels()).len(), whole.len(), "nothing ended");
     store.import_labels(cut(Shrinking::Accepted)).unwrap();
+    let older = LabelImport { shrinking: Shrinking::Refused, ..import(0, whole, 1) };
+    assert!(store.import_labels(older).unwrap_err().to_string().contains("the edition that is held is of"));
 }

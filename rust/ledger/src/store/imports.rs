@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::parts::{FileRef, LABELS, Storage};
 use super::{ImportKind, ImportVersion, LabelList, Vanished};
 use crate::LedgerError;
-use crate::labels::{self, Claim, Imported, LabelDiff, LabelFile, LabelTable};
+use crate::labels::{self, Claim, Imported, LabelDiff, LabelFile, LabelTable, ListTerms};
 use crate::market::{FxPoint, FxTable, MarketStamp, PricePoint, PriceTable, Registry, TokenListing};
 use crate::read::Result;
 
@@ -50,14 +50,15 @@ pub struct LabelImport {
     pub claims: Vec<Claim>,
     /// What becomes of claims that the list no longer makes.
     pub vanished: Vanished,
-    /// Whether the list may have lost more than half of what the edition before it said.
+    /// What becomes of an edition that most likely is cut off or old.
     pub shrinking: Shrinking,
 }
 
-/// What becomes of an edition of a list that says less than half of the one before it: as a rule it is cut off.
+/// What becomes of an edition that says again too little of the one before it, or is older: as a rule the file is cut off,
+/// or a copy from the past.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Shrinking {
-    /// It is refused, where the one before made at least twenty claims.
+    /// It is refused. Of less than twenty claims nobody can tell.
     #[default]
     Refused,
     /// It is taken.
@@ -144,9 +145,19 @@ impl Imports {
     }
 
     /// With one more version of labels, and its number.
-    pub(super) fn with_labels(&self, import: LabelImport, storage: &mut dyn Storage) -> Result<(Self, u64)> {
+    pub(super) fn with_labels(
+        &self,
+        import: LabelImport,
+        generation: u64,
+        storage: &mut dyn Storage,
+    ) -> Result<(Self, u64)> {
         let LabelImport { source, list, imported_at, ended_at, claims, vanished, shrinking } = import;
+        // A list that dates itself into the future ends nothing before its time.
+        let ended_at = ended_at.min(imported_at);
         let before = last_of(&self.versions, &source, &list);
+        if shrinking == Shrinking::Refused {
+            check_date(&self.versions, ended_at, (&source, &list))?;
+        }
         let written = succeed(before.as_deref(), claims, (vanished, ended_at))?;
         if let (Some(before), Shrinking::Refused) = (&before, shrinking) {
             check_size(before, &written, (&source, &list))?;
@@ -158,7 +169,7 @@ impl Imports {
             source,
             entries: opened.own(),
             in_force: true,
-            list: Some(LabelList { name: list, imported_at, ended_at, vanished }),
+            list: Some(LabelList { name: list, imported_at, ended_at, vanished, generation, rolled_back: None }),
         };
         Ok(self.with_version(Import { version, file, brought: Brought::Labels(Arc::new(opened)) }))
     }
@@ -176,13 +187,16 @@ impl Imports {
 
     /// Without a version that is in force. Later imports of the same list of labels are written anew, as if this one had
     /// never been.
-    pub(super) fn without(&self, version: u64, storage: &mut dyn Storage) -> Result<Self> {
+    pub(super) fn without(&self, version: u64, generation: u64, storage: &mut dyn Storage) -> Result<Self> {
         let mut versions = self.versions.clone();
         let place = versions
             .iter()
             .position(|import| import.version.version == version && import.version.in_force)
             .ok_or(LedgerError::UnknownVersion(version))?;
         versions[place].version.in_force = false;
+        if let Some(list) = &mut versions[place].version.list {
+            list.rolled_back = Some(generation);
+        }
         let Some(list) = versions[place].version.list.clone() else { return Ok(Self::new(versions)) };
         let source = versions[place].version.source.clone();
         for later in place + 1..versions.len() {
@@ -247,14 +261,29 @@ fn keep_labels(mut written: Vec<labels::Written>, storage: &mut dyn Storage) -> 
     Ok((file, LabelFile::read(container)?))
 }
 
-/// Refuses an edition of a list that ends more than half of what the one before it said.
+/// Refuses an edition that most likely is cut off: one that says again less than half of what the one before it said, of a
+/// list of sanctions less than nine tenths.
 fn check_size(before: &LabelFile, written: &[labels::Written], (source, list): (&str, &str)) -> Result<()> {
-    let kept = written.iter().filter(|written| written.is_own).count() as u64;
-    if before.own() < LEAST_CLAIMS || kept.saturating_mul(2) >= before.own() {
+    let labels::Overlap { before, kept, has_sanctions } = labels::overlap(before, written)?;
+    let (of, least) = if has_sanctions { (10, 9) } else { (2, 1) };
+    if before < LEAST_CLAIMS || kept.saturating_mul(of) >= before.saturating_mul(least) {
         return Ok(());
     }
     let (source, list) = (source.to_owned(), list.to_owned());
-    Err(LedgerError::ListShrank { source_name: source, list, claims: kept, before: before.own() })
+    Err(LedgerError::ListShrank { source_name: source, list, kept, before })
+}
+
+/// Refuses an edition that is older than the one before it.
+fn check_date(versions: &[Import], ended_at: Timestamp, (source, list): (&str, &str)) -> Result<()> {
+    let of_list = versions.iter().rev().filter(|import| import.version.in_force && import.version.source == source);
+    let newest = of_list.filter_map(|import| import.version.list.as_ref()).find(|of| of.name == list);
+    match newest {
+        Some(newest) if newest.ended_at > ended_at => {
+            let (source, list) = (source.to_owned(), list.to_owned());
+            Err(LedgerError::OlderEdition { source_name: source, list, date: ended_at, held: newest.ended_at })
+        }
+        Some(_) | None => Ok(()),
+    }
 }
 
 /// The last import of a list that is in force.
@@ -279,7 +308,9 @@ fn label_table(versions: &[Import]) -> LabelTable {
         let next = lists.len();
         let list = *lists.entry((&import.version.source, &of.name)).or_insert(next);
         let (version, is_in_force) = (import.version.version, import.version.in_force);
-        imports.push(Imported { version, list, is_in_force, file: Arc::clone(file) });
+        let ended_at = (of.vanished == Vanished::End).then_some(of.ended_at);
+        let terms = ListTerms { generation: of.generation, rolled_back: of.rolled_back, ended_at };
+        imports.push(Imported { version, list, is_in_force, terms, file: Arc::clone(file) });
         if is_in_force {
             imported_at = imported_at.max(Some(of.imported_at));
         }

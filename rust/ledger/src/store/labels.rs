@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use headwater_types::Chain;
+use headwater_types::{Chain, Timestamp};
 
 use super::contents::{ChainContents, Contents};
 use super::feed::LabelNews;
@@ -14,28 +14,41 @@ use crate::read::Result;
 impl Contents {
     /// With one more import of a list of labels, and its number.
     pub(super) fn with_labels(&self, import: LabelImport, storage: &mut dyn Storage) -> Result<(Self, u64)> {
-        let (imports, number) = self.imports.with_labels(import, storage)?;
+        let (imports, number) = self.imports.with_labels(import, self.generation + 1, storage)?;
         let mut after = Self { imports, ..self.clone() };
-        after.tell_labels(number, false);
+        after.tell_labels(number, None);
         Ok((after, number))
     }
 
-    /// Without an import that is in force.
-    pub(super) fn without_import(&self, version: u64, storage: &mut dyn Storage) -> Result<Self> {
-        let imports = self.imports.without(version, storage)?;
+    /// Without an import that is in force, as of `now`.
+    pub(super) fn without_import(&self, version: u64, now: Timestamp, storage: &mut dyn Storage) -> Result<Self> {
+        let imports = self.imports.without(version, self.generation + 1, storage)?;
         let mut after = Self { imports, ..self.clone() };
-        after.tell_labels(version, true);
+        // No item is older than the imports that it knows of.
+        let newest = self.imports.labels.imported_at();
+        after.tell_labels(version, Some(newest.map_or(now, |newest| newest.max(now))));
         Ok(after)
     }
 
     /// Makes an item for each chain that the import says something of; none of an import of another kind.
-    fn tell_labels(&mut self, version: u64, is_rolled_back: bool) {
-        let is_it = |import: &&Import| import.version.version == version;
-        let Some(import) = self.imports.versions.iter().find(is_it) else { return };
+    fn tell_labels(&mut self, version: u64, rolled_back: Option<Timestamp>) {
+        let is_it = |import: &Import| import.version.version == version;
+        let Some(place) = self.imports.versions.iter().position(is_it) else { return };
+        let import = &self.imports.versions[place];
         let (Brought::Labels(file), Some(list)) = (&import.brought, &import.version.list) else { return };
-        let time = list.imported_at;
+        let (time, is_rolled_back) = (rolled_back.unwrap_or(list.imported_at), rolled_back.is_some());
         let news = LabelNews { version, is_rolled_back, digest: import.file.digest, time };
-        let chains: BTreeSet<Chain> = file.chains().collect();
+        // What ended without a trace was said on a chain of an earlier edition only.
+        let earlier =
+            self.imports.versions[..place].iter().filter_map(|other| match (&other.brought, &other.version.list) {
+                (Brought::Labels(file), Some(of))
+                    if of.name == list.name && other.version.source == import.version.source =>
+                {
+                    Some(file)
+                }
+                (Brought::Labels(_) | Brought::Market(_), _) => None,
+            });
+        let chains: BTreeSet<Chain> = earlier.chain([file]).flat_map(|file| file.chains()).collect();
         let feed = Arc::make_mut(&mut self.feed);
         for chain in chains {
             let head = self.chains.get(&chain).map_or(0, ChainContents::head);

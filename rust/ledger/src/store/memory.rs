@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use headwater_types::Chain;
+use headwater_types::{Chain, Timestamp};
 
 use super::change::Extent;
 use super::commit::Telling;
@@ -170,7 +170,8 @@ impl MemoryStore {
     /// # Errors
     /// [`LedgerError::UnknownVersion`] when no such version is in force.
     pub fn roll_back_import(&mut self, version: u64) -> Result<()> {
-        let after = self.contents.without_import(version, &mut self.storage())?;
+        // There is no clock here: it is as late as the newest import.
+        let after = self.contents.without_import(version, Timestamp::new(0), &mut self.storage())?;
         self.replace(Some(after));
         Ok(())
     }

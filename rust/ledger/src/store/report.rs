@@ -192,6 +192,11 @@ pub struct LabelList {
     /// What becomes of claims that the list no longer makes.
     #[serde(default)]
     pub vanished: Vanished,
+    /// The generation that brought the edition.
+    pub generation: u64,
+    /// The generation that rolled it back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rolled_back: Option<u64>,
 }
 
 /// What becomes of claims that a list no longer makes.

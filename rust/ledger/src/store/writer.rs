@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use headwater_types::Chain;
+use headwater_types::{Chain, Timestamp};
 
 use super::change::Extent;
 use super::commit::Telling;
@@ -179,7 +179,8 @@ impl Writer {
     /// # Errors
     /// [`LedgerError::UnknownVersion`] when no such version is in force.
     pub fn roll_back_import(&mut self, version: u64) -> Result<()> {
-        self.change(|contents, folder| Ok((Some(contents.without_import(version, folder)?), ())))
+        let now = Timestamp::new(now_secs());
+        self.change(|contents, folder| Ok((Some(contents.without_import(version, now, folder)?), ())))
     }
 
     /// Adds one followed block to the tail. Its parent must be the newest block of the tail, or without a tail the
@@ -386,8 +387,7 @@ impl Writer {
         if feed.newest == self.contents.feed.newest {
             return Ok(());
         }
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
-        let now = i64::try_from(now).unwrap_or(i64::MAX);
+        let now = now_secs();
         feed.stamp(self.contents.feed.newest, now);
         feed.prune(&self.limits, now);
         match feed.fold(&mut self.folder) {
@@ -396,6 +396,12 @@ impl Writer {
             folded => folded,
         }
     }
+}
+
+/// Epoch seconds.
+fn now_secs() -> i64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+    i64::try_from(now).unwrap_or(i64::MAX)
 }
 
 fn is_temporary_manifest(path: &Path) -> bool {

@@ -173,7 +173,7 @@ impl Names {
 }
 
 fn missing(path: &Path, why: String) -> IngestError {
-    IngestError::MissingOption { path: path.to_owned(), option: "--columns", why }
+    IngestError::MissingOption { path: path.to_owned(), option: "--column", why }
 }
 
 struct Rows {
