@@ -75,7 +75,7 @@ fn import_lists(writer: &mut Writer, lists: &[LabelList], cancel: &Cancel) -> Re
             ..LabelOptions::default()
         };
         let labels = read_labels(&paths, &options)?;
-        labels::keep(writer, labels, list.edition.unwrap_or(head), Shrinking::Refused)?;
+        labels::keep(writer, labels, list.edition.unwrap_or(head), Shrinking::Accepted)?;
     }
     labels::refresh_freezes(writer, head, cancel)?;
     Ok(())

@@ -44,7 +44,7 @@ fn day(text: &str) -> Option<Timestamp> {
 fn table_columns_are_all_honoured() {
     let labels = plain(&format!(
         "address,chain,code,name,entity,source,source_url,group,level,confidence,asserted_at,last_seen,valid_until,action\n\
-         {A},bsc,mixer,Some name,Somebody,Lab,https://lab.example,g,forensic,0.4,2024-05-06,1715000000,2025-01-01,remove\n"
+         {A},bsc,mixer,Some name,Somebody,Lab,https://lab.example,g,forensic,0.4,2024-05-06,1715000000,2025-01-01,add\n"
     ));
     let [claim] = &labels.claims[..] else { panic!("{labels:?}") };
     let expected = Claim {
@@ -62,10 +62,19 @@ fn table_columns_are_all_honoured() {
         asserted_at: day("2024-05-06"),
         last_seen: Some(Timestamp::new(1_715_000_000)),
         valid_until: day("2025-01-01"),
-        action: Action::Remove,
+        action: Action::Add,
     };
     assert_eq!(claim, &expected);
     assert_eq!((labels.format, labels.source.as_str(), labels.list.as_str()), ("table", "list", "list"));
+}
+
+#[test]
+fn only_an_override_removes_a_claim() {
+    let row = |level: &str| format!("address,chain,code,level,action\n{A},bsc,mixer,{level},remove\n");
+    let removed = plain(&row("override"));
+    assert_eq!((removed.claims[0].action, removed.claims[0].level), (Action::Remove, Level::Override));
+    let error = read(&row("forensic"), &LabelOptions::default()).unwrap_err();
+    assert!(error.contains(A) && error.contains("--level override"), "{error}");
 }
 
 #[test]
@@ -93,7 +102,7 @@ fn table_columns_have_other_names_in_any_case() {
     let missing =
         LabelOptions { columns: vec![("address".to_owned(), "wallet".to_owned())], ..LabelOptions::default() };
     let error = read("address,code\n", &missing).unwrap_err();
-    assert!(error.contains("--columns") && error.contains("\"wallet\"") && error.contains("address, code"), "{error}");
+    assert!(error.contains("--column") && error.contains("\"wallet\"") && error.contains("address, code"), "{error}");
     let unknown = LabelOptions { columns: vec![("colour".to_owned(), "code".to_owned())], ..LabelOptions::default() };
     let error = read("address,code\n", &unknown).unwrap_err();
     assert!(error.contains("\"colour\"") && error.contains("valid_until"), "{error}");
@@ -146,7 +155,7 @@ fn table_errors_name_file_row_column_and_value() {
     }
     let named = LabelOptions { format: Some("table".to_owned()), ..LabelOptions::default() };
     assert!(read("address,chain\n", &named).unwrap_err().contains("needs --code"));
-    assert!(read("wallet,code\n", &named).unwrap_err().contains("needs --columns"));
+    assert!(read("wallet,code\n", &named).unwrap_err().contains("needs --column"));
 }
 
 #[test]
@@ -213,7 +222,7 @@ fn frame_is_read_as_a_table() {
     assert_eq!((exchange.level, exchange.reliability), (Level::Unknown, 500));
     assert_eq!(exchange.asserted_at, day("2024-05-06"));
     let error = read_label_frame(&[batch.project(&[1, 2]).unwrap()], &LabelOptions::default()).unwrap_err();
-    assert!(error.to_string().contains("labels needs --columns"), "{error}");
+    assert!(error.to_string().contains("labels needs --column"), "{error}");
     assert_eq!(read_label_frame(&[], &LabelOptions::default()).unwrap().claims, []);
 }
 
