@@ -130,7 +130,7 @@ impl<'a> Labels<'a> {
     }
 }
 
-/// Says that there are no labels at all.
+/// Says that the ledger has no labels.
 pub(crate) fn warn(ledger: &dyn Ledger, warnings: &mut Warnings) {
     if ledger.labels().is_empty() {
         let message = "no list of labels is imported: import some with `headwater labels import`";

@@ -65,7 +65,7 @@ pub enum IngestError {
         known: String,
     },
     /// A format of labels was named that is not there.
-    #[error("there is no format of labels {name:?}; the formats are {known}")]
+    #[error("the format of labels {name:?} is unknown; the formats are {known}")]
     NoLabelFormat {
         /// The name given.
         name: String,

@@ -20,7 +20,7 @@ pub(super) struct Actor {
 pub(super) struct Actors(FxHashMap<String, Rc<Actor>>);
 
 impl Actors {
-    /// Adds the actors of a pack, under their ids and under aliases that are no ids.
+    /// Adds the actors of a pack, under their ids and under those aliases that are not ids.
     pub(super) fn add(&mut self, pack: &Yaml) {
         let mut aliases = Vec::new();
         for entry in pack.get("actors").map_or(&[][..], Yaml::items) {

@@ -64,7 +64,7 @@ fn read(probes: &[Probe], given: &Given) -> Result<RawLabels, IngestError> {
     let mut labels = RawLabels::default();
     for probe in probes {
         let Some(adapter) = Adapter::of(probe) else {
-            return Err(probe.input().damaged(None, "it is no adapter of an exchange, by its name and content"));
+            return Err(probe.input().damaged(None, "neither its name nor its content is that of an exchange adapter"));
         };
         if adapter.is_book && given.code.is_none() {
             let what = "bridges and funds have such lists too, and are taken as exchanges unless --code says otherwise";
@@ -76,7 +76,7 @@ fn read(probes: &[Probe], given: &Given) -> Result<RawLabels, IngestError> {
                 [.., chain, owners, item] if owners == OWNERS && item.is_empty() => chain,
                 _ => continue,
             };
-            // A path to another script is no address.
+            // A path to another script is not an address.
             if text.value.contains('/') {
                 continue;
             }

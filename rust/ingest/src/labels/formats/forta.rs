@@ -22,7 +22,7 @@ pub(super) const FORMAT: Format = Format {
     read,
 };
 
-/// The concept of contracts that the data set names for a reason of its own.
+/// The concept of contracts that the data set lists without a label of Etherscan.
 const MALICIOUS_CONTRACT: &str = "malicious-contract";
 
 /// The columns of one of the data sets.

@@ -102,7 +102,7 @@ fn read_releases(
             let (since, until) = (Dates::DayFirst.read(record.field(1)), Dates::DayFirst.read(record.field(2)));
             if since.is_none() {
                 let (place, text) = (record.place, record.field(1));
-                labels.warnings.push(format!("{place}: {text:?} is no date of order {order}: left out"));
+                labels.warnings.push(format!("{place}: {text:?} is not a date of order {order}: left out"));
             }
             // Annexes and amendments have rows of their own.
             let release = releases.entry(order).or_default();

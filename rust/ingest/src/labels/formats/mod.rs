@@ -61,7 +61,7 @@ pub(crate) struct Format {
     /// The source of its claims, where the caller names none; empty where that is the list.
     pub(crate) source: &'static str,
     /// The provenance group, where neither the caller nor the row nor the site of the row's source names one; empty
-    /// where each source is a group of its own.
+    /// where each source is its own group.
     pub(crate) group: &'static str,
     /// The level, where neither the caller nor the row states one.
     pub(crate) level: Level,

@@ -156,7 +156,9 @@ pub(super) fn first_date(
         let Some(text) = text.map(str::trim).filter(|text| !text.is_empty()) else { continue };
         match forms.iter().find_map(|form| form.read(text)) {
             Some(date) => return Some(date),
-            None => labels.warnings.push(format!("{place}: column {column:?} is {text:?}, which is no date: left out")),
+            None => {
+                labels.warnings.push(format!("{place}: column {column:?} is {text:?}, which is not a date: left out"))
+            }
         }
     }
     None

@@ -84,7 +84,7 @@ fn warn(labels: &mut RawLabels, place: Place, what: &str) {
     }
 }
 
-/// A date or time as a list writes it; a text that is none is left out with a warning. Zero is no date.
+/// A date or time as a list writes it; any other text is left out with a warning. Zero stands for no date.
 pub(super) fn date(labels: &mut RawLabels, place: Place, text: Option<&str>) -> Option<Timestamp> {
     let text = filled(text).filter(|text| *text != "0")?;
     let read = text.parse().ok().or_else(|| unambiguous(text).and_then(|iso| iso.parse().ok()));

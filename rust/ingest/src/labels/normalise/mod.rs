@@ -37,7 +37,7 @@ pub(super) struct Rules<'a> {
     pub(super) vocabulary: Vocabulary,
     /// The provenance group that the caller gives.
     pub(super) group: Option<&'a str>,
-    /// The provenance group of the format; empty where each source is a group of its own.
+    /// The provenance group of the format; empty where each source is its own group.
     pub(super) format_group: &'a str,
     /// The level that the caller gives.
     pub(super) level: Option<Level>,

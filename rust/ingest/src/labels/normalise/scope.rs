@@ -30,7 +30,7 @@ pub(super) enum Placed {
     Foreign(String),
     /// It is an address, and holds there; which codes widen that is in [`widens`].
     On(Place),
-    /// It is no address: by its reading.
+    /// It cannot be read as an address.
     Unread,
 }
 

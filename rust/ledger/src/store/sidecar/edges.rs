@@ -1,12 +1,11 @@
 //! The edges of a segment, see [`crate::edges`].
 
 use std::io::Write;
-use std::sync::Arc;
 
 use headwater_types::{Chain, Family};
 
 use super::super::imports::Imports;
-use super::{Attached, Kind, Occasion, Opened, Scope, Target};
+use super::{Attached, Kind, Occasion, Opened, Scope, Target, by_segment};
 use crate::edges::{self, EdgeFile, LASTING_MOVEMENTS, LEAST_MOVEMENTS, MOST_GROUPED, Terms};
 use crate::external::Scratch;
 use crate::read::Result;
@@ -77,12 +76,7 @@ impl Kind for Edges {
     }
 
     fn attach(&self, snapshot: Snapshot, files: Vec<Attached>) -> Snapshot {
-        let mut by_segment: Vec<Option<Arc<EdgeFile>>> = vec![None; snapshot.segments().len()];
-        for file in files {
-            for place in &file.places {
-                by_segment[*place as usize] = Some(file.opened.typed());
-            }
-        }
-        snapshot.with_edges(by_segment)
+        let files = by_segment(&snapshot, &files);
+        snapshot.with_edges(files)
     }
 }

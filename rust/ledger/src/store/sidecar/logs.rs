@@ -1,9 +1,8 @@
 //! The index of the logs of a segment, see [`crate::logs`].
 
 use std::io::Write;
-use std::sync::Arc;
 
-use super::{Attached, Kind, Occasion, Opened, Scope, Target};
+use super::{Attached, Kind, Occasion, Opened, Scope, Target, by_segment};
 use crate::external::Scratch;
 use crate::logs::{self, LEAST_LOGS, LogFile};
 use crate::read::Result;
@@ -56,12 +55,7 @@ impl Kind for Logs {
     }
 
     fn attach(&self, snapshot: Snapshot, files: Vec<Attached>) -> Snapshot {
-        let mut by_segment: Vec<Option<Arc<LogFile>>> = vec![None; snapshot.segments().len()];
-        for file in files {
-            for place in &file.places {
-                by_segment[*place as usize] = Some(file.opened.typed());
-            }
-        }
-        snapshot.with_logs(by_segment)
+        let files = by_segment(&snapshot, &files);
+        snapshot.with_logs(files)
     }
 }

@@ -112,6 +112,17 @@ pub(super) struct Attached {
     pub(super) opened: Opened,
 }
 
+/// The files of a kind of scope [`Scope::Segment`], at the places of their segments; `None` where a segment has none.
+fn by_segment<T: Any + Send + Sync>(snapshot: &Snapshot, files: &[Attached]) -> Vec<Option<Arc<T>>> {
+    let mut placed = vec![None; snapshot.segments().len()];
+    for file in files {
+        for place in &file.places {
+            placed[*place as usize] = Some(file.opened.typed());
+        }
+    }
+    placed
+}
+
 /// What a kind makes of a file.
 #[derive(Clone)]
 pub(super) struct Opened {
