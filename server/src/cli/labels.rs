@@ -65,7 +65,8 @@ struct Import {
     /// Who says so [default: the source that the format is known for].
     #[arg(long)]
     source: Option<String>,
-    /// Which list of the source it is [default: the names of the files].
+    /// Which list of the source it is [default: the name of the file or folder, or what the names
+    /// of the files begin with].
     #[arg(long)]
     list: Option<String>,
     /// The format, where it shall not be detected.

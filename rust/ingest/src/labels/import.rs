@@ -19,7 +19,7 @@ use crate::source::{Bounds, Content, Input, Origin, Probe, discover_with_origin}
 pub struct LabelOptions {
     /// The source; the format's, else the list.
     pub source: Option<String>,
-    /// The list; the names of the files without their endings.
+    /// The list; what the names of the files have in common, or the name of their folder.
     pub list: Option<String>,
     /// The format, where it shall not be detected; see [`label_formats`].
     pub format: Option<String>,
@@ -69,7 +69,7 @@ pub fn label_formats() -> impl Iterator<Item = &'static str> {
 pub fn read_labels(paths: &[PathBuf], options: &LabelOptions) -> Result<Labels, IngestError> {
     let Detected { format, probes, warnings } = detect(paths, options)?;
     let first = probes.first().map(|probe| probe.path().to_owned()).unwrap_or_default();
-    let list = options.list.clone().unwrap_or_else(|| list_of(&probes));
+    let list = options.list.clone().unwrap_or_else(|| list_of(paths, &probes));
     let mut raw = (format.read)(&probes, &given(options))?;
     raw.warnings.splice(0..0, warnings);
     finish(raw, format, list, &first, options)
@@ -200,18 +200,20 @@ fn known() -> String {
     label_formats().collect::<Vec<_>>().join(", ")
 }
 
-/// The names of the files without the endings of compression and kind, in order.
-fn list_of(probes: &[Probe]) -> String {
+/// What the names of the files begin with, without the endings of compression and kind; where they have nothing in
+/// common, the name of the folder that holds them, else all of their names.
+fn list_of(paths: &[PathBuf], probes: &[Probe]) -> String {
     let stem = |probe: &Probe| {
         let name = probe.input().name();
         let stem = Path::new(&name).file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or(name);
         without_date(&stem).to_owned()
     };
     let stems: Vec<String> = probes.iter().map(stem).collect();
-    match common_beginning(&stems) {
-        Some(common) => common,
-        None => stems.join("+"),
-    }
+    let folder = match paths {
+        [folder] if folder.is_dir() => folder.file_name().map(|name| name.to_string_lossy().into_owned()),
+        _ => None,
+    };
+    common_beginning(&stems).or(folder).unwrap_or_else(|| stems.join("+"))
 }
 
 #[cfg(test)]

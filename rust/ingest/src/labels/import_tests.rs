@@ -194,10 +194,13 @@ fn files_in_no_format_are_refused_or_left_out() {
     let error = read_labels(&[empty], &LabelOptions::default()).unwrap_err().to_string();
     assert!(error.contains("is empty"), "{error}");
     assert!(read_labels(&[files.0.path().to_owned()], &LabelOptions::default()).is_err());
-    files.add("b.csv", &format!("address,chain,code\n{A},bsc,mixer\n"));
-    files.add("a.json", &format!("[{{\"address\":\"{B}\",\"chain\":\"bsc\",\"code\":\"mixer\"}}]"));
-    let labels = read_labels(&[files.0.path().to_owned()], &LabelOptions::default()).unwrap();
-    assert_eq!((labels.list.as_str(), labels.counts.claims, labels.warnings.len()), ("a+b", 2, 2));
+    let b = files.add("b.csv", &format!("address,chain,code\n{A},bsc,mixer\n"));
+    let a = files.add("a.json", &format!("[{{\"address\":\"{B}\",\"chain\":\"bsc\",\"code\":\"mixer\"}}]"));
+    let folder = files.0.path();
+    let labels = read_labels(&[folder.to_owned()], &LabelOptions::default()).unwrap();
+    let name = folder.file_name().unwrap().to_str().unwrap();
+    assert_eq!((labels.list.as_str(), labels.counts.claims, labels.warnings.len()), (name, 2, 2));
+    assert_eq!(read_labels(&[a, b], &LabelOptions::default()).unwrap().list, "a+b");
     let nowhere = LabelOptions { format: Some("nowhere".to_owned()), ..LabelOptions::default() };
     let error = read_labels(&[readme], &nowhere).unwrap_err().to_string();
     assert!(error.contains("\"nowhere\"") && error.contains("table"), "{error}");
