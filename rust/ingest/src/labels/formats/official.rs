@@ -157,7 +157,7 @@ pub(super) fn first_date(
         match forms.iter().find_map(|form| form.read(text)) {
             Some(date) => return Some(date),
             None => {
-                labels.warnings.push(format!("{place}: column {column:?} is {text:?}, which is not a date: left out"))
+                labels.warnings.push(format!("{place}: column {column:?} is {text:?}, which is not a date: left out"));
             }
         }
     }
