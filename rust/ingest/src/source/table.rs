@@ -54,6 +54,7 @@ fn each_csv_row<C: Counts>(
     let mut width = names.len();
     let mut record = csv::ByteRecord::new();
     let in_file = |line: u64| line.saturating_add(layout.preamble);
+    let mut lines = Lines::default();
     loop {
         match reader.read_byte_record(&mut record) {
             Ok(true) => {}
@@ -70,13 +71,13 @@ fn each_csv_row<C: Counts>(
             }
         }
         guard.allow_from(reader.position().byte());
+        let line = in_file(lines.begin(&record, reader.position().line()));
         if header.is_empty() {
             let names = names_in(&record);
             width = names.len();
             header = Header::of(names.iter().map(String::as_str));
             continue;
         }
-        let line = in_file(record.position().map_or(0, csv::Position::line));
         let row = Row::csv(&record, &header, line);
         one_row(input, &row, sink, &mut |row: &Row<'_>, sink: &mut C| {
             // Some exporters end their rows with fields that the header does not name.
@@ -86,6 +87,29 @@ fn each_csv_row<C: Counts>(
             }
             handle(row, sink)
         })?;
+    }
+}
+
+/// In which line records begin. The reader counts newlines: of a line that ends with two bytes it reads the second one with
+/// the next record, as it reads the empty lines before a record.
+#[derive(Default)]
+struct Lines {
+    /// Newlines behind a record that are read with the next one; `None` before the first record.
+    pending: Option<u64>,
+}
+
+impl Lines {
+    /// The line in which a record begins; `after` is the line where the reader is behind it.
+    fn begin(&mut self, record: &csv::ByteRecord, after: u64) -> u64 {
+        let before = record.position().map_or(1, csv::Position::line) + self.pending.unwrap_or(0);
+        // As a rule a record is one line.
+        if self.pending.is_some_and(|pending| before + 1 == after + pending) {
+            return before;
+        }
+        let inside = record.as_slice().iter().filter(|byte| **byte == b'\n').count() as u64;
+        let end = after - inside.min(after);
+        let pending = *self.pending.get_or_insert(u64::from(end <= before));
+        before.max((end + pending).saturating_sub(1))
     }
 }
 
@@ -167,5 +191,31 @@ impl Bom {
         let mut start = Vec::new();
         reader.take(3).read_to_end(&mut start)?;
         Ok(io::Cursor::new(super::lines::without_mark(&start).to_vec()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_counted_whatever_ends_them() {
+        for (text, expected) in [
+            ("a\nb\nc", &[1, 2, 3][..]),
+            ("a\r\nb\r\nc\r\n", &[1, 2, 3]),
+            ("a\n\nb\n", &[1, 3]),
+            ("a\r\n\r\nb\r\n", &[1, 3]),
+            ("a\n\"b\nc\"\nd", &[1, 2, 4]),
+            ("a\r\n\"b\r\nc\"\r\nd\r\ne", &[1, 2, 4, 5]),
+            ("\"a\nb\"\nc\n", &[1, 3]),
+            ("\"a\r\nb\"\r\nc\r\n", &[1, 3]),
+        ] {
+            let mut reader = csv::ReaderBuilder::new().has_headers(false).flexible(true).from_reader(text.as_bytes());
+            let (mut record, mut lines, mut found) = (csv::ByteRecord::new(), Lines::default(), Vec::new());
+            while reader.read_byte_record(&mut record).unwrap() {
+                found.push(lines.begin(&record, reader.position().line()));
+            }
+            assert_eq!(found, expected, "{text:?}");
+        }
     }
 }
