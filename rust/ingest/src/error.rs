@@ -54,22 +54,23 @@ pub enum IngestError {
         known: String,
     },
     /// No format of labels knows the file.
-    #[error("{} is in no known format of labels: it {seen}; what can be read: {known}; name one with --format",
+    #[error("{} is in no known format of labels: it {seen}.\nA plain table has a column \"address\" and one of code, name \
+             or entity; --column names them where they are called otherwise.\nThe other formats, for --format:\n{known}",
             path.display())]
     UnknownLabels {
         /// The file.
         path: PathBuf,
         /// What was seen at its beginning.
         seen: String,
-        /// Names of the formats.
+        /// Names of the formats, in lines.
         known: String,
     },
     /// A format of labels was named that is not there.
-    #[error("the format of labels {name:?} is unknown; the formats are {known}")]
+    #[error("the format of labels {name:?} is unknown; the formats are\n{known}")]
     NoLabelFormat {
         /// The name given.
         name: String,
-        /// Names of the formats.
+        /// Names of the formats, in lines.
         known: String,
     },
     /// The files of one import of labels are in different formats.

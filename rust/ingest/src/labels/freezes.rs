@@ -203,6 +203,7 @@ pub fn freezes<'l>(logs: impl IntoIterator<Item = FreezeLog<'l>>, extra: &[Issue
         list_date: None,
         claims,
         foreign: Vec::new(),
+        missing_file: None,
         counts,
         warnings: warnings.into_iter().collect(),
     }

@@ -70,7 +70,8 @@ pub fn read_labels(paths: &[PathBuf], options: &LabelOptions) -> Result<Labels, 
     let Detected { format, probes, warnings } = detect(paths, options)?;
     let first = probes.first().map(|probe| probe.path().to_owned()).unwrap_or_default();
     let list = options.list.clone().unwrap_or_else(|| list_of(paths, &probes));
-    let mut raw = (format.read)(&probes, &given(options))?;
+    let mut raw = format.read(&probes, &given(options))?;
+    raw.name_files();
     raw.warnings.splice(0..0, warnings);
     finish(raw, format, list, &first, options)
 }
@@ -102,7 +103,7 @@ fn finish(
     path: &Path,
     options: &LabelOptions,
 ) -> Result<Labels, IngestError> {
-    let list_date = raw.list_date;
+    let (list_date, missing_file) = (raw.list_date, raw.missing_file);
     let own = if format.source.is_empty() { list.as_str() } else { format.source };
     let source = options.source.clone().unwrap_or_else(|| own.to_owned());
     let rules = Rules {
@@ -137,6 +138,7 @@ fn finish(
         list_date,
         claims: found.claims,
         foreign: found.foreign,
+        missing_file,
         counts: found.counts,
         warnings: found.warnings,
     })
@@ -169,11 +171,14 @@ fn detect(paths: &[PathBuf], options: &LabelOptions) -> Result<Detected, IngestE
                 probes.push(probe);
             }
             None => {
-                let error = IngestError::UnknownLabels { path, seen: probe.seen(), known: known() };
+                let seen = probe.seen();
+                if origin == Origin::Found {
+                    warnings.push(format!("{}: left out, in no known format of labels: it {seen}", path.display()));
+                }
+                let error = IngestError::UnknownLabels { path, seen, known: known() };
                 if origin == Origin::Named {
                     return Err(error);
                 }
-                warnings.push(format!("left out: {error}"));
                 unread.get_or_insert(error);
             }
         }
@@ -196,8 +201,18 @@ fn format_of(name: &str) -> Result<&'static Format, IngestError> {
     found.ok_or_else(|| IngestError::NoLabelFormat { name: name.to_owned(), known: known() })
 }
 
+/// The names of the formats in lines that a terminal shows whole.
 fn known() -> String {
-    label_formats().collect::<Vec<_>>().join(", ")
+    const WIDTH: usize = 100;
+    let mut lines = vec![String::from(" ")];
+    for name in label_formats() {
+        let line = lines.last_mut().filter(|line| line.len() + name.len() < WIDTH);
+        match line {
+            Some(line) => *line = format!("{line} {name}"),
+            None => lines.push(format!("  {name}")),
+        }
+    }
+    lines.join("\n")
 }
 
 /// What the names of the files begin with, without the endings of compression and kind; where they have nothing in

@@ -153,6 +153,9 @@ fn table_errors_name_file_row_column_and_value() {
         let error = read(&format!("{header}\n{row}\n"), &LabelOptions::default()).unwrap_err();
         assert!(error.contains("list.csv") && parts.iter().all(|part| error.contains(part)), "{error}");
     }
+    let windows = format!("{header}\r\n{A},bsc,mixer,,add\r\n{A},bsc,mixer,yesterday,add\r\n");
+    let error = read(&windows, &LabelOptions::default()).unwrap_err();
+    assert!(error.contains("line 3"), "{error}");
     let named = LabelOptions { format: Some("table".to_owned()), ..LabelOptions::default() };
     assert!(read("address,chain\n", &named).unwrap_err().contains("needs --code"));
     assert!(read("wallet,code\n", &named).unwrap_err().contains("needs --column"));
@@ -191,6 +194,10 @@ fn files_in_no_format_are_refused_or_left_out() {
     let empty = files.add("empty.csv", "");
     let error = read_labels(std::slice::from_ref(&readme), &LabelOptions::default()).unwrap_err().to_string();
     assert!(error.contains("README.md is in no known format of labels") && error.contains("table"), "{error}");
+    // The names of all formats stand in lines that a terminal shows whole.
+    let (_, names) = error.split_once("--format:\n").unwrap();
+    assert!(names.lines().count() > 1 && names.lines().all(|line| line.len() <= 100), "{error}");
+    assert_eq!(names.split_whitespace().collect::<Vec<_>>(), label_formats().collect::<Vec<_>>());
     let error = read_labels(&[empty], &LabelOptions::default()).unwrap_err().to_string();
     assert!(error.contains("is empty"), "{error}");
     assert!(read_labels(&[files.0.path().to_owned()], &LabelOptions::default()).is_err());
@@ -200,10 +207,30 @@ fn files_in_no_format_are_refused_or_left_out() {
     let labels = read_labels(&[folder.to_owned()], &LabelOptions::default()).unwrap();
     let name = folder.file_name().unwrap().to_str().unwrap();
     assert_eq!((labels.list.as_str(), labels.counts.claims, labels.warnings.len()), (name, 2, 2));
+    assert!(labels.warnings.iter().all(|warning| warning.contains("left out") && !warning.contains('\n')));
     assert_eq!(read_labels(&[a, b], &LabelOptions::default()).unwrap().list, "a+b");
     let nowhere = LabelOptions { format: Some("nowhere".to_owned()), ..LabelOptions::default() };
     let error = read_labels(&[readme], &nowhere).unwrap_err().to_string();
     assert!(error.contains("\"nowhere\"") && error.contains("table"), "{error}");
+}
+
+#[test]
+fn warnings_of_several_files_name_the_file() {
+    let files = Files::new();
+    let header = "address,chain,code";
+    let one = files.add("one.csv", &format!("{header}\n{A},bsc,mixer\n"));
+    let two = files.add("two.csv", &format!("{header}\n{A},bsc,mixer\n0x1234,bsc,mixer\n{B},bsc,bad guy\n"));
+    let labels = read_labels(&[one, two.clone()], &LabelOptions::default()).unwrap();
+    let expected = [
+        format!("texts without the form of an address, left out: 1, such as \"0x1234\" ({}, line 3)", two.display()),
+        format!(
+            "words that the table of concepts lacks, without a claim: 1, such as \"bad guy\" ({}, line 4)",
+            two.display()
+        ),
+    ];
+    assert_eq!(labels.warnings, expected);
+    let alone = read_labels(&[two], &LabelOptions::default()).unwrap();
+    assert!(alone.warnings[0].ends_with("\"0x1234\" (line 3)"), "{:?}", alone.warnings);
 }
 
 #[test]

@@ -20,6 +20,9 @@ pub struct Labels {
     pub claims: Vec<Claim>,
     /// Addresses of chains that are not held.
     pub foreign: Vec<Foreign>,
+    /// A file that belongs to those read and was not among them, where addresses are lost without it: of `sdn.csv` its
+    /// comments.
+    pub missing_file: Option<&'static str>,
     /// What became of the rows.
     pub counts: Counts,
     /// What a person should know.

@@ -1,5 +1,9 @@
 //! What label files state, as texts: before addresses are read, concepts are mapped and copies are joined.
 
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::Arc;
+
 use headwater_ledger::labels::{Action, Level};
 use headwater_types::Timestamp;
 
@@ -80,8 +84,86 @@ pub(crate) struct RawLabels {
     pub(crate) claims: Vec<RawClaim>,
     /// The date that the list states of itself.
     pub(crate) list_date: Option<Timestamp>,
-    /// What the reader left out by itself.
-    pub(crate) counts: super::Counts,
+    /// Texts that end inside an address, which the reader left out.
+    pub(crate) cut: u64,
+    /// A file that belongs to these and is not among them, where addresses are lost without it.
+    pub(crate) missing_file: Option<&'static str>,
     /// What a person should know, with the place.
     pub(crate) warnings: Vec<String>,
+    /// Where each file ends.
+    pub(super) ends: Vec<FileEnd>,
+}
+
+/// Where the claims and warnings of a file end; they begin where those of the file before it end.
+#[derive(Debug)]
+pub(super) struct FileEnd {
+    path: Arc<str>,
+    claims: usize,
+    warnings: usize,
+}
+
+impl RawLabels {
+    /// Ends a file: what was added since the end of the file before is from it.
+    pub(crate) fn end_file(&mut self, path: &Path) {
+        let path = Arc::from(path.to_string_lossy());
+        self.ends.push(FileEnd { path, claims: self.claims.len(), warnings: self.warnings.len() });
+    }
+
+    /// Adds what another file states.
+    pub(crate) fn append(&mut self, other: Self) {
+        if self.claims.is_empty() {
+            self.claims = other.claims;
+        } else {
+            self.claims.extend(other.claims);
+        }
+        self.list_date = self.list_date.max(other.list_date);
+        self.cut += other.cut;
+        self.missing_file = self.missing_file.or(other.missing_file);
+        self.warnings.extend(other.warnings);
+    }
+
+    /// Puts the name of its file before each warning, where there are several files. What several of them share is said
+    /// once.
+    pub(crate) fn name_files(&mut self) {
+        let first = self.ends.first().map(|end| Arc::clone(&end.path));
+        if self.ends.iter().all(|end| Some(&end.path) == first.as_ref()) {
+            self.ends.clear();
+            return;
+        }
+        let ends = self.ends.iter().map(|end| (end.warnings, Arc::clone(&end.path)));
+        // Each warning with its first and its last file, and the number of those behind the first.
+        let mut named: Vec<(&str, [Option<Arc<str>>; 2], usize)> = Vec::new();
+        let mut places: HashMap<&str, usize> = HashMap::new();
+        for (warning, file) in self.warnings.iter().map(String::as_str).zip(files_of(ends)) {
+            let place = *places.entry(warning).or_insert(named.len());
+            match named.get_mut(place) {
+                Some((_, [_, last], others)) if *last != file => {
+                    *last = file;
+                    *others += 1;
+                }
+                Some(_) => {}
+                None => named.push((warning, [file.clone(), file], 0)),
+            }
+        }
+        let text = |(warning, [file, _], others): (&str, [Option<Arc<str>>; 2], usize)| match (file, others) {
+            (None, _) => warning.to_owned(),
+            (Some(file), 0) => format!("{file}: {warning}"),
+            (Some(file), others) => format!("{file} and {others} more: {warning}"),
+        };
+        self.warnings = named.into_iter().map(text).collect();
+    }
+
+    /// The file of each claim; `None` where it is the only one, or claims of several files were joined.
+    pub(crate) fn take_files(&mut self) -> impl Iterator<Item = Option<Arc<str>>> + use<> {
+        files_of(std::mem::take(&mut self.ends).into_iter().map(|end| (end.claims, end.path)))
+    }
+}
+
+/// The file of each thing, from the places where files end; `None` behind the last one.
+fn files_of(ends: impl Iterator<Item = (usize, Arc<str>)>) -> impl Iterator<Item = Option<Arc<str>>> {
+    let mut ends = ends.peekable();
+    (0..).map(move |place: usize| {
+        while ends.next_if(|(end, _)| *end <= place).is_some() {}
+        ends.peek().map(|(_, path)| Arc::clone(path))
+    })
 }

@@ -3,7 +3,7 @@
 use headwater_ledger::labels::Level;
 
 use super::reading::{date, each_table_row};
-use super::{Format, Given};
+use super::{Files, Format, Given};
 use crate::IngestError;
 use crate::labels::raw::{ChainHint, RawClaim, RawLabels, Vocabulary};
 use crate::source::{Probe, Row};
@@ -17,6 +17,7 @@ pub(super) const FORMAT: Format = Format {
     vocabulary: Vocabulary("bitcoinabuse"),
     chain: None,
     refuses_empty: false,
+    files: Files::Apart,
     reads,
     read,
 };

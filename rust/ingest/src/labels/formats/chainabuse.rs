@@ -3,7 +3,7 @@
 use headwater_ledger::labels::Level;
 
 use super::reading::{date, filled, placed, with_json};
-use super::{Format, Given};
+use super::{Files, Format, Given};
 use crate::IngestError;
 use crate::labels::raw::{ChainHint, RawClaim, RawLabels, Vocabulary};
 use crate::source::Probe;
@@ -18,6 +18,7 @@ pub(super) const FORMAT: Format = Format {
     vocabulary: Vocabulary("chainabuse"),
     chain: None,
     refuses_empty: false,
+    files: Files::Apart,
     reads,
     read,
 };

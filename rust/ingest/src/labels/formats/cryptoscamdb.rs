@@ -4,7 +4,7 @@ use headwater_ledger::labels::Level;
 use headwater_types::Chain;
 
 use super::reading::filled;
-use super::{Format, Given};
+use super::{Files, Format, Given};
 use crate::IngestError;
 use crate::labels::raw::{ChainHint, RawClaim, RawLabels, Vocabulary};
 use crate::source::{Probe, Yaml};
@@ -18,6 +18,7 @@ pub(super) const FORMAT: Format = Format {
     vocabulary: Vocabulary("cryptoscamdb"),
     chain: Some(Chain::ETHEREUM),
     refuses_empty: false,
+    files: Files::Apart,
     reads,
     read,
 };

@@ -4,7 +4,7 @@ use headwater_ledger::labels::Level;
 
 use super::name_tag::names_hot_wallet;
 use super::reading::{date, each_table_row};
-use super::{Format, Given};
+use super::{Files, Format, Given};
 use crate::labels::raw::{ChainHint, RawClaim, RawLabels, Vocabulary};
 use crate::source::{Probe, Row};
 use crate::{Fault, IngestError};
@@ -18,6 +18,7 @@ pub(super) const FORMAT: Format = Format {
     vocabulary: Vocabulary("dune"),
     chain: None,
     refuses_empty: false,
+    files: Files::Apart,
     reads,
     read,
 };

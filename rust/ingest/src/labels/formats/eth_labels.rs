@@ -4,7 +4,7 @@ use headwater_ledger::labels::Level;
 
 use super::name_tag::{GROUP, NameTag, VOCABULARY};
 use super::reading::filled;
-use super::{Format, Given};
+use super::{Files, Format, Given};
 use crate::error::{FieldError, RowError};
 use crate::labels::raw::{ChainHint, RawLabels};
 use crate::source::{Bounds, Probe, json};
@@ -19,6 +19,7 @@ pub(super) const FORMAT: Format = Format {
     vocabulary: VOCABULARY,
     chain: None,
     refuses_empty: false,
+    files: Files::Apart,
     reads,
     read,
 };

@@ -4,7 +4,7 @@ use headwater_ledger::labels::Level;
 
 use super::name_tag::{GROUP, NameTag, VOCABULARY, site_of};
 use super::reading::{is_hex, placed, with_json};
-use super::{Format, Given};
+use super::{Files, Format, Given};
 use crate::IngestError;
 use crate::labels::raw::RawLabels;
 use crate::source::Probe;
@@ -19,6 +19,7 @@ pub(super) const FORMAT: Format = Format {
     vocabulary: VOCABULARY,
     chain: None,
     refuses_empty: false,
+    files: Files::Apart,
     reads,
     read,
 };

@@ -4,7 +4,7 @@ use headwater_ledger::labels::Level;
 
 use super::name_tag::{GROUP, NameTag, VOCABULARY};
 use super::reading::{date, each_table_row};
-use super::{Format, Given};
+use super::{Files, Format, Given};
 use crate::IngestError;
 use crate::labels::raw::{ChainHint, RawLabels};
 use crate::source::{Probe, Row};
@@ -18,6 +18,7 @@ pub(super) const FORMAT: Format = Format {
     vocabulary: VOCABULARY,
     chain: None,
     refuses_empty: false,
+    files: Files::Apart,
     reads,
     read,
 };

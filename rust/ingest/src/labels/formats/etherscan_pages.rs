@@ -5,7 +5,7 @@ use headwater_types::Chain;
 
 use super::name_tag::{GROUP, NameTag, VOCABULARY, site_of};
 use super::reading::each_table_row;
-use super::{Format, Given};
+use super::{Files, Format, Given};
 use crate::IngestError;
 use crate::labels::raw::RawLabels;
 use crate::source::{Probe, Row};
@@ -19,6 +19,7 @@ pub(super) const FORMAT: Format = Format {
     vocabulary: VOCABULARY,
     chain: Some(Chain::ETHEREUM),
     refuses_empty: false,
+    files: Files::Apart,
     reads,
     read,
 };

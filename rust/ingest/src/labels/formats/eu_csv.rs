@@ -8,7 +8,7 @@ use headwater_ledger::labels::{Code, Level};
 use super::super::raw::{RawClaim, RawLabels, Vocabulary};
 use super::official::{Dates, Parties, Rank, claim, each_list_row, first_date};
 use super::running_text::addresses_in;
-use super::{Format, Given};
+use super::{Files, Format, Given};
 use crate::IngestError;
 use crate::error::Fault;
 use crate::source::{Content, Probe, Row};
@@ -21,6 +21,7 @@ pub(super) const FORMAT: Format = Format {
     vocabulary: Vocabulary::OWN,
     chain: None,
     refuses_empty: true,
+    files: Files::Together,
     reads,
     read,
 };
@@ -41,6 +42,7 @@ fn read(probes: &[Probe], _given: &Given) -> Result<RawLabels, IngestError> {
         let is_text = |column: &&String| column.ends_with("_Remark");
         let remarks: Vec<&str> = probe.columns().iter().filter(is_text).map(String::as_str).collect();
         each_list_row(probe, &[], &mut labels, |row, labels| read_row(row, &remarks, labels, &mut parties))?;
+        labels.end_file(probe.path());
     }
     parties.name_claims(&mut labels);
     Ok(labels)

@@ -4,7 +4,7 @@ use headwater_ledger::labels::{Code, Level};
 
 use super::super::raw::{ChainHint, RawClaim, RawLabels, Vocabulary};
 use super::official::{claim, each_list_row};
-use super::{Format, Given};
+use super::{Files, Format, Given};
 use crate::IngestError;
 use crate::source::{Content, Probe};
 
@@ -16,6 +16,7 @@ pub(super) const FORMAT: Format = Format {
     vocabulary: Vocabulary::OWN,
     chain: None,
     refuses_empty: true,
+    files: Files::Apart,
     reads,
     read,
 };

@@ -11,7 +11,7 @@ use headwater_types::Timestamp;
 
 use super::super::raw::{RawClaim, RawLabels, Vocabulary};
 use super::official::{Dates, Record, claim, each_record, ticker};
-use super::{Format, Given};
+use super::{Files, Format, Given};
 use crate::IngestError;
 use crate::source::{Content, Probe};
 
@@ -23,6 +23,7 @@ pub(super) const FORMAT: Format = Format {
     vocabulary: Vocabulary::OWN,
     chain: None,
     refuses_empty: true,
+    files: Files::Together,
     reads,
     read,
 };
@@ -63,6 +64,7 @@ fn read(probes: &[Probe], _given: &Given) -> Result<RawLabels, IngestError> {
     let mut releases = HashMap::new();
     for probe in probes.iter().filter(|probe| is_releases(probe)) {
         read_releases(probe, &mut releases, &mut labels)?;
+        labels.end_file(probe.path());
     }
     let mut undated = Vec::new();
     for probe in probes.iter().filter(|probe| !is_releases(probe)) {
@@ -72,6 +74,7 @@ fn read(probes: &[Probe], _given: &Given) -> Result<RawLabels, IngestError> {
             Ok(())
         })?;
         undated.extend(wallets.undated);
+        labels.end_file(probe.path());
     }
     if !undated.is_empty() {
         labels

@@ -5,7 +5,7 @@ use std::path::Path;
 use headwater_ledger::labels::Level;
 
 use super::reading::{filled, placed, with_json};
-use super::{Format, Given};
+use super::{Files, Format, Given};
 use crate::labels::raw::{ChainHint, RawClaim, RawLabels, Vocabulary};
 use crate::source::json::Value;
 use crate::source::{Bounds, Content, Input, Probe};
@@ -20,6 +20,7 @@ pub(super) const FORMAT: Format = Format {
     vocabulary: Vocabulary::OWN,
     chain: None,
     refuses_empty: false,
+    files: Files::Apart,
     reads,
     read,
 };

@@ -71,10 +71,38 @@ pub(crate) struct Format {
     pub(crate) chain: Option<Chain>,
     /// Whether a list without any address is refused, as a list of sanctions is.
     pub(crate) refuses_empty: bool,
+    /// How the files of one import are read.
+    pub(crate) files: Files,
     /// Whether it reads a file, by its beginning. The first format of the table that does takes the file.
     pub(crate) reads: fn(&Probe) -> bool,
     /// Reads the files of one import.
     pub(crate) read: fn(&[Probe], &Given) -> Result<RawLabels, IngestError>,
+}
+
+impl Format {
+    /// Reads the files of one import.
+    pub(crate) fn read(&self, probes: &[Probe], given: &Given) -> Result<RawLabels, IngestError> {
+        match self.files {
+            Files::Together => (self.read)(probes, given),
+            Files::Apart => {
+                let mut labels = RawLabels::default();
+                for probe in probes {
+                    labels.append((self.read)(std::slice::from_ref(probe), given)?);
+                    labels.end_file(probe.path());
+                }
+                Ok(labels)
+            }
+        }
+    }
+}
+
+/// How the files of one import are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Files {
+    /// One by one.
+    Apart,
+    /// Together, since they complete one another; the reader says where each of them ends.
+    Together,
 }
 
 /// What the caller says of the files.

@@ -4,7 +4,7 @@ use headwater_ledger::labels::{Code, Level};
 
 use super::super::raw::{ChainHint, RawClaim, RawLabels, Vocabulary};
 use super::official::{claim, ticker};
-use super::{Format, Given};
+use super::{Files, Format, Given};
 use crate::source::Probe;
 use crate::{IngestError, Place};
 
@@ -28,6 +28,7 @@ pub(super) const fn format(
         vocabulary: Vocabulary::OWN,
         chain: None,
         refuses_empty: true,
+        files: Files::Apart,
         reads,
         read,
     }

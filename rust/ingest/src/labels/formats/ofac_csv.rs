@@ -10,11 +10,11 @@ use headwater_types::{Address, Chain};
 use super::super::raw::RawLabels;
 use super::ofac::{self, WALLET, listed};
 use super::official::{Record, each_record, ticker, wrong};
-use super::{Format, Given};
+use super::{Files, Format, Given};
 use crate::source::{Content, Input, Probe};
 use crate::{IngestError, Place};
 
-pub(super) const FORMAT: Format = ofac::format("ofac_csv", reads, read);
+pub(super) const FORMAT: Format = Format { files: Files::Together, ..ofac::format("ofac_csv", reads, read) };
 
 const COLUMNS: usize = 12;
 const NAME: usize = 1;
@@ -77,8 +77,10 @@ fn read(probes: &[Probe], _given: &Given) -> Result<RawLabels, IngestError> {
             read_remarks(&remarks, is_cut, record.place, record.field(NAME), &mut labels);
             Ok(())
         })?;
+        labels.end_file(input.path());
     }
     if uncontinued > 0 {
+        labels.missing_file = Some("the file of comments");
         labels.warnings.push(format!(
             "{uncontinued} remarks are cut at 1,000 characters, and nothing continues them: import the file of comments too"
         ));
@@ -105,7 +107,7 @@ fn read_remarks(remarks: &str, is_cut: bool, place: Place, name: &str, labels: &
         let wallet = wallet.trim_start_matches([' ', '-']).trim_end_matches([' ', '.', '\u{1a}']);
         let (coin, address) = wallet.split_once(char::is_whitespace).unwrap_or((wallet, ""));
         if is_cut && !is_ended && !is_whole(address) {
-            labels.counts.cut += 1;
+            labels.cut += 1;
             labels.warnings.push(format!("{place}: the remarks are cut inside an address, {address:?}"));
         } else {
             labels.claims.push(listed(place, address.trim(), ticker(Some(coin)), Some(name)));
@@ -149,7 +151,7 @@ mod tests {
         assert_eq!(addresses(&labels), expected);
         assert_eq!(rows(&labels)[0].2, Some("DOE, Example"));
         assert_eq!((labels.claims[0].place, &*labels.claims[0].concepts[0]), (Some(Place::Line(1)), "sanction"));
-        assert_eq!((labels.counts.cut, labels.warnings.len()), (0, 0));
+        assert_eq!((labels.cut, labels.warnings.len()), (0, 0));
     }
 
     #[test]
@@ -168,7 +170,7 @@ mod tests {
             ("0x7330C536024389edB93b629AEc8a214c391C2581", "ETH"),
         ];
         assert_eq!(addresses(&labels), expected);
-        assert_eq!((labels.counts.cut, labels.warnings.len()), (0, 0));
+        assert_eq!((labels.cut, labels.warnings.len()), (0, 0));
     }
 
     #[test]
@@ -185,7 +187,7 @@ mod tests {
         let labels = read(&FORMAT, &[("sdn.csv", &list.concat()), ("cons_comments.csv", comments)]).unwrap();
         let expected = [("19kdt5n322MwZZoWxT6ZT7ZYiKc1UmGYZW", "XBT"), ("LeSpCTzPrDs1xRd2HhDkQ3Apy3gEdPcjSp", "LTC")];
         assert_eq!(addresses(&labels), expected);
-        assert_eq!(labels.counts.cut, 3);
+        assert_eq!(labels.cut, 3);
         assert!(labels.warnings.iter().any(|warning| warning.contains("5 remarks are cut")), "{:?}", labels.warnings);
         assert!(labels.warnings.iter().any(|warning| warning.contains("1 comments belong to no party")));
     }

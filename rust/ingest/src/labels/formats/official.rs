@@ -225,7 +225,7 @@ pub(super) mod testing {
                 probe
             })
             .collect();
-        (format.read)(&probes, &Given::default())
+        format.read(&probes, &Given::default())
     }
 
     /// Address, chain, entity, first and last day of each claim, the day as text.

@@ -5,7 +5,7 @@ use headwater_types::Timestamp;
 use rustc_hash::FxHashMap;
 
 use super::reading::{date, each_table_row};
-use super::{Format, Given};
+use super::{Files, Format, Given};
 use crate::labels::raw::{ChainHint, RawClaim, RawLabels, Vocabulary};
 use crate::source::{Probe, Row, truth};
 use crate::{IngestError, Place};
@@ -19,6 +19,7 @@ pub(super) const FORMAT: Format = Format {
     vocabulary: Vocabulary("oli"),
     chain: None,
     refuses_empty: false,
+    files: Files::Together,
     reads,
     read,
 };

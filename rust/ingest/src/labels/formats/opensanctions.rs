@@ -3,7 +3,7 @@
 use headwater_ledger::labels::{Code, Level};
 
 use super::super::raw::{RawClaim, RawLabels, RawLevel, Vocabulary};
-use super::{Format, Given};
+use super::{Files, Format, Given};
 use crate::IngestError;
 use crate::source::Probe;
 
@@ -21,6 +21,7 @@ pub(super) const fn format(
         vocabulary: Vocabulary::OWN,
         chain: None,
         refuses_empty: true,
+        files: Files::Apart,
         reads,
         read,
     }

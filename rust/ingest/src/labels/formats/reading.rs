@@ -148,7 +148,7 @@ pub(super) mod testing {
             let taken = FORMATS.iter().find(|format| (format.reads)(probe)).map(|format| format.name);
             assert_eq!(taken, Some(format.name), "{}", probe.path().display());
         }
-        (format.read)(&probes, given)
+        format.read(&probes, given)
     }
 
     pub(in super::super) fn read(format: &Format, files: &[(&str, &str)]) -> RawLabels {

@@ -4,7 +4,7 @@ use headwater_ledger::labels::Level;
 use headwater_types::Chain;
 
 use super::reading::{add_addresses, is_hex, with_json};
-use super::{Format, Given};
+use super::{Files, Format, Given};
 use crate::IngestError;
 use crate::labels::raw::{RawClaim, RawLabels, Vocabulary};
 use crate::source::Probe;
@@ -19,6 +19,7 @@ pub(super) const FORMAT: Format = Format {
     vocabulary: Vocabulary::OWN,
     chain: Some(Chain::ETHEREUM),
     refuses_empty: false,
+    files: Files::Apart,
     reads,
     read,
 };

@@ -7,7 +7,7 @@ use arrow::array::RecordBatch;
 use headwater_ledger::labels::{Action, Level};
 use headwater_types::Timestamp;
 
-use super::{Format, Given};
+use super::{Files, Format, Given};
 use crate::error::{FieldError, RowError};
 use crate::labels::raw::{ChainHint, RawClaim, RawLabels, RawLevel, Vocabulary};
 use crate::source::{Content, Counts, Probe, Row, each_row, text_columns, time_of};
@@ -22,6 +22,7 @@ pub(crate) const TABLE: Format = Format {
     vocabulary: Vocabulary::OWN,
     chain: None,
     refuses_empty: false,
+    files: Files::Apart,
     reads,
     read,
 };

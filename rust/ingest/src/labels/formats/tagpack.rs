@@ -6,7 +6,7 @@ use headwater_types::Chain;
 use super::actorpack::{Actor, Actors};
 use super::name_tag::{names_hot_wallet, names_token};
 use super::reading::{date, filled};
-use super::{Format, Given};
+use super::{Files, Format, Given};
 use crate::IngestError;
 use crate::labels::raw::{ChainHint, RawClaim, RawLabels, RawLevel, Vocabulary};
 use crate::source::{Probe, Yaml};
@@ -20,6 +20,7 @@ pub(super) const FORMAT: Format = Format {
     vocabulary: Vocabulary("graphsense"),
     chain: Some(Chain::ETHEREUM),
     refuses_empty: false,
+    files: Files::Together,
     reads,
     read,
 };
@@ -53,20 +54,21 @@ fn read(probes: &[Probe], _given: &Given) -> Result<RawLabels, IngestError> {
         for document in Yaml::documents(probe.input())? {
             actors.add(&document);
             if document.get("tags").is_some() {
-                packs.push(document);
+                packs.push((probe.path(), document));
             }
         }
     }
     if packs.is_empty() {
         labels.warnings.push("an actor pack names no address: give it together with TagPacks".to_owned());
     }
-    for pack in &packs {
+    for (path, pack) in &packs {
         let is_dark =
             ["title", "description"].iter().any(|key| pack.get(key).and_then(Yaml::text).is_some_and(says_dark));
         for tag in pack.get("tags").map_or(&[][..], Yaml::items) {
             let claim = Inherited { pack, tag, actors: &actors, is_dark }.claim(&mut labels);
             labels.claims.push(claim);
         }
+        labels.end_file(path);
     }
     Ok(labels)
 }

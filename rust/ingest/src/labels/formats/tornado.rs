@@ -4,7 +4,7 @@ use headwater_ledger::labels::Level;
 
 use super::reading::document_text;
 use super::script::texts;
-use super::{Format, Given};
+use super::{Files, Format, Given};
 use crate::labels::raw::{ChainHint, RawClaim, RawLabels, Vocabulary};
 use crate::source::Probe;
 use crate::{IngestError, Place};
@@ -18,6 +18,7 @@ pub(super) const FORMAT: Format = Format {
     vocabulary: Vocabulary::OWN,
     chain: None,
     refuses_empty: false,
+    files: Files::Apart,
     reads,
     read,
 };

@@ -9,7 +9,7 @@ use headwater_types::Timestamp;
 use super::super::raw::{RawClaim, RawLabels, Vocabulary};
 use super::official::{Dates, Parties, Rank, Record, claim, date, each_record, first_date, wrong};
 use super::running_text::addresses_in;
-use super::{Format, Given};
+use super::{Files, Format, Given};
 use crate::IngestError;
 use crate::source::{Input, Probe, plain_number};
 
@@ -21,6 +21,7 @@ pub(super) const FORMAT: Format = Format {
     vocabulary: Vocabulary::OWN,
     chain: None,
     refuses_empty: true,
+    files: Files::Together,
     reads,
     read,
 };
@@ -55,6 +56,7 @@ fn read(probes: &[Probe], _given: &Given) -> Result<RawLabels, IngestError> {
             }
             Ok(())
         })?;
+        labels.end_file(input.path());
     }
     parties.name_claims(&mut labels);
     Ok(labels)

@@ -3,7 +3,7 @@
 use headwater_ledger::labels::Level;
 
 use super::reading::document_text;
-use super::{Format, Given};
+use super::{Files, Format, Given};
 use crate::labels::raw::{ChainHint, RawClaim, RawLabels, Vocabulary};
 use crate::source::Probe;
 use crate::{IngestError, Place};
@@ -17,6 +17,7 @@ pub(super) const FORMAT: Format = Format {
     vocabulary: Vocabulary::OWN,
     chain: None,
     refuses_empty: false,
+    files: Files::Apart,
     reads,
     read,
 };

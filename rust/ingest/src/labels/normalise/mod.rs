@@ -72,11 +72,13 @@ pub(super) struct Normalised {
 ///
 /// # Errors
 /// When polars fails, as it does where memory is short.
-pub(super) fn normalise(raw: RawLabels, rules: &Rules<'_>) -> Result<Normalised, PolarsError> {
+pub(super) fn normalise(mut raw: RawLabels, rules: &Rules<'_>) -> Result<Normalised, PolarsError> {
     // A vocabulary without a table knows no word: a test requires one for every format.
     let concepts = Concepts::of(rules.vocabulary).unwrap_or_default();
-    let mut gathering = Gathering::new(rules, &concepts, raw.counts);
-    gathering.add_all(raw.claims);
+    let counts = Counts { cut: raw.cut, ..Counts::default() };
+    let mut gathering = Gathering::new(rules, &concepts, counts);
+    let files = raw.take_files();
+    gathering.add_all(raw.claims, files);
     let gathered = gathering.finish();
     let decode = gathered.decode;
     let outcome = frame::joined(gathered.statements, gathered.reviewed, gathered.copies)?;

@@ -1,6 +1,7 @@
 //! What a person should know of an import, counted by kind.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use headwater_types::text::{SHOWN, shortened};
 
@@ -39,16 +40,25 @@ impl Note {
 #[derive(Debug, Default)]
 pub(super) struct Notes {
     kinds: BTreeMap<Note, (u64, String)>,
+    /// The file of what is read now, where there are several.
+    file: Option<Arc<str>>,
 }
 
 impl Notes {
+    /// Begins a statement of a file.
+    pub(super) fn begin(&mut self, file: Option<Arc<str>>) {
+        self.file = file;
+    }
+
     /// Counts a note and keeps the first example of its kind.
     pub(super) fn add(&mut self, note: Note, example: &str, place: Option<Place>) {
         let (count, _) = self.kinds.entry(note).or_insert_with(|| {
             let example = format!("{:?}", shortened(example, SHOWN));
-            let shown = match place {
-                Some(place) => format!("{example} ({place})"),
-                None => example,
+            let shown = match (&self.file, place) {
+                (Some(file), Some(place)) => format!("{example} ({file}, {place})"),
+                (Some(file), None) => format!("{example} ({file})"),
+                (None, Some(place)) => format!("{example} ({place})"),
+                (None, None) => example,
             };
             (0, shown)
         });
@@ -76,5 +86,14 @@ mod tests {
             "words that the table of concepts lacks, without a claim: 1, such as \"organization\"",
         ];
         assert_eq!(notes.sentences().collect::<Vec<_>>(), expected);
+    }
+
+    #[test]
+    fn note_of_one_of_several_files_names_it() {
+        let mut notes = Notes::default();
+        notes.begin(Some(Arc::from("b.csv")));
+        notes.add(Note::Malformed, "0x1234", Some(Place::Line(6)));
+        let expected = "texts without the form of an address, left out: 1, such as \"0x1234\" (b.csv, line 6)";
+        assert_eq!(notes.sentences().collect::<Vec<_>>(), [expected]);
     }
 }

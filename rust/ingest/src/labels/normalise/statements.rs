@@ -98,10 +98,12 @@ impl<'a> Gathering<'a> {
         }
     }
 
-    pub(super) fn add_all(&mut self, claims: Vec<RawClaim>) {
+    /// Adds all statements, each with its file where there are several.
+    pub(super) fn add_all(&mut self, claims: Vec<RawClaim>, files: impl Iterator<Item = Option<Arc<str>>>) {
         // Checksums take most of the time.
         let cells: Vec<Vec<Piece>> = claims.par_iter().map(|claim| read_cell(&claim.address)).collect();
-        for (claim, pieces) in claims.into_iter().zip(cells) {
+        for ((claim, pieces), file) in claims.into_iter().zip(cells).zip(files) {
+            self.notes.begin(file);
             self.add(&claim, pieces);
         }
     }
