@@ -1,6 +1,10 @@
 //! Judgements about addresses.
 //!
 //! * [`label`]: what the claims about an address come to.
+//! * [`behaviour`]: what it did, as patterns that mean something.
+//! * [`risk`]: how risky it is to deal with it, and why.
 #![forbid(unsafe_code)]
 
+pub mod behaviour;
 pub mod label;
+pub mod risk;

@@ -7,6 +7,7 @@
 mod core_tokens;
 mod fx;
 mod listing;
+mod look_alike;
 mod plausible;
 mod prices;
 mod registry;
@@ -15,6 +16,7 @@ mod valuation;
 pub use core_tokens::{CORE_SOURCE, core_tokens};
 pub use fx::{FX_MAX_AGE_SECS, FxPoint, FxRate, FxTable, USD};
 pub use listing::{Price, PricePoint, TokenListing};
+pub use look_alike::skeleton;
 pub use prices::{Implausible, LeftOut, PRICE_MAX_AGE_SECS, PriceCoverage, PriceTable};
 pub use registry::{EntrySource, Registry, RegistryEntry, SymbolMatch, UsdMode};
 pub use valuation::{AssetTerms, MarketStamp};

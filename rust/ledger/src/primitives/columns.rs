@@ -175,6 +175,12 @@ impl<'a> PostingColumns<'a> {
         AccountRef((part as u64) << 32 | number as u64)
     }
 
+    /// The handle of a numbered transaction of a part.
+    #[must_use]
+    pub const fn transaction_of(part: u32, number: u32) -> TransactionRef {
+        TransactionRef((part as u64) << 32 | number as u64)
+    }
+
     const fn handle(&self, number: u32) -> u64 {
         (self.part as u64) << 32 | number as u64
     }

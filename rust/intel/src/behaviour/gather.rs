@@ -1,0 +1,271 @@
+//! Reading the history of one address after the other from the columns of a ledger.
+
+use std::collections::HashSet;
+
+use headwater_ledger::market::{AssetTerms, skeleton};
+use headwater_ledger::memory::Purpose;
+use headwater_ledger::read::{
+    Account, AccountRef, AssetRef, ColumnSet, Direction, LARGE, PostingColumns, Scan, TransactionRef,
+};
+use headwater_ledger::{Cancel, Ledger, LedgerError};
+use headwater_metrics::sweep::Gather;
+use headwater_types::{Address, Asset, Chain, Timestamp, Usd};
+use rustc_hash::FxHashMap;
+
+use super::history::{AssetKind, AssetNote, Counterparty, History, NOBODY, Transfer, Way};
+use super::known::KnownAs;
+use crate::label::Moment;
+
+/// Tables that grew past this many entries are made anew, so that a hub does not slow down those after it.
+const MOST_KEPT: usize = 1 << 12;
+
+/// What memory is taken for, as a refusal tells it.
+const HISTORY: Purpose = Purpose {
+    what: "all movements of the address",
+    narrower: "ask with `headwater query`, which has no such limit, or have `limits.query_memory_mib` raised",
+};
+
+/// Reads the history of one address after the other. What it learned of assets and labels it keeps.
+pub struct HistoryGather {
+    chain: Chain,
+    stablecoins: Vec<String>,
+    most_transfers: usize,
+    known: KnownAs,
+    history: History,
+    /// The counterparty of each movement, until it has a number.
+    others: Vec<Option<AccountRef>>,
+    numbers: FxHashMap<AccountRef, u32>,
+    /// Parts of the ledger, and batches, that the movements came in.
+    parts: u32,
+    batches: u32,
+    part: Option<u32>,
+    assets: FxHashMap<AssetRef, u32>,
+    terms: Vec<(Asset, AssetTerms)>,
+    /// Skeletons of the verified symbols, made when the first token without a verdict is met.
+    trusted: Option<HashSet<String>>,
+}
+
+impl HistoryGather {
+    /// For addresses of a chain: with these symbols of main stablecoins, and at most so many of the newest movements.
+    #[must_use]
+    pub fn new(
+        ledger: &dyn Ledger,
+        chain: Chain,
+        moment: Moment,
+        stablecoins: &[String],
+        most_transfers: usize,
+    ) -> Self {
+        let head = ledger.coverage().get(&chain).and_then(|coverage| coverage.last_time).map_or(0, Timestamp::secs);
+        Self {
+            chain,
+            stablecoins: stablecoins.to_vec(),
+            most_transfers,
+            known: KnownAs::at(chain, moment),
+            history: History::until(head),
+            others: Vec::new(),
+            numbers: FxHashMap::default(),
+            parts: 0,
+            batches: 0,
+            part: None,
+            assets: FxHashMap::default(),
+            terms: Vec::new(),
+            trusted: None,
+        }
+    }
+
+    /// The history of one account. O(movements · log movements) where several segments hold it.
+    ///
+    /// # Errors
+    /// When the ledger cannot be read, the work is cancelled, or its memory is not enough.
+    pub fn read(mut self, ledger: &dyn Ledger, account: &Account, cancel: &Cancel) -> Result<History, LedgerError> {
+        let mut held = cancel.holding(HISTORY);
+        let of_each = std::mem::size_of::<(Transfer, Option<AccountRef>)>();
+        held.reach(usize::try_from(account.postings).unwrap_or(usize::MAX).saturating_mul(of_each))?;
+        self.begin();
+        ledger.posting_columns(account, &Scan::default(), (Self::WANTED, cancel), &mut |columns| {
+            self.add(ledger, &columns)?;
+            Ok(std::ops::ControlFlow::Continue(()))
+        })?;
+        self.complete(ledger)?;
+        Ok(self.history)
+    }
+
+    /// The number of an asset, which is looked up once.
+    fn asset(&mut self, ledger: &dyn Ledger, asset: AssetRef) -> Result<u32, LedgerError> {
+        if let Some(number) = self.assets.get(&asset) {
+            return Ok(*number);
+        }
+        let meant = ledger.asset(asset)?;
+        let number = match self.terms.iter().position(|(known, _)| *known == meant) {
+            Some(place) => u32::try_from(place).expect("a chain has fewer assets"),
+            None => self.note(ledger, meant)?,
+        };
+        self.assets.insert(asset, number);
+        Ok(number)
+    }
+
+    fn note(&mut self, ledger: &dyn Ledger, asset: Asset) -> Result<u32, LedgerError> {
+        let facts = |contract: &Address| ledger.token_facts(self.chain, contract);
+        let terms = AssetTerms::of(ledger.registry(), self.chain, &asset, facts)?;
+        let symbol = terms.symbol.as_deref();
+        let kind = match (asset, terms.verified) {
+            (Asset::Native, _) => AssetKind::Native,
+            (Asset::Token(_), true) if symbol.is_some_and(|symbol| self.stablecoins.iter().any(|of| of == symbol)) => {
+                AssetKind::Stablecoin
+            }
+            (Asset::Token(_), true) => AssetKind::Verified,
+            (Asset::Token(_), false) => {
+                let chain = self.chain;
+                let trusted = self.trusted.get_or_insert_with(|| {
+                    let entries = ledger.registry().of_chain(chain).filter(|(_, entry)| entry.verified);
+                    entries.map(|(_, entry)| skeleton(&entry.symbol)).collect()
+                });
+                match symbol {
+                    Some(symbol) if trusted.contains(&skeleton(symbol)) => AssetKind::Counterfeit,
+                    Some(_) | None => AssetKind::Unverified,
+                }
+            }
+        };
+        let number = u32::try_from(self.terms.len()).expect("a chain has fewer assets");
+        self.history.assets.push(AssetNote { kind, decimals: terms.decimals });
+        self.terms.push((asset, terms));
+        Ok(number)
+    }
+
+    /// What a movement is worth: of the native coin by its price, of a stablecoin its amount.
+    fn worth(&mut self, ledger: &dyn Ledger, asset: u32, raw: u128, time: i64) -> Usd {
+        let terms = &self.terms[asset as usize].1;
+        let amount = headwater_types::Amount::from_u128(raw);
+        match self.history.assets[asset as usize].kind {
+            AssetKind::Native => {
+                let usd = terms.usd(ledger.prices(), amount, Timestamp::new(time));
+                self.history.unpriced += u64::from(usd.is_none() && raw > 0);
+                usd.unwrap_or_default()
+            }
+            AssetKind::Stablecoin => {
+                terms.decimals.and_then(|decimals| Usd::from_f64(amount.to_f64(decimals))).unwrap_or_default()
+            }
+            AssetKind::Verified | AssetKind::Unverified | AssetKind::Counterfeit => Usd::ZERO,
+        }
+    }
+
+    /// Puts the movements in order, cuts the oldest off where there are too many, and names the counterparties.
+    fn complete(&mut self, ledger: &dyn Ledger) -> Result<(), LedgerError> {
+        if self.batches > 1 {
+            self.sort(ledger)?;
+        }
+        self.name(ledger)?;
+        self.history.sum_flows();
+        let surplus = self.history.all.len().saturating_sub(self.most_transfers);
+        if surplus > 0 {
+            self.history.is_truncated = true;
+            self.history.all.drain(..surplus);
+        }
+        self.history.divide();
+        Ok(())
+    }
+
+    /// By time, then as the chain orders the transactions of one time. Movements of a transaction stay together.
+    fn sort(&mut self, ledger: &dyn Ledger) -> Result<(), LedgerError> {
+        let mut order: Vec<usize> = (0..self.history.all.len()).collect();
+        let all = &self.history.all;
+        order.sort_by_key(|place| all[*place].time);
+        for of_one_time in order.chunk_by_mut(|one, other| all[*one].time == all[*other].time) {
+            if of_one_time.iter().all(|place| all[*place].transaction == all[of_one_time[0]].transaction) {
+                continue;
+            }
+            let mut places: FxHashMap<TransactionRef, _> = FxHashMap::default();
+            for place in of_one_time.iter() {
+                let transaction = all[*place].transaction;
+                if let std::collections::hash_map::Entry::Vacant(vacant) = places.entry(transaction) {
+                    let head = ledger.transaction_head(transaction)?;
+                    vacant.insert((head.block, head.index.map_or(u64::MAX, u64::from), head.hash));
+                }
+            }
+            of_one_time.sort_by(|one, other| places[&all[*one].transaction].cmp(&places[&all[*other].transaction]));
+        }
+        self.history.all = order.iter().map(|place| all[*place]).collect();
+        self.others = order.iter().map(|place| self.others[*place]).collect();
+        Ok(())
+    }
+
+    /// Gives each counterparty one number, in the order in which they come first.
+    fn name(&mut self, ledger: &dyn Ledger) -> Result<(), LedgerError> {
+        if self.numbers.capacity() > MOST_KEPT {
+            self.numbers = FxHashMap::default();
+        }
+        self.numbers.clear();
+        let mut by_address: FxHashMap<Address, u32> = FxHashMap::default();
+        for (transfer, other) in self.history.all.iter_mut().zip(&self.others) {
+            transfer.other = match other {
+                None => NOBODY,
+                Some(other) => match self.numbers.get(other) {
+                    Some(number) => *number,
+                    None => {
+                        let address = ledger.address(*other)?;
+                        let next = u32::try_from(self.history.counterparties.len()).expect("fewer than 2^32");
+                        let number = if address.is_zero() {
+                            NOBODY
+                        } else if self.parts > 1 {
+                            *by_address.entry(address).or_insert(next)
+                        } else {
+                            next
+                        };
+                        if number == next {
+                            let (roles, entity) = self.known.of(ledger.labels(), &address)?;
+                            self.history.counterparties.push(Counterparty { address, roles, entity });
+                        }
+                        self.numbers.insert(*other, number);
+                        number
+                    }
+                },
+            };
+        }
+        Ok(())
+    }
+}
+
+impl Gather for HistoryGather {
+    const WANTED: ColumnSet = ColumnSet::ALL;
+    type Found<'a> = &'a History;
+
+    fn begin(&mut self) {
+        self.history.clear();
+        self.others.clear();
+        (self.parts, self.batches, self.part) = (0, 0, None);
+    }
+
+    fn add(&mut self, ledger: &dyn Ledger, columns: &PostingColumns<'_>) -> Result<(), LedgerError> {
+        if self.part != Some(columns.part()) {
+            self.part = Some(columns.part());
+            self.parts += 1;
+        }
+        self.batches += 1;
+        let base = columns.base_time().secs();
+        let rows = columns.transactions().iter().zip(columns.counterparties()).zip(columns.seconds());
+        let what = columns.assets().iter().zip(columns.amounts());
+        for ((flags, ((row, other), secs)), (asset, raw)) in columns.flags().iter().zip(rows).zip(what) {
+            let way = match flags.direction() {
+                Direction::In => Way::In,
+                Direction::Out => Way::Out,
+                Direction::Own => continue,
+            };
+            if flags.is_failed() {
+                continue;
+            }
+            let asset = self.asset(ledger, columns.asset(*asset))?;
+            let time = base.saturating_add(i64::from(*secs));
+            // Amounts of 128 bits and more are beyond every supply that has a worth.
+            let usd = if *raw == LARGE { Usd::ZERO } else { self.worth(ledger, asset, *raw, time) };
+            let transaction = columns.transaction(*row);
+            self.history.all.push(Transfer { time, transaction, raw: *raw, usd, other: NOBODY, asset, way });
+            self.others.push(columns.counterparty(*other));
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self, ledger: &dyn Ledger) -> Result<&History, LedgerError> {
+        self.complete(ledger)?;
+        Ok(&self.history)
+    }
+}

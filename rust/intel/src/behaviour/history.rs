@@ -1,0 +1,255 @@
+//! What one address did: its movements in order of time, each with its worth.
+
+use std::cell::OnceCell;
+
+use headwater_ledger::read::TransactionRef;
+use headwater_types::{Address, Timestamp, Usd};
+
+use super::holds::{Hold, holds};
+
+/// The number of a counterparty that is nobody: of mints, burns and rewards.
+pub const NOBODY: u32 = u32::MAX;
+
+/// Which way a movement went, as seen from the address.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Way {
+    /// Towards it.
+    In,
+    /// Away from it.
+    Out,
+}
+
+/// One movement of the address. Failed ones and those to itself are left out.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Transfer {
+    /// Time of the block, epoch seconds.
+    pub time: i64,
+    /// The transaction.
+    pub transaction: TransactionRef,
+    /// In the smallest unit of the asset; at most `u128::MAX`.
+    pub raw: u128,
+    /// US dollars at its time; zero where it is not valued.
+    pub usd: Usd,
+    /// The counterparty by its number in [`History::counterparties`], or [`NOBODY`].
+    pub other: u32,
+    /// The asset by its number in [`History::assets`].
+    pub asset: u32,
+    /// Which way it went.
+    pub way: Way,
+}
+
+/// What a counterparty is known as, as far as behaviours ask.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Roles(u8);
+
+impl Roles {
+    /// A mixer.
+    pub const MIXER: Self = Self(1);
+    /// A bridge.
+    pub const BRIDGE: Self = Self(2);
+
+    /// These and others.
+    #[must_use]
+    pub const fn with(self, others: Self) -> Self {
+        Self(self.0 | others.0)
+    }
+
+    /// Whether these hold all of the others.
+    #[must_use]
+    pub const fn holds(self, others: Self) -> bool {
+        self.0 & others.0 == others.0
+    }
+}
+
+/// Somebody the address dealt with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Counterparty {
+    /// The address.
+    pub address: Address,
+    /// What it is known as.
+    pub roles: Roles,
+    /// Stands for its entity: equal numbers are one entity; 0 where none is known.
+    pub entity: u64,
+}
+
+/// What moved between the address and a counterparty, over all valued movements, those left out of [`History::all`]
+/// included.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct CounterpartyFlow {
+    /// US dollars received from it.
+    pub in_usd: Usd,
+    /// US dollars sent to it.
+    pub out_usd: Usd,
+    /// Distinct transactions.
+    pub transactions: u64,
+    /// Time of the last movement.
+    pub last: i64,
+    latest: Option<TransactionRef>,
+}
+
+impl CounterpartyFlow {
+    fn add(&mut self, transfer: &Transfer) {
+        match transfer.way {
+            Way::In => self.in_usd += transfer.usd,
+            Way::Out => self.out_usd += transfer.usd,
+        }
+        self.transactions += u64::from(self.latest.replace(transfer.transaction) != Some(transfer.transaction));
+        self.last = transfer.time;
+    }
+
+    /// US dollars either way.
+    #[must_use]
+    pub fn usd(&self) -> Usd {
+        self.in_usd + self.out_usd
+    }
+}
+
+/// An asset of a history.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AssetNote {
+    /// What it counts as.
+    pub kind: AssetKind,
+    /// Decimals; `None` when nobody states them.
+    pub decimals: Option<u8>,
+}
+
+/// What an asset counts as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum AssetKind {
+    /// The coin of the chain.
+    Native,
+    /// A main stablecoin.
+    Stablecoin,
+    /// Another token that a registry vouches for.
+    Verified,
+    /// A token that nobody vouches for.
+    Unverified,
+    /// A token that nobody vouches for, under the symbol of one that somebody does.
+    Counterfeit,
+}
+
+/// What one address did, newest movements only where there are very many.
+#[derive(Debug, Default)]
+pub struct History {
+    /// All movements in order of time.
+    pub all: Vec<Transfer>,
+    /// Those of the native coin and of the main stablecoins that are worth something.
+    pub valued: Vec<Transfer>,
+    /// The valued ones that came in.
+    pub ins: Vec<Transfer>,
+    /// The valued ones that went out.
+    pub outs: Vec<Transfer>,
+    /// US dollars that came in.
+    pub in_usd: Usd,
+    /// US dollars that went out.
+    pub out_usd: Usd,
+    /// Those it dealt with.
+    pub counterparties: Vec<Counterparty>,
+    /// What moved between the address and each of them.
+    pub flows: Vec<CounterpartyFlow>,
+    /// The assets that moved; may hold others.
+    pub assets: Vec<AssetNote>,
+    /// The end of the data.
+    pub head: i64,
+    /// Movements of the native coin for which no price is known.
+    pub unpriced: u64,
+    /// Whether older movements were left out.
+    pub is_truncated: bool,
+    /// When each asset left last, by the numbers of assets.
+    last_outs: Vec<Option<i64>>,
+    holds: OnceCell<Vec<Hold>>,
+}
+
+impl History {
+    /// An empty one, in data that ends at a time.
+    #[must_use]
+    pub fn until(head: i64) -> Self {
+        Self { head, ..Self::default() }
+    }
+
+    /// Forgets the last address, keeping the memory and the assets.
+    pub fn clear(&mut self) {
+        self.all.clear();
+        self.counterparties.clear();
+        self.flows.clear();
+        self.clear_values();
+        (self.unpriced, self.is_truncated) = (0, false);
+    }
+
+    fn clear_values(&mut self) {
+        self.valued.clear();
+        self.ins.clear();
+        self.outs.clear();
+        self.last_outs.clear();
+        (self.in_usd, self.out_usd) = (Usd::ZERO, Usd::ZERO);
+        self.holds.take();
+    }
+
+    /// Sums what moved between the address and each counterparty.
+    pub fn sum_flows(&mut self) {
+        self.flows.clear();
+        self.flows.resize(self.counterparties.len(), CounterpartyFlow::default());
+        for transfer in self.all.iter().filter(|transfer| transfer.usd > Usd::ZERO) {
+            if let Some(flow) = self.flows.get_mut(transfer.other as usize) {
+                flow.add(transfer);
+            }
+        }
+    }
+
+    /// Divides what moved by its worth and direction, once [`History::all`] is complete and in order.
+    pub fn divide(&mut self) {
+        self.clear_values();
+        self.last_outs.resize(self.assets.len(), None);
+        for transfer in self.all.iter().filter(|transfer| transfer.usd > Usd::ZERO) {
+            self.valued.push(*transfer);
+            match transfer.way {
+                Way::In => {
+                    self.in_usd += transfer.usd;
+                    self.ins.push(*transfer);
+                }
+                Way::Out => {
+                    self.out_usd += transfer.usd;
+                    self.last_outs[transfer.asset as usize] = Some(transfer.time);
+                    self.outs.push(*transfer);
+                }
+            }
+        }
+    }
+
+    /// The first and the last movement.
+    #[must_use]
+    pub fn span(&self) -> Option<(Timestamp, Timestamp)> {
+        Some((Timestamp::new(self.all.first()?.time), Timestamp::new(self.all.last()?.time)))
+    }
+
+    /// When an asset left last; `None` where it never did.
+    pub(super) fn last_out(&self, asset: u32) -> Option<i64> {
+        self.last_outs.get(asset as usize).copied().flatten()
+    }
+
+    /// What came in, matched with what left later, first in first out by asset.
+    pub(super) fn holds(&self) -> &[Hold] {
+        self.holds.get_or_init(|| holds(&self.valued))
+    }
+
+    /// What a counterparty is known as.
+    pub(super) fn roles(&self, other: u32) -> Roles {
+        self.counterparties.get(other as usize).map_or_else(Roles::default, |other| other.roles)
+    }
+
+    /// The addresses of counterparties, without repetition and nobody, in order of address, at most ten.
+    pub(super) fn addresses(&self, others: impl IntoIterator<Item = u32>) -> Vec<Address> {
+        let known = others.into_iter().filter_map(|other| self.counterparties.get(other as usize));
+        let mut addresses: Vec<_> = known.map(|other| other.address).collect();
+        addresses.sort_unstable();
+        addresses.dedup();
+        addresses.truncate(super::evidence::MOST_LISTED);
+        addresses
+    }
+
+    /// A movement in whole units; `None` where decimals are unknown.
+    pub(super) fn units(&self, transfer: &Transfer) -> Option<f64> {
+        let decimals = self.assets[transfer.asset as usize].decimals?;
+        Some(headwater_types::Amount::from_u128(transfer.raw).to_f64(decimals))
+    }
+}

@@ -1,0 +1,307 @@
+//! What an address did: the catalogue of behaviours and what finds them.
+//!
+//! A behaviour is a pattern in movements. It is no accusation: exchanges, shops and bots show many of them, which is why
+//! risk reads them in the light of who the address is. One file under `rules/` holds one behaviour, with its limits;
+//! their values stand in the parameter file ([`crate::risk::Parameters`]). All rules of an address share one reading of
+//! its movements ([`History`]).
+//!
+//! # Adding a behaviour
+//! 1. A file in `rules/` with its limits and [`Detect`].
+//! 2. A line in the catalogue below.
+//! 3. Its section in `risk/parameters.toml`.
+
+mod dust;
+mod evidence;
+mod gather;
+mod history;
+mod holds;
+mod known;
+mod rules;
+mod swaps;
+mod windows;
+
+#[cfg(test)]
+mod tests;
+
+use headwater_types::Usd;
+use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
+
+pub use self::dust::DustGuard;
+pub use self::evidence::{Detection, Evidence, Fact, MOST_LISTED};
+pub use self::gather::HistoryGather;
+pub use self::history::{AssetKind, AssetNote, Counterparty, CounterpartyFlow, History, NOBODY, Roles, Transfer, Way};
+pub use self::known::KnownAs;
+
+/// How grave a behaviour is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Severity {
+    /// Common among honest users.
+    Low,
+    /// Worth a look.
+    Medium,
+    /// Rarely innocent.
+    High,
+}
+
+impl Severity {
+    /// The text in answers.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Low => "low",
+            Self::Medium => "medium",
+            Self::High => "high",
+        }
+    }
+}
+
+/// Behaviours of one family are views of one thing: the second one counts half, further ones a quarter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Family {
+    /// How fast.
+    Velocity,
+    /// From few to many.
+    Dispersal,
+    /// From many to few.
+    Collection,
+    /// Ways that hide where money comes from.
+    Layering,
+    /// Addresses that are used up.
+    Disposable,
+    /// Mixers.
+    Obfuscation,
+    /// Deceit.
+    Fraud,
+    /// Trades.
+    Market,
+    /// Machines.
+    Automation,
+    /// Worth knowing, without a score.
+    Info,
+}
+
+impl Family {
+    /// The text in answers.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Velocity => "velocity",
+            Self::Dispersal => "dispersal",
+            Self::Collection => "collection",
+            Self::Layering => "layering",
+            Self::Disposable => "disposable",
+            Self::Obfuscation => "obfuscation",
+            Self::Fraud => "fraud",
+            Self::Market => "market",
+            Self::Automation => "automation",
+            Self::Info => "info",
+        }
+    }
+}
+
+/// What a rule has to see.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Needs {
+    /// Movements of the address, whatever they are worth.
+    Movements,
+    /// Movements of the address that have a worth.
+    Values,
+    /// Movements of others too.
+    Others,
+}
+
+/// A rule that finds one behaviour. Pure: the same history gives the same find.
+pub trait Detect {
+    /// What it has to see.
+    const NEEDS: Needs = Needs::Values;
+
+    /// What it finds in the history of an address; `None` where the rule does not hold.
+    fn detect(&self, history: &History) -> Option<Detection>;
+}
+
+/// One behaviour's parameters.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Rule<L> {
+    /// How grave it is; also how long it is remembered.
+    pub severity: Severity,
+    /// The score of one fresh episode of full intensity, 0 to 100.
+    pub base: f64,
+    /// How its score changes with who the address is, one number for each of the eight kinds of
+    /// context.
+    pub weights: [f64; 8],
+    /// Its thresholds.
+    pub limits: L,
+}
+
+/// The limits of a behaviour whose rule has to see the movements of others, which no rule does yet.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NeedsOthers {}
+
+impl Detect for NeedsOthers {
+    const NEEDS: Needs = Needs::Others;
+
+    fn detect(&self, _: &History) -> Option<Detection> {
+        None
+    }
+}
+
+macro_rules! catalogue {
+    ($($variant:ident $field:ident $family:ident $name:literal $name_zh:literal $limits:ty;)*) => {
+        /// An entry of the catalogue of behaviours.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub enum Behaviour { $(#[doc = $name] $variant,)* }
+
+        impl Behaviour {
+            /// The whole catalogue in its order.
+            pub const ALL: &'static [Self] = &[$(Self::$variant),*];
+
+            /// The code in answers.
+            #[must_use]
+            pub const fn code(self) -> &'static str {
+                match self { $(Self::$variant => stringify!($field),)* }
+            }
+
+            /// The name in English.
+            #[must_use]
+            pub const fn name(self) -> &'static str {
+                match self { $(Self::$variant => $name,)* }
+            }
+
+            /// The name in Chinese.
+            #[must_use]
+            pub const fn name_zh(self) -> &'static str {
+                match self { $(Self::$variant => $name_zh,)* }
+            }
+
+            /// The family.
+            #[must_use]
+            pub const fn family(self) -> Family {
+                match self { $(Self::$variant => Family::$family,)* }
+            }
+
+            /// What its rule has to see.
+            #[must_use]
+            pub const fn needs(self) -> Needs {
+                match self { $(Self::$variant => <$limits as Detect>::NEEDS,)* }
+            }
+        }
+
+        /// The rules of all behaviours.
+        #[derive(Debug, Clone, PartialEq, Deserialize)]
+        #[serde(deny_unknown_fields)]
+        pub struct Rules { $(#[doc = $name] pub $field: Rule<$limits>,)* }
+
+        impl Rules {
+            /// Severity and base score of a behaviour.
+            #[must_use]
+            pub fn terms(&self, behaviour: Behaviour) -> (Severity, f64) {
+                match behaviour { $(Behaviour::$variant => (self.$field.severity, self.$field.base),)* }
+            }
+
+            /// How the score of a behaviour changes with who the address is.
+            #[must_use]
+            pub fn weights(&self, behaviour: Behaviour) -> &[f64; 8] {
+                match behaviour { $(Behaviour::$variant => &self.$field.weights,)* }
+            }
+
+            /// What the rules find that can be evaluated on a history, in the order of the catalogue.
+            #[must_use]
+            pub fn scan(&self, history: &History) -> Vec<(Behaviour, Detection)> {
+                let mut found = Vec::new();
+                if history.all.is_empty() {
+                    return found;
+                }
+                $(found.extend(self.$field.limits.detect(history).map(|find| (Behaviour::$variant, find)));)*
+                found
+            }
+        }
+    };
+}
+
+use self::rules::{
+    AlwaysOn, AssetHopping, BridgeHopping, BurnerWallet, DormantReactivation, Dusting, EqualAmountSplit, FanIn, FanOut,
+    FixedInterval, GasFundedByMixer, GatherScatter, HighFrequency, MevBot, MixerInteraction, PassThrough,
+    PoisoningTarget, PonziPayout, RapidInOut, RoundAmounts, Structuring,
+};
+
+catalogue! {
+    RapidInOut rapid_in_out Velocity "Rapid in and out" "快进快出" RapidInOut;
+    PassThrough pass_through Velocity "Pass-through address" "资金过境" PassThrough;
+    FanOut fan_out Dispersal "Dispersal to many" "资金分散" FanOut;
+    FanIn fan_in Collection "Collection from many" "资金归集" FanIn;
+    GatherScatter gather_scatter Layering "Gather then scatter" "聚合再分散" GatherScatter;
+    ScatterGather scatter_gather Layering "Scatter then gather" "分散再聚合" NeedsOthers;
+    BurnerWallet burner_wallet Disposable "Burner wallet" "一次性钱包" BurnerWallet;
+    PeelChain peel_chain Layering "Peel chain" "剥离链" NeedsOthers;
+    DormantReactivation dormant_reactivation Disposable "Dormant reactivation" "休眠后激活" DormantReactivation;
+    Structuring structuring Dispersal "Structuring (smurfing)" "拆分交易" Structuring;
+    EqualAmountSplit equal_amount_split Dispersal "Equal-amount split" "等额拆分" EqualAmountSplit;
+    RoundAmounts round_amounts Dispersal "Round amounts" "整数金额偏好" RoundAmounts;
+    MixerInteraction mixer_interaction Obfuscation "Mixer interaction" "混币器交互" MixerInteraction;
+    GasFundedByMixer gas_funded_by_mixer Obfuscation "Gas funded by mixer" "混币器提供手续费" GasFundedByMixer;
+    AddressPoisoning address_poisoning Fraud "Address poisoning sender" "地址投毒" NeedsOthers;
+    Dusting dusting Fraud "Dusting sender" "粉尘攻击" Dusting;
+    PoisoningTarget poisoning_target Info "Poisoning target" "投毒攻击目标" PoisoningTarget;
+    RoundTrip round_trip Layering "Round trip" "循环回流" NeedsOthers;
+    WashTrading wash_trading Market "Wash trading" "刷量交易" NeedsOthers;
+    BridgeHopping bridge_hopping Layering "Bridge hopping" "跨链跳转" BridgeHopping;
+    AssetHopping asset_hopping Layering "Asset hopping" "换币洗转" AssetHopping;
+    LayeringHop layering_hop Layering "Layering hop" "多层转移" NeedsOthers;
+    MultiExchangeCashout multi_exchange_cashout Dispersal "Split cash-out" "多交易所出金" NeedsOthers;
+    SandwichAttack sandwich_attack Market "Sandwich attack" "三明治攻击" NeedsOthers;
+    MevBot mev_bot Market "MEV bot" "MEV 机器人" MevBot;
+    HighFrequency high_frequency Velocity "High-frequency transfers" "高频交易" HighFrequency;
+    AlwaysOn always_on Automation "Round-the-clock automation" "全天候自动化" AlwaysOn;
+    FixedInterval fixed_interval Automation "Fixed-interval transfers" "固定间隔转账" FixedInterval;
+    NewTokenDump new_token_dump Fraud "New-token dump" "新币砸盘" NeedsOthers;
+    ApprovalDrain approval_drain Fraud "Approval drain" "授权钓鱼盗取" NeedsOthers;
+    PonziPayout ponzi_payout Fraud "Ponzi-like payouts" "庞氏分红" PonziPayout;
+}
+
+impl Behaviour {
+    /// The behaviour of a code.
+    #[must_use]
+    pub fn from_code(code: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|behaviour| behaviour.code() == code)
+    }
+
+    /// Whether its rule can be evaluated on a history.
+    #[must_use]
+    pub fn is_evaluated_on(self, history: &History) -> bool {
+        match self.needs() {
+            Needs::Others => false,
+            Needs::Movements => !history.all.is_empty(),
+            Needs::Values => !history.all.is_empty() && (history.unpriced == 0 || !history.valued.is_empty()),
+        }
+    }
+}
+
+/// One value by another; 0 where the other is nothing.
+fn ratio(part: Usd, whole: Usd) -> f64 {
+    if whole == Usd::ZERO { 0.0 } else { part.to_f64() / whole.to_f64() }
+}
+
+/// What came in and did not leave, at what it was worth when it came.
+#[expect(clippy::cast_precision_loss, reason = "a share")]
+fn residual(history: &History) -> Usd {
+    let mut by_asset: FxHashMap<u32, (u128, u128, Usd)> = FxHashMap::default();
+    for transfer in &history.valued {
+        let (came, left, usd) = by_asset.entry(transfer.asset).or_default();
+        match transfer.way {
+            Way::In => {
+                *came = came.saturating_add(transfer.raw);
+                *usd += transfer.usd;
+            }
+            Way::Out => *left = left.saturating_add(transfer.raw),
+        }
+    }
+    let stays = |(came, left, usd): &(u128, u128, Usd)| match came.saturating_sub(*left) {
+        0 => Usd::ZERO,
+        rest => Usd::from_f64(usd.to_f64() * (rest as f64 / *came as f64)).unwrap_or(*usd),
+    };
+    by_asset.values().map(stays).sum()
+}

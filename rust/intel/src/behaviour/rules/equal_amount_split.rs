@@ -1,0 +1,91 @@
+//! Equal-amount split: the same amount to many within a day.
+
+use rustc_hash::FxHashMap;
+use serde::Deserialize;
+
+use crate::behaviour::Detect;
+use crate::behaviour::evidence::{Detection, Evidence, Fact};
+use crate::behaviour::history::{History, Transfer};
+use crate::behaviour::windows::{Episodes, Stretch, intensity, join, measure, note, windows};
+
+/// Within `window_secs` movements of one asset to many distinct recipients, equal up to `most_difference`.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct EqualAmountSplit {
+    /// The window.
+    pub window_secs: i64,
+    /// How far amounts may lie above the smallest, as a share of it.
+    pub most_difference: f64,
+    /// Distinct recipients.
+    pub least_recipients: usize,
+    /// The number of recipients from which the intensity is 1.
+    pub full_recipients: usize,
+}
+
+impl Detect for EqualAmountSplit {
+    fn detect(&self, history: &History) -> Option<Detection> {
+        if history.outs.len() < self.least_recipients {
+            return None;
+        }
+        let mut by_asset: FxHashMap<u32, Vec<Transfer>> = FxHashMap::default();
+        for transfer in &history.outs {
+            by_asset.entry(transfer.asset).or_default().push(*transfer);
+        }
+        let mut by_asset: Vec<_> = by_asset.into_values().collect();
+        by_asset.sort_by_key(|transfers| transfers[0].asset);
+        let mut together = None;
+        for mut transfers in by_asset {
+            transfers.sort_by_key(|transfer| transfer.raw);
+            let mut covered = 0;
+            for start in 0..transfers.len() {
+                let smallest = transfers[start].raw;
+                if start > 0 && transfers[start - 1].raw == smallest {
+                    continue;
+                }
+                let end = start + transfers[start..].partition_point(|other| self.equals(smallest, other.raw));
+                // A group within the last one finds nothing new.
+                if end > covered && end - start >= self.least_recipients {
+                    covered = end;
+                    together = join(together, self.within(history, &transfers[start..end]));
+                }
+            }
+        }
+        together.map(|found| Detection {
+            intensity: intensity(found.measure, measure(self.least_recipients), measure(self.full_recipients)),
+            occurrences: found.count,
+            first: found.first,
+            last: found.last,
+            evidence: found.best,
+        })
+    }
+}
+
+impl EqualAmountSplit {
+    #[expect(clippy::cast_precision_loss, reason = "a comparison to a thousandth")]
+    fn equals(&self, smallest: u128, other: u128) -> bool {
+        (other - smallest) as f64 <= self.most_difference * smallest as f64
+    }
+
+    /// Episodes among movements of about one amount.
+    fn within(&self, history: &History, equal: &[Transfer]) -> Option<Episodes<Evidence>> {
+        let mut equal = equal.to_vec();
+        equal.sort_by_key(|transfer| transfer.time);
+        let mut paid = Stretch::new(&equal, history.counterparties.len());
+        let mut found = None;
+        for window in windows(&equal, self.window_secs) {
+            let span = (equal[window.start].time, equal[window.end - 1].time);
+            paid.slide(window);
+            if paid.distinct() >= self.least_recipients {
+                note(&mut found, span, measure(paid.distinct()), || {
+                    let evidence = Evidence::of(paid.transfers())
+                        .within(self.window_secs)
+                        .count("count", paid.transfers().len())
+                        .count("recipients", paid.distinct());
+                    let units = paid.transfers().first().and_then(|first| history.units(first));
+                    units.into_iter().fold(evidence, |evidence, units| evidence.with("amount", Fact::Units(units)))
+                });
+            }
+        }
+        found
+    }
+}

@@ -1,0 +1,71 @@
+//! Fixed-interval transfers: by the clock.
+
+use serde::Deserialize;
+
+use crate::behaviour::Detect;
+use crate::behaviour::evidence::{Detection, Evidence, Fact};
+use crate::behaviour::history::History;
+use crate::behaviour::windows::measure;
+
+/// Over all that is known of the address: the gaps between movements hardly vary, or most are about one value.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FixedInterval {
+    /// Movements, at least.
+    pub least_transfers: usize,
+    /// Largest standard deviation of the gaps by their mean.
+    pub most_variation: f64,
+    /// Or the share of gaps about one value.
+    pub least_share: f64,
+    /// How far a gap may lie from that value, as a share of it.
+    pub most_difference: f64,
+}
+
+impl Detect for FixedInterval {
+    fn detect(&self, history: &History) -> Option<Detection> {
+        let valued = &history.valued;
+        if valued.len() < self.least_transfers {
+            return None;
+        }
+        let mut gaps: Vec<_> = valued.windows(2).map(|pair| secs(pair[1].time - pair[0].time)).collect();
+        gaps.sort_by(f64::total_cmp);
+        let mean = gaps.iter().sum::<f64>() / measure(gaps.len());
+        if mean <= 0.0 {
+            return None;
+        }
+        let squares = gaps.iter().map(|gap| (gap - mean).powi(2)).sum::<f64>();
+        let variation = (squares / measure(gaps.len())).sqrt() / mean;
+        let (mode, share) = self.mode(&gaps);
+        if variation > self.most_variation && share < self.least_share {
+            return None;
+        }
+        let evidence = Evidence::of(valued).with("cv", Fact::Ratio(variation)).with("mode_gap_s", Fact::Ratio(mode));
+        let (first, last) = (valued.first()?.time, valued.last()?.time);
+        Some(Detection { intensity: 1.0, occurrences: 1, first, last, evidence })
+    }
+}
+
+impl FixedInterval {
+    /// The gap about which most others lie, and their share. Gaps of no time are no interval. Two pointers, O(n).
+    fn mode(&self, sorted: &[f64]) -> (f64, f64) {
+        let (mut start, mut end, mut best) = (0, 0, (0.0, 0));
+        for &gap in sorted.iter().filter(|gap| **gap > 0.0) {
+            let reach = self.most_difference * gap;
+            while sorted[start] < gap - reach {
+                start += 1;
+            }
+            while sorted.get(end).is_some_and(|other| *other <= gap + reach) {
+                end += 1;
+            }
+            if end - start > best.1 {
+                best = (gap, end - start);
+            }
+        }
+        (best.0, measure(best.1) / measure(sorted.len()))
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "seconds of a few thousand years are exact")]
+fn secs(secs: i64) -> f64 {
+    secs as f64
+}

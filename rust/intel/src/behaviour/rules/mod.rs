@@ -1,0 +1,45 @@
+//! One behaviour a file: its limits, and the rule that finds it.
+
+mod always_on;
+mod asset_hopping;
+mod bridge_hopping;
+mod burner_wallet;
+mod dormant_reactivation;
+mod dusting;
+mod equal_amount_split;
+mod fan_in;
+mod fan_out;
+mod fixed_interval;
+mod gas_funded_by_mixer;
+mod gather_scatter;
+mod high_frequency;
+mod mev_bot;
+mod mixer_interaction;
+mod pass_through;
+mod poisoning_target;
+mod ponzi_payout;
+mod rapid_in_out;
+mod round_amounts;
+mod structuring;
+
+pub use always_on::AlwaysOn;
+pub use asset_hopping::AssetHopping;
+pub use bridge_hopping::BridgeHopping;
+pub use burner_wallet::BurnerWallet;
+pub use dormant_reactivation::DormantReactivation;
+pub use dusting::Dusting;
+pub use equal_amount_split::EqualAmountSplit;
+pub use fan_in::FanIn;
+pub use fan_out::FanOut;
+pub use fixed_interval::FixedInterval;
+pub use gas_funded_by_mixer::GasFundedByMixer;
+pub use gather_scatter::GatherScatter;
+pub use high_frequency::HighFrequency;
+pub use mev_bot::MevBot;
+pub use mixer_interaction::MixerInteraction;
+pub use pass_through::PassThrough;
+pub use poisoning_target::PoisoningTarget;
+pub use ponzi_payout::PonziPayout;
+pub use rapid_in_out::RapidInOut;
+pub use round_amounts::RoundAmounts;
+pub use structuring::Structuring;

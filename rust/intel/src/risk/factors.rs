@@ -1,0 +1,142 @@
+//! What a score is made of, in one list.
+
+use super::assess::Assessment;
+
+/// A part of the score.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Dimension {
+    /// Who the address is.
+    Intel,
+    /// What it did.
+    Behavior,
+    /// Whom it deals with.
+    Graph,
+}
+
+impl Dimension {
+    /// The text in answers.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Intel => "intel",
+            Self::Behavior => "behavior",
+            Self::Graph => "graph",
+        }
+    }
+}
+
+/// How context changed a factor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Effect {
+    /// It makes it graver.
+    Amplify,
+    /// It makes it lighter.
+    Suppress,
+    /// It leaves it as it is.
+    AsIs,
+}
+
+impl Effect {
+    /// The text in answers.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Amplify => "amplify",
+            Self::Suppress => "suppress",
+            Self::AsIs => "as_is",
+        }
+    }
+
+    /// The effect of a weight.
+    #[must_use]
+    pub fn of(weight: f64) -> Self {
+        if weight > 1.05 {
+            Self::Amplify
+        } else if weight < 0.95 {
+            Self::Suppress
+        } else {
+            Self::AsIs
+        }
+    }
+}
+
+/// One reason for a score.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Factor {
+    /// The dimension.
+    pub dimension: Dimension,
+    /// The gate, label code, behaviour or category.
+    pub code: String,
+    /// What context did to it.
+    pub effect: Effect,
+    /// With the numbers, in a few words.
+    pub detail: String,
+    /// The weight of a behaviour in its context, the confidence of a label, the share of a category; `None` for a gate.
+    pub weight: Option<f64>,
+    /// Points of the score: those of all factors add up to it.
+    pub points: f64,
+}
+
+/// One factor for each gate, label family, behaviour and category of counterparties: most points first, then in this
+/// order. The first of the highest gates carries what its floor adds.
+pub(super) fn factors(of: &Assessment) -> Vec<Factor> {
+    let mut factors = Vec::new();
+    let highest = of.gates.iter().map(|gate| gate.floor).fold(0.0, f64::max);
+    let mut lift = of.score - of.base.score;
+    for gate in &of.gates {
+        let is_edge = gate.reason == super::gates::GateReason::DirectSanctionedEdge;
+        let points = if gate.floor >= highest { std::mem::take(&mut lift) } else { 0.0 };
+        factors.push(Factor {
+            dimension: if is_edge { Dimension::Graph } else { Dimension::Intel },
+            code: gate.reason.name().to_owned(),
+            effect: Effect::AsIs,
+            detail: format!("at least {}: {}", gate.floor, gate.detail),
+            weight: None,
+            points,
+        });
+    }
+    let per_point = |points: f64, score: f64| if score > 0.0 { points / score } else { 0.0 };
+    let scale = per_point(of.base.intel, of.intel.score);
+    for share in of.intel.codes.iter().filter(|share| share.contribution > 0.0) {
+        factors.push(Factor {
+            dimension: Dimension::Intel,
+            code: share.code.name().to_owned(),
+            effect: Effect::AsIs,
+            detail: format!("severity {} with confidence {:.3}", share.severity, share.confidence),
+            weight: Some(share.confidence),
+            points: share.contribution * scale,
+        });
+    }
+    if let Some(behaviour) = &of.behaviour {
+        let scale = per_point(of.base.behaviour, behaviour.score);
+        for hit in &behaviour.hits {
+            let detection = &hit.detection;
+            let times =
+                if detection.occurrences == 1 { "once".to_owned() } else { format!("{} times", detection.occurrences) };
+            factors.push(Factor {
+                dimension: Dimension::Behavior,
+                code: hit.behaviour.code().to_owned(),
+                effect: hit.weight.map_or(Effect::AsIs, Effect::of),
+                detail: format!("{times}, intensity {:.2}, age counts {:.2}", detection.intensity, hit.recency),
+                weight: hit.weight,
+                points: hit.contribution * scale,
+            });
+        }
+    }
+    if let Some(graph) = &of.graph {
+        let scale = per_point(of.base.graph, graph.score);
+        for exposure in &graph.categories {
+            let percent = 100.0 * exposure.share;
+            factors.push(Factor {
+                dimension: Dimension::Graph,
+                code: exposure.category.name().to_owned(),
+                effect: Effect::AsIs,
+                detail: format!("{percent:.2} % of volume, {:.2} US dollars", exposure.amount.to_f64()),
+                weight: Some(exposure.share),
+                points: exposure.contribution * scale,
+            });
+        }
+    }
+    factors.sort_by(|one, other| other.points.total_cmp(&one.points));
+    factors
+}

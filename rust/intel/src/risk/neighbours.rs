@@ -1,0 +1,71 @@
+//! Who the counterparties of an address are.
+
+use headwater_types::{Address, Usd};
+
+use super::gates::is_sanctioned;
+use super::graph::Neighbour;
+use super::parameters::Parameters;
+use crate::behaviour::History;
+use crate::label::Aggregate;
+
+/// Looks up the counterparties of a history: the largest, and the most recent besides. Gives those looked up, and how many
+/// there are with what volume.
+///
+/// # Errors
+/// Those of `labels`.
+pub fn neighbours<'a, E>(
+    parameters: &Parameters,
+    history: &History,
+    mut labels: impl FnMut(&Address) -> Result<Aggregate<'a>, E>,
+) -> Result<(Vec<Neighbour>, (u64, Usd)), E> {
+    let graph = &parameters.graph;
+    let mut large: Vec<usize> =
+        (0..history.flows.len()).filter(|place| history.flows[*place].usd().to_f64() >= graph.least_usd).collect();
+    let volume = large.iter().map(|place| history.flows[*place].usd()).sum();
+    let total = large.len() as u64;
+    let address = |place: &usize| history.counterparties[*place].address;
+    if large.len() > graph.most_neighbors {
+        let by_amount = |one: &usize, other: &usize| {
+            let usd = |place: &usize| history.flows[*place].usd();
+            usd(other).cmp(&usd(one)).then_with(|| address(one).cmp(&address(other)))
+        };
+        large.sort_by(by_amount);
+        let mut others = large.split_off(graph.most_neighbors);
+        let last = |place: &usize| history.flows[*place].last;
+        others.sort_by(|one, other| last(other).cmp(&last(one)).then_with(|| address(one).cmp(&address(other))));
+        others.truncate(graph.most_recent);
+        large.append(&mut others);
+    }
+    let mut screened = Vec::with_capacity(large.len());
+    for place in large {
+        screened.push(neighbour(parameters, history, place, &labels(&address(&place))?));
+    }
+    Ok((screened, (total, volume)))
+}
+
+fn neighbour(parameters: &Parameters, history: &History, place: usize, aggregate: &Aggregate<'_>) -> Neighbour {
+    let (flow, graph) = (&history.flows[place], &parameters.graph);
+    let risky = aggregate.codes.iter().filter(|code| {
+        parameters.severity(code.code) >= graph.risky_severity && code.confidence >= graph.risky_confidence
+    });
+    let weight = |code: &crate::label::CodeConfidence| parameters.severity(code.code) * code.confidence;
+    // Of equal ones the first of the table of codes.
+    let worst = risky.max_by(|one, other| weight(one).total_cmp(&weight(other)).then(other.code.cmp(&one.code)));
+    let is_sanctioned = is_sanctioned(parameters, aggregate);
+    let came = || history.ins.iter().filter(|came| came.other as usize == place);
+    let is_dust = (worst.is_some() || is_sanctioned)
+        && flow.out_usd == Usd::ZERO
+        && graph.dust.is_dust(flow.in_usd, history, came());
+    Neighbour {
+        address: history.counterparties[place].address,
+        in_usd: flow.in_usd,
+        out_usd: flow.out_usd,
+        transactions: flow.transactions,
+        last: flow.last,
+        entity: aggregate.entity.map(str::to_owned),
+        codes: aggregate.codes.iter().map(|code| code.code).collect(),
+        worst: worst.map(|code| (code.code, code.confidence)),
+        is_sanctioned,
+        is_dust,
+    }
+}

@@ -1,0 +1,386 @@
+//! All numbers that a score depends on.
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use headwater_ledger::labels::Code;
+use serde::Deserialize;
+use thiserror::Error;
+
+use crate::behaviour::{Behaviour, DustGuard, Rules, Severity};
+
+/// The parameters that come with the program.
+const DEFAULTS: &str = include_str!("parameters.toml");
+
+/// Why a parameter file is refused.
+#[derive(Debug, Error)]
+pub enum ParameterError {
+    /// It is no TOML, a key is missing or unknown, or a value has another type.
+    #[error("risk parameters: {0}")]
+    Unreadable(#[from] toml::de::Error),
+    /// A value is out of its range.
+    #[error("risk parameters: {key} is {value}, expected {expected}")]
+    OutOfRange {
+        /// The key, with its section.
+        key: String,
+        /// What it is.
+        value: f64,
+        /// What it may be.
+        expected: &'static str,
+    },
+    /// A label code has no severity, or a severity belongs to no code.
+    #[error("risk parameters: severities.{code}: {why}")]
+    Code {
+        /// The code.
+        code: String,
+        /// What is wrong with it.
+        why: &'static str,
+    },
+}
+
+/// The parameters of the score; `parameters.toml` says what each of them means.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Parameters {
+    /// Names these values; answers show it.
+    pub version: String,
+    /// What is looked through.
+    pub scan: ScanParameters,
+    /// The levels.
+    pub levels: Levels,
+    /// Who the address is.
+    pub intel: IntelParameters,
+    /// What it did.
+    pub behaviour: BehaviourParameters,
+    /// In which light.
+    pub context: ContextParameters,
+    /// Whom it deals with.
+    pub graph: GraphParameters,
+    /// The floors.
+    pub gates: GateParameters,
+    /// All together.
+    pub composite: CompositeParameters,
+    severities: BTreeMap<String, f64>,
+    /// The rules of the behaviours.
+    pub behaviours: Rules,
+}
+
+/// What is looked through.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ScanParameters {
+    /// Lowercase symbols of the main stablecoins.
+    pub stablecoins: Vec<String>,
+    /// Newest movements of an address that are looked through for behaviours.
+    pub most_transfers: usize,
+}
+
+/// Where levels begin.
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Levels {
+    /// `medium`.
+    pub medium: f64,
+    /// `high`.
+    pub high: f64,
+}
+
+/// Who the address is.
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct IntelParameters {
+    /// Share of the second family.
+    pub second_family: f64,
+    /// Share of the third.
+    pub third_family: f64,
+    /// What a benign identity takes away.
+    pub benign_discount: f64,
+}
+
+/// What the address did.
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BehaviourParameters {
+    /// Per doubling of the episodes.
+    pub repetition_step: f64,
+    /// Most that repetition multiplies by.
+    pub repetition_most: f64,
+    /// Share of the base score at intensity 0.
+    pub intensity_floor: f64,
+    /// Half-life by severity.
+    pub half_life_days: BySeverity,
+    /// Least that age leaves.
+    pub recency_least: f64,
+    /// Weight of the second find of a family.
+    pub second_of_family: f64,
+    /// Weight of further ones.
+    pub further_of_family: f64,
+    /// Most that all reach.
+    pub cap: f64,
+}
+
+/// A number for each severity of behaviours.
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BySeverity {
+    low: f64,
+    medium: f64,
+    high: f64,
+}
+
+impl BySeverity {
+    /// The number of a severity.
+    #[must_use]
+    pub const fn of(&self, severity: Severity) -> f64 {
+        match severity {
+            Severity::Low => self.low,
+            Severity::Medium => self.medium,
+            Severity::High => self.high,
+        }
+    }
+}
+
+/// In which light behaviours are seen.
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ContextParameters {
+    /// Least confidence of a label.
+    pub least_confidence: f64,
+    /// Least probability of a classification.
+    pub least_probability: f64,
+    /// What a probability counts as confidence.
+    pub classifier_factor: f64,
+}
+
+/// Whom the address deals with.
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct GraphParameters {
+    /// Largest counterparties that are looked up.
+    pub most_neighbors: usize,
+    /// Most recent ones besides.
+    pub most_recent: usize,
+    /// Least volume of a counterparty, US dollars.
+    pub least_usd: f64,
+    /// Severity of a risky counterparty.
+    pub risky_severity: f64,
+    /// Confidence of a risky counterparty.
+    pub risky_confidence: f64,
+    /// Share at which exposure counts half.
+    pub half_share: HalfShare,
+    /// Severity from which the first of them holds.
+    pub severe_from: f64,
+    /// Severity from which the second holds.
+    pub high_from: f64,
+    /// Unit of the amount.
+    pub amount_unit_usd: f64,
+    /// Powers of ten from nothing to all.
+    pub amount_powers: f64,
+    /// What the amount adds.
+    pub amount_share: f64,
+    /// What is dust.
+    pub dust: DustGuard,
+    /// What dust counts.
+    pub dust_weight: f64,
+    /// Provisional score from which counterparties are not looked at.
+    pub already_high: f64,
+}
+
+/// The share of volume at which exposure counts half, by severity of the category.
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HalfShare {
+    severe: f64,
+    high: f64,
+    other: f64,
+}
+
+impl GraphParameters {
+    /// The share at which exposure to a category of this severity counts half.
+    #[must_use]
+    pub fn half_share(&self, severity: f64) -> f64 {
+        if severity >= self.severe_from {
+            self.half_share.severe
+        } else if severity >= self.high_from {
+            self.half_share.high
+        } else {
+            self.half_share.other
+        }
+    }
+}
+
+/// The floors.
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct GateParameters {
+    /// Under sanctions itself.
+    pub ofac_sanctioned: f64,
+    /// Known as illicit itself.
+    pub confirmed_illicit: f64,
+    /// Deals with somebody under sanctions.
+    pub direct_sanctioned_edge: f64,
+    /// Confidence of the own sanction.
+    pub sanction_confidence: f64,
+    /// Confidence from which other codes decide.
+    pub decisive_confidence: f64,
+    /// Reliability of a claim from which they do.
+    pub decisive_reliability: f64,
+}
+
+/// All together.
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CompositeParameters {
+    /// How much behaviours can reach.
+    pub behaviour: f64,
+    /// How much counterparties can reach.
+    pub graph: f64,
+    /// What is left of them for a trusted service.
+    pub trusted_service: f64,
+}
+
+impl Parameters {
+    /// Reads parameters from the text of a file.
+    ///
+    /// # Errors
+    /// When anything is missing, unknown or out of range.
+    ///
+    /// ```
+    /// use headwater_intel::risk::Parameters;
+    /// assert!(Parameters::parse("version = \"1\"").is_err());
+    /// ```
+    pub fn parse(text: &str) -> Result<Self, ParameterError> {
+        let parameters: Self = toml::from_str(text)?;
+        parameters.check()?;
+        Ok(parameters)
+    }
+
+    /// The parameters that come with the program.
+    ///
+    /// ```
+    /// use headwater_intel::risk::Parameters;
+    /// use headwater_ledger::labels::Code;
+    /// assert_eq!(Parameters::standard().severity(Code::Mixer), 70.0);
+    /// ```
+    #[must_use]
+    pub fn standard() -> &'static Self {
+        static STANDARD: LazyLock<Parameters> =
+            LazyLock::new(|| Parameters::parse(DEFAULTS).expect("a test reads the file that comes with the program"));
+        &STANDARD
+    }
+
+    /// The text of the file that comes with the program, to begin an own one from.
+    #[must_use]
+    pub const fn standard_text() -> &'static str {
+        DEFAULTS
+    }
+
+    /// How grave a label code is, 0 to 100; 0 for codes that only say who or what an address is.
+    #[must_use]
+    pub fn severity(&self, code: Code) -> f64 {
+        self.severities.get(code.name()).copied().unwrap_or_default()
+    }
+
+    fn check(&self) -> Result<(), ParameterError> {
+        for (code, severity) in &self.severities {
+            let known = Code::from_name(code);
+            if known.is_none_or(|known| !is_graded(known)) {
+                let why = if known.is_some() { "this code has no severity" } else { "no such code" };
+                return Err(ParameterError::Code { code: code.clone(), why });
+            }
+            within(format!("severities.{code}"), *severity, 0.0, 100.0, "0 to 100")?;
+        }
+        for code in Code::ALL.iter().filter(|code| is_graded(**code)) {
+            if !self.severities.contains_key(code.name()) {
+                return Err(ParameterError::Code { code: code.name().to_owned(), why: "missing" });
+            }
+        }
+        for &behaviour in Behaviour::ALL {
+            let name = behaviour.code();
+            within(format!("behaviours.{name}.base"), self.behaviours.terms(behaviour).1, 0.0, 100.0, "0 to 100")?;
+            for weight in self.behaviours.weights(behaviour) {
+                within(format!("behaviours.{name}.weights"), *weight, 0.0, 10.0, "0 to 10")?;
+            }
+        }
+        for (key, value) in self.shares() {
+            within(key.to_owned(), value, 0.0, 1.0, "0 to 1")?;
+        }
+        for (key, value) in self.scores() {
+            within(key.to_owned(), value, 0.0, 100.0, "0 to 100")?;
+        }
+        for (key, value) in self.positive() {
+            within(key.to_owned(), value, f64::MIN_POSITIVE, f64::MAX, "more than 0")?;
+        }
+        within("levels.high".to_owned(), self.levels.high, self.levels.medium, 100.0, "at least levels.medium")
+    }
+
+    fn shares(&self) -> [(&'static str, f64); 24] {
+        let Self { intel, behaviour, context, graph, gates, composite, .. } = self;
+        [
+            ("intel.second_family", intel.second_family),
+            ("intel.third_family", intel.third_family),
+            ("intel.second_family + intel.third_family", intel.second_family + intel.third_family),
+            ("intel.benign_discount", intel.benign_discount),
+            ("behaviour.repetition_step", behaviour.repetition_step),
+            ("behaviour.intensity_floor", behaviour.intensity_floor),
+            ("behaviour.recency_least", behaviour.recency_least),
+            ("behaviour.second_of_family", behaviour.second_of_family),
+            ("behaviour.further_of_family", behaviour.further_of_family),
+            ("context.least_confidence", context.least_confidence),
+            ("context.least_probability", context.least_probability),
+            ("context.classifier_factor", context.classifier_factor),
+            ("graph.risky_confidence", graph.risky_confidence),
+            ("graph.half_share.severe", graph.half_share.severe),
+            ("graph.half_share.high", graph.half_share.high),
+            ("graph.half_share.other", graph.half_share.other),
+            ("graph.amount_share", graph.amount_share),
+            ("graph.dust_weight", graph.dust_weight),
+            ("gates.sanction_confidence", gates.sanction_confidence),
+            ("gates.decisive_confidence", gates.decisive_confidence),
+            ("gates.decisive_reliability", gates.decisive_reliability),
+            ("composite.behaviour", composite.behaviour),
+            ("composite.graph", composite.graph),
+            ("composite.trusted_service", composite.trusted_service),
+        ]
+    }
+
+    fn scores(&self) -> [(&'static str, f64); 9] {
+        let Self { levels, behaviour, graph, gates, .. } = self;
+        [
+            ("levels.medium", levels.medium),
+            ("behaviour.cap", behaviour.cap),
+            ("graph.risky_severity", graph.risky_severity),
+            ("graph.severe_from", graph.severe_from),
+            ("graph.high_from", graph.high_from),
+            ("graph.already_high", graph.already_high),
+            ("gates.ofac_sanctioned", gates.ofac_sanctioned),
+            ("gates.confirmed_illicit", gates.confirmed_illicit),
+            ("gates.direct_sanctioned_edge", gates.direct_sanctioned_edge),
+        ]
+    }
+
+    fn positive(&self) -> [(&'static str, f64); 9] {
+        let Self { behaviour, graph, .. } = self;
+        [
+            ("behaviour.repetition_most", behaviour.repetition_most),
+            ("behaviour.half_life_days.low", behaviour.half_life_days.low),
+            ("behaviour.half_life_days.medium", behaviour.half_life_days.medium),
+            ("behaviour.half_life_days.high", behaviour.half_life_days.high),
+            ("graph.least_usd", graph.least_usd),
+            ("graph.half_share.severe", graph.half_share.severe),
+            ("graph.half_share.high", graph.half_share.high),
+            ("graph.half_share.other", graph.half_share.other),
+            ("graph.amount_unit_usd", graph.amount_unit_usd.min(graph.amount_powers)),
+        ]
+    }
+}
+
+/// Whether a code has a severity: those that name an identity or an activity have none.
+fn is_graded(code: Code) -> bool {
+    use headwater_ledger::labels::Category;
+    !matches!(code.category(), Category::Identity | Category::Activity)
+}
+
+fn within(key: String, value: f64, least: f64, most: f64, expected: &'static str) -> Result<(), ParameterError> {
+    if (least..=most).contains(&value) { Ok(()) } else { Err(ParameterError::OutOfRange { key, value, expected }) }
+}
