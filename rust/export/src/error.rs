@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use arrow::error::ArrowError;
 use headwater_ledger::{Cancelled, LedgerError};
 use parquet::errors::ParquetError;
 
@@ -34,6 +35,15 @@ pub enum ExportError {
         #[source]
         source: std::io::Error,
     },
+    /// The file could not be written as CSV.
+    #[error("cannot write {}", path.display())]
+    Csv {
+        /// The file.
+        path: PathBuf,
+        /// What the library said.
+        #[source]
+        source: ArrowError,
+    },
     /// The file could not be written as Parquet.
     #[error("cannot write {}", path.display())]
     Parquet {
@@ -49,6 +59,11 @@ impl ExportError {
     pub(crate) fn io(path: &Path) -> impl Fn(std::io::Error) -> Self {
         let path = path.to_owned();
         move |source| Self::Io { path: path.clone(), source }
+    }
+
+    pub(crate) fn csv(path: &Path) -> impl Fn(ArrowError) -> Self {
+        let path = path.to_owned();
+        move |source| Self::Csv { path: path.clone(), source }
     }
 
     pub(crate) fn parquet(path: &Path) -> impl Fn(ParquetError) -> Self {

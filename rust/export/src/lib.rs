@@ -9,6 +9,8 @@
 //! DIR/transfers/_headwater.json                       what it holds, written last: without it the export is not whole
 //! ```
 //!
+//! Labels are one file, with the columns that an import of labels reads; see [`labels`].
+//!
 //! The bucket is the first byte of the SHA-256 of the address as text, in hex. The same generation gives the same
 //! bytes, whatever the thread count.
 #![forbid(unsafe_code)]
@@ -16,11 +18,13 @@
 mod bucket;
 mod error;
 mod files;
+mod labels;
 mod manifest;
 mod rows;
 mod transfers;
 
 pub use bucket::{BUCKETS, bucket_of};
 pub use error::ExportError;
+pub use labels::{LabelFormat, labels};
 pub use manifest::{ChainExport, MANIFEST, Manifest};
 pub use transfers::{TRANSFERS, schema, transfers};
