@@ -24,6 +24,7 @@ mod fuzz;
 mod hostile_imports;
 mod http2;
 mod ingest_crash;
+mod label_commands;
 mod limits;
 mod matrix;
 mod memory;

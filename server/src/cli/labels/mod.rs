@@ -1,5 +1,8 @@
 //! `headwater labels`.
 
+mod edition;
+mod export;
+
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -39,6 +42,15 @@ enum Command {
         /// Those of other issuers: a CSV file with the columns chain, contract and issuer.
         #[arg(long, value_name = "FILE")]
         issuers: Option<PathBuf>,
+    },
+    /// Write the claims in force into a file that `labels import` reads: .csv or .parquet.
+    Export {
+        /// Only the claims of this version, as `list` shows it [default: all lists].
+        #[arg(id = "number", long = "only", value_name = "VERSION")]
+        version: Option<u64>,
+        /// The file.
+        #[arg(value_name = "FILE")]
+        file: PathBuf,
     },
     /// List the versions of labels.
     List,
@@ -125,6 +137,7 @@ pub(super) fn run(shared: &Shared, arguments: Arguments, output: Output) -> Resu
     match arguments.command {
         Command::Import(arguments) => import(shared, arguments, output),
         Command::Freezes { issuers } => freezes(shared, issuers.as_deref(), output),
+        Command::Export { version, file } => export::run(shared, &file, version, output),
         Command::List => versions::list(shared, &[ImportKind::Labels], output),
         Command::Diff { version, against } => diff(shared, version, against, output),
         Command::Rollback { version } => versions::roll_back(shared, version, &[ImportKind::Labels], output),
@@ -147,7 +160,11 @@ fn import(shared: &Shared, arguments: Import, output: Output) -> Result<(), Fail
     let labels = read_labels(&arguments.paths, &options)?;
     let shrinking = if arguments.accept_shrinking { Shrinking::Accepted } else { Shrinking::Refused };
     let mut writer = Writer::open_or_create(shared.store()?)?;
-    let summary = summary(&labels);
+    let versions = writer.import_versions();
+    let replaced = edition::replaced(&versions, &labels);
+    edition::check_whole(&writer, replaced, &labels, shrinking)?;
+    let mut summary = Summary { replaced, ..summary(&labels) };
+    summary.warnings.splice(0..0, edition::other_lists(&versions, &labels));
     let version = keep(&mut writer, labels, now(), shrinking)?;
     report(version, &summary, output)
 }
@@ -258,6 +275,8 @@ struct Summary {
     format: &'static str,
     source: String,
     list: String,
+    /// The version that it replaces.
+    replaced: Option<u64>,
     counts: Counts,
     warnings: Vec<String>,
 }
@@ -265,18 +284,22 @@ struct Summary {
 fn summary(labels: &Labels) -> Summary {
     let Labels { format, source, list, counts, warnings, .. } = labels;
     let (source, list, warnings) = (source.clone(), list.clone(), warnings.clone());
-    Summary { format, source, list, counts: *counts, warnings }
+    Summary { format, source, list, replaced: None, counts: *counts, warnings }
 }
 
 fn report(version: u64, summary: &Summary, output: Output) -> Result<(), Failure> {
     const QUOTED: usize = 10;
-    let Summary { format, source, list, counts, warnings } = summary;
+    let Summary { format, source, list, replaced, counts, warnings } = summary;
     let value = json!({
-        "version": version, "format": format, "source": source, "list": list, "counts": counts, "warnings": warnings
+        "version": version, "format": format, "source": source, "list": list, "replaces": replaced, "counts": counts,
+        "warnings": warnings
     });
     output.report(&value, || {
-        let mut lines =
-            vec![format!("{format}: {} claims of {source}, list {list}, version {version}", grouped(counts.claims))];
+        let replaces = replaced.map(|version| format!(", replaces version {version}")).unwrap_or_default();
+        let mut lines = vec![format!(
+            "{format}: {} claims of {source}, list {list}, version {version}{replaces}",
+            grouped(counts.claims)
+        )];
         let others: Vec<String> = named(counts)
             .into_iter()
             .filter(|(name, count)| *count > 0 && name != "claims")

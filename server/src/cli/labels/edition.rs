@@ -1,0 +1,72 @@
+//! What an import of labels is to those in force: which one it replaces, and what a person should look at.
+
+use std::collections::HashSet;
+
+use headwater_ingest::labels::Labels;
+use headwater_ledger::labels::Code;
+use headwater_ledger::read::Labels as _;
+use headwater_ledger::store::{ImportKind, ImportVersion, Shrinking, Writer};
+
+use super::super::error::Failure;
+
+/// The last version in force of the list of an import.
+pub(super) fn replaced(versions: &[ImportVersion], labels: &Labels) -> Option<u64> {
+    let is_it = |version: &&ImportVersion| {
+        is_of_source(version, labels) && version.list.as_ref().is_some_and(|list| list.name == labels.list)
+    };
+    versions.iter().rev().find(is_it).map(|version| version.version)
+}
+
+/// A warning where a list is the first of its name and the source has others: it may be a later edition of one of them.
+pub(super) fn other_lists(versions: &[ImportVersion], labels: &Labels) -> Option<String> {
+    if replaced(versions, labels).is_some() {
+        return None;
+    }
+    let mut others: Vec<(&str, u64)> = Vec::new();
+    for version in versions.iter().rev().filter(|version| is_of_source(version, labels)) {
+        let Some(list) = &version.list else { continue };
+        if !others.iter().any(|(name, _)| *name == list.name) {
+            others.push((&list.name, version.version));
+        }
+    }
+    let (first, _) = others.first()?;
+    let named: Vec<_> = others.iter().map(|(name, version)| format!("{name} (version {version})")).collect();
+    Some(format!(
+        "{} has other lists in force: {}; if this is a later edition of one of them, roll it back and name the list, \
+         as in --list {first:?}",
+        labels.source,
+        named.join(", ")
+    ))
+}
+
+/// Refuses files that lack one of their own, where the version that they replace has sanctions that they do not name:
+/// such addresses most likely are in the missing file, and would be delisted.
+pub(super) fn check_whole(
+    writer: &Writer,
+    replaced: Option<u64>,
+    labels: &Labels,
+    shrinking: Shrinking,
+) -> Result<(), Failure> {
+    let (Some(version), Some(missing), Shrinking::Refused) = (replaced, labels.missing_file, shrinking) else {
+        return Ok(());
+    };
+    let stated: HashSet<_> = labels.claims.iter().map(|claim| claim.address).collect();
+    let mut lost = HashSet::new();
+    writer.snapshot().labels().each(&mut |of, claim| {
+        let is_sanction = claim.code == Some(Code::Sanction) && claim.valid_until.is_none();
+        if of == version && is_sanction && !stated.contains(&claim.address) {
+            lost.insert(claim.address);
+        }
+        Ok(())
+    })?;
+    let Some(example) = lost.iter().min() else { return Ok(()) };
+    Err(Failure::failed(format!(
+        "{missing} is missing, and {} sanctioned addresses of version {version} are in none of the files, such as \
+         {example}; import {missing} too, or pass --accept-shrinking if they were delisted",
+        lost.len()
+    )))
+}
+
+fn is_of_source(version: &ImportVersion, labels: &Labels) -> bool {
+    version.kind == ImportKind::Labels && version.in_force && version.source == labels.source
+}
