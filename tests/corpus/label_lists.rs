@@ -7,9 +7,9 @@ use std::sync::{Arc, LazyLock};
 use headwater_engine::{QueryEngine, endpoint};
 use headwater_ingest::labels::{LabelOptions, read_labels};
 use headwater_intel::label::{Moment, aggregate};
-use headwater_ledger::labels::Code;
+use headwater_ledger::labels::{Claim, Code};
 use headwater_ledger::read::Labels;
-use headwater_ledger::store::{LabelImport, MemoryStore, Shrinking, Vanished};
+use headwater_ledger::store::{LabelImport, MemoryStore, Shrinking, Vanished, Writer};
 use headwater_ledger::{Cancel, Snapshot};
 use headwater_types::{Address, Chain, Timestamp};
 use serde_json::{Value, json};
@@ -20,10 +20,15 @@ fn list(path: &str) -> PathBuf {
 
 /// One import of these paths under `labels/`.
 fn import(store: &mut MemoryStore, paths: &[&str]) {
+    store.import_labels(read(paths)).unwrap();
+}
+
+/// One import of these paths under `labels/`.
+fn read(paths: &[&str]) -> LabelImport {
     let paths: Vec<PathBuf> = paths.iter().map(|path| list(path)).collect();
     let labels = read_labels(&paths, &LabelOptions::default()).unwrap();
     let time = labels.list_date.unwrap_or(Timestamp::new(1_760_000_000));
-    let import = LabelImport {
+    LabelImport {
         source: labels.source,
         list: labels.list,
         imported_at: time,
@@ -31,8 +36,7 @@ fn import(store: &mut MemoryStore, paths: &[&str]) {
         claims: labels.claims,
         vanished: Vanished::End,
         shrinking: Shrinking::Refused,
-    };
-    store.import_labels(import).unwrap();
+    }
 }
 
 /// All lists about Ethereum and the official ones.
@@ -138,5 +142,42 @@ fn corpus_label_lists_darknet_markets_are_those_that_say_so() {
     visited.unwrap();
     for name in ["opensea", "rarible", "superrare", "foundation", "looksrare", "blur", "cryptopunks"] {
         assert!(!markets.iter().any(|market| market.contains(name)), "{name} is a market of NFTs");
+    }
+}
+
+#[test]
+fn corpus_label_lists_export_reads_back() {
+    let place = tempfile::tempdir().unwrap();
+    let store = place.path().join("store");
+    let mut writer = Writer::open_or_create(&store).unwrap();
+    let lists = [
+        "ofac/*.txt",
+        "etherscan-labels/etherscan_combinedAccountLabels.json.gz",
+        "forta/malicious_smart_contracts.csv.gz",
+        "mining-pools/pools-v2.json",
+        "graphsense-tagpacks/*.yaml*",
+    ];
+    for path in lists {
+        writer.import_labels(read(&[path])).unwrap();
+    }
+    let mut held: BTreeMap<u64, Vec<Claim>> = BTreeMap::new();
+    let visited = writer.snapshot().labels().each(&mut |version, claim| {
+        held.entry(version).or_default().push(claim.to_owned());
+        Ok(())
+    });
+    visited.unwrap();
+    drop(writer);
+    assert_eq!(held.len(), lists.len());
+    for (version, mut claims) in held {
+        let file = place.path().join(format!("{version}.{}", if version % 2 == 0 { "csv" } else { "parquet" }));
+        let number = version.to_string();
+        let words = ["headwater", "labels", "export", "--only", &number, "--store"].map(str::to_owned);
+        let paths = [&store, &file].map(|path| path.to_str().unwrap().to_owned());
+        assert_eq!(headwater_server::cli::run(words.into_iter().chain(paths)), 0);
+        let mut back = read_labels(&[file], &LabelOptions::default()).unwrap().claims;
+        claims.sort();
+        back.sort();
+        let differ = claims.iter().zip(&back).find(|(claim, back)| claim != back);
+        assert_eq!((differ, back.len()), (None, claims.len()), "version {version}");
     }
 }
