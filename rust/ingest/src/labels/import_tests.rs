@@ -234,6 +234,17 @@ fn warnings_of_several_files_name_the_file() {
 }
 
 #[test]
+fn warning_that_files_share_is_said_once() {
+    let files = Files::new();
+    let wallet = |name: &str| files.add(name, &format!("address,coin\n{A},ETH-ethereum\n"));
+    let paths = ["one.csv", "two.csv", "three.csv"].map(wallet);
+    let reserves = LabelOptions { format: Some("exchange_reserves".to_owned()), ..LabelOptions::default() };
+    let labels = read_labels(&paths, &reserves).unwrap();
+    let [warning] = &labels.warnings[..] else { panic!("{:?}", labels.warnings) };
+    assert!(warning.contains("one.csv and 2 more: the file does not name the exchange"), "{warning}");
+}
+
+#[test]
 fn frame_is_read_as_a_table() {
     let text = |values: [Option<&str>; 2]| Arc::new(StringArray::from(values.to_vec())) as ArrayRef;
     let batch = RecordBatch::try_from_iter_with_nullable([

@@ -131,31 +131,44 @@ impl RawLabels {
             return;
         }
         let ends = self.ends.iter().map(|end| (end.warnings, Arc::clone(&end.path)));
-        // Each warning with its first and its last file, and the number of those behind the first.
-        let mut named: Vec<(&str, [Option<Arc<str>>; 2], usize)> = Vec::new();
+        let mut named: Vec<Named<'_>> = Vec::new();
         let mut places: HashMap<&str, usize> = HashMap::new();
         for (warning, file) in self.warnings.iter().map(String::as_str).zip(files_of(ends)) {
             let place = *places.entry(warning).or_insert(named.len());
             match named.get_mut(place) {
-                Some((_, [_, last], others)) if *last != file => {
-                    *last = file;
-                    *others += 1;
+                Some(known) if known.last != file => {
+                    known.last = file;
+                    known.others += 1;
                 }
                 Some(_) => {}
-                None => named.push((warning, [file.clone(), file], 0)),
+                None => named.push(Named { warning, first: file.clone(), last: file, others: 0 }),
             }
         }
-        let text = |(warning, [file, _], others): (&str, [Option<Arc<str>>; 2], usize)| match (file, others) {
-            (None, _) => warning.to_owned(),
-            (Some(file), 0) => format!("{file}: {warning}"),
-            (Some(file), others) => format!("{file} and {others} more: {warning}"),
-        };
-        self.warnings = named.into_iter().map(text).collect();
+        self.warnings = named.iter().map(Named::text).collect();
     }
 
     /// The file of each claim; `None` where it is the only one, or claims of several files were joined.
     pub(crate) fn take_files(&mut self) -> impl Iterator<Item = Option<Arc<str>>> + use<> {
         files_of(std::mem::take(&mut self.ends).into_iter().map(|end| (end.claims, end.path)))
+    }
+}
+
+/// A warning, and the files that share it.
+struct Named<'w> {
+    warning: &'w str,
+    first: Option<Arc<str>>,
+    last: Option<Arc<str>>,
+    /// Files behind the first.
+    others: usize,
+}
+
+impl Named<'_> {
+    fn text(&self) -> String {
+        match (&self.first, self.others) {
+            (None, _) => self.warning.to_owned(),
+            (Some(file), 0) => format!("{file}: {}", self.warning),
+            (Some(file), others) => format!("{file} and {others} more: {}", self.warning),
+        }
     }
 }
 

@@ -106,7 +106,7 @@ impl Lines {
         if self.pending.is_some_and(|pending| before + 1 == after + pending) {
             return before;
         }
-        let inside = record.as_slice().iter().filter(|byte| **byte == b'\n').count() as u64;
+        let inside = record.as_slice().split(|byte| *byte == b'\n').count() as u64 - 1;
         let end = after - inside.min(after);
         let pending = *self.pending.get_or_insert(u64::from(end <= before));
         before.max((end + pending).saturating_sub(1))
