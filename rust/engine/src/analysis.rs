@@ -21,6 +21,9 @@ pub trait Analysis {
     /// Pairs of fields of the request of which one has to be given.
     const EITHER: &[[&str; 2]] = &[];
 
+    /// Fields that are refused although unknown fields are only warned of: those that a client must not think heard.
+    const REFUSED: &[&str] = &[];
+
     /// Checks a request: the only validation there is.
     ///
     /// # Errors
@@ -45,6 +48,12 @@ pub trait Analysis {
         None
     }
 
+    /// Whether an answer may be given again to whoever asks the same of the same data.
+    #[must_use]
+    fn is_kept(_: &Self::Report) -> bool {
+        true
+    }
+
     /// The `data.meta` of a report, which must be its last field; the engine fills in how long it took, and keeps answers
     /// that have one.
     #[must_use]
@@ -59,4 +68,5 @@ pub(crate) struct Made {
     pub pagination: Option<Pagination>,
     pub warnings: Vec<Warning>,
     pub meta: Option<QueryMeta>,
+    pub is_kept: bool,
 }

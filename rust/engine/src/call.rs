@@ -2,12 +2,13 @@
 
 use headwater_ledger::{Cancel, Ledger};
 
-use crate::Error;
 use crate::analysis::{Analysis, Made};
+use crate::intelligence::Intelligence;
 use crate::limits::{MAX_LIMIT, MAX_TABLE};
 use crate::method::Method;
 use crate::request::{CanonicalRequest, Checks, Given, Warnings, decode};
 use crate::table::{List, Rows, TableSink};
+use crate::{Error, Reason};
 
 /// One call on its way to an analysis.
 pub(crate) struct Call<'a> {
@@ -15,6 +16,7 @@ pub(crate) struct Call<'a> {
     pub request: &'a CanonicalRequest,
     pub ledger: &'a dyn Ledger,
     pub given: Given,
+    pub intelligence: &'a Intelligence,
     pub cancel: &'a Cancel,
 }
 
@@ -28,8 +30,8 @@ pub(crate) fn run<A: Analysis>(call: &Call<'_>) -> Result<Made, Error> {
     let mut warnings = Warnings::default();
     let params = params::<A>(call, MAX_LIMIT, &mut warnings)?;
     let report = A::report(call.ledger, &params, &mut warnings, call.cancel)?;
-    let (pagination, meta) = (A::pagination(&report), A::meta(&report));
-    Ok(Made { report: Box::new(report), pagination, warnings: warnings.into_list(), meta })
+    let (pagination, meta, is_kept) = (A::pagination(&report), A::meta(&report), A::is_kept(&report));
+    Ok(Made { report: Box::new(report), pagination, warnings: warnings.into_list(), meta, is_kept })
 }
 
 /// Answers a call as a table.
@@ -40,7 +42,12 @@ pub(crate) fn write<A: List>(call: &Call<'_>, sink: &mut dyn TableSink) -> Resul
 }
 
 fn params<A: Analysis>(call: &Call<'_>, max_rows: u32, warnings: &mut Warnings) -> Result<A::Params, Error> {
+    if let Some(field) = A::REFUSED.iter().find(|field| call.request.request().get(**field).is_some()) {
+        let message = format!("{field}: there is no such choice here, leave it out");
+        return Err(Error::invalid(Reason::UnknownField, *field, message));
+    }
     let request = decode::<A::Request>(call.request.request(), call.method, warnings)?;
     let filter_hash = call.request.filter_hash();
-    A::params(request, &mut Checks { ledger: call.ledger, warnings, filter_hash, max_rows, given: call.given })
+    let Call { ledger, given, intelligence, .. } = *call;
+    A::params(request, &mut Checks { ledger, warnings, filter_hash, max_rows, given, intelligence })
 }

@@ -26,6 +26,7 @@ mod endpoint;
 mod error;
 mod flows;
 mod holdings;
+mod intelligence;
 mod labels;
 mod limits;
 mod method;
@@ -37,6 +38,7 @@ mod ranking;
 mod rebasing;
 mod report;
 mod request;
+pub mod risk;
 mod rows;
 mod scope;
 mod table;
@@ -55,6 +57,7 @@ pub use endpoints::{ENDPOINTS, endpoint};
 /// A row of a list, or a report, whatever its type: anything that serialises.
 pub use erased_serde::Serialize as AnyRow;
 pub use error::{Error, ErrorKind, Reason};
+pub use intelligence::{ClaimProvider, Intelligence};
 pub use method::Method;
 pub use query_engine::{Clock, QueryEngine, Shape};
 pub use query_meta::QueryMeta;
@@ -62,7 +65,7 @@ pub use ranking::{BelowCutoff, CounterpartyRow};
 pub use report::{Report, ReportRows};
 pub use request::{
     CanonicalRequest, Checks, Crossing, DirectionFilter, GroupBy, HistoryUnit, Offsets, PageInfo, RankingSort, Sign,
-    SortOrder, TransactionSort, TransferSort, Warnings, decode,
+    SortOrder, ThirdParty, TransactionSort, TransferSort, Warnings, decode,
 };
 pub use rows::{Excluded, TransferRow};
 pub use scope::{Bound, FilterCriteria};

@@ -11,6 +11,7 @@ use serde_json::Value;
 use crate::analysis::Made;
 use crate::cache::{Cache, Data, Kept, Question};
 use crate::call::Call;
+use crate::intelligence::Intelligence;
 use crate::limits::{MAX_LIMIT, MAX_TABLE};
 use crate::query_meta::Headed;
 use crate::request::{CanonicalRequest, Cursor, Given};
@@ -26,6 +27,7 @@ pub struct QueryEngine {
     cache: Option<Arc<Cache>>,
     clock: Option<Clock>,
     given: Given,
+    intelligence: Intelligence,
 }
 
 /// What an answer comes in.
@@ -51,7 +53,8 @@ impl QueryEngine {
     /// An engine over a store, or over frames in memory. It keeps no answers and takes no time.
     #[must_use]
     pub fn new(ledgers: Arc<dyn Generations>) -> Self {
-        Self { ledgers, cache: None, clock: None, given: Given::Parts }
+        let (cache, clock, given, intelligence) = (None, None, Given::Parts, Intelligence::default());
+        Self { ledgers, cache, clock, given, intelligence }
     }
 
     /// The same with a cache of answers up to so many bytes, by generation and parameters: of those that are costly to
@@ -65,6 +68,18 @@ impl QueryEngine {
     #[must_use]
     pub fn with_clock(self, clock: Clock) -> Self {
         Self { clock: Some(clock), ..self }
+    }
+
+    /// The same with what judgements rest on besides the ledger.
+    #[must_use]
+    pub fn with_intelligence(self, intelligence: Intelligence) -> Self {
+        Self { intelligence, ..self }
+    }
+
+    /// The same over other generations, without a cache.
+    #[must_use]
+    pub fn over(&self, ledgers: Arc<dyn Generations>) -> Self {
+        Self { ledgers, cache: None, ..self.clone() }
     }
 
     /// The same, for which the newest generation stays the one that it is now: pages that follow one another without a
@@ -124,8 +139,11 @@ impl QueryEngine {
         if let Some(kept) = self.cache.as_ref().and_then(|cache| cache.get(&question)) {
             return Ok(Report::of_text(complete(&kept, self.since(started), true)));
         }
-        let Made { report, pagination, warnings, meta } =
-            endpoint.run(&Call { method: endpoint.method, request, ledger: &*ledger, given: self.given, cancel })?;
+        let call = self.call(endpoint, request, &*ledger, cancel);
+        let Made { report, pagination, warnings, meta, is_kept } = endpoint.run(&call)?;
+        if !is_kept {
+            return Ok(Report::new(report, pagination, warnings));
+        }
         // An answer without a meta costs little to make again, and so is kept only where there is a text anyway.
         if meta.is_none() && text == Text::OnDemand {
             return Ok(Report::new(report, pagination, warnings));
@@ -155,10 +173,18 @@ impl QueryEngine {
             Shape::Table => MAX_TABLE,
         };
         let cancel = Cancel::new();
-        endpoint.check(
-            &Call { method: endpoint.method, request, ledger: &*ledger, given: self.given, cancel: &cancel },
-            max_rows,
-        )
+        endpoint.check(&self.call(endpoint, request, &*ledger, &cancel), max_rows)
+    }
+
+    fn call<'a>(
+        &'a self,
+        endpoint: &Endpoint,
+        request: &'a CanonicalRequest,
+        ledger: &'a dyn Ledger,
+        cancel: &'a Cancel,
+    ) -> Call<'a> {
+        let (method, given, intelligence) = (endpoint.method, self.given, &self.intelligence);
+        Call { method, request, ledger, given, cancel, intelligence }
     }
 
     /// The answer of a call where it is cached and no wait is needed; `None` means to call [`QueryEngine::answer_canonical`] on a
@@ -188,7 +214,7 @@ impl QueryEngine {
     ) -> Result<(), Error> {
         cancel.check().map_err(LedgerError::from)?;
         let ledger = self.ledger(request.request())?;
-        let call = Call { method: endpoint.method, request, ledger: &*ledger, given: self.given, cancel };
+        let call = self.call(endpoint, request, &*ledger, cancel);
         endpoint.write(&call, sink).unwrap_or_else(|| {
             Err(Error::new(ErrorKind::NotFound, format!("the answer of {:?} is not a list", endpoint.name)))
         })

@@ -267,7 +267,7 @@ impl Call<'_> {
     }
 
     fn desk_at(&self, number: u64) -> QueryEngine {
-        QueryEngine::new(Arc::new(repeat::At { ledgers: Arc::clone(&self.gateway.0.ledgers), number }))
+        self.gateway.0.engine.over(Arc::new(repeat::At { ledgers: Arc::clone(&self.gateway.0.ledgers), number }))
     }
 
     /// Asks the engine, on a thread that may block, within the budget.

@@ -19,6 +19,7 @@
 //! 6. `HEADWATER_WRITE=1 cargo test --workspace --test server docs_list` writes `docs/endpoints.md`.
 //! 7. To try it: `headwater simulate --store s`, then `headwater query --store s NAME --body '{...}'`.
 
+pub mod address_risk;
 pub mod addresses_autocomplete;
 pub mod addresses_resolve;
 pub mod assets;
@@ -64,6 +65,7 @@ pub static ENDPOINTS: &[Endpoint] = &[
     token_concentration::ENDPOINT,
     token_addresses_flow::ENDPOINT,
     labels::ENDPOINT,
+    address_risk::ENDPOINT,
     addresses_resolve::ENDPOINT,
     addresses_autocomplete::ENDPOINT,
 ];

@@ -135,7 +135,8 @@ impl Subscription {
         let mut warnings = Warnings::default();
         let request: Request = decode(&json!({ "filters": filters }), Method::Post, &mut warnings)?;
         let fields = request.filters.unwrap_or_default();
-        let mut checks = Checks { ledger, warnings: &mut warnings, filter_hash: 0, max_rows: 0, given: Given::Parts };
+        let (given, intelligence) = (Given::Parts, &crate::Intelligence::default());
+        let mut checks = Checks { ledger, warnings: &mut warnings, filter_hash: 0, max_rows: 0, given, intelligence };
         let subscription = Self::of_fields(event_type, fields, &mut checks, symbols)?;
         subscription.warn(&mut warnings);
         Ok((subscription, warnings.into_list()))

@@ -8,6 +8,7 @@ use headwater_types::{Address, Asset, Chain, Family, Network, TimeError, TimeWin
 
 use super::Warnings;
 use crate::fields::TimeBound;
+use crate::intelligence::Intelligence;
 use crate::limits::{MAX_ITEMS, MAX_QUERY, MAX_SYMBOL};
 use crate::{Error, Reason};
 
@@ -35,6 +36,8 @@ pub struct Checks<'a> {
     pub(crate) max_rows: u32,
     /// How lists are asked for.
     pub(crate) given: Given,
+    /// What judgements rest on besides the ledger.
+    pub(crate) intelligence: &'a Intelligence,
 }
 
 impl Checks<'_> {

@@ -183,6 +183,18 @@ switch! {
 }
 
 switch! {
+    /// Whether somebody outside may be asked for further claims.
+    ThirdParty or Auto {
+        /// Where they could change the verdict.
+        Auto = "auto",
+        /// Always.
+        Force = "force",
+        /// Never.
+        Off = "off",
+    }
+}
+
+switch! {
     /// The flow that an amount range applies to.
     Sign {
         /// Incoming movements.

@@ -150,7 +150,8 @@ pub fn assess<E>(
     let mut assessment = Assessment {
         score,
         base,
-        level: Level::of(parameters, score),
+        // As shown: a score of 69.996 is one of 70.
+        level: Level::of(parameters, (100.0 * score).round_ties_even() / 100.0),
         intel,
         behaviour,
         evaluated,

@@ -43,6 +43,33 @@ pub struct Claim<T = Arc<str>> {
     pub action: Action,
 }
 
+impl Claim {
+    /// The same claim with borrowed texts.
+    #[must_use]
+    pub fn borrowed(&self) -> Claim<&str> {
+        let Self {
+            address, scope, code, level, reliability, link, asserted_at, last_seen, valid_until, action, ..
+        } = *self;
+        Claim {
+            address,
+            scope,
+            code,
+            name: self.name.as_deref(),
+            entity: self.entity.as_deref(),
+            source: &self.source,
+            source_url: self.source_url.as_deref(),
+            group: &self.group,
+            level,
+            reliability,
+            link,
+            asserted_at,
+            last_seen,
+            valid_until,
+            action,
+        }
+    }
+}
+
 impl Claim<&str> {
     /// The claim with texts of its own.
     #[must_use]

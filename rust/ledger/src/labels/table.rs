@@ -87,6 +87,16 @@ impl LabelTable {
         self.lists.iter().map(|(version, _)| *version)
     }
 
+    /// Stands for the imports in force: equal digests are equal labels.
+    #[must_use]
+    pub fn digest(&self) -> u64 {
+        let mut digest = xxhash_rust::xxh3::Xxh3::new();
+        for version in self.versions() {
+            digest.update(&version.to_le_bytes());
+        }
+        digest.digest()
+    }
+
     /// All claims about an address, whatever the chain and whether they ended or not, in the order of lists. O(lists);
     /// a list without the address costs one cache line.
     ///

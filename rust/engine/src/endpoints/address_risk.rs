@@ -1,0 +1,132 @@
+//! How risky it is to deal with an address, and why.
+
+use headwater_ledger::{Cancel, Ledger};
+use headwater_types::Address;
+use serde::Deserialize;
+use serde_json::json;
+
+use crate::analysis::Analysis;
+use crate::completeness;
+use crate::cost_class::CostClass;
+use crate::endpoint::{Calls, ChainScope, Endpoint, Example, Reads, Tag};
+use crate::example::BOB;
+use crate::fields::{AddressText, form};
+use crate::intelligence::Intelligence;
+use crate::labels;
+use crate::method::Method;
+use crate::request::{Checks, ThirdParty, Warnings};
+use crate::risk::{Asked, Assessor, Place, RiskReport};
+use crate::{Error, Reason};
+
+/// The endpoint.
+pub const ENDPOINT: Endpoint = Endpoint {
+    name: "address-risk",
+    path: "/v1/address-risk",
+    method: Method::Post,
+    alternative: None,
+    class: CostClass::Medium,
+    cost: 5,
+    tag: Tag::Intelligence,
+    summary: "Address risk",
+    description: "A score of 0 to 100 with everything it is made of: who the address is (labels), what it did (behaviours) and \
+                  whom it deals with (counterparties). It orders addresses by the evidence that is held: a low score says that \
+                  little is known against an address, not that it is clean.",
+    chains: ChainScope::Named("blockchain"),
+    reads: Reads::Movements,
+    rows: None,
+    example: Example::new(|| json!({"blockchain": "ethereum", "address": BOB}), ("blockchain", "solana")),
+    calls: Calls::of::<AddressRisk>(),
+};
+
+form! {
+    /// A chain, or `evm`.
+    RiskChain(String => str): json!({"anyOf": [{"$ref": "#/components/schemas/Chain"}, {"type": "string", "enum": ["evm"]}]});
+}
+
+/// `POST /v1/address-risk`.
+#[derive(Debug, Clone, Deserialize, utoipa::ToSchema)]
+pub struct AddressRiskRequest {
+    /// Chain; `evm` takes the address as one account on every EVM chain and judges its labels alone. Behaviours and
+    /// counterparties are judged on `ethereum` and `tron`.
+    #[schema(example = "ethereum")]
+    blockchain: RiskChain,
+    /// The address asked about.
+    #[schema(example = "0xe5bb8785e58bcc17f15028ad186197b7b42c3221")]
+    address: AddressText,
+    /// Whether a provider outside may be asked for further claims, where one is configured: `auto` where they could change
+    /// the verdict, `force` always, `off` never.
+    #[schema(default = "auto")]
+    third_party: Option<ThirdParty>,
+}
+
+/// Checked parameters of a risk.
+#[derive(Debug)]
+pub struct AddressRiskParams {
+    place: Place,
+    address: Address,
+    third_party: ThirdParty,
+    intelligence: Intelligence,
+}
+
+/// The risk of an address.
+pub struct AddressRisk;
+
+/// Fields that would choose tokens: the score has no such choice, and to leave one out in silence would mislead.
+pub(super) const TOKEN_FIELDS: &[&str] =
+    &["symbols", "symbol", "contracts", "contract", "tokens", "token", "assets", "asset", "filter_criterias"];
+
+impl Analysis for AddressRisk {
+    type Request = AddressRiskRequest;
+    type Params = AddressRiskParams;
+    type Report = RiskReport;
+    const REFUSED: &[&str] = TOKEN_FIELDS;
+
+    fn params(request: AddressRiskRequest, checks: &mut Checks<'_>) -> Result<AddressRiskParams, Error> {
+        let place = place(checks, "blockchain", &request.blockchain)?;
+        Ok(AddressRiskParams {
+            place,
+            address: checks.address(place.chain(), "address", &request.address)?,
+            third_party: request.third_party.unwrap_or(ThirdParty::Auto),
+            intelligence: checks.intelligence.clone(),
+        })
+    }
+
+    fn report(
+        ledger: &dyn Ledger,
+        params: &AddressRiskParams,
+        warnings: &mut Warnings,
+        cancel: &Cancel,
+    ) -> Result<RiskReport, Error> {
+        let AddressRiskParams { place, address, third_party, intelligence } = params;
+        labels::warn(ledger, warnings);
+        warn_of(ledger, *place, warnings);
+        let assessor = Assessor { ledger, intelligence, third_party: *third_party, cancel };
+        assessor.report(Asked { place: *place, address: *address }, warnings)
+    }
+
+    /// What a provider says may be another thing the next time.
+    fn is_kept(report: &RiskReport) -> bool {
+        !report.meta.third_party_used
+    }
+}
+
+/// The chain that a request names, or `evm`.
+pub(super) fn place(checks: &Checks<'_>, field: &str, text: &str) -> Result<Place, Error> {
+    if text.trim().eq_ignore_ascii_case("evm") {
+        return Ok(Place::Evm);
+    }
+    match checks.chain(field, text) {
+        Ok(chain) => Ok(Place::Chain(chain)),
+        Err(error) if error.kind == crate::ErrorKind::InvalidInput(Reason::UnsupportedChain) => {
+            Err(Error { message: format!("{}, or evm", error.message), ..error })
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// Says what is not held of a chain whose behaviours are judged.
+pub(super) fn warn_of(ledger: &dyn Ledger, place: Place, warnings: &mut Warnings) {
+    if let Some(chain) = place.judged_chain() {
+        completeness::warn(ledger, chain, warnings);
+    }
+}

@@ -1,0 +1,50 @@
+//! What judgements rest on besides the ledger: the parameters of risk, a provider of further claims, a clock.
+
+use std::fmt;
+use std::sync::Arc;
+
+use headwater_intel::risk::Parameters;
+use headwater_ledger::labels::{Claim, Level};
+use headwater_types::Address;
+
+/// Whoever can be asked for claims about an address that no list of the store makes.
+pub trait ClaimProvider: Send + Sync {
+    /// Its name, under which its claims are shown.
+    fn name(&self) -> &str;
+
+    /// How far its claims are believed, by their kind.
+    fn level(&self) -> Level;
+
+    /// What it says of an address on a chain (`evm` for every EVM chain). May wait for a network, within its own time limit.
+    ///
+    /// # Errors
+    /// Why it could not be asked, in words for the caller.
+    fn claims(&self, chain: &str, address: &Address) -> Result<Vec<Claim>, String>;
+}
+
+/// What judgements rest on besides the ledger. Cheap to clone.
+#[derive(Clone)]
+pub struct Intelligence {
+    /// The parameters of the risk score.
+    pub parameters: Arc<Parameters>,
+    /// Whom to ask for further claims; nobody by default.
+    pub provider: Option<Arc<dyn ClaimProvider>>,
+    /// Seconds since 1970, to say when a score was computed; without a clock that is the end of the data.
+    pub now_secs: Option<fn() -> i64>,
+}
+
+impl Default for Intelligence {
+    fn default() -> Self {
+        Self { parameters: Arc::new(Parameters::standard().clone()), provider: None, now_secs: None }
+    }
+}
+
+impl fmt::Debug for Intelligence {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let provider = self.provider.as_ref().map(|provider| provider.name());
+        f.debug_struct("Intelligence")
+            .field("parameters", &self.parameters.version)
+            .field("provider", &provider)
+            .finish()
+    }
+}
