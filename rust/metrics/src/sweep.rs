@@ -61,9 +61,23 @@ pub fn fold_addresses<G: Gather + Default, T: Default + Send>(
     cancel: &Cancel,
     fold: impl Fn(&mut T, &Address, G::Found<'_>) + Sync,
 ) -> Result<Vec<T>, LedgerError> {
+    fold_addresses_with(ledger, chain, cancel, G::default, fold)
+}
+
+/// The same with a gatherer that is made once for each part of the addresses.
+///
+/// # Errors
+/// As [`every_address`].
+pub fn fold_addresses_with<G: Gather, T: Default + Send>(
+    ledger: &dyn Ledger,
+    chain: Chain,
+    cancel: &Cancel,
+    make: impl Fn() -> G + Sync,
+    fold: impl Fn(&mut T, &Address, G::Found<'_>) + Sync,
+) -> Result<Vec<T>, LedgerError> {
     let ranges = ledger.split_addresses(chain, rayon::current_num_threads() * RANGES_PER_THREAD)?;
     let of_range = |range: &AddressRange| -> Result<T, LedgerError> {
-        let mut gather = G::default();
+        let mut gather = make();
         let mut folded = T::default();
         let mut current: Option<Address> = None;
         ledger.sweep(chain, range, (G::WANTED, cancel), &mut |address, columns| {

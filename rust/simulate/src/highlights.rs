@@ -1,13 +1,13 @@
 //! Addresses worth looking at: what `make demo` prints to try.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use headwater_ledger::market::{PricePoint, TokenListing};
 use headwater_types::{Address, Asset, Chain};
 use serde::Serialize;
 
-use crate::truth::{AddressTruth, BridgeOutcome, CaseStep, Role, Truth};
+use crate::truth::{AddressTruth, BridgeOutcome, CaseStep, PublicLabel, Role, Truth};
 
 /// One address worth looking at.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -27,12 +27,34 @@ pub struct Highlight {
 pub(crate) struct Spotter {
     values: Values,
     /// The address of a role that transactions name most often.
-    busiest: BTreeMap<(Chain, Role), (u32, Reverse<Address>, String)>,
+    busiest: BTreeMap<(Chain, Role), Ranked>,
     /// Whoever lost most, by chain.
     victims: BTreeMap<Chain, (f64, Address, String)>,
     peelers: BTreeMap<Chain, Address>,
     mixed: BTreeMap<Chain, Address>,
     crossed: BTreeMap<Chain, (Address, Chain, Address)>,
+    /// From whom loot was passed on, by where it came to.
+    layers: BTreeMap<(Chain, Address), BTreeSet<Address>>,
+    /// People who had to do with a crime or a mixer.
+    touched: BTreeSet<(Chain, Address)>,
+    /// Addresses under sanctions.
+    sanctioned: BTreeSet<(Chain, Address)>,
+    /// Addresses that loot was passed on to and no list names.
+    unlisted: BTreeSet<(Chain, Address)>,
+    most_sanctioned: BTreeMap<Chain, Ranked>,
+    /// People whom no list names and no crime touched.
+    clean: BTreeMap<Chain, Ranked>,
+}
+
+/// How often transactions name an address, and whose it is.
+type Ranked = (u32, Reverse<Address>, String);
+
+/// Keeps the address that is named most often.
+fn keep<K: Ord>(busiest: &mut BTreeMap<K, Ranked>, key: K, truth: &AddressTruth, mentions: u32) {
+    let rank = (mentions, Reverse(truth.address));
+    if busiest.get(&key).is_none_or(|held| (held.0, held.1) < rank) {
+        busiest.insert(key, (rank.0, rank.1, truth.owner.clone()));
+    }
 }
 
 impl Spotter {
@@ -45,6 +67,12 @@ impl Spotter {
             peelers: BTreeMap::new(),
             mixed: BTreeMap::new(),
             crossed: BTreeMap::new(),
+            layers: BTreeMap::new(),
+            touched: BTreeSet::new(),
+            sanctioned: BTreeSet::new(),
+            unlisted: BTreeSet::new(),
+            most_sanctioned: BTreeMap::new(),
+            clean: BTreeMap::new(),
         }
     }
 
@@ -60,6 +88,13 @@ impl Spotter {
                 self.peelers.entry(step.chain).or_insert(step.to);
             }
         }
+        for step in truth.cases.iter().filter(|step| step.stage == "layer") {
+            self.layers.entry((step.chain, step.to)).or_default().insert(step.from);
+        }
+        let of_cases = truth.cases.iter().flat_map(|step| [(step.chain, step.from), (step.chain, step.to)]);
+        let of_mixers =
+            truth.mixer_links.iter().flat_map(|link| [(link.chain, link.depositor), (link.chain, link.recipient)]);
+        self.touched.extend(of_cases.chain(of_mixers).filter(|(_, address)| person(address)));
         for link in truth.mixer_links.iter().filter(|link| person(&link.depositor)) {
             self.mixed.entry(link.chain).or_insert(link.depositor);
         }
@@ -69,13 +104,30 @@ impl Spotter {
         }
     }
 
-    /// Looks at an address that transactions name so often.
-    pub(crate) fn see_address(&mut self, truth: &AddressTruth, mentions: u32) {
-        let key = (truth.chain, truth.role);
-        let rank = (mentions, Reverse(truth.address));
-        if self.busiest.get(&key).is_none_or(|held| (held.0, held.1) < rank) {
-            self.busiest.insert(key, (rank.0, rank.1, truth.owner.clone()));
+    /// Looks at an address that transactions name so often, once all of the truth but addresses was seen. `labels` are what
+    /// lists say of it.
+    pub(crate) fn see_address(&mut self, truth: &AddressTruth, mentions: u32, labels: &[PublicLabel]) {
+        keep(&mut self.busiest, (truth.chain, truth.role), truth, mentions);
+        let at = (truth.chain, truth.address);
+        if labels.iter().any(|label| label.code == "sanction" && label.valid_until_secs.is_none()) {
+            self.sanctioned.insert(at);
+            keep(&mut self.most_sanctioned, truth.chain, truth, mentions);
         }
+        if !labels.is_empty() {
+            return;
+        }
+        if self.layers.contains_key(&at) {
+            self.unlisted.insert(at);
+        } else if truth.role == Role::Person && !self.touched.contains(&at) {
+            keep(&mut self.clean, truth.chain, truth, mentions);
+        }
+    }
+
+    /// An address that no list names, to which loot was passed on from one under sanctions.
+    fn risky(&self, of: Chain) -> Option<Address> {
+        let is_sanctioned = |from: &Address| self.sanctioned.contains(&(of, *from));
+        let here = self.layers.iter().filter(|(at, _)| at.0 == of && self.unlisted.contains(at));
+        here.filter(|(_, senders)| senders.iter().any(is_sanctioned)).map(|(at, _)| at.1).next()
     }
 
     /// A few addresses of every chain, in order of chain.
@@ -91,6 +143,15 @@ impl Spotter {
             }
             if let Some((_, address, owner)) = busiest(Role::Person) {
                 add(address.0, "busy person", format!("{owner}: months of payments, deposits and withdrawals"));
+            }
+            if let Some((_, address, owner)) = self.most_sanctioned.get(&chain) {
+                add(address.0, "sanctioned", format!("{owner}: listed by an authority"));
+            }
+            if let Some(address) = self.risky(chain) {
+                add(address, "risky", "no list names it; loot came here from an address under sanctions".to_owned());
+            }
+            if let Some((_, address, owner)) = self.clean.get(&chain) {
+                add(address.0, "clean", format!("{owner}: no list names them, and no crime touched them"));
             }
             for (role, title, why) in FAMOUS {
                 if let Some((_, address, _)) = busiest(role) {

@@ -224,8 +224,9 @@ impl Production {
             }
             let Some((role, owner)) = self.world.who(&address) else { continue };
             let row = AddressTruth { chain, address, role, owner: owner.to_owned() };
-            self.spotter.see_address(&row, mention.count);
+            let first = truth.labels.len();
             closing.lists.claims(&row, mention.since_secs(), &mut truth.labels);
+            self.spotter.see_address(&row, mention.count, &truth.labels[first..]);
             truth.addresses.push(row);
         }
         Some(Slice { days: self.days, batches: Vec::new(), truth })

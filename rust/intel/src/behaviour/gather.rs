@@ -151,7 +151,8 @@ impl HistoryGather {
 
     /// Puts the movements in order, cuts the oldest off where there are too many, and names the counterparties.
     fn complete(&mut self, ledger: &dyn Ledger) -> Result<(), LedgerError> {
-        if self.batches > 1 {
+        // Times of blocks may go back a little on chains of outputs.
+        if self.batches > 1 || !self.history.all.is_sorted_by_key(|transfer| transfer.time) {
             self.sort(ledger)?;
         }
         self.name(ledger)?;

@@ -2,7 +2,7 @@
 
 use headwater_ledger::read::TransactionRef;
 
-use super::history::{Transfer, Way};
+use super::history::{AssetKind, History, Transfer, Way};
 
 /// A transaction by which an address gave one asset and got another.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -15,6 +15,8 @@ pub(super) struct Swap {
     pub got: u32,
     /// How much of it, in the smallest unit.
     pub raw: u128,
+    /// Place among all movements of the first one behind it.
+    pub after: usize,
 }
 
 /// The movements of one transaction after the other, in order of time.
@@ -23,13 +25,20 @@ pub(super) fn transactions(all: &[Transfer]) -> impl Iterator<Item = &[Transfer]
 }
 
 /// The transactions in which exactly one asset left and exactly one other came.
-pub(super) fn swaps(all: &[Transfer]) -> Vec<Swap> {
-    transactions(all).filter(|movements| movements.len() >= 2).filter_map(swap).collect()
+pub(super) fn swaps(history: &History) -> Vec<Swap> {
+    let (mut after, mut swaps) = (0, Vec::new());
+    for movements in transactions(&history.all) {
+        after += movements.len();
+        if movements.len() >= 2 {
+            swaps.extend(swap(history, movements, after));
+        }
+    }
+    swaps
 }
 
-fn swap(movements: &[Transfer]) -> Option<Swap> {
+fn swap(history: &History, movements: &[Transfer], after: usize) -> Option<Swap> {
     let (mut gave, mut got) = (None, None);
-    for (asset, came, left) in by_asset(movements) {
+    for (asset, came, left) in by_asset(history, movements) {
         let side = match came.cmp(&left) {
             std::cmp::Ordering::Less => &mut gave,
             std::cmp::Ordering::Greater => &mut got,
@@ -40,13 +49,15 @@ fn swap(movements: &[Transfer]) -> Option<Swap> {
         }
     }
     let ((gave, _), (got, raw)) = (gave?, got?);
-    Some(Swap { time: movements[0].time, transaction: movements[0].transaction, gave, got, raw })
+    Some(Swap { time: movements[0].time, transaction: movements[0].transaction, gave, got, raw, after })
 }
 
-/// What came and what left of each asset that moved.
-pub(super) fn by_asset(movements: &[Transfer]) -> Vec<(u32, u128, u128)> {
+/// What came and what left of each asset that moved. Counterfeit tokens are left out: their contracts write what they like
+/// into the history of anybody.
+pub(super) fn by_asset(history: &History, movements: &[Transfer]) -> Vec<(u32, u128, u128)> {
     let mut sums: Vec<(u32, u128, u128)> = Vec::new();
-    for transfer in movements {
+    let is_genuine = |transfer: &&Transfer| history.assets[transfer.asset as usize].kind != AssetKind::Counterfeit;
+    for transfer in movements.iter().filter(is_genuine) {
         let place = sums.iter().position(|sum| sum.0 == transfer.asset).unwrap_or_else(|| {
             sums.push((transfer.asset, 0, 0));
             sums.len() - 1

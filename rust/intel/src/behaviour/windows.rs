@@ -129,9 +129,9 @@ pub(super) fn join<T>(one: Option<Episodes<T>>, other: Option<Episodes<T>>) -> O
     Some(Episodes { count, first, last, ..best })
 }
 
-/// A measure mapped from its threshold (0) to its full value (1).
+/// A measure mapped from its threshold (0) to its full value (1); 1 from there on.
 pub(super) fn intensity(measure: f64, threshold: f64, full: f64) -> f64 {
-    ((measure - threshold) / (full - threshold)).clamp(0.0, 1.0)
+    if measure >= full { 1.0 } else { ((measure - threshold) / (full - threshold)).clamp(0.0, 1.0) }
 }
 
 /// A count as a measure.

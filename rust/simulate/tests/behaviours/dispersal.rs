@@ -90,8 +90,7 @@ pub fn multi_exchange_cashout(view: &View, of: &[&Moved], who: Address) -> bool 
 }
 
 pub fn ponzi_payout(of: &[&Moved], who: Address) -> bool {
-    let tokens: Vec<_> = of.iter().copied().filter(|moved| moved.asset.contract().is_some()).collect();
-    let (came, went) = (ins(&tokens, who), outs(&tokens, who));
+    let (came, went) = (ins(of, who), outs(of, who));
     let payers = senders(&came);
     let payouts: Vec<_> = went.iter().filter(|moved| payers.contains(&moved.to)).collect();
     let earlier = payouts
@@ -123,7 +122,9 @@ pub fn ponzi_payout(of: &[&Moved], who: Address) -> bool {
     for moved in &payouts {
         *paid_out.entry(moved.to).or_default() += moved.usd.unwrap();
     }
+    let gains = paid_out.iter().any(|(payer, sum)| *sum > paid_in[payer] + 1e-6);
     payers.len() >= 50
+        && gains
         && !payouts.is_empty()
         && earlier * 10 >= went.len() * 6
         && covered * 10 >= payouts.len() * 8

@@ -14,16 +14,25 @@ fn role(view: &View, address: Address) -> Option<Role> {
 }
 
 pub fn mixer_interaction(view: &View, chain: Chain, who: Address) -> bool {
-    view.valued(chain, who)
-        .iter()
-        .any(|moved| [moved.from, moved.to].iter().any(|&other| role(view, other) == Some(Role::MixerPool)))
+    let of = view.valued(chain, who);
+    let mixed = |other: Address| matches!(role(view, other), Some(Role::MixerPool | Role::MixerRelayer));
+    let came: Vec<_> = ins(&of, who).into_iter().filter(|moved| mixed(moved.from)).collect();
+    let spent = |came: &&Moved| {
+        of.iter().any(|later| later.from == who && later.asset == came.asset && later.time >= came.time)
+    };
+    let dust =
+        usd(&came) < 50.0 || (usd(&came) < 500.0 && usd(&came) < 0.01 * usd(&ins(&of, who)) && !came.iter().any(spent));
+    outs(&of, who).iter().any(|moved| mixed(moved.to)) || (!came.is_empty() && !dust)
 }
 
 pub fn gas_funded_by_mixer(view: &View, chain: Chain, who: Address) -> bool {
     let of: Vec<_> = view.all(chain, who).into_iter().filter(|moved| moved.to == who && moved.from != who).collect();
-    let native: Vec<_> = of.iter().filter(|moved| moved.asset == Asset::Native).collect();
+    let money = |moved: &&&Moved| moved.asset == Asset::Native || super::view::is_stable(&moved.symbol);
+    let came = of.iter().filter(|moved| !moved.exact.is_zero()).filter(money);
     let mixed = |moved: &Moved| matches!(role(view, moved.from), Some(Role::MixerPool | Role::MixerRelayer));
-    native.first().is_some_and(|first| mixed(first) && first.exact.to_f64(18) <= 0.5)
+    let most = if chain == Chain::TRON { 500.0 } else { 0.5 };
+    let native = came.take_while(|moved| mixed(moved)).filter(|moved| moved.asset == Asset::Native);
+    native.take(3).any(|moved| moved.exact.to_f64(moved.decimals) <= most)
 }
 
 pub fn bridge_hopping(view: &View, of: &[&Moved], who: Address) -> bool {
@@ -88,6 +97,11 @@ pub fn dusting(view: &View, chain: Chain, who: Address) -> bool {
         let replies = ins(&of, who).iter().filter(|moved| recipients.contains(&moved.from)).count();
         recipients.len() >= 100 && replies == 0
     })
+}
+
+/// Whether an address got poison, dust apart.
+pub fn is_poisoned(view: &View, chain: Chain, who: Address) -> bool {
+    poisoned(view, chain, None, &view.all(chain, who)).contains(&who)
 }
 
 pub fn poisoning_target(view: &View, chain: Chain, who: Address) -> bool {

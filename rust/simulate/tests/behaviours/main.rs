@@ -2,6 +2,7 @@
 //! hold, their innocent twins do not. The rules are written down here a second time, slowly and plainly.
 
 mod dispersal;
+mod engine;
 mod fraud;
 mod layering;
 mod market;
@@ -11,20 +12,19 @@ mod view;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use headwater_simulate::truth::{Behaviour, PlantedBehaviour, Verdict};
+use headwater_simulate::truth::{Behaviour, Verdict};
 use headwater_simulate::{Economy, Preset, economy};
 
-use headwater_types::Chain;
+use headwater_types::{Address, Chain};
 use view::View;
 
 static DEMO: LazyLock<Economy> = LazyLock::new(|| economy(Preset::Demo, 7));
 static VIEW: LazyLock<View> = LazyLock::new(|| View::new(&DEMO));
 
 /// Whether the rule of a behaviour holds for an address.
-fn holds(view: &View, row: &PlantedBehaviour) -> bool {
-    let of = view.valued(row.chain, row.address);
-    let who = row.address;
-    match row.behaviour {
+fn holds(view: &View, chain: Chain, who: Address, behaviour: Behaviour) -> bool {
+    let of = view.valued(chain, who);
+    match behaviour {
         Behaviour::RapidInOut => velocity::rapid_in_out(&of, who),
         Behaviour::PassThrough => velocity::pass_through(&of, who),
         Behaviour::BurnerWallet => velocity::burner_wallet(&of, who, view.end),
@@ -40,22 +40,22 @@ fn holds(view: &View, row: &PlantedBehaviour) -> bool {
         Behaviour::MultiExchangeCashout => dispersal::multi_exchange_cashout(view, &of, who),
         Behaviour::PonziPayout => dispersal::ponzi_payout(&of, who),
         Behaviour::GatherScatter => layering::gather_scatter(&of, who),
-        Behaviour::ScatterGather => layering::scatter_gather(view, row.chain, who),
-        Behaviour::PeelChain => layering::peel_chain(view, row.chain, who),
-        Behaviour::LayeringHop => layering::layering_hop(view, row.chain, who),
-        Behaviour::RoundTrip => layering::round_trip(view, row.chain, who),
-        Behaviour::WashTrading => market::wash_trading(view, row.chain, who),
-        Behaviour::AssetHopping => market::asset_hopping(view, row.chain, who),
-        Behaviour::SandwichAttack => market::sandwich_attack(view, row.chain, who),
-        Behaviour::MevBot => market::mev_bot(view, row.chain, who),
-        Behaviour::MixerInteraction => fraud::mixer_interaction(view, row.chain, who),
-        Behaviour::GasFundedByMixer => fraud::gas_funded_by_mixer(view, row.chain, who),
+        Behaviour::ScatterGather => layering::scatter_gather(view, chain, who),
+        Behaviour::PeelChain => layering::peel_chain(view, chain, who),
+        Behaviour::LayeringHop => layering::layering_hop(view, chain, who),
+        Behaviour::RoundTrip => layering::round_trip(view, chain, who),
+        Behaviour::WashTrading => market::wash_trading(view, chain, who),
+        Behaviour::AssetHopping => market::asset_hopping(view, chain, who),
+        Behaviour::SandwichAttack => market::sandwich_attack(view, chain, who),
+        Behaviour::MevBot => market::mev_bot(view, chain, who),
+        Behaviour::MixerInteraction => fraud::mixer_interaction(view, chain, who),
+        Behaviour::GasFundedByMixer => fraud::gas_funded_by_mixer(view, chain, who),
         Behaviour::BridgeHopping => fraud::bridge_hopping(view, &of, who),
-        Behaviour::AddressPoisoning => fraud::address_poisoning(view, row.chain, who),
-        Behaviour::Dusting => fraud::dusting(view, row.chain, who),
-        Behaviour::PoisoningTarget => fraud::poisoning_target(view, row.chain, who),
-        Behaviour::NewTokenDump => fraud::new_token_dump(view, row.chain, who),
-        Behaviour::ApprovalDrain => fraud::approval_drain(view, row.chain, who),
+        Behaviour::AddressPoisoning => fraud::address_poisoning(view, chain, who),
+        Behaviour::Dusting => fraud::dusting(view, chain, who),
+        Behaviour::PoisoningTarget => fraud::poisoning_target(view, chain, who),
+        Behaviour::NewTokenDump => fraud::new_token_dump(view, chain, who),
+        Behaviour::ApprovalDrain => fraud::approval_drain(view, chain, who),
     }
 }
 
@@ -63,7 +63,7 @@ fn holds(view: &View, row: &PlantedBehaviour) -> bool {
 fn planted_behaviours_hold_by_their_rule_and_innocent_twins_do_not() {
     let mut wrong = Vec::new();
     for row in DEMO.truth.behaviours.iter().filter(|row| row.chain != Chain::BITCOIN) {
-        if holds(&VIEW, row) != (row.verdict == Verdict::Planted) {
+        if holds(&VIEW, row.chain, row.address, row.behaviour) != (row.verdict == Verdict::Planted) {
             wrong.push(format!("{} {} {:?} {:?}", row.chain, row.address, row.behaviour, row.verdict));
         }
     }

@@ -55,29 +55,29 @@ pub fn wash_trading(view: &View, chain: Chain, who: Address) -> bool {
 }
 
 /// What an address gave to pools and got for it, transaction by transaction.
-fn swaps(view: &View, chain: Chain, who: Address) -> Vec<(i64, String, String)> {
+fn swaps(view: &View, chain: Chain, who: Address) -> Vec<(i64, String, String, TxHash)> {
     let is_dex = |address: &Address| {
         view.roles.get(address).is_some_and(|role| matches!(role.0, Role::DexPool | Role::DexRouter))
     };
-    let mut by_hash: BTreeMap<(i64, TxHash), (Option<String>, Option<String>)> = BTreeMap::new();
+    let mut by_place: BTreeMap<(i64, u32, TxHash), (Option<String>, Option<String>)> = BTreeMap::new();
     for moved in view.all(chain, who) {
-        let legs = by_hash.entry((moved.time, moved.hash)).or_default();
+        let legs = by_place.entry((moved.time, moved.index, moved.hash)).or_default();
         if moved.from == who && is_dex(&moved.to) {
             legs.0 = Some(moved.symbol.clone());
         } else if moved.to == who && is_dex(&moved.from) {
             legs.1 = Some(moved.symbol.clone());
         }
     }
-    by_hash
+    by_place
         .into_iter()
-        .filter_map(|((time, _), (gave, got))| Some((time, gave?, got?)))
-        .filter(|(_, gave, got)| gave != got)
+        .filter_map(|((time, _, hash), (gave, got))| Some((time, gave?, got?, hash)))
+        .filter(|(_, gave, got, _)| gave != got)
         .collect()
 }
 
 pub fn asset_hopping(view: &View, chain: Chain, who: Address) -> bool {
-    let swaps = swaps(view, chain, who);
-    swaps.windows(3).any(|three| {
+    let all = swaps(view, chain, who);
+    all.windows(3).any(|three| {
         let (last, symbol) = (three[2].0, &three[2].2);
         let of_asset: Vec<_> = view.all(chain, who).into_iter().filter(|moved| moved.symbol == *symbol).collect();
         let came: f64 =
@@ -85,6 +85,7 @@ pub fn asset_hopping(view: &View, chain: Chain, who: Address) -> bool {
         let gone: f64 = outs(&of_asset, who)
             .iter()
             .filter(|moved| (last..=last + DAY).contains(&moved.time))
+            .filter(|moved| !all.iter().any(|swap| swap.0 == moved.time && swap.3 == moved.hash))
             .map(|moved| moved.raw)
             .sum();
         last - three[0].0 <= DAY && gone >= 0.8 * came

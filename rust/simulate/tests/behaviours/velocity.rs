@@ -51,20 +51,32 @@ pub fn pass_through(of: &[&Moved], who: Address) -> bool {
     holds.sort_unstable();
     received >= 1_000.0
         && (received - sent).abs() <= 0.05 * received
+        && stays(of, who) <= 0.05 * received
         && !holds.is_empty()
-        && holds[holds.len() / 2] <= DAY
+        && (holds[(holds.len() - 1) / 2] + holds[holds.len() / 2]) / 2 <= DAY
         && distinct(came.iter().map(|moved| moved.from).collect()) <= 10
         && distinct(went.iter().map(|moved| moved.to).collect()) <= 10
+}
+
+/// What came in and did not leave, at what it was worth when it came.
+fn stays(of: &[&Moved], who: Address) -> f64 {
+    let assets: BTreeSet<_> = of.iter().map(|moved| moved.asset).collect();
+    let of_asset = |asset| {
+        let came: Vec<_> = ins(of, who).into_iter().filter(|moved| moved.asset == asset).collect();
+        let left: f64 = outs(of, who).iter().filter(|moved| moved.asset == asset).map(|moved| moved.raw).sum();
+        let raw: f64 = came.iter().map(|moved| moved.raw).sum();
+        if raw > 0.0 { usd(&came) * ((raw - left) / raw).max(0.0) } else { 0.0 }
+    };
+    assets.into_iter().map(of_asset).sum()
 }
 
 pub fn burner_wallet(of: &[&Moved], who: Address, end: i64) -> bool {
     let (received, sent) = (usd(&ins(of, who)), usd(&outs(of, who)));
     let (first, last) = (of[0].time, of[of.len() - 1].time);
-    let residual: f64 = of.iter().map(|moved| if moved.to == who { moved.raw } else { -moved.raw }).sum();
-    let gross: f64 = ins(of, who).iter().map(|moved| moved.raw).sum();
     last - first <= 7 * DAY
         && (2..=20).contains(&of.len())
-        && (residual <= 0.01 * gross || received - sent <= 0.01 * received)
+        && sent > 0.0
+        && stays(of, who) <= 0.01 * received
         && end - last >= 30 * DAY
         && received >= 1_000.0
 }
@@ -136,7 +148,12 @@ pub fn fixed_interval(of: &[&Moved]) -> bool {
     let count = gaps.len() as f64;
     let mean = gaps.iter().sum::<f64>() / count;
     let spread = (gaps.iter().map(|gap| (gap - mean).powi(2)).sum::<f64>() / count).sqrt();
-    let near = |one: f64| gaps.iter().filter(|&&gap| (gap - one).abs() <= 0.05 * one).count();
+    if mean == 0.0 {
+        return false;
+    }
+    // No time between two is no interval.
+    let near =
+        |one: f64| if one == 0.0 { 0 } else { gaps.iter().filter(|&&gap| (gap - one).abs() <= 0.05 * one).count() };
     let most = gaps.iter().map(|&gap| near(gap)).max().unwrap();
     spread / mean <= 0.10 || most * 10 >= gaps.len() * 6
 }

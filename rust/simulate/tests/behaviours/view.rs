@@ -42,6 +42,11 @@ pub struct View {
 
 const STABLE: [&str; 4] = ["USDT", "USDC", "DAI", "BUSD"];
 
+/// Whether a symbol is one of the main stablecoins.
+pub fn is_stable(symbol: &str) -> bool {
+    STABLE.contains(&symbol)
+}
+
 impl View {
     pub fn new(economy: &Economy) -> Self {
         let mut prices: BTreeMap<&str, Vec<(i64, f64)>> = BTreeMap::new();

@@ -1,11 +1,14 @@
 //! Asset hopping: swap after swap within a day, then gone.
 
+use std::collections::BTreeSet;
+
+use rustc_hash::{FxHashMap, FxHashSet};
 use serde::Deserialize;
 
-use crate::behaviour::evidence::{Detection, Evidence, Fact};
-use crate::behaviour::history::{History, Transfer, Way};
+use crate::behaviour::evidence::{Detection, Evidence, Fact, MOST_LISTED};
+use crate::behaviour::history::{History, Way};
 use crate::behaviour::swaps::{Swap, swaps};
-use crate::behaviour::windows::note;
+use crate::behaviour::windows::{measure, note};
 use crate::behaviour::{Detect, Needs};
 
 /// Within `window_secs` several swaps; of what the last one brought most leaves within `forward_secs`.
@@ -29,22 +32,33 @@ impl Detect for AssetHopping {
         if history.all.len() < 2 * self.least_swaps {
             return None;
         }
-        let swaps = swaps(&history.all);
-        let mut found = None;
-        for run in swaps.windows(self.least_swaps) {
-            let (first, last) = (run[0], run[run.len() - 1]);
-            if last.time - first.time > self.window_secs {
+        let swaps = swaps(history);
+        if swaps.len() < self.least_swaps {
+            return None;
+        }
+        let leaving = Leaving::new(history, &swaps);
+        let (mut found, mut start) = (None, 0);
+        for (place, last) in swaps.iter().enumerate() {
+            while last.time - swaps[start].time > self.window_secs {
+                start += 1;
+            }
+            let run = &swaps[start..=place];
+            if run.len() < self.least_swaps {
                 continue;
             }
-            let Some(left) = self.left(&history.all, &last) else { continue };
-            let assets: std::collections::BTreeSet<_> = run.iter().flat_map(|swap| [swap.gave, swap.got]).collect();
-            note(&mut found, (first.time, left.time), 0.0, || {
-                let shown = run.iter().map(|swap| swap.transaction).chain([left.transaction]);
+            let Some((left, share)) = leaving.most_of(last, self.least_forwarded) else { continue };
+            let left = &history.all[left];
+            if left.time > last.time.saturating_add(self.forward_secs) {
+                continue;
+            }
+            note(&mut found, (run[0].time, left.time), measure(run.len()), || {
+                let assets: BTreeSet<_> = run.iter().flat_map(|swap| [swap.gave, swap.got]).collect();
+                let shown = run.iter().take(MOST_LISTED - 1).map(|swap| swap.transaction).chain([left.transaction]);
                 Evidence { transactions: shown.collect(), ..Evidence::default() }
                     .within(self.window_secs)
                     .count("swaps", run.len())
                     .count("assets", assets.len())
-                    .with("forwarded_ratio", Fact::Ratio(share(left.raw, last.raw)))
+                    .with("forwarded_ratio", Fact::Ratio(share))
             });
         }
         found.map(|found| Detection {
@@ -57,22 +71,30 @@ impl Detect for AssetHopping {
     }
 }
 
-impl AssetHopping {
-    /// The movement by which enough of what a swap brought had left, with all that had left by then; later swaps are no
-    /// leaving.
-    fn left(&self, all: &[Transfer], swap: &Swap) -> Option<Transfer> {
-        let after = &all[all.partition_point(|transfer| transfer.time < swap.time)..];
-        let until = swap.time.saturating_add(self.forward_secs);
-        let mut gone = 0_u128;
-        for transfer in after.iter().take_while(|transfer| transfer.time <= until) {
-            if transfer.asset == swap.got && transfer.way == Way::Out && transfer.transaction != swap.transaction {
-                gone = gone.saturating_add(transfer.raw);
-                if share(gone, swap.raw) >= self.least_forwarded {
-                    return Some(Transfer { raw: gone, ..*transfer });
-                }
-            }
+/// What left of each asset: places among all movements, and the sums so far. Swaps are no leaving.
+struct Leaving(FxHashMap<u32, Vec<(usize, u128)>>);
+
+impl Leaving {
+    fn new(history: &History, swaps: &[Swap]) -> Self {
+        let swapped: FxHashSet<_> = swaps.iter().map(|swap| swap.transaction).collect();
+        let mut of_each: FxHashMap<u32, Vec<(usize, u128)>> = FxHashMap::default();
+        let outs = history.all.iter().enumerate().filter(|(_, transfer)| transfer.way == Way::Out);
+        for (place, transfer) in outs.filter(|(_, transfer)| !swapped.contains(&transfer.transaction)) {
+            let sums = of_each.entry(transfer.asset).or_default();
+            let before = sums.last().map_or(0, |(_, sum)| *sum);
+            sums.push((place, before.saturating_add(transfer.raw)));
         }
-        None
+        Self(of_each)
+    }
+
+    /// The place of the movement by which such a share of what a swap brought had left, and the share that had left by
+    /// then. O(log n).
+    fn most_of(&self, swap: &Swap, least: f64) -> Option<(usize, f64)> {
+        let sums = self.0.get(&swap.got)?;
+        let from = sums.partition_point(|(place, _)| *place < swap.after);
+        let before = from.checked_sub(1).map_or(0, |last| sums[last].1);
+        let reached = from + sums[from..].partition_point(|(_, sum)| share(sum - before, swap.raw) < least);
+        sums.get(reached).map(|(place, sum)| (*place, share(sum - before, swap.raw)))
     }
 }
 

@@ -3,7 +3,8 @@
 use serde::Deserialize;
 
 use crate::behaviour::evidence::{Detection, Evidence, Fact};
-use crate::behaviour::history::History;
+use crate::behaviour::history::{AssetKind, History, Transfer};
+use crate::behaviour::windows::intensity;
 use crate::behaviour::{Detect, ratio, residual};
 
 /// Few movements within a short life, after which nothing is left and nothing happens.
@@ -28,12 +29,15 @@ pub struct BurnerWallet {
 
 impl Detect for BurnerWallet {
     fn detect(&self, history: &History) -> Option<Detection> {
-        let (first, last) = (history.all.first()?.time, history.all.last()?.time);
+        let mut used = history.all.iter().filter(|transfer| is_use(history, transfer)).map(|transfer| transfer.time);
+        let first = used.next()?;
+        let last = used.next_back().unwrap_or(first);
         let count = history.valued.len();
         if last - first > self.most_life_secs
             || !(self.least_transfers..=self.most_transfers).contains(&count)
             || history.head - last < self.silent_secs
             || history.in_usd.to_f64() < self.least_usd
+            || history.ins.is_empty()
             || history.outs.is_empty()
         {
             return None;
@@ -48,7 +52,16 @@ impl Detect for BurnerWallet {
             .with("in_usd", Fact::Usd(history.in_usd))
             .with("residual_usd", Fact::Usd(stays));
         let powers = (history.in_usd.to_f64() / self.least_usd).log10();
-        let intensity = (powers / self.full_powers).clamp(0.0, 1.0);
+        let intensity = intensity(powers, 0.0, self.full_powers);
         Some(Detection { intensity, occurrences: 1, first, last, evidence })
+    }
+}
+
+/// Whether a movement is use of the address. Movements of nothing, and of tokens that nobody vouches for, are written
+/// into the history of any address by others.
+fn is_use(history: &History, transfer: &Transfer) -> bool {
+    match history.assets[transfer.asset as usize].kind {
+        AssetKind::Native | AssetKind::Stablecoin | AssetKind::Verified => transfer.raw > 0,
+        AssetKind::Unverified | AssetKind::Counterfeit => false,
     }
 }

@@ -1,7 +1,6 @@
 //! Dormant reactivation: money sleeps for half a year, then leaves.
 
 use headwater_types::Usd;
-use rustc_hash::FxHashMap;
 use serde::Deserialize;
 
 use crate::behaviour::evidence::{Detection, Evidence, Fact};
@@ -28,8 +27,8 @@ pub struct DormantReactivation {
 }
 
 /// What is held of an asset: smallest units, and what they were worth when they came.
-#[derive(Clone, Copy, Default)]
 struct Lot {
+    asset: u32,
     raw: u128,
     usd: f64,
 }
@@ -58,17 +57,16 @@ impl Lot {
 impl Detect for DormantReactivation {
     fn detect(&self, history: &History) -> Option<Detection> {
         let valued = &history.valued;
-        let (mut lots, mut found): (FxHashMap<u32, Lot>, _) = (FxHashMap::default(), None);
+        // In the order in which assets came first: their numbers depend on how the ledger is divided.
+        let (mut lots, mut found): (Vec<Lot>, _) = (Vec::new(), None);
         for (place, transfer) in valued.iter().enumerate() {
             let slept = valued[..place].last().map_or(0, |last| transfer.time - last.time);
             if slept >= self.least_gap_secs {
-                let mut by_asset: Vec<_> = lots.iter().map(|(asset, lot)| (*asset, *lot)).collect();
-                by_asset.sort_unstable_by_key(|(asset, _)| *asset);
-                let held: f64 = by_asset.iter().map(|(_, lot)| lot.usd).sum();
+                let held: f64 = lots.iter().map(|lot| lot.usd).sum();
                 let woken = &valued[place..];
                 let until = transfer.time.saturating_add(self.window_secs);
                 let woken = &woken[..woken.partition_point(|later| later.time <= until)];
-                let left: f64 = by_asset.iter().map(|(asset, lot)| lot.worth(gone(woken, *asset))).sum();
+                let left: f64 = lots.iter().map(|lot| lot.worth(gone(woken, lot.asset))).sum();
                 let (held, left) = (Usd::from_f64(held)?, Usd::from_f64(left)?);
                 let share = ratio(left, held);
                 if held.to_f64() >= self.least_usd && share >= self.least_share {
@@ -83,7 +81,14 @@ impl Detect for DormantReactivation {
                     });
                 }
             }
-            lots.entry(transfer.asset).or_default().add(transfer);
+            match lots.iter_mut().find(|lot| lot.asset == transfer.asset) {
+                Some(lot) => lot.add(transfer),
+                None => {
+                    let mut lot = Lot { asset: transfer.asset, raw: 0, usd: 0.0 };
+                    lot.add(transfer);
+                    lots.push(lot);
+                }
+            }
         }
         found.map(|found| Detection {
             intensity: intensity(found.measure, secs(self.least_gap_secs), secs(self.full_gap_secs)),

@@ -1,6 +1,5 @@
 //! Equal-amount split: the same amount to many within a day.
 
-use rustc_hash::FxHashMap;
 use serde::Deserialize;
 
 use crate::behaviour::Detect;
@@ -27,27 +26,29 @@ impl Detect for EqualAmountSplit {
         if history.outs.len() < self.least_recipients {
             return None;
         }
-        let mut by_asset: FxHashMap<u32, Vec<Transfer>> = FxHashMap::default();
+        // Assets in the order in which they left first: their numbers depend on how the ledger is divided.
+        let mut by_asset: Vec<Vec<Transfer>> = Vec::new();
         for transfer in &history.outs {
-            by_asset.entry(transfer.asset).or_default().push(*transfer);
+            match by_asset.iter_mut().find(|of_one| of_one[0].asset == transfer.asset) {
+                Some(of_one) => of_one.push(*transfer),
+                None => by_asset.push(vec![*transfer]),
+            }
         }
-        let mut by_asset: Vec<_> = by_asset.into_values().collect();
-        by_asset.sort_by_key(|transfers| transfers[0].asset);
         let mut together = None;
         for mut transfers in by_asset {
             transfers.sort_by_key(|transfer| transfer.raw);
-            let mut covered = 0;
-            for start in 0..transfers.len() {
-                let smallest = transfers[start].raw;
-                if start > 0 && transfers[start - 1].raw == smallest {
-                    continue;
-                }
+            let mut group = Stretch::new(&transfers, history.counterparties.len());
+            let (mut start, mut covered) = (0, 0);
+            while let Some(smallest) = transfers.get(start).map(|transfer| transfer.raw) {
                 let end = start + transfers[start..].partition_point(|other| self.equals(smallest, other.raw));
+                group.slide(start..end);
                 // A group within the last one finds nothing new.
-                if end > covered && end - start >= self.least_recipients {
-                    covered = end;
-                    together = join(together, self.within(history, &transfers[start..end]));
-                }
+                let is_new = end > std::mem::replace(&mut covered, end);
+                let is_wide = group.distinct() >= self.least_recipients;
+                let found = if is_new && is_wide { self.within(history, group.transfers()) } else { None };
+                // No payment counts in two groups.
+                start = if found.is_some() { end } else { transfers.partition_point(|other| other.raw <= smallest) };
+                together = join(together, found);
             }
         }
         together.map(|found| Detection {

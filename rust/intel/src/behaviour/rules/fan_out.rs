@@ -36,7 +36,7 @@ impl Detect for FanOut {
         for window in windows(&history.outs, self.window_secs) {
             let (from, until) = (history.outs[window.start].time, history.outs[window.end - 1].time);
             paid.slide(window);
-            let (recipients, funders) = (paid.distinct(), sources.until(until).max(1));
+            let (recipients, funders) = (paid.distinct(), sources.until(until));
             if recipients >= self.least_recipients
                 && funders <= self.most_sources
                 && measure(recipients) >= self.least_ratio * measure(funders)

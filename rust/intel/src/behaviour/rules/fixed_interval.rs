@@ -29,10 +29,11 @@ impl Detect for FixedInterval {
         }
         let mut gaps: Vec<_> = valued.windows(2).map(|pair| secs(pair[1].time - pair[0].time)).collect();
         gaps.sort_by(f64::total_cmp);
-        let mean = gaps.iter().sum::<f64>() / measure(gaps.len());
-        if mean <= 0.0 {
+        let all = gaps.iter().sum::<f64>();
+        if all <= 0.0 {
             return None;
         }
+        let mean = all / measure(gaps.len());
         let squares = gaps.iter().map(|gap| (gap - mean).powi(2)).sum::<f64>();
         let variation = (squares / measure(gaps.len())).sqrt() / mean;
         let (mode, share) = self.mode(&gaps);

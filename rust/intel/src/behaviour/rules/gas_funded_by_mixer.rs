@@ -6,7 +6,8 @@ use crate::behaviour::evidence::{Detection, Evidence, Fact};
 use crate::behaviour::history::{AssetKind, History, Roles, Way};
 use crate::behaviour::{Detect, Needs};
 
-/// Among the first native inflows, before any other money came, a small one from a mixer.
+/// Among the first native inflows, before any other money came, a small one from a mixer. Money is the coin of the chain
+/// and the main stablecoins: other tokens are sent to anybody.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct GasFundedByMixer {
@@ -25,13 +26,23 @@ impl Detect for GasFundedByMixer {
         if history.is_truncated {
             return None;
         }
-        let came = history.all.iter().filter(|transfer| transfer.way == Way::In && transfer.raw > 0);
-        let is_native = |asset: u32| history.assets[asset as usize].kind == AssetKind::Native;
-        for transfer in came.filter(|transfer| is_native(transfer.asset)).take(self.first_inflows) {
+        let mut looked_at = 0;
+        for transfer in history.all.iter().filter(|transfer| transfer.way == Way::In && transfer.raw > 0) {
+            let kind = history.assets[transfer.asset as usize].kind;
+            if !matches!(kind, AssetKind::Native | AssetKind::Stablecoin) {
+                continue;
+            }
             let from = history.counterparties.get(transfer.other as usize)?;
             if !from.roles.holds(Roles::MIXER) {
                 return None;
             }
+            if kind == AssetKind::Stablecoin {
+                continue;
+            }
+            if looked_at == self.first_inflows {
+                return None;
+            }
+            looked_at += 1;
             let is_tron = from.address.family() == headwater_types::Family::Tron;
             let most = if is_tron { self.most_units_tron } else { self.most_units };
             let units = history.units(transfer)?;

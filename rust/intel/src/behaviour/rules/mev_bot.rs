@@ -25,7 +25,7 @@ impl Detect for MevBot {
             return None;
         }
         let gains = |movements: &&[Transfer]| {
-            movements.len() >= 2 && by_asset(movements).iter().any(|&(_, came, left)| left > 0 && came > left)
+            movements.len() >= 2 && by_asset(history, movements).iter().any(|&(_, came, left)| left > 0 && came > left)
         };
         let won: Vec<&Transfer> = transactions(&history.all).filter(gains).map(|movements| &movements[0]).collect();
         let (first, last) = (won.first()?.time, won.last()?.time);

@@ -4,7 +4,7 @@ use serde::Deserialize;
 
 use crate::behaviour::evidence::{Detection, Evidence, Fact};
 use crate::behaviour::history::History;
-use crate::behaviour::windows::distinct;
+use crate::behaviour::windows::{distinct, intensity};
 use crate::behaviour::{Detect, ratio, residual};
 
 /// Over all that is known of the address: as much leaves as comes, nearly nothing stays, and nothing stays for long.
@@ -41,7 +41,8 @@ impl Detect for PassThrough {
         }
         let mut secs: Vec<_> = history.holds().iter().map(|hold| hold.secs).collect();
         secs.sort_unstable();
-        let median = *secs.get(secs.len().checked_sub(1)? / 2)?;
+        let upper = *secs.get(secs.len() / 2)?;
+        let median = secs[(secs.len() - 1) / 2].midpoint(upper);
         if median > self.most_hold_secs {
             return None;
         }
@@ -51,7 +52,7 @@ impl Detect for PassThrough {
             .with("residual_usd", Fact::Usd(stays))
             .with("median_hold_s", Fact::Secs(median));
         Some(Detection {
-            intensity: (1.0 - imbalance / self.most_imbalance).clamp(0.0, 1.0),
+            intensity: intensity(self.most_imbalance - imbalance, 0.0, self.most_imbalance),
             occurrences: 1,
             first: history.ins.first()?.time,
             last: history.valued.last()?.time,

@@ -14,7 +14,7 @@ use crate::behaviour::{Detect, Needs};
 pub struct PoisoningTarget {
     /// How soon after the true payment.
     pub window_secs: i64,
-    /// Equal leading characters, after the prefix of the chain.
+    /// Equal leading characters, `0x` apart.
     pub leading: usize,
     /// Equal trailing characters.
     pub trailing: usize,
@@ -33,7 +33,7 @@ impl Detect for PoisoningTarget {
         if !is_twin_wanted {
             return None;
         }
-        // When those who look alike were last paid, by whom.
+        // Those who look alike, and when each was last paid.
         let looks: Vec<Option<(String, String)>> =
             (0..history.counterparties.len()).map(|other| self.look(history, other)).collect();
         let mut paid: FxHashMap<&(String, String), Vec<(u32, i64)>> = FxHashMap::default();
@@ -41,14 +41,17 @@ impl Detect for PoisoningTarget {
         for transfer in history.all.iter().filter(|transfer| transfer.other != NOBODY) {
             let Some(look) = &looks[transfer.other as usize] else { continue };
             if self.is_bait(history, transfer) {
-                let alike = paid.get(look).into_iter().flatten();
                 let is_twin =
-                    |&&(other, time): &&(u32, i64)| other != transfer.other && transfer.time - time <= self.window_secs;
-                if alike.rev().any(|true_payment| is_twin(&true_payment)) {
+                    |&(other, time): &(u32, i64)| other != transfer.other && transfer.time - time <= self.window_secs;
+                if paid.get(look).is_some_and(|alike| alike.iter().any(is_twin)) {
                     baits.push(*transfer);
                 }
             } else if transfer.way == Way::Out && transfer.usd.to_f64() >= self.most_usd {
-                paid.entry(look).or_default().push((transfer.other, transfer.time));
+                let alike = paid.entry(look).or_default();
+                match alike.iter_mut().find(|(other, _)| *other == transfer.other) {
+                    Some((_, last)) => *last = transfer.time,
+                    None => alike.push((transfer.other, transfer.time)),
+                }
             }
         }
         let (first, last) = (baits.first()?.time, baits.last()?.time);
@@ -73,7 +76,7 @@ impl PoisoningTarget {
     /// The ends of an address by which people know it again.
     fn look(&self, history: &History, other: usize) -> Option<(String, String)> {
         let text = history.counterparties.get(other)?.address.to_string();
-        let body = text.strip_prefix("0x").or_else(|| text.strip_prefix('T')).unwrap_or(&text);
+        let body = text.strip_prefix("0x").unwrap_or(&text);
         let trailing = body.len().checked_sub(self.trailing)?;
         Some((body.get(..self.leading)?.to_owned(), body.get(trailing..)?.to_owned()))
     }

@@ -9,7 +9,7 @@ use crate::behaviour::history::{History, NOBODY, Transfer};
 use crate::behaviour::windows::measure;
 
 /// Over all that is known of the address: many payers; most payouts go to those who paid before, out of what others paid
-/// since; and payouts are less evenly spread than payments.
+/// since; some got out more than they paid in; and payouts are less evenly spread than payments.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[expect(clippy::struct_field_names, reason = "each is a least value, and says so")]
@@ -76,6 +76,11 @@ impl Detect for PonziPayout {
             }
             let since = everybody.between(first, paid.time) - payer.between(first, paid.time);
             covered += usize::from(since >= paid.usd);
+        }
+        // A wrapper of coins, or whoever else gives back what is theirs, pays nobody more than they paid.
+        let is_gain = |payer: &Payer| payer.sums.last().is_some_and(|paid| payer.received > *paid);
+        if !payers.iter().any(is_gain) {
+            return None;
         }
         let overlap = measure(earlier) / measure(history.outs.len());
         let paid_in = hhi(payers.iter().filter_map(|payer| payer.sums.last().copied()));

@@ -45,13 +45,14 @@ impl Detect for RapidInOut {
         let pauses = left.windows(2).filter(|pair| time(pair[1]) - time(pair[0]) > DAY_SECS).count();
         let mut secs: Vec<_> = quick().map(|hold| hold.secs).collect();
         secs.sort_unstable();
+        let median = *secs.get(secs.len().checked_sub(1)? / 2)?;
         let mut shown: Vec<_> = quick().flat_map(|hold| [hold.came, hold.left]).collect();
         shown.sort_unstable();
         let evidence = Evidence::of(shown.iter().map(|place| &history.valued[*place]))
             .within(self.window_secs)
             .with("matched_usd", Fact::Usd(usd))
             .with("ratio", Fact::Ratio(matched))
-            .with("median_hold_s", Fact::Secs(secs[(secs.len() - 1) / 2]))
+            .with("median_hold_s", Fact::Secs(median))
             .count("matched_inflows", came.len());
         Some(Detection {
             intensity: intensity(matched, self.least_ratio, self.full_ratio),
