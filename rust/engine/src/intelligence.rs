@@ -1,7 +1,7 @@
 //! What judgements rest on besides the ledger: the parameters of risk, a provider of further claims, a clock.
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use headwater_intel::risk::Parameters;
 use headwater_ledger::labels::{Claim, Level};
@@ -35,7 +35,8 @@ pub struct Intelligence {
 
 impl Default for Intelligence {
     fn default() -> Self {
-        Self { parameters: Arc::new(Parameters::standard().clone()), provider: None, now_secs: None }
+        static STANDARD: LazyLock<Arc<Parameters>> = LazyLock::new(|| Arc::new(Parameters::standard().clone()));
+        Self { parameters: Arc::clone(&STANDARD), provider: None, now_secs: None }
     }
 }
 

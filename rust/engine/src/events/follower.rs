@@ -7,6 +7,7 @@ use headwater_ledger::read::Generations;
 
 use super::FeedStep;
 use super::step::{Recent, View};
+use crate::intelligence::Intelligence;
 use crate::{Error, Reason};
 
 /// Reads the feed item by item. Share one among all watchers.
@@ -16,13 +17,21 @@ pub struct Follower {
     /// No name before the store has one.
     store: StoreId,
     recent: Arc<Recent>,
+    intelligence: Intelligence,
 }
 
 impl Follower {
     /// Reads what comes behind a position.
     #[must_use]
     pub fn new(ledgers: Arc<dyn Generations>, position: u64) -> Self {
-        Self { ledgers, position, store: StoreId::default(), recent: Arc::new(Recent::new()) }
+        let (store, recent, intelligence) = (StoreId::default(), Arc::new(Recent::new()), Intelligence::default());
+        Self { ledgers, position, store, recent, intelligence }
+    }
+
+    /// The same with other parameters of risk; providers of claims are never asked for events.
+    #[must_use]
+    pub fn with_intelligence(self, intelligence: Intelligence) -> Self {
+        Self { intelligence, ..self }
     }
 
     /// The same, of the store of this name and no other.
@@ -86,7 +95,7 @@ impl Follower {
             return Ok(Vec::new());
         }
         let items = feed.after(self.position, most)?;
-        let view = View::new(feed, &self.recent);
+        let view = View::new(feed, &self.recent, self.intelligence.clone());
         let steps: Vec<_> = items.into_iter().map(|item| view.step(item).map(Arc::new)).collect::<Result<_, _>>()?;
         self.position = steps.last().map_or(self.position, |step| step.position());
         Ok(steps)

@@ -15,7 +15,7 @@ pub enum EventType {
     AddressActivity,
     /// A balance passed an amount.
     BalanceThreshold,
-    /// The risk of an address changed. Happens to nobody until risk is judged.
+    /// Level or gate of the risk of an address changed.
     RiskAlert,
     /// An import changed the labels of an address.
     LabelChange,
@@ -35,15 +35,6 @@ impl EventType {
             Self::BalanceThreshold => "balance_threshold",
             Self::RiskAlert => "risk_alert",
             Self::LabelChange => "label_change",
-        }
-    }
-
-    /// Whether the data that it would tell of is not held yet, so that it happens to nobody.
-    #[must_use]
-    pub const fn is_silent(self) -> bool {
-        match self {
-            Self::RiskAlert => true,
-            Self::LargeTransfer | Self::AddressActivity | Self::BalanceThreshold | Self::LabelChange => false,
         }
     }
 

@@ -12,6 +12,7 @@ mod held;
 mod kind;
 mod labels;
 mod named;
+mod risk;
 mod rows;
 mod step;
 mod subscription;

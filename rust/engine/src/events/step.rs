@@ -1,13 +1,15 @@
 //! Items of the feed with their rows, read once for all who watch.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use headwater_ledger::feed::{Feed, FeedItem};
+use headwater_ledger::feed::{Feed, FeedItem, ItemKind};
+use headwater_types::Chain;
 
 use super::changes::Changes;
 use super::rows::BlockRows;
 use crate::Error;
+use crate::intelligence::Intelligence;
 
 /// So many items are kept as they were read, for those who look back or ahead.
 const KEPT_BLOCKS: usize = 64;
@@ -109,11 +111,43 @@ impl Recent {
 pub(super) struct View {
     pub feed: Feed,
     recent: Arc<Recent>,
+    pub intelligence: Intelligence,
+    /// The imports of labels among the items that are kept, in order: chain, position, version, whether rolled back.
+    imports: OnceLock<Vec<(Chain, u64, u64, bool)>>,
 }
 
 impl View {
-    pub fn new(feed: Feed, recent: &Arc<Recent>) -> Arc<Self> {
-        Arc::new(Self { feed, recent: Arc::clone(recent) })
+    pub fn new(feed: Feed, recent: &Arc<Recent>, intelligence: Intelligence) -> Arc<Self> {
+        Arc::new(Self { feed, recent: Arc::clone(recent), intelligence, imports: OnceLock::new() })
+    }
+
+    /// The next import of labels on the chain behind an item.
+    pub fn next_import(&self, item: &FeedItem) -> Result<Option<(u64, bool)>, Error> {
+        let imports = match self.imports.get() {
+            Some(imports) => imports,
+            None => {
+                let imports = self.imports()?;
+                self.imports.get_or_init(|| imports)
+            }
+        };
+        let next = imports.iter().find(|(chain, position, ..)| *chain == item.chain && *position > item.position);
+        Ok(next.map(|(_, _, version, is_rolled_back)| (*version, *is_rolled_back)))
+    }
+
+    fn imports(&self) -> Result<Vec<(Chain, u64, u64, bool)>, Error> {
+        let (mut imports, mut position) = (Vec::new(), self.feed.oldest().saturating_sub(1));
+        while position < self.feed.newest() {
+            // A few at a time, so that a long feed is not held whole.
+            let items = self.feed.after(position, 4096)?;
+            let Some(last) = items.last() else { break };
+            position = last.position;
+            for item in items {
+                if let ItemKind::Labels { version, is_rolled_back } = item.kind {
+                    imports.push((item.chain, item.position, version, is_rolled_back));
+                }
+            }
+        }
+        Ok(imports)
     }
 
     /// A step of it.

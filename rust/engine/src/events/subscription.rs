@@ -198,11 +198,6 @@ impl Subscription {
     /// Says what it will never tell, and which filters mean nothing to it.
     fn warn(&self, warnings: &mut Warnings) {
         let event = self.event_type;
-        if event.is_silent() {
-            let message = format!("{event} fires for nothing yet: the data that it would tell of is not built");
-            warnings.add("not_built", Some("event_type"), message);
-            return;
-        }
         for (index, label) in self.labels.iter().enumerate().filter(|(_, label)| Code::from_name(label).is_none()) {
             let message = format!("filters.labels[{index}]: {label:?} is not a code that labels have");
             warnings.add("unknown_label", Some("filters.labels"), message);
@@ -227,7 +222,14 @@ impl Subscription {
                 ("filters.min_amount_usd", self.min_amount_usd.is_some()),
                 ("filters.min_confirmations", self.min_confirmations > 1),
             ],
-            EventType::LargeTransfer | EventType::AddressActivity | EventType::RiskAlert => [
+            EventType::RiskAlert => [
+                ("filters.symbols", matches!(self.assets, Assets::Symbols(_))),
+                ("filters.contracts", matches!(self.assets, Assets::Contracts(_))),
+                ("filters.direction", self.direction != DirectionFilter::All),
+                ("filters.min_amount_usd", self.min_amount_usd.is_some()),
+                ("filters.labels", !self.labels.is_empty()),
+            ],
+            EventType::LargeTransfer | EventType::AddressActivity => [
                 ("filters.threshold", self.threshold.is_some()),
                 ("filters.direction", self.addresses.is_empty() && self.direction != DirectionFilter::All),
                 ("", false),
@@ -290,7 +292,7 @@ impl Subscription {
     /// Whether anything can ever be told.
     pub(super) fn can_fire(&self) -> bool {
         let is_large = self.event_type == EventType::LargeTransfer;
-        !self.event_type.is_silent() && (is_large || !self.addresses.is_empty())
+        is_large || !self.addresses.is_empty()
     }
 
     /// The least value in US dollars that is told.

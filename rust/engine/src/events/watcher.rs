@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use super::event::{Draft, MOST_OF_ITEM, Told, id, seq};
 use super::held::{self, Held, Room};
 use super::labels::label_changes;
+use super::risk::risk_changes;
 use super::rows::{BlockRows, Row};
 use super::threshold::{Ahead, crossings};
 use super::{Event, EventType, FeedStep, Subscription};
@@ -162,7 +163,8 @@ impl Watcher {
             (EventType::LargeTransfer, _) if subscription.addresses.is_empty() => Ok(large(subscription, step)),
             (EventType::LargeTransfer | EventType::AddressActivity, _) => Ok(activity(subscription, step)),
             (EventType::LabelChange, _) => label_changes(subscription, step),
-            (EventType::BalanceThreshold | EventType::RiskAlert, _) => Ok(Vec::new()),
+            (EventType::RiskAlert, _) => risk_changes(subscription, step),
+            (EventType::BalanceThreshold, None) => Ok(Vec::new()),
         }
     }
 }

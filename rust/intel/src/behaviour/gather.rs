@@ -13,7 +13,7 @@ use headwater_types::{Address, Asset, Chain, Timestamp, Usd};
 use rustc_hash::FxHashMap;
 
 use super::history::{AssetKind, AssetNote, Counterparty, History, NOBODY, Transfer, Way};
-use super::known::KnownAs;
+use super::known::{KnownAs, LabelSource};
 use crate::label::Moment;
 
 /// Tables that grew past this many entries are made anew, so that a hub does not slow down those after it.
@@ -26,7 +26,10 @@ const HISTORY: Purpose = Purpose {
 };
 
 /// Reads the history of one address after the other. What it learned of assets and labels it keeps.
-pub struct HistoryGather {
+pub struct HistoryGather<'a> {
+    labels: &'a dyn LabelSource,
+    /// What [`HistoryGather::read`] reads.
+    scan: Scan,
     chain: Chain,
     stablecoins: Vec<String>,
     most_transfers: usize,
@@ -45,11 +48,11 @@ pub struct HistoryGather {
     trusted: Option<HashSet<String>>,
 }
 
-impl HistoryGather {
+impl<'a> HistoryGather<'a> {
     /// For addresses of a chain: with these symbols of main stablecoins, and at most so many of the newest movements.
     #[must_use]
     pub fn new(
-        ledger: &dyn Ledger,
+        ledger: &'a dyn Ledger,
         chain: Chain,
         moment: Moment,
         stablecoins: &[String],
@@ -57,6 +60,8 @@ impl HistoryGather {
     ) -> Self {
         let head = ledger.coverage().get(&chain).and_then(|coverage| coverage.last_time).map_or(0, Timestamp::secs);
         Self {
+            labels: &**ledger.labels(),
+            scan: Scan::default(),
             chain,
             stablecoins: stablecoins.to_vec(),
             most_transfers,
@@ -73,6 +78,19 @@ impl HistoryGather {
         }
     }
 
+    /// The same with the claims of another source than the labels in force.
+    #[must_use]
+    pub fn with_labels(self, labels: &'a dyn LabelSource) -> Self {
+        Self { labels, ..self }
+    }
+
+    /// The same for what [`HistoryGather::read`] reads, of data that ends earlier: at `head`, epoch seconds.
+    #[must_use]
+    pub fn within(mut self, scan: Scan, head: i64) -> Self {
+        self.history.head = head;
+        Self { scan, ..self }
+    }
+
     /// The history of one account. O(movements · log movements) where several segments hold it.
     ///
     /// # Errors
@@ -82,7 +100,8 @@ impl HistoryGather {
         let of_each = std::mem::size_of::<(Transfer, Option<AccountRef>)>();
         held.reach(usize::try_from(account.postings).unwrap_or(usize::MAX).saturating_mul(of_each))?;
         self.begin();
-        ledger.posting_columns(account, &Scan::default(), (Self::WANTED, cancel), &mut |columns| {
+        let scan = self.scan.clone();
+        ledger.posting_columns(account, &scan, (Self::WANTED, cancel), &mut |columns| {
             self.add(ledger, &columns)?;
             Ok(std::ops::ControlFlow::Continue(()))
         })?;
@@ -213,7 +232,7 @@ impl HistoryGather {
                             next
                         };
                         if number == next {
-                            let (roles, entity) = self.known.of(ledger.labels(), &address)?;
+                            let (roles, entity) = self.known.of(self.labels, &address)?;
                             self.history.counterparties.push(Counterparty { address, roles, entity });
                         }
                         self.numbers.insert(*other, number);
@@ -226,9 +245,12 @@ impl HistoryGather {
     }
 }
 
-impl Gather for HistoryGather {
+impl Gather for HistoryGather<'_> {
     const WANTED: ColumnSet = ColumnSet::ALL;
-    type Found<'a> = &'a History;
+    type Found<'h>
+        = &'h History
+    where
+        Self: 'h;
 
     fn begin(&mut self) {
         self.history.clear();

@@ -1,7 +1,7 @@
 //! What labels say of counterparties, as far as behaviours ask.
 
 use headwater_ledger::LedgerError;
-use headwater_ledger::labels::{Code, LabelTable, entity_key};
+use headwater_ledger::labels::{Claim, Code, LabelTable, entity_key};
 use headwater_types::{Address, Chain};
 use rustc_hash::FxHashMap;
 use xxhash_rust::xxh3::xxh3_64;
@@ -13,6 +13,28 @@ use crate::label::{Moment, aggregate};
 const LEAST_CONFIDENCE: f64 = 0.5;
 /// Most addresses that are remembered.
 const MOST_KEPT: usize = 1 << 20;
+
+/// Whoever tells which claims hold about an address.
+pub trait LabelSource: Sync {
+    /// The claims about an address on a chain.
+    ///
+    /// # Errors
+    /// When labels cannot be read.
+    fn claims_on(&self, chain: Chain, address: &Address) -> Result<Vec<Claim<&str>>, LedgerError>;
+
+    /// Whether there are none at all.
+    fn has_none(&self) -> bool;
+}
+
+impl LabelSource for LabelTable {
+    fn claims_on(&self, chain: Chain, address: &Address) -> Result<Vec<Claim<&str>>, LedgerError> {
+        self.claims(chain, address)
+    }
+
+    fn has_none(&self) -> bool {
+        self.is_empty()
+    }
+}
 
 /// What labels say of counterparties. Each address with labels is judged once.
 #[derive(Debug)]
@@ -33,14 +55,14 @@ impl KnownAs {
     ///
     /// # Errors
     /// When labels cannot be read.
-    pub fn of(&mut self, labels: &LabelTable, address: &Address) -> Result<(Roles, u64), LedgerError> {
-        if labels.is_empty() {
+    pub fn of(&mut self, labels: &dyn LabelSource, address: &Address) -> Result<(Roles, u64), LedgerError> {
+        if labels.has_none() {
             return Ok((Roles::default(), 0));
         }
         if let Some(kept) = self.kept.get(address) {
             return Ok(*kept);
         }
-        let claims = labels.claims(self.chain, address)?;
+        let claims = labels.claims_on(self.chain, address)?;
         if claims.is_empty() {
             return Ok((Roles::default(), 0));
         }

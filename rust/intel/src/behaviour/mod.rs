@@ -31,7 +31,7 @@ pub use self::dust::DustGuard;
 pub use self::evidence::{Detection, Evidence, Fact, MOST_LISTED};
 pub use self::gather::HistoryGather;
 pub use self::history::{AssetKind, AssetNote, Counterparty, CounterpartyFlow, History, NOBODY, Roles, Transfer, Way};
-pub use self::known::KnownAs;
+pub use self::known::{KnownAs, LabelSource};
 
 /// How grave a behaviour is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]

@@ -120,6 +120,11 @@ impl LabelFile {
         Ok(())
     }
 
+    /// Whether it has a claim about an address.
+    pub(super) fn holds(&self, key: &Key, hash: u64) -> Result<bool> {
+        Ok(self.find(key, hash)?.is_some())
+    }
+
     /// Shows all claims, in order of address.
     pub(crate) fn each<'a>(&'a self, visit: &mut dyn FnMut(Stored<'a>) -> Result<()>) -> Result<()> {
         for place in 0..self.addresses() {

@@ -171,6 +171,17 @@ impl LabelTable {
         Ok(Some(LabelChange { before, after }))
     }
 
+    /// Whether an import says anything of an address, or ended what the list said before: what it changed, it changed of
+    /// these.
+    ///
+    /// # Errors
+    /// As [`LabelTable::claims_about`].
+    pub fn is_named_by(&self, version: u64, address: &Address) -> Result<bool> {
+        let Some(import) = self.imports.iter().find(|import| import.version == version) else { return Ok(false) };
+        let key = Key::of(address);
+        import.file.holds(&key, key.hash())
+    }
+
     /// Shows all claims, list by list, each in order of address.
     ///
     /// # Errors

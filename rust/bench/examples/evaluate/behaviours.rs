@@ -1,0 +1,80 @@
+//! Planted behaviours and their innocent twins.
+
+use std::collections::{BTreeMap, HashSet};
+
+use headwater_intel::behaviour::{Behaviour, Needs};
+use headwater_simulate::truth::{Role, Verdict};
+
+use super::Economy;
+use super::interval::Share;
+use super::sweep::{CHAINS, Found};
+
+/// What the rules found of what was planted.
+#[derive(Default)]
+pub struct Tally {
+    recall: BTreeMap<Behaviour, Share>,
+    twins: BTreeMap<Behaviour, Share>,
+    /// Of the finds among planted ones and twins, those that were planted.
+    precision: BTreeMap<Behaviour, Share>,
+    /// Addresses of each role with a find that nobody planted, of all of the role.
+    natural: BTreeMap<(&'static str, Behaviour), usize>,
+    of_role: BTreeMap<&'static str, usize>,
+}
+
+impl Tally {
+    pub fn add(&mut self, economy: &Economy, found: &Found) {
+        let mut planted = HashSet::new();
+        for row in economy.truth.behaviours.iter().filter(|row| CHAINS.contains(&row.chain)) {
+            let behaviour = Behaviour::from_code(row.behaviour.code()).expect("one catalogue");
+            planted.insert((row.chain, row.address, behaviour));
+            if behaviour.needs() == Needs::Others {
+                continue;
+            }
+            let hit = found.get(&(row.chain, row.address)).is_some_and(|hits| hits.contains(&behaviour));
+            let is_planted = row.verdict == Verdict::Planted;
+            if is_planted { &mut self.recall } else { &mut self.twins }.entry(behaviour).or_default().count(hit);
+            if hit {
+                self.precision.entry(behaviour).or_default().count(is_planted);
+            }
+        }
+        for row in economy.truth.addresses.iter().filter(|row| CHAINS.contains(&row.chain)) {
+            let role = row.role.name();
+            *self.of_role.entry(role).or_default() += 1;
+            for behaviour in found.get(&(row.chain, row.address)).into_iter().flatten() {
+                if !planted.contains(&(row.chain, row.address, *behaviour)) {
+                    *self.natural.entry((role, *behaviour)).or_default() += 1;
+                }
+            }
+        }
+    }
+
+    pub fn print(&self) {
+        println!("## Behaviours\n");
+        println!("| behaviour | planted | recall | twins | found in twins | precision over both |");
+        println!("|---|---|---|---|---|---|");
+        let of = |map: &BTreeMap<Behaviour, Share>, behaviour| map.get(behaviour).copied().unwrap_or_default();
+        for behaviour in Behaviour::ALL.iter().filter(|behaviour| behaviour.needs() != Needs::Others) {
+            let (recall, twins, precision) =
+                (of(&self.recall, behaviour), of(&self.twins, behaviour), of(&self.precision, behaviour));
+            println!(
+                "| `{}` | {} | {recall} | {} | {} | {precision} |",
+                behaviour.code(),
+                recall.whole,
+                twins.whole,
+                twins.part
+            );
+        }
+        println!("\nFinds that nobody planted, on ordinary people and businesses:\n");
+        println!("| role | addresses | finds |\n|---|---|---|");
+        for role in [Role::Person, Role::Merchant, Role::Business] {
+            let name = role.name();
+            let finds: Vec<_> = Behaviour::ALL
+                .iter()
+                .filter_map(|behaviour| Some((behaviour.code(), self.natural.get(&(name, *behaviour))?)))
+                .map(|(code, count)| format!("`{code}` {count}"))
+                .collect();
+            println!("| {name} | {} | {} |", self.of_role.get(name).copied().unwrap_or_default(), finds.join(", "));
+        }
+        println!();
+    }
+}

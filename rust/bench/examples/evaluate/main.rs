@@ -1,0 +1,59 @@
+//! What the judgements are worth: behaviours and risk on economies whose truth is known.
+//!
+//! ```text
+//! for seed in 1 2 3 4 5 6 7 8 9 10; do headwater simulate --preset s --seed $seed --store s$seed --truth s$seed-truth; done
+//! cargo run --release -p headwater-bench --example evaluate -- s1 s2 s3 s4 s5 s6 s7 s8 s9 s10
+//! ```
+//!
+//! Each argument is a store with its truth in a folder beside it. Writes Markdown to standard output.
+
+mod behaviours;
+mod interval;
+mod risk;
+mod sweep;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::{Context, Result, bail};
+use headwater_ledger::read::Generations;
+use headwater_ledger::{Ledger, Store};
+use headwater_simulate::truth::Truth;
+
+/// An economy and its truth.
+pub struct Economy {
+    /// What the store holds.
+    pub ledger: Arc<dyn Ledger>,
+    /// What is really so.
+    pub truth: Truth,
+}
+
+fn open(folder: &Path) -> Result<Economy> {
+    let mut truth = folder.as_os_str().to_owned();
+    truth.push("-truth");
+    let store = Store::open(folder).with_context(|| folder.display().to_string())?;
+    let truth = Truth::read(Path::new(&truth)).with_context(|| format!("{}", Path::new(&truth).display()))?;
+    Ok(Economy { ledger: store.current()?, truth })
+}
+
+fn main() -> Result<()> {
+    let folders: Vec<PathBuf> = std::env::args_os().skip(1).map(PathBuf::from).collect();
+    if folders.is_empty() {
+        bail!("name the stores of economies, each with its truth in the folder STORE-truth");
+    }
+    let mut behaviours = behaviours::Tally::default();
+    let mut risk = risk::Tally::default();
+    let mut sweeps = sweep::Tally::default();
+    for folder in &folders {
+        eprintln!("{}", folder.display());
+        let economy = open(folder)?;
+        let found = sweep::sweep(&economy, &mut sweeps)?;
+        behaviours.add(&economy, &found);
+        risk.add(&economy, &found)?;
+    }
+    println!("{} economies.\n", folders.len());
+    behaviours.print();
+    risk.print();
+    sweeps.print();
+    Ok(())
+}

@@ -1,0 +1,157 @@
+//! Scores by what addresses really are.
+
+use std::collections::{BTreeMap, HashSet};
+
+use anyhow::Result;
+use headwater_intel::behaviour::HistoryGather;
+use headwater_intel::label::{Aggregate, Moment, aggregate};
+use headwater_intel::risk::{GraphScore, Parameters, Subject, assess, neighbours};
+use headwater_ledger::{Cancel, LedgerError};
+use headwater_simulate::truth::{Behaviour, Role, Verdict};
+use headwater_types::{Address, Chain};
+
+use super::Economy;
+use super::interval::Share;
+use super::sweep::Found;
+
+/// The chains on which counterparties are judged.
+const CHAINS: [Chain; 2] = [Chain::ETHEREUM, Chain::TRON];
+
+/// What an address is, as far as a score is asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Kind {
+    Ordinary,
+    MixerUser,
+    Business,
+    Service,
+    Scam,
+    Launderer,
+    Mixer,
+    Other,
+}
+
+impl Kind {
+    const ALL: [(Self, &'static str); 8] = [
+        (Self::Ordinary, "ordinary people who never used a mixer"),
+        (Self::MixerUser, "ordinary people who did"),
+        (Self::Business, "businesses and shops"),
+        (Self::Service, "services: exchanges, payments, bridges, pools"),
+        (Self::Scam, "scams: operators, collectors, layers, contracts, dusters"),
+        (Self::Launderer, "launderers, with all whom their scenes pay"),
+        (Self::Mixer, "mixers"),
+        (Self::Other, "others"),
+    ];
+
+    const fn of(role: Role) -> Self {
+        match role {
+            Role::Person => Self::Ordinary,
+            Role::Merchant | Role::Business | Role::PaymentInvoice => Self::Business,
+            Role::PaymentHot
+            | Role::ExchangeHot
+            | Role::ExchangeCold
+            | Role::ExchangeDeposit
+            | Role::ExchangeGas
+            | Role::BridgeVault
+            | Role::BridgeRelayer
+            | Role::DexPool
+            | Role::DexRouter
+            | Role::MiningPool => Self::Service,
+            Role::Launderer => Self::Launderer,
+            Role::ScamOperator
+            | Role::ScamContract
+            | Role::ScamCollector
+            | Role::ScamLayer
+            | Role::DarknetMarket
+            | Role::DarknetVendor
+            | Role::Duster => Self::Scam,
+            Role::MixerPool | Role::MixerRelayer => Self::Mixer,
+            _ => Self::Other,
+        }
+    }
+}
+
+/// Scores, with and without the address's own labels.
+#[derive(Default)]
+pub struct Tally {
+    scores: BTreeMap<(Kind, bool), Vec<f64>>,
+}
+
+impl Tally {
+    pub fn add(&mut self, economy: &Economy, _: &Found) -> Result<()> {
+        let (ledger, parameters, cancel) = (&*economy.ledger, Parameters::standard(), Cancel::new());
+        for chain in CHAINS {
+            let moment = Moment::present(ledger.labels(), ledger.coverage()[&chain].last_time);
+            let look_up = |address: &Address| -> Result<Aggregate<'_>, LedgerError> {
+                Ok(aggregate(&ledger.labels().claims(chain, address)?, &moment))
+            };
+            let of_chain = economy.truth.behaviours.iter().filter(|row| row.chain == chain);
+            let mixed: HashSet<Address> = of_chain
+                .filter(|row| row.behaviour == Behaviour::MixerInteraction && row.verdict == Verdict::Planted)
+                .map(|row| row.address)
+                .collect();
+            for row in economy.truth.addresses.iter().filter(|row| row.chain == chain) {
+                let Some(account) = ledger.account(chain, &row.address)? else { continue };
+                let scan = &parameters.scan;
+                let gather = HistoryGather::new(ledger, chain, moment, &scan.stablecoins, scan.most_transfers);
+                let history = gather.read(ledger, &account, &cancel)?;
+                for is_withheld in [false, true] {
+                    let own = if is_withheld { Aggregate::default() } else { look_up(&row.address)? };
+                    let assessed = assess(parameters, &own, Subject::Seen(&history), None, &mut |history| {
+                        let (screened, all) = neighbours(parameters, history, look_up)?;
+                        Ok::<_, LedgerError>(Some(GraphScore::of(parameters, &screened, all)))
+                    })?;
+                    let kind = match Kind::of(row.role) {
+                        Kind::Ordinary if mixed.contains(&row.address) => Kind::MixerUser,
+                        kind => kind,
+                    };
+                    self.scores.entry((kind, is_withheld)).or_default().push(assessed.score);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    pub fn print(&self) {
+        println!("## Risk\n");
+        for (is_withheld, title) in [(false, "With all labels"), (true, "The address's own labels withheld")] {
+            println!("{title}:\n");
+            println!("| what it is | addresses | median | 90 % below | medium or above | high |\n|---|---|---|---|---|---|");
+            for (kind, name) in Kind::ALL {
+                let Some(scores) = self.scores.get(&(kind, is_withheld)) else { continue };
+                let mut sorted = scores.clone();
+                sorted.sort_by(f64::total_cmp);
+                let at = |percent: usize| sorted[(sorted.len() - 1) * percent / 100];
+                let from = |least: f64| Share {
+                    part: sorted.iter().filter(|score| **score >= least).count(),
+                    whole: sorted.len(),
+                };
+                let (medium, high) = (from(30.0), from(70.0));
+                println!("| {name} | {} | {:.1} | {:.1} | {medium} | {high} |", sorted.len(), at(50), at(90));
+            }
+            let of = |kind| self.scores.get(&(kind, is_withheld)).map_or(&[][..], Vec::as_slice);
+            let ordinary: Vec<f64> = of(Kind::Ordinary).iter().chain(of(Kind::Business)).copied().collect();
+            println!("\nArea under the curve against ordinary people who never used a mixer, and businesses: ");
+            println!(
+                "scams {:.4}, launderers with all whom they pay {:.4}.\n",
+                auc(of(Kind::Scam), &ordinary),
+                auc(of(Kind::Launderer), &ordinary)
+            );
+        }
+    }
+}
+
+/// The chance that one of the first scores higher than one of the second; ties count half.
+#[expect(clippy::cast_precision_loss, reason = "counts of a few millions")]
+fn auc(positive: &[f64], negative: &[f64]) -> f64 {
+    let mut all: Vec<(f64, bool)> =
+        positive.iter().map(|score| (*score, true)).chain(negative.iter().map(|score| (*score, false))).collect();
+    all.sort_by(|one, other| one.0.total_cmp(&other.0));
+    let (mut below, mut sum) = (0_usize, 0.0);
+    for ties in all.chunk_by(|one, other| one.0 == other.0) {
+        let positives = ties.iter().filter(|(_, is_positive)| *is_positive).count();
+        let negatives = ties.len() - positives;
+        sum += positives as f64 * (below as f64 + negatives as f64 / 2.0);
+        below += negatives;
+    }
+    sum / (positive.len() as f64 * negative.len() as f64)
+}
