@@ -88,7 +88,9 @@ impl NativeLedger {
 fn export_error(py: Python<'_>, error: &ExportError) -> PyErr {
     let class = match error {
         ExportError::NotEmpty { .. } | ExportError::NothingHeld { .. } => "InvalidInput",
-        ExportError::Ledger(_) | ExportError::Io { .. } | ExportError::Parquet { .. } => "StorageError",
+        ExportError::Ledger(_) | ExportError::Io { .. } | ExportError::Parquet { .. } | ExportError::Csv { .. } => {
+            "StorageError"
+        }
     };
     let cause = std::error::Error::source(error).map(|source| format!(": {source}")).unwrap_or_default();
     raise(py, class, &format!("{error}{cause}"), None, None)
