@@ -103,7 +103,7 @@ impl Lines {
         let Making::Waiting(format, out) = std::mem::replace(&mut *making, Making::Ended) else {
             return Err(raise(py, "InternalError", "a table begins once", None, None));
         };
-        let head = TableHead { next_cursor, total, as_of_block, amount_unit, warnings: Vec::new() };
+        let head = TableHead { next_cursor, total, as_of_block, amount_unit, ..TableHead::default() };
         let encoder = Encoder::new(format, &self.columns, &head, out).map_err(|error| self.refuse(py, &error))?;
         *making = Making::Begun(Box::new(encoder));
         Ok(())

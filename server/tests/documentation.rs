@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-use headwater_engine::{ENDPOINTS, Method, Tag};
+use headwater_engine::{ENDPOINTS, Method, Pricing, Tag};
 use headwater_server::routes::document;
 use headwater_server::state::Home;
 use serde_json::Value;
@@ -497,7 +497,11 @@ fn listed() -> String {
         for endpoint in ENDPOINTS.iter().filter(|endpoint| endpoint.tag == tag) {
             let verbs: Vec<String> = endpoint.methods().map(|(method, ..)| verb(method).to_uppercase()).collect();
             let (call, text) = (format!("{} {}", verbs.join(", "), endpoint.path), endpoint.description);
-            let (credits, class) = (endpoint.cost, endpoint.class.name());
+            let class = endpoint.class.name();
+            let credits = match endpoint.pricing() {
+                Pricing::PerCall => endpoint.cost.to_string(),
+                Pricing::PerItem { .. } => format!("{} per item", endpoint.cost),
+            };
             let list = if endpoint.columns().is_some() { "yes" } else { "no" };
             writeln!(page, "| `{call}` | {}: {text} | {credits} | {class} | {list} |", endpoint.summary).unwrap();
         }

@@ -39,6 +39,7 @@ mod repetition;
 mod replica_events;
 mod replicas;
 mod revocation;
+mod risk_batch;
 mod secrecy;
 mod shared;
 mod slow_clients;

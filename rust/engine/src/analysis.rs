@@ -5,6 +5,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use utoipa::ToSchema;
 
+use crate::pricing::Pricing;
 use crate::report::Reported;
 use crate::request::{Checks, Warnings};
 use crate::{Error, Pagination, QueryMeta, Warning};
@@ -21,8 +22,12 @@ pub trait Analysis {
     /// Pairs of fields of the request of which one has to be given.
     const EITHER: &[[&str; 2]] = &[];
 
-    /// Fields that are refused although unknown fields are only warned of: those that a client must not think heard.
+    /// Fields that are refused although unknown fields are only warned of: those that a client must not think heard. They
+    /// are refused in the items of a list of the request too.
     const REFUSED: &[&str] = &[];
+
+    /// What the credits of a call pay for.
+    const PRICING: Pricing = Pricing::PerCall;
 
     /// Checks a request: the only validation there is.
     ///
@@ -54,6 +59,12 @@ pub trait Analysis {
         true
     }
 
+    /// Items of a report that are paid for, where [`Analysis::PRICING`] is per item.
+    #[must_use]
+    fn paid_items(_: &Self::Report) -> u32 {
+        0
+    }
+
     /// The `data.meta` of a report, which must be its last field; the engine fills in how long it took, and keeps answers
     /// that have one.
     #[must_use]
@@ -69,4 +80,6 @@ pub(crate) struct Made {
     pub warnings: Vec<Warning>,
     pub meta: Option<QueryMeta>,
     pub is_kept: bool,
+    /// Items that are paid for; `None` where the call is.
+    pub paid_items: Option<u32>,
 }

@@ -11,6 +11,8 @@ pub struct Answer {
     pub pagination: Option<Pagination>,
     /// The `meta.warnings`.
     pub warnings: Vec<Warning>,
+    /// Items that are paid for, where the price is per item ([`crate::Pricing`]).
+    pub paid_items: Option<u32>,
 }
 
 impl Answer {

@@ -15,6 +15,7 @@ pub(crate) struct Kept {
     pub data: Data,
     pub pagination: Option<Pagination>,
     pub warnings: Vec<Warning>,
+    pub paid_items: Option<u32>,
 }
 
 /// What is kept of the `data` of an answer.
@@ -117,7 +118,7 @@ mod tests {
         let meta = QueryMeta::new(CostClass::Heavy);
         let text = format!(r#"{{"a":"{text}","meta":{}}}"#, serde_json::to_string(&meta).unwrap());
         let data = Headed::new(&text, meta).unwrap();
-        Arc::new(Kept { data: Data::Headed(data), pagination: None, warnings: Vec::new() })
+        Arc::new(Kept { data: Data::Headed(data), pagination: None, warnings: Vec::new(), paid_items: None })
     }
 
     fn ask(generation: u64, request: Value) -> Question {

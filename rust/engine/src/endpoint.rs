@@ -1,6 +1,6 @@
 //! What is said of a data endpoint. One constant of this type stands in each file of [`crate::endpoints`].
 
-use headwater_types::Chain;
+use headwater_types::{Chain, Family};
 use serde_json::Value;
 
 use crate::analysis::{Analysis, Made};
@@ -9,6 +9,7 @@ use crate::columns::{Column, columns_of_report};
 use crate::cost_class::CostClass;
 use crate::description::{Description, describe};
 use crate::method::Method;
+use crate::pricing::Pricing;
 use crate::table::{List, TableSink};
 use crate::{Error, ReportRows};
 
@@ -25,7 +26,7 @@ pub struct Endpoint {
     pub alternative: Option<Alternative>,
     /// Rate limits and deadline.
     pub class: CostClass,
-    /// Credits per successful call.
+    /// Credits per successful call, or per item that succeeded ([`Endpoint::pricing`]).
     pub cost: u32,
     /// The group in the documentation.
     pub tag: Tag,
@@ -92,6 +93,10 @@ pub enum ChainScope {
     Unscoped,
     /// The chain that a required field names.
     Named(&'static str),
+    /// The chain that a required field names; with `evm`, every EVM chain.
+    NamedOrEvm(&'static str),
+    /// The same of each item of a list: the list, and the field of its items.
+    EachNamedOrEvm(&'static str, &'static str),
     /// The chain that a field names; without it, any chain.
     NamedOrAny(&'static str),
     /// The chain that a field names; without it, this one.
@@ -99,12 +104,14 @@ pub enum ChainScope {
 }
 
 /// The chains of one call.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ChainsRead {
     /// None that a plan could leave out.
     None,
     /// This one.
     One(Chain),
+    /// These.
+    Several(Vec<Chain>),
     /// Any; a caller whose plan leaves out chains has to name one in this field.
     Any(&'static str),
     /// The request names no valid chain: the analysis refuses it.
@@ -123,11 +130,20 @@ impl ChainScope {
     /// assert_eq!(scope.of(&json!({"chain": "eth"})), ChainsRead::One(Chain::ETHEREUM));
     /// assert_eq!(scope.of(&json!({"chain": null})), ChainsRead::Any("chain"));
     /// assert_eq!(scope.of(&json!({"chain": "solana"})), ChainsRead::Invalid);
+    ///
+    /// let scope = ChainScope::NamedOrEvm("chain");
+    /// assert_eq!(scope.of(&json!({"chain": "evm"})), ChainsRead::Several(vec![Chain::ETHEREUM, Chain::BSC]));
+    ///
+    /// let scope = ChainScope::EachNamedOrEvm("queries", "chain");
+    /// let request = json!({"queries": [{"chain": "trx"}, {"chain": "solana"}, {"chain": "eth"}, {}]});
+    /// assert_eq!(scope.of(&request), ChainsRead::Several(vec![Chain::TRON, Chain::ETHEREUM]));
     /// ```
     #[must_use]
     pub fn of(self, request: &Value) -> ChainsRead {
         let (field, otherwise) = match self {
             Self::Unscoped => return ChainsRead::None,
+            Self::NamedOrEvm(field) => return named_or_evm(request, field).unwrap_or(ChainsRead::Invalid),
+            Self::EachNamedOrEvm(list, field) => return each_named_or_evm(request, list, field),
             Self::Named(field) => (field, ChainsRead::Invalid),
             Self::NamedOrAny(field) => (field, ChainsRead::Any(field)),
             Self::NamedOr(field, chain) => (field, ChainsRead::One(chain)),
@@ -139,6 +155,35 @@ impl ChainScope {
             }
         }
     }
+}
+
+/// The chains that a field of an object names; `None` where it names none.
+fn named_or_evm(object: &Value, field: &str) -> Option<ChainsRead> {
+    let name = object.get(field)?.as_str()?;
+    if is_every_evm_chain(name) {
+        let chains = Chain::all().filter(|chain| chain.family() == Family::Evm);
+        return Some(ChainsRead::Several(chains.collect()));
+    }
+    name.parse().ok().map(ChainsRead::One)
+}
+
+/// The same of all items of a list. One that names none is refused by the analysis.
+fn each_named_or_evm(request: &Value, list: &str, field: &str) -> ChainsRead {
+    let Some(items) = request.get(list).and_then(Value::as_array) else { return ChainsRead::Invalid };
+    let mut chains = Vec::new();
+    for read in items.iter().filter_map(|item| named_or_evm(item, field)) {
+        match read {
+            ChainsRead::One(chain) => chains.push(chain),
+            ChainsRead::Several(several) => chains.extend(several),
+            ChainsRead::None | ChainsRead::Any(_) | ChainsRead::Invalid => {}
+        }
+    }
+    ChainsRead::Several(chains)
+}
+
+/// Whether a text means the account of an address on every EVM chain.
+pub(crate) fn is_every_evm_chain(text: &str) -> bool {
+    text.trim().eq_ignore_ascii_case("evm")
 }
 
 /// The data that an answer depends on, for the support of each chain in `GET /v1/chains`.
@@ -176,6 +221,7 @@ impl Example {
 pub struct Calls {
     check: fn(&Call<'_>, u32) -> Result<(), Error>,
     run: fn(&Call<'_>) -> Result<Made, Error>,
+    pricing: Pricing,
     describe: fn() -> Description,
     report_columns: fn(Option<&str>) -> Vec<Column>,
     list: Option<ListCalls>,
@@ -194,6 +240,7 @@ impl Calls {
         Self {
             check: call::check::<A>,
             run: call::run::<A>,
+            pricing: A::PRICING,
             describe: describe::<A>,
             report_columns: columns_of_report::<A::Report>,
             list: None,
@@ -225,6 +272,25 @@ impl Endpoint {
     #[must_use]
     pub fn report_rows(&self) -> ReportRows {
         ReportRows { field: self.rows, columns: (self.calls.report_columns)(self.rows) }
+    }
+
+    /// What its credits pay for.
+    #[must_use]
+    pub const fn pricing(&self) -> Pricing {
+        self.calls.pricing
+    }
+
+    /// The most that a call with this request can cost, in credits.
+    #[must_use]
+    pub fn max_credits(&self, request: &Value) -> u32 {
+        let pricing = self.pricing();
+        pricing.credits(self.cost, pricing.items(request))
+    }
+
+    /// What a success costs, in credits; `paid_items` is that of its [`crate::Answer`] or [`crate::TableHead`].
+    #[must_use]
+    pub fn credits(&self, paid_items: Option<u32>) -> u32 {
+        self.pricing().credits(self.cost, paid_items)
     }
 
     /// Checks a call that may ask for so many rows.

@@ -31,6 +31,7 @@ mod labels;
 mod limits;
 mod method;
 mod overflow;
+mod pricing;
 mod purposes;
 mod query_engine;
 mod query_meta;
@@ -57,8 +58,11 @@ pub use endpoints::{ENDPOINTS, endpoint};
 /// A row of a list, or a report, whatever its type: anything that serialises.
 pub use erased_serde::Serialize as AnyRow;
 pub use error::{Error, ErrorKind, Reason};
+/// The parameters of the risk score, which an operator may replace.
+pub use headwater_intel::risk::{ParameterError as RiskParameterError, Parameters as RiskParameters};
 pub use intelligence::{ClaimProvider, Intelligence};
 pub use method::Method;
+pub use pricing::Pricing;
 pub use query_engine::{Clock, QueryEngine, Shape};
 pub use query_meta::QueryMeta;
 pub use ranking::{BelowCutoff, CounterpartyRow};

@@ -2,6 +2,8 @@
 
 /// Most entries of a list of symbols or contracts.
 pub(crate) const MAX_ITEMS: usize = 100;
+/// Most addresses of a batch of risks.
+pub(crate) const MAX_RISKS: usize = 50;
 /// Longest text that `addresses/resolve` judges, in characters.
 pub(crate) const MAX_QUERY: usize = 128;
 /// Most characters of a symbol.

@@ -173,7 +173,7 @@ impl RankedPage<'_> {
             total: u64::try_from(self.total).ok(),
             as_of_block,
             amount_unit: Some(self.amount_unit.clone()),
-            warnings: Vec::new(),
+            ..TableHead::default()
         }
     }
 }

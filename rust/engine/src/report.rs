@@ -39,15 +39,20 @@ pub struct Report {
     pub pagination: Option<Pagination>,
     /// The `meta.warnings`.
     pub warnings: Vec<Warning>,
+    paid_items: Option<u32>,
 }
 
 impl Report {
     pub(crate) fn new(value: Box<dyn Reported>, pagination: Option<Pagination>, warnings: Vec<Warning>) -> Self {
-        Self { value: Some(value), data: OnceLock::new(), pagination, warnings }
+        Self { value: Some(value), data: OnceLock::new(), pagination, warnings, paid_items: None }
     }
 
-    pub(crate) fn of_text(Answer { data, pagination, warnings }: Answer) -> Self {
-        Self { value: None, data: data.into(), pagination, warnings }
+    pub(crate) fn of_text(Answer { data, pagination, warnings, paid_items }: Answer) -> Self {
+        Self { value: None, data: data.into(), pagination, warnings, paid_items }
+    }
+
+    pub(crate) fn with_paid_items(self, paid_items: Option<u32>) -> Self {
+        Self { paid_items, ..self }
     }
 
     pub(crate) fn with_text(self, data: String) -> Self {
@@ -78,6 +83,7 @@ impl Report {
             (None, Some(value)) => value.text(cancel)?,
             (None, None) => "null".to_owned(),
         };
-        Ok(Answer { data, pagination: self.pagination, warnings: self.warnings })
+        let Self { pagination, warnings, paid_items, .. } = self;
+        Ok(Answer { data, pagination, warnings, paid_items })
     }
 }

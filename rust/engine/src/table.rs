@@ -28,6 +28,8 @@ pub struct TableHead {
     pub amount_unit: Option<String>,
     /// What the caller should know.
     pub warnings: Vec<Warning>,
+    /// Items that are paid for, where the price is per item ([`crate::Pricing`]).
+    pub paid_items: Option<u32>,
 }
 
 /// Takes a table.

@@ -70,6 +70,8 @@ fn every_promised_field_is_there_though_it_is_null() {
     check(&town, "rates/symbols", &json!({"detail": true}));
     check(&town, "addresses/resolve", &json!({"q": "nothing"}));
     check(&town, "labels", &about(ALICE, json!({})));
+    let queries = [about(ALICE, json!({})), about(BOB, json!({"address": "0x12"}))];
+    check(&town, "address-risk/batch", &json!({"queries": queries}));
 
     let engine = bitcoin();
     check(&engine, "transactions", &json!({"blockchain": "bitcoin", "address": PAYERS[0]}));
@@ -95,7 +97,9 @@ fn chain_scope_names_the_chain_field_of_the_request() {
         let requires = |field: &str| request["required"].as_array().is_some_and(|all| all.contains(&json!(field)));
         let holds = match endpoint.chains {
             ChainScope::Unscoped => !takes("blockchain") && !takes("chain"),
-            ChainScope::Named(field) => requires(field),
+            ChainScope::Named(field) | ChainScope::NamedOrEvm(field) | ChainScope::EachNamedOrEvm(field, _) => {
+                requires(field)
+            }
             ChainScope::NamedOrAny(field) | ChainScope::NamedOr(field, _) => takes(field) && !requires(field),
         };
         assert!(holds, "{}: {:?} does not fit its request", endpoint.name, endpoint.chains);

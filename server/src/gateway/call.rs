@@ -7,7 +7,9 @@ use axum::body::Body;
 use axum::extract::Request;
 use axum::http::request::Parts;
 use axum::http::{HeaderValue, Response, header};
-use headwater_engine::{Answer, CanonicalRequest, Column, Endpoint, ErrorKind, QueryEngine, Shape, TableHead, Warning};
+use headwater_engine::{
+    Answer, CanonicalRequest, Column, Endpoint, ErrorKind, Pricing, QueryEngine, Shape, TableHead, Warning,
+};
 use headwater_table::Format;
 use tokio::time::timeout_at;
 
@@ -74,8 +76,10 @@ impl Gateway {
             Some(_) if endpoint.cost > 0 => repeat::key(&parts.headers)?,
             _ => None,
         };
-        // A repeated request is answered whatever is left of the credits, so its reservation comes last.
-        let hold = if key.is_none() { self.reserve(endpoint, caller.as_ref()).await? } else { None };
+        // A repeated request is answered whatever is left of the credits, and what a list costs is known once it is read:
+        // the reservation of these comes last.
+        let is_reserved_last = key.is_some() || matches!(endpoint.pricing(), Pricing::PerItem { .. });
+        let hold = if is_reserved_last { None } else { self.reserve(endpoint.cost, caller.as_ref()).await? };
         let form = arguments::form_of(&parts.headers, || endpoint.columns())?;
         let read = arguments::read(endpoint, parts, body, &self.0.settings).await?;
         outcome.parameters = self.0.settings.audit_parameters.then(|| read.parameters());
@@ -101,6 +105,7 @@ impl Gateway {
         };
         match key {
             Some(key) => call.respond_once(outcome, key).await,
+            None if is_reserved_last => call.respond_per_item(outcome).await,
             None => call.respond(outcome, hold, None).await,
         }
     }
@@ -127,9 +132,9 @@ impl Gateway {
         }
     }
 
-    /// Holds what the call costs; nothing is done for a caller who cannot pay.
-    async fn reserve(&self, endpoint: &Endpoint, caller: Option<&Caller>) -> Result<Option<Hold>, Problem> {
-        let cost = i64::from(endpoint.cost);
+    /// Holds what the call costs, or can cost at most; nothing is done for a caller who cannot pay.
+    async fn reserve(&self, credits: u32, caller: Option<&Caller>) -> Result<Option<Hold>, Problem> {
+        let cost = i64::from(credits);
         let Some(caller) = caller.filter(|_| cost > 0) else { return Ok(None) };
         match self.0.state.reserve(caller.account(), cost).await {
             Ok(Some(hold)) => {
@@ -151,6 +156,27 @@ impl Call<'_> {
         self.started + budget
     }
 
+    /// Holds the most that the call can cost. The request was read and checked before.
+    async fn reserve(&self) -> Result<Option<Hold>, Problem> {
+        let credits = self.endpoint.max_credits(self.request.request());
+        self.gateway.reserve(credits, self.caller.as_ref()).await
+    }
+
+    /// Does the work and makes the answer of a call that is paid by its items.
+    async fn respond_per_item(&self, outcome: &mut Outcome) -> Result<Response<Body>, Problem> {
+        if self.caller.is_some() {
+            self.check_values().await?;
+        }
+        let hold = self.reserve().await?;
+        self.respond(outcome, hold, None).await
+    }
+
+    /// What is to be paid of a hold, once it is known which items succeeded: the rest is given back. `None` where nothing is.
+    fn due(&self, hold: Hold, paid_items: Option<u32>) -> Option<Hold> {
+        let hold = hold.lowered_to(i64::from(self.endpoint.credits(paid_items)));
+        Some(hold).filter(|hold| hold.cost() > 0)
+    }
+
     /// Does the work and makes the answer, unless it was made before under this idempotency key.
     async fn respond_once(&self, outcome: &mut Outcome, key: String) -> Result<Response<Body>, Problem> {
         let Some(caller) = &self.caller else { return self.respond(outcome, None, None).await };
@@ -165,7 +191,7 @@ impl Call<'_> {
                 }
             }
         }
-        let hold = self.gateway.reserve(self.endpoint, Some(caller)).await?;
+        let hold = self.reserve().await?;
         match self.respond(outcome, hold, Some(Claim(key.clone()))).await {
             // Where another replica was faster, its answer is there.
             Err(refused) if refused.status == Status::TooManyRequests => match self.gateway.kept(caller, &key).await? {
@@ -212,7 +238,7 @@ impl Call<'_> {
         };
         let warnings = Warning::merged(self.warnings.iter().cloned().chain(answer.warnings));
         let answer = Answer { warnings, ..answer };
-        match hold {
+        match hold.and_then(|hold| self.due(hold, answer.paid_items)) {
             Some(hold) => self.settle(outcome, hold, claim, answer).await,
             None => Ok(self.give(outcome, answer)),
         }
@@ -323,7 +349,7 @@ impl Call<'_> {
         (head, body): (TableHead, Body),
     ) -> Result<Response<Body>, Problem> {
         let mut response = Response::new(body);
-        if let Some(hold) = hold {
+        if let Some(hold) = hold.and_then(|hold| self.due(hold, head.paid_items)) {
             self.charge(outcome, hold, keep, 0).await?;
             let charged = (self.gateway.0.state.unsent(), self.context.request_id);
             response = OnItsWay::send(response, Some(charged), &self.slot);
@@ -342,7 +368,7 @@ impl Call<'_> {
         claim: Option<Claim>,
         answer: Answer,
     ) -> Result<Response<Body>, Problem> {
-        let (cost, Answer { data, pagination, warnings }) = (hold.cost(), answer);
+        let (cost, Answer { data, pagination, warnings, .. }) = (hold.cost(), answer);
         let request_id = self.context.request_id;
         let meta = move |remaining| Meta {
             credit_cost: Some(cost),
@@ -381,7 +407,7 @@ impl Call<'_> {
 
     /// An answer that costs nothing.
     fn give(&self, outcome: &mut Outcome, answer: Answer) -> Response<Body> {
-        let Answer { data, pagination, warnings } = answer;
+        let Answer { data, pagination, warnings, .. } = answer;
         let (credit_remaining, request_id) = (outcome.told_remaining(), Some(self.context.request_id));
         let meta = Meta { credit_cost: Some(0), credit_remaining, pagination, request_id, warnings };
         OnItsWay::send(json(self.body(meta.wrap(&data))), None, &self.slot)
@@ -447,6 +473,6 @@ fn client_gone() -> Problem {
 fn insufficient(cost: i64) -> Problem {
     Problem::new(
         Status::InsufficientCredit,
-        format!("this call costs {cost} credits, which the balance less what other calls hold does not cover"),
+        format!("this call needs {cost} credits, which the balance less what other calls hold does not cover"),
     )
 }

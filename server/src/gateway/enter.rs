@@ -141,6 +141,7 @@ impl Gateway {
         let Some(chains) = &plan.chains else { return Ok(()) };
         match endpoint.chains.of(request) {
             ChainsRead::One(chain) => check_named(plan, chain),
+            ChainsRead::Several(chains) => chains.into_iter().try_for_each(|chain| check_named(plan, chain)),
             ChainsRead::Any(field) => Err(unnamed(plan, chains, field)),
             ChainsRead::None | ChainsRead::Invalid => Ok(()),
         }

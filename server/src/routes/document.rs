@@ -1,7 +1,7 @@
 //! The `OpenAPI` 3.1 description, from the engine's table of endpoints and the types of requests and answers.
 
 use headwater_engine::events::BalanceThreshold;
-use headwater_engine::{Description, Endpoint, Method, Tag, Written, either};
+use headwater_engine::{Description, Endpoint, Method, Pricing, Tag, Written, either};
 use serde_json::{Map, Value, json};
 use utoipa::openapi::{InfoBuilder, LicenseBuilder, OpenApi, OpenApiBuilder};
 
@@ -126,11 +126,18 @@ fn complete(
     let said = operation.get("description").and_then(Value::as_str).unwrap_or_default();
     let budget = endpoint.class.budget_secs();
     let plural = if endpoint.cost == 1 { "" } else { "s" };
+    let (unit, per) = match endpoint.pricing() {
+        Pricing::PerCall => ("call", "success".to_owned()),
+        Pricing::PerItem { list, .. } => {
+            ("item", format!("item of `{list}` that succeeds; the balance must cover all of them"))
+        }
+    };
     let text = format!(
-        "{said}\n\nCosts {} credit{plural} per success. Ends within {budget} s (unless the operator set another time), else it is a 504.",
+        "{said}\n\nCosts {} credit{plural} per {per}. Ends within {budget} s (unless the operator set another time), else it is a 504.",
         endpoint.cost
     );
     operation.insert("description".to_owned(), Value::String(text.trim_start().to_owned()));
+    operation.insert("x-credit-unit".to_owned(), json!(unit));
 }
 
 fn operation_id(endpoint: &Endpoint) -> String {

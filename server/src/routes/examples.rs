@@ -50,8 +50,8 @@ impl Examples {
         if let Some(tokens) = data.get_mut("tokens").and_then(Value::as_array_mut) {
             tokens.truncate(SHOWN_TOKENS);
         }
-        let Answer { pagination, warnings, .. } = answer;
-        let cost = i64::from(endpoint.cost);
+        let Answer { pagination, warnings, paid_items, .. } = answer;
+        let cost = i64::from(endpoint.credits(paid_items));
         let meta = Meta {
             credit_cost: Some(cost),
             credit_remaining: Some(BALANCE - cost),

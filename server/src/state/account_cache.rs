@@ -194,6 +194,17 @@ impl Hold {
         self.account.funds().loans == self.loan
     }
 
+    /// The same hold over no more than `cost`: the rest is given back at once.
+    #[must_use]
+    pub fn lowered_to(mut self, cost: i64) -> Self {
+        let kept = cost.clamp(0, self.cost);
+        if kept < self.cost {
+            self.account.funds().held -= self.cost - kept;
+            self.cost = kept;
+        }
+        self
+    }
+
     /// The charge is committed: the balance is now `balance`, and the hold ends.
     pub(super) fn settle(mut self, balance: i64) {
         let mut funds = self.account.funds();

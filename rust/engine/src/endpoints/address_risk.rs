@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::analysis::Analysis;
 use crate::completeness;
 use crate::cost_class::CostClass;
-use crate::endpoint::{Calls, ChainScope, Endpoint, Example, Reads, Tag};
+use crate::endpoint::{Calls, ChainScope, Endpoint, Example, Reads, Tag, is_every_evm_chain};
 use crate::example::BOB;
 use crate::fields::{AddressText, form};
 use crate::intelligence::Intelligence;
@@ -31,7 +31,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
     description: "A score of 0 to 100 with everything it is made of: who the address is (labels), what it did (behaviours) and \
                   whom it deals with (counterparties). It orders addresses by the evidence that is held: a low score says that \
                   little is known against an address, not that it is clean.",
-    chains: ChainScope::Named("blockchain"),
+    chains: ChainScope::NamedOrEvm("blockchain"),
     reads: Reads::Movements,
     rows: None,
     example: Example::new(|| json!({"blockchain": "ethereum", "address": BOB}), ("blockchain", "solana")),
@@ -112,7 +112,7 @@ impl Analysis for AddressRisk {
 
 /// The chain that a request names, or `evm`.
 pub(super) fn place(checks: &Checks<'_>, field: &str, text: &str) -> Result<Place, Error> {
-    if text.trim().eq_ignore_ascii_case("evm") {
+    if is_every_evm_chain(text) {
         return Ok(Place::Evm);
     }
     match checks.chain(field, text) {

@@ -20,6 +20,7 @@
 //! 7. To try it: `headwater simulate --store s`, then `headwater query --store s NAME --body '{...}'`.
 
 pub mod address_risk;
+pub mod address_risk_batch;
 pub mod addresses_autocomplete;
 pub mod addresses_resolve;
 pub mod assets;
@@ -66,6 +67,7 @@ pub static ENDPOINTS: &[Endpoint] = &[
     token_addresses_flow::ENDPOINT,
     labels::ENDPOINT,
     address_risk::ENDPOINT,
+    address_risk_batch::ENDPOINT,
     addresses_resolve::ENDPOINT,
     addresses_autocomplete::ENDPOINT,
 ];

@@ -2,6 +2,9 @@
 
 use crate::Warning;
 
+/// Codes of what may be over when the same is asked again.
+const PASSING: [&str; 1] = ["provider_failed"];
+
 /// Collects warnings in the order they arise, each once.
 #[derive(Debug, Default)]
 pub struct Warnings(Vec<Warning>);
@@ -24,6 +27,11 @@ impl Warnings {
     /// Adds a warning that says how many it is about.
     pub fn add_counted(&mut self, code: &str, message: impl Into<String>, count: u64) {
         self.0.push(Warning { count: Some(count), ..Warning::new(code, None, message) });
+    }
+
+    /// Whether one of them is about this moment alone, so that the answer is not to be given again.
+    pub(crate) fn are_passing(&self) -> bool {
+        self.0.iter().any(|warning| PASSING.contains(&warning.code.as_str()))
     }
 
     /// The warnings in order, one entry per code.

@@ -81,7 +81,7 @@ impl Page<'_> {
                 self.listing.scope.only_asset(),
                 &self.listing.output,
             )?),
-            warnings: Vec::new(),
+            ..TableHead::default()
         })
     }
 }

@@ -14,7 +14,7 @@ use crate::state::{Plan, Rate};
 pub(in crate::routes) struct Circumstances<'a> {
     /// The path, as errors name it.
     pub path: &'a str,
-    /// Credits per success.
+    /// Credits per success; of one that is paid by its items, those of the example.
     pub cost: u32,
     /// What decides its time and its rate.
     pub class: CostClass,
@@ -31,7 +31,7 @@ impl Circumstances<'_> {
     pub fn of(endpoint: &Endpoint) -> Circumstances<'_> {
         Circumstances {
             path: endpoint.path,
-            cost: endpoint.cost,
+            cost: endpoint.max_credits(&(endpoint.example.request)()),
             class: endpoint.class,
             has_body: endpoint.method == Method::Post,
             is_repeatable: endpoint.cost > 0,
@@ -51,7 +51,10 @@ impl Circumstances<'_> {
 
     fn message(&self, status: Status, otherwise: &str) -> String {
         match status {
-            Status::InsufficientCredit => format!("this call costs {} credits", self.cost),
+            Status::InsufficientCredit => format!(
+                "this call needs {} credits, which the balance less what other calls hold does not cover",
+                self.cost
+            ),
             Status::Forbidden => format!("the plan \"small\" of this key does not include {}", self.path),
             Status::PayloadTooLarge => format!("the body is larger than the {BODY_LIMIT} bytes that are taken"),
             Status::TooManyRequests => {

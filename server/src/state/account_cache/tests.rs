@@ -21,6 +21,29 @@ fn what_is_held_cannot_be_held_twice() {
 }
 
 #[test]
+fn lowered_hold_gives_the_rest_back_at_once_and_never_grows() {
+    let account = account(20);
+    let hold = account.reserve(20).unwrap().lowered_to(15);
+    assert_eq!((hold.cost(), account.held()), (15, 15));
+    let other = account.reserve(5).unwrap();
+    let hold = hold.lowered_to(99);
+    assert_eq!((hold.cost(), account.held(), account.reserve(1).is_none()), (15, 20, true));
+    hold.settle(5);
+    assert_eq!((account.balance(), account.held()), (5, 5));
+    let nothing = other.lowered_to(-1);
+    assert_eq!((nothing.cost(), account.held()), (0, 0));
+    drop(nothing);
+    assert_eq!((account.balance(), account.held()), (5, 0));
+    // What was called in meanwhile is lowered like the rest.
+    let hold = account.reserve(5).unwrap();
+    account.call_in();
+    let hold = hold.lowered_to(2);
+    assert_eq!((hold.is_current(), account.held()), (false, 2));
+    drop(hold);
+    assert_eq!(account.held(), 0);
+}
+
+#[test]
 fn a_hold_ends_with_whoever_has_it_even_in_a_panic() {
     let account = account(10);
     let hold = account.reserve(5);

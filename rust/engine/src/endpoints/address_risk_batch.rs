@@ -1,0 +1,283 @@
+//! The risk of several addresses at once.
+
+use std::collections::BTreeSet;
+
+use headwater_ledger::{Cancel, Ledger, LedgerError};
+use headwater_types::text::{SHOWN, shortened};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::address_risk::{TOKEN_FIELDS, place, warn_of};
+use crate::analysis::Analysis;
+use crate::cost_class::CostClass;
+use crate::endpoint::{Calls, ChainScope, Endpoint, Example, Reads, Tag};
+use crate::example::BOB;
+use crate::intelligence::Intelligence;
+use crate::labels;
+use crate::limits::MAX_RISKS;
+use crate::method::Method;
+use crate::pricing::Pricing;
+use crate::request::{Checks, ThirdParty, Warnings, at_most};
+use crate::risk::{
+    Asked, Assessor, ContextName, FactorRecord, GateName, GraphReason, LevelName, RiskDecision, RiskDimensions,
+    RiskMeta, RiskReport,
+};
+use crate::table::{List, Rows, TableHead};
+use crate::{Error, ErrorKind, Reason};
+
+/// The endpoint.
+pub const ENDPOINT: Endpoint = Endpoint {
+    name: "address-risk/batch",
+    path: "/v1/address-risk/batch",
+    method: Method::Post,
+    alternative: None,
+    class: CostClass::Medium,
+    cost: 5,
+    tag: Tag::Intelligence,
+    summary: "Risk of many addresses",
+    description: "What `address-risk` says of each of 1 to 50 addresses, in the order of the request. One that cannot be assessed \
+                  has an `error` and null in its other fields, costs nothing, and keeps no other from its answer: check each item.",
+    chains: ChainScope::EachNamedOrEvm("queries", "blockchain"),
+    reads: Reads::Movements,
+    rows: Some("results"),
+    example: Example::new(
+        || json!({"queries": [{"blockchain": "ethereum", "address": BOB}, {"blockchain": "ethereum", "address": "0x12"}]}),
+        ("third_party", "maybe"),
+    ),
+    calls: Calls::list::<AddressRiskBatch>(),
+};
+
+/// `POST /v1/address-risk/batch`.
+#[derive(Debug, Clone, Deserialize, utoipa::ToSchema)]
+pub struct AddressRiskBatchRequest {
+    /// The addresses asked about, with their chains.
+    #[schema(min_items = 1, max_items = 50)]
+    queries: Vec<RiskQuery>,
+    /// Whether a provider outside may be asked for further claims, where one is configured: `auto` where they could change
+    /// the verdict, `force` always, `off` never.
+    #[schema(default = "auto")]
+    third_party: Option<ThirdParty>,
+}
+
+/// An address with its chain.
+#[derive(Debug, Clone, Deserialize, utoipa::ToSchema)]
+pub struct RiskQuery {
+    /// Chain, or `evm` for the account on every EVM chain. Another text is an error of this item.
+    #[schema(example = "ethereum")]
+    blockchain: String,
+    /// The address. A text that is not an address of the chain is an error of this item.
+    #[schema(example = "0xe5bb8785e58bcc17f15028ad186197b7b42c3221")]
+    address: String,
+}
+
+/// Checked parameters of risks.
+#[derive(Debug)]
+pub struct AddressRiskBatchParams {
+    /// One for each query: what is assessed, or its error.
+    queries: Vec<(RiskQuery, Result<Asked, String>)>,
+    third_party: ThirdParty,
+    intelligence: Intelligence,
+}
+
+/// The risk of each address.
+#[derive(Debug, Clone, PartialEq, Serialize, utoipa::ToSchema)]
+pub struct AddressRiskBatchReport {
+    /// In the order of the request.
+    pub results: Vec<RiskResult>,
+}
+
+/// The risk of one address of several, or its error.
+#[derive(Debug, Clone, PartialEq, Serialize, utoipa::ToSchema)]
+pub struct RiskResult {
+    /// Chain, or `evm`; with an error as it was asked.
+    pub blockchain: String,
+    /// The address, canonical; with an error as it was asked.
+    pub address: String,
+    /// 0 to 100, two decimals; null with an error, as all fields that follow.
+    #[schema(minimum = 0, maximum = 100)]
+    pub composite_score: Option<f64>,
+    /// `low`, `medium` or `high`.
+    pub risk_level: Option<LevelName>,
+    /// What the score rests on.
+    pub dimensions: Option<RiskDimensions>,
+    /// Floors and context.
+    pub decision: Option<RiskDecision>,
+    /// What the score is made of, most points first; the points add up to it.
+    pub factors: Option<Vec<FactorRecord>>,
+    /// How it was made.
+    pub meta: Option<RiskMeta>,
+    /// Why the address could not be assessed; null where it was.
+    pub error: Option<String>,
+}
+
+/// The risk of one address of several, as tables show it.
+#[derive(Debug, Serialize, utoipa::ToSchema)]
+pub struct RiskRow {
+    /// Chain, or `evm`; with an error as it was asked.
+    blockchain: String,
+    /// The address, canonical; with an error as it was asked.
+    address: String,
+    /// 0 to 100; null with an error, as all that follows.
+    composite_score: Option<f64>,
+    risk_level: Option<LevelName>,
+    gated: Option<bool>,
+    gate_reason: Option<GateName>,
+    context: Option<ContextName>,
+    context_confidence: Option<f64>,
+    intel_score: Option<f64>,
+    /// Null where behaviours cannot be judged, too.
+    behavior_score: Option<f64>,
+    graph_score: Option<f64>,
+    graph_reason: Option<GraphReason>,
+    /// Why the address could not be assessed.
+    error: Option<String>,
+}
+
+/// The risk of several addresses.
+pub struct AddressRiskBatch;
+
+impl Analysis for AddressRiskBatch {
+    type Request = AddressRiskBatchRequest;
+    type Params = AddressRiskBatchParams;
+    type Report = AddressRiskBatchReport;
+    const REFUSED: &[&str] = TOKEN_FIELDS;
+    const PRICING: Pricing = Pricing::PerItem { list: "queries", max_items: MAX_RISKS };
+
+    fn params(request: AddressRiskBatchRequest, checks: &mut Checks<'_>) -> Result<AddressRiskBatchParams, Error> {
+        let AddressRiskBatchRequest { queries, third_party } = request;
+        if queries.is_empty() {
+            return Err(Error::invalid(Reason::EmptyList, "queries", "queries: ask about at least one address"));
+        }
+        at_most("queries", &queries, MAX_RISKS)?;
+        let checked = |(index, query): (usize, RiskQuery)| {
+            let asked = asked(checks, index, &query).map_err(|error| error.message);
+            (query, asked)
+        };
+        let queries = queries.into_iter().enumerate().map(checked).collect();
+        let third_party = third_party.unwrap_or(ThirdParty::Auto);
+        Ok(AddressRiskBatchParams { queries, third_party, intelligence: checks.intelligence.clone() })
+    }
+
+    fn report(
+        ledger: &dyn Ledger,
+        params: &AddressRiskBatchParams,
+        warnings: &mut Warnings,
+        cancel: &Cancel,
+    ) -> Result<AddressRiskBatchReport, Error> {
+        let AddressRiskBatchParams { queries, third_party, intelligence } = params;
+        labels::warn(ledger, warnings);
+        let mut warned = BTreeSet::new();
+        for asked in queries.iter().filter_map(|(_, asked)| asked.as_ref().ok()) {
+            if warned.insert(asked.place.name()) {
+                warn_of(ledger, asked.place, warnings);
+            }
+        }
+        let assessor = Assessor { ledger, intelligence, third_party: *third_party, cancel };
+        let mut results = Vec::with_capacity(queries.len());
+        for (query, asked) in queries {
+            cancel.check().map_err(LedgerError::from)?;
+            let assessed = match asked {
+                Ok(asked) => of_item(assessor.report(*asked, warnings))?,
+                Err(why) => Err(why.clone()),
+            };
+            results.push(assessed.map_or_else(|why| RiskResult::failed(query, why), RiskResult::from));
+        }
+        Ok(AddressRiskBatchReport { results })
+    }
+
+    /// What a provider says may be another thing the next time.
+    fn is_kept(report: &AddressRiskBatchReport) -> bool {
+        !report.results.iter().filter_map(|result| result.meta.as_ref()).any(|meta| meta.third_party_used)
+    }
+
+    fn paid_items(report: &AddressRiskBatchReport) -> u32 {
+        let succeeded = report.results.iter().filter(|result| result.error.is_none()).count();
+        u32::try_from(succeeded).unwrap_or(u32::MAX)
+    }
+}
+
+fn asked(checks: &mut Checks<'_>, index: usize, query: &RiskQuery) -> Result<Asked, Error> {
+    let place = place(checks, &format!("queries[{index}].blockchain"), &query.blockchain)?;
+    let address = checks.address(place.chain(), &format!("queries[{index}].address"), query.address.trim())?;
+    Ok(Asked { place, address })
+}
+
+/// Tells an address that is too large for the memory of a query from what ends the whole call.
+fn of_item(report: Result<RiskReport, Error>) -> Result<Result<RiskReport, String>, Error> {
+    match report {
+        Err(error) if error.kind == ErrorKind::InvalidInput(Reason::QueryTooLarge) => Ok(Err(error.message)),
+        report => report.map(Ok),
+    }
+}
+
+impl RiskResult {
+    fn failed(query: &RiskQuery, why: String) -> Self {
+        Self {
+            blockchain: shortened(&query.blockchain, SHOWN),
+            address: shortened(&query.address, SHOWN),
+            composite_score: None,
+            risk_level: None,
+            dimensions: None,
+            decision: None,
+            factors: None,
+            meta: None,
+            error: Some(why),
+        }
+    }
+}
+
+impl From<RiskReport> for RiskResult {
+    fn from(report: RiskReport) -> Self {
+        let RiskReport { blockchain, address, composite_score, risk_level, dimensions, decision, factors, meta } =
+            report;
+        Self {
+            blockchain: blockchain.into(),
+            address: address.into(),
+            composite_score: Some(composite_score),
+            risk_level: Some(risk_level),
+            dimensions: Some(dimensions),
+            decision: Some(decision),
+            factors: Some(factors),
+            meta: Some(meta),
+            error: None,
+        }
+    }
+}
+
+impl From<RiskResult> for RiskRow {
+    fn from(result: RiskResult) -> Self {
+        let RiskResult { blockchain, address, composite_score, risk_level, dimensions, decision, meta, error, .. } =
+            result;
+        let (decision, dimensions) = (decision.as_ref(), dimensions.as_ref());
+        Self {
+            blockchain,
+            address,
+            composite_score,
+            risk_level,
+            gated: decision.map(|decision| decision.gated),
+            gate_reason: decision.and_then(|decision| decision.gate_reason),
+            context: decision.and_then(|decision| decision.context),
+            context_confidence: decision.map(|decision| decision.context_confidence),
+            intel_score: dimensions.map(|dimensions| dimensions.intel.score),
+            behavior_score: dimensions.and_then(|dimensions| Some(dimensions.behavior.as_ref()?.score)),
+            graph_score: dimensions.map(|dimensions| dimensions.graph.score),
+            graph_reason: meta.map(|meta| meta.graph_reason),
+            error,
+        }
+    }
+}
+
+impl List for AddressRiskBatch {
+    type Row = RiskRow;
+
+    fn list(
+        ledger: &dyn Ledger,
+        params: &AddressRiskBatchParams,
+        warnings: &mut Warnings,
+        rows: &mut Rows<'_>,
+    ) -> Result<(), Error> {
+        let report = Self::report(ledger, params, warnings, rows.cancel)?;
+        let head = TableHead { paid_items: Some(Self::paid_items(&report)), ..TableHead::default() };
+        rows.whole(head, warnings, report.results.into_iter().map(RiskRow::from))
+    }
+}
