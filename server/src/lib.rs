@@ -5,6 +5,7 @@
 //! * [`state`]: keys, credits, ledger and audit on `SQLite`.
 //! * [`admin`]: the back office over HTTP, on a listener of its own.
 //! * [`events`]: webhooks and the stream.
+//! * [`provider`]: further claims about addresses, asked of somebody else.
 //! * [`service`]: gateway, events and routes together, on a listener.
 //! * `clock`, `errors`: the monotonic clock, errors as the log tells them.
 //! * `recurring`: throttled logging of repeated errors.
@@ -21,6 +22,7 @@ pub mod config;
 mod errors;
 pub mod events;
 pub mod gateway;
+pub mod provider;
 mod recurring;
 pub mod routes;
 pub mod service;

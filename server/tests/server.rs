@@ -34,6 +34,7 @@ mod moves;
 mod overload;
 mod power;
 mod processes;
+mod provider;
 mod redis;
 mod repetition;
 mod replica_events;

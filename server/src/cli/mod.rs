@@ -9,6 +9,7 @@ mod doctor;
 mod error;
 mod export;
 mod ingest;
+mod intelligence;
 mod interrupt;
 mod keys;
 mod labels;

@@ -12,6 +12,7 @@ use serde_json::{Map, Value, json};
 
 use super::Shared;
 use super::error::Failure;
+use super::intelligence::intelligence;
 use super::interrupt::on_interrupt;
 use super::output::{Output, grouped};
 use super::progress::{Bar, Unit};
@@ -50,6 +51,7 @@ pub(super) fn run(
     let cancel = Cancel::new();
     on_interrupt(&cancel);
     let engine = QueryEngine::new(Arc::new(store)).with_clock(milliseconds);
+    let engine = engine.with_intelligence(intelligence(&shared.settings(&[])?)?);
     if let (Some(format), Some(out)) = (form, &arguments.out) {
         return table(&engine, (endpoint, &request), (format, out), output, &cancel);
     }

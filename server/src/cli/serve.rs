@@ -10,6 +10,7 @@ use headwater_ledger::Store;
 use tracing_subscriber::EnvFilter;
 
 use super::error::Failure;
+use super::intelligence::{intelligence, provider, with_provider};
 use super::interrupt::{outlive_hangups, stop_signal};
 use super::output::Output;
 use super::panics;
@@ -65,6 +66,7 @@ pub(super) fn run(
     let stop = runtime.block_on(async { stop_signal() })?;
     // Before anything is begun: what cannot be served with leaves nothing behind.
     let (listener_config, events) = (listener_config(&config)?, event_settings(&config)?);
+    let intelligence = with_provider(intelligence(&config)?, provider(&config)?, runtime.handle());
     let ledgers = Arc::new(Store::open(&store)?);
     // A commit of unknown outcome ends the process: nothing may be answered on the strength of it.
     let home = Home::open(&place, config.secrets_dir.as_deref())?;
@@ -80,6 +82,7 @@ pub(super) fn run(
         audit_parameters: config.audit_parameters,
         limits: config.limits(),
         trusted_proxies: config.trusted_proxies.clone(),
+        intelligence,
         endpoints,
         ..Settings::default()
     };
@@ -107,6 +110,8 @@ pub(super) fn run(
 /// Whether the files that the settings name can be served with.
 pub(super) fn check(config: &Config) -> Result<(), Failure> {
     listener_config(config)?;
+    intelligence(config)?;
+    provider(config)?;
     event_settings(config).map(drop)
 }
 

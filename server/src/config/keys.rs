@@ -3,10 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use headwater_ledger::labels::Level;
 use toml::Value;
 
 use super::{Config, LogFormat};
 use crate::gateway::Overflow;
+use crate::provider::{ProviderKey, ProviderUrl};
 use crate::state::Rate;
 use crate::state::{Place, is_endpoint};
 
@@ -17,6 +19,9 @@ pub(super) struct Key {
     pub set: fn(&mut Config, &Value) -> Option<()>,
     pub show: fn(&Config) -> String,
 }
+
+/// Keys whose values are, or may hold, a secret: no message repeats them.
+pub(super) const SECRETS: [&str; 2] = ["intel.provider_key", "intel.provider_url"];
 
 /// Every key, one entry each.
 pub(super) const KEYS: &[Key] = &[
@@ -295,6 +300,54 @@ pub(super) const KEYS: &[Key] = &[
             origins.iter().all(whole).then(|| config.stream_origins = origins)
         },
         show: |config| config.stream_origins.join(","),
+    },
+    Key {
+        name: "intel.risk_parameters",
+        expected: "the path of a TOML file",
+        set: |config, value| path(value).map(|path| config.risk_parameters = Some(path)),
+        show: |config| {
+            config.risk_parameters.as_ref().map_or("(built in)".to_owned(), |path| path.display().to_string())
+        },
+    },
+    Key {
+        name: "intel.provider_url",
+        expected: "a URL such as \"https://claims.example.com/v1/claims\", without user and password",
+        set: |config, value| ProviderUrl::parse(text(value)?).ok().map(|url| config.provider_url = Some(url)),
+        show: |config| config.provider_url.as_ref().map_or_else(nothing, ToString::to_string),
+    },
+    Key {
+        name: "intel.provider_name",
+        expected: "a name of 1 to 64 characters",
+        set: |config, value| {
+            let name = text(value)?.trim();
+            let fits = (1..=64).contains(&name.chars().count()) && !name.chars().any(char::is_control);
+            fits.then(|| config.provider_name = Some(name.to_owned()))
+        },
+        show: |config| config.provider_name.clone().unwrap_or_else(|| "(its host)".to_owned()),
+    },
+    Key {
+        name: "intel.provider_key",
+        expected: "1 to 4096 visible ASCII characters",
+        set: |config, value| ProviderKey::parse(text(value)?).map(|key| config.provider_key = Some(key)),
+        show: |config| config.provider_key.as_ref().map_or_else(nothing, |_| "(set)".to_owned()),
+    },
+    Key {
+        name: "intel.provider_level",
+        expected: "a level of labels, such as \"trusted_provider\" or \"web_crawl\"",
+        set: |config, value| Level::from_name(text(value)?).map(|level| config.provider_level = level),
+        show: |config| config.provider_level.name().to_owned(),
+    },
+    Key {
+        name: "intel.provider_timeout_ms",
+        expected: "a number of milliseconds from 1 to 60000",
+        set: |config, value| between(value, 1, 60_000).map(|time| config.provider_timeout_ms = time),
+        show: |config| config.provider_timeout_ms.to_string(),
+    },
+    Key {
+        name: "intel.provider_cache_secs",
+        expected: "a number of seconds up to 604800; 0 keeps nothing",
+        set: |config, value| between(value, 0, 604_800).map(|secs| config.provider_cache_secs = secs),
+        show: |config| config.provider_cache_secs.to_string(),
     },
     Key {
         name: "limits.memory_mib",

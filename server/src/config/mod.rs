@@ -12,13 +12,15 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use headwater_ledger::labels::Level;
 use toml::Value;
 
 use crate::gateway::{Deadlines, LimitSettings, ListenerConfig, Overflow, RedisAddress};
+use crate::provider::{ProviderKey, ProviderUrl};
 use crate::state::{Plan, Rate};
 
 pub use error::{ConfigError, Origin};
-use keys::KEYS;
+use keys::{KEYS, SECRETS};
 
 /// Everything that can be set.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -102,6 +104,20 @@ pub struct Config {
     pub webhooks_second_ms: u32,
     /// `stream.origins`: web pages of these origins may open a stream, besides the gateway's own.
     pub stream_origins: Vec<String>,
+    /// `intel.risk_parameters`: a file of parameters of the risk score in place of the built-in ones.
+    pub risk_parameters: Option<PathBuf>,
+    /// `intel.provider_url`: where a provider of further claims about addresses is asked; nobody is when not set.
+    pub provider_url: Option<ProviderUrl>,
+    /// `intel.provider_name`: the name that its claims are shown under; its host when not set.
+    pub provider_name: Option<String>,
+    /// `intel.provider_key`: the secret that it knows this server by. Never shown.
+    pub provider_key: Option<ProviderKey>,
+    /// `intel.provider_level`: how far its claims are believed at most.
+    pub provider_level: Level,
+    /// `intel.provider_timeout_ms`: how long one answer of it may take.
+    pub provider_timeout_ms: u64,
+    /// `intel.provider_cache_secs`: how long an answer of it is used again; 0 asks it each time.
+    pub provider_cache_secs: u64,
     /// `limits.memory_mib`: memory that all queries under way may take together.
     pub memory_mib: u64,
     /// `limits.query_memory_mib`: memory that one of them may take.
@@ -157,6 +173,13 @@ impl Default for Config {
             webhooks_authorities: None,
             webhooks_second_ms: 1000,
             stream_origins: Vec::new(),
+            risk_parameters: None,
+            provider_url: None,
+            provider_name: None,
+            provider_key: None,
+            provider_level: Level::TrustedProvider,
+            provider_timeout_ms: 2000,
+            provider_cache_secs: 3600,
             memory_mib: 512,
             query_memory_mib: 128,
             body_bytes: 1 << 20,
@@ -302,13 +325,13 @@ impl Config {
         (known.set)(self, value).ok_or_else(|| ConfigError::BadValue {
             origin: origin.clone(),
             key: known.name,
-            value: repeatable(value),
+            value: if SECRETS.contains(&known.name) { "something else".to_owned() } else { repeatable(value) },
             expected: known.expected,
         })
     }
 }
 
-/// All keys with their values, one per line. There is no secret among them.
+/// All keys with their values, one per line, without secrets.
 impl fmt::Display for Config {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (place, key) in KEYS.iter().enumerate() {
@@ -409,6 +432,12 @@ mod tests {
             let text = Config::default().assign(&assignment).unwrap_err().to_string();
             assert!(!text.contains("canary") && text.contains(key), "{text}");
         }
+        for assignment in
+            ["intel.provider_key=can ary", "intel.provider_url=canary", "intel.provider_url=https://a@b/?canary"]
+        {
+            let text = Config::default().assign(assignment).unwrap_err().to_string();
+            assert!(!text.contains("ary") && text.contains("to something else: expected"), "{text}");
+        }
         assert!(matches!(from_file("[stream]\norigins = [\"  \"]"), Err(ConfigError::BadValue { .. })));
         assert!(matches!(from_file("[auth]\nrequired = \"maybe\""), Err(ConfigError::BadValue { .. })));
         assert!(matches!(from_file("[auth"), Err(ConfigError::Syntax { .. })));
@@ -421,6 +450,35 @@ mod tests {
         let filters = ["info", "WARN", "warn,headwater_server=debug", "headwater_server[a{b=c}]=trace,off", "[call]"];
         for (key, value) in filters.map(|one| ("log.filter", one)).into_iter().chain(origins) {
             Config::default().assign(&format!("{key}={value}")).unwrap();
+        }
+    }
+
+    #[test]
+    fn provider_of_claims_is_set_and_shown_without_its_secrets() {
+        let mut config = from_file(
+            "[intel]\nprovider_url = \"https://claims.example.com/canary?a=canary\"\nprovider_level = \"authority_data\"\n\
+             provider_timeout_ms = 500\nprovider_cache_secs = 0\nprovider_name = \"Acme Claims\"\n",
+        )
+        .unwrap();
+        config.read_environment([("HEADWATER_INTEL_PROVIDER_KEY".to_owned(), "canary".to_owned())]).unwrap();
+        assert!(config.provider_key.is_some());
+        let shown = format!("{config}\n{config:?}");
+        assert!(!shown.contains("canary"), "{shown}");
+        for line in [
+            "intel.provider_url = https://claims.example.com/...",
+            "intel.provider_key = (set)",
+            "intel.provider_level = authority_data",
+            "intel.provider_timeout_ms = 500",
+        ] {
+            assert!(shown.contains(line), "{line} is not in {shown}");
+        }
+        for (assignment, named) in [
+            ("intel.provider_level=trusted", "trusted_provider"),
+            ("intel.provider_timeout_ms=0", "from 1 to 60000"),
+            ("intel.provider_name=", "1 to 64"),
+        ] {
+            let text = Config::default().assign(assignment).unwrap_err().to_string();
+            assert!(text.contains(named), "{text}");
         }
     }
 

@@ -143,6 +143,7 @@ impl Events {
             "Streams that are open, those included that have not said yet who they are",
             move || i64::try_from(open.open()).unwrap_or(i64::MAX),
         );
+        let steps = Steps::new(gateway.settings().intelligence.clone());
         Self(Arc::new(Parts {
             gateway,
             egress: Arc::new(Egress::new(EgressSettings { deadline, ..egress })),
@@ -150,7 +151,7 @@ impl Events {
             origins,
             stream_times,
             hub,
-            steps: Steps::default(),
+            steps,
             due: Notify::new(),
             changed: AtomicBool::new(false),
             replays: Mutex::default(),

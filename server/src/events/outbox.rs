@@ -148,7 +148,9 @@ impl Outbox {
             self.recurring.met("webhooks could not be read", &error);
         })?;
         self.events.hub().begin(position);
-        Ok(Some(Follower::new(Arc::clone(self.events.gateway().ledgers()), position).of_store(store)))
+        let gateway = self.events.gateway();
+        let follower = Follower::new(Arc::clone(gateway.ledgers()), position).of_store(store);
+        Ok(Some(follower.with_intelligence(gateway.settings().intelligence.clone())))
     }
 
     /// The feed no longer holds what came next, or is another one than before. Another server may have followed it

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use headwater_engine::Error;
 use headwater_engine::events::{FeedStep, Follower, KeptStep};
+use headwater_engine::{Error, Intelligence};
 use headwater_ledger::read::Generations;
 
 /// Most rows that are kept, of about a kilobyte each, over all steps.
@@ -13,8 +13,11 @@ const ROWS: usize = 50_000;
 const BESIDE_ROWS: usize = 5;
 
 /// The steps, by position.
-#[derive(Default)]
-pub(crate) struct Steps(Mutex<Kept>);
+pub(crate) struct Steps {
+    kept: Mutex<Kept>,
+    /// What events of risk rest on besides the store.
+    intelligence: Intelligence,
+}
 
 #[derive(Default)]
 struct Kept {
@@ -25,6 +28,11 @@ struct Kept {
 }
 
 impl Steps {
+    /// None yet.
+    pub fn new(intelligence: Intelligence) -> Self {
+        Self { kept: Mutex::default(), intelligence }
+    }
+
     /// The steps behind a position, at most so many; none when there is nothing new.
     ///
     /// # Errors
@@ -39,14 +47,15 @@ impl Steps {
         if !known.is_empty() {
             return Ok(known);
         }
-        let read = Follower::new(Arc::clone(ledgers), position).next_steps(most)?;
+        let mut follower = Follower::new(Arc::clone(ledgers), position).with_intelligence(self.intelligence.clone());
+        let read = follower.next_steps(most)?;
         self.keep(&read);
         Ok(read)
     }
 
     /// Keeps steps for others; those that lie farthest back go first.
     pub fn keep(&self, read: &[Arc<FeedStep>]) {
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         for step in read {
             if kept.steps.insert(step.position(), step.to_kept()).is_none() {
                 kept.rows += step.row_count() + BESIDE_ROWS;
@@ -63,11 +72,11 @@ impl Steps {
 
     /// Forgets all: the feed is another one.
     pub fn clear(&self) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Kept::default();
+        *self.kept.lock().unwrap_or_else(PoisonError::into_inner) = Kept::default();
     }
 
     fn known(&self, position: u64, most: usize) -> Vec<Arc<FeedStep>> {
-        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(last) = &kept.last else { return Vec::new() };
         let numbered = (position + 1..).zip(kept.steps.range(position + 1..));
         let without_gap = numbered.take_while(|(expected, (found, _))| expected == *found);

@@ -26,12 +26,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use headwater_engine::{CostClass, ENDPOINTS, Endpoint, QueryEngine};
+use headwater_engine::{CostClass, ENDPOINTS, Endpoint, Intelligence, QueryEngine};
 use headwater_ledger::Memory;
 use headwater_ledger::read::Generations;
 use tokio::sync::Semaphore;
 
-use crate::clock::milliseconds;
+use crate::clock::{milliseconds, now_secs};
 use crate::state::{Health, State, StateError, Tx};
 
 pub use answer::Meta;
@@ -77,6 +77,8 @@ pub struct Settings {
     pub limits: LimitSettings,
     /// Proxies whose `X-Forwarded-For` is believed.
     pub trusted_proxies: Vec<IpAddr>,
+    /// What judgements rest on besides the store: parameters, a provider of claims, the clock.
+    pub intelligence: Intelligence,
     /// The data endpoints that are served.
     pub endpoints: &'static [Endpoint],
 }
@@ -93,6 +95,7 @@ impl Default for Settings {
             audit_parameters: false,
             limits: LimitSettings::default(),
             trusted_proxies: Vec::new(),
+            intelligence: Intelligence { now_secs: Some(now_secs), ..Intelligence::default() },
             endpoints: ENDPOINTS,
         }
     }
@@ -191,6 +194,7 @@ impl Gateway {
     #[must_use]
     pub fn new(ledgers: Arc<dyn Generations>, state: State, settings: Settings) -> Self {
         let engine = QueryEngine::new(Arc::clone(&ledgers)).with_cache(settings.cache_bytes).with_clock(milliseconds);
+        let engine = engine.with_intelligence(settings.intelligence.clone());
         let cores = std::thread::available_parallelism().map_or(2, usize::from);
         let memory = Memory::new(settings.memory_bytes, settings.query_memory_bytes);
         let pool = Pool::new(cores, memory.clone());

@@ -20,13 +20,23 @@ const BODY_LIMIT: usize = 16 << 10;
 /// Bytes of an answer's head.
 const HEAD_LIMIT: usize = 16 << 10;
 
-/// Sends the request and reads the answer. Dropping the future closes the connection.
+/// What is kept of an answer's body.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Keeps {
+    /// Nothing.
+    Nothing,
+    /// All of it, unless it is longer than so many bytes: then what was read when that was seen.
+    Beyond(usize),
+}
+
+/// Sends the request and reads the answer, of its body so many bytes at least where there are more. Gives the body where it
+/// is kept. Dropping the future closes the connection.
 pub(super) async fn exchange(
     stream: impl AsyncRead + AsyncWrite + Unpin + Send,
     target: &Target,
-    headers: HeaderMap,
-    body: Bytes,
-) -> Result<Outcome, Trouble> {
+    (headers, body): (HeaderMap, Bytes),
+    keeps: Keeps,
+) -> Result<(Outcome, Vec<u8>), Trouble> {
     let (mut sender, connection) = http1::Builder::new()
         .max_buf_size(HEAD_LIMIT)
         .handshake(TokioIo::new(stream))
@@ -35,7 +45,7 @@ pub(super) async fn exchange(
     let request = request(target, headers, body).ok_or(Trouble::Unreachable)?;
     let answer = async {
         let response = sender.send_request(request).await.map_err(|_| Trouble::BrokenAnswer)?;
-        read(response).await
+        read(response, keeps).await
     };
     tokio::pin!(answer);
     // Connection and answer are polled together; an end of the connection is no end of what it has already brought.
@@ -56,22 +66,32 @@ fn request(target: &Target, mut headers: HeaderMap, body: Bytes) -> Option<Reque
     Some(request)
 }
 
-async fn read(response: Response<Incoming>) -> Result<Outcome, Trouble> {
+async fn read(response: Response<Incoming>, keeps: Keeps) -> Result<(Outcome, Vec<u8>), Trouble> {
     let status = Some(response.status().as_u16());
     let retry_after_secs = response
         .headers()
         .get(header::RETRY_AFTER)
         .and_then(|value| retry_after(value.to_str().ok()?, now_ms() / 1000));
+    let (limit, is_kept) = match keeps {
+        Keeps::Nothing => (BODY_LIMIT, false),
+        Keeps::Beyond(bytes) => (bytes.saturating_add(1), true),
+    };
     let mut body = response.into_body();
-    let mut taken = 0;
-    while taken < BODY_LIMIT {
+    let (mut taken, mut kept) = (0, Vec::new());
+    while taken < limit {
         match body.frame().await {
             None => break,
-            Some(Ok(frame)) => taken += frame.data_ref().map_or(0, Bytes::len),
+            Some(Ok(frame)) => {
+                let data = frame.data_ref().map_or(&[][..], |data| data);
+                taken += data.len();
+                if is_kept {
+                    kept.extend_from_slice(data);
+                }
+            }
             Some(Err(_)) => return Err(Trouble::BrokenAnswer),
         }
     }
-    Ok(Outcome { status, retry_after_secs })
+    Ok((Outcome { status, retry_after_secs }, kept))
 }
 
 /// Seconds, or a date (RFC 9110, 10.2.3).

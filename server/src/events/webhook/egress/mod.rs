@@ -27,6 +27,7 @@ pub use ranges::{Reach, reach};
 pub use target::{Host, LONGEST, Policy, Scheme, Scope, Target, TargetError};
 
 use super::schedule::Outcome;
+use exchange::Keeps;
 use lookups::Lookups;
 
 /// How long a delivery may take in all.
@@ -128,9 +129,10 @@ impl Egress {
     /// Sends a body with headers on behalf of an account and gives what became of it; never longer than the deadline.
     pub async fn post(&self, account: i64, url: &str, headers: HeaderMap, body: Bytes) -> Attempt {
         let started = Instant::now();
-        let sent = tokio::time::timeout(self.deadline, self.send(account, url, headers, body)).await;
+        let sent = self.send(account, url, (headers, body), Keeps::Nothing);
+        let sent = tokio::time::timeout(self.deadline, sent).await;
         let (outcome, trouble) = match sent {
-            Ok(Ok(outcome)) => (outcome, None),
+            Ok(Ok((outcome, _))) => (outcome, None),
             Ok(Err(trouble)) => (Outcome { status: None, retry_after_secs: None }, Some(trouble)),
             Err(_) => (Outcome { status: None, retry_after_secs: None }, Some(Trouble::Timeout)),
         };
@@ -138,15 +140,39 @@ impl Egress {
         Attempt { outcome, trouble, duration }
     }
 
-    async fn send(&self, account: i64, url: &str, headers: HeaderMap, body: Bytes) -> Result<Outcome, Trouble> {
+    /// Sends a body with headers and gives the status and the body of the answer; never longer than the deadline. A body of
+    /// more than `max_bytes` is cut somewhere behind them.
+    ///
+    /// # Errors
+    /// Why there is no answer.
+    pub async fn ask(
+        &self,
+        url: &str,
+        request: (HeaderMap, Bytes),
+        max_bytes: usize,
+    ) -> Result<(u16, Vec<u8>), Trouble> {
+        /// No account has this number.
+        const OPERATOR: i64 = 0;
+        let asked = self.send(OPERATOR, url, request, Keeps::Beyond(max_bytes));
+        let (outcome, body) = tokio::time::timeout(self.deadline, asked).await.unwrap_or(Err(Trouble::Timeout))?;
+        Ok((outcome.status.unwrap_or_default(), body))
+    }
+
+    async fn send(
+        &self,
+        account: i64,
+        url: &str,
+        request: (HeaderMap, Bytes),
+        keeps: Keeps,
+    ) -> Result<(Outcome, Vec<u8>), Trouble> {
         // What was admitted when the webhook was made may not be any more.
         let target = Target::parse(url, self.policy).map_err(|_| Trouble::Unreachable)?;
         let stream = self.connect(account, &target).await?;
         match target.scheme {
-            Scheme::Http => exchange::exchange(stream, &target, headers, body).await,
+            Scheme::Http => exchange::exchange(stream, &target, request, keeps).await,
             Scheme::Https => {
                 let stream = self.encrypt(&target, stream).await?;
-                exchange::exchange(stream, &target, headers, body).await
+                exchange::exchange(stream, &target, request, keeps).await
             }
         }
     }
