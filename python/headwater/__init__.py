@@ -35,6 +35,7 @@ from headwater.errors import (
 from headwater.ledger import Ledger, open  # noqa: A004
 from headwater.remote import Credits, RemoteLedger, connect
 from headwater.reports import Report, Reports
+from headwater.risk import RiskReport, RiskReports
 
 __all__ = [
     "Cancelled",
@@ -51,6 +52,8 @@ __all__ = [
     "RemoteLedger",
     "Report",
     "Reports",
+    "RiskReport",
+    "RiskReports",
     "ServerError",
     "StorageError",
     "TimedOut",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any, Protocol
@@ -15,6 +16,17 @@ if TYPE_CHECKING:
 
 # Assets of a history that are drawn apart; what is less stands together.
 _MOST_ASSETS = 8
+
+# Bands of the levels of risk, of the parameters that come with the program.
+_LEVELS = (("low", 0, 30, "tab:green"), ("medium", 30, 70, "tab:orange"), ("high", 70, 101, "tab:red"))
+_GATES = ("ofac_sanctioned", "confirmed_illicit", "direct_sanctioned_edge")
+# Names and colours of what a score is made of.
+_FLOOR = ("what a floor adds", "dimgrey")
+_DIMENSIONS = {
+    "intel": ("labels", "tab:purple"),
+    "behavior": ("behaviours", "tab:blue"),
+    "graph": ("counterparties", "tab:brown"),
+}
 
 
 class Drawn(Protocol):
@@ -185,6 +197,34 @@ def _concentration(report: Drawn, ax: Axes | None, _: str | None) -> Axes:
     return ax
 
 
+def _risk(report: Drawn, ax: Axes | None, _: str | None) -> Axes:
+    data = report.data
+    score = data["composite_score"]
+    # What a floor adds stands on top of all else.
+    factors = sorted(data["factors"], key=lambda factor: factor["code"] in _GATES)
+    ax = _axes(ax)
+    for name, left, right, color in _LEVELS:
+        ax.axvspan(left, right, color=color, alpha=0.12, linewidth=0)
+        ax.text((left + right) / 2, 0.02, name, transform=ax.get_xaxis_transform(), ha="center", alpha=0.6)
+    reached = 0.0
+    for place, factor in enumerate(factors):
+        # Each begins where the last one ends, so that all of them together end at the score.
+        name, color = _FLOOR if factor["code"] in _GATES else _DIMENSIONS[factor["dimension"]]
+        known = ax.get_legend_handles_labels()[1]
+        ax.barh(place, factor["points"], left=reached, color=color, label=None if name in known else name)
+        reached += factor["points"]
+        if factor["code"] in _GATES and (floor := re.match(r"at least ([\d.]+)", factor["detail"])):
+            ax.axvline(float(floor[1]), color="black", linestyle="--", label=f"floor {floor[1]}: {factor['code']}")
+    ax.axvline(score, color="black", linewidth=1)
+    ax.set_yticks(range(len(factors)), [f"{factor['code']}  {factor['points']:.2f}" for factor in factors])
+    # The strongest stands on top; below them is room for the names of the levels.
+    ax.set(xlabel="points, added up", xlim=(0, 101), ylim=(len(factors), -0.6))
+    ax.set_title(f"{data['address'][:10]}… on {data['blockchain']}: {score:.2f}, {data['risk_level']}")
+    if factors:
+        ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.15), ncols=2)
+    return ax
+
+
 def _between(known: list[tuple[int, float]], rank: int) -> float:
     """Give the height of straight lines between points at a place."""
     for (left, low), (right, high) in pairwise(known):
@@ -200,6 +240,7 @@ def _symbol(report: Drawn) -> str:
 
 
 _PICTURES: dict[str, Callable[[Drawn, Axes | None, str | None], Axes]] = {
+    "address-risk": _risk,
     "balance-history": _balance_history,
     "token/concentration": _concentration,
     "token/holders": _holders,

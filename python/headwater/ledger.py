@@ -8,8 +8,9 @@ from os import PathLike
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NoReturn, overload
 
-from headwater import _calls, _frames, _headwater, _objects, _request
+from headwater import _calls, _frames, _headwater, _objects, _request, _typed
 from headwater._answers import Answers
+from headwater._judgements import Judgements
 from headwater._lists import WholeLists
 from headwater._market import MarketData
 from headwater._movements import Movements
@@ -44,7 +45,7 @@ def open(path: str | PathLike[str]) -> Ledger:  # noqa: A001
     return Ledger(_headwater.open_store(_objects.path(path, "path")))
 
 
-class Ledger(Movements, Holdings, MarketData, WholeLists):
+class Ledger(Movements, Holdings, Judgements, MarketData, WholeLists):
     """Answers about addresses.
 
     :func:`headwater.open` a store, :func:`headwater.connect` to a server, or build one with :meth:`from_frames`.
@@ -129,7 +130,7 @@ class Ledger(Movements, Holdings, MarketData, WholeLists):
         Report
         """
         name, parts = _calls.named(endpoint)
-        return Report(name, self._answers.answer(name, _request.body(request, fields, parts)))
+        return _typed.report(name, self._answers.answer(name, _request.body(request, fields, parts)))
 
     @overload
     def wallet(
@@ -462,13 +463,13 @@ class Ledger(Movements, Holdings, MarketData, WholeLists):
         requests = _request.bodies(request, addresses)
         _refuse_what_is_none(addresses, request.get("blockchain"))
         with Bar(endpoint, "addresses", len(requests), shown=progress) as bar:
-            return Reports(endpoint, addresses, self._all(endpoint, requests, bar))
+            return _typed.reports(endpoint, addresses, self._all(endpoint, requests, bar))
 
     def _all(self, endpoint: str, requests: Sequence[str], bar: Bar) -> list[Report]:
         reports: list[Report] = []
         try:
             for request in requests:
-                reports.append(Report(endpoint, self._answers.answer(endpoint, request)))
+                reports.append(_typed.report(endpoint, self._answers.answer(endpoint, request)))
                 bar.reach(len(reports))
         except BaseException as error:
             vars(error)["answered"] = dict(enumerate(reports))

@@ -11,6 +11,7 @@ from numbers import Integral, Real
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
+from headwater import _typed
 from headwater._http import Connections, Patience
 from headwater._objects import shown
 from headwater._place import place_of
@@ -197,9 +198,9 @@ class RemoteLedger(Ledger):
         try:
             self._answers.answers(endpoint, requests, answered, bar.reach)
         except BaseException as error:
-            vars(error)["answered"] = {place: Report(endpoint, answer) for place, answer in answered.items()}
+            vars(error)["answered"] = {place: _typed.report(endpoint, answer) for place, answer in answered.items()}
             raise
-        return [Report(endpoint, answered[place]) for place in range(len(requests))]
+        return [_typed.report(endpoint, answered[place]) for place in range(len(requests))]
 
     def _written(self, name: str, body: str, path: str, bar: Bar) -> dict[str, Any]:
         written: dict[str, Any] = json.loads(self._answers.write_table(name, body, path, bar.reach))

@@ -134,6 +134,7 @@ class Report:
         """Draw the answer.
 
         * ``balance-history``: US dollars by asset, stacked, or the balance of one asset;
+        * ``address-risk``: what the score is made of, factor by factor, with floor and levels;
         * ``token/holders``: the share of the supply that the first ranks have together;
         * ``token/concentration``: the same at 10, 100, 1,000 and all holders, with the Nakamoto coefficient.
 
@@ -215,3 +216,8 @@ class Reports(Sequence[Report]):
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         """Export all rows through the Arrow C stream interface."""
         return self.frame.__arrow_c_stream__(requested_schema)
+
+    def __repr__(self) -> str:
+        """Name the call, and whom it was asked about."""
+        shown = ", ".join([*self.addresses[:2], *(["…"] if len(self) > 2 else [])])
+        return f"<Reports {self.endpoint}: {len(self):,} addresses{f' ({shown})' if shown else ''}>"

@@ -1,0 +1,93 @@
+"""What a ledger judges: the part about how risky an address is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, Literal, overload
+
+from headwater._request import Addresses, given
+
+if TYPE_CHECKING:
+    from headwater.reports import Report, Reports
+    from headwater.risk import RiskReport, RiskReports
+
+ThirdParty = Literal["auto", "force", "off"]
+
+
+class Judgements:
+    """How risky an address is; :class:`headwater.Ledger` has all of it."""
+
+    if TYPE_CHECKING:
+
+        def _each(
+            self, endpoint: str, address: Addresses, request: dict[str, Any], progress: bool
+        ) -> Report | Reports: ...
+
+    @overload
+    def risk(
+        self,
+        address: str,
+        *,
+        blockchain: str = ...,
+        third_party: ThirdParty = ...,
+        progress: bool = ...,
+        **fields: Any,  # noqa: ANN401
+    ) -> RiskReport: ...
+    @overload
+    def risk(
+        self,
+        address: Iterable[str],
+        *,
+        blockchain: str = ...,
+        third_party: ThirdParty = ...,
+        progress: bool = ...,
+        **fields: Any,  # noqa: ANN401
+    ) -> RiskReports: ...
+    def risk(
+        self,
+        address: Addresses,
+        *,
+        blockchain: str = "ethereum",
+        third_party: ThirdParty = "auto",
+        progress: bool = False,
+        **fields: Any,
+    ) -> Report | Reports:
+        """Give how risky it is to deal with an address, from 0 to 100, and why.
+
+        Parameters
+        ----------
+        address : str or column of str
+            One address or many.
+        blockchain : str
+            The chain, or ``"evm"`` for the labels of one account on every EVM chain. Behaviours and counterparties are
+            judged on ``ethereum`` and ``tron``.
+        third_party : {"auto", "force", "off"}
+            Whether a provider outside may be asked for further claims, where a server has one: where they could change
+            the verdict, always, or never.
+        progress : bool, optional
+            Show on standard error how many of many addresses are answered.
+        **fields
+            Further fields of the request.
+
+        Returns
+        -------
+        RiskReport or RiskReports
+            Rows are the factors of the score, most points first. ``report.behaviors``, ``report.codes``,
+            ``report.categories`` and ``report.neighbors`` are what they rest on, as frames; ``reports.summary`` has one
+            row per address; ``report.plot()`` draws the factors.
+
+        Notes
+        -----
+        The score orders addresses by the evidence that is held. It is no probability and no proof; a low score says
+        that little is known against an address, not that it is clean.
+
+        Examples
+        --------
+        >>> from headwater.examples import ALICE, BOB, ledger
+        >>> report = ledger().risk(ALICE)
+        >>> report.composite_score, report.risk_level, report.factors.height
+        (0.0, 'low', 0)
+        >>> ledger().risk([ALICE, BOB]).summary.select("risk_level", "graph_score").rows()
+        [('low', 0.0), ('low', 0.0)]
+        """
+        return self._each("address-risk", address, given(locals(), "address"), progress)

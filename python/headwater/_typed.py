@@ -1,0 +1,26 @@
+"""Which kind of report an answer becomes, by its call."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from headwater.reports import Report, Reports
+from headwater.risk import RiskReport, RiskReports
+
+if TYPE_CHECKING:
+    from headwater._headwater import Answer
+
+# Calls whose answers have more to them than rows: the kind for one address, and for many.
+_KINDS: dict[str, tuple[type[Report], type[Reports]]] = {"address-risk": (RiskReport, RiskReports)}
+_PLAIN = (Report, Reports)
+
+
+def report(endpoint: str, answer: Answer) -> Report:
+    """Give the report of an answer."""
+    return _KINDS.get(endpoint, _PLAIN)[0](endpoint, answer)
+
+
+def reports(endpoint: str, addresses: Sequence[str], each: Sequence[Report]) -> Reports:
+    """Give the reports of many addresses."""
+    return _KINDS.get(endpoint, _PLAIN)[1](endpoint, addresses, each)
