@@ -14,6 +14,19 @@ for each in highlights:
     print(f"  {each['blockchain']:<9} {each['address']:<44} {each['why']}")
 first = highlights[0]
 who = {"blockchain": first["blockchain"], "address": first["address"]}
+# One address of each kind, of the first chain that has all of them.
+kinds = ("sanctioned", "risky", "clean", "exchange")
+of_kind = {(each["blockchain"], each["title"]): each for each in reversed(highlights)}
+chains = dict.fromkeys(each["blockchain"] for each in highlights)
+chain = next((chain for chain in ("ethereum", *chains) if all((chain, kind) in of_kind for kind in kinds)), None)
+if chain is not None:
+    print("\nHow risky are they, and why? One of each kind:\n")
+    for kind in kinds:
+        address = of_kind[chain, kind]["address"]
+        print(f"  {kind:<11} {binary} risk --store {store} --chain {chain} {address}")
+    risky = of_kind[chain, "risky"]["address"]
+    print(f"\n  in Python   hw.open({store!r}).risk({risky!r}, blockchain={chain!r}).plot()")
+
 print(f"""
 Ask over HTTP (your key is {key}):
 
