@@ -140,7 +140,7 @@ fn a_client_is_told_what_it_asks_for_and_nothing_else() {
     };
     assert_eq!(watch(&many[..1000])["type"], "subscribed");
     assert!(watch(&many)["error"]["message"].as_str().unwrap().contains("1000"));
-    // Nothing is told of an event that nobody can have yet, but a word that it will not come.
+    // Without addresses nothing is told, and that is said.
     socket.say(&json!({"action": "subscribe", "id": "r", "event_type": "risk_alert"}));
     let answer = socket.hear().unwrap();
     assert_eq!(answer["type"], "subscribed");

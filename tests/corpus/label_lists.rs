@@ -7,7 +7,7 @@ use std::sync::{Arc, LazyLock};
 use headwater_engine::{QueryEngine, endpoint};
 use headwater_ingest::labels::{LabelOptions, read_labels};
 use headwater_intel::label::{Moment, aggregate};
-use headwater_ledger::labels::{Claim, Code};
+use headwater_ledger::labels::{Category, Claim, Code};
 use headwater_ledger::read::Labels;
 use headwater_ledger::store::{LabelImport, MemoryStore, Shrinking, Vanished, Writer};
 use headwater_ledger::{Cancel, Snapshot};
@@ -59,9 +59,31 @@ static STORE: LazyLock<Arc<MemoryStore>> = LazyLock::new(|| {
 });
 
 fn labels(chain: &str, address: &str) -> Value {
+    answer("labels", chain, address)
+}
+
+fn answer(name: &str, chain: &str, address: &str) -> Value {
     static ENGINE: LazyLock<QueryEngine> = LazyLock::new(|| QueryEngine::new(Arc::clone(&*STORE) as _));
     let request = json!({"blockchain": chain, "address": address});
-    ENGINE.answer(endpoint("labels").unwrap(), &request, &Cancel::new()).unwrap().value()
+    ENGINE.answer(endpoint(name).unwrap(), &request, &Cancel::new()).unwrap().value()
+}
+
+/// The chains on which an address of the official list is under sanctions, for every such address.
+fn sanctioned() -> Vec<(&'static str, String)> {
+    let mut found = Vec::new();
+    for ticker in ["ETH", "ETC", "ARB", "BSC", "USDC", "USDT", "TRX", "XBT"] {
+        for address in lines(&format!("ofac/sanctioned_addresses_{ticker}.txt")) {
+            if Address::parse(Chain::ETHEREUM, &address).is_ok() {
+                found.push(("ethereum", address.clone()));
+                found.push(("bsc", address));
+            } else if Address::parse(Chain::TRON, &address).is_ok() {
+                found.push(("tron", address));
+            } else {
+                found.push(("bitcoin", address));
+            }
+        }
+    }
+    found
 }
 
 fn lines(path: &str) -> Vec<String> {
@@ -71,26 +93,73 @@ fn lines(path: &str) -> Vec<String> {
 
 #[test]
 fn corpus_label_lists_sanction_every_ofac_address() {
-    let mut asked = 0;
-    let mut check = |chain: &str, address: &str| {
+    let sanctioned = sanctioned();
+    for (chain, address) in &sanctioned {
         let found = labels(chain, address);
         assert_eq!(found["labels"][0], "sanction", "{chain} {address}");
         assert_eq!(found["confidence"], 1.0, "{chain} {address}");
-        asked += 1;
-    };
-    for ticker in ["ETH", "ETC", "ARB", "BSC", "USDC", "USDT", "TRX", "XBT"] {
-        for address in lines(&format!("ofac/sanctioned_addresses_{ticker}.txt")) {
-            if Address::parse(Chain::ETHEREUM, &address).is_ok() {
-                check("ethereum", &address);
-                check("bsc", &address);
-            } else if Address::parse(Chain::TRON, &address).is_ok() {
-                check("tron", &address);
-            } else {
-                check("bitcoin", &address);
-            }
+    }
+    assert!(sanctioned.len() > 700, "{} looked up", sanctioned.len());
+}
+
+#[test]
+fn corpus_label_lists_open_the_gates_that_they_should() {
+    for (chain, address) in sanctioned() {
+        for chain in if chain == "ethereum" { vec![chain, "evm"] } else { vec![chain] } {
+            let risk = answer("address-risk", chain, &address);
+            assert_eq!(risk["composite_score"], 100.0, "{chain} {address}");
+            assert_eq!(risk["decision"]["gate_reason"], "ofac_sanctioned", "{chain} {address}");
         }
     }
-    assert!(asked > 700, "{asked} looked up");
+
+    // What single claims say of the other addresses of Ethereum: whether somebody curated, or only somebody, calls them
+    // illicit, and whether anybody names an honest business.
+    #[derive(Default)]
+    struct Said {
+        curated: bool,
+        crawled: bool,
+        benign: bool,
+        sanctioned: bool,
+    }
+    let snapshot: Arc<Snapshot> = STORE.snapshot();
+    let mut said: BTreeMap<Address, Said> = BTreeMap::new();
+    let visited = snapshot.labels().each(&mut |_, claim| {
+        let Some(code) = claim.code.filter(|_| claim.scope.contains(Chain::ETHEREUM)) else { return Ok(()) };
+        let of = said.entry(claim.address).or_default();
+        match code.category() {
+            Category::Sanctions => of.sanctioned = true,
+            Category::Identity => of.benign = true,
+            Category::Terrorism | Category::Theft | Category::Ransomware | Category::Darknet | Category::Scam => {
+                let is_curated = claim.reliability >= 500 && claim.valid_until.is_none();
+                of.curated |= is_curated;
+                of.crawled |= claim.reliability <= 200;
+            }
+            _ => {}
+        }
+        Ok(())
+    });
+    visited.unwrap();
+    let (mut confirmed, mut crawled, mut stray) = (0, 0, 0);
+    for (address, said) in said.iter().filter(|(_, said)| !said.sanctioned) {
+        let gate = || answer("address-risk", "ethereum", &address.to_string())["decision"]["gate_reason"].clone();
+        match (said.curated, said.crawled, said.benign) {
+            (true, _, false) if confirmed < 2_000 => {
+                assert_eq!(gate(), "confirmed_illicit", "{address}");
+                confirmed += 1;
+            }
+            (false, true, _) => {
+                assert_eq!(gate(), Value::Null, "{address}");
+                crawled += 1;
+            }
+            (false, _, true) if stray < 200 => {
+                assert_eq!(gate(), Value::Null, "{address}");
+                stray += 1;
+            }
+            _ => {}
+        }
+    }
+    println!("gates of Ethereum: {confirmed} curated illicit at 90, {crawled} crawled and {stray} businesses at none");
+    assert!(confirmed == 2_000 && stray == 200, "{confirmed} {crawled} {stray}");
 }
 
 #[test]

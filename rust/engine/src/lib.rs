@@ -14,6 +14,7 @@ mod analysis;
 mod answer;
 mod asset_book;
 mod balances;
+mod behaviours;
 mod cache;
 mod calendar;
 mod call;

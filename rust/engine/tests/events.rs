@@ -390,7 +390,7 @@ fn subscriptions_are_checked_and_say_what_they_mean() {
     assert_eq!((&large["min_amount_usd"], &large["blockchain"]), (&json!(100_000.0), &Value::Null));
     let warned = |code: &str, field: &str| vec![(code.to_owned(), field.to_owned())];
     assert_eq!(parsed("address_activity", Value::Null).1, warned("no_addresses", "filters.addresses"));
-    assert_eq!(parsed("risk_alert", json!({})).1, warned("not_built", "event_type"));
+    assert_eq!(parsed("risk_alert", json!({})).1, warned("no_addresses", "filters.addresses"));
     assert_eq!(parsed("large_transfer", json!({"tokens": []})).1, warned("unknown_field", "filters.tokens"));
     assert_eq!(parsed("large_transfer", json!({"labels": ["x"]})).1, warned("unknown_label", "filters.labels"));
     assert!(parsed("large_transfer", json!({"labels": ["mixer"]})).1.is_empty());

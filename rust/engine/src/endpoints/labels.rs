@@ -1,15 +1,17 @@
 //! Who an address is, and who says so.
 
-use headwater_ledger::{Cancel, Ledger};
+use headwater_ledger::{Cancel, Ledger, LedgerError};
 use headwater_types::{Address, Chain, TimeWindow, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::analysis::Analysis;
+use crate::behaviours::Detector;
 use crate::cost_class::CostClass;
 use crate::endpoint::{Calls, ChainScope, Endpoint, Example, Reads, Tag};
 use crate::example::BOB;
 use crate::fields::{AddressList, AddressText, ChainName, ChainText, CodeText, Time, TimeBound};
+use crate::intelligence::Intelligence;
 use crate::labels::{self, AggregateLabel, ClaimStatus, Inheritance, LabelSource, Labels};
 use crate::limits::MAX_ITEMS;
 use crate::method::Method;
@@ -27,8 +29,9 @@ pub const ENDPOINT: Endpoint = Endpoint {
     cost: 5,
     tag: Tag::Intelligence,
     summary: "Address labels",
-    description: "Who an address is, by the lists that were imported and the freezes that issuers made on chain. An address \
-                  without labels is one that no list names: that says nothing else of it.",
+    description: "Who an address is, by the lists that were imported and the freezes that issuers made on chain, and what it \
+                  did, by the detectors of behaviours (source `behaviour_detector`). An address without labels is one that no \
+                  list names: that says nothing else of it.",
     chains: ChainScope::Named("blockchain"),
     reads: Reads::Market,
     rows: Some("sources"),
@@ -59,6 +62,7 @@ pub struct LabelsParams {
     addresses: Vec<Address>,
     is_batch: bool,
     as_of: Option<Timestamp>,
+    intelligence: Intelligence,
 }
 
 /// The labels of the address, or of each address in order.
@@ -129,16 +133,16 @@ impl Analysis for AddressLabels {
         if addresses.is_empty() {
             return Err(Error::invalid(Reason::EmptyList, "addresses", "addresses: name at least one address"));
         }
-        Ok(LabelsParams { chain, addresses, is_batch, as_of })
+        Ok(LabelsParams { chain, addresses, is_batch, as_of, intelligence: checks.intelligence.clone() })
     }
 
     fn report(
         ledger: &dyn Ledger,
         params: &LabelsParams,
         warnings: &mut Warnings,
-        _: &Cancel,
+        cancel: &Cancel,
     ) -> Result<LabelsReport, Error> {
-        let mut results = params.results(ledger, warnings)?;
+        let mut results = params.results(ledger, warnings, cancel)?;
         Ok(match results.pop() {
             Some(one) if !params.is_batch => LabelsReport::One(one),
             last => {
@@ -150,21 +154,47 @@ impl Analysis for AddressLabels {
 }
 
 impl LabelsParams {
-    fn results(&self, ledger: &dyn Ledger, warnings: &mut Warnings) -> Result<Vec<LabelledAddress>, Error> {
+    fn results(
+        &self,
+        ledger: &dyn Ledger,
+        warnings: &mut Warnings,
+        cancel: &Cancel,
+    ) -> Result<Vec<LabelledAddress>, Error> {
         labels::warn(ledger, warnings);
+        let (intelligence, chain, as_of) = (&self.intelligence, self.chain, self.as_of);
+        let detector = Detector { ledger, intelligence, chain, as_of, cancel };
         let labels = Labels::at(ledger, self.chain, self.as_of);
-        let mut undated = 0;
+        let (mut undated, mut unread) = (0, 0);
         let mut results = Vec::with_capacity(self.addresses.len());
         for address in &self.addresses {
             let aggregate = labels.of(address)?;
             undated += aggregate.undated;
-            let AggregateLabel { entity_name, labels, confidence, sources } = AggregateLabel::new(&aggregate);
+            let AggregateLabel { entity_name, mut labels, mut confidence, mut sources } =
+                AggregateLabel::new(&aggregate);
+            cancel.check().map_err(LedgerError::from)?;
+            match detector.labels(address)? {
+                None => unread += 1,
+                Some(detected) => {
+                    for label in detected {
+                        let code = CodeText(label.label.clone());
+                        if !labels.contains(&code) {
+                            labels.push(code);
+                        }
+                        confidence = confidence.max(label.confidence);
+                        sources.push(label);
+                    }
+                }
+            }
             let (address, blockchain) = (AddressText::from(address), self.chain.into());
             results.push(LabelledAddress { address, blockchain, entity_name, labels, confidence, sources });
         }
         if labels.is_at_a_time() && undated > 0 {
             let message = "claims without a date are counted: when they were made is not known";
             warnings.add_counted("undated_claims", message, undated);
+        }
+        if unread > 0 {
+            let message = "addresses with very many movements are not looked through for behaviours: ask address-risk";
+            warnings.add_counted("behaviours_left_out", message, unread);
         }
         Ok(results)
     }
@@ -241,7 +271,7 @@ impl List for AddressLabels {
         warnings: &mut Warnings,
         rows: &mut Rows<'_>,
     ) -> Result<(), Error> {
-        let results = params.results(ledger, warnings)?;
+        let results = params.results(ledger, warnings, rows.cancel)?;
         rows.whole(TableHead::default(), warnings, results.into_iter().flat_map(LabelledAddress::rows))
     }
 }

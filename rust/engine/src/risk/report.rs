@@ -108,6 +108,8 @@ pub struct CodeRecord {
     pub severity: f64,
     /// Its confidence, 0 to 1.
     pub confidence: f64,
+    /// Reliability of the most reliable claim of it, 0 to 1: from 0.5 on a code may open a gate, or an identity be trusted.
+    pub reliability: f64,
     /// Points of the intel score that it stands for.
     pub contribution: f64,
 }
@@ -394,6 +396,7 @@ impl IntelDimension {
             family: code(of.code.category().name()),
             severity: of.severity,
             confidence: share(of.confidence),
+            reliability: share(of.reliability),
             contribution: score(of.contribution),
         };
         Self {

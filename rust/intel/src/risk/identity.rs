@@ -27,6 +27,8 @@ pub struct CodeShare {
     pub severity: f64,
     /// Its confidence `C'`.
     pub confidence: f64,
+    /// Reliability of the most reliable claim of it.
+    pub reliability: f64,
     /// Points of the score that it stands for: those of the code that is the strongest of one of the three strongest
     /// families, 0 for others.
     pub contribution: f64,
@@ -45,6 +47,7 @@ impl IntelScore {
                 code: found.code,
                 severity: parameters.severity(found.code),
                 confidence: found.confidence,
+                reliability: found.reliability,
                 contribution: 0.0,
             })
             .collect();
