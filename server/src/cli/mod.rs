@@ -19,6 +19,7 @@ mod plans;
 mod prices;
 mod progress;
 mod query;
+mod risk;
 mod serve;
 mod simulate;
 mod state;
@@ -89,6 +90,8 @@ enum Command {
     Labels(labels::Arguments),
     /// Ask any data endpoint, without HTTP or billing.
     Query(query::Arguments),
+    /// How risky an address is, and why: score, floors, factors, evidence.
+    Risk(risk::Arguments),
     /// Write a table of the store as Parquet, for other engines.
     Export(export::Arguments),
     /// Run the HTTP gateway.
@@ -143,6 +146,7 @@ pub fn run_with(arguments: impl IntoIterator<Item: Into<OsString> + Clone>, endp
         Command::Prices(arguments) => prices::run(&shared, arguments, output),
         Command::Labels(arguments) => labels::run(&shared, arguments, output),
         Command::Query(arguments) => query::run(&shared, endpoints, arguments, output),
+        Command::Risk(arguments) => risk::run(&shared, &arguments, output),
         Command::Export(arguments) => export::run(&shared, &arguments, output),
         Command::Serve(arguments) => serve::run(&shared, endpoints, &arguments, output),
         Command::Keys(arguments) => keys::run(&shared, arguments, output),

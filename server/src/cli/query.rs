@@ -55,7 +55,22 @@ pub(super) fn run(
     if let (Some(format), Some(out)) = (form, &arguments.out) {
         return table(&engine, (endpoint, &request), (format, out), output, &cancel);
     }
-    let answer = engine.answer(endpoint, &request, &cancel).map_err(|error| Failure::from_engine(&error))?;
+    let whole = ask(&engine, (endpoint, &request), output, &cancel)?;
+    match arguments.out {
+        None => output.json(&whole),
+        Some(out) => fs::write(&out, whole.to_string() + "\n")
+            .map_err(|error| Failure::failed(format!("cannot write {}: {error}", out.display()))),
+    }
+}
+
+/// The whole answer of an endpoint; people are told its warnings.
+pub(super) fn ask(
+    engine: &QueryEngine,
+    (endpoint, request): (&Endpoint, &Value),
+    output: Output,
+    cancel: &Cancel,
+) -> Result<Value, Failure> {
+    let answer = engine.answer(endpoint, request, cancel).map_err(|error| Failure::from_engine(&error))?;
     let data = answer.value();
     let warnings: Vec<String> = answer.warnings.iter().map(|warning| warning.message.clone()).collect();
     let meta = Meta { pagination: answer.pagination, warnings: answer.warnings, ..Meta::default() };
@@ -64,11 +79,7 @@ pub(super) fn run(
         ("meta".to_owned(), serde_json::to_value(meta).map_err(|error| Failure::from_error(&error))?),
     ]);
     output.warn(&warnings);
-    match arguments.out {
-        None => output.json(&whole),
-        Some(out) => fs::write(&out, whole.to_string() + "\n")
-            .map_err(|error| Failure::failed(format!("cannot write {}: {error}", out.display()))),
-    }
+    Ok(whole)
 }
 
 /// Writes the rows of a list; a file that stood there stays until the new one is whole.
