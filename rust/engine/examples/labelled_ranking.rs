@@ -38,8 +38,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let cancel = Cancel::new();
     let mut store = MemoryStore::default();
     store.commit(chain.batch(), &cancel)?;
-    let store = store.with_sidecars(&cancel)?;
-    let mut labelled = store.clone();
+    let (store, mut labelled) = (store.with_sidecars(&cancel)?, store.with_sidecars(&cancel)?);
     for list in 0..LISTS {
         labelled.import_labels(label_import(&format!("list {list}"), claims_of(list, claims), 1_700_000_000))?;
     }
