@@ -41,6 +41,7 @@ mod replica_events;
 mod replicas;
 mod revocation;
 mod risk_batch;
+mod risk_command;
 mod secrecy;
 mod shared;
 mod slow_clients;
