@@ -46,6 +46,6 @@ impl fmt::Debug for Intelligence {
         f.debug_struct("Intelligence")
             .field("parameters", &self.parameters.version)
             .field("provider", &provider)
-            .finish()
+            .finish_non_exhaustive()
     }
 }

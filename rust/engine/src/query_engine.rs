@@ -186,7 +186,7 @@ impl QueryEngine {
         cancel: &'a Cancel,
     ) -> Call<'a> {
         let (method, given, intelligence) = (endpoint.method, self.given, &self.intelligence);
-        Call { method, request, ledger, given, cancel, intelligence }
+        Call { method, request, ledger, given, intelligence, cancel }
     }
 
     /// The answer of a call where it is cached and no wait is needed; `None` means to call [`QueryEngine::answer_canonical`] on a
