@@ -225,7 +225,7 @@ impl Activity {
 
 impl Gather for ActivityGather {
     const WANTED: ColumnSet = ColumnSet::ALL;
-    type Found<'a> = &'a Activity;
+    type Found = Activity;
 
     fn begin(&mut self) {
         self.sums.begin();

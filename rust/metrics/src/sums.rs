@@ -115,7 +115,7 @@ impl AssetSums {
 
 impl Gather for AssetSums {
     const WANTED: ColumnSet = ColumnSet::ASSETS.with(ColumnSet::AMOUNTS);
-    type Found<'a> = Sums<'a>;
+    type Found = Self;
 
     fn begin(&mut self) {
         for met in self.met.drain(..) {
@@ -149,30 +149,25 @@ impl Gather for AssetSums {
         Ok(())
     }
 
-    fn finish(&mut self, _: &dyn Ledger) -> Result<Sums<'_>, LedgerError> {
+    fn finish(&mut self, _: &dyn Ledger) -> Result<&Self, LedgerError> {
         if self.several_parts {
             self.met.sort_unstable_by_key(|met| &self.assets[met.number as usize]);
         } else {
             // Within a part numbers are in order of asset, and shorter to compare.
             self.met.sort_unstable();
         }
-        Ok(Sums(self))
+        Ok(self)
     }
 }
 
-/// The sums of one address, in order of asset.
-#[derive(Debug, Clone, Copy)]
-pub struct Sums<'a>(&'a AssetSums);
-
-impl<'a> Sums<'a> {
-    /// One by one.
+impl AssetSums {
+    /// The sums of the address that was read last, in order of asset.
     #[must_use]
-    pub fn iter(&self) -> impl ExactSizeIterator<Item = AssetSum> + use<'a> {
-        let Self(found) = *self;
-        found.met.iter().map(|met| {
-            let Sum { sums: [received, sent], counts: [received_count, sent_count] } = found.sums[met.place as usize];
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = AssetSum> + use<'_> {
+        self.met.iter().map(|met| {
+            let Sum { sums: [received, sent], counts: [received_count, sent_count] } = self.sums[met.place as usize];
             let balance = Balance::of(received.total(), sent.total());
-            AssetSum { asset: found.assets[met.number as usize], balance, received_count, sent_count }
+            AssetSum { asset: self.assets[met.number as usize], balance, received_count, sent_count }
         })
     }
 }

@@ -15,9 +15,7 @@ pub trait Gather: Send {
     /// What it looks at.
     const WANTED: ColumnSet;
     /// What it finds, lent until the next address begins.
-    type Found<'a>
-    where
-        Self: 'a;
+    type Found;
 
     /// Begins an address.
     fn begin(&mut self);
@@ -32,7 +30,7 @@ pub trait Gather: Send {
     ///
     /// # Errors
     /// As [`Gather::add`].
-    fn finish(&mut self, ledger: &dyn Ledger) -> Result<Self::Found<'_>, LedgerError>;
+    fn finish(&mut self, ledger: &dyn Ledger) -> Result<&Self::Found, LedgerError>;
 }
 
 /// Gathers over every address of a chain and keeps what `keep` makes of it, in order of address. The result does not
@@ -44,9 +42,9 @@ pub fn every_address<G: Gather + Default, T: Send>(
     ledger: &dyn Ledger,
     chain: Chain,
     cancel: &Cancel,
-    keep: impl Fn(&Address, G::Found<'_>) -> Option<T> + Sync,
+    keep: impl Fn(&Address, &G::Found) -> Option<T> + Sync,
 ) -> Result<Vec<T>, LedgerError> {
-    let fold = |kept: &mut Vec<T>, address: &Address, found: G::Found<'_>| kept.extend(keep(address, found));
+    let fold = |kept: &mut Vec<T>, address: &Address, found: &G::Found| kept.extend(keep(address, found));
     Ok(fold_addresses::<G, Vec<T>>(ledger, chain, cancel, fold)?.into_iter().flatten().collect())
 }
 
@@ -59,7 +57,7 @@ pub fn fold_addresses<G: Gather + Default, T: Default + Send>(
     ledger: &dyn Ledger,
     chain: Chain,
     cancel: &Cancel,
-    fold: impl Fn(&mut T, &Address, G::Found<'_>) + Sync,
+    fold: impl Fn(&mut T, &Address, &G::Found) + Sync,
 ) -> Result<Vec<T>, LedgerError> {
     fold_addresses_with(ledger, chain, cancel, G::default, fold)
 }
@@ -73,7 +71,7 @@ pub fn fold_addresses_with<G: Gather, T: Default + Send>(
     chain: Chain,
     cancel: &Cancel,
     make: impl Fn() -> G + Sync,
-    fold: impl Fn(&mut T, &Address, G::Found<'_>) + Sync,
+    fold: impl Fn(&mut T, &Address, &G::Found) + Sync,
 ) -> Result<Vec<T>, LedgerError> {
     let ranges = ledger.split_addresses(chain, rayon::current_num_threads() * RANGES_PER_THREAD)?;
     let of_range = |range: &AddressRange| -> Result<T, LedgerError> {

@@ -9,7 +9,7 @@ use headwater_ledger::{Cancel, Snapshot};
 use headwater_metrics::activity::{Activity, ActivityGather, Times, activity};
 use headwater_metrics::counterparties::{Failed, Params, by_asset, by_count};
 use headwater_metrics::grouping::{Count, Side};
-use headwater_metrics::sums::{AssetSum, AssetSums, BalanceColumns, Sums, balances_of_every_address};
+use headwater_metrics::sums::{AssetSum, AssetSums, BalanceColumns, balances_of_every_address};
 use headwater_metrics::sweep::every_address;
 use headwater_testkit::{address, over_segmentations, strategies};
 use headwater_types::{Address, Amount, Asset, Balance, Chain};
@@ -78,7 +78,7 @@ fn check_features(ledger: &dyn Ledger) -> Vec<(Address, Activity)> {
     let on_three = on_threads(3, || every_address::<ActivityGather, _>(ledger, CHAIN, &cancel, keep).unwrap());
     assert_eq!(all, on_three);
     assert!(all.is_sorted_by_key(|(address, _)| *address));
-    let sums = |address: &Address, sums: Sums<'_>| Some((*address, sums.iter().collect::<Vec<_>>()));
+    let sums = |address: &Address, sums: &AssetSums| Some((*address, sums.iter().collect::<Vec<_>>()));
     let sums = every_address::<AssetSums, _>(ledger, CHAIN, &cancel, sums).unwrap();
     assert_eq!(sums, all.iter().map(|(address, found)| (*address, found.sums.clone())).collect::<Vec<_>>());
     let in_columns = |threads| on_threads(threads, || balances_of_every_address(ledger, CHAIN, &cancel).unwrap());

@@ -5,9 +5,11 @@
 //! cargo run --release -p headwater-bench --example evaluate -- s1 s2 s3 s4 s5 s6 s7 s8 s9 s10
 //! ```
 //!
-//! Each argument is a store with its truth in a folder beside it. Writes Markdown to standard output.
+//! Each argument is a store with its truth in a folder beside it. With `--classified STORE TABLE` real addresses are scored
+//! instead: TABLE is a CSV of address and class. Writes Markdown to standard output.
 
 mod behaviours;
+mod classified;
 mod interval;
 mod risk;
 mod sweep;
@@ -38,6 +40,11 @@ fn open(folder: &Path) -> Result<Economy> {
 
 fn main() -> Result<()> {
     let folders: Vec<PathBuf> = std::env::args_os().skip(1).map(PathBuf::from).collect();
+    if let [mode, store, table] = &folders[..]
+        && mode == Path::new("--classified")
+    {
+        return classified::print(store, table);
+    }
     if folders.is_empty() {
         bail!("name the stores of economies, each with its truth in the folder STORE-truth");
     }

@@ -115,7 +115,9 @@ impl Tally {
         println!("## Risk\n");
         for (is_withheld, title) in [(false, "With all labels"), (true, "The address's own labels withheld")] {
             println!("{title}:\n");
-            println!("| what it is | addresses | median | 90 % below | medium or above | high |\n|---|---|---|---|---|---|");
+            println!(
+                "| what it is | addresses | median | 90 % below | medium or above | high |\n|---|---|---|---|---|---|"
+            );
             for (kind, name) in Kind::ALL {
                 let Some(scores) = self.scores.get(&(kind, is_withheld)) else { continue };
                 let mut sorted = scores.clone();
@@ -147,7 +149,7 @@ fn auc(positive: &[f64], negative: &[f64]) -> f64 {
         positive.iter().map(|score| (*score, true)).chain(negative.iter().map(|score| (*score, false))).collect();
     all.sort_by(|one, other| one.0.total_cmp(&other.0));
     let (mut below, mut sum) = (0_usize, 0.0);
-    for ties in all.chunk_by(|one, other| one.0 == other.0) {
+    for ties in all.chunk_by(|one, other| one.0.total_cmp(&other.0).is_eq()) {
         let positives = ties.iter().filter(|(_, is_positive)| *is_positive).count();
         let negatives = ties.len() - positives;
         sum += positives as f64 * (below as f64 + negatives as f64 / 2.0);

@@ -42,7 +42,8 @@ pub fn sweep(economy: &Economy, tally: &mut Tally) -> Result<Found> {
                 let claims = ledger.labels().claims(chain, address).expect("a sound store");
                 let judged = aggregate(&claims, &moment);
                 let subject = Subject::Seen(history);
-                let of = assess::<LedgerError>(parameters, &judged, subject, None, &mut |_| Ok(None)).expect("no errors");
+                let of =
+                    assess::<LedgerError>(parameters, &judged, subject, None, &mut |_| Ok(None)).expect("no errors");
                 let hits = of.behaviour.iter().flat_map(|behaviour| &behaviour.hits).map(|hit| hit.behaviour);
                 all.push((*address, history.all.len(), hits.collect::<Vec<_>>()));
             })

@@ -247,10 +247,7 @@ impl<'a> HistoryGather<'a> {
 
 impl Gather for HistoryGather<'_> {
     const WANTED: ColumnSet = ColumnSet::ALL;
-    type Found<'h>
-        = &'h History
-    where
-        Self: 'h;
+    type Found = History;
 
     fn begin(&mut self) {
         self.history.clear();

@@ -3,7 +3,7 @@
 use headwater_ledger::{Cancel, Ledger, LedgerError};
 use headwater_types::{Address, Amount, Asset, Balance, Chain};
 
-use super::{AssetSums, Sums};
+use super::AssetSums;
 use crate::exact::ExactSum;
 use crate::sweep::fold_addresses;
 
@@ -24,7 +24,7 @@ pub struct BalanceColumns {
 
 impl BalanceColumns {
     /// Adds an address with all of its sums, which all come from one gathering.
-    fn push(&mut self, address: &Address, Sums(found): Sums<'_>) {
+    fn push(&mut self, address: &Address, found: &AssetSums) {
         self.assets.extend_from_slice(&found.assets[self.assets.len()..]);
         for met in &found.met {
             let sums = found.sums[met.place as usize].sums;

@@ -54,12 +54,15 @@ pub fn wash_trading(view: &View, chain: Chain, who: Address) -> bool {
     })
 }
 
+/// Time, place in the block and hash of a transaction.
+type Place = (i64, u32, TxHash);
+
 /// What an address gave to pools and got for it, transaction by transaction.
 fn swaps(view: &View, chain: Chain, who: Address) -> Vec<(i64, String, String, TxHash)> {
     let is_dex = |address: &Address| {
         view.roles.get(address).is_some_and(|role| matches!(role.0, Role::DexPool | Role::DexRouter))
     };
-    let mut by_place: BTreeMap<(i64, u32, TxHash), (Option<String>, Option<String>)> = BTreeMap::new();
+    let mut by_place: BTreeMap<Place, (Option<String>, Option<String>)> = BTreeMap::new();
     for moved in view.all(chain, who) {
         let legs = by_place.entry((moved.time, moved.index, moved.hash)).or_default();
         if moved.from == who && is_dex(&moved.to) {

@@ -53,7 +53,7 @@ pub fn pass_through(of: &[&Moved], who: Address) -> bool {
         && (received - sent).abs() <= 0.05 * received
         && stays(of, who) <= 0.05 * received
         && !holds.is_empty()
-        && (holds[(holds.len() - 1) / 2] + holds[holds.len() / 2]) / 2 <= DAY
+        && holds[(holds.len() - 1) / 2].midpoint(holds[holds.len() / 2]) <= DAY
         && distinct(came.iter().map(|moved| moved.from).collect()) <= 10
         && distinct(went.iter().map(|moved| moved.to).collect()) <= 10
 }
