@@ -112,7 +112,10 @@ fn without_number(name: &str) -> Option<&str> {
 }
 
 fn without_role(name: &str) -> Option<&str> {
-    ROLES.iter().find_map(|words| {
+    // Most names end with no role, so that one look at their last word tells.
+    let (_, last) = last_word(name)?;
+    let ends_alike = |words: &&&[&str]| words.last().is_some_and(|word| word.eq_ignore_ascii_case(last));
+    ROLES.iter().filter(ends_alike).find_map(|words| {
         words.iter().rev().try_fold(name, |rest, word| {
             let (before, last) = last_word(rest)?;
             last.eq_ignore_ascii_case(word).then_some(before)
