@@ -38,9 +38,8 @@ pub struct HistoryGather<'a> {
     /// The counterparty of each movement, until it has a number.
     others: Vec<Option<AccountRef>>,
     numbers: FxHashMap<AccountRef, u32>,
-    /// Parts of the ledger, and batches, that the movements came in.
+    /// Parts of the ledger that the movements came from.
     parts: u32,
-    batches: u32,
     part: Option<u32>,
     assets: FxHashMap<AssetRef, u32>,
     terms: Vec<(Asset, AssetTerms)>,
@@ -70,7 +69,6 @@ impl<'a> HistoryGather<'a> {
             others: Vec::new(),
             numbers: FxHashMap::default(),
             parts: 0,
-            batches: 0,
             part: None,
             assets: FxHashMap::default(),
             terms: Vec::new(),
@@ -171,7 +169,7 @@ impl<'a> HistoryGather<'a> {
     /// Puts the movements in order, cuts the oldest off where there are too many, and names the counterparties.
     fn complete(&mut self, ledger: &dyn Ledger) -> Result<(), LedgerError> {
         // Times of blocks may go back a little on chains of outputs.
-        if self.batches > 1 || !self.history.all.is_sorted_by_key(|transfer| transfer.time) {
+        if self.parts > 1 || !self.history.all.is_sorted_by_key(|transfer| (transfer.time, transfer.transaction)) {
             self.sort(ledger)?;
         }
         self.name(ledger)?;
@@ -187,11 +185,13 @@ impl<'a> HistoryGather<'a> {
 
     /// By time, then as the chain orders the transactions of one time. Movements of a transaction stay together.
     fn sort(&mut self, ledger: &dyn Ledger) -> Result<(), LedgerError> {
-        let mut order: Vec<usize> = (0..self.history.all.len()).collect();
         let all = &self.history.all;
-        order.sort_by_key(|place| all[*place].time);
+        let mut order: Vec<usize> = (0..all.len()).collect();
+        // Within a part this is the order of the chain.
+        order.sort_by_key(|place| (all[*place].time, all[*place].transaction));
         for of_one_time in order.chunk_by_mut(|one, other| all[*one].time == all[*other].time) {
-            if of_one_time.iter().all(|place| all[*place].transaction == all[of_one_time[0]].transaction) {
+            let part = |place: &usize| all[*place].transaction.part();
+            if of_one_time.iter().all(|place| part(place) == part(&of_one_time[0])) {
                 continue;
             }
             let mut places: FxHashMap<TransactionRef, _> = FxHashMap::default();
@@ -252,7 +252,7 @@ impl Gather for HistoryGather<'_> {
     fn begin(&mut self) {
         self.history.clear();
         self.others.clear();
-        (self.parts, self.batches, self.part) = (0, 0, None);
+        (self.parts, self.part) = (0, None);
     }
 
     fn add(&mut self, ledger: &dyn Ledger, columns: &PostingColumns<'_>) -> Result<(), LedgerError> {
@@ -260,7 +260,6 @@ impl Gather for HistoryGather<'_> {
             self.part = Some(columns.part());
             self.parts += 1;
         }
-        self.batches += 1;
         let base = columns.base_time().secs();
         let rows = columns.transactions().iter().zip(columns.counterparties()).zip(columns.seconds());
         let what = columns.assets().iter().zip(columns.amounts());

@@ -35,6 +35,14 @@ pub struct AssetRef(pub(crate) u64);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct TransactionRef(pub(crate) u64);
 
+impl TransactionRef {
+    /// The part of the ledger that has the transaction. Within a part handles grow in the order of the chain.
+    #[must_use]
+    pub fn part(self) -> u32 {
+        unpack(self.0).0
+    }
+}
+
 /// An address that was seen on a chain.
 #[derive(Debug, Clone)]
 pub struct Account {

@@ -40,7 +40,8 @@ impl Detect for EqualAmountSplit {
             let mut group = Stretch::new(&transfers, history.counterparties.len());
             let (mut start, mut covered) = (0, 0);
             while let Some(smallest) = transfers.get(start).map(|transfer| transfer.raw) {
-                let end = start + transfers[start..].partition_point(|other| self.equals(smallest, other.raw));
+                let largest = self.largest(smallest);
+                let end = start + transfers[start..].partition_point(|other| other.raw <= largest);
                 group.slide(start..end);
                 // A group within the last one finds nothing new.
                 let is_new = end > std::mem::replace(&mut covered, end);
@@ -62,9 +63,15 @@ impl Detect for EqualAmountSplit {
 }
 
 impl EqualAmountSplit {
-    #[expect(clippy::cast_precision_loss, reason = "a comparison to a thousandth")]
-    fn equals(&self, smallest: u128, other: u128) -> bool {
-        (other - smallest) as f64 <= self.most_difference * smallest as f64
+    /// The largest amount that counts as equal to the smallest one.
+    #[expect(
+        clippy::cast_precision_loss,
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a share of it"
+    )]
+    fn largest(&self, smallest: u128) -> u128 {
+        smallest.saturating_add((self.most_difference * smallest as f64) as u128)
     }
 
     /// Episodes among movements of about one amount.

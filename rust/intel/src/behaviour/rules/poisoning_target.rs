@@ -1,5 +1,7 @@
 //! Poisoning target: somebody wants the address to copy the wrong recipient. Shown, never scored.
 
+use std::collections::VecDeque;
+
 use rustc_hash::FxHashMap;
 use serde::Deserialize;
 
@@ -26,32 +28,24 @@ impl Detect for PoisoningTarget {
     const NEEDS: Needs = Needs::Movements;
 
     fn detect(&self, history: &History) -> Option<Detection> {
-        let mut is_twin_wanted = false;
-        for transfer in &history.all {
-            is_twin_wanted |= self.is_bait(history, transfer);
-        }
-        if !is_twin_wanted {
-            return None;
-        }
-        // Those who look alike, and when each was last paid.
-        let looks: Vec<Option<(String, String)>> =
-            (0..history.counterparties.len()).map(|other| self.look(history, other)).collect();
-        let mut paid: FxHashMap<&(String, String), Vec<(u32, i64)>> = FxHashMap::default();
+        // Those whom it paid lately, each with the last time. Texts of addresses are made only where there is bait.
+        let mut looks = Looks { rule: self, history, known: FxHashMap::default() };
+        let mut paid: VecDeque<(u32, i64)> = VecDeque::new();
         let mut baits = Vec::new();
         for transfer in history.all.iter().filter(|transfer| transfer.other != NOBODY) {
-            let Some(look) = &looks[transfer.other as usize] else { continue };
             if self.is_bait(history, transfer) {
-                let is_twin =
-                    |&(other, time): &(u32, i64)| other != transfer.other && transfer.time - time <= self.window_secs;
-                if paid.get(look).is_some_and(|alike| alike.iter().any(is_twin)) {
+                while paid.front().is_some_and(|(_, time)| transfer.time - time > self.window_secs) {
+                    paid.pop_front();
+                }
+                let others = paid.iter().map(|(other, _)| *other).filter(|other| *other != transfer.other);
+                if looks.has_twin(transfer.other, others) {
                     baits.push(*transfer);
                 }
-            } else if transfer.way == Way::Out && transfer.usd.to_f64() >= self.most_usd {
-                let alike = paid.entry(look).or_default();
-                match alike.iter_mut().find(|(other, _)| *other == transfer.other) {
-                    Some((_, last)) => *last = transfer.time,
-                    None => alike.push((transfer.other, transfer.time)),
-                }
+            } else if transfer.way == Way::Out
+                && transfer.usd.to_f64() >= self.most_usd
+                && paid.back() != Some(&(transfer.other, transfer.time))
+            {
+                paid.push_back((transfer.other, transfer.time));
             }
         }
         let (first, last) = (baits.first()?.time, baits.last()?.time);
@@ -72,10 +66,35 @@ impl PoisoningTarget {
             || kind == AssetKind::Counterfeit
             || (transfer.way == Way::In && is_priced && transfer.usd.to_f64() < self.most_usd)
     }
+}
 
-    /// The ends of an address by which people know it again.
-    fn look(&self, history: &History, other: usize) -> Option<(String, String)> {
-        let text = history.counterparties.get(other)?.address.to_string();
+/// The ends of addresses by which people know them again.
+struct Looks<'a> {
+    rule: &'a PoisoningTarget,
+    history: &'a History,
+    known: FxHashMap<u32, Option<(String, String)>>,
+}
+
+impl Looks<'_> {
+    /// Whether a counterparty looks like one of others.
+    fn has_twin(&mut self, of: u32, others: impl Iterator<Item = u32>) -> bool {
+        let mut others = others.peekable();
+        if others.peek().is_none() {
+            return false;
+        }
+        let Some(look) = self.of(of).cloned() else { return false };
+        others.any(|other| self.of(other) == Some(&look))
+    }
+
+    fn of(&mut self, other: u32) -> Option<&(String, String)> {
+        let (rule, history) = (self.rule, self.history);
+        self.known.entry(other).or_insert_with(|| rule.look(history, other)).as_ref()
+    }
+}
+
+impl PoisoningTarget {
+    fn look(&self, history: &History, other: u32) -> Option<(String, String)> {
+        let text = history.counterparties.get(other as usize)?.address.to_string();
         let body = text.strip_prefix("0x").unwrap_or(&text);
         let trailing = body.len().checked_sub(self.trailing)?;
         Some((body.get(..self.leading)?.to_owned(), body.get(trailing..)?.to_owned()))

@@ -1,4 +1,5 @@
 //! Vectors with every number worked out.
+#![allow(clippy::float_cmp, clippy::approx_constant, reason = "exact floors, and figures of a table")]
 
 use std::convert::Infallible;
 
@@ -131,11 +132,11 @@ fn exposure_vectors() {
     }
 }
 
-fn assessed(aggregate: &Aggregate<'_>, graph: Option<GraphScore>) -> super::super::Assessment {
+fn assessed(aggregate: &Aggregate<'_>, graph: Option<&GraphScore>) -> super::super::Assessment {
     // One movement: somebody who was seen.
     let history = seen();
     let subject = Subject::Seen(&history);
-    assess::<Infallible>(parameters(), aggregate, subject, None, &mut |_| Ok(graph.clone())).unwrap()
+    assess::<Infallible>(parameters(), aggregate, subject, None, &mut |_| Ok(graph.cloned())).unwrap()
 }
 
 fn seen() -> History {
@@ -190,16 +191,16 @@ fn money_to_somebody_under_sanctions_is_at_least_seventy_but_not_of_an_exchange(
     let graph = |neighbour| GraphScore::of(parameters(), &[neighbour], (1, Usd::from_f64(1e9).unwrap()));
     let sanctioned = Some((Code::Sanction, 1.0));
     let paid = graph(neighbour(1, (0.0, 1.0), sanctioned));
-    let unlabelled = assessed(&Aggregate::default(), Some(paid.clone()));
+    let unlabelled = assessed(&Aggregate::default(), Some(&paid));
     assert_eq!((unlabelled.score, unlabelled.gates[0].reason), (70.0, GateReason::DirectSanctionedEdge));
     near(unlabelled.factors.iter().map(|factor| factor.points).sum(), 70.0, 1e-9);
 
     let exchange =
         judged(&[claim(Code::Exchange, Level::ServiceApi, "a"), claim(Code::ReportedOnce, Level::WebCrawl, "b")]);
-    assert!(assessed(&exchange, Some(paid)).gates.is_empty());
+    assert!(assessed(&exchange, Some(&paid)).gates.is_empty());
 
     let dust = super::super::Neighbour { is_dust: true, ..neighbour(1, (40.0, 0.0), sanctioned) };
-    let dusted = assessed(&Aggregate::default(), Some(graph(dust)));
+    let dusted = assessed(&Aggregate::default(), Some(&graph(dust)));
     assert!(dusted.gates.is_empty());
     assert!(dusted.graph.unwrap().is_direct_sanctioned);
 }
