@@ -41,22 +41,23 @@ impl Detect for Dusting {
             let span = (grains[window.start].time, grains[window.end - 1].time);
             sent.slide(window);
             if sent.distinct() >= self.least_recipients {
-                note(&mut found, span, measure(sent.distinct()), || {
-                    let mut worth: Vec<_> = sent.transfers().iter().map(|grain| grain.usd).collect();
-                    worth.sort_unstable();
-                    Evidence::of(sent.transfers())
-                        .within(self.window_secs)
-                        .count("recipients", sent.distinct())
-                        .with("median_usd", Fact::Usd(worth[(worth.len() - 1) / 2]))
-                });
+                note(&mut found, span, measure(sent.distinct()), || (sent.transfers(), sent.distinct()));
             }
         }
-        found.map(|found| Detection {
+        let found = found?;
+        let (best, recipients) = found.best;
+        let mut worth: Vec<_> = best.iter().map(|grain| grain.usd).collect();
+        worth.sort_unstable();
+        let evidence = Evidence::of(best)
+            .within(self.window_secs)
+            .count("recipients", recipients)
+            .with("median_usd", Fact::Usd(worth[(worth.len() - 1) / 2]));
+        Some(Detection {
             intensity: intensity(found.measure, measure(self.least_recipients), measure(self.full_recipients)),
             occurrences: found.count,
             first: found.first,
             last: found.last,
-            evidence: found.best,
+            evidence,
         })
     }
 }

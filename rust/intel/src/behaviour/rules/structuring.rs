@@ -6,7 +6,7 @@ use serde::Deserialize;
 use crate::behaviour::Detect;
 use crate::behaviour::evidence::{Detection, Evidence, Fact};
 use crate::behaviour::history::{History, Transfer};
-use crate::behaviour::windows::{Episodes, intensity, join, measure, note, windows};
+use crate::behaviour::windows::{Episodes, Stretch, intensity, join, measure, note, windows};
 
 /// Within `window_secs` several movements of one direction, each just below one of the limits, together far above it.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -40,10 +40,11 @@ impl Detect for Structuring {
                     usd >= self.least_share * limit && usd < limit
                 };
                 let near: Vec<Transfer> = of_one_way.iter().filter(is_near).copied().collect();
-                for window in windows(&near, self.window_secs).filter(|window| window.len() >= self.least_count) {
-                    let within = &near[window];
-                    let sum = within.iter().map(|transfer| transfer.usd).sum::<Usd>();
-                    if sum.to_f64() >= self.least_limits * limit {
+                let mut stretch = Stretch::new(&near, 0);
+                for window in windows(&near, self.window_secs) {
+                    stretch.slide(window);
+                    let (within, sum) = (stretch.transfers(), stretch.usd());
+                    if within.len() >= self.least_count && sum.to_f64() >= self.least_limits * limit {
                         let span = (within[0].time, within[within.len() - 1].time);
                         note(&mut found, span, measure(within.len()), || {
                             Evidence::of(within)
