@@ -8,7 +8,7 @@
 //! ```
 //!
 //! is an intensity of 0.5, one episode from second 0 to second 3,600, the window of the rule, the facts, and the
-//! transactions by their numbers in the case. Decimals are cut to six.
+//! transactions by their numbers in the case. Decimals are rounded to six places.
 
 mod automation;
 mod case;
