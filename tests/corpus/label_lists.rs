@@ -115,6 +115,7 @@ fn corpus_label_lists_open_the_gates_that_they_should() {
     // What single claims say of the other addresses of Ethereum: whether somebody curated, or only somebody, calls them
     // illicit, and whether anybody names an honest business.
     #[derive(Default)]
+    #[expect(clippy::struct_excessive_bools, reason = "four facts that do not exclude each other")]
     struct Said {
         curated: bool,
         crawled: bool,

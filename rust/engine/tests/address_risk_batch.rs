@@ -1,4 +1,5 @@
 //! The risk of several addresses at once: order, errors of items, what is paid, tables.
+#![allow(clippy::needless_pass_by_value, reason = "a request is written where it is used")]
 
 mod town;
 

@@ -208,7 +208,7 @@ impl Subscription {
             warnings.add("no_addresses", Some("filters.addresses"), message);
         }
         let without_effect: &[(&str, bool)] = &match event {
-            EventType::BalanceThreshold => [
+            EventType::BalanceThreshold | EventType::RiskAlert => [
                 ("filters.symbols", matches!(self.assets, Assets::Symbols(_))),
                 ("filters.contracts", matches!(self.assets, Assets::Contracts(_))),
                 ("filters.direction", self.direction != DirectionFilter::All),
@@ -221,13 +221,6 @@ impl Subscription {
                 ("filters.direction", self.direction != DirectionFilter::All),
                 ("filters.min_amount_usd", self.min_amount_usd.is_some()),
                 ("filters.min_confirmations", self.min_confirmations > 1),
-            ],
-            EventType::RiskAlert => [
-                ("filters.symbols", matches!(self.assets, Assets::Symbols(_))),
-                ("filters.contracts", matches!(self.assets, Assets::Contracts(_))),
-                ("filters.direction", self.direction != DirectionFilter::All),
-                ("filters.min_amount_usd", self.min_amount_usd.is_some()),
-                ("filters.labels", !self.labels.is_empty()),
             ],
             EventType::LargeTransfer | EventType::AddressActivity => [
                 ("filters.threshold", self.threshold.is_some()),

@@ -3,7 +3,7 @@
 use super::behaviour::BehaviourScore;
 use super::composite::{Composite, Level};
 use super::context::ContextChoice;
-use super::factors::{Factor, factors};
+use super::factors::{Factor, Parts, factors};
 use super::gates::{Gate, GateReason, is_decisive, own};
 use super::graph::GraphScore;
 use super::identity::{IntelScore, is_benign};
@@ -147,7 +147,10 @@ pub fn assess<E>(
     let of_graph = graph.as_ref().map_or(0.0, |graph| graph.score);
     let base = Composite::of(parameters, intel.score, of_behaviour, of_graph, is_trusted);
     let score = gates.iter().map(|gate| gate.floor).fold(base.score, f64::max);
-    let mut assessment = Assessment {
+    let (of_behaviour, of_graph) = (behaviour.as_ref(), graph.as_ref());
+    let parts = Parts { score, base: &base, gates: &gates, intel: &intel, behaviour: of_behaviour, graph: of_graph };
+    let factors = factors(&parts);
+    Ok(Assessment {
         score,
         base,
         // As shown: a score of 69.996 is one of 70.
@@ -160,8 +163,6 @@ pub fn assess<E>(
         expansion,
         gates,
         context,
-        factors: Vec::new(),
-    };
-    assessment.factors = factors(&assessment);
-    Ok(assessment)
+        factors,
+    })
 }

@@ -1,6 +1,10 @@
 //! What a score is made of, in one list.
 
-use super::assess::Assessment;
+use super::behaviour::BehaviourScore;
+use super::composite::Composite;
+use super::gates::{Gate, GateReason};
+use super::graph::GraphScore;
+use super::identity::IntelScore;
 
 /// A part of the score.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -77,14 +81,24 @@ pub struct Factor {
     pub points: f64,
 }
 
+/// What a score was made from.
+pub(super) struct Parts<'a> {
+    pub score: f64,
+    pub base: &'a Composite,
+    pub gates: &'a [Gate],
+    pub intel: &'a IntelScore,
+    pub behaviour: Option<&'a BehaviourScore>,
+    pub graph: Option<&'a GraphScore>,
+}
+
 /// One factor for each gate, label family, behaviour and category of counterparties: most points first, then in this
 /// order. The first of the highest gates carries what its floor adds.
-pub(super) fn factors(of: &Assessment) -> Vec<Factor> {
+pub(super) fn factors(of: &Parts<'_>) -> Vec<Factor> {
     let mut factors = Vec::new();
     let highest = of.gates.iter().map(|gate| gate.floor).fold(0.0, f64::max);
     let mut lift = of.score - of.base.score;
-    for gate in &of.gates {
-        let is_edge = gate.reason == super::gates::GateReason::DirectSanctionedEdge;
+    for gate in of.gates {
+        let is_edge = gate.reason == GateReason::DirectSanctionedEdge;
         let points = if gate.floor >= highest { std::mem::take(&mut lift) } else { 0.0 };
         factors.push(Factor {
             dimension: if is_edge { Dimension::Graph } else { Dimension::Intel },
@@ -107,7 +121,7 @@ pub(super) fn factors(of: &Assessment) -> Vec<Factor> {
             points: share.contribution * scale,
         });
     }
-    if let Some(behaviour) = &of.behaviour {
+    if let Some(behaviour) = of.behaviour {
         let scale = per_point(of.base.behaviour, behaviour.score);
         for hit in &behaviour.hits {
             let detection = &hit.detection;
@@ -123,7 +137,7 @@ pub(super) fn factors(of: &Assessment) -> Vec<Factor> {
             });
         }
     }
-    if let Some(graph) = &of.graph {
+    if let Some(graph) = of.graph {
         let scale = per_point(of.base.graph, graph.score);
         for exposure in &graph.categories {
             let percent = 100.0 * exposure.share;
