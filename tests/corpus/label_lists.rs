@@ -102,6 +102,17 @@ fn corpus_label_lists_sanction_every_ofac_address() {
     assert!(sanctioned.len() > 700, "{} looked up", sanctioned.len());
 }
 
+/// What single claims say of an address: whether somebody curated, or only somebody, calls it illicit, whether anybody names
+/// an honest business, and whether it is under sanctions.
+#[derive(Default)]
+#[expect(clippy::struct_excessive_bools, reason = "four facts that do not exclude each other")]
+struct Said {
+    curated: bool,
+    crawled: bool,
+    benign: bool,
+    sanctioned: bool,
+}
+
 #[test]
 fn corpus_label_lists_open_the_gates_that_they_should() {
     for (chain, address) in sanctioned() {
@@ -112,16 +123,6 @@ fn corpus_label_lists_open_the_gates_that_they_should() {
         }
     }
 
-    // What single claims say of the other addresses of Ethereum: whether somebody curated, or only somebody, calls them
-    // illicit, and whether anybody names an honest business.
-    #[derive(Default)]
-    #[expect(clippy::struct_excessive_bools, reason = "four facts that do not exclude each other")]
-    struct Said {
-        curated: bool,
-        crawled: bool,
-        benign: bool,
-        sanctioned: bool,
-    }
     let snapshot: Arc<Snapshot> = STORE.snapshot();
     let mut said: BTreeMap<Address, Said> = BTreeMap::new();
     let visited = snapshot.labels().each(&mut |_, claim| {
