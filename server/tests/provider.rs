@@ -35,11 +35,14 @@ enum Says {
     Nothing,
 }
 
+/// Headers, and under `request` the first line; the body.
+type Request = (BTreeMap<String, String>, Value);
+
 /// A provider on this machine, which remembers what it was asked.
 struct Provider {
     address: SocketAddr,
     says: Arc<Mutex<Says>>,
-    asked: Arc<Mutex<Vec<(BTreeMap<String, String>, Value)>>>,
+    asked: Arc<Mutex<Vec<Request>>>,
 }
 
 impl Provider {
@@ -83,7 +86,7 @@ impl Provider {
     }
 }
 
-fn read(stream: &TcpStream) -> (BTreeMap<String, String>, Value) {
+fn read(stream: &TcpStream) -> Request {
     let mut lines = BufReader::new(stream);
     let mut headers = BTreeMap::new();
     let mut line = String::new();
@@ -195,7 +198,7 @@ fn claims_of_a_provider_count_beside_labels_at_their_level() {
 #[test]
 fn answers_of_a_provider_are_used_again_for_the_time_that_is_set() {
     let provider = Provider::start(Says::Body(MIXER.to_owned()));
-    let asking = Asking::of(&provider, Duration::from_secs(600));
+    let asking = Asking::of(&provider, Duration::from_mins(10));
     let first = asking.ask(UNKNOWN, "force");
     provider.says(Says::Nothing);
     let again = asking.ask(UNKNOWN, "force");
@@ -230,7 +233,7 @@ fn provider_that_answers_something_else_is_a_warning() {
         (Says::Body(long), "more than 65536 bytes"),
     ] {
         let provider = Provider::start(says.clone());
-        let asking = Asking::of(&provider, Duration::from_secs(600));
+        let asking = Asking::of(&provider, Duration::from_mins(10));
         for _ in 0..2 {
             let answer = asking.ask(UNKNOWN, "force");
             let message = failure(&answer).unwrap_or_default();

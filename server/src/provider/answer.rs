@@ -64,8 +64,8 @@ fn claim(
         Some(share) if (0.0..=1.0).contains(&share) => most.min(thousandths(share)),
         Some(_) => return Err(("confidence", "expected a number from 0 to 1")),
     };
-    let asserted_at = time(asserted_at).ok_or(("asserted_at", SECONDS))?;
-    let valid_until = time(valid_until).ok_or(("valid_until", SECONDS))?;
+    let asserted_at = time("asserted_at", asserted_at)?;
+    let valid_until = time("valid_until", valid_until)?;
     let code = match code {
         None => None,
         Some(text) => match Code::from_name(&text) {
@@ -96,8 +96,6 @@ fn claim(
     }))
 }
 
-const SECONDS: &str = "expected epoch seconds";
-
 /// A share in thousandths.
 fn thousandths(share: f64) -> u16 {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is between 0 and 1000")]
@@ -105,12 +103,12 @@ fn thousandths(share: f64) -> u16 {
     rounded
 }
 
-/// A time in epoch seconds; `None` where it can be none, such as milliseconds.
-fn time(secs: Option<i64>) -> Option<Option<Timestamp>> {
+/// The time of a field in epoch seconds; others, such as milliseconds, are refused.
+fn time(field: &'static str, secs: Option<i64>) -> Result<Option<Timestamp>, (&'static str, &'static str)> {
     match secs {
-        None => Some(None),
-        Some(secs) if (0..=TimeWindow::LAST_SECS).contains(&secs) => Some(Some(Timestamp::new(secs))),
-        Some(_) => None,
+        None => Ok(None),
+        Some(secs) if (0..=TimeWindow::LAST_SECS).contains(&secs) => Ok(Some(Timestamp::new(secs))),
+        Some(_) => Err((field, "expected epoch seconds")),
     }
 }
 
