@@ -252,6 +252,7 @@ impl Parameters {
     pub fn parse(text: &str) -> Result<Self, ParameterError> {
         let parameters: Self = toml::from_str(text)?;
         parameters.check()?;
+        check_limits("behaviours", &toml::from_str::<toml::Table>(text)?["behaviours"])?;
         Ok(parameters)
     }
 
@@ -379,6 +380,30 @@ impl Parameters {
 fn is_graded(code: Code) -> bool {
     use headwater_ledger::labels::Category;
     !matches!(code.category(), Category::Identity | Category::Activity)
+}
+
+/// The limits of behaviours are numbers from 0 on, and full values lie above their thresholds.
+fn check_limits(key: &str, value: &toml::Value) -> Result<(), ParameterError> {
+    match value {
+        toml::Value::Table(table) => table.iter().try_for_each(|(name, value)| {
+            if let (Some(of), Some(full)) = (name.strip_prefix("full_"), number(value))
+                && let Some(least) = table.get(&format!("least_{of}")).and_then(number)
+            {
+                let above = least + f64::MIN_POSITIVE.max(least.abs() * f64::EPSILON);
+                within(format!("{key}.{name}"), full, above, f64::MAX, "more than the least value of the same name")?;
+            }
+            check_limits(&format!("{key}.{name}"), value)
+        }),
+        toml::Value::Array(items) => items.iter().try_for_each(|item| check_limits(key, item)),
+        other => {
+            number(other).map_or(Ok(()), |value| within(key.to_owned(), value, 0.0, f64::MAX, "a number from 0 on"))
+        }
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "limits are far below 2^53")]
+fn number(value: &toml::Value) -> Option<f64> {
+    value.as_float().or_else(|| value.as_integer().map(|integer| integer as f64))
 }
 
 fn within(key: String, value: f64, least: f64, most: f64, expected: &'static str) -> Result<(), ParameterError> {

@@ -236,5 +236,12 @@ fn the_parameter_file_is_read_whole_or_not_at_all() {
     assert!(refused("benign_discount = 0.50", "").contains("benign_discount"));
     assert!(refused("least_swaps = 3", "least_swap = 3").contains("least_swap"));
     assert!(refused("high = 70.0", "high = 20.0").contains("levels.high is 20"));
+    assert!(
+        refused("window_secs = 3_600", "window_secs = -1").contains("behaviours.rapid_in_out.limits.window_secs is -1")
+    );
+    assert!(
+        refused("full_ratio = 1.00", "full_ratio = 0.80").contains("behaviours.rapid_in_out.limits.full_ratio is 0.8")
+    );
+    assert!(refused("most_usd = 1.0", "most_usd = nan").contains("limits.most_usd is NaN"));
     assert!(refused("base = 35.0", "base = nan").contains("behaviours.rapid_in_out.base"));
 }
