@@ -104,7 +104,7 @@ impl Assessor<'_> {
         Ok(RiskReport {
             blockchain: CodeText(place.name().to_owned()),
             address: AddressText::from(address),
-            composite_score: super::report::rounded(assessment.score, 2),
+            composite_score: super::rounded(assessment.score, 2),
             risk_level: assessment.level.into(),
             decision: RiskDecision::new(&assessment),
             factors: assessment.factors.iter().map(FactorRecord::new).collect(),

@@ -8,7 +8,7 @@ use headwater_types::{Address, Family};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::report::rounded;
+use super::rounded;
 use crate::fields::HashText;
 
 /// By what a behaviour can be checked: transactions, the window of the rule, and what was measured, by the names that

@@ -12,3 +12,10 @@ pub use report::{
     GraphReason, IntelDimension, LevelName, NeighborDirection, RiskDecision, RiskDimensions, RiskMeta, RiskReport,
     RiskyNeighbor, ScoreBreakdown, SeverityName,
 };
+
+/// So many decimals, half to even.
+pub(crate) fn rounded(value: f64, decimals: i32) -> f64 {
+    let unit = 10_f64.powi(decimals);
+    // Adding zero turns minus zero into zero.
+    (value * unit).round_ties_even() / unit + 0.0
+}

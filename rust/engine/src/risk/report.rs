@@ -11,6 +11,7 @@ use headwater_types::{Family, Usd};
 use serde::Serialize;
 
 use super::evidence::EvidenceRecord;
+use super::rounded;
 use crate::fields::{AddressText, CodeText, Time, values};
 
 values! {
@@ -222,8 +223,7 @@ pub struct GraphDimension {
     /// What was found; null where they were not looked at.
     pub edge: Option<GraphEdge>,
     /// Reserved: always empty.
-    #[schema(value_type = Vec<Object>)]
-    pub paths: [(); 0],
+    pub paths: Vec<CodeText>,
 }
 
 /// The counterparties of an address.
@@ -345,13 +345,6 @@ pub struct RiskMeta {
     pub as_of_block: Option<u64>,
     /// Whether a provider was asked for further claims.
     pub third_party_used: bool,
-}
-
-/// So many decimals, half to even.
-pub(super) fn rounded(value: f64, decimals: i32) -> f64 {
-    let unit = 10_f64.powi(decimals);
-    // Adding zero turns minus zero into zero.
-    (value * unit).round_ties_even() / unit + 0.0
 }
 
 fn score(value: f64) -> f64 {
@@ -482,7 +475,7 @@ impl GraphDimension {
             depth_reached: if graph.is_some() { DepthReached::Edge } else { DepthReached::Point },
             reason: assessment.expansion.into(),
             edge: graph.map(GraphEdge::new),
-            paths: [],
+            paths: Vec::new(),
         }
     }
 }

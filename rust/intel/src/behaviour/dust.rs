@@ -3,8 +3,9 @@
 use headwater_types::Usd;
 use serde::Deserialize;
 
-use super::history::{History, Transfer};
+use super::history::History;
 use super::ratio;
+use super::transfer::Transfer;
 
 /// Money that only came, so little that it may have been sent to compromise the address. In August 2022 somebody sent
 /// small amounts from a sanctioned mixer to well-known people.

@@ -3,7 +3,7 @@
 use headwater_ledger::read::TransactionRef;
 use headwater_types::{Address, Usd};
 
-use super::history::Transfer;
+use super::transfer::Transfer;
 
 /// Most transactions and addresses that a detection lists.
 pub const MOST_LISTED: usize = 10;

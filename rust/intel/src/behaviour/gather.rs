@@ -12,8 +12,9 @@ use headwater_metrics::sweep::Gather;
 use headwater_types::{Address, Asset, Chain, Timestamp, Usd};
 use rustc_hash::FxHashMap;
 
-use super::history::{AssetKind, AssetNote, Counterparty, History, NOBODY, Transfer, Way};
+use super::history::{AssetKind, AssetNote, Counterparty, History};
 use super::known::{KnownAs, LabelSource};
+use super::transfer::{NOBODY, Transfer, Way};
 use crate::label::Moment;
 
 /// Tables that grew past this many entries are made anew, so that a hub does not slow down those after it.

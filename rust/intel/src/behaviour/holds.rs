@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use headwater_types::Usd;
 use rustc_hash::FxHashMap;
 
-use super::history::{Transfer, Way};
+use super::transfer::{Transfer, Way};
 
 /// A part of a movement that came in, and the movement it left with.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -18,6 +18,7 @@ mod holds;
 mod known;
 mod rules;
 mod swaps;
+mod transfer;
 mod windows;
 
 #[cfg(test)]
@@ -30,8 +31,9 @@ use serde::{Deserialize, Serialize};
 pub use self::dust::DustGuard;
 pub use self::evidence::{Detection, Evidence, Fact, MOST_LISTED};
 pub use self::gather::HistoryGather;
-pub use self::history::{AssetKind, AssetNote, Counterparty, CounterpartyFlow, History, NOBODY, Roles, Transfer, Way};
+pub use self::history::{AssetKind, AssetNote, Counterparty, CounterpartyFlow, History, Roles};
 pub use self::known::{KnownAs, LabelSource};
+pub use self::transfer::{NOBODY, Transfer, Way};
 
 /// How grave a behaviour is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]

@@ -2,7 +2,8 @@
 
 use headwater_ledger::read::TransactionRef;
 
-use super::history::{AssetKind, History, Transfer, Way};
+use super::history::{AssetKind, History};
+use super::transfer::{Transfer, Way};
 
 /// A transaction by which an address gave one asset and got another.
 #[derive(Debug, Clone, Copy, PartialEq)]

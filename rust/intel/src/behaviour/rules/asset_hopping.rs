@@ -6,8 +6,9 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use serde::Deserialize;
 
 use crate::behaviour::evidence::{Detection, Evidence, Fact, MOST_LISTED};
-use crate::behaviour::history::{History, Way};
+use crate::behaviour::history::History;
 use crate::behaviour::swaps::{Swap, swaps};
+use crate::behaviour::transfer::Way;
 use crate::behaviour::windows::{measure, note};
 use crate::behaviour::{Detect, Needs};
 

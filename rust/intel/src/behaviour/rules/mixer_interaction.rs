@@ -5,7 +5,8 @@ use serde::Deserialize;
 
 use crate::behaviour::dust::DustGuard;
 use crate::behaviour::evidence::{Detection, Evidence, Fact};
-use crate::behaviour::history::{History, Roles, Transfer, Way};
+use crate::behaviour::history::{History, Roles};
+use crate::behaviour::transfer::{Transfer, Way};
 use crate::behaviour::windows::intensity;
 use crate::behaviour::{Detect, ratio};
 
