@@ -150,6 +150,9 @@ def test_the_example_of_the_configuration_names_every_key_with_its_default(demo:
         "otlp",
         "authorities",
         "endpoint_secs",
+        "risk_parameters",
+        "provider_url",
+        "provider_name",
     )
     lines = [re.sub(r"^# (\[|\w+ = )", r"\1", line) for line in example.splitlines()]
     whole = tmp_path / "whole.toml"
