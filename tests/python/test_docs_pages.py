@@ -153,6 +153,7 @@ def test_the_example_of_the_configuration_names_every_key_with_its_default(demo:
         "risk_parameters",
         "provider_url",
         "provider_name",
+        "provider_key",
     )
     lines = [re.sub(r"^# (\[|\w+ = )", r"\1", line) for line in example.splitlines()]
     whole = tmp_path / "whole.toml"
