@@ -132,7 +132,7 @@ impl ChainScope {
     /// assert_eq!(scope.of(&json!({"chain": "solana"})), ChainsRead::Invalid);
     ///
     /// let scope = ChainScope::NamedOrEvm("chain");
-    /// assert_eq!(scope.of(&json!({"chain": "evm"})), ChainsRead::Several(vec![Chain::ETHEREUM, Chain::BSC]));
+    /// assert_eq!(scope.of(&json!({"chain": "evm"})), ChainsRead::Several(vec![Chain::BSC, Chain::ETHEREUM]));
     ///
     /// let scope = ChainScope::EachNamedOrEvm("queries", "chain");
     /// let request = json!({"queries": [{"chain": "trx"}, {"chain": "solana"}, {"chain": "eth"}, {}]});
