@@ -157,7 +157,7 @@ pub struct BehaviorRecord {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub score_after_context: Option<f64>,
-    /// Whether it was ever detected: always true, however old it is.
+    /// Always true: a pattern stays listed however old it is.
     pub ever_detected: bool,
     /// When it was detected first, epoch seconds.
     pub first_detected_at: Time,
