@@ -1,8 +1,9 @@
-//! What judgements rest on besides the ledger: the parameters of risk, a provider of further claims, a clock.
+//! What judgements rest on besides the ledger: the parameters of risk, classifiers, a provider of further claims, a clock.
 
 use std::fmt;
 use std::sync::{Arc, LazyLock};
 
+use headwater_intel::classify::Classifiers;
 use headwater_intel::risk::Parameters;
 use headwater_ledger::labels::{Claim, Level};
 use headwater_types::Address;
@@ -27,6 +28,8 @@ pub trait ClaimProvider: Send + Sync {
 pub struct Intelligence {
     /// The parameters of the risk score.
     pub parameters: Arc<Parameters>,
+    /// What classifies addresses by their behaviour, by chain.
+    pub classifiers: Arc<Classifiers>,
     /// Whom to ask for further claims; nobody by default.
     pub provider: Option<Arc<dyn ClaimProvider>>,
     /// Seconds since 1970, to say when a score was computed; without a clock that is the end of the data.
@@ -36,7 +39,8 @@ pub struct Intelligence {
 impl Default for Intelligence {
     fn default() -> Self {
         static STANDARD: LazyLock<Arc<Parameters>> = LazyLock::new(|| Arc::new(Parameters::standard().clone()));
-        Self { parameters: Arc::clone(&STANDARD), provider: None, now_secs: None }
+        static SHIPPED: LazyLock<Arc<Classifiers>> = LazyLock::new(|| Arc::new(Classifiers::standard().clone()));
+        Self { parameters: Arc::clone(&STANDARD), classifiers: Arc::clone(&SHIPPED), provider: None, now_secs: None }
     }
 }
 

@@ -43,6 +43,7 @@ mod request;
 pub mod risk;
 mod rows;
 mod scope;
+pub mod score;
 mod table;
 mod text;
 mod unverified;
@@ -59,6 +60,8 @@ pub use endpoints::{ENDPOINTS, endpoint};
 /// A row of a list, or a report, whatever its type: anything that serialises.
 pub use erased_serde::Serialize as AnyRow;
 pub use error::{Error, ErrorKind, Reason};
+/// The classifiers, which an operator may replace.
+pub use headwater_intel::classify::{Classifier, Classifiers, ModelError};
 /// The parameters of the risk score, which an operator may replace.
 pub use headwater_intel::risk::{ParameterError as RiskParameterError, Parameters as RiskParameters};
 pub use intelligence::{ClaimProvider, Intelligence};

@@ -6,6 +6,7 @@ use std::time::Instant;
 use headwater_ledger::feed::Feed;
 use headwater_ledger::read::Generations;
 use headwater_ledger::{Cancel, Ledger, LedgerError};
+use headwater_types::Chain;
 use serde_json::Value;
 
 use crate::analysis::Made;
@@ -15,6 +16,7 @@ use crate::intelligence::Intelligence;
 use crate::limits::{MAX_LIMIT, MAX_TABLE};
 use crate::query_meta::Headed;
 use crate::request::{CanonicalRequest, Cursor, Given};
+use crate::score::{ScoreColumns, Scorer};
 use crate::{Answer, Endpoint, Error, ErrorKind, Report, TableSink};
 
 /// Most bytes of an answer that is kept though it costs little to make.
@@ -91,6 +93,14 @@ impl QueryEngine {
         let current = self.ledgers.current()?;
         let ledgers = Arc::new(Pinned { current, all: Arc::clone(&self.ledgers) });
         Ok(Self { ledgers, given: Given::Whole, ..self.clone() })
+    }
+
+    /// Scores of addresses of a chain, of the newest generation.
+    ///
+    /// # Errors
+    /// When a class is wanted of a chain without a classifier, or the store cannot be read.
+    pub fn scorer(&self, chain: Chain, columns: ScoreColumns) -> Result<Scorer, Error> {
+        Scorer::new(self.ledgers.current()?, self.intelligence.clone(), chain, columns)
     }
 
     /// Answers one call.

@@ -6,5 +6,6 @@
 #![forbid(unsafe_code)]
 
 pub mod behaviour;
+pub mod classify;
 pub mod label;
 pub mod risk;

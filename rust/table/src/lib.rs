@@ -11,6 +11,7 @@ mod error;
 mod format;
 mod frame;
 mod schema;
+pub mod score;
 mod write;
 
 pub use encoder::Encoder;

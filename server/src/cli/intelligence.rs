@@ -25,7 +25,7 @@ pub(super) fn intelligence(config: &Config) -> Result<Intelligence, Failure> {
             Arc::new(RiskParameters::parse(&text).map_err(|error| refused(causes(&error)))?)
         }
     };
-    Ok(Intelligence { parameters, now_secs: Some(now_secs), provider: None })
+    Ok(Intelligence { parameters, now_secs: Some(now_secs), ..Intelligence::default() })
 }
 
 /// The provider that the settings name.

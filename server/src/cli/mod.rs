@@ -20,6 +20,7 @@ mod prices;
 mod progress;
 mod query;
 mod risk;
+mod score;
 mod serve;
 mod simulate;
 mod state;
@@ -92,6 +93,8 @@ enum Command {
     Query(query::Arguments),
     /// How risky an address is, and why: score, floors, factors, evidence.
     Risk(risk::Arguments),
+    /// Risk, class and features of millions of addresses, as Parquet; goes on where it was interrupted.
+    Score(score::Arguments),
     /// Write a table of the store as Parquet, for other engines.
     Export(export::Arguments),
     /// Run the HTTP gateway.
@@ -147,6 +150,7 @@ pub fn run_with(arguments: impl IntoIterator<Item: Into<OsString> + Clone>, endp
         Command::Labels(arguments) => labels::run(&shared, arguments, output),
         Command::Query(arguments) => query::run(&shared, endpoints, arguments, output),
         Command::Risk(arguments) => risk::run(&shared, &arguments, output),
+        Command::Score(arguments) => score::run(&shared, &arguments, output),
         Command::Export(arguments) => export::run(&shared, &arguments, output),
         Command::Serve(arguments) => serve::run(&shared, endpoints, &arguments, output),
         Command::Keys(arguments) => keys::run(&shared, arguments, output),

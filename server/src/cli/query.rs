@@ -129,7 +129,7 @@ fn table(
 
 impl Failure {
     /// What the engine refused, with the cause below it: here the caller may read it.
-    fn from_engine(error: &headwater_engine::Error) -> Self {
+    pub fn from_engine(error: &headwater_engine::Error) -> Self {
         let problem = Problem::quietly_from_engine(error);
         Self { message: crate::causes(error), ..Self::from(problem) }
     }

@@ -1,11 +1,13 @@
 //! Assessing addresses one after the other.
 
 use headwater_intel::behaviour::{History, HistoryGather};
+use headwater_intel::classify::{Verdict, context_of};
 use headwater_intel::label::{Aggregate, Moment, aggregate};
-use headwater_intel::risk::{Assessment, GraphScore, Subject, assess, neighbours};
+use headwater_intel::risk::{Assessment, ContextChoice, GraphScore, Parameters, Subject, assess, neighbours};
 use headwater_ledger::labels::{Action, Claim, Code, Link, Scope};
 use headwater_ledger::read::Coverage;
 use headwater_ledger::{Cancel, Ledger};
+use headwater_metrics::features::BaseGather;
 use headwater_types::{Address, Chain, Family, Timestamp};
 
 use super::report::{AnalysisDepth, FactorRecord, RiskDecision, RiskDimensions, RiskMeta, RiskReport};
@@ -86,14 +88,15 @@ impl Assessor<'_> {
         };
 
         let mut judged = aggregate(&claims, &moment);
-        let mut assessment = self.assess(place, &judged, subject, moment)?;
+        let class = self.class(asked, &judged, subject)?;
+        let mut assessment = self.assess(place, (&judged, class), subject, moment)?;
         let asked_for = self.ask(asked, (&claims, &judged), &assessment, moment, warnings);
         let third_party_used = asked_for.is_some();
         let further = asked_for.unwrap_or_default();
         if !further.is_empty() {
             claims.extend(further.iter().map(Claim::borrowed));
             judged = aggregate(&claims, &moment);
-            assessment = self.assess(place, &judged, subject, moment)?;
+            assessment = self.assess(place, (&judged, class), subject, moment)?;
         }
 
         let family = place.chain().family();
@@ -127,10 +130,11 @@ impl Assessor<'_> {
         })
     }
 
-    fn assess(
+    /// The score of an address with these labels, and the context of its class where labels give none.
+    pub fn assess(
         &self,
         place: Place,
-        judged: &Aggregate<'_>,
+        (judged, class): (&Aggregate<'_>, Option<ContextChoice>),
         subject: Subject<'_>,
         moment: Moment,
     ) -> Result<Assessment, Error> {
@@ -143,11 +147,33 @@ impl Assessor<'_> {
             let (screened, all) = neighbours(parameters, history, look_up)?;
             Ok(Some(GraphScore::of(parameters, &screened, all)))
         };
-        assess(parameters, judged, subject, None, &mut counterparties)
+        assess(parameters, judged, subject, class, &mut counterparties)
+    }
+
+    /// The context of the class of an address, where its labels give none and it did something.
+    fn class(
+        &self,
+        asked: Asked,
+        judged: &Aggregate<'_>,
+        subject: Subject<'_>,
+    ) -> Result<Option<ContextChoice>, Error> {
+        let parameters = &*self.intelligence.parameters;
+        let chain = match subject {
+            Subject::Seen(history) if !history.all.is_empty() => asked.place.judged_chain(),
+            Subject::Seen(_) | Subject::UnsupportedChain | Subject::DataUnavailable => None,
+        };
+        let classifier = chain.and_then(|chain| self.intelligence.classifiers.of(chain));
+        let (Some(classifier), None) = (classifier, ContextChoice::of_labels(parameters, judged)) else {
+            return Ok(None);
+        };
+        let Some(account) = self.ledger.account(classifier.model().chain(), &asked.address)? else { return Ok(None) };
+        let mut gather = BaseGather::new(classifier.model().chain());
+        let verdict = classifier.classify(gather.read(self.ledger, &account, self.cancel)?);
+        Ok(verdict.and_then(|verdict| context_of_class(parameters, &verdict)))
     }
 
     /// What a chain holds, and the moment of its labels.
-    fn moment(&self, place: Place) -> (Option<&Coverage>, Moment) {
+    pub fn moment(&self, place: Place) -> (Option<&Coverage>, Moment) {
         let coverage = |chain: Chain| self.ledger.coverage().get(&chain);
         let (held, head) = match place {
             Place::Chain(chain) => (coverage(chain), coverage(chain).and_then(|coverage| coverage.last_time)),
@@ -252,7 +278,12 @@ impl Assessor<'_> {
     }
 
     /// Names the imports of labels in force.
-    fn labels_version(&self) -> String {
+    pub fn labels_version(&self) -> String {
         format!("{:016x}", self.ledger.labels().digest())
     }
+}
+
+/// The context of a class, where it has one and is probable enough.
+pub(crate) fn context_of_class(parameters: &Parameters, verdict: &Verdict) -> Option<ContextChoice> {
+    ContextChoice::of_class(parameters, context_of(&verdict.class)?, verdict.confidence)
 }

@@ -4,7 +4,7 @@ mod assessed;
 mod evidence;
 mod report;
 
-pub(crate) use assessed::{Asked, Assessor, Place};
+pub(crate) use assessed::{Asked, Assessor, Place, context_of_class};
 pub use evidence::EvidenceRecord;
 pub use report::{
     AnalysisDepth, BehaviorDimension, BehaviorRecord, BreakdownItem, CategoryRecord, CodeRecord, ContextName,

@@ -4,10 +4,9 @@ use std::collections::HashSet;
 
 use headwater_ledger::market::{AssetTerms, skeleton};
 use headwater_ledger::memory::Purpose;
-use headwater_ledger::read::{
-    Account, AccountRef, AssetRef, ColumnSet, Direction, LARGE, PostingColumns, Scan, TransactionRef,
-};
+use headwater_ledger::read::{Account, AccountRef, AssetRef, ColumnSet, Direction, LARGE, PostingColumns, Scan};
 use headwater_ledger::{Cancel, Ledger, LedgerError};
+use headwater_metrics::order::chain_order;
 use headwater_metrics::sweep::Gather;
 use headwater_types::{Address, Asset, Chain, Timestamp, Usd};
 use rustc_hash::FxHashMap;
@@ -95,6 +94,20 @@ impl<'a> HistoryGather<'a> {
     /// # Errors
     /// When the ledger cannot be read, the work is cancelled, or its memory is not enough.
     pub fn read(mut self, ledger: &dyn Ledger, account: &Account, cancel: &Cancel) -> Result<History, LedgerError> {
+        self.read_next(ledger, account, cancel)?;
+        Ok(self.history)
+    }
+
+    /// The history of one account of several, lent until the next one is read.
+    ///
+    /// # Errors
+    /// As [`HistoryGather::read`].
+    pub fn read_next(
+        &mut self,
+        ledger: &dyn Ledger,
+        account: &Account,
+        cancel: &Cancel,
+    ) -> Result<&History, LedgerError> {
         let mut held = cancel.holding(HISTORY);
         let of_each = std::mem::size_of::<(Transfer, Option<AccountRef>)>();
         held.reach(usize::try_from(account.postings).unwrap_or(usize::MAX).saturating_mul(of_each))?;
@@ -105,7 +118,7 @@ impl<'a> HistoryGather<'a> {
             Ok(std::ops::ControlFlow::Continue(()))
         })?;
         self.complete(ledger)?;
-        Ok(self.history)
+        Ok(&self.history)
     }
 
     /// The number of an asset, which is looked up once.
@@ -186,26 +199,9 @@ impl<'a> HistoryGather<'a> {
 
     /// By time, then as the chain orders the transactions of one time. Movements of a transaction stay together.
     fn sort(&mut self, ledger: &dyn Ledger) -> Result<(), LedgerError> {
-        let all = &self.history.all;
-        let mut order: Vec<usize> = (0..all.len()).collect();
-        // Within a part this is the order of the chain.
-        order.sort_by_key(|place| (all[*place].time, all[*place].transaction));
-        for of_one_time in order.chunk_by_mut(|one, other| all[*one].time == all[*other].time) {
-            let part = |place: &usize| all[*place].transaction.part();
-            if of_one_time.iter().all(|place| part(place) == part(&of_one_time[0])) {
-                continue;
-            }
-            let mut places: FxHashMap<TransactionRef, _> = FxHashMap::default();
-            for place in of_one_time.iter() {
-                let transaction = all[*place].transaction;
-                if let std::collections::hash_map::Entry::Vacant(vacant) = places.entry(transaction) {
-                    let head = ledger.transaction_head(transaction)?;
-                    vacant.insert((head.block, head.index.map_or(u64::MAX, u64::from), head.hash));
-                }
-            }
-            of_one_time.sort_by(|one, other| places[&all[*one].transaction].cmp(&places[&all[*other].transaction]));
-        }
-        self.history.all = order.iter().map(|place| all[*place]).collect();
+        let keys: Vec<_> = self.history.all.iter().map(|transfer| (transfer.time, transfer.transaction)).collect();
+        let order = chain_order(ledger, &keys)?;
+        self.history.all = order.iter().map(|place| self.history.all[*place]).collect();
         self.others = order.iter().map(|place| self.others[*place]).collect();
         Ok(())
     }

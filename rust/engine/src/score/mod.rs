@@ -1,0 +1,276 @@
+//! Risk, class and features of very many addresses, one row for each.
+//!
+//! The numbers are those that `address-risk` and `address-classify` give for one address, without what explains them.
+
+mod columns;
+mod row;
+
+use std::sync::Arc;
+
+use headwater_intel::behaviour::HistoryGather;
+use headwater_intel::classify::Classifier;
+use headwater_intel::label::{Moment, aggregate};
+use headwater_intel::risk::{ContextChoice, Subject};
+use headwater_ledger::read::Account;
+use headwater_ledger::{Cancel, Ledger, LedgerError};
+use headwater_metrics::features::{self, Base, BaseGather, Feature, Observed};
+use headwater_types::{Address, Chain};
+use rayon::prelude::*;
+
+pub use self::columns::ScoreColumns;
+pub use self::row::{ClassScore, RiskScore, ScoreRow};
+use crate::intelligence::Intelligence;
+use crate::request::ThirdParty;
+use crate::risk::{Assessor, Place, context_of_class};
+use crate::{Error, ErrorKind, Reason};
+
+/// Addresses that one thread takes at a time: enough that caches of labels and assets pay, few enough to share the work.
+const ADDRESSES_PER_TASK: usize = 256;
+
+/// Scores addresses of one chain of one generation.
+pub struct Scorer {
+    ledger: Arc<dyn Ledger>,
+    intelligence: Intelligence,
+    chain: Chain,
+    columns: ScoreColumns,
+    observed: Option<Observed>,
+    classifier: Option<Arc<Classifier>>,
+    features: Vec<&'static Feature>,
+}
+
+impl Scorer {
+    pub(crate) fn new(
+        ledger: Arc<dyn Ledger>,
+        intelligence: Intelligence,
+        chain: Chain,
+        columns: ScoreColumns,
+    ) -> Result<Self, Error> {
+        let classifier = intelligence.classifiers.of(chain).map(Arc::clone);
+        if columns.class && classifier.is_none() {
+            return Err(Error::invalid(
+                Reason::UnsupportedChain,
+                "columns",
+                format!("columns: there is no classifier of {chain}; leave `class` out, or name a model of the chain"),
+            ));
+        }
+        let features = if columns.features { features::features().collect() } else { Vec::new() };
+        Ok(Self { ledger, intelligence, chain, columns, observed: None, classifier, features })
+    }
+
+    /// The same with features as if only some addresses had been observed. Risk and class do not change.
+    #[must_use]
+    pub fn observed(self, observed: Option<Observed>) -> Self {
+        Self { observed, ..self }
+    }
+
+    /// The chain.
+    #[must_use]
+    pub const fn chain(&self) -> Chain {
+        self.chain
+    }
+
+    /// What the rows hold.
+    #[must_use]
+    pub const fn columns(&self) -> ScoreColumns {
+        self.columns
+    }
+
+    /// The classes whose probabilities rows hold, in their order.
+    #[must_use]
+    pub fn classes(&self) -> &[String] {
+        match &self.classifier {
+            Some(classifier) if self.columns.class => classifier.model().classes(),
+            _ => &[],
+        }
+    }
+
+    /// The features that rows hold, in their order.
+    #[must_use]
+    pub fn features(&self) -> &[&'static Feature] {
+        &self.features
+    }
+
+    /// Addresses of the chain in order, after one of them: to score all that the ledger holds.
+    ///
+    /// # Errors
+    /// When the ledger cannot be read.
+    pub fn addresses(&self, after: Option<&Address>, limit: usize) -> Result<Vec<Address>, Error> {
+        Ok(self.ledger.addresses(self.chain, after, limit)?)
+    }
+
+    /// What the rows were made with, by name: a table of scores says it, and only equal ones may be joined.
+    #[must_use]
+    pub fn versions(&self) -> Vec<(&'static str, String)> {
+        let mut versions = vec![
+            ("program", env!("CARGO_PKG_VERSION").to_owned()),
+            ("chain", self.chain.to_string()),
+            ("columns", self.columns.to_string()),
+            ("generation", self.ledger.generation().to_string()),
+        ];
+        if self.columns.risk {
+            versions.push(("risk_parameters", self.intelligence.parameters.version.clone()));
+            versions.push(("labels", format!("{:016x}", self.ledger.labels().digest())));
+        }
+        if let Some(classifier) = self.classifier.as_ref().filter(|_| self.columns.class || self.columns.risk) {
+            let model = classifier.model();
+            versions.push(("model", format!("{} ({})", model.version(), model.digest())));
+        }
+        if self.columns.features || self.columns.class {
+            versions.push(("features", features::VERSION.to_string()));
+        }
+        if let Some(Observed { share, seed }) = self.observed {
+            versions.push(("observed", format!("share {share}, seed {seed}")));
+        }
+        versions
+    }
+
+    /// Rows of addresses as they were written, in their order. A text that is no address of the chain makes a row with an
+    /// error.
+    ///
+    /// # Errors
+    /// When the ledger cannot be read, or the work is cancelled.
+    pub fn score_texts(&self, texts: &[&str], cancel: &Cancel) -> Result<Vec<ScoreRow>, Error> {
+        self.in_tasks(
+            texts,
+            |task, text| match Address::parse(self.chain, text.trim()) {
+                Ok(address) => task.row(&address),
+                Err(error) => Ok(ScoreRow::failed((*text).to_owned(), error.to_string())),
+            },
+            cancel,
+        )
+    }
+
+    /// Rows of addresses, in their order.
+    ///
+    /// # Errors
+    /// As [`Scorer::score_texts`].
+    pub fn score(&self, addresses: &[Address], cancel: &Cancel) -> Result<Vec<ScoreRow>, Error> {
+        self.in_tasks(addresses, |task, address| task.row(address), cancel)
+    }
+
+    fn in_tasks<T: Sync>(
+        &self,
+        items: &[T],
+        row: impl Fn(&mut Task<'_>, &T) -> Result<ScoreRow, Error> + Sync,
+        cancel: &Cancel,
+    ) -> Result<Vec<ScoreRow>, Error> {
+        let of_some = |items: &[T]| {
+            let mut task = Task::new(self, cancel);
+            items
+                .iter()
+                .map(|item| {
+                    cancel.check().map_err(LedgerError::from)?;
+                    row(&mut task, item)
+                })
+                .collect::<Result<Vec<_>, Error>>()
+        };
+        let rows: Result<Vec<_>, Error> = items.par_chunks(ADDRESSES_PER_TASK).map(of_some).collect();
+        Ok(rows?.into_iter().flatten().collect())
+    }
+}
+
+/// What one thread needs for one address after the other.
+struct Task<'a> {
+    scorer: &'a Scorer,
+    cancel: &'a Cancel,
+    place: Place,
+    moment: Moment,
+    histories: HistoryGather<'a>,
+    bases: BaseGather,
+    observed: BaseGather,
+}
+
+impl<'a> Task<'a> {
+    fn new(scorer: &'a Scorer, cancel: &'a Cancel) -> Self {
+        let place = Place::Chain(scorer.chain);
+        let (ledger, scan) = (&*scorer.ledger, &scorer.intelligence.parameters.scan);
+        let head = ledger.coverage().get(&scorer.chain).and_then(|coverage| coverage.last_time);
+        let moment = Moment::present(ledger.labels(), head);
+        Self {
+            scorer,
+            cancel,
+            place,
+            moment,
+            histories: HistoryGather::new(ledger, scorer.chain, moment, &scan.stablecoins, scan.most_transfers),
+            bases: BaseGather::new(scorer.chain),
+            observed: BaseGather::new(scorer.chain).observed(scorer.observed),
+        }
+    }
+
+    fn row(&mut self, address: &Address) -> Result<ScoreRow, Error> {
+        match self.try_row(address) {
+            // One address that is too large for the memory of the work keeps no other from its row.
+            Err(error) if error.kind == ErrorKind::InvalidInput(Reason::QueryTooLarge) => {
+                Ok(ScoreRow::failed(address.to_string(), error.message))
+            }
+            row => row,
+        }
+    }
+
+    fn try_row(&mut self, address: &Address) -> Result<ScoreRow, Error> {
+        let Scorer { ledger, columns, classifier, features, observed, .. } = self.scorer;
+        let mut row = ScoreRow::of(address.to_string());
+        let account = ledger.account(self.scorer.chain, address)?;
+        if account.is_none() && (columns.class || columns.features) {
+            row.error = Some(format!("no transfers on {}", self.scorer.chain));
+        }
+        let mut verdict = None;
+        if let Some(account) = &account {
+            let wants_base = columns.class || columns.risk;
+            if let Some(classifier) = classifier.as_ref().filter(|_| wants_base) {
+                let base = self.bases.read(&**ledger, account, self.cancel)?;
+                verdict = classifier.classify(base);
+                row.features = columns.features.then(|| values(base, features));
+            }
+            if columns.features && (observed.is_some() || row.features.is_none()) {
+                row.features = Some(values(self.observed.read(&**ledger, account, self.cancel)?, features));
+            }
+        }
+        if columns.risk {
+            let parameters = &*self.scorer.intelligence.parameters;
+            let class = verdict.as_ref().and_then(|verdict| context_of_class(parameters, verdict));
+            row.risk = Some(self.risk(address, account.as_ref(), class)?);
+        }
+        row.class = verdict.filter(|_| columns.class).map(ClassScore::from);
+        if columns.class && row.class.is_none() && row.error.is_none() {
+            row.error = Some(format!("no transfers on {}", self.scorer.chain));
+        }
+        Ok(row)
+    }
+
+    fn risk(
+        &mut self,
+        address: &Address,
+        account: Option<&Account>,
+        class: Option<ContextChoice>,
+    ) -> Result<RiskScore, Error> {
+        let scorer = self.scorer;
+        let ledger = &*scorer.ledger;
+        let assessor =
+            Assessor { ledger, intelligence: &scorer.intelligence, third_party: ThirdParty::Off, cancel: self.cancel };
+        let claims = ledger.labels().claims(scorer.chain, address)?;
+        let judged = aggregate(&claims, &self.moment);
+        let nothing;
+        let held = ledger.coverage().get(&scorer.chain).filter(|coverage| coverage.transactions > 0);
+        let subject = match (self.place.judged_chain(), held, account) {
+            (None, _, _) => Subject::UnsupportedChain,
+            (Some(_), None, _) => Subject::DataUnavailable,
+            (Some(_), Some(_), Some(account)) => {
+                Subject::Seen(self.histories.read_next(ledger, account, self.cancel)?)
+            }
+            (Some(_), Some(coverage), None) => {
+                nothing = headwater_intel::behaviour::History::until(coverage.last_time.map_or(0, |time| time.secs()));
+                Subject::Seen(&nothing)
+            }
+        };
+        let is_labelled = ContextChoice::of_labels(&scorer.intelligence.parameters, &judged).is_some();
+        let class = class.filter(|_| !is_labelled);
+        Ok(RiskScore::from(assessor.assess(self.place, (&judged, class), subject, self.moment)?))
+    }
+}
+
+fn values(base: &Base, features: &[&'static Feature]) -> Vec<f64> {
+    let mut values = Vec::with_capacity(features.len());
+    features::values(base, features.iter().copied(), &mut values);
+    values
+}

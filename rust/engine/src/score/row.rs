@@ -1,0 +1,88 @@
+//! One row of scores.
+
+use headwater_intel::classify::Verdict;
+use headwater_intel::risk::Assessment;
+
+use crate::risk::rounded;
+
+/// The scores of one address.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ScoreRow {
+    /// The address, canonical; with an error as it was written.
+    pub address: String,
+    /// The risk; `None` where it was not asked for, or the address failed.
+    pub risk: Option<RiskScore>,
+    /// The class; `None` also without transfers.
+    pub class: Option<ClassScore>,
+    /// The features in their order, NaN where one has no meaning; `None` also without transfers.
+    pub features: Option<Vec<f64>>,
+    /// Why something is missing.
+    pub error: Option<String>,
+}
+
+impl ScoreRow {
+    pub(super) const fn of(address: String) -> Self {
+        Self { address, risk: None, class: None, features: None, error: None }
+    }
+
+    pub(super) fn failed(address: String, error: String) -> Self {
+        Self { error: Some(error), ..Self::of(address) }
+    }
+}
+
+/// The risk of an address in short.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RiskScore {
+    /// 0 to 100, two decimals.
+    pub score: f64,
+    /// `low`, `medium` or `high`.
+    pub level: &'static str,
+    /// The gate that set the least score.
+    pub gate: Option<&'static str>,
+    /// Who the address was taken for.
+    pub context: Option<&'static str>,
+    /// The part of labels, 0 to 100.
+    pub intel: f64,
+    /// The part of behaviours; `None` where they cannot be judged.
+    pub behaviour: Option<f64>,
+    /// The part of counterparties; `None` where they were not looked at.
+    pub graph: Option<f64>,
+    /// The codes of the behaviours that were found, in the order of the catalogue.
+    pub behaviours: Vec<&'static str>,
+}
+
+impl From<Assessment> for RiskScore {
+    fn from(of: Assessment) -> Self {
+        let mut found: Vec<_> =
+            of.behaviour.iter().flat_map(|behaviour| &behaviour.hits).map(|hit| hit.behaviour).collect();
+        found.sort_unstable();
+        Self {
+            score: rounded(of.score, 2),
+            level: of.level.name(),
+            gate: of.gates.first().map(|gate| gate.reason.name()),
+            context: of.context.map(|choice| choice.context.name()),
+            intel: rounded(of.intel.score, 2),
+            behaviour: of.behaviour.as_ref().map(|behaviour| rounded(behaviour.score, 2)),
+            graph: of.graph.as_ref().map(|graph| rounded(graph.score, 2)),
+            behaviours: found.into_iter().map(|behaviour| behaviour.code()).collect(),
+        }
+    }
+}
+
+/// The class of an address in short.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ClassScore {
+    /// The class.
+    pub class: String,
+    /// How sure it is, 0 to 1.
+    pub confidence: f64,
+    /// The probability of each class of the model.
+    pub probabilities: Vec<f64>,
+}
+
+impl From<Verdict> for ClassScore {
+    fn from(verdict: Verdict) -> Self {
+        let Verdict { class, confidence, probabilities } = verdict;
+        Self { class, confidence, probabilities }
+    }
+}

@@ -1,0 +1,191 @@
+//! The two trees of `small.json`:
+//!
+//! ```text
+//! Exchange (starts at 0)                         Scam (starts at 1)
+//!   in_count <= 10 ?            8 rows             out_count <= 3, or missing ?  8 rows
+//!     out_count <= 2.5 ?        6 rows               -1                          4 rows
+//!       0.5                     4 rows               +1                          4 rows
+//!       1.5                     2 rows
+//!     2.5                       2 rows
+//! ```
+
+use std::num::NonZeroU64;
+
+use serde_json::json;
+
+use super::super::{Model, UNKNOWN, Verdict, context_of};
+use super::{near, parse, small};
+use crate::risk::Context;
+
+const NAN: f64 = f64::NAN;
+
+fn transfers(count: u64) -> NonZeroU64 {
+    NonZeroU64::new(count).unwrap()
+}
+
+#[test]
+fn trees_go_left_up_to_the_threshold() {
+    let model = parse(&small());
+    assert_eq!(model.raw_scores(&[10.0, 2.5]), [0.5, 0.0]);
+    assert_eq!(model.raw_scores(&[10.0, 3.0]), [1.5, 0.0]);
+    assert_eq!(model.raw_scores(&[10.1, 3.1]), [2.5, 2.0]);
+    assert_eq!(model.raw_scores(&[f64::NEG_INFINITY, f64::INFINITY]), [1.5, 2.0]);
+}
+
+#[test]
+fn missing_values_go_where_the_node_says() {
+    let model = parse(&small());
+    assert_eq!(model.raw_scores(&[NAN, 9.0]), [2.5, 2.0]);
+    assert_eq!(model.raw_scores(&[5.0, NAN]), [1.5, 0.0]);
+}
+
+#[test]
+fn the_largest_threshold_stands_for_infinity() {
+    let mut model = small();
+    model["trees"]["threshold"][0] = json!(f64::MAX);
+    let model = parse(&model);
+    assert_eq!(model.raw_scores(&[f64::INFINITY, 0.0]), [0.5, 0.0]);
+    assert_eq!(model.raw_scores(&[NAN, 0.0]), [2.5, 0.0]);
+}
+
+#[test]
+fn trees_without_splits_add_their_leaf() {
+    let mut model = small();
+    let trees = &mut model["trees"];
+    for (key, value) in [("class", json!(0)), ("nodes", json!(0)), ("leaf", json!(0.25)), ("leaf_cover", json!(8))] {
+        trees[key].as_array_mut().unwrap().push(value);
+    }
+    let model = parse(&model);
+    assert_eq!(model.raw_scores(&[5.0, 4.0]), [1.75, 2.0]);
+    near(model.expected_score(0), 1.5, 1e-12);
+    near(model.contributions(&[5.0, 4.0], 0)[0], -1.0 / 3.0, 1e-12);
+}
+
+#[test]
+fn models_without_trees_answer_their_initial_scores() {
+    let mut model = small();
+    for list in model["trees"].as_object_mut().unwrap().values_mut() {
+        *list = json!([]);
+    }
+    let model = parse(&model);
+    assert_eq!(model.raw_scores(&[5.0, 4.0]), [0.0, 1.0]);
+    assert_eq!(model.contributions(&[5.0, 4.0], 1), [0.0, 0.0]);
+}
+
+#[test]
+fn probabilities_are_calibrated() {
+    // Raw 0.5 and 0 become 0.5 / 0.5 + 1 = 2 and 0: p = e^2 / (e^2 + 1).
+    let p = parse(&small()).probabilities(&[0.0, 0.0]);
+    near(p[0], 1.0 / (1.0 + (-2.0_f64).exp()), 1e-15);
+    near(p[1], 1.0 / (1.0 + 2.0_f64.exp()), 1e-15);
+}
+
+/// v of no feature is 1.25; of `in_count` (4 · 0.5 + 2 · 1.5) / 6 = 5/6; of `out_count` 0.75 · 1.5 + 0.25 · 2.5 = 1.75;
+/// of both 1.5. So `in_count` adds ((5/6 - 1.25) + (1.5 - 1.75)) / 2 and `out_count` ((1.75 - 1.25) + (1.5 - 5/6)) / 2.
+#[test]
+fn contributions_are_shapley_values() {
+    let model = parse(&small());
+    near(model.expected_score(0), 1.25, 1e-12);
+    let parts = model.contributions(&[5.0, 4.0], 0);
+    near(parts[0], -1.0 / 3.0, 1e-12);
+    near(parts[1], 7.0 / 12.0, 1e-12);
+    near(model.expected_score(1), 1.0, 1e-12);
+    let parts = model.contributions(&[5.0, 4.0], 1);
+    near(parts[0], 0.0, 1e-12);
+    near(parts[1], 1.0, 1e-12);
+}
+
+#[test]
+fn accessors_return_what_the_file_says() {
+    let bytes = include_bytes!("../fixtures/small.json");
+    let model = Model::parse(bytes).unwrap();
+    assert_eq!((model.chain().name(), model.version(), model.features_version()), ("ethereum", "by hand", 1));
+    assert_eq!(model.priors(), [0.25, 0.75]);
+    assert_eq!(model.card()["purpose"], "a test of two trees, worked by hand");
+    assert_eq!(model.digest(), format!("{:016x}", xxhash_rust::xxh3::xxh3_64(bytes)));
+}
+
+/// A model of a chain and classes with the given priors, and p = 1/2 for each of its two classes at (5, 4).
+fn model(chain: &str, classes: [&str; 2], priors: [f64; 2]) -> Model {
+    let mut model = small();
+    model["chain"] = json!(chain);
+    model["classes"] = json!(classes);
+    model["priors"] = json!(priors);
+    parse(&model)
+}
+
+fn check(verdict: &Verdict, class: &str, confidence: f64, probabilities: [f64; 2]) {
+    assert_eq!(verdict.class, class);
+    near(verdict.confidence, confidence, 1e-12);
+    near(verdict.probabilities[0], probabilities[0], 1e-12);
+    near(verdict.probabilities[1], probabilities[1], 1e-12);
+}
+
+#[test]
+fn verdicts_lean_on_priors_when_transfers_are_few() {
+    let model = model("ethereum", ["Exchange", "Scam"], [0.25, 0.75]);
+    check(&model.verdict(&[5.0, 4.0], transfers(5), 0), "Scam", 0.75, [0.25, 0.75]);
+    check(&model.verdict(&[5.0, 4.0], transfers(30), 30), "Scam", 0.5625, [0.4375, 0.5625]);
+}
+
+#[test]
+fn verdict_of_equal_classes_is_the_first() {
+    let model = model("ethereum", ["Scam", "Exchange"], [0.5, 0.5]);
+    check(&model.verdict(&[5.0, 4.0], transfers(9), 9), "Scam", 0.5, [0.5, 0.5]);
+}
+
+#[test]
+fn fewer_than_five_transfers_are_unknown() {
+    for chain in ["ethereum", "tron", "bitcoin"] {
+        let without = model(chain, ["Exchange", "Scam"], [0.05, 0.95]);
+        check(&without.verdict(&[5.0, 4.0], transfers(4), 0), UNKNOWN, 0.05, [0.05, 0.95]);
+        // 1 - 0.05 is more than an answer for lack of data may be sure of.
+        let with = model(chain, ["Exchange", UNKNOWN], [0.05, 0.95]);
+        check(&with.verdict(&[5.0, 4.0], transfers(4), 0), UNKNOWN, 0.9, [0.05, 0.95]);
+        // The fifth transfer makes it a prediction.
+        check(&with.verdict(&[5.0, 4.0], transfers(5), 0), UNKNOWN, 0.95, [0.05, 0.95]);
+    }
+}
+
+/// p of three classes at (5, 4): initial score 3 with T = 0.5, b = -2 gives the logit 4 as the others have, so 1/3
+/// each.
+#[test]
+fn tron_needs_half_of_the_probability() {
+    let three = |chain: &str, third: &str| {
+        let mut model = small();
+        model["chain"] = json!(chain);
+        model["classes"] = json!(["Exchange", "Scam", third]);
+        model["priors"] = json!([0.2, 0.5, 0.3]);
+        model["initial"] = json!([0, 1, 3]);
+        model["calibration"]["offsets"] = json!([1, 0, -2]);
+        parse(&model)
+    };
+    let verdict = |model: Model, valued| model.verdict(&[5.0, 4.0], transfers(10), valued);
+    // q = 1/6 + 1/2 of the priors: the largest is 5/12.
+    let unsure = verdict(three("tron", "Mixer"), 10);
+    assert_eq!(unsure.class, UNKNOWN);
+    near(unsure.confidence, 7.0 / 12.0, 1e-12);
+    let sure = verdict(three("tron", "Mixer"), 0);
+    assert_eq!((sure.class.as_str(), sure.confidence), ("Scam", 0.5));
+    let elsewhere = verdict(three("ethereum", "Mixer"), 10);
+    assert_eq!(elsewhere.class, "Scam");
+    near(elsewhere.confidence, 5.0 / 12.0, 1e-12);
+}
+
+#[test]
+fn classes_name_contexts_of_risk() {
+    let contexts = [
+        ("Exchange", Context::Exchange),
+        ("Deposit", Context::Deposit),
+        ("Defi", Context::Defi),
+        ("MiningPool", Context::MiningPool),
+        ("Mixer", Context::Mixer),
+        ("Scam", Context::Illicit),
+    ];
+    for (class, context) in contexts {
+        assert_eq!(context_of(class), Some(context));
+    }
+    for class in ["ColdWallet", UNKNOWN, "exchange", ""] {
+        assert_eq!(context_of(class), None);
+    }
+}

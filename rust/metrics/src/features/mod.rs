@@ -1,0 +1,42 @@
+//! Features of an address: what its transfers alone tell of how it behaves.
+//!
+//! One table of functions ([`features`]) over aggregates ([`Base`]) of one pass over the movements of an address
+//! ([`BaseGather`]), the same for one address and for all of a chain ([`crate::sweep`]). Features have no absolute time, no
+//! price, no gas price and no label in them: a model that learned those would learn when and how its data were collected.
+//! Amounts are in the money's own units, so that a missing price is no feature. A feature that has no meaning for an address
+//! is NaN, null in frames.
+//!
+//! Left out on purpose: the degree of counterparties and whether an address is a contract, because
+//! both tell first of all how much of the chain is held.
+
+mod base;
+mod catalogue;
+mod gather;
+mod money;
+mod parties;
+mod times;
+
+use headwater_ledger::memory::Purpose;
+
+pub use self::base::{Base, Side};
+pub use self::catalogue::{Feature, Unit, feature, features};
+pub use self::gather::{BaseGather, Observed, STABLECOINS};
+pub use self::money::{Amounts, Money};
+pub use self::parties::Parties;
+pub use self::times::{Gaps, Times};
+
+/// The version of the features: a model can only be used with the one that it was trained on. Any change of the meaning of a
+/// feature is a new version.
+pub const VERSION: u32 = 1;
+
+/// What memory is taken for, as a refusal tells it.
+const FEATURES_OF_ONE: Purpose = Purpose {
+    what: "all movements of the address",
+    narrower: "ask with `headwater query`, which has no such limit, or have `limits.query_memory_mib` raised",
+};
+
+/// The values of features, in their order.
+pub fn values<'a>(base: &Base, of: impl IntoIterator<Item = &'a Feature>, into: &mut Vec<f64>) {
+    into.clear();
+    into.extend(of.into_iter().map(|feature| (feature.of)(base)));
+}

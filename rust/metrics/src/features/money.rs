@@ -1,0 +1,430 @@
+//! What an address did with one kind of money: the native coin, or the main stablecoins taken as one.
+//!
+//! Amounts are in the money's own units. No price is used, so that a missing price cannot become a feature.
+
+use std::collections::VecDeque;
+
+use super::times::{double, entropy, ratio};
+
+/// Which way money went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Way {
+    /// To the address.
+    In,
+    /// From it.
+    Out,
+}
+
+/// A movement of money, above zero.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Payment {
+    /// Epoch seconds.
+    pub time: i64,
+    /// In the smallest unit of the money.
+    pub amount: u128,
+    /// The number of the counterparty.
+    pub other: u32,
+    /// Which way.
+    pub way: Way,
+}
+
+/// How amounts of one kind of money are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Units {
+    /// Smallest units in one unit, a power of ten.
+    pub one: u128,
+    /// Multiples of so many smallest units are round.
+    pub round: u128,
+}
+
+/// Amounts one way; NaN without any.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Amounts {
+    /// Movements.
+    pub count: u64,
+    /// Their sum, in units.
+    pub sum: f64,
+    /// Their mean.
+    pub mean: f64,
+    /// The median, the lower one of two.
+    pub median: f64,
+    /// The largest.
+    pub max: f64,
+    /// The smallest.
+    pub min: f64,
+    /// Standard deviation by mean.
+    pub variation: f64,
+    /// The first.
+    pub first: f64,
+    /// The last.
+    pub last: f64,
+    /// Share of movements whose amount another one has, too.
+    pub repeated: f64,
+    /// Sum of squared shares of the counterparties.
+    pub concentration: f64,
+    /// Share of the counterparty with the largest sum.
+    pub top: f64,
+}
+
+impl Default for Amounts {
+    fn default() -> Self {
+        Self {
+            count: 0,
+            sum: 0.0,
+            mean: f64::NAN,
+            median: f64::NAN,
+            max: f64::NAN,
+            min: f64::NAN,
+            variation: f64::NAN,
+            first: f64::NAN,
+            last: f64::NAN,
+            repeated: f64::NAN,
+            concentration: f64::NAN,
+            top: f64::NAN,
+        }
+    }
+}
+
+/// What an address did with one kind of money.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Money {
+    /// What came in.
+    pub ins: Amounts,
+    /// What went out.
+    pub outs: Amounts,
+    /// What is left at the end by what came in; NaN where nothing did, as for all shares of what came in.
+    pub residual: f64,
+    /// The largest balance, in units, counted from nothing.
+    pub max_balance: f64,
+    /// Share of the life of this money with a balance below a hundredth of the largest.
+    pub empty_time: f64,
+    /// Mean balance over that life by the largest.
+    pub mean_balance: f64,
+    /// Times the balance fell below a hundredth of the largest so far.
+    pub emptied: u64,
+    /// Seconds that money stays, first in first out: below it a tenth, a half, nine tenths of what came in and left.
+    pub holding: [f64; 3],
+    /// Share of what came in that left within an hour.
+    pub quick: f64,
+    /// Share of what went out in payments that emptied the balance.
+    pub swept: f64,
+    /// Distinct receivers of such payments.
+    pub sweep_targets: u64,
+    /// Share of round amounts.
+    pub round: f64,
+    /// Entropy of the amounts over powers of two, in nats.
+    pub size_entropy: f64,
+    /// Distance of the first digits from Benford's law, summed over digits: 0 to 2.
+    pub benford: f64,
+}
+
+impl Default for Money {
+    fn default() -> Self {
+        Self {
+            ins: Amounts::default(),
+            outs: Amounts::default(),
+            residual: f64::NAN,
+            max_balance: 0.0,
+            empty_time: f64::NAN,
+            mean_balance: f64::NAN,
+            emptied: 0,
+            holding: [f64::NAN; 3],
+            quick: f64::NAN,
+            swept: f64::NAN,
+            sweep_targets: 0,
+            round: f64::NAN,
+            size_entropy: f64::NAN,
+            benford: f64::NAN,
+        }
+    }
+}
+
+impl Money {
+    /// What came in less what went out, by the larger of the two: -1 to 1; NaN where nothing moved.
+    #[must_use]
+    pub fn imbalance(&self) -> f64 {
+        let (came, left) = (self.ins.sum, self.outs.sum);
+        let larger = came.max(left);
+        if larger > 0.0 { (came - left) / larger } else { f64::NAN }
+    }
+}
+
+/// Memory that is used for one address after the other.
+#[derive(Debug, Default)]
+pub(super) struct Workspace {
+    amounts: Vec<u128>,
+    parties: Vec<(u32, u128)>,
+    lots: VecDeque<(i64, u128)>,
+    holds: Vec<(u64, u128)>,
+    targets: Vec<u32>,
+}
+
+impl Money {
+    /// Of payments in order of time. O(n log n).
+    pub(super) fn of(payments: &[Payment], units: Units, workspace: &mut Workspace) -> Self {
+        let mut money = Self::default();
+        if payments.is_empty() {
+            return money;
+        }
+        let one = double(units.one);
+        let came = money.one_way(payments, (Way::In, one), workspace);
+        let left = money.one_way(payments, (Way::Out, one), workspace);
+        money.digits(payments, units);
+        money.balances(payments, (came, left, one), workspace);
+        money.hold(payments, came, workspace);
+        money
+    }
+
+    /// Amounts one way; the sum in smallest units comes back.
+    fn one_way(&mut self, payments: &[Payment], (way, one): (Way, f64), workspace: &mut Workspace) -> u128 {
+        let Workspace { amounts, parties, .. } = workspace;
+        amounts.clear();
+        parties.clear();
+        for payment in payments.iter().filter(|payment| payment.way == way) {
+            amounts.push(payment.amount);
+            parties.push((payment.other, payment.amount));
+        }
+        let (Some(first), Some(last)) = (amounts.first().copied(), amounts.last().copied()) else { return 0 };
+        let n = double(amounts.len() as u128);
+        let total = amounts.iter().fold(0_u128, |sum, amount| sum.saturating_add(*amount));
+        let mean = double(total) / n;
+        let spread: f64 = amounts.iter().map(|amount| (double(*amount) - mean).powi(2)).sum();
+        amounts.sort_unstable();
+        let alone = amounts.chunk_by(|one, other| one == other).filter(|equal| equal.len() == 1).count() as u64;
+        let count = amounts.len() as u64;
+        let (concentration, top) = shares(parties, total);
+        let found = Amounts {
+            count,
+            sum: double(total) / one,
+            mean: mean / one,
+            median: double(amounts[(amounts.len() - 1) / 2]) / one,
+            max: double(amounts[amounts.len() - 1]) / one,
+            min: double(amounts[0]) / one,
+            variation: (spread / n).sqrt() / mean,
+            first: double(first) / one,
+            last: double(last) / one,
+            repeated: ratio(count - alone, count),
+            concentration,
+            top,
+        };
+        match way {
+            Way::In => self.ins = found,
+            Way::Out => self.outs = found,
+        }
+        total
+    }
+
+    /// What amounts look like.
+    fn digits(&mut self, payments: &[Payment], units: Units) {
+        let (mut round, mut sizes, mut firsts) = (0_u64, [0_u64; 128], [0_u64; 9]);
+        for payment in payments {
+            round += u64::from(is_multiple(payment.amount, units.round));
+            sizes[(127 - payment.amount.leading_zeros()) as usize] += 1;
+            firsts[first_digit(payment.amount) - 1] += 1;
+        }
+        let count = payments.len() as u64;
+        self.round = ratio(round, count);
+        self.size_entropy = entropy(&sizes);
+        let expected = |digit: usize| (1.0 + 1.0 / double(digit as u128)).log10();
+        self.benford =
+            firsts.iter().zip(1..).map(|(found, digit)| (ratio(*found, count) - expected(digit)).abs()).sum();
+    }
+
+    /// What the balance does, counted from nothing: what left beyond it was there before the data begins.
+    fn balances(&mut self, payments: &[Payment], (came, left, one): (u128, u128, f64), workspace: &mut Workspace) {
+        let mut balance = 0_u128;
+        let mut largest = 0_u128;
+        let mut swept = 0_u128;
+        workspace.targets.clear();
+        let balances = &mut workspace.amounts;
+        balances.clear();
+        for payment in payments {
+            match payment.way {
+                Way::In => balance = balance.saturating_add(payment.amount),
+                Way::Out => {
+                    let before = balance;
+                    balance = balance.saturating_sub(payment.amount);
+                    if before > largest / 100 && balance <= largest / 100 {
+                        self.emptied += 1;
+                        swept = swept.saturating_add(payment.amount);
+                        workspace.targets.push(payment.other);
+                    }
+                }
+            }
+            largest = largest.max(balance);
+            balances.push(balance);
+        }
+        workspace.targets.sort_unstable();
+        workspace.targets.dedup();
+        self.sweep_targets = workspace.targets.len() as u64;
+        self.max_balance = double(largest) / one;
+        if left > 0 {
+            self.swept = double(swept) / double(left);
+        }
+        if came > 0 {
+            self.residual = double(balance) / double(came);
+        }
+        let life = payments[payments.len() - 1].time.abs_diff(payments[0].time);
+        if life > 0 && largest > 0 {
+            let (mut empty, mut held) = (0_u64, 0.0);
+            for (pair, balance) in payments.windows(2).zip(&*balances) {
+                let secs = pair[1].time.abs_diff(pair[0].time);
+                empty += if *balance <= largest / 100 { secs } else { 0 };
+                held += double(*balance) * double(secs.into());
+            }
+            self.empty_time = ratio(empty, life);
+            self.mean_balance = held / (double(largest) * double(life.into()));
+        }
+    }
+
+    /// How long money stays: first in, first out; what left beyond what came is matched with nothing.
+    fn hold(&mut self, payments: &[Payment], came: u128, workspace: &mut Workspace) {
+        let Workspace { lots, holds, .. } = workspace;
+        lots.clear();
+        holds.clear();
+        let (mut matched, mut quick) = (0_u128, 0_u128);
+        for payment in payments {
+            if payment.way == Way::In {
+                lots.push_back((payment.time, payment.amount));
+                continue;
+            }
+            let mut rest = payment.amount;
+            while let Some((time, lot)) = lots.front_mut()
+                && rest > 0
+            {
+                let (secs, taken) = (payment.time.abs_diff(*time), rest.min(*lot));
+                (rest, *lot) = (rest - taken, *lot - taken);
+                holds.push((secs, taken));
+                matched = matched.saturating_add(taken);
+                quick = quick.saturating_add(if secs <= 3600 { taken } else { 0 });
+                if *lot == 0 {
+                    lots.pop_front();
+                }
+            }
+        }
+        if came > 0 {
+            self.quick = double(quick) / double(came);
+        }
+        if matched == 0 {
+            return;
+        }
+        holds.sort_unstable();
+        let mut wanted = [matched / 10, matched / 2, matched - matched / 10].into_iter().zip(&mut self.holding);
+        let mut next = wanted.next();
+        let mut passed = 0_u128;
+        for (secs, taken) in holds {
+            passed = passed.saturating_add(*taken);
+            while let Some((at_least, holding)) = &mut next
+                && passed >= *at_least
+            {
+                **holding = double(u128::from(*secs));
+                next = wanted.next();
+            }
+        }
+    }
+}
+
+/// Sum of squared shares of the counterparties, and the largest share. The order of `parties` does not matter.
+fn shares(parties: &mut [(u32, u128)], total: u128) -> (f64, f64) {
+    /// Squares are added as integers of so many parts, because a sum of doubles depends on its order.
+    const PARTS: f64 = (1_u64 << 53) as f64;
+    parties.sort_unstable_by_key(|(other, _)| *other);
+    let (mut squares, mut top) = (0_u128, 0_u128);
+    for of_one in parties.chunk_by(|one, other| one.0 == other.0) {
+        let sum = of_one.iter().fold(0_u128, |sum, (_, amount)| sum.saturating_add(*amount));
+        let share = double(sum) / double(total);
+        squares += parts(share * share * PARTS);
+        top = top.max(sum);
+    }
+    (double(squares) / PARTS, double(top) / double(total))
+}
+
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "between 0 and 2^53")]
+fn parts(share: f64) -> u128 {
+    share as u128
+}
+
+fn is_multiple(amount: u128, of: u128) -> bool {
+    // Divisions of 64 bits are many times faster.
+    match (u64::try_from(amount), u64::try_from(of)) {
+        (Ok(amount), Ok(of)) => amount.is_multiple_of(of),
+        _ => amount.is_multiple_of(of),
+    }
+}
+
+/// The first decimal digit of an amount above zero.
+fn first_digit(amount: u128) -> usize {
+    let power = amount.ilog10();
+    let digit = match u64::try_from(amount) {
+        Ok(amount) => amount / 10_u64.pow(power),
+        Err(_) => u64::try_from(amount / 10_u128.pow(power)).expect("one digit"),
+    };
+    usize::try_from(digit).expect("one digit")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const UNITS: Units = Units { one: 1000, round: 500 };
+
+    fn payment(time: i64, way: Way, amount: u128, other: u32) -> Payment {
+        Payment { time, amount, other, way }
+    }
+
+    fn of(payments: &[Payment]) -> Money {
+        Money::of(payments, UNITS, &mut Workspace::default())
+    }
+
+    #[test]
+    fn money_of_a_small_case_is_worked_by_hand() {
+        use Way::{In, Out};
+        // 1, 3, 1 come from three places; 4.0 leave to one, then 1.0 to another.
+        let money = of(&[
+            payment(0, In, 1000, 1),
+            payment(1000, In, 3000, 2),
+            payment(5000, Out, 4000, 9),
+            payment(6000, In, 1000, 1),
+            payment(10_000, Out, 990, 8),
+        ]);
+        let Amounts { count, sum, mean, median, max, min, first, last, repeated, .. } = money.ins;
+        assert_eq!((count, sum, mean, median, max, min), (3, 5.0, 5.0 / 3.0, 1.0, 3.0, 1.0));
+        assert_eq!((first, last, repeated), (1.0, 1.0, 2.0 / 3.0));
+        // Shares 2/5 and 3/5: 0.16 + 0.36.
+        assert!((money.ins.concentration - 0.52).abs() < 1e-12 && (money.ins.top - 0.6).abs() < 1e-12);
+        // Deviations from 5/3: 2/3, 4/3, 2/3: variance 8/9.
+        assert!((money.ins.variation - (8.0_f64 / 9.0).sqrt() / (5.0 / 3.0)).abs() < 1e-12);
+        assert!((money.imbalance() - (5.0 - 4.99) / 5.0).abs() < 1e-12);
+        assert_eq!((money.max_balance, money.emptied, money.sweep_targets, money.swept), (4.0, 2, 2, 1.0));
+        assert!((money.residual - 0.002).abs() < 1e-12);
+        // Empty from 5,000 to 6,000 of 10,000 s; 1 for 1,000 s, 4 for 4,000 s, 1 for 4,000 s.
+        assert!((money.empty_time - 0.1).abs() < 1e-12);
+        assert!((money.mean_balance - 21_000.0 / 40_000.0).abs() < 1e-12);
+        // 1 stays 5,000 s, 3 stay 4,000 s, 0.99 stays 4,000 s: of 4.99 the tenth and the half are at 4,000.
+        assert_eq!((money.holding, money.quick), ([4000.0, 4000.0, 5000.0], 0.0));
+        // 990 alone is not round.
+        assert!((money.round - 0.8).abs() < 1e-12);
+        // First digits 1, 3, 4, 1, 9 of five.
+        let law = |digit: f64| (1.0 + 1.0 / digit).log10();
+        let benford = (0.4 - law(1.0)).abs()
+            + [3.0, 4.0, 9.0].map(|digit| (0.2 - law(digit)).abs()).iter().sum::<f64>()
+            + [2.0, 5.0, 6.0, 7.0, 8.0].map(law).iter().sum::<f64>();
+        assert!((money.benford - benford).abs() < 1e-12);
+    }
+
+    #[test]
+    fn money_without_inflow_has_no_shares_of_it() {
+        let money = of(&[payment(0, Way::Out, 7, 1)]);
+        assert!(money.residual.is_nan() && money.quick.is_nan() && money.holding[1].is_nan());
+        assert_eq!((money.outs.count, money.emptied, money.imbalance()), (1, 0, -1.0));
+        assert!(of(&[]).imbalance().is_nan());
+    }
+
+    #[test]
+    fn first_digit_is_that_of_the_text() {
+        for amount in [1_u128, 9, 10, 99, 12_345, u128::from(u64::MAX), 3 * 10_u128.pow(30), u128::MAX] {
+            let text = amount.to_string();
+            assert_eq!(first_digit(amount).to_string(), text[..1]);
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! Scores of addresses as columns.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, Float64Array, Float64Builder, ListBuilder, RecordBatch, StringArray, StringBuilder};
+use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
+use arrow::error::ArrowError;
+use headwater_engine::score::{RiskScore, ScoreRow, Scorer};
+
+/// Before the names of versions in the metadata of a table of scores.
+pub const VERSION_PREFIX: &str = "headwater.";
+
+/// The columns of a table of scores; its metadata says what it was made with.
+#[must_use]
+pub fn score_schema(scorer: &Scorer) -> SchemaRef {
+    let mut fields = vec![Field::new("address", DataType::Utf8, false)];
+    let text = |name: &str| Field::new(name, DataType::Utf8, true);
+    let number = |name: &str| Field::new(name, DataType::Float64, true);
+    if scorer.columns().risk {
+        fields.extend([
+            number("risk_score"),
+            text("risk_level"),
+            text("gate_reason"),
+            text("context"),
+            number("intel_score"),
+            number("behavior_score"),
+            number("graph_score"),
+            Field::new_list("behaviors", Field::new_list_field(DataType::Utf8, true), true),
+        ]);
+    }
+    if scorer.columns().class {
+        fields.extend([text("predicted_class"), number("confidence")]);
+        fields.extend(scorer.classes().iter().map(|class| number(&format!("p_{}", class.to_lowercase()))));
+    }
+    fields.extend(scorer.features().iter().map(|feature| number(feature.name)));
+    fields.push(text("error"));
+    let versions = scorer.versions().into_iter().map(|(name, version)| (format!("{VERSION_PREFIX}{name}"), version));
+    Arc::new(Schema::new_with_metadata(fields, versions.collect::<HashMap<_, _>>()))
+}
+
+/// Scores as columns of [`score_schema`].
+///
+/// # Errors
+/// When rows are not of this scorer.
+pub fn score_batch(scorer: &Scorer, schema: &SchemaRef, rows: &[ScoreRow]) -> Result<RecordBatch, ArrowError> {
+    let mut columns: Vec<ArrayRef> =
+        vec![Arc::new(StringArray::from_iter_values(rows.iter().map(|row| row.address.as_str())))];
+    if scorer.columns().risk {
+        let number = |of: fn(&RiskScore) -> Option<f64>| -> ArrayRef {
+            Arc::new(rows.iter().map(|row| row.risk.as_ref().and_then(of)).collect::<Float64Array>())
+        };
+        let text = |of: fn(&RiskScore) -> Option<&'static str>| -> ArrayRef {
+            Arc::new(rows.iter().map(|row| row.risk.as_ref().and_then(of)).collect::<StringArray>())
+        };
+        let mut behaviours = ListBuilder::new(StringBuilder::new());
+        for row in rows {
+            match &row.risk {
+                Some(risk) => behaviours.append_value(risk.behaviours.iter().map(Some)),
+                None => behaviours.append_null(),
+            }
+        }
+        columns.extend([
+            number(|risk| Some(risk.score)),
+            text(|risk| Some(risk.level)),
+            text(|risk| risk.gate),
+            text(|risk| risk.context),
+            number(|risk| Some(risk.intel)),
+            number(|risk| risk.behaviour),
+            number(|risk| risk.graph),
+            Arc::new(behaviours.finish()),
+        ]);
+    }
+    if scorer.columns().class {
+        let class = |row: &ScoreRow| row.class.as_ref().map(|class| class.class.clone());
+        let confidence = |row: &ScoreRow| row.class.as_ref().map(|class| class.confidence);
+        columns.push(Arc::new(rows.iter().map(class).collect::<StringArray>()));
+        columns.push(Arc::new(rows.iter().map(confidence).collect::<Float64Array>()));
+        columns.extend(numbers(rows, scorer.classes().len(), |row| {
+            row.class.as_ref().map(|class| class.probabilities.as_slice())
+        }));
+    }
+    columns.extend(numbers(rows, scorer.features().len(), |row| row.features.as_deref()));
+    columns.push(Arc::new(rows.iter().map(|row| row.error.as_deref()).collect::<StringArray>()));
+    RecordBatch::try_new(SchemaRef::clone(schema), columns)
+}
+
+/// Columns of numbers that rows hold as lists; NaN is null.
+fn numbers(rows: &[ScoreRow], count: usize, of: impl Fn(&ScoreRow) -> Option<&[f64]>) -> Vec<ArrayRef> {
+    let mut builders: Vec<_> = (0..count).map(|_| Float64Builder::with_capacity(rows.len())).collect();
+    for row in rows {
+        let values = of(row);
+        for (place, builder) in builders.iter_mut().enumerate() {
+            builder.append_option(values.map(|values| values[place]).filter(|value| !value.is_nan()));
+        }
+    }
+    builders.into_iter().map(|mut builder| Arc::new(builder.finish()) as ArrayRef).collect()
+}
