@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use headwater_engine::score::ScoreColumns;
+use headwater_engine::score::{Observed, ScoreColumns};
 use headwater_engine::{Classifier, QueryEngine};
 use headwater_ledger::{Cancel, Store};
 use headwater_table::score::{Addresses, ScoreError, Scored, score_file};
@@ -34,6 +34,12 @@ pub(super) struct Arguments {
     /// What is computed, with commas between: risk, class, features.
     #[arg(long, value_name = "NAMES", default_value = "risk,class")]
     columns: ScoreColumns,
+    /// Compute features as if only this share of all addresses had been observed, and an address only through them.
+    #[arg(long, value_name = "SHARE", value_parser = share, hide = true)]
+    observed_share: Option<f64>,
+    /// Which addresses are observed.
+    #[arg(long, value_name = "N", default_value_t = 0, hide = true, requires = "observed_share")]
+    observed_seed: u64,
     /// A classifier in the place of that of the program.
     #[arg(long, value_name = "FILE")]
     model: Option<PathBuf>,
@@ -57,6 +63,8 @@ pub(super) fn run(shared: &Shared, arguments: &Arguments, output: Output) -> Res
     on_interrupt(&cancel);
     let engine = QueryEngine::new(Arc::new(store)).with_intelligence(intelligence);
     let scorer = engine.scorer(arguments.chain, arguments.columns).map_err(|error| Failure::from_engine(&error))?;
+    let scorer =
+        scorer.observed(arguments.observed_share.map(|share| Observed { share, seed: arguments.observed_seed }));
     let addresses = arguments.input.clone().map_or(Addresses::All, Addresses::File);
     let bar = Bar::new(Unit::Steps);
     let progress = |done, total| bar.update(done, total, "addresses");
@@ -79,6 +87,12 @@ pub(super) fn run(shared: &Shared, arguments: &Arguments, output: Output) -> Res
         }
         lines
     })
+}
+
+/// Reads a share of addresses.
+fn share(text: &str) -> Result<f64, String> {
+    let share = text.parse::<f64>().ok().filter(|share| *share > 0.0 && *share <= 1.0);
+    share.ok_or_else(|| format!("{text:?} is no share; expected a number above 0 and at most 1"))
 }
 
 /// Reads a model of a chain.

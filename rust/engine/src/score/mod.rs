@@ -13,7 +13,8 @@ use headwater_intel::label::{Moment, aggregate};
 use headwater_intel::risk::{ContextChoice, Subject};
 use headwater_ledger::read::Account;
 use headwater_ledger::{Cancel, Ledger, LedgerError};
-use headwater_metrics::features::{self, Base, BaseGather, Feature, Observed};
+pub use headwater_metrics::features::Observed;
+use headwater_metrics::features::{self, Base, BaseGather, Feature};
 use headwater_types::{Address, Chain};
 use rayon::prelude::*;
 

@@ -4,7 +4,7 @@ use super::money::Money;
 use super::parties::Parties;
 use super::times::{Gaps, Times};
 
-/// Aggregates of the movements of one address. Failed movements are left out: nothing moved.
+/// Aggregates of the movements of one address. Failed movements are counted and else left out: nothing moved.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Base {
     /// Distinct transactions.
@@ -13,6 +13,8 @@ pub struct Base {
     pub initiated: u64,
     /// Distinct transactions in which one asset came in and another one went out.
     pub swaps: u64,
+    /// Movements of failed transactions.
+    pub failed: u64,
     /// Movements in.
     pub received: u64,
     /// Movements out.

@@ -72,6 +72,9 @@ macro_rules! money {
             concat!(stringify!($field), "_in_largest_share"), Ratio, concat!("Largest payment in by the sum in, of ", $what), |base| base.$field.ins.max / base.$field.ins.sum;
             concat!(stringify!($field), "_in_repeated_ratio"), Ratio, concat!("Payments in with an amount that occurs again, of ", $what), |base| base.$field.ins.repeated;
             concat!(stringify!($field), "_in_concentration"), Ratio, concat!("Sum of squared shares of the senders, of ", $what), |base| base.$field.ins.concentration;
+            concat!(stringify!($field), "_in_once_share"), Ratio, concat!("Share of the sum in with counterparties that occur once, of ", $what), |base| base.$field.ins.once;
+            concat!(stringify!($field), "_in_round_ratio"), Ratio, concat!("Share of round payments in, of ", $what), |base| base.$field.ins.round;
+            concat!(stringify!($field), "_in_digits_mean"), Count, concat!("Mean number of significant decimal digits of payments in, of ", $what), |base| base.$field.ins.digits;
             concat!(stringify!($field), "_top_sender_share"), Ratio, concat!("Share of the largest sender, of ", $what), |base| base.$field.ins.top;
             concat!(stringify!($field), "_out_mean"), Money, concat!("Mean payment out of ", $what), |base| base.$field.outs.mean;
             concat!(stringify!($field), "_out_median"), Money, concat!("Median payment out of ", $what), |base| base.$field.outs.median;
@@ -83,6 +86,9 @@ macro_rules! money {
             concat!(stringify!($field), "_out_largest_share"), Ratio, concat!("Largest payment out by the sum out, of ", $what), |base| base.$field.outs.max / base.$field.outs.sum;
             concat!(stringify!($field), "_out_repeated_ratio"), Ratio, concat!("Payments out with an amount that occurs again, of ", $what), |base| base.$field.outs.repeated;
             concat!(stringify!($field), "_out_concentration"), Ratio, concat!("Sum of squared shares of the receivers, of ", $what), |base| base.$field.outs.concentration;
+            concat!(stringify!($field), "_out_once_share"), Ratio, concat!("Share of the sum out with counterparties that occur once, of ", $what), |base| base.$field.outs.once;
+            concat!(stringify!($field), "_out_round_ratio"), Ratio, concat!("Share of round payments out, of ", $what), |base| base.$field.outs.round;
+            concat!(stringify!($field), "_out_digits_mean"), Count, concat!("Mean number of significant decimal digits of payments out, of ", $what), |base| base.$field.outs.digits;
             concat!(stringify!($field), "_top_receiver_share"), Ratio, concat!("Share of the largest receiver, of ", $what), |base| base.$field.outs.top;
             concat!(stringify!($field), "_residual_ratio"), Ratio, concat!("Balance at the end by the sum in, of ", $what), |base| base.$field.residual;
             concat!(stringify!($field), "_max_balance"), Money, concat!("Largest balance, counted from nothing, of ", $what), |base| base.$field.max_balance;
@@ -96,7 +102,6 @@ macro_rules! money {
             concat!(stringify!($field), "_holding_median_secs"), Seconds, concat!("Holding time, median by amount, of ", $what), |base| base.$field.holding[1];
             concat!(stringify!($field), "_holding_p90_secs"), Seconds, concat!("Holding time, 90th percentile by amount, of ", $what), |base| base.$field.holding[2];
             concat!(stringify!($field), "_quick_ratio"), Ratio, concat!("Share of the sum in that left within an hour, of ", $what), |base| base.$field.quick;
-            concat!(stringify!($field), "_round_ratio"), Ratio, concat!("Share of round amounts, of ", $what), |base| base.$field.round;
             concat!(stringify!($field), "_size_entropy"), Ratio, concat!("Entropy of amounts over powers of two, in nats, of ", $what), |base| base.$field.size_entropy;
             concat!(stringify!($field), "_benford_distance"), Ratio, concat!("Distance of first digits from Benford's law, 0 to 2, of ", $what), |base| base.$field.benford;
         }
@@ -117,6 +122,7 @@ static GENERAL: &[Feature] = features! {
     "empty_out_ratio", Ratio, "Movements out of amount zero, such as calls of contracts, by movements out", |base| ratio(base.empty_out, base.sent);
     "token_in_ratio", Ratio, "Movements in of tokens other than main stablecoins by movements in", |base| ratio(base.other_in, base.received);
     "token_out_ratio", Ratio, "Movements out of tokens other than main stablecoins by movements out", |base| ratio(base.other_out, base.sent);
+    "failed_ratio", Ratio, "Movements of failed transactions by movements, failed ones included", |base| ratio(base.failed, base.failed + base.transfers());
     "created_count", Count, "Contracts created", |base| count(base.created);
     "asset_count", Count, "Distinct assets", |base| count(base.assets);
     "native_ratio", Ratio, "Payments of the native coin by movements", |base| ratio(base.native.ins.count + base.native.outs.count, base.received + base.sent);
@@ -143,6 +149,9 @@ static GENERAL: &[Feature] = features! {
     "gap_variation", Ratio, "Standard deviation by mean of the gaps", |base| base.times.gaps.variation;
     "hour_entropy", Ratio, "Entropy of the hour of the day (UTC) by ln 24", |base| base.times.hour_entropy_ratio();
     "night_ratio", Ratio, "Smallest share of movements in eight hours of the day on end", |base| base.times.night_ratio();
+    "hours_0_ratio", Ratio, "Movements from 00:00 to 06:00 UTC by movements", |base| quarter(base, 0);
+    "hours_6_ratio", Ratio, "Movements from 06:00 to 12:00 UTC by movements", |base| quarter(base, 6);
+    "hours_12_ratio", Ratio, "Movements from 12:00 to 18:00 UTC by movements", |base| quarter(base, 12);
     "weekend_ratio", Ratio, "Movements on Saturdays and Sundays (UTC) by movements", |base| ratio(base.times.weekend, base.times.count);
     "time_mean", Ratio, "Mean time within the life, 0 to 1", |base| base.times.moments[0];
     "time_deviation", Ratio, "Standard deviation of the time within the life", |base| base.times.moments[1];
@@ -182,6 +191,11 @@ pub fn features() -> impl Iterator<Item = &'static Feature> {
 #[must_use]
 pub fn feature(name: &str) -> Option<&'static Feature> {
     features().find(|feature| feature.name == name)
+}
+
+/// Share of the movements in six hours of the day from one on.
+fn quarter(base: &Base, from: usize) -> f64 {
+    ratio(base.times.by_hour[from..from + 6].iter().sum(), base.times.count)
 }
 
 fn count(count: u64) -> f64 {

@@ -79,6 +79,7 @@ pub struct BaseGather {
     rows: Vec<Row>,
     part: Option<u32>,
     parts: u32,
+    failed: u64,
     /// What the assets of the part are, by their numbers in it.
     of_part: FxHashMap<u32, Vec<u32>>,
     assets: FxHashMap<AssetRef, u32>,
@@ -109,6 +110,7 @@ impl BaseGather {
             rows: Vec::new(),
             part: None,
             parts: 0,
+            failed: 0,
             of_part: FxHashMap::default(),
             assets: FxHashMap::default(),
             kinds: Vec::new(),
@@ -355,7 +357,7 @@ impl Gather for BaseGather {
 
     fn begin(&mut self) {
         self.rows.clear();
-        (self.parts, self.part) = (0, None);
+        (self.parts, self.part, self.failed) = (0, None, 0);
     }
 
     fn add(&mut self, ledger: &dyn Ledger, columns: &PostingColumns<'_>) -> Result<(), LedgerError> {
@@ -369,10 +371,11 @@ impl Gather for BaseGather {
         let rows = columns.transactions().iter().zip(columns.counterparties()).zip(columns.seconds());
         let what = columns.assets().iter().zip(columns.amounts());
         for ((flags, ((row, other), secs)), (asset, raw)) in columns.flags().iter().zip(rows).zip(what) {
-            if flags.is_failed() {
+            if self.observed.is_some() && !self.is_observed(ledger, columns.counterparty(*other))? {
                 continue;
             }
-            if self.observed.is_some() && !self.is_observed(ledger, columns.counterparty(*other))? {
+            if flags.is_failed() {
+                self.failed += 1;
                 continue;
             }
             let place = *asset as usize;
@@ -396,7 +399,7 @@ impl Gather for BaseGather {
     }
 
     fn finish(&mut self, ledger: &dyn Ledger) -> Result<&Base, LedgerError> {
-        self.base = Base::default();
+        self.base = Base { failed: self.failed, ..Base::default() };
         if self.parts > 1 {
             self.join_parts(ledger)?;
         }

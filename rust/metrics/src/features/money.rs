@@ -64,6 +64,12 @@ pub struct Amounts {
     pub concentration: f64,
     /// Share of the counterparty with the largest sum.
     pub top: f64,
+    /// Share of the sum that is with counterparties that occur once.
+    pub once: f64,
+    /// Share of round amounts.
+    pub round: f64,
+    /// Mean number of significant decimal digits: few where people choose amounts, many where a balance is emptied.
+    pub digits: f64,
 }
 
 impl Default for Amounts {
@@ -81,6 +87,9 @@ impl Default for Amounts {
             repeated: f64::NAN,
             concentration: f64::NAN,
             top: f64::NAN,
+            once: f64::NAN,
+            round: f64::NAN,
+            digits: f64::NAN,
         }
     }
 }
@@ -110,8 +119,6 @@ pub struct Money {
     pub swept: f64,
     /// Distinct receivers of such payments.
     pub sweep_targets: u64,
-    /// Share of round amounts.
-    pub round: f64,
     /// Entropy of the amounts over powers of two, in nats.
     pub size_entropy: f64,
     /// Distance of the first digits from Benford's law, summed over digits: 0 to 2.
@@ -132,7 +139,6 @@ impl Default for Money {
             quick: f64::NAN,
             swept: f64::NAN,
             sweep_targets: 0,
-            round: f64::NAN,
             size_entropy: f64::NAN,
             benford: f64::NAN,
         }
@@ -166,23 +172,26 @@ impl Money {
         if payments.is_empty() {
             return money;
         }
-        let one = double(units.one);
-        let came = money.one_way(payments, (Way::In, one), workspace);
-        let left = money.one_way(payments, (Way::Out, one), workspace);
-        money.digits(payments, units);
-        money.balances(payments, (came, left, one), workspace);
+        let came = money.one_way(payments, (Way::In, units), workspace);
+        let left = money.one_way(payments, (Way::Out, units), workspace);
+        money.sizes(payments);
+        money.balances(payments, (came, left, double(units.one)), workspace);
         money.hold(payments, came, workspace);
         money
     }
 
     /// Amounts one way; the sum in smallest units comes back.
-    fn one_way(&mut self, payments: &[Payment], (way, one): (Way, f64), workspace: &mut Workspace) -> u128 {
+    fn one_way(&mut self, payments: &[Payment], (way, units): (Way, Units), workspace: &mut Workspace) -> u128 {
+        let one = double(units.one);
         let Workspace { amounts, parties, .. } = workspace;
         amounts.clear();
         parties.clear();
+        let (mut round, mut digits) = (0_u64, 0_u64);
         for payment in payments.iter().filter(|payment| payment.way == way) {
             amounts.push(payment.amount);
             parties.push((payment.other, payment.amount));
+            round += u64::from(is_multiple(payment.amount, units.round));
+            digits += significant_digits(payment.amount);
         }
         let (Some(first), Some(last)) = (amounts.first().copied(), amounts.last().copied()) else { return 0 };
         let n = double(amounts.len() as u128);
@@ -192,7 +201,7 @@ impl Money {
         amounts.sort_unstable();
         let alone = amounts.chunk_by(|one, other| one == other).filter(|equal| equal.len() == 1).count() as u64;
         let count = amounts.len() as u64;
-        let (concentration, top) = shares(parties, total);
+        let (concentration, top, once) = shares(parties, total);
         let found = Amounts {
             count,
             sum: double(total) / one,
@@ -206,6 +215,9 @@ impl Money {
             repeated: ratio(count - alone, count),
             concentration,
             top,
+            once,
+            round: ratio(round, count),
+            digits: ratio(digits, count),
         };
         match way {
             Way::In => self.ins = found,
@@ -215,15 +227,13 @@ impl Money {
     }
 
     /// What amounts look like.
-    fn digits(&mut self, payments: &[Payment], units: Units) {
-        let (mut round, mut sizes, mut firsts) = (0_u64, [0_u64; 128], [0_u64; 9]);
+    fn sizes(&mut self, payments: &[Payment]) {
+        let (mut sizes, mut firsts) = ([0_u64; 128], [0_u64; 9]);
         for payment in payments {
-            round += u64::from(is_multiple(payment.amount, units.round));
             sizes[(127 - payment.amount.leading_zeros()) as usize] += 1;
             firsts[first_digit(payment.amount) - 1] += 1;
         }
         let count = payments.len() as u64;
-        self.round = ratio(round, count);
         self.size_entropy = entropy(&sizes);
         let expected = |digit: usize| (1.0 + 1.0 / double(digit as u128)).log10();
         self.benford =
@@ -324,19 +334,20 @@ impl Money {
     }
 }
 
-/// Sum of squared shares of the counterparties, and the largest share. The order of `parties` does not matter.
-fn shares(parties: &mut [(u32, u128)], total: u128) -> (f64, f64) {
+/// Sum of squared shares of the counterparties, the largest share, and the share of those that occur once. The order of `parties` does not matter.
+fn shares(parties: &mut [(u32, u128)], total: u128) -> (f64, f64, f64) {
     /// Squares are added as integers of so many parts, because a sum of doubles depends on its order.
     const PARTS: f64 = (1_u64 << 53) as f64;
     parties.sort_unstable_by_key(|(other, _)| *other);
-    let (mut squares, mut top) = (0_u128, 0_u128);
+    let (mut squares, mut top, mut once) = (0_u128, 0_u128, 0_u128);
     for of_one in parties.chunk_by(|one, other| one.0 == other.0) {
         let sum = of_one.iter().fold(0_u128, |sum, (_, amount)| sum.saturating_add(*amount));
         let share = double(sum) / double(total);
         squares += parts(share * share * PARTS);
         top = top.max(sum);
+        once = once.saturating_add(if of_one.len() == 1 { sum } else { 0 });
     }
-    (double(squares) / PARTS, double(top) / double(total))
+    (double(squares) / PARTS, double(top) / double(total), double(once) / double(total))
 }
 
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "between 0 and 2^53")]
@@ -350,6 +361,24 @@ fn is_multiple(amount: u128, of: u128) -> bool {
         (Ok(amount), Ok(of)) => amount.is_multiple_of(of),
         _ => amount.is_multiple_of(of),
     }
+}
+
+/// Decimal digits of an amount above zero, without the zeros at its end.
+fn significant_digits(amount: u128) -> u64 {
+    let mut digits = u64::from(amount.ilog10()) + 1;
+    // Odd numbers of units end in no zero; powers of two in an amount bound its zeros.
+    let mut rest = amount;
+    while digits > 1 && rest.trailing_zeros() > 0 {
+        let (quotient, is_whole) = match u64::try_from(rest) {
+            Ok(rest) => (u128::from(rest / 10), rest.is_multiple_of(10)),
+            Err(_) => (rest / 10, rest.is_multiple_of(10)),
+        };
+        if !is_whole {
+            break;
+        }
+        (rest, digits) = (quotient, digits - 1);
+    }
+    digits
 }
 
 /// The first decimal digit of an amount above zero.
@@ -403,7 +432,9 @@ mod tests {
         // 1 stays 5,000 s, 3 stay 4,000 s, 0.99 stays 4,000 s: of 4.99 the tenth and the half are at 4,000.
         assert_eq!((money.holding, money.quick), ([4000.0, 4000.0, 5000.0], 0.0));
         // 990 alone is not round.
-        assert!((money.round - 0.8).abs() < 1e-12);
+        assert_eq!((money.ins.round, money.outs.round), (1.0, 0.5));
+        assert_eq!((money.ins.digits, money.outs.digits), (1.0, 1.5));
+        assert_eq!((money.ins.once, money.outs.once), (0.6, 1.0));
         // First digits 1, 3, 4, 1, 9 of five.
         let law = |digit: f64| (1.0 + 1.0 / digit).log10();
         let benford = (0.4 - law(1.0)).abs()
@@ -425,6 +456,7 @@ mod tests {
         for amount in [1_u128, 9, 10, 99, 12_345, u128::from(u64::MAX), 3 * 10_u128.pow(30), u128::MAX] {
             let text = amount.to_string();
             assert_eq!(first_digit(amount).to_string(), text[..1]);
+            assert_eq!(significant_digits(amount), text.trim_end_matches('0').len() as u64);
         }
     }
 }
