@@ -9,6 +9,7 @@ mod bodies;
 mod books;
 mod cancelling;
 mod checks;
+mod classification;
 mod clock;
 mod command_line;
 mod crash;

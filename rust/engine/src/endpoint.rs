@@ -101,6 +101,8 @@ pub enum ChainScope {
     NamedOrAny(&'static str),
     /// The chain that a field names; without it, this one.
     NamedOr(&'static str, Chain),
+    /// The chain that a field names, one of these; without it, the first of them.
+    OneOf(&'static str, &'static [Chain]),
 }
 
 /// The chains of one call.
@@ -137,6 +139,11 @@ impl ChainScope {
     /// let scope = ChainScope::EachNamedOrEvm("queries", "chain");
     /// let request = json!({"queries": [{"chain": "trx"}, {"chain": "solana"}, {"chain": "eth"}, {}]});
     /// assert_eq!(scope.of(&request), ChainsRead::Several(vec![Chain::TRON, Chain::ETHEREUM]));
+    ///
+    /// let scope = ChainScope::OneOf("chain", &[Chain::TRON, Chain::BITCOIN]);
+    /// assert_eq!(scope.of(&json!({})), ChainsRead::One(Chain::TRON));
+    /// assert_eq!(scope.of(&json!({"chain": "btc"})), ChainsRead::One(Chain::BITCOIN));
+    /// assert_eq!(scope.of(&json!({"chain": "eth"})), ChainsRead::Invalid);
     /// ```
     #[must_use]
     pub fn of(self, request: &Value) -> ChainsRead {
@@ -147,12 +154,30 @@ impl ChainScope {
             Self::Named(field) => (field, ChainsRead::Invalid),
             Self::NamedOrAny(field) => (field, ChainsRead::Any(field)),
             Self::NamedOr(field, chain) => (field, ChainsRead::One(chain)),
+            Self::OneOf(field, chains) => {
+                (field, chains.first().map_or(ChainsRead::Invalid, |one| ChainsRead::One(*one)))
+            }
         };
         match request.get(field) {
             None | Some(Value::Null) => otherwise,
             Some(value) => {
-                value.as_str().and_then(|name| name.parse().ok()).map_or(ChainsRead::Invalid, ChainsRead::One)
+                let named = value.as_str().and_then(|name| name.parse().ok());
+                named.filter(|chain| self.contains(*chain)).map_or(ChainsRead::Invalid, ChainsRead::One)
             }
+        }
+    }
+
+    /// Whether a call can be about a chain.
+    #[must_use]
+    pub fn contains(self, chain: Chain) -> bool {
+        match self {
+            Self::OneOf(_, chains) => chains.contains(&chain),
+            Self::Unscoped
+            | Self::Named(_)
+            | Self::NamedOrEvm(_)
+            | Self::EachNamedOrEvm(..)
+            | Self::NamedOrAny(_)
+            | Self::NamedOr(..) => true,
         }
     }
 }

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use headwater_engine::{ChainScope, ENDPOINTS, endpoint};
 use headwater_types::Family;
 use serde_json::{Value, json};
-use town::{ALICE, BOB, PAID, PAYERS, about, between, bitcoin, data, hash, town};
+use town::{ALICE, BOB, PAID, PAYERS, about, between, bitcoin, classifying, data, hash, person, town};
 
 /// Compares the fields of every object of an answer with those that its schema names.
 fn compare(answer: &Value, schema: &Value, named: &BTreeMap<String, Value>, at: &str) {
@@ -72,6 +72,13 @@ fn every_promised_field_is_there_though_it_is_null() {
     check(&town, "labels", &about(ALICE, json!({})));
     let queries = [about(ALICE, json!({})), about(BOB, json!({"address": "0x12"}))];
     check(&town, "address-risk/batch", &json!({"queries": queries}));
+    let classified =
+        json!({"blockchain": "ethereum", "addresses": [person(ALICE).to_string(), person(0x99).to_string()]});
+    check(&town, "address-classify", &classified);
+    check(&classifying(), "address-classify", &classified);
+    let mut explained = classified.clone();
+    explained["explain"] = json!(true);
+    check(&classifying(), "address-classify", &explained);
 
     let engine = bitcoin();
     check(&engine, "transactions", &json!({"blockchain": "bitcoin", "address": PAYERS[0]}));
@@ -100,7 +107,9 @@ fn chain_scope_names_the_chain_field_of_the_request() {
             ChainScope::Named(field) | ChainScope::NamedOrEvm(field) | ChainScope::EachNamedOrEvm(field, _) => {
                 requires(field)
             }
-            ChainScope::NamedOrAny(field) | ChainScope::NamedOr(field, _) => takes(field) && !requires(field),
+            ChainScope::NamedOrAny(field) | ChainScope::NamedOr(field, _) | ChainScope::OneOf(field, _) => {
+                takes(field) && !requires(field)
+            }
         };
         assert!(holds, "{}: {:?} does not fit its request", endpoint.name, endpoint.chains);
     }

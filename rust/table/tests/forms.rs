@@ -201,6 +201,7 @@ fn asked(name: &str) -> Option<Value> {
         "counterparty/transfer-between" | "counterparty/overview" => {
             json!({"blockchain": "ethereum", "target": who, "counterparty": other})
         }
+        "address-classify" => json!({"blockchain": "ethereum", "addresses": [who]}),
         "address-risk/batch" => json!({"queries": [{"blockchain": "ethereum", "address": who}]}),
         "addresses/resolve" => json!({"q": who}),
         "addresses/autocomplete" => json!({"q": &who[..7]}),

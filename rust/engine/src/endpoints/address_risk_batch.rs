@@ -203,7 +203,7 @@ fn asked(checks: &mut Checks<'_>, index: usize, query: &RiskQuery) -> Result<Ask
 }
 
 /// Tells an address that is too large for the memory of a query from what ends the whole call.
-fn of_item(report: Result<RiskReport, Error>) -> Result<Result<RiskReport, String>, Error> {
+pub(super) fn of_item<T>(report: Result<T, Error>) -> Result<Result<T, String>, Error> {
     match report {
         Err(error) if error.kind == ErrorKind::InvalidInput(Reason::QueryTooLarge) => Ok(Err(error.message)),
         report => report.map(Ok),

@@ -133,13 +133,14 @@ impl Analysis for Chains {
 
 fn chain_entry(ledger: &dyn Ledger, chain: Chain, with_tokens: bool) -> ChainEntry {
     let coverage = ledger.coverage().get(&chain);
-    // Every call works on every chain; what it can say depends on what is held.
+    // What a call can say of a chain depends on what is held of it.
     let support = match coverage.filter(|coverage| coverage.transactions > 0) {
         None => Support::None,
         Some(coverage) if lacking(chain, coverage).is_empty() => Support::Full,
         Some(_) => Support::Partial,
     };
-    let support_of = |reads| match reads {
+    let support_of = |endpoint: &Endpoint| match endpoint.reads {
+        _ if !endpoint.chains.contains(chain) => Support::None,
         Reads::Movements => support,
         Reads::Market => Support::Full,
     };
@@ -156,7 +157,7 @@ fn chain_entry(ledger: &dyn Ledger, chain: Chain, with_tokens: bool) -> ChainEnt
         head_block: None,
         lag_seconds: None,
         finality_depth: chain.finality_depth(),
-        endpoints: ENDPOINTS.iter().map(|endpoint| (endpoint.name, support_of(endpoint.reads))).collect(),
+        endpoints: ENDPOINTS.iter().map(|endpoint| (endpoint.name, support_of(endpoint))).collect(),
         tokens: if with_tokens { entries(ledger, chain) } else { Vec::new() },
     }
 }

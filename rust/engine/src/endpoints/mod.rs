@@ -19,6 +19,7 @@
 //! 6. `HEADWATER_WRITE=1 cargo test --workspace --test server docs_list` writes `docs/endpoints.md`.
 //! 7. To try it: `headwater simulate --store s`, then `headwater query --store s NAME --body '{...}'`.
 
+pub mod address_classify;
 pub mod address_risk;
 pub mod address_risk_batch;
 pub mod addresses_autocomplete;
@@ -68,6 +69,7 @@ pub static ENDPOINTS: &[Endpoint] = &[
     labels::ENDPOINT,
     address_risk::ENDPOINT,
     address_risk_batch::ENDPOINT,
+    address_classify::ENDPOINT,
     addresses_resolve::ENDPOINT,
     addresses_autocomplete::ENDPOINT,
 ];

@@ -3,7 +3,9 @@
 
 use std::sync::{Arc, LazyLock};
 
-use headwater_engine::{Answer, Error, ErrorKind, QueryEngine, Reason, endpoint};
+use headwater_engine::{
+    Answer, Classifier, Classifiers, Error, ErrorKind, Intelligence, QueryEngine, Reason, endpoint,
+};
 use headwater_ledger::Cancel;
 use headwater_ledger::facts::{
     Batch, BlockFacts, Body, InputFacts, Movement, MovementFact, OutPoint, OutputFacts, TokenFacts, TransactionFacts,
@@ -140,6 +142,52 @@ pub fn over(batches: Vec<Batch>, listings: Vec<TokenListing>, prices: Vec<PriceP
 
 pub fn town() -> Town {
     engine(vec![batch(transactions())])
+}
+
+/// Two trees about the movements in and out, and where each leaf leads:
+///
+/// ```text
+/// Exchange  in_count <= 10: out_count <= 2.5 gives 0.5, else 1.5; in_count > 10 gives 2.5      in logits 2 · raw + 1
+/// Scam      1, and out_count <= 3 subtracts 1, else adds 1                                     in logits 2 · raw
+/// ```
+pub fn classifier(chain: Chain) -> Classifier {
+    let model = json!({
+        "format": "headwater-classifier/1",
+        "chain": chain.name(),
+        "version": "by hand",
+        "features_version": headwater_metrics::features::VERSION,
+        "features": ["in_count", "out_count", "in_gap_median_secs"],
+        "classes": ["Exchange", "Scam"],
+        "priors": [0.25, 0.75],
+        "calibration": {"temperature": 0.5, "offsets": [1, 0]},
+        "initial": [0, 1],
+        "trees": {
+            "class": [0, 1],
+            "nodes": [2, 1],
+            "feature": [0, 1, 1],
+            "threshold": [10, 2.5, 3],
+            "left": [1, -1, -1],
+            "right": [-3, -2, -2],
+            "missing_left": [0, 0, 1],
+            "node_cover": [8, 6, 8],
+            "leaf": [0.5, 1.5, 2.5, -1, 1],
+            "leaf_cover": [4, 2, 2, 4, 4],
+        },
+        "card": {"simulated_classes": ["Scam"]},
+    });
+    Classifier::parse(model.to_string().as_bytes()).unwrap()
+}
+
+/// The same with the classifier of a chain.
+pub fn with_classifier(town: Town, chain: Chain) -> Town {
+    let classifiers = Arc::new(Classifiers::default().with(classifier(chain)));
+    let intelligence = Intelligence { classifiers, ..Intelligence::default() };
+    Town(town.0.into_iter().map(|engine| engine.with_intelligence(intelligence.clone())).collect())
+}
+
+/// The town, whose accounts can be classified.
+pub fn classifying() -> Town {
+    with_classifier(town(), Chain::ETHEREUM)
 }
 
 pub fn ask(engine: &Town, name: &str, request: &Value) -> Result<Answer, Error> {
