@@ -1,6 +1,7 @@
 //! The house keeps its shape: crates import downwards only, heavy libraries stay at the rim, files stay readable.
 
 mod circles;
+mod features;
 mod supply;
 
 use std::collections::BTreeMap;
