@@ -15,6 +15,7 @@
 
 from headwater import address, metrics
 from headwater._headwater import __version__
+from headwater.classify import ClassReport, ClassReports
 from headwater.errors import (
     Cancelled,
     Conflict,
@@ -39,6 +40,8 @@ from headwater.risk import RiskReport, RiskReports
 
 __all__ = [
     "Cancelled",
+    "ClassReport",
+    "ClassReports",
     "Conflict",
     "Credits",
     "Forbidden",

@@ -7,7 +7,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from headwater._headwater import Answer, _ArrowStream
+    from headwater._headwater import Answer, _ArrowStream, _Progress, _Wanted
 
 
 class Answers(Protocol):
@@ -28,6 +28,23 @@ class Answers(Protocol):
 
     def read_table(self, name: str, request: str, /) -> _ArrowStream:
         """Give the rows of a list as a table."""
+        ...
+
+    def score_table(
+        self, addresses: _ArrowStream | None, wanted: _Wanted, progress: _Progress | None, /
+    ) -> tuple[_ArrowStream, str]:
+        """Give scores of many addresses as a table, and warnings."""
+        ...
+
+    def score_file(
+        self,
+        addresses: _ArrowStream | None,
+        wanted: _Wanted,
+        output: str | PathLike[str],
+        progress: _Progress | None,
+        /,
+    ) -> str:
+        """Write scores of many addresses to a file; what was written comes back."""
         ...
 
     def export_transfers(self, out: str | PathLike[str], chains: Sequence[str], /) -> str:

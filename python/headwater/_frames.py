@@ -17,24 +17,36 @@ from headwater.errors import HeadwaterError, InvalidInput
 _SPELLINGS = {"address": ("address", "contract"), "chain": ("chainId", "blockchain", "chain")}
 
 
-def native_ledger(transfers: Any, labels: Any, prices: Any, tokens: Any) -> _headwater.NativeLedger:  # noqa: ANN401
-    """Build a ledger in memory from tables; all but the transfers may be missing."""
+def native_ledger(
+    transfers: Any,  # noqa: ANN401
+    labels: Any,  # noqa: ANN401
+    prices: Any,  # noqa: ANN401
+    tokens: Any,  # noqa: ANN401
+    classifiers: list[str],
+) -> _headwater.NativeLedger:
+    """Build a ledger in memory from tables and model files; all but the transfers may be missing."""
     moved = _tables.HandedTable(transfers, "transfers")
     priced = None if prices is None else _tables.HandedTable(prices, "prices")
     labelled = None if labels is None else _tables.HandedTable(labels, "labels")
     listed = None if tokens is None else _tables.frame(tokens, "tokens")
     if listed is None:
-        return _built(moved, priced, None, labelled)
+        return _built(moved, priced, None, labelled, classifiers)
     rows = _rows_of_tokens(listed)
     try:
-        return _built(moved, priced, listed[rows], labelled)
+        return _built(moved, priced, listed[rows], labelled, classifiers)
     except InvalidInput as error:
         raise _as_given(error, listed, rows) from None
 
 
-def _built(transfers: Any, prices: Any, tokens: Any, labels: Any) -> _headwater.NativeLedger:  # noqa: ANN401
+def _built(
+    transfers: Any,  # noqa: ANN401
+    prices: Any,  # noqa: ANN401
+    tokens: Any,  # noqa: ANN401
+    labels: Any,  # noqa: ANN401
+    classifiers: list[str],
+) -> _headwater.NativeLedger:
     try:
-        return _headwater.from_frames(transfers, prices, tokens, labels)
+        return _headwater.from_frames(transfers, prices, tokens, labels, classifiers)
     except HeadwaterError:
         raise
     except _tables.UNREADABLE as error:

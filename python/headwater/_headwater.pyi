@@ -1,4 +1,4 @@
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from os import PathLike
 from typing import Protocol, final
 
@@ -23,6 +23,11 @@ __version__: str
 class _ArrowStream(Protocol):
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
 
+# Chain, columns with commas between, and the share and seed of observed addresses.
+_Wanted = tuple[str, str, tuple[float, int] | None]
+# Addresses done, all of them, and those that an earlier run had done.
+_Progress = Callable[[int, int, int], None]
+
 @final
 class NativeLedger:
     @property
@@ -31,6 +36,16 @@ class NativeLedger:
     def write_table(self, name: str, request: str, path: str | PathLike[str]) -> str: ...
     def read_table(self, name: str, request: str) -> _ArrowStream: ...
     def export_transfers(self, out: str | PathLike[str], chains: Sequence[str]) -> str: ...
+    def score_table(
+        self, addresses: _ArrowStream | None, wanted: _Wanted, progress: _Progress | None
+    ) -> tuple[_ArrowStream, str]: ...
+    def score_file(
+        self,
+        addresses: _ArrowStream | None,
+        wanted: _Wanted,
+        output: str | PathLike[str],
+        progress: _Progress | None,
+    ) -> str: ...
 
 @final
 class Lines:
@@ -52,12 +67,13 @@ class Answer:
     def text(self) -> str: ...
     def rows(self) -> _ArrowStream | None: ...
 
-def open_store(path: str | PathLike[str]) -> NativeLedger: ...
+def open_store(path: str | PathLike[str], classifiers: Sequence[str | PathLike[str]] = ...) -> NativeLedger: ...
 def from_frames(
     transfers: _ArrowStream,
     prices: _ArrowStream | None = None,
     tokens: _ArrowStream | None = None,
     labels: _ArrowStream | None = None,
+    classifiers: Sequence[str | PathLike[str]] = ...,
 ) -> NativeLedger: ...
 def calls() -> list[tuple[str, str, str, int, str | None, str | None]]: ...
 def columns(name: str) -> list[tuple[str, str]]: ...

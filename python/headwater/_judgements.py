@@ -1,4 +1,4 @@
-"""What a ledger judges: the part about how risky an address is."""
+"""What a ledger judges: how risky an address is, and of which class."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 from headwater._request import Addresses, given
 
 if TYPE_CHECKING:
+    from headwater.classify import ClassReport, ClassReports
     from headwater.reports import Report, Reports
     from headwater.risk import RiskReport, RiskReports
 
@@ -15,13 +16,17 @@ ThirdParty = Literal["auto", "force", "off"]
 
 
 class Judgements:
-    """How risky an address is; :class:`headwater.Ledger` has all of it."""
+    """How risky an address is, and of which class; :class:`headwater.Ledger` has all of it."""
 
     if TYPE_CHECKING:
 
         def _each(
             self, endpoint: str, address: Addresses, request: dict[str, Any], progress: bool
         ) -> Report | Reports: ...
+
+        def _classified(
+            self, address: Addresses, request: dict[str, Any], progress: bool
+        ) -> ClassReport | ClassReports: ...
 
     @overload
     def risk(
@@ -91,3 +96,70 @@ class Judgements:
         [('low', 0.0), ('low', 0.0)]
         """
         return self._each("address-risk", address, given(locals(), "address"), progress)
+
+    @overload
+    def classify(
+        self,
+        address: str,
+        *,
+        blockchain: str = ...,
+        explain: bool = ...,
+        progress: bool = ...,
+        **fields: Any,  # noqa: ANN401
+    ) -> ClassReport: ...
+    @overload
+    def classify(
+        self,
+        address: Iterable[str],
+        *,
+        blockchain: str = ...,
+        explain: bool = ...,
+        progress: bool = ...,
+        **fields: Any,  # noqa: ANN401
+    ) -> ClassReports: ...
+    def classify(
+        self,
+        address: Addresses,
+        *,
+        blockchain: str = "ethereum",
+        explain: bool = False,
+        progress: bool = False,
+        **fields: Any,
+    ) -> ClassReport | ClassReports:
+        """Give the class of an address, such as ``Exchange`` or ``Deposit``, predicted from its transfers alone.
+
+        Parameters
+        ----------
+        address : str or column of str
+            One address or many, which are asked about 100 per call.
+        blockchain : str
+            The chain: ``ethereum``, ``tron`` or ``bitcoin``.
+        explain : bool, optional
+            Name the ten features that count most for the class.
+        progress : bool, optional
+            Show on standard error how many calls about many addresses are answered.
+        **fields
+            Further fields of the request.
+
+        Returns
+        -------
+        ClassReport or ClassReports
+            ``report.predicted_class``, ``report.confidence``, and as frames ``report.probabilities`` and
+            ``report.contributions``; ``reports.summary`` has one row per address; ``report.plot()`` draws them. What
+            stands beside the results (``report.model``, ``report.meta``) is that of the call.
+
+        Notes
+        -----
+        A class is the kind of address that behaves most alike in the data that the model was trained on. It is no proof
+        and no measure of risk. An address that cannot be classified has ``report.error`` and no class: check each.
+
+        Examples
+        --------
+        >>> from headwater.examples import ledger
+        >>> report = ledger().classify("0x" + "dd" * 20)  # an address that did nothing
+        >>> report.predicted_class, report.confidence, report.error is None
+        (None, 0.0, False)
+        >>> ledger().classify(["0x" + "dd" * 20, "0x" + "ee" * 20]).summary["confidence"].to_list()
+        [0.0, 0.0]
+        """
+        return self._classified(address, given(locals(), "address"), progress)

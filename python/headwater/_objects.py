@@ -100,6 +100,18 @@ def path(value: object, name: str) -> str:
     raise InvalidInput(message, reason="invalid_type", field=name)
 
 
+def paths(values: object, name: str) -> list[str]:
+    """Give paths of files as text: one, many, or none for ``None``."""
+    if values is None:
+        return []
+    if isinstance(values, (str, os.PathLike)):
+        return [path(values, name)]
+    if is_collection(values) and isinstance(values, Iterable):
+        return [path(value, f"{name}[{place}]") for place, value in enumerate(values)]
+    message = f"{name}: expected paths of files, not {shown(values)}"
+    raise InvalidInput(message, reason="invalid_type", field=name)
+
+
 def texts(values: Any, name: str) -> list[str | None]:  # noqa: ANN401
     """Give a column of text, with ``None`` for what is missing."""
     if not is_collection(values):

@@ -225,6 +225,42 @@ def _risk(report: Drawn, ax: Axes | None, _: str | None) -> Axes:
     return ax
 
 
+def _classes(report: Drawn, ax: Axes | None, _: str | None) -> Axes:
+    results: list[dict[str, Any]] = report.data["results"]
+    if len(results) != 1:
+        raise _nothing(report, f"the answer is about {len(results)} addresses: draw one of them")
+    result = results[0]
+    if result["error"] is not None:
+        raise _nothing(report, f"{result['address']} has no class: {result['error']}")
+    probabilities = sorted(result["probabilities"].items(), key=lambda each: (-each[1], each[0]))
+    ax = _axes(ax)
+    names = [name for name, _ in probabilities]
+    colors = ["tab:blue" if name == result["predicted_class"] else "lightgrey" for name in names]
+    ax.barh(range(len(names)), [probability for _, probability in probabilities], color=colors)
+    ax.set_yticks(range(len(names)), [f"{name}  {probability:.2f}" for name, probability in probabilities])
+    ax.set(xlabel="probability", xlim=(0, 1), ylim=(len(names) - 0.4, -0.6))
+    verdict = f"{result['predicted_class']}, {result['confidence']:.2f}"
+    ax.set_title(f"{result['address'][:10]}… on {result['blockchain']}: {verdict}")
+    if result["contributions"]:
+        _draw_contributions(result, ax)
+    return ax
+
+
+def _draw_contributions(result: dict[str, Any], ax: Axes) -> None:
+    """Draw what features count for a class, in the lower part of the axes of its probabilities."""
+    from mpl_toolkits.axes_grid1 import make_axes_locatable  # noqa: PLC0415
+
+    below = make_axes_locatable(ax).append_axes("bottom", size="150%", pad=0.6)
+    features: list[dict[str, Any]] = result["contributions"]
+    counts = [feature["contribution"] for feature in features]
+    below.barh(range(len(features)), counts, color=["tab:green" if count > 0 else "tab:red" for count in counts])
+    values = ["none" if feature["value"] is None else f"{feature['value']:.6g}" for feature in features]
+    named = [f"{feature['feature']} = {value}" for feature, value in zip(features, values, strict=True)]
+    below.set_yticks(range(len(features)), named)
+    below.axvline(0, color="black", linewidth=0.5)
+    below.set(xlabel=f"log-odds for {result['explained_class']}", ylim=(len(features) - 0.4, -0.6))
+
+
 def _between(known: list[tuple[int, float]], rank: int) -> float:
     """Give the height of straight lines between points at a place."""
     for (left, low), (right, high) in pairwise(known):
@@ -240,6 +276,7 @@ def _symbol(report: Drawn) -> str:
 
 
 _PICTURES: dict[str, Callable[[Drawn, Axes | None, str | None], Axes]] = {
+    "address-classify": _classes,
     "address-risk": _risk,
     "balance-history": _balance_history,
     "token/concentration": _concentration,

@@ -21,6 +21,7 @@ class Bar:
         self._name, self._unit, self._total, self._shown = name, unit, total, shown
         self._start = self._drawn = time.monotonic()
         self._done = 0
+        self._before = 0
         self._width = 0
 
     def reach(self, done: int) -> None:
@@ -28,6 +29,11 @@ class Bar:
         self._done = done
         if self._shown and time.monotonic() - self._drawn >= _DRAW_SECS:
             self._draw("\r")
+
+    def follow(self, done: int, total: int, before: int) -> None:
+        """Say how much is done of what, and how much of it was done before: that counts for neither rate nor time left."""
+        self._total, self._before = total, before
+        self.reach(done)
 
     def __enter__(self) -> Self:
         """Begin."""
@@ -48,11 +54,15 @@ class Bar:
         self._width = len(line)
 
     def _line(self, secs: float) -> str:
-        rate = self._done / max(secs, 1e-3)
+        rate = (self._done - self._before) / max(secs, 1e-3)
         speed = f"{rate:,.0f}/s" if rate >= 10 else f"{rate:.1f}/s"
         if self._total is None:
             return f"{self._name}: {self._done:,} {self._unit}, {speed}, {secs:.0f} s"
         full = _CELLS * self._done // max(self._total, 1)
-        left = f"{(self._total - self._done) / rate:.0f} s left" if 0 < self._done < self._total else f"{secs:.0f} s"
+        left = (
+            f"{(self._total - self._done) / rate:.0f} s left"
+            if rate > 0 and self._done < self._total
+            else f"{secs:.0f} s"
+        )
         cells = "#" * full + "." * (_CELLS - full)
         return f"{self._name} [{cells}] {self._done:,} of {self._total:,} {self._unit}, {speed}, {left}"

@@ -152,6 +152,22 @@ class Remote:
         message = "export needs the store itself: open it with headwater.open, or run `headwater export` beside it"
         raise Unsupported(message)
 
+    def score_table(
+        self, addresses: _ArrowStream | None, wanted: _Wanted, progress: _Progress | None
+    ) -> tuple[_ArrowStream, str]:
+        """Refuse: a server is asked about one address or a hundred."""
+        raise _needs_store()
+
+    def score_file(
+        self,
+        addresses: _ArrowStream | None,
+        wanted: _Wanted,
+        output: str | PathLike[str],
+        progress: _Progress | None,
+    ) -> str:
+        """Refuse: a server is asked about one address or a hundred."""
+        raise _needs_store()
+
     def _fill(self, name: str, request: dict[str, Any], table: _headwater.Lines, reach: Reach) -> dict[str, Any]:
         """Put all pages of a list into a table, page after page of one state of the data."""
         pages, most = _paged(name, request)

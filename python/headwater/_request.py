@@ -43,6 +43,13 @@ def bodies(request: Mapping[str, Any], addresses: Sequence[str]) -> list[str]:
     return [json.dumps({**shared, "address": plain("address", address)}) for address in addresses]
 
 
+def batches(request: Mapping[str, Any], addresses: Sequence[str], most: int) -> list[str]:
+    """Give requests about at most so many addresses each."""
+    shared = plain_fields(request)
+    named = [plain(f"address[{place}]", address) for place, address in enumerate(addresses)]
+    return [json.dumps({**shared, "addresses": named[place : place + most]}) for place in range(0, len(named), most)]
+
+
 def plain_fields(request: Mapping[str, Any] | None, *more: Mapping[str, Any]) -> dict[str, Any]:
     """Give the fields of a request as JSON has them; the later ones prevail."""
     if request is not None and not isinstance(request, Mapping):

@@ -18,6 +18,7 @@ from headwater._progress import Bar
 from headwater._request import Addresses, Contracts, Texts, Time
 from headwater._request import given as _given
 from headwater._tokens import Holdings
+from headwater.classify import CALL, MOST_ADDRESSES, ClassReport, ClassReports, each
 from headwater.errors import InvalidInput, Unsupported
 from headwater.reports import Report, Reports
 
@@ -464,6 +465,25 @@ class Ledger(Movements, Holdings, Judgements, MarketData, WholeLists):
         _refuse_what_is_none(addresses, request.get("blockchain"))
         with Bar(endpoint, "addresses", len(requests), shown=progress) as bar:
             return _typed.reports(endpoint, addresses, self._all(endpoint, requests, bar))
+
+    def _classified(self, address: Addresses, request: dict[str, Any], progress: bool) -> ClassReport | ClassReports:
+        if isinstance(address, str):
+            return each(self.query(CALL, {**request, "addresses": [address]}))[0]
+        addresses = _objects.whole_texts(address, "address")
+        requests = _request.batches(request, addresses, MOST_ADDRESSES)
+        _refuse_what_is_none(addresses, request.get("blockchain"))
+        with Bar(CALL, f"calls of {MOST_ADDRESSES} addresses", len(requests), shown=progress) as bar:
+            try:
+                answered = self._all(CALL, requests, bar)
+            except BaseException as error:
+                calls: dict[int, Report] = vars(error)["answered"]
+                vars(error)["answered"] = {
+                    MOST_ADDRESSES * call + place: report
+                    for call, whole in calls.items()
+                    for place, report in enumerate(each(whole))
+                }
+                raise
+        return ClassReports(CALL, addresses, [report for whole in answered for report in each(whole)])
 
     def _all(self, endpoint: str, requests: Sequence[str], bar: Bar) -> list[Report]:
         reports: list[Report] = []

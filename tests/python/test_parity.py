@@ -158,16 +158,18 @@ def untimed(data: dict[str, Any]) -> dict[str, Any]:
 
 def test_command_line_python_and_http_give_the_same_json(exports: Path, served: Served, chosen: list[str]) -> None:
     ledger = hw.open(exports)
-    calls = [
+    calls: list[tuple[str, str, dict[str, Any]]] = [
         ("transactions", "/v1/transactions", {"limit": 50, **EVERYTHING}),
         ("counterparty", "/v1/counterparty", {"limit": 50}),
         ("wallet-overview", "/v1/wallet-overview", {}),
         ("address-risk", "/v1/address-risk", {}),
+        ("address-classify", "/v1/address-classify", {"explain": True}),
     ]
     for number, address in enumerate(chosen):
         # Every face answers every call for one address in four, and one call in turn for the others.
         for name, path, fields in calls if number % 4 == 0 else [calls[number % len(calls)]]:
-            request = {"blockchain": "ethereum", "address": address, **fields}
+            named: dict[str, Any] = {"addresses": [address]} if name == "address-classify" else {"address": address}
+            request = {"blockchain": "ethereum", **named, **fields}
             report = ledger.query(name, request)
             status, body, headers = served.call("POST", path, request)
             assert status == 200, body

@@ -118,6 +118,8 @@ def test_every_call_gives_what_it_gives_over_the_store(pair: Pair, people: dict[
             ("flows", (addresses,), {}),
             ("resolve", (), {"symbols": ["USDT", "nonsense"]}),
         ]
+        if chain != "bsc":
+            asks += [("classify", (addresses,), {}), ("classify", (one,), {"explain": True})]
         if recent.rows:
             asks.append(("transaction", (recent.rows[0]["tx_hash"],), {"include": "logs,input"}))
         for name, arguments, fields in asks:

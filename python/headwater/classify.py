@@ -1,0 +1,169 @@
+"""What kind of service or user addresses are: what ``ledger.classify`` returns."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, cast
+
+import polars as pl
+
+from headwater import _headwater
+from headwater.reports import Report, Reports
+
+if TYPE_CHECKING:
+    from polars.datatypes import DataType, DataTypeClass
+
+    Schema = dict[str, DataType | DataTypeClass]
+
+CALL = "address-classify"
+# Addresses that one call takes.
+MOST_ADDRESSES = 100
+
+_SUMMARY: Schema = {
+    "blockchain": pl.String,
+    "address": pl.String,
+    "predicted_class": pl.String,
+    "confidence": pl.Float64,
+    "error": pl.String,
+}
+_PROBABILITIES: Schema = {"class": pl.String, "probability": pl.Float64}
+_CONTRIBUTIONS: Schema = {"feature": pl.String, "value": pl.Float64, "contribution": pl.Float64}
+
+
+class ClassReport(Report):
+    """The class of one address, such as ``Exchange`` or ``Deposit``, predicted from its transfers alone.
+
+    The confidence is a probability under the assumptions of the model. It is no measure of risk, and a class is no
+    proof of what an address is; ``docs/classification.md`` says what the numbers mean. Where the address cannot be
+    classified ``report.error`` says why, the class is ``None`` and the confidence 0. ``report.model`` names the model,
+    and the classes that it learnt from simulated addresses.
+    """
+
+    @property
+    def _result(self) -> dict[str, Any]:
+        result: dict[str, Any] = self.data["results"][0]
+        return result
+
+    @property
+    def blockchain(self) -> str:
+        """The chain."""
+        return str(self._result["blockchain"])
+
+    @property
+    def address(self) -> str:
+        """The address as it was asked."""
+        return str(self._result["address"])
+
+    @property
+    def predicted_class(self) -> str | None:
+        """The class; ``None`` where there is an error. New models may bring new classes."""
+        return cast("str | None", self._result["predicted_class"])
+
+    @property
+    def confidence(self) -> float:
+        """How probable the class is, 0 to 1; 0 where there is an error."""
+        return float(self._result["confidence"])
+
+    @property
+    def error(self) -> str | None:
+        """Why the address could not be classified."""
+        return cast("str | None", self._result["error"])
+
+    @property
+    def explained_class(self) -> str | None:
+        """The class that :attr:`contributions` are about; ``None`` without ``explain=True``.
+
+        It is the most probable class, and not the predicted one where that is ``Unknown`` for want of data.
+        """
+        return cast("str | None", self._result["explained_class"])
+
+    @property
+    def probabilities(self) -> pl.DataFrame:
+        """The probability of each class of the model, the most probable first; no rows where there is an error.
+
+        Columns: ``class``, ``probability``.
+        """
+        held: Mapping[str, float] = self._result["probabilities"] or {}
+        ordered = sorted(held.items(), key=lambda each: (-each[1], each[0]))
+        return pl.DataFrame(ordered, schema=_PROBABILITIES, orient="row")
+
+    @property
+    def contributions(self) -> pl.DataFrame:
+        """The ten features that count most for the class, the strongest first; no rows without ``explain=True``.
+
+        Columns: ``feature`` (``docs/classification.md`` lists them), ``value`` (null where the address has none), and
+        ``contribution``, in log-odds before calibration; below 0 it speaks against the class.
+        """
+        rows: Sequence[Mapping[str, Any]] = self._result["contributions"] or []
+        return pl.DataFrame([tuple(row[name] for name in _CONTRIBUTIONS) for row in rows], _CONTRIBUTIONS, orient="row")
+
+    @property
+    def summary(self) -> pl.DataFrame:
+        """The verdict in one row: ``blockchain``, ``address``, ``predicted_class``, ``confidence``, ``error``."""
+        return pl.DataFrame([tuple(self._result[name] for name in _SUMMARY)], _SUMMARY, orient="row")
+
+    @property
+    def frame(self) -> pl.DataFrame:
+        """The verdict as a frame: see :attr:`summary`."""
+        return self.summary
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """Export the verdict through the Arrow C stream interface."""
+        return self.frame.__arrow_c_stream__(requested_schema)
+
+    def __repr__(self) -> str:
+        """Name the address and the verdict."""
+        verdict = self.error or f"{self.predicted_class} {self.confidence:.2f}"
+        return f"<ClassReport {self.blockchain} {self.address}: {verdict}>"
+
+
+class ClassReports(Reports):
+    """Classes of many addresses, in the order given."""
+
+    def __iter__(self) -> Iterator[ClassReport]:
+        """Go over the reports."""
+        return iter(cast("list[ClassReport]", self._reports))
+
+    @property
+    def frame(self) -> pl.DataFrame:
+        """One row per address, the queried address in the first column: see :attr:`summary`."""
+        if not self._reports:
+            return pl.DataFrame(schema={"queried_address": pl.String(), **_SUMMARY})
+        return super().frame
+
+    @property
+    def summary(self) -> pl.DataFrame:
+        """One row per address: ``blockchain``, ``address``, ``predicted_class``, ``confidence``, ``error``."""
+        return self.frame.drop("queried_address")
+
+    @property
+    def probabilities(self) -> pl.DataFrame:
+        """One row per address and class: ``address``, ``class``, ``probability``."""
+        return self._whole([(report.address, report.probabilities) for report in self], _PROBABILITIES)
+
+    @property
+    def contributions(self) -> pl.DataFrame:
+        """One row per address and feature: ``address``, ``feature``, ``value``, ``contribution``."""
+        return self._whole([(report.address, report.contributions) for report in self], _CONTRIBUTIONS)
+
+    @staticmethod
+    def _whole(tables: Sequence[tuple[str, pl.DataFrame]], schema: Schema) -> pl.DataFrame:
+        nobody = pl.DataFrame(schema={"address": pl.String(), **schema})
+        return pl.concat(
+            [nobody, *(table.select(pl.lit(address).alias("address"), pl.all()) for address, table in tables)]
+        )
+
+    def __repr__(self) -> str:
+        """Count the addresses by class."""
+        classes = Counter(report.predicted_class or "without a class" for report in self)
+        counts = ", ".join(f"{count} {name}" for name, count in classes.most_common())
+        return f"<ClassReports {len(self)} addresses{f': {counts}' if counts else ''}>"
+
+
+def each(answered: Report) -> list[ClassReport]:
+    """Give a report for each address of a call; what stands beside the results stays with each of them."""
+    data, meta = answered.data, answered.meta
+    texts = [json.dumps({"data": {**data, "results": [result]}, "meta": meta}) for result in data["results"]]
+    return [ClassReport(CALL, _headwater.Answer(CALL, text)) for text in texts]
