@@ -58,7 +58,7 @@ impl Classifier {
     #[must_use]
     pub fn classify(&self, base: &Base) -> Option<Verdict> {
         let transfers = NonZeroU64::new(base.transfers())?;
-        Some(self.model.verdict(&self.values(base), transfers, base.valued_transfers()))
+        Some(self.model.verdict(&self.values(base), transfers))
     }
 
     /// The features that move the raw score of a class most, strongest first; ties in the order of the model.

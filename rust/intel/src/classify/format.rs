@@ -36,6 +36,7 @@ pub(super) struct Content {
     pub(super) features: Vec<String>,
     pub(super) classes: Vec<String>,
     pub(super) priors: Vec<f64>,
+    pub(super) least_odds: Vec<f64>,
     pub(super) temperature: f64,
     pub(super) offsets: Vec<f64>,
     pub(super) initial: Vec<f64>,
@@ -67,6 +68,7 @@ impl Content {
         let mut calibration = Section { prefix: "calibration.", keys: file.take("calibration")? };
         let mut trees = Section { prefix: "trees.", keys: file.take("trees")? };
         let chain: String = file.take("chain")?;
+        let classes: Vec<String> = file.take("classes")?;
         let content = Self {
             chain: Chain::from_name(&chain).ok_or_else(|| {
                 let names: Vec<_> = Chain::all().map(Chain::name).collect();
@@ -75,8 +77,12 @@ impl Content {
             version: file.take("version")?,
             features_version: file.take("features_version")?,
             features: file.take("features")?,
-            classes: file.take("classes")?,
             priors: file.take("priors")?,
+            least_odds: match file.keys.contains_key("least_odds") {
+                true => file.take("least_odds")?,
+                false => vec![1.0; classes.len()],
+            },
+            classes,
             temperature: calibration.take("temperature")?,
             offsets: calibration.take("offsets")?,
             initial: file.take("initial")?,
@@ -106,14 +112,20 @@ impl Content {
             return Err(ModelError::value("features", format!("{} names", self.features.len()), expected));
         }
         let classes = self.classes.len();
-        for (key, values) in
-            [("priors", &self.priors), ("calibration.offsets", &self.offsets), ("initial", &self.initial)]
-        {
+        for (key, values) in [
+            ("priors", &self.priors),
+            ("least_odds", &self.least_odds),
+            ("calibration.offsets", &self.offsets),
+            ("initial", &self.initial),
+        ] {
             ModelError::check_length(key, values.len(), classes)?;
             ModelError::check_magnitude(key, values, MAX_SCORE)?;
         }
         if let Some(at) = self.priors.iter().position(|prior| *prior < 0.0) {
             return Err(ModelError::value(format!("priors[{at}]"), self.priors[at], "a share from 0 to 1"));
+        }
+        if let Some(at) = self.least_odds.iter().position(|odds| *odds < 1.0) {
+            return Err(ModelError::value(format!("least_odds[{at}]"), self.least_odds[at], "1 or more"));
         }
         let sum: f64 = self.priors.iter().sum();
         if (sum - 1.0).abs() > PRIORS_TOLERANCE {

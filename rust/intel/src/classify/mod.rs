@@ -3,7 +3,7 @@
 //! ```text
 //! raw_k = initial_k + Σ trees of class k        go left when value <= threshold; NaN goes left where missing_left
 //! p     = softmax(raw_k / T + b_k)              temperature T and offsets b, fitted on addresses held out of training
-//! q     = ψ · p + (1 - ψ) · π,  ψ = n / (n + 10)     π = priors of the chain, n = transfers with a value
+//! q     = p; with n < 5 transfers ψ · p + (1 - ψ) · π, ψ = n / (n + 10)     π = priors of the chain
 //! ```
 //!
 //! [`Model`] reads the file and computes `raw` and `p`, [`Model::contributions`] divides `raw` among the features, and
@@ -20,6 +20,8 @@
 //! | `chain`, `version`, `features_version` | name of the chain, text that names the model, version of the features |
 //! | `features`, `classes` | names; everything else refers to them by position |
 //! | `priors`, `initial` | π and the initial raw score, one per class |
+//! | `least_odds` | optional, one per class, 1 or more: a class is called only where it is so many times as probable as |
+//! | | `Unknown`, so that an ordinary wallet is seldom called a service or a scam |
 //! | `calibration` | `temperature` T and `offsets` b, one offset per class |
 //! | `trees.class`, `trees.nodes` | class and number of inner nodes of each tree; its leaves are one more |
 //! | `trees.feature`, `.threshold`, `.missing_left`, `.node_cover` | one per inner node, tree after tree |

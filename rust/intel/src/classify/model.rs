@@ -32,6 +32,7 @@ pub struct Model {
     features: Vec<String>,
     classes: Vec<String>,
     priors: Vec<f64>,
+    least_odds: Vec<f64>,
     temperature: f64,
     offsets: Vec<f64>,
     forest: Forest,
@@ -62,6 +63,7 @@ impl Model {
             features: content.features,
             classes: content.classes,
             priors: content.priors,
+            least_odds: content.least_odds,
             temperature: content.temperature,
             offsets: content.offsets,
             card: content.card,
@@ -103,6 +105,12 @@ impl Model {
     #[must_use]
     pub fn priors(&self) -> &[f64] {
         &self.priors
+    }
+
+    /// How many times as probable as [`UNKNOWN`](super::UNKNOWN) each class has to be, at least.
+    #[must_use]
+    pub fn least_odds(&self) -> &[f64] {
+        &self.least_odds
     }
 
     /// The model card: what it was trained on and how well it does, as free JSON.

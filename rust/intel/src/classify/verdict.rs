@@ -12,7 +12,8 @@ pub const UNKNOWN: &str = "Unknown";
 /// Fewest transfers for a class: below, most features (gaps, shares, moments) are undefined or noise.
 const MIN_TRANSFERS: u64 = 5;
 
-/// Valued transfers at which the model counts as much as the priors.
+/// Transfers at which the model counts as much as the priors, where there are fewer than [`MIN_TRANSFERS`]. From there on it
+/// counts alone: it was calibrated on such addresses, and to mix in priors would spoil that.
 const HALF_WEIGHT_TRANSFERS: f64 = 10.0;
 
 /// Least probability of a class on TRON. Its answers have a class `Unknown`, which is better than a class that is more
@@ -25,10 +26,11 @@ const MAX_FORCED_CONFIDENCE: f64 = 0.9;
 /// The class of one address.
 ///
 /// ```text
-/// q = ψ · p + (1 - ψ) · π,  ψ = n / (n + 10)      n = transfers with a value, p = probabilities, π = priors
+/// q = p;  with n < 5 transfers  ψ · p + (1 - ψ) · π,  ψ = n / (n + 10)      p = probabilities, π = priors of the model
 /// ```
 ///
-/// The class is the first one with the largest q, and that q its confidence. It is [`UNKNOWN`] instead for an address
+/// The class is the one with the largest q by its [`Model::least_odds`], the first of several: a class is called only where
+/// it is so many times as probable as [`UNKNOWN`]. Its q is the confidence. The class is [`UNKNOWN`] instead for an address
 /// with fewer than 5 transfers and, on TRON, where no q reaches 0.5; the confidence is then 1 less the largest q of the
 /// other classes, at most 0.9.
 ///
@@ -47,32 +49,32 @@ pub struct Verdict {
 impl Verdict {
     /// The verdict on an address with these [`Model::probabilities`], for callers that computed them for many rows.
     ///
-    /// `transfers` are all transfers of the address, `valued_transfers` those of them with a value. An address without
-    /// transfers has no verdict: callers report it as without activity.
+    /// An address without transfers has no verdict: callers report it as without activity.
     ///
     /// # Panics
     /// When the number of probabilities is not the number of classes of the model.
     #[must_use]
-    pub fn of(model: &Model, probabilities: &[f64], transfers: NonZeroU64, valued_transfers: u64) -> Self {
+    pub fn of(model: &Model, probabilities: &[f64], transfers: NonZeroU64) -> Self {
         assert_eq!(probabilities.len(), model.classes().len(), "one probability per class of the model");
-        let weight = model_weight(valued_transfers);
+        let weight = model_weight(transfers);
         let shrunk = |(p, prior): (&f64, &f64)| weight * p + (1.0 - weight) * prior;
         let probabilities: Vec<f64> = probabilities.iter().zip(model.priors()).map(shrunk).collect();
-        let (mut best, mut other) = (0, 0.0_f64);
+        let (mut best, mut most, mut other) = (0, 0.0_f64, 0.0_f64);
+        let by_odds = |class: usize| probabilities[class] / model.least_odds()[class];
         for (class, name) in model.classes().iter().enumerate() {
-            if probabilities[class] > probabilities[best] {
+            if by_odds(class) > by_odds(best) {
                 best = class;
             }
+            most = most.max(probabilities[class]);
             if name != UNKNOWN {
                 other = other.max(probabilities[class]);
             }
         }
-        let most = probabilities[best];
         let is_unsure = model.chain() == Chain::TRON && most < TRON_MIN_PROBABILITY;
         let (class, confidence) = if transfers.get() < MIN_TRANSFERS || is_unsure {
             (UNKNOWN, (1.0 - other).min(MAX_FORCED_CONFIDENCE))
         } else {
-            (model.classes()[best].as_str(), most)
+            (model.classes()[best].as_str(), probabilities[best])
         };
         // Rounding can leave a sum of shares a bit above 1.
         Self { class: class.to_owned(), confidence: confidence.clamp(0.0, 1.0), probabilities }
@@ -82,32 +84,34 @@ impl Verdict {
 impl Model {
     /// The class of the address whose features are in the row.
     ///
-    /// Takes one value per feature in the order of [`Model::features`], the number of all transfers of the address and
-    /// of those with a value. [`Verdict`] states the rules.
+    /// Takes one value per feature in the order of [`Model::features`], and the number of transfers of the address.
+    /// [`Verdict`] states the rules.
     ///
     /// ```
     /// use headwater_intel::classify::Model;
     /// # let bytes = include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/src/classify/fixtures/small.json"));
     /// # let count = |n| std::num::NonZeroU64::new(n).unwrap();
     /// let model = Model::parse(bytes)?;
-    /// // p = 0.5, 0.5; π = 0.25, 0.75; ψ = 10 / 20: q = 0.375, 0.625.
-    /// let verdict = model.verdict(&[5.0, 4.0], count(12), 10);
-    /// assert_eq!((verdict.class.as_str(), verdict.confidence), ("Scam", 0.625));
-    /// assert_eq!(model.verdict(&[5.0, 4.0], count(4), 4).class, "Unknown");
+    /// // p = 0.5, 0.5: the first of both.
+    /// let verdict = model.verdict(&[5.0, 4.0], count(12));
+    /// assert_eq!((verdict.class.as_str(), verdict.confidence), ("Exchange", 0.5));
+    /// assert_eq!(model.verdict(&[5.0, 4.0], count(4)).class, "Unknown");
     /// # Ok::<_, headwater_intel::classify::ModelError>(())
     /// ```
     ///
     /// # Panics
     /// When the row has another number of values.
     #[must_use]
-    pub fn verdict(&self, row: &[f64], transfers: NonZeroU64, valued_transfers: u64) -> Verdict {
-        Verdict::of(self, &self.probabilities(row), transfers, valued_transfers)
+    pub fn verdict(&self, row: &[f64], transfers: NonZeroU64) -> Verdict {
+        Verdict::of(self, &self.probabilities(row), transfers)
     }
 }
 
 /// ψ: how much the model counts, the rest being the priors.
-#[expect(clippy::cast_precision_loss, reason = "beyond 2^53 transfers the weight is 1 anyway")]
-fn model_weight(valued_transfers: u64) -> f64 {
-    let n = valued_transfers as f64;
-    n / (n + HALF_WEIGHT_TRANSFERS)
+#[expect(clippy::cast_precision_loss, reason = "fewer than 5")]
+fn model_weight(transfers: NonZeroU64) -> f64 {
+    match transfers.get() {
+        transfers if transfers >= MIN_TRANSFERS => 1.0,
+        transfers => transfers as f64 / (transfers as f64 + HALF_WEIGHT_TRANSFERS),
+    }
 }

@@ -90,10 +90,4 @@ impl Base {
     pub const fn transfers(&self) -> u64 {
         self.received + self.sent + self.own
     }
-
-    /// Movements of the native coin or a main stablecoin that moved something.
-    #[must_use]
-    pub const fn valued_transfers(&self) -> u64 {
-        self.native.ins.count + self.native.outs.count + self.stable.ins.count + self.stable.outs.count
-    }
 }

@@ -122,29 +122,38 @@ fn check(verdict: &Verdict, class: &str, confidence: f64, probabilities: [f64; 2
 }
 
 #[test]
-fn verdicts_lean_on_priors_when_transfers_are_few() {
+fn verdicts_lean_on_priors_below_five_transfers() {
     let model = model("ethereum", ["Exchange", "Scam"], [0.25, 0.75]);
-    check(&model.verdict(&[5.0, 4.0], transfers(5), 0), "Scam", 0.75, [0.25, 0.75]);
-    check(&model.verdict(&[5.0, 4.0], transfers(30), 30), "Scam", 0.5625, [0.4375, 0.5625]);
-}
-
-#[test]
-fn verdict_of_equal_classes_is_the_first() {
-    let model = model("ethereum", ["Scam", "Exchange"], [0.5, 0.5]);
-    check(&model.verdict(&[5.0, 4.0], transfers(9), 9), "Scam", 0.5, [0.5, 0.5]);
+    check(&model.verdict(&[5.0, 4.0], transfers(5)), "Exchange", 0.5, [0.5, 0.5]);
+    // ψ = 4 / 14: 2/14 + 10/14 of the priors.
+    let q = [2.0 / 14.0 + 2.5 / 14.0, 2.0 / 14.0 + 7.5 / 14.0];
+    check(&model.verdict(&[5.0, 4.0], transfers(4)), UNKNOWN, 1.0 - q[1], q);
 }
 
 #[test]
 fn fewer_than_five_transfers_are_unknown() {
     for chain in ["ethereum", "tron", "bitcoin"] {
-        let without = model(chain, ["Exchange", "Scam"], [0.05, 0.95]);
-        check(&without.verdict(&[5.0, 4.0], transfers(4), 0), UNKNOWN, 0.05, [0.05, 0.95]);
-        // 1 - 0.05 is more than an answer for lack of data may be sure of.
-        let with = model(chain, ["Exchange", UNKNOWN], [0.05, 0.95]);
-        check(&with.verdict(&[5.0, 4.0], transfers(4), 0), UNKNOWN, 0.9, [0.05, 0.95]);
-        // The fifth transfer makes it a prediction.
-        check(&with.verdict(&[5.0, 4.0], transfers(5), 0), UNKNOWN, 0.95, [0.05, 0.95]);
+        // 1 less the largest other q is more than an answer for lack of data may be sure of.
+        let model = model(chain, ["Exchange", UNKNOWN], [0.0, 1.0]);
+        let q = 0.5 / 11.0;
+        check(&model.verdict(&[5.0, 4.0], transfers(1)), UNKNOWN, 0.9, [q, 1.0 - q]);
+        check(&model.verdict(&[5.0, 4.0], transfers(5)), "Exchange", 0.5, [0.5, 0.5]);
     }
+}
+
+#[test]
+fn classes_are_called_from_their_least_odds_on() {
+    let with = |odds: f64| {
+        let mut model = small();
+        model["classes"] = json!(["Exchange", UNKNOWN]);
+        model["least_odds"] = json!([odds, 1.0]);
+        // Logits 5 and 4: p = e / (e + 1) and 1 / (e + 1).
+        model["calibration"]["offsets"] = json!([2, 0]);
+        parse(&model)
+    };
+    let p = 1.0 / (1.0 + (-1.0_f64).exp());
+    check(&with(2.7).verdict(&[5.0, 4.0], transfers(9)), "Exchange", p, [p, 1.0 - p]);
+    check(&with(2.8).verdict(&[5.0, 4.0], transfers(9)), UNKNOWN, 1.0 - p, [p, 1.0 - p]);
 }
 
 /// p of three classes at (5, 4): initial score 3 with T = 0.5, b = -2 gives the logit 4 as the others have, so 1/3
@@ -160,16 +169,14 @@ fn tron_needs_half_of_the_probability() {
         model["calibration"]["offsets"] = json!([1, 0, -2]);
         parse(&model)
     };
-    let verdict = |model: Model, valued| model.verdict(&[5.0, 4.0], transfers(10), valued);
-    // q = 1/6 + 1/2 of the priors: the largest is 5/12.
-    let unsure = verdict(three("tron", "Mixer"), 10);
+    let unsure = three("tron", "Mixer").verdict(&[5.0, 4.0], transfers(10));
     assert_eq!(unsure.class, UNKNOWN);
-    near(unsure.confidence, 7.0 / 12.0, 1e-12);
-    let sure = verdict(three("tron", "Mixer"), 0);
-    assert_eq!((sure.class.as_str(), sure.confidence), ("Scam", 0.5));
-    let elsewhere = verdict(three("ethereum", "Mixer"), 10);
-    assert_eq!(elsewhere.class, "Scam");
-    near(elsewhere.confidence, 5.0 / 12.0, 1e-12);
+    near(unsure.confidence, 2.0 / 3.0, 1e-12);
+    let elsewhere = three("ethereum", "Mixer").verdict(&[5.0, 4.0], transfers(10));
+    assert_eq!(elsewhere.class, "Exchange");
+    near(elsewhere.confidence, 1.0 / 3.0, 1e-12);
+    let sure = model("tron", ["Exchange", "Scam"], [0.25, 0.75]).verdict(&[5.0, 4.0], transfers(10));
+    assert_eq!((sure.class.as_str(), sure.confidence), ("Exchange", 0.5));
 }
 
 #[test]

@@ -162,10 +162,10 @@ proptest! {
     #[test]
     fn verdicts_are_shares_with_a_class(
         trees in prop::collection::vec(tree(), 0..20), row in prop::collection::vec(-4.0..4.0_f64, FEATURES),
-        transfers in 1..40_u64, valued in 0..40_u64,
+        transfers in 1..40_u64,
     ) {
         let model = model(&trees, 0.5);
-        let verdict = model.verdict(&row, NonZeroU64::new(transfers).unwrap(), valued.min(transfers));
+        let verdict = model.verdict(&row, NonZeroU64::new(transfers).unwrap());
         prop_assert!((0.0..=1.0).contains(&verdict.confidence));
         prop_assert!(is_near(verdict.probabilities.iter().sum(), 1.0));
         let most = verdict.probabilities.iter().copied().fold(0.0, f64::max);
