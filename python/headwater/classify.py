@@ -75,7 +75,8 @@ class ClassReport(Report):
     def explained_class(self) -> str | None:
         """The class that :attr:`contributions` are about; ``None`` without ``explain=True``.
 
-        It is the most probable class, and not the predicted one where that is ``Unknown`` for want of data.
+        It is the predicted class, or the most probable one where the model has no class ``Unknown`` and that is
+        predicted for want of data.
         """
         return cast("str | None", self._result["explained_class"])
 

@@ -36,23 +36,24 @@ fn with(mut request: Value, more: Value) -> Value {
 }
 
 /// Alice has four movements in (a fake token, the change, two ether, a mint), three out (ether, a plain call, USDT) and one
-/// to herself. Five of them have a value: 3/2, 1/4 and 2 ether, 100 and 7 USDT.
+/// to herself.
 #[test]
 fn class_is_worked_by_hand() {
-    // Raw: 0 + 1.5 and 1 - 1. Logits: 2 · 1.5 + 1 = 4 and 0. The model counts 5 / 15, the priors 10 / 15.
-    let p = 1.0 / (1.0 + (-4.0_f64).exp());
-    let (exchange, scam) = (p / 3.0 + 0.25 * 2.0 / 3.0, (1.0 - p) / 3.0 + 0.75 * 2.0 / 3.0);
+    // Raw: 0 + 1.5 and 1 - 1. Logits: 2 · 1.5 + 1 = 4 and 0.
+    let exchange = 1.0 / (1.0 + (-4.0_f64).exp());
     let town = classifying();
     let report = data(&town, NAME, &with(request(&[ALICE]), json!({"explain": true})));
     let result = &report["results"][0];
-    assert_eq!((&result["predicted_class"], &result["explained_class"]), (&json!("Scam"), &json!("Scam")));
+    assert_eq!((&result["predicted_class"], &result["explained_class"]), (&json!("Exchange"), &json!("Exchange")));
     let near = |value: &Value, expected: f64| (value.as_f64().unwrap() - expected).abs() < 1e-12;
-    assert!(near(&result["probabilities"]["Exchange"], exchange), "{result}");
-    assert!(near(&result["probabilities"]["Scam"], scam) && near(&result["confidence"], scam), "{result}");
-    // Half of the training rows have raw 0, the other half 2: by its movements out Alice is 1 below the mean.
+    assert!(near(&result["confidence"], exchange) && near(&result["probabilities"]["Exchange"], exchange), "{result}");
+    assert!(near(&result["probabilities"]["Scam"], 1.0 - exchange), "{result}");
+    // The mean score is 5/4; with the movements in alone it is 5/6, out alone 7/4, with both 3/2. By Shapley in counts
+    // ((5/6 - 5/4) + (3/2 - 7/4)) / 2 = -1/3 and out ((7/4 - 5/4) + (3/2 - 5/6)) / 2 = 7/12.
     let strongest = &result["contributions"][0];
     assert_eq!((&strongest["feature"], &strongest["value"]), (&json!("out_count"), &json!(3.0)));
-    assert!(near(&strongest["contribution"], -1.0), "{result}");
+    assert!(near(&strongest["contribution"], 7.0 / 12.0), "{result}");
+    assert!(near(&result["contributions"][1]["contribution"], -1.0 / 3.0), "{result}");
     assert_eq!(result["contributions"].as_array().unwrap().len(), 3, "the model has no more features");
     let model = &report["model"];
     assert_eq!(
@@ -60,7 +61,7 @@ fn class_is_worked_by_hand() {
         json!({
             "version": "by hand",
             "digest": classifier(Chain::ETHEREUM).model().digest(),
-            "simulated_classes": ["Scam"],
+            "simulated_classes": ["Exchange"],
         })
     );
     assert_eq!(report["as_of_block"], 6);
@@ -74,7 +75,7 @@ fn results_are_in_the_order_of_the_request_with_duplicates_and_errors() {
     let of = |field: &str| results.iter().map(|result| result[field].clone()).collect::<Vec<_>>();
     assert_eq!(of("address"), [BOB, NOBODY, ALICE, BOB].map(|who| json!(text(who))));
     // Bob has four movements: too few for a class.
-    assert_eq!(of("predicted_class"), [json!("Unknown"), Value::Null, json!("Scam"), json!("Unknown")]);
+    assert_eq!(of("predicted_class"), [json!("Unknown"), Value::Null, json!("Exchange"), json!("Unknown")]);
     assert_eq!(results[0], results[3]);
     let failed = json!({
         "address": text(NOBODY),
@@ -93,10 +94,14 @@ fn results_are_in_the_order_of_the_request_with_duplicates_and_errors() {
 }
 
 #[test]
-fn forced_unknown_explains_the_most_probable_class() {
+fn too_few_transfers_are_unknown_and_explained_by_the_most_probable_class() {
     let report = data(&classifying(), NAME, &with(request(&[CAROL]), json!({"explain": true})));
     let result = &report["results"][0];
     assert_eq!((&result["predicted_class"], &result["explained_class"]), (&json!("Unknown"), &json!("Scam")));
+    // Two transfers: raw 0.5 and 0, logits 2 and 0; the model counts 2 / 12, the priors 10 / 12.
+    let exchange = 1.0 / (1.0 + (-2.0_f64).exp()) / 6.0 + 0.25 * 5.0 / 6.0;
+    assert!((result["probabilities"]["Exchange"].as_f64().unwrap() - exchange).abs() < 1e-12, "{result}");
+    assert!((result["confidence"].as_f64().unwrap() - exchange).abs() < 1e-12, "1 less the most probable: {result}");
     // She had no movement in, so there is no gap between them.
     let gap = result["contributions"].as_array().unwrap().iter().find(|one| one["feature"] == "in_gap_median_secs");
     assert_eq!(gap.unwrap()["value"], Value::Null);
@@ -243,7 +248,7 @@ fn address_too_large_for_the_memory_is_an_error_of_its_item() {
     let [hub, small, again] = [0, 1, 2].map(|place| &report["results"][place]);
     let error = hub["error"].as_str().unwrap();
     assert!(error.contains("all movements of the address") && hub["predicted_class"].is_null(), "{error}");
-    assert_eq!((&small["error"], &small["predicted_class"], hub), (&Value::Null, &json!("Scam"), again));
+    assert_eq!((&small["error"], &small["predicted_class"], hub), (&Value::Null, &json!("Exchange"), again));
     assert_eq!(memory.usage().taken, 0);
 }
 

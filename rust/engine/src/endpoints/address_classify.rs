@@ -107,8 +107,8 @@ pub struct AddressClassification {
     pub confidence: f64,
     /// The probability of each class of the model; null with an error.
     pub probabilities: Option<BTreeMap<String, f64>>,
-    /// The class that `contributions` are about: the most probable one. It is not the predicted one where that is `Unknown`
-    /// for want of transfers or of probability. Null without `explain`, and with an error.
+    /// The class that `contributions` are about: the predicted one, or the most probable one where the model has no class
+    /// `Unknown` and that is predicted for want of data. Null without `explain`, and with an error.
     pub explained_class: Option<String>,
     /// The ten features that count most for or against that class, the strongest first; null without `explain`, and with an
     /// error.
@@ -221,7 +221,7 @@ impl Asked<'_> {
         let Some(account) = ledger.account(model.chain(), address)? else { return Ok(inactive()) };
         let base = gather.read(*ledger, &account, cancel)?;
         let Some(verdict) = classifier.classify(base) else { return Ok(inactive()) };
-        let explained_class = explain.then(|| most_probable(model, &verdict)).flatten();
+        let explained_class = explain.then(|| explained_class(model, &verdict)).flatten();
         let explained = explained_class.and_then(|class| classifier.explain(base, class, EXPLAINED_FEATURES));
         let probabilities = model.classes().iter().cloned().zip(verdict.probabilities.iter().copied()).collect();
         Ok(AddressClassification {
@@ -237,11 +237,14 @@ impl Asked<'_> {
     }
 }
 
-/// The first class of a model with the largest probability: the predicted one, unless too little is known of the address.
-fn most_probable<'a>(model: &'a Model, verdict: &Verdict) -> Option<&'a str> {
-    let probable = model.classes().iter().zip(&verdict.probabilities);
-    let most = probable.reduce(|most, next| if next.1 > most.1 { next } else { most });
-    most.map(|(class, _)| class.as_str())
+/// The class of a verdict, or the most probable one where the model has no such class.
+fn explained_class<'a>(model: &'a Model, verdict: &Verdict) -> Option<&'a str> {
+    let most_probable = || {
+        let probable = model.classes().iter().zip(&verdict.probabilities);
+        let most = probable.reduce(|most, next| if next.1 > most.1 { next } else { most });
+        most.map(|(class, _)| class)
+    };
+    model.classes().iter().find(|class| **class == verdict.class).or_else(most_probable).map(String::as_str)
 }
 
 impl AddressClassification {

@@ -173,7 +173,7 @@ pub fn classifier(chain: Chain) -> Classifier {
             "leaf": [0.5, 1.5, 2.5, -1, 1],
             "leaf_cover": [4, 2, 2, 4, 4],
         },
-        "card": {"simulated_classes": ["Scam"]},
+        "card": {"simulated_classes": ["Exchange"]},
     });
     Classifier::parse(model.to_string().as_bytes()).unwrap()
 }
