@@ -7,23 +7,23 @@ mod row;
 
 use std::sync::Arc;
 
-use headwater_intel::behaviour::HistoryGather;
+use headwater_intel::behaviour::{History, HistoryGather};
 use headwater_intel::classify::Classifier;
 use headwater_intel::label::{Moment, aggregate};
 use headwater_intel::risk::{ContextChoice, Subject};
-use headwater_ledger::read::Account;
+use headwater_ledger::read::{Account, Coverage};
 use headwater_ledger::{Cancel, Ledger, LedgerError};
 pub use headwater_metrics::features::Observed;
 use headwater_metrics::features::{self, Base, BaseGather, Feature};
-use headwater_types::{Address, Chain};
+use headwater_types::{Address, Chain, Timestamp};
 use rayon::prelude::*;
 
 pub use self::columns::ScoreColumns;
 pub use self::row::{ClassScore, RiskScore, ScoreRow};
 use crate::intelligence::Intelligence;
-use crate::request::ThirdParty;
+use crate::request::{ThirdParty, Warnings};
 use crate::risk::{Assessor, Place, context_of_class};
-use crate::{Error, ErrorKind, Reason};
+use crate::{Error, ErrorKind, Reason, Warning, completeness, labels};
 
 /// Addresses that one thread takes at a time: enough that caches of labels and assets pay, few enough to share the work.
 const ADDRESSES_PER_TASK: usize = 256;
@@ -59,9 +59,49 @@ impl Scorer {
     }
 
     /// The same with features as if only some addresses had been observed. Risk and class do not change.
+    ///
+    /// # Errors
+    /// When the share is not above 0 and at most 1.
+    pub fn observed(self, observed: Option<Observed>) -> Result<Self, Error> {
+        match observed {
+            Some(Observed { share, .. }) if !(share > 0.0 && share <= 1.0) => Err(Error::invalid(
+                Reason::InvalidValue,
+                "observed",
+                format!("observed: the share is {share}; give a number above 0 and at most 1"),
+            )),
+            observed => Ok(Self { observed, ..self }),
+        }
+    }
+
+    /// What a reader of the rows should know: data that is not held, and a risk that rests on labels alone.
     #[must_use]
-    pub fn observed(self, observed: Option<Observed>) -> Self {
-        Self { observed, ..self }
+    pub fn warnings(&self) -> Vec<Warning> {
+        let mut warnings = Warnings::default();
+        let judged = self.place().judged_chain();
+        if self.columns.risk {
+            labels::warn(&*self.ledger, &mut warnings);
+        }
+        if self.columns.risk && judged.is_none() {
+            let message = format!(
+                "the risk of {} rests on labels alone: behaviours and counterparties are judged on ethereum and tron only",
+                self.chain
+            );
+            warnings.add("labels_only", None, message);
+        }
+        if judged.is_some() || self.columns.class || self.columns.features {
+            completeness::warn(&*self.ledger, self.chain, &mut warnings);
+        }
+        warnings.into_list()
+    }
+
+    const fn place(&self) -> Place {
+        Place::Chain(self.chain)
+    }
+
+    /// The classifier, where rows need it: for the class, and for the context of a risk that has behaviours.
+    fn classifier_in_use(&self) -> Option<&Classifier> {
+        let of_risk = self.columns.risk && self.place().judged_chain().is_some();
+        self.classifier.as_deref().filter(|_| self.columns.class || of_risk)
     }
 
     /// The chain.
@@ -107,12 +147,14 @@ impl Scorer {
             ("chain", self.chain.to_string()),
             ("columns", self.columns.to_string()),
             ("generation", self.ledger.generation().to_string()),
+            // Two stores may have generations of one number.
+            ("data", self.ledger.coverage().get(&self.chain).map_or_else(|| "none".to_owned(), extent)),
         ];
         if self.columns.risk {
             versions.push(("risk_parameters", self.intelligence.parameters.version.clone()));
             versions.push(("labels", format!("{:016x}", self.ledger.labels().digest())));
         }
-        if let Some(classifier) = self.classifier.as_ref().filter(|_| self.columns.class || self.columns.risk) {
+        if let Some(classifier) = self.classifier_in_use() {
             let model = classifier.model();
             versions.push(("model", format!("{} ({})", model.version(), model.digest())));
         }
@@ -125,17 +167,20 @@ impl Scorer {
         versions
     }
 
-    /// Rows of addresses as they were written, in their order. A text that is no address of the chain makes a row with an
-    /// error.
+    /// Rows of addresses as they were written, in their order. A text that is not an address of the chain, or is missing,
+    /// makes a row with an error.
     ///
     /// # Errors
     /// When the ledger cannot be read, or the work is cancelled.
-    pub fn score_texts(&self, texts: &[&str], cancel: &Cancel) -> Result<Vec<ScoreRow>, Error> {
+    pub fn score_texts(&self, texts: &[Option<&str>], cancel: &Cancel) -> Result<Vec<ScoreRow>, Error> {
         self.in_tasks(
             texts,
-            |task, text| match Address::parse(self.chain, text.trim()) {
-                Ok(address) => task.row(&address),
-                Err(error) => Ok(ScoreRow::failed((*text).to_owned(), error.to_string())),
+            |task, text| {
+                let Some(text) = text else { return Ok(ScoreRow::failed(None, "the address is missing".to_owned())) };
+                match Address::parse(self.chain, text.trim()) {
+                    Ok(address) => task.row(&address),
+                    Err(error) => Ok(ScoreRow::failed(Some((*text).to_owned()), error.to_string())),
+                }
             },
             cancel,
         )
@@ -145,6 +190,7 @@ impl Scorer {
     ///
     /// # Errors
     /// As [`Scorer::score_texts`].
+    #[expect(clippy::redundant_closure_for_method_calls, reason = "the method is one of a task of a certain lifetime")]
     pub fn score(&self, addresses: &[Address], cancel: &Cancel) -> Result<Vec<ScoreRow>, Error> {
         self.in_tasks(addresses, |task, address| task.row(address), cancel)
     }
@@ -183,7 +229,7 @@ struct Task<'a> {
 
 impl<'a> Task<'a> {
     fn new(scorer: &'a Scorer, cancel: &'a Cancel) -> Self {
-        let place = Place::Chain(scorer.chain);
+        let place = scorer.place();
         let (ledger, scan) = (&*scorer.ledger, &scorer.intelligence.parameters.scan);
         let head = ledger.coverage().get(&scorer.chain).and_then(|coverage| coverage.last_time);
         let moment = Moment::present(ledger.labels(), head);
@@ -202,14 +248,14 @@ impl<'a> Task<'a> {
         match self.try_row(address) {
             // One address that is too large for the memory of the work keeps no other from its row.
             Err(error) if error.kind == ErrorKind::InvalidInput(Reason::QueryTooLarge) => {
-                Ok(ScoreRow::failed(address.to_string(), error.message))
+                Ok(ScoreRow::failed(Some(address.to_string()), error.message))
             }
             row => row,
         }
     }
 
     fn try_row(&mut self, address: &Address) -> Result<ScoreRow, Error> {
-        let Scorer { ledger, columns, classifier, features, observed, .. } = self.scorer;
+        let Scorer { ledger, columns, features, observed, .. } = self.scorer;
         let mut row = ScoreRow::of(address.to_string());
         let account = ledger.account(self.scorer.chain, address)?;
         if account.is_none() && (columns.class || columns.features) {
@@ -217,8 +263,7 @@ impl<'a> Task<'a> {
         }
         let mut verdict = None;
         if let Some(account) = &account {
-            let wants_base = columns.class || columns.risk;
-            if let Some(classifier) = classifier.as_ref().filter(|_| wants_base) {
+            if let Some(classifier) = self.scorer.classifier_in_use() {
                 let base = self.bases.read(&**ledger, account, self.cancel)?;
                 verdict = classifier.classify(base);
                 row.features = columns.features.then(|| values(base, features));
@@ -229,7 +274,9 @@ impl<'a> Task<'a> {
         }
         if columns.risk {
             let parameters = &*self.scorer.intelligence.parameters;
-            let class = verdict.as_ref().and_then(|verdict| context_of_class(parameters, verdict));
+            // Only where there are behaviours to score in its light.
+            let judged = verdict.as_ref().filter(|_| self.place.judged_chain().is_some());
+            let class = judged.and_then(|verdict| context_of_class(parameters, verdict));
             row.risk = Some(self.risk(address, account.as_ref(), class)?);
         }
         row.class = verdict.filter(|_| columns.class).map(ClassScore::from);
@@ -260,7 +307,7 @@ impl<'a> Task<'a> {
                 Subject::Seen(self.histories.read_next(ledger, account, self.cancel)?)
             }
             (Some(_), Some(coverage), None) => {
-                nothing = headwater_intel::behaviour::History::until(coverage.last_time.map_or(0, |time| time.secs()));
+                nothing = History::until(coverage.last_time.map_or(0, Timestamp::secs));
                 Subject::Seen(&nothing)
             }
         };
@@ -268,6 +315,13 @@ impl<'a> Task<'a> {
         let class = class.filter(|_| !is_labelled);
         Ok(RiskScore::from(assessor.assess(self.place, (&judged, class), subject, self.moment)?))
     }
+}
+
+/// What is held of a chain, in words.
+fn extent(of: &Coverage) -> String {
+    let blocks = of.first_block.zip(of.last_block);
+    let blocks = blocks.map(|(first, last)| format!(" in blocks {first} to {last}")).unwrap_or_default();
+    format!("{} transactions, {} movements{blocks}", of.transactions, of.movements)
 }
 
 fn values(base: &Base, features: &[&'static Feature]) -> Vec<f64> {

@@ -1,5 +1,6 @@
 //! One row of scores.
 
+use headwater_intel::behaviour::Behaviour;
 use headwater_intel::classify::Verdict;
 use headwater_intel::risk::Assessment;
 
@@ -8,8 +9,8 @@ use crate::risk::rounded;
 /// The scores of one address.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ScoreRow {
-    /// The address, canonical; with an error as it was written.
-    pub address: String,
+    /// The address, canonical; as it was written where it is not one of the chain; `None` where it is missing.
+    pub address: Option<String>,
     /// The risk; `None` where it was not asked for, or the address failed.
     pub risk: Option<RiskScore>,
     /// The class; `None` also without transfers.
@@ -22,11 +23,11 @@ pub struct ScoreRow {
 
 impl ScoreRow {
     pub(super) const fn of(address: String) -> Self {
-        Self { address, risk: None, class: None, features: None, error: None }
+        Self { address: Some(address), risk: None, class: None, features: None, error: None }
     }
 
-    pub(super) fn failed(address: String, error: String) -> Self {
-        Self { error: Some(error), ..Self::of(address) }
+    pub(super) const fn failed(address: Option<String>, error: String) -> Self {
+        Self { address, risk: None, class: None, features: None, error: Some(error) }
     }
 }
 
@@ -64,7 +65,7 @@ impl From<Assessment> for RiskScore {
             intel: rounded(of.intel.score, 2),
             behaviour: of.behaviour.as_ref().map(|behaviour| rounded(behaviour.score, 2)),
             graph: of.graph.as_ref().map(|graph| rounded(graph.score, 2)),
-            behaviours: found.into_iter().map(|behaviour| behaviour.code()).collect(),
+            behaviours: found.into_iter().map(Behaviour::code).collect(),
         }
     }
 }
