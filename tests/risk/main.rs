@@ -1,12 +1,14 @@
 //! Every number of a score, recomputed from the answer and the parameter file alone, by other code than the engine's.
 
+mod batch;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use headwater_engine::{QueryEngine, endpoint};
 use headwater_ledger::Cancel;
 use headwater_ledger::labels::{Action, Claim, Code, Level, Link, Scope};
-use headwater_ledger::store::{LabelImport, Shrinking, Vanished, in_memory};
+use headwater_ledger::store::{LabelImport, MemoryStore, Shrinking, Vanished, in_memory};
 use headwater_simulate::{Economy, Preset, economy};
 use headwater_types::{Address, Chain, Timestamp};
 use serde_json::{Value, json};
@@ -37,6 +39,23 @@ fn claims(economy: &Economy) -> Vec<Claim> {
         }
     };
     economy.truth.labels.iter().map(claim).collect()
+}
+
+/// A store of an economy with its public lists.
+fn store(economy: &Economy) -> Arc<MemoryStore> {
+    let mut store = in_memory(economy.batches.clone(), economy.tokens.clone(), economy.prices.clone()).unwrap();
+    let now = Timestamp::new(2_000_000_000);
+    let import = LabelImport {
+        source: "lists".to_owned(),
+        list: "lists".to_owned(),
+        imported_at: now,
+        ended_at: now,
+        claims: claims(economy),
+        vanished: Vanished::End,
+        shrinking: Shrinking::Refused,
+    };
+    Arc::get_mut(&mut store).unwrap().import_labels(import).unwrap();
+    store
 }
 
 struct File(toml::Table);
@@ -198,19 +217,7 @@ fn recompute(file: &File, risk: &Value) {
 #[test]
 fn a_thousand_scores_are_recomputed_from_their_answers() {
     let economy = economy(Preset::Demo, 7);
-    let mut store = in_memory(economy.batches.clone(), economy.tokens.clone(), economy.prices.clone()).unwrap();
-    let now = Timestamp::new(2_000_000_000);
-    let import = LabelImport {
-        source: "lists".to_owned(),
-        list: "lists".to_owned(),
-        imported_at: now,
-        ended_at: now,
-        claims: claims(&economy),
-        vanished: Vanished::End,
-        shrinking: Shrinking::Refused,
-    };
-    Arc::get_mut(&mut store).unwrap().import_labels(import).unwrap();
-    let engine = QueryEngine::new(store);
+    let engine = QueryEngine::new(store(&economy));
     let file = File(headwater_intel::risk::Parameters::standard_text().parse().unwrap());
 
     // Labelled and planted ones, and of all others every so many.

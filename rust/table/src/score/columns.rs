@@ -1,6 +1,5 @@
 //! Scores of addresses as columns.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, Float64Array, Float64Builder, ListBuilder, RecordBatch, StringArray, StringBuilder};
@@ -8,13 +7,13 @@ use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use arrow::error::ArrowError;
 use headwater_engine::score::{RiskScore, ScoreRow, Scorer};
 
-/// Before the names of versions in the metadata of a table of scores.
+/// Before the names of versions in the metadata of a file of scores.
 pub const VERSION_PREFIX: &str = "headwater.";
 
-/// The columns of a table of scores; its metadata says what it was made with.
+/// The columns of a table of scores.
 #[must_use]
 pub fn score_schema(scorer: &Scorer) -> SchemaRef {
-    let mut fields = vec![Field::new("address", DataType::Utf8, false)];
+    let mut fields = vec![Field::new("address", DataType::Utf8, true)];
     let text = |name: &str| Field::new(name, DataType::Utf8, true);
     let number = |name: &str| Field::new(name, DataType::Float64, true);
     if scorer.columns().risk {
@@ -35,8 +34,7 @@ pub fn score_schema(scorer: &Scorer) -> SchemaRef {
     }
     fields.extend(scorer.features().iter().map(|feature| number(feature.name)));
     fields.push(text("error"));
-    let versions = scorer.versions().into_iter().map(|(name, version)| (format!("{VERSION_PREFIX}{name}"), version));
-    Arc::new(Schema::new_with_metadata(fields, versions.collect::<HashMap<_, _>>()))
+    Arc::new(Schema::new(fields))
 }
 
 /// Scores as columns of [`score_schema`].
@@ -45,7 +43,7 @@ pub fn score_schema(scorer: &Scorer) -> SchemaRef {
 /// When rows are not of this scorer.
 pub fn score_batch(scorer: &Scorer, schema: &SchemaRef, rows: &[ScoreRow]) -> Result<RecordBatch, ArrowError> {
     let mut columns: Vec<ArrayRef> =
-        vec![Arc::new(StringArray::from_iter_values(rows.iter().map(|row| row.address.as_str())))];
+        vec![Arc::new(rows.iter().map(|row| row.address.as_deref()).collect::<StringArray>())];
     if scorer.columns().risk {
         let number = |of: fn(&RiskScore) -> Option<f64>| -> ArrayRef {
             Arc::new(rows.iter().map(|row| row.risk.as_ref().and_then(of)).collect::<Float64Array>())

@@ -7,7 +7,7 @@ use arrow::error::ArrowError;
 use headwater_engine::Error;
 use parquet::errors::ParquetError;
 
-/// Why a file of scores could not be made. Parts that are complete stay, and the same job goes on from there.
+/// Why scores could not be made. Complete parts of a file stay, and the same job resumes from them.
 #[derive(Debug, thiserror::Error)]
 pub enum ScoreError {
     /// The engine refused, the ledger could not be read, or the work was cancelled.
@@ -31,7 +31,7 @@ pub enum ScoreError {
     },
     /// The parts in the way belong to another job.
     #[error(
-        "{} holds parts of another job: {difference}; remove the folder to begin anew, or name another output",
+        "{} contains parts of another job: {difference}; remove the folder to start again, or name another output",
         path.display()
     )]
     OtherJob {
@@ -40,12 +40,25 @@ pub enum ScoreError {
         /// What differs.
         difference: String,
     },
+    /// Another process writes the same output.
+    #[error("{} is being written by another process; wait until it ends, or name another output", path.display())]
+    Busy {
+        /// The output.
+        path: PathBuf,
+    },
+    /// Columns in memory could not be read or made.
+    #[error("columns of addresses or scores: {0}")]
+    Columns(#[source] ArrowError),
 }
 
 impl ScoreError {
     pub(super) fn file(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
         let path = path.into();
         move |source| Self::File { path, source }
+    }
+
+    pub(super) fn input(path: impl Into<PathBuf>, message: impl Into<String>) -> Self {
+        Self::Input { path: path.into(), message: message.into() }
     }
 
     pub(super) fn parquet(path: impl Into<PathBuf>) -> impl FnOnce(ParquetError) -> Self {

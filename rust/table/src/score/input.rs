@@ -1,15 +1,16 @@
 //! Lists of addresses to score, part by part.
 
 use std::fs::File;
-use std::io::{BufRead, BufReader};
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use arrow::array::{Array, RecordBatch, StringArray};
+use arrow::array::{Array, ArrayRef, AsArray, RecordBatch, StringArray};
 use arrow::compute::cast;
 use arrow::csv::ReaderBuilder;
 use arrow::csv::reader::Format;
 use arrow::datatypes::{DataType, Field, Schema};
+use arrow::error::ArrowError;
 use headwater_engine::score::Scorer;
 use headwater_types::Address;
 use parquet::arrow::ProjectionMask;
@@ -21,132 +22,230 @@ use super::error::ScoreError;
 /// The column that holds the addresses.
 const COLUMN: &str = "address";
 
+/// Texts that are looked at together where parts do not matter.
+const TEXTS_AT_A_TIME: usize = 1 << 16;
+
+/// What some programs write before the first line of a text.
+const BYTE_ORDER_MARK: [u8; 3] = [0xef, 0xbb, 0xbf];
+
 /// Which addresses are scored.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub enum Addresses {
     /// All that the ledger holds of the chain, in order.
     All,
-    /// Those of a file, in its order, by its ending: `.parquet` and `.csv` with a column `address` (or one column alone),
-    /// anything else with one address per line.
+    /// Those of a file, in its order, by its ending: `.parquet` and `.csv` with a column `address`, anything else with one
+    /// address per line. Blank lines are skipped; a missing address in a column has a row.
     File(PathBuf),
+    /// Columns of text, in their order.
+    Texts(Vec<ArrayRef>),
 }
 
 /// One part of a list.
 pub(super) enum Part {
     Addresses(Vec<Address>),
-    Texts(Vec<Option<String>>),
+    Texts(StringArray),
+}
+
+impl Part {
+    fn len(&self) -> usize {
+        match self {
+            Self::Addresses(addresses) => addresses.len(),
+            Self::Texts(texts) => texts.len(),
+        }
+    }
 }
 
 /// The parts of a list, one after the other.
 pub(super) type Parts<'a> = Box<dyn Iterator<Item = Result<Part, ScoreError>> + 'a>;
 
 impl Addresses {
-    /// Names the list, so that a job goes on with the same one only.
-    pub(super) fn fingerprint(&self) -> Result<String, ScoreError> {
-        let Self::File(path) = self else { return Ok("all addresses".to_owned()) };
-        let mut reader = BufReader::with_capacity(1 << 20, open(path)?);
-        let (mut hash, mut bytes) = (Xxh3::new(), 0);
-        loop {
-            let read = reader.fill_buf().map_err(ScoreError::file(path))?;
-            if read.is_empty() {
-                return Ok(format!("{bytes} bytes, {:016x}", hash.digest()));
-            }
-            hash.update(read);
-            let count = read.len();
-            bytes += count as u64;
-            reader.consume(count);
-        }
-    }
-
-    /// How many addresses there are.
-    pub(super) fn count(&self, scorer: &Scorer, part: usize) -> Result<u64, ScoreError> {
-        let sizes = self.parts(scorer, part)?.map(|part| {
-            Ok(match part? {
-                Part::Addresses(addresses) => addresses.len() as u64,
-                Part::Texts(texts) => texts.len() as u64,
-            })
-        });
-        sizes.sum()
-    }
-
-    /// Parts of so many addresses.
-    pub(super) fn parts<'a>(&'a self, scorer: &'a Scorer, part: usize) -> Result<Parts<'a>, ScoreError> {
-        let path = match self {
-            Self::All => {
-                let mut last: Option<Address> = None;
-                return Ok(Box::new(std::iter::from_fn(move || {
-                    let read = scorer.addresses(last.as_ref(), part).map_err(ScoreError::from);
-                    if let Ok(addresses) = &read {
-                        last = Some(*addresses.last()?);
-                    }
-                    Some(read.map(Part::Addresses))
-                })));
-            }
-            Self::File(path) => path,
+    /// Those in the column `address` of tables, in their order.
+    ///
+    /// # Errors
+    /// The message, where there is no such column or it is not text.
+    pub fn of_tables(tables: &[RecordBatch]) -> Result<Self, String> {
+        let column = |table: &RecordBatch| {
+            let schema = table.schema();
+            let names: Vec<_> = schema.fields().iter().map(|field| field.name().as_str()).collect();
+            let column = table.column(position(&names)?);
+            check_text(column.data_type()).map(|()| Arc::clone(column))
         };
-        match path.extension().and_then(|ending| ending.to_str()).map(str::to_lowercase).as_deref() {
-            Some("parquet") => parquet(path, part),
-            Some("csv") => csv(path, part),
-            _ => lines(path, part),
+        Ok(Self::Texts(tables.iter().map(column).collect::<Result<_, _>>()?))
+    }
+
+    /// Names the list, so that a job resumes with the same one only.
+    pub(super) fn fingerprint(&self) -> Result<String, ScoreError> {
+        let mut hash = Xxh3::new();
+        match self {
+            Self::All => Ok("all of the chain".to_owned()),
+            Self::Texts(columns) => {
+                let mut count = 0;
+                for column in slices(columns, TEXTS_AT_A_TIME) {
+                    let column = texts(&column).map_err(ScoreError::Columns)?;
+                    for text in &column {
+                        // So that neither a missing text nor the border between two of them can be mistaken.
+                        hash.update(&text.map_or(u64::MAX, |text| text.len() as u64).to_le_bytes());
+                        hash.update(text.unwrap_or_default().as_bytes());
+                    }
+                    count += column.len();
+                }
+                Ok(format!("{count} texts, {:016x}", hash.digest()))
+            }
+            Self::File(path) => {
+                let mut reader = BufReader::with_capacity(1 << 20, open(path)?);
+                let mut bytes = 0;
+                loop {
+                    let read = reader.fill_buf().map_err(ScoreError::file(path))?;
+                    if read.is_empty() {
+                        return Ok(format!("{bytes} bytes, {:016x}", hash.digest()));
+                    }
+                    hash.update(read);
+                    let count = read.len();
+                    bytes += count as u64;
+                    reader.consume(count);
+                }
+            }
         }
     }
+
+    /// How many addresses there are. Reads all of them once, so that a damaged row is found before the work begins.
+    pub(super) fn count(&self, scorer: &Scorer, part: usize) -> Result<u64, ScoreError> {
+        self.parts(scorer, part)?.map(|part| Ok(part?.len() as u64)).sum()
+    }
+
+    /// Parts of so many addresses; the last one may be smaller.
+    pub(super) fn parts<'a>(&'a self, scorer: &'a Scorer, part: usize) -> Result<Parts<'a>, ScoreError> {
+        match self {
+            Self::All => Ok(all(scorer, part)),
+            Self::Texts(columns) => Ok(Box::new(
+                slices(columns, part).map(|column| texts(&column).map(Part::Texts).map_err(ScoreError::Columns)),
+            )),
+            Self::File(path) => {
+                match path.extension().and_then(|ending| ending.to_str()).map(str::to_lowercase).as_deref() {
+                    Some("parquet") => parquet(path, part),
+                    Some("csv") => csv(path, part),
+                    _ => lines(path, part),
+                }
+            }
+        }
+    }
+}
+
+fn all(scorer: &Scorer, part: usize) -> Parts<'_> {
+    let mut last: Option<Address> = None;
+    let mut is_over = false;
+    Box::new(std::iter::from_fn(move || {
+        if is_over {
+            return None;
+        }
+        let read = scorer.addresses(last.as_ref(), part);
+        last = read.as_ref().ok().and_then(|addresses| addresses.last().copied());
+        is_over = last.is_none();
+        match read {
+            Ok(addresses) if addresses.is_empty() => None,
+            read => Some(read.map(Part::Addresses).map_err(ScoreError::from)),
+        }
+    }))
 }
 
 fn open(path: &Path) -> Result<File, ScoreError> {
     File::open(path).map_err(ScoreError::file(path))
 }
 
+/// Opens a text behind its byte order mark.
+fn open_text(path: &Path) -> Result<File, ScoreError> {
+    let behind_mark = |mut file: File| {
+        let mut first = Vec::new();
+        file.by_ref().take(3).read_to_end(&mut first)?;
+        file.seek(SeekFrom::Start(if first == BYTE_ORDER_MARK { 3 } else { 0 }))?;
+        Ok(file)
+    };
+    behind_mark(open(path)?).map_err(ScoreError::file(path))
+}
+
 fn lines(path: &Path, part: usize) -> Result<Parts<'_>, ScoreError> {
-    let mut lines = BufReader::new(open(path)?).lines().filter(|line| match line {
-        Ok(line) => !line.trim().is_empty(),
-        Err(_) => true,
-    });
+    let failed = move |number: usize, error: io::Error| match error.kind() {
+        io::ErrorKind::InvalidData => ScoreError::input(
+            path,
+            format!(
+                "line {number} is not UTF-8 text; expected one address per line, or a table whose name ends in .csv or \
+                 .parquet"
+            ),
+        ),
+        _ => ScoreError::file(path)(error),
+    };
+    let lines = BufReader::new(open_text(path)?).lines().enumerate();
+    let lines = lines.map(move |(place, line)| line.map_err(|error| failed(place + 1, error)));
+    let mut lines = lines.filter(|line| line.as_ref().map_or(true, |line| !line.trim().is_empty()));
     Ok(Box::new(std::iter::from_fn(move || {
-        let texts: Result<Vec<_>, _> = lines.by_ref().take(part).map(|line| line.map(Some)).collect();
+        let texts: Result<Vec<_>, _> = lines.by_ref().take(part).collect();
         match texts {
             Ok(texts) if texts.is_empty() => None,
-            texts => Some(texts.map(Part::Texts).map_err(ScoreError::file(path))),
+            texts => Some(texts.map(|texts| Part::Texts(StringArray::from_iter_values(texts)))),
         }
     })))
 }
 
 fn csv(path: &Path, part: usize) -> Result<Parts<'_>, ScoreError> {
     let format = Format::default().with_header(true);
-    let (found, _) = format.infer_schema(open(path)?, Some(0)).map_err(ScoreError::arrow(path))?;
-    let names: Vec<_> = found.fields().iter().map(|field| field.name().trim_start_matches('\u{feff}')).collect();
-    let column = column(path, &names)?;
+    let (found, _) = format.infer_schema(open_text(path)?, Some(0)).map_err(ScoreError::arrow(path))?;
+    let names: Vec<_> = found.fields().iter().map(|field| field.name().as_str()).collect();
+    let column = position(&names).map_err(|message| ScoreError::input(path, message))?;
     let schema = Schema::new(names.iter().map(|name| Field::new(*name, DataType::Utf8, true)).collect::<Vec<_>>());
     let reader = ReaderBuilder::new(Arc::new(schema))
         .with_format(format)
         .with_batch_size(part)
         .with_projection(vec![column])
-        .build(open(path)?)
+        .build(open_text(path)?)
         .map_err(ScoreError::arrow(path))?;
-    Ok(Box::new(reader.map(move |batch| texts(path, &batch.map_err(ScoreError::arrow(path))?))))
+    Ok(Box::new(reader.map(move |batch| only_column(path, &batch.map_err(ScoreError::arrow(path))?))))
 }
 
 fn parquet(path: &Path, part: usize) -> Result<Parts<'_>, ScoreError> {
     let builder = ParquetRecordBatchReaderBuilder::try_new(open(path)?).map_err(ScoreError::parquet(path))?;
     let names: Vec<_> = builder.schema().fields().iter().map(|field| field.name().as_str()).collect();
-    let column = column(path, &names)?;
+    let column = position(&names).map_err(|message| ScoreError::input(path, message))?;
     let mask = ProjectionMask::roots(builder.parquet_schema(), [column]);
     let reader = builder.with_projection(mask).with_batch_size(part).build().map_err(ScoreError::parquet(path))?;
-    Ok(Box::new(reader.map(move |batch| texts(path, &batch.map_err(ScoreError::arrow(path))?))))
+    Ok(Box::new(reader.map(move |batch| only_column(path, &batch.map_err(ScoreError::arrow(path))?))))
 }
 
-fn column(path: &Path, names: &[&str]) -> Result<usize, ScoreError> {
-    let named = names.iter().position(|name| name.trim().eq_ignore_ascii_case(COLUMN));
-    named.or_else(|| (names.len() == 1).then_some(0)).ok_or_else(|| ScoreError::Input {
-        path: path.to_owned(),
-        message: format!("expected a column `{COLUMN}`; found {}", names.join(", ")),
+/// The column of addresses among columns of these names.
+fn position(names: &[&str]) -> Result<usize, String> {
+    let found = names.iter().position(|name| *name == COLUMN);
+    let similar = || names.iter().position(|name| name.trim().eq_ignore_ascii_case(COLUMN));
+    found.or_else(similar).ok_or_else(|| {
+        format!(
+            "there is no column `{COLUMN}`; the columns are {}: rename the one with the addresses",
+            names.join(", ")
+        )
     })
 }
 
-fn texts(path: &Path, batch: &RecordBatch) -> Result<Part, ScoreError> {
-    let texts = cast(batch.column(0), &DataType::Utf8).map_err(ScoreError::arrow(path))?;
-    let texts = texts.as_any().downcast_ref::<StringArray>().ok_or_else(|| ScoreError::Input {
-        path: path.to_owned(),
-        message: format!("expected text in the column `{COLUMN}`; found {}", batch.column(0).data_type()),
-    })?;
-    Ok(Part::Texts(texts.iter().map(|text| text.map(str::to_owned)).collect()))
+fn only_column(path: &Path, batch: &RecordBatch) -> Result<Part, ScoreError> {
+    let column = batch.column(0);
+    check_text(column.data_type()).map_err(|message| ScoreError::input(path, message))?;
+    texts(column).map(Part::Texts).map_err(ScoreError::arrow(path))
+}
+
+fn check_text(kind: &DataType) -> Result<(), String> {
+    let is_text =
+        |kind: &DataType| matches!(kind, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View | DataType::Null);
+    let is_texts = match kind {
+        DataType::Dictionary(_, values) => is_text(values),
+        kind => is_text(kind),
+    };
+    if is_texts { Ok(()) } else { Err(format!("the column `{COLUMN}` is {kind}; expected text")) }
+}
+
+/// Columns in slices of so many rows, which are not copied.
+fn slices(columns: &[ArrayRef], rows: usize) -> impl Iterator<Item = ArrayRef> {
+    columns.iter().flat_map(move |column| {
+        let starts = (0..column.len()).step_by(rows);
+        starts.map(move |start| column.slice(start, rows.min(column.len() - start)))
+    })
+}
+
+fn texts(column: &ArrayRef) -> Result<StringArray, ArrowError> {
+    Ok(cast(column, &DataType::Utf8)?.as_string::<i32>().clone())
 }

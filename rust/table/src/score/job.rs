@@ -1,32 +1,45 @@
-//! A job that writes a file of scores: part by part, so that after an interruption the same job goes on where it stopped.
+//! A job that writes a file of scores: part by part, so that the same job resumes after an interruption.
 //!
-//! Parts lie in the folder `OUTPUT.parts` with `job.json`, which says what they are made of. A part appears whole or not at
-//! all. At the end their row groups are copied into one file, and the folder is removed. The same job gives the same bytes,
-//! whatever the thread count and however often it was interrupted.
+//! Parts lie in the folder `OUTPUT.parts` with `job.json`, which says what they are made of, and `lock`, which one process
+//! holds. A part appears whole or not at all, and its name says what its bytes must be. At the end their row groups are
+//! copied into one file, and the folder is removed. The same job gives the same bytes, whatever the thread count and
+//! however often it was interrupted.
 
-use std::collections::BTreeMap;
-use std::fs::{self, File};
-use std::io::{self, BufWriter};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{self, File, TryLockError};
+use std::io::{self, Write as _};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
+use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 use headwater_engine::score::Scorer;
 use headwater_ledger::Cancel;
-use parquet::arrow::ArrowWriter;
-use parquet::basic::{Compression, ZstdLevel};
-use parquet::column::writer::ColumnCloseResult;
 use parquet::file::metadata::KeyValue;
-use parquet::file::properties::{WriterProperties, WriterPropertiesPtr};
-use parquet::file::reader::{FileReader, SerializedFileReader};
-use parquet::file::writer::SerializedFileWriter;
+use xxhash_rust::xxh3::xxh3_64;
 
-use super::columns::{score_batch, score_schema};
+use super::columns::{VERSION_PREFIX, score_batch, score_schema};
 use super::error::ScoreError;
 use super::input::{Addresses, Part};
+use super::part::{PartFolder, join, whole_file};
 
 /// Addresses of a part, which is a row group of the file: what is computed again at most after an interruption, and what
 /// bounds memory.
 pub const ADDRESSES_PER_PART: usize = 16_384;
+
+/// How often the lock is tried to be taken while others come and go.
+const LOCK_ATTEMPTS: u32 = 100;
+
+/// How far a job is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ScoreProgress {
+    /// Addresses that are done.
+    pub done: u64,
+    /// All addresses.
+    pub total: u64,
+    /// Those of the done ones that an earlier run of the job had scored.
+    pub resumed: u64,
+}
 
 /// What was written.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,175 +52,181 @@ pub struct Scored {
     pub resumed: u64,
 }
 
-/// Scores a list of addresses into a Parquet file. `progress` hears of addresses done and of all.
+/// Scores of a list of addresses in memory.
 ///
 /// # Errors
-/// [`ScoreError`]; what is complete stays for the next run.
-pub fn score_file(
+/// [`ScoreError`].
+pub fn score_table(
     scorer: &Scorer,
     addresses: &Addresses,
-    output: &Path,
-    progress: &dyn Fn(u64, u64),
+    progress: &dyn Fn(ScoreProgress),
     cancel: &Cancel,
-) -> Result<Scored, ScoreError> {
-    let job = Job::begin(scorer, addresses, output)?;
+) -> Result<(SchemaRef, Vec<RecordBatch>), ScoreError> {
+    let schema = score_schema(scorer);
     let total = addresses.count(scorer, ADDRESSES_PER_PART)?;
-    let mut scored = Scored { rows: 0, failed: 0, resumed: 0 };
-    let mut parts = Vec::new();
-    for (number, part) in addresses.parts(scorer, ADDRESSES_PER_PART)?.enumerate() {
-        let part = part?;
-        let path = job.folder.join(format!("part-{number:06}.parquet"));
-        let (rows, failed) = match path.exists() {
-            true => {
-                let (rows, failed) = job.read(&path)?;
-                scored.resumed += rows;
-                (rows, failed)
-            }
-            false => job.write(&path, part, cancel)?,
-        };
-        parts.push(path);
-        (scored.rows, scored.failed) = (scored.rows + rows, scored.failed + failed);
-        progress(scored.rows, total);
+    let (mut done, mut batches) = (0, Vec::new());
+    for part in addresses.parts(scorer, ADDRESSES_PER_PART)? {
+        let (batch, _) = score_part(scorer, &schema, part?, cancel)?;
+        done += batch.num_rows() as u64;
+        batches.push(batch);
+        progress(ScoreProgress { done, total, resumed: 0 });
     }
-    job.join(&parts, output)?;
-    Ok(scored)
+    Ok((schema, batches))
 }
 
-struct Job<'a> {
-    scorer: &'a Scorer,
-    schema: SchemaRef,
-    folder: PathBuf,
+/// Scores a list of addresses into a Parquet file.
+#[derive(Clone, Copy)]
+pub struct ScoreJob<'a> {
+    /// What scores them.
+    pub scorer: &'a Scorer,
+    /// The list.
+    pub addresses: &'a Addresses,
+    /// The file. What stood there is replaced once the new one is whole.
+    pub output: &'a Path,
+    /// Addresses of a part, at least 1; [`ADDRESSES_PER_PART`] unless there is a reason.
+    pub addresses_per_part: usize,
 }
 
-/// The name of the count of failed addresses in the metadata of a part.
-const FAILED: &str = "headwater.failed";
-
-impl<'a> Job<'a> {
-    /// Begins a job, or goes on with it.
-    fn begin(scorer: &'a Scorer, addresses: &Addresses, output: &Path) -> Result<Self, ScoreError> {
-        let mut folder = output.as_os_str().to_owned();
-        folder.push(".parts");
-        let folder = PathBuf::from(folder);
-        let mut made_of: BTreeMap<String, String> =
-            scorer.versions().into_iter().map(|(name, version)| (name.to_owned(), version)).collect();
-        made_of.insert("addresses".to_owned(), addresses.fingerprint()?);
-        let note = folder.join("job.json");
-        match fs::read(&note) {
-            Ok(text) => {
-                let before: BTreeMap<String, String> = serde_json::from_slice(&text)
-                    .map_err(|error| ScoreError::Input { path: note, message: error.to_string() })?;
-                if before != made_of {
-                    return Err(ScoreError::OtherJob { path: folder, difference: difference(&before, &made_of) });
+impl ScoreJob<'_> {
+    /// Runs the job, or resumes it.
+    ///
+    /// # Errors
+    /// [`ScoreError`]; complete parts stay for the next run.
+    pub fn run(&self, progress: &dyn Fn(ScoreProgress), cancel: &Cancel) -> Result<Scored, ScoreError> {
+        let Self { scorer, addresses, output, addresses_per_part } = *self;
+        let folder = self.folder()?;
+        let lock = self.lock(&folder)?;
+        let folder_of_parts = PartFolder::open(&folder, self.begin(&folder)?)?;
+        let schema = score_schema(scorer);
+        let total = addresses.count(scorer, addresses_per_part)?;
+        let mut scored = Scored { rows: 0, failed: 0, resumed: 0 };
+        let mut parts = Vec::new();
+        for (number, part) in addresses.parts(scorer, addresses_per_part)?.enumerate() {
+            let part = part?;
+            let found = folder_of_parts.find(number)?;
+            scored.resumed += found.as_ref().map_or(0, |part| part.rows);
+            let part = match found {
+                Some(part) => part,
+                None => {
+                    let (batch, failed) = score_part(scorer, &schema, part, cancel)?;
+                    folder_of_parts.write(number, &batch, failed)?
                 }
+            };
+            (scored.rows, scored.failed) = (scored.rows + part.rows, scored.failed + part.failed);
+            parts.push(part);
+            progress(ScoreProgress { done: scored.rows, total, resumed: scored.resumed });
+        }
+        join(&parts, (&schema, metadata(scorer)), output)?;
+        // Renamed first, so that another process finds all of the folder or nothing.
+        let over = beside(output, ".parts.over");
+        let removed = fs::remove_dir_all(&over).or_else(|error| match error.kind() {
+            io::ErrorKind::NotFound => Ok(()),
+            _ => Err(error),
+        });
+        let removed = removed.and_then(|()| fs::rename(&folder, &over)).and_then(|()| fs::remove_dir_all(&over));
+        removed.map_err(ScoreError::file(&folder))?;
+        drop(lock);
+        Ok(scored)
+    }
+
+    /// The folder of the parts.
+    fn folder(&self) -> Result<PathBuf, ScoreError> {
+        if let Addresses::File(input) = self.addresses
+            && let (Ok(input), Ok(output)) = (input.canonicalize(), self.output.canonicalize())
+            && input == output
+        {
+            return Err(ScoreError::input(self.output, "this is the input, which would be lost; name another output"));
+        }
+        if self.output.is_dir() {
+            return Err(ScoreError::input(self.output, "this is a folder; name a file"));
+        }
+        Ok(beside(self.output, ".parts"))
+    }
+
+    /// Takes the lock of the folder, which the end of the process releases.
+    fn lock(&self, folder: &Path) -> Result<File, ScoreError> {
+        let path = folder.join("lock");
+        for _ in 0..LOCK_ATTEMPTS {
+            match fs::create_dir(folder) {
+                Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+                    return Err(ScoreError::file(folder)(error));
+                }
+                _ => {}
             }
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                fs::create_dir_all(&folder).map_err(ScoreError::file(&folder))?;
-                let text = serde_json::to_vec_pretty(&made_of).expect("a map of texts");
-                whole_file(&note, |file| io::Write::write_all(file, &text))?;
+            let opened = File::options().create(true).truncate(false).write(true).open(&path);
+            let file = match opened {
+                // Another process has just ended its work and removed the folder.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                opened => opened.map_err(ScoreError::file(&path))?,
+            };
+            match file.try_lock() {
+                Ok(()) => {}
+                Err(TryLockError::WouldBlock) => return Err(ScoreError::Busy { path: self.output.to_owned() }),
+                Err(TryLockError::Error(error)) => return Err(ScoreError::file(path)(error)),
             }
+            // Whoever held the lock before may have removed the file.
+            let is_there = |file: &File| io::Result::Ok(fs::metadata(&path)?.ino() == file.metadata()?.ino());
+            if is_there(&file).unwrap_or(false) {
+                return Ok(file);
+            }
+        }
+        Err(ScoreError::Busy { path: self.output.to_owned() })
+    }
+
+    /// Compares the job with that of the folder, or notes it there. Gives a number that names the job.
+    fn begin(&self, folder: &Path) -> Result<u64, ScoreError> {
+        let versions = self.scorer.versions().into_iter();
+        let mut job: BTreeMap<String, String> = versions.map(|(name, version)| (name.to_owned(), version)).collect();
+        job.insert("addresses".to_owned(), self.addresses.fingerprint()?);
+        job.insert("addresses per part".to_owned(), self.addresses_per_part.to_string());
+        let text = serde_json::to_vec_pretty(&job).expect("a map of texts");
+        let note = folder.join("job.json");
+        match fs::read(&note).map(|text| serde_json::from_slice::<BTreeMap<String, String>>(&text)) {
+            Ok(Ok(before)) if before == job => {}
+            Ok(Ok(before)) => {
+                let difference = difference(&before, &job);
+                return Err(ScoreError::OtherJob { path: folder.to_owned(), difference });
+            }
+            // Without a note that can be read, the parts say by themselves what they are of.
+            Ok(Err(_)) => whole_file(&note, |file| file.write_all(&text))?,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => whole_file(&note, |file| file.write_all(&text))?,
             Err(error) => return Err(ScoreError::file(note)(error)),
         }
-        Ok(Self { scorer, schema: score_schema(scorer), folder })
-    }
-
-    fn write(&self, path: &Path, part: Part, cancel: &Cancel) -> Result<(u64, u64), ScoreError> {
-        let rows = match part {
-            Part::Addresses(addresses) => self.scorer.score(&addresses, cancel)?,
-            Part::Texts(texts) => {
-                let texts: Vec<&str> = texts.iter().map(|text| text.as_deref().unwrap_or_default()).collect();
-                self.scorer.score_texts(&texts, cancel)?
-            }
-        };
-        let failed = rows.iter().filter(|row| row.error.is_some()).count() as u64;
-        let batch = score_batch(self.scorer, &self.schema, &rows).map_err(ScoreError::arrow(path))?;
-        whole_file(path, |file| {
-            let mut writer = ArrowWriter::try_new(file, SchemaRef::clone(&self.schema), Some(properties()))?;
-            writer.write(&batch)?;
-            writer.append_key_value_metadata(KeyValue::new(FAILED.to_owned(), failed.to_string()));
-            writer.close()?;
-            Ok(())
-        })?;
-        Ok((rows.len() as u64, failed))
-    }
-
-    /// Rows of a part, and those of them with an error.
-    fn read(&self, path: &Path) -> Result<(u64, u64), ScoreError> {
-        let reader = open(path)?;
-        let metadata = reader.metadata().file_metadata();
-        let pairs = metadata.key_value_metadata().into_iter().flatten();
-        let failed = pairs.filter(|pair| pair.key == FAILED).find_map(|pair| pair.value.as_ref()?.parse().ok());
-        Ok((metadata.num_rows().unsigned_abs(), failed.unwrap_or(0)))
-    }
-
-    /// Copies the row groups of all parts into one file.
-    fn join(&self, parts: &[PathBuf], output: &Path) -> Result<(), ScoreError> {
-        // A file without rows has its columns too.
-        let empty = self.folder.join("empty.parquet");
-        whole_file(&empty, |file| {
-            ArrowWriter::try_new(file, SchemaRef::clone(&self.schema), Some(properties()))?.close()?;
-            Ok(())
-        })?;
-        let first = open(&empty)?;
-        let metadata = first.metadata().file_metadata();
-        whole_file(output, |file| {
-            let properties = WriterProperties::builder().set_key_value_metadata(metadata.key_value_metadata().cloned());
-            let properties = WriterPropertiesPtr::new(properties.build());
-            let schema = metadata.schema_descr().root_schema_ptr();
-            let mut writer = SerializedFileWriter::new(file, schema, properties)?;
-            for path in parts {
-                let file = File::open(path)?;
-                let reader = SerializedFileReader::new(file.try_clone()?)?;
-                for group in reader.metadata().row_groups() {
-                    let mut into = writer.next_row_group()?;
-                    for column in group.columns() {
-                        let close = ColumnCloseResult {
-                            bytes_written: column.compressed_size().unsigned_abs(),
-                            rows_written: group.num_rows().unsigned_abs(),
-                            metadata: column.clone(),
-                            bloom_filter: None,
-                            column_index: None,
-                            offset_index: None,
-                        };
-                        into.append_column(&file, close)?;
-                    }
-                    into.close()?;
-                }
-            }
-            writer.close()?;
-            Ok(())
-        })?;
-        fs::remove_dir_all(&self.folder).map_err(ScoreError::file(&self.folder))
+        Ok(xxh3_64(&text))
     }
 }
 
-fn open(path: &Path) -> Result<SerializedFileReader<File>, ScoreError> {
-    let file = File::open(path).map_err(ScoreError::file(path))?;
-    SerializedFileReader::new(file).map_err(ScoreError::parquet(path))
+/// The path with a longer ending.
+fn beside(path: &Path, ending: &str) -> PathBuf {
+    let mut path = path.as_os_str().to_owned();
+    path.push(ending);
+    PathBuf::from(path)
 }
 
-fn properties() -> WriterProperties {
-    WriterProperties::builder()
-        .set_compression(Compression::ZSTD(ZstdLevel::default()))
-        .set_max_row_group_row_count(Some(ADDRESSES_PER_PART))
-        .build()
-}
-
-/// Writes a file that appears whole or not at all.
-fn whole_file(path: &Path, write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>) -> Result<(), ScoreError> {
-    let mut partial = path.as_os_str().to_owned();
-    partial.push(".partial");
-    let write = || {
-        let mut file = BufWriter::new(File::create(&partial)?);
-        write(&mut file)?;
-        file.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()?;
-        fs::rename(&partial, path)
+/// Rows of a part, and how many of them have an error.
+fn score_part(
+    scorer: &Scorer,
+    schema: &SchemaRef,
+    part: Part,
+    cancel: &Cancel,
+) -> Result<(RecordBatch, u64), ScoreError> {
+    let rows = match part {
+        Part::Addresses(addresses) => scorer.score(&addresses, cancel)?,
+        Part::Texts(texts) => scorer.score_texts(&texts.iter().collect::<Vec<_>>(), cancel)?,
     };
-    write().map_err(ScoreError::file(path))
+    let failed = rows.iter().filter(|row| row.error.is_some()).count() as u64;
+    Ok((score_batch(scorer, schema, &rows).map_err(ScoreError::Columns)?, failed))
+}
+
+/// What the file says it was made with.
+fn metadata(scorer: &Scorer) -> Vec<KeyValue> {
+    let named = |(name, version): (&str, String)| KeyValue::new(format!("{VERSION_PREFIX}{name}"), version);
+    scorer.versions().into_iter().map(named).collect()
 }
 
 /// What differs between two jobs, in words.
 fn difference(before: &BTreeMap<String, String>, now: &BTreeMap<String, String>) -> String {
-    let names: std::collections::BTreeSet<_> = before.keys().chain(now.keys()).collect();
+    let names: BTreeSet<_> = before.keys().chain(now.keys()).collect();
     let shown =
         |of: &BTreeMap<String, String>, name: &String| of.get(name).cloned().unwrap_or_else(|| "none".to_owned());
     let differ = names.into_iter().filter(|name| before.get(*name) != now.get(*name));
