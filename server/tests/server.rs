@@ -43,6 +43,7 @@ mod replicas;
 mod revocation;
 mod risk_batch;
 mod risk_command;
+mod score_command;
 mod secrecy;
 mod shared;
 mod slow_clients;

@@ -151,6 +151,7 @@ def test_the_example_of_the_configuration_names_every_key_with_its_default(demo:
         "authorities",
         "endpoint_secs",
         "risk_parameters",
+        "classifiers",
         "provider_url",
         "provider_name",
         "provider_key",

@@ -1,6 +1,7 @@
 //! What judgements rest on besides the store, as the settings say.
 
 use std::fs;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,7 +14,7 @@ use crate::clock::now_secs;
 use crate::config::Config;
 use crate::provider::{HttpProvider, ProviderSettings};
 
-/// Parameters and clock, without a provider: for commands.
+/// Parameters, classifiers and clock, without a provider: for commands.
 pub(super) fn intelligence(config: &Config) -> Result<Intelligence, Failure> {
     let parameters = match &config.risk_parameters {
         None => Intelligence::default().parameters,
@@ -25,7 +26,18 @@ pub(super) fn intelligence(config: &Config) -> Result<Intelligence, Failure> {
             Arc::new(RiskParameters::parse(&text).map_err(|error| refused(causes(&error)))?)
         }
     };
-    Ok(Intelligence { parameters, now_secs: Some(now_secs), ..Intelligence::default() })
+    let intelligence = Intelligence { parameters, now_secs: Some(now_secs), ..Intelligence::default() };
+    with_models(intelligence, "intel.classifiers", &config.classifiers)
+}
+
+/// The same with the classifiers of model files; a refusal names the setting.
+pub(super) fn with_models(
+    intelligence: Intelligence,
+    setting: &str,
+    files: &[PathBuf],
+) -> Result<Intelligence, Failure> {
+    let files = files.iter().map(|path| (path.display().to_string(), fs::read(path)));
+    intelligence.with_models(files).map_err(|why| Failure::usage(format!("{setting}: {why}")))
 }
 
 /// The provider that the settings name.

@@ -34,6 +34,11 @@ impl Bar {
 
     /// Tells how far the work is.
     pub fn update(&self, done: u64, total: u64, what: &str) {
+        self.update_from(0, (done, total), what);
+    }
+
+    /// Tells how far the work is of which some was done before, so that it counts for neither rate nor time left.
+    pub fn update_from(&self, before: u64, (done, total): (u64, u64), what: &str) {
         if !self.shown || self.started.elapsed() < PATIENCE {
             return;
         }
@@ -46,7 +51,13 @@ impl Bar {
             let style = ProgressStyle::with_template(&template).unwrap_or_else(|_| ProgressStyle::default_bar());
             let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr_with_hz(5));
             // So that rate and time left count from the beginning of the work.
-            bar.with_style(style).with_elapsed(self.started.elapsed())
+            let bar = bar.with_style(style).with_elapsed(self.started.elapsed());
+            if before > 0 {
+                bar.set_position(before);
+                bar.tick();
+                bar.reset_eta();
+            }
+            bar
         });
         bar.set_length(total);
         bar.set_position(done);

@@ -1,22 +1,22 @@
 //! `headwater score`.
 
 use std::path::PathBuf;
+use std::slice;
 use std::sync::Arc;
 
-use headwater_engine::score::{Observed, ScoreColumns};
-use headwater_engine::{Classifier, QueryEngine};
+use headwater_engine::score::{Observed, ScoreColumns, Scorer};
+use headwater_engine::{Intelligence, QueryEngine};
 use headwater_ledger::{Cancel, Store};
-use headwater_table::score::{Addresses, ScoreError, Scored, score_file};
+use headwater_table::score::{ADDRESSES_PER_PART, Addresses, ScoreError, ScoreJob, ScoreProgress, Scored};
 use headwater_types::Chain;
 use serde_json::json;
 
 use super::Shared;
 use super::error::Failure;
-use super::intelligence::intelligence;
+use super::intelligence::{intelligence, with_models};
 use super::interrupt::on_interrupt;
 use super::output::{Output, grouped};
 use super::progress::{Bar, Unit};
-use crate::causes;
 
 /// What `score` takes.
 #[derive(Debug, clap::Args)]
@@ -34,15 +34,18 @@ pub(super) struct Arguments {
     /// What is computed, with commas between: risk, class, features.
     #[arg(long, value_name = "NAMES", default_value = "risk,class")]
     columns: ScoreColumns,
+    /// A model file in place of the classifier of the chain.
+    #[arg(long, value_name = "FILE")]
+    model: Option<PathBuf>,
     /// Compute features as if only this share of all addresses had been observed, and an address only through them.
-    #[arg(long, value_name = "SHARE", value_parser = share, hide = true)]
+    #[arg(long, value_name = "SHARE", hide = true)]
     observed_share: Option<f64>,
     /// Which addresses are observed.
     #[arg(long, value_name = "N", default_value_t = 0, hide = true, requires = "observed_share")]
     observed_seed: u64,
-    /// A classifier in the place of that of the program.
-    #[arg(long, value_name = "FILE")]
-    model: Option<PathBuf>,
+    /// Addresses of a part; for tests.
+    #[arg(long, value_name = "N", default_value_t = ADDRESSES_PER_PART, hide = true)]
+    addresses_per_part: usize,
 }
 
 /// Scores addresses into a file.
@@ -53,55 +56,62 @@ pub(super) fn run(shared: &Shared, arguments: &Arguments, output: Output) -> Res
             "--output: {named} does not end in .parquet; scores are written as Parquet"
         )));
     }
-    let mut intelligence = intelligence(&shared.settings(&[])?)?;
-    if let Some(file) = &arguments.model {
-        let classifier = read(file, arguments.chain)?;
-        intelligence.classifiers = Arc::new((*intelligence.classifiers).clone().with(classifier));
-    }
-    let store = Store::open(shared.store()?)?;
+    let scorer = scorer(shared, arguments)?;
+    let warnings: Vec<String> = scorer.warnings().into_iter().map(|warning| warning.message).collect();
+    output.warn(&warnings);
     let cancel = Cancel::new();
     on_interrupt(&cancel);
-    let engine = QueryEngine::new(Arc::new(store)).with_intelligence(intelligence);
-    let scorer = engine.scorer(arguments.chain, arguments.columns).map_err(|error| Failure::from_engine(&error))?;
-    let scorer =
-        scorer.observed(arguments.observed_share.map(|share| Observed { share, seed: arguments.observed_seed }));
-    let addresses = arguments.input.clone().map_or(Addresses::All, Addresses::File);
     let bar = Bar::new(Unit::Steps);
-    let progress = |done, total| bar.update(done, total, "addresses");
-    let scored = score_file(&scorer, &addresses, &arguments.output, &progress, &cancel);
+    let progress = |ScoreProgress { done, total, resumed }| bar.update_from(resumed, (done, total), "addresses");
+    let addresses = arguments.input.clone().map_or(Addresses::All, Addresses::File);
+    let job = ScoreJob {
+        scorer: &scorer,
+        addresses: &addresses,
+        output: &arguments.output,
+        addresses_per_part: arguments.addresses_per_part.max(1),
+    };
+    let scored = job.run(&progress, &cancel);
     drop(bar);
-    let Scored { rows, failed, resumed } = scored.map_err(|error| match &error {
-        ScoreError::Engine(error) => Failure::from_engine(error),
-        ScoreError::Input { .. } | ScoreError::OtherJob { .. } => Failure::usage(error.to_string()),
-        ScoreError::File { .. } => Failure::failed(causes(&error)),
-    })?;
+    let Scored { rows, failed, resumed } = scored.map_err(|error| failure(&error))?;
     let file = arguments.output.display().to_string();
-    let report = json!({"file": file, "rows": rows, "failed": failed, "resumed": resumed});
+    let report =
+        json!({"file": file, "rows": rows, "failed": failed, "resumed": resumed, "warnings": scorer.warnings()});
     output.report(&report, || {
         let mut lines = vec![format!("{} addresses in {file}", grouped(rows))];
         if resumed > 0 {
             lines.push(format!("{} of them were scored by an earlier run", grouped(resumed)));
         }
         if failed > 0 {
-            lines.push(format!("{} of them have no class or features: the column `error` says why", grouped(failed)));
+            lines.push(format!("{} of them lack something: the column `error` says what", grouped(failed)));
         }
         lines
     })
 }
 
-/// Reads a share of addresses.
-fn share(text: &str) -> Result<f64, String> {
-    let share = text.parse::<f64>().ok().filter(|share| *share > 0.0 && *share <= 1.0);
-    share.ok_or_else(|| format!("{text:?} is no share; expected a number above 0 and at most 1"))
+fn scorer(shared: &Shared, arguments: &Arguments) -> Result<Scorer, Failure> {
+    let mut intelligence = intelligence(&shared.settings(&[])?)?;
+    if let Some(file) = &arguments.model {
+        let none = Intelligence { classifiers: Arc::default(), ..intelligence };
+        intelligence = with_models(none, "--model", slice::from_ref(file))?;
+        if intelligence.classifiers.of(arguments.chain).is_none() {
+            let (file, chain) = (file.display(), arguments.chain);
+            return Err(Failure::usage(format!("--model: {file} is a model of another chain than {chain}")));
+        }
+    }
+    let store = Store::open(shared.store()?)?;
+    let engine = QueryEngine::new(Arc::new(store)).with_intelligence(intelligence);
+    let observed = arguments.observed_share.map(|share| Observed { share, seed: arguments.observed_seed });
+    let scorer = engine.scorer(arguments.chain, arguments.columns);
+    let scorer = scorer.and_then(|scorer| scorer.observed(observed));
+    scorer.map_err(|error| Failure::from_engine(&error))
 }
 
-/// Reads a model of a chain.
-fn read(file: &std::path::Path, chain: Chain) -> Result<Classifier, Failure> {
-    let refused = |why: String| Failure::usage(format!("--model: {} cannot be used: {why}", file.display()));
-    let bytes = std::fs::read(file).map_err(|error| refused(error.to_string()))?;
-    let classifier = Classifier::parse(&bytes).map_err(|error| refused(causes(&error)))?;
-    match classifier.model().chain() {
-        of if of == chain => Ok(classifier),
-        of => Err(refused(format!("it was trained for {of}, and {chain} is scored"))),
+fn failure(error: &ScoreError) -> Failure {
+    match error {
+        ScoreError::Engine(error) => Failure::from_engine(error),
+        ScoreError::Input { .. } | ScoreError::OtherJob { .. } => Failure::usage(error.to_string()),
+        ScoreError::File { .. } | ScoreError::Busy { .. } | ScoreError::Columns(_) => {
+            Failure::failed(error.to_string())
+        }
     }
 }

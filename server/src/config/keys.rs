@@ -310,6 +310,19 @@ pub(super) const KEYS: &[Key] = &[
         },
     },
     Key {
+        name: "intel.classifiers",
+        expected: "paths of model files with commas between them",
+        set: |config, value| {
+            let path = |path: String| (!path.is_empty()).then(|| PathBuf::from(path));
+            config.classifiers = list(value)?.into_iter().map(path).collect::<Option<_>>()?;
+            Some(())
+        },
+        show: |config| {
+            let listed: Vec<String> = config.classifiers.iter().map(|path| path.display().to_string()).collect();
+            if listed.is_empty() { "(built in)".to_owned() } else { listed.join(", ") }
+        },
+    },
+    Key {
         name: "intel.provider_url",
         expected: "a URL such as \"https://claims.example.com/v1/claims\", without user and password",
         set: |config, value| ProviderUrl::parse(text(value)?).ok().map(|url| config.provider_url = Some(url)),

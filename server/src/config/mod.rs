@@ -106,6 +106,8 @@ pub struct Config {
     pub stream_origins: Vec<String>,
     /// `intel.risk_parameters`: a file of parameters of the risk score in place of the built-in ones.
     pub risk_parameters: Option<PathBuf>,
+    /// `intel.classifiers`: model files, each of which classifies the addresses of its chain in place of the built-in one.
+    pub classifiers: Vec<PathBuf>,
     /// `intel.provider_url`: where a provider of further claims about addresses is asked; nobody is when not set.
     pub provider_url: Option<ProviderUrl>,
     /// `intel.provider_name`: the name that its claims are shown under; its host when not set.
@@ -174,6 +176,7 @@ impl Default for Config {
             webhooks_second_ms: 1000,
             stream_origins: Vec::new(),
             risk_parameters: None,
+            classifiers: Vec::new(),
             provider_url: None,
             provider_name: None,
             provider_key: None,
@@ -476,10 +479,24 @@ mod tests {
             ("intel.provider_level=trusted", "trusted_provider"),
             ("intel.provider_timeout_ms=0", "from 1 to 60000"),
             ("intel.provider_name=", "1 to 64"),
+            ("intel.classifiers=a.json,,b.json", "paths of model files"),
         ] {
             let text = Config::default().assign(assignment).unwrap_err().to_string();
             assert!(text.contains(named), "{text}");
         }
+    }
+
+    #[test]
+    fn classifiers_are_a_list_or_a_text_with_commas() {
+        let listed = from_file("[intel]\nclassifiers = [\"a.json\", \"b c.json.gz\"]").unwrap();
+        let mut assigned = Config::default();
+        assigned.assign("intel.classifiers=a.json, b c.json.gz").unwrap();
+        assert_eq!(listed.classifiers, ["a.json", "b c.json.gz"].map(PathBuf::from));
+        assert_eq!(assigned, listed);
+        assert!(assigned.to_string().contains("intel.classifiers = a.json, b c.json.gz"));
+        assert!(Config::default().to_string().contains("intel.classifiers = (built in)"));
+        assigned.assign("intel.classifiers=").unwrap();
+        assert_eq!(assigned, Config::default());
     }
 
     #[test]
