@@ -20,7 +20,7 @@ from headwater._http import Call, Connections, chunks
 from headwater.errors import InternalError, InvalidInput, NotFound, StorageError, Unsupported
 
 if TYPE_CHECKING:
-    from headwater._headwater import _ArrowStream
+    from headwater._headwater import _ArrowStream, _Progress, _Wanted
 
 # Rows that one call of a list gives, where it is paged by cursor and where by offset.
 _MOST_ROWS = {"cursor": 100_000, "offset": 100}
@@ -364,6 +364,13 @@ def _paged(name: str, request: Mapping[str, Any]) -> tuple[str | None, int | Non
 def _number(request: Mapping[str, Any], name: str) -> int:
     """Give the number of a field, or 0; of one that says no number, the server says so."""
     return _refusals.number_of(str(request.get(name) or 0).strip()) or 0
+
+
+def _needs_store() -> Unsupported:
+    return Unsupported(
+        "features and scores of many addresses need the store itself: open it with headwater.open, or run `headwater score` "
+        "beside it; over a server ask risk() or classify() for up to a hundred addresses per call"
+    )
 
 
 @contextlib.contextmanager

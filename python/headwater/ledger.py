@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, overload
 
 from headwater import _calls, _frames, _headwater, _objects, _request, _typed
 from headwater._answers import Answers
+from headwater._batch import Batch
 from headwater._judgements import Judgements
 from headwater._lists import WholeLists
 from headwater._market import MarketData
@@ -26,13 +27,19 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 
-def open(path: str | PathLike[str]) -> Ledger:  # noqa: A001
+# Paths of files: one or many.
+Paths = str | PathLike[str] | Iterable[str | PathLike[str]] | None
+
+
+def open(path: str | PathLike[str], classifiers: Paths = None) -> Ledger:  # noqa: A001
     """Open a store that ``headwater ingest`` or ``headwater simulate`` wrote.
 
     Parameters
     ----------
     path : path-like
         Folder of the store. Commits of other processes are seen by the next call.
+    classifiers : path-like or sequence of path-like, optional
+        Model files, each of which classifies the addresses of its chain in place of the built-in classifier.
 
     Returns
     -------
@@ -40,13 +47,15 @@ def open(path: str | PathLike[str]) -> Ledger:  # noqa: A001
 
     Raises
     ------
+    InvalidInput
+        When a model file cannot be used; the message says why.
     StorageError
         When there is no store, or it cannot be read.
     """
-    return Ledger(_headwater.open_store(_objects.path(path, "path")))
+    return Ledger(_headwater.open_store(_objects.path(path, "path"), _objects.paths(classifiers, "classifiers")))
 
 
-class Ledger(Movements, Holdings, Judgements, MarketData, WholeLists):
+class Ledger(Movements, Holdings, Judgements, Batch, MarketData, WholeLists):
     """Answers about addresses.
 
     :func:`headwater.open` a store, :func:`headwater.connect` to a server, or build one with :meth:`from_frames`.
@@ -82,7 +91,13 @@ class Ledger(Movements, Holdings, Judgements, MarketData, WholeLists):
         raise Unsupported(message)
 
     @staticmethod
-    def from_frames(transfers: Any, labels: Any = None, prices: Any = None, tokens: Any = None) -> Ledger:  # noqa: ANN401
+    def from_frames(
+        transfers: Any,  # noqa: ANN401
+        labels: Any = None,  # noqa: ANN401
+        prices: Any = None,  # noqa: ANN401
+        tokens: Any = None,  # noqa: ANN401
+        classifiers: Paths = None,
+    ) -> Ledger:
         """Build a ledger in memory from tables.
 
         Parameters
@@ -101,6 +116,8 @@ class Ledger(Movements, Holdings, Judgements, MarketData, WholeLists):
         tokens : table, optional
             ``blockchain``, ``contract``, ``symbol``, ``decimals``, and where known ``name``, ``verified`` (true unless
             said otherwise). Coins of chains, which have no contract, may be among them, as in ``ledger.registry()``.
+        classifiers : path-like or sequence of path-like, optional
+            Model files, as in :func:`headwater.open`.
 
         Returns
         -------
@@ -111,7 +128,8 @@ class Ledger(Movements, Holdings, Judgements, MarketData, WholeLists):
         InvalidInput
             Names the row, the column and the value.
         """
-        return Ledger(_frames.native_ledger(transfers, labels, prices, tokens))
+        models = _objects.paths(classifiers, "classifiers")
+        return Ledger(_frames.native_ledger(transfers, labels, prices, tokens, models))
 
     def query(self, endpoint: str, request: Mapping[str, Any] | None = None, **fields: Any) -> Report:  # noqa: ANN401
         """Ask any data endpoint by its path, as ``headwater query`` does.

@@ -11,6 +11,15 @@ const SIGNAL_CHECK: Duration = Duration::from_millis(50);
 /// Runs `work` on a thread of its own with the interpreter lock released, and looks for signals meanwhile: on Ctrl-C
 /// the work is cancelled, awaited, and `KeyboardInterrupt` raised.
 pub fn interruptible<T: Send>(py: Python<'_>, work: impl FnOnce(&Cancel) -> T + Send) -> PyResult<T> {
+    interruptible_with(py, work, &mut || Ok(()))
+}
+
+/// The same with `tick`, which is called a few times a second meanwhile and once at the end; an error of it ends the work.
+pub fn interruptible_with<T: Send>(
+    py: Python<'_>,
+    work: impl FnOnce(&Cancel) -> T + Send,
+    tick: &mut dyn FnMut() -> PyResult<()>,
+) -> PyResult<T> {
     let cancel = Cancel::new();
     let (sender, receiver) = channel();
     std::thread::scope(|scope| {
@@ -27,10 +36,10 @@ pub fn interruptible<T: Send>(py: Python<'_>, work: impl FnOnce(&Cancel) -> T + 
                 Err(_) => Err(RecvTimeoutError::Disconnected),
             });
             match received {
-                Ok(value) => return interrupted.map(|()| value),
+                Ok(value) => return interrupted.and_then(|()| tick()).map(|()| value),
                 Err(RecvTimeoutError::Timeout) => {
                     if interrupted.is_ok()
-                        && let Err(signal) = py.check_signals()
+                        && let Err(signal) = py.check_signals().and_then(|()| tick())
                     {
                         cancel.cancel();
                         interrupted = Err(signal);

@@ -5,7 +5,7 @@ use std::sync::{Arc, LazyLock};
 use std::time::Instant;
 
 use arrow::array::RecordBatch;
-use headwater_engine::{Endpoint, QueryEngine, endpoint};
+use headwater_engine::{Endpoint, Intelligence, QueryEngine, endpoint};
 use headwater_export::ExportError;
 use headwater_ingest::frames::{Transfers, transfers_batch};
 use headwater_ingest::labels::{LabelOptions, Labels, read_label_frame};
@@ -21,6 +21,7 @@ use crate::address::chain_of;
 use crate::answer::Answer;
 use crate::errors::{exception, raise};
 use crate::interrupt::interruptible;
+use crate::scores::{self, Question, Wanted};
 use crate::tables;
 
 /// Bytes of answers that are kept for those who ask the same, as many as the gateway keeps.
@@ -78,6 +79,30 @@ impl NativeLedger {
         .map_err(|error| export_error(py, &error))
     }
 
+    /// Scores of many addresses as a table, and warnings as JSON. Without addresses: of all of the chain.
+    fn score_table(
+        &self,
+        py: Python<'_>,
+        addresses: Option<PyTable>,
+        wanted: Wanted,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<(PyTable, String)> {
+        scores::table(py, &self.engine, Question { addresses, wanted, progress })
+    }
+
+    /// Writes scores to a Parquet file; the same call resumes after an interruption. What was written comes back as JSON.
+    #[expect(clippy::needless_pass_by_value, reason = "arguments from Python arrive as owned values")]
+    fn score_file(
+        &self,
+        py: Python<'_>,
+        addresses: Option<PyTable>,
+        wanted: Wanted,
+        output: PathBuf,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<String> {
+        scores::file(py, &self.engine, Question { addresses, wanted, progress }, &output)
+    }
+
     /// Where the data comes from, for people.
     #[getter]
     fn source(&self) -> &str {
@@ -97,9 +122,9 @@ fn export_error(py: Python<'_>, error: &ExportError) -> PyErr {
 }
 
 impl NativeLedger {
-    fn new(ledgers: Arc<dyn Generations>, source: String) -> Self {
+    fn new(ledgers: Arc<dyn Generations>, source: String, intelligence: Intelligence) -> Self {
         let engine = QueryEngine::new(Arc::clone(&ledgers)).with_cache(CACHE_BYTES).with_clock(milliseconds);
-        Self { engine, ledgers, source }
+        Self { engine: engine.with_intelligence(intelligence), ledgers, source }
     }
 }
 
@@ -119,14 +144,16 @@ fn milliseconds() -> u64 {
     u64::try_from(START.elapsed().as_millis()).unwrap_or(u64::MAX)
 }
 
-/// Opens a store for reading.
+/// Opens a store for reading. Model files classify in place of the built-in classifiers of their chains.
 #[pyfunction]
+#[pyo3(signature = (path, classifiers=Vec::new()))]
 #[expect(clippy::needless_pass_by_value, reason = "arguments from Python arrive as owned values")]
-pub fn open_store(py: Python<'_>, path: PathBuf) -> PyResult<NativeLedger> {
+pub fn open_store(py: Python<'_>, path: PathBuf, classifiers: Vec<PathBuf>) -> PyResult<NativeLedger> {
+    let intelligence = scores::with_models(py, &classifiers)?;
     let source = path.display().to_string();
     let store =
         py.detach(|| Store::open(&path)).map_err(|error| raise(py, "StorageError", &error.to_string(), None, None))?;
-    Ok(NativeLedger::new(Arc::new(store), source))
+    Ok(NativeLedger::new(Arc::new(store), source, intelligence))
 }
 
 /// An import of a frame of labels, which was made at no time in particular.
@@ -144,16 +171,19 @@ fn undated(labels: Labels) -> LabelImport {
     }
 }
 
-/// Builds a ledger in memory from tables.
+/// Builds a ledger in memory from tables, with classifiers as [`open_store`] takes them.
 #[pyfunction]
-#[pyo3(signature = (transfers, prices=None, tokens=None, labels=None))]
+#[pyo3(signature = (transfers, prices=None, tokens=None, labels=None, classifiers=Vec::new()))]
+#[expect(clippy::needless_pass_by_value, reason = "arguments from Python arrive as owned values")]
 pub fn from_frames(
     py: Python<'_>,
     transfers: PyTable,
     prices: Option<PyTable>,
     tokens: Option<PyTable>,
     labels: Option<PyTable>,
+    classifiers: Vec<PathBuf>,
 ) -> PyResult<NativeLedger> {
+    let intelligence = scores::with_models(py, &classifiers)?;
     let batches = |table: PyTable| -> Vec<RecordBatch> { table.into_inner().0 };
     let transfers = batches(transfers);
     let prices = prices.map(batches).unwrap_or_default();
@@ -175,5 +205,5 @@ pub fn from_frames(
         Ok(memory)
     })?
     .map_err(|(class, message)| raise(py, class, &message, None, None))?;
-    Ok(NativeLedger::new(memory, format!("{rows} transfers in memory")))
+    Ok(NativeLedger::new(memory, format!("{rows} transfers in memory"), intelligence))
 }

@@ -10,6 +10,7 @@ mod interrupt;
 mod ledger;
 mod lines;
 mod metrics;
+mod scores;
 mod tables;
 
 use pyo3::prelude::*;

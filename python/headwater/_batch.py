@@ -1,0 +1,215 @@
+"""What a ledger computes of very many addresses at once: the part about features and scores."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from os import PathLike
+from typing import TYPE_CHECKING, Any, overload
+
+import polars as pl
+
+from headwater import _objects, _tables
+from headwater._progress import Bar
+from headwater._request import Texts
+from headwater.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from headwater._answers import Answers
+    from headwater._headwater import _Wanted
+
+# Warnings that change what rows mean; others say what the ledger does not hold, as any answer about it does.
+_WARNED = frozenset({"labels_only", "no_data"})
+
+
+class Batch:
+    """Features and scores of very many addresses; :class:`headwater.Ledger` has all of it."""
+
+    if TYPE_CHECKING:
+        _answers: Answers
+
+    def features(
+        self,
+        addresses: Any = None,  # noqa: ANN401
+        blockchain: str = "ethereum",
+        *,
+        observed: tuple[float, int] | None = None,
+        progress: bool = False,
+    ) -> pl.DataFrame:
+        """Give the features of many addresses: what the classifiers see of them.
+
+        Parameters
+        ----------
+        addresses : table or column of str, optional
+            Any object with ``__arrow_c_stream__`` and a column ``address``, or a list, an array or a series of text.
+            Missing: all addresses of the chain, in order of their bytes.
+        blockchain : str
+            The chain.
+        observed : (float, int), optional
+            Share and seed: compute as if only this share of all addresses (above 0, at most 1) had been observed, and
+            each address only through them. Another seed observes others. To train models that do not depend on how
+            much of a chain was collected, train on several shares.
+        progress : bool, optional
+            Show on standard error how many addresses are done.
+
+        Returns
+        -------
+        polars.DataFrame
+            One row per address, in their order, duplicates included: ``address``, one column of numbers per feature
+            (null where it has no meaning for the address), and ``error``, which says why a row has none.
+
+        Raises
+        ------
+        InvalidInput
+            When there is no column of addresses, or the chain or the share cannot be meant.
+        Unsupported
+            Over a server, which has no call for it.
+
+        Notes
+        -----
+        Features are computed from the movements that the ledger holds, without labels and prices. Their names are
+        stable within a version of the features, which files of :meth:`score` state in their metadata.
+
+        Examples
+        --------
+        >>> from headwater.examples import ALICE, BOB, ledger
+        >>> frame = ledger().features([ALICE, BOB, "0x12"])
+        >>> frame.select("in_count", "out_count").rows()
+        [(1.0, 2.0), (2.0, 1.0), (None, None)]
+        >>> frame["error"][2]
+        '"0x12" is not an address of ethereum: expected 0x and 40 hexadecimal digits'
+        >>> ledger().features([ALICE], observed=(0.01, 7)).select("in_count", "out_count").rows()
+        [(0.0, 0.0)]
+        """
+        return self._scores("features", addresses, (blockchain, "features", observed), progress)
+
+    @overload
+    def score(
+        self,
+        addresses: Any = ...,  # noqa: ANN401
+        blockchain: str = ...,
+        *,
+        columns: Texts = ...,
+        output: None = ...,
+        progress: bool = ...,
+    ) -> pl.DataFrame: ...
+    @overload
+    def score(
+        self,
+        addresses: Any = ...,  # noqa: ANN401
+        blockchain: str = ...,
+        *,
+        columns: Texts = ...,
+        output: str | PathLike[str],
+        progress: bool = ...,
+    ) -> dict[str, Any]: ...
+    def score(
+        self,
+        addresses: Any = None,
+        blockchain: str = "ethereum",
+        *,
+        columns: Texts = ("risk", "class"),
+        output: str | PathLike[str] | None = None,
+        progress: bool = False,
+    ) -> pl.DataFrame | dict[str, Any]:
+        """Give risk, class and features of many addresses, as a frame or as a file.
+
+        The numbers are those of :meth:`risk` and :meth:`classify`, without what explains them.
+
+        Parameters
+        ----------
+        addresses : table or column of str, optional
+            As in :meth:`features`.
+        blockchain : str
+            The chain.
+        columns : sequence of str, optional
+            One or more of ``"risk"``, ``"class"`` and ``"features"``. A class needs a classifier of the chain, which the
+            package or ``classifiers`` of :func:`headwater.open` has.
+        output : path-like, optional
+            A file that ends in ``.parquet``. It is written part by part, in bounded memory: the same call resumes after
+            an interruption, and gives the same bytes. Until the file is whole, its parts lie in ``output.parts``.
+        progress : bool, optional
+            Show on standard error how many addresses are done.
+
+        Returns
+        -------
+        polars.DataFrame or dict
+            One row per address, in their order, duplicates included: ``address``, the columns, and ``error``, which says
+            why something is missing. With ``output``: ``file``, ``rows``, ``failed`` (rows with an error), ``resumed``
+            (rows that an earlier run had scored) and ``warnings``.
+
+        Raises
+        ------
+        InvalidInput
+            When there is no column of addresses, or ``output.parts`` contains parts of another job.
+        StorageError
+            When the file cannot be written, or another process writes it.
+        Unsupported
+            Over a server, which has no call for it: ask :meth:`risk` or :meth:`classify` there.
+
+        Warns
+        -----
+        UserWarning
+            Where the risk of the chain rests on labels alone, and where nothing of the chain is held.
+
+        Examples
+        --------
+        >>> from headwater.examples import ALICE, SHOP, ledger
+        >>> scores = ledger().score([ALICE, SHOP, ALICE], columns=["risk"])
+        >>> scores.select("risk_score", "risk_level", "context", "behaviors").rows()
+        [(0.0, 'low', None, []), (0.0, 'low', None, []), (0.0, 'low', None, [])]
+
+        Into a file, of all addresses of the chain:
+
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> path = Path(tempfile.mkdtemp()) / "scores.parquet"
+        >>> written = ledger().score(columns=["risk", "features"], output=path)
+        >>> written["rows"], written["failed"], written["resumed"]
+        (3, 0, 0)
+        """
+        named = columns if isinstance(columns, str) else ",".join(_objects.whole_texts(columns, "columns"))
+        wanted = (blockchain, named, None)
+        if output is None:
+            return self._scores("score", addresses, wanted, progress)
+        path = _objects.path(output, "output")
+        if not path.lower().endswith(".parquet"):
+            message = f"output: {path!r} does not end in .parquet: scores are written as Parquet"
+            raise InvalidInput(message, reason="invalid_value", field="output")
+        listed = _listed(addresses)
+        with Bar("score", "addresses", shown=progress) as bar:
+            told = self._answers.score_file(listed, wanted, path, bar.follow if progress else None)
+        written: dict[str, Any] = json.loads(told)
+        _warn("score", written["warnings"], 3)
+        return written
+
+    def _scores(self, name: str, addresses: object, wanted: _Wanted, progress: bool) -> pl.DataFrame:
+        listed = _listed(addresses)
+        with Bar(name, "addresses", shown=progress) as bar:
+            table, told = self._answers.score_table(listed, wanted, bar.follow if progress else None)
+        _warn(name, json.loads(told), 4)
+        return pl.DataFrame(table)
+
+
+def _listed(addresses: Any) -> pl.DataFrame | None:  # noqa: ANN401
+    """Give addresses as a table, whatever they are handed over as."""
+    if addresses is None:
+        return None
+    if isinstance(addresses, str):
+        message = "addresses: expected a table or a list; of one address [address]"
+        raise InvalidInput(message, reason="invalid_type", field="addresses")
+    is_table = hasattr(addresses, "__arrow_c_stream__") or isinstance(addresses, pl.LazyFrame)
+    # Columns of these libraries are Arrow streams too.
+    is_column = any(hasattr(addresses, name) for name in ("to_list", "to_pylist")) and not hasattr(addresses, "columns")
+    if is_table and not is_column:
+        frame = _tables.frame(addresses, "addresses")
+        return frame.select("address") if "address" in frame.columns else frame
+    texts = _objects.texts(addresses, "addresses")
+    return pl.DataFrame({"address": pl.Series(texts, dtype=pl.String)})
+
+
+def _warn(name: str, told: list[dict[str, Any]], level: int) -> None:
+    """Warn the caller, who is so many calls above."""
+    for warning in told:
+        if warning["code"] in _WARNED:
+            warnings.warn(f"{name}: {warning['message']}", UserWarning, stacklevel=level)

@@ -1,0 +1,111 @@
+//! Scores of many addresses as tables and files.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+use headwater_engine::score::{Observed, ScoreColumns, Scorer};
+use headwater_engine::{Intelligence, QueryEngine};
+use headwater_ledger::Cancel;
+use headwater_table::score::{ADDRESSES_PER_PART, Addresses, ScoreError, ScoreJob, ScoreProgress, Scored, score_table};
+use pyo3::prelude::*;
+use pyo3_arrow::PyTable;
+use serde_json::json;
+
+use crate::address::chain_of;
+use crate::errors::{exception, raise};
+use crate::interrupt::interruptible_with;
+
+/// Chain, names of columns, and the share and seed of observed addresses.
+pub type Wanted = (String, String, Option<(f64, u64)>);
+
+/// What a caller asks for, as Python says it.
+pub struct Question {
+    /// All of the chain where there is none.
+    pub addresses: Option<PyTable>,
+    pub wanted: Wanted,
+    /// Called with addresses done, all of them, and those of an earlier run.
+    pub progress: Option<Py<PyAny>>,
+}
+
+/// Intelligence with the classifiers of model files.
+pub fn with_models(py: Python<'_>, files: &[PathBuf]) -> PyResult<Intelligence> {
+    let read = || {
+        let files = files.iter().map(|path| (path.display().to_string(), fs::read(path)));
+        Intelligence::default().with_models(files)
+    };
+    py.detach(read).map_err(|why| {
+        raise(py, "InvalidInput", &format!("classifiers: {why}"), Some("invalid_value"), Some("classifiers"))
+    })
+}
+
+/// The scores as a table, and warnings as JSON.
+pub fn table(py: Python<'_>, engine: &QueryEngine, question: Question) -> PyResult<(PyTable, String)> {
+    let (scorer, addresses) = prepared(py, engine, question.addresses, question.wanted)?;
+    let (schema, batches) = watched(py, question.progress.as_ref(), &|progress, cancel| {
+        score_table(&scorer, &addresses, progress, cancel)
+    })?;
+    Ok((PyTable::try_new(batches, schema)?, json!(scorer.warnings()).to_string()))
+}
+
+/// Writes the scores to a file; what was written comes back as JSON.
+pub fn file(py: Python<'_>, engine: &QueryEngine, question: Question, output: &Path) -> PyResult<String> {
+    let (scorer, addresses) = prepared(py, engine, question.addresses, question.wanted)?;
+    let job = ScoreJob { scorer: &scorer, addresses: &addresses, output, addresses_per_part: ADDRESSES_PER_PART };
+    let Scored { rows, failed, resumed } =
+        watched(py, question.progress.as_ref(), &|progress, cancel| job.run(progress, cancel))?;
+    let (file, warnings) = (output.display().to_string(), scorer.warnings());
+    Ok(json!({"file": file, "rows": rows, "failed": failed, "resumed": resumed, "warnings": warnings}).to_string())
+}
+
+fn prepared(
+    py: Python<'_>,
+    engine: &QueryEngine,
+    addresses: Option<PyTable>,
+    (chain, columns, observed): Wanted,
+) -> PyResult<(Scorer, Addresses)> {
+    let refused = |field: &str, why: String| {
+        raise(py, "InvalidInput", &format!("{field}: {why}"), Some("invalid_value"), Some(field))
+    };
+    let chain = chain_of(py, &chain)?;
+    let columns: ScoreColumns = columns.parse().map_err(|why| refused("columns", why))?;
+    let observed = observed.map(|(share, seed)| Observed { share, seed });
+    let scorer = py.detach(|| engine.scorer(chain, columns).and_then(|scorer| scorer.observed(observed)));
+    let scorer = scorer.map_err(|error| exception(py, &error))?;
+    let addresses = match addresses {
+        None => Addresses::All,
+        Some(table) => Addresses::of_tables(&table.into_inner().0).map_err(|why| refused("addresses", why))?,
+    };
+    Ok((scorer, addresses))
+}
+
+type Work<'a, T> = &'a (dyn Fn(&dyn Fn(ScoreProgress), &Cancel) -> Result<T, ScoreError> + Sync);
+
+/// Runs work that tells how far it is.
+fn watched<T: Send>(py: Python<'_>, progress: Option<&Py<PyAny>>, work: Work<'_, T>) -> PyResult<T> {
+    let latest = Mutex::new(None);
+    let note = |progress: ScoreProgress| {
+        if let Ok(mut latest) = latest.lock() {
+            *latest = Some(progress);
+        }
+    };
+    let mut tell = || {
+        let told = latest.lock().ok().and_then(|mut latest| latest.take());
+        match (progress, told) {
+            (Some(progress), Some(ScoreProgress { done, total, resumed })) => {
+                progress.call1(py, (done, total, resumed)).map(drop)
+            }
+            _ => Ok(()),
+        }
+    };
+    interruptible_with(py, |cancel| work(&note, cancel), &mut tell)?.map_err(|error| refused(py, &error))
+}
+
+fn refused(py: Python<'_>, error: &ScoreError) -> PyErr {
+    let class = match error {
+        ScoreError::Engine(error) => return exception(py, error),
+        ScoreError::Input { .. } | ScoreError::OtherJob { .. } | ScoreError::Columns(_) => "InvalidInput",
+        ScoreError::File { .. } | ScoreError::Busy { .. } => "StorageError",
+    };
+    raise(py, class, &error.to_string(), None, None)
+}

@@ -1,0 +1,300 @@
+"""Features and scores of very many addresses through the Python interface."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import headwater as hw
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from conftest import Served, headwater
+from headwater import examples
+from headwater._progress import Bar
+from headwater.examples import ALICE, BOB, SHOP
+
+NOBODY = "0x" + "dd" * 20
+# Of three classes by hand: many movements in, movements in above all, few movements out.
+MODEL: dict[str, Any] = {
+    "format": "headwater-classifier/1",
+    "chain": "ethereum",
+    "version": "by hand",
+    "features_version": 1,
+    "features": ["in_count", "out_count", "in_ratio"],
+    "classes": ["Exchange", "Scam", "Deposit"],
+    "priors": [0.25, 0.25, 0.5],
+    "calibration": {"temperature": 0.5, "offsets": [0.0, 0.5, 0.0]},
+    "initial": [0.0, 0.0, 0.5],
+    "trees": {
+        "class": [0, 1, 2],
+        "nodes": [1, 1, 1],
+        "feature": [0, 2, 1],
+        "threshold": [20.0, 0.6, 3.0],
+        "left": [-1, -1, -1],
+        "right": [-2, -2, -2],
+        "missing_left": [1, 1, 1],
+        "node_cover": [40.0, 40.0, 40.0],
+        "leaf": [-1.0, 3.0, -1.0, 1.5, 1.0, -1.0],
+        "leaf_cover": [30.0, 10.0, 20.0, 20.0, 10.0, 30.0],
+    },
+    "card": {"purpose": "tests"},
+}
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("models") / "by-hand.json"
+    path.write_text(json.dumps(MODEL))
+    return path
+
+
+@pytest.fixture(scope="module")
+def ledger(demo: Path, model: Path) -> hw.Ledger:
+    return hw.open(demo, classifiers=[model])
+
+
+def test_score_equals_risk_and_classify_of_each_address(ledger: hw.Ledger) -> None:
+    scores = ledger.score(columns=("risk", "class"))
+    some = scores[:: max(1, scores.height // 200)]
+    single = ledger.risk(some["address"])
+    told = [
+        (risk.composite_score, risk.risk_level, risk.decision["gate_reason"], risk.decision["context"])
+        for risk in single
+    ]
+    assert some.select("risk_score", "risk_level", "gate_reason", "context").rows() == told
+    assert some["risk_score"].max() > 0
+    classes = ledger.classify(some["address"])
+    assert some["predicted_class"].to_list() == [one.predicted_class for one in classes]
+    assert some["confidence"].fill_null(0.0).to_list() == pytest.approx([one.confidence for one in classes], abs=1e-4)
+
+
+def test_addresses_are_taken_in_any_form_and_kept_in_order(ledger: hw.Ledger) -> None:
+    first, second = ledger.features()["address"].head(2).to_list()
+    asked = [second, None, first, second, "0x12"]
+    frame = pl.DataFrame({"n": [1, 2, 3, 4, 5], "address": asked})
+    table = frame.to_arrow()
+    forms: list[Any] = [
+        asked,
+        tuple(asked),
+        frame,
+        frame.lazy(),
+        frame["address"],
+        frame.with_columns(pl.col("address").cast(pl.Categorical)),
+        frame.to_pandas(),
+        pd.Series(asked),
+        table,
+        table["address"],
+        table["address"].combine_chunks(),
+        duckdb.sql("select n, address from frame order by n"),
+    ]
+    wanted = ledger.score(asked, columns=["risk", "class", "features"])
+    assert wanted["address"].to_list() == asked
+    assert wanted["error"].is_null().to_list() == [True, False, True, True, False]
+    assert wanted["error"][1] == "the address is missing"
+    assert wanted.row(0) == wanted.row(3)
+    for form in forms:
+        assert ledger.score(form, columns=["risk", "class", "features"]).equals(wanted), type(form)
+    assert ledger.score([]).height == 0
+    assert ledger.features(["0x12"]).select("in_count", "error").rows()[0][0] is None
+
+
+def test_all_addresses_of_a_chain_are_scored_when_none_are_given(demo: Path, ledger: hw.Ledger) -> None:
+    frame = ledger.features()
+    assert frame["address"].is_sorted()
+    assert frame["address"].n_unique() == frame.height > 100
+    assert frame["error"].null_count() == frame.height
+    out = json.loads(headwater("stats", "--store", demo, "--json").stdout)
+    assert out
+
+
+def test_observing_a_share_lowers_counts_alone(ledger: hw.Ledger) -> None:
+    whole, half = ledger.features(), ledger.features(observed=(0.5, 3))
+    assert whole["address"].equals(half["address"])
+    ratio = half["in_count"].sum() / whole["in_count"].sum()
+    assert 0.2 < ratio < 0.8
+    assert not half.equals(ledger.features(observed=(0.5, 4)))
+    assert whole.equals(ledger.features(observed=(1.0, 3)))
+    for share in (0.0, 1.5, float("nan")):
+        with pytest.raises(hw.InvalidInput, match="above 0 and at most 1"):
+            ledger.features([ALICE], observed=(share, 1))
+
+
+def test_file_of_scores_is_the_frame_and_says_what_it_was_made_with(
+    demo: Path, model: Path, ledger: hw.Ledger, tmp_path: Path
+) -> None:
+    path = tmp_path / "scores.parquet"
+    written = ledger.score(output=path, columns=["risk", "class", "features"])
+    frame = ledger.score(columns=["risk", "class", "features"])
+    assert written["file"] == str(path)
+    assert (written["rows"], written["failed"], written["resumed"]) == (frame.height, 0, 0)
+    assert pl.read_parquet(path).equals(frame)
+    told = {key.decode(): value.decode() for key, value in pq.read_schema(path).metadata.items()}
+    assert told["headwater.chain"] == "ethereum"
+    assert told["headwater.columns"] == "risk,class,features"
+    assert told["headwater.model"].startswith("by hand (")
+    assert told["headwater.labels"] == ledger.risk(frame["address"][0]).meta["labels_version"]
+    assert told["headwater.risk_parameters"] == ledger.risk(frame["address"][0]).meta["model_version"]
+    assert pq.read_table(path).num_rows == frame.height
+    assert duckdb.sql(f"select count(*) from '{path}'").fetchone() == (frame.height,)
+
+    # The command line writes the same bytes.
+    other = tmp_path / "other.parquet"
+    job = ("score", "--store", demo, "--chain", "ethereum", "--columns", "risk,class,features", "--output", other)
+    headwater(*job, "--model", model)
+    assert other.read_bytes() == path.read_bytes()
+
+
+def test_interrupted_file_resumes_with_the_same_bytes(demo: Path, model: Path, tmp_path: Path) -> None:
+    path, straight = tmp_path / "scores.parquet", tmp_path / "straight.parquet"
+    addresses = hw.open(demo).features()["address"].to_list()
+    addresses = (addresses * (100_000 // len(addresses) + 1))[:100_000]
+    listed = pl.DataFrame({"address": addresses})
+    listed.write_parquet(tmp_path / "listed.parquet")
+    script = (
+        "import sys, headwater as hw, polars as pl\n"
+        "ledger = hw.open(sys.argv[1], classifiers=sys.argv[2])\n"
+        "ledger.score(pl.read_parquet(sys.argv[3]), output=sys.argv[4])\n"
+    )
+    arguments = [sys.executable, "-c", script, demo, model, tmp_path / "listed.parquet", path]
+    process = subprocess.Popen(arguments, stderr=subprocess.PIPE, text=True)
+    deadline = time.monotonic() + 60
+    while not list(tmp_path.glob("scores.parquet.parts/part-*.parquet")):
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < deadline
+        time.sleep(0.002)
+    process.send_signal(signal.SIGINT)
+    said = process.communicate(timeout=20)[1]
+    assert "KeyboardInterrupt" in said
+    assert not path.exists()
+    with hw.open(demo, classifiers=model) as ledger:
+        written = ledger.score(listed, output=path)
+        assert written["resumed"] >= 16_384
+        ledger.score(listed, output=straight)
+        assert path.read_bytes() == straight.read_bytes()
+        # What another job left is not joined.
+        assert os.listdir(tmp_path / "scores.parquet.parts") if path.with_suffix(".parts").exists() else True
+
+
+def test_parts_of_another_job_are_refused(ledger: hw.Ledger, tmp_path: Path) -> None:
+    parts = tmp_path / "scores.parquet.parts"
+    parts.mkdir()
+    (parts / "job.json").write_text('{"chain": "tron"}')
+    with pytest.raises(hw.InvalidInput, match="chain was tron, is ethereum"):
+        ledger.score(output=tmp_path / "scores.parquet")
+    with pytest.raises(hw.StorageError, match="No such file"):
+        ledger.score(output=tmp_path / "none" / "scores.parquet")
+    with pytest.raises(hw.InvalidInput, match=r"does not end in \.parquet"):
+        ledger.score(output=tmp_path / "scores.csv")
+
+
+def test_what_cannot_be_scored_is_refused_by_name(ledger: hw.Ledger) -> None:
+    cases: list[tuple[str, Any, dict[str, Any]]] = [
+        ("one address", ALICE, {}),
+        ("no column `address`; the columns are wallet", pl.DataFrame({"wallet": [ALICE]}), {}),
+        ("expected text", pl.DataFrame({"address": [1]}), {}),
+        (r"addresses\[1\]", [ALICE, 5], {}),
+        ("expected text", 5, {}),
+        ("unknown columns", [ALICE], {"columns": ["age"]}),
+        ("unknown columns", [ALICE], {"columns": []}),
+        ("unknown chain", [ALICE], {"blockchain": "solana"}),
+        ("no classifier of bsc", [ALICE], {"blockchain": "bsc"}),
+    ]
+    for wanted, addresses, fields in cases:
+        with pytest.raises(hw.InvalidInput, match=wanted):
+            ledger.score(addresses, **fields)
+
+
+def test_risk_by_labels_alone_is_warned_of(ledger: hw.Ledger, tmp_path: Path) -> None:
+    with pytest.warns(UserWarning, match="score: the risk of bsc rests on labels alone") as told:
+        frame = ledger.score(blockchain="bsc", columns="risk")
+    assert told[0].filename == __file__
+    assert frame.height > 100
+    assert frame["behavior_score"].null_count() == frame.height
+    with pytest.warns(UserWarning, match="labels alone") as told:
+        ledger.score(blockchain="bsc", columns="risk", output=tmp_path / "bsc.parquet")
+    assert told[0].filename == __file__
+    with pytest.warns(UserWarning, match="nothing of tron is held") as told:
+        examples.ledger().features(blockchain="tron")
+    assert told[0].filename == __file__
+
+
+def test_classifiers_are_refused_by_name(demo: Path, model: Path, tmp_path: Path) -> None:
+    torn = tmp_path / "torn.json"
+    torn.write_text("{")
+    cases: list[tuple[str, Any]] = [
+        ("none.json cannot be read", tmp_path / "none.json"),
+        ("torn.json cannot be used", [model, torn]),
+        ("both models of ethereum", [model, str(model)]),
+        (r"classifiers\[0\]: expected a path", [5]),
+        ("classifiers: expected paths", 5),
+    ]
+    for wanted, classifiers in cases:
+        with pytest.raises(hw.InvalidInput, match=wanted):
+            hw.open(demo, classifiers=classifiers)
+        with pytest.raises(hw.InvalidInput, match=wanted):
+            hw.Ledger.from_frames([], classifiers=classifiers)
+
+
+def test_frames_take_classifiers_too(model: Path) -> None:
+    moved = [
+        {
+            "blockchain": "ethereum",
+            "block_number": number,
+            "timestamp": 1_600_000_000 + 12 * number,
+            "tx_hash": f"0x{number:064x}",
+            "from_address": BOB,
+            "to_address": ALICE,
+            "contract": None,
+            "amount_raw": "5",
+        }
+        for number in range(1, 8)
+    ]
+    scores = hw.Ledger.from_frames(moved, classifiers=model).score([ALICE, BOB, NOBODY])
+    # Seven movements in and none out: raw scores -1, 1.5 and 1.5 by half a degree, with an offset of 0.5 for a scam, and
+    # seven of seventeen parts of it.
+    assert scores["predicted_class"].to_list()[0] == "Scam"
+    assert scores["predicted_class"].to_list()[2] is None
+    assert scores["error"].to_list() == [None, None, "no transfers on ethereum"]
+
+
+def test_a_bar_follows_parts_and_leaves_out_what_was_done_before(
+    ledger: hw.Ledger, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    ledger.score([ALICE, BOB])
+    assert capsys.readouterr() == ("", "")
+    ledger.score([ALICE, BOB], progress=True)
+    assert "score [####################] 2 of 2 addresses" in capsys.readouterr().err
+    ledger.features([ALICE], progress=True)
+    assert "features [####################] 1 of 1 addresses" in capsys.readouterr().err
+    ledger.score([ALICE], output=tmp_path / "one.parquet", progress=True)
+    assert "score [####################] 1 of 1 addresses" in capsys.readouterr().err
+
+    now = [100.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    with Bar("score", "addresses") as bar:
+        now[0] += 2.0
+        bar.follow(60, 100, 40)
+    # Twenty in two seconds, and forty are left.
+    assert "60 of 100 addresses, 10/s, 4 s left" in capsys.readouterr().err
+
+
+def test_over_a_server_the_calls_to_ask_are_named(served_example: Served) -> None:
+    with hw.connect(served_example.url, served_example.key) as ledger:
+        for call in (ledger.features, ledger.score):
+            with pytest.raises(hw.Unsupported, match=r"risk\(\) or classify\(\)"):
+                call([ALICE, SHOP])
+
+
+def test_table_of_pyarrow_without_columns_of_text_is_refused(ledger: hw.Ledger) -> None:
+    with pytest.raises(hw.InvalidInput, match="address"):
+        ledger.features(pa.table({"wallet": [ALICE]}))
