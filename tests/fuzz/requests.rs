@@ -58,6 +58,7 @@ fn asked(endpoint: &Endpoint) -> Value {
         "resolve" => json!({"blockchain": "ethereum", "symbols": ["usdt", "eth"], "contracts": [contract]}),
         "rates" => json!({"symbols": "eth,usdt", "at": 1_600_000_100, "quote": "EUR"}),
         "rates/history" => json!({"symbol": "eth"}),
+        "address-classify" => json!({"blockchain": "ethereum", "addresses": [one, two], "explain": true}),
         "transactions" => json!({
             "blockchain": "ethereum", "address": one, "direction": "out", "symbols": ["usdt"], "start_time": 0, "limit": 3,
             "sort": "time", "order": "asc", "include_unverified": true
