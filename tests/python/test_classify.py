@@ -5,9 +5,8 @@ from __future__ import annotations
 import copy
 import json
 import pickle
-from collections.abc import Iterator, Sequence
-from os import PathLike
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 import headwater as hw
 import matplotlib as mpl
@@ -15,9 +14,6 @@ import polars as pl
 import pytest
 from headwater import _headwater
 from headwater.examples import ALICE, ledger
-
-if TYPE_CHECKING:
-    from headwater._headwater import _ArrowStream
 
 NOBODY = "0x" + "dd" * 20
 MODEL = {"version": "by hand", "digest": "0" * 16, "simulated_classes": ["Mixer"]}
@@ -69,19 +65,15 @@ class Fake:
         warnings = [{"code": "partial_data", "field": None, "message": "some of it"}]
         return _headwater.Answer(name, json.dumps({"data": data, "meta": {"warnings": warnings}}))
 
-    def write_table(self, name: str, request: str, path: str | PathLike[str], /) -> str:
-        raise NotImplementedError
 
-    def read_table(self, name: str, request: str, /) -> _ArrowStream:
-        raise NotImplementedError
-
-    def export_transfers(self, out: str | PathLike[str], chains: Sequence[str], /) -> str:
-        raise NotImplementedError
+def ledger_over(answers: Any) -> hw.Ledger:  # noqa: ANN401
+    """A ledger that is asked for single answers alone."""
+    return hw.Ledger(answers)
 
 
 @pytest.fixture
 def fake() -> hw.Ledger:
-    return hw.Ledger(Fake())
+    return ledger_over(Fake())
 
 
 @pytest.fixture
@@ -124,7 +116,7 @@ def test_address_without_a_class_says_why(fake: hw.Ledger) -> None:
 def test_many_addresses_are_asked_about_a_hundred_at_a_time() -> None:
     answers = Fake()
     addresses = [*map(address, range(1, 250)), address(1)]
-    reports = hw.Ledger(answers).classify(pl.Series(addresses), explain=True)
+    reports = ledger_over(answers).classify(pl.Series(addresses), explain=True)
     assert isinstance(reports, hw.ClassReports)
     assert [len(asked["addresses"]) for asked in answers.asked] == [100, 100, 50]
     assert [each for asked in answers.asked for each in asked["addresses"]] == addresses
@@ -149,7 +141,7 @@ def test_no_addresses_have_frames_with_the_usual_columns(fake: hw.Ledger) -> Non
 
 def test_answers_before_a_failure_stand_in_the_error() -> None:
     with pytest.raises(hw.StorageError) as failed:
-        hw.Ledger(Fake(fails_at=1)).classify(map(address, range(1, 250)))
+        ledger_over(Fake(fails_at=1)).classify(map(address, range(1, 250)))
     answered = vars(failed.value)["answered"]
     assert list(answered) == list(range(100))
     assert isinstance(answered[99], hw.ClassReport)
