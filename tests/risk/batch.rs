@@ -155,7 +155,7 @@ fn what_cannot_be_scored_has_a_row_that_says_why() {
     assert!(error(0).contains("0x12"), "{}", error(0));
     assert_eq!(error(1), "the address is missing");
     assert_eq!((error(2), rows[2].address.as_deref()), ("", Some(&*known)));
-    assert_eq!(error(3), "no transfers on ethereum");
+    assert_eq!(error(3), "no activity: no transfers of the address are held on ethereum");
     assert!(rows[3].risk.is_some() && rows[3].class.is_none() && rows[3].features.is_none());
     assert_eq!(rows[4].risk, rows[2].risk);
     assert_eq!(rows[4].address.as_deref(), Some(&*known));

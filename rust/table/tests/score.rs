@@ -185,7 +185,7 @@ fn score_rows_keep_order_duplicates_and_failures() {
     assert_eq!(errors.iter().flatten().count() as u64, scored.failed);
     assert!(errors[17].as_deref().unwrap().contains("0x12"));
     let unseen = wanted.iter().position(|asked| *asked == text(ACCOUNTS + 5)).unwrap();
-    assert_eq!(errors[unseen].as_deref(), Some("no transfers on ethereum"));
+    assert_eq!(errors[unseen].as_deref(), Some("no activity: no transfers of the address are held on ethereum"));
 
     let first = wanted.iter().position(|asked| *asked == text(1)).unwrap();
     for column in rows.columns() {
@@ -211,6 +211,8 @@ fn score_file_says_what_it_was_made_with() {
     for (name, version) in scorer(ALL).versions() {
         assert_eq!(pairs[&*format!("headwater.{name}")], version);
     }
+    let batches = read(&output);
+    assert!(batches.schema().metadata().iter().all(|(key, value)| pairs[&**key] == *value));
     assert!(pairs["headwater.model"].starts_with("by hand ("));
     for name in ["program", "chain", "columns", "generation", "risk_parameters", "labels", "features"] {
         assert!(pairs.contains_key(&*format!("headwater.{name}")), "{name}");

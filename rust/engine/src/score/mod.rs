@@ -259,7 +259,7 @@ impl<'a> Task<'a> {
         let mut row = ScoreRow::of(address.to_string());
         let account = ledger.account(self.scorer.chain, address)?;
         if account.is_none() && (columns.class || columns.features) {
-            row.error = Some(format!("no transfers on {}", self.scorer.chain));
+            row.error = Some(no_activity(self.scorer.chain));
         }
         let mut verdict = None;
         if let Some(account) = &account {
@@ -281,7 +281,7 @@ impl<'a> Task<'a> {
         }
         row.class = verdict.filter(|_| columns.class).map(ClassScore::from);
         if columns.class && row.class.is_none() && row.error.is_none() {
-            row.error = Some(format!("no transfers on {}", self.scorer.chain));
+            row.error = Some(no_activity(self.scorer.chain));
         }
         Ok(row)
     }
@@ -315,6 +315,11 @@ impl<'a> Task<'a> {
         let class = class.filter(|_| !is_labelled);
         Ok(RiskScore::from(assessor.assess(self.place, (&judged, class), subject, self.moment)?))
     }
+}
+
+/// Why an address has neither class nor features, as `address-classify` says it.
+fn no_activity(chain: Chain) -> String {
+    format!("no activity: no transfers of the address are held on {chain}")
 }
 
 /// What is held of a chain, in words.

@@ -15,7 +15,6 @@ use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 use headwater_engine::score::Scorer;
 use headwater_ledger::Cancel;
-use parquet::file::metadata::KeyValue;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::columns::{VERSION_PREFIX, score_batch, score_schema};
@@ -219,8 +218,8 @@ fn score_part(
 }
 
 /// What the file says it was made with.
-fn metadata(scorer: &Scorer) -> Vec<KeyValue> {
-    let named = |(name, version): (&str, String)| KeyValue::new(format!("{VERSION_PREFIX}{name}"), version);
+fn metadata(scorer: &Scorer) -> Vec<(String, String)> {
+    let named = |(name, version): (&str, String)| (format!("{VERSION_PREFIX}{name}"), version);
     scorer.versions().into_iter().map(named).collect()
 }
 

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use arrow::array::RecordBatch;
-use arrow::datatypes::SchemaRef;
+use arrow::datatypes::Schema;
 use bytes::Bytes;
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, ZstdLevel};
@@ -113,12 +113,15 @@ fn read(path: &Path, bytes: Vec<u8>) -> Result<WrittenPart, ScoreError> {
 /// Copies the row groups of parts into one file with this metadata, in the order of both.
 pub(super) fn join(
     parts: &[WrittenPart],
-    (schema, metadata): (&SchemaRef, Vec<KeyValue>),
+    (schema, metadata): (&Schema, Vec<(String, String)>),
     output: &Path,
 ) -> Result<(), ScoreError> {
+    // Readers of Arrow look for the metadata in the Arrow schema, whose keys are written in order; others in that of the file.
+    let schema = Arc::new(schema.clone().with_metadata(metadata.iter().cloned().collect()));
+    let pairs = metadata.into_iter().map(|(key, value)| KeyValue::new(key, value)).collect();
     whole_file(output, |file| {
-        let properties = WriterProperties::builder().set_key_value_metadata(Some(metadata)).build();
-        let writer = ArrowWriter::try_new(file, Arc::clone(schema), Some(properties))?;
+        let properties = WriterProperties::builder().set_key_value_metadata(Some(pairs)).build();
+        let writer = ArrowWriter::try_new(file, schema, Some(properties))?;
         let (mut writer, _) = writer.into_serialized_writer()?;
         for part in parts {
             append(&mut writer, &File::open(&part.path)?)?;
