@@ -47,8 +47,9 @@ class Batch:
             The chain.
         observed : (float, int), optional
             Share and seed: compute as if only this share of all addresses (above 0, at most 1) had been observed, and
-            each address only through them. Another seed observes others. To train models that do not depend on how
-            much of a chain was collected, train on several shares.
+            each address only through them. Another seed observes others. Movements without a counterparty, such as
+            block rewards, are left out at any share. To train models that do not depend on how much of a chain was
+            collected, train on several shares.
         progress : bool, optional
             Show on standard error how many addresses are done.
 
@@ -77,7 +78,7 @@ class Batch:
         >>> frame.select("in_count", "out_count").rows()
         [(1.0, 2.0), (2.0, 1.0), (None, None)]
         >>> frame["error"][2]
-        '"0x12" is not an address of ethereum: expected 0x and 40 hexadecimal digits'
+        '"0x12" is not a valid Ethereum address: its length is wrong; expected 0x and 40 hex digits'
         >>> ledger().features([ALICE], observed=(0.01, 7)).select("in_count", "out_count").rows()
         [(0.0, 0.0)]
         """
@@ -123,8 +124,8 @@ class Batch:
         blockchain : str
             The chain.
         columns : sequence of str, optional
-            One or more of ``"risk"``, ``"class"`` and ``"features"``. A class needs a classifier of the chain, which the
-            package or ``classifiers`` of :func:`headwater.open` has.
+            One or more of ``"risk"``, ``"class"`` and ``"features"``. A class needs a classifier of the chain: the one
+            of the package, or one of ``classifiers`` of :func:`headwater.open`.
         output : path-like, optional
             A file that ends in ``.parquet``. It is written part by part, in bounded memory: the same call resumes after
             an interruption, and gives the same bytes. Until the file is whole, its parts lie in ``output.parts``.
@@ -134,9 +135,9 @@ class Batch:
         Returns
         -------
         polars.DataFrame or dict
-            One row per address, in their order, duplicates included: ``address``, the columns, and ``error``, which says
-            why something is missing. With ``output``: ``file``, ``rows``, ``failed`` (rows with an error), ``resumed``
-            (rows that an earlier run had scored) and ``warnings``.
+            One row per address, in their order, duplicates included: ``address``, the columns, and ``error``, which
+            says why something is missing. With ``output``: ``file``, ``rows``, ``failed`` (rows with an error),
+            ``resumed`` (rows that an earlier run had scored) and ``warnings``.
 
         Raises
         ------
@@ -154,10 +155,10 @@ class Batch:
 
         Examples
         --------
-        >>> from headwater.examples import ALICE, SHOP, ledger
-        >>> scores = ledger().score([ALICE, SHOP, ALICE], columns=["risk"])
-        >>> scores.select("risk_score", "risk_level", "context", "behaviors").rows()
-        [(0.0, 'low', None, []), (0.0, 'low', None, []), (0.0, 'low', None, [])]
+        >>> from headwater.examples import BOB, SHOP, ledger
+        >>> scores = ledger().score([SHOP, BOB, SHOP], columns=["risk"])
+        >>> scores.select("risk_score", "risk_level", "intel_score", "behaviors").rows()
+        [(0.0, 'low', 0.0, []), (0.0, 'low', 0.0, []), (0.0, 'low', 0.0, [])]
 
         Into a file, of all addresses of the chain:
 
@@ -166,7 +167,7 @@ class Batch:
         >>> path = Path(tempfile.mkdtemp()) / "scores.parquet"
         >>> written = ledger().score(columns=["risk", "features"], output=path)
         >>> written["rows"], written["failed"], written["resumed"]
-        (3, 0, 0)
+        (4, 0, 0)
         """
         named = columns if isinstance(columns, str) else ",".join(_objects.whole_texts(columns, "columns"))
         wanted = (blockchain, named, None)

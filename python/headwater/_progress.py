@@ -31,7 +31,7 @@ class Bar:
             self._draw("\r")
 
     def follow(self, done: int, total: int, before: int) -> None:
-        """Say how much is done of what, and how much of it was done before: that counts for neither rate nor time left."""
+        """Say how much is done of what, and how much of it was done before, which counts for no rate."""
         self._total, self._before = total, before
         self.reach(done)
 

@@ -368,8 +368,8 @@ def _number(request: Mapping[str, Any], name: str) -> int:
 
 def _needs_store() -> Unsupported:
     return Unsupported(
-        "features and scores of many addresses need the store itself: open it with headwater.open, or run `headwater score` "
-        "beside it; over a server ask risk() or classify() for up to a hundred addresses per call"
+        "features and scores of many addresses need the store itself: open it with headwater.open, or run "
+        "`headwater score` beside it; over a server ask risk() or classify() for up to a hundred addresses per call"
     )
 
 
