@@ -91,6 +91,17 @@ fn score_killed_at_any_part_gives_the_same_bytes() {
     assert!(std::fs::read(&killed).unwrap() == bytes, "the bytes differ after {kills} kills");
     assert!(!Path::new(&format!("{killed}.parts")).exists());
 
+    // A signal ends it with what to do.
+    let mut job = headwater(&place.job(&killed, &more)).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    while parts(&killed) < 2 && job.try_wait().unwrap().is_none() {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    let id = rustix::process::Pid::from_child(&job);
+    rustix::process::kill_process(id, rustix::process::Signal::TERM).unwrap();
+    let ended = job.wait_with_output().unwrap();
+    let told = String::from_utf8(ended.stderr).unwrap();
+    assert!(ended.status.code() == Some(1) && told.contains("the same command resumes"), "{told}");
+
     // A job over other columns does not take its place.
     let job = headwater(&place.job(&killed, &more)).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     assert!(kill_at(job, &killed, 2));

@@ -5,7 +5,7 @@ use std::slice;
 use std::sync::Arc;
 
 use headwater_engine::score::{Observed, ScoreColumns, Scorer};
-use headwater_engine::{Intelligence, QueryEngine};
+use headwater_engine::{ErrorKind, Intelligence, QueryEngine};
 use headwater_ledger::{Cancel, Store};
 use headwater_table::score::{ADDRESSES_PER_PART, Addresses, ScoreError, ScoreJob, ScoreProgress, Scored};
 use headwater_types::Chain;
@@ -108,6 +108,9 @@ fn scorer(shared: &Shared, arguments: &Arguments) -> Result<Scorer, Failure> {
 
 fn failure(error: &ScoreError) -> Failure {
     match error {
+        ScoreError::Engine(error) if error.kind == ErrorKind::Cancelled => {
+            Failure::failed("stopped before the file was whole: the same command resumes with the first missing part")
+        }
         ScoreError::Engine(error) => Failure::from_engine(error),
         ScoreError::Input { .. } | ScoreError::OtherJob { .. } => Failure::usage(error.to_string()),
         ScoreError::File { .. } | ScoreError::Busy { .. } | ScoreError::Columns(_) => {
