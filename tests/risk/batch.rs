@@ -162,7 +162,9 @@ fn what_cannot_be_scored_has_a_row_that_says_why() {
     assert!(!error(5).is_empty());
     assert!(scorer.warnings().iter().all(|warning| warning.code != "labels_only"));
 
-    let unclassified = engine.scorer(Chain::BITCOIN, ALL).err().unwrap();
+    // Whatever models the program has.
+    let none = Intelligence { classifiers: Arc::default(), ..Intelligence::default() };
+    let unclassified = engine.clone().with_intelligence(none).scorer(Chain::BITCOIN, ALL).err().unwrap();
     assert!(unclassified.message.contains("bitcoin") && unclassified.field.as_deref() == Some("columns"));
     let risk = ScoreColumns { class: false, features: false, ..ALL };
     let warnings = engine.scorer(Chain::BITCOIN, risk).unwrap().warnings();
