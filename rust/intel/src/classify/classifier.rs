@@ -12,7 +12,7 @@ use super::model::Model;
 use super::verdict::Verdict;
 
 /// The models that are part of the program.
-const SHIPPED: &[&[u8]] = &[];
+const SHIPPED: &[&[u8]] = &[include_bytes!("../../models/ethereum.json.gz")];
 
 /// Classifies addresses of one chain.
 #[derive(Debug)]

@@ -1,0 +1,192 @@
+"""The part on classification of EVALUATION.md."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from headwater import train
+from headwater.train import Evaluation, Model
+
+BEGIN = "<!-- classification: written by `make models` -->"
+END = "<!-- end of classification -->"
+PICTURE = "docs/images/reliability-ethereum.svg"
+# Those who begin after it are the future: seven tenths of the addresses begin before.
+FORWARD_SHARE = 0.7
+ARTEFACTS = ("own_history", "priced_ratio", "tx_in_file")
+
+
+def write_section(root: Path, examples: pl.DataFrame, labels: pl.DataFrame, models: dict[str, Model]) -> None:
+    """Write figures and picture."""
+    ethereum, tron = models["ethereum"].evaluation, models["tron"].evaluation
+    classes, odds = ethereum.classes, models["ethereum"].data["least_odds"]
+    collected = examples.join(labels.select("address", *ARTEFACTS), on="address", how="left")
+    baselines = {
+        "this model": ethereum,
+        "the same with all features, those of size too": train.cross_validate(examples, [*train.FEATURES, *train.SIZE_FEATURES], classes),
+        "logistic regression on the features of this model": train.cross_validate(examples, None, classes, learner=logistic),
+        "artefacts of collection alone": train.cross_validate(
+            collected.filter((pl.col("source") == "real") & (pl.col("view") == "whole")), ARTEFACTS, classes
+        ),
+    }
+    lines = [
+        BEGIN,
+        "### Ethereum, real addresses",
+        "",
+        _real_addresses(ethereum),
+        "",
+        *_classes(ethereum),
+        "",
+        *_measures(baselines),
+        "",
+        *_forward(examples, labels, classes, odds),
+        "",
+        *_views(examples, classes, odds),
+        "",
+        f"![Predicted and observed shares of scams]({PICTURE})",
+        "",
+        "### Tron, simulated addresses",
+        "",
+        "Trained and judged on the economy (six seeds, owners kept together): it shows that the model works, not what it is "
+        "worth on the real chain.",
+        "",
+        *_classes(tron),
+        END,
+    ]
+    page = root / "EVALUATION.md"
+    text = page.read_text()
+    before, rest = text.split(BEGIN)
+    page.write_text(before + "\n".join(lines) + rest.split(END)[1])
+    (root / PICTURE).parent.mkdir(parents=True, exist_ok=True)
+    figure = ethereum.plot("Scam", ["Scam", "Unknown"])
+    figure.savefig(root / PICTURE, metadata={"Date": None}, bbox_inches="tight")
+
+
+def logistic(values: np.ndarray, truth: np.ndarray, weight: np.ndarray, classes: int) -> Callable[[Any], Any]:
+    """Train a logistic regression; missing values are the median, and said."""
+    middle = np.nan_to_num(np.nanmedian(values, axis=0))
+
+    def prepared(rows: np.ndarray) -> np.ndarray:
+        missing = np.isnan(rows)
+        filled = np.where(missing, middle, rows)
+        return np.hstack([np.sign(filled) * np.log1p(np.abs(filled)), missing])
+
+    model = make_pipeline(StandardScaler(), LogisticRegression(max_iter=300, C=0.3))
+    model.fit(prepared(values), truth, logisticregression__sample_weight=weight)
+
+    def predict(rows: np.ndarray) -> np.ndarray:
+        raw = np.full((len(rows), classes), -10.0)
+        raw[:, model.classes_] = np.log(np.maximum(model.predict_proba(prepared(rows)), 1e-9))
+        return raw
+
+    return predict
+
+
+def _real_addresses(of: Evaluation) -> str:
+    return (
+        f"{len(of.truth):,} addresses with at least five transfers, five folds, addresses of one entity together "
+        f"({len(set(of.groups)):,} entities). Mixer: ten pools of one service, so its examples for training are simulated."
+    )
+
+
+def _classes(of: Evaluation) -> list[str]:
+    lines = ["| class | addresses | precision | recall | F1 |", "|---|---|---|---|---|"]
+    for row in of.table().iter_rows(named=True):
+        precision = _share(row["precision"], row["precision_interval"])
+        recall = _share(row["recall"], row["recall_interval"])
+        f1 = "–" if row["f1"] is None else f"{row['f1']:.3f}"
+        lines.append(f"| {row['class']} | {row['addresses']:,} | {precision} | {recall} | {f1} |")
+    return lines
+
+
+def _measures(of: dict[str, Evaluation]) -> list[str]:
+    services = ("Exchange", "Deposit", "Defi", "Mixer", "MiningPool")
+    rows: list[tuple[str, Callable[[Evaluation], float]]] = [
+        ("AUC, Scam against Unknown", lambda of: of.auc("Scam", "Unknown")),
+        ("calibration error, Scam among Scam and Unknown", lambda of: of.calibration_error("Scam", ["Scam", "Unknown"])),
+        ("calibration error of the called class", lambda of: of.calibration_error()),
+        ("Brier score", lambda of: of.brier()),
+        ("macro-F1", lambda of: of.macro_f1()),
+        ("macro-F1 without Mixer", lambda of: of.macro_f1(["Mixer"])),
+        ("ordinary wallets called a service or a scam", lambda of: of.miscalled()),
+        ("ordinary wallets called a scam", lambda of: of.miscalled(called=["Scam"])),
+        ("services: macro-F1 among themselves", lambda of: _among(of, services)),
+        ("services without Mixer", lambda of: _among(of, [name for name in services if name != "Mixer"])),
+        ("right ones among the 100 most probable scams", lambda of: of.precision_at(100, "Scam")),
+    ]
+    lines = ["| measure | " + " | ".join(of) + " |", "|---|" + "---|" * len(of)]
+    for name, measure in rows:
+        cells = []
+        for number, evaluation in enumerate(of.values()):
+            low, high = evaluation.interval(measure) if number == 0 else (None, None)
+            interval = "" if low is None else f" ({low:.4f} to {high:.4f})"
+            cells.append(f"{measure(evaluation):.4f}{interval}")
+        lines.append(f"| {name} | " + " | ".join(cells) + " |")
+    return lines
+
+
+def _among(of: Evaluation, names: Sequence[str]) -> float:
+    """Macro-F1 of some classes when only they can be answered."""
+    numbers = [of.classes.index(name) for name in names]
+    rows = np.flatnonzero(np.isin(of.truth, numbers))
+    best = np.array(numbers)[of.probabilities[rows][:, numbers].argmax(axis=1)]
+    some = of.rows(rows)
+    return Evaluation(some.classes, some.truth, some.probabilities, best, some.groups).macro_f1()
+
+
+def _forward(examples: pl.DataFrame, labels: pl.DataFrame, classes: list[str], odds: list[float]) -> list[str]:
+    times = labels.select("address", "first", "last")
+    timed = examples.join(times, on="address", how="left")
+    begins = timed.filter("evaluated")["first"]
+    border = int(begins.quantile(FORWARD_SHARE) or 0)
+    past = timed.filter(pl.col("last").is_null() | (pl.col("last") < border))
+    future = timed.filter(pl.col("evaluated") & (pl.col("first") >= border) & ~pl.col("group").is_in(past["group"].implode()))
+    of = train.predict(past, future, classes=classes, least_odds=odds)
+    day = pl.from_epoch(pl.Series([border])).dt.date()[0]
+    counts = ", ".join(f"{name} {count:,}" for name, count in _counts(future, classes))
+    measures = (
+        f"AUC of Scam against Unknown {of.auc('Scam', 'Unknown'):.4f}, calibration error of Scam "
+        f"{of.calibration_error('Scam', ['Scam', 'Unknown']):.4f}, ordinary wallets called something else {of.miscalled():.4f}, "
+        f"called a scam {of.miscalled(called=['Scam']):.4f}, right ones among the 100 most probable scams "
+        f"{of.precision_at(100, 'Scam'):.2f}."
+    )
+    return [
+        f"**Forward in time**: trained on addresses whose last movement is before {day}, judged on those whose first one is "
+        f"later ({counts}): {measures}",
+    ]
+
+
+def _counts(examples: pl.DataFrame, classes: list[str]) -> list[tuple[str, int]]:
+    found = dict(examples.group_by("class").len().iter_rows())
+    return [(name, found[name]) for name in classes if name in found]
+
+
+def _views(examples: pl.DataFrame, classes: list[str], odds: list[float]) -> list[str]:
+    lines = [
+        "**How much it depends on collection**: the same held-out addresses as if only a share of all addresses had been "
+        "observed, so that histories are partial as those of services are in this data.",
+        "",
+        "| view | addresses | ordinary wallets called a service | scams called a service | AUC, Scam against Unknown |",
+        "|---|---|---|---|---|",
+    ]
+    services = [name for name in classes if name not in ("Scam", "Unknown")]
+    real = examples.filter(pl.col("source") == "real")
+    all_views = train.cross_validate(examples, None, classes, judged=real, least_odds=odds)
+    for view in real["view"].unique(maintain_order=True):
+        of = all_views.rows(np.flatnonzero((real["view"] == view).to_numpy()))
+        lines.append(
+            f"| {view} | {len(of.truth):,} | {of.miscalled('Unknown', services):.4f} | "
+            f"{of.miscalled('Scam', services):.4f} | {of.auc('Scam', 'Unknown'):.4f} |"
+        )
+    return lines
+
+
+def _share(share: float | None, interval: list[float] | None) -> str:
+    return "–" if share is None or interval is None else f"{share:.3f} ({interval[0]:.3f} to {interval[1]:.3f})"
