@@ -80,3 +80,19 @@ fn gzip_and_plain_files_are_the_same_model() {
         assert_eq!(bits(plain.raw_scores(row)), bits(model().raw_scores(row)));
     });
 }
+
+#[test]
+fn models_of_the_program_are_read_and_small() {
+    let classifiers = crate::classify::Classifiers::standard();
+    for chain in [headwater_types::Chain::ETHEREUM, headwater_types::Chain::TRON] {
+        let model = classifiers.of(chain).unwrap().model();
+        assert!(model.classes().iter().any(|class| class == crate::classify::UNKNOWN));
+        assert!(model.card()["simulated_classes"].is_array() && model.card()["examples"].is_array());
+    }
+    let bytes: u64 = ["ethereum", "tron"]
+        .map(|chain| format!("{}/models/{chain}.json.gz", env!("CARGO_MANIFEST_DIR")))
+        .map(|path| std::fs::metadata(path).unwrap().len())
+        .iter()
+        .sum();
+    assert!(bytes < 5 << 20, "the models of the program have 5 MB at most");
+}
