@@ -6,7 +6,7 @@ mod town;
 
 use std::sync::Arc;
 
-use headwater_engine::{QueryEngine, Reason};
+use headwater_engine::{Classifier, Classifiers, Intelligence, QueryEngine, Reason};
 use headwater_ledger::labels::{Claim, Code, Level, Scope};
 use headwater_ledger::store::{LabelImport, MemoryStore, Segmentation, Split, in_memory};
 use headwater_testkit::{Chainlet, followed, label_import};
@@ -20,7 +20,13 @@ fn claim(address: Address, code: Code, level: Level, group: &str) -> Claim {
     headwater_testkit::claim(Chain::ETHEREUM, address, code, level, group)
 }
 
+/// Without classifiers, so that scores are those of labels, behaviours and counterparties alone.
 fn labelled(imports: Vec<LabelImport>) -> Town {
+    classified(imports, Classifiers::default())
+}
+
+fn classified(imports: Vec<LabelImport>, classifiers: Classifiers) -> Town {
+    let intelligence = Intelligence { classifiers: Arc::new(classifiers), ..Intelligence::default() };
     let prices = vec![price("eth", 2.0), price("usdt", 1.0)];
     let mut whole = in_memory(vec![batch(transactions())], vec![listing(USDT, "USDT")], prices).unwrap();
     let store = Arc::get_mut(&mut whole).unwrap();
@@ -29,7 +35,8 @@ fn labelled(imports: Vec<LabelImport>) -> Town {
     }
     let segmented =
         |segments| whole.in_segments(Segmentation { segments, split: Split::Scattered, tail_blocks: 0 }).unwrap();
-    Town([1, 3].map(|segments| QueryEngine::new(Arc::new(segmented(segments)))).into())
+    let engine = |segments| QueryEngine::new(Arc::new(segmented(segments))).with_intelligence(intelligence.clone());
+    Town([1, 3].map(engine).into())
 }
 
 fn points(risk: &Value) -> f64 {
@@ -72,6 +79,31 @@ fn whoever_deals_with_a_mixer_has_its_share_of_the_volume() {
         })
     );
     assert_eq!((&risk["meta"]["analysis_depth"], &risk["meta"]["graph_reason"]), (&json!("edge"), &json!("undecided")));
+}
+
+#[test]
+fn a_class_is_the_context_where_no_label_gives_one() {
+    let model = || {
+        let classifier = Classifier::parse(headwater_testkit::model(Chain::ETHEREUM).as_bytes()).unwrap();
+        Classifiers::default().with(classifier)
+    };
+    let mixer = || label_import("tags", vec![claim(person(BOB), Code::Mixer, Level::ServiceApi, "tags")], 1100);
+    let town = classified(vec![mixer()], model());
+    let asked = json!({"blockchain": "ethereum", "addresses": [person(ALICE).to_string()]});
+    let class = data(&town, "address-classify", &asked)["results"][0].clone();
+    let risk = data(&town, "address-risk", &about(ALICE, json!({})));
+    // Deposit: its column of the weights, and 0.8 of its probability as confidence.
+    assert_eq!((&class["predicted_class"], &risk["decision"]["context"]), (&json!("Deposit"), &json!("deposit")));
+    let expected = 0.8 * class["confidence"].as_f64().unwrap();
+    assert!((risk["decision"]["context_confidence"].as_f64().unwrap() - expected).abs() < 1e-6);
+    assert!(
+        risk["dimensions"]["behavior"]["score"].as_f64().unwrap() < 72.79,
+        "money passes through deposit addresses"
+    );
+
+    let own = label_import("own", vec![claim(person(ALICE), Code::Exchange, Level::ServiceApi, "own")], 1100);
+    let risk = data(&classified(vec![mixer(), own], model()), "address-risk", &about(ALICE, json!({})));
+    assert_eq!(risk["decision"]["context"], "exchange");
 }
 
 #[test]
