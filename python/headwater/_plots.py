@@ -69,6 +69,20 @@ def lorenz(curve: pl.DataFrame, gini: float, ax: Axes | None, label: str | None)
     return ax
 
 
+def reliability(table: pl.DataFrame, error: float, name: str | None, ax: Axes | None) -> Axes:
+    """Draw observed beside predicted shares; on the diagonal they agree."""
+    ax = _axes(ax)
+    ax.plot([0, 1], [0, 1], color="grey", linewidth=0.5)
+    ax.plot(table["predicted"].to_list(), table["observed"].to_list(), marker="o")
+    ax.set(
+        xlabel=f"predicted probability of {name}" if name else "probability of the predicted class",
+        ylabel="share of addresses of the class" if name else "share of right predictions",
+        title=f"{name or 'predicted class'}: calibration error {error:.3f}",
+        box_aspect=1,
+    )
+    return ax
+
+
 def _axes(ax: Axes | None) -> Axes:
     if ax is not None:
         return ax

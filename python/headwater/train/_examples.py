@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import polars as pl
 
-from headwater import _headwater
+from headwater import _headwater, _tables
 from headwater.errors import InvalidInput
 
 if TYPE_CHECKING:
     from headwater.ledger import Ledger
 
-# Fewest transfers of an example: below, the engine answers `Unknown` whatever the model says.
+# Fewest transfers of an example: with fewer the engine answers `Unknown` whatever the model predicts.
 MIN_TRANSFERS = 5
 
-#: Features that grow with the number of rows at hand. How much of an address a store holds is a property of the store.
+#: Features that grow with the number of collected transfers, which is a property of the store, not of the address.
 SIZE_FEATURES = (
     "in_count",
     "out_count",
@@ -51,7 +51,7 @@ def examples(
     blockchain: str = "ethereum",
     observed: Sequence[tuple[float, int]] = ((0.5, 1), (0.3, 2), (0.15, 3), (0.3, 4)),
     view_weight: float = 0.1,
-    source: str = "real",
+    source: Literal["real", "simulated"] = "real",
 ) -> pl.DataFrame:
     """Give features and classes of labelled addresses.
 
@@ -60,58 +60,80 @@ def examples(
     ledger : Ledger
         Over a store or frames in memory.
     labels : table
-        Columns ``address`` and ``class``; where known ``group`` (addresses of one entity have the same; missing: every
-        address is its own) and ``weight`` (1 where it is missing). What is none of your classes belongs in the class
-        ``Unknown``.
+        Columns ``address`` and ``class``, and optionally ``group`` (the entity of the address; each address is its own
+        where it is missing or null) and ``weight`` (1 where it is missing or null). Rows without a class are ignored.
+        Put addresses that are none of your classes into the class ``Unknown``.
     blockchain : str
         The chain.
     observed : sequence of (share, seed)
         Further views of each address, as if only this share of all addresses had been observed and the address through
-        them alone. They are trained on and never evaluated.
+        them alone, as in :meth:`Ledger.features`. Models are trained on them and never judged by them.
     view_weight : float
-        The weight of an example in such a view, by that of the example.
+        The weight of an example in such a view, as a multiple of that of the address.
     source : str
-        Where the labels are from, for the model card: ``"real"`` or ``"simulated"``.
+        Where the addresses are from, for the model card.
 
     Returns
     -------
     polars.DataFrame
-        ``address``, ``class``, ``group``, ``view``, ``weight``, ``evaluated``, ``source`` and all features, of addresses
-        with at least five transfers, in order of view and address.
+        ``address``, ``class``, ``group``, ``weight``, ``view``, ``source``, ``evaluated`` and all features. One row per
+        view and address, in this order. Addresses with fewer than five transfers in a view have no row there, because
+        the engine answers ``Unknown`` for them. Texts that are not addresses of the chain have none either.
 
     Raises
     ------
     InvalidInput
-        When a column is missing, or an address has two classes.
+        When a column is missing, an address is there twice, or a weight is not a number above 0.
+    Unsupported
+        Over a server, which has no call for features.
+
+    Examples
+    --------
+    >>> import headwater as hw
+    >>> from headwater.examples import ALICE, BOB, SHOP
+    >>> columns = ("blockchain", "block_number", "timestamp", "tx_hash", "from_address", "to_address", "contract")
+    >>> rows = [("ethereum", n, 12 * n, f"0x{n:064x}", BOB if n < 5 else SHOP, ALICE, None) for n in range(1, 9)]
+    >>> moved = [{**dict(zip(columns, row)), "amount_raw": "5"} for row in rows]
+    >>> labels = {"address": [ALICE, BOB], "class": ["Scam", "Unknown"]}
+    >>> examples(hw.Ledger.from_frames(moved), labels).select("class", "view", "weight", "in_count").rows()
+    [('Scam', 'whole', 1.0, 8.0)]
     """
-    table = labels if isinstance(labels, pl.DataFrame) else pl.DataFrame(labels)
-    for column in ("address", "class"):
-        if column not in table.columns:
-            message = f"labels: the column {column!r} is missing; found {', '.join(table.columns)}"
-            raise InvalidInput(message)
-    table = table.filter(pl.col("class").is_not_null())
-    twice = table.filter(pl.col("address").is_duplicated())
-    if twice.height:
-        message = f"labels: {twice['address'][0]} is there twice; give each address one class"
-        raise InvalidInput(message)
-    if "group" not in table.columns:
-        table = table.with_columns(pl.col("address").alias("group"))
-    if "weight" not in table.columns:
-        table = table.with_columns(pl.lit(1.0).alias("weight"))
-    table = table.select(
-        "address",
-        "class",
-        pl.coalesce("group", "address").alias("group"),
-        pl.col("weight").cast(pl.Float64).fill_null(1.0),
-    )
+    table = _labels(labels)
 
     def view(name: str, weight: float, seen: tuple[float, int] | None) -> pl.DataFrame:
         features = ledger.features(table["address"], blockchain=blockchain, observed=seen).drop("error")
-        joined = table.with_columns(pl.lit(name).alias("view"), pl.col("weight") * weight, source=pl.lit(source))
-        joined = joined.with_columns(evaluated=pl.lit(seen is None)).with_columns(features.drop("address"))
+        twice = features.filter(pl.col("address").is_not_null() & pl.col("address").is_duplicated())
+        if twice.height:
+            raise _refused(f"{twice['address'][0]} is there twice; give each address one class")
+        shown = pl.lit(name).alias("view"), pl.lit(source).alias("source"), pl.lit(seen is None).alias("evaluated")
+        joined = table.with_columns(pl.col("weight") * weight, *shown).with_columns(features)
         transfers = pl.col("in_count") + pl.col("out_count") + pl.col("own_count")
         return joined.filter(transfers >= MIN_TRANSFERS).sort("address")
 
     views = [view("whole", 1.0, None)]
     views += [view(f"{share} of addresses, seed {seed}", view_weight, (share, seed)) for share, seed in observed]
     return pl.concat(views)
+
+
+def _labels(labels: Any) -> pl.DataFrame:  # noqa: ANN401
+    """Check labels, and give each address a group and a weight."""
+    table = pl.DataFrame(labels) if isinstance(labels, dict) else _tables.frame(labels, "labels")
+    for column in ("address", "class"):
+        if column not in table.columns:
+            raise _refused(f"the column {column!r} is missing; found {', '.join(table.columns)}")
+    group = pl.col("group").cast(pl.String) if "group" in table.columns else pl.lit(None, pl.String)
+    weight = pl.col("weight").cast(pl.Float64) if "weight" in table.columns else pl.lit(None, pl.Float64)
+    table = table.filter(pl.col("class").is_not_null()).select(
+        pl.col("address").cast(pl.String),
+        pl.col("class").cast(pl.String),
+        pl.coalesce(group, pl.col("address").cast(pl.String)).alias("group"),
+        weight.fill_null(1.0).alias("weight"),
+    )
+    bad = table.filter(~(pl.col("weight").is_finite() & (pl.col("weight") > 0)))
+    if bad.height:
+        raise _refused(f"the weight of {bad['address'][0]} is {bad['weight'][0]}; expected a number above 0")
+    return table
+
+
+def _refused(what: str) -> InvalidInput:
+    return InvalidInput(f"labels: {what}", reason="invalid_value", field="labels")

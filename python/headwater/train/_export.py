@@ -6,6 +6,8 @@ import math
 import sys
 from typing import TYPE_CHECKING, Any
 
+from headwater.errors import InvalidInput
+
 if TYPE_CHECKING:
     import lightgbm as lgb
 
@@ -55,21 +57,21 @@ def export(
 
     Raises
     ------
-    ValueError
-        If the model has a property that the format cannot express.
+    InvalidInput
+        When the model has a property that the format cannot express.
     """
     header, *blocks = booster.model_to_string().split("\nTree=")
     model = _fields(header)
     objective = model["objective"].split()[0]
     if objective != "multiclass" or int(model["num_tree_per_iteration"]) != len(classes):
         message = f"objective {model['objective']!r} for {len(classes)} classes; expected multiclass with a tree each"
-        raise ValueError(message)
+        raise InvalidInput(message)
     if "average_output" in header.splitlines():
         message = "a random forest averages its trees; expected boosting"
-        raise ValueError(message)
+        raise InvalidInput(message)
     if booster.num_feature() != len(features):
         message = f"{len(features)} feature names for {booster.num_feature()} columns"
-        raise ValueError(message)
+        raise InvalidInput(message)
     columns = ("feature", "threshold", "left", "right", "missing_left", "node_cover", "leaf", "leaf_cover")
     trees: dict[str, list[Any]] = {"class": [], "nodes": [], **{column: [] for column in columns}}
     for number, block in enumerate(blocks):
@@ -104,7 +106,7 @@ def _tree(fields: dict[str, str]) -> dict[str, list[Any]]:
     """Return the lists of one tree. LightGBM numbers children as the format does."""
     if fields["num_cat"] != "0" or fields.get("is_linear", "0") != "0":
         message = "a tree with categorical splits or linear leaves; expected numerical splits and constant leaves"
-        raise ValueError(message)
+        raise InvalidInput(message)
 
     def numbers(key: str, kind: type) -> list[Any]:
         return [kind(number) for number in fields.get(key, "").split()]
@@ -131,7 +133,7 @@ def _threshold(threshold: float) -> float:
     """Return a threshold in the form of the format, which writes infinity as the largest number."""
     if math.isnan(threshold) or threshold == -math.inf:
         message = f"threshold {threshold}; expected a number"
-        raise ValueError(message)
+        raise InvalidInput(message)
     return min(threshold, sys.float_info.max)
 
 
@@ -140,7 +142,7 @@ def _missing_left(decision_type: int, threshold: float) -> int:
     missing = MISSING_TYPES[(decision_type >> 2) & 3]
     if decision_type & CATEGORICAL or missing == "Zero":
         message = f"decision type {decision_type}; expected a numerical split without zero_as_missing"
-        raise ValueError(message)
+        raise InvalidInput(message)
     if missing == "None":  # LightGBM replaces a NaN by 0 where the training data had none.
         return int(threshold >= 0.0)
     return int(decision_type & DEFAULT_LEFT != 0)
