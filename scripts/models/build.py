@@ -13,12 +13,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import headwater as hw
 import polars as pl
 import truth
-from section import write_section
-
-import headwater as hw
 from headwater import train
+from section import write_section
 
 ROOT = Path(__file__).resolve().parents[2]
 MODELS = ROOT / "rust/intel/models"
@@ -46,7 +45,9 @@ def stores(work: Path, corpus: Path) -> None:
     for seed in SEEDS:
         store = work / f"s{seed}"
         if not store.exists():
-            headwater("simulate", "--preset", "s", "--seed", str(seed), "--store", str(store), "--truth", f"{store}-truth")
+            headwater(
+                "simulate", "--preset", "s", "--seed", str(seed), "--store", str(store), "--truth", f"{store}-truth"
+            )
 
 
 def simulated(work: Path, chain: str, *, evaluated: bool, weight: float) -> pl.DataFrame:
@@ -81,7 +82,12 @@ def main() -> None:
             "simulated: `headwater simulate --preset s`, seeds 1 to 6",
         }
         models[chain] = train.fit(
-            data, chain=chain, version=VERSION, classes=CLASSES[chain], card=card, progress=lambda what: print(" ", what, flush=True)
+            data,
+            chain=chain,
+            version=VERSION,
+            classes=CLASSES[chain],
+            card=card,
+            progress=lambda what: print(" ", what, flush=True),
         )
         print(models[chain].save(MODELS / f"{chain}.json.gz"), flush=True)
     write_section(ROOT, examples, labels, models)

@@ -8,12 +8,11 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from headwater import train
+from headwater.train import Evaluation, Model
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-
-from headwater import train
-from headwater.train import Evaluation, Model
 
 BEGIN = "<!-- classification: written by `make models` -->"
 END = "<!-- end of classification -->"
@@ -30,8 +29,12 @@ def write_section(root: Path, examples: pl.DataFrame, labels: pl.DataFrame, mode
     collected = examples.join(labels.select("address", *ARTEFACTS), on="address", how="left")
     baselines = {
         "this model": ethereum,
-        "the same with all features, those of size too": train.cross_validate(examples, [*train.FEATURES, *train.SIZE_FEATURES], classes),
-        "logistic regression on the features of this model": train.cross_validate(examples, None, classes, learner=logistic),
+        "the same with all features, those of size too": train.cross_validate(
+            examples, [*train.FEATURES, *train.SIZE_FEATURES], classes
+        ),
+        "logistic regression on the features of this model": train.cross_validate(
+            examples, None, classes, learner=logistic
+        ),
         "artefacts of collection alone": train.cross_validate(
             collected.filter((pl.col("source") == "real") & (pl.col("view") == "whole")), ARTEFACTS, classes
         ),
@@ -65,7 +68,7 @@ def write_section(root: Path, examples: pl.DataFrame, labels: pl.DataFrame, mode
     before, rest = text.split(BEGIN)
     page.write_text(before + "\n".join(lines) + rest.split(END)[1])
     (root / PICTURE).parent.mkdir(parents=True, exist_ok=True)
-    figure = ethereum.plot("Scam", ["Scam", "Unknown"])
+    figure = ethereum.plot("Scam", ["Scam", "Unknown"]).figure
     figure.savefig(root / PICTURE, metadata={"Date": None}, bbox_inches="tight")
 
 
@@ -110,7 +113,10 @@ def _measures(of: dict[str, Evaluation]) -> list[str]:
     services = ("Exchange", "Deposit", "Defi", "Mixer", "MiningPool")
     rows: list[tuple[str, Callable[[Evaluation], float]]] = [
         ("AUC, Scam against Unknown", lambda of: of.auc("Scam", "Unknown")),
-        ("calibration error, Scam among Scam and Unknown", lambda of: of.calibration_error("Scam", ["Scam", "Unknown"])),
+        (
+            "calibration error, Scam among Scam and Unknown",
+            lambda of: of.calibration_error("Scam", ["Scam", "Unknown"]),
+        ),
         ("calibration error of the called class", lambda of: of.calibration_error()),
         ("Brier score", lambda of: of.brier()),
         ("macro-F1", lambda of: of.macro_f1()),
@@ -147,7 +153,9 @@ def _forward(examples: pl.DataFrame, labels: pl.DataFrame, classes: list[str], o
     begins = timed.filter("evaluated")["first"]
     border = int(begins.quantile(FORWARD_SHARE) or 0)
     past = timed.filter(pl.col("last").is_null() | (pl.col("last") < border))
-    future = timed.filter(pl.col("evaluated") & (pl.col("first") >= border) & ~pl.col("group").is_in(past["group"].implode()))
+    future = timed.filter(
+        pl.col("evaluated") & (pl.col("first") >= border) & ~pl.col("group").is_in(past["group"].implode())
+    )
     of = train.predict(past, future, classes=classes, least_odds=odds)
     day = pl.from_epoch(pl.Series([border])).dt.date()[0]
     counts = ", ".join(f"{name} {count:,}" for name, count in _counts(future, classes))
