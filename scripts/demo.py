@@ -26,6 +26,10 @@ if chain is not None:
         print(f"  {kind:<11} {binary} risk --store {store} --chain {chain} {address}")
     risky = of_kind[chain, "risky"]["address"]
     print(f"\n  in Python   hw.open({store!r}).risk({risky!r}, blockchain={chain!r}).plot()")
+    asked = json.dumps({"blockchain": chain, "addresses": [of_kind[chain, kind]["address"] for kind in kinds]})
+    print("\nWhat kind of address are they, by what they do alone? And all addresses at once:\n")
+    print(f"  {binary} query address-classify --store {store} --body '{asked}'")
+    print(f"  {binary} score --store {store} --chain {chain} --columns risk,class --output scores.parquet")
 
 print(f"""
 Ask over HTTP (your key is {key}):
