@@ -11,6 +11,7 @@ TRIAL ?= $(CACHE)/trial
 SCHEMATHESIS ?= $(CACHE)/schemathesis
 DEMO ?= $(CACHE)/demo
 BENCH ?= $(CACHE)/bench
+MODELS ?= $(CACHE)/models
 PRESET ?= s
 # Sizes besides that of the preset at which the engine alone is measured.
 GROWTH ?= s
@@ -18,7 +19,7 @@ SBOM ?= $(CACHE)/headwater.cdx.json
 BIN := $(CARGO_TARGET_DIR)/debug/headwater
 WHEELS := $(CARGO_TARGET_DIR)/wheels
 
-.PHONY: help demo serve test test-rust test-python test-notebooks test-schemathesis test-docs test-same-build test-full check fmt docs wheel bench bench-wheel load deny sbom clean-demo
+.PHONY: help demo serve test test-rust test-python test-notebooks test-schemathesis test-docs test-same-build test-full check fmt docs wheel bench bench-wheel load models deny sbom clean-demo
 
 help: ## what there is
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-18s %s\n", $$1, $$2}'
@@ -91,6 +92,12 @@ bench-wheel: $(VENV)/ready $(BENCH)/ready
 load: ## calls per second beside a bare handler, on the store of STORE=DIR; its state lies in TMPDIR
 	cargo run --release -p headwater-server --example load -- "$(STORE)"
 
+models: ## train the classifiers that are part of the program, and judge them in EVALUATION.md: needs HEADWATER_CORPUS
+	@[ -d "$(HEADWATER_CORPUS)/classifier" ] || { echo "make models: HEADWATER_CORPUS names no folder of real chain data" >&2; exit 1; }
+	@$(MAKE) --no-print-directory wheel "$(MODELS)/ready"
+	"$(MODELS)/venv/bin/pip" install --quiet --disable-pip-version-check --force-reinstall --no-deps "$(WHEELS)"/headwater-*.whl
+	HEADWATER_CORPUS="$(HEADWATER_CORPUS)" "$(MODELS)/venv/bin/python" scripts/models/build.py "$(MODELS)/stores"
+
 deny: ## licences, banned crates, sources and known weaknesses of the dependencies
 	@command -v cargo-deny >/dev/null || cargo install cargo-deny --locked
 	cargo deny check bans licenses sources
@@ -122,4 +129,9 @@ $(SCHEMATHESIS)/ready: scripts/requirements-schemathesis.txt
 $(BENCH)/ready: rust/bench/peers/requirements.txt
 	$(PYTHON) -m venv "$(BENCH)/venv"
 	"$(BENCH)/venv/bin/pip" install --quiet --disable-pip-version-check --requirement rust/bench/peers/requirements.txt
+	@touch $@
+
+$(MODELS)/ready: scripts/requirements-models.txt
+	$(PYTHON) -m venv "$(MODELS)/venv"
+	"$(MODELS)/venv/bin/pip" install --quiet --disable-pip-version-check --requirement scripts/requirements-models.txt
 	@touch $@
