@@ -6,6 +6,8 @@
 
 pub mod csr;
 pub mod expand;
+pub mod rank;
 pub mod source;
 pub mod stored;
 pub mod subgraph;
+pub mod taint;
