@@ -73,7 +73,10 @@ def reliability(table: pl.DataFrame, error: float, name: str | None, ax: Axes | 
     """Draw observed beside predicted shares; on the diagonal they agree."""
     ax = _axes(ax)
     ax.plot([0, 1], [0, 1], color="grey", linewidth=0.5)
-    ax.plot(table["predicted"].to_list(), table["observed"].to_list(), marker="o")
+    predicted = table["predicted"].to_list()
+    ax.plot(predicted, table["observed"].to_list(), marker="o", linestyle="none")
+    low, high = (table["observed_interval"].list.get(end).to_list() for end in (0, 1))
+    ax.vlines(predicted, low, high, linewidth=1)
     ax.set(
         xlabel=f"predicted probability of {name}" if name else "probability of the predicted class",
         ylabel="share of addresses of the class" if name else "share of right predictions",

@@ -286,6 +286,7 @@ def test_calibration_error_is_the_mean_gap_of_bins() -> None:
     table = of.reliability("Scam")
     assert table.select("bin", "observed", "addresses").rows() == [(5, 0.5, 2), (12, 0.0, 1), (14, 1.0, 1)]
     assert table["predicted"].to_list() == pytest.approx([0.355, 0.8, 1.0])
+    assert table["observed_interval"].to_list()[0] == pytest.approx(list(wilson(1, 2) or ()))
 
 
 def test_interval_of_wilson_is_that_of_the_formula() -> None:

@@ -186,16 +186,22 @@ class Evaluation:
     def reliability(self, name: str | None = None, among: Sequence[str] | None = None) -> pl.DataFrame:
         """Give mean predicted and observed shares of each of 15 bins that has addresses.
 
-        Columns: ``bin``, ``predicted``, ``observed``, ``addresses``; parameters as those of :meth:`calibration_error`.
+        Columns: ``bin``, ``predicted``, ``observed``, its 95 % interval of Wilson ``observed_interval``, ``addresses``.
+        Parameters are those of :meth:`calibration_error`.
         """
         sure, right = self._sure(name)
         keep = self._among(among)
-        table = pl.DataFrame({"bin": _bins(sure[keep]), "predicted": sure[keep], "observed": right[keep].astype(float)})
-        means = (pl.col("predicted").mean(), pl.col("observed").mean(), pl.len().alias("addresses"))
-        return table.group_by("bin").agg(*means).sort("bin")
+        table = pl.DataFrame({"bin": _bins(sure[keep]), "predicted": sure[keep], "right": right[keep]})
+        table = table.group_by("bin").agg(
+            pl.col("predicted").mean(), pl.col("right").sum(), pl.len().alias("addresses")
+        )
+        table = table.sort("bin").with_columns(observed=pl.col("right") / pl.col("addresses"))
+        ends = [wilson(right, count) for right, count in table.select("right", "addresses").iter_rows()]
+        interval = pl.Series("observed_interval", ends, pl.List(pl.Float64))
+        return table.with_columns(interval).select("bin", "predicted", "observed", "observed_interval", "addresses")
 
     def plot(self, name: str | None = None, among: Sequence[str] | None = None, ax: Axes | None = None) -> Axes:
-        """Draw observed beside predicted shares: a calibrated model follows the diagonal.
+        """Draw observed beside predicted shares, with 95 % intervals: a calibrated model follows the diagonal.
 
         Parameters
         ----------
