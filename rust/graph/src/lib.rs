@@ -11,3 +11,4 @@ pub mod source;
 pub mod stored;
 pub mod subgraph;
 pub mod taint;
+pub mod trace;

@@ -13,7 +13,7 @@ pub use transaction::{Coin, Policy, Spread, spread};
 use ruint::aliases::U256;
 
 /// `amount · part / whole`, rounded down; `whole` is above 0 and `part` at most `whole`.
-fn share(amount: u128, part: u128, whole: u128) -> u128 {
+pub(crate) fn share(amount: u128, part: u128, whole: u128) -> u128 {
     let product = U256::from(amount) * U256::from(part);
     u128::try_from(product / U256::from(whole)).expect("at most the amount")
 }

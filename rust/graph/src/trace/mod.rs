@@ -1,0 +1,18 @@
+//! Traces: where money went from an account, or came from, hop by hop.
+//!
+//! Money is followed per asset and in the order of the chain: only what left after it came. A swap of one asset for another in
+//! one transaction is followed into the other asset. The walk stops at services, hubs and contracts, whose money is not that
+//! of one customer, and says where and why. Up to the first hop accounts are looked through by amount; further on the
+//! transaction tracing rank ([`crate::rank`]) decides which comes next. A trace is a hypothesis about money, not a proof: coins
+//! in one account cannot be told apart.
+
+mod account;
+mod movement;
+mod walk;
+
+#[cfg(test)]
+mod tests;
+
+pub use account::Balance;
+pub use movement::{Movement, Movements, Stop, Way};
+pub use walk::{Edge, End, Reached, Settings, Trace, Truncation, trace};

@@ -1,0 +1,94 @@
+//! What a trace reads: the movements of an account in the order of the chain.
+
+use headwater_ledger::read::TransactionRef;
+use headwater_types::Usd;
+
+use crate::source::Node;
+
+/// Which way a movement went, as seen from the account.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Way {
+    /// To the account.
+    In,
+    /// From it.
+    Out,
+    /// From it to whoever made the block.
+    Fee,
+}
+
+/// A movement of an account.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Movement {
+    /// Its transaction; movements of one transaction come one after the other.
+    pub transaction: TransactionRef,
+    /// Epoch seconds.
+    pub time: i64,
+    /// The number of the asset.
+    pub asset: u32,
+    /// In its smallest unit.
+    pub amount: u128,
+    /// What it was worth; `None` without a price.
+    pub usd: Option<Usd>,
+    /// The other side; `None` for nobody, such as a mint, and for fees.
+    pub other: Option<Node>,
+    /// Which way.
+    pub way: Way,
+    /// Why it is not followed: it is outside of the time or of the filters; `None` where it may be.
+    pub left_out: Option<Stop>,
+}
+
+/// Why an account is not looked through.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stop {
+    /// The walk has gone as far as was asked.
+    DepthLimit,
+    /// It is a service by its labels: what comes out of it is other people's money.
+    Label,
+    /// It deals with too many.
+    Hub,
+    /// It is a contract.
+    Contract,
+    /// Nothing left it, or came to it.
+    NoOutflow,
+    /// What did is outside of the filters.
+    Filtered,
+    /// There was no room for it.
+    FanoutLimit,
+    /// What did is outside of the time.
+    TimeRange,
+}
+
+impl Stop {
+    /// The text in answers.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::DepthLimit => "depth_limit",
+            Self::Label => "label",
+            Self::Hub => "hub",
+            Self::Contract => "contract",
+            Self::NoOutflow => "no_outflow",
+            Self::Filtered => "filtered",
+            Self::FanoutLimit => "fanout_limit",
+            Self::TimeRange => "time_range",
+        }
+    }
+}
+
+/// Where movements come from.
+pub trait Movements {
+    /// Why they cannot be read.
+    type Error;
+
+    /// Why an account is not to be looked through; `None` where it is.
+    ///
+    /// # Errors
+    /// When that cannot be told.
+    fn stop(&mut self, node: Node) -> Result<Option<Stop>, Self::Error>;
+
+    /// The movements of an account in the order of the chain, those that do not count too: balances need them.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    fn movements(&mut self, node: Node, into: &mut Vec<Movement>) -> Result<(), Self::Error>;
+}

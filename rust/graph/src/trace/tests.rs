@@ -1,0 +1,210 @@
+//! Traces over small worlds, worked by hand and at random.
+
+use std::collections::BTreeMap;
+use std::convert::Infallible;
+
+use headwater_ledger::read::PostingColumns;
+use headwater_types::{Amount, Usd};
+use proptest::prelude::*;
+
+use super::{Movement, Movements, Settings, Stop, Trace, Truncation, Way, trace};
+use crate::source::{Direction, Node};
+use crate::taint::Method;
+
+/// A payment of a world: sender, receiver, asset, amount; each is a transaction of its own, in order of time, unless it is
+/// marked as one with that before.
+#[derive(Debug, Clone, Copy)]
+struct Paid {
+    from: Node,
+    to: Node,
+    asset: u32,
+    amount: u128,
+    with_last: bool,
+}
+
+const fn paid(from: Node, to: Node, amount: u128) -> Paid {
+    Paid { from, to, asset: 0, amount, with_last: false }
+}
+
+#[derive(Debug, Default)]
+struct World {
+    payments: Vec<(u32, Paid)>,
+    stops: BTreeMap<Node, Stop>,
+}
+
+impl World {
+    fn new(payments: &[Paid]) -> Self {
+        let mut number = 0;
+        let numbered = payments.iter().map(|paid| {
+            number += u32::from(!paid.with_last);
+            (number, *paid)
+        });
+        Self { payments: numbered.collect(), stops: BTreeMap::new() }
+    }
+
+    fn trace(&mut self, settings: Settings) -> Trace {
+        trace(self, 0, settings, &|| false).unwrap()
+    }
+}
+
+impl Movements for World {
+    type Error = Infallible;
+
+    fn stop(&mut self, node: Node) -> Result<Option<Stop>, Infallible> {
+        Ok(self.stops.get(&node).copied())
+    }
+
+    fn movements(&mut self, node: Node, into: &mut Vec<Movement>) -> Result<(), Infallible> {
+        for (number, paid) in &self.payments {
+            let movement = |way, other| Movement {
+                transaction: PostingColumns::transaction_of(0, *number),
+                time: i64::from(*number),
+                asset: paid.asset,
+                amount: paid.amount,
+                usd: Usd::from_f64(f64::from(u32::try_from(paid.amount).unwrap())),
+                other: Some(other),
+                way,
+                left_out: None,
+            };
+            if paid.from == node && paid.to != node {
+                into.push(movement(Way::Out, paid.to));
+            } else if paid.to == node && paid.from != node {
+                into.push(movement(Way::In, paid.from));
+            }
+        }
+        Ok(())
+    }
+}
+
+const SETTINGS: Settings = Settings {
+    outward: 3,
+    inward: 0,
+    limit: 10,
+    accumulate: true,
+    max_nodes: 100,
+    method: None,
+    is_time_ordered: true,
+};
+
+fn edges(trace: &Trace) -> Vec<(Node, Node, u128, Option<u128>)> {
+    let small = |amount: Amount| amount.to_u128().unwrap();
+    let mut edges: Vec<_> =
+        trace.edges.iter().map(|edge| (edge.from, edge.to, small(edge.amount), edge.taint.map(small))).collect();
+    edges.sort_unstable();
+    edges
+}
+
+#[test]
+fn money_is_followed_only_after_it_came() {
+    // 1 paid 2 before it was paid, and 3 afterwards.
+    let mut world = World::new(&[paid(1, 2, 7), paid(0, 1, 10), paid(1, 3, 4), paid(0, 1, 5)]);
+    assert_eq!(edges(&world.trace(SETTINGS)), [(0, 1, 15, None), (1, 3, 4, None)]);
+    let whenever = Settings { is_time_ordered: false, ..SETTINGS };
+    assert_eq!(edges(&world.trace(whenever)), [(0, 1, 15, None), (1, 2, 7, None), (1, 3, 4, None)]);
+}
+
+#[test]
+fn haircut_and_fifo_follow_their_share() {
+    // 1 holds 6 of its own, gets 4, and pays 5 to 2 and 5 to 3.
+    let mut world = World::new(&[paid(9, 1, 6), paid(0, 1, 4), paid(1, 2, 5), paid(1, 3, 5)]);
+    let with = |method| Settings { method: Some(method), ..SETTINGS };
+    // 5 · 4/10 = 2, the rest with the rest.
+    let haircut = [(0, 1, 4, Some(4)), (1, 2, 5, Some(2)), (1, 3, 5, Some(2))];
+    assert_eq!(edges(&world.trace(with(Method::Haircut))), haircut);
+    // The own 6 leave first: 5, and 1 of the second payment.
+    assert_eq!(edges(&world.trace(with(Method::Fifo))), [(0, 1, 4, Some(4)), (1, 3, 5, Some(4))]);
+    assert_eq!(edges(&world.trace(with(Method::Poison)))[1..], [(1, 2, 5, Some(5)), (1, 3, 5, Some(5))]);
+}
+
+#[test]
+fn inward_is_outward_with_time_reversed() {
+    // 2 paid 1 before 1 paid the start, 3 afterwards.
+    let mut world = World::new(&[paid(2, 1, 8), paid(1, 0, 6), paid(3, 1, 5)]);
+    let inward = Settings { outward: 0, inward: 3, ..SETTINGS };
+    let found = world.trace(inward);
+    assert_eq!(edges(&found), [(1, 0, 6, None), (2, 1, 8, None)]);
+    assert_eq!(found.nodes.iter().map(|node| (node.node, node.depth)).collect::<Vec<_>>(), [(0, 0), (1, -1), (2, -2)]);
+}
+
+#[test]
+fn a_swap_goes_on_in_the_other_asset() {
+    let swap = [
+        paid(0, 1, 10),
+        // 1 gives 10 of asset 0 to the pool 5 and gets 30 of asset 1.
+        paid(1, 5, 10),
+        Paid { from: 5, to: 1, asset: 1, amount: 30, with_last: true },
+        Paid { from: 1, to: 2, asset: 1, amount: 12, with_last: false },
+        paid(5, 6, 3),
+    ];
+    let mut world = World::new(&swap);
+    let found = world.trace(Settings { method: Some(Method::Haircut), ..SETTINGS });
+    assert_eq!(edges(&found), [(0, 1, 10, Some(10)), (1, 2, 12, Some(12)), (1, 5, 10, Some(10))]);
+    let pool = found.nodes.iter().find(|node| node.node == 5).unwrap();
+    assert_eq!(pool.stop, Some(Stop::Contract), "what leaves the pool is other people's money");
+}
+
+#[test]
+fn walks_stop_where_they_are_told_and_say_so() {
+    let mut world = World::new(&[paid(0, 1, 10), paid(0, 2, 5), paid(1, 3, 10), paid(3, 4, 10), paid(4, 5, 10)]);
+    world.stops.insert(1, Stop::Label);
+    let found = world.trace(SETTINGS);
+    assert_eq!(edges(&found), [(0, 1, 10, None), (0, 2, 5, None)]);
+    let ends: Vec<_> = found.ends.iter().map(|end| (end.node, end.hops, end.stop)).collect();
+    assert_eq!(ends, [(1, 1, Stop::Label), (2, 1, Stop::NoOutflow)]);
+    world.stops.clear();
+    let found = world.trace(SETTINGS);
+    assert_eq!(found.ends[0].stop, Stop::DepthLimit);
+    assert!(found.truncations.contains(&Truncation::DepthLimit));
+    let narrow = world.trace(Settings { limit: 1, ..SETTINGS });
+    assert_eq!(narrow.edges[0].to, 1);
+    assert!(narrow.truncations.contains(&Truncation::FanoutLimit));
+    let few = world.trace(Settings { max_nodes: 3, ..SETTINGS });
+    assert_eq!(few.nodes.len(), 3);
+    assert!(few.truncations.contains(&Truncation::MaxNodes));
+    let over = trace(&mut world, 0, SETTINGS, &|| true).unwrap();
+    assert_eq!((over.nodes.len(), over.truncations.contains(&Truncation::TimeBudget)), (3, true));
+}
+
+fn some_paid() -> impl Strategy<Value = Paid> {
+    (0..7_u32, 0..7_u32, 0..2_u32, 1..100_u128, prop::bool::weighted(0.3))
+        .prop_map(|(from, to, asset, amount, with_last)| Paid { from, to, asset, amount, with_last })
+}
+
+proptest! {
+    #[test]
+    fn what_comes_to_an_account_is_what_becomes_of_it(
+        payments in prop::collection::vec(some_paid(), 0..60), limit in 1..4_usize, max_nodes in 2..9_usize,
+        method in prop::option::of(prop::sample::select(vec![Method::Haircut, Method::Fifo, Method::Poison])),
+        is_time_ordered in any::<bool>(), is_inward in any::<bool>(), accumulate in any::<bool>(),
+    ) {
+        let mut world = World::new(&payments);
+        let (outward, inward) = if is_inward { (0, 3) } else { (3, 0) };
+        let found = world.trace(Settings { outward, inward, limit, accumulate, max_nodes, method, is_time_ordered });
+        prop_assert!(found.nodes.len() <= max_nodes);
+        for reached in &found.nodes {
+            for (asset, balance) in &reached.balances {
+                let became = balance.followed + balance.pruned + balance.filtered + balance.fee + balance.stayed;
+                prop_assert_eq!(balance.came, became);
+                let left: u128 = found
+                    .edges
+                    .iter()
+                    .filter(|edge| edge.asset == *asset)
+                    .filter(|edge| match edge.direction {
+                        Direction::Outgoing => edge.from == reached.node,
+                        Direction::Incoming => edge.to == reached.node,
+                    })
+                    .map(|edge| edge.amount.to_u128().unwrap())
+                    .sum();
+                prop_assert_eq!(balance.followed, left, "what is followed is on edges");
+            }
+        }
+        for edge in &found.edges {
+            prop_assert!(edge.taint.is_none_or(|taint| taint <= edge.amount));
+            prop_assert_eq!(edge.taint.is_some(), method.is_some());
+        }
+        // Every node but the start has an edge.
+        for reached in found.nodes.iter().filter(|reached| reached.depth != 0) {
+            prop_assert!(found.edges.iter().any(|edge| edge.from == reached.node || edge.to == reached.node));
+        }
+    }
+}

@@ -1,0 +1,441 @@
+//! The walk: which accounts are looked through, in which order, and what is kept of them.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+
+use headwater_ledger::read::TransactionRef;
+use headwater_types::{Amount, Usd};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::account::{Arrival, Balance, Followed, Rules, flow};
+use super::movement::{Movement, Movements, Stop, Way};
+use crate::rank::{Params, Payment, Payments, Rank};
+use crate::source::{Direction, Node};
+use crate::taint::Method;
+
+/// Most transactions that an edge names.
+const MAX_NAMED: usize = 10;
+
+/// How far, how wide, and by which rules.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Settings {
+    /// Hops outward; 0 for none.
+    pub outward: u8,
+    /// Hops inward.
+    pub inward: u8,
+    /// Counterparties of an account that are followed, largest first.
+    pub limit: usize,
+    /// One edge per pair and asset; else one per movement.
+    pub accumulate: bool,
+    /// Accounts in all.
+    pub max_nodes: usize,
+    /// How traced money mixes with other money; `None` follows whole amounts.
+    pub method: Option<Method>,
+    /// Whether only what left after it came is followed.
+    pub is_time_ordered: bool,
+}
+
+/// Why a trace is not complete.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Truncation {
+    /// Counterparties of an account were left out.
+    FanoutLimit,
+    /// There was no room for more accounts.
+    MaxNodes,
+    /// Money went on beyond the last hop.
+    DepthLimit,
+    /// The time was over.
+    TimeBudget,
+}
+
+/// An account of a trace.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Reached {
+    /// The account.
+    pub node: Node,
+    /// Hops from the start, negative inward.
+    pub depth: i32,
+    /// Why it was not looked through.
+    pub stop: Option<Stop>,
+    /// What came to it along edges of the trace, in US dollars; `None` where nothing had a price.
+    pub in_usd: Option<Usd>,
+    /// What left it along edges of the trace.
+    pub out_usd: Option<Usd>,
+    /// Distinct accounts it dealt with; `None` where it was not looked through.
+    pub counterparties: Option<u64>,
+    /// By asset, what came and what became of it; empty where it was not looked through.
+    pub balances: BTreeMap<u32, Balance>,
+}
+
+/// What went from one account to another.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Edge {
+    /// Who paid.
+    pub from: Node,
+    /// Who was paid.
+    pub to: Node,
+    /// The hop, negative inward.
+    pub depth: i32,
+    /// Which way the walk went.
+    pub direction: Direction,
+    /// The asset.
+    pub asset: u32,
+    /// In its smallest unit.
+    pub amount: Amount,
+    /// What it was worth; `None` where no movement had a price.
+    pub usd: Option<Usd>,
+    /// Movements without a price.
+    pub unpriced: u64,
+    /// Distinct transactions.
+    pub transactions: u64,
+    /// Time of the first.
+    pub first: i64,
+    /// Time of the last.
+    pub last: i64,
+    /// The largest transactions, at most ten.
+    pub largest: Vec<TransactionRef>,
+    /// How much of it is traced; `None` without a method.
+    pub taint: Option<Amount>,
+}
+
+/// An account at which the trace ends, and what came to it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct End {
+    /// The account.
+    pub node: Node,
+    /// Hops from the start, without a sign.
+    pub hops: u32,
+    /// US dollars; `None` without a price.
+    pub usd: Option<Usd>,
+    /// Why it ends.
+    pub stop: Stop,
+}
+
+/// A trace.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Trace {
+    /// Accounts by hops, then by what came to them.
+    pub nodes: Vec<Reached>,
+    /// Edges by hops, then by worth.
+    pub edges: Vec<Edge>,
+    /// Where it ends, by worth.
+    pub ends: Vec<End>,
+    /// Why it is not complete.
+    pub truncations: BTreeSet<Truncation>,
+}
+
+/// Follows money from an account. `is_over` ends the walk between two accounts with what was found.
+///
+/// The same source gives the same trace, whatever it numbers nodes by, as long as it numbers them as it meets them.
+///
+/// # Errors
+/// Those of the source.
+pub fn trace<S: Movements>(
+    source: &mut S,
+    start: Node,
+    settings: Settings,
+    is_over: &dyn Fn() -> bool,
+) -> Result<Trace, S::Error> {
+    let mut walk = Walk {
+        settings,
+        states: Vec::new(),
+        places: FxHashMap::default(),
+        edges: BTreeMap::new(),
+        truncations: BTreeSet::new(),
+        movements: Vec::new(),
+    };
+    walk.place(start, 0);
+    source.movements(start, &mut walk.movements)?;
+    let mut rank = Rank::begin(start, &walk.payments(), Params::default());
+    let ways = [(Direction::Outgoing, settings.outward), (Direction::Incoming, settings.inward)];
+    for (direction, _) in ways.into_iter().filter(|(_, hops)| *hops > 0) {
+        walk.follow(start, direction);
+    }
+    while let Some((node, direction)) = walk.next(&rank) {
+        if is_over() {
+            walk.truncations.insert(Truncation::TimeBudget);
+            break;
+        }
+        walk.state(node).open.retain(|open| *open != direction);
+        if let Some(stop) = source.stop(node)? {
+            let state = walk.state(node);
+            state.open.clear();
+            state.reached.stop = Some(stop);
+            continue;
+        }
+        walk.movements.clear();
+        source.movements(node, &mut walk.movements)?;
+        walk.follow(node, direction);
+        rank.push(node, &walk.payments());
+    }
+    Ok(walk.finish())
+}
+
+struct State {
+    reached: Reached,
+    /// Directions in which it is still to be looked through.
+    open: Vec<Direction>,
+    /// What came along the trace, by direction.
+    arrivals: [Vec<Arrival>; 2],
+    is_followed: bool,
+}
+
+struct Walk {
+    settings: Settings,
+    states: Vec<State>,
+    places: FxHashMap<Node, usize>,
+    /// By ends, direction, asset, and the number of the movement where each has its own edge.
+    edges: BTreeMap<(Node, Node, bool, u32, usize), (Edge, Vec<(u128, i64, TransactionRef)>)>,
+    truncations: BTreeSet<Truncation>,
+    /// Those of the account that is looked through.
+    movements: Vec<Movement>,
+}
+
+impl Walk {
+    fn place(&mut self, node: Node, depth: i32) -> usize {
+        *self.places.entry(node).or_insert_with(|| {
+            let reached = Reached {
+                node,
+                depth,
+                stop: None,
+                in_usd: None,
+                out_usd: None,
+                counterparties: None,
+                balances: BTreeMap::new(),
+            };
+            let arrivals = [Vec::new(), Vec::new()];
+            self.states.push(State { reached, open: Vec::new(), arrivals, is_followed: false });
+            self.states.len() - 1
+        })
+    }
+
+    fn state(&mut self, node: Node) -> &mut State {
+        let place = self.places[&node];
+        &mut self.states[place]
+    }
+
+    /// The payments of the account for the ranking.
+    fn payments(&self) -> Payments {
+        let mut payments = Payments::default();
+        let counted = self.movements.iter().filter(|movement| movement.left_out.is_none() && movement.amount > 0);
+        for movement in counted {
+            let Some(other) = movement.other else { continue };
+            let Movement { time, asset, amount, .. } = *movement;
+            let side = match movement.way {
+                Way::In => &mut payments.ins,
+                Way::Out => &mut payments.outs,
+                Way::Fee => continue,
+            };
+            side.push(Payment { time, asset, other, weight: double(amount) });
+        }
+        payments
+    }
+
+    /// Which account is looked through next: those of the first hop by what came to them, further on by rank; those without
+    /// rank at last.
+    fn next(&self, rank: &Rank) -> Option<(Node, Direction)> {
+        let open = || self.states.iter().filter(|state| !state.open.is_empty());
+        let by_worth = |state: &&State| {
+            let (depth, usd) = (state.reached.depth.unsigned_abs(), worth(&state.reached));
+            (depth, Reverse(usd), state.reached.node)
+        };
+        let near = open().filter(|state| state.reached.depth.unsigned_abs() <= 1).min_by_key(by_worth);
+        let ranked = || {
+            let may = |node| self.places.get(&node).is_some_and(|place| !self.states[*place].open.is_empty());
+            rank.next(may).map(|node| &self.states[self.places[&node]])
+        };
+        let state = near.or_else(ranked).or_else(|| open().min_by_key(by_worth))?;
+        Some((state.reached.node, state.open[0]))
+    }
+
+    /// Follows the money of the account whose movements are held.
+    fn follow(&mut self, node: Node, direction: Direction) {
+        let settings = self.settings;
+        let place = self.places[&node];
+        let depth = self.states[place].reached.depth;
+        let rules = Rules { method: settings.method, is_time_ordered: settings.is_time_ordered, is_start: depth == 0 };
+        let turned: Vec<Movement> = match direction {
+            Direction::Outgoing => self.movements.clone(),
+            Direction::Incoming => self.movements.iter().rev().filter_map(turned).collect(),
+        };
+        let mut found = flow(&turned, &self.states[place].arrivals[side(direction)], rules);
+        let kept = self.kept(&found.followed);
+        for followed in &found.followed {
+            let Movement { other, asset, amount, .. } = followed.movement;
+            let Some(other) = other else { continue };
+            if kept.contains(&other) {
+                self.step(node, other, direction, followed);
+            } else {
+                let balance = found.balances.entry(asset).or_default();
+                (balance.followed, balance.pruned) =
+                    (balance.followed - amount.min(balance.followed), balance.pruned.saturating_add(amount));
+            }
+        }
+        let parties: BTreeSet<Node> = self.movements.iter().filter_map(|movement| movement.other).collect();
+        let outs = || turned.iter().filter(|movement| movement.way == Way::Out);
+        let stop = match (found.followed.is_empty(), outs().find_map(|movement| movement.left_out)) {
+            (false, _) => None,
+            (true, Some(left_out)) if outs().all(|movement| movement.left_out.is_some()) => Some(left_out),
+            (true, _) if outs().next().is_none() => Some(Stop::NoOutflow),
+            (true, _) => Some(Stop::TimeRange),
+        };
+        let state = &mut self.states[place];
+        state.reached.counterparties = Some(parties.len() as u64);
+        state.is_followed |= stop.is_none();
+        state.reached.stop = stop.filter(|_| !state.is_followed && depth != 0);
+        if state.reached.balances.is_empty() || direction == Direction::Outgoing {
+            state.reached.balances = found.balances;
+        }
+    }
+
+    /// The counterparties that are followed: the largest by worth, then by the order in which they were met, and known ones
+    /// only where there is no room for others.
+    fn kept(&mut self, followed: &[Followed]) -> BTreeSet<Node> {
+        let mut by_party: BTreeMap<Node, Usd> = BTreeMap::new();
+        for each in followed {
+            if let Some(other) = each.movement.other {
+                *by_party.entry(other).or_default() += each.movement.usd.unwrap_or_default();
+            }
+        }
+        let mut order: Vec<(Node, Usd)> = by_party.into_iter().collect();
+        order.sort_by_key(|(node, usd)| (Reverse(*usd), *node));
+        if order.len() > self.settings.limit {
+            self.truncations.insert(Truncation::FanoutLimit);
+            order.truncate(self.settings.limit);
+        }
+        let mut kept = BTreeSet::new();
+        let mut room = self.settings.max_nodes.saturating_sub(self.states.len());
+        for (node, _) in order {
+            if self.places.contains_key(&node) {
+                kept.insert(node);
+            } else if room > 0 {
+                room -= 1;
+                kept.insert(node);
+            } else {
+                self.truncations.insert(Truncation::MaxNodes);
+            }
+        }
+        kept
+    }
+
+    /// Goes along one movement.
+    fn step(&mut self, node: Node, other: Node, direction: Direction, followed: &Followed) {
+        let Movement { transaction, time, asset, amount, usd, .. } = followed.movement;
+        let depth = self.state(node).reached.depth;
+        let (next, limit) = match direction {
+            Direction::Outgoing => (depth.max(0) + 1, i32::from(self.settings.outward)),
+            Direction::Incoming => (depth.min(0) - 1, i32::from(self.settings.inward)),
+        };
+        let is_new = !self.places.contains_key(&other);
+        let place = self.place(other, next);
+        let state = &mut self.states[place];
+        let arrival = Arrival { transaction, asset, from: node, amount, taint: followed.taint };
+        state.arrivals[side(direction)].push(arrival);
+        if is_new && !followed.is_swap {
+            if next.abs() < limit {
+                state.open.push(direction);
+            } else {
+                state.reached.stop = Some(Stop::DepthLimit);
+                self.truncations.insert(Truncation::DepthLimit);
+            }
+        } else if is_new {
+            state.reached.stop = Some(Stop::Contract);
+        }
+        let (from, to) = match direction {
+            Direction::Outgoing => (node, other),
+            Direction::Incoming => (other, node),
+        };
+        add(&mut self.state(from).reached.out_usd, usd);
+        add(&mut self.state(to).reached.in_usd, usd);
+        let number = if self.settings.accumulate { 0 } else { self.edges.len() + 1 };
+        let key = (from, to, direction == Direction::Incoming, asset, number);
+        let has_taint = self.settings.method.is_some();
+        let (edge, named) = self.edges.entry(key).or_insert_with(|| {
+            let edge = Edge {
+                from,
+                to,
+                depth: next,
+                direction,
+                asset,
+                amount: Amount::ZERO,
+                usd: None,
+                unpriced: 0,
+                transactions: 0,
+                first: time,
+                last: time,
+                largest: Vec::new(),
+                taint: has_taint.then_some(Amount::ZERO),
+            };
+            (edge, Vec::new())
+        });
+        let sum = |held: Amount, more: u128| held.checked_add(Amount::from_u128(more)).unwrap_or(Amount::MAX);
+        edge.amount = sum(edge.amount, amount);
+        edge.taint = edge.taint.map(|taint| sum(taint, followed.taint));
+        add(&mut edge.usd, usd);
+        edge.unpriced += u64::from(usd.is_none());
+        (edge.first, edge.last) = (edge.first.min(time), edge.last.max(time));
+        named.push((amount, time, transaction));
+    }
+
+    fn finish(mut self) -> Trace {
+        let mut edges: Vec<Edge> = Vec::with_capacity(self.edges.len());
+        for (mut edge, mut named) in std::mem::take(&mut self.edges).into_values() {
+            // Of equal ones in the order in which they were followed, which is that of the chain.
+            named.sort_by_key(|(amount, time, _)| (Reverse(*amount), *time));
+            let mut distinct = FxHashSet::default();
+            for (_, _, transaction) in named {
+                if distinct.insert(transaction) && edge.largest.len() < MAX_NAMED {
+                    edge.largest.push(transaction);
+                }
+            }
+            edge.transactions = distinct.len() as u64;
+            edges.push(edge);
+        }
+        edges.sort_by_key(|edge| (edge.depth.unsigned_abs(), Reverse(edge.usd), edge.from, edge.to, edge.asset));
+        let mut nodes: Vec<Reached> = self.states.into_iter().map(|state| state.reached).collect();
+        nodes.sort_by_key(|reached| (reached.depth.unsigned_abs(), Reverse(worth(reached)), reached.node));
+        let mut ends: Vec<End> = nodes
+            .iter()
+            .filter(|reached| reached.depth != 0)
+            .filter_map(|reached| {
+                let usd = if reached.depth > 0 { reached.in_usd } else { reached.out_usd };
+                Some(End { node: reached.node, hops: reached.depth.unsigned_abs(), usd, stop: reached.stop? })
+            })
+            .collect();
+        ends.sort_by_key(|end| (Reverse(end.usd), end.hops, end.node));
+        Trace { nodes, edges, ends, truncations: self.truncations }
+    }
+}
+
+/// A movement with time reversed: what left comes. Fees are nobody's source.
+fn turned(movement: &Movement) -> Option<Movement> {
+    let way = match movement.way {
+        Way::In => Way::Out,
+        Way::Out => Way::In,
+        Way::Fee => return None,
+    };
+    Some(Movement { way, ..*movement })
+}
+
+/// What came to an account along the trace, on its side of the start.
+fn worth(reached: &Reached) -> Option<Usd> {
+    if reached.depth < 0 { reached.out_usd } else { reached.in_usd }
+}
+
+const fn side(direction: Direction) -> usize {
+    match direction {
+        Direction::Outgoing => 0,
+        Direction::Incoming => 1,
+    }
+}
+
+fn add(sum: &mut Option<Usd>, more: Option<Usd>) {
+    if let Some(more) = more {
+        *sum = Some(sum.unwrap_or_default() + more);
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "weights of a ranking")]
+fn double(amount: u128) -> f64 {
+    amount as f64
+}
