@@ -326,7 +326,7 @@ def axes() -> Iterator[Any]:
 def test_picture_shows_observed_beside_predicted_shares(axes: Any) -> None:  # noqa: ANN401
     of = evaluation([0, 1, 1, 0], [[0.35, 0.65], [0.35, 0.65], [0.8, 0.2], [0.8, 0.2]], ["Scam", "Unknown"])
     assert of.plot("Scam", ax=axes) is axes
-    assert axes.lines[1].get_xydata().tolist() == [[pytest.approx(0.35), 0.5], [pytest.approx(0.8), 0.5]]
+    assert np.asarray(axes.lines[1].get_xydata()).tolist() == [[pytest.approx(0.35), 0.5], [pytest.approx(0.8), 0.5]]
     assert axes.get_title() == "Scam: calibration error 0.225"
 
 

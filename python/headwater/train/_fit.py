@@ -94,7 +94,7 @@ def fit(
     rounds : int
         Number of trees per class.
     parameters : dict, optional
-        Of LightGBM, in place of or besides the default ones.
+        Of LightGBM, in place of or besides the default ones. ``{"num_threads": 8}`` is for very many examples.
     card : dict, optional
         Added to the model card: what the data is, what the model is for.
     progress : callable, optional
