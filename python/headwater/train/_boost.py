@@ -28,8 +28,8 @@ PARAMETERS: dict[str, Any] = {
     "deterministic": True,
     "force_row_wise": True,
     "seed": 1,
-    # For few examples one thread is fast enough. On a busy machine several took ten times as long, waiting for each other.
-    # The model does not depend on their number.
+    # For few examples one thread is fast enough; on a busy machine several took ten times as long, waiting for each
+    # other. The model does not depend on their number.
     "num_threads": 1,
 }
 ROUNDS = 180
