@@ -46,6 +46,7 @@ mod scope;
 pub mod score;
 mod table;
 mod text;
+pub mod trace;
 mod unverified;
 mod valuation;
 mod walk;

@@ -40,6 +40,7 @@ pub mod resolve;
 pub mod token_addresses_flow;
 pub mod token_concentration;
 pub mod token_holders;
+pub mod trace;
 pub mod transaction;
 pub mod transactions;
 pub mod wallet_overview;
@@ -70,6 +71,7 @@ pub static ENDPOINTS: &[Endpoint] = &[
     address_risk::ENDPOINT,
     address_risk_batch::ENDPOINT,
     address_classify::ENDPOINT,
+    trace::ENDPOINT,
     addresses_resolve::ENDPOINT,
     addresses_autocomplete::ENDPOINT,
 ];

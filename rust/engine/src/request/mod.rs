@@ -12,8 +12,8 @@ pub use checks::Checks;
 pub use decode::decode;
 pub use paging::{Offsets, PageInfo};
 pub use switch::{
-    Crossing, DirectionFilter, GroupBy, HistoryUnit, RankingSort, Sign, SortOrder, ThirdParty, TransactionSort,
-    TransferSort,
+    Crossing, DirectionFilter, GroupBy, HistoryUnit, RankingSort, Sign, SortOrder, ThirdParty, TraceMethod,
+    TransactionSort, TransferSort,
 };
 pub use warnings::Warnings;
 

@@ -195,6 +195,20 @@ switch! {
 }
 
 switch! {
+    /// How traced money mixes with other money of an account.
+    TraceMethod or None {
+        /// Whole amounts are followed.
+        None = "none",
+        /// Every payment carries its share.
+        Haircut = "haircut",
+        /// What came first leaves first.
+        Fifo = "fifo",
+        /// Every payment is traced while anything of the balance is.
+        Poison = "poison",
+    }
+}
+
+switch! {
     /// The flow that an amount range applies to.
     Sign {
         /// Incoming movements.

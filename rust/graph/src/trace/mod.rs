@@ -15,4 +15,4 @@ mod tests;
 
 pub use account::Balance;
 pub use movement::{Movement, Movements, Stop, Way};
-pub use walk::{Edge, End, Reached, Settings, Trace, Truncation, trace};
+pub use walk::{Edge, End, Reached, Settings, Trace, Truncation, trace, worth};

@@ -43,7 +43,7 @@ impl World {
     }
 
     fn trace(&mut self, settings: Settings) -> Trace {
-        trace(self, 0, settings, &|| false).unwrap()
+        trace(self, 0, settings, &|_| false).unwrap()
     }
 }
 
@@ -161,8 +161,29 @@ fn walks_stop_where_they_are_told_and_say_so() {
     let few = world.trace(Settings { max_nodes: 3, ..SETTINGS });
     assert_eq!(few.nodes.len(), 3);
     assert!(few.truncations.contains(&Truncation::MaxNodes));
-    let over = trace(&mut world, 0, SETTINGS, &|| true).unwrap();
+    let over = trace(&mut world, 0, SETTINGS, &|_| true).unwrap();
     assert_eq!((over.nodes.len(), over.truncations.contains(&Truncation::TimeBudget)), (3, true));
+}
+
+#[test]
+fn without_prices_the_largest_shares_are_followed() {
+    struct Unpriced(World);
+    impl Movements for Unpriced {
+        type Error = Infallible;
+
+        fn stop(&mut self, node: Node) -> Result<Option<Stop>, Infallible> {
+            self.0.stop(node)
+        }
+
+        fn movements(&mut self, node: Node, into: &mut Vec<Movement>) -> Result<(), Infallible> {
+            self.0.movements(node, into)?;
+            into.iter_mut().for_each(|movement| movement.usd = None);
+            Ok(())
+        }
+    }
+    let world = World::new(&[paid(0, 1, 1), paid(0, 2, 40), paid(0, 3, 2), paid(0, 4, 30)]);
+    let found = trace(&mut Unpriced(world), 0, Settings { limit: 2, ..SETTINGS }, &|_| false).unwrap();
+    assert_eq!(edges(&found).iter().map(|edge| edge.1).collect::<Vec<_>>(), [2, 4]);
 }
 
 fn some_paid() -> impl Strategy<Value = Paid> {

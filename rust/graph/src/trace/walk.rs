@@ -134,7 +134,7 @@ pub fn trace<S: Movements>(
     source: &mut S,
     start: Node,
     settings: Settings,
-    is_over: &dyn Fn() -> bool,
+    is_over: &dyn Fn(&S) -> bool,
 ) -> Result<Trace, S::Error> {
     let mut walk = Walk {
         settings,
@@ -152,7 +152,7 @@ pub fn trace<S: Movements>(
         walk.follow(start, direction);
     }
     while let Some((node, direction)) = walk.next(&rank) {
-        if is_over() {
+        if is_over(source) {
             walk.truncations.insert(Truncation::TimeBudget);
             break;
         }
@@ -288,17 +288,25 @@ impl Walk {
         }
     }
 
-    /// The counterparties that are followed: the largest by worth, then by the order in which they were met, and known ones
-    /// only where there is no room for others.
+    /// The counterparties that are followed: the largest by worth, those without a price by their shares, then in the order in
+    /// which they were met; only known ones where there is no room for others.
     fn kept(&mut self, followed: &[Followed]) -> BTreeSet<Node> {
-        let mut by_party: BTreeMap<Node, Usd> = BTreeMap::new();
+        // Without a price a payment counts by its share of all that is followed in its asset.
+        let mut of_asset: BTreeMap<u32, f64> = BTreeMap::new();
         for each in followed {
-            if let Some(other) = each.movement.other {
-                *by_party.entry(other).or_default() += each.movement.usd.unwrap_or_default();
-            }
+            *of_asset.entry(each.movement.asset).or_default() += double(each.movement.amount);
         }
-        let mut order: Vec<(Node, Usd)> = by_party.into_iter().collect();
-        order.sort_by_key(|(node, usd)| (Reverse(*usd), *node));
+        let mut by_party: BTreeMap<Node, (Usd, f64)> = BTreeMap::new();
+        for each in followed {
+            let Movement { other: Some(other), usd, amount, asset, .. } = each.movement else { continue };
+            let (worth, share) = by_party.entry(other).or_default();
+            *worth += usd.unwrap_or_default();
+            *share += double(amount) / of_asset[&asset];
+        }
+        let mut order: Vec<_> = by_party.into_iter().collect();
+        order.sort_by(|(one, of_one), (other, of_other)| {
+            of_other.0.cmp(&of_one.0).then(of_other.1.total_cmp(&of_one.1)).then(one.cmp(other))
+        });
         if order.len() > self.settings.limit {
             self.truncations.insert(Truncation::FanoutLimit);
             order.truncate(self.settings.limit);
@@ -417,8 +425,9 @@ fn turned(movement: &Movement) -> Option<Movement> {
     Some(Movement { way, ..*movement })
 }
 
-/// What came to an account along the trace, on its side of the start.
-fn worth(reached: &Reached) -> Option<Usd> {
+/// What came to an account along the trace, on its side of the start: inward what left it.
+#[must_use]
+pub fn worth(reached: &Reached) -> Option<Usd> {
     if reached.depth < 0 { reached.out_usd } else { reached.in_usd }
 }
 

@@ -1,0 +1,351 @@
+//! Where money went from an address, or came from, hop by hop.
+
+use std::cmp::Reverse;
+
+use headwater_graph::taint::Method as Mixing;
+use headwater_graph::trace::{Edge, Reached, Settings, trace, worth};
+use headwater_ledger::labels::Code;
+use headwater_ledger::{Cancel, Ledger};
+use headwater_types::{Address, Chain, Family};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use crate::analysis::Analysis;
+use crate::completeness;
+use crate::cost_class::CostClass;
+use crate::endpoint::{Calls, ChainScope, Endpoint, Example, Reads, Tag};
+use crate::example::ALICE;
+use crate::fields::{AddressText, ChainName, ChainText, CodeText, Time, TimeBound, form};
+use crate::labels::{self, Labels};
+use crate::method::Method;
+use crate::request::{Checks, TraceMethod, Warnings, refused};
+use crate::scope::{FilterCriteria, Scope, ScopeFields};
+use crate::trace::{
+    LedgerMovements, Shown, Stops, TraceEdge, TraceEnd, TraceNode, TraceSummary, TruncationName, of_start,
+};
+use crate::{Error, Reason};
+
+/// The endpoint.
+pub const ENDPOINT: Endpoint = Endpoint {
+    name: "trace",
+    path: "/v1/trace",
+    method: Method::Post,
+    alternative: None,
+    class: CostClass::Heavy,
+    cost: 5,
+    tag: Tag::Intelligence,
+    summary: "Follow the money",
+    description: "Where money went from an address, and where it came from, hop by hop: per asset, and only what left after it \
+                  came. A swap is followed into the other asset. The walk stops at services, hubs and the last hop, and says \
+                  so. A trace is a hypothesis: coins in one account cannot be told apart.",
+    chains: ChainScope::Named("blockchain"),
+    reads: Reads::Movements,
+    rows: None,
+    example: Example::new(|| json!({"blockchain": "ethereum", "address": ALICE}), ("blockchain", "solana")),
+    calls: Calls::of::<TraceAnalysis>(),
+};
+
+/// Hops in each direction where nothing is said, and at most.
+const HOPS: (i64, i64) = (2, 7);
+/// Counterparties of an account that are followed.
+const LIMIT: (i64, i64) = (10, 100);
+/// Accounts of a trace.
+const NODES: (i64, i64) = (500, 5_000);
+/// Distinct counterparties from which an account is a hub.
+const HUB: (i64, i64) = (10_000, 1_000_000);
+/// Movements that a trace looks at, some seconds of work: a limit of work and not of time, so that equal requests have equal
+/// answers.
+const MAX_MOVEMENTS: u64 = 5_000_000;
+/// Labels whose addresses are not looked through: what leaves them is other people's money.
+const STOP_LABELS: [&str; 5] = ["exchange", "mixer", "bridge", "dex", "mining_pool"];
+
+form! {
+    /// Hops in one direction.
+    HopCount(i64 => i64, Copy): json!({"type": "integer", "minimum": 0, "maximum": HOPS.1, "default": HOPS.0});
+    /// Counterparties of an account that are followed, largest first.
+    Fanout(i64 => i64, Copy): json!({"type": "integer", "minimum": 1, "maximum": LIMIT.1, "default": LIMIT.0});
+    /// Addresses in all.
+    NodeCount(i64 => i64, Copy): json!({"type": "integer", "minimum": 1, "maximum": NODES.1, "default": NODES.0});
+    /// Distinct counterparties.
+    HubSize(i64 => i64, Copy): json!({"type": "integer", "minimum": 1, "maximum": HUB.1, "default": HUB.0});
+    /// Codes of labels.
+    StopLabels(Vec<String> => [String]): json!({
+        "type": "array", "maxItems": 50, "items": {"type": "string", "enum": Code::ALL.iter().map(|code| code.name()).collect::<Vec<_>>()},
+        "default": STOP_LABELS
+    });
+    /// A choice that is on unless it is declined.
+    OptOut(bool => bool, Copy): json!({"type": "boolean", "default": true});
+}
+
+/// `POST /v1/trace`.
+#[derive(Debug, Clone, Deserialize, utoipa::ToSchema)]
+pub struct TraceRequest {
+    /// Chain: `ethereum`, `tron`, `bitcoin` or `bsc`.
+    #[schema(example = "ethereum")]
+    blockchain: ChainText,
+    /// Where the trace begins.
+    address: AddressText,
+    /// How far, how wide, and by which rules.
+    track_setting: Option<TrackSetting>,
+    /// Amount ranges by symbol; movements outside of them are not followed.
+    #[schema(max_items = 50)]
+    filter_criterias: Option<Vec<FilterCriteria>>,
+    /// Where the walk does not go on.
+    stop_track_condition: Option<StopTrackCondition>,
+}
+
+/// How far a trace goes, how wide, and by which rules.
+#[derive(Debug, Clone, Default, Deserialize, utoipa::ToSchema)]
+pub struct TrackSetting {
+    /// First time, epoch seconds, included.
+    start_time: Option<TimeBound>,
+    /// Last time, epoch seconds, included.
+    end_time: Option<TimeBound>,
+    /// Hops in the direction of payments.
+    outward_depth: Option<HopCount>,
+    /// Hops against it.
+    inward_depth: Option<HopCount>,
+    /// Counterparties of an address that are followed, largest first.
+    limit: Option<Fanout>,
+    /// One edge per pair and asset; `false`: one per movement.
+    accumulate_amount: Option<OptOut>,
+    /// Addresses in all.
+    max_nodes: Option<NodeCount>,
+    /// How traced money mixes with other money.
+    method: Option<TraceMethod>,
+    /// Follow only money that came before it left.
+    time_ordered: Option<OptOut>,
+}
+
+/// Where a trace does not go on.
+#[derive(Debug, Clone, Default, Deserialize, utoipa::ToSchema)]
+pub struct StopTrackCondition {
+    /// Labels of confidence 0.5 and more.
+    labels: Option<StopLabels>,
+    /// From so many distinct counterparties on an address is a hub.
+    max_counterparties: Option<HubSize>,
+    /// Whether contracts are not looked through.
+    #[schema(default = false)]
+    stop_at_contract: Option<bool>,
+}
+
+/// Checked parameters of a trace.
+#[derive(Debug)]
+pub struct TraceParams {
+    scope: Scope,
+    address: Address,
+    settings: Settings,
+    method: TraceMethod,
+    stops: Stops,
+}
+
+/// A trace.
+#[derive(Debug, Clone, PartialEq, Serialize, utoipa::ToSchema)]
+pub struct TraceReport {
+    /// Chain.
+    pub blockchain: ChainName,
+    /// Where the trace begins, canonical.
+    pub address: AddressText,
+    /// The values that were used.
+    pub settings: TraceSettings,
+    /// Addresses, by hops, then by what came to them.
+    pub nodes: Vec<TraceNode>,
+    /// What went between them, by hops, then by worth.
+    pub edges: Vec<TraceEdge>,
+    /// Where the trace ends, by worth.
+    pub ends: Vec<TraceEnd>,
+    /// The trace in numbers.
+    pub summary: TraceSummary,
+    /// Whether something was left out.
+    pub truncated: bool,
+    /// What.
+    pub truncation_reasons: Vec<TruncationName>,
+    /// Last block of the data that was read.
+    pub as_of_block: Option<u64>,
+}
+
+/// The values that a trace used.
+#[derive(Debug, Clone, PartialEq, Serialize, utoipa::ToSchema)]
+pub struct TraceSettings {
+    /// First time.
+    pub start_time: Option<Time>,
+    /// Last time.
+    pub end_time: Option<Time>,
+    /// Hops outward.
+    pub outward_depth: i64,
+    /// Hops inward.
+    pub inward_depth: i64,
+    /// Counterparties of an address.
+    pub limit: i64,
+    /// One edge per pair and asset.
+    pub accumulate_amount: bool,
+    /// Addresses in all.
+    pub max_nodes: i64,
+    /// How traced money mixes with other money.
+    pub method: TraceMethod,
+    /// Only money that came before it left.
+    pub time_ordered: bool,
+    /// Labels that stop the walk.
+    pub labels: Vec<CodeText>,
+    /// Counterparties of a hub.
+    pub max_counterparties: i64,
+    /// Whether contracts stop the walk.
+    pub stop_at_contract: bool,
+    /// What movements were read from: `postings` on account chains, `utxo` on bitcoin.
+    pub source: CodeText,
+}
+
+/// A trace.
+pub struct TraceAnalysis;
+
+impl Analysis for TraceAnalysis {
+    type Request = TraceRequest;
+    type Params = TraceParams;
+    type Report = TraceReport;
+
+    fn params(request: TraceRequest, checks: &mut Checks<'_>) -> Result<TraceParams, Error> {
+        let chain = checks.chain("blockchain", &request.blockchain)?;
+        let address = checks.address(chain, "address", &request.address)?;
+        let track = request.track_setting.unwrap_or_default();
+        let stop = request.stop_track_condition.unwrap_or_default();
+        let of = |name: &str| format!("track_setting.{name}");
+        let outward = bounded(&of("outward_depth"), track.outward_depth.map(i64::from), (0, HOPS))?;
+        let inward = bounded(&of("inward_depth"), track.inward_depth.map(i64::from), (0, HOPS))?;
+        if outward == 0 && inward == 0 {
+            let why = "outward_depth and inward_depth are both 0: there is nothing to follow";
+            return Err(refused(Reason::InvalidValue, &of("outward_depth"), "0", &why));
+        }
+        let limit = bounded(&of("limit"), track.limit.map(i64::from), (1, LIMIT))?;
+        let max_nodes = bounded(&of("max_nodes"), track.max_nodes.map(i64::from), (1, NODES))?;
+        let hub = stop.max_counterparties.map(i64::from);
+        let max_counterparties = bounded("stop_track_condition.max_counterparties", hub, (1, HUB))?;
+        let method = track.method.unwrap_or(TraceMethod::None);
+        let fields = ScopeFields {
+            start_time: track.start_time,
+            end_time: track.end_time,
+            filter_criterias: request.filter_criterias,
+            ..ScopeFields::default()
+        };
+        Ok(TraceParams {
+            scope: Scope::new(checks, chain, fields)?,
+            address,
+            settings: Settings {
+                outward: u8::try_from(outward).expect("at most 7"),
+                inward: u8::try_from(inward).expect("at most 7"),
+                limit: usize::try_from(limit).expect("at most 100"),
+                accumulate: track.accumulate_amount.is_none_or(bool::from),
+                max_nodes: usize::try_from(max_nodes).expect("at most 5,000"),
+                method: mixing(method),
+                is_time_ordered: track.time_ordered.is_none_or(bool::from),
+            },
+            method,
+            stops: Stops {
+                codes: stop_codes(stop.labels.map(Vec::from))?,
+                max_counterparties: usize::try_from(max_counterparties).expect("at most a million"),
+                at_contracts: stop.stop_at_contract.unwrap_or(false),
+            },
+        })
+    }
+
+    fn report(
+        ledger: &dyn Ledger,
+        params: &TraceParams,
+        warnings: &mut Warnings,
+        cancel: &Cancel,
+    ) -> Result<TraceReport, Error> {
+        let TraceParams { scope, address, settings, stops, .. } = params;
+        let chain = scope.chain;
+        labels::warn(ledger, warnings);
+        completeness::warn(ledger, chain, warnings);
+        let mut source = LedgerMovements::new(ledger, scope, stops, cancel);
+        let start = source.node(*address);
+        let mut found = trace(&mut source, start, *settings, &|source| source.read > MAX_MOVEMENTS)?;
+        // Ties by address, which does not depend on the way of the walk.
+        found.nodes.sort_by(|one, other| {
+            let key = |of: &Reached| (of.depth.unsigned_abs(), Reverse(worth(of)));
+            key(one).cmp(&key(other)).then_with(|| source.address(one.node).cmp(source.address(other.node)))
+        });
+        found.edges.sort_by(|one, other| {
+            let key = |of: &Edge| (of.depth.unsigned_abs(), Reverse(of.usd));
+            let ends = |of: &Edge| (*source.address(of.from), *source.address(of.to));
+            key(one).cmp(&key(other)).then_with(|| ends(one).cmp(&ends(other)))
+        });
+        let shown = Shown {
+            ledger,
+            source: &source,
+            labels: Labels::present(ledger, chain),
+            method: settings.method,
+            family: chain.family(),
+        };
+        let whole = of_start(&found, start);
+        let depths: std::collections::HashMap<_, _> =
+            found.nodes.iter().map(|reached| (reached.node, reached.depth)).collect();
+        Ok(TraceReport {
+            blockchain: ChainName::from(chain),
+            address: AddressText::from(address),
+            settings: params.shown(chain),
+            nodes: shown.nodes(&found)?,
+            edges: found.edges.iter().map(|edge| shown.edge(edge)).collect::<Result<_, _>>()?,
+            ends: found.ends.iter().map(|end| shown.end(end, whole, depths[&end.node])).collect::<Result<_, _>>()?,
+            summary: TraceSummary::new(&found, start),
+            truncated: !found.truncations.is_empty(),
+            truncation_reasons: found.truncations.iter().map(|reason| TruncationName::from(*reason)).collect(),
+            as_of_block: ledger.coverage().get(&chain).and_then(|coverage| coverage.last_block),
+        })
+    }
+}
+
+impl TraceParams {
+    fn shown(&self, chain: Chain) -> TraceSettings {
+        let Settings { outward, inward, limit, accumulate, max_nodes, is_time_ordered, .. } = self.settings;
+        let number = |number: usize| i64::try_from(number).unwrap_or(i64::MAX);
+        TraceSettings {
+            start_time: self.scope.window.start().map(Time::from),
+            end_time: self.scope.window.end().map(Time::from),
+            outward_depth: outward.into(),
+            inward_depth: inward.into(),
+            limit: number(limit),
+            accumulate_amount: accumulate,
+            max_nodes: number(max_nodes),
+            method: self.method,
+            time_ordered: is_time_ordered,
+            labels: self.stops.codes.iter().map(|code| CodeText(code.name().to_owned())).collect(),
+            max_counterparties: number(self.stops.max_counterparties),
+            stop_at_contract: self.stops.at_contracts,
+            source: CodeText(if chain.family() == Family::Utxo { "utxo" } else { "postings" }.to_owned()),
+        }
+    }
+}
+
+const fn mixing(method: TraceMethod) -> Option<Mixing> {
+    match method {
+        TraceMethod::None => None,
+        TraceMethod::Haircut => Some(Mixing::Haircut),
+        TraceMethod::Fifo => Some(Mixing::Fifo),
+        TraceMethod::Poison => Some(Mixing::Poison),
+    }
+}
+
+/// A number within its bounds, or its default.
+fn bounded(field: &str, value: Option<i64>, (least, (default, most)): (i64, (i64, i64))) -> Result<i64, Error> {
+    match value {
+        None => Ok(default),
+        Some(value) if (least..=most).contains(&value) => Ok(value),
+        Some(value) => {
+            let why = format!("expected a number from {least} to {most}, got {value}");
+            Err(refused(Reason::InvalidValue, field, &value.to_string(), &why))
+        }
+    }
+}
+
+fn stop_codes(names: Option<Vec<String>>) -> Result<Vec<Code>, Error> {
+    let Some(names) = names else {
+        return Ok(STOP_LABELS.iter().filter_map(|name| Code::from_name(name)).collect());
+    };
+    let known = |(index, name): (usize, String)| {
+        let field = format!("stop_track_condition.labels[{index}]");
+        let why = format!("there is no label code {name:?}; docs/labels.md lists them");
+        Code::from_name(&name.to_lowercase()).ok_or_else(|| refused(Reason::InvalidValue, &field, &name, &why))
+    };
+    names.into_iter().enumerate().map(known).collect()
+}

@@ -1,0 +1,302 @@
+//! Traces as answers carry them.
+
+use headwater_graph::source::{Direction, Node};
+use headwater_graph::taint::Method;
+use headwater_graph::trace::{Balance, Edge, End, Reached, Trace, Truncation};
+use headwater_ledger::Ledger;
+use headwater_types::{Amount, Family, Usd};
+use serde::Serialize;
+
+use super::source::LedgerMovements;
+use crate::Error;
+use crate::asset_book::AssetView;
+use crate::fields::{AddressText, CodeText, DecimalText, HashText, RawAmountText, Time, values};
+use crate::labels::{Labels, codes};
+
+values! {
+    /// Which way the walk went along an edge.
+    EdgeDirection { Out = "out", In = "in" }
+    /// Why a trace is not complete.
+    TruncationName {
+        FanoutLimit = "fanout_limit", MaxNodes = "max_nodes", DepthLimit = "depth_limit", TimeBudget = "time_budget",
+    }
+}
+
+/// An account of a trace.
+#[derive(Debug, Clone, PartialEq, Serialize, utoipa::ToSchema)]
+pub struct TraceNode {
+    /// The address.
+    pub address: AddressText,
+    /// Hops from the start: 0 for it, negative inward, positive outward.
+    pub depth: i32,
+    /// Codes of its labels, most confident first.
+    pub labels: Vec<CodeText>,
+    /// Who is behind it; null when nobody is known.
+    pub entity_name: Option<String>,
+    /// US dollars that came to it along edges of the trace; null where nothing had a price.
+    pub in_amount_usd: Option<f64>,
+    /// US dollars that left it along edges of the trace.
+    pub out_amount_usd: Option<f64>,
+    /// Distinct addresses it dealt with; null where it was not looked through.
+    pub counterparties: Option<u64>,
+    /// Why it was not looked through; null where it was: `depth_limit`, `label`, `hub`, `contract`, `no_outflow`, `filtered`,
+    /// `fanout_limit`, `time_range`.
+    pub stop_reason: Option<CodeText>,
+    /// With a method: US dollars of what came to it that are traced; null without one, or without a price.
+    pub taint_amount: Option<DecimalText>,
+    /// With a method: traced money by all money that came to it along edges of the trace.
+    pub taint_ratio: Option<f64>,
+    /// By asset, over all of its history: what came and what became of it. Empty where it was not looked through.
+    pub assets: Vec<TraceAsset>,
+}
+
+/// What became of the money of an account in one asset: `in = out + stayed + pruned + filtered + fee`.
+#[derive(Debug, Clone, PartialEq, Serialize, utoipa::ToSchema)]
+pub struct TraceAsset {
+    /// The symbol, or the contract where there is none.
+    pub symbol: String,
+    /// The contract; null for the native coin.
+    pub contract: Option<AddressText>,
+    /// What came in, and what must have been there before the data begins. Amounts are in the smallest unit.
+    pub in_amount: RawAmountText,
+    /// What left along edges of the trace.
+    pub out_amount: RawAmountText,
+    /// How much of what came is traced.
+    pub taint_amount: RawAmountText,
+    /// What is left.
+    pub stayed: RawAmountText,
+    /// What left along edges that there was no room for.
+    pub pruned: RawAmountText,
+    /// What left otherwise: outside of time and filters, or before the traced money came.
+    pub filtered: RawAmountText,
+    /// Fees.
+    pub fee: RawAmountText,
+}
+
+/// What went from one address to another.
+#[derive(Debug, Clone, PartialEq, Serialize, utoipa::ToSchema)]
+pub struct TraceEdge {
+    /// Who paid.
+    pub from_address: AddressText,
+    /// Who was paid.
+    pub to_address: AddressText,
+    /// The hop: negative inward.
+    pub depth: i32,
+    /// Which way the walk went.
+    pub direction: EdgeDirection,
+    /// The symbol, or the contract where there is none.
+    pub symbol: String,
+    /// The contract; null for the native coin.
+    pub contract: Option<AddressText>,
+    /// In whole units; null where nobody states decimals.
+    pub amount: Option<DecimalText>,
+    /// In the smallest unit.
+    pub amount_raw: RawAmountText,
+    /// US dollars at the times of the movements; null without a price.
+    pub amount_usd: Option<f64>,
+    /// Distinct transactions.
+    pub tx_count: u64,
+    /// Time of the first, epoch seconds.
+    pub first_activity: Time,
+    /// Time of the last.
+    pub last_activity: Time,
+    /// The largest transactions, at most ten.
+    pub tx_hashes: Vec<HashText>,
+    /// With a method: how much of it is traced, in whole units.
+    pub taint_amount: Option<DecimalText>,
+    /// The way on over a bridge; null until bridges are known.
+    pub cross_chain: Option<String>,
+}
+
+/// An address at which the trace ends.
+#[derive(Debug, Clone, PartialEq, Serialize, utoipa::ToSchema)]
+pub struct TraceEnd {
+    /// The address.
+    pub address: AddressText,
+    /// Who it is, or the code of its first label.
+    pub label: Option<String>,
+    /// Hops from the start.
+    pub hops: u32,
+    /// US dollars that came to it along the trace, or from it.
+    pub amount_usd: Option<f64>,
+    /// Its part of what left the start, or came to it.
+    pub share: Option<f64>,
+    /// Why it ends there.
+    pub stop_reason: CodeText,
+}
+
+/// A trace in numbers.
+#[derive(Debug, Clone, PartialEq, Serialize, utoipa::ToSchema)]
+pub struct TraceSummary {
+    /// Addresses.
+    pub node_count: u64,
+    /// Edges.
+    pub edge_count: u64,
+    /// US dollars that left the start.
+    pub outward_amount_usd: Option<f64>,
+    /// US dollars that came to it.
+    pub inward_amount_usd: Option<f64>,
+    /// Movements without a price.
+    pub unpriced_count: u64,
+}
+
+/// A trace with what answers show of it.
+pub(crate) struct Shown<'s, 'a> {
+    pub ledger: &'a dyn Ledger,
+    pub source: &'s LedgerMovements<'a>,
+    pub labels: Labels<'a>,
+    pub method: Option<Method>,
+    pub family: Family,
+}
+
+impl Shown<'_, '_> {
+    pub fn nodes(&self, trace: &Trace) -> Result<Vec<TraceNode>, Error> {
+        trace.nodes.iter().map(|reached| self.node(reached, &trace.edges)).collect()
+    }
+
+    fn node(&self, reached: &Reached, edges: &[Edge]) -> Result<TraceNode, Error> {
+        let judged = self.labels.of(self.source.address(reached.node))?;
+        let taint = self.method.and_then(|_| self.taint(reached, edges));
+        Ok(TraceNode {
+            address: AddressText::from(self.source.address(reached.node)),
+            depth: reached.depth,
+            labels: codes(&judged),
+            entity_name: judged.entity.map(str::to_owned),
+            in_amount_usd: reached.in_usd.map(dollars),
+            out_amount_usd: reached.out_usd.map(dollars),
+            counterparties: reached.counterparties,
+            stop_reason: reached.stop.map(|stop| CodeText(stop.name().to_owned())),
+            taint_amount: taint.map(|(amount, _)| crate::valuation::decimal(cents(amount))),
+            taint_ratio: taint.map(|(_, ratio)| rounded(ratio)),
+            assets: reached.balances.iter().map(|(asset, balance)| self.asset(*asset, balance)).collect(),
+        })
+    }
+
+    /// Traced US dollars that came to an account along the trace, and their share of all that did.
+    fn taint(&self, reached: &Reached, edges: &[Edge]) -> Option<(f64, f64)> {
+        let is_outward = reached.depth >= 0;
+        let comes = |edge: &&Edge| match edge.direction {
+            Direction::Outgoing => is_outward && edge.to == reached.node,
+            Direction::Incoming => !is_outward && edge.from == reached.node,
+        };
+        let mut sums = (0.0, 0.0);
+        for edge in edges.iter().filter(comes) {
+            let (Some(usd), Some(taint)) = (edge.usd, edge.taint) else { continue };
+            let share = if edge.amount.is_zero() { 0.0 } else { taint.to_f64(0) / edge.amount.to_f64(0) };
+            sums = (sums.0 + dollars(usd) * share, sums.1 + dollars(usd));
+        }
+        (sums.1 > 0.0).then(|| (sums.0, sums.0 / sums.1))
+    }
+
+    fn asset(&self, asset: u32, balance: &Balance) -> TraceAsset {
+        let view = self.view(asset);
+        let raw = |amount: u128| RawAmountText::from(Amount::from_u128(amount));
+        TraceAsset {
+            symbol: view.name().to_owned(),
+            contract: view.contract.clone(),
+            in_amount: raw(balance.came),
+            out_amount: raw(balance.followed),
+            taint_amount: raw(balance.taint),
+            stayed: raw(balance.stayed),
+            pruned: raw(balance.pruned),
+            filtered: raw(balance.filtered),
+            fee: raw(balance.fee),
+        }
+    }
+
+    fn view(&self, asset: u32) -> &AssetView {
+        self.source.book.view(asset as usize)
+    }
+
+    pub fn edge(&self, edge: &Edge) -> Result<TraceEdge, Error> {
+        let view = self.view(edge.asset);
+        let whole = |amount: Amount| view.decimals.map(|decimals| DecimalText::new(amount, decimals));
+        let hash = |transaction: &_| {
+            Ok::<_, Error>(HashText::new(&self.ledger.transaction_head(*transaction)?.hash, self.family))
+        };
+        Ok(TraceEdge {
+            from_address: AddressText::from(self.source.address(edge.from)),
+            to_address: AddressText::from(self.source.address(edge.to)),
+            depth: edge.depth,
+            direction: match edge.direction {
+                Direction::Outgoing => EdgeDirection::Out,
+                Direction::Incoming => EdgeDirection::In,
+            },
+            symbol: view.name().to_owned(),
+            contract: view.contract.clone(),
+            amount: whole(edge.amount),
+            amount_raw: RawAmountText::from(edge.amount),
+            amount_usd: edge.usd.map(dollars),
+            tx_count: edge.transactions,
+            first_activity: Time(edge.first),
+            last_activity: Time(edge.last),
+            tx_hashes: edge.largest.iter().map(hash).collect::<Result<_, _>>()?,
+            taint_amount: edge.taint.and_then(whole),
+            cross_chain: None,
+        })
+    }
+
+    pub fn end(&self, end: &End, (outward, inward): (Option<Usd>, Option<Usd>), depth: i32) -> Result<TraceEnd, Error> {
+        let judged = self.labels.of(self.source.address(end.node))?;
+        let whole = if depth < 0 { inward } else { outward };
+        let share = match (end.usd, whole) {
+            (Some(part), Some(whole)) if whole > Usd::ZERO => Some(rounded(dollars(part) / dollars(whole))),
+            _ => None,
+        };
+        Ok(TraceEnd {
+            address: AddressText::from(self.source.address(end.node)),
+            label: judged.entity.map(str::to_owned).or_else(|| Some(judged.codes.first()?.code.name().to_owned())),
+            hops: end.hops,
+            amount_usd: end.usd.map(dollars),
+            share,
+            stop_reason: CodeText(end.stop.name().to_owned()),
+        })
+    }
+}
+
+impl TraceSummary {
+    pub(crate) fn new(trace: &Trace, start: Node) -> Self {
+        let (outward, inward) = of_start(trace, start);
+        Self {
+            node_count: trace.nodes.len() as u64,
+            edge_count: trace.edges.len() as u64,
+            outward_amount_usd: outward.map(dollars),
+            inward_amount_usd: inward.map(dollars),
+            unpriced_count: trace.edges.iter().map(|edge| edge.unpriced).sum(),
+        }
+    }
+}
+
+/// What left the start along the trace, and what came to it.
+pub(crate) fn of_start(trace: &Trace, start: Node) -> (Option<Usd>, Option<Usd>) {
+    let sum = |direction, is_end: fn(&Edge) -> Node| {
+        let of = trace.edges.iter().filter(|edge| edge.direction == direction && is_end(edge) == start);
+        of.filter_map(|edge| edge.usd).reduce(|sum, usd| sum + usd)
+    };
+    (sum(Direction::Outgoing, |edge| edge.from), sum(Direction::Incoming, |edge| edge.to))
+}
+
+impl From<Truncation> for TruncationName {
+    fn from(truncation: Truncation) -> Self {
+        match truncation {
+            Truncation::FanoutLimit => Self::FanoutLimit,
+            Truncation::MaxNodes => Self::MaxNodes,
+            Truncation::DepthLimit => Self::DepthLimit,
+            Truncation::TimeBudget => Self::TimeBudget,
+        }
+    }
+}
+
+fn dollars(usd: Usd) -> f64 {
+    usd.to_f64()
+}
+
+/// Two decimals, half to even.
+fn cents(usd: f64) -> f64 {
+    (usd * 100.0).round_ties_even() / 100.0
+}
+
+/// Six decimals, half to even.
+fn rounded(share: f64) -> f64 {
+    (share * 1e6).round_ties_even() / 1e6
+}

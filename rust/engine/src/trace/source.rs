@@ -1,0 +1,234 @@
+//! The movements of a ledger as a trace reads them.
+
+use headwater_graph::source::Node;
+use headwater_graph::trace::{Movement, Movements, Stop, Way};
+use headwater_ledger::labels::Code;
+use headwater_ledger::memory::{Held, Purpose};
+use headwater_ledger::read::{Account, AccountRef, Direction, MovementKind, Posting, Scan, ScanOrder};
+use headwater_ledger::{Cancel, Ledger, LedgerError};
+use headwater_types::{Address, Amount, Asset, Family, TimeWindow, Usd};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::Error;
+use crate::asset_book::AssetBook;
+use crate::labels::Labels;
+use crate::scope::{Judged, Rule, Scope, Verdict};
+use crate::valuation::Valuer;
+use crate::walk::{CANCEL_EVERY, counterparties};
+
+/// Least confidence of a label that stops a walk.
+const LEAST_CONFIDENCE: f64 = 0.5;
+
+const MOVEMENTS: Purpose = Purpose {
+    what: "the movements of the accounts of a trace",
+    narrower: "ask for fewer hops, fewer symbols or a lower `stop_track_condition.max_counterparties`",
+};
+
+/// Where a walk does not go on.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Stops {
+    pub codes: Vec<Code>,
+    pub max_counterparties: usize,
+    pub at_contracts: bool,
+}
+
+/// The movements of accounts of one chain. Nodes are numbered in the order in which they are met.
+pub(crate) struct LedgerMovements<'a> {
+    ledger: &'a dyn Ledger,
+    /// Over all of time: balances need what lies outside of the window.
+    scope: Scope,
+    window: TimeWindow,
+    stops: &'a Stops,
+    labels: Labels<'a>,
+    pub book: AssetBook<'a>,
+    valuer: Valuer,
+    rules: Vec<Option<Rule>>,
+    nodes: FxHashMap<Address, Node>,
+    by_handle: FxHashMap<AccountRef, Option<Node>>,
+    addresses: Vec<Address>,
+    /// Movements looked at so far: what the budget counts.
+    pub read: u64,
+    held: Held,
+    cancel: &'a Cancel,
+}
+
+impl<'a> LedgerMovements<'a> {
+    pub fn new(ledger: &'a dyn Ledger, scope: &Scope, stops: &'a Stops, cancel: &'a Cancel) -> Self {
+        Self {
+            ledger,
+            scope: scope.within(TimeWindow::ALL),
+            window: scope.window,
+            stops,
+            labels: Labels::present(ledger, scope.chain),
+            book: AssetBook::within(ledger, scope.chain, cancel),
+            valuer: Valuer::new(ledger),
+            rules: Vec::new(),
+            nodes: FxHashMap::default(),
+            by_handle: FxHashMap::default(),
+            addresses: Vec::new(),
+            read: 0,
+            held: cancel.holding(MOVEMENTS),
+            cancel,
+        }
+    }
+
+    /// The node of an address.
+    pub fn node(&mut self, address: Address) -> Node {
+        let next = Node::try_from(self.addresses.len()).expect("a walk meets fewer accounts");
+        let node = *self.nodes.entry(address).or_insert(next);
+        if node == next {
+            self.addresses.push(address);
+        }
+        node
+    }
+
+    /// The address of a node.
+    pub fn address(&self, node: Node) -> &Address {
+        &self.addresses[node as usize]
+    }
+
+    fn account(&self, node: Node) -> Result<Option<Account>, Error> {
+        Ok(self.ledger.account(self.scope.chain, self.address(node))?)
+    }
+
+    /// The node behind a handle; `None` for the zero address, which is nobody.
+    fn other(&mut self, handle: AccountRef) -> Result<Option<Node>, Error> {
+        if let Some(node) = self.by_handle.get(&handle) {
+            return Ok(*node);
+        }
+        let address = self.ledger.address(handle)?;
+        let node = (!address.is_zero()).then(|| self.node(address));
+        self.by_handle.insert(handle, node);
+        Ok(node)
+    }
+
+    /// Whether an account deals with too many: looks at no more movements than it takes to know.
+    fn is_hub(&self, account: &Account) -> Result<bool, Error> {
+        if account.postings <= self.stops.max_counterparties as u64 {
+            return Ok(false);
+        }
+        let mut others = FxHashSet::default();
+        for (count, posting) in self.ledger.postings(account, &Scan::default())?.enumerate() {
+            if count % CANCEL_EVERY == 0 {
+                self.cancel.check().map_err(LedgerError::from)?;
+            }
+            others.extend(posting?.counterparty);
+            if others.len() > self.stops.max_counterparties {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    fn add(&mut self, node: Node, posting: &Posting, into: &mut Vec<Movement>) -> Result<(), Error> {
+        let asset = self.book.of_ref(posting.asset)?;
+        if asset >= self.rules.len() {
+            self.rules.resize(asset + 1, None);
+        }
+        let rule = self.rules[asset].get_or_insert_with(|| self.scope.rule(self.book.view(asset)));
+        let left_out = match rule.judge(&Judged::from(posting)) {
+            Verdict::Failed | Verdict::ZeroValue => return Ok(()),
+            Verdict::Shown if self.window.contains(posting.time) => None,
+            Verdict::Shown => Some(Stop::TimeRange),
+            Verdict::Unverified | Verdict::Outside => Some(Stop::Filtered),
+        };
+        let way = match posting.direction {
+            Direction::In => Way::In,
+            Direction::Out => Way::Out,
+            Direction::Own => return Ok(()),
+        };
+        let mut push = |source: &Self, amount: Amount, other: Option<Node>, way: Way| {
+            let usd = source.valuer.usd(source.book.view(asset), amount, posting.time);
+            into.push(Movement {
+                transaction: posting.transaction,
+                time: posting.time.secs(),
+                asset: u32::try_from(asset).expect("a chain has fewer assets"),
+                // Larger amounts are beyond every supply that has a worth.
+                amount: amount.to_u128().unwrap_or(u128::MAX),
+                usd: usd.and_then(Usd::from_f64),
+                other,
+                way,
+                left_out,
+            });
+        };
+        if self.scope.chain.family() != Family::Utxo {
+            let other = posting.counterparty.map(|handle| self.other(handle)).transpose()?.flatten();
+            push(self, posting.amount, other, way);
+            return Ok(());
+        }
+        let pairs = counterparties(self.ledger, posting.transaction, &self.address(node).clone())?;
+        let mut rest = posting.amount;
+        for (address, value) in pairs {
+            let other = self.node(address);
+            let value = value.min(rest);
+            rest = rest.checked_sub(value).unwrap_or(Amount::ZERO);
+            push(self, value, Some(other), way);
+        }
+        if !rest.is_zero() {
+            push(self, rest, None, if way == Way::Out { Way::Fee } else { way });
+        }
+        Ok(())
+    }
+
+    /// The fee of a transaction that the account sent.
+    fn fee(&mut self, posting: &Posting, into: &mut Vec<Movement>) -> Result<(), Error> {
+        let Some(amount) = self.ledger.fee(posting.transaction)?.filter(|fee| !fee.is_zero()) else { return Ok(()) };
+        let asset = self.book.of_asset(Asset::Native)?;
+        let usd = self.valuer.usd(self.book.view(asset), amount, posting.time);
+        into.push(Movement {
+            transaction: posting.transaction,
+            time: posting.time.secs(),
+            asset: u32::try_from(asset).expect("a chain has fewer assets"),
+            amount: amount.to_u128().unwrap_or(u128::MAX),
+            usd: usd.and_then(Usd::from_f64),
+            other: None,
+            way: Way::Fee,
+            left_out: None,
+        });
+        Ok(())
+    }
+}
+
+/// Whether the account sent the transaction: its own value left it.
+fn is_sent(posting: &Posting) -> bool {
+    posting.kind == MovementKind::Native && posting.direction != Direction::In
+}
+
+impl Movements for LedgerMovements<'_> {
+    type Error = Error;
+
+    fn stop(&mut self, node: Node) -> Result<Option<Stop>, Error> {
+        let judged = self.labels.of(self.address(node))?;
+        let is_service = judged
+            .codes
+            .iter()
+            .any(|code| code.confidence >= LEAST_CONFIDENCE && self.stops.codes.contains(&code.code));
+        if is_service {
+            return Ok(Some(Stop::Label));
+        }
+        let Some(account) = self.account(node)? else { return Ok(None) };
+        if self.stops.at_contracts && account.is_contract {
+            return Ok(Some(Stop::Contract));
+        }
+        Ok(self.is_hub(&account)?.then_some(Stop::Hub))
+    }
+
+    fn movements(&mut self, node: Node, into: &mut Vec<Movement>) -> Result<(), Error> {
+        let Some(account) = self.account(node)? else { return Ok(()) };
+        let of_all = usize::try_from(account.postings).unwrap_or(usize::MAX);
+        let oldest_first = Scan { order: ScanOrder::OldestFirst, ..Scan::default() };
+        self.held.reach(of_all.saturating_mul(2 * std::mem::size_of::<Movement>()))?;
+        for (count, posting) in self.ledger.postings(&account, &oldest_first)?.enumerate() {
+            if count % CANCEL_EVERY == 0 {
+                self.cancel.check().map_err(LedgerError::from)?;
+            }
+            let posting = posting?;
+            self.read += 1;
+            self.add(node, &posting, into)?;
+            if self.scope.chain.family() != Family::Utxo && is_sent(&posting) {
+                self.fee(&posting, into)?;
+            }
+        }
+        Ok(())
+    }
+}
