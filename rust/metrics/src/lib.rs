@@ -1,7 +1,6 @@
 //! Arithmetic over what the ledger holds: pure functions, integers throughout, no file, clock or thread order.
 #![forbid(unsafe_code)]
 
-pub mod activity;
 pub mod concentration;
 pub mod counterparties;
 pub mod exact;

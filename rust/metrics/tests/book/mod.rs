@@ -1,0 +1,445 @@
+//! Features of one address from its rows, as their texts say: plain, slow, and sharing no code with the engine.
+
+#![expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_precision_loss,
+    clippy::float_cmp,
+    reason = "features are doubles, and counts of a test are small"
+)]
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use headwater_ledger::market::AssetTerms;
+use headwater_ledger::read::{Direction, Ledger, MovementKind, Scan, ScanOrder, Status, TransactionRef};
+use headwater_metrics::features::STABLECOINS;
+use headwater_types::{Address, Asset, Chain, Family};
+
+const DAY: i64 = 86_400;
+
+/// Values by name.
+type Values = BTreeMap<String, f64>;
+
+/// A movement that did not fail.
+struct Movement {
+    time: i64,
+    transaction: TransactionRef,
+    kind: MovementKind,
+    direction: Direction,
+    /// `None` past 128 bits.
+    amount: Option<u128>,
+    asset: Asset,
+    other: Option<Address>,
+    creates: bool,
+}
+
+/// An amount of money above zero that came or went.
+#[derive(Clone)]
+struct Payment {
+    time: i64,
+    is_in: bool,
+    amount: u128,
+    other: Option<Address>,
+}
+
+/// What an asset counts as: the native coin, a stablecoin of so many decimals, or neither.
+enum Money {
+    Native,
+    Stable(u8),
+    Neither,
+}
+
+fn money(ledger: &dyn Ledger, chain: Chain, asset: &Asset) -> Money {
+    let terms =
+        AssetTerms::of(ledger.registry(), chain, asset, |contract| ledger.token_facts(chain, contract)).unwrap();
+    match (asset, terms.symbol, terms.decimals) {
+        (Asset::Native, ..) => Money::Native,
+        (_, Some(symbol), Some(decimals)) if terms.verified && STABLECOINS.contains(&symbol.as_str()) => {
+            Money::Stable(decimals)
+        }
+        _ => Money::Neither,
+    }
+}
+
+/// All features of an address, of the movements whose counterparty is kept.
+pub fn features(
+    ledger: &dyn Ledger,
+    chain: Chain,
+    address: &Address,
+    is_kept: impl Fn(Option<&Address>) -> bool,
+) -> Values {
+    let account = ledger.account(chain, address).unwrap().unwrap();
+    let scan = Scan { order: ScanOrder::OldestFirst, ..Scan::default() };
+    let (mut failed, mut movements) = (0, Vec::new());
+    for posting in ledger.postings(&account, &scan).unwrap().map(|posting| posting.unwrap()) {
+        let other = posting.counterparty.map(|other| ledger.address(other).unwrap());
+        if !is_kept(other.as_ref()) {
+            continue;
+        }
+        if posting.status == Some(Status::Failed) {
+            failed += 1;
+            continue;
+        }
+        movements.push(Movement {
+            time: posting.time.secs(),
+            transaction: posting.transaction,
+            kind: posting.kind,
+            direction: posting.direction,
+            amount: posting.amount.to_u128(),
+            asset: ledger.asset(posting.asset).unwrap(),
+            other,
+            creates: posting.creates_contract,
+        });
+    }
+    let mut values = Values::new();
+    let (native, stable) = amounts(ledger, chain, &movements, &mut values);
+    counts(&movements, failed, &mut values);
+    parties(&movements, &mut values);
+    times(&movements, &mut values);
+    rhythm(&movements, &[&native[..], &stable].concat(), &mut values);
+    let one = 10_f64.powi(i32::from(chain.native_decimals()));
+    let round = if chain.family() == Family::Tron { one } else { one / 100.0 };
+    of_money("native", &native, (one, round), &mut values);
+    of_money("stable", &stable, (1e6, 1e6), &mut values);
+    values
+}
+
+fn put(values: &mut Values, name: &str, value: f64) {
+    assert!(values.insert(name.to_owned(), value).is_none(), "{name} twice");
+}
+
+fn len(of: &[impl Sized]) -> f64 {
+    of.len() as f64
+}
+
+/// Movements of money, and those of none.
+fn amounts(
+    ledger: &dyn Ledger,
+    chain: Chain,
+    movements: &[Movement],
+    values: &mut Values,
+) -> (Vec<Payment>, Vec<Payment>) {
+    let (mut native, mut stable) = (Vec::new(), Vec::new());
+    let mut empty = [0.0; 2];
+    let mut neither = [0.0; 2];
+    for movement in movements.iter().filter(|movement| movement.direction != Direction::Own) {
+        let is_in = movement.direction == Direction::In;
+        let (payments, amount) = match money(ledger, chain, &movement.asset) {
+            Money::Native => (&mut native, movement.amount),
+            Money::Stable(decimals) => {
+                let text = |amount: u128| {
+                    let digits = format!("{amount:0>64}");
+                    // In millionths: the digits up to the sixth after the point.
+                    let point = digits.len() - usize::from(decimals);
+                    format!("{digits:0<96}")[..point + 6].parse().unwrap()
+                };
+                (&mut stable, movement.amount.map(text))
+            }
+            Money::Neither => {
+                neither[usize::from(is_in)] += 1.0;
+                continue;
+            }
+        };
+        match amount {
+            Some(0) => empty[usize::from(is_in)] += 1.0,
+            Some(amount) => payments.push(Payment { time: movement.time, is_in, amount, other: movement.other }),
+            None => {}
+        }
+    }
+    let count = |direction| movements.iter().filter(|movement| movement.direction == direction).count() as f64;
+    let (ins, outs) = (count(Direction::In), count(Direction::Out));
+    put(values, "empty_in_ratio", empty[1] / ins);
+    put(values, "empty_out_ratio", empty[0] / outs);
+    put(values, "token_in_ratio", neither[1] / ins);
+    put(values, "token_out_ratio", neither[0] / outs);
+    put(values, "native_ratio", len(&native) / (ins + outs));
+    put(values, "stable_ratio", len(&stable) / (ins + outs));
+    (native, stable)
+}
+
+fn counts(movements: &[Movement], failed: usize, values: &mut Values) {
+    let count = |direction| movements.iter().filter(|movement| movement.direction == direction).count() as f64;
+    let (ins, outs, own) = (count(Direction::In), count(Direction::Out), count(Direction::Own));
+    put(values, "in_count", ins);
+    put(values, "out_count", outs);
+    put(values, "own_count", own);
+    put(values, "in_ratio", ins / (ins + outs));
+    put(values, "failed_ratio", failed as f64 / (failed as f64 + len(movements)));
+    let created = movements.iter().filter(|movement| movement.creates && movement.direction == Direction::Out);
+    put(values, "created_count", created.count() as f64);
+    put(values, "asset_count", movements.iter().map(|movement| movement.asset).collect::<BTreeSet<_>>().len() as f64);
+
+    let mut transactions: BTreeMap<_, Vec<&Movement>> = BTreeMap::new();
+    for movement in movements {
+        transactions.entry(movement.transaction).or_default().push(movement);
+    }
+    let of =
+        |wanted: &dyn Fn(&[&Movement]) -> bool| transactions.values().filter(|of_one| wanted(of_one)).count() as f64;
+    let initiated =
+        of(&|of_one| of_one.iter().any(|row| row.kind == MovementKind::Native && row.direction != Direction::In));
+    let swaps = of(&|of_one| {
+        let moved = |direction| of_one.iter().filter(move |row| row.direction == direction && row.amount != Some(0));
+        moved(Direction::In).any(|came| moved(Direction::Out).any(|left| left.asset != came.asset))
+    });
+    put(values, "transaction_count", transactions.len() as f64);
+    put(values, "initiated_ratio", initiated / transactions.len() as f64);
+    put(values, "swap_ratio", swaps / transactions.len() as f64);
+}
+
+fn parties(movements: &[Movement], values: &mut Values) {
+    let mut parties: BTreeMap<Address, [f64; 2]> = BTreeMap::new();
+    let moved = || movements.iter().filter(|movement| movement.direction != Direction::Own);
+    for movement in moved() {
+        if let Some(other) = movement.other {
+            parties.entry(other).or_default()[usize::from(movement.direction == Direction::In)] += 1.0;
+        }
+    }
+    let of = |wanted: fn(&[f64; 2]) -> bool| parties.values().filter(|counts| wanted(counts)).count() as f64;
+    let ins = moved().filter(|movement| movement.direction == Direction::In).count() as f64;
+    let all = moved().count() as f64;
+    let (senders, receivers) = (of(|counts| counts[1] > 0.0), of(|counts| counts[0] > 0.0));
+    put(values, "sender_count", senders);
+    put(values, "receiver_count", receivers);
+    put(values, "senders_per_in", senders / ins);
+    put(values, "receivers_per_out", receivers / (all - ins));
+    put(values, "overlap_ratio", of(|counts| counts[0] > 0.0 && counts[1] > 0.0) / parties.len() as f64);
+    put(values, "once_ratio", of(|counts| counts[0] + counts[1] == 1.0) / all);
+    put(values, "in_once_ratio", of(|counts| counts[1] == 1.0) / ins);
+    put(values, "out_once_ratio", of(|counts| counts[0] == 1.0) / (all - ins));
+    let most = parties.values().map(|counts| counts[0] + counts[1]).fold(0.0, f64::max);
+    put(values, "top_party_ratio", most / all);
+    let days: BTreeSet<i64> = movements.iter().map(|movement| movement.time.div_euclid(DAY)).collect();
+    put(values, "parties_per_day", parties.len() as f64 / days.len() as f64);
+}
+
+fn mean(of: &[f64]) -> f64 {
+    of.iter().sum::<f64>() / len(of)
+}
+
+fn deviation(of: &[f64]) -> f64 {
+    (of.iter().map(|value| (value - mean(of)).powi(2)).sum::<f64>() / len(of)).sqrt()
+}
+
+/// The lower median of values, in any order.
+fn median(of: &[f64]) -> f64 {
+    let mut of = of.to_vec();
+    of.sort_by(f64::total_cmp);
+    if of.is_empty() { f64::NAN } else { of[(of.len() - 1) / 2] }
+}
+
+fn max(of: &[f64]) -> f64 {
+    of.iter().copied().fold(f64::NAN, f64::max)
+}
+
+fn min(of: &[f64]) -> f64 {
+    of.iter().copied().fold(f64::NAN, f64::min)
+}
+
+fn gaps(times: &[i64]) -> Vec<f64> {
+    times.windows(2).map(|pair| (pair[1] - pair[0]) as f64).collect()
+}
+
+fn times(movements: &[Movement], values: &mut Values) {
+    let mut times: Vec<i64> = movements.iter().map(|movement| movement.time).collect();
+    times.sort_unstable();
+    let n = len(&times);
+    let (first, last) = (times.first().copied().unwrap_or(0), times.last().copied().unwrap_or(0));
+    let life = (last - first) as f64;
+    let mut days: BTreeMap<i64, f64> = BTreeMap::new();
+    let mut hours = [0.0; 24];
+    for time in &times {
+        *days.entry(time.div_euclid(DAY)).or_default() += 1.0;
+        hours[(time.rem_euclid(DAY) / 3600) as usize] += 1.0;
+    }
+    let per_day: Vec<f64> = days.values().copied().collect();
+    put(values, "life_days", life / 86_400.0);
+    put(values, "active_days", len(&per_day));
+    put(values, "active_ratio", len(&per_day) / (life / 86_400.0 + 1.0));
+    put(values, "per_day_mean", n / len(&per_day));
+    put(values, "per_day_max", per_day.iter().copied().fold(0.0, f64::max));
+    put(values, "per_day_deviation", if n > 0.0 { deviation(&per_day) } else { f64::NAN });
+    put(
+        values,
+        "weekend_ratio",
+        times.iter().filter(|time| (time.div_euclid(DAY) + 3).rem_euclid(7) > 4).count() as f64 / n,
+    );
+    put(values, "hour_entropy", entropy(&hours) / 24_f64.ln());
+    let night = (0..24).map(|start| (start..start + 8).map(|hour| hours[hour % 24]).sum::<f64>());
+    put(values, "night_ratio", night.fold(f64::INFINITY, f64::min) / n);
+    for (name, from) in [("hours_0_ratio", 0), ("hours_6_ratio", 6), ("hours_12_ratio", 12)] {
+        put(values, name, hours[from..from + 6].iter().sum::<f64>() / n);
+    }
+    let gaps = gaps(&times);
+    put(values, "gap_mean_secs", mean(&gaps));
+    put(values, "gap_median_secs", median(&gaps));
+    put(values, "gap_max_secs", max(&gaps));
+    put(values, "gap_variation", deviation(&gaps) / mean(&gaps));
+
+    let within: Vec<f64> = times.iter().map(|time| (time - first) as f64 / life).collect();
+    let moment = |power| within.iter().map(|time| (time - mean(&within)).powi(power)).sum::<f64>() / n;
+    // An address with failed movements alone has zeros here.
+    let or_zero = |value: f64| if times.is_empty() { 0.0 } else { value };
+    put(values, "time_mean", or_zero(mean(&within)));
+    put(values, "time_deviation", or_zero(deviation(&within)));
+    put(values, "time_skewness", or_zero(moment(3) / deviation(&within).powi(3)));
+    put(values, "time_kurtosis", or_zero(moment(4) / deviation(&within).powi(4)));
+    let share = |wanted: &dyn Fn(i64) -> bool| times.iter().filter(|time| wanted(**time)).count() as f64 / n;
+    put(values, "early_30_ratio", share(&|time| time - first <= 30 * DAY));
+    put(values, "late_30_ratio", share(&|time| last - time <= 30 * DAY));
+    put(values, "late_90_ratio", share(&|time| last - time <= 90 * DAY));
+}
+
+fn entropy(counts: &[f64]) -> f64 {
+    let total: f64 = counts.iter().sum();
+    let shares = counts.iter().filter(|count| **count > 0.0).map(|count| count / total);
+    if total == 0.0 { f64::NAN } else { -shares.map(|share| share * share.ln()).sum::<f64>() }
+}
+
+/// Movements in and out, one after the other.
+fn rhythm(movements: &[Movement], payments: &[Payment], values: &mut Values) {
+    let times = |direction| -> Vec<i64> {
+        let mut times: Vec<_> =
+            movements.iter().filter(|movement| movement.direction == direction).map(|movement| movement.time).collect();
+        times.sort_unstable();
+        times
+    };
+    let (ins, outs) = (times(Direction::In), times(Direction::Out));
+    let end = |time: Option<&i64>| time.map_or(f64::NAN, |time| *time as f64);
+    for (side, times) in [("in", &ins), ("out", &outs)] {
+        let gaps = gaps(times);
+        put(values, &format!("{side}_life_secs"), end(times.last()) - end(times.first()));
+        put(values, &format!("{side}_gap_median_secs"), median(&gaps));
+        put(values, &format!("{side}_gap_min_secs"), min(&gaps));
+        put(values, &format!("{side}_gap_variation"), deviation(&gaps) / mean(&gaps));
+        let within = |time: &i64| times.iter().filter(|other| (0..=DAY).contains(&(**other - *time))).count();
+        put(values, &format!("max_{side}_24h"), times.iter().map(within).max().unwrap_or(0) as f64);
+    }
+    put(values, "first_out_delay_secs", end(outs.first()) - end(ins.first()));
+    put(values, "last_out_delay_secs", end(outs.last()) - end(ins.last()));
+    let came: Vec<&Payment> = payments.iter().filter(|payment| payment.is_in).collect();
+    let next = |payment: &&&Payment| outs.iter().map(|out| out - payment.time).filter(|secs| *secs >= 0).min();
+    let reactions: Vec<f64> = came.iter().filter_map(|payment| next(&payment)).map(|secs| secs as f64).collect();
+    put(values, "reaction_median_secs", median(&reactions));
+    put(values, "reacted_ratio", reactions.iter().filter(|secs| **secs <= 3600.0).count() as f64 / len(&came));
+
+    let ways: Vec<Direction> = movements.iter().map(|movement| movement.direction).collect();
+    let ways: Vec<Direction> = ways.into_iter().filter(|way| *way != Direction::Own).collect();
+    let turns = ways.windows(2).filter(|pair| pair[0] != pair[1]).count() as f64;
+    put(values, "turn_ratio", if ways.len() > 1 { turns / (len(&ways) - 1.0) } else { f64::NAN });
+    put(values, "starts_in", f64::from(ways.first() == Some(&Direction::In)));
+    put(values, "ends_out", f64::from(ways.last() == Some(&Direction::Out)));
+}
+
+fn of_money(name: &str, payments: &[Payment], (one, round): (f64, f64), values: &mut Values) {
+    let mut put = |what: &str, value| put(values, &format!("{name}_{what}"), value);
+    let sums = [("in", true, "top_sender_share"), ("out", false, "top_receiver_share")].map(|(side, is_in, top)| {
+        let of_side: Vec<&Payment> = payments.iter().filter(|payment| payment.is_in == is_in).collect();
+        let amounts: Vec<f64> = of_side.iter().map(|payment| payment.amount as f64 / one).collect();
+        let sum: f64 = amounts.iter().sum();
+        let mut put = |what: &str, value| put(&format!("{side}_{what}"), value);
+        put("count", len(&amounts));
+        put("sum", sum);
+        put("mean", mean(&amounts));
+        put("median", median(&amounts));
+        put("max", max(&amounts));
+        put("min", min(&amounts));
+        put("variation", deviation(&amounts) / mean(&amounts));
+        put("first", amounts.first().copied().unwrap_or(f64::NAN));
+        put("last", amounts.last().copied().unwrap_or(f64::NAN));
+        put("largest_share", max(&amounts) / sum);
+        let share = |wanted: &dyn Fn(u128) -> bool| {
+            of_side.iter().filter(|payment| wanted(payment.amount)).count() as f64 / len(&amounts)
+        };
+        put("repeated_ratio", share(&|amount| of_side.iter().filter(|other| other.amount == amount).count() > 1));
+        put("round_ratio", share(&|amount| amount as f64 % round == 0.0));
+        let digits = |payment: &&&Payment| payment.amount.to_string().trim_end_matches('0').len() as f64;
+        put("digits_mean", of_side.iter().map(|payment| digits(&payment)).sum::<f64>() / len(&amounts));
+        let mut parties: BTreeMap<Option<Address>, Vec<f64>> = BTreeMap::new();
+        for payment in &of_side {
+            parties.entry(payment.other).or_default().push(payment.amount as f64 / one);
+        }
+        let shares: Vec<f64> = parties.values().map(|amounts| amounts.iter().sum::<f64>() / sum).collect();
+        let once = parties.values().filter(|amounts| amounts.len() == 1).flatten().sum::<f64>();
+        put("concentration", if shares.is_empty() { f64::NAN } else { shares.iter().map(|share| share * share).sum() });
+        put("once_share", if shares.is_empty() { f64::NAN } else { once / sum });
+        (top, max(&shares), sum)
+    });
+    let [(_, _, came), (_, _, left)] = sums;
+    for (top, share, _) in sums {
+        put(top, share);
+    }
+    let larger = came.max(left);
+    put("imbalance", if larger > 0.0 { (came - left) / larger } else { f64::NAN });
+    let mut powers = [0.0; 128];
+    let mut digits = [0.0; 9];
+    for payment in payments {
+        powers[payment.amount.ilog2() as usize] += 1.0;
+        digits[payment.amount.to_string()[..1].parse::<usize>().unwrap() - 1] += 1.0;
+    }
+    put("size_entropy", entropy(&powers));
+    let benford = (1..=9)
+        .zip(digits)
+        .map(|(digit, count)| (count / len(payments) - (1.0 + 1.0 / f64::from(digit)).log10()).abs());
+    put("benford_distance", benford.sum());
+    balances(payments, (came, left, one), &mut put);
+    holding(payments, came * one, &mut put);
+}
+
+fn balances(payments: &[Payment], (came, left, one): (f64, f64, f64), put: &mut impl FnMut(&str, f64)) {
+    let (mut balance, mut largest, mut emptied, mut swept) = (0_u128, 0_u128, 0.0, 0.0);
+    let mut targets = BTreeSet::new();
+    let mut held = Vec::new();
+    for payment in payments {
+        if payment.is_in {
+            balance += payment.amount;
+        } else {
+            let was_empty = balance <= largest / 100;
+            balance = balance.saturating_sub(payment.amount);
+            if !was_empty && balance <= largest / 100 {
+                emptied += 1.0;
+                swept += payment.amount as f64 / one;
+                targets.insert(payment.other);
+            }
+        }
+        largest = largest.max(balance);
+        held.push(balance);
+    }
+    let most = largest as f64 / one;
+    put("residual_ratio", if came > 0.0 { balance as f64 / one / came } else { f64::NAN });
+    put("max_balance", most);
+    put("max_balance_ratio", most / came);
+    put("emptied_count", emptied);
+    put("swept_ratio", if left > 0.0 { swept / left } else { f64::NAN });
+    put("sweep_targets", targets.len() as f64);
+    let spans: Vec<f64> = payments.windows(2).map(|pair| (pair[1].time - pair[0].time) as f64).collect();
+    let life: f64 = spans.iter().sum();
+    let is_held = life > 0.0 && most > 0.0;
+    let empty = spans.iter().zip(&held).filter(|(_, balance)| **balance <= largest / 100).map(|(secs, _)| secs);
+    put("empty_time_ratio", if is_held { empty.sum::<f64>() / life } else { f64::NAN });
+    let weighed = spans.iter().zip(&held).map(|(secs, balance)| *balance as f64 / one * secs);
+    put("mean_balance_ratio", if is_held { weighed.sum::<f64>() / (most * life) } else { f64::NAN });
+}
+
+/// Every smallest unit on its own: first in, first out.
+fn holding(payments: &[Payment], came: f64, put: &mut impl FnMut(&str, f64)) {
+    let mut units: VecDeque<i64> = VecDeque::new();
+    let mut holds = Vec::new();
+    for payment in payments {
+        for _ in 0..payment.amount {
+            match (payment.is_in, units.front()) {
+                (true, _) => units.push_back(payment.time),
+                (false, Some(time)) => {
+                    holds.push(payment.time - time);
+                    units.pop_front();
+                }
+                (false, None) => {}
+            }
+        }
+    }
+    holds.sort_unstable();
+    let at = |count: usize| holds.get(count.max(1) - 1).map_or(f64::NAN, |secs| *secs as f64);
+    let n = holds.len();
+    put("holding_p10_secs", at(n / 10));
+    put("holding_median_secs", at(n / 2));
+    put("holding_p90_secs", at(n - n / 10));
+    put("quick_ratio", holds.iter().filter(|secs| **secs <= 3600).count() as f64 / came);
+}
