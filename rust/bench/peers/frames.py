@@ -6,6 +6,7 @@ import numpy as np
 import polars as pl
 import pyarrow.parquet as pq
 
+import features
 from tables import Peer, prepared
 
 ROW = ("time", "other", "token", "direction", "amount")
@@ -35,6 +36,10 @@ class Polars(Peer):
 
     def __init__(self, tables):
         self.frame = pl.from_arrow(tables.postings(), rechunk=False)
+        self.stablecoins = tables.stablecoins()
+        large = np.zeros(len(self.frame), dtype=bool)
+        large[tables.column("postings", "large.u32")] = True
+        self.frame = self.frame.with_columns(pl.Series("large", large))
         counts = np.bincount(tables.column("postings", "account.u32"))
         self.starts = np.concatenate([[0], np.cumsum(counts)])
 
@@ -69,6 +74,9 @@ class Polars(Peer):
             self.frame.lazy().filter(way < 2).group_by("account", "token").agg(signed.sum().alias("balance")).collect()
         )
 
+    def features(self, of):
+        return features.of_every_account(self.frame, self.stablecoins)
+
     @property
     def queries(self):
         return {
@@ -79,6 +87,7 @@ class Polars(Peer):
             "full": lambda of: grouped(self.of(of)).rows(),
             "full, windowed": self.windowed,
             "balances": self.balances,
+            "features": self.features,
         }
 
 

@@ -53,6 +53,10 @@ class Tables:
         columns = {name.split(".")[0]: plain(self.column("postings", name)) for name in names}
         return pa.table({**columns, "amount": self.amounts("postings")})
 
+    def stablecoins(self):
+        """Decimals of stablecoins, by token."""
+        return dict(json.loads(self.path("postings", "stablecoins.json").read_text()))
+
     def addresses(self):
         return self.path("transfers", "addresses.txt").read_text().split("\n")[:-1]
 
@@ -87,6 +91,12 @@ def balances(frame):
     }
 
 
+def features(frame):
+    """Number of accounts, and the sum of each feature over all of them."""
+    sums = frame.select(pl.exclude("account").cast(pl.Float64).fill_nan(None).sum()).row(0, named=True)
+    return {"features": [len(frame), sums]}
+
+
 WORDS = {
     "page": rows,
     "deep page": rows,
@@ -96,6 +106,7 @@ WORDS = {
     "full, windowed": groups,
     "holders": holders,
     "balances": balances,
+    "features": features,
 }
 
 

@@ -7,7 +7,7 @@ use headwater_ledger::read::{CoverageTable, Ordinal};
 use headwater_types::{Address, Asset, Chain, Timestamp};
 
 use super::chunk::{Chunk, Generator};
-use super::names::{address_of, token_decimals, token_of, transaction_hash};
+use super::names::{address_of, token_decimals, token_of, token_symbol, transaction_hash};
 use super::preset::TOKENS;
 
 /// The block that [`Chunk::block`] counts from.
@@ -57,7 +57,7 @@ fn transaction(chunk: &Chunk, place: usize, tokens: &[Address]) -> TransactionFa
 fn facts_of(token: u32) -> TokenFacts {
     TokenFacts {
         contract: token_of(token),
-        symbol: Some(format!("T{token}")),
+        symbol: Some(token_symbol(token)),
         name: Some(format!("Token {token}")),
         decimals: Some(token_decimals(token)),
         is_non_fungible: false,
@@ -70,7 +70,7 @@ pub fn listings() -> Vec<TokenListing> {
     let listing = |token| TokenListing {
         chain: Chain::ETHEREUM,
         contract: token_of(token),
-        symbol: format!("T{token}"),
+        symbol: token_symbol(token),
         name: format!("Token {token}"),
         decimals: token_decimals(token),
         verified: true,

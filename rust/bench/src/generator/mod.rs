@@ -24,7 +24,7 @@ mod ranks;
 pub use chunk::{Chunk, Generator};
 pub use facts::{FIRST_BLOCK, listings};
 pub use holders::{HOLDERS, holder_balances};
-pub use names::{address_bytes, address_of, token_decimals, token_of, transaction_hash};
+pub use names::{STABLECOINS, address_bytes, address_of, token_decimals, token_of, token_symbol, transaction_hash};
 pub use preset::{CHUNK_ROWS, Preset, TOKENS};
 pub use queries::QuerySets;
 pub use ranks::Ranks;

@@ -29,6 +29,21 @@ pub const fn token_decimals(token: u32) -> u8 {
     if token.is_multiple_of(3) { 6 } else { 18 }
 }
 
+/// Symbol of a token: some of the most moved ones are stablecoins.
+#[must_use]
+pub fn token_symbol(token: u32) -> String {
+    match token {
+        0 => "USDT".to_owned(),
+        1 => "DAI".to_owned(),
+        2 => "TUSD".to_owned(),
+        3 => "USDC".to_owned(),
+        _ => format!("T{token}"),
+    }
+}
+
+/// Tokens that are stablecoins.
+pub const STABLECOINS: std::ops::Range<u8> = 0..4;
+
 /// The hash of the transaction of a row: the SHA-256 of its number, little-endian.
 #[must_use]
 pub fn transaction_hash(row: u64) -> TxHash {

@@ -3,6 +3,7 @@
 //! No peer holds integers above 2^127 exactly in the types it computes with, so peers are given those amounts modulo
 //! 2^128 (their best case), and sums are compared modulo 2^128.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
@@ -69,7 +70,7 @@ pub enum Query {
     Concentration,
     /// Received less sent of every account and token.
     Balances,
-    /// Activity features of every account.
+    /// All features of every account.
     Features,
 }
 
@@ -155,8 +156,8 @@ pub enum Answer {
     },
     /// Number of (account, token) groups, and the groups of a few accounts: account, token, balance modulo 2^128.
     Balances(u64, Vec<(u32, u8, String)>),
-    /// Number of accounts, and a sum over all of them that no account can be missing from.
-    Features(u64, u64),
+    /// Number of accounts, and the sum of each feature over those that have it, by the name of the feature.
+    Features(u64, BTreeMap<String, f64>),
 }
 
 mod decimal {

@@ -9,12 +9,12 @@ use headwater_ledger::read::{
     Scan, ScanOrder,
 };
 use headwater_ledger::{Cancel, Snapshot, Store};
-use headwater_metrics::activity::{Activity, ActivityGather};
 use headwater_metrics::concentration::{self, Balances};
 use headwater_metrics::counterparties;
+use headwater_metrics::features::{Base, BaseGather, features, values};
 use headwater_metrics::grouping::{Count, Flow, Side, Tally};
 use headwater_metrics::sums::{BalanceColumns, balances_of_every_address};
-use headwater_metrics::sweep::fold_addresses;
+use headwater_metrics::sweep::fold_addresses_with;
 use headwater_types::{Address, Amount, Asset, Chain, TimeWindow, Timestamp};
 
 use super::answer::{Answer, Group, Holder, Query, Row};
@@ -44,8 +44,28 @@ enum Outcome {
     Holders(Vec<(AccountRef, Amount)>),
     Concentration(concentration::Report),
     Balances(Vec<BalanceColumns>),
-    /// By stretch of addresses: how many there are, and their transactions.
-    Features(Vec<(u64, u64)>),
+    Features(Vec<FeatureSums>),
+}
+
+/// Features of a stretch of addresses.
+#[derive(Default)]
+struct FeatureSums {
+    addresses: u64,
+    /// The features of one address.
+    row: Vec<f64>,
+    /// Of each feature, the sum over the addresses that have it.
+    sums: Vec<f64>,
+}
+
+impl FeatureSums {
+    fn add(&mut self, base: &Base) {
+        self.addresses += 1;
+        values(base, features(), &mut self.row);
+        self.sums.resize(self.row.len(), 0.0);
+        for (sum, value) in self.sums.iter_mut().zip(&self.row) {
+            *sum += if value.is_nan() { 0.0 } else { *value };
+        }
+    }
 }
 
 impl Own {
@@ -122,11 +142,9 @@ impl Own {
             }
             Query::Balances => Outcome::Balances(balances_of_every_address(ledger, Chain::ETHEREUM, &self.cancel)?),
             Query::Features => {
-                let fold = |(addresses, transactions): &mut (u64, u64), _: &Address, activity: &Activity| {
-                    *addresses += 1;
-                    *transactions += activity.transactions;
-                };
-                Outcome::Features(fold_addresses::<ActivityGather, _>(ledger, Chain::ETHEREUM, &self.cancel, fold)?)
+                let make = || BaseGather::new(Chain::ETHEREUM);
+                let fold = |sums: &mut FeatureSums, _: &Address, base: &Base| sums.add(base);
+                Outcome::Features(fold_addresses_with(ledger, Chain::ETHEREUM, &self.cancel, make, fold)?)
             }
         })
     }
@@ -175,8 +193,9 @@ impl Own {
             },
             Outcome::Balances(columns) => self.balances(&columns)?,
             Outcome::Features(stretches) => {
-                let sum = |of: fn(&(u64, u64)) -> u64| stretches.iter().map(of).sum();
-                Answer::Features(sum(|stretch| stretch.0), sum(|stretch| stretch.1))
+                let sum = |place: usize| stretches.iter().filter_map(|stretch| stretch.sums.get(place)).sum();
+                let sums = features().enumerate().map(|(place, feature)| (feature.name.to_owned(), sum(place)));
+                Answer::Features(stretches.iter().map(|stretch| stretch.addresses).sum(), sums.collect())
             }
         })
     }

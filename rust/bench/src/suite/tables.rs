@@ -10,14 +10,15 @@ use std::path::{Path, PathBuf};
 use super::Result;
 use super::error::doing;
 use super::oracle::row_of;
-use crate::generator::{Generator, Ranks, holder_balances};
+use crate::generator::{Generator, Ranks, STABLECOINS, holder_balances, token_decimals};
 
 /// Writes both tables and the balances of the holders preset, unless they are there.
 ///
 /// # Errors
 /// When they cannot be written.
 pub fn write(generator: &Generator, ranks: &Ranks, holders: usize, folder: &Path) -> Result<()> {
-    let ready = folder.join("ready");
+    // The number grows with what is written, so that folders of earlier versions are written anew.
+    let ready = folder.join("ready.2");
     if ready.exists() {
         return Ok(());
     }
@@ -102,6 +103,7 @@ fn write_postings(generator: &Generator, ranks: &Ranks, folder: &Path) -> Result
     let mut next = starts;
     let (mut account, mut row, mut other, mut time) =
         (vec![0_u32; total], vec![0_u32; total], vec![0_u32; total], vec![0_u32; total]);
+    let mut large = Vec::new();
     let (mut token, mut direction, mut amount) = (vec![0_u8; total], vec![0_u8; total], vec![0_u128; total]);
     for chunk in chunks() {
         for place in 0..chunk.len() {
@@ -116,12 +118,20 @@ fn write_postings(generator: &Generator, ranks: &Ranks, folder: &Path) -> Result
                 row[at] = u32::try_from(chunk.first_row).unwrap_or(u32::MAX) + u32::try_from(place).unwrap_or(0);
                 (time[at], other[at], token[at], direction[at], amount[at]) =
                     (posting.0, posting.1, posting.2, posting.3, posting.4);
+                if chunk.high_at(place) > 0 {
+                    large.push(u32::try_from(at).unwrap_or(u32::MAX));
+                }
             }
         }
     }
     for (name, column) in [("account.u32", &account), ("row.u32", &row), ("other.u32", &other), ("time.u32", &time)] {
         columns.put(name, column, u32::to_le_bytes)?;
     }
+    // Places of the amounts that peers hold modulo 2^128.
+    columns.put("large.u32", &large, u32::to_le_bytes)?;
+    let stablecoins = STABLECOINS.map(|token| (ranks.token(token), token_decimals(token.into())));
+    let stablecoins = serde_json::json!(stablecoins.collect::<Vec<_>>());
+    fs::write(folder.join("stablecoins.json"), stablecoins.to_string()).map_err(doing("writing the stablecoins"))?;
     columns.put("token.u8", &token, u8::to_le_bytes)?;
     columns.put("direction.u8", &direction, u8::to_le_bytes)?;
     columns.put("amount.i128", &amount, u128::to_le_bytes)

@@ -185,12 +185,12 @@ impl Target {
                 at_most(worst.map(|nanos| plain(nanos as f64 / 1e6, 2)))
             }
             Measure::FeatureRate => {
-                let figures = run.timing("features", "all", "headwater");
-                at_least(
-                    figures.map(|figures| {
-                        plain(2.0 * run.about.transfers as f64 / 1e6 / (figures.cpu_ns as f64 / 1e9), 1)
-                    }),
-                )
+                let rate = |engine| {
+                    let figures = run.timing("features", "all", engine)?;
+                    Some(2.0 * run.about.transfers as f64 / 1e6 / (figures.cpu_ns as f64 / 1e9))
+                };
+                let peer = rate("polars, mapped").map(|rate| format!(", polars {rate:.1}")).unwrap_or_default();
+                at_least(rate("headwater").map(|rate| (rate, format!("{rate:.1}{peer}"))))
             }
             Measure::BuildSecs => at_most(run.load().map(|load| plain(load.cpu_secs_per_million(), 2))),
             Measure::BuildMegabytes(pages) => at_most(run.load().map(|load| {
