@@ -6,6 +6,7 @@
 
 pub mod csr;
 pub mod expand;
+pub mod paths;
 pub mod rank;
 pub mod source;
 pub mod stored;

@@ -12,6 +12,8 @@ mod walk;
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+pub(crate) mod world;
 
 pub use account::Balance;
 pub use movement::{Movement, Movements, Stop, Way};

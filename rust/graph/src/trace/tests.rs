@@ -1,80 +1,14 @@
 //! Traces over small worlds, worked by hand and at random.
 
-use std::collections::BTreeMap;
 use std::convert::Infallible;
 
-use headwater_ledger::read::PostingColumns;
-use headwater_types::{Amount, Usd};
+use headwater_types::Amount;
 use proptest::prelude::*;
 
-use super::{Movement, Movements, Settings, Stop, Trace, Truncation, Way, trace};
+use super::world::{Paid, World, paid};
+use super::{Movement, Movements, Settings, Stop, Trace, Truncation, trace};
 use crate::source::{Direction, Node};
 use crate::taint::Method;
-
-/// A payment of a world: sender, receiver, asset, amount; each is a transaction of its own, in order of time, unless it is
-/// marked as one with that before.
-#[derive(Debug, Clone, Copy)]
-struct Paid {
-    from: Node,
-    to: Node,
-    asset: u32,
-    amount: u128,
-    with_last: bool,
-}
-
-const fn paid(from: Node, to: Node, amount: u128) -> Paid {
-    Paid { from, to, asset: 0, amount, with_last: false }
-}
-
-#[derive(Debug, Default)]
-struct World {
-    payments: Vec<(u32, Paid)>,
-    stops: BTreeMap<Node, Stop>,
-}
-
-impl World {
-    fn new(payments: &[Paid]) -> Self {
-        let mut number = 0;
-        let numbered = payments.iter().map(|paid| {
-            number += u32::from(!paid.with_last);
-            (number, *paid)
-        });
-        Self { payments: numbered.collect(), stops: BTreeMap::new() }
-    }
-
-    fn trace(&mut self, settings: Settings) -> Trace {
-        trace(self, 0, settings, &|_| false).unwrap()
-    }
-}
-
-impl Movements for World {
-    type Error = Infallible;
-
-    fn stop(&mut self, node: Node) -> Result<Option<Stop>, Infallible> {
-        Ok(self.stops.get(&node).copied())
-    }
-
-    fn movements(&mut self, node: Node, into: &mut Vec<Movement>) -> Result<(), Infallible> {
-        for (number, paid) in &self.payments {
-            let movement = |way, other| Movement {
-                transaction: PostingColumns::transaction_of(0, *number),
-                time: i64::from(*number),
-                asset: paid.asset,
-                amount: paid.amount,
-                usd: Usd::from_f64(f64::from(u32::try_from(paid.amount).unwrap())),
-                other: Some(other),
-                way,
-                left_out: None,
-            };
-            if paid.from == node && paid.to != node {
-                into.push(movement(Way::Out, paid.to));
-            } else if paid.to == node && paid.from != node {
-                into.push(movement(Way::In, paid.from));
-            }
-        }
-        Ok(())
-    }
-}
 
 const SETTINGS: Settings = Settings {
     outward: 3,

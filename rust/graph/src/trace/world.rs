@@ -1,0 +1,75 @@
+//! Small worlds for tests: payments by hand.
+
+use std::collections::BTreeMap;
+use std::convert::Infallible;
+
+use headwater_ledger::read::PostingColumns;
+use headwater_types::Usd;
+
+use super::{Movement, Movements, Settings, Stop, Trace, Way, trace};
+use crate::source::Node;
+
+/// A payment of a world: sender, receiver, asset, amount; each is a transaction of its own, in order of time, unless it is
+/// marked as one with that before.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Paid {
+    pub from: Node,
+    pub to: Node,
+    pub asset: u32,
+    pub amount: u128,
+    pub with_last: bool,
+}
+
+pub(crate) const fn paid(from: Node, to: Node, amount: u128) -> Paid {
+    Paid { from, to, asset: 0, amount, with_last: false }
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct World {
+    payments: Vec<(u32, Paid)>,
+    pub stops: BTreeMap<Node, Stop>,
+}
+
+impl World {
+    pub fn new(payments: &[Paid]) -> Self {
+        let mut number = 0;
+        let numbered = payments.iter().map(|paid| {
+            number += u32::from(!paid.with_last);
+            (number, *paid)
+        });
+        Self { payments: numbered.collect(), stops: BTreeMap::new() }
+    }
+
+    pub fn trace(&mut self, settings: Settings) -> Trace {
+        trace(self, 0, settings, &|_| false).unwrap()
+    }
+}
+
+impl Movements for World {
+    type Error = Infallible;
+
+    fn stop(&mut self, node: Node) -> Result<Option<Stop>, Infallible> {
+        Ok(self.stops.get(&node).copied())
+    }
+
+    fn movements(&mut self, node: Node, into: &mut Vec<Movement>) -> Result<(), Infallible> {
+        for (number, paid) in &self.payments {
+            let movement = |way, other| Movement {
+                transaction: PostingColumns::transaction_of(0, *number),
+                time: i64::from(*number),
+                asset: paid.asset,
+                amount: paid.amount,
+                usd: Usd::from_f64(f64::from(u32::try_from(paid.amount).unwrap())),
+                other: Some(other),
+                way,
+                left_out: None,
+            };
+            if paid.from == node && paid.to != node {
+                into.push(movement(Way::Out, paid.to));
+            } else if paid.to == node && paid.from != node {
+                into.push(movement(Way::In, paid.from));
+            }
+        }
+        Ok(())
+    }
+}
