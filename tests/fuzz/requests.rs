@@ -59,6 +59,12 @@ fn asked(endpoint: &Endpoint) -> Value {
         "rates" => json!({"symbols": "eth,usdt", "at": 1_600_000_100, "quote": "EUR"}),
         "rates/history" => json!({"symbol": "eth"}),
         "address-classify" => json!({"blockchain": "ethereum", "addresses": [one, two], "explain": true}),
+        "trace" => json!({
+            "blockchain": "ethereum", "address": one,
+            "track_setting": {"outward_depth": 3, "limit": 4, "method": "haircut", "start_time": 0, "accumulate_amount": false},
+            "filter_criterias": [{"symbol": "usdt", "min_value": "1", "max_value": "1000"}],
+            "stop_track_condition": {"labels": ["exchange"], "max_counterparties": 100, "stop_at_contract": true}
+        }),
         "transactions" => json!({
             "blockchain": "ethereum", "address": one, "direction": "out", "symbols": ["usdt"], "start_time": 0, "limit": 3,
             "sort": "time", "order": "asc", "include_unverified": true

@@ -79,11 +79,13 @@ fn every_promised_field_is_there_though_it_is_null() {
     let mut explained = classified.clone();
     explained["explain"] = json!(true);
     check(&classifying(), "address-classify", &explained);
+    check(&town, "trace", &about(ALICE, json!({"track_setting": {"method": "haircut"}})));
 
     let engine = bitcoin();
     check(&engine, "transactions", &json!({"blockchain": "bitcoin", "address": PAYERS[0]}));
     check(&engine, "wallet-overview", &json!({"blockchain": "bitcoin", "address": PAID[0]}));
     check(&engine, "transaction", &hash_of(3, Family::Utxo));
+    check(&engine, "trace", &json!({"blockchain": "bitcoin", "address": PAYERS[0]}));
 }
 
 #[test]
