@@ -37,6 +37,7 @@ from headwater.ledger import Ledger, open  # noqa: A004
 from headwater.remote import Credits, RemoteLedger, connect
 from headwater.reports import Report, Reports
 from headwater.risk import RiskReport, RiskReports
+from headwater.trace import TraceReport, TraceReports
 
 __all__ = [
     "Cancelled",
@@ -60,6 +61,8 @@ __all__ = [
     "ServerError",
     "StorageError",
     "TimedOut",
+    "TraceReport",
+    "TraceReports",
     "Unauthorized",
     "Unavailable",
     "Unsupported",

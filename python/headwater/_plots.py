@@ -278,6 +278,64 @@ def _draw_contributions(result: dict[str, Any], ax: Axes) -> None:
     below.set(xlabel=f"log-odds for {result['explained_class']}", ylim=(len(features) - 0.4, -0.6))
 
 
+def _trace(report: Drawn, ax: Axes | None, _: str | None) -> Axes:
+    data = report.data
+    if not data["edges"]:
+        raise _nothing(report, "no money was followed")
+    hops: dict[int, list[dict[str, Any]]] = {}
+    for node in data["nodes"]:
+        hops.setdefault(node["depth"], []).append(node)
+    places = {
+        node["address"]: (depth, (len(of_hop) - 1) / 2 - place)
+        for depth, of_hop in hops.items()
+        for place, node in enumerate(of_hop)
+    }
+    ax = _axes(ax)
+    for edge, share in zip(data["edges"], _shares(data["edges"]), strict=True):
+        out = edge["direction"] == "out"
+        ax.annotate(
+            "",
+            xy=places[edge["to_address"]],
+            xytext=places[edge["from_address"]],
+            arrowprops={
+                "arrowstyle": "-|>",
+                "linewidth": 0.5 + 5.5 * share,
+                "color": "tab:blue" if out else "tab:orange",
+                "alpha": 0.5,
+                # Edges there and back do not lie on one another.
+                "connectionstyle": "arc3,rad=0.08",
+            },
+        )
+    ends = {end["address"]: end for end in data["ends"]}
+    for node in data["nodes"]:
+        place = places[node["address"]]
+        end = ends.get(node["address"])
+        ax.plot(*place, marker="o" if end is None else "s", color="black" if node["depth"] == 0 else "dimgrey")
+        if end is not None or node["depth"] == 0:
+            name = node["entity_name"] or next(iter(node["labels"]), None) or f"{node['address'][:10]}…"
+            why = [] if end is None else [end["stop_reason"]]
+            ax.annotate("\n".join([name, *why]), place, xytext=(6, 4), textcoords="offset points", fontsize="x-small")
+    height = max(map(len, hops.values())) / 2
+    ax.set(xlabel="hops", xlim=(min(hops) - 0.4, max(hops) + 0.8), ylim=(-height - 0.2, height + 0.2))
+    ax.set_xticks(sorted(hops))
+    ax.set_yticks([])
+    ax.set_title(f"{data['address'][:10]}… on {data['blockchain']}{', cut' if data['truncated'] else ''}")
+    return ax
+
+
+def _shares(edges: list[dict[str, Any]]) -> list[float]:
+    """Give what edges are worth beside the largest: in US dollars, or without any price by amounts of their asset."""
+    worth: list[tuple[Any, float]]
+    if any(edge["amount_usd"] for edge in edges):
+        worth = [(None, edge["amount_usd"] or 0.0) for edge in edges]
+    else:
+        worth = [((edge["contract"], edge["symbol"]), float(edge["amount_raw"])) for edge in edges]
+    largest: dict[Any, float] = {}
+    for kind, amount in worth:
+        largest[kind] = max(largest.get(kind, 0.0), amount)
+    return [amount / largest[kind] if largest[kind] else 0.0 for kind, amount in worth]
+
+
 def _between(known: list[tuple[int, float]], rank: int) -> float:
     """Give the height of straight lines between points at a place."""
     for (left, low), (right, high) in pairwise(known):
@@ -298,4 +356,5 @@ _PICTURES: dict[str, Callable[[Drawn, Axes | None, str | None], Axes]] = {
     "balance-history": _balance_history,
     "token/concentration": _concentration,
     "token/holders": _holders,
+    "trace": _trace,
 }

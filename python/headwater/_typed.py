@@ -7,12 +7,16 @@ from typing import TYPE_CHECKING
 
 from headwater.reports import Report, Reports
 from headwater.risk import RiskReport, RiskReports
+from headwater.trace import TraceReport, TraceReports
 
 if TYPE_CHECKING:
     from headwater._headwater import Answer
 
 # Calls whose answers have more to them than rows: the kind for one address, and for many.
-_KINDS: dict[str, tuple[type[Report], type[Reports]]] = {"address-risk": (RiskReport, RiskReports)}
+_KINDS: dict[str, tuple[type[Report], type[Reports]]] = {
+    "address-risk": (RiskReport, RiskReports),
+    "trace": (TraceReport, TraceReports),
+}
 _PLAIN = (Report, Reports)
 
 

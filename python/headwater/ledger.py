@@ -19,6 +19,7 @@ from headwater._progress import Bar
 from headwater._request import Addresses, Contracts, Texts, Time
 from headwater._request import given as _given
 from headwater._tokens import Holdings
+from headwater._tracing import Tracing
 from headwater.classify import CALL, MOST_ADDRESSES, ClassReport, ClassReports, each
 from headwater.errors import InvalidInput, Unsupported
 from headwater.reports import Report, Reports
@@ -55,7 +56,7 @@ def open(path: str | PathLike[str], classifiers: Paths = None) -> Ledger:  # noq
     return Ledger(_headwater.open_store(_objects.path(path, "path"), _objects.paths(classifiers, "classifiers")))
 
 
-class Ledger(Movements, Holdings, Judgements, Batch, MarketData, WholeLists):
+class Ledger(Movements, Holdings, Judgements, Tracing, Batch, MarketData, WholeLists):
     """Answers about addresses.
 
     :func:`headwater.open` a store, :func:`headwater.connect` to a server, or build one with :meth:`from_frames`.

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
 import polars as pl
 
+from headwater._records import TEXTS as _TEXTS
+from headwater._records import TIME as _TIME
+from headwater._records import table as _table
 from headwater.reports import Report, Reports
 
 if TYPE_CHECKING:
-    from polars.datatypes import DataType, DataTypeClass
-
-    Schema = dict[str, DataType | DataTypeClass]
-
-_TIME = pl.Datetime("us", "UTC")
-_TEXTS = pl.List(pl.String)
+    from headwater._records import Schema
 
 _FACTORS: Schema = {
     "dimension": pl.String,
@@ -87,14 +85,6 @@ _SUMMARY: Schema = {
     "graph_score": pl.Float64,
     "factors": _TEXTS,
 }
-
-
-def _table(records: Sequence[Mapping[str, Any]], schema: Schema) -> pl.DataFrame:
-    """Give records as a frame whose columns do not depend on them; times are epoch seconds there."""
-    read = {name: pl.Int64() if kind == _TIME else kind for name, kind in schema.items()}
-    table = pl.DataFrame({name: [record.get(name) for record in records] for name in schema}, schema=read)
-    times = [name for name, kind in schema.items() if kind == _TIME]
-    return table.with_columns(pl.from_epoch(name).cast(_TIME) for name in times)
 
 
 class RiskReport(Report):

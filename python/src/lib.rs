@@ -7,6 +7,7 @@ mod calls;
 mod cli;
 mod errors;
 mod features;
+mod graphml;
 mod interrupt;
 mod ledger;
 mod lines;
@@ -32,6 +33,7 @@ fn _headwater(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(address::address_error, module)?)?;
     module.add_function(wrap_pyfunction!(features::features, module)?)?;
     module.add_function(wrap_pyfunction!(features::features_version, module)?)?;
+    module.add_function(wrap_pyfunction!(graphml::graphml, module)?)?;
     module.add_function(wrap_pyfunction!(metrics::measures, module)?)?;
     module.add_function(wrap_pyfunction!(cli::main, module)?)?;
     Ok(())

@@ -164,6 +164,7 @@ def test_command_line_python_and_http_give_the_same_json(exports: Path, served: 
         ("wallet-overview", "/v1/wallet-overview", {}),
         ("address-risk", "/v1/address-risk", {}),
         ("address-classify", "/v1/address-classify", {"explain": True}),
+        ("trace", "/v1/trace", {"track_setting": {"method": "fifo"}}),
     ]
     for number, address in enumerate(chosen):
         # Every face answers every call for one address in four, and one call in turn for the others.

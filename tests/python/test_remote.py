@@ -67,7 +67,7 @@ def told(data: dict[str, Any]) -> dict[str, Any]:
     return data
 
 
-def assert_same(pair: Pair, method: str, *arguments: Any, **fields: Any) -> set[str]:  # noqa: ANN401
+def assert_same(pair: Pair, method: str, /, *arguments: Any, **fields: Any) -> set[str]:  # noqa: ANN401
     """Ask both; give the names of the calls that were made."""
     near, far = (getattr(ledger, method)(*arguments, **fields) for ledger in (pair.near, pair.far))
     assert type(near) is type(far)
@@ -112,6 +112,8 @@ def test_every_call_gives_what_it_gives_over_the_store(pair: Pair, people: dict[
             ("labels", (one,), {"as_of": end}),
             ("risk", (addresses,), {}),
             ("risk", (one,), {"third_party": "force"}),
+            ("trace", (one,), {"method": "haircut", "stop_labels": ["exchange"]}),
+            ("trace", (addresses,), {"outward_depth": 1, "inward_depth": 0}),
             ("balance_history", (one,), {"start_time": end - 5 * 86_400, "end_time": end, "tz": "Asia/Kolkata"}),
             ("holders", (contract,), {"limit": 5, "offset": 2}),
             ("concentration", (contract,), {}),

@@ -1,0 +1,24 @@
+"""Records of answers as frames whose columns do not depend on them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+if TYPE_CHECKING:
+    from polars.datatypes import DataType, DataTypeClass
+
+    Schema = dict[str, DataType | DataTypeClass]
+
+TIME = pl.Datetime("us", "UTC")
+TEXTS = pl.List(pl.String)
+
+
+def table(records: Sequence[Mapping[str, Any]], schema: Schema) -> pl.DataFrame:
+    """Give records as a frame; times are epoch seconds in them."""
+    read = {name: pl.Int64() if kind == TIME else kind for name, kind in schema.items()}
+    frame = pl.DataFrame({name: [record.get(name) for record in records] for name in schema}, schema=read)
+    times = [name for name, kind in schema.items() if kind == TIME]
+    return frame.with_columns(pl.from_epoch(name).cast(TIME) for name in times)

@@ -1,0 +1,227 @@
+"""Where money went and came from, hop by hop: what ``ledger.trace`` returns."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+import polars as pl
+
+from headwater import _headwater, _objects
+from headwater._records import TEXTS, TIME, table
+from headwater.errors import StorageError, Unsupported
+from headwater.reports import Report, Reports
+
+if TYPE_CHECKING:
+    from networkx import MultiDiGraph
+
+    from headwater._records import Schema
+
+_NODES: Schema = {
+    "address": pl.String,
+    "depth": pl.Int64,
+    "labels": TEXTS,
+    "entity_name": pl.String,
+    "in_amount_usd": pl.Float64,
+    "out_amount_usd": pl.Float64,
+    "counterparties": pl.Int64,
+    "stop_reason": pl.String,
+    "taint_amount": pl.String,
+    "taint_ratio": pl.Float64,
+}
+_EDGES: Schema = {
+    "from_address": pl.String,
+    "to_address": pl.String,
+    "depth": pl.Int64,
+    "direction": pl.String,
+    "symbol": pl.String,
+    "contract": pl.String,
+    "amount": pl.String,
+    "amount_raw": pl.String,
+    "amount_usd": pl.Float64,
+    "tx_count": pl.Int64,
+    "first_activity": TIME,
+    "last_activity": TIME,
+    "tx_hashes": TEXTS,
+    "taint_amount": pl.String,
+}
+_ENDS: Schema = {
+    "address": pl.String,
+    "label": pl.String,
+    "hops": pl.Int64,
+    "amount_usd": pl.Float64,
+    "share": pl.Float64,
+    "stop_reason": pl.String,
+}
+_ASSETS: Schema = {
+    "address": pl.String,
+    "depth": pl.Int64,
+    "symbol": pl.String,
+    "contract": pl.String,
+    "in_amount": pl.String,
+    "out_amount": pl.String,
+    "taint_amount": pl.String,
+    "stayed": pl.String,
+    "pruned": pl.String,
+    "filtered": pl.String,
+    "fee": pl.String,
+}
+
+
+class TraceReport(Report):
+    """Where money went from an address and where it came from, hop by hop.
+
+    A trace is a hypothesis: coins in one account cannot be told apart. ``report.summary``, ``report.settings``,
+    ``report.truncated`` and ``report.truncation_reasons`` are those of the answer; ``docs/tracing.md`` explains them.
+    """
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """The edges, by hops, then by worth."""
+        edges: list[dict[str, Any]] = self.data["edges"]
+        return edges
+
+    @property
+    def frame(self) -> pl.DataFrame:
+        """The edges as a frame: see :attr:`edges`."""
+        return self.edges
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """Export the edges through the Arrow C stream interface."""
+        return self.frame.__arrow_c_stream__(requested_schema)
+
+    @property
+    def nodes(self) -> pl.DataFrame:
+        """The addresses, by hops from the start: 0 for it, negative inward, positive outward.
+
+        ``stop_reason`` says why an address was not looked through, and is null where it was. ``taint_amount``, in US
+        dollars, and ``taint_ratio`` are there with a method.
+        """
+        return table(self.data["nodes"], _NODES)
+
+    @property
+    def edges(self) -> pl.DataFrame:
+        """What went from one address to another, by hops, then by worth.
+
+        ``amount`` is exact text in whole units, ``amount_raw`` in the smallest; ``tx_hashes`` are at most ten
+        transactions, the largest first.
+        """
+        return table(self.rows, _EDGES)
+
+    @property
+    def ends(self) -> pl.DataFrame:
+        """Where the trace ends, by worth: who it is, and its share of what left the start or came to it."""
+        return table(self.data["ends"], _ENDS)
+
+    @property
+    def assets(self) -> pl.DataFrame:
+        """By address and asset, what came in and what became of it, in the smallest unit as exact text.
+
+        ``in_amount = out_amount + stayed + pruned + filtered + fee``. At addresses inward of the start the walk goes
+        against time, so that ``in_amount`` is what left them there.
+        """
+        named = [
+            {**asset, "address": node["address"], "depth": node["depth"]}
+            for node in self.data["nodes"]
+            for asset in node["assets"]
+        ]
+        return table(named, _ASSETS)
+
+    def to_networkx(self) -> MultiDiGraph[str]:
+        """Give the trace as a graph of networkx.
+
+        Nodes are addresses with the columns of :attr:`nodes` as attributes, edges have those of :attr:`edges`, as they
+        are in the answer: amounts are exact text, times epoch seconds.
+
+        Returns
+        -------
+        networkx.MultiDiGraph
+
+        Raises
+        ------
+        Unsupported
+            When networkx is not installed: ``pip install 'headwater[graph]'``.
+
+        Examples
+        --------
+        >>> from headwater.examples import ALICE, SHOP, ledger
+        >>> graph = ledger().trace(ALICE).to_networkx()
+        >>> graph.number_of_nodes(), [edge["amount"] for edge in graph[ALICE][SHOP].values()]
+        (3, ['1'])
+        """
+        try:
+            from networkx import MultiDiGraph  # noqa: PLC0415
+        except ImportError as error:
+            message = "graphs need networkx: pip install 'headwater[graph]'; to_graphml() does without"
+            raise Unsupported(message) from error
+        graph: MultiDiGraph[str] = MultiDiGraph(blockchain=self.data["blockchain"], address=self.data["address"])
+        for node in self.data["nodes"]:
+            graph.add_node(node["address"], **{name: node[name] for name in _NODES if name != "address"})
+        ends = ("from_address", "to_address")
+        for edge in self.rows:
+            attributes = {name: edge[name] for name in _EDGES if name not in ends}
+            graph.add_edge(*(edge[end] for end in ends), **attributes)
+        return graph
+
+    def to_graphml(self, path: str | PathLike[str]) -> None:
+        """Write the trace as GraphML, for Gephi, yEd, Cytoscape and others.
+
+        Every attribute has its type. ``amount`` is the nearest double, ``amount_raw`` exact text; lists are text with
+        spaces; what is missing is left out.
+
+        Parameters
+        ----------
+        path : path-like
+            The file.
+
+        Raises
+        ------
+        StorageError
+            When the file cannot be written.
+
+        Examples
+        --------
+        >>> import pathlib, tempfile
+        >>> from headwater.examples import ALICE, ledger
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     file = pathlib.Path(folder, "trace.graphml")
+        ...     ledger().trace(ALICE).to_graphml(file)
+        ...     file.read_text().count("<node ")
+        3
+        """
+        file = Path(_objects.path(path, "path"))
+        try:
+            file.write_text(_headwater.graphml(json.dumps(self.data)), encoding="utf-8", newline="\n")
+        except OSError as error:
+            message = f"cannot write {file}: {error.strerror or error}"
+            raise StorageError(message) from error
+
+    def __repr__(self) -> str:
+        """Name the address, what was found, and what was left out."""
+        data = self.data
+        summary = data["summary"]
+        found = f"{summary['node_count']} addresses, {summary['edge_count']} edges, {len(data['ends'])} ends"
+        cut = f", cut by {', '.join(data['truncation_reasons'])}" if data["truncated"] else ""
+        return f"<TraceReport {data['blockchain']} {data['address']}: {found}{cut}>"
+
+
+class TraceReports(Reports):
+    """Traces from many addresses, in the order given."""
+
+    def __iter__(self) -> Iterator[TraceReport]:
+        """Go over the reports."""
+        return iter(cast("list[TraceReport]", self._reports))
+
+    @property
+    def frame(self) -> pl.DataFrame:
+        """The edges of all traces, the queried address in the first column."""
+        if not self._reports:
+            return table([], {"queried_address": pl.String(), **_EDGES})
+        return super().frame
+
+    def __repr__(self) -> str:
+        """Count the traces and their edges."""
+        return f"<TraceReports {len(self)} addresses: {sum(len(report.rows) for report in self)} edges>"

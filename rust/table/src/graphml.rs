@@ -1,0 +1,125 @@
+//! Traces as GraphML, for programs that draw and analyse graphs.
+//!
+//! Format: <http://graphml.graphdrawing.org/primer/graphml-primer.html>. Every attribute is declared with its type; what is
+//! null is left out.
+
+use std::fmt::Write as _;
+
+use serde_json::Value;
+
+/// Name and type of the attributes of nodes and edges. Exact amounts are `amount_raw`; `amount` is its nearest double, by which
+/// programs can draw.
+const NODE: [(&str, &str); 9] = [
+    ("depth", "int"),
+    ("labels", "string"),
+    ("entity_name", "string"),
+    ("in_amount_usd", "double"),
+    ("out_amount_usd", "double"),
+    ("counterparties", "long"),
+    ("stop_reason", "string"),
+    ("taint_amount", "double"),
+    ("taint_ratio", "double"),
+];
+const EDGE: [(&str, &str); 12] = [
+    ("depth", "int"),
+    ("direction", "string"),
+    ("symbol", "string"),
+    ("contract", "string"),
+    ("amount", "double"),
+    ("amount_raw", "string"),
+    ("amount_usd", "double"),
+    ("tx_count", "long"),
+    ("first_activity", "long"),
+    ("last_activity", "long"),
+    ("tx_hashes", "string"),
+    ("taint_amount", "double"),
+];
+
+/// The `data` of an answer of `trace` as GraphML: addresses are nodes, their ids are the addresses. Lists become text with
+/// spaces between their items.
+///
+/// ```
+/// let trace = serde_json::json!({
+///     "nodes": [{"address": "a", "depth": 0, "entity_name": "A & Co"}, {"address": "b", "depth": 1}],
+///     "edges": [{"from_address": "a", "to_address": "b", "amount_usd": 2.5}],
+/// });
+/// let text = headwater_table::graphml(&trace);
+/// assert!(text.contains("<data key=\"node_entity_name\">A &amp; Co</data>"));
+/// assert!(text.contains("<edge id=\"e0\" source=\"a\" target=\"b\">\n      <data key=\"edge_amount_usd\">2.5</data>"));
+/// ```
+#[must_use]
+pub fn graphml(trace: &Value) -> String {
+    let mut text = String::from(
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n\
+         <graphml xmlns=\"http://graphml.graphdrawing.org/xmlns\" xmlns:xsi=\"http://www.w3.org/2001/XMLSchema-instance\" \
+         xsi:schemaLocation=\"http://graphml.graphdrawing.org/xmlns http://graphml.graphdrawing.org/xmlns/1.0/graphml.xsd\">\n",
+    );
+    for (kind, fields) in [("node", NODE.as_slice()), ("edge", EDGE.as_slice())] {
+        for (name, form) in fields {
+            text.push_str(&format!(
+                "  <key id=\"{kind}_{name}\" for=\"{kind}\" attr.name=\"{name}\" attr.type=\"{form}\"/>\n"
+            ));
+        }
+    }
+    text.push_str("  <graph id=\"trace\" edgedefault=\"directed\">\n");
+    for node in trace["nodes"].as_array().into_iter().flatten() {
+        let head = format!("<node id=\"{}\">", xml(&plain(&node["address"])));
+        element(&mut text, "node", &head, &NODE, node);
+    }
+    for (number, edge) in trace["edges"].as_array().into_iter().flatten().enumerate() {
+        let ends = ["from_address", "to_address"].map(|end| xml(&plain(&edge[end])));
+        let head = format!("<edge id=\"e{number}\" source=\"{}\" target=\"{}\">", ends[0], ends[1]);
+        element(&mut text, "edge", &head, &EDGE, edge);
+    }
+    text.push_str("  </graph>\n</graphml>\n");
+    text
+}
+
+fn element(text: &mut String, kind: &str, head: &str, fields: &[(&str, &str)], of: &Value) {
+    let _ = writeln!(text, "    {head}");
+    for (name, _) in fields {
+        let value = plain(&of[*name]);
+        if !value.is_empty() {
+            let _ = writeln!(text, "      <data key=\"{kind}_{name}\">{}</data>", xml(&value));
+        }
+    }
+    let _ = writeln!(text, "    </{kind}>");
+}
+
+/// A value as text; null is empty.
+fn plain(value: &Value) -> String {
+    match value {
+        Value::Null => String::new(),
+        Value::String(text) => text.clone(),
+        Value::Array(items) => items.iter().map(plain).collect::<Vec<_>>().join(" "),
+        Value::Bool(_) | Value::Number(_) | Value::Object(_) => value.to_string(),
+    }
+}
+
+/// Text as XML may contain it; characters that XML has no form for are left out.
+#[must_use]
+pub fn xml(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '"' => escaped.push_str("&quot;"),
+            '\t' | '\n' | '\r' => escaped.push(' '),
+            '\0'..='\u{1f}' | '\u{fffe}' | '\u{ffff}' => {}
+            _ => escaped.push(character),
+        }
+    }
+    escaped
+}
+
+#[cfg(test)]
+mod tests {
+    use super::xml;
+
+    #[test]
+    fn text_is_safe_within_xml() {
+        assert_eq!(xml("<b a=\"1\">&\u{0}\u{8}\n</b>"), "&lt;b a=&quot;1&quot;&gt;&amp; &lt;/b&gt;");
+    }
+}

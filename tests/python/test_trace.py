@@ -1,0 +1,225 @@
+"""Traces through the Python interface: frames, graphs, GraphML, pictures."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import headwater as hw
+import matplotlib as mpl
+import networkx
+import polars as pl
+import pytest
+from headwater.examples import ALICE, BOB, SHOP, USDT, ledger
+
+START = 1_600_000_000
+NOBODY = "0x" + "dd" * 20
+
+
+@pytest.fixture(scope="module")
+def town() -> hw.Ledger:
+    return ledger()
+
+
+@pytest.fixture(scope="module")
+def trace(town: hw.Ledger) -> hw.TraceReport:
+    return town.trace(ALICE)
+
+
+@pytest.fixture
+def axes() -> Iterator[Any]:
+    mpl.use("Agg")
+    from matplotlib import pyplot  # noqa: PLC0415
+
+    figure, axes = pyplot.subplots()
+    yield axes
+    figure.canvas.draw()
+    pyplot.close("all")
+
+
+def test_frames_are_worked_by_hand(trace: hw.TraceReport) -> None:
+    # Bob paid Alice before she paid anyone: he is where the inward walk begins, and the outward one ends.
+    edges = trace.edges.select("from_address", "to_address", "depth", "direction", "symbol", "amount", "amount_usd")
+    assert edges.rows() == [
+        (BOB, ALICE, -1, "in", "eth", "3", 6000.0),
+        (ALICE, SHOP, 1, "out", "eth", "1", 2000.0),
+        (ALICE, BOB, 1, "out", "usdt", "2.5", 2.5),
+        (SHOP, BOB, 2, "out", "eth", "0.25", 500.0),
+    ]
+    assert trace.frame.equals(trace.edges)
+    assert trace.edges["first_activity"][0] == datetime.fromtimestamp(START + 12, timezone.utc)
+    assert trace.edges["tx_hashes"].to_list()[0] == [f"0x{1:064x}"]
+    nodes = trace.nodes.select("address", "depth", "labels", "entity_name", "in_amount_usd", "stop_reason")
+    assert nodes.filter(pl.col("address") == SHOP).rows() == [(SHOP, 1, ["merchant"], "Corner Shop", 2000.0, None)]
+    assert trace.ends.select("address", "hops", "amount_usd", "stop_reason").rows() == [(BOB, 1, 502.5, "time_range")]
+    assert trace.summary == {
+        "node_count": 3,
+        "edge_count": 4,
+        "outward_amount_usd": 2002.5,
+        "inward_amount_usd": 6000.0,
+        "unpriced_count": 0,
+    }
+
+
+def test_what_came_is_what_became_of_it(town: hw.Ledger) -> None:
+    for address in (ALICE, BOB, SHOP):
+        for method in ("none", "haircut", "fifo", "poison"):
+            assets = town.query("trace", blockchain="ethereum", address=address, track_setting={"method": method})
+            assert isinstance(assets, hw.TraceReport)
+            rows = assets.assets.rows(named=True)
+            assert rows
+            for row in rows:
+                became = sum(int(row[name]) for name in ("out_amount", "stayed", "pruned", "filtered", "fee"))
+                assert int(row["in_amount"]) == became, row
+
+
+def test_arguments_are_fields_of_the_request(town: hw.Ledger) -> None:
+    settings = town.trace(
+        ALICE,
+        "eth",
+        outward_depth=3,
+        inward_depth=0,
+        limit=4,
+        method="fifo",
+        start_time=datetime.fromtimestamp(START, timezone.utc),
+        end_time=START + 100,
+        max_nodes=20,
+        time_ordered=False,
+        accumulate_amount=False,
+        filter_criterias=[{"symbol": "usdt", "min_value": 1}],
+        stop_labels=["mixer"],
+        max_counterparties=9,
+        stop_at_contract=True,
+    ).settings
+    assert settings == {
+        "start_time": START,
+        "end_time": START + 100,
+        "outward_depth": 3,
+        "inward_depth": 0,
+        "limit": 4,
+        "accumulate_amount": False,
+        "max_nodes": 20,
+        "method": "fifo",
+        "time_ordered": False,
+        "labels": ["mixer"],
+        "max_counterparties": 9,
+        "stop_at_contract": True,
+        "source": "postings",
+    }
+    assert town.trace(ALICE, track_setting={"limit": 3}, outward_depth=1).settings["limit"] == 3
+    assert town.trace(ALICE, stop_labels=[]).settings["labels"] == []
+
+
+def test_refusals_name_the_field(town: hw.Ledger) -> None:
+    with pytest.raises(hw.InvalidInput, match="from 0 to 7") as refused:
+        town.trace(ALICE, outward_depth=8)
+    assert refused.value.field == "track_setting.outward_depth"
+    with pytest.raises(hw.InvalidInput, match="nothing to follow"):
+        town.trace(ALICE, outward_depth=0, inward_depth=0)
+    with pytest.raises(hw.InvalidInput, match="good_guy"):
+        town.trace(ALICE, stop_labels=["good_guy"])
+    with pytest.raises(hw.InvalidInput):
+        town.trace(ALICE, track_setting="wide", limit=3)
+
+
+def test_many_addresses_have_a_trace_each(town: hw.Ledger) -> None:
+    traces = town.trace([ALICE, NOBODY], inward_depth=0)
+    assert isinstance(traces, hw.TraceReports)
+    assert [len(report.rows) for report in traces] == [3, 0]
+    assert traces.frame["queried_address"].to_list() == [ALICE] * 3
+    assert repr(traces) == "<TraceReports 2 addresses: 3 edges>"
+    nothing = town.trace([])
+    assert nothing.frame.columns == traces.frame.columns
+    assert traces[1].edges.schema == traces[0].edges.schema
+
+
+def test_graph_has_the_attributes_of_the_answer(trace: hw.TraceReport) -> None:
+    graph = trace.to_networkx()
+    assert graph.graph == {"blockchain": "ethereum", "address": ALICE}
+    assert set(graph.nodes) == {ALICE, BOB, SHOP}
+    assert graph.nodes[SHOP]["entity_name"] == "Corner Shop"
+    assert graph.number_of_edges() == 4
+    (edge,) = graph[ALICE][BOB].values()
+    assert (edge["symbol"], edge["amount"], edge["contract"], edge["tx_count"]) == ("usdt", "2.5", USDT, 1)
+
+
+def test_without_networkx_the_remedy_is_said(trace: hw.TraceReport, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "networkx", None)
+    with pytest.raises(hw.Unsupported, match=r"pip install 'headwater\[graph\]'"):
+        trace.to_networkx()
+
+
+def test_graphml_is_read_with_its_types(trace: hw.TraceReport, tmp_path: Path) -> None:
+    file = tmp_path / "trace.graphml"
+    trace.to_graphml(file)
+    graph = networkx.read_graphml(file)
+    assert set(graph.nodes) == {ALICE, BOB, SHOP}
+    shop = graph.nodes[SHOP]
+    assert (shop["depth"], shop["labels"], shop["entity_name"], shop["in_amount_usd"]) == (
+        1,
+        "merchant",
+        "Corner Shop",
+        2000.0,
+    )
+    edges = {(start, end): attributes for start, end, attributes in graph.edges(data=True)}
+    assert len(edges) == 4
+    edge = edges[(ALICE, BOB)]
+    assert (edge["amount"], edge["amount_raw"], edge["tx_count"], edge["contract"]) == (2.5, "2500000", 1, USDT)
+    assert "taint_amount" not in edge
+    declared = {
+        (key.attrib["for"], key.attrib["attr.name"]): key.attrib["attr.type"]
+        for key in ElementTree.parse(file).iter("{http://graphml.graphdrawing.org/xmlns}key")
+    }
+    assert (declared["node", "depth"], declared["edge", "amount_usd"], declared["edge", "first_activity"]) == (
+        "int",
+        "double",
+        "long",
+    )
+    with pytest.raises(hw.StorageError, match="cannot write"):
+        trace.to_graphml(tmp_path / "nowhere" / "trace.graphml")
+
+
+def test_picture_has_hops_from_left_to_right(trace: hw.TraceReport, axes: Any) -> None:  # noqa: ANN401
+    drawn = trace.plot(axes)
+    assert drawn is axes
+    assert list(axes.get_xticks()) == [0, 1]
+    texts = [text.get_text() for text in axes.texts if text.get_text()]
+    assert any(text.endswith("time_range") for text in texts), texts
+    widths = sorted(text.arrow_patch.get_linewidth() for text in axes.texts if text.arrow_patch is not None)
+    # Beside the 6,000 dollars of the widest.
+    assert [round(width, 3) for width in widths] == [0.502, 0.958, 2.333, 6.0]
+
+
+def test_without_prices_edges_are_as_wide_as_their_amounts(axes: Any) -> None:  # noqa: ANN401
+    transfers = [
+        {
+            "blockchain": "ethereum",
+            "block_number": number,
+            "timestamp": START + number,
+            "tx_hash": f"0x{number:064x}",
+            "from_address": ALICE,
+            "to_address": to,
+            "contract": None,
+            "amount_raw": str(amount),
+        }
+        for number, (to, amount) in enumerate([(BOB, 4), (SHOP, 1)], 1)
+    ]
+    report = hw.Ledger.from_frames(transfers).trace(ALICE)
+    report.plot(axes)
+    widths = sorted(text.arrow_patch.get_linewidth() for text in axes.texts if text.arrow_patch is not None)
+    assert widths == [0.5 + 5.5 / 4, 6.0]
+
+
+def test_nothing_to_draw_is_said(town: hw.Ledger) -> None:
+    with pytest.raises(hw.InvalidInput, match="no money was followed"):
+        town.trace(NOBODY).plot()
+
+
+def test_text_of_a_trace_says_what_was_left_out(town: hw.Ledger, trace: hw.TraceReport) -> None:
+    assert repr(trace) == f"<TraceReport ethereum {ALICE}: 3 addresses, 4 edges, 1 ends>"
+    cut = town.trace(ALICE, outward_depth=1, inward_depth=0)
+    assert "cut by depth_limit" in repr(cut)
