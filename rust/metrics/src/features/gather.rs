@@ -12,7 +12,7 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::base::{Base, Side};
 use super::money::{Money, Payment, Units, Way, Workspace};
-use super::parties::Parties;
+use super::parties::{Dealing, Parties};
 use super::times::{Gaps, Times, double};
 use crate::order::chain_order;
 use crate::sweep::Gather;
@@ -85,10 +85,12 @@ pub struct BaseGather {
     assets: FxHashMap<AssetRef, u32>,
     kinds: Vec<(Asset, Kind)>,
     observed_before: FxHashMap<AccountRef, bool>,
-    seen: Vec<u32>,
+    /// By number of asset, the last address that moved it; addresses are counted.
+    moved_by: Vec<u64>,
+    address: u64,
     times: [Vec<i64>; 3],
     gaps: Vec<u64>,
-    movements: Vec<(u32, Way)>,
+    movements: Vec<Dealing>,
     payments: [Vec<Payment>; 2],
     workspace: Workspace,
     base: Base,
@@ -115,7 +117,8 @@ impl BaseGather {
             assets: FxHashMap::default(),
             kinds: Vec::new(),
             observed_before: FxHashMap::default(),
-            seen: Vec::new(),
+            moved_by: Vec::new(),
+            address: 0,
             times: Default::default(),
             gaps: Vec::new(),
             movements: Vec::new(),
@@ -216,22 +219,23 @@ impl BaseGather {
 
     /// One pass over the rows in order.
     fn count(&mut self) {
-        let Self { rows, kinds, times, movements, payments, base, seen, .. } = self;
+        self.address += 1;
+        self.moved_by.resize(self.kinds.len(), 0);
+        let Self { rows, kinds, times, movements, payments, base, moved_by, address, .. } = self;
         times.iter_mut().for_each(Vec::clear);
         payments.iter_mut().for_each(Vec::clear);
         movements.clear();
-        seen.clear();
         for of_one in rows.chunk_by(|one, other| one.transaction == other.transaction) {
             base.transactions += 1;
             base.initiated += u64::from(of_one.iter().any(is_initiated));
-            base.swaps += u64::from(is_swap(of_one));
+            base.swaps += u64::from(of_one.len() > 1 && is_swap(of_one));
         }
         let mut before: Option<Way> = None;
         for row in &*rows {
             times[0].push(row.time);
-            if seen.last() != Some(&row.asset) {
-                seen.push(row.asset);
-            }
+            let moved_by = &mut moved_by[row.asset as usize];
+            base.assets += u64::from(*moved_by != *address);
+            *moved_by = *address;
             let way = match row.flags.direction() {
                 Direction::In => Way::In,
                 Direction::Out => Way::Out,
@@ -241,19 +245,14 @@ impl BaseGather {
                 }
             };
             let is_in = way == Way::In;
-            if is_in {
-                base.received += 1;
-                times[1].push(row.time);
-            } else {
-                base.sent += 1;
-                times[2].push(row.time);
-                base.created += u64::from(row.flags.creates_contract());
-            }
+            *(if is_in { &mut base.received } else { &mut base.sent }) += 1;
+            times[if is_in { 1 } else { 2 }].push(row.time);
+            base.created += u64::from(!is_in && row.flags.creates_contract());
             base.turns += u64::from(before.is_some_and(|before| before != way));
             base.starts_in |= before.is_none() && is_in;
             before = Some(way);
             if row.other != NOBODY {
-                movements.push((row.other, way));
+                movements.push(Dealing::new(row.other, way));
             }
             let (money, amount) = match kinds[row.asset as usize].1 {
                 Kind::Native => (0, row.amount),
@@ -270,17 +269,14 @@ impl BaseGather {
             }
         }
         base.ends_out = before == Some(Way::Out);
-        seen.sort_unstable();
-        seen.dedup();
-        base.assets = seen.len() as u64;
     }
 
     /// What follows from the times.
     fn time(&mut self) {
         let Self { times: [all, ins, outs], gaps, base, payments, .. } = self;
         // Times of blocks may go back a little on chains of outputs.
-        for times in [&mut *all, &mut *ins, &mut *outs] {
-            if !times.is_sorted() {
+        if !all.is_sorted() {
+            for times in [&mut *all, &mut *ins, &mut *outs] {
                 times.sort_unstable();
             }
         }
@@ -305,9 +301,16 @@ impl BaseGather {
         gaps.clear();
         let mut came = 0;
         for payments in &*payments {
+            let (mut latest, mut next) = (i64::MIN, 0);
             for payment in payments.iter().filter(|payment| payment.way == Way::In) {
                 came += 1;
-                let next = outs.partition_point(|out| *out < payment.time);
+                if payment.time < latest {
+                    next = outs.partition_point(|out| *out < payment.time);
+                }
+                latest = payment.time;
+                while outs.get(next).is_some_and(|out| *out < latest) {
+                    next += 1;
+                }
                 gaps.extend(outs.get(next).map(|out| out.abs_diff(payment.time)));
             }
         }
@@ -340,15 +343,12 @@ fn is_swap(of_one: &[Row]) -> bool {
 
 /// The most of ordered times that lie within so many seconds.
 fn most_within(times: &[i64], secs: i64) -> u64 {
+    // The window grows with each time that fits and moves on without shrinking otherwise: it ends as the largest one.
     let mut begin = 0;
-    let mut most = 0;
-    for (place, time) in times.iter().enumerate() {
-        while time - times[begin] > secs {
-            begin += 1;
-        }
-        most = most.max(place + 1 - begin);
+    for time in times {
+        begin += usize::from(time - times[begin] > secs);
     }
-    most as u64
+    (times.len() - begin) as u64
 }
 
 impl Gather for BaseGather {

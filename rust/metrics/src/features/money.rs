@@ -3,6 +3,7 @@
 //! Amounts are in the money's own units. No price is used, so that a missing price cannot become a feature.
 
 use std::collections::VecDeque;
+use std::sync::LazyLock;
 
 use super::times::{double, entropy, ratio};
 
@@ -159,7 +160,8 @@ impl Money {
 #[derive(Debug, Default)]
 pub(super) struct Workspace {
     amounts: Vec<u128>,
-    parties: Vec<(u32, u128)>,
+    /// The number of a counterparty above the place of its payment: a word sorts faster than a payment.
+    parties: Vec<u64>,
     lots: VecDeque<(i64, u128)>,
     holds: Vec<(u64, u128)>,
     targets: Vec<u32>,
@@ -187,9 +189,9 @@ impl Money {
         amounts.clear();
         parties.clear();
         let (mut round, mut digits) = (0_u64, 0_u64);
-        for payment in payments.iter().filter(|payment| payment.way == way) {
+        for (place, payment) in (0_u64..).zip(payments).filter(|(_, payment)| payment.way == way) {
             amounts.push(payment.amount);
-            parties.push((payment.other, payment.amount));
+            parties.push(u64::from(payment.other) << 32 | place);
             round += u64::from(is_multiple(payment.amount, units.round));
             digits += significant_digits(payment.amount);
         }
@@ -201,7 +203,7 @@ impl Money {
         amounts.sort_unstable();
         let alone = amounts.chunk_by(|one, other| one == other).filter(|equal| equal.len() == 1).count() as u64;
         let count = amounts.len() as u64;
-        let (concentration, top, once) = shares(parties, total);
+        let (concentration, top, once) = shares(payments, parties, total);
         let found = Amounts {
             count,
             sum: double(total) / one,
@@ -229,21 +231,24 @@ impl Money {
     /// What amounts look like.
     fn sizes(&mut self, payments: &[Payment]) {
         let (mut sizes, mut firsts) = ([0_u64; 128], [0_u64; 9]);
+        let (mut smallest, mut largest) = (127, 0);
         for payment in payments {
-            sizes[(127 - payment.amount.leading_zeros()) as usize] += 1;
+            let size = payment.amount.ilog2() as usize;
+            (smallest, largest) = (size.min(smallest), size.max(largest));
+            sizes[size] += 1;
             firsts[first_digit(payment.amount) - 1] += 1;
         }
         let count = payments.len() as u64;
-        self.size_entropy = entropy(&sizes);
-        let expected = |digit: usize| (1.0 + 1.0 / double(digit as u128)).log10();
+        self.size_entropy = entropy(&sizes[smallest..=largest]);
         self.benford =
-            firsts.iter().zip(1..).map(|(found, digit)| (ratio(*found, count) - expected(digit)).abs()).sum();
+            firsts.iter().zip(&*BENFORD).map(|(found, expected)| (ratio(*found, count) - expected).abs()).sum();
     }
 
     /// What the balance does, counted from nothing: what left beyond it was there before the data begins.
     fn balances(&mut self, payments: &[Payment], (came, left, one): (u128, u128, f64), workspace: &mut Workspace) {
         let mut balance = 0_u128;
-        let mut largest = 0_u128;
+        // The largest balance so far, and what counts as empty: a hundredth of it.
+        let (mut largest, mut nothing) = (0_u128, 0_u128);
         let mut swept = 0_u128;
         workspace.targets.clear();
         let balances = &mut workspace.amounts;
@@ -254,14 +259,16 @@ impl Money {
                 Way::Out => {
                     let before = balance;
                     balance = balance.saturating_sub(payment.amount);
-                    if before > largest / 100 && balance <= largest / 100 {
+                    if before > nothing && balance <= nothing {
                         self.emptied += 1;
                         swept = swept.saturating_add(payment.amount);
                         workspace.targets.push(payment.other);
                     }
                 }
             }
-            largest = largest.max(balance);
+            if balance > largest {
+                (largest, nothing) = (balance, balance / 100);
+            }
             balances.push(balance);
         }
         workspace.targets.sort_unstable();
@@ -279,7 +286,7 @@ impl Money {
             let (mut empty, mut held) = (0_u64, 0.0);
             for (pair, balance) in payments.windows(2).zip(&*balances) {
                 let secs = pair[1].time.abs_diff(pair[0].time);
-                empty += if *balance <= largest / 100 { secs } else { 0 };
+                empty += if *balance <= nothing { secs } else { 0 };
                 held += double(*balance) * double(secs.into());
             }
             self.empty_time = ratio(empty, life);
@@ -318,7 +325,7 @@ impl Money {
         if matched == 0 {
             return;
         }
-        holds.sort_unstable();
+        holds.sort_unstable_by_key(|(secs, _)| *secs);
         let mut wanted = [matched / 10, matched / 2, matched - matched / 10].into_iter().zip(&mut self.holding);
         let mut next = wanted.next();
         let mut passed = 0_u128;
@@ -334,14 +341,17 @@ impl Money {
     }
 }
 
-/// Sum of squared shares of the counterparties, the largest share, and the share of those that occur once. The order of `parties` does not matter.
-fn shares(parties: &mut [(u32, u128)], total: u128) -> (f64, f64, f64) {
-    /// Squares are added as integers of so many parts, because a sum of doubles depends on its order.
-    const PARTS: f64 = (1_u64 << 53) as f64;
-    parties.sort_unstable_by_key(|(other, _)| *other);
+/// Sum of squared shares of the counterparties, the largest share, and the share of those that occur once. `parties` are
+/// numbers above places of payments; their order does not matter.
+fn shares(payments: &[Payment], parties: &mut [u64], total: u128) -> (f64, f64, f64) {
+    /// Squares are added as integers of so many parts, because a sum of doubles depends on its order: 2^53.
+    const PARTS: f64 = 9_007_199_254_740_992.0;
+    parties.sort_unstable();
     let (mut squares, mut top, mut once) = (0_u128, 0_u128, 0_u128);
-    for of_one in parties.chunk_by(|one, other| one.0 == other.0) {
-        let sum = of_one.iter().fold(0_u128, |sum, (_, amount)| sum.saturating_add(*amount));
+    for of_one in parties.chunk_by(|one, other| one >> 32 == other >> 32) {
+        let place = |party: &u64| usize::try_from(party & u64::from(u32::MAX)).expect("32 bits");
+        let amount = |party: &u64| payments[place(party)].amount;
+        let sum = of_one.iter().map(amount).fold(0_u128, u128::saturating_add);
         let share = double(sum) / double(total);
         squares += parts(share * share * PARTS);
         top = top.max(sum);
@@ -352,7 +362,7 @@ fn shares(parties: &mut [(u32, u128)], total: u128) -> (f64, f64, f64) {
 
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "between 0 and 2^53")]
 fn parts(share: f64) -> u128 {
-    share as u128
+    u128::from(share as u64)
 }
 
 fn is_multiple(amount: u128, of: u128) -> bool {
@@ -365,31 +375,50 @@ fn is_multiple(amount: u128, of: u128) -> bool {
 
 /// Decimal digits of an amount above zero, without the zeros at its end.
 fn significant_digits(amount: u128) -> u64 {
-    let mut digits = u64::from(amount.ilog10()) + 1;
-    // Odd numbers of units end in no zero; powers of two in an amount bound its zeros.
-    let mut rest = amount;
-    while digits > 1 && rest.trailing_zeros() > 0 {
-        let (quotient, is_whole) = match u64::try_from(rest) {
-            Ok(rest) => (u128::from(rest / 10), rest.is_multiple_of(10)),
-            Err(_) => (rest / 10, rest.is_multiple_of(10)),
-        };
-        if !is_whole {
-            break;
+    let (mut rest, mut zeros) = (amount, 0);
+    let small = loop {
+        match u64::try_from(rest) {
+            Ok(small) => break small,
+            // Odd numbers end in no zero.
+            Err(_) if rest.trailing_zeros() > 0 && rest.is_multiple_of(10) => (rest, zeros) = (rest / 10, zeros + 1),
+            Err(_) => return digits(amount) - zeros,
         }
-        (rest, digits) = (quotient, digits - 1);
-    }
-    digits
+    };
+    let strip = |(small, zeros): (u64, u64), power: u32| {
+        let divisor = POWERS_OF_TEN[power as usize];
+        if small.is_multiple_of(divisor) { (small / divisor, zeros + u64::from(power)) } else { (small, zeros) }
+    };
+    digits(amount) - [16, 8, 4, 2, 1].into_iter().fold((small, zeros), strip).1
+}
+
+/// Decimal digits of an amount above zero.
+fn digits(amount: u128) -> u64 {
+    u64::from(u64::try_from(amount).map_or_else(|_| amount.ilog10(), u64::ilog10)) + 1
 }
 
 /// The first decimal digit of an amount above zero.
 fn first_digit(amount: u128) -> usize {
-    let power = amount.ilog10();
     let digit = match u64::try_from(amount) {
-        Ok(amount) => amount / 10_u64.pow(power),
-        Err(_) => u64::try_from(amount / 10_u128.pow(power)).expect("one digit"),
+        Ok(amount) => amount / POWERS_OF_TEN[amount.ilog10() as usize],
+        Err(_) => u64::try_from(amount / 10_u128.pow(amount.ilog10())).expect("one digit"),
     };
     usize::try_from(digit).expect("one digit")
 }
+
+/// Powers of ten that fit into 64 bits.
+const POWERS_OF_TEN: [u64; 20] = {
+    let mut powers = [1; 20];
+    let mut power = 1;
+    while power < powers.len() {
+        powers[power] = 10 * powers[power - 1];
+        power += 1;
+    }
+    powers
+};
+
+/// Benford's law: how often each of the digits 1 to 9 comes first.
+static BENFORD: LazyLock<[f64; 9]> =
+    LazyLock::new(|| std::array::from_fn(|place| (1.0 + 1.0 / double(place as u128 + 1)).log10()));
 
 #[cfg(test)]
 mod tests {

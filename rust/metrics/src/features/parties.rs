@@ -2,6 +2,20 @@
 
 use super::money::Way;
 
+/// A movement with a counterparty, by its number, in one word that sorts fast.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Dealing(u64);
+
+impl Dealing {
+    pub(super) fn new(other: u32, way: Way) -> Self {
+        Self(u64::from(other) << 1 | u64::from(way == Way::Out))
+    }
+
+    const fn other(self) -> u64 {
+        self.0 >> 1
+    }
+}
+
 /// Counterparties of an address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Parties {
@@ -22,14 +36,14 @@ pub struct Parties {
 }
 
 impl Parties {
-    /// Of the number of the counterparty of each movement; the order of `movements` does not matter. O(n log n).
-    pub(super) fn of(movements: &mut [(u32, Way)]) -> Self {
-        movements.sort_unstable_by_key(|(other, _)| *other);
+    /// Of the counterparties of movements; the order of `movements` does not matter. O(n log n).
+    pub(super) fn of(movements: &mut [Dealing]) -> Self {
+        movements.sort_unstable();
         let mut parties = Self::default();
-        for of_one in movements.chunk_by(|one, other| one.0 == other.0) {
+        for of_one in movements.chunk_by(|one, other| one.other() == other.other()) {
             let all = of_one.len() as u64;
-            let ins = of_one.iter().filter(|(_, way)| *way == Way::In).count() as u64;
-            let outs = all - ins;
+            let outs: u64 = of_one.iter().map(|dealing| dealing.0 & 1).sum();
+            let ins = all - outs;
             parties.senders += u64::from(ins > 0);
             parties.receivers += u64::from(outs > 0);
             parties.both += u64::from(ins > 0 && outs > 0);
@@ -55,7 +69,8 @@ mod tests {
 
     #[test]
     fn parties_of_a_small_case_are_worked_by_hand() {
-        let parties = Parties::of(&mut [(1, In), (2, Out), (1, Out), (3, In), (3, In), (4, Out)]);
+        let dealings = [(1, In), (2, Out), (1, Out), (3, In), (3, In), (4, Out)];
+        let parties = Parties::of(&mut dealings.map(|(other, way)| Dealing::new(other, way)));
         let expected = Parties { senders: 2, receivers: 3, both: 1, once: 2, in_once: 1, out_once: 3, most: 2 };
         assert_eq!((parties, parties.all()), (expected, 4));
     }
