@@ -56,4 +56,5 @@ mod support;
 mod tables;
 mod timing;
 mod tls;
+mod trace_command;
 mod webhooks;

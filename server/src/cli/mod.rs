@@ -26,6 +26,7 @@ mod simulate;
 mod state;
 mod stats;
 mod tokens;
+mod trace;
 mod usage;
 mod verify;
 mod versions;
@@ -93,6 +94,8 @@ enum Command {
     Query(query::Arguments),
     /// How risky an address is, and why: score, floors, factors, evidence.
     Risk(risk::Arguments),
+    /// Where money went and came from, hop by hop: in words, as GraphML or as a picture.
+    Trace(trace::Arguments),
     /// Risk, class and features of millions of addresses, as Parquet; goes on where it was interrupted.
     Score(score::Arguments),
     /// Write a table of the store as Parquet, for other engines.
@@ -150,6 +153,7 @@ pub fn run_with(arguments: impl IntoIterator<Item: Into<OsString> + Clone>, endp
         Command::Labels(arguments) => labels::run(&shared, arguments, output),
         Command::Query(arguments) => query::run(&shared, endpoints, arguments, output),
         Command::Risk(arguments) => risk::run(&shared, &arguments, output),
+        Command::Trace(arguments) => trace::run(&shared, &arguments, output),
         Command::Score(arguments) => score::run(&shared, &arguments, output),
         Command::Export(arguments) => export::run(&shared, &arguments, output),
         Command::Serve(arguments) => serve::run(&shared, endpoints, &arguments, output),

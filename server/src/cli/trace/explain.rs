@@ -1,0 +1,190 @@
+//! A trace in words: where the largest amounts went, where the trace ends, and what was left out.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
+
+use crate::cli::output::{date, grouped, table};
+
+/// Ends that are listed.
+const ENDS: usize = 20;
+
+/// Explains the `data` of an answer.
+pub(super) fn lines(data: &Value) -> Vec<String> {
+    let parts = [
+        head(data),
+        section("Outward along the largest amounts", path(data, "out")),
+        section("Inward along the largest amounts", path(data, "in")),
+        section("Where it ends", ends(data)),
+        section("What was left out", cuts(data)),
+        vec!["A trace is a hypothesis: coins in one account cannot be told apart.".to_owned()],
+    ];
+    parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(&String::new())
+}
+
+/// Lines under a title; none where there is nothing to say.
+fn section(title: &str, lines: Vec<String>) -> Vec<String> {
+    if lines.is_empty() { lines } else { std::iter::once(format!("{title}:")).chain(lines).collect() }
+}
+
+fn head(data: &Value) -> Vec<String> {
+    let (settings, summary) = (&data["settings"], &data["summary"]);
+    let rows = [
+        row([
+            "followed",
+            &format!(
+                "{} hops outward, {} inward; {} counterparties of each address; method {}",
+                settings["outward_depth"],
+                settings["inward_depth"],
+                settings["limit"],
+                text(&settings["method"])
+            ),
+        ]),
+        row([
+            "found",
+            &format!("{} addresses, {} edges", count(&summary["node_count"]), count(&summary["edge_count"])),
+        ]),
+        row(["outward", &usd(&summary["outward_amount_usd"])]),
+        row(["inward", &usd(&summary["inward_amount_usd"])]),
+    ];
+    let head = format!("{} on {}", text(&data["address"]), text(&data["blockchain"]));
+    std::iter::once(head).chain(table(&rows)).collect()
+}
+
+/// From one address to the next along the largest edge.
+fn path(data: &Value, direction: &str) -> Vec<String> {
+    let (near, far) = if direction == "out" { ("from_address", "to_address") } else { ("to_address", "from_address") };
+    let edges = list(&data["edges"]);
+    let mut here = text(&data["address"]);
+    let mut seen = BTreeSet::from([here]);
+    let mut rows = vec![row(["hop", "address", "amount", "US dollars", "first", "last", "who"])];
+    while let Some(edge) =
+        largest(edges.iter().filter(|edge| {
+            edge["direction"] == direction && text(&edge[near]) == here && !seen.contains(text(&edge[far]))
+        }))
+    {
+        here = text(&edge[far]);
+        seen.insert(here);
+        let amount =
+            edge["amount"].as_str().map_or_else(|| format!("{} units", text(&edge["amount_raw"])), str::to_owned);
+        rows.push(row([
+            &edge["depth"].to_string(),
+            here,
+            &format!("{amount} {}", text(&edge["symbol"])),
+            &usd(&edge["amount_usd"]),
+            &time(&edge["first_activity"]),
+            &time(&edge["last_activity"]),
+            &who(data, here),
+        ]));
+    }
+    if rows.len() == 1 { Vec::new() } else { table(&rows) }
+}
+
+/// The edge that is worth most; without prices that with the largest share of its asset, among equal ones the first.
+fn largest<'a>(edges: impl Iterator<Item = &'a Value> + Clone) -> Option<&'a Value> {
+    let raw = |edge: &Value| text(&edge["amount_raw"]).parse::<f64>().unwrap_or_default();
+    let mut of_asset: BTreeMap<(&str, &str), f64> = BTreeMap::new();
+    for edge in edges.clone() {
+        *of_asset.entry(asset(edge)).or_default() += raw(edge);
+    }
+    let worth = |edge: &Value| (edge["amount_usd"].as_f64().unwrap_or(-1.0), raw(edge) / of_asset[&asset(edge)]);
+    edges.reduce(|best, edge| if worth(edge) > worth(best) { edge } else { best })
+}
+
+pub(super) fn asset(edge: &Value) -> (&str, &str) {
+    (text(&edge["contract"]), text(&edge["symbol"]))
+}
+
+/// Who an address is, and why the trace ends there.
+fn who(data: &Value, address: &str) -> String {
+    let Some(node) = list(&data["nodes"]).iter().find(|node| text(&node["address"]) == address) else {
+        return String::new();
+    };
+    let labels: Vec<_> = list(&node["labels"]).iter().map(text).collect();
+    let names = [text(&node["entity_name"]).to_owned(), labels.join(", "), reason(&node["stop_reason"])];
+    names.into_iter().filter(|name| !name.is_empty()).collect::<Vec<_>>().join("; ")
+}
+
+fn ends(data: &Value) -> Vec<String> {
+    let ends = list(&data["ends"]);
+    if ends.is_empty() {
+        return Vec::new();
+    }
+    let mut rows = vec![row(["address", "hops", "US dollars", "share", "who", "reason"])];
+    rows.extend(ends.iter().take(ENDS).map(|end| {
+        let share = end["share"].as_f64().map(|share| format!("{:.2} %", 100.0 * share)).unwrap_or_default();
+        let hops = end["hops"].to_string();
+        row([
+            text(&end["address"]),
+            &hops,
+            &usd(&end["amount_usd"]),
+            &share,
+            text(&end["label"]),
+            &reason(&end["stop_reason"]),
+        ])
+    }));
+    let mut lines = table(&rows);
+    if ends.len() > ENDS {
+        lines.push(format!("and {} more: --json or --out FILE.json has them", grouped((ends.len() - ENDS) as u64)));
+    }
+    lines
+}
+
+/// Why a trace goes no further at an address.
+fn reason(stop: &Value) -> String {
+    match text(stop) {
+        "depth_limit" => "the last hop".to_owned(),
+        "label" => "a service: what leaves it is other people's money".to_owned(),
+        "hub" => "deals with too many addresses".to_owned(),
+        "contract" => "a contract".to_owned(),
+        "no_outflow" => "nothing goes on from there".to_owned(),
+        "filtered" => "what goes on is outside of the filters".to_owned(),
+        "fanout_limit" => "no room for it".to_owned(),
+        "time_range" => "what goes on does not fit in time".to_owned(),
+        other => other.to_owned(),
+    }
+}
+
+fn cuts(data: &Value) -> Vec<String> {
+    let limit = &data["settings"]["limit"];
+    let said = |reason: &Value| match text(reason) {
+        "fanout_limit" => format!("  counterparties beyond the {limit} largest of an address: raise --limit"),
+        "max_nodes" => format!("  addresses beyond {}", data["settings"]["max_nodes"]),
+        "depth_limit" => "  what lies beyond the last hop: raise --outward or --inward".to_owned(),
+        "time_budget" => "  what would have taken more work than one trace may: ask for fewer hops".to_owned(),
+        other => format!("  {other}"),
+    };
+    let mut lines: Vec<_> = list(&data["truncation_reasons"]).iter().map(said).collect();
+    if let Some(unpriced) = data["summary"]["unpriced_count"].as_u64().filter(|unpriced| *unpriced > 0) {
+        lines.push(format!("  {} movements have no price and count nothing in US dollars", grouped(unpriced)));
+    }
+    lines
+}
+
+fn row<const N: usize>(cells: [&str; N]) -> Vec<String> {
+    cells.map(str::to_owned).to_vec()
+}
+
+pub(super) fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
+}
+
+pub(super) fn list(value: &Value) -> &[Value] {
+    value.as_array().map_or(&[], Vec::as_slice)
+}
+
+fn count(value: &Value) -> String {
+    grouped(value.as_u64().unwrap_or_default())
+}
+
+fn time(value: &Value) -> String {
+    date(value.as_i64().unwrap_or_default())
+}
+
+/// US dollars with commas.
+pub(super) fn usd(value: &Value) -> String {
+    let Some(usd) = value.as_f64() else { return "no price".to_owned() };
+    let text = format!("{usd:.2}");
+    let (whole, cents) = text.split_once('.').unwrap_or((&text, "00"));
+    whole.parse().map_or_else(|_| text.clone(), |whole| format!("{}.{cents}", grouped(whole)))
+}
