@@ -4,7 +4,7 @@ const HOUR_SECS: i64 = 3600;
 const DAY_SECS: i64 = 24 * HOUR_SECS;
 
 /// Times of the movements of an address, in UTC.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Times {
     /// Movements.
     pub count: u64,
@@ -27,6 +27,23 @@ pub struct Times {
     pub moments: [f64; 4],
     /// The gaps between one movement and the next.
     pub gaps: Gaps,
+}
+
+impl Default for Times {
+    fn default() -> Self {
+        Self {
+            count: 0,
+            first: 0,
+            last: 0,
+            active_days: 0,
+            most_per_day: 0,
+            squares_per_day: 0,
+            by_hour: [0; 24],
+            weekend: 0,
+            moments: [f64::NAN; 4],
+            gaps: Gaps::default(),
+        }
+    }
 }
 
 /// Gaps between one movement and the next, in seconds.
@@ -224,7 +241,12 @@ mod tests {
     #[test]
     fn degenerate_times_have_no_gaps() {
         let none = Times::of(&[], &mut Vec::new());
-        assert!(none.hour_entropy_ratio().is_nan() && none.night_ratio().is_nan() && none.gaps.median.is_nan());
+        assert!(
+            none.moments[0].is_nan()
+                && none.hour_entropy_ratio().is_nan()
+                && none.night_ratio().is_nan()
+                && none.gaps.median.is_nan()
+        );
         let one = Times::of(&[-1], &mut Vec::new());
         assert_eq!((one.by_hour[23], one.active_days, one.hour_entropy_ratio()), (1, 1, 0.0));
         assert!(one.gaps.mean.is_nan() && one.moments[0].is_nan());

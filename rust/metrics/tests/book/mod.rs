@@ -276,12 +276,10 @@ fn times(movements: &[Movement], values: &mut Values) {
 
     let within: Vec<f64> = times.iter().map(|time| (time - first) as f64 / life).collect();
     let moment = |power| within.iter().map(|time| (time - mean(&within)).powi(power)).sum::<f64>() / n;
-    // An address with failed movements alone has zeros here.
-    let or_zero = |value: f64| if times.is_empty() { 0.0 } else { value };
-    put(values, "time_mean", or_zero(mean(&within)));
-    put(values, "time_deviation", or_zero(deviation(&within)));
-    put(values, "time_skewness", or_zero(moment(3) / deviation(&within).powi(3)));
-    put(values, "time_kurtosis", or_zero(moment(4) / deviation(&within).powi(4)));
+    put(values, "time_mean", mean(&within));
+    put(values, "time_deviation", deviation(&within));
+    put(values, "time_skewness", moment(3) / deviation(&within).powi(3));
+    put(values, "time_kurtosis", moment(4) / deviation(&within).powi(4));
     let share = |wanted: &dyn Fn(i64) -> bool| times.iter().filter(|time| wanted(**time)).count() as f64 / n;
     put(values, "early_30_ratio", share(&|time| time - first <= 30 * DAY));
     put(values, "late_30_ratio", share(&|time| last - time <= 30 * DAY));
