@@ -1,4 +1,4 @@
-//! `headwater trace`: the same answer as `headwater query`, told in words, as GraphML, as a picture.
+//! `headwater trace`: the same answer as `headwater query`, told in words, as `GraphML`, as a picture.
 
 use serde_json::{Value, json};
 

@@ -208,12 +208,11 @@ impl Search {
         if last.asset != asset {
             return None;
         }
-        let payments = match self.settings.is_time_ordered {
-            false => payments.to_vec(),
-            true => {
-                let first = last.payments.iter().map(|payment| payment.time).min()?;
-                payments.iter().filter(|payment| payment.time >= first).copied().collect()
-            }
+        let payments = if self.settings.is_time_ordered {
+            let first = last.payments.iter().map(|payment| payment.time).min()?;
+            payments.iter().filter(|payment| payment.time >= first).copied().collect()
+        } else {
+            payments.to_vec()
         };
         (!payments.is_empty()).then_some(Link { from, to, asset, payments })
     }

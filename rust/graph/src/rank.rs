@@ -1,7 +1,7 @@
 //! Transaction tracing rank: which account to look at next when money is followed.
 //!
-//! A local push of personalised PageRank in which mass moves only along payments that can carry it: forward along what left
-//! later than it came, backward along what came earlier than it left, in the same asset (Wu, Liu, Wu, Zheng: TRacer,
+//! A local push of personalised `PageRank` in which mass moves only along payments that can carry it: forward along what
+//! left later than it came, backward along what came earlier than it left, in the same asset (Wu, Liu, Wu, Zheng: `TRacer`,
 //! arXiv 2201.05757). Mass that cannot move on stays where it is, which marks the ends of a path; the authors' code returns it
 //! and pushes it again.
 //!
@@ -201,12 +201,11 @@ mod tests {
 
     #[test]
     fn small_case_has_the_published_ranks() {
-        // S pays A and B; B paid C before it was paid, and D after.
-        let (s, a, b, c, d) = (0, 1, 2, 3, 4);
-        let edges = [(s, a, 10.0, 1), (s, b, 30.0, 2), (a, c, 10.0, 3), (b, c, 15.0, 1), (b, d, 30.0, 4)];
-        let (rank, pushes) = ranked(&town(&edges, 5), s);
+        // 0 pays 1 and 2; 2 paid 3 before it was paid, and 4 after.
+        let edges = [(0, 1, 10.0, 1), (0, 2, 30.0, 2), (1, 3, 10.0, 3), (2, 3, 15.0, 1), (2, 4, 30.0, 4)];
+        let (rank, pushes) = ranked(&town(&edges, 5), 0);
         assert_eq!(pushes, 6);
-        for (node, expected) in [(s, 0.32000), (a, 0.05440), (b, 0.16949), (c, 0.09595), (d, 0.36016)] {
+        for (node, expected) in [(0, 0.32000), (1, 0.05440), (2, 0.16949), (3, 0.09595), (4, 0.36016)] {
             assert!((rank.rank(node) - expected).abs() < 5e-6, "{node}: {}", rank.rank(node));
         }
         assert!((rank.mass() - 1.0).abs() < 1e-12);

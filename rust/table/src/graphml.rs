@@ -1,4 +1,4 @@
-//! Traces as GraphML, for programs that draw and analyse graphs.
+//! Traces as `GraphML`, for programs that draw and analyse graphs.
 //!
 //! Format: <http://graphml.graphdrawing.org/primer/graphml-primer.html>. Every attribute is declared with its type; what is
 //! null is left out.
@@ -35,8 +35,8 @@ const EDGE: [(&str, &str); 12] = [
     ("taint_amount", "double"),
 ];
 
-/// The `data` of an answer of `trace` as GraphML: addresses are nodes, their ids are the addresses. Lists become text with
-/// spaces between their items.
+/// The `data` of an answer of `trace` as `GraphML`: addresses are nodes, their ids are the addresses. Lists become text
+/// with spaces between their items.
 ///
 /// ```
 /// let trace = serde_json::json!({
@@ -56,9 +56,10 @@ pub fn graphml(trace: &Value) -> String {
     );
     for (kind, fields) in [("node", NODE.as_slice()), ("edge", EDGE.as_slice())] {
         for (name, form) in fields {
-            text.push_str(&format!(
-                "  <key id=\"{kind}_{name}\" for=\"{kind}\" attr.name=\"{name}\" attr.type=\"{form}\"/>\n"
-            ));
+            let _ = writeln!(
+                text,
+                "  <key id=\"{kind}_{name}\" for=\"{kind}\" attr.name=\"{name}\" attr.type=\"{form}\"/>"
+            );
         }
     }
     text.push_str("  <graph id=\"trace\" edgedefault=\"directed\">\n");

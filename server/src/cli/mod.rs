@@ -94,7 +94,7 @@ enum Command {
     Query(query::Arguments),
     /// How risky an address is, and why: score, floors, factors, evidence.
     Risk(risk::Arguments),
-    /// Where money went and came from, hop by hop: in words, as GraphML or as a picture.
+    /// Where money went and came from, hop by hop: in words, as a file of a graph, or as a picture.
     Trace(trace::Arguments),
     /// Risk, class and features of millions of addresses, as Parquet; goes on where it was interrupted.
     Score(score::Arguments),

@@ -50,7 +50,8 @@ pub struct TraceNode {
     pub assets: Vec<TraceAsset>,
 }
 
-/// What became of the money of an account in one asset: `in = out + stayed + pruned + filtered + fee`.
+/// What became of the money of an account in one asset: `in = out + stayed + pruned + filtered + fee`. Where the walk went
+/// inward alone it went against time, so that what left the account is what comes in here.
 #[derive(Debug, Clone, PartialEq, Serialize, utoipa::ToSchema)]
 pub struct TraceAsset {
     /// The symbol, or the contract where there is none.
@@ -156,7 +157,7 @@ impl Shown<'_, '_> {
 
     fn node(&self, reached: &Reached, edges: &[Edge]) -> Result<TraceNode, Error> {
         let judged = self.labels.of(self.source.address(reached.node))?;
-        let taint = self.method.and_then(|_| self.taint(reached, edges));
+        let taint = self.method.and_then(|_| Self::taint(reached, edges));
         Ok(TraceNode {
             address: AddressText::from(self.source.address(reached.node)),
             depth: reached.depth,
@@ -173,7 +174,7 @@ impl Shown<'_, '_> {
     }
 
     /// Traced US dollars that came to an account along the trace, and their share of all that did.
-    fn taint(&self, reached: &Reached, edges: &[Edge]) -> Option<(f64, f64)> {
+    fn taint(reached: &Reached, edges: &[Edge]) -> Option<(f64, f64)> {
         let is_outward = reached.depth >= 0;
         let comes = |edge: &&Edge| match edge.direction {
             Direction::Outgoing => is_outward && edge.to == reached.node,

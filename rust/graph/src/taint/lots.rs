@@ -20,7 +20,7 @@ pub enum Method {
 pub struct Lots {
     method: Method,
     /// What came in and did not leave, oldest first: amount, and how much of it is tainted. Under haircut and poison one lot.
-    lots: VecDeque<(u128, u128)>,
+    held: VecDeque<(u128, u128)>,
     /// Tainted amounts that left beyond what was tainted: under poison taint grows.
     grown: u128,
 }
@@ -29,18 +29,18 @@ impl Lots {
     /// Of a balance that is clean.
     #[must_use]
     pub fn new(method: Method, clean: u128) -> Self {
-        Self { method, lots: VecDeque::from([(clean, 0)]), grown: 0 }
+        Self { method, held: VecDeque::from([(clean, 0)]), grown: 0 }
     }
 
     /// Adds what came in, of which so much is tainted (at most all).
     pub fn receive(&mut self, amount: u128, taint: u128) {
         let taint = taint.min(amount);
-        match (self.method, self.lots.back_mut()) {
+        match (self.method, self.held.back_mut()) {
             (Method::Haircut | Method::Poison, Some((held, tainted))) => {
                 *held = held.saturating_add(amount);
                 *tainted = tainted.saturating_add(taint);
             }
-            _ => self.lots.push_back((amount, taint)),
+            _ => self.held.push_back((amount, taint)),
         }
     }
 
@@ -49,7 +49,7 @@ impl Lots {
     pub fn spend(&mut self, amount: u128) -> u128 {
         let (mut rest, mut taint) = (amount, 0);
         while rest > 0
-            && let Some((held, tainted)) = self.lots.front_mut()
+            && let Some((held, tainted)) = self.held.front_mut()
         {
             let taken = rest.min(*held);
             let of_taken = match self.method {
@@ -62,10 +62,10 @@ impl Lots {
             let leaves = if is_poisoned { taken } else { of_taken };
             self.grown += leaves - of_taken;
             taint += leaves;
-            if *held > 0 || self.lots.len() == 1 {
+            if *held > 0 || self.held.len() == 1 {
                 break;
             }
-            self.lots.pop_front();
+            self.held.pop_front();
         }
         taint
     }
@@ -73,13 +73,13 @@ impl Lots {
     /// What is left of the taint.
     #[must_use]
     pub fn tainted(&self) -> u128 {
-        self.lots.iter().map(|(_, tainted)| tainted).sum()
+        self.held.iter().map(|(_, tainted)| tainted).sum()
     }
 
     /// What is left of the balance.
     #[must_use]
     pub fn balance(&self) -> u128 {
-        self.lots.iter().map(|(held, _)| held).sum()
+        self.held.iter().map(|(held, _)| held).sum()
     }
 
     /// Tainted amounts that left beyond the taint that came in: nothing but under poison.

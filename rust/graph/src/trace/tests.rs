@@ -111,7 +111,9 @@ fn without_prices_the_largest_shares_are_followed() {
 
         fn movements(&mut self, node: Node, into: &mut Vec<Movement>) -> Result<(), Infallible> {
             self.0.movements(node, into)?;
-            into.iter_mut().for_each(|movement| movement.usd = None);
+            for movement in into {
+                movement.usd = None;
+            }
             Ok(())
         }
     }

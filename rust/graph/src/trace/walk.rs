@@ -180,12 +180,16 @@ struct State {
     is_followed: bool,
 }
 
+/// Ends, direction, asset, and the number of the movement where each has its own edge.
+type EdgeKey = (Node, Node, bool, u32, usize);
+/// Amount and time of a movement of an edge, and its transaction.
+type Named = (u128, i64, TransactionRef);
+
 struct Walk {
     settings: Settings,
     states: Vec<State>,
     places: FxHashMap<Node, usize>,
-    /// By ends, direction, asset, and the number of the movement where each has its own edge.
-    edges: BTreeMap<(Node, Node, bool, u32, usize), (Edge, Vec<(u128, i64, TransactionRef)>)>,
+    edges: BTreeMap<EdgeKey, (Edge, Vec<Named>)>,
     truncations: BTreeSet<Truncation>,
     /// Those of the account that is looked through.
     movements: Vec<Movement>,
