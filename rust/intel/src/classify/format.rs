@@ -78,9 +78,10 @@ impl Content {
             features_version: file.take("features_version")?,
             features: file.take("features")?,
             priors: file.take("priors")?,
-            least_odds: match file.keys.contains_key("least_odds") {
-                true => file.take("least_odds")?,
-                false => vec![1.0; classes.len()],
+            least_odds: if file.keys.contains_key("least_odds") {
+                file.take("least_odds")?
+            } else {
+                vec![1.0; classes.len()]
             },
             classes,
             temperature: calibration.take("temperature")?,
