@@ -95,7 +95,7 @@ fn a_class_is_the_context_where_no_label_gives_one() {
     // Deposit: its column of the weights, and 0.8 of its probability as confidence.
     assert_eq!((&class["predicted_class"], &risk["decision"]["context"]), (&json!("Deposit"), &json!("deposit")));
     let expected = 0.8 * class["confidence"].as_f64().unwrap();
-    assert!((risk["decision"]["context_confidence"].as_f64().unwrap() - expected).abs() < 1e-6);
+    assert!((risk["decision"]["context_confidence"].as_f64().unwrap() - expected).abs() < 1e-3, "three decimals");
     assert!(
         risk["dimensions"]["behavior"]["score"].as_f64().unwrap() < 72.79,
         "money passes through deposit addresses"
