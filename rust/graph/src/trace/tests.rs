@@ -78,6 +78,19 @@ fn a_swap_goes_on_in_the_other_asset() {
 }
 
 #[test]
+fn whoever_is_paid_after_a_swap_is_looked_through() {
+    let mut world = World::new(&[
+        paid(0, 1, 10),
+        paid(1, 5, 4),
+        Paid { from: 5, to: 1, asset: 1, amount: 30, with_last: true },
+        paid(1, 5, 6),
+        paid(5, 6, 6),
+    ]);
+    let found = world.trace(SETTINGS);
+    assert_eq!(edges(&found), [(0, 1, 10, None), (1, 5, 10, None), (5, 6, 6, None)]);
+}
+
+#[test]
 fn walks_stop_where_they_are_told_and_say_so() {
     let mut world = World::new(&[paid(0, 1, 10), paid(0, 2, 5), paid(1, 3, 10), paid(3, 4, 10), paid(4, 5, 10)]);
     world.stops.insert(1, Stop::Label);

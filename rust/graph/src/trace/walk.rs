@@ -178,6 +178,8 @@ struct State {
     /// What came along the trace, by direction.
     arrivals: [Vec<Arrival>; 2],
     is_followed: bool,
+    /// Whether it was met as the other side of swaps alone.
+    is_swapped_with: bool,
 }
 
 /// Ends, direction, asset, and the number of the movement where each has its own edge.
@@ -208,7 +210,7 @@ impl Walk {
                 balances: BTreeMap::new(),
             };
             let arrivals = [Vec::new(), Vec::new()];
-            self.states.push(State { reached, open: Vec::new(), arrivals, is_followed: false });
+            self.states.push(State { reached, open: Vec::new(), arrivals, is_followed: false, is_swapped_with: false });
             self.states.len() - 1
         })
     }
@@ -343,14 +345,18 @@ impl Walk {
         let state = &mut self.states[place];
         let arrival = Arrival { transaction, asset, from: node, amount, taint: followed.taint };
         state.arrivals[side(direction)].push(arrival);
-        if is_new && !followed.is_swap {
-            if next.abs() < limit {
+        // Paid, and not only the other side of swaps.
+        let is_paid_first = !followed.is_swap && (is_new || std::mem::take(&mut state.is_swapped_with));
+        if is_paid_first {
+            state.reached.stop = None;
+            if state.reached.depth.abs() < limit {
                 state.open.push(direction);
             } else {
                 state.reached.stop = Some(Stop::DepthLimit);
                 self.truncations.insert(Truncation::DepthLimit);
             }
         } else if is_new {
+            state.is_swapped_with = true;
             state.reached.stop = Some(Stop::Contract);
         }
         let (from, to) = match direction {
