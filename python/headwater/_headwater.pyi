@@ -15,6 +15,7 @@ __all__ = [
     "features",
     "features_version",
     "from_frames",
+    "graphml",
     "main",
     "measures",
     "open_store",
