@@ -62,7 +62,7 @@ class Batch:
         Raises
         ------
         InvalidInput
-            When there is no column of addresses, or the chain or the share cannot be meant.
+            When the column of addresses is missing, or the chain or the share is invalid.
         Unsupported
             Over a server, which has no call for it.
 
@@ -142,7 +142,7 @@ class Batch:
         Raises
         ------
         InvalidInput
-            When there is no column of addresses, or ``output.parts`` contains parts of another job.
+            When the column of addresses is missing, or ``output.parts`` contains parts of another job.
         StorageError
             When the file cannot be written, or another process writes it.
         Unsupported

@@ -150,7 +150,7 @@ class Judgements:
 
         Notes
         -----
-        A class is the kind of address that behaves most alike in the data that the model was trained on. It is no proof
+        A class is the kind of address that behaves most alike in the data that the model was trained on. It is not proof
         and no measure of risk. An address that cannot be classified has ``report.error`` and no class: check each.
 
         Examples

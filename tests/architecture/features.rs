@@ -9,8 +9,8 @@ use headwater_metrics::features::{VERSION, features};
 fn listed() -> String {
     let mut page = format!(
         "# Features\n\nWritten by `HEADWATER_WRITE=1 cargo test --workspace --test architecture features_page`.\n\n\
-         What [classification](classification.md) knows of an address, version {VERSION}: {} numbers that its transfers alone \
-         tell. A feature that has no meaning for an address is null, such as a mean of nothing. Movements of failed \
+         The input of [classification](classification.md), version {VERSION}: {} numbers computed from the transfers of an \
+         address. A feature that has no meaning for an address is null, such as a mean of nothing. Movements of failed \
          transactions count in `failed_ratio` alone. Payments are movements of the native coin or a main stablecoin above \
          zero, in whole units. There is no absolute time, price, gas price or label among them.\n\n\
          | feature | unit | meaning |\n|---|---|---|\n",
