@@ -20,7 +20,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::columns::{VERSION_PREFIX, score_batch, score_schema};
 use super::error::ScoreError;
 use super::input::{Addresses, Part};
-use super::part::{PartFolder, join, whole_file};
+use super::part::{PartFolder, join, number_of, whole_file};
 
 /// Addresses of a part, which is a row group of the file: what is computed again at most after an interruption, and what
 /// bounds memory.
@@ -182,17 +182,27 @@ impl ScoreJob<'_> {
         let note = folder.join("job.json");
         match fs::read(&note).map(|text| serde_json::from_slice::<BTreeMap<String, String>>(&text)) {
             Ok(Ok(before)) if before == job => {}
-            Ok(Ok(before)) => {
+            // A job that wrote nothing, because its input was refused, is in nobody's way.
+            Ok(Ok(before)) if has_parts(folder)? => {
                 let difference = difference(&before, &job);
                 return Err(ScoreError::OtherJob { path: folder.to_owned(), difference });
             }
             // Without a note that can be read, the parts say by themselves what they are of.
-            Ok(Err(_)) => whole_file(&note, |file| file.write_all(&text))?,
+            Ok(Ok(_) | Err(_)) => whole_file(&note, |file| file.write_all(&text))?,
             Err(error) if error.kind() == io::ErrorKind::NotFound => whole_file(&note, |file| file.write_all(&text))?,
             Err(error) => return Err(ScoreError::file(note)(error)),
         }
         Ok(xxh3_64(&text))
     }
+}
+
+/// Whether a folder contains parts.
+fn has_parts(folder: &Path) -> Result<bool, ScoreError> {
+    let is_part =
+        |entry: io::Result<fs::DirEntry>| Ok(entry?.file_name().to_str().is_some_and(|name| number_of(name).is_some()));
+    let entries = fs::read_dir(folder).map_err(ScoreError::file(folder))?;
+    let found: io::Result<Vec<bool>> = entries.map(is_part).collect();
+    Ok(found.map_err(ScoreError::file(folder))?.contains(&true))
 }
 
 /// The path with a longer ending.

@@ -86,7 +86,7 @@ impl PartFolder {
 
 const BEGINNING: &str = "part-";
 
-fn number_of(name: &str) -> Option<usize> {
+pub(super) fn number_of(name: &str) -> Option<usize> {
     name.strip_prefix(BEGINNING)?.split_once('-')?.0.parse().ok()
 }
 
