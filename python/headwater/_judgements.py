@@ -150,8 +150,8 @@ class Judgements:
 
         Notes
         -----
-        A class is the kind of address that behaves most alike in the data that the model was trained on. It is not proof
-        and no measure of risk. An address that cannot be classified has ``report.error`` and no class: check each.
+        A class is the kind of address that behaves most alike in the training data of the model. It is neither proof
+        nor a measure of risk. An address that cannot be classified has ``report.error`` and no class: check each.
 
         Examples
         --------
