@@ -186,6 +186,7 @@ def test_parts_of_another_job_are_refused(ledger: hw.Ledger, tmp_path: Path) -> 
     parts = tmp_path / "scores.parquet.parts"
     parts.mkdir()
     (parts / "job.json").write_text('{"chain": "tron"}')
+    (parts / "part-0-of-another-job").touch()
     with pytest.raises(hw.InvalidInput, match="chain was tron, is ethereum"):
         ledger.score(output=tmp_path / "scores.parquet")
     with pytest.raises(hw.StorageError, match="No such file"):
