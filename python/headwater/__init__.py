@@ -37,6 +37,8 @@ from headwater.ledger import Ledger, open  # noqa: A004
 from headwater.remote import Credits, RemoteLedger, connect
 from headwater.reports import Report, Reports
 from headwater.risk import RiskReport, RiskReports
+from headwater.exposure import ExposureReport, ExposureReports
+from headwater.path import PathReport
 from headwater.trace import TraceReport, TraceReports
 
 __all__ = [
@@ -61,6 +63,9 @@ __all__ = [
     "ServerError",
     "StorageError",
     "TimedOut",
+    "ExposureReport",
+    "ExposureReports",
+    "PathReport",
     "TraceReport",
     "TraceReports",
     "Unauthorized",

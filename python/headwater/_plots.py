@@ -323,6 +323,34 @@ def _trace(report: Drawn, ax: Axes | None, _: str | None) -> Axes:
     return ax
 
 
+def _exposure(report: Drawn, ax: Axes | None, _: str | None) -> Axes:
+    data = report.data
+    rows = [(kind, row) for kind in ("direct", "indirect") for row in data[kind]]
+    if not rows:
+        raise _nothing(report, "no named address was found")
+    categories: dict[str, float] = {}
+    for _kind, row in rows:
+        categories[row["category"]] = categories.get(row["category"], 0.0) + row["amount_usd"]
+    order = sorted(categories, key=lambda category: (categories[category], category))
+    ax = _axes(ax)
+    ends: dict[tuple[str, str], float] = {}
+    for kind, row in rows:
+        sign = -1 if row["direction"] == "in" else 1
+        place = (row["category"], row["direction"])
+        begin = ends.get(place, 0.0)
+        ends[place] = begin + sign * 100 * row["share"]
+        color = "tab:orange" if sign < 0 else "tab:blue"
+        ax.barh(
+            order.index(row["category"]), sign * 100 * row["share"], left=begin, color=color,
+            alpha=1.0 if kind == "direct" else 0.5,
+        )
+    ax.set_yticks(range(len(order)), order)
+    ax.axvline(0, color="black", linewidth=0.5)
+    ax.set(xlabel="% of what came in (left) and went out (right); pale: through others")
+    ax.set_title(f"{data['address'][:10]}… on {data['blockchain']}{', cut' if data['truncated'] else ''}")
+    return ax
+
+
 def _shares(edges: list[dict[str, Any]]) -> list[float]:
     """Give what edges are worth beside the largest: in US dollars, or without any price by amounts of their asset."""
     worth: list[tuple[Any, float]]
@@ -354,6 +382,7 @@ _PICTURES: dict[str, Callable[[Drawn, Axes | None, str | None], Axes]] = {
     "address-classify": _classes,
     "address-risk": _risk,
     "balance-history": _balance_history,
+    "exposure": _exposure,
     "token/concentration": _concentration,
     "token/holders": _holders,
     "trace": _trace,

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, cast, overload
 
-from headwater._request import Addresses, Texts, Time, given
+from headwater._request import Addresses, Contracts, Texts, Time, given
 
 if TYPE_CHECKING:
+    from headwater.exposure import ExposureReport, ExposureReports
+    from headwater.path import PathReport
     from headwater.reports import Report, Reports
     from headwater.trace import TraceReport, TraceReports
 
 Method = Literal["none", "haircut", "fifo", "poison"]
+Heading = Literal["in", "out", "all"]
 Criteria = Sequence[Mapping[str, Any]] | None
 
 # Arguments that stand in a record of the request, by its name.
@@ -40,6 +43,8 @@ class Tracing:
         def _each(
             self, endpoint: str, address: Addresses, request: dict[str, Any], progress: bool
         ) -> Report | Reports: ...
+
+        def query(self, endpoint: str, request: Mapping[str, Any] | None = None, **fields: Any) -> Report: ...  # noqa: ANN401
 
     @overload
     def trace(
@@ -170,3 +175,146 @@ class Tracing:
             if held and isinstance(own, Mapping):
                 request[record] = {**held, **own}
         return self._each("trace", address, request, progress)
+
+    def path(
+        self,
+        source: str,
+        targets: Addresses,
+        blockchain: str = "ethereum",
+        *,
+        max_hops: int | None = None,
+        k: int | None = None,
+        time_ordered: bool | None = None,
+        min_amount_usd: float | None = None,
+        symbols: Texts = None,
+        contracts: Contracts = None,
+        start_time: Time = None,
+        end_time: Time = None,
+        **fields: Any,
+    ) -> PathReport:
+        """Find the widest paths along which money can have gone from one address to others.
+
+        Parameters
+        ----------
+        source : str
+            Where the money was.
+        targets : str or column of str
+            Where it may have gone, 1 to 20 addresses.
+        blockchain : str
+            The chain.
+        max_hops : int, optional
+            Payments of a path, 1 to 7; 4 where nothing is said.
+        k : int, optional
+            Paths at most over all targets, 1 to 20; 3 where nothing is said.
+        time_ordered : bool, optional
+            Only payments that came after the one before; true where nothing is said.
+        min_amount_usd : float, optional
+            What every hop has to carry at least.
+        symbols, contracts : sequence of str, optional
+            Assets, one or the other.
+        start_time, end_time : int or datetime, optional
+            Only payments of this range.
+        **fields
+            Further fields of the request.
+
+        Returns
+        -------
+        PathReport
+            Rows are the hops of all paths; ``report.paths`` is a frame of the paths.
+
+        Notes
+        -----
+        Paths keep to one asset and lead through no service: beyond one it is other people's money.
+
+        Examples
+        --------
+        >>> from headwater.examples import ALICE, BOB, ledger
+        >>> report = ledger().path(ALICE, BOB)
+        >>> report.paths.select("path", "hops", "bottleneck_usd").rows()
+        [(1, 2, 500.0), (2, 1, 2.5)]
+        """
+        request = given(locals(), "targets")
+        request["targets"] = [targets] if isinstance(targets, str) else targets
+        return cast("PathReport", self.query("path", request))
+
+    @overload
+    def exposure(
+        self,
+        address: str,
+        blockchain: str = ...,
+        *,
+        direction: Heading | None = ...,
+        max_hops: int | None = ...,
+        start_time: Time = ...,
+        end_time: Time = ...,
+        symbols: Texts = ...,
+        contracts: Contracts = ...,
+        progress: bool = ...,
+        **fields: Any,  # noqa: ANN401
+    ) -> ExposureReport: ...
+    @overload
+    def exposure(
+        self,
+        address: Iterable[str],
+        blockchain: str = ...,
+        *,
+        direction: Heading | None = ...,
+        max_hops: int | None = ...,
+        start_time: Time = ...,
+        end_time: Time = ...,
+        symbols: Texts = ...,
+        contracts: Contracts = ...,
+        progress: bool = ...,
+        **fields: Any,  # noqa: ANN401
+    ) -> ExposureReports: ...
+    def exposure(
+        self,
+        address: Addresses,
+        blockchain: str = "ethereum",
+        *,
+        direction: Heading | None = None,
+        max_hops: int | None = None,
+        start_time: Time = None,
+        end_time: Time = None,
+        symbols: Texts = None,
+        contracts: Contracts = None,
+        progress: bool = False,
+        **fields: Any,
+    ) -> Report | Reports:
+        """Tell which part of the money of an address came from, or went to, named others: exchanges, mixers, scams.
+
+        Parameters
+        ----------
+        address : str or column of str
+            One address or many.
+        blockchain : str
+            The chain.
+        direction : {"in", "out", "all"}, optional
+            Where the money came from, where it went, or both (where nothing is said).
+        max_hops : int, optional
+            Payments to a named address at most, 1 to 5; 1 where nothing is said, which is direct exposure alone.
+        start_time, end_time : int or datetime, optional
+            Only payments of this range.
+        symbols, contracts : sequence of str, optional
+            Assets, one or the other.
+        progress : bool, optional
+            Show on standard error how many of many addresses are answered.
+        **fields
+            Further fields of the request.
+
+        Returns
+        -------
+        ExposureReport or ExposureReports
+            Rows are the exposures by category and direction; ``report.unattributed`` says what has no name and why,
+            ``report.top`` names the largest addresses; ``report.plot()`` draws it.
+
+        Examples
+        --------
+        >>> from headwater.examples import ALICE, ledger
+        >>> report = ledger().exposure(ALICE)
+        >>> report.frame.select("kind", "category", "direction", "amount_usd", "hops").rows()
+        [('direct', 'merchant', 'out', 2000.0, 1)]
+        >>> report.unattributed.rows()
+        [('in', 'depth_limit', 6000.0), ('out', 'depth_limit', 2.5)]
+        """
+        return self._each("exposure", address, given(locals(), "address"), progress)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from headwater.exposure import ExposureReport, ExposureReports
+from headwater.path import PathReport
 from headwater.reports import Report, Reports
 from headwater.risk import RiskReport, RiskReports
 from headwater.trace import TraceReport, TraceReports
@@ -15,6 +17,8 @@ if TYPE_CHECKING:
 # Calls whose answers have more to them than rows: the kind for one address, and for many.
 _KINDS: dict[str, tuple[type[Report], type[Reports]]] = {
     "address-risk": (RiskReport, RiskReports),
+    "exposure": (ExposureReport, ExposureReports),
+    "path": (PathReport, Reports),
     "trace": (TraceReport, TraceReports),
 }
 _PLAIN = (Report, Reports)

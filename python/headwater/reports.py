@@ -136,6 +136,7 @@ class Report:
         * ``balance-history``: US dollars by asset, stacked, or the balance of one asset;
         * ``address-classify``: the probabilities of the classes, and what the features count for one of them;
         * ``address-risk``: what the score is made of, factor by factor, with floor and levels;
+        * ``exposure``: shares by category, in to the left and out to the right;
         * ``trace``: hops from left to right, lines as wide as they are worth, where it ends and why;
         * ``token/holders``: the share of the supply that the first ranks have together;
         * ``token/concentration``: the same at 10, 100, 1,000 and all holders, with the Nakamoto coefficient.

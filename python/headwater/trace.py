@@ -199,6 +199,19 @@ class TraceReport(Report):
             message = f"cannot write {file}: {error.strerror or error}"
             raise StorageError(message) from error
 
+    def show(self) -> None:
+        """Draw the trace and show the picture: :meth:`plot` in a window, or in a notebook.
+
+        Raises
+        ------
+        Unsupported
+            When matplotlib is not installed: ``pip install 'headwater[plot]'``.
+        """
+        self.plot()
+        from matplotlib import pyplot  # noqa: PLC0415
+
+        pyplot.show()
+
     def __repr__(self) -> str:
         """Name the address, what was found, and what was left out."""
         data = self.data

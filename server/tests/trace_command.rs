@@ -1,4 +1,4 @@
-//! `headwater trace`: the same answer as `headwater query`, told in words, as `GraphML`, as a picture.
+//! `headwater trace`, `path` and `exposure`: the same answers as `headwater query`, told in words, as `GraphML`, as a picture.
 
 use serde_json::{Value, json};
 
@@ -55,7 +55,11 @@ impl Store {
 
     /// Code, standard output and standard error of a trace on Ethereum.
     fn told(&self, arguments: &[&str]) -> (i32, String, String) {
-        let output = run(&[&["trace", "--chain", "eth"], arguments, &["--store", &self.path]].concat());
+        self.told_by("trace", arguments)
+    }
+
+    fn told_by(&self, command: &str, arguments: &[&str]) -> (i32, String, String) {
+        let output = run(&[&[command, "--chain", "eth"], arguments, &["--store", &self.path]].concat());
         let text = |bytes| String::from_utf8(bytes).unwrap();
         (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
     }
@@ -161,4 +165,52 @@ fn wrong_usage_is_refused_with_the_remedy() {
     has(&error, &["0x12"]);
     let (_, _, error) = store.told(&[ALICE, "--method", "lifo"]);
     has(&error, &["none, haircut, fifo, poison"]);
+}
+
+#[test]
+fn path_is_the_answer_of_query_and_told_hop_by_hop() {
+    let store = Store::new();
+    let body = json!({"blockchain": "ethereum", "source": BOB, "targets": [NOBODY, SHOP], "max_hops": 3, "k": 2, "min_amount_usd": 1.5});
+    let query = store.asked(&["query", "path", "--body", &body.to_string()]);
+    let flags = ["--max-hops", "3", "--k", "2", "--min-usd", "1.5"];
+    let asked = store.asked(&[&["path", "--chain", "ethereum", BOB, NOBODY, SHOP], &flags[..]].concat());
+    assert_eq!(asked, query);
+    let (code, told, error) = store.told_by("path", &[BOB, NOBODY]);
+    assert_eq!(code, 0, "{error}");
+    let wanted = [
+        &format!("{BOB} on ethereum: 1 paths"),
+        &format!("Path 1 to {NOBODY}, bottleneck 1,000.00"),
+        "0.5 eth",
+        "A path is a possibility",
+    ];
+    has(&told, &wanted);
+    let (_, told, _) = store.told_by("path", &[NOBODY, BOB]);
+    has(&told, &["0 paths"]);
+    let (code, _, error) = store.told_by("path", &[BOB, BOB]);
+    assert_eq!(code, 1);
+    has(&error, &["targets[0]", "name another address"]);
+}
+
+#[test]
+fn exposure_is_the_answer_of_query_and_told_by_category() {
+    let store = Store::new();
+    store.label(SHOP, "exchange", "Corner Exchange");
+    let body = json!({"blockchain": "ethereum", "address": BOB, "direction": "out", "max_hops": 2});
+    let query = store.asked(&["query", "exposure", "--body", &body.to_string()]);
+    let asked = store.asked(&["exposure", "--chain", "ethereum", BOB, "--direction", "out", "--max-hops", "2"]);
+    assert_eq!(asked, query);
+    let (code, told, error) = store.told_by("exposure", &[ALICE]);
+    assert_eq!(code, 0, "{error}");
+    let wanted = [
+        "8,000.00 in all, 6,000.00 without a name",
+        "Direct:",
+        "exchange",
+        "100.00 %",
+        "Corner Exchange",
+        "raise --max-hops",
+    ];
+    has(&told, &wanted);
+    let (_, told, _) = store.told_by("exposure", &[BOB, "--max-hops", "2"]);
+    // Of Alice's 3 ether one went to the exchange: 2,000 dollars less 5 %.
+    has(&told, &["Through others that have no name:", "1,900.00", "stayed at an address between", "5 % for each hop"]);
 }

@@ -65,6 +65,13 @@ fn asked(endpoint: &Endpoint) -> Value {
             "filter_criterias": [{"symbol": "usdt", "min_value": "1", "max_value": "1000"}],
             "stop_track_condition": {"labels": ["exchange"], "max_counterparties": 100, "stop_at_contract": true}
         }),
+        "path" => json!({
+            "blockchain": "ethereum", "source": one, "targets": [two], "max_hops": 3, "k": 2, "time_ordered": false,
+            "min_amount_usd": "1", "symbols": ["usdt"], "start_time": 0, "end_time": 2_000_000_000
+        }),
+        "exposure" => json!({
+            "blockchain": "ethereum", "address": one, "direction": "in", "max_hops": 2, "contracts": [contract], "start_time": 0
+        }),
         "transactions" => json!({
             "blockchain": "ethereum", "address": one, "direction": "out", "symbols": ["usdt"], "start_time": 0, "limit": 3,
             "sort": "time", "order": "asc", "include_unverified": true

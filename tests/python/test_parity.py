@@ -165,6 +165,7 @@ def test_command_line_python_and_http_give_the_same_json(exports: Path, served: 
         ("address-risk", "/v1/address-risk", {}),
         ("address-classify", "/v1/address-classify", {"explain": True}),
         ("trace", "/v1/trace", {"track_setting": {"method": "fifo"}}),
+        ("exposure", "/v1/exposure", {"max_hops": 2}),
     ]
     for number, address in enumerate(chosen):
         # Every face answers every call for one address in four, and one call in turn for the others.
@@ -174,7 +175,7 @@ def test_command_line_python_and_http_give_the_same_json(exports: Path, served: 
             report = ledger.query(name, request)
             status, body, headers = served.call("POST", path, request)
             assert status == 200, body
-            assert headers["X-Credit-Cost"] == "5"
+            assert headers["X-Credit-Cost"] == ("10" if name == "exposure" else "5")
             assert untimed(body["data"]) == untimed(report.data), (name, address)
             assert body["meta"].get("warnings", []) == report.warnings
             printed = json.loads(

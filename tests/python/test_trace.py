@@ -223,3 +223,51 @@ def test_text_of_a_trace_says_what_was_left_out(town: hw.Ledger, trace: hw.Trace
     assert repr(trace) == f"<TraceReport ethereum {ALICE}: 3 addresses, 4 edges, 1 ends>"
     cut = town.trace(ALICE, outward_depth=1, inward_depth=0)
     assert "cut by depth_limit" in repr(cut)
+
+
+def test_paths_are_worked_by_hand(town: hw.Ledger) -> None:
+    # Alice pays the shop 1 ether, which pays Bob a quarter; she pays him 2.5 dollars directly.
+    report = town.path(ALICE, BOB)
+    assert isinstance(report, hw.PathReport)
+    assert report.paths.rows() == [(1, BOB, 2, 500.0), (2, BOB, 1, 2.5)]
+    hops = report.frame.select("path", "hop", "from_address", "to_address", "symbol", "amount").rows()
+    assert hops == [(1, 1, ALICE, SHOP, "eth", "1"), (1, 2, SHOP, BOB, "eth", "0.25"), (2, 1, ALICE, BOB, "usdt", "2.5")]
+    assert pl.DataFrame(report).equals(report.frame)
+    assert repr(report) == f"<PathReport ethereum {ALICE}: 2 paths, 4 addresses looked through>"
+    assert town.path(ALICE, [BOB], k=1).paths.height == 1
+    assert town.path(ALICE, pl.Series([BOB, SHOP]), symbols=["usdt"]).paths["hops"].to_list() == [1]
+    none = town.path(ALICE, NOBODY, start_time=datetime(2020, 1, 1, tzinfo=timezone.utc))
+    assert none.paths.is_empty()
+    assert none.frame.schema == report.frame.schema
+    with pytest.raises(hw.InvalidInput, match="name another address"):
+        town.path(ALICE, ALICE)
+
+
+def test_exposure_is_worked_by_hand(town: hw.Ledger, axes: Any) -> None:  # noqa: ANN401
+    report = town.exposure(ALICE, max_hops=2)
+    assert isinstance(report, hw.ExposureReport)
+    assert report.frame.filter(pl.col("direction") == "out").select("kind", "category", "amount_usd", "addresses").rows() == [
+        ("direct", "merchant", 2000.0, 1)
+    ]
+    assert report.top["address"].to_list()[0] == SHOP
+    total = report.frame["amount_usd"].sum() + report.unattributed["amount_usd"].sum()
+    assert total == pytest.approx(report.total_usd)
+    assert repr(report).startswith(f"<ExposureReport ethereum {ALICE}: ")
+    assert report.plot(axes).get_yticklabels()[0].get_text() == "merchant"
+    both = town.exposure([ALICE, NOBODY], direction="out")
+    assert isinstance(both, hw.ExposureReports)
+    assert both.frame.columns[0] == "queried_address"
+    assert [each.total_usd for each in both] == [2002.5, 0.0]
+    assert town.exposure([]).frame.columns == both.frame.columns
+    with pytest.raises(hw.HeadwaterError, match="no named address"):
+        next(iter(town.exposure([NOBODY]))).plot(axes)
+
+
+def test_show_draws_the_trace(trace: hw.TraceReport, axes: Any, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: ANN401
+    from matplotlib import pyplot  # noqa: PLC0415
+
+    shown: list[bool] = []
+    monkeypatch.setattr(pyplot, "show", lambda: shown.append(True))
+    trace.show()
+    assert shown == [True]
+    assert axes.get_title()

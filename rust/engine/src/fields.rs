@@ -113,6 +113,8 @@ form! {
     SymbolList(Vec<String> => [String], Default): json!({"type": "array", "maxItems": MAX_ITEMS, "items": SymbolText::json()});
     /// The unit of amounts: a symbol, `usd` or `per_symbol`.
     OutputAsset(String => str): json!({"type": "string", "maxLength": MAX_SYMBOL});
+    /// A choice that is on unless it is declined.
+    OptOut(bool => bool, Copy): json!({"type": "boolean", "default": true});
     /// A time in a request, epoch seconds.
     TimeBound(i64 => i64, Copy): json!({
         "type": "integer", "format": "int64", "minimum": -TimeWindow::LAST_SECS, "maximum": TimeWindow::LAST_SECS

@@ -69,7 +69,7 @@ pub use intelligence::{ClaimProvider, Intelligence};
 pub use method::Method;
 pub use pricing::Pricing;
 pub use query_engine::{Clock, QueryEngine, Shape};
-pub use query_meta::QueryMeta;
+pub use query_meta::{MovementSource, QueryMeta};
 pub use ranking::{BelowCutoff, CounterpartyRow};
 pub use report::{Report, ReportRows};
 pub use request::{

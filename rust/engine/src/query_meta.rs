@@ -3,6 +3,13 @@
 use serde::Serialize;
 
 use crate::CostClass;
+use crate::fields::values;
+
+values! {
+    /// What the movements of a walk were read from: the edges that the ledger keeps, the movements of accounts, or inputs and
+    /// outputs.
+    MovementSource { Edges = "edges", Postings = "postings", Utxo = "utxo" }
+}
 
 /// The query behind an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, utoipa::ToSchema)]
@@ -21,12 +28,16 @@ pub struct QueryMeta {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub offset: Option<u32>,
+    /// What was read; on traces, paths and exposure only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub source: Option<MovementSource>,
 }
 
 impl QueryMeta {
     /// Of a query of a class that is not over yet.
     pub(crate) const fn new(class: CostClass) -> Self {
-        Self { query_duration_ms: 0, cost_class: class, cached: false, limit: None, offset: None }
+        Self { query_duration_ms: 0, cost_class: class, cached: false, limit: None, offset: None, source: None }
     }
 
     /// The end of the JSON text of a report that has it as its last field.

@@ -129,9 +129,11 @@ fn trace_is_worked_by_hand() {
         "start_time": null, "end_time": null, "outward_depth": 2, "inward_depth": 2, "limit": 10, "accumulate_amount": true,
         "max_nodes": 500, "method": "none", "time_ordered": true,
         "labels": ["exchange", "mixer", "bridge", "dex", "mining_pool"], "max_counterparties": 10_000,
-        "stop_at_contract": false, "source": "postings",
+        "stop_at_contract": false,
     });
     assert_eq!(report["settings"], settings);
+    let meta = json!({"query_duration_ms": 0, "cost_class": "heavy", "cached": false, "source": "postings"});
+    assert_eq!(report["meta"], meta);
 }
 
 /// Of Alice's ether 1.5 left before any came, so that they and the fee of 21,000 gas were there before; 2.25 came later.
@@ -204,7 +206,7 @@ fn bitcoin_trace_shares_outputs_and_fee_between_payers() {
     let asset = &report["nodes"][0]["assets"][0];
     assert_eq!(raw(&asset["fee"]), 1_480_000 - 492_714 - 873_869);
     assert_eq!((raw(&asset["in_amount"]), raw(&asset["stayed"])), (1_480_000, 0));
-    assert_eq!(report["settings"]["source"], "utxo");
+    assert_eq!(report["meta"]["source"], "utxo");
 }
 
 /// Alice's 10 ether, of which Bob, who holds 30 of his own, pays 20 to Carol and 20 to Dave.

@@ -1,16 +1,18 @@
 //! Paths of money from one account to others, searched from both ends.
 //!
-//! A path is a chain of accounts along which money can have gone: in one asset, and with every payment after the one before. Accounts are looked through hop by hop from the source and from the targets, at the
-//! largest payments first, until the halves meet; the paths are then searched in what was looked through. So a path over small
-//! payments of a very busy account can be missed, which is said.
+//! A path is a chain of accounts along which money can have gone: in one asset, and with every payment after the one before.
+//! Accounts are looked through hop by hop from the source and from the targets, at the largest payments first, until the
+//! halves meet; the paths are then searched in what was looked through, the widest first. So a path over small payments of a
+//! very busy account can be missed, which is said.
 
-use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet};
+use std::cmp::{Ordering, Reverse};
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 
 use headwater_types::Usd;
+use rustc_hash::FxHashMap;
 
-use crate::source::Node;
-use crate::trace::{Movement, Movements, Way};
+use crate::source::{Direction, Node};
+use crate::trace::{Edge, EdgeSum, Movement, Movements, Way};
 
 /// How far, how many, and by which rules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,13 +23,15 @@ pub struct Settings {
     pub count: usize,
     /// Whether each payment has to come after the one before.
     pub is_time_ordered: bool,
+    /// What each hop has to carry at least; a hop without a price carries nothing that is known.
+    pub least: Option<Usd>,
     /// Counterparties of an account that are looked at in each direction, largest first.
     pub limit: usize,
     /// Accounts that are looked through.
     pub max_nodes: usize,
 }
 
-/// Payments between two accounts in one asset, in order of time.
+/// Payments between two accounts in one asset, in the order of the chain.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Link {
     /// Who paid.
@@ -40,10 +44,23 @@ pub struct Link {
     pub payments: Vec<Movement>,
 }
 
+impl Link {
+    /// The link as an edge of a hop.
+    #[must_use]
+    pub fn edge(&self, hop: i32) -> Edge {
+        let mut edge = EdgeSum::new((self.from, self.to), (hop, Direction::Outgoing), self.asset);
+        for payment in &self.payments {
+            edge.add(payment, None);
+        }
+        edge.finish()
+    }
+}
+
 /// A path.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Path {
-    /// Its payments, hop by hop: those that fit in time.
+    /// Its hops, with the payments that can have been part of it: after the first of the hop before, and not after the last of
+    /// the hop that follows.
     pub links: Vec<Link>,
     /// US dollars of its weakest hop; `None` where a hop has no price.
     pub bottleneck: Option<Usd>,
@@ -67,7 +84,7 @@ pub struct Found {
 /// Partial paths that are tried at most.
 const MAX_TRIED: usize = 200_000;
 
-/// Finds paths from an account to any of some others.
+/// Finds paths from an account to any of some others. Accounts at which the source stops are ends, not stations.
 ///
 /// # Errors
 /// Those of the source.
@@ -78,11 +95,12 @@ pub fn paths<S: Movements>(
     settings: Settings,
     is_over: &dyn Fn(&S) -> bool,
 ) -> Result<Found, S::Error> {
-    let mut search = Search { settings, links: BTreeMap::new(), found: Found::default() };
+    let mut search =
+        Search { settings, links: BTreeMap::new(), stations: FxHashMap::default(), found: Found::default() };
     let ahead = settings.max_hops.div_ceil(2);
     search.spread(source, BTreeSet::from([start]), (Way::Out, ahead), is_over)?;
     search.spread(source, targets.clone(), (Way::In, settings.max_hops - ahead), is_over)?;
-    search.walk(start, targets);
+    search.walk(source, start, targets)?;
     Ok(search.found)
 }
 
@@ -90,7 +108,52 @@ struct Search {
     settings: Settings,
     /// What was seen, by sender, then receiver and asset.
     links: BTreeMap<Node, BTreeMap<(Node, u32), Vec<Movement>>>,
+    /// Whether a path may lead through an account.
+    stations: FxHashMap<Node, bool>,
     found: Found,
+}
+
+/// A path that may go on, or is complete.
+struct Partial {
+    hops: Vec<Hop>,
+    /// The least of what its hops carry: what follows can only lower it.
+    width: Option<Usd>,
+    is_complete: bool,
+}
+
+/// A hop, with those of the payments of its link that fit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Hop {
+    to: Node,
+    asset: u32,
+    begin: usize,
+    end: usize,
+}
+
+impl Partial {
+    fn key(&self) -> impl Ord + '_ {
+        (self.width, Reverse(self.hops.len()), Reverse(&self.hops), Reverse(self.is_complete))
+    }
+}
+
+impl PartialEq for Partial {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for Partial {}
+
+impl PartialOrd for Partial {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Partial {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.key().cmp(&other.key())
+    }
 }
 
 impl Search {
@@ -102,10 +165,14 @@ impl Search {
         (way, hops): (Way, u8),
         is_over: &dyn Fn(&S) -> bool,
     ) -> Result<(), S::Error> {
-        let (mut seen, mut frontier) = (from.clone(), from);
+        let (mut seen, mut frontier) = (from.clone(), Vec::from_iter(from));
+        let mut movements = Vec::new();
         for hop in 0..hops {
-            let mut next = BTreeSet::new();
+            let mut next = Vec::new();
             for node in frontier {
+                if hop > 0 && !self.is_station(source, node)? {
+                    continue;
+                }
                 if self.found.looked_through >= self.settings.max_nodes {
                     self.found.is_node_limited = true;
                     return Ok(());
@@ -114,21 +181,24 @@ impl Search {
                     self.found.is_over = true;
                     return Ok(());
                 }
-                if hop > 0 && source.stop(node)?.is_some() {
-                    continue;
-                }
                 self.found.looked_through += 1;
-                let mut movements = Vec::new();
+                movements.clear();
                 source.movements(node, &mut movements)?;
-                for other in self.take(node, way, &movements) {
-                    if seen.insert(other) {
-                        next.insert(other);
-                    }
-                }
+                let others = self.take(node, way, &movements);
+                next.extend(others.into_iter().filter(|other| seen.insert(*other)));
             }
             frontier = next;
         }
         Ok(())
+    }
+
+    fn is_station<S: Movements>(&mut self, source: &mut S, node: Node) -> Result<bool, S::Error> {
+        if let Some(is_station) = self.stations.get(&node) {
+            return Ok(*is_station);
+        }
+        let is_station = source.stop(node)?.is_none();
+        self.stations.insert(node, is_station);
+        Ok(is_station)
     }
 
     /// Keeps the payments of an account with its largest counterparties, and names these.
@@ -161,60 +231,108 @@ impl Search {
         kept
     }
 
-    /// Tries all simple paths, at the widest first, and keeps the best.
-    fn walk(&mut self, start: Node, targets: &BTreeSet<Node>) {
+    /// Tries simple paths, at the widest first, until enough are found.
+    fn walk<S: Movements>(&mut self, source: &mut S, start: Node, targets: &BTreeSet<Node>) -> Result<(), S::Error> {
         let distances = self.distances(targets);
         let mut tried = 0;
-        let mut best: Vec<Path> = Vec::new();
-        let mut open: Vec<Vec<Link>> = vec![Vec::new()];
-        while let Some(links) = open.pop() {
+        let mut open = BinaryHeap::from([Partial { hops: Vec::new(), width: Some(Usd::MAX), is_complete: false }]);
+        while let Some(partial) = open.pop() {
+            if partial.is_complete {
+                self.found.paths.push(self.path(start, &partial));
+                if self.found.paths.len() == self.settings.count {
+                    break;
+                }
+                continue;
+            }
             tried += 1;
             if tried > MAX_TRIED {
                 self.found.is_over = true;
                 break;
             }
-            let at = links.last().map_or(start, |link| link.to);
-            if !links.is_empty() && targets.contains(&at) {
-                best.push(Path { bottleneck: bottleneck(&links), links });
+            let at = partial.hops.last().map_or(start, |hop| hop.to);
+            if targets.contains(&at) {
+                open.extend(self.complete(source, start, partial.hops)?);
                 continue;
             }
-            let left = self.settings.max_hops.saturating_sub(u8::try_from(links.len()).unwrap_or(u8::MAX));
-            let Some(of_node) = self.links.get(&at) else { continue };
-            for ((to, asset), payments) in of_node {
-                let is_visited = *to == start || links.iter().any(|link| link.to == *to);
-                let is_near = distances.get(to).is_some_and(|hops| *hops < left);
-                if is_visited || !is_near || left == 0 {
+            if at != start && !self.is_station(source, at)? {
+                continue;
+            }
+            let left = usize::from(self.settings.max_hops) - partial.hops.len();
+            for ((to, asset), payments) in self.links.get(&at).into_iter().flatten() {
+                let is_visited = *to == start || partial.hops.iter().any(|hop| hop.to == *to);
+                let is_near = distances.get(to).is_some_and(|hops| usize::from(*hops) < left);
+                if is_visited || !is_near {
                     continue;
                 }
-                if let Some(link) = self.fitting(&links, (at, *to, *asset), payments) {
-                    let mut longer = links.clone();
-                    longer.push(link);
-                    open.push(longer);
+                if partial.hops.last().is_some_and(|last| last.asset != *asset) {
+                    continue;
+                }
+                let begin = match self.first(start, &partial.hops) {
+                    Some(first) if self.settings.is_time_ordered => begin_after(source, payments, first)?,
+                    _ => 0,
+                };
+                let hop = Hop { to: *to, asset: *asset, begin, end: payments.len() };
+                let width = worth(&payments[begin..]).min(partial.width);
+                if begin < payments.len() && self.is_wide_enough(width) {
+                    let hops = partial.hops.iter().copied().chain([hop]).collect();
+                    open.push(Partial { hops, width, is_complete: false });
                 }
             }
         }
-        best.sort_by(|one, other| {
-            let key = |path: &Path| (Reverse(path.bottleneck), path.links.len());
-            let nodes = |path: &Path| path.links.iter().map(|link| (link.to, link.asset)).collect::<Vec<_>>();
-            key(one).cmp(&key(other)).then_with(|| nodes(one).cmp(&nodes(other)))
-        });
-        best.truncate(self.settings.count);
-        self.found.paths = best;
+        Ok(())
     }
 
-    /// The payments that money of the path so far can have gone on with; `None` without any.
-    fn fitting(&self, links: &[Link], (from, to, asset): (Node, Node, u32), payments: &[Movement]) -> Option<Link> {
-        let Some(last) = links.last() else { return Some(Link { from, to, asset, payments: payments.to_vec() }) };
-        if last.asset != asset {
-            return None;
+    fn is_wide_enough(&self, width: Option<Usd>) -> bool {
+        self.settings.least.is_none_or(|least| width.is_some_and(|width| width >= least))
+    }
+
+    /// A path that has come to a target, without the payments that came too late for the hop that follows.
+    fn complete<S: Movements>(
+        &self,
+        source: &mut S,
+        start: Node,
+        mut hops: Vec<Hop>,
+    ) -> Result<Option<Partial>, S::Error> {
+        if self.settings.is_time_ordered {
+            for place in (1..hops.len()).rev() {
+                let last = self.payments(start, &hops, place).last().copied();
+                let payments = self.payments(start, &hops, place - 1);
+                let mut kept = payments.len();
+                while let (Some(last), Some(payment)) = (last, payments.get(kept.wrapping_sub(1))) {
+                    if fits(source, payment, &last)? {
+                        break;
+                    }
+                    kept -= 1;
+                }
+                hops[place - 1].end = hops[place - 1].begin + kept;
+            }
         }
-        let payments = if self.settings.is_time_ordered {
-            let first = last.payments.iter().map(|payment| payment.time).min()?;
-            payments.iter().filter(|payment| payment.time >= first).copied().collect()
-        } else {
-            payments.to_vec()
+        let widths = (0..hops.len()).map(|place| worth(self.payments(start, &hops, place)));
+        let width = widths.min().flatten();
+        Ok(self.is_wide_enough(width).then_some(Partial { hops, width, is_complete: true }))
+    }
+
+    /// The payments of a hop.
+    fn payments(&self, start: Node, hops: &[Hop], place: usize) -> &[Movement] {
+        let from = place.checked_sub(1).map_or(start, |before| hops[before].to);
+        let Hop { to, asset, begin, end } = hops[place];
+        &self.links[&from][&(to, asset)][begin..end]
+    }
+
+    /// The first payment of the last hop.
+    fn first(&self, start: Node, hops: &[Hop]) -> Option<&Movement> {
+        self.payments(start, hops, hops.len().checked_sub(1)?).first()
+    }
+
+    fn path(&self, start: Node, partial: &Partial) -> Path {
+        let hops = &partial.hops;
+        let link = |place: usize| Link {
+            from: if place == 0 { start } else { hops[place - 1].to },
+            to: hops[place].to,
+            asset: hops[place].asset,
+            payments: self.payments(start, hops, place).to_vec(),
         };
-        (!payments.is_empty()).then_some(Link { from, to, asset, payments })
+        Path { links: (0..hops.len()).map(link).collect(), bottleneck: partial.width }
     }
 
     /// Hops from each account to the nearest target, over what was seen.
@@ -243,13 +361,30 @@ impl Search {
     }
 }
 
-/// The least of what its hops carried.
-fn bottleneck(links: &[Link]) -> Option<Usd> {
-    let worth = |link: &Link| link.payments.iter().filter_map(|payment| payment.usd).reduce(|sum, usd| sum + usd);
-    links.iter().map(worth).try_fold(None, |least: Option<Usd>, usd| {
-        let usd = usd?;
-        Some(Some(least.map_or(usd, |least| least.min(usd))))
-    })?
+/// Whether money of one payment can have gone on in another.
+fn fits<S: Movements>(source: &mut S, one: &Movement, next: &Movement) -> Result<bool, S::Error> {
+    Ok(match one.time.cmp(&next.time) {
+        Ordering::Less => true,
+        Ordering::Greater => false,
+        Ordering::Equal => source.order(one.transaction, next.transaction)?.is_le(),
+    })
+}
+
+/// Where the payments begin that can have gone on from another.
+fn begin_after<S: Movements>(source: &mut S, payments: &[Movement], first: &Movement) -> Result<usize, S::Error> {
+    let mut begin = payments.partition_point(|payment| payment.time < first.time);
+    while let Some(payment) = payments.get(begin) {
+        if fits(source, first, payment)? {
+            break;
+        }
+        begin += 1;
+    }
+    Ok(begin)
+}
+
+/// US dollars of some payments; `None` where none has a price.
+fn worth(payments: &[Movement]) -> Option<Usd> {
+    payments.iter().filter_map(|payment| payment.usd).reduce(|sum, usd| sum + usd)
 }
 
 #[cfg(test)]
@@ -259,7 +394,8 @@ mod tests {
     use super::*;
     use crate::trace::world::{Paid, World, paid};
 
-    const SETTINGS: Settings = Settings { max_hops: 4, count: 3, is_time_ordered: true, limit: 100, max_nodes: 100 };
+    const SETTINGS: Settings =
+        Settings { max_hops: 4, count: 3, is_time_ordered: true, least: None, limit: 100, max_nodes: 100 };
 
     fn found(world: &mut World, targets: &[Node], settings: Settings) -> Vec<(Vec<Node>, Option<f64>)> {
         let targets = targets.iter().copied().collect();
@@ -287,6 +423,25 @@ mod tests {
         assert_eq!(found(&mut world, &[9], whenever)[0], (vec![4, 9], Some(50.0)));
         assert_eq!(found(&mut world, &[9], Settings { count: 1, ..SETTINGS }).len(), 1);
         assert_eq!(found(&mut world, &[7], SETTINGS), []);
+    }
+
+    #[test]
+    fn a_hop_carries_what_fits_before_and_after_it() {
+        // Of what 0 pays to 1, the last comes too late to go on; of what 1 pays to 9, the first came too early.
+        let mut world = World::new(&[paid(1, 9, 7), paid(0, 1, 3), paid(0, 1, 2), paid(1, 9, 100), paid(0, 1, 1000)]);
+        assert_eq!(found(&mut world, &[9], SETTINGS), [(vec![1, 9], Some(5.0))]);
+        let least = |usd| Settings { least: Usd::from_f64(usd), ..SETTINGS };
+        assert_eq!(found(&mut world, &[9], least(5.0)).len(), 1);
+        assert_eq!(found(&mut world, &[9], least(5.5)), []);
+    }
+
+    #[test]
+    fn no_path_leads_through_a_service() {
+        let mut world = World::new(&[paid(0, 1, 5), paid(1, 9, 5)]);
+        assert_eq!(found(&mut world, &[9], SETTINGS).len(), 1);
+        world.stops.insert(1, crate::trace::Stop::Label);
+        assert_eq!(found(&mut world, &[9], SETTINGS), [], "what leaves it is other people's money");
+        assert_eq!(found(&mut world, &[1], SETTINGS).len(), 1);
     }
 
     /// All paths, by trying every chain of payments.

@@ -8,6 +8,7 @@ mod derived;
 mod doctor;
 mod error;
 mod export;
+mod exposure;
 mod ingest;
 mod intelligence;
 mod interrupt;
@@ -15,6 +16,7 @@ mod keys;
 mod labels;
 mod output;
 mod panics;
+mod path;
 mod plans;
 mod prices;
 mod progress;
@@ -30,6 +32,7 @@ mod trace;
 mod usage;
 mod verify;
 mod versions;
+mod words;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -96,6 +99,10 @@ enum Command {
     Risk(risk::Arguments),
     /// Where money went and came from, hop by hop: in words, as a file of a graph, or as a picture.
     Trace(trace::Arguments),
+    /// The widest ways along which money can have gone from one address to others.
+    Path(path::Arguments),
+    /// From whom the money of an address came and to whom it went: exchanges, mixers, scams and others that have a name.
+    Exposure(exposure::Arguments),
     /// Risk, class and features of millions of addresses, as Parquet; goes on where it was interrupted.
     Score(score::Arguments),
     /// Write a table of the store as Parquet, for other engines.
@@ -154,6 +161,8 @@ pub fn run_with(arguments: impl IntoIterator<Item: Into<OsString> + Clone>, endp
         Command::Query(arguments) => query::run(&shared, endpoints, arguments, output),
         Command::Risk(arguments) => risk::run(&shared, &arguments, output),
         Command::Trace(arguments) => trace::run(&shared, &arguments, output),
+        Command::Path(arguments) => path::run(&shared, &arguments, output),
+        Command::Exposure(arguments) => exposure::run(&shared, &arguments, output),
         Command::Score(arguments) => score::run(&shared, &arguments, output),
         Command::Export(arguments) => export::run(&shared, &arguments, output),
         Command::Serve(arguments) => serve::run(&shared, endpoints, &arguments, output),

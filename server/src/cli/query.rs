@@ -5,7 +5,7 @@ use std::io::{self, BufWriter, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use headwater_engine::{Endpoint, Method, QueryEngine};
+use headwater_engine::{ENDPOINTS, Endpoint, Method, QueryEngine};
 use headwater_ledger::{Cancel, Store};
 use headwater_table::{Format, TableError};
 use serde_json::{Map, Value, json};
@@ -80,6 +80,25 @@ pub(super) fn ask(
     ]);
     output.warn(&warnings);
     Ok(whole)
+}
+
+/// The whole answer of a named endpoint over the store, without a service's intelligence.
+pub(super) fn ask_store(shared: &Shared, (name, request): (&str, &Value), output: Output) -> Result<Value, Failure> {
+    let endpoint = ENDPOINTS.iter().find(|endpoint| endpoint.name == name);
+    let endpoint = endpoint.ok_or_else(|| Failure::failed(format!("there is no endpoint {name}")))?;
+    let store = Store::open(shared.store()?)?;
+    let cancel = Cancel::new();
+    on_interrupt(&cancel);
+    let engine = QueryEngine::new(Arc::new(store)).with_clock(milliseconds);
+    ask(&engine, (endpoint, request), output, &cancel)
+}
+
+/// An object without the fields that are null: what was not given.
+pub(super) fn without_nulls(mut request: Value) -> Value {
+    if let Some(fields) = request.as_object_mut() {
+        fields.retain(|_, value| !value.is_null());
+    }
+    request
 }
 
 /// Writes the rows of a list; a file that stood there stays until the new one is whole.

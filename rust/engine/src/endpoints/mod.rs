@@ -31,7 +31,9 @@ pub mod counterparty;
 pub mod counterparty_list;
 pub mod counterparty_overview;
 pub mod counterparty_transfer_between;
+pub mod exposure;
 pub mod labels;
+pub mod path;
 pub mod rates;
 pub mod rates_history;
 pub mod rates_symbols;
@@ -72,6 +74,8 @@ pub static ENDPOINTS: &[Endpoint] = &[
     address_risk_batch::ENDPOINT,
     address_classify::ENDPOINT,
     trace::ENDPOINT,
+    path::ENDPOINT,
+    exposure::ENDPOINT,
     addresses_resolve::ENDPOINT,
     addresses_autocomplete::ENDPOINT,
 ];

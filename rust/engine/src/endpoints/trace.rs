@@ -6,7 +6,7 @@ use headwater_graph::taint::Method as Mixing;
 use headwater_graph::trace::{Edge, Reached, Settings, trace, worth};
 use headwater_ledger::labels::Code;
 use headwater_ledger::{Cancel, Ledger};
-use headwater_types::{Address, Chain, Family};
+use headwater_types::Address;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -15,13 +15,15 @@ use crate::completeness;
 use crate::cost_class::CostClass;
 use crate::endpoint::{Calls, ChainScope, Endpoint, Example, Reads, Tag};
 use crate::example::ALICE;
-use crate::fields::{AddressText, ChainName, ChainText, CodeText, Time, TimeBound, form};
+use crate::fields::{AddressText, ChainName, ChainText, CodeText, OptOut, Time, TimeBound, form};
 use crate::labels::{self, Labels};
 use crate::method::Method;
+use crate::query_meta::QueryMeta;
 use crate::request::{Checks, TraceMethod, Warnings, refused};
 use crate::scope::{FilterCriteria, Scope, ScopeFields};
 use crate::trace::{
-    LedgerMovements, Shown, Stops, TraceEdge, TraceEnd, TraceNode, TraceSummary, TruncationName, of_start,
+    HUB_COUNTERPARTIES, LedgerMovements, MAX_MOVEMENTS, STOP_CODES, Shown, Stops, TraceEdge, TraceEnd, TraceNode,
+    TraceSummary, TruncationName, bounded, of_start,
 };
 use crate::{Error, Reason};
 
@@ -52,12 +54,7 @@ const LIMIT: (i64, i64) = (10, 100);
 /// Accounts of a trace.
 const NODES: (i64, i64) = (500, 5_000);
 /// Distinct counterparties from which an account is a hub.
-const HUB: (i64, i64) = (10_000, 1_000_000);
-/// Movements that a trace looks at, some seconds of work: a limit of work and not of time, so that equal requests have equal
-/// answers.
-const MAX_MOVEMENTS: u64 = 5_000_000;
-/// Labels whose addresses are not looked through: what leaves them is other people's money.
-const STOP_LABELS: [&str; 5] = ["exchange", "mixer", "bridge", "dex", "mining_pool"];
+const HUB: (i64, i64) = (HUB_COUNTERPARTIES, 1_000_000);
 
 form! {
     /// Hops in one direction.
@@ -71,10 +68,8 @@ form! {
     /// Codes of labels.
     StopLabels(Vec<String> => [String]): json!({
         "type": "array", "maxItems": 50, "items": {"type": "string", "enum": Code::ALL.iter().map(|code| code.name()).collect::<Vec<_>>()},
-        "default": STOP_LABELS
+        "default": STOP_CODES.map(Code::name)
     });
-    /// A choice that is on unless it is declined.
-    OptOut(bool => bool, Copy): json!({"type": "boolean", "default": true});
 }
 
 /// `POST /v1/trace`.
@@ -162,6 +157,8 @@ pub struct TraceReport {
     pub truncation_reasons: Vec<TruncationName>,
     /// Last block of the data that was read.
     pub as_of_block: Option<u64>,
+    /// The query.
+    pub meta: QueryMeta,
 }
 
 /// The values that a trace used.
@@ -191,8 +188,6 @@ pub struct TraceSettings {
     pub max_counterparties: i64,
     /// Whether contracts stop the walk.
     pub stop_at_contract: bool,
-    /// What movements were read from: `postings` on account chains, `utxo` on bitcoin.
-    pub source: CodeText,
 }
 
 /// A trace.
@@ -283,7 +278,7 @@ impl Analysis for TraceAnalysis {
         Ok(TraceReport {
             blockchain: ChainName::from(chain),
             address: AddressText::from(address),
-            settings: params.shown(chain),
+            settings: params.shown(),
             nodes: shown.nodes(&found)?,
             edges: found.edges.iter().map(|edge| shown.edge(edge)).collect::<Result<_, _>>()?,
             ends: found.ends.iter().map(|end| shown.end(end, whole, depths[&end.node])).collect::<Result<_, _>>()?,
@@ -291,12 +286,17 @@ impl Analysis for TraceAnalysis {
             truncated: !found.truncations.is_empty(),
             truncation_reasons: found.truncations.iter().map(|reason| TruncationName::from(*reason)).collect(),
             as_of_block: ledger.coverage().get(&chain).and_then(|coverage| coverage.last_block),
+            meta: QueryMeta { source: Some(source.kind()), ..QueryMeta::new(CostClass::Heavy) },
         })
+    }
+
+    fn meta(report: &TraceReport) -> Option<QueryMeta> {
+        Some(report.meta)
     }
 }
 
 impl TraceParams {
-    fn shown(&self, chain: Chain) -> TraceSettings {
+    fn shown(&self) -> TraceSettings {
         let Settings { outward, inward, limit, accumulate, max_nodes, is_time_ordered, .. } = self.settings;
         let number = |number: usize| i64::try_from(number).unwrap_or(i64::MAX);
         TraceSettings {
@@ -312,7 +312,6 @@ impl TraceParams {
             labels: self.stops.codes.iter().map(|code| CodeText(code.name().to_owned())).collect(),
             max_counterparties: number(self.stops.max_counterparties),
             stop_at_contract: self.stops.at_contracts,
-            source: CodeText(if chain.family() == Family::Utxo { "utxo" } else { "postings" }.to_owned()),
         }
     }
 }
@@ -326,22 +325,8 @@ const fn mixing(method: TraceMethod) -> Option<Mixing> {
     }
 }
 
-/// A number within its bounds, or its default.
-fn bounded(field: &str, value: Option<i64>, (least, (default, most)): (i64, (i64, i64))) -> Result<i64, Error> {
-    match value {
-        None => Ok(default),
-        Some(value) if (least..=most).contains(&value) => Ok(value),
-        Some(value) => {
-            let why = format!("expected a number from {least} to {most}, got {value}");
-            Err(refused(Reason::InvalidValue, field, &value.to_string(), &why))
-        }
-    }
-}
-
 fn stop_codes(names: Option<Vec<String>>) -> Result<Vec<Code>, Error> {
-    let Some(names) = names else {
-        return Ok(STOP_LABELS.iter().filter_map(|name| Code::from_name(name)).collect());
-    };
+    let Some(names) = names else { return Ok(STOP_CODES.to_vec()) };
     let known = |(index, name): (usize, String)| {
         let field = format!("stop_track_condition.labels[{index}]");
         let why = format!("there is no label code {name:?}; docs/labels.md lists them");

@@ -1,8 +1,12 @@
 //! Following money: what traces, paths and exposures share.
 
 mod report;
+mod rules;
 mod source;
 
-pub use report::{EdgeDirection, TraceAsset, TraceEdge, TraceEnd, TraceNode, TraceSummary, TruncationName};
-pub(crate) use report::{Shown, of_start};
-pub(crate) use source::{LedgerMovements, Stops};
+pub use report::{
+    EdgeDirection, TraceAsset, TraceCrossing, TraceEdge, TraceEnd, TraceNode, TraceSummary, TruncationName,
+};
+pub(crate) use report::{Shown, dollars, of_start, rounded};
+pub(crate) use rules::{HUB_COUNTERPARTIES, MAX_MOVEMENTS, STOP_CODES, bounded, exposure_category};
+pub(crate) use source::{LEAST_CONFIDENCE, LedgerMovements, Stops};

@@ -105,8 +105,17 @@ pub struct TraceEdge {
     pub tx_hashes: Vec<HashText>,
     /// With a method: how much of it is traced, in whole units.
     pub taint_amount: Option<DecimalText>,
-    /// The way on over a bridge; null until bridges are known.
-    pub cross_chain: Option<String>,
+    /// The way on over a bridge; null where there is none.
+    pub cross_chain: Option<TraceCrossing>,
+}
+
+/// Where money went on over a bridge.
+#[derive(Debug, Clone, PartialEq, Serialize, utoipa::ToSchema)]
+pub struct TraceCrossing {
+    /// The other chain.
+    pub destination_chain: String,
+    /// The transaction there; null where it is not known.
+    pub destination_tx_hash: Option<HashText>,
 }
 
 /// An address at which the trace ends.
@@ -288,7 +297,7 @@ impl From<Truncation> for TruncationName {
     }
 }
 
-fn dollars(usd: Usd) -> f64 {
+pub(crate) fn dollars(usd: Usd) -> f64 {
     usd.to_f64()
 }
 
@@ -298,6 +307,6 @@ fn cents(usd: f64) -> f64 {
 }
 
 /// Six decimals, half to even.
-fn rounded(share: f64) -> f64 {
+pub(crate) fn rounded(share: f64) -> f64 {
     (share * 1e6).round_ties_even() / 1e6
 }

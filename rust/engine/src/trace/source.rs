@@ -1,10 +1,15 @@
 //! The movements of a ledger as a trace reads them.
 
-use headwater_graph::source::Node;
-use headwater_graph::trace::{Movement, Movements, Stop, Way};
+use std::cmp::Ordering;
+use std::ops::ControlFlow;
+
+use headwater_graph::source::{Direction as Heading, Node};
+use headwater_graph::trace::{Exposed, Movement, Movements, Nameless, Share, Stop, Way};
+use headwater_intel::label::CodeConfidence;
+use headwater_ledger::edges::EdgeOrder;
 use headwater_ledger::labels::Code;
 use headwater_ledger::memory::{Held, Purpose};
-use headwater_ledger::read::{Account, AccountRef, Direction, MovementKind, Posting, Scan, ScanOrder};
+use headwater_ledger::read::{Account, AccountRef, Direction, MovementKind, Posting, Scan, ScanOrder, TransactionRef};
 use headwater_ledger::{Cancel, Ledger, LedgerError};
 use headwater_types::{Address, Amount, Asset, Family, TimeWindow, Usd};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -12,12 +17,13 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::Error;
 use crate::asset_book::AssetBook;
 use crate::labels::Labels;
-use crate::scope::{Judged, Rule, Scope, Verdict};
+use crate::query_meta::MovementSource;
+use crate::scope::{EdgeScope, Judged, Rule, Scope, Verdict};
 use crate::valuation::Valuer;
 use crate::walk::{CANCEL_EVERY, counterparties};
 
 /// Least confidence of a label that stops a walk.
-const LEAST_CONFIDENCE: f64 = 0.5;
+pub(crate) const LEAST_CONFIDENCE: f64 = 0.5;
 
 const MOVEMENTS: Purpose = Purpose {
     what: "the movements of the accounts of a trace",
@@ -100,6 +106,51 @@ impl<'a> LedgerMovements<'a> {
         let node = (!address.is_zero()).then(|| self.node(address));
         self.by_handle.insert(handle, node);
         Ok(node)
+    }
+
+    /// The direct exposure of an account, from the edges that the ledger keeps; `None` where they cannot answer: not built,
+    /// or asked for a time, some assets or a chain without edges.
+    pub fn direct(&mut self, start: Node, heading: Heading) -> Result<Option<Exposed>, Error> {
+        let (Some(EdgeScope::Default), Some(account)) =
+            (self.scope.within(self.window).of_edges(), self.account(start)?)
+        else {
+            return Ok(None);
+        };
+        let order = match heading {
+            Heading::Outgoing => EdgeOrder::Sent,
+            Heading::Incoming => EdgeOrder::Received,
+        };
+        let mut sides = Vec::new();
+        let visited = self.ledger.visit_edges(&account, order, self.cancel, &mut |other, flows| {
+            sides.push((other, if heading == Heading::Outgoing { flows.sent } else { flows.received }));
+            ControlFlow::Continue(())
+        })?;
+        if visited.is_none() {
+            return Ok(None);
+        }
+        let mut exposed = Exposed { looked_through: 1, ..Exposed::default() };
+        for (handle, side) in sides {
+            let Some(other) = self.other(handle)? else { continue };
+            exposed.total += side.usd;
+            exposed.unpriced += side.unpriced;
+            if side.usd == Usd::ZERO {
+                continue;
+            }
+            if self.is_service(other)? {
+                exposed.shares.push(Share { node: other, hops: 1, usd: side.usd });
+            } else {
+                *exposed.nameless.entry(Nameless::Stopped(Stop::DepthLimit)).or_default() += side.usd;
+            }
+        }
+        Ok(Some(exposed))
+    }
+
+    /// What the movements of accounts are read from.
+    pub fn kind(&self) -> MovementSource {
+        match self.scope.chain.family() {
+            Family::Utxo => MovementSource::Utxo,
+            Family::Evm | Family::Tron => MovementSource::Postings,
+        }
     }
 
     /// Whether an account deals with too many: looks at no more movements than it takes to know.
@@ -197,13 +248,15 @@ fn is_sent(posting: &Posting) -> bool {
 impl Movements for LedgerMovements<'_> {
     type Error = Error;
 
-    fn stop(&mut self, node: Node) -> Result<Option<Stop>, Error> {
+    fn is_service(&mut self, node: Node) -> Result<bool, Error> {
         let judged = self.labels.of(self.address(node))?;
-        let is_service = judged
-            .codes
-            .iter()
-            .any(|code| code.confidence >= LEAST_CONFIDENCE && self.stops.codes.contains(&code.code));
-        if is_service {
+        let stops =
+            |code: &CodeConfidence| code.confidence >= LEAST_CONFIDENCE && self.stops.codes.contains(&code.code);
+        Ok(judged.codes.iter().any(stops))
+    }
+
+    fn stop(&mut self, node: Node) -> Result<Option<Stop>, Error> {
+        if self.is_service(node)? {
             return Ok(Some(Stop::Label));
         }
         let Some(account) = self.account(node)? else { return Ok(None) };
@@ -230,5 +283,16 @@ impl Movements for LedgerMovements<'_> {
             }
         }
         Ok(())
+    }
+
+    fn order(&mut self, one: TransactionRef, other: TransactionRef) -> Result<Ordering, Error> {
+        if one.part() == other.part() {
+            return Ok(one.cmp(&other));
+        }
+        let place = |transaction| {
+            let head = self.ledger.transaction_head(transaction)?;
+            Ok::<_, Error>((head.block, head.index, head.hash))
+        };
+        Ok(place(one)?.cmp(&place(other)?))
     }
 }

@@ -48,6 +48,15 @@ pub(super) struct Followed {
     pub is_swap: bool,
 }
 
+/// Traced units of one asset that became units of another one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Swap {
+    pub from: u32,
+    pub given: u128,
+    pub into: u32,
+    pub received: u128,
+}
+
 /// How money is followed through an account.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Rules {
@@ -55,12 +64,16 @@ pub(super) struct Rules {
     pub is_time_ordered: bool,
     /// Whether the walk begins here, so that all that leaves is traced.
     pub is_start: bool,
+    /// Whether time runs backward: what left has come, fees too, and what is left was there at first.
+    pub is_inward: bool,
 }
 
 /// What an account did with what came to it.
 #[derive(Debug, Default)]
 pub(super) struct Flow {
     pub followed: Vec<Followed>,
+    /// In the order in which they were followed.
+    pub swaps: Vec<Swap>,
     pub balances: BTreeMap<u32, Balance>,
 }
 
@@ -72,10 +85,21 @@ struct Holding {
     has_come: bool,
 }
 
-/// Follows the money of an account through its movements, in the order of the chain (of an inward walk: reversed, with in and
-/// out exchanged).
+/// Follows the money of an account through its movements, which are in the order of the chain. Inward they are read from the
+/// last to the first with in and out exchanged: then the money that came is that from which the arrivals were paid, by the same
+/// shares as forward.
 pub(super) fn flow(movements: &[Movement], arrivals: &[Arrival], rules: Rules) -> Flow {
     let mut state = State { rules, arrivals: FxHashMap::default(), holdings: BTreeMap::new(), flow: Flow::default() };
+    let reversed: Vec<Movement>;
+    let movements = if rules.is_inward {
+        for (asset, left) in closing(movements) {
+            state.open(asset, left);
+        }
+        reversed = movements.iter().rev().map(turned).collect();
+        &reversed
+    } else {
+        movements
+    };
     for arrival in arrivals {
         let key = (arrival.transaction, arrival.asset, arrival.from, arrival.amount);
         state.arrivals.entry(key).or_default().push(arrival.taint);
@@ -100,6 +124,10 @@ struct State {
 impl State {
     fn transaction(&mut self, of_one: &[Movement]) {
         let swap = self.swap(of_one);
+        let (is_fee, is_inward) = (|movement: &&Movement| movement.way == Way::Fee, self.rules.is_inward);
+        for movement in of_one.iter().filter(is_fee).filter(|_| is_inward) {
+            self.receive(movement, None);
+        }
         // What comes in a transaction can leave in it; what a swap brings comes after what it takes.
         for movement in of_one.iter().filter(|movement| movement.way == Way::In) {
             if swap.is_none_or(|(_, into)| into != movement.asset) {
@@ -107,18 +135,29 @@ impl State {
             }
         }
         let mut given = (0_u128, 0_u128);
-        for movement in of_one.iter().filter(|movement| movement.way != Way::In) {
+        let leaves = |movement: &&Movement| movement.way == Way::Out || movement.way == Way::Fee && !is_inward;
+        for movement in of_one.iter().filter(leaves) {
             let is_swap = swap.is_some_and(|(from, _)| from == movement.asset) && movement.way == Way::Out;
             let taint = self.spend(movement, is_swap);
             if is_swap {
                 given = (given.0.saturating_add(movement.amount), given.1.saturating_add(taint));
             }
         }
-        if let Some((_, into)) = swap {
+        if let Some((from, into)) = swap {
+            let mut received = 0_u128;
             for movement in of_one.iter().filter(|movement| movement.way == Way::In && movement.asset == into) {
-                self.receive(movement, Some(given));
+                received = received.saturating_add(self.receive(movement, Some(given)));
             }
+            self.flow.swaps.push(Swap { from, given: given.1, into, received });
         }
+    }
+
+    /// Begins with what was there.
+    fn open(&mut self, asset: u32, amount: u128) {
+        let method = self.rules.method.unwrap_or(Method::Haircut);
+        let holding = Holding { lots: Lots::new(method, amount), balance: amount, has_come: false };
+        self.holdings.insert(asset, holding);
+        self.flow.balances.entry(asset).or_default().came = amount;
     }
 
     /// One asset out and another one in, of traced money: the assets.
@@ -150,8 +189,8 @@ impl State {
         self.arrivals.get(&key).is_some_and(|taints| !taints.is_empty()).then_some(key)
     }
 
-    /// `given` is what a swap took, and how much of it was traced.
-    fn receive(&mut self, movement: &Movement, given: Option<(u128, u128)>) {
+    /// `given` is what a swap took, and how much of it was traced. Gives how much of what came is traced.
+    fn receive(&mut self, movement: &Movement, given: Option<(u128, u128)>) -> u128 {
         let arrived = self.arrival(movement).and_then(|key| self.arrivals.get_mut(&key)?.pop());
         let taint = match (given, arrived) {
             (Some((whole, part)), _) if whole > 0 => share_of(movement.amount, part, whole),
@@ -165,11 +204,12 @@ impl State {
         let balance = self.flow.balances.entry(movement.asset).or_default();
         balance.came = balance.came.saturating_add(movement.amount);
         balance.taint = balance.taint.saturating_add(taint);
+        taint
     }
 
     /// How much of what leaves is traced.
     fn spend(&mut self, movement: &Movement, is_swap: bool) -> u128 {
-        let Rules { method, is_time_ordered, is_start } = self.rules;
+        let Rules { method, is_time_ordered, is_start, .. } = self.rules;
         let holding = self.holding(movement.asset);
         let has_come = holding.has_come;
         let missing = movement.amount.saturating_sub(holding.balance);
@@ -200,6 +240,30 @@ impl State {
             has_come: false,
         })
     }
+}
+
+/// What is left in each asset after the last movement.
+fn closing(movements: &[Movement]) -> BTreeMap<u32, u128> {
+    let mut left: BTreeMap<u32, u128> = BTreeMap::new();
+    for movement in movements {
+        let balance = left.entry(movement.asset).or_default();
+        *balance = match movement.way {
+            Way::In => balance.saturating_add(movement.amount),
+            Way::Out | Way::Fee => balance.saturating_sub(movement.amount),
+        };
+    }
+    left.retain(|_, balance| *balance > 0);
+    left
+}
+
+/// A movement with time reversed: what left comes.
+const fn turned(movement: &Movement) -> Movement {
+    let way = match movement.way {
+        Way::In => Way::Out,
+        Way::Out => Way::In,
+        Way::Fee => Way::Fee,
+    };
+    Movement { way, ..*movement }
 }
 
 fn share_of(amount: u128, part: u128, whole: u128) -> u128 {

@@ -7,6 +7,7 @@
 //! in one account cannot be told apart.
 
 mod account;
+mod exposure;
 mod movement;
 mod walk;
 
@@ -16,5 +17,7 @@ mod tests;
 pub(crate) mod world;
 
 pub use account::Balance;
+pub use exposure::{Exposed, Nameless, Reach, Share, exposure};
 pub use movement::{Movement, Movements, Stop, Way};
+pub(crate) use walk::EdgeSum;
 pub use walk::{Edge, End, Reached, Settings, Trace, Truncation, trace, worth};

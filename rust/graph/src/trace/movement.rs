@@ -1,5 +1,7 @@
 //! What a trace reads: the movements of an account in the order of the chain.
 
+use std::cmp::Ordering;
+
 use headwater_ledger::read::TransactionRef;
 use headwater_types::Usd;
 
@@ -38,7 +40,7 @@ pub struct Movement {
 }
 
 /// Why an account is not looked through.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Stop {
     /// The walk has gone as far as was asked.
     DepthLimit,
@@ -80,6 +82,12 @@ pub trait Movements {
     /// Why they cannot be read.
     type Error;
 
+    /// Whether an account is a service by its labels, or otherwise known: [`Stop::Label`].
+    ///
+    /// # Errors
+    /// When that cannot be told.
+    fn is_service(&mut self, node: Node) -> Result<bool, Self::Error>;
+
     /// Why an account is not to be looked through; `None` where it is.
     ///
     /// # Errors
@@ -91,4 +99,10 @@ pub trait Movements {
     /// # Errors
     /// When they cannot be read.
     fn movements(&mut self, node: Node, into: &mut Vec<Movement>) -> Result<(), Self::Error>;
+
+    /// How the chain orders two transactions of one time.
+    ///
+    /// # Errors
+    /// When that cannot be told.
+    fn order(&mut self, one: TransactionRef, other: TransactionRef) -> Result<Ordering, Self::Error>;
 }

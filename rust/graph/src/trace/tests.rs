@@ -1,7 +1,9 @@
 //! Traces over small worlds, worked by hand and at random.
 
+use std::cmp::Ordering;
 use std::convert::Infallible;
 
+use headwater_ledger::read::TransactionRef;
 use headwater_types::Amount;
 use proptest::prelude::*;
 
@@ -58,6 +60,18 @@ fn inward_is_outward_with_time_reversed() {
     let found = world.trace(inward);
     assert_eq!(edges(&found), [(1, 0, 6, None), (2, 1, 8, None)]);
     assert_eq!(found.nodes.iter().map(|node| (node.node, node.depth)).collect::<Vec<_>>(), [(0, 0), (1, -1), (2, -2)]);
+}
+
+#[test]
+fn inward_shares_are_those_that_were_paid_on() {
+    // 1 gets 100 of 2, pays 50 to 4, gets 50 of 3, pays 50 to the start and keeps 50: half of what the start got is of 2.
+    let payments = [paid(2, 1, 100), paid(1, 4, 50), paid(3, 1, 50), paid(1, 0, 50)];
+    let inward = |method| Settings { outward: 0, inward: 3, method: Some(method), ..SETTINGS };
+    let found = World::new(&payments).trace(inward(Method::Haircut));
+    assert_eq!(edges(&found), [(1, 0, 50, Some(50)), (2, 1, 100, Some(25)), (3, 1, 50, Some(25))]);
+    // First in, first out: the second 50 of 2.
+    let found = World::new(&payments).trace(inward(Method::Fifo));
+    assert_eq!(edges(&found), [(1, 0, 50, Some(50)), (2, 1, 100, Some(50))]);
 }
 
 #[test]
@@ -118,6 +132,10 @@ fn without_prices_the_largest_shares_are_followed() {
     impl Movements for Unpriced {
         type Error = Infallible;
 
+        fn is_service(&mut self, node: Node) -> Result<bool, Infallible> {
+            self.0.is_service(node)
+        }
+
         fn stop(&mut self, node: Node) -> Result<Option<Stop>, Infallible> {
             self.0.stop(node)
         }
@@ -128,6 +146,10 @@ fn without_prices_the_largest_shares_are_followed() {
                 movement.usd = None;
             }
             Ok(())
+        }
+
+        fn order(&mut self, one: TransactionRef, other: TransactionRef) -> Result<Ordering, Infallible> {
+            self.0.order(one, other)
         }
     }
     let world = World::new(&[paid(0, 1, 1), paid(0, 2, 40), paid(0, 3, 2), paid(0, 4, 30)]);
@@ -175,6 +197,30 @@ proptest! {
         // Every node but the start has an edge.
         for reached in found.nodes.iter().filter(|reached| reached.depth != 0) {
             prop_assert!(found.edges.iter().any(|edge| edge.from == reached.node || edge.to == reached.node));
+        }
+    }
+
+    #[test]
+    fn inward_and_outward_shares_are_equal(payments in prop::collection::vec((0..4_u32, 1..100_000_000_u128), 1..12)) {
+        // 1 is paid by 2, 3 and 4 in turn with payments to the start.
+        let mut world: Vec<Paid> = payments.iter().map(|(who, amount)| match who {
+            0 => paid(1, 0, *amount),
+            _ => paid(who + 1, 1, *amount),
+        }).collect();
+        // Nothing that was there before.
+        world.insert(0, paid(4, 1, payments.iter().map(|(_, amount)| amount).sum()));
+        let shares = |trace: &Trace, from: Node, to: Node| {
+            let edge = trace.edges.iter().find(|edge| edge.from == from && edge.to == to);
+            edge.map_or(0, |edge| edge.taint.unwrap().to_u128().unwrap())
+        };
+        for method in [Method::Haircut, Method::Fifo] {
+            let both = Settings { method: Some(method), ..SETTINGS };
+            let inward = World::new(&world).trace(Settings { outward: 0, inward: 2, ..both });
+            for source in 2..5 {
+                let outward = trace(&mut World::new(&world), source, Settings { outward: 2, ..both }, &|_| false).unwrap();
+                let (forward, backward) = (shares(&outward, 1, 0), shares(&inward, source, 1));
+                prop_assert!(forward.abs_diff(backward) <= 12, "{method:?} of {source}: {forward} and {backward}");
+            }
         }
     }
 }

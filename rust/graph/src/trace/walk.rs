@@ -184,14 +184,68 @@ struct State {
 
 /// Ends, direction, asset, and the number of the movement where each has its own edge.
 type EdgeKey = (Node, Node, bool, u32, usize);
-/// Amount and time of a movement of an edge, and its transaction.
-type Named = (u128, i64, TransactionRef);
+
+/// An edge that movements are added to.
+pub(crate) struct EdgeSum {
+    edge: Edge,
+    /// Amount and time of each movement, and its transaction.
+    named: Vec<(u128, i64, TransactionRef)>,
+}
+
+impl EdgeSum {
+    pub fn new((from, to): (Node, Node), (depth, direction): (i32, Direction), asset: u32) -> Self {
+        let edge = Edge {
+            from,
+            to,
+            depth,
+            direction,
+            asset,
+            amount: Amount::ZERO,
+            usd: None,
+            unpriced: 0,
+            transactions: 0,
+            first: i64::MAX,
+            last: i64::MIN,
+            largest: Vec::new(),
+            taint: None,
+        };
+        Self { edge, named: Vec::new() }
+    }
+
+    /// Adds a movement, and how much of it is traced.
+    pub fn add(&mut self, movement: &Movement, taint: Option<u128>) {
+        let Movement { transaction, time, amount, usd, .. } = *movement;
+        let sum = |held: Amount, more: u128| held.checked_add(Amount::from_u128(more)).unwrap_or(Amount::MAX);
+        let edge = &mut self.edge;
+        edge.amount = sum(edge.amount, amount);
+        edge.taint = taint.map(|taint| sum(edge.taint.unwrap_or(Amount::ZERO), taint));
+        add(&mut edge.usd, usd);
+        edge.unpriced += u64::from(usd.is_none());
+        (edge.first, edge.last) = (edge.first.min(time), edge.last.max(time));
+        self.named.push((amount, time, transaction));
+    }
+
+    /// The edge with its transactions.
+    pub fn finish(self) -> Edge {
+        let Self { mut edge, mut named } = self;
+        // Of equal ones in the order in which they were followed, which is that of the chain.
+        named.sort_by_key(|(amount, time, _)| (Reverse(*amount), *time));
+        let mut distinct = FxHashSet::default();
+        for (_, _, transaction) in named {
+            if distinct.insert(transaction) && edge.largest.len() < MAX_NAMED {
+                edge.largest.push(transaction);
+            }
+        }
+        edge.transactions = distinct.len() as u64;
+        edge
+    }
+}
 
 struct Walk {
     settings: Settings,
     states: Vec<State>,
     places: FxHashMap<Node, usize>,
-    edges: BTreeMap<EdgeKey, (Edge, Vec<Named>)>,
+    edges: BTreeMap<EdgeKey, EdgeSum>,
     truncations: BTreeSet<Truncation>,
     /// Those of the account that is looked through.
     movements: Vec<Movement>,
@@ -259,12 +313,13 @@ impl Walk {
         let settings = self.settings;
         let place = self.places[&node];
         let depth = self.states[place].reached.depth;
-        let rules = Rules { method: settings.method, is_time_ordered: settings.is_time_ordered, is_start: depth == 0 };
-        let turned: Vec<Movement> = match direction {
-            Direction::Outgoing => self.movements.clone(),
-            Direction::Incoming => self.movements.iter().rev().filter_map(turned).collect(),
+        let rules = Rules {
+            method: settings.method,
+            is_time_ordered: settings.is_time_ordered,
+            is_start: depth == 0,
+            is_inward: direction == Direction::Incoming,
         };
-        let mut found = flow(&turned, &self.states[place].arrivals[side(direction)], rules);
+        let mut found = flow(&self.movements, &self.states[place].arrivals[side(direction)], rules);
         let kept = self.kept(&found.followed);
         for followed in &found.followed {
             let Movement { other, asset, amount, .. } = followed.movement;
@@ -278,7 +333,8 @@ impl Walk {
             }
         }
         let parties: BTreeSet<Node> = self.movements.iter().filter_map(|movement| movement.other).collect();
-        let outs = || turned.iter().filter(|movement| movement.way == Way::Out);
+        let away = if rules.is_inward { Way::In } else { Way::Out };
+        let outs = || self.movements.iter().filter(|movement| movement.way == away);
         let stop = match (found.followed.is_empty(), outs().find_map(|movement| movement.left_out)) {
             (false, _) => None,
             (true, Some(left_out)) if outs().all(|movement| movement.left_out.is_some()) => Some(left_out),
@@ -334,7 +390,7 @@ impl Walk {
 
     /// Goes along one movement.
     fn step(&mut self, node: Node, other: Node, direction: Direction, followed: &Followed) {
-        let Movement { transaction, time, asset, amount, usd, .. } = followed.movement;
+        let Movement { transaction, asset, amount, usd, .. } = followed.movement;
         let depth = self.state(node).reached.depth;
         let (next, limit) = match direction {
             Direction::Outgoing => (depth.max(0) + 1, i32::from(self.settings.outward)),
@@ -367,48 +423,13 @@ impl Walk {
         add(&mut self.state(to).reached.in_usd, usd);
         let number = if self.settings.accumulate { 0 } else { self.edges.len() + 1 };
         let key = (from, to, direction == Direction::Incoming, asset, number);
-        let has_taint = self.settings.method.is_some();
-        let (edge, named) = self.edges.entry(key).or_insert_with(|| {
-            let edge = Edge {
-                from,
-                to,
-                depth: next,
-                direction,
-                asset,
-                amount: Amount::ZERO,
-                usd: None,
-                unpriced: 0,
-                transactions: 0,
-                first: time,
-                last: time,
-                largest: Vec::new(),
-                taint: has_taint.then_some(Amount::ZERO),
-            };
-            (edge, Vec::new())
-        });
-        let sum = |held: Amount, more: u128| held.checked_add(Amount::from_u128(more)).unwrap_or(Amount::MAX);
-        edge.amount = sum(edge.amount, amount);
-        edge.taint = edge.taint.map(|taint| sum(taint, followed.taint));
-        add(&mut edge.usd, usd);
-        edge.unpriced += u64::from(usd.is_none());
-        (edge.first, edge.last) = (edge.first.min(time), edge.last.max(time));
-        named.push((amount, time, transaction));
+        let edge = || EdgeSum::new((from, to), (next, direction), asset);
+        let taint = self.settings.method.map(|_| followed.taint);
+        self.edges.entry(key).or_insert_with(edge).add(&followed.movement, taint);
     }
 
     fn finish(mut self) -> Trace {
-        let mut edges: Vec<Edge> = Vec::with_capacity(self.edges.len());
-        for (mut edge, mut named) in std::mem::take(&mut self.edges).into_values() {
-            // Of equal ones in the order in which they were followed, which is that of the chain.
-            named.sort_by_key(|(amount, time, _)| (Reverse(*amount), *time));
-            let mut distinct = FxHashSet::default();
-            for (_, _, transaction) in named {
-                if distinct.insert(transaction) && edge.largest.len() < MAX_NAMED {
-                    edge.largest.push(transaction);
-                }
-            }
-            edge.transactions = distinct.len() as u64;
-            edges.push(edge);
-        }
+        let mut edges: Vec<Edge> = std::mem::take(&mut self.edges).into_values().map(EdgeSum::finish).collect();
         edges.sort_by_key(|edge| (edge.depth.unsigned_abs(), Reverse(edge.usd), edge.from, edge.to, edge.asset));
         let mut nodes: Vec<Reached> = self.states.into_iter().map(|state| state.reached).collect();
         nodes.sort_by_key(|reached| (reached.depth.unsigned_abs(), Reverse(worth(reached)), reached.node));
@@ -423,16 +444,6 @@ impl Walk {
         ends.sort_by_key(|end| (Reverse(end.usd), end.hops, end.node));
         Trace { nodes, edges, ends, truncations: self.truncations }
     }
-}
-
-/// A movement with time reversed: what left comes. Fees are nobody's source.
-fn turned(movement: &Movement) -> Option<Movement> {
-    let way = match movement.way {
-        Way::In => Way::Out,
-        Way::Out => Way::In,
-        Way::Fee => return None,
-    };
-    Some(Movement { way, ..*movement })
 }
 
 /// What came to an account along the trace, on its side of the start: inward what left it.

@@ -1,9 +1,10 @@
 //! Small worlds for tests: payments by hand.
 
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::convert::Infallible;
 
-use headwater_ledger::read::PostingColumns;
+use headwater_ledger::read::{PostingColumns, TransactionRef};
 use headwater_types::Usd;
 
 use super::{Movement, Movements, Settings, Stop, Trace, Way, trace};
@@ -48,6 +49,10 @@ impl World {
 impl Movements for World {
     type Error = Infallible;
 
+    fn is_service(&mut self, node: Node) -> Result<bool, Infallible> {
+        Ok(self.stops.get(&node) == Some(&Stop::Label))
+    }
+
     fn stop(&mut self, node: Node) -> Result<Option<Stop>, Infallible> {
         Ok(self.stops.get(&node).copied())
     }
@@ -71,5 +76,9 @@ impl Movements for World {
             }
         }
         Ok(())
+    }
+
+    fn order(&mut self, one: TransactionRef, other: TransactionRef) -> Result<Ordering, Infallible> {
+        Ok(one.cmp(&other))
     }
 }

@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use crate::cli::output::{date, grouped, table};
+use crate::cli::output::{grouped, table};
+use crate::cli::words::{amount, count, list, percent, row, section, text, time, usd};
 
 /// Ends that are listed.
 const ENDS: usize = 20;
@@ -20,11 +21,6 @@ pub(super) fn lines(data: &Value) -> Vec<String> {
         vec!["A trace is a hypothesis: coins in one account cannot be told apart.".to_owned()],
     ];
     parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(&String::new())
-}
-
-/// Lines under a title; none where there is nothing to say.
-fn section(title: &str, lines: Vec<String>) -> Vec<String> {
-    if lines.is_empty() { lines } else { std::iter::once(format!("{title}:")).chain(lines).collect() }
 }
 
 fn head(data: &Value) -> Vec<String> {
@@ -65,12 +61,10 @@ fn path(data: &Value, direction: &str) -> Vec<String> {
     {
         here = text(&edge[far]);
         seen.insert(here);
-        let amount =
-            edge["amount"].as_str().map_or_else(|| format!("{} units", text(&edge["amount_raw"])), str::to_owned);
         rows.push(row([
             &edge["depth"].to_string(),
             here,
-            &format!("{amount} {}", text(&edge["symbol"])),
+            &amount(edge),
             &usd(&edge["amount_usd"]),
             &time(&edge["first_activity"]),
             &time(&edge["last_activity"]),
@@ -112,7 +106,7 @@ fn ends(data: &Value) -> Vec<String> {
     }
     let mut rows = vec![row(["address", "hops", "US dollars", "share", "who", "reason"])];
     rows.extend(ends.iter().take(ENDS).map(|end| {
-        let share = end["share"].as_f64().map(|share| format!("{:.2} %", 100.0 * share)).unwrap_or_default();
+        let share = percent(&end["share"]);
         let hops = end["hops"].to_string();
         row([
             text(&end["address"]),
@@ -159,32 +153,4 @@ fn cuts(data: &Value) -> Vec<String> {
         lines.push(format!("  {} movements have no price and count nothing in US dollars", grouped(unpriced)));
     }
     lines
-}
-
-fn row<const N: usize>(cells: [&str; N]) -> Vec<String> {
-    cells.map(str::to_owned).to_vec()
-}
-
-pub(super) fn text(value: &Value) -> &str {
-    value.as_str().unwrap_or_default()
-}
-
-pub(super) fn list(value: &Value) -> &[Value] {
-    value.as_array().map_or(&[], Vec::as_slice)
-}
-
-fn count(value: &Value) -> String {
-    grouped(value.as_u64().unwrap_or_default())
-}
-
-fn time(value: &Value) -> String {
-    date(value.as_i64().unwrap_or_default())
-}
-
-/// US dollars with commas.
-pub(super) fn usd(value: &Value) -> String {
-    let Some(usd) = value.as_f64() else { return "no price".to_owned() };
-    let text = format!("{usd:.2}");
-    let (whole, cents) = text.split_once('.').unwrap_or((&text, "00"));
-    whole.parse().map_or_else(|_| text.clone(), |whole| format!("{}.{cents}", grouped(whole)))
 }

@@ -5,18 +5,13 @@ mod svg;
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
-use headwater_engine::{ENDPOINTS, QueryEngine};
-use headwater_ledger::{Cancel, Store};
 use headwater_types::Chain;
 use serde_json::{Value, json};
 
 use super::error::Failure;
-use super::interrupt::on_interrupt;
 use super::output::Output;
 use super::{Shared, chain, query};
-use crate::clock::milliseconds;
 
 /// The endpoint that answers.
 const ENDPOINT: &str = "trace";
@@ -63,13 +58,7 @@ enum Form {
 /// Says where the money of an address went, and where it came from.
 pub(super) fn run(shared: &Shared, arguments: &Arguments, output: Output) -> Result<(), Failure> {
     let form = arguments.out.as_deref().map(form_of).transpose()?;
-    let endpoint = ENDPOINTS.iter().find(|endpoint| endpoint.name == ENDPOINT);
-    let endpoint = endpoint.ok_or_else(|| Failure::failed(format!("there is no endpoint {ENDPOINT}")))?;
-    let store = Store::open(shared.store()?)?;
-    let cancel = Cancel::new();
-    on_interrupt(&cancel);
-    let engine = QueryEngine::new(Arc::new(store)).with_clock(milliseconds);
-    let whole = query::ask(&engine, (endpoint, &request(arguments)), output, &cancel)?;
+    let whole = query::ask_store(shared, (ENDPOINT, &request(arguments)), output)?;
     let (Some(form), Some(out)) = (form, &arguments.out) else {
         return output.report(&whole, || explain::lines(&whole["data"]));
     };
@@ -100,12 +89,9 @@ fn form_of(out: &Path) -> Result<Form, Failure> {
 /// The request, without what was not given.
 fn request(arguments: &Arguments) -> Value {
     let Arguments { chain, outward, inward, limit, method, from, to, address, .. } = arguments;
-    let mut settings = json!({
+    let settings = query::without_nulls(json!({
         "outward_depth": outward, "inward_depth": inward, "limit": limit, "method": method, "start_time": from,
         "end_time": to,
-    });
-    if let Some(settings) = settings.as_object_mut() {
-        settings.retain(|_, value| !value.is_null());
-    }
+    }));
     json!({"blockchain": chain.name(), "address": address, "track_setting": settings})
 }

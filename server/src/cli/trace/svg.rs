@@ -6,7 +6,8 @@ use std::fmt::Write as _;
 use headwater_table::xml;
 use serde_json::Value;
 
-use super::explain::{asset, list, text, usd};
+use super::explain::asset;
+use crate::cli::words::{list, text, usd};
 
 /// Between hops, between addresses of a hop, and around the picture, in pixels.
 const ACROSS: f64 = 300.0;
