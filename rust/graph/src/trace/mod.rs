@@ -8,6 +8,7 @@
 
 mod account;
 mod exposure;
+mod graph;
 mod movement;
 mod walk;
 
@@ -18,6 +19,7 @@ pub(crate) mod world;
 
 pub use account::Balance;
 pub use exposure::{Exposed, Nameless, Reach, Share, exposure};
+pub use graph::{circles, graph};
 pub use movement::{Movement, Movements, Stop, Way};
 pub(crate) use walk::EdgeSum;
 pub use walk::{Edge, End, Reached, Settings, Trace, Truncation, trace, worth};
