@@ -12,10 +12,14 @@
 //! ```
 //!
 //! for every chip (asset, t, m) of the residual of u. Mass is conserved: `Σ p + Σ r = 1`. At most `1 / (α ε)` pushes.
+//!
+//! A swap, one asset out and one other in within a transaction, moves no mass to the other side: it stays with the account, as
+//! a chip of the other asset at the same time.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::source::Node;
+use crate::trace::{Movement, Way};
 
 /// A payment as seen from one of its ends.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -28,6 +32,8 @@ pub struct Payment {
     pub other: Node,
     /// What it weighs against other payments of the asset, above 0.
     pub weight: f64,
+    /// Where it is one side of a swap: the asset of the other side, in which the account itself goes on.
+    pub swapped: Option<u32>,
 }
 
 /// The payments of a node.
@@ -37,6 +43,54 @@ pub struct Payments {
     pub outs: Vec<Payment>,
     /// Into it.
     pub ins: Vec<Payment>,
+}
+
+impl Payments {
+    /// Those among the movements of an account, which are in the order of the chain: without those that are left out, fees,
+    /// and what came from or went to nobody.
+    #[must_use]
+    pub fn of(movements: &[Movement]) -> Self {
+        let mut payments = Self::default();
+        for of_one in movements.chunk_by(|one, other| one.transaction == other.transaction) {
+            let swap = swap(of_one);
+            for movement in of_one.iter().filter(|movement| movement.left_out.is_none() && movement.amount > 0) {
+                let Some(other) = movement.other else { continue };
+                let Movement { time, asset, amount, .. } = *movement;
+                let payment = |swapped| Payment { time, asset, other, weight: double(amount), swapped };
+                match movement.way {
+                    Way::Out => {
+                        payments.outs.push(payment(swap.filter(|(from, _)| *from == asset).map(|(_, into)| into)));
+                    }
+                    Way::In => {
+                        payments.ins.push(payment(swap.filter(|(_, into)| *into == asset).map(|(from, _)| from)));
+                    }
+                    Way::Fee => {}
+                }
+            }
+        }
+        payments
+    }
+}
+
+/// One asset less and one other more after a transaction: the two.
+fn swap(of_one: &[Movement]) -> Option<(u32, u32)> {
+    let mut sums: BTreeMap<u32, (u128, u128)> = BTreeMap::new();
+    for movement in of_one.iter().filter(|movement| movement.way != Way::Fee) {
+        let (came, left) = sums.entry(movement.asset).or_default();
+        let side = if movement.way == Way::In { came } else { left };
+        *side = side.saturating_add(movement.amount);
+    }
+    let mut less = sums.iter().filter(|(_, (came, left))| left > came).map(|(asset, _)| *asset);
+    let mut more = sums.iter().filter(|(_, (came, left))| came > left).map(|(asset, _)| *asset);
+    match (less.next(), less.next(), more.next(), more.next()) {
+        (Some(from), None, Some(into), None) => Some((from, into)),
+        _ => None,
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "weights of a ranking")]
+fn double(amount: u128) -> f64 {
+    amount as f64
 }
 
 /// How mass spreads.
@@ -72,8 +126,7 @@ impl Rank {
     #[must_use]
     pub fn begin(start: Node, payments: &Payments, params: Params) -> Self {
         let mut rank = Self { params, ranks: BTreeMap::new(), waiting: BTreeMap::new() };
-        let assets: std::collections::BTreeSet<u32> =
-            payments.outs.iter().chain(&payments.ins).map(|payment| payment.asset).collect();
+        let assets: BTreeSet<u32> = payments.outs.iter().chain(&payments.ins).map(|payment| payment.asset).collect();
         rank.stay(start, params.stays);
         if assets.is_empty() {
             rank.stay(start, 1.0 - params.stays);
@@ -137,8 +190,12 @@ impl Rank {
                 of_unit += mass / rest[place];
             }
             if of_unit > 0.0 {
-                let chip = (payment.asset, payment.time);
-                *self.waiting.entry(payment.other).or_default().entry(chip).or_default() += of_unit * payment.weight;
+                let (to, asset) = match payment.swapped {
+                    Some(asset) => (node, asset),
+                    None => (payment.other, payment.asset),
+                };
+                let chip = (asset, payment.time);
+                *self.waiting.entry(to).or_default().entry(chip).or_default() += of_unit * payment.weight;
             }
         }
         // What came later than every payment.
@@ -177,12 +234,14 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::trace::Movements;
+    use crate::trace::world::{Paid, World, paid};
 
     /// Payments of all nodes from (from, to, weight, time).
     fn town(edges: &[(Node, Node, f64, i64)], nodes: usize) -> Vec<Payments> {
         let mut town = vec![Payments::default(); nodes];
         for (from, to, weight, time) in edges {
-            let payment = |other| Payment { time: *time, asset: 0, other, weight: *weight };
+            let payment = |other| Payment { time: *time, asset: 0, other, weight: *weight, swapped: None };
             town[*from as usize].outs.push(payment(*to));
             town[*to as usize].ins.push(payment(*from));
         }
@@ -215,6 +274,35 @@ mod tests {
     fn a_node_without_payments_keeps_all_mass() {
         let (rank, pushes) = ranked(&town(&[], 1), 0);
         assert_eq!((rank.rank(0), pushes), (1.0, 0));
+    }
+
+    #[test]
+    fn rank_goes_on_in_the_asset_of_a_swap() {
+        // 0 pays 1, which swaps at 5 for asset 1 and pays 2 in it; 5 pays others.
+        let payments = |world: &mut World, node| {
+            let mut movements = Vec::new();
+            world.movements(node, &mut movements).unwrap();
+            Payments::of(&movements)
+        };
+        let mut world = World::new(&[
+            paid(0, 1, 10),
+            paid(1, 5, 10),
+            Paid { from: 5, to: 1, asset: 1, amount: 30, with_last: true },
+            Paid { from: 1, to: 2, asset: 1, amount: 12, with_last: false },
+            paid(5, 6, 3),
+        ]);
+        let outs = payments(&mut world, 1).outs;
+        assert_eq!(outs.iter().map(|out| (out.other, out.swapped)).collect::<Vec<_>>(), [(5, Some(1)), (2, None)]);
+        let mut rank = Rank::begin(0, &payments(&mut world, 0), Params { forward: 1.0, ..Params::default() });
+        while let Some(node) = rank.next(|_| true) {
+            rank.push(node, &payments(&mut world, node));
+        }
+        // By hand, all forward: 0.15 stays at 0. Of 0.85 1 keeps 0.15 twice, before and after the swap, and 2 gets the rest.
+        for (node, expected) in
+            [(0, 0.15), (1, 0.85 * (1.0 - 0.85 * 0.85)), (2, 0.85 * 0.85 * 0.85), (5, 0.0), (6, 0.0)]
+        {
+            assert!((rank.rank(node) - expected).abs() < 1e-12, "{node}: {}", rank.rank(node));
+        }
     }
 
     proptest! {

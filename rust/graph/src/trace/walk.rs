@@ -9,7 +9,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::account::{Arrival, Balance, Followed, Rules, flow};
 use super::movement::{Movement, Movements, Stop, Way};
-use crate::rank::{Params, Payment, Payments, Rank};
+use crate::rank::{Params, Payments, Rank};
 use crate::source::{Direction, Node};
 use crate::taint::Method;
 
@@ -146,7 +146,7 @@ pub fn trace<S: Movements>(
     };
     walk.place(start, 0);
     source.movements(start, &mut walk.movements)?;
-    let mut rank = Rank::begin(start, &walk.payments(), Params::default());
+    let mut rank = Rank::begin(start, &Payments::of(&walk.movements), Params::default());
     let ways = [(Direction::Outgoing, settings.outward), (Direction::Incoming, settings.inward)];
     for (direction, _) in ways.into_iter().filter(|(_, hops)| *hops > 0) {
         walk.follow(start, direction);
@@ -166,7 +166,7 @@ pub fn trace<S: Movements>(
         walk.movements.clear();
         source.movements(node, &mut walk.movements)?;
         walk.follow(node, direction);
-        rank.push(node, &walk.payments());
+        rank.push(node, &Payments::of(&walk.movements));
     }
     Ok(walk.finish())
 }
@@ -272,23 +272,6 @@ impl Walk {
     fn state(&mut self, node: Node) -> &mut State {
         let place = self.places[&node];
         &mut self.states[place]
-    }
-
-    /// The payments of the account for the ranking.
-    fn payments(&self) -> Payments {
-        let mut payments = Payments::default();
-        let counted = self.movements.iter().filter(|movement| movement.left_out.is_none() && movement.amount > 0);
-        for movement in counted {
-            let Some(other) = movement.other else { continue };
-            let Movement { time, asset, amount, .. } = *movement;
-            let side = match movement.way {
-                Way::In => &mut payments.ins,
-                Way::Out => &mut payments.outs,
-                Way::Fee => continue,
-            };
-            side.push(Payment { time, asset, other, weight: double(amount) });
-        }
-        payments
     }
 
     /// Which account is looked through next: those of the first hop by what came to them, further on by rank; those without
