@@ -1,8 +1,9 @@
 //! The edges of a ledger as a graph: nothing is copied, what a walk meets is numbered as it is met.
 
+use std::collections::hash_map::Entry;
 use std::ops::ControlFlow;
 
-use headwater_ledger::edges::{EdgeFlows, EdgeOrder};
+use headwater_ledger::edges::EdgeOrder;
 use headwater_ledger::read::{AccountRef, Ledger};
 use headwater_ledger::{Cancel, LedgerError};
 use headwater_types::{Address, Chain};
@@ -39,6 +40,9 @@ pub enum StoredError {
 pub struct Stored<'a> {
     ledger: &'a dyn Ledger,
     chain: Chain,
+    /// Whether a handle says as much as an address.
+    is_one_handle_each: bool,
+    /// By address, where an account has several handles.
     nodes: FxHashMap<Address, Node>,
     /// By handle, so that an account that was met needs no look at its address.
     by_handle: FxHashMap<AccountRef, Node>,
@@ -53,7 +57,8 @@ impl<'a> Stored<'a> {
     #[must_use]
     pub fn new(ledger: &'a dyn Ledger, chain: Chain) -> Self {
         let (nodes, by_handle) = (FxHashMap::default(), FxHashMap::default());
-        Self { ledger, chain, nodes, by_handle, handles: Vec::new(), cancel: Cancel::new() }
+        let is_one_handle_each = ledger.is_one_handle_each(chain);
+        Self { ledger, chain, is_one_handle_each, nodes, by_handle, handles: Vec::new(), cancel: Cancel::new() }
     }
 
     /// The node of an address; `None` when it was never seen on the chain.
@@ -78,16 +83,20 @@ impl<'a> Stored<'a> {
     }
 
     fn met(&mut self, handle: AccountRef) -> Result<Node, StoredError> {
-        if let Some(node) = self.by_handle.get(&handle) {
-            return Ok(*node);
-        }
-        let address = self.ledger.address(handle)?;
+        let free = match self.by_handle.entry(handle) {
+            Entry::Occupied(known) => return Ok(*known.get()),
+            Entry::Vacant(free) => free,
+        };
         let next = Node::try_from(self.handles.len()).map_err(|_| StoredError::TooMany)?;
-        let node = *self.nodes.entry(address).or_insert(next);
+        let node = if self.is_one_handle_each {
+            next
+        } else {
+            *self.nodes.entry(self.ledger.address(handle)?).or_insert(next)
+        };
         if node == next {
             self.handles.push(handle);
         }
-        self.by_handle.insert(handle, node);
+        free.insert(node);
         Ok(node)
     }
 }
@@ -106,11 +115,10 @@ impl Source for Stored<'_> {
         cap: usize,
         into: &mut Vec<Edge>,
     ) -> Result<(), StoredError> {
-        let Some(handle) = self.handles.get(node as usize) else { return Ok(()) };
+        let Some(handle) = self.handles.get(node as usize).copied() else { return Ok(()) };
         if cap == 0 {
             return Ok(());
         }
-        let account = self.ledger.account_of(*handle)?;
         let order = match direction {
             Direction::Outgoing => EdgeOrder::Sent,
             Direction::Incoming => EdgeOrder::Received,
@@ -118,8 +126,8 @@ impl Source for Stored<'_> {
         let (ledger, cancel) = (self.ledger, self.cancel.clone());
         let begin = into.len();
         let mut failed = None;
-        let visited = ledger.visit_edges(&account, order, &cancel, &mut |other, flows| {
-            let weight = weight(flows, direction);
+        let visited = ledger.visit_weights(handle, order, &cancel, &mut |other, usd| {
+            let weight = u128::try_from(usd.raw()).unwrap_or(0);
             if weight == 0 && into[begin..].first().is_some_and(|strongest| strongest.weight > 0) {
                 return ControlFlow::Break(());
             }
@@ -136,17 +144,9 @@ impl Source for Stored<'_> {
         match (failed, visited) {
             (Some(error), _) => Err(error),
             (None, Some(())) => Ok(()),
-            (None, None) => Err(StoredError::NotBuilt { chain: self.chain, address: account.address }),
+            (None, None) => Err(StoredError::NotBuilt { chain: self.chain, address: ledger.address(handle)? }),
         }
     }
-}
-
-fn weight(flows: &EdgeFlows, direction: Direction) -> u128 {
-    let side = match direction {
-        Direction::Outgoing => flows.sent,
-        Direction::Incoming => flows.received,
-    };
-    u128::try_from(side.usd.raw()).unwrap_or(0)
 }
 
 #[cfg(test)]

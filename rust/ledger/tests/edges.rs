@@ -166,6 +166,20 @@ fn check(ledger: &dyn Ledger, number: u64) {
         assert_eq!(visited.unwrap(), Some(()));
         let expected: Vec<_> = rows.iter().take(50).map(|(address, flows, _)| (*address, *flows)).collect();
         assert_eq!(seen, expected, "{number} {order:?}");
+        let handle = account.handle().expect("it is held");
+        let mut weighed = Vec::new();
+        let visited = ledger.visit_weights(handle, order, &Cancel::new(), &mut |other, usd| {
+            weighed.push((ledger.address(other).unwrap(), usd));
+            if weighed.len() == 50 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        });
+        assert_eq!(visited.unwrap(), Some(()));
+        let usd = |flows: &EdgeFlows| match order {
+            EdgeOrder::Total => flows.usd(),
+            EdgeOrder::Sent => flows.sent.usd,
+            EdgeOrder::Received => flows.received.usd,
+        };
+        let expected: Vec<_> = seen.iter().map(|(address, flows)| (*address, usd(flows))).collect();
+        assert_eq!(weighed, expected, "{number} {order:?}");
     }
     let all = ledger.edges(&account, EdgeOrder::Total, usize::MAX, &Cancel::new()).unwrap().unwrap();
     let every_third: Vec<_> = all.pairs.iter().step_by(3).map(|edge| edge.counterparty).rev().collect();

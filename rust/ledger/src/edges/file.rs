@@ -107,6 +107,8 @@ const OPENED: usize = 1024;
 const ENTRY: usize = 16;
 /// Up to one pair in so many is read one by one; beyond that all are.
 const FEW: usize = 16;
+/// Blocks that a visit keeps open.
+const KEPT: usize = 4;
 
 /// The record of one account.
 pub(crate) struct Record<'a> {
@@ -173,11 +175,29 @@ impl<'a> Record<'a> {
         visit: &mut dyn FnMut(u32, &EdgeFlows) -> ControlFlow<()>,
     ) -> Result<ControlFlow<()>> {
         let base = self.file.base();
+        self.visit_rows(order, |columns, row| visit(columns.other(row), &columns.flows(row, base)))
+    }
+
+    /// The same with the US dollars of the order alone.
+    pub(crate) fn visit_usd(
+        &self,
+        order: EdgeOrder,
+        visit: &mut dyn FnMut(u32, Usd) -> ControlFlow<()>,
+    ) -> Result<ControlFlow<()>> {
+        self.visit_rows(order, |columns, row| visit(columns.other(row), columns.weight(row, order).0))
+    }
+
+    /// Shows where pairs are, in an order: their block, and the row in it.
+    fn visit_rows(
+        &self,
+        order: EdgeOrder,
+        mut show: impl FnMut(&Block<'a, PAIR_COLUMNS>, usize) -> ControlFlow<()>,
+    ) -> Result<ControlFlow<()>> {
         if order == EdgeOrder::Total {
             for block in 0..self.shape.pairs.div_ceil(BLOCK) {
                 let (columns, _) = self.pair_block(block)?;
                 for row in 0..rows_of(block, self.shape.pairs) {
-                    if visit(columns.other(row), &columns.flows(row, base)).is_break() {
+                    if show(&columns, row).is_break() {
                         return Ok(ControlFlow::Break(()));
                     }
                 }
@@ -196,18 +216,25 @@ impl<'a> Record<'a> {
                 }
             }
             held[..count].sort_unstable();
-            for (_, other, row) in &held[..count] {
-                if visit(*other, &columns.flows(*row, base)).is_break() {
+            for (.., row) in &held[..count] {
+                if show(&columns, *row).is_break() {
                     return Ok(ControlFlow::Break(()));
                 }
             }
             return Ok(ControlFlow::Continue(()));
         };
         let at = self.order_at(order)?;
+        // The strongest of an order are mostly among the strongest in total: in few blocks, which are kept.
+        let mut kept = [const { None }; KEPT];
         for rank in 0..length {
             let place = self.place_at(order, at, rank)?;
-            let (columns, _) = self.pair_block(place / BLOCK)?;
-            if visit(columns.other(place % BLOCK), &columns.flows(place % BLOCK, base)).is_break() {
+            let block = place / BLOCK;
+            let slot = &mut kept[block % KEPT];
+            let columns = match slot {
+                Some((held, columns)) if *held == block => columns,
+                _ => &slot.insert((block, self.pair_block(block)?.0)).1,
+            };
+            if show(columns, place % BLOCK).is_break() {
                 return Ok(ControlFlow::Break(()));
             }
         }

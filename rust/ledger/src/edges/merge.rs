@@ -3,6 +3,8 @@
 use std::cmp::Reverse;
 use std::ops::ControlFlow;
 
+use headwater_types::Usd;
+
 use super::records::{AssetEdge, EdgeFlows, EdgeOrder, Edges};
 use super::strongest;
 use super::sum::{COUNTERPARTIES, Market, Sum, as_asset_edge, as_edges};
@@ -95,6 +97,21 @@ pub(crate) fn visit_edges(
             break;
         }
         seen = limit;
+    }
+    Ok(Some(()))
+}
+
+/// Shows the counterparties of the account behind a place by what an order goes by; `None` where more than its record has to be
+/// read.
+pub(crate) fn visit_weights(
+    market: Market<'_>,
+    (place, id): (u32, u32),
+    order: EdgeOrder,
+    visit: &mut dyn FnMut(AccountRef, Usd) -> ControlFlow<()>,
+) -> Result<Option<()>> {
+    let Some(file) = &market.edges[place as usize].file else { return Ok(None) };
+    if let Some(record) = file.account(id)? {
+        let _ = record.visit_usd(order, &mut |other, usd| visit(AccountRef(as_handle(place, other)), usd))?;
     }
     Ok(Some(()))
 }

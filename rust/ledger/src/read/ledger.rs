@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use headwater_types::{Address, Amount, Asset, Chain, TxHash};
+use headwater_types::{Address, Amount, Asset, Chain, TxHash, Usd};
 
 use super::scan::{AddressRange, ColumnVisit, Posting, Postings, Scan, SweepVisit};
 use super::transaction::{AddressMatches, Block, Transaction};
@@ -91,6 +91,10 @@ pub trait Accounts: Send + Sync {
 
     /// The address behind a handle.
     fn address(&self, account: AccountRef) -> Result<Address>;
+
+    /// Whether every account of a chain has one handle only, as where one segment holds the chain: then different handles
+    /// are different accounts, whatever their addresses.
+    fn is_one_handle_each(&self, chain: Chain) -> bool;
 
     /// The first `limit` addresses of a chain behind `after`, in order of their bytes.
     fn addresses(&self, chain: Chain, after: Option<&Address>, limit: usize) -> Result<Vec<Address>>;
@@ -220,10 +224,22 @@ pub trait Counterparties: Send + Sync {
         cancel: &Cancel,
         visit: VisitEdge<'_>,
     ) -> Result<Option<()>>;
+
+    /// The same of the account behind a handle, with the US dollars of the order alone.
+    fn visit_weights(
+        &self,
+        account: AccountRef,
+        order: EdgeOrder,
+        cancel: &Cancel,
+        visit: VisitWeight<'_>,
+    ) -> Result<Option<()>>;
 }
 
 /// What is done with each counterparty; breaking ends the visit.
 pub type VisitEdge<'v> = &'v mut dyn FnMut(AccountRef, &EdgeFlows) -> ControlFlow<()>;
+
+/// The same with US dollars instead of all sums.
+pub type VisitWeight<'v> = &'v mut dyn FnMut(AccountRef, Usd) -> ControlFlow<()>;
 
 /// Event logs. UTXO chains have none.
 #[expect(clippy::missing_errors_doc, reason = "said once, at [`Ledger`]; a scan also ends when it is cancelled")]

@@ -25,6 +25,7 @@ use crate::read::{
     Account, AccountRef, Accounts, AddressMatches, AddressRange, AssetRef, Assets, Balances, Block, ColumnSet,
     ColumnVisit, Counterparties, Coverage, Generation, Holding, Labels, Logs, Movements, Opening, Outputs, Posting,
     Postings, Result, Scan, SweepVisit, Sweeps, Transaction, TransactionHead, TransactionRef, Transactions, VisitEdge,
+    VisitWeight,
 };
 use crate::segment::{Begin, Segment, Unindexed, fee_of, openings_of};
 
@@ -280,6 +281,10 @@ impl Accounts for Snapshot {
         segment.address(id)
     }
 
+    fn is_one_handle_each(&self, chain: Chain) -> bool {
+        self.by_chain.get(&chain).is_none_or(|places| places.len() == 1)
+    }
+
     fn addresses(&self, chain: Chain, after: Option<&Address>, limit: usize) -> Result<Vec<Address>> {
         let segments: Vec<_> = self.of_chain(chain).map(|(_, segment)| segment).collect();
         accounts::page(&segments, after, limit)
@@ -470,6 +475,28 @@ impl Counterparties for Snapshot {
             return Ok(None);
         }
         edges::visit_edges(self.market(cancel), account, order, visit)
+    }
+
+    fn visit_weights(
+        &self,
+        account: AccountRef,
+        order: EdgeOrder,
+        cancel: &Cancel,
+        visit: VisitWeight<'_>,
+    ) -> Result<Option<()>> {
+        let (place, id) = unpack(account.0);
+        let chain = self.segments[place as usize].chain();
+        if chain.family() == Family::Utxo {
+            return Ok(None);
+        }
+        if self.is_one_handle_each(chain)
+            && let Some(visited) = edges::visit_weights(self.market(cancel), (place, id), order, visit)?
+        {
+            return Ok(Some(visited));
+        }
+        self.visit_edges(&self.account_of(account)?, order, cancel, &mut |other, flows| {
+            visit(other, flows.weight(order).0)
+        })
     }
 }
 
