@@ -33,12 +33,12 @@ from headwater.errors import (
     Unavailable,
     Unsupported,
 )
+from headwater.exposure import ExposureReport, ExposureReports
 from headwater.ledger import Ledger, open  # noqa: A004
+from headwater.path import PathReport
 from headwater.remote import Credits, RemoteLedger, connect
 from headwater.reports import Report, Reports
 from headwater.risk import RiskReport, RiskReports
-from headwater.exposure import ExposureReport, ExposureReports
-from headwater.path import PathReport
 from headwater.trace import TraceReport, TraceReports
 
 __all__ = [
@@ -47,6 +47,8 @@ __all__ = [
     "ClassReports",
     "Conflict",
     "Credits",
+    "ExposureReport",
+    "ExposureReports",
     "Forbidden",
     "HeadwaterError",
     "InsufficientCredit",
@@ -54,6 +56,7 @@ __all__ = [
     "InvalidInput",
     "Ledger",
     "NotFound",
+    "PathReport",
     "RateLimited",
     "RemoteLedger",
     "Report",
@@ -63,9 +66,6 @@ __all__ = [
     "ServerError",
     "StorageError",
     "TimedOut",
-    "ExposureReport",
-    "ExposureReports",
-    "PathReport",
     "TraceReport",
     "TraceReports",
     "Unauthorized",

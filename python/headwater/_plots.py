@@ -341,7 +341,10 @@ def _exposure(report: Drawn, ax: Axes | None, _: str | None) -> Axes:
         ends[place] = begin + sign * 100 * row["share"]
         color = "tab:orange" if sign < 0 else "tab:blue"
         ax.barh(
-            order.index(row["category"]), sign * 100 * row["share"], left=begin, color=color,
+            order.index(row["category"]),
+            sign * 100 * row["share"],
+            left=begin,
+            color=color,
             alpha=1.0 if kind == "direct" else 0.5,
         )
     ax.set_yticks(range(len(order)), order)

@@ -190,7 +190,7 @@ class Tracing:
         contracts: Contracts = None,
         start_time: Time = None,
         end_time: Time = None,
-        **fields: Any,
+        **fields: Any,  # noqa: ANN401
     ) -> PathReport:
         """Find the widest paths along which money can have gone from one address to others.
 

@@ -36,8 +36,8 @@ _TOP: Schema = {
 class ExposureReport(Report):
     """Which part of the money of an address came from, or went to, exchanges, mixers and other named addresses.
 
-    ``report.total_usd`` is the sum of the rows and of ``report.unattributed_usd``, which no named address was found for.
-    ``docs/tracing.md`` explains the numbers.
+    ``report.total_usd`` is the sum of the rows and of ``report.unattributed_usd``, for which no named address was
+    found. ``docs/tracing.md`` explains the numbers.
     """
 
     @property

@@ -231,7 +231,11 @@ def test_paths_are_worked_by_hand(town: hw.Ledger) -> None:
     assert isinstance(report, hw.PathReport)
     assert report.paths.rows() == [(1, BOB, 2, 500.0), (2, BOB, 1, 2.5)]
     hops = report.frame.select("path", "hop", "from_address", "to_address", "symbol", "amount").rows()
-    assert hops == [(1, 1, ALICE, SHOP, "eth", "1"), (1, 2, SHOP, BOB, "eth", "0.25"), (2, 1, ALICE, BOB, "usdt", "2.5")]
+    assert hops == [
+        (1, 1, ALICE, SHOP, "eth", "1"),
+        (1, 2, SHOP, BOB, "eth", "0.25"),
+        (2, 1, ALICE, BOB, "usdt", "2.5"),
+    ]
     assert pl.DataFrame(report).equals(report.frame)
     assert repr(report) == f"<PathReport ethereum {ALICE}: 2 paths, 4 addresses looked through>"
     assert town.path(ALICE, [BOB], k=1).paths.height == 1
@@ -246,11 +250,11 @@ def test_paths_are_worked_by_hand(town: hw.Ledger) -> None:
 def test_exposure_is_worked_by_hand(town: hw.Ledger, axes: Any) -> None:  # noqa: ANN401
     report = town.exposure(ALICE, max_hops=2)
     assert isinstance(report, hw.ExposureReport)
-    assert report.frame.filter(pl.col("direction") == "out").select("kind", "category", "amount_usd", "addresses").rows() == [
-        ("direct", "merchant", 2000.0, 1)
-    ]
+    assert report.frame.filter(pl.col("direction") == "out").select(
+        "kind", "category", "amount_usd", "addresses"
+    ).rows() == [("direct", "merchant", 2000.0, 1)]
     assert report.top["address"].to_list()[0] == SHOP
-    total = report.frame["amount_usd"].sum() + report.unattributed["amount_usd"].sum()
+    total = sum([*report.frame["amount_usd"], *report.unattributed["amount_usd"]])
     assert total == pytest.approx(report.total_usd)
     assert repr(report).startswith(f"<ExposureReport ethereum {ALICE}: ")
     assert report.plot(axes).get_yticklabels()[0].get_text() == "merchant"

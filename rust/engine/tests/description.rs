@@ -80,7 +80,7 @@ fn every_promised_field_is_there_though_it_is_null() {
     explained["explain"] = json!(true);
     check(&classifying(), "address-classify", &explained);
     check(&town, "trace", &about(ALICE, json!({"track_setting": {"method": "haircut"}})));
-    let targets = [BOB, CAROL].map(|target| person(target).to_string());
+    let targets = [BOB, 0x33].map(|target| person(target).to_string());
     check(&town, "path", &json!({"blockchain": "ethereum", "source": person(ALICE).to_string(), "targets": targets}));
     for hops in [1, 2] {
         check(&town, "exposure", &about(ALICE, json!({"max_hops": hops})));

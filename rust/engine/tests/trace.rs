@@ -123,6 +123,7 @@ fn trace_is_worked_by_hand() {
         "node_count": 3, "edge_count": 5, "outward_amount_usd": 103.0, "inward_amount_usd": 4.5, "unpriced_count": 0,
     });
     assert_eq!(report["summary"], summary);
+    assert_eq!(report["circles"], json!([[text(ALICE), text(BOB)]]), "Bob paid back");
     assert!(cuts(&report).is_empty());
     assert_eq!(report["as_of_block"], 6);
     let settings = json!({

@@ -203,6 +203,7 @@ fn asked(name: &str) -> Option<Value> {
         }
         "address-classify" => json!({"blockchain": "ethereum", "addresses": [who]}),
         "address-risk/batch" => json!({"queries": [{"blockchain": "ethereum", "address": who}]}),
+        "path" => json!({"blockchain": "ethereum", "source": who, "targets": [other]}),
         "addresses/resolve" => json!({"q": who}),
         "addresses/autocomplete" => json!({"q": &who[..7]}),
         "rates/symbols" => json!({"detail": true}),

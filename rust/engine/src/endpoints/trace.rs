@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 
 use headwater_graph::taint::Method as Mixing;
-use headwater_graph::trace::{Edge, Reached, Settings, trace, worth};
+use headwater_graph::trace::{Edge, Reached, Settings, circles, graph, trace, worth};
 use headwater_ledger::labels::Code;
 use headwater_ledger::{Cancel, Ledger};
 use headwater_types::Address;
@@ -151,6 +151,9 @@ pub struct TraceReport {
     pub ends: Vec<TraceEnd>,
     /// The trace in numbers.
     pub summary: TraceSummary,
+    /// Groups of addresses among which money went round: each paid every other one of its group, directly or over others of
+    /// it. It need not be the same money that came back.
+    pub circles: Vec<Vec<AddressText>>,
     /// Whether something was left out.
     pub truncated: bool,
     /// What.
@@ -283,6 +286,10 @@ impl Analysis for TraceAnalysis {
             edges: found.edges.iter().map(|edge| shown.edge(edge)).collect::<Result<_, _>>()?,
             ends: found.ends.iter().map(|end| shown.end(end, whole, depths[&end.node])).collect::<Result<_, _>>()?,
             summary: TraceSummary::new(&found, start),
+            circles: circles(&graph(&found))
+                .iter()
+                .map(|group| group.iter().map(|node| AddressText::from(source.address(*node))).collect())
+                .collect(),
             truncated: !found.truncations.is_empty(),
             truncation_reasons: found.truncations.iter().map(|reason| TruncationName::from(*reason)).collect(),
             as_of_block: ledger.coverage().get(&chain).and_then(|coverage| coverage.last_block),
