@@ -1,7 +1,7 @@
 //! What a detection rests on.
 
 use headwater_ledger::read::TransactionRef;
-use headwater_types::{Address, Usd};
+use headwater_types::{Address, Asset, Usd};
 
 use super::transfer::Transfer;
 
@@ -51,18 +51,35 @@ pub enum Fact {
     Word(&'static str),
     /// Addresses in order, at most ten.
     Addresses(Vec<Address>),
+    /// Addresses in the order in which money passed them, at most ten.
+    Path(Vec<Address>),
+    /// Pairs of addresses that belong together, at most ten.
+    Pairs(Vec<(Address, Address)>),
+    /// A share, factor or number of whole units for each address of a path.
+    Numbers(Vec<f64>),
+    /// Seconds for each address of a path.
+    EachSecs(Vec<i64>),
+    /// Words.
+    Words(Vec<&'static str>),
+    /// An asset.
+    Asset(Asset),
 }
 
 impl Evidence {
     /// Evidence in these movements, of which the first ten transactions are named.
     pub(super) fn of<'t>(transfers: impl IntoIterator<Item = &'t Transfer>) -> Self {
+        Self::by(transfers.into_iter().map(|transfer| transfer.transaction))
+    }
+
+    /// Evidence in the first ten of these transactions, each once.
+    pub(super) fn by(those: impl IntoIterator<Item = TransactionRef>) -> Self {
         let mut transactions: Vec<TransactionRef> = Vec::new();
-        for transfer in transfers {
+        for transaction in those {
             if transactions.len() == MOST_LISTED {
                 break;
             }
-            if !transactions.contains(&transfer.transaction) {
-                transactions.push(transfer.transaction);
+            if !transactions.contains(&transaction) {
+                transactions.push(transaction);
             }
         }
         Self { transactions, ..Self::default() }

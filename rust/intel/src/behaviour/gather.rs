@@ -121,6 +121,49 @@ impl<'a> HistoryGather<'a> {
         Ok(&self.history)
     }
 
+    /// The history of one of several accounts, to keep; empty without an account.
+    pub(super) fn read_apart(
+        &mut self,
+        ledger: &dyn Ledger,
+        account: Option<&Account>,
+        cancel: &Cancel,
+    ) -> Result<History, LedgerError> {
+        match account {
+            Some(account) => {
+                self.read_next(ledger, account, cancel)?;
+            }
+            None => self.begin(),
+        }
+        // Numbers of assets go on.
+        let mut next = History::until(self.history.head);
+        next.assets.clone_from(&self.history.assets);
+        Ok(std::mem::replace(&mut self.history, next))
+    }
+
+    /// What an asset counts as, and what so much of it is worth at a time.
+    pub(super) fn worth_of(
+        &mut self,
+        ledger: &dyn Ledger,
+        asset: Asset,
+        raw: u128,
+        time: i64,
+    ) -> Result<(AssetKind, Usd), LedgerError> {
+        let number = match self.terms.iter().position(|(known, _)| *known == asset) {
+            Some(place) => u32::try_from(place).expect("a chain has fewer assets"),
+            None => self.note(ledger, asset)?,
+        };
+        let usd = if raw == LARGE { Usd::ZERO } else { self.worth(ledger, number, raw, time) };
+        Ok((self.history.assets[number as usize].kind, usd))
+    }
+
+    pub(super) const fn chain(&self) -> Chain {
+        self.chain
+    }
+
+    pub(super) const fn scan(&self) -> &Scan {
+        &self.scan
+    }
+
     /// The number of an asset, which is looked up once.
     fn asset(&mut self, ledger: &dyn Ledger, asset: AssetRef) -> Result<u32, LedgerError> {
         if let Some(number) = self.assets.get(&asset) {
@@ -158,7 +201,7 @@ impl<'a> HistoryGather<'a> {
             }
         };
         let number = u32::try_from(self.terms.len()).expect("a chain has fewer assets");
-        self.history.assets.push(AssetNote { kind, decimals: terms.decimals });
+        self.history.assets.push(AssetNote { asset, kind, decimals: terms.decimals });
         self.terms.push((asset, terms));
         Ok(number)
     }

@@ -3,7 +3,7 @@
 use std::cell::OnceCell;
 
 use headwater_ledger::read::TransactionRef;
-use headwater_types::{Address, Timestamp, Usd};
+use headwater_types::{Address, Asset, Timestamp, Usd};
 
 use super::holds::{Hold, holds};
 use super::transfer::{Transfer, Way};
@@ -17,6 +17,10 @@ impl Roles {
     pub const MIXER: Self = Self(1);
     /// A bridge.
     pub const BRIDGE: Self = Self(2);
+    /// An exchange.
+    pub const EXCHANGE: Self = Self(4);
+    /// An address at which an exchange takes in deposits of one customer.
+    pub const DEPOSIT: Self = Self(8);
 
     /// These and others.
     #[must_use]
@@ -77,6 +81,8 @@ impl CounterpartyFlow {
 /// An asset of a history.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AssetNote {
+    /// Which one it is.
+    pub asset: Asset,
     /// What it counts as.
     pub kind: AssetKind,
     /// Decimals; `None` when nobody states them.
@@ -200,6 +206,21 @@ impl History {
     /// What came in, matched with what left later, first in first out by asset.
     pub(super) fn holds(&self) -> &[Hold] {
         self.holds.get_or_init(|| holds(&self.valued))
+    }
+
+    /// The asset of a movement.
+    pub(super) fn asset(&self, transfer: &Transfer) -> Asset {
+        self.assets[transfer.asset as usize].asset
+    }
+
+    /// What the asset of a movement counts as.
+    pub(super) fn kind(&self, transfer: &Transfer) -> AssetKind {
+        self.assets[transfer.asset as usize].kind
+    }
+
+    /// The counterparty of a movement; `None` for nobody.
+    pub(super) fn other(&self, transfer: &Transfer) -> Option<&Counterparty> {
+        self.counterparties.get(transfer.other as usize)
     }
 
     /// What a counterparty is known as.

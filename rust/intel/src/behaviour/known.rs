@@ -11,6 +11,14 @@ use crate::label::{Moment, aggregate};
 
 /// A role is taken from this confidence on.
 const LEAST_CONFIDENCE: f64 = 0.5;
+/// The roles that codes give.
+const ROLES: [(Code, Roles); 5] = [
+    (Code::Mixer, Roles::MIXER),
+    (Code::Bridge, Roles::BRIDGE),
+    (Code::Exchange, Roles::EXCHANGE),
+    (Code::ExchangeHotWallet, Roles::EXCHANGE),
+    (Code::Deposit, Roles::DEPOSIT),
+];
 /// Most addresses that are remembered.
 const MOST_KEPT: usize = 1 << 20;
 
@@ -68,7 +76,7 @@ impl KnownAs {
         }
         let judged = aggregate(&claims, &self.moment);
         let mut roles = Roles::default();
-        for (code, role) in [(Code::Mixer, Roles::MIXER), (Code::Bridge, Roles::BRIDGE)] {
+        for (code, role) in ROLES {
             if judged.of(code) >= LEAST_CONFIDENCE {
                 roles = roles.with(role);
             }

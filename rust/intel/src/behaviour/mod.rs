@@ -6,7 +6,7 @@
 //! its movements ([`History`]).
 //!
 //! # Adding a behaviour
-//! 1. A file in `rules/` with its limits and [`Detect`].
+//! 1. A file in `rules/` with its limits and [`Detect`], or [`DetectAmongOthers`] where it has to see what others did.
 //! 2. A line in the catalogue below.
 //! 3. Its section in `risk/parameters.toml`.
 
@@ -15,7 +15,11 @@ mod evidence;
 mod gather;
 mod history;
 mod holds;
+mod hops;
 mod known;
+mod lookalike;
+mod others;
+mod others_in_ledger;
 mod rules;
 mod swaps;
 mod transfer;
@@ -24,7 +28,8 @@ mod windows;
 #[cfg(test)]
 mod tests;
 
-use headwater_types::Usd;
+use headwater_ledger::LedgerError;
+use headwater_types::{Address, Usd};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
@@ -33,6 +38,8 @@ pub use self::evidence::{Detection, Evidence, Fact, MOST_LISTED};
 pub use self::gather::HistoryGather;
 pub use self::history::{AssetKind, AssetNote, Counterparty, CounterpartyFlow, History, Roles};
 pub use self::known::{KnownAs, LabelSource};
+pub use self::others::{Creation, Moved, NoOthers, Others, OthersLimits, Reading, Sent, WholeTransaction};
+pub use self::others_in_ledger::OthersInLedger;
 pub use self::transfer::{NOBODY, Transfer, Way};
 
 /// How grave a behaviour is.
@@ -110,8 +117,6 @@ pub enum Needs {
     Movements,
     /// Movements of the address that have a worth.
     Values,
-    /// Movements of others too.
-    Others,
 }
 
 /// A rule that finds one behaviour. Pure: the same history gives the same find.
@@ -121,6 +126,44 @@ pub trait Detect {
 
     /// What it finds in the history of an address; `None` where the rule does not hold.
     fn detect(&self, history: &History) -> Option<Detection>;
+}
+
+/// A rule that finds one behaviour in what an address and others did. It asks others only where the history of the
+/// address leaves it open, and what it may not read is noted in the [`Reading`].
+pub trait DetectAmongOthers {
+    /// What it has to see of the address itself.
+    const NEEDS: Needs;
+
+    /// What it finds in the history of an address; `None` where the rule does not hold, or cannot be decided.
+    ///
+    /// # Errors
+    /// When others cannot be read.
+    fn detect_among(&self, history: &History, others: &Reading<'_>) -> Result<Option<Detection>, LedgerError>;
+}
+
+impl<T: Detect> DetectAmongOthers for T {
+    const NEEDS: Needs = T::NEEDS;
+
+    fn detect_among(&self, history: &History, _: &Reading<'_>) -> Result<Option<Detection>, LedgerError> {
+        Ok(self.detect(history))
+    }
+}
+
+/// What the rules make of one address.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Findings {
+    /// What they find, in the order of the catalogue.
+    pub found: Vec<(Behaviour, Detection)>,
+    /// Those that could not be decided, in the order of the catalogue: prices are not held, or it would take too much
+    /// reading of others.
+    pub deferred: Vec<Behaviour>,
+}
+
+impl Findings {
+    /// The rules that were decided, in the order of the catalogue.
+    pub fn evaluated(&self) -> impl Iterator<Item = Behaviour> {
+        Behaviour::ALL.iter().copied().filter(|behaviour| !self.deferred.contains(behaviour))
+    }
 }
 
 /// One behaviour's parameters.
@@ -136,19 +179,6 @@ pub struct Rule<L> {
     pub weights: [f64; 8],
     /// Its thresholds.
     pub limits: L,
-}
-
-/// The limits of a behaviour whose rule has to see the movements of others, which no rule does yet.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct NeedsOthers {}
-
-impl Detect for NeedsOthers {
-    const NEEDS: Needs = Needs::Others;
-
-    fn detect(&self, _: &History) -> Option<Detection> {
-        None
-    }
 }
 
 macro_rules! catalogue {
@@ -185,10 +215,10 @@ macro_rules! catalogue {
                 match self { $(Self::$variant => Family::$family,)* }
             }
 
-            /// What its rule has to see.
+            /// What its rule has to see of the address itself.
             #[must_use]
             pub const fn needs(self) -> Needs {
-                match self { $(Self::$variant => <$limits as Detect>::NEEDS,)* }
+                match self { $(Self::$variant => <$limits as DetectAmongOthers>::NEEDS,)* }
             }
         }
 
@@ -210,24 +240,36 @@ macro_rules! catalogue {
                 match behaviour { $(Behaviour::$variant => &self.$field.weights,)* }
             }
 
-            /// What the rules find that can be evaluated on a history, in the order of the catalogue.
-            #[must_use]
-            pub fn scan(&self, history: &History) -> Vec<(Behaviour, Detection)> {
-                let mut found = Vec::new();
+            /// What the rules make of an address by its history, and by what others did where that leaves a rule open.
+            ///
+            /// # Errors
+            /// When others cannot be read.
+            pub fn scan(&self, address: &Address, history: &History, others: &dyn Others) -> Result<Findings, LedgerError> {
                 if history.all.is_empty() {
-                    return found;
+                    return Ok(Findings { found: Vec::new(), deferred: Behaviour::ALL.to_vec() });
                 }
-                $(found.extend(self.$field.limits.detect(history).map(|find| (Behaviour::$variant, find)));)*
-                found
+                let mut findings = Findings::default();
+                $({
+                    let reading = Reading::new(others, *address);
+                    match self.$field.limits.detect_among(history, &reading)? {
+                        Some(find) => findings.found.push((Behaviour::$variant, find)),
+                        None if reading.has_missed() || !Behaviour::$variant.is_evaluated_on(history) => {
+                            findings.deferred.push(Behaviour::$variant);
+                        }
+                        None => {}
+                    }
+                })*
+                Ok(findings)
             }
         }
     };
 }
 
 use self::rules::{
-    AlwaysOn, AssetHopping, BridgeHopping, BurnerWallet, DormantReactivation, Dusting, EqualAmountSplit, FanIn, FanOut,
-    FixedInterval, GasFundedByMixer, GatherScatter, HighFrequency, MevBot, MixerInteraction, PassThrough,
-    PoisoningTarget, PonziPayout, RapidInOut, RoundAmounts, Structuring,
+    AddressPoisoning, AlwaysOn, ApprovalDrain, AssetHopping, BridgeHopping, BurnerWallet, DormantReactivation, Dusting,
+    EqualAmountSplit, FanIn, FanOut, FixedInterval, GasFundedByMixer, GatherScatter, HighFrequency, LayeringHop, MevBot,
+    MixerInteraction, MultiExchangeCashout, NewTokenDump, PassThrough, PeelChain, PoisoningTarget, PonziPayout,
+    RapidInOut, RoundAmounts, RoundTrip, SandwichAttack, ScatterGather, Structuring, WashTrading,
 };
 
 catalogue! {
@@ -236,31 +278,31 @@ catalogue! {
     FanOut fan_out Dispersal "Dispersal to many" "资金分散" FanOut;
     FanIn fan_in Collection "Collection from many" "资金归集" FanIn;
     GatherScatter gather_scatter Layering "Gather then scatter" "聚合再分散" GatherScatter;
-    ScatterGather scatter_gather Layering "Scatter then gather" "分散再聚合" NeedsOthers;
+    ScatterGather scatter_gather Layering "Scatter then gather" "分散再聚合" ScatterGather;
     BurnerWallet burner_wallet Disposable "Burner wallet" "一次性钱包" BurnerWallet;
-    PeelChain peel_chain Layering "Peel chain" "剥离链" NeedsOthers;
+    PeelChain peel_chain Layering "Peel chain" "剥离链" PeelChain;
     DormantReactivation dormant_reactivation Disposable "Dormant reactivation" "休眠后激活" DormantReactivation;
     Structuring structuring Dispersal "Structuring (smurfing)" "拆分交易" Structuring;
     EqualAmountSplit equal_amount_split Dispersal "Equal-amount split" "等额拆分" EqualAmountSplit;
     RoundAmounts round_amounts Dispersal "Round amounts" "整数金额偏好" RoundAmounts;
     MixerInteraction mixer_interaction Obfuscation "Mixer interaction" "混币器交互" MixerInteraction;
     GasFundedByMixer gas_funded_by_mixer Obfuscation "Gas funded by mixer" "混币器提供手续费" GasFundedByMixer;
-    AddressPoisoning address_poisoning Fraud "Address poisoning sender" "地址投毒" NeedsOthers;
+    AddressPoisoning address_poisoning Fraud "Address poisoning sender" "地址投毒" AddressPoisoning;
     Dusting dusting Fraud "Dusting sender" "粉尘攻击" Dusting;
     PoisoningTarget poisoning_target Info "Poisoning target" "投毒攻击目标" PoisoningTarget;
-    RoundTrip round_trip Layering "Round trip" "循环回流" NeedsOthers;
-    WashTrading wash_trading Market "Wash trading" "刷量交易" NeedsOthers;
+    RoundTrip round_trip Layering "Round trip" "循环回流" RoundTrip;
+    WashTrading wash_trading Market "Wash trading" "刷量交易" WashTrading;
     BridgeHopping bridge_hopping Layering "Bridge hopping" "跨链跳转" BridgeHopping;
     AssetHopping asset_hopping Layering "Asset hopping" "换币洗转" AssetHopping;
-    LayeringHop layering_hop Layering "Layering hop" "多层转移" NeedsOthers;
-    MultiExchangeCashout multi_exchange_cashout Dispersal "Split cash-out" "多交易所出金" NeedsOthers;
-    SandwichAttack sandwich_attack Market "Sandwich attack" "三明治攻击" NeedsOthers;
+    LayeringHop layering_hop Layering "Layering hop" "多层转移" LayeringHop;
+    MultiExchangeCashout multi_exchange_cashout Dispersal "Split cash-out" "多交易所出金" MultiExchangeCashout;
+    SandwichAttack sandwich_attack Market "Sandwich attack" "三明治攻击" SandwichAttack;
     MevBot mev_bot Market "MEV bot" "MEV 机器人" MevBot;
     HighFrequency high_frequency Velocity "High-frequency transfers" "高频交易" HighFrequency;
     AlwaysOn always_on Automation "Round-the-clock automation" "全天候自动化" AlwaysOn;
     FixedInterval fixed_interval Automation "Fixed-interval transfers" "固定间隔转账" FixedInterval;
-    NewTokenDump new_token_dump Fraud "New-token dump" "新币砸盘" NeedsOthers;
-    ApprovalDrain approval_drain Fraud "Approval drain" "授权钓鱼盗取" NeedsOthers;
+    NewTokenDump new_token_dump Fraud "New-token dump" "新币砸盘" NewTokenDump;
+    ApprovalDrain approval_drain Fraud "Approval drain" "授权钓鱼盗取" ApprovalDrain;
     PonziPayout ponzi_payout Fraud "Ponzi-like payouts" "庞氏分红" PonziPayout;
 }
 
@@ -271,11 +313,10 @@ impl Behaviour {
         Self::ALL.iter().copied().find(|behaviour| behaviour.code() == code)
     }
 
-    /// Whether its rule can be evaluated on a history.
+    /// Whether a history tells enough of the address itself for its rule.
     #[must_use]
     pub fn is_evaluated_on(self, history: &History) -> bool {
         match self.needs() {
-            Needs::Others => false,
             Needs::Movements => !history.all.is_empty(),
             Needs::Values => !history.all.is_empty() && (history.unpriced == 0 || !history.valued.is_empty()),
         }

@@ -8,7 +8,7 @@ use super::gates::{Gate, GateReason, is_decisive, own};
 use super::graph::GraphScore;
 use super::identity::{IntelScore, is_benign};
 use super::parameters::Parameters;
-use crate::behaviour::{Behaviour, History};
+use crate::behaviour::{Behaviour, Findings, History};
 use crate::label::Aggregate;
 
 /// What is known of an address besides its labels.
@@ -18,8 +18,8 @@ pub enum Subject<'h> {
     UnsupportedChain,
     /// They are, but the ledger holds nothing of the chain.
     DataUnavailable,
-    /// What it did; empty where it was never seen.
-    Seen(&'h History),
+    /// What it did, empty where it was never seen, and what the rules of behaviours make of it.
+    Seen(&'h History, &'h Findings),
 }
 
 /// Looks at the counterparties of a history; `None` where that would cost too much.
@@ -111,10 +111,9 @@ pub fn assess<E>(
     let context = ContextChoice::of_labels(parameters, aggregate).or(class);
     let (behaviour, evaluated, deferred) = match subject {
         Subject::UnsupportedChain | Subject::DataUnavailable => (None, Vec::new(), Vec::new()),
-        Subject::Seen(history) => {
-            let found = parameters.behaviours.scan(history);
-            let (evaluated, deferred) = Behaviour::ALL.iter().partition(|behaviour| behaviour.is_evaluated_on(history));
-            (Some(BehaviourScore::of(parameters, found, context.as_ref(), history.head)), evaluated, deferred)
+        Subject::Seen(history, findings) => {
+            let score = BehaviourScore::of(parameters, findings.found.clone(), context.as_ref(), history.head);
+            (Some(score), findings.evaluated().collect(), findings.deferred.clone())
         }
     };
     let of_behaviour = behaviour.as_ref().map_or(0.0, |behaviour| behaviour.score);
@@ -125,11 +124,11 @@ pub fn assess<E>(
     match subject {
         Subject::UnsupportedChain => expansion = Expansion::UnsupportedChain,
         Subject::DataUnavailable => expansion = Expansion::DataUnavailable,
-        Subject::Seen(history) if history.all.is_empty() => expansion = Expansion::NoActivity,
-        Subject::Seen(_) if !gates.is_empty() => expansion = Expansion::IntelGate,
-        Subject::Seen(_) if is_decided => expansion = Expansion::IntelDecisive,
-        Subject::Seen(_) if provisional.score >= parameters.graph.already_high => expansion = Expansion::AlreadyHigh,
-        Subject::Seen(history) => {
+        Subject::Seen(history, _) if history.all.is_empty() => expansion = Expansion::NoActivity,
+        Subject::Seen(..) if !gates.is_empty() => expansion = Expansion::IntelGate,
+        Subject::Seen(..) if is_decided => expansion = Expansion::IntelDecisive,
+        Subject::Seen(..) if provisional.score >= parameters.graph.already_high => expansion = Expansion::AlreadyHigh,
+        Subject::Seen(history, _) => {
             graph = counterparties(history)?;
             if graph.is_none() {
                 expansion = Expansion::BudgetExhausted;

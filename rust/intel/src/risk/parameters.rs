@@ -7,7 +7,7 @@ use headwater_ledger::labels::Code;
 use serde::Deserialize;
 use thiserror::Error;
 
-use crate::behaviour::{Behaviour, DustGuard, Rules, Severity};
+use crate::behaviour::{Behaviour, DustGuard, OthersLimits, Rules, Severity};
 
 /// The parameters that come with the program.
 const DEFAULTS: &str = include_str!("parameters.toml");
@@ -73,6 +73,8 @@ pub struct ScanParameters {
     pub stablecoins: Vec<String>,
     /// Newest movements of an address that are looked through for behaviours.
     pub most_transfers: usize,
+    /// What one rule may read of others.
+    pub others: OthersLimits,
 }
 
 /// Where levels begin.

@@ -7,6 +7,7 @@ use serde::Deserialize;
 
 use crate::behaviour::evidence::{Detection, Evidence, Fact};
 use crate::behaviour::history::{AssetKind, History};
+use crate::behaviour::lookalike::ends;
 use crate::behaviour::transfer::{NOBODY, Transfer, Way};
 use crate::behaviour::{Detect, Needs};
 
@@ -95,9 +96,6 @@ impl Looks<'_> {
 
 impl PoisoningTarget {
     fn look(&self, history: &History, other: u32) -> Option<(String, String)> {
-        let text = history.counterparties.get(other as usize)?.address.to_string();
-        let body = text.strip_prefix("0x").unwrap_or(&text);
-        let trailing = body.len().checked_sub(self.trailing)?;
-        Some((body.get(..self.leading)?.to_owned(), body.get(trailing..)?.to_owned()))
+        ends(&history.counterparties.get(other as usize)?.address, self.leading, self.trailing)
     }
 }
