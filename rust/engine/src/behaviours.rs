@@ -1,7 +1,8 @@
 //! What an address did, as labels.
 
-use headwater_intel::behaviour::{History, HistoryGather};
+use headwater_intel::behaviour::{History, HistoryGather, OthersInLedger};
 use headwater_intel::label::Moment;
+use headwater_intel::risk::Parameters;
 use headwater_ledger::read::Scan;
 use headwater_ledger::{Cancel, Ledger};
 use headwater_types::{Address, Chain, Family, TimeWindow, Timestamp};
@@ -49,12 +50,16 @@ impl Detector<'_> {
         let until = self.as_of.map(Timestamp::secs);
         // A time before all data leaves nothing.
         let window = TimeWindow::new(None, until).unwrap_or_default();
-        let of = &self.intelligence.parameters.scan;
-        let gather = HistoryGather::new(self.ledger, self.chain, moment, &of.stablecoins, of.most_transfers)
-            .within(Scan { window, ..Scan::default() }, head.secs());
-        let history = gather.read(self.ledger, &account, self.cancel)?;
-        let found = self.intelligence.parameters.behaviours.scan(&history);
-        let mut labels: Vec<_> = found
+        let Parameters { scan: of, behaviours, .. } = &*self.intelligence.parameters;
+        let gather = || {
+            HistoryGather::new(self.ledger, self.chain, moment, &of.stablecoins, of.most_transfers)
+                .within(Scan { window, ..Scan::default() }, head.secs())
+        };
+        let history = gather().read(self.ledger, &account, self.cancel)?;
+        let others = OthersInLedger::new(self.ledger, gather(), of.others, self.cancel);
+        let findings = behaviours.scan(address, &history, &others)?;
+        let mut labels: Vec<_> = findings
+            .found
             .iter()
             .map(|(behaviour, find)| label(behaviour.code(), behaviour.name(), (find.first, find.last)))
             .collect();

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use headwater_intel::behaviour::{History, HistoryGather, LabelSource};
+use headwater_intel::behaviour::{Findings, History, HistoryGather, LabelSource, OthersInLedger};
 use headwater_intel::label::{Moment, aggregate};
-use headwater_intel::risk::{Assessment, GateReason, GraphScore, Subject, assess, neighbours};
+use headwater_intel::risk::{Assessment, GateReason, GraphScore, Parameters, Subject, assess, neighbours};
 use headwater_ledger::feed::{FeedItem, ItemKind};
 use headwater_ledger::labels::{Claim, LabelTable};
 use headwater_ledger::read::Scan;
@@ -164,18 +164,31 @@ impl<'a> Judge<'a> {
         let (Some(account), Some(until)) = (self.ledger.account(self.chain, address)?, until) else {
             return Ok(Some(History::until(self.head)));
         };
+        Ok(Some(self.gather(until).read(self.ledger, &account, &Cancel::new())?))
+    }
+
+    fn gather(&self, until: u64) -> HistoryGather<'_> {
         let of = &self.intelligence.parameters.scan;
         let scan = Scan { up_to_block: Some(until), ..Scan::default() };
         let gather = HistoryGather::new(self.ledger, self.chain, self.moment, &of.stablecoins, of.most_transfers);
-        let gather = gather.with_labels(&self.labels).within(scan, self.head);
-        Ok(Some(gather.read(self.ledger, &account, &Cancel::new())?))
+        gather.with_labels(&self.labels).within(scan, self.head)
+    }
+
+    /// What the rules make of what an address did until a block.
+    fn findings(&self, address: &Address, history: &History, until: Option<u64>) -> Result<Findings, Error> {
+        let Parameters { scan, behaviours, .. } = &*self.intelligence.parameters;
+        let cancel = Cancel::new();
+        let others = OthersInLedger::new(self.ledger, self.gather(until.unwrap_or_default()), scan.others, &cancel);
+        Ok(behaviours.scan(address, history, &others)?)
     }
 
     fn assess(&self, address: &Address, until: Option<u64>) -> Result<Assessment, Error> {
         let parameters = &*self.intelligence.parameters;
         let own = aggregate(&self.labels.claims_on(self.chain, address)?, &self.moment);
         let history = self.history(address, until)?;
-        let subject = history.as_ref().map_or(Subject::UnsupportedChain, Subject::Seen);
+        let findings = history.as_ref().map(|history| self.findings(address, history, until)).transpose()?;
+        let seen = history.as_ref().zip(findings.as_ref());
+        let subject = seen.map_or(Subject::UnsupportedChain, |(history, findings)| Subject::Seen(history, findings));
         assess(parameters, &own, subject, None, &mut |history| {
             let look_up =
                 |other: &Address| Ok::<_, Error>(aggregate(&self.labels.claims_on(self.chain, other)?, &self.moment));

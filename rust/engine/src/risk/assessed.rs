@@ -1,6 +1,6 @@
 //! Assessing addresses one after the other.
 
-use headwater_intel::behaviour::{History, HistoryGather};
+use headwater_intel::behaviour::{Findings, History, HistoryGather, OthersInLedger};
 use headwater_intel::classify::{Verdict, context_of};
 use headwater_intel::label::{Aggregate, Moment, aggregate};
 use headwater_intel::risk::{Assessment, ContextChoice, GraphScore, Parameters, Subject, assess, neighbours};
@@ -84,7 +84,7 @@ impl Assessor<'_> {
         let subject = match (place.judged_chain(), &history) {
             (None, _) => Subject::UnsupportedChain,
             (Some(_), None) => Subject::DataUnavailable,
-            (Some(_), Some(history)) => Subject::Seen(history),
+            (Some(_), Some((history, findings))) => Subject::Seen(history, findings),
         };
 
         let mut judged = aggregate(&claims, &moment);
@@ -101,7 +101,8 @@ impl Assessor<'_> {
 
         let family = place.chain().family();
         let cap = self.intelligence.parameters.behaviour.cap;
-        let dimensions = RiskDimensions::new(self.ledger, family, &assessment, (&judged, history.as_ref()), cap)?;
+        let history = history.as_ref().map(|(history, _)| history);
+        let dimensions = RiskDimensions::new(self.ledger, family, &assessment, (&judged, history), cap)?;
         let computed_at = self.intelligence.now_secs.map(|now| now());
         let head = coverage.and_then(|coverage| coverage.last_time).map(Timestamp::secs);
         Ok(RiskReport {
@@ -159,8 +160,8 @@ impl Assessor<'_> {
     ) -> Result<Option<ContextChoice>, Error> {
         let parameters = &*self.intelligence.parameters;
         let chain = match subject {
-            Subject::Seen(history) if !history.all.is_empty() => asked.place.judged_chain(),
-            Subject::Seen(_) | Subject::UnsupportedChain | Subject::DataUnavailable => None,
+            Subject::Seen(history, _) if !history.all.is_empty() => asked.place.judged_chain(),
+            Subject::Seen(..) | Subject::UnsupportedChain | Subject::DataUnavailable => None,
         };
         let classifier = chain.and_then(|chain| self.intelligence.classifiers.of(chain));
         let (Some(classifier), None) = (classifier, ContextChoice::of_labels(parameters, judged)) else {
@@ -185,19 +186,22 @@ impl Assessor<'_> {
         (held, Moment::present(self.ledger.labels(), head))
     }
 
-    /// What the address did; empty where it was never seen, `None` where nothing is held of the chain, or behaviours are not
-    /// judged on it.
-    fn history(&self, asked: Asked, moment: Moment) -> Result<Option<History>, Error> {
+    /// What the address did, empty where it was never seen, and what the rules make of it; `None` where nothing is held of
+    /// the chain, or behaviours are not judged on it.
+    fn history(&self, asked: Asked, moment: Moment) -> Result<Option<(History, Findings)>, Error> {
         let Some(chain) = asked.place.judged_chain() else { return Ok(None) };
         let Some(coverage) = self.ledger.coverage().get(&chain).filter(|coverage| coverage.transactions > 0) else {
             return Ok(None);
         };
-        let Some(account) = self.ledger.account(chain, &asked.address)? else {
-            return Ok(Some(History::until(coverage.last_time.map_or(0, Timestamp::secs))));
+        let Parameters { scan, behaviours, .. } = &*self.intelligence.parameters;
+        let gather = || HistoryGather::new(self.ledger, chain, moment, &scan.stablecoins, scan.most_transfers);
+        let history = match self.ledger.account(chain, &asked.address)? {
+            Some(account) => gather().read(self.ledger, &account, self.cancel)?,
+            None => History::until(coverage.last_time.map_or(0, Timestamp::secs)),
         };
-        let scan = &self.intelligence.parameters.scan;
-        let gather = HistoryGather::new(self.ledger, chain, moment, &scan.stablecoins, scan.most_transfers);
-        Ok(Some(gather.read(self.ledger, &account, self.cancel)?))
+        let others = OthersInLedger::new(self.ledger, gather(), scan.others, self.cancel);
+        let findings = behaviours.scan(&asked.address, &history, &others)?;
+        Ok(Some((history, findings)))
     }
 
     /// Further claims of the provider: `None` where it was not asked.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use headwater_intel::behaviour::{Evidence, Fact};
 use headwater_ledger::{Ledger, LedgerError};
-use headwater_types::{Address, Family};
+use headwater_types::{Address, Asset, Family};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -42,6 +42,16 @@ fn value(fact: &Fact) -> Value {
         Fact::Ratio(ratio) | Fact::Units(ratio) => json!(rounded(*ratio, 6)),
         Fact::Secs(secs) => json!(secs),
         Fact::Word(word) => json!(word),
-        Fact::Addresses(addresses) => json!(addresses.iter().map(Address::to_string).collect::<Vec<_>>()),
+        Fact::Addresses(addresses) | Fact::Path(addresses) => json!(texts(addresses)),
+        Fact::Pairs(pairs) => json!(pairs.iter().map(|(one, other)| texts(&[*one, *other])).collect::<Vec<_>>()),
+        Fact::Numbers(numbers) => json!(numbers.iter().map(|number| rounded(*number, 6)).collect::<Vec<_>>()),
+        Fact::EachSecs(secs) => json!(secs),
+        Fact::Words(words) => json!(words),
+        Fact::Asset(Asset::Native) => json!("native"),
+        Fact::Asset(Asset::Token(contract)) => json!(contract.to_string()),
     }
+}
+
+fn texts(addresses: &[Address]) -> Vec<String> {
+    addresses.iter().map(Address::to_string).collect()
 }

@@ -7,7 +7,7 @@ mod row;
 
 use std::sync::Arc;
 
-use headwater_intel::behaviour::{History, HistoryGather};
+use headwater_intel::behaviour::{History, HistoryGather, OthersInLedger};
 use headwater_intel::classify::Classifier;
 use headwater_intel::label::{Moment, aggregate};
 use headwater_intel::risk::{ContextChoice, Subject};
@@ -223,6 +223,7 @@ struct Task<'a> {
     place: Place,
     moment: Moment,
     histories: HistoryGather<'a>,
+    others: OthersInLedger<'a>,
     bases: BaseGather,
     observed: BaseGather,
 }
@@ -233,12 +234,14 @@ impl<'a> Task<'a> {
         let (ledger, scan) = (&*scorer.ledger, &scorer.intelligence.parameters.scan);
         let head = ledger.coverage().get(&scorer.chain).and_then(|coverage| coverage.last_time);
         let moment = Moment::present(ledger.labels(), head);
+        let gather = || HistoryGather::new(ledger, scorer.chain, moment, &scan.stablecoins, scan.most_transfers);
         Self {
             scorer,
             cancel,
             place,
             moment,
-            histories: HistoryGather::new(ledger, scorer.chain, moment, &scan.stablecoins, scan.most_transfers),
+            histories: gather(),
+            others: OthersInLedger::new(ledger, gather(), scan.others, cancel),
             bases: BaseGather::new(scorer.chain),
             observed: BaseGather::new(scorer.chain).observed(scorer.observed),
         }
@@ -298,17 +301,21 @@ impl<'a> Task<'a> {
             Assessor { ledger, intelligence: &scorer.intelligence, third_party: ThirdParty::Off, cancel: self.cancel };
         let claims = ledger.labels().claims(scorer.chain, address)?;
         let judged = aggregate(&claims, &self.moment);
-        let nothing;
+        let behaviours = &scorer.intelligence.parameters.behaviours;
+        let (nothing, findings);
         let held = ledger.coverage().get(&scorer.chain).filter(|coverage| coverage.transactions > 0);
         let subject = match (self.place.judged_chain(), held, account) {
             (None, _, _) => Subject::UnsupportedChain,
             (Some(_), None, _) => Subject::DataUnavailable,
             (Some(_), Some(_), Some(account)) => {
-                Subject::Seen(self.histories.read_next(ledger, account, self.cancel)?)
+                let history = self.histories.read_next(ledger, account, self.cancel)?;
+                findings = behaviours.scan(address, history, &self.others)?;
+                Subject::Seen(history, &findings)
             }
             (Some(_), Some(coverage), None) => {
                 nothing = History::until(coverage.last_time.map_or(0, Timestamp::secs));
-                Subject::Seen(&nothing)
+                findings = behaviours.scan(address, &nothing, &self.others)?;
+                Subject::Seen(&nothing, &findings)
             }
         };
         let is_labelled = ContextChoice::of_labels(&scorer.intelligence.parameters, &judged).is_some();

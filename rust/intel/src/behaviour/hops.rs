@@ -101,7 +101,11 @@ pub(super) trait Path {
 
 /// The longest path through an address by one of its own hops, with the place of that hop; empty where it is none. Time
 /// and asset are respected.
-pub(super) fn path(rule: &impl Path, history: &History, others: &Reading<'_>) -> Result<(Vec<Hop>, usize), LedgerError> {
+pub(super) fn path(
+    rule: &impl Path,
+    history: &History,
+    others: &Reading<'_>,
+) -> Result<(Vec<Hop>, usize), LedgerError> {
     let (mut longest, mut place) = (Vec::new(), 0);
     for own in rule.hops(&others.subject(), history) {
         if !rule.holds(&own, others)? {

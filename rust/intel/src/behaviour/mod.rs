@@ -267,8 +267,8 @@ macro_rules! catalogue {
 
 use self::rules::{
     AddressPoisoning, AlwaysOn, ApprovalDrain, AssetHopping, BridgeHopping, BurnerWallet, DormantReactivation, Dusting,
-    EqualAmountSplit, FanIn, FanOut, FixedInterval, GasFundedByMixer, GatherScatter, HighFrequency, LayeringHop, MevBot,
-    MixerInteraction, MultiExchangeCashout, NewTokenDump, PassThrough, PeelChain, PoisoningTarget, PonziPayout,
+    EqualAmountSplit, FanIn, FanOut, FixedInterval, GasFundedByMixer, GatherScatter, HighFrequency, LayeringHop,
+    MevBot, MixerInteraction, MultiExchangeCashout, NewTokenDump, PassThrough, PeelChain, PoisoningTarget, PonziPayout,
     RapidInOut, RoundAmounts, RoundTrip, SandwichAttack, ScatterGather, Structuring, WashTrading,
 };
 

@@ -264,8 +264,7 @@ impl<'o> Reading<'o> {
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoOthers;
 
-const NOTHING: OthersLimits =
-    OthersLimits { most_addresses: 0, most_transfers: 0, most_movements: 0, most_lookups: 0 };
+const NOTHING: OthersLimits = OthersLimits { most_addresses: 0, most_transfers: 0, most_movements: 0, most_lookups: 0 };
 
 impl Others for NoOthers {
     fn limits(&self) -> &OthersLimits {

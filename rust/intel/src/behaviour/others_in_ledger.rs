@@ -107,7 +107,9 @@ impl Others for OthersInLedger<'_> {
             return Ok(*first);
         }
         let first = match self.account(of)? {
-            Some(account) => self.ledger.page(&account, &self.oldest_first(), 1)?.first().map(|first| first.time.secs()),
+            Some(account) => {
+                self.ledger.page(&account, &self.oldest_first(), 1)?.first().map(|first| first.time.secs())
+            }
             None => None,
         };
         self.kept().first_seen.insert(*of, first);

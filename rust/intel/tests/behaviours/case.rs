@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use headwater_intel::behaviour::{Behaviour, Detection, Fact, History, HistoryGather, Rules};
+use headwater_intel::behaviour::{
+    Behaviour, Detection, Fact, Findings, History, HistoryGather, OthersInLedger, OthersLimits, Rules,
+};
 use headwater_intel::label::Moment;
 use headwater_intel::risk::Parameters;
 use headwater_ledger::facts::{Batch, BlockFacts, Body, Movement, MovementFact, TokenFacts, TransactionFacts};
@@ -23,6 +25,8 @@ pub const DAY: i64 = 86_400;
 pub const SUBJECT: i64 = 1;
 /// Mints and burns are with it.
 pub const ZERO: i64 = 0;
+/// A contract that is called where coins move inside a transaction.
+const CALLED: i64 = 3_999;
 /// Added to a number: another address with the same three first and four last characters.
 pub const LOOKALIKE: i64 = 10_000;
 /// Added to a number: another address with the same three first characters and three last ones, not four.
@@ -35,7 +39,10 @@ pub const NOTHING: &str = "nothing";
 /// The numbers of transactions of a case by their hashes.
 type Numbers = BTreeMap<TxHash, usize>;
 
-/// One movement of the subject.
+/// What [`Case::find`] says where a rule could not be decided.
+pub const DEFERRED: &str = "deferred";
+
+/// One movement, of the subject if it does not say of whom.
 #[derive(Debug, Clone)]
 pub struct Row {
     secs: i64,
@@ -43,6 +50,9 @@ pub struct Row {
     who: i64,
     asset: &'static str,
     amount: String,
+    whose: i64,
+    sender: Option<i64>,
+    gas_price: Option<u64>,
 }
 
 impl Row {
@@ -50,6 +60,31 @@ impl Row {
     pub fn later(self, secs: i64) -> Self {
         Self { secs: self.secs + secs, ..self }
     }
+
+    /// The same as seen from another account.
+    pub fn of(self, whose: i64) -> Self {
+        Self { whose, ..self }
+    }
+
+    /// In a transaction that somebody sends: a call of a contract.
+    pub fn by(self, sender: i64) -> Self {
+        Self { sender: Some(sender), ..self }
+    }
+
+    /// At a price per gas.
+    pub fn at_price(self, wei: u64) -> Self {
+        Self { gas_price: Some(wei), ..self }
+    }
+
+    /// Second of the case.
+    pub fn secs(&self) -> i64 {
+        self.secs
+    }
+}
+
+/// A payment between two accounts, a transaction of its own.
+pub fn paid(secs: i64, from: i64, to: i64, asset: &'static str, amount: impl ToString) -> Row {
+    row(secs, "out", to, asset, amount).of(from)
 }
 
 /// A movement at a second of the case: "in" or "out", with account `who`, of so many whole units of an asset. Each row
@@ -57,7 +92,8 @@ impl Row {
 /// fail.
 #[expect(clippy::needless_pass_by_value, reason = "rows are written by the hundred")]
 pub fn row(secs: i64, way: &'static str, who: i64, asset: &'static str, amount: impl ToString) -> Row {
-    Row { secs, way, who, asset, amount: amount.to_string() }
+    let (whose, sender, gas_price) = (SUBJECT, None, None);
+    Row { secs, way, who, asset, amount: amount.to_string(), whose, sender, gas_price }
 }
 
 /// A place as an account or a second.
@@ -107,6 +143,8 @@ pub struct Case {
     is_priced: bool,
     rules: Rules,
     most_transfers: usize,
+    others: OthersLimits,
+    creator: Option<i64>,
 }
 
 impl Case {
@@ -120,7 +158,27 @@ impl Case {
             is_priced: true,
             rules: Parameters::standard().behaviours.clone(),
             most_transfers: 200_000,
+            others: Parameters::standard().scan.others,
+            creator: None,
         }
+    }
+
+    /// The rows, put in order of time.
+    pub fn sorted(rows: impl IntoIterator<Item = Row>) -> Self {
+        let mut rows: Vec<Row> = rows.into_iter().collect();
+        rows.sort_by_key(Row::secs);
+        Self::of(rows)
+    }
+
+    /// With other limits of what is read of others.
+    pub fn reading(mut self, change: impl FnOnce(&mut OthersLimits)) -> Self {
+        change(&mut self.others);
+        self
+    }
+
+    /// An account creates the contract of `spam` in the first transaction.
+    pub fn created_by(self, creator: i64) -> Self {
+        Self { creator: Some(creator), ..self }
     }
 
     /// On TRON.
@@ -167,19 +225,36 @@ impl Case {
         found.map_or_else(|| NOTHING.to_owned(), |(_, text)| text)
     }
 
+    /// The same for a rule that reads others, with [`DEFERRED`] where it could not be decided.
+    pub fn look(&self, behaviour: Behaviour) -> String {
+        let is_deferred = self.in_segments(|ledger| self.scan(ledger).deferred.contains(&behaviour));
+        if is_deferred { DEFERRED.to_owned() } else { self.find(behaviour) }
+    }
+
     /// All that the rules find, in words; the same in each way that the rows are spread over segments.
     pub fn texts(&self) -> Vec<(Behaviour, String)> {
         let batch = self.batch();
         let numbers: Numbers = batch.transactions.iter().map(|facts| facts.hash).zip(1..).collect();
         self.in_segments(|ledger| {
-            let found = self.rules.scan(&self.read(ledger));
+            let found = self.scan(ledger).found;
             found.iter().map(|(behaviour, find)| (*behaviour, self.text(ledger, &numbers, find))).collect()
         })
     }
 
     /// All that the rules find.
     pub fn finds(&self) -> Vec<(Behaviour, Detection)> {
-        self.rules.scan(&self.history())
+        self.findings().found
+    }
+
+    /// What the rules make of the rows.
+    pub fn findings(&self) -> Findings {
+        self.scan(&*segmented(&self.store(), 1))
+    }
+
+    fn scan(&self, ledger: &dyn Ledger) -> Findings {
+        let cancel = Cancel::new();
+        let others = OthersInLedger::new(ledger, self.gather(ledger), self.others, &cancel);
+        self.rules.scan(&account(self.chain, SUBJECT), &self.read(ledger), &others).unwrap()
     }
 
     /// The history, of one segment.
@@ -200,25 +275,39 @@ impl Case {
     /// The history that a ledger holds.
     pub fn read(&self, ledger: &dyn Ledger) -> History {
         let head = ledger.coverage().get(&self.chain).and_then(|coverage| coverage.last_time);
-        let (moment, stablecoins) = (Moment::present(ledger.labels(), head), &Parameters::standard().scan.stablecoins);
-        let gather = HistoryGather::new(ledger, self.chain, moment, stablecoins, self.most_transfers);
         match ledger.account(self.chain, &account(self.chain, SUBJECT)).unwrap() {
-            Some(subject) => gather.read(ledger, &subject, &Cancel::new()).unwrap(),
+            Some(subject) => self.gather(ledger).read(ledger, &subject, &Cancel::new()).unwrap(),
             None => History::until(head.map_or(0, Timestamp::secs)),
         }
     }
 
+    fn gather<'l>(&self, ledger: &'l dyn Ledger) -> HistoryGather<'l> {
+        let head = ledger.coverage().get(&self.chain).and_then(|coverage| coverage.last_time);
+        let (moment, stablecoins) = (Moment::present(ledger.labels(), head), &Parameters::standard().scan.stablecoins);
+        HistoryGather::new(ledger, self.chain, moment, stablecoins, self.most_transfers)
+    }
+
     fn text(&self, ledger: &dyn Ledger, numbers: &Numbers, found: &Detection) -> String {
-        let accounts: BTreeMap<Address, i64> =
-            self.rows.iter().map(|row| (account(self.chain, row.who), row.who)).collect();
+        let all = self.rows.iter().flat_map(|row| [row.who, row.whose].into_iter().chain(row.sender));
+        let accounts: BTreeMap<Address, i64> = all.map(|who| (account(self.chain, who), who)).collect();
+        let names = |list: &[Address]| list.iter().map(|address| format!("#{}", accounts[address])).collect::<Vec<_>>();
         let fact = |fact: &Fact| match fact {
             Fact::Count(count) => count.to_string(),
             Fact::Usd(usd) => usd.to_string(),
             Fact::Ratio(of) | Fact::Units(of) => decimal(*of),
             Fact::Secs(secs) => secs.to_string(),
             Fact::Word(word) => (*word).to_owned(),
-            Fact::Addresses(list) => {
-                list.iter().map(|address| format!("#{}", accounts[address])).collect::<Vec<_>>().join("+")
+            Fact::Addresses(list) => names(list).join("+"),
+            Fact::Path(list) => names(list).join(">"),
+            Fact::Pairs(list) => {
+                list.iter().map(|(one, other)| names(&[*one, *other]).join("~")).collect::<Vec<_>>().join("+")
+            }
+            Fact::Numbers(list) => list.iter().map(|of| decimal(*of)).collect::<Vec<_>>().join("+"),
+            Fact::EachSecs(list) => list.iter().map(i64::to_string).collect::<Vec<_>>().join("+"),
+            Fact::Words(list) => list.join("+"),
+            Fact::Asset(found) => {
+                let is = |name: &&&str| asset(self.chain, name).0 == *found;
+                ["eth", "usdt", "usdc", "dai", "weth", "wbtc", "fake", "spam"].iter().find(is).unwrap().to_string()
             }
         };
         let facts: Vec<_> = found.evidence.facts.iter().map(|(name, of)| format!("{name} {}", fact(of))).collect();
@@ -275,11 +364,20 @@ impl Case {
             let mut facts =
                 TransactionFacts { index: Some(index), ..TransactionFacts::new(hash(number, index), number) };
             facts.status = Some(if row.way.starts_with("failed") { Status::Failed } else { Status::Success });
+            facts.effective_gas_price = row.gas_price.map(Amount::from);
             let movement = self.movement(row, &facts);
-            if movement.asset == Asset::Native {
+            let sender = row.sender.map(|sender| account(self.chain, sender));
+            if movement.asset == Asset::Native && sender.is_none() {
                 facts.body = Some(Body { from: movement.from, to: movement.to, value: movement.amount });
             } else {
+                let called = Some(*movement.asset.contract().unwrap_or(&account(self.chain, CALLED)));
+                facts.body = sender.map(|sender| Body { from: Some(sender), to: called, value: Amount::ZERO });
                 facts.movements.push(movement);
+            }
+            if let Some(creator) = self.creator.filter(|_| batch.transactions.is_empty()) {
+                let from = Some(account(self.chain, creator));
+                facts.body = Some(Body { from, to: None, value: Amount::ZERO });
+                facts.created = asset(self.chain, "spam").0.contract().copied();
             }
             batch.transactions.push(facts);
             index += 1;
@@ -304,7 +402,7 @@ impl Case {
 
     fn movement(&self, row: &Row, of: &TransactionFacts) -> Movement {
         let (asset, decimals) = asset(self.chain, row.asset);
-        let (subject, who) = (account(self.chain, SUBJECT), account(self.chain, row.who));
+        let (subject, who) = (account(self.chain, row.whose), account(self.chain, row.who));
         let (from, to) = if row.way.ends_with("out") { (subject, who) } else { (who, subject) };
         let kind = if asset == Asset::Native { MovementFact::Internal } else { MovementFact::Token };
         let before = of.movements.iter().filter(|movement| movement.kind == kind).count() as u64;

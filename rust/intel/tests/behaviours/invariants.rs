@@ -167,6 +167,12 @@ fn check(case: &Case) -> Result<(), TestCaseError> {
                 Fact::Ratio(of) | Fact::Units(of) => of.is_finite() && *of >= 0.0,
                 Fact::Word(word) => !word.is_empty(),
                 Fact::Addresses(list) => list.len() <= MOST_LISTED && list.is_sorted() && !list.is_empty(),
+                Fact::Path(list) => (1..=MOST_LISTED).contains(&list.len()),
+                Fact::Pairs(list) => (1..=MOST_LISTED).contains(&list.len()),
+                Fact::Numbers(list) => list.iter().all(|of| of.is_finite() && *of >= 0.0) && !list.is_empty(),
+                Fact::EachSecs(list) => list.iter().all(|secs| *secs >= 0) && !list.is_empty(),
+                Fact::Words(list) => !list.is_empty(),
+                Fact::Asset(_) => true,
             };
             prop_assert!(is_sound, "{name} of {behaviour:?}: {find:?}");
         }

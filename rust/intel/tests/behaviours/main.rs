@@ -18,5 +18,7 @@ mod fraud;
 mod histories;
 mod invariants;
 mod layering;
+mod mass;
 mod obfuscation;
+mod paths;
 mod velocity;

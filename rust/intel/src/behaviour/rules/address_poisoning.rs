@@ -110,9 +110,8 @@ impl AddressPoisoning {
     /// Adds what moves between others in transactions that the address sends and in which nothing of its own moves.
     fn sent(&self, history: &History, others: &Reading<'_>, baits: &mut Vec<Bait>) -> Result<(), LedgerError> {
         for movements in transactions(&history.all) {
-            let is_call = |one: &Transfer| {
-                one.way == Way::Out && one.raw == 0 && history.kind(one) == AssetKind::Native
-            };
+            let is_call =
+                |one: &Transfer| one.way == Way::Out && one.raw == 0 && history.kind(one) == AssetKind::Native;
             let [call] = movements else { continue };
             if !is_call(call) {
                 continue;

@@ -108,9 +108,8 @@ fn taken(history: &History) -> Vec<Taken> {
     let is_sound = |transfer: &Transfer| matches!(history.kind(transfer), AssetKind::Stablecoin | AssetKind::Verified);
     let mut all: Vec<Taken> = Vec::new();
     for movements in transactions(&history.all) {
-        let is_given = |one: &Transfer| {
-            one.way == Way::Out && one.raw > 0 && history.kind(one) != AssetKind::Counterfeit
-        };
+        let is_given =
+            |one: &Transfer| one.way == Way::Out && one.raw > 0 && history.kind(one) != AssetKind::Counterfeit;
         if movements.iter().any(is_given) {
             continue;
         }
@@ -141,7 +140,8 @@ impl ApprovalDrain {
         let mut counts: FxHashMap<u32, usize> = FxHashMap::default();
         let (mut end, mut covered, mut candidates) = (0, 0, Vec::new());
         for (start, first) in all.iter().enumerate() {
-            while let Some(next) = all.get(end).filter(|next| next.time <= first.time.saturating_add(self.window_secs)) {
+            while let Some(next) = all.get(end).filter(|next| next.time <= first.time.saturating_add(self.window_secs))
+            {
                 *counts.entry(next.owner).or_default() += 1;
                 end += 1;
             }

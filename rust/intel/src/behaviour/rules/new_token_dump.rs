@@ -106,8 +106,8 @@ impl NewTokenDump {
         let Some(creation) = others.creation(token)? else { return Ok(None) };
         let until = creation.time.saturating_add(self.window_secs);
         let is_early = |gift: &&&Transfer| {
-            let from_maker = gift.other == NOBODY
-                || history.other(gift).is_some_and(|other| other.address == creation.creator);
+            let from_maker =
+                gift.other == NOBODY || history.other(gift).is_some_and(|other| other.address == creation.creator);
             gift.time <= until && from_maker
         };
         let early: Vec<&Transfer> = holding.gifts.iter().filter(is_early).copied().collect();

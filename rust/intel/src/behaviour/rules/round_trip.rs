@@ -155,13 +155,7 @@ impl Search<'_, '_> {
     }
 
     /// What the recipient of a step paid on: to others than itself and the address that is judged, in order of time.
-    fn onward(
-        &mut self,
-        step: &Step,
-        out: &Transfer,
-        asset: &Asset,
-        until: i64,
-    ) -> Result<Vec<Step>, LedgerError> {
+    fn onward(&mut self, step: &Step, out: &Transfer, asset: &Asset, until: i64) -> Result<Vec<Step>, LedgerError> {
         let Some(history) = self.others.history(&step.to)? else { return Ok(Vec::new()) };
         let mut steps = Vec::new();
         let start = history.outs.partition_point(|paid| paid.time < step.time);

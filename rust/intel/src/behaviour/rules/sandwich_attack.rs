@@ -43,9 +43,8 @@ impl DetectAmongOthers for SandwichAttack {
         for of_block in history.all.chunk_by(|one, other| one.time == other.time) {
             let mut sold: BTreeSet<usize> = BTreeSet::new();
             for (place, bought) in of_block.iter().enumerate().filter(|(_, first)| is_bought(history, first)) {
-                let later = (place + 1..of_block.len()).find(|later| {
-                    !sold.contains(later) && self.closes(bought, &of_block[*later])
-                });
+                let later = (place + 1..of_block.len())
+                    .find(|later| !sold.contains(later) && self.closes(bought, &of_block[*later]));
                 let Some(later) = later else { continue };
                 let victims = victims(history, others, (bought, &of_block[later]))?;
                 if !victims.is_empty() {

@@ -136,7 +136,10 @@ impl ScatterGather {
         let mut intermediaries: Vec<_> = carried.iter().map(|one| one.by).collect();
         intermediaries.sort_unstable();
         intermediaries.truncate(crate::behaviour::MOST_LISTED);
-        let evidence = Evidence::by(carried.iter().flat_map(|one| one.transactions))
+        let pairs = carried.iter().flat_map(|one| [one.times.0, one.times.1].into_iter().zip(one.transactions));
+        let mut transactions: Vec<(i64, TransactionRef)> = pairs.collect();
+        transactions.sort_by_key(|(time, _)| *time);
+        let evidence = Evidence::by(transactions.into_iter().map(|(_, transaction)| transaction))
             .within(self.window_secs)
             .count("intermediaries", carried.len())
             .with("via", Fact::Addresses(intermediaries))

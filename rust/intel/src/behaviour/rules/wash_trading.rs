@@ -192,11 +192,8 @@ impl WashTrading {
         let mut members = BTreeSet::from([subject]);
         loop {
             let leads = |to: &BTreeSet<Address>| to.iter().any(|other| members.contains(other));
-            let more: Vec<Address> = partners
-                .iter()
-                .filter(|(at, to)| !members.contains(*at) && leads(to))
-                .map(|(at, _)| *at)
-                .collect();
+            let more: Vec<Address> =
+                partners.iter().filter(|(at, to)| !members.contains(*at) && leads(to)).map(|(at, _)| *at).collect();
             if more.is_empty() {
                 return Ok(members.into_iter().collect());
             }

@@ -12,7 +12,7 @@ use super::super::{
     Subject, assess,
 };
 use super::{NOW, claim, context, find, judged, labels, near, neighbour, parameters};
-use crate::behaviour::{Behaviour, History};
+use crate::behaviour::{Behaviour, Findings, History};
 use crate::label::Aggregate;
 
 /// The three finds of the worked cases.
@@ -135,13 +135,18 @@ fn exposure_vectors() {
 fn assessed(aggregate: &Aggregate<'_>, graph: Option<&GraphScore>) -> super::super::Assessment {
     // One movement: somebody who was seen.
     let history = seen();
-    let subject = Subject::Seen(&history);
+    let findings = Findings::default();
+    let subject = Subject::Seen(&history, &findings);
     assess::<Infallible>(parameters(), aggregate, subject, None, &mut |_| Ok(graph.cloned())).unwrap()
 }
 
 fn seen() -> History {
     let mut history = History::until(NOW);
-    history.assets.push(crate::behaviour::AssetNote { kind: crate::behaviour::AssetKind::Native, decimals: Some(18) });
+    history.assets.push(crate::behaviour::AssetNote {
+        asset: headwater_types::Asset::Native,
+        kind: crate::behaviour::AssetKind::Native,
+        decimals: Some(18),
+    });
     history.counterparties.push(crate::behaviour::Counterparty {
         address: headwater_types::Address::Evm([9; 20]),
         roles: crate::behaviour::Roles::default(),
@@ -211,15 +216,18 @@ fn whether_counterparties_are_looked_at_follows_one_order() {
     let of = |aggregate: &Aggregate<'_>, subject: Subject<'_>| {
         assess::<Infallible>(parameters(), aggregate, subject, None, &mut |_| Ok(None)).unwrap().expansion
     };
-    let (silent, history) = (History::until(NOW), seen());
+    let (silent, history, findings) = (History::until(NOW), seen(), Findings::default());
     let sanctioned = labels(&[(Code::Sanction, 1.0, 1.0)]);
     assert_eq!(of(&sanctioned, Subject::UnsupportedChain), Expansion::UnsupportedChain);
     assert_eq!(of(&sanctioned, Subject::DataUnavailable), Expansion::DataUnavailable);
-    assert_eq!(of(&sanctioned, Subject::Seen(&silent)), Expansion::NoActivity);
-    assert_eq!(of(&sanctioned, Subject::Seen(&history)), Expansion::IntelGate);
-    assert_eq!(of(&labels(&[(Code::Exchange, 0.5, 0.5)]), Subject::Seen(&history)), Expansion::IntelDecisive);
-    assert_eq!(of(&labels(&[(Code::Scam, 0.8, 0.4)]), Subject::Seen(&history)), Expansion::AlreadyHigh);
-    assert_eq!(of(&nobody, Subject::Seen(&history)), Expansion::BudgetExhausted);
+    assert_eq!(of(&sanctioned, Subject::Seen(&silent, &findings)), Expansion::NoActivity);
+    assert_eq!(of(&sanctioned, Subject::Seen(&history, &findings)), Expansion::IntelGate);
+    assert_eq!(
+        of(&labels(&[(Code::Exchange, 0.5, 0.5)]), Subject::Seen(&history, &findings)),
+        Expansion::IntelDecisive
+    );
+    assert_eq!(of(&labels(&[(Code::Scam, 0.8, 0.4)]), Subject::Seen(&history, &findings)), Expansion::AlreadyHigh);
+    assert_eq!(of(&nobody, Subject::Seen(&history, &findings)), Expansion::BudgetExhausted);
 }
 
 #[test]
