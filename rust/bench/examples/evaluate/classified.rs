@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use headwater_intel::behaviour::HistoryGather;
+use headwater_intel::behaviour::{HistoryGather, OthersInLedger};
 use headwater_intel::label::{Aggregate, Moment, aggregate};
 use headwater_intel::risk::{GraphScore, Parameters, Subject, assess, neighbours};
 use headwater_ledger::read::Generations;
@@ -23,6 +23,9 @@ pub fn print(store: &Path, table: &Path) -> Result<()> {
     let look_up = |address: &Address| -> Result<Aggregate<'_>, LedgerError> {
         Ok(aggregate(&ledger.labels().claims(Chain::ETHEREUM, address)?, &moment))
     };
+    let scan = &parameters.scan;
+    let gather = || HistoryGather::new(ledger, Chain::ETHEREUM, moment, &scan.stablecoins, scan.most_transfers);
+    let others = OthersInLedger::new(ledger, gather(), scan.others, &cancel);
     let mut scores: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
     let mut unlabelled: Vec<(f64, Address, Vec<String>)> = Vec::new();
     for line in text.lines().skip(1) {
@@ -30,10 +33,9 @@ pub fn print(store: &Path, table: &Path) -> Result<()> {
         let (Some(address), Some(class)) = (fields.next(), fields.next()) else { continue };
         let Ok(address) = Address::parse(Chain::ETHEREUM, address) else { continue };
         let Some(account) = ledger.account(Chain::ETHEREUM, &address)? else { continue };
-        let scan = &parameters.scan;
-        let gather = HistoryGather::new(ledger, Chain::ETHEREUM, moment, &scan.stablecoins, scan.most_transfers);
-        let history = gather.read(ledger, &account, &cancel)?;
-        let of = assess(parameters, &Aggregate::default(), Subject::Seen(&history), None, &mut |history| {
+        let history = gather().read(ledger, &account, &cancel)?;
+        let findings = parameters.behaviours.scan(&address, &history, &others)?;
+        let of = assess(parameters, &Aggregate::default(), Subject::Seen(&history, &findings), None, &mut |history| {
             let (screened, all) = neighbours(parameters, history, look_up)?;
             Ok::<_, LedgerError>(Some(GraphScore::of(parameters, &screened, all)))
         })?;

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashSet};
 
 use anyhow::Result;
-use headwater_intel::behaviour::HistoryGather;
+use headwater_intel::behaviour::{HistoryGather, OthersInLedger};
 use headwater_intel::label::{Aggregate, Moment, aggregate};
 use headwater_intel::risk::{GraphScore, Parameters, Subject, assess, neighbours};
 use headwater_ledger::{Cancel, LedgerError};
@@ -84,6 +84,9 @@ impl Tally {
             let look_up = |address: &Address| -> Result<Aggregate<'_>, LedgerError> {
                 Ok(aggregate(&ledger.labels().claims(chain, address)?, &moment))
             };
+            let scan = &parameters.scan;
+            let gather = || HistoryGather::new(ledger, chain, moment, &scan.stablecoins, scan.most_transfers);
+            let others = OthersInLedger::new(ledger, gather(), scan.others, &cancel);
             let of_chain = economy.truth.behaviours.iter().filter(|row| row.chain == chain);
             let mixed: HashSet<Address> = of_chain
                 .filter(|row| row.behaviour == Behaviour::MixerInteraction && row.verdict == Verdict::Planted)
@@ -91,12 +94,11 @@ impl Tally {
                 .collect();
             for row in economy.truth.addresses.iter().filter(|row| row.chain == chain) {
                 let Some(account) = ledger.account(chain, &row.address)? else { continue };
-                let scan = &parameters.scan;
-                let gather = HistoryGather::new(ledger, chain, moment, &scan.stablecoins, scan.most_transfers);
-                let history = gather.read(ledger, &account, &cancel)?;
+                let history = gather().read(ledger, &account, &cancel)?;
+                let findings = parameters.behaviours.scan(&row.address, &history, &others)?;
                 for is_withheld in [false, true] {
                     let own = if is_withheld { Aggregate::default() } else { look_up(&row.address)? };
-                    let assessed = assess(parameters, &own, Subject::Seen(&history), None, &mut |history| {
+                    let assessed = assess(parameters, &own, Subject::Seen(&history, &findings), None, &mut |history| {
                         let (screened, all) = neighbours(parameters, history, look_up)?;
                         Ok::<_, LedgerError>(Some(GraphScore::of(parameters, &screened, all)))
                     })?;

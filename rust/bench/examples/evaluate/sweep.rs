@@ -4,17 +4,26 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use anyhow::Result;
-use headwater_intel::behaviour::{Behaviour, HistoryGather};
+use headwater_intel::behaviour::{Behaviour, HistoryGather, NoOthers, Others, OthersInLedger};
 use headwater_intel::label::{Moment, aggregate};
 use headwater_intel::risk::{Parameters, Subject, assess};
 use headwater_ledger::{Cancel, LedgerError};
-use headwater_metrics::sweep::fold_addresses_with;
 use headwater_types::{Address, Chain};
 
 use super::Economy;
 
-/// The behaviours of addresses, by chain.
-pub type Found = HashMap<(Chain, Address), Vec<Behaviour>>;
+/// Addresses that are asked for at a time.
+const PAGE: usize = 8192;
+
+/// What the rules make of addresses, by chain.
+pub type Found = HashMap<(Chain, Address), Judged>;
+
+/// What the rules make of an address.
+#[derive(Default)]
+pub struct Judged {
+    pub found: Vec<Behaviour>,
+    pub deferred: Vec<Behaviour>,
+}
 
 /// The chains whose behaviours are judged here, bsc below the interface.
 pub const CHAINS: [Chain; 3] = [Chain::ETHEREUM, Chain::BSC, Chain::TRON];
@@ -24,38 +33,57 @@ pub const CHAINS: [Chain; 3] = [Chain::ETHEREUM, Chain::BSC, Chain::TRON];
 pub struct Tally {
     addresses: usize,
     transfers: usize,
-    secs: f64,
+    /// Without and with the rules that read others.
+    secs: [f64; 2],
 }
 
 /// Finds the behaviours of every address, and times the score of labels and behaviours, as a batch job makes it.
 pub fn sweep(economy: &Economy, tally: &mut Tally) -> Result<Found> {
-    let (ledger, parameters) = (&*economy.ledger, Parameters::standard());
+    let (ledger, parameters, cancel) = (&*economy.ledger, Parameters::standard(), Cancel::new());
     let mut found = Found::new();
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build()?;
     for chain in CHAINS {
         let moment = Moment::present(ledger.labels(), ledger.coverage()[&chain].last_time);
         let scan = &parameters.scan;
-        let make = || HistoryGather::new(ledger, chain, moment, &scan.stablecoins, scan.most_transfers);
-        let started = processor_time();
-        let judged = pool.install(|| {
-            fold_addresses_with(ledger, chain, &Cancel::new(), make, |all: &mut Vec<_>, address, history| {
-                let claims = ledger.labels().claims(chain, address).expect("a sound store");
-                let judged = aggregate(&claims, &moment);
-                let subject = Subject::Seen(history);
-                let of =
-                    assess::<LedgerError>(parameters, &judged, subject, None, &mut |_| Ok(None)).expect("no errors");
-                let hits = of.behaviour.iter().flat_map(|behaviour| &behaviour.hits).map(|hit| hit.behaviour);
-                all.push((*address, history.all.len(), hits.collect::<Vec<_>>()));
-            })
-        })?;
-        tally.secs += processor_time().saturating_sub(started).as_secs_f64();
-        for (address, transfers, behaviours) in judged.into_iter().flatten() {
-            tally.addresses += 1;
-            tally.transfers += transfers;
-            found.insert((chain, address), behaviours);
+        let gather = || HistoryGather::new(ledger, chain, moment, &scan.stablecoins, scan.most_transfers);
+        let others = OthersInLedger::new(ledger, gather(), scan.others, &cancel);
+        for (place, others) in [&NoOthers as &dyn Others, &others].into_iter().enumerate() {
+            let started = processor_time();
+            let judged = judge(economy, (chain, moment), (gather(), others))?;
+            tally.secs[place] += processor_time().saturating_sub(started).as_secs_f64();
+            for (address, transfers, judged) in judged {
+                tally.addresses += place;
+                tally.transfers += transfers * place;
+                found.insert((chain, address), judged);
+            }
         }
     }
     Ok(found)
+}
+
+/// All addresses of a chain, with their transfers and what the rules make of them.
+fn judge(
+    economy: &Economy,
+    (chain, moment): (Chain, Moment),
+    (mut gather, others): (HistoryGather<'_>, &dyn Others),
+) -> Result<Vec<(Address, usize, Judged)>> {
+    let (ledger, parameters, cancel) = (&*economy.ledger, Parameters::standard(), Cancel::new());
+    let mut all: Vec<(Address, usize, Judged)> = Vec::new();
+    loop {
+        let page = ledger.addresses(chain, all.last().map(|last| &last.0), PAGE)?;
+        if page.is_empty() {
+            return Ok(all);
+        }
+        for address in page {
+            let Some(account) = ledger.account(chain, &address)? else { continue };
+            let history = gather.read_next(ledger, &account, &cancel)?;
+            let findings = parameters.behaviours.scan(&address, history, others)?;
+            let judged = aggregate(&ledger.labels().claims(chain, &address)?, &moment);
+            let subject = Subject::Seen(history, &findings);
+            assess::<LedgerError>(parameters, &judged, subject, None, &mut |_| Ok(None))?;
+            let found = findings.found.iter().map(|(behaviour, _)| *behaviour).collect();
+            all.push((address, history.all.len(), Judged { found, deferred: findings.deferred }));
+        }
+    }
 }
 
 /// Processor time of the process: nothing else runs in it meanwhile.
@@ -68,12 +96,11 @@ impl Tally {
     #[expect(clippy::cast_precision_loss, reason = "rates for people")]
     pub fn print(&self) {
         println!("## A sweep without counterparties\n");
-        println!(
-            "{} addresses with {} transfers on one thread: {:.0} addresses and {:.0} transfers a second of processor time.\n",
-            self.addresses,
-            self.transfers,
-            self.addresses as f64 / self.secs,
-            self.transfers as f64 / self.secs
-        );
+        println!("{} addresses with {} transfers on one thread, in a second of processor time:\n", self.addresses, self.transfers);
+        println!("| rules | addresses | transfers |\n|---|---|---|");
+        for (name, secs) in ["without those that read others", "all"].into_iter().zip(self.secs) {
+            println!("| {name} | {:.0} | {:.0} |", self.addresses as f64 / secs, self.transfers as f64 / secs);
+        }
+        println!();
     }
 }

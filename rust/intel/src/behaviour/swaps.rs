@@ -1,6 +1,7 @@
 //! What single transactions changed: the movements of each, netted by asset.
 
 use headwater_ledger::read::TransactionRef;
+use rustc_hash::FxHashSet;
 
 use super::history::{AssetKind, History};
 use super::transfer::{Transfer, Way};
@@ -35,6 +36,16 @@ pub(super) fn swaps(history: &History) -> Vec<Swap> {
         }
     }
     swaps
+}
+
+/// The transactions in which something left and something else came.
+pub(super) fn trades(history: &History) -> FxHashSet<TransactionRef> {
+    let is_trade = |movements: &&[Transfer]| {
+        let sums = by_asset(history, movements);
+        sums.iter().any(|(_, came, left)| left > came) && sums.iter().any(|(_, came, left)| came > left)
+    };
+    let several = transactions(&history.all).filter(|movements| movements.len() >= 2);
+    several.filter(is_trade).map(|movements| movements[0].transaction).collect()
 }
 
 fn swap(history: &History, movements: &[Transfer], after: usize) -> Option<Swap> {

@@ -77,9 +77,10 @@ fn poisoned(view: &View, chain: Chain, sender: Option<Address>, of: &[&Moved]) -
     victims
 }
 
-/// Everything that an operator sends, and what its look-alikes send that it paid for.
+/// Everything that an operator sends, and what the look-alikes send to which it sent dust.
 pub fn emitted(view: &View, chain: Chain, who: Address) -> Vec<&Moved> {
-    let funded: BTreeSet<_> = outs(&view.all(chain, who), who).iter().map(|moved| moved.to).collect();
+    let dust = outs(&view.all(chain, who), who).into_iter().filter(|moved| moved.usd < Some(1.0));
+    let funded: BTreeSet<_> = dust.map(|moved| moved.to).collect();
     let senders = funded.into_iter().chain([who]);
     senders.flat_map(|sender| view.sent(chain, sender)).collect()
 }
@@ -112,19 +113,23 @@ pub fn poisoning_target(view: &View, chain: Chain, who: Address) -> bool {
 }
 
 pub fn new_token_dump(view: &View, chain: Chain, who: Address) -> bool {
+    let all = view.all(chain, who);
     let mut minted: BTreeMap<Asset, (i64, f64, f64)> = BTreeMap::new();
-    for moved in view.all(chain, who) {
+    for moved in &all {
         let born = view.born.get(&(chain, moved.asset)) == Some(&moved.time);
-        if born && moved.from.is_zero() && moved.to == who && moved.asset != Asset::Native {
+        let is_listed = moved.usd.is_some();
+        // What is given for something, as liquidity or in a swap, is sold.
+        let is_sale = || all.iter().any(|other| other.hash == moved.hash && other.to == who && !other.exact.is_zero());
+        if born && moved.from.is_zero() && moved.to == who && moved.asset != Asset::Native && !is_listed {
             minted.entry(moved.asset).or_insert((moved.time, moved.raw, 0.0));
         } else if let Some(held) = minted.get_mut(&moved.asset)
             && moved.from == who
             && moved.time <= held.0 + 3 * DAY
+            && is_sale()
         {
             held.2 += moved.raw;
         }
     }
-    // Sold is what went into a pool, as liquidity or in a swap.
     minted.into_values().any(|(_, got, sold)| got > 0.0 && sold >= 0.8 * got)
 }
 

@@ -1,8 +1,9 @@
 //! Rules about ways of money, several hops long.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use headwater_types::{Address, Chain};
+use headwater_simulate::truth::Role;
+use headwater_types::{Address, Asset, Chain, TxHash};
 
 use super::view::{Moved, View, ins, outs, usd, windows};
 
@@ -20,25 +21,34 @@ pub fn gather_scatter(of: &[&Moved], who: Address) -> bool {
     })
 }
 
+/// Whether an address belongs to an exchange, as one of these roles.
+fn is_exchange(view: &View, who: Address, roles: &[Role]) -> bool {
+    view.roles.get(&who).is_some_and(|(role, _)| roles.contains(role))
+}
+
+const EXCHANGE: [Role; 3] = [Role::ExchangeHot, Role::ExchangeCold, Role::ExchangeGas];
+const EXCHANGE_OR_DEPOSIT: [Role; 4] =
+    [Role::ExchangeHot, Role::ExchangeCold, Role::ExchangeGas, Role::ExchangeDeposit];
+
 pub fn scatter_gather(view: &View, chain: Chain, who: Address) -> bool {
-    let went = outs(&view.valued(chain, who), who);
-    let mut sinks: BTreeSet<Address> = BTreeSet::new();
+    let mut went = outs(&view.valued(chain, who), who);
+    went.retain(|moved| !is_exchange(view, moved.to, &EXCHANGE_OR_DEPOSIT));
+    let mut carriers: BTreeMap<Address, BTreeMap<Address, f64>> = BTreeMap::new();
     for moved in &went {
-        sinks.extend(outs(&view.valued(chain, moved.to), moved.to).iter().map(|moved| moved.to));
-    }
-    sinks.into_iter().any(|sink| {
-        let mut carriers = BTreeSet::new();
-        for moved in &went {
-            let onward: Vec<_> = outs(&view.valued(chain, moved.to), moved.to)
-                .into_iter()
-                .filter(|later| later.to == sink && (moved.time..=moved.time + 3 * DAY).contains(&later.time))
-                .collect();
-            if usd(&onward) >= 0.7 * moved.usd.unwrap() {
-                carriers.insert(moved.to);
+        let mut onward: BTreeMap<Address, f64> = BTreeMap::new();
+        for later in outs(&view.valued(chain, moved.to), moved.to) {
+            let in_time = (moved.time..=moved.time + 3 * DAY).contains(&later.time);
+            if in_time && later.asset == moved.asset && later.to != who && !is_exchange(view, later.to, &EXCHANGE) {
+                *onward.entry(later.to).or_default() += later.raw;
             }
         }
-        carriers.len() >= 5
-    })
+        for (sink, raw) in onward {
+            if raw >= 0.7 * moved.raw {
+                carriers.entry(sink).or_default().entry(moved.to).or_insert(moved.usd.unwrap());
+            }
+        }
+    }
+    carriers.values().any(|carriers| carriers.len() >= 5 && carriers.values().sum::<f64>() >= 1_000.0)
 }
 
 /// Whether an address was never seen before a time.
@@ -46,25 +56,34 @@ fn fresh(view: &View, chain: Chain, who: Address, before: i64) -> bool {
     view.all(chain, who).first().is_none_or(|first| first.time >= before)
 }
 
-/// Where a hop passes to: 70 to 99 % of its inflow to one fresh address within 72 h, the rest peeled.
+/// The part of all that came of its asset that a transfer takes, if any came before.
+fn part(of: &[&Moved], who: Address, moved: &Moved) -> Option<f64> {
+    let came: Vec<_> = ins(of, who).into_iter().filter(|other| other.asset == moved.asset).collect();
+    came.first().filter(|first| first.time <= moved.time)?;
+    Some(moved.raw / came.iter().map(|moved| moved.raw).sum::<f64>())
+}
+
+/// Where a hop passes to: 70 to 99 % of its inflow to one fresh address within 72 h of its first transfer, the rest
+/// peeled.
 fn peels_to(view: &View, chain: Chain, who: Address) -> Option<Address> {
+    let first = view.all(chain, who).first()?.time;
     let of = view.valued(chain, who);
-    let came = ins(&of, who);
     let went = outs(&of, who);
-    let first = came.first()?;
     went.iter()
         .find(|moved| {
-            let ratio = moved.raw / came.iter().map(|moved| moved.raw).sum::<f64>();
-            (0.70..=0.99).contains(&ratio)
-                && moved.time - first.time <= 3 * DAY
+            part(&of, who, moved).is_some_and(|part| (0.70..=0.99).contains(&part))
+                && moved.time - first <= 3 * DAY
                 && fresh(view, chain, moved.to, moved.time)
-                && went.len() >= 2
+                && went.iter().filter(|other| other.asset == moved.asset).count() >= 2
         })
         .map(|moved| moved.to)
 }
 
 pub fn peel_chain(view: &View, chain: Chain, who: Address) -> bool {
     let next = |at: Address| peels_to(view, chain, at);
+    if next(who).is_none() {
+        return false;
+    }
     let back = |at: Address| {
         let of = view.valued(chain, at);
         ins(&of, at).iter().map(|moved| moved.from).find(|&from| next(from) == Some(at))
@@ -84,16 +103,23 @@ pub fn peel_chain(view: &View, chain: Chain, who: Address) -> bool {
 /// Where a young address passes at least 90 % of what came, within a day.
 fn layers_to(view: &View, chain: Chain, who: Address) -> Option<Address> {
     let of = view.valued(chain, who);
-    let (came, went) = (ins(&of, who), outs(&of, who));
     let first = view.all(chain, who).first()?.time;
-    let received: f64 = came.iter().map(|moved| moved.raw).sum();
-    went.iter()
-        .find(|moved| moved.raw >= 0.9 * received && moved.time - came[0].time <= DAY && moved.time - first <= 7 * DAY)
+    let came = |asset| ins(&of, who).into_iter().find(|moved| moved.asset == asset).map(|moved| moved.time);
+    outs(&of, who)
+        .iter()
+        .find(|moved| {
+            part(&of, who, moved).is_some_and(|part| part >= 0.9)
+                && moved.time - came(moved.asset).unwrap() <= DAY
+                && moved.time - first <= 7 * DAY
+        })
         .map(|moved| moved.to)
 }
 
 pub fn layering_hop(view: &View, chain: Chain, who: Address) -> bool {
     let next = |at: Address| layers_to(view, chain, at);
+    if next(who).is_none() {
+        return false;
+    }
     let back = |at: Address| {
         let of = view.valued(chain, at);
         ins(&of, at).iter().map(|moved| moved.from).find(|&from| next(from) == Some(at))
@@ -115,10 +141,23 @@ pub fn layering_hop(view: &View, chain: Chain, who: Address) -> bool {
     length >= 3
 }
 
+/// Transactions by which an address gives one asset and gets another.
+fn swapped(view: &View, chain: Chain, who: Address) -> BTreeSet<TxHash> {
+    let mut assets: BTreeMap<TxHash, BTreeMap<Asset, f64>> = BTreeMap::new();
+    for moved in view.all(chain, who) {
+        *assets.entry(moved.hash).or_default().entry(moved.asset).or_default() +=
+            if moved.to == who { moved.raw } else { -moved.raw };
+    }
+    let is_swap = |nets: &BTreeMap<Asset, f64>| nets.values().any(|net| *net > 0.0) && nets.values().any(|net| *net < 0.0);
+    assets.into_iter().filter(|(_, nets)| is_swap(nets)).map(|(hash, _)| hash).collect()
+}
+
 pub fn round_trip(view: &View, chain: Chain, who: Address) -> bool {
+    let swaps = swapped(view, chain, who);
     let mine = view.valued(chain, who);
     outs(&mine, who).iter().any(|first| {
-        first.usd >= Some(1_000.0) && {
+        let carries = |to: Address| !to.is_zero() && !is_exchange(view, to, &EXCHANGE);
+        first.usd >= Some(1_000.0) && !swaps.contains(&first.hash) && carries(first.to) && {
             let mut paths = vec![(first.to, first.time, vec![who, first.to])];
             let mut found = false;
             for _ in 1..4 {
@@ -130,8 +169,8 @@ pub fn round_trip(view: &View, chain: Chain, who: Address) -> bool {
                             && moved.time <= first.time + 7 * DAY
                             && moved.raw >= 0.8 * first.raw;
                         if fits && moved.to == who {
-                            found = true;
-                        } else if fits && !path.contains(&moved.to) {
+                            found |= !swaps.contains(&moved.hash);
+                        } else if fits && !path.contains(&moved.to) && carries(moved.to) {
                             let mut path = path.clone();
                             path.push(moved.to);
                             longer.push((moved.to, moved.time, path));

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use crate::behaviour::evidence::{Detection, Evidence, Fact};
 use crate::behaviour::history::{Counterparty, History, Roles};
 use crate::behaviour::others::Reading;
-use crate::behaviour::swaps::swaps;
+use crate::behaviour::swaps::trades;
 use crate::behaviour::transfer::Transfer;
 use crate::behaviour::windows::{intensity, measure};
 use crate::behaviour::{DetectAmongOthers, Needs};
@@ -17,7 +17,7 @@ use crate::behaviour::{DetectAmongOthers, Needs};
 const HOUR_SECS: f64 = 3_600.0;
 
 /// A payment of `least_usd` after which, within `window_secs`, most of it comes back in the same asset: from the recipient,
-/// or over one or two others. Swaps are no payments, and what an exchange or a hub pays out is not what came in.
+/// or over one or two others. Trades are no payments, and what an exchange or a hub pays out is not what came in.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RoundTrip {
@@ -53,8 +53,8 @@ impl DetectAmongOthers for RoundTrip {
         if others.is_hub(history.all.len()) {
             return Ok(others.miss());
         }
-        let swapped: FxHashSet<_> = swaps(history).iter().map(|swap| swap.transaction).collect();
-        let is_paid = |transfer: &&Transfer| !swapped.contains(&transfer.transaction);
+        let traded = trades(history);
+        let is_paid = |transfer: &&Transfer| !traded.contains(&transfer.transaction);
         let back: Vec<&Transfer> = history.ins.iter().filter(is_paid).collect();
         let mut search = Search { rule: self, history, others, payments: FxHashMap::default() };
         let mut used: FxHashSet<usize> = FxHashSet::default();
