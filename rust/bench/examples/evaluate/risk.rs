@@ -98,10 +98,11 @@ impl Tally {
                 let findings = parameters.behaviours.scan(&row.address, &history, &others)?;
                 for is_withheld in [false, true] {
                     let own = if is_withheld { Aggregate::default() } else { look_up(&row.address)? };
-                    let assessed = assess(parameters, &own, Subject::Seen(&history, &findings), None, &mut |history| {
-                        let (screened, all) = neighbours(parameters, history, look_up)?;
-                        Ok::<_, LedgerError>(Some(GraphScore::of(parameters, &screened, all)))
-                    })?;
+                    let assessed =
+                        assess(parameters, &own, Subject::Seen(&history, &findings), None, &mut |history| {
+                            let (screened, all) = neighbours(parameters, history, look_up)?;
+                            Ok::<_, LedgerError>(Some(GraphScore::of(parameters, &screened, all)))
+                        })?;
                     let kind = match Kind::of(row.role) {
                         Kind::Ordinary if mixed.contains(&row.address) => Kind::MixerUser,
                         kind => kind,

@@ -96,7 +96,10 @@ impl Tally {
     #[expect(clippy::cast_precision_loss, reason = "rates for people")]
     pub fn print(&self) {
         println!("## A sweep without counterparties\n");
-        println!("{} addresses with {} transfers on one thread, in a second of processor time:\n", self.addresses, self.transfers);
+        println!(
+            "{} addresses with {} transfers on one thread, in a second of processor time:\n",
+            self.addresses, self.transfers
+        );
         println!("| rules | addresses | transfers |\n|---|---|---|");
         for (name, secs) in ["without those that read others", "all"].into_iter().zip(self.secs) {
             println!("| {name} | {:.0} | {:.0} |", self.addresses as f64 / secs, self.transfers as f64 / secs);

@@ -132,7 +132,7 @@ pub struct BehaviorDimension {
     pub data_window: DataWindow,
     /// Codes whose rules were evaluated.
     pub evaluated: Vec<CodeText>,
-    /// Codes whose rules were not: they need the movements of others, or prices that are not held.
+    /// Codes whose rules could not be decided: they need more of others than may be read, or data that is not held.
     pub deferred: Vec<CodeText>,
 }
 

@@ -5,7 +5,7 @@ use headwater_ledger::labels::Code;
 use headwater_types::Usd;
 use proptest::prelude::*;
 
-use crate::case::{Case, DAY, LOOKALIKE, Row, START, row};
+use crate::case::{Case, DAY, LOOKALIKE, Row, START, SUBJECT, row};
 
 const MIXER: i64 = 3;
 const BRIDGE: i64 = 4;
@@ -30,6 +30,8 @@ const AMOUNTS: [&str; 14] = [
 const ASSETS: [&str; 8] = ["eth", "usdt", "usdt", "usdc", "weth", "wbtc", "fake", "spam"];
 const WAYS: [&str; 7] = ["in", "in", "out", "out", "+in", "+out", "failed out"];
 const WHO: [i64; 12] = [0, 1, 2, MIXER, BRIDGE, 5, 5 + LOOKALIKE, 6, 7, 8, 9, 10];
+/// Mostly the address itself.
+const WHOSE: [i64; 6] = [SUBJECT, SUBJECT, SUBJECT, 5, 6, 7];
 const PAUSES: [i64; 10] = [0, 0, 1, 12, 60, 3_600, 3_601, DAY, 3 * DAY, 200 * DAY];
 
 fn rows() -> impl Strategy<Value = Vec<Row>> {
@@ -40,12 +42,12 @@ fn rows() -> impl Strategy<Value = Vec<Row>> {
         prop::sample::select(WHO.to_vec()),
         prop::sample::select(ASSETS.to_vec()),
         prop::sample::select(AMOUNTS.to_vec()),
-        1..8_i64,
+        (1..8_i64, of(WHOSE.to_vec()), prop::option::of(of(WHO[1..].to_vec()))),
     );
     // Runs of like movements, so that rules about many are met too.
     prop::collection::vec(one, 0..30).prop_map(|steps| {
         let (mut rows, mut secs, mut can_grow) = (Vec::new(), 0, false);
-        for (pause, way, who, asset, amount, times) in steps {
+        for (pause, way, who, asset, amount, (times, whose, sender)) in steps {
             for time in 0..times {
                 secs += if way.starts_with('+') { 0 } else { pause };
                 // No token moves in a transaction that failed.
@@ -54,7 +56,9 @@ fn rows() -> impl Strategy<Value = Vec<Row>> {
                 can_grow = !way.starts_with("failed");
                 // Who moves runs on, but not through mixers, bridges and the address itself.
                 let who = if who > BRIDGE { who + 10 * time } else { who };
-                rows.push(row(secs, way, who, asset, amount));
+                let one = row(secs, way, who, asset, amount).of(whose).at_price(1);
+                let is_sent = sender.filter(|_| matches!(way, "in" | "out"));
+                rows.push(is_sent.map_or_else(|| one.clone(), |sender| one.clone().by(sender)));
             }
         }
         rows
@@ -97,6 +101,32 @@ fn low(rules: &mut Rules) {
     rules.ponzi_payout.limits.least_overlap = 0.0;
     rules.ponzi_payout.limits.least_covered = 0.0;
     rules.ponzi_payout.limits.least_concentration = 0.0;
+    rules.scatter_gather.limits.least_intermediaries = 1;
+    rules.scatter_gather.limits.least_forwarded = 0.01;
+    rules.scatter_gather.limits.least_usd = 0.0;
+    rules.peel_chain.limits.least_hops = 1;
+    rules.peel_chain.limits.least_ratio = 0.01;
+    rules.peel_chain.limits.most_gap_secs = 1_000 * DAY;
+    rules.layering_hop.limits.least_length = 1;
+    rules.layering_hop.limits.least_ratio = 0.01;
+    rules.layering_hop.limits.window_secs = 1_000 * DAY;
+    rules.layering_hop.limits.most_age_secs = 1_000 * DAY;
+    rules.round_trip.limits.least_usd = 0.0;
+    rules.round_trip.limits.least_kept = 0.01;
+    rules.wash_trading.limits.least_repeats = 1;
+    rules.wash_trading.limits.least_own = 1;
+    rules.wash_trading.limits.least_transfers = 1;
+    rules.wash_trading.limits.most_net = 0.9;
+    rules.multi_exchange_cashout.limits.least_deposits = 1;
+    rules.multi_exchange_cashout.limits.least_exchanges = 1;
+    rules.multi_exchange_cashout.limits.least_share = 0.01;
+    rules.multi_exchange_cashout.limits.least_forwarded = 0.01;
+    rules.sandwich_attack.limits.most_difference = 1_000.0;
+    rules.new_token_dump.limits.least_share = 0.0;
+    rules.new_token_dump.limits.least_sold = 0.0;
+    rules.approval_drain.limits.least_owners = 1;
+    rules.approval_drain.limits.least_share = 0.01;
+    rules.address_poisoning.limits.least_victims = 1;
 }
 
 /// Limits without a distance between threshold and full value, and without a threshold.
@@ -143,6 +173,37 @@ fn none(rules: &mut Rules) {
     rules.always_on.limits.least_transfers = 0;
     rules.fixed_interval.limits.least_transfers = 0;
     rules.ponzi_payout.limits.least_payers = 0;
+    rules.scatter_gather.limits.least_intermediaries = 0;
+    rules.scatter_gather.limits.least_forwarded = 0.0;
+    rules.peel_chain.limits.least_hops = 0;
+    rules.peel_chain.limits.full_hops = 0;
+    rules.peel_chain.limits.least_ratio = 0.0;
+    rules.peel_chain.limits.most_ratio = 1e60;
+    rules.layering_hop.limits.least_length = 0;
+    rules.layering_hop.limits.full_length = 0;
+    rules.layering_hop.limits.least_ratio = 0.0;
+    rules.round_trip.limits.least_cycles = 0;
+    rules.round_trip.limits.full_cycles = 0;
+    rules.round_trip.limits.least_kept = 0.0;
+    rules.wash_trading.limits.least_repeats = 0;
+    rules.wash_trading.limits.least_own = 0;
+    rules.wash_trading.limits.least_transfers = 0;
+    rules.wash_trading.limits.full_transfers = 0;
+    rules.wash_trading.limits.most_net = 1.0;
+    rules.multi_exchange_cashout.limits.least_deposits = 0;
+    rules.multi_exchange_cashout.limits.full_deposits = 0;
+    rules.multi_exchange_cashout.limits.least_exchanges = 0;
+    rules.multi_exchange_cashout.limits.least_share = 0.0;
+    rules.multi_exchange_cashout.limits.least_forwarded = 0.0;
+    rules.sandwich_attack.limits.least_count = 0;
+    rules.sandwich_attack.limits.full_count = 0;
+    rules.approval_drain.limits.least_owners = 0;
+    rules.approval_drain.limits.full_owners = 0;
+    rules.approval_drain.limits.least_share = 0.0;
+    rules.address_poisoning.limits.least_victims = 0;
+    rules.address_poisoning.limits.full_victims = 0;
+    rules.address_poisoning.limits.leading = 0;
+    rules.address_poisoning.limits.trailing = 0;
 }
 
 fn check(case: &Case) -> Result<(), TestCaseError> {

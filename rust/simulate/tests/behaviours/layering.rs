@@ -148,7 +148,8 @@ fn swapped(view: &View, chain: Chain, who: Address) -> BTreeSet<TxHash> {
         *assets.entry(moved.hash).or_default().entry(moved.asset).or_default() +=
             if moved.to == who { moved.raw } else { -moved.raw };
     }
-    let is_swap = |nets: &BTreeMap<Asset, f64>| nets.values().any(|net| *net > 0.0) && nets.values().any(|net| *net < 0.0);
+    let is_swap =
+        |nets: &BTreeMap<Asset, f64>| nets.values().any(|net| *net > 0.0) && nets.values().any(|net| *net < 0.0);
     assets.into_iter().filter(|(_, nets)| is_swap(nets)).map(|(hash, _)| hash).collect()
 }
 
