@@ -261,8 +261,9 @@ impl WashTrading {
                         evidence(set, *asset, (window, &sums), decimals).within(*secs)
                     });
                 }
-                sums[inside[start].from].1 -= inside[start].raw;
-                sums[inside[start].to].0 -= inside[start].raw;
+                let first = &inside[start];
+                sums[first.from].1 = sums[first.from].1.saturating_sub(first.raw);
+                sums[first.to].0 = sums[first.to].0.saturating_sub(first.raw);
                 start += 1;
             }
         }
