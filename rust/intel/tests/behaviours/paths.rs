@@ -28,6 +28,12 @@ fn scatter_gather_twins_are_innocent() {
     assert_eq!(look(gathered(5, "300", 3 * DAY + 1)), NOTHING, "three days and a second");
     let small = (0..5).flat_map(|n| [row(n, "out", 10 + n, "usdt", "199.99"), paid(n + 9, 10 + n, SINK, "usdt", 199)]);
     assert_eq!(look(small.collect()), NOTHING, "999.95 USD");
+    let apart = |gap: i64| {
+        (0..5)
+            .flat_map(move |n| [row(n * gap, "out", 10 + n, "usdt", 300), paid(n * gap + 9, 10 + n, SINK, "usdt", 300)])
+    };
+    assert_eq!(look(apart(64_801).collect()), NOTHING, "paid out over more than three days");
+    assert_ne!(look(apart(64_800).collect()), NOTHING, "paid out over three days");
     let other = (0..5).flat_map(|n| [row(n, "out", 10 + n, "usdt", 300), paid(n + 9, 10 + n, SINK, "usdc", 300)]);
     assert_eq!(look(other.collect()), NOTHING, "another asset");
     let back = (0..5).flat_map(|n| [row(n, "out", 10 + n, "usdt", 300), paid(n + 9, 10 + n, SUBJECT, "usdt", 300)]);

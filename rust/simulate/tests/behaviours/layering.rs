@@ -33,7 +33,8 @@ const EXCHANGE_OR_DEPOSIT: [Role; 4] =
 pub fn scatter_gather(view: &View, chain: Chain, who: Address) -> bool {
     let mut went = outs(&view.valued(chain, who), who);
     went.retain(|moved| !is_exchange(view, moved.to, &EXCHANGE_OR_DEPOSIT));
-    let mut carriers: BTreeMap<Address, BTreeMap<Address, f64>> = BTreeMap::new();
+    // By sink: when who got how much that went on to it.
+    let mut carried: BTreeMap<Address, Vec<(i64, Address, f64)>> = BTreeMap::new();
     for moved in &went {
         let mut onward: BTreeMap<Address, f64> = BTreeMap::new();
         for later in outs(&view.valued(chain, moved.to), moved.to) {
@@ -44,11 +45,19 @@ pub fn scatter_gather(view: &View, chain: Chain, who: Address) -> bool {
         }
         for (sink, raw) in onward {
             if raw >= 0.7 * moved.raw {
-                carriers.entry(sink).or_default().entry(moved.to).or_insert(moved.usd.unwrap());
+                carried.entry(sink).or_default().push((moved.time, moved.to, moved.usd.unwrap()));
             }
         }
     }
-    carriers.values().any(|carriers| carriers.len() >= 5 && carriers.values().sum::<f64>() >= 1_000.0)
+    carried.values().any(|carried| {
+        carried.iter().any(|(first, ..)| {
+            let mut by_carrier: BTreeMap<Address, f64> = BTreeMap::new();
+            for (_, carrier, usd) in carried.iter().filter(|(at, ..)| (*first..=first + 3 * DAY).contains(at)) {
+                by_carrier.entry(*carrier).or_insert(*usd);
+            }
+            by_carrier.len() >= 5 && by_carrier.values().sum::<f64>() >= 1_000.0
+        })
+    })
 }
 
 /// Whether an address was never seen before a time.

@@ -16,7 +16,11 @@ fn ring(view: &View, chain: Chain, who: Address, asset: Asset) -> BTreeSet<Addre
         let mut open = vec![start];
         while let Some(at) = open.pop() {
             for moved in view.all(chain, at) {
-                if moved.from == at && moved.asset == asset && seen.len() < 200 && seen.insert(moved.to) {
+                let is_exchange = view.roles.get(&moved.to).is_some_and(|(role, _)| {
+                    matches!(role, Role::ExchangeHot | Role::ExchangeCold | Role::ExchangeGas)
+                });
+                let counts = moved.from == at && moved.asset == asset && !is_exchange;
+                if counts && seen.len() < 200 && seen.insert(moved.to) {
                     open.push(moved.to);
                 }
             }

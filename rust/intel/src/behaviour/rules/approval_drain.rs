@@ -9,7 +9,7 @@ use rustc_hash::FxHashMap;
 use serde::Deserialize;
 
 use crate::behaviour::evidence::{Detection, Evidence, Fact, MOST_LISTED};
-use crate::behaviour::history::{AssetKind, History};
+use crate::behaviour::history::{AssetKind, History, Roles};
 use crate::behaviour::hops::share;
 use crate::behaviour::others::Reading;
 use crate::behaviour::swaps::transactions;
@@ -103,7 +103,7 @@ impl DetectAmongOthers for ApprovalDrain {
     }
 }
 
-/// What came of sound tokens from somebody, and not for anything that the address gave in the same transaction.
+/// What came of sound tokens from somebody who is no exchange, and not for anything that the address gave in the same transaction.
 fn taken(history: &History) -> Vec<Taken> {
     let is_sound = |transfer: &Transfer| matches!(history.kind(transfer), AssetKind::Stablecoin | AssetKind::Verified);
     let mut all: Vec<Taken> = Vec::new();
@@ -114,7 +114,8 @@ fn taken(history: &History) -> Vec<Taken> {
             continue;
         }
         let begin = all.len();
-        for one in movements.iter().filter(|one| one.other != NOBODY && one.raw > 0 && is_sound(one)) {
+        let may_own = |one: &Transfer| one.other != NOBODY && !history.roles(one.other).holds(Roles::EXCHANGE);
+        for one in movements.iter().filter(|one| one.raw > 0 && is_sound(one) && may_own(one)) {
             match all[begin..].iter_mut().find(|taken| (taken.owner, taken.asset) == (one.other, one.asset)) {
                 Some(taken) => {
                     taken.raw = taken.raw.saturating_add(one.raw);

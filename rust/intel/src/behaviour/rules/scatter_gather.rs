@@ -12,17 +12,17 @@ use crate::behaviour::evidence::{Detection, Evidence, Fact};
 use crate::behaviour::history::{Counterparty, History, Roles};
 use crate::behaviour::others::Reading;
 use crate::behaviour::transfer::{NOBODY, Transfer};
-use crate::behaviour::windows::distinct;
+use crate::behaviour::windows::{Stretch, windows};
 use crate::behaviour::{DetectAmongOthers, Needs, ratio};
 
-/// Several intermediaries each pay most of what they got on to one common address within `window_secs`, in the same
-/// asset. An exchange, or a hub, gathers from everybody and is no such address.
+/// Within `window_secs` several intermediaries get something, and within `window_secs` after that each pays most of it on to
+/// one common address, in the same asset. An exchange, or a hub, gathers from everybody and is no such address.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ScatterGather {
     /// Intermediaries.
     pub least_intermediaries: usize,
-    /// How soon they pay.
+    /// How soon after each other they are paid, and how soon each pays on.
     pub window_secs: i64,
     /// Share of what they got.
     pub least_forwarded: f64,
@@ -46,12 +46,10 @@ impl DetectAmongOthers for ScatterGather {
         if history.outs.len() < self.least_intermediaries || history.out_usd.to_f64() < self.least_usd {
             return Ok(None);
         }
-        if distinct(&history.outs) < self.least_intermediaries {
-            return Ok(None);
-        }
         let mut by_sink: BTreeMap<Address, Vec<Carried>> = BTreeMap::new();
         let recipients = self.recipients(history);
         for (place, (recipient, outs)) in recipients.iter().enumerate() {
+            let recipient = &history.counterparties[*recipient as usize];
             // What is left cannot make enough of any.
             let most = by_sink.values().map(Vec::len).max().unwrap_or_default();
             if most + (recipients.len() - place) < self.least_intermediaries {
@@ -63,6 +61,7 @@ impl DetectAmongOthers for ScatterGather {
         by_sink.remove(&others.subject());
         let mut found: Option<(Address, Vec<Carried>)> = None;
         for (sink, carried) in by_sink {
+            let carried = self.most_within(carried);
             let usd: Usd = carried.iter().map(|one| one.out_usd).sum();
             let is_enough = carried.len() >= self.least_intermediaries && usd.to_f64() >= self.least_usd;
             let is_more = found.as_ref().is_none_or(|(_, most)| carried.len() > most.len());
@@ -75,33 +74,57 @@ impl DetectAmongOthers for ScatterGather {
 }
 
 impl ScatterGather {
-    /// Those who got something and may be intermediaries, largest sums first, each with what they got.
-    fn recipients<'h>(&self, history: &'h History) -> Vec<(&'h Counterparty, Vec<&'h Transfer>)> {
-        let mut of_each: Vec<Vec<&Transfer>> = vec![Vec::new(); history.counterparties.len()];
-        for out in history.outs.iter().filter(|out| out.other != NOBODY) {
-            of_each[out.other as usize].push(out);
+    /// Those who may be intermediaries and got something within a window in which enough of them did, largest sums first,
+    /// each with what they got.
+    fn recipients(&self, history: &History) -> Vec<(u32, Vec<Transfer>)> {
+        let may_carry = |out: &&Transfer| {
+            let is = |role| history.roles(out.other).holds(role);
+            out.other != NOBODY && !is(Roles::EXCHANGE) && !is(Roles::DEPOSIT)
+        };
+        let outs: Vec<Transfer> = history.outs.iter().filter(may_carry).copied().collect();
+        let mut stretch = Stretch::new(&outs, history.counterparties.len());
+        let (mut covered, mut of_each) = (0, BTreeMap::<u32, Vec<Transfer>>::new());
+        for window in windows(&outs, self.window_secs) {
+            stretch.slide(window.clone());
+            if stretch.distinct() >= self.least_intermediaries && stretch.usd().to_f64() >= self.least_usd {
+                for out in &outs[window.start.max(covered)..window.end] {
+                    of_each.entry(out.other).or_default().push(*out);
+                }
+                covered = window.end;
+            }
         }
-        let pairs = history.counterparties.iter().zip(of_each);
-        let mut recipients: Vec<_> = pairs
-            .filter(|(other, outs)| {
-                !outs.is_empty() && !other.roles.holds(Roles::EXCHANGE) && !other.roles.holds(Roles::DEPOSIT)
-            })
-            .collect();
+        let mut recipients: Vec<_> = of_each.into_iter().collect();
         recipients.sort_by_cached_key(|(other, outs)| {
-            (std::cmp::Reverse(outs.iter().map(|out| out.usd).sum::<Usd>()), other.address)
+            let address = history.counterparties[*other as usize].address;
+            (std::cmp::Reverse(outs.iter().map(|out| out.usd).sum::<Usd>()), address)
         });
         recipients
     }
 
-    /// Adds what an intermediary brought to others, for each of them by the first payment that suffices.
+    /// What most intermediaries brought who were paid within a window, the first of each.
+    fn most_within(&self, mut carried: Vec<Carried>) -> Vec<Carried> {
+        carried.sort_by_key(|one| (one.times, one.by));
+        let mut best = (0, 0..0);
+        for start in 0..carried.len() {
+            let until = carried[start].times.0.saturating_add(self.window_secs);
+            let end = start + carried[start..].partition_point(|one| one.times.0 <= until);
+            let distinct = carried[start..end].iter().map(|one| one.by).collect::<FxHashSet<_>>().len();
+            if distinct > best.0 {
+                best = (distinct, start..end);
+            }
+        }
+        let mut seen = FxHashSet::default();
+        carried.drain(best.1).filter(|one| seen.insert(one.by)).collect()
+    }
+
+    /// Adds what an intermediary brought to others of each payment that it got.
     fn carried(
         &self,
         history: &History,
-        (recipient, outs): (&Counterparty, &[&Transfer]),
+        (recipient, outs): (&Counterparty, &[Transfer]),
         of_recipient: &History,
         by_sink: &mut BTreeMap<Address, Vec<Carried>>,
     ) {
-        let mut done: FxHashSet<u32> = FxHashSet::default();
         for out in outs {
             let start = of_recipient.outs.partition_point(|paid| paid.time < out.time);
             let until = out.time.saturating_add(self.window_secs);
@@ -116,7 +139,7 @@ impl ScatterGather {
             for (other, (raw, brought_usd, last)) in sums {
                 let sink = of_recipient.counterparties[other as usize];
                 let is_most = is_share(raw, out.raw, self.least_forwarded);
-                if is_most && !sink.roles.holds(Roles::EXCHANGE) && done.insert(other) {
+                if is_most && !sink.roles.holds(Roles::EXCHANGE) {
                     by_sink.entry(sink.address).or_default().push(Carried {
                         by: recipient.address,
                         out_usd: out.usd,
@@ -129,8 +152,7 @@ impl ScatterGather {
         }
     }
 
-    fn detection(&self, sink: Address, mut carried: Vec<Carried>) -> Detection {
-        carried.sort_by_key(|one| (one.times, one.by));
+    fn detection(&self, sink: Address, carried: Vec<Carried>) -> Detection {
         let out: Usd = carried.iter().map(|one| one.out_usd).sum();
         let brought: Usd = carried.iter().map(|one| one.brought_usd).sum();
         let mut intermediaries: Vec<_> = carried.iter().map(|one| one.by).collect();

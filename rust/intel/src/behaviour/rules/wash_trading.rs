@@ -9,7 +9,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use serde::Deserialize;
 
 use crate::behaviour::evidence::{Detection, Evidence, Fact, MOST_LISTED};
-use crate::behaviour::history::{AssetKind, History};
+use crate::behaviour::history::{AssetKind, History, Roles};
 use crate::behaviour::others::Reading;
 use crate::behaviour::transfer::{NOBODY, Transfer, Way};
 use crate::behaviour::windows::{Episodes, intensity, join, measure, note};
@@ -271,10 +271,13 @@ impl WashTrading {
     }
 }
 
-/// Whether a movement may be one of a set: everybody can write movements of counterfeit tokens, and mints have no sender.
+/// Whether a movement may be one of a set: everybody can write movements of counterfeit tokens, mints have no sender, and
+/// exchanges trade with everybody.
 fn counts(history: &History, transfer: &Transfer) -> bool {
     let is_sound = transfer.raw > 0 && transfer.raw != u128::MAX && transfer.other != NOBODY;
-    is_sound && history.kind(transfer) != AssetKind::Counterfeit
+    is_sound
+        && history.kind(transfer) != AssetKind::Counterfeit
+        && !history.roles(transfer.other).holds(Roles::EXCHANGE)
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a share")]
