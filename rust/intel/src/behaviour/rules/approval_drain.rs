@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use headwater_ledger::LedgerError;
 use headwater_ledger::read::TransactionRef;
 use headwater_types::{Address, Usd};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use serde::Deserialize;
 
 use crate::behaviour::evidence::{Detection, Evidence, Fact, MOST_LISTED};
@@ -59,20 +59,7 @@ impl DetectAmongOthers for ApprovalDrain {
         if history.counterparties.len() < self.least_owners {
             return Ok(None);
         }
-        let mut drains = Vec::new();
-        for taken in self.candidates(&taken(history)) {
-            let Some(whole) = others.transaction(taken.transaction)? else { break };
-            let owner = history.counterparties[taken.owner as usize].address;
-            match whole.sender {
-                None => {
-                    others.miss::<()>();
-                }
-                Some(sender) if sender != owner && self.is_most(history, others, &taken)? => {
-                    drains.push(Drain { taken, sender });
-                }
-                Some(_) => {}
-            }
-        }
+        let drains = self.drains(history, others)?;
         let mut found = None;
         for (place, first) in drains.iter().enumerate() {
             let until = first.taken.time.saturating_add(self.window_secs);
@@ -158,6 +145,39 @@ impl ApprovalDrain {
             }
         }
         candidates
+    }
+
+    /// What was taken from owners, as long as enough of them may be found.
+    fn drains(&self, history: &History, others: &Reading<'_>) -> Result<Vec<Drain>, LedgerError> {
+        let candidates = self.candidates(&taken(history));
+        let mut open: FxHashMap<u32, usize> = FxHashMap::default();
+        candidates.iter().for_each(|taken| *open.entry(taken.owner).or_default() += 1);
+        let mut drained: FxHashSet<u32> = FxHashSet::default();
+        let mut drains: Vec<Drain> = Vec::new();
+        for taken in candidates {
+            if open.len() + drained.len() < self.least_owners {
+                break;
+            }
+            if let Some(left) = open.get_mut(&taken.owner) {
+                *left -= 1;
+                if *left == 0 {
+                    open.remove(&taken.owner);
+                }
+            }
+            let Some(whole) = others.transaction(taken.transaction)? else { break };
+            let owner = history.counterparties[taken.owner as usize].address;
+            match whole.sender {
+                None => {
+                    others.miss::<()>();
+                }
+                Some(sender) if sender != owner && self.is_most(history, others, &taken)? => {
+                    drained.insert(taken.owner);
+                    drains.push(Drain { taken, sender });
+                }
+                Some(_) => {}
+            }
+        }
+        Ok(drains)
     }
 
     /// Whether it was nearly all that the owner had of the token.
