@@ -2,10 +2,12 @@
 //!
 //! * [`label`]: what the claims about an address come to.
 //! * [`behaviour`]: what it did, as patterns that mean something.
+//! * [`bitcoin`]: whose outputs of transactions are, as far as rules can tell.
 //! * [`risk`]: how risky it is to deal with it, and why.
 #![forbid(unsafe_code)]
 
 pub mod behaviour;
+pub mod bitcoin;
 pub mod classify;
 pub mod label;
 pub mod risk;

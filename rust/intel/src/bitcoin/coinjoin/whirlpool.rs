@@ -1,0 +1,59 @@
+//! Whirlpool (Samourai): 5 to 8 equal coins in, as many out; before it a premix transaction cuts coins to size.
+
+use super::shape::Shape;
+use crate::bitcoin::TransactionView;
+
+/// A pool's amount, and the fee of its coordinator, in satoshis.
+const POOLS: [(u64, u64); 4] = [(100_000, 5_000), (1_000_000, 50_000), (5_000_000, 175_000), (50_000_000, 1_750_000)];
+/// What a coin that enters a pool has above the pool's amount, for fees of miners.
+const LEAST_EXCESS: u64 = 100;
+const MOST_EXCESS: u64 = 110_000;
+/// Coins that a premix transaction makes.
+const MOST_PREMIX: usize = 70;
+
+const BY_SHAPE: f64 = 0.60;
+const BY_NEIGHBOURS: f64 = 0.90;
+
+/// How sure a round of Whirlpool is.
+pub(super) fn confidence(shape: &Shape, descends_from_whirlpool: bool) -> Option<f64> {
+    let is_round = POOLS.iter().any(|(pool, _)| is_round_of(shape, *pool));
+    is_round.then_some(if descends_from_whirlpool { BY_NEIGHBOURS } else { BY_SHAPE })
+}
+
+fn is_round_of(shape: &Shape, pool: u64) -> bool {
+    let excesses: Vec<u64> = shape.input_amounts.iter().filter_map(|amount| amount.checked_sub(pool)).collect();
+    let new = excesses.iter().filter(|excess| **excess > 0).count();
+    (5..=8).contains(&shape.inputs)
+        && shape.outputs.len() == shape.inputs
+        && shape.outputs.iter().all(|amount| *amount == pool)
+        && shape.has_distinct_outputs
+        && shape.may_have_distinct_inputs()
+        && excesses.len() == shape.input_amounts.len()
+        && excesses.iter().all(|excess| *excess == 0 || (LEAST_EXCESS..=MOST_EXCESS).contains(excess))
+        && new <= 4
+        && new + shape.unknown_inputs >= 1
+}
+
+/// A transaction that cuts coins of one owner to the size of a pool. It is no CoinJoin.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Premix {
+    /// The pool's amount, in satoshis.
+    pub pool: u64,
+    /// How sure it is, 0 to 1.
+    pub confidence: f64,
+}
+
+/// The premix transaction (Tx0) that a transaction looks like: one data output, 1 to 70 equal outputs a little above a
+/// pool's amount, the coordinator's fee, and one more output at most. It is surer where a round spends one of its outputs.
+#[must_use]
+pub fn premix(transaction: &TransactionView<'_>, is_spent_by_round: bool) -> Option<Premix> {
+    let shape = Shape::of(transaction)?;
+    let is_premix = |(pool, fee): &(u64, u64)| {
+        let is_coin = |amount: u64| (pool + LEAST_EXCESS..=pool + MOST_EXCESS).contains(&amount);
+        let count = shape.commonest(is_coin).map_or(0, |(_, count)| count);
+        let fees = shape.outputs.iter().filter(|amount| (*fee..=6 * fee).contains(&amount.saturating_mul(2))).count();
+        (1..=MOST_PREMIX).contains(&count) && shape.outputs.len() <= count + 2 && fees == 1
+    };
+    let (pool, _) = *POOLS.iter().filter(|_| shape.notes == 1).find(|pool| is_premix(pool))?;
+    Some(Premix { pool, confidence: if is_spent_by_round { BY_NEIGHBOURS } else { BY_SHAPE } })
+}

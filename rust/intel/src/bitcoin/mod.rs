@@ -1,0 +1,16 @@
+//! What a Bitcoin transaction shows of the people behind it.
+//!
+//! * [`change`]: which output went back to whoever paid.
+//! * [`coinjoin`]: whether several people made it together.
+//! * [`peel_chain`]: a large coin that is paid out piece by piece.
+//!
+//! All of it is guesswork by rules: the chain itself does not say whose an output is. Rules are pure functions of a
+//! [`change::Case`]; [`gather`] reads what they need from a ledger.
+
+pub mod change;
+pub mod coinjoin;
+pub mod gather;
+pub mod peel_chain;
+mod view;
+
+pub use self::view::TransactionView;
