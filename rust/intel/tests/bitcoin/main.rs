@@ -1,7 +1,10 @@
 //! Change, CoinJoins and peel chains, worked by hand.
 
 mod case;
+mod coinjoins;
 mod combination;
 mod fingerprints;
+mod gathered;
 mod invariants;
+mod peel_chains;
 mod rules;

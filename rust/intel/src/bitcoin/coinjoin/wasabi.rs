@@ -27,10 +27,7 @@ pub(super) fn one(shape: &Shape) -> Option<f64> {
     if !is_possible {
         return None;
     }
-    match (one_zero(shape), one_one(shape)) {
-        (Some(zero), Some(levels)) => Some(zero.max(levels)),
-        (zero, levels) => zero.or(levels),
-    }
+    one_zero(shape).or_else(|| one_one(shape))
 }
 
 /// 1.0: most outputs have one amount.
