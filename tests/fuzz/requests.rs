@@ -59,6 +59,7 @@ fn asked(endpoint: &Endpoint) -> Value {
         "rates" => json!({"symbols": "eth,usdt", "at": 1_600_000_100, "quote": "EUR"}),
         "rates/history" => json!({"symbol": "eth"}),
         "address-classify" => json!({"blockchain": "ethereum", "addresses": [one, two], "explain": true}),
+        "btc/change-address" => json!({"txid": hash(3, 0).display(Family::Utxo)}),
         "trace" => json!({
             "blockchain": "ethereum", "address": one,
             "track_setting": {"outward_depth": 3, "limit": 4, "method": "haircut", "start_time": 0, "accumulate_amount": false},

@@ -103,6 +103,8 @@ pub enum ChainScope {
     NamedOr(&'static str, Chain),
     /// The chain that a field names, one of these; without it, the first of them.
     OneOf(&'static str, &'static [Chain]),
+    /// This one: the request names none.
+    Always(Chain),
 }
 
 /// The chains of one call.
@@ -144,6 +146,8 @@ impl ChainScope {
     /// assert_eq!(scope.of(&json!({})), ChainsRead::One(Chain::TRON));
     /// assert_eq!(scope.of(&json!({"chain": "btc"})), ChainsRead::One(Chain::BITCOIN));
     /// assert_eq!(scope.of(&json!({"chain": "eth"})), ChainsRead::Invalid);
+    ///
+    /// assert_eq!(ChainScope::Always(Chain::BITCOIN).of(&json!({})), ChainsRead::One(Chain::BITCOIN));
     /// ```
     #[must_use]
     pub fn of(self, request: &Value) -> ChainsRead {
@@ -151,6 +155,7 @@ impl ChainScope {
             Self::Unscoped => return ChainsRead::None,
             Self::NamedOrEvm(field) => return named_or_evm(request, field).unwrap_or(ChainsRead::Invalid),
             Self::EachNamedOrEvm(list, field) => return each_named_or_evm(request, list, field),
+            Self::Always(chain) => return ChainsRead::One(chain),
             Self::Named(field) => (field, ChainsRead::Invalid),
             Self::NamedOrAny(field) => (field, ChainsRead::Any(field)),
             Self::NamedOr(field, chain) => (field, ChainsRead::One(chain)),
@@ -172,6 +177,7 @@ impl ChainScope {
     pub fn contains(self, chain: Chain) -> bool {
         match self {
             Self::OneOf(_, chains) => chains.contains(&chain),
+            Self::Always(only) => only == chain,
             Self::Unscoped
             | Self::Named(_)
             | Self::NamedOrEvm(_)

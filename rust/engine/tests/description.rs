@@ -91,6 +91,7 @@ fn every_promised_field_is_there_though_it_is_null() {
     check(&engine, "wallet-overview", &json!({"blockchain": "bitcoin", "address": PAID[0]}));
     check(&engine, "transaction", &hash_of(3, Family::Utxo));
     check(&engine, "trace", &json!({"blockchain": "bitcoin", "address": PAYERS[0]}));
+    check(&engine, "btc/change-address", &json!({"txid": hash(3).display(Family::Utxo)}));
 }
 
 #[test]
@@ -110,7 +111,7 @@ fn chain_scope_names_the_chain_field_of_the_request() {
         let takes = |field: &str| request["properties"].get(field).is_some();
         let requires = |field: &str| request["required"].as_array().is_some_and(|all| all.contains(&json!(field)));
         let holds = match endpoint.chains {
-            ChainScope::Unscoped => !takes("blockchain") && !takes("chain"),
+            ChainScope::Unscoped | ChainScope::Always(_) => !takes("blockchain") && !takes("chain"),
             ChainScope::Named(field) | ChainScope::NamedOrEvm(field) | ChainScope::EachNamedOrEvm(field, _) => {
                 requires(field)
             }

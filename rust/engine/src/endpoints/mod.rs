@@ -26,6 +26,7 @@ pub mod addresses_autocomplete;
 pub mod addresses_resolve;
 pub mod assets;
 pub mod balance_history;
+pub mod btc_change_address;
 pub mod chains;
 pub mod counterparty;
 pub mod counterparty_list;
@@ -76,6 +77,7 @@ pub static ENDPOINTS: &[Endpoint] = &[
     trace::ENDPOINT,
     path::ENDPOINT,
     exposure::ENDPOINT,
+    btc_change_address::ENDPOINT,
     addresses_resolve::ENDPOINT,
     addresses_autocomplete::ENDPOINT,
 ];
