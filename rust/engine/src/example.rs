@@ -9,6 +9,6 @@ pub const USDT: &str = "0xdac17f958d2ee523a2206206994597c13d831ec7";
 /// A payment from one to the other.
 pub const TRANSACTION: &str = "0x5d0f895846060f6ac84705d0fac3df1c9fe150c8e5a9ba36c3740a8c056a744d";
 /// A payment in bitcoin with change.
-pub const BITCOIN_TRANSACTION: &str = "0e3e2357e806b6cdb1f70b54c3a3a17b6714ee1f0e68bebb44a74b1efd512098";
+pub const BITCOIN_TRANSACTION: &str = "5a628dc9e55745580242d938fb8febb0add44b71ce659a303ccf9b229f73e50c";
 /// 2025-01-01 00:00:00 UTC, the first day of the economy.
 pub const START: i64 = 1_735_689_600;

@@ -1,14 +1,16 @@
-//! Examples for the description: a ledger of four movements, asked when the description is made. What the examples
+//! Examples for the description: a ledger of a few movements, asked when the description is made. What the examples
 //! show is what the engine answers, so they cannot go stale. Accounts, token and transactions are those of the demo economy
 //! (`headwater simulate`), where the same requests find something too; a test asks them all there.
 
 use std::sync::Arc;
 
-use headwater_engine::example::{ALICE, BOB, START, TRANSACTION, USDT};
+use headwater_engine::example::{ALICE, BITCOIN_TRANSACTION, BOB, START, TRANSACTION, USDT};
 use headwater_engine::{Answer, Endpoint, Error, QueryEngine, Reason};
-use headwater_ledger::facts::{Batch, BlockFacts, Body, Movement, MovementFact, TransactionFacts};
+use headwater_ledger::facts::{
+    Batch, BlockFacts, Body, Claim, InputFacts, Movement, MovementFact, OutPoint, OutputFacts, TransactionFacts, UtxoFacts,
+};
 use headwater_ledger::market::{PricePoint, TokenListing};
-use headwater_ledger::read::{Ordinal, Status};
+use headwater_ledger::read::{CoverageTable, Ordinal, ScriptType, Status};
 use headwater_ledger::store::MemoryStore;
 use headwater_ledger::{Cancel, LedgerError};
 use headwater_types::{Address, Amount, Asset, Chain, Timestamp, TxHash};
@@ -24,6 +26,10 @@ const HASHES: [&str; 3] = [
     "0x533414ec86faf4ad67fab251426e847d52e57a0e7d76dffaf4bdad1ee54b1436",
     "0xfdc7dd74d63a45a3e1d2cf3ed9271f39a6a5554713a61c2807d24e65a64a2a78",
 ];
+/// Whose coin is spent in [`BITCOIN_TRANSACTION`], who is paid, and where the rest goes.
+const PAYER: &str = "bc1qsm2ngx8mjwh68ehprcza2uccelkar0lpnlffrj";
+const SHOP: &str = "bc1qdxnccj5wrr39nydzkc0rzhhqyd6r8jtjv7sjg0";
+const CHANGE: &str = "bc1qss7j4xznmevrzlkmh6kf9k0t9jst6dur3e4366";
 /// What a plain payment takes.
 const GAS_OF_PAYMENT: u64 = 21_000;
 /// One gwei.
@@ -39,7 +45,7 @@ pub(super) struct Examples(QueryEngine);
 impl Examples {
     /// Opens it.
     pub fn new() -> Self {
-        let ledger = ledger().expect("four movements that do not contradict each other are a ledger");
+        let ledger = ledger().expect("a few movements that do not contradict each other are a ledger");
         Self(ledger)
     }
 
@@ -129,9 +135,40 @@ fn ledger() -> Result<QueryEngine, LedgerError> {
     let prices = vec![price("eth", 3350.25), price("usdt", 1.0)];
     let mut store = MemoryStore::default();
     store.commit(batch, &Cancel::new())?;
+    store.commit(bitcoin(), &Cancel::new())?;
     store.import_tokens("registry.json", vec![listing])?;
     store.import_prices("prices.csv", prices)?;
     Ok(QueryEngine::new(Arc::new(store)))
+}
+
+/// A coin is paid in part to a shop that was paid before; the rest is change, which is spent by a like transaction.
+fn bitcoin() -> Batch {
+    let output = |owner: &str, amount| OutputFacts {
+        owner: Some(Address::parse(Chain::BITCOIN, owner).expect("the addresses below are of bitcoin")),
+        amount,
+        script: ScriptType::P2wpkh,
+        data: None,
+    };
+    let mined = |outputs| UtxoFacts::new(true, Vec::new(), outputs);
+    let spent = |hash: TxHash, index, outputs| {
+        let input = InputFacts { sequence: Some(0xffff_fffd), ..InputFacts::new(OutPoint { hash, index }, None) };
+        UtxoFacts { version: Some(2), lock_time: Some(0), ..UtxoFacts::new(false, vec![input], outputs) }
+    };
+    let made = |number: u8| TxHash::new([number; 32]);
+    let payment = TxHash::parse(Chain::BITCOIN.family(), BITCOIN_TRANSACTION).expect("the id has 64 hexadecimal digits");
+    let transactions = [
+        (made(1), mined(vec![output(PAYER, 1_124_926), output(SHOP, 5_000)])),
+        (payment, spent(made(1), 0, vec![output(SHOP, 220_000), output(CHANGE, 901_965)])),
+        (made(2), spent(payment, 1, vec![output(PAYER, 900_000)])),
+    ];
+    let mut batch = Batch::new(Chain::BITCOIN);
+    for (number, (hash, utxo)) in (1..).zip(transactions) {
+        batch.blocks.push(BlockFacts { number, hash: None, parent: None, time: time_of(number) });
+        let place = TransactionFacts { time: Some(time_of(number)), index: Some(0), ..TransactionFacts::new(hash, number) };
+        batch.transactions.push(TransactionFacts { utxo: Some(utxo), status: Some(Status::Success), ..place });
+    }
+    batch.claims.push(Claim::Blocks { first: 1, last: 3, table: CoverageTable::Transactions });
+    batch
 }
 
 fn transaction(block: u64, from: Address, to: Address, value: Amount) -> TransactionFacts {

@@ -73,7 +73,7 @@ values! {
 #[derive(Debug, Clone, Deserialize, utoipa::ToSchema)]
 pub struct BtcChangeAddressRequest {
     /// Transaction id: 64 hex digits.
-    #[schema(example = "0e3e2357e806b6cdb1f70b54c3a3a17b6714ee1f0e68bebb44a74b1efd512098")]
+    #[schema(example = "5a628dc9e55745580242d938fb8febb0add44b71ce659a303ccf9b229f73e50c")]
     txid: TransactionId,
 }
 

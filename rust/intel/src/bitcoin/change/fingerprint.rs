@@ -3,7 +3,7 @@
 use headwater_ledger::read::ScriptType;
 
 use super::candidates::{Abstention, Candidates};
-use super::case::Case;
+use super::case::{Case, OutputCase};
 use crate::bitcoin::TransactionView;
 
 /// A property of transactions that depends on the software that wrote them.
@@ -62,15 +62,20 @@ impl Fingerprint {
         }
     }
 
-    /// The outputs that are not spent, or by a transaction that has the same of the property as far as is known.
+    /// The outputs that are spent by a transaction with the same property, and those of which that is not known: not spent,
+    /// or by a transaction that does not tell. Where no output is known to be spent alike, none is left, since most
+    /// properties differ between any two transactions. Lock times alone rule out without that.
     pub(super) fn candidates(self, case: &Case<'_>) -> Result<Candidates, Abstention> {
         let own = self.of(&case.transaction).ok_or(Abstention::PropertyUnknown)?;
         let spent = case.outputs_where(|_, output| output.spender.is_some());
         if spent.is_empty() {
             return Err(Abstention::Unspent);
         }
-        let known =
-            |output: &super::case::OutputCase<'_>| output.spender.and_then(|spender| self.of(&spender));
+        let known = |output: &OutputCase<'_>| output.spender.and_then(|spender| self.of(&spender));
+        let is_alike = case.outputs_where(|_, output| known(output) == Some(own));
+        if is_alike.is_empty() && self != Self::LockTime {
+            return Ok(Candidates::default());
+        }
         Ok(case.outputs_where(|_, output| known(output).is_none_or(|other| other == own)))
     }
 }

@@ -1,0 +1,199 @@
+//! Change in small transactions, worked by hand.
+
+mod town;
+
+use headwater_engine::{Error, ErrorKind, Reason};
+use headwater_ledger::facts::{
+    Batch, BlockFacts, Claim, InputFacts, OutPoint, OutputFacts, TransactionFacts, UtxoFacts,
+};
+use headwater_ledger::read::{CoverageTable, ScriptType};
+use headwater_testkit::{address, pay_to};
+use headwater_types::{Chain, Family};
+use serde_json::{Value, json};
+use town::{Town, ask, data, engine, hash, reason, time};
+
+const NAME: &str = "btc/change-address";
+
+fn spend(number: u8, index: u32) -> InputFacts {
+    InputFacts { sequence: Some(0xffff_fffd), ..InputFacts::new(OutPoint { hash: hash(number), index }, None) }
+}
+
+fn payment(inputs: Vec<InputFacts>, outputs: &[(u64, u64)]) -> UtxoFacts {
+    let outputs = outputs.iter().map(|&(number, amount)| pay_to(number, amount)).collect();
+    UtxoFacts { version: Some(2), lock_time: Some(0), ..UtxoFacts::new(false, inputs, outputs) }
+}
+
+/// Transactions one a block, numbered from 1, and complete.
+fn chain(transactions: Vec<UtxoFacts>) -> Town {
+    let mut batch = Batch::new(Chain::BITCOIN);
+    for (number, utxo) in (1..).zip(transactions) {
+        let block = u64::from(number);
+        batch.blocks.push(BlockFacts { number: block, hash: None, parent: None, time: time(block) });
+        batch.transactions.push(TransactionFacts {
+            time: Some(time(block)),
+            index: Some(0),
+            utxo: Some(utxo),
+            ..TransactionFacts::new(hash(number), block)
+        });
+    }
+    let last = batch.blocks.len() as u64;
+    batch.claims.push(Claim::Blocks { first: 1, last, table: CoverageTable::Transactions });
+    engine(vec![batch])
+}
+
+fn coinbase(owner: u64, amount: u64) -> UtxoFacts {
+    UtxoFacts::new(true, vec![], vec![pay_to(owner, amount)])
+}
+
+/// Account 1 pays 0.05 BTC to account 2, which was paid before, and keeps the rest at a new address. The change is spent
+/// by a transaction of the same version and lock time, the payment by one of another version.
+fn town() -> Town {
+    let other_version = |utxo: UtxoFacts| UtxoFacts { version: Some(1), ..utxo };
+    chain(vec![
+        coinbase(1, 9_000_001),
+        coinbase(2, 70_000),
+        payment(vec![spend(1, 0)], &[(2, 5_000_000), (3, 3_999_001)]),
+        payment(vec![spend(3, 1)], &[(4, 3_998_001)]),
+        other_version(payment(vec![spend(3, 0)], &[(5, 4_999_001)])),
+    ])
+}
+
+fn request(number: u8) -> Value {
+    json!({"txid": hash(number).display(Family::Utxo)})
+}
+
+#[test]
+fn an_answer_says_which_output_and_by_which_rules() {
+    let found = data(&town(), NAME, &request(3));
+    // fresh_output 3.17, 10^6 3.75, version 4.18 and equal fees of 1,000 1.53: 0.6 · 12.63 = 7.578, and
+    // 1 / (1 + exp(-7.578)) = 0.9995.
+    let change = json!({
+        "index": 1, "address": address(Chain::BITCOIN, 3).to_string(), "amount": "0.03999001", "amount_raw": "3999001",
+        "confidence": 0.9995, "level": "high",
+    });
+    assert_eq!(found["change"], change);
+    assert_eq!((&found["reason"], &found["txid"]), (&Value::Null, &request(3)["txid"]));
+    assert_eq!((&found["block_number"], &found["timestamp"]), (&json!(3), &json!(1030)));
+    assert_eq!((&found["inputs_count"], &found["outputs_count"]), (&json!(1), &json!(2)));
+    assert_eq!(found["coinjoin"], json!({"detected": false, "type": null, "confidence": 0.0}));
+    let codes: Vec<&str> =
+        found["heuristics"].as_array().unwrap().iter().map(|vote| vote["code"].as_str().unwrap()).collect();
+    let expected = [
+        "fresh_output",
+        "legacy",
+        "one_time_change",
+        "power_of_ten_2",
+        "power_of_ten_3",
+        "power_of_ten_4",
+        "power_of_ten_5",
+        "power_of_ten_6",
+        "version",
+        "absolute_fee",
+    ];
+    assert_eq!(codes, expected);
+    assert_eq!(found["heuristics"][0], json!({"code": "fresh_output", "indexes": [1], "weight": 3.17}));
+    let paid = &found["outputs"][0];
+    assert_eq!((&paid["is_change"], &paid["confidence"], &paid["heuristics"]), (&json!(false), &json!(0.0005), &json!([])));
+    assert_eq!((&paid["amount"], &paid["script_type"]), (&json!("0.05"), &json!("p2pkh")));
+    let kept = &found["outputs"][1];
+    assert_eq!((&kept["is_change"], &kept["confidence"]), (&json!(true), &json!(0.9995)));
+    assert_eq!(kept["heuristics"], json!(expected));
+}
+
+#[test]
+fn rules_that_say_nothing_are_listed_with_their_reason() {
+    let found = data(&town(), NAME, &request(3));
+    let abstained: Vec<_> = found["abstained"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|rule| (rule["code"].as_str().unwrap(), rule["reason"].as_str().unwrap()))
+        .collect();
+    assert!(abstained.contains(&("optimal_change", "other_form")), "{abstained:?}");
+    assert!(abstained.contains(&("relative_fee", "property_unknown")), "no weight is known: {abstained:?}");
+    let last = data(&town(), NAME, &request(4));
+    assert_eq!((&last["reason"], &last["outputs"][0]["confidence"]), (&json!("single_output"), &json!(0.0)));
+}
+
+#[test]
+fn every_reason_for_no_answer_is_said() {
+    let batch: Vec<(u64, u64)> = (20..31).map(|number| (number, 10_001 + number)).collect();
+    let engine = chain(vec![
+        coinbase(1, 100_003),
+        coinbase(2, 100_002),
+        coinbase(3, 1_000_001),
+        coinbase(4, 50_000),
+        payment(vec![spend(1, 0), spend(2, 0), spend(4, 0)], &[
+            (10, 40_000),
+            (11, 40_000),
+            (12, 40_000),
+            (13, 60_002),
+            (14, 60_003),
+        ]),
+        payment(vec![spend(3, 0)], &batch),
+        payment(vec![spend(5, 3)], &[(13, 30_001), (13, 29_001)]),
+        payment(vec![spend(5, 4)], &[(40, 30_001), (41, 29_001)]),
+    ]);
+    let found = |number: u8| {
+        let found = data(&engine, NAME, &request(number));
+        assert_eq!(found["change"], Value::Null);
+        found
+    };
+    assert_eq!(found(1)["reason"], "coinbase");
+    assert_eq!(found(5)["reason"], "coinjoin");
+    assert_eq!(found(5)["coinjoin"], json!({"detected": true, "type": "joinmarket", "confidence": 0.49}));
+    assert_eq!((&found(5)["heuristics"], &found(5)["outputs"][0]["confidence"]), (&json!([]), &json!(0.0)));
+    assert_eq!(found(6)["reason"], "batch");
+    assert_eq!(found(7)["reason"], "all_outputs_to_inputs");
+    assert_eq!(found(8)["reason"], "no_consensus");
+}
+
+#[test]
+fn a_premix_transaction_is_named_and_no_coinjoin() {
+    let note = OutputFacts { owner: None, amount: 0, script: ScriptType::OpReturn, data: None };
+    let mut premix =
+        payment(vec![spend(1, 0)], &[(10, 1_000_300), (11, 1_000_300), (12, 50_000), (13, 900_000)]);
+    premix.outputs.push(note);
+    let found = data(&chain(vec![coinbase(1, 4_000_000), premix]), NAME, &request(2));
+    assert_eq!(found["coinjoin"], json!({"detected": false, "type": "whirlpool_tx0", "confidence": 0.6}));
+    assert_eq!(found["outputs"][4]["script_type"], "op_return");
+}
+
+#[test]
+fn unknown_inputs_are_said() {
+    let engine = chain(vec![coinbase(2, 5), payment(vec![spend(99, 0), spend(98, 1)], &[(2, 5_000_000), (3, 3_999_001)])]);
+    let answer = ask(&engine, NAME, &request(2)).unwrap();
+    let codes: Vec<_> = answer.warnings.iter().map(|warning| warning.code.as_str()).collect();
+    assert_eq!(codes, ["inputs_unknown"]);
+    let found = answer.value();
+    assert_eq!(found["change"]["index"], 1, "that the address is new and the amount odd is known anyway");
+    let reuse = found["abstained"].as_array().unwrap().iter().find(|rule| rule["code"] == "address_reuse").unwrap();
+    assert_eq!(reuse["reason"], "inputs_unknown");
+}
+
+#[test]
+fn an_id_is_sixty_four_hex_digits_of_a_transaction_that_is_held() {
+    let engine = town();
+    let long = format!("0x{}", "1".repeat(64));
+    for text in ["", "12", &"g".repeat(64), &"1".repeat(63), &"1".repeat(65), &long] {
+        let refused = reason(&engine, NAME, &json!({"txid": text}));
+        assert_eq!(refused, (Reason::InvalidHash, Some("txid".to_owned())), "{text}");
+    }
+    assert_eq!(reason(&engine, NAME, &json!({})), (Reason::MissingField, Some("txid".to_owned())));
+    let upper = request(3)["txid"].as_str().unwrap().to_uppercase();
+    assert_eq!(data(&engine, NAME, &json!({"txid": format!(" {upper} ")}))["txid"], request(3)["txid"]);
+    match ask(&engine, NAME, &request(77)) {
+        Err(Error { kind: ErrorKind::NotFound, field, message, .. }) => {
+            assert_eq!(field.as_deref(), Some("txid"));
+            assert!(message.contains("is held of bitcoin"), "{message}");
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn transactions_of_other_chains_are_not_found() {
+    let ethereum = town::town();
+    let answer = ask(&ethereum, NAME, &request(1));
+    assert!(matches!(answer, Err(Error { kind: ErrorKind::NotFound, .. })), "{answer:?}");
+}
