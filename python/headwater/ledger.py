@@ -320,6 +320,39 @@ class Ledger(Movements, Holdings, Judgements, Tracing, Batch, MarketData, WholeL
         """
         return self.query("transaction", _given({"hash": tx_hash, "blockchain": blockchain, "include": include}))
 
+    def change_address(self, txid: str) -> Report:
+        """Give the output of a Bitcoin transaction that went back to whoever paid.
+
+        Parameters
+        ----------
+        txid : str
+            The transaction.
+
+        Returns
+        -------
+        Report
+            Rows are its outputs, with the probability of each and the rules that vote for it. ``report.change`` is the
+            change, ``None`` where no output is named, and ``report.reason`` says why; ``report.coinjoin`` says whether
+            several people made the transaction together.
+
+        Raises
+        ------
+        NotFound
+            When the transaction is not held.
+
+        Notes
+        -----
+        An answer is a probability by rules of the field, and no proof: the chain does not say whose an output is.
+
+        Examples
+        --------
+        >>> from headwater.examples import ledger
+        >>> ledger().change_address("f" * 64)  # doctest: +ELLIPSIS
+        Traceback (most recent call last):
+        headwater.errors.NotFound: no transaction ... is held of bitcoin
+        """
+        return self.query("btc/change-address", txid=txid)
+
     def resolve(self, *, blockchain: str = "ethereum", symbols: Texts = None, contracts: Contracts = None) -> Report:
         """Resolve symbols or contracts to assets.
 

@@ -8,6 +8,7 @@ mod backups;
 mod bodies;
 mod books;
 mod cancelling;
+mod change_command;
 mod checks;
 mod classification;
 mod clock;

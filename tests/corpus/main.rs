@@ -3,6 +3,7 @@
 mod address_vectors;
 mod balances;
 mod bitcoin;
+mod bitcoin_change;
 mod cases;
 mod cases_formats;
 mod classifier;

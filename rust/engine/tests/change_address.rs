@@ -93,7 +93,10 @@ fn an_answer_says_which_output_and_by_which_rules() {
     assert_eq!(codes, expected);
     assert_eq!(found["heuristics"][0], json!({"code": "fresh_output", "indexes": [1], "weight": 3.17}));
     let paid = &found["outputs"][0];
-    assert_eq!((&paid["is_change"], &paid["confidence"], &paid["heuristics"]), (&json!(false), &json!(0.0005), &json!([])));
+    assert_eq!(
+        (&paid["is_change"], &paid["confidence"], &paid["heuristics"]),
+        (&json!(false), &json!(0.0005), &json!([]))
+    );
     assert_eq!((&paid["amount"], &paid["script_type"]), (&json!("0.05"), &json!("p2pkh")));
     let kept = &found["outputs"][1];
     assert_eq!((&kept["is_change"], &kept["confidence"]), (&json!(true), &json!(0.9995)));
@@ -123,13 +126,10 @@ fn every_reason_for_no_answer_is_said() {
         coinbase(2, 100_002),
         coinbase(3, 1_000_001),
         coinbase(4, 50_000),
-        payment(vec![spend(1, 0), spend(2, 0), spend(4, 0)], &[
-            (10, 40_000),
-            (11, 40_000),
-            (12, 40_000),
-            (13, 60_002),
-            (14, 60_003),
-        ]),
+        payment(
+            vec![spend(1, 0), spend(2, 0), spend(4, 0)],
+            &[(10, 40_000), (11, 40_000), (12, 40_000), (13, 60_002), (14, 60_003)],
+        ),
         payment(vec![spend(3, 0)], &batch),
         payment(vec![spend(5, 3)], &[(13, 30_001), (13, 29_001)]),
         payment(vec![spend(5, 4)], &[(40, 30_001), (41, 29_001)]),
@@ -151,8 +151,7 @@ fn every_reason_for_no_answer_is_said() {
 #[test]
 fn a_premix_transaction_is_named_and_no_coinjoin() {
     let note = OutputFacts { owner: None, amount: 0, script: ScriptType::OpReturn, data: None };
-    let mut premix =
-        payment(vec![spend(1, 0)], &[(10, 1_000_300), (11, 1_000_300), (12, 50_000), (13, 900_000)]);
+    let mut premix = payment(vec![spend(1, 0)], &[(10, 1_000_300), (11, 1_000_300), (12, 50_000), (13, 900_000)]);
     premix.outputs.push(note);
     let found = data(&chain(vec![coinbase(1, 4_000_000), premix]), NAME, &request(2));
     assert_eq!(found["coinjoin"], json!({"detected": false, "type": "whirlpool_tx0", "confidence": 0.6}));
@@ -161,7 +160,8 @@ fn a_premix_transaction_is_named_and_no_coinjoin() {
 
 #[test]
 fn unknown_inputs_are_said() {
-    let engine = chain(vec![coinbase(2, 5), payment(vec![spend(99, 0), spend(98, 1)], &[(2, 5_000_000), (3, 3_999_001)])]);
+    let engine =
+        chain(vec![coinbase(2, 5), payment(vec![spend(99, 0), spend(98, 1)], &[(2, 5_000_000), (3, 3_999_001)])]);
     let answer = ask(&engine, NAME, &request(2)).unwrap();
     let codes: Vec<_> = answer.warnings.iter().map(|warning| warning.code.as_str()).collect();
     assert_eq!(codes, ["inputs_unknown"]);

@@ -2,6 +2,7 @@
 
 mod admin;
 mod audit;
+mod change;
 mod compact;
 mod credits;
 mod derived;
@@ -103,6 +104,8 @@ enum Command {
     Path(path::Arguments),
     /// From whom the money of an address came and to whom it went: exchanges, mixers, scams and others that have a name.
     Exposure(exposure::Arguments),
+    /// Which output of a Bitcoin transaction is the change, and by which rules.
+    Change(change::Arguments),
     /// Risk, class and features of millions of addresses, as Parquet; goes on where it was interrupted.
     Score(score::Arguments),
     /// Write a table of the store as Parquet, for other engines.
@@ -163,6 +166,7 @@ pub fn run_with(arguments: impl IntoIterator<Item: Into<OsString> + Clone>, endp
         Command::Trace(arguments) => trace::run(&shared, &arguments, output),
         Command::Path(arguments) => path::run(&shared, &arguments, output),
         Command::Exposure(arguments) => exposure::run(&shared, &arguments, output),
+        Command::Change(arguments) => change::run(&shared, &arguments, output),
         Command::Score(arguments) => score::run(&shared, &arguments, output),
         Command::Export(arguments) => export::run(&shared, &arguments, output),
         Command::Serve(arguments) => serve::run(&shared, endpoints, &arguments, output),

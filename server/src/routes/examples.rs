@@ -7,7 +7,8 @@ use std::sync::Arc;
 use headwater_engine::example::{ALICE, BITCOIN_TRANSACTION, BOB, START, TRANSACTION, USDT};
 use headwater_engine::{Answer, Endpoint, Error, QueryEngine, Reason};
 use headwater_ledger::facts::{
-    Batch, BlockFacts, Body, Claim, InputFacts, Movement, MovementFact, OutPoint, OutputFacts, TransactionFacts, UtxoFacts,
+    Batch, BlockFacts, Body, Claim, InputFacts, Movement, MovementFact, OutPoint, OutputFacts, TransactionFacts,
+    UtxoFacts,
 };
 use headwater_ledger::market::{PricePoint, TokenListing};
 use headwater_ledger::read::{CoverageTable, Ordinal, ScriptType, Status};
@@ -155,7 +156,8 @@ fn bitcoin() -> Batch {
         UtxoFacts { version: Some(2), lock_time: Some(0), ..UtxoFacts::new(false, vec![input], outputs) }
     };
     let made = |number: u8| TxHash::new([number; 32]);
-    let payment = TxHash::parse(Chain::BITCOIN.family(), BITCOIN_TRANSACTION).expect("the id has 64 hexadecimal digits");
+    let payment =
+        TxHash::parse(Chain::BITCOIN.family(), BITCOIN_TRANSACTION).expect("the id has 64 hexadecimal digits");
     let transactions = [
         (made(1), mined(vec![output(PAYER, 1_124_926), output(SHOP, 5_000)])),
         (payment, spent(made(1), 0, vec![output(SHOP, 220_000), output(CHANGE, 901_965)])),
@@ -164,7 +166,8 @@ fn bitcoin() -> Batch {
     let mut batch = Batch::new(Chain::BITCOIN);
     for (number, (hash, utxo)) in (1..).zip(transactions) {
         batch.blocks.push(BlockFacts { number, hash: None, parent: None, time: time_of(number) });
-        let place = TransactionFacts { time: Some(time_of(number)), index: Some(0), ..TransactionFacts::new(hash, number) };
+        let place =
+            TransactionFacts { time: Some(time_of(number)), index: Some(0), ..TransactionFacts::new(hash, number) };
         batch.transactions.push(TransactionFacts { utxo: Some(utxo), status: Some(Status::Success), ..place });
     }
     batch.claims.push(Claim::Blocks { first: 1, last: 3, table: CoverageTable::Transactions });

@@ -1,14 +1,17 @@
-//! What the judgements are worth: behaviours and risk on economies whose truth is known.
+//! What the judgements are worth: behaviours, risk and bitcoin rules on economies whose truth is known.
 //!
 //! ```text
 //! for seed in 1 2 3 4 5 6 7 8 9 10; do headwater simulate --preset s --seed $seed --store s$seed --truth s$seed-truth; done
 //! cargo run --release -p headwater-bench --example evaluate -- s1 s2 s3 s4 s5 s6 s7 s8 s9 s10
 //! ```
 //!
-//! Each argument is a store with its truth in a folder beside it. With `--classified STORE TABLE` real addresses are scored
+//! Each argument is a store with its truth in a folder beside it. With `--bitcoin` before them only the rules of bitcoin are
+//! judged, without tallies of other chains. With `--classified STORE TABLE` real addresses are scored
 //! instead: TABLE is a CSV of address and class. Writes Markdown to standard output.
 
+mod auc;
 mod behaviours;
+mod bitcoin;
 mod classified;
 mod interval;
 mod risk;
@@ -45,22 +48,36 @@ fn main() -> Result<()> {
     {
         return classified::print(store, table);
     }
+    if let [mode, stores @ ..] = &folders[..]
+        && mode == Path::new("--bitcoin")
+    {
+        let mut bitcoin = bitcoin::Tally::default();
+        for folder in stores {
+            bitcoin.add(&open(folder)?)?;
+        }
+        println!("{} economies.\n", stores.len());
+        bitcoin.print();
+        return Ok(());
+    }
     if folders.is_empty() {
         bail!("name the stores of economies, each with its truth in the folder STORE-truth");
     }
     let mut behaviours = behaviours::Tally::default();
     let mut risk = risk::Tally::default();
     let mut sweeps = sweep::Tally::default();
+    let mut bitcoin = bitcoin::Tally::default();
     for folder in &folders {
         eprintln!("{}", folder.display());
         let economy = open(folder)?;
         let found = sweep::sweep(&economy, &mut sweeps)?;
         behaviours.add(&economy, &found);
         risk.add(&economy, &found)?;
+        bitcoin.add(&economy)?;
     }
     println!("{} economies.\n", folders.len());
     behaviours.print();
     risk.print();
     sweeps.print();
+    bitcoin.print();
     Ok(())
 }

@@ -194,10 +194,14 @@ impl Analysis for BtcChangeAddress {
     fn params(request: BtcChangeAddressRequest, _: &mut Checks<'_>) -> Result<BtcChangeAddressParams, Error> {
         let text = request.txid.trim();
         if text.len() != 64 {
-            let why = format!("expected the id of a Bitcoin transaction, 64 hex digits, got {} characters", text.chars().count());
+            let why = format!(
+                "expected the id of a Bitcoin transaction, 64 hex digits, got {} characters",
+                text.chars().count()
+            );
             return Err(refused(Reason::InvalidHash, "txid", text, &why));
         }
-        let hash = TxHash::parse(Family::Utxo, text).map_err(|error| refused(Reason::InvalidHash, "txid", text, &error))?;
+        let hash =
+            TxHash::parse(Family::Utxo, text).map_err(|error| refused(Reason::InvalidHash, "txid", text, &error))?;
         Ok(BtcChangeAddressParams { hash })
     }
 

@@ -181,7 +181,8 @@ impl Gathered {
         if !reading.is_held_from_the_beginning(&self.transaction) {
             return Ok(());
         }
-        for (place, owner) in self.utxo.outputs.iter().enumerate().filter_map(|(place, out)| Some((place, out.owner?))) {
+        for (place, owner) in self.utxo.outputs.iter().enumerate().filter_map(|(place, out)| Some((place, out.owner?)))
+        {
             let Some(account) = reading.ledger.account(head.chain, &owner)? else { continue };
             let oldest_first = Scan { order: ScanOrder::OldestFirst, ..Scan::default() };
             let page = reading.ledger.page(&account, &oldest_first, 3)?;
@@ -288,8 +289,8 @@ impl Reading<'_> {
             let Some(found) = self.transaction(of, &input.previous.hash)? else { return Ok(false) };
             let Some(utxo) = &found.facts.utxo else { return Ok(false) };
             let before = TransactionView::new(utxo, found.head.block, found.head.time);
-            let is_round = coinjoin(&before, Surroundings::default())
-                .is_some_and(|found| found.protocol == Protocol::Whirlpool);
+            let is_round =
+                coinjoin(&before, Surroundings::default()).is_some_and(|found| found.protocol == Protocol::Whirlpool);
             if !is_round && premix(&before, true).is_none() {
                 return Ok(false);
             }

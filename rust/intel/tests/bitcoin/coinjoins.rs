@@ -117,9 +117,8 @@ fn wasabi_one_zero_pays_many_about_a_tenth() {
     // 2 · 6 + 1 is at least 12 outputs, and 10 addresses are between 6 and 42.
     let round = wasabi_one_zero();
     assert_eq!(found(&round), Some((Protocol::WasabiOne, 0.7)));
-    let amounts = |equal: u64| {
-        changed(&round, |facts| facts.outputs.iter_mut().take(6).for_each(|output| output.amount = equal))
-    };
+    let amounts =
+        |equal: u64| changed(&round, |facts| facts.outputs.iter_mut().take(6).for_each(|output| output.amount = equal));
     assert_eq!(amounts(9_500_000), Some((Protocol::WasabiOne, 0.7)));
     // Half of the outputs are equal, whatever the amount.
     assert_eq!(amounts(9_499_999), Some((Protocol::JoinMarket, 0.49)));
@@ -180,11 +179,14 @@ fn wasabi_two_has_many_payers_and_several_standard_amounts() {
     assert_eq!(changed(&round, |facts| facts.outputs[5].amount = 20_001), None, "two amounts occur more than once");
     assert_eq!(changed(&round, |facts| facts.outputs.truncate(7)), None, "every amount occurs more than once");
     let address = |count: u64| {
-        changed(&round, |facts| (0..count).for_each(|place| facts.inputs[place as usize] = spends(output(1, 30_000 + place))))
+        changed(&round, |facts| {
+            (0..count).for_each(|place| facts.inputs[place as usize] = spends(output(1, 30_000 + place)))
+        })
     };
     assert_eq!(address(2), Some((Protocol::WasabiTwo, 0.6)), "a tenth of the inputs");
     assert_eq!(address(3), None, "more than a tenth");
-    let more = changed(&round, |facts| facts.outputs.extend((0..4).map(|number| output(1_100 + number, 12_000 + number))));
+    let more =
+        changed(&round, |facts| facts.outputs.extend((0..4).map(|number| output(1_100 + number, 12_000 + number))));
     assert_eq!(more, None, "16 outputs");
 }
 
@@ -208,9 +210,8 @@ fn joinmarket() -> UtxoFacts {
 fn joinmarket_has_equal_outputs_and_change() {
     let round = joinmarket();
     assert_eq!(found(&round), Some((Protocol::JoinMarket, 0.49)));
-    let amounts = |equal: u64| {
-        changed(&round, |facts| facts.outputs.iter_mut().take(3).for_each(|output| output.amount = equal))
-    };
+    let amounts =
+        |equal: u64| changed(&round, |facts| facts.outputs.iter_mut().take(3).for_each(|output| output.amount = equal));
     assert_eq!(amounts(2_731), Some((Protocol::JoinMarket, 0.49)));
     assert_eq!(amounts(2_730), None, "dust, and a mark of tokens");
     let two_payers = changed(&round, |facts| {
@@ -219,7 +220,11 @@ fn joinmarket_has_equal_outputs_and_change() {
         }
     });
     assert_eq!(two_payers, None, "two payers do not make three equal outputs");
-    assert_eq!(changed(&round, |facts| facts.outputs.truncate(3)), None, "no change: a split, and three outputs of two");
+    assert_eq!(
+        changed(&round, |facts| facts.outputs.truncate(3)),
+        None,
+        "no change: a split, and three outputs of two"
+    );
     let more = changed(&round, |facts| facts.outputs.push(output(1_100, 77)));
     assert_eq!(more, None, "3 of 7 outputs");
 }
@@ -274,7 +279,8 @@ fn without_addresses_nothing_is_told() {
     round.outputs[0].owner = None;
     assert_eq!(found(&round), None);
     let mut round = joinmarket();
-    round.inputs[0].spent = Some(headwater_ledger::facts::OutputFacts { owner: None, ..form(ScriptType::Multisig, 1, 9) });
+    round.inputs[0].spent =
+        Some(headwater_ledger::facts::OutputFacts { owner: None, ..form(ScriptType::Multisig, 1, 9) });
     assert_eq!(found(&round), None);
     assert_eq!(found(&UtxoFacts::new(true, vec![], joinmarket().outputs)), None, "a coinbase");
 }

@@ -53,7 +53,10 @@ fn outputs_are_read_with_spenders_usage_and_clusters() {
         assert_eq!(case.outputs.iter().map(|output| output.usage).collect::<Vec<_>>(), [fresh, fresh]);
         let inputs = |place: usize| case.outputs[place].spender.unwrap().inputs().len();
         assert_eq!((inputs(0), inputs(1)), (1, 2));
-        assert_eq!((case.outputs[0].is_in_input_cluster, case.outputs[1].is_in_input_cluster), (Some(false), Some(true)));
+        assert_eq!(
+            (case.outputs[0].is_in_input_cluster, case.outputs[1].is_in_input_cluster),
+            (Some(false), Some(true))
+        );
         assert_eq!((case.follows_one_in_two_out, case.transaction.fee()), (Some(false), Some(10)));
         let change = judge(&case, RULES).change.unwrap();
         assert_eq!(change.output, 1);
@@ -79,11 +82,8 @@ fn usage_is_unknown_where_earlier_blocks_are_missing() {
 
 #[test]
 fn an_address_that_was_paid_before_is_not_new() {
-    let chainlet = Chainlet::bitcoin()
-        .mine(1, 5_000)
-        .mine(2, 7_000)
-        .spend(&[(1, 0, 0)], &[(2, 3_000), (3, 1_990)])
-        .mine(3, 100);
+    let chainlet =
+        Chainlet::bitcoin().mine(1, 5_000).mine(2, 7_000).spend(&[(1, 0, 0)], &[(2, 3_000), (3, 1_990)]).mine(3, 100);
     let ledger = store(chainlet, 1).snapshot();
     let gathered = gathered(&ledger, 3, None);
     let usages: Vec<_> = gathered.case().outputs.iter().map(|output| output.usage.unwrap()).collect();
@@ -131,16 +131,10 @@ fn round() -> Chainlet {
     let chainlet = (1..=3).fold(Chainlet::bitcoin(), premix);
     let pool = 1_000_000;
     let first_round = [(100, pool), (101, pool), (102, pool), (103, pool), (104, pool)];
-    chainlet
-        .mine(50, pool)
-        .spend(&[(2, 0, 0), (2, 0, 1), (4, 0, 0), (4, 0, 1), (7, 0, 0)], &first_round)
-        .spend(&[(8, 0, 0), (8, 0, 1), (8, 0, 2), (8, 0, 3), (6, 0, 0)], &[
-            (110, pool),
-            (111, pool),
-            (112, pool),
-            (113, pool),
-            (114, pool),
-        ])
+    chainlet.mine(50, pool).spend(&[(2, 0, 0), (2, 0, 1), (4, 0, 0), (4, 0, 1), (7, 0, 0)], &first_round).spend(
+        &[(8, 0, 0), (8, 0, 1), (8, 0, 2), (8, 0, 3), (6, 0, 0)],
+        &[(110, pool), (111, pool), (112, pool), (113, pool), (114, pool)],
+    )
 }
 
 #[test]

@@ -46,8 +46,7 @@ pub(super) fn peeling_chain(case: &Case<'_>) -> Result<Candidates, Abstention> {
     if !case.transaction.is_one_in_two_out() {
         return Err(Abstention::OtherForm);
     }
-    let goes_on =
-        case.outputs_where(|_, output| output.spender.is_some_and(|spender| spender.is_one_in_two_out()));
+    let goes_on = case.outputs_where(|_, output| output.spender.is_some_and(|spender| spender.is_one_in_two_out()));
     if goes_on.single().is_some() {
         return Ok(goes_on);
     }

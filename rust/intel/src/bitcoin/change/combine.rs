@@ -195,7 +195,8 @@ impl Judgement {
     }
 
     fn log_odds(&self, place: usize, outputs: usize) -> f64 {
-        let (own, others) = (self.best_of_groups(|output| output == place), self.best_of_groups(|output| output != place));
+        let (own, others) =
+            (self.best_of_groups(|output| output == place), self.best_of_groups(|output| output != place));
         -others_of(outputs).ln() + DEPENDENCE * (own - others / others_of(outputs))
     }
 

@@ -15,8 +15,8 @@ const CONFIDENCE: f64 = 0.49;
 /// Half of the outputs are equal, and the others are change.
 pub(super) fn joinmarket(shape: &Shape) -> Option<f64> {
     let (_, count) = shape.commonest(|amount| amount > DUST)?;
-    let is_plausible = shape.inputs < LARGE_ROUND
-        || (shape.inputs <= 20 * count && 10 * shape.outputs.len() >= 17 * count);
+    let is_plausible =
+        shape.inputs < LARGE_ROUND || (shape.inputs <= 20 * count && 10 * shape.outputs.len() >= 17 * count);
     let is_round = count >= 3
         && 2 * count >= shape.outputs.len()
         && count <= shape.most_input_addresses()

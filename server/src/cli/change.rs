@@ -1,0 +1,89 @@
+//! `headwater change`: which output of a Bitcoin transaction is the change, in words.
+
+use std::sync::Arc;
+
+use headwater_engine::{ENDPOINTS, QueryEngine};
+use headwater_ledger::{Cancel, Store};
+use serde_json::{Value, json};
+
+use super::error::Failure;
+use super::interrupt::on_interrupt;
+use super::output::{Output, date, table};
+use super::{Shared, query};
+use crate::clock::milliseconds;
+
+/// The endpoint that answers.
+const ENDPOINT: &str = "btc/change-address";
+
+/// What `change` takes.
+#[derive(Debug, clap::Args)]
+pub(super) struct Arguments {
+    /// The transaction: 64 hex digits.
+    txid: String,
+}
+
+/// Says which output went back to whoever paid, and by which rules.
+pub(super) fn run(shared: &Shared, arguments: &Arguments, output: Output) -> Result<(), Failure> {
+    let endpoint = ENDPOINTS.iter().find(|endpoint| endpoint.name == ENDPOINT);
+    let endpoint = endpoint.ok_or_else(|| Failure::failed(format!("there is no endpoint {ENDPOINT}")))?;
+    let store = Store::open(shared.store()?)?;
+    let cancel = Cancel::new();
+    on_interrupt(&cancel);
+    let engine = QueryEngine::new(Arc::new(store)).with_clock(milliseconds);
+    let whole = query::ask(&engine, (endpoint, &json!({"txid": arguments.txid})), output, &cancel)?;
+    output.report(&whole, || lines(&whole["data"]))
+}
+
+/// Explains the `data` of an answer.
+fn lines(data: &Value) -> Vec<String> {
+    let block = data["block_number"].as_u64().map(|block| format!(", block {block}")).unwrap_or_default();
+    let time = data["timestamp"].as_i64().map(|time| format!(", {}", date(time))).unwrap_or_default();
+    let mut lines = vec![format!("{}{block}{time}", text(&data["txid"])), verdict(data)];
+    let coinjoin = &data["coinjoin"];
+    if let Some(kind) = coinjoin["type"].as_str() {
+        lines.push(format!("It has the shape of {kind} (confidence {}).", coinjoin["confidence"]));
+    }
+    let mut rows = vec![["output", "amount", "script", "confidence", "rules", "address"].map(str::to_owned).to_vec()];
+    rows.extend(list(&data["outputs"]).iter().map(|output| {
+        let rules: Vec<&str> = list(&output["heuristics"]).iter().map(text).collect();
+        vec![
+            output["index"].to_string(),
+            format!("{} btc", text(&output["amount"])),
+            text(&output["script_type"]).to_owned(),
+            output["confidence"].to_string(),
+            rules.join(" "),
+            text(&output["address"]).to_owned(),
+        ]
+    }));
+    lines.extend(table(&rows));
+    lines.push("An answer is a probability: the chain does not say whose an output is.".to_owned());
+    lines
+}
+
+fn verdict(data: &Value) -> String {
+    let change = &data["change"];
+    if change.is_null() {
+        return format!("No change is named: {}.", reason(text(&data["reason"])));
+    }
+    format!("Output {} is the change, with a confidence of {}.", change["index"], change["confidence"])
+}
+
+fn reason(code: &str) -> &str {
+    match code {
+        "coinbase" => "the transaction mints coins",
+        "single_output" => "fewer than two outputs can be spent",
+        "coinjoin" => "several people made the transaction together",
+        "batch" => "it pays too many at once",
+        "no_consensus" => "the rules do not agree enough",
+        "all_outputs_to_inputs" => "all of it went back to whoever paid",
+        other => other,
+    }
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
+}
+
+fn list(value: &Value) -> &[Value] {
+    value.as_array().map_or(&[], Vec::as_slice)
+}
