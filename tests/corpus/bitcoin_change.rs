@@ -1,4 +1,4 @@
-//! Change, CoinJoins and peel chains in real blocks.
+//! Change, CoinJoin shapes and peel chains in real blocks.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

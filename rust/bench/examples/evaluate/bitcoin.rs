@@ -1,4 +1,4 @@
-//! Change, CoinJoins and peel chains of the bitcoin economy.
+//! Change, CoinJoin shapes and peel chains of the bitcoin economy.
 
 use std::collections::{BTreeMap, HashMap};
 

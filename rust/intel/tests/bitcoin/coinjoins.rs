@@ -178,9 +178,9 @@ fn wasabi_two_has_many_payers_and_several_standard_amounts() {
     assert_eq!(changed(&round, |facts| facts.outputs[7].amount = 4_999), None, "dust");
     assert_eq!(changed(&round, |facts| facts.outputs[5].amount = 20_001), None, "two amounts occur more than once");
     assert_eq!(changed(&round, |facts| facts.outputs.truncate(7)), None, "every amount occurs more than once");
-    let address = |count: u64| {
+    let address = |count: usize| {
         changed(&round, |facts| {
-            (0..count).for_each(|place| facts.inputs[place as usize] = spends(output(1, 30_000 + place)))
+            facts.inputs.iter_mut().take(count).for_each(|input| *input = spends(output(1, 30_000)))
         })
     };
     assert_eq!(address(2), Some((Protocol::WasabiTwo, 0.6)), "a tenth of the inputs");

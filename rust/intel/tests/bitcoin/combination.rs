@@ -1,6 +1,6 @@
 //! Votes added up: log-odds by hand.
 
-use headwater_intel::bitcoin::change::{AddressUsage, Case, Judgement, Level, NoChange, RULES, judge};
+use headwater_intel::bitcoin::change::{AddressUsage, Case, Judgement, Level, NoChange, RULES, Rule, judge};
 use headwater_intel::bitcoin::coinjoin::{CoinJoin, Protocol};
 use headwater_ledger::facts::UtxoFacts;
 
@@ -43,7 +43,7 @@ fn one_sign_names_an_output_but_is_never_high() {
     assert_eq!(rounded(&judgement), (Ok(1), vec![0.1299, 0.8701]));
     assert_eq!(judgement.change.unwrap().level(), None);
     // The strongest sign of all is a bare multisig: 0.6 · 5.54 = 3.324, 0.9652.
-    let strongest = RULES.iter().filter(|rule| !rule.is_decisive()).map(|rule| rule.weight()).fold(0.0, f64::max);
+    let strongest = RULES.iter().filter(|rule| !rule.is_decisive()).map(Rule::weight).fold(0.0, f64::max);
     assert!(1.0 / (1.0 + (-0.6 * strongest).exp()) < 0.99);
 }
 

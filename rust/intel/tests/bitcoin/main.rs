@@ -1,4 +1,4 @@
-//! Change, CoinJoins and peel chains, worked by hand.
+//! Change, CoinJoin shapes and peel chains, worked by hand.
 
 mod case;
 mod coinjoins;

@@ -15,7 +15,7 @@ fn peeled(steps: u64) -> Chainlet {
         held -= paid + 100;
         // The change stands first in every second step.
         let outputs = [(100 + step, held), (200 + step, paid)];
-        let place = |step: u64| u32::from(step > 1 && step % 2 == 0);
+        let place = |step: u64| u32::from(step > 1 && step.is_multiple_of(2));
         let outputs = if place(step + 1) == 0 { outputs } else { [outputs[1], outputs[0]] };
         chainlet.spend(&[(step, 0, place(step))], &outputs)
     })

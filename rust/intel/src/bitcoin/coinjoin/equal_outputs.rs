@@ -1,4 +1,4 @@
-//! Rounds that only their equal outputs show: JoinMarket's, and those of no known protocol.
+//! Rounds that only their equal outputs show: `JoinMarket`'s, and those of no known protocol.
 
 use super::shape::Shape;
 
