@@ -1,4 +1,5 @@
 //! Change in small transactions, worked by hand.
+#![allow(clippy::needless_pass_by_value, reason = "a request is written where it is used")]
 
 mod town;
 
