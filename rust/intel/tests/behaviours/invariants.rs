@@ -222,7 +222,7 @@ fn check(case: &Case) -> Result<(), TestCaseError> {
         prop_assert!((1..transactions.len()).all(|place| !transactions[..place].contains(&transactions[place])));
         for (name, fact) in &find.evidence.facts {
             let is_sound = match fact {
-                Fact::Count(_) | Fact::Secs(0..) => true,
+                Fact::Count(_) | Fact::Secs(0..) | Fact::Asset(_) => true,
                 Fact::Secs(_) => false,
                 Fact::Usd(usd) => *usd >= Usd::ZERO,
                 Fact::Ratio(of) | Fact::Units(of) => of.is_finite() && *of >= 0.0,
@@ -233,7 +233,6 @@ fn check(case: &Case) -> Result<(), TestCaseError> {
                 Fact::Numbers(list) => list.iter().all(|of| of.is_finite() && *of >= 0.0) && !list.is_empty(),
                 Fact::EachSecs(list) => list.iter().all(|secs| *secs >= 0) && !list.is_empty(),
                 Fact::Words(list) => !list.is_empty(),
-                Fact::Asset(_) => true,
             };
             prop_assert!(is_sound, "{name} of {behaviour:?}: {find:?}");
         }

@@ -151,7 +151,9 @@ impl ApprovalDrain {
     fn drains(&self, history: &History, others: &Reading<'_>) -> Result<Vec<Drain>, LedgerError> {
         let candidates = self.candidates(&taken(history));
         let mut open: FxHashMap<u32, usize> = FxHashMap::default();
-        candidates.iter().for_each(|taken| *open.entry(taken.owner).or_default() += 1);
+        for taken in &candidates {
+            *open.entry(taken.owner).or_default() += 1;
+        }
         let mut drained: FxHashSet<u32> = FxHashSet::default();
         let mut drains: Vec<Drain> = Vec::new();
         for taken in candidates {

@@ -62,7 +62,7 @@ impl NewTokenDump {
         if !history.all.iter().any(|transfer| transfer.way == Way::In && is_new(transfer)) {
             return holdings;
         }
-        for movements in transactions(&history.all).filter(|movements| movements.iter().any(|one| is_new(one))) {
+        for movements in transactions(&history.all).filter(|movements| movements.iter().any(is_new)) {
             let sums = by_asset(history, movements);
             for one in movements.iter().filter(|one| is_new(one)) {
                 let is_for = |(asset, came, left): &(u32, u128, u128)| {

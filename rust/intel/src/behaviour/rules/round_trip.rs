@@ -125,7 +125,7 @@ impl Search<'_, '_> {
             let ends = |back: &&Transfer| {
                 back.time >= last.time && self.history.other(back).is_some_and(|other| other.address == last.to)
             };
-            came.iter().position(|back| ends(back)).map(|place| {
+            came.iter().position(ends).map(|place| {
                 let back = came[place];
                 let end = Step { to: subject, time: back.time, transaction: back.transaction, usd: back.usd };
                 (place, steps.iter().copied().chain([end]).collect::<Vec<_>>())

@@ -69,7 +69,7 @@ impl DetectAmongOthers for ScatterGather {
                 found = Some((sink, carried));
             }
         }
-        Ok(found.map(|(sink, carried)| self.detection(sink, carried)))
+        Ok(found.map(|(sink, carried)| self.detection(sink, &carried)))
     }
 }
 
@@ -152,7 +152,7 @@ impl ScatterGather {
         }
     }
 
-    fn detection(&self, sink: Address, carried: Vec<Carried>) -> Detection {
+    fn detection(&self, sink: Address, carried: &[Carried]) -> Detection {
         let out: Usd = carried.iter().map(|one| one.out_usd).sum();
         let brought: Usd = carried.iter().map(|one| one.brought_usd).sum();
         let mut intermediaries: Vec<_> = carried.iter().map(|one| one.by).collect();

@@ -117,7 +117,9 @@ impl WashTrading {
         // Whoever sent or got it too seldom over all time did so within every window.
         for transfers in &mut by_asset {
             let mut counts_of: FxHashMap<(Way, u32), usize> = FxHashMap::default();
-            transfers.iter().for_each(|transfer| *counts_of.entry((transfer.way, transfer.other)).or_default() += 1);
+            for transfer in transfers.iter() {
+                *counts_of.entry((transfer.way, transfer.other)).or_default() += 1;
+            }
             transfers.retain(|transfer| counts_of[&(transfer.way, transfer.other)] >= self.least_repeats);
         }
         by_asset.retain(|transfers| {
