@@ -9,9 +9,9 @@ fn store() -> (tempfile::TempDir, String) {
     let place = tempfile::tempdir().unwrap();
     let path = place.path().join("store").to_str().unwrap().to_owned();
     let id = |number: u64| format!("{number:064x}");
-    let output = |index: u64, value: u64, address: &str| {
+    let output = |index: u64, value: u64, (address, hash): (&str, &str)| {
         json!({"index": index, "value": value, "type": "pubkeyhash", "addresses": [address], "required_signatures": 1,
-               "script_asm": "", "script_hex": ""})
+               "script_asm": "", "script_hex": format!("76a914{hash}88ac")})
     };
     let row = |number: u64, input: Option<(u64, u64)>, outputs: Vec<Value>| {
         let inputs: Vec<Value> = input
@@ -26,9 +26,9 @@ fn store() -> (tempfile::TempDir, String) {
         .to_string()
     };
     let [miner, shop, change] = [
-        "12cbQLTFMXRnSzktFkuoG3eHoMeFtpTu3S",
-        "1FDCgJ8m2xDyVmYuankk13XReVC2Zvs5cz",
-        "1HxbaBMF2jXBVnagoHvaA6rLxmaYL8gb8T",
+        ("12cbQLTFMXRnSzktFkuoG3eHoMeFtpTu3S", "11b366edfc0a8b66feebae5c2e25a7b6a5d1cf31"),
+        ("1FDCgJ8m2xDyVmYuankk13XReVC2Zvs5cz", "9be0801aa1907d22813074b627ba0ebb468d5913"),
+        ("1HxbaBMF2jXBVnagoHvaA6rLxmaYL8gb8T", "ba05bfee0caf5e175452cf7b2879718a9ac7c8d3"),
     ];
     let rows = [
         row(1, None, vec![output(0, 10_000_000, miner)]),
