@@ -1,16 +1,11 @@
 //! `headwater change`: which output of a Bitcoin transaction is the change, in words.
 
-use std::sync::Arc;
-
-use headwater_engine::{ENDPOINTS, QueryEngine};
-use headwater_ledger::{Cancel, Store};
 use serde_json::{Value, json};
 
 use super::error::Failure;
-use super::interrupt::on_interrupt;
 use super::output::{Output, date, table};
+use super::words::{list, text};
 use super::{Shared, query};
-use crate::clock::milliseconds;
 
 /// The endpoint that answers.
 const ENDPOINT: &str = "btc/change-address";
@@ -24,13 +19,7 @@ pub(super) struct Arguments {
 
 /// Says which output went back to whoever paid, and by which rules.
 pub(super) fn run(shared: &Shared, arguments: &Arguments, output: Output) -> Result<(), Failure> {
-    let endpoint = ENDPOINTS.iter().find(|endpoint| endpoint.name == ENDPOINT);
-    let endpoint = endpoint.ok_or_else(|| Failure::failed(format!("there is no endpoint {ENDPOINT}")))?;
-    let store = Store::open(shared.store()?)?;
-    let cancel = Cancel::new();
-    on_interrupt(&cancel);
-    let engine = QueryEngine::new(Arc::new(store)).with_clock(milliseconds);
-    let whole = query::ask(&engine, (endpoint, &json!({"txid": arguments.txid})), output, &cancel)?;
+    let whole = query::ask_store(shared, (ENDPOINT, &json!({"txid": arguments.txid})), output)?;
     output.report(&whole, || lines(&whole["data"]))
 }
 
@@ -78,12 +67,4 @@ fn reason(code: &str) -> &str {
         "all_outputs_to_inputs" => "all of it went back to whoever paid",
         other => other,
     }
-}
-
-fn text(value: &Value) -> &str {
-    value.as_str().unwrap_or_default()
-}
-
-fn list(value: &Value) -> &[Value] {
-    value.as_array().map_or(&[], Vec::as_slice)
 }

@@ -1,6 +1,8 @@
 //! What a command prints: tables for people, JSON for scripts.
 
+use std::fs;
 use std::io::{self, IsTerminal, Write};
+use std::path::Path;
 
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -72,6 +74,18 @@ fn print(text: &str) -> Result<(), Failure> {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),
         _ => Ok(()),
     }
+}
+
+/// Writes a file; what stood there stays until the new one is whole.
+pub(super) fn write_file(out: &Path, text: &str) -> Result<(), Failure> {
+    let mut partial = out.as_os_str().to_owned();
+    partial.push(".partial");
+    let written = fs::write(&partial, text).and_then(|()| fs::rename(&partial, out));
+    written.map_err(|error| {
+        // What is left of it is of no use; that it cannot be removed changes nothing.
+        let _ = fs::remove_file(&partial);
+        Failure::failed(format!("cannot write {}: {error}", out.display()))
+    })
 }
 
 /// Says something beside the result, on standard error, for people.

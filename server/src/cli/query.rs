@@ -14,7 +14,7 @@ use super::Shared;
 use super::error::Failure;
 use super::intelligence::intelligence;
 use super::interrupt::on_interrupt;
-use super::output::{Output, grouped};
+use super::output::{Output, grouped, write_file};
 use super::progress::{Bar, Unit};
 use crate::clock::milliseconds;
 use crate::gateway::{Meta, Problem};
@@ -58,8 +58,7 @@ pub(super) fn run(
     let whole = ask(&engine, (endpoint, &request), output, &cancel)?;
     match arguments.out {
         None => output.json(&whole),
-        Some(out) => fs::write(&out, whole.to_string() + "\n")
-            .map_err(|error| Failure::failed(format!("cannot write {}: {error}", out.display()))),
+        Some(out) => write_file(&out, &(whole.to_string() + "\n")),
     }
 }
 

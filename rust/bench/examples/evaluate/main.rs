@@ -1,13 +1,23 @@
+<<<<<<< HEAD
 //! What the judgements are worth: behaviours, risk and bitcoin rules on economies whose truth is known.
+=======
+//! What the judgements are worth: behaviours, risk and traces on economies whose truth is known.
+>>>>>>> 46c661b (Judge traces on the planted cases of economies)
 //!
 //! ```text
 //! for seed in 1 2 3 4 5 6 7 8 9 10; do headwater simulate --preset s --seed $seed --store s$seed --truth s$seed-truth; done
 //! cargo run --release -p headwater-bench --example evaluate -- s1 s2 s3 s4 s5 s6 s7 s8 s9 s10
 //! ```
 //!
+<<<<<<< HEAD
 //! Each argument is a store with its truth in a folder beside it. With `--bitcoin` before them only the rules of bitcoin are
 //! judged, without tallies of other chains. With `--classified STORE TABLE` real addresses are scored
 //! instead: TABLE is a CSV of address and class. Writes Markdown to standard output.
+=======
+//! Each argument is a store with its truth in a folder beside it. With `--traces STORE...` only traces are judged. With
+//! `--classified STORE TABLE` real addresses are scored instead: TABLE is a CSV of address and class. Writes Markdown to
+//! standard output.
+>>>>>>> 46c661b (Judge traces on the planted cases of economies)
 
 mod auc;
 mod behaviours;
@@ -16,6 +26,7 @@ mod classified;
 mod interval;
 mod risk;
 mod sweep;
+mod traces;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -27,6 +38,8 @@ use headwater_simulate::truth::Truth;
 
 /// An economy and its truth.
 pub struct Economy {
+    /// Its store.
+    pub store: Arc<Store>,
     /// What the store holds.
     pub ledger: Arc<dyn Ledger>,
     /// What is really so.
@@ -36,9 +49,9 @@ pub struct Economy {
 fn open(folder: &Path) -> Result<Economy> {
     let mut truth = folder.as_os_str().to_owned();
     truth.push("-truth");
-    let store = Store::open(folder).with_context(|| folder.display().to_string())?;
+    let store = Arc::new(Store::open(folder).with_context(|| folder.display().to_string())?);
     let truth = Truth::read(Path::new(&truth)).with_context(|| format!("{}", Path::new(&truth).display()))?;
-    Ok(Economy { ledger: store.current()?, truth })
+    Ok(Economy { ledger: store.current()?, store, truth })
 }
 
 fn main() -> Result<()> {
@@ -48,6 +61,7 @@ fn main() -> Result<()> {
     {
         return classified::print(store, table);
     }
+<<<<<<< HEAD
     if let [mode, stores @ ..] = &folders[..]
         && mode == Path::new("--bitcoin")
     {
@@ -57,6 +71,17 @@ fn main() -> Result<()> {
         }
         println!("{} economies.\n", stores.len());
         bitcoin.print();
+=======
+    if let [mode, folders @ ..] = &folders[..]
+        && mode == Path::new("--traces")
+    {
+        let mut traces = traces::Tally::default();
+        for folder in folders {
+            eprintln!("{}", folder.display());
+            traces.add(&open(folder)?)?;
+        }
+        traces.print();
+>>>>>>> 46c661b (Judge traces on the planted cases of economies)
         return Ok(());
     }
     if folders.is_empty() {
@@ -64,6 +89,7 @@ fn main() -> Result<()> {
     }
     let mut behaviours = behaviours::Tally::default();
     let mut risk = risk::Tally::default();
+    let mut traces = traces::Tally::default();
     let mut sweeps = sweep::Tally::default();
     let mut bitcoin = bitcoin::Tally::default();
     for folder in &folders {
@@ -72,11 +98,16 @@ fn main() -> Result<()> {
         let found = sweep::sweep(&economy, &mut sweeps)?;
         behaviours.add(&economy, &found);
         risk.add(&economy, &found)?;
+<<<<<<< HEAD
         bitcoin.add(&economy)?;
+=======
+        traces.add(&economy)?;
+>>>>>>> 46c661b (Judge traces on the planted cases of economies)
     }
     println!("{} economies.\n", folders.len());
     behaviours.print();
     risk.print();
+    traces.print();
     sweeps.print();
     bitcoin.print();
     Ok(())

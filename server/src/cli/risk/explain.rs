@@ -4,7 +4,8 @@ use headwater_intel::behaviour::{Behaviour, Needs};
 use headwater_intel::risk::Parameters;
 use serde_json::Value;
 
-use crate::cli::output::{date, grouped, table};
+use crate::cli::output::{grouped, table};
+use crate::cli::words::{count, list, row, section, text, time};
 
 /// Names of the dimensions, as people read them.
 const DIMENSIONS: [(&str, &str); 3] = [("intel", "labels"), ("behavior", "behaviours"), ("graph", "counterparties")];
@@ -30,11 +31,6 @@ pub(super) fn lines(data: &Value, parameters: &Parameters) -> Vec<String> {
         ],
     ];
     parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(&String::new())
-}
-
-/// Lines under a title; none where there is nothing to say.
-fn section(title: &str, lines: Vec<String>) -> Vec<String> {
-    if lines.is_empty() { lines } else { std::iter::once(format!("{title}:")).chain(lines).collect() }
 }
 
 fn verdict(data: &Value, parameters: &Parameters) -> Vec<String> {
@@ -266,18 +262,6 @@ fn is_gate(factor: &Value) -> bool {
     matches!(text(&factor["code"]), "ofac_sanctioned" | "confirmed_illicit" | "direct_sanctioned_edge")
 }
 
-fn row<const N: usize>(cells: [&str; N]) -> Vec<String> {
-    cells.map(str::to_owned).to_vec()
-}
-
-fn text(value: &Value) -> &str {
-    value.as_str().unwrap_or_default()
-}
-
-fn list(value: &Value) -> &[Value] {
-    value.as_array().map_or(&[], Vec::as_slice)
-}
-
 fn points(value: &Value) -> String {
     format!("{:.2}", value.as_f64().unwrap_or_default())
 }
@@ -288,14 +272,6 @@ fn ratio(value: &Value) -> String {
 
 fn percent(value: &Value) -> String {
     format!("{:.2} %", 100.0 * value.as_f64().unwrap_or_default())
-}
-
-fn count(value: &Value) -> String {
-    grouped(value.as_u64().unwrap_or_default())
-}
-
-fn time(value: &Value) -> String {
-    date(value.as_i64().unwrap_or_default())
 }
 
 /// US dollars with commas.

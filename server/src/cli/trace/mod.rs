@@ -3,14 +3,13 @@
 mod explain;
 mod svg;
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use headwater_types::Chain;
 use serde_json::{Value, json};
 
 use super::error::Failure;
-use super::output::Output;
+use super::output::{Output, write_file};
 use super::{Shared, chain, query};
 
 /// The endpoint that answers.
@@ -67,7 +66,7 @@ pub(super) fn run(shared: &Shared, arguments: &Arguments, output: Output) -> Res
         Form::Graphml => headwater_table::graphml(&whole["data"]),
         Form::Svg => svg::picture(&whole["data"]),
     };
-    fs::write(out, text).map_err(|error| Failure::failed(format!("cannot write {}: {error}", out.display())))?;
+    write_file(out, &text)?;
     let summary = &whole["data"]["summary"];
     let (file, nodes, edges) = (out.display().to_string(), &summary["node_count"], &summary["edge_count"]);
     let report = json!({"file": file, "nodes": nodes, "edges": edges, "warnings": whole["meta"]["warnings"]});
