@@ -1,23 +1,13 @@
-<<<<<<< HEAD
-//! What the judgements are worth: behaviours, risk and bitcoin rules on economies whose truth is known.
-=======
-//! What the judgements are worth: behaviours, risk and traces on economies whose truth is known.
->>>>>>> 46c661b (Judge traces on the planted cases of economies)
+//! What the judgements are worth: behaviours, risk, bitcoin rules and traces on economies whose truth is known.
 //!
 //! ```text
 //! for seed in 1 2 3 4 5 6 7 8 9 10; do headwater simulate --preset s --seed $seed --store s$seed --truth s$seed-truth; done
 //! cargo run --release -p headwater-bench --example evaluate -- s1 s2 s3 s4 s5 s6 s7 s8 s9 s10
 //! ```
 //!
-<<<<<<< HEAD
 //! Each argument is a store with its truth in a folder beside it. With `--bitcoin` before them only the rules of bitcoin are
-//! judged, without tallies of other chains. With `--classified STORE TABLE` real addresses are scored
-//! instead: TABLE is a CSV of address and class. Writes Markdown to standard output.
-=======
-//! Each argument is a store with its truth in a folder beside it. With `--traces STORE...` only traces are judged. With
-//! `--classified STORE TABLE` real addresses are scored instead: TABLE is a CSV of address and class. Writes Markdown to
-//! standard output.
->>>>>>> 46c661b (Judge traces on the planted cases of economies)
+//! judged, with `--traces` only traces. With `--classified STORE TABLE` real addresses are scored instead: TABLE is a CSV of
+//! address and class. Writes Markdown to standard output.
 
 mod auc;
 mod behaviours;
@@ -61,7 +51,6 @@ fn main() -> Result<()> {
     {
         return classified::print(store, table);
     }
-<<<<<<< HEAD
     if let [mode, stores @ ..] = &folders[..]
         && mode == Path::new("--bitcoin")
     {
@@ -71,7 +60,8 @@ fn main() -> Result<()> {
         }
         println!("{} economies.\n", stores.len());
         bitcoin.print();
-=======
+        return Ok(());
+    }
     if let [mode, folders @ ..] = &folders[..]
         && mode == Path::new("--traces")
     {
@@ -81,7 +71,6 @@ fn main() -> Result<()> {
             traces.add(&open(folder)?)?;
         }
         traces.print();
->>>>>>> 46c661b (Judge traces on the planted cases of economies)
         return Ok(());
     }
     if folders.is_empty() {
@@ -98,11 +87,8 @@ fn main() -> Result<()> {
         let found = sweep::sweep(&economy, &mut sweeps)?;
         behaviours.add(&economy, &found);
         risk.add(&economy, &found)?;
-<<<<<<< HEAD
         bitcoin.add(&economy)?;
-=======
         traces.add(&economy)?;
->>>>>>> 46c661b (Judge traces on the planted cases of economies)
     }
     println!("{} economies.\n", folders.len());
     behaviours.print();

@@ -133,6 +133,8 @@ pub trait Detect {
 pub trait DetectAmongOthers {
     /// What it has to see of the address itself.
     const NEEDS: Needs;
+    /// Whether it reads what others did.
+    const READS_OTHERS: bool = true;
 
     /// What it finds in the history of an address; `None` where the rule does not hold, or cannot be decided.
     ///
@@ -143,6 +145,7 @@ pub trait DetectAmongOthers {
 
 impl<T: Detect> DetectAmongOthers for T {
     const NEEDS: Needs = T::NEEDS;
+    const READS_OTHERS: bool = false;
 
     fn detect_among(&self, history: &History, _: &Reading<'_>) -> Result<Option<Detection>, LedgerError> {
         Ok(self.detect(history))
@@ -219,6 +222,12 @@ macro_rules! catalogue {
             #[must_use]
             pub const fn needs(self) -> Needs {
                 match self { $(Self::$variant => <$limits as DetectAmongOthers>::NEEDS,)* }
+            }
+
+            /// Whether its rule reads what others did.
+            #[must_use]
+            pub const fn reads_others(self) -> bool {
+                match self { $(Self::$variant => <$limits as DetectAmongOthers>::READS_OTHERS,)* }
             }
         }
 

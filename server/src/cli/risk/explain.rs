@@ -1,6 +1,6 @@
 //! A risk in words: what the score is made of, in the order in which a reader asks.
 
-use headwater_intel::behaviour::{Behaviour, Needs};
+use headwater_intel::behaviour::Behaviour;
 use headwater_intel::risk::Parameters;
 use serde_json::Value;
 
@@ -219,23 +219,22 @@ fn counterparties(data: &Value) -> Vec<String> {
     table(&rows)
 }
 
-/// The rules that were not evaluated, by their reason.
+/// The rules that were not evaluated, and why.
 fn deferred(data: &Value) -> Vec<String> {
-    let codes = list(&data["dimensions"]["behavior"]["deferred"]).iter().map(text);
-    let needs_others = |code: &&str| Behaviour::from_code(code).is_some_and(|of| of.needs() == Needs::Others);
-    let (others, own): (Vec<_>, Vec<_>) = codes.partition(needs_others);
+    let codes: Vec<_> = list(&data["dimensions"]["behavior"]["deferred"]).iter().map(text).collect();
+    if codes.is_empty() {
+        return Vec::new();
+    }
+    let reads_others = |code: &&str| Behaviour::from_code(code).is_some_and(Behaviour::reads_others);
     let reason = if data["meta"]["graph_reason"] == "no_activity" {
         "the address was never seen on the chain"
+    } else if codes.iter().all(reads_others) {
+        "more of what others did would have to be read than one assessment may read, or is held"
     } else {
         "no price of what it moved is held"
     };
-    let parts = [(others, "they need the movements of other addresses, which are not read yet"), (own, reason)];
-    let said = parts.into_iter().filter(|(codes, _)| !codes.is_empty());
-    said.flat_map(|(codes, reason)| {
-        let lines: Vec<_> = codes.chunks(CODES_OF_A_LINE).map(|codes| format!("    {}", codes.join(", "))).collect();
-        std::iter::once(format!("  {reason}:")).chain(lines).collect::<Vec<_>>()
-    })
-    .collect()
+    let lines = codes.chunks(CODES_OF_A_LINE).map(|codes| format!("    {}", codes.join(", ")));
+    std::iter::once(format!("  {reason}:")).chain(lines).collect()
 }
 
 fn basis(data: &Value) -> Vec<String> {
