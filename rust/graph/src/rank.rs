@@ -11,7 +11,8 @@
 //! backward  W = Σ w of payments into u before t:    r[from] += (1-α) (1-β) m w / W,    W = 0: p[u] += (1-α) (1-β) m
 //! ```
 //!
-//! for every chip (asset, t, m) of the residual of u. Mass is conserved: `Σ p + Σ r = 1`. At most `1 / (α ε)` pushes.
+//! for every chip (asset, t, m) of the residual of u. Mass is conserved: `Σ p + Σ r` is 1 for each asset that the start moved. At
+//! most `1 / (α ε)` pushes for each.
 //!
 //! A swap, one asset out and one other in within a transaction, moves no mass to the other side: it stays with the account, as
 //! a chip of the other asset at the same time.
@@ -121,19 +122,18 @@ pub struct Rank {
 }
 
 impl Rank {
-    /// Begins at a node with its payments. Its mass is divided evenly between its assets, and moves along all payments, at
-    /// whatever time they were.
+    /// Begins at a node with its payments. Each of its assets begins with a mass of 1, which moves along all payments in it, at
+    /// whatever time they were; without payments there is one mass of 1.
     #[must_use]
     pub fn begin(start: Node, payments: &Payments, params: Params) -> Self {
         let mut rank = Self { params, ranks: BTreeMap::new(), waiting: BTreeMap::new() };
         let assets: BTreeSet<u32> = payments.outs.iter().chain(&payments.ins).map(|payment| payment.asset).collect();
-        rank.stay(start, params.stays);
         if assets.is_empty() {
-            rank.stay(start, 1.0 - params.stays);
+            rank.stay(start, 1.0);
         }
-        let each = assets.iter().map(|_| 1.0).sum::<f64>();
+        let mass = 1.0 - params.stays;
         for asset in assets {
-            let mass = (1.0 - params.stays) / each;
+            rank.stay(start, params.stays);
             rank.spread(start, of_asset(&payments.outs, asset), &[(i64::MIN, params.forward * mass)]);
             let backward = reversed(&of_asset(&payments.ins, asset));
             rank.spread(start, backward, &[(i64::MIN, (1.0 - params.forward) * mass)]);
@@ -212,7 +212,7 @@ impl Rank {
         self.ranks.get(&node).copied().unwrap_or(0.0)
     }
 
-    /// All mass: 1, apart from rounding.
+    /// All mass: 1 for each asset that the start moved, apart from rounding.
     #[must_use]
     pub fn mass(&self) -> f64 {
         let waiting = self.waiting.values().flat_map(BTreeMap::values).sum::<f64>();
