@@ -101,7 +101,6 @@ fn risk_in_words_names_score_factors_and_evidence() {
             "25.00 % of volume, 2000.00 US dollars",
             "Mixer interaction (mixer_interaction, high): once, 2020-09-13 12:27:04Z to 2020-09-13 12:27:04Z",
             &format!("transactions  0x{:064x}", 2),
-            "  they need the movements of other addresses, which are not read yet:\n    scatter_gather, peel_chain, ",
             "2 transfers, 2020-09-13 12:26:52Z to 2020-09-13 12:27:04Z",
             &Parameters::standard().version,
             "no probability and no proof",

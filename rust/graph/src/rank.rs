@@ -20,7 +20,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::source::Node;
-use crate::trace::{Movement, Way};
 
 /// A payment as seen from one of its ends.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -44,54 +43,6 @@ pub struct Payments {
     pub outs: Vec<Payment>,
     /// Into it.
     pub ins: Vec<Payment>,
-}
-
-impl Payments {
-    /// Those among the movements of an account, which are in the order of the chain: without those that are left out, fees,
-    /// and what came from or went to nobody.
-    #[must_use]
-    pub fn of(movements: &[Movement]) -> Self {
-        let mut payments = Self::default();
-        for of_one in movements.chunk_by(|one, other| one.transaction == other.transaction) {
-            let swap = swap(of_one);
-            for movement in of_one.iter().filter(|movement| movement.left_out.is_none() && movement.amount > 0) {
-                let Some(other) = movement.other else { continue };
-                let Movement { time, asset, amount, .. } = *movement;
-                let payment = |swapped| Payment { time, asset, other, weight: double(amount), swapped };
-                match movement.way {
-                    Way::Out => {
-                        payments.outs.push(payment(swap.filter(|(from, _)| *from == asset).map(|(_, into)| into)));
-                    }
-                    Way::In => {
-                        payments.ins.push(payment(swap.filter(|(_, into)| *into == asset).map(|(from, _)| from)));
-                    }
-                    Way::Fee => {}
-                }
-            }
-        }
-        payments
-    }
-}
-
-/// One asset less and one other more after a transaction: the two.
-fn swap(of_one: &[Movement]) -> Option<(u32, u32)> {
-    let mut sums: BTreeMap<u32, (u128, u128)> = BTreeMap::new();
-    for movement in of_one.iter().filter(|movement| movement.way != Way::Fee) {
-        let (came, left) = sums.entry(movement.asset).or_default();
-        let side = if movement.way == Way::In { came } else { left };
-        *side = side.saturating_add(movement.amount);
-    }
-    let mut less = sums.iter().filter(|(_, (came, left))| left > came).map(|(asset, _)| *asset);
-    let mut more = sums.iter().filter(|(_, (came, left))| came > left).map(|(asset, _)| *asset);
-    match (less.next(), less.next(), more.next(), more.next()) {
-        (Some(from), None, Some(into), None) => Some((from, into)),
-        _ => None,
-    }
-}
-
-#[expect(clippy::cast_precision_loss, reason = "weights of a ranking")]
-fn double(amount: u128) -> f64 {
-    amount as f64
 }
 
 /// How mass spreads.
@@ -234,8 +185,8 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::trace::Movements;
     use crate::trace::world::{Paid, World, paid};
+    use crate::trace::{Movements, payments as payments_of};
 
     /// Payments of all nodes from (from, to, weight, time).
     fn town(edges: &[(Node, Node, f64, i64)], nodes: usize) -> Vec<Payments> {
@@ -282,7 +233,7 @@ mod tests {
         let payments = |world: &mut World, node| {
             let mut movements = Vec::new();
             world.movements(node, &mut movements).unwrap();
-            Payments::of(&movements)
+            payments_of(&movements)
         };
         let mut world = World::new(&[
             paid(0, 1, 10),

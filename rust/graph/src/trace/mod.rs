@@ -10,6 +10,7 @@ mod account;
 mod exposure;
 mod graph;
 mod movement;
+mod payments;
 mod walk;
 
 #[cfg(test)]
@@ -22,4 +23,5 @@ pub use exposure::{Exposed, Nameless, Reach, Share, exposure};
 pub use graph::{circles, graph};
 pub use movement::{Movement, Movements, Stop, Way};
 pub(crate) use walk::EdgeSum;
+pub use payments::payments;
 pub use walk::{Edge, End, Reached, Settings, Trace, Truncation, trace, worth};

@@ -9,7 +9,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::account::{Arrival, Balance, Followed, Rules, flow};
 use super::movement::{Movement, Movements, Stop, Way};
-use crate::rank::{Params, Payments, Rank};
+use super::payments::payments;
+use crate::rank::{Params, Rank};
 use crate::source::{Direction, Node};
 use crate::taint::Method;
 
@@ -146,7 +147,7 @@ pub fn trace<S: Movements>(
     };
     walk.place(start, 0);
     source.movements(start, &mut walk.movements)?;
-    let mut rank = Rank::begin(start, &Payments::of(&walk.movements), Params::default());
+    let mut rank = Rank::begin(start, &payments(&walk.movements), Params::default());
     let ways = [(Direction::Outgoing, settings.outward), (Direction::Incoming, settings.inward)];
     for (direction, _) in ways.into_iter().filter(|(_, hops)| *hops > 0) {
         walk.follow(start, direction);
@@ -166,7 +167,7 @@ pub fn trace<S: Movements>(
         walk.movements.clear();
         source.movements(node, &mut walk.movements)?;
         walk.follow(node, direction);
-        rank.push(node, &Payments::of(&walk.movements));
+        rank.push(node, &payments(&walk.movements));
     }
     Ok(walk.finish())
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use anyhow::Result;
 use headwater_graph::rank::{Params, Payments, Rank};
 use headwater_graph::source::Node;
-use headwater_graph::trace::{Movement, Way};
+use headwater_graph::trace::{Movement, Way, payments as payments_of};
 
 use super::source::Source;
 
@@ -116,7 +116,7 @@ fn ranked(source: &mut Source<'_>, start: Node, params: Params, most: usize) -> 
             depths.entry(payment.other).or_insert(depth);
         }
     };
-    let first = Payments::of(&source.all(start)?.unwrap_or_default());
+    let first = payments_of(&source.all(start)?.unwrap_or_default());
     meet(start, &first);
     let mut rank = Rank::begin(start, &first, params);
     while let Some(node) = rank.next(|_| true) {
@@ -126,7 +126,7 @@ fn ranked(source: &mut Source<'_>, start: Node, params: Params, most: usize) -> 
         let payments = match movements {
             Some(movements) => {
                 looked_through.insert(node);
-                Payments::of(&movements)
+                payments_of(&movements)
             }
             None => Payments::default(),
         };
