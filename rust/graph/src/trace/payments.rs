@@ -46,7 +46,8 @@ fn swap(of_one: &[Movement]) -> Option<(u32, u32)> {
     }
 }
 
+/// An amount as a weight.
 #[expect(clippy::cast_precision_loss, reason = "weights of a ranking")]
-fn double(amount: u128) -> f64 {
+pub(super) fn double(amount: u128) -> f64 {
     amount as f64
 }

@@ -9,7 +9,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::account::{Arrival, Balance, Followed, Rules, flow};
 use super::movement::{Movement, Movements, Stop, Way};
-use super::payments::payments;
+use super::payments::{double, payments};
 use crate::rank::{Params, Rank};
 use crate::source::{Direction, Node};
 use crate::taint::Method;
@@ -447,9 +447,4 @@ fn add(sum: &mut Option<Usd>, more: Option<Usd>) {
     if let Some(more) = more {
         *sum = Some(sum.unwrap_or_default() + more);
     }
-}
-
-#[expect(clippy::cast_precision_loss, reason = "weights of a ranking")]
-fn double(amount: u128) -> f64 {
-    amount as f64
 }
