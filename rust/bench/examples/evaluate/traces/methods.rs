@@ -1,5 +1,6 @@
 //! Methods of tracing, each by itself: what they find from one account.
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use anyhow::Result;
@@ -65,8 +66,8 @@ fn by_hops(source: &mut Source<'_>, start: Node, hops: u32, ways: &[Way]) -> Res
         found.expanded += 1;
         for movement in movements.iter().filter(|movement| ways.contains(&movement.way)) {
             let Some(other) = movement.other.filter(|other| *other != start) else { continue };
-            if !found.accounts.contains_key(&other) {
-                found.accounts.insert(other, depth + 1);
+            if let Entry::Vacant(free) = found.accounts.entry(other) {
+                free.insert(depth + 1);
                 queue.push_back((other, depth + 1));
             }
         }
