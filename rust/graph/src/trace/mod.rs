@@ -22,6 +22,6 @@ pub use account::Balance;
 pub use exposure::{Exposed, Nameless, Reach, Share, exposure};
 pub use graph::{circles, graph};
 pub use movement::{Movement, Movements, Stop, Way};
-pub(crate) use walk::EdgeSum;
 pub use payments::payments;
+pub(crate) use walk::EdgeSum;
 pub use walk::{Edge, End, Reached, Settings, Trace, Truncation, trace, worth};
