@@ -1,4 +1,4 @@
-//! Change, CoinJoin shapes and peel chains of the bitcoin economy.
+//! Change, `CoinJoin` shapes and peel chains of the bitcoin economy.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -57,7 +57,7 @@ struct Combined {
 #[derive(Default)]
 pub struct Tally {
     transactions: usize,
-    /// Payments with change that are no CoinJoin.
+    /// Payments with change that are no `CoinJoin`.
     payments: usize,
     /// By rule: votes that are right, of all votes.
     votes: BTreeMap<&'static str, Share>,
@@ -75,7 +75,7 @@ pub struct Tally {
     without: BTreeMap<&'static str, Combined>,
     recall: BTreeMap<JointKind, Share>,
     precision: BTreeMap<Protocol, Share>,
-    /// What is no CoinJoin and looks like one.
+    /// What is no `CoinJoin` and looks like one.
     mistaken: BTreeMap<(&'static str, &'static str), usize>,
     premix_recall: Share,
     premix_precision: Share,
@@ -260,7 +260,7 @@ impl Combined {
     }
 }
 
-/// What a CoinJoin of the economy is recognised as.
+/// What a `CoinJoin` of the economy is recognised as.
 const fn protocol(kind: JointKind) -> Option<Protocol> {
     match kind {
         JointKind::Whirlpool => Some(Protocol::Whirlpool),
