@@ -102,6 +102,9 @@ fn every_answer_says_what_its_row_in_the_ledger_says() {
 /// An endpoint of each price.
 const PRICED: [(&str, i64); 3] = [("/v1/transactions", 5), ("/v1/token/holders", 10), ("/v1/token/concentration", 15)];
 
+/// An endpoint of each price that takes a body.
+const WITH_BODY: [&str; 2] = ["/v1/transactions", "/v1/exposure"];
+
 /// Writes a call of one of them; one that is not `whole` lacks what it has to say.
 fn write(client: &mut Client, path: &str, key: &str, whole: bool) -> io::Result<()> {
     let shown = [("X-API-Key", key), ("Content-Type", "application/json")];
@@ -160,10 +163,12 @@ fn only_a_success_costs() {
             assert_eq!(statuses, [400, 401, 402, 502, 500, 504], "{path}");
             while refused(&mut eager, path, &often, true) != 429 {}
         }
-        let unmarked = client.send("POST", "/v1/transactions", &[("X-API-Key", &key)], b"{}").unwrap();
-        assert_eq!((unmarked.status, unmarked.error().0.as_str()), (415, "unsupported_media_type"));
+        for path in WITH_BODY {
+            let unmarked = client.send("POST", path, &[("X-API-Key", &key)], b"{}").unwrap();
+            assert_eq!((unmarked.status, unmarked.error().0.as_str()), (415, "unsupported_media_type"));
+        }
     }
-    assert!(ENDPOINTS.iter().all(|endpoint| endpoint.cost <= 5 || endpoint.method == Method::Get));
+    assert!(ENDPOINTS.iter().all(|endpoint| endpoint.cost <= 10 || endpoint.method == Method::Get));
     let given = PRICED.iter().fold(1000, |given, (_, cost)| given + cost - 1);
     for (server, given) in [(&server, given), (&hurried, 1000), (&limited, 1000)] {
         assert_untouched(server, given);
@@ -179,9 +184,11 @@ fn only_a_success_costs() {
         assert_eq!(recorded(&hurried, 504, path), rounds, "504 of {path}");
         assert_eq!(recorded(&limited, 429, path), rounds, "429 of {path}");
     }
-    assert_eq!(recorded(&server, 415, "/v1/transactions"), rounds);
+    for path in WITH_BODY {
+        assert_eq!(recorded(&server, 415, path), rounds, "415 of {path}");
+    }
     println!(
-        "{rounds} times each of 400, 401, 402, 429, 500, 502 and 504 at each price of 5, 10 and 15, and of 415 at 5 alone, \
+        "{rounds} times each of 400, 401, 402, 429, 500, 502 and 504 at each price of 5, 10 and 15, and of 415 at 5 and 10, \
          since nothing dearer takes a body: deducted 0, held 0"
     );
 }

@@ -36,8 +36,8 @@ fn main() -> Result<(), Box<dyn Error>> {
                 "blockchain": "ethereum", "address": source, "track_setting": {"outward_depth": 3, "inward_depth": 0},
             });
             let trace = ask("trace", &far)?;
-            let nodes = trace["nodes"].as_array().into_iter().flatten();
-            let Some(target) = nodes.filter(|node| node["depth"] == 3).last() else { continue };
+            let mut nodes = trace["nodes"].as_array().into_iter().flatten();
+            let Some(target) = nodes.rfind(|node| node["depth"] == 3) else { continue };
             let request = json!({
                 "blockchain": "ethereum", "source": source, "targets": [target["address"]], "max_hops": 3,
             });

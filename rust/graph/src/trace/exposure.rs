@@ -267,6 +267,10 @@ mod tests {
         exposure(&mut world, 0, (direction, reach), &|_| false).unwrap()
     }
 
+    fn whole(usd: i128) -> Usd {
+        Usd::from_raw(usd * 1_000_000_000_000)
+    }
+
     fn shares(exposed: &Exposed) -> Vec<(Node, u8, f64)> {
         exposed.shares.iter().map(|share| (share.node, share.hops, share.usd.to_f64())).collect()
     }
@@ -276,12 +280,12 @@ mod tests {
         // The mixer 8 and the exchange 9 pay 1, which pays half of it on; what 8 pays afterwards came too late.
         let payments = [paid(8, 1, 30), paid(9, 1, 70), paid(9, 0, 60), paid(1, 0, 40), paid(8, 1, 500)];
         let found = exposed(&payments, &[8, 9], Direction::Incoming, REACH);
-        assert_eq!(found.total.to_f64(), 100.0);
+        assert_eq!(found.total, whole(100));
         assert_eq!(shares(&found), [(9, 1, 60.0), (9, 2, 28.0), (8, 2, 12.0)]);
         assert_eq!(found.nameless, BTreeMap::new());
         let direct = exposed(&payments, &[8, 9], Direction::Incoming, Reach { max_hops: 1, ..REACH });
         assert_eq!(shares(&direct), [(9, 1, 60.0)]);
-        assert_eq!(direct.nameless[&Nameless::Stopped(Stop::DepthLimit)].to_f64(), 40.0);
+        assert_eq!(direct.nameless[&Nameless::Stopped(Stop::DepthLimit)], whole(40));
     }
 
     #[test]
@@ -290,11 +294,11 @@ mod tests {
         let payments = [paid(7, 1, 60), paid(0, 1, 40), paid(1, 9, 50), paid(1, 2, 25), paid(2, 9, 25)];
         let found = exposed(&payments, &[9], Direction::Outgoing, REACH);
         assert_eq!(shares(&found), [(9, 2, 20.0), (9, 3, 10.0)]);
-        assert_eq!(found.nameless, BTreeMap::from([(Nameless::Kept, Usd::from_f64(10.0).unwrap())]));
+        assert_eq!(found.nameless, BTreeMap::from([(Nameless::Kept, whole(10))]));
         let narrow = exposed(&payments, &[9], Direction::Outgoing, Reach { limit: 1, ..REACH });
-        assert_eq!(narrow.nameless[&Nameless::Stopped(Stop::FanoutLimit)].to_f64(), 10.0);
+        assert_eq!(narrow.nameless[&Nameless::Stopped(Stop::FanoutLimit)], whole(10));
         let few = exposed(&payments, &[9], Direction::Outgoing, Reach { max_nodes: 2, ..REACH });
-        assert_eq!(few.nameless[&Nameless::MaxNodes].to_f64(), 10.0);
+        assert_eq!(few.nameless[&Nameless::MaxNodes], whole(10));
     }
 
     #[test]
@@ -308,14 +312,14 @@ mod tests {
         ];
         let found = exposed(&payments, &[9], Direction::Outgoing, REACH);
         assert_eq!(shares(&found), [(9, 2, 5.0)]);
-        assert_eq!(found.nameless[&Nameless::Kept].to_f64(), 5.0);
+        assert_eq!(found.nameless[&Nameless::Kept], whole(5));
     }
 
     #[test]
     fn money_that_comes_back_has_no_name() {
         let payments = [paid(0, 1, 10), paid(1, 0, 4), paid(1, 2, 6), paid(2, 1, 6)];
         let found = exposed(&payments, &[], Direction::Outgoing, Reach { max_hops: 5, ..REACH });
-        assert_eq!(found.nameless[&Nameless::Again].to_f64(), 10.0);
+        assert_eq!(found.nameless[&Nameless::Again], whole(10));
     }
 
     proptest! {

@@ -180,7 +180,7 @@ fn wasabi_two_has_many_payers_and_several_standard_amounts() {
     assert_eq!(changed(&round, |facts| facts.outputs.truncate(7)), None, "every amount occurs more than once");
     let address = |count: usize| {
         changed(&round, |facts| {
-            facts.inputs.iter_mut().take(count).for_each(|input| *input = spends(output(1, 30_000)))
+            facts.inputs.iter_mut().take(count).for_each(|input| *input = spends(output(1, 30_000)));
         })
     };
     assert_eq!(address(2), Some((Protocol::WasabiTwo, 0.6)), "a tenth of the inputs");
