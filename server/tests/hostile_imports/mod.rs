@@ -31,6 +31,11 @@ struct Met {
 
 /// The largest resident memory of a process so far, in bytes; nothing once it has ended.
 fn peak(process: u32) -> u64 {
+    // Right after its start a child may still show the memory of this process.
+    let program = |process: &str| std::fs::read_link(format!("/proc/{process}/exe")).ok();
+    if program(&process.to_string()) == program("self") {
+        return 0;
+    }
     let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
     line.and_then(|line| line.trim().strip_suffix(" kB")?.parse::<u64>().ok()).unwrap_or(0) * 1024
