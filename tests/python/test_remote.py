@@ -114,6 +114,8 @@ def test_every_call_gives_what_it_gives_over_the_store(pair: Pair, people: dict[
             ("risk", (one,), {"third_party": "force"}),
             ("trace", (one,), {"method": "haircut", "stop_labels": ["exchange"]}),
             ("trace", (addresses,), {"outward_depth": 1, "inward_depth": 0}),
+            ("exposure", (addresses,), {"max_hops": 2}),
+            ("exposure", (one,), {"direction": "in"}),
             ("balance_history", (one,), {"start_time": end - 5 * 86_400, "end_time": end, "tz": "Asia/Kolkata"}),
             ("holders", (contract,), {"limit": 5, "offset": 2}),
             ("concentration", (contract,), {}),
@@ -124,8 +126,12 @@ def test_every_call_gives_what_it_gives_over_the_store(pair: Pair, people: dict[
             asks += [("classify", (addresses,), {}), ("classify", (one,), {"explain": True})]
         if recent.rows:
             asks.append(("transaction", (recent.rows[0]["tx_hash"],), {"include": "logs,input"}))
+        if partner != one:
+            asks.append(("path", (one, partner), {"k": 5}))
         for name, arguments, fields in asks:
             asked |= assert_same(pair, name, *arguments, blockchain=chain, **fields)
+        if chain == "bitcoin":
+            asked |= assert_same(pair, "change_address", recent.rows[0]["tx_hash"])
         queries = [{"blockchain": chain, "address": each} for each in addresses]
         near, far = (ledger.query("address-risk/batch", queries=queries) for ledger in (pair.near, pair.far))
         assert told(near.data) == told(far.data)

@@ -108,7 +108,6 @@ def test_arguments_are_fields_of_the_request(town: hw.Ledger) -> None:
         "labels": ["mixer"],
         "max_counterparties": 9,
         "stop_at_contract": True,
-        "source": "postings",
     }
     assert town.trace(ALICE, track_setting={"limit": 3}, outward_depth=1).settings["limit"] == 3
     assert town.trace(ALICE, stop_labels=[]).settings["labels"] == []
@@ -237,7 +236,7 @@ def test_paths_are_worked_by_hand(town: hw.Ledger) -> None:
         (2, 1, ALICE, BOB, "usdt", "2.5"),
     ]
     assert pl.DataFrame(report).equals(report.frame)
-    assert repr(report) == f"<PathReport ethereum {ALICE}: 2 paths, 4 addresses looked through>"
+    assert repr(report) == f"<PathReport ethereum {ALICE}: 2 paths, 6 addresses looked through>"
     assert town.path(ALICE, [BOB], k=1).paths.height == 1
     assert town.path(ALICE, pl.Series([BOB, SHOP]), symbols=["usdt"]).paths["hops"].to_list() == [1]
     none = town.path(ALICE, NOBODY, start_time=datetime(2020, 1, 1, tzinfo=timezone.utc))
