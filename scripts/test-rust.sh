@@ -49,6 +49,7 @@ rmdir "$volume"
 echo
 [ -z "$full_disk" ] || echo "left out: $full_disk"
 printf '%s' "$left_out"
+echo "left out: the measurement of a hub of a million: cargo test -p headwater-engine --test trace_hub -- --ignored --nocapture"
 echo "left out: the measurement of five million holders: cargo test -p headwater-engine --test holders_at_scale -- --ignored --nocapture"
 echo "left out: the time that counting memory takes: cargo test -p headwater-engine --test memory -- --ignored --nocapture"
 [ -n "${HEADWATER_FULL:-}" ] || echo "left out: the long runs (200 kills instead of 8, 10000 flipped bits instead of 600, and the like): make test-full"

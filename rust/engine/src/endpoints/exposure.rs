@@ -24,8 +24,8 @@ use crate::query_meta::{MovementSource, QueryMeta};
 use crate::request::{Checks, DirectionFilter, Warnings};
 use crate::scope::{Scope, ScopeFields};
 use crate::trace::{
-    EdgeDirection, HUB_COUNTERPARTIES, LEAST_CONFIDENCE, LedgerMovements, MAX_MOVEMENTS, Stops, TruncationName,
-    bounded, dollars, exposure_category, rounded,
+    EdgeDirection, LEAST_CONFIDENCE, LedgerMovements, MAX_MOVEMENTS, Stops, TruncationName, bounded, dollars,
+    exposure_category, rounded,
 };
 
 /// The endpoint.
@@ -222,11 +222,7 @@ impl Analysis for ExposureAnalysis {
         labels::warn(ledger, warnings);
         completeness::warn(ledger, chain, warnings);
         let named = Code::ALL.iter().copied().filter(|code| exposure_category(*code).is_some());
-        let stops = Stops {
-            codes: named.collect(),
-            max_counterparties: usize::try_from(HUB_COUNTERPARTIES).expect("a small number"),
-            at_contracts: false,
-        };
+        let stops = Stops::at(named.collect());
         let mut source = LedgerMovements::new(ledger, scope, &stops, cancel);
         let start = source.node(*address);
         let reach = Reach { max_hops: *max_hops, limit: FANOUT, max_nodes: MAX_NODES };

@@ -20,8 +20,7 @@ use crate::query_meta::QueryMeta;
 use crate::request::{Checks, Warnings, refused};
 use crate::scope::{Bound, Scope, ScopeFields};
 use crate::trace::{
-    HUB_COUNTERPARTIES, LedgerMovements, MAX_MOVEMENTS, STOP_CODES, Shown, Stops, TraceEdge, TruncationName, bounded,
-    dollars,
+    LedgerMovements, MAX_MOVEMENTS, STOP_CODES, Shown, Stops, TraceEdge, TruncationName, bounded, dollars,
 };
 use crate::{Error, Reason};
 
@@ -188,11 +187,7 @@ impl Analysis for PathAnalysis {
         let chain = scope.chain;
         labels::warn(ledger, warnings);
         completeness::warn(ledger, chain, warnings);
-        let stops = Stops {
-            codes: STOP_CODES.to_vec(),
-            max_counterparties: usize::try_from(HUB_COUNTERPARTIES).expect("a small number"),
-            at_contracts: false,
-        };
+        let stops = Stops::at(STOP_CODES.to_vec());
         let mut source = LedgerMovements::new(ledger, scope, &stops, cancel);
         let from = source.node(*start);
         let to: BTreeSet<_> = targets.iter().map(|target| source.node(*target)).collect();

@@ -14,6 +14,7 @@ use headwater_ledger::{Cancel, Ledger, LedgerError};
 use headwater_types::{Address, Amount, Asset, Family, TimeWindow, Usd};
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::rules::HUB_COUNTERPARTIES;
 use crate::Error;
 use crate::asset_book::AssetBook;
 use crate::labels::Labels;
@@ -36,6 +37,14 @@ pub(crate) struct Stops {
     pub codes: Vec<Code>,
     pub max_counterparties: usize,
     pub at_contracts: bool,
+}
+
+impl Stops {
+    /// At these labels and at hubs of the usual size, not at contracts.
+    pub fn at(codes: Vec<Code>) -> Self {
+        let max_counterparties = usize::try_from(HUB_COUNTERPARTIES).expect("a small number");
+        Self { codes, max_counterparties, at_contracts: false }
+    }
 }
 
 /// The movements of accounts of one chain. Nodes are numbered in the order in which they are met.
