@@ -1,5 +1,7 @@
 //! The store of Headwater: chain data as immutable, memory-mapped segments under a manifest, read through one door.
 //!
+//! * [`bitcoin`]: what a Bitcoin transaction looks like.
+//! * [`clusters`]: which Bitcoin addresses are one person's.
 //! * [`edges`]: who dealt with whom, and how much, grouped ahead of the question.
 //! * [`facts`]: what sources say, and how two sources that speak of the same thing are joined.
 //! * [`feed`]: what was added to a store and taken back from it, in the order it happened.
@@ -14,6 +16,8 @@
 //! * [`external`]: sorting what does not fit into memory.
 //! * [`read`]: the traits through which every analysis reads.
 
+pub mod bitcoin;
+pub mod clusters;
 pub mod edges;
 pub mod external;
 pub mod facts;

@@ -8,9 +8,7 @@
 //! [`change::Case`]; [`gather`] reads what they need from a ledger.
 
 pub mod change;
-pub mod coinjoin;
 pub mod gather;
 pub mod peel_chain;
-mod view;
 
-pub use self::view::TransactionView;
+pub use headwater_ledger::bitcoin::{TransactionView, coinjoin};

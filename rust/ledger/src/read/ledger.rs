@@ -9,6 +9,7 @@ use headwater_types::{Address, Amount, Asset, Chain, TxHash, Usd};
 use super::scan::{AddressRange, ColumnVisit, Posting, Postings, Scan, SweepVisit};
 use super::transaction::{AddressMatches, Block, Transaction};
 use crate::Cancel;
+use crate::clusters::Clusters;
 use crate::edges::{AssetEdge, EdgeFlows, EdgeOrder, Edges};
 use crate::error::Result;
 use crate::facts::{OutPoint, TokenFacts};
@@ -27,7 +28,18 @@ use crate::primitives::{
 /// Every primitive of the parts fails only when stored data cannot be read or is damaged; that something is not held
 /// is `None`.
 pub trait Ledger:
-    Generation + Assets + Labels + Accounts + Movements + Sweeps + Transactions + Outputs + Balances + Counterparties + Logs
+    Generation
+    + Assets
+    + Labels
+    + Accounts
+    + Movements
+    + Sweeps
+    + Transactions
+    + Outputs
+    + Balances
+    + Counterparties
+    + Logs
+    + Grouped
 {
 }
 
@@ -43,6 +55,7 @@ impl<T: ?Sized> Ledger for T where
         + Balances
         + Counterparties
         + Logs
+        + Grouped
 {
 }
 
@@ -178,6 +191,14 @@ pub trait Transactions: Send + Sync {
 pub trait Outputs: Send + Sync {
     /// The input that spends an output, as (transaction, position of the input).
     fn spender(&self, chain: Chain, output: &OutPoint) -> Result<Option<(TxHash, u32)>>;
+}
+
+/// Which addresses are one person's, on UTXO chains.
+#[expect(clippy::missing_errors_doc, reason = "said once, at [`Ledger`]")]
+pub trait Grouped: Send + Sync {
+    /// The clusters of a chain; `None` where no table of them is built and there is too much to look through. The first
+    /// call of a generation reads what came behind the table.
+    fn clusters(&self, chain: Chain, cancel: &Cancel) -> Result<Option<Clusters<'_>>>;
 }
 
 /// Who holds how much.

@@ -13,7 +13,7 @@ mod transaction;
 
 pub use self::generations::{Generations, KEPT_SECS};
 pub use self::ledger::{
-    Accounts, Assets, Balances, Counterparties, Generation, Labels, Ledger, Logs, Movements, Outputs, Sweeps,
+    Accounts, Assets, Balances, Counterparties, Generation, Grouped, Labels, Ledger, Logs, Movements, Outputs, Sweeps,
     Transactions, VisitEdge, VisitWeight,
 };
 pub use self::scan::{AddressRange, ColumnVisit, Posting, PostingKey, Postings, Scan, ScanOrder, SweepVisit};

@@ -14,6 +14,7 @@ use std::sync::{Arc, OnceLock};
 use headwater_types::{Address, Amount, Asset, Balance, Chain, Family, TxHash};
 
 use crate::Cancel;
+use crate::clusters::{ChainClusters, ClusterTable, Clusters};
 use crate::edges::{self, AssetEdge, EdgeFile, EdgeOrder, Edges, Market, SegmentEdges};
 use crate::facts::{OutPoint, OutputFacts, TokenFacts};
 use crate::holders::{ChainHolders, HolderTable, Holders};
@@ -23,9 +24,9 @@ use crate::market::{FxTable, PriceTable, Registry};
 use crate::primitives::{pack, unpack};
 use crate::read::{
     Account, AccountRef, Accounts, AddressMatches, AddressRange, AssetRef, Assets, Balances, Block, ColumnSet,
-    ColumnVisit, Counterparties, Coverage, Generation, Holding, Labels, Logs, Movements, Opening, Outputs, Posting,
-    Postings, Result, Scan, SweepVisit, Sweeps, Transaction, TransactionHead, TransactionRef, Transactions, VisitEdge,
-    VisitWeight,
+    ColumnVisit, Counterparties, Coverage, Generation, Grouped, Holding, Labels, Logs, Movements, Opening, Outputs,
+    Posting, Postings, Result, Scan, SweepVisit, Sweeps, Transaction, TransactionHead, TransactionRef, Transactions,
+    VisitEdge, VisitWeight,
 };
 use crate::segment::{Begin, Segment, Unindexed, fee_of, openings_of};
 
@@ -42,6 +43,7 @@ pub struct Snapshot {
     /// By segment.
     edges: Vec<SegmentEdges>,
     holders: BTreeMap<Chain, ChainHolders>,
+    clusters: BTreeMap<Chain, ChainClusters>,
     /// By segment.
     logs: Vec<Option<Arc<LogFile>>>,
     /// Where histories begin with stated balances; chains without such are absent.
@@ -70,6 +72,7 @@ impl Snapshot {
         }
         let edges = segments.iter().map(|_| SegmentEdges::default()).collect();
         let holders = by_chain.keys().map(|chain| (*chain, ChainHolders::default())).collect();
+        let clusters = by_chain.keys().map(|chain| (*chain, ChainClusters::default())).collect();
         let of_chain = |(chain, places): (&Chain, &Vec<u32>)| {
             let openings = openings_of(places.iter().map(|place| &*segments[*place as usize]));
             (!openings.is_empty()).then_some((*chain, openings))
@@ -89,6 +92,7 @@ impl Snapshot {
             by_chain,
             edges,
             holders,
+            clusters,
             logs,
             openings,
             begins,
@@ -114,6 +118,14 @@ impl Snapshot {
     pub(crate) fn with_holders(mut self, tables: impl IntoIterator<Item = (Chain, HolderTable)>) -> Self {
         for (chain, table) in tables {
             self.holders.insert(chain, ChainHolders::new(Some(table)));
+        }
+        self
+    }
+
+    /// With the cluster tables that are built.
+    pub(crate) fn with_clusters(mut self, tables: impl IntoIterator<Item = (Chain, ClusterTable)>) -> Self {
+        for (chain, table) in tables {
+            self.clusters.insert(chain, ChainClusters::new(Some(table)));
         }
         self
     }
@@ -399,6 +411,15 @@ impl Outputs for Snapshot {
             let spend = spends.iter().find(|spend| spend.output == output.index);
             spend.map(|spend| Ok((segment.hash(spend.row)?, spend.input))).transpose()
         })
+    }
+}
+
+impl Grouped for Snapshot {
+    fn clusters(&self, chain: Chain, cancel: &Cancel) -> Result<Option<Clusters<'_>>> {
+        let (Some(clusters), Some(places)) = (self.clusters.get(&chain), self.by_chain.get(&chain)) else {
+            return Ok(Some(Clusters::NONE));
+        };
+        clusters.clusters(&self.segments, places, cancel)
     }
 }
 

@@ -445,6 +445,16 @@ impl Segment {
         self.file.verify(progress)
     }
 
+    /// The owners of what the inputs of a row spend, as far as they are known, in order of the inputs.
+    pub(crate) fn payers(&self, row: u32, into: &mut Vec<u32>) -> Result<()> {
+        self.utxo.payers(row, into)
+    }
+
+    /// Where an account stands among the inputs and then the outputs of a row.
+    pub(crate) fn position(&self, row: u32, account: u32) -> Result<Option<usize>> {
+        self.utxo.position(row, account)
+    }
+
     pub(crate) fn account(&self, address: &Address) -> Result<Option<u32>> {
         self.accounts.find(address)
     }

@@ -74,6 +74,35 @@ impl Utxo {
         (at < range.end).then(|| self.output_at(at, blobs)).transpose()
     }
 
+    /// The owners of what the inputs of a row spend, as far as they are known, in order of the inputs.
+    pub(super) fn payers(&self, row: u32, into: &mut Vec<u32>) -> Result<()> {
+        into.clear();
+        for at in self.inputs.get(row)? {
+            let input = u32::try_from(at).map_err(|_| self.hashes.outside(at))?;
+            let Some(spent) = self.has_spent.place(input)? else { continue };
+            into.extend(owner_at(&self.spent, spent)?);
+        }
+        Ok(())
+    }
+
+    /// Where an account stands among the inputs and then the outputs of a row.
+    pub(super) fn position(&self, row: u32, account: u32) -> Result<Option<usize>> {
+        let inputs = self.inputs.get(row)?;
+        for (position, at) in inputs.clone().enumerate() {
+            let input = u32::try_from(at).map_err(|_| self.hashes.outside(at))?;
+            let Some(spent) = self.has_spent.place(input)? else { continue };
+            if owner_at(&self.spent, spent)? == Some(account) {
+                return Ok(Some(position));
+            }
+        }
+        for (position, at) in self.output_offsets.get(row)?.enumerate() {
+            if owner_at(&self.outputs, at)? == Some(account) {
+                return Ok(Some(inputs.len() + position));
+            }
+        }
+        Ok(None)
+    }
+
     fn output_at(&self, at: usize, blobs: &Blobs) -> Result<OutputRecord> {
         output_of(&self.outputs, at, blobs)
     }
@@ -135,6 +164,11 @@ impl Utxo {
     fn previous(&self, at: usize) -> Result<OutPoint> {
         Ok(OutPoint { hash: TxHash::new(self.hashes.get(at)?), index: self.indexes.id(at)? })
     }
+}
+
+fn owner_at(table: &Table<4>, at: usize) -> Result<Option<u32>> {
+    let owner = table.value(at, 1)?.checked_sub(1);
+    owner.map(|id| u32::try_from(id).map_err(|_| table.wrong(at, "is too large"))).transpose()
 }
 
 fn output_of(table: &Table<4>, at: usize, blobs: &Blobs) -> Result<OutputRecord> {

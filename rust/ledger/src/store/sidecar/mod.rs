@@ -12,11 +12,13 @@
 //!    ([`SegmentFile`](crate::segment::SegmentFile), [`Container`]).
 //! 2. A line in [`KINDS`].
 //!
-//! What reads such files belongs in a module of the crate, as [`crate::edges`], [`crate::holders`] and [`crate::logs`] are, and is
+//! What reads such files belongs in a module of the crate, as [`crate::edges`] and
+//! [`crate::clusters`] are, and is
 //! reached through the snapshot. A kind over one segment each ([`Scope::Segment`]) needs no thought about merges: the
 //! merged segment gets a new file, or one merged from those before ([`Kind::merge`]). The tests of this module take
 //! another kind through all of it.
 
+mod clusters;
 mod edges;
 mod holders;
 mod logs;
@@ -42,6 +44,7 @@ pub(super) static KINDS: &[&dyn Kind] = &[
     &edges::Edges,
     &holders::Holders,
     &logs::Logs,
+    &clusters::Clusters,
     #[cfg(test)]
     &tests::Counts,
 ];

@@ -2,17 +2,17 @@
 
 use std::collections::BTreeSet;
 
-use headwater_ledger::facts::{InputFacts, OutPoint, OutputFacts, UtxoFacts};
-use headwater_ledger::read::ScriptType;
+use crate::facts::{InputFacts, OutPoint, OutputFacts, UtxoFacts};
+use crate::read::ScriptType;
 use headwater_types::{Address, Timestamp};
 
 /// A transaction with its place on the chain, borrowed from what a ledger told of it. What the ledger does not hold is
 /// `None`, and a rule that needs it abstains.
 ///
 /// ```
-/// use headwater_intel::bitcoin::TransactionView;
-/// use headwater_ledger::facts::{InputFacts, OutPoint, OutputFacts, UtxoFacts};
-/// use headwater_ledger::read::ScriptType;
+/// use headwater_ledger::bitcoin::TransactionView;
+/// use crate::facts::{InputFacts, OutPoint, OutputFacts, UtxoFacts};
+/// use crate::read::ScriptType;
 /// use headwater_types::{Timestamp, TxHash};
 ///
 /// let output = |amount| OutputFacts { owner: None, amount, script: ScriptType::P2wpkh, data: None };

@@ -1,0 +1,92 @@
+//! The clusters of a chain in one generation: its table, and what came behind it.
+
+use std::sync::{Arc, OnceLock};
+
+use super::MOST_UNCOVERED;
+use super::file::ClusterFile;
+use super::later::Later;
+use super::payments::Placed;
+use super::records::Clusters;
+use crate::Cancel;
+use crate::error::Result;
+use crate::segment::Segment;
+
+/// A table and the places of the segments that it covers.
+pub(crate) struct ClusterTable {
+    pub(crate) file: Arc<ClusterFile>,
+    pub(crate) covered: Vec<u32>,
+}
+
+/// The clusters of one chain in one generation.
+#[derive(Default)]
+pub(crate) struct ChainClusters {
+    table: Option<ClusterTable>,
+    later: OnceLock<Arc<Later>>,
+}
+
+impl ChainClusters {
+    pub(crate) fn new(table: Option<ClusterTable>) -> Self {
+        Self { table, later: OnceLock::new() }
+    }
+
+    /// The clusters; `places` are those of all segments of the chain. `None` when too much is outside of the table.
+    pub(crate) fn clusters<'a>(
+        &'a self,
+        segments: &'a [Arc<Segment>],
+        places: &[u32],
+        cancel: &Cancel,
+    ) -> Result<Option<Clusters<'a>>> {
+        let at = |place: &u32| &*segments[*place as usize];
+        let is_sound = |table: &&ClusterTable| {
+            let (covered, newer): (Vec<u32>, Vec<u32>) = places.iter().partition(|place| table.covered.contains(place));
+            is_behind(&covered.iter().map(at).collect::<Vec<_>>(), &newer.iter().map(at).collect::<Vec<_>>())
+        };
+        let table = self.table.as_ref().filter(is_sound);
+        let table = table.map(|table| (&*table.file, &table.covered[..]));
+        let covered = table.map_or(&[][..], |(_, covered)| covered);
+        let newer: Vec<u32> = places.iter().copied().filter(|place| !covered.contains(place)).collect();
+        let later = match self.later.get() {
+            Some(later) => later,
+            None => {
+                let outside: u64 = newer.iter().map(|place| at(place).movements()).sum();
+                if outside > MOST_UNCOVERED {
+                    return Ok(None);
+                }
+                let later = later(segments, table, (places, &newer), cancel)?;
+                self.later.get_or_init(|| later)
+            }
+        };
+        Ok(Some(Clusters { segments, table, later }))
+    }
+}
+
+fn later(
+    segments: &[Arc<Segment>],
+    table: Option<(&ClusterFile, &[u32])>,
+    (places, newer): (&[u32], &[u32]),
+    cancel: &Cancel,
+) -> Result<Arc<Later>> {
+    let of_newer: Vec<&Arc<Segment>> = newer.iter().map(|place| &segments[*place as usize]).collect();
+    let (known, held) = table.map_or_else(Default::default, |(file, _)| file.later.take_up(&of_newer));
+    let (before, behind) = of_newer.split_at(known);
+    let sets = [before, behind].map(|set| set.iter().map(|segment| &***segment).collect::<Vec<_>>());
+    let (known, held) = if is_behind(&sets[0], &sets[1]) { (known, held) } else { Default::default() };
+    if known == newer.len() {
+        return Ok(held);
+    }
+    let all: Vec<Placed<'_>> = places.iter().map(|place| (*place, &*segments[*place as usize])).collect();
+    let mut later = Later::clone(&held);
+    later.extend(Clusters { segments, table, later: &held }, &all, &newer[known..], cancel)?;
+    let later = Arc::new(later);
+    if let Some((file, _)) = table {
+        file.later.keep(&of_newer, &later);
+    }
+    Ok(later)
+}
+
+/// Whether segments come after all that others hold, so that what these tell stays as it is.
+pub(crate) fn is_behind(covered: &[&Segment], newer: &[&Segment]) -> bool {
+    let last = covered.iter().filter_map(|segment| segment.block_range()).map(|range| range.1).max();
+    let first = newer.iter().filter_map(|segment| segment.block_range()).map(|range| range.0).min();
+    last.zip(first).is_none_or(|(last, first)| last < first)
+}
