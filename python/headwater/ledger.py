@@ -353,6 +353,73 @@ class Ledger(Movements, Holdings, Judgements, Tracing, Batch, MarketData, WholeL
         """
         return self.query("btc/change-address", txid=txid)
 
+    @overload
+    def cluster(
+        self,
+        address: str,
+        *,
+        include_change: bool | None = ...,
+        limit: int | None = ...,
+        offset: int | None = ...,
+        cursor: str | None = ...,
+        progress: bool = ...,
+    ) -> Report: ...
+    @overload
+    def cluster(
+        self,
+        address: Iterable[str],
+        *,
+        include_change: bool | None = ...,
+        limit: int | None = ...,
+        offset: int | None = ...,
+        cursor: str | None = ...,
+        progress: bool = ...,
+    ) -> Reports: ...
+    def cluster(
+        self,
+        address: Addresses,
+        *,
+        include_change: bool | None = None,
+        limit: int | None = None,
+        offset: int | None = None,
+        cursor: str | None = None,
+        progress: bool = False,
+    ) -> Report | Reports:
+        """Give the Bitcoin addresses that one person is taken to hold.
+
+        Parameters
+        ----------
+        address : str or column of str
+            One address or many.
+        include_change : bool, optional
+            Also find the clusters that change links to it.
+        limit, offset : int, optional
+            Addresses per page (default 20, at most 1000), and left out before it.
+        cursor : str, optional
+            ``report.next_cursor`` of the page before.
+        progress : bool, optional
+            Show on standard error how many of many addresses are answered.
+
+        Returns
+        -------
+        Report or Reports
+            Rows are the addresses of the page, each with the transaction that linked it. ``report.cluster_id`` is the
+            address of the cluster that appears first on the chain, ``report.size`` the number of addresses, and
+            ``report.with_change`` what change adds.
+
+        Notes
+        -----
+        Addresses that one transaction spends from belong together, unless several people may have made it. A cluster is
+        an inference, and no proof.
+
+        Examples
+        --------
+        >>> from headwater.examples import ledger
+        >>> ledger().cluster("12cbQLTFMXRnSzktFkuoG3eHoMeFtpTu3S").size
+        0
+        """
+        return self._each("btc/cluster", address, _given(locals(), "address"), progress)
+
     def resolve(self, *, blockchain: str = "ethereum", symbols: Texts = None, contracts: Contracts = None) -> Report:
         """Resolve symbols or contracts to assets.
 

@@ -60,6 +60,7 @@ fn asked(endpoint: &Endpoint) -> Value {
         "rates/history" => json!({"symbol": "eth"}),
         "address-classify" => json!({"blockchain": "ethereum", "addresses": [one, two], "explain": true}),
         "btc/change-address" => json!({"txid": hash(3, 0).display(Family::Utxo)}),
+        "btc/cluster" => json!({"address": address(Chain::BITCOIN, 1).to_string(), "include_change": true, "limit": 3}),
         "trace" => json!({
             "blockchain": "ethereum", "address": one,
             "track_setting": {"outward_depth": 3, "limit": 4, "method": "haircut", "start_time": 0, "accumulate_amount": false},

@@ -8,6 +8,9 @@ pub const BOB: &str = "0xe5bb8785e58bcc17f15028ad186197b7b42c3221";
 pub const USDT: &str = "0xdac17f958d2ee523a2206206994597c13d831ec7";
 /// A payment from one to the other.
 pub const TRANSACTION: &str = "0x5d0f895846060f6ac84705d0fac3df1c9fe150c8e5a9ba36c3740a8c056a744d";
+/// A Bitcoin address.
+pub const BITCOIN_ADDRESS: &str = "12cbQLTFMXRnSzktFkuoG3eHoMeFtpTu3S";
+
 /// A payment in bitcoin with change.
 pub const BITCOIN_TRANSACTION: &str = "5a628dc9e55745580242d938fb8febb0add44b71ce659a303ccf9b229f73e50c";
 /// 2025-01-01 00:00:00 UTC, the first day of the economy.

@@ -1,8 +1,8 @@
 //! Labels as answers carry them.
 
-use headwater_intel::label::{Aggregate, Moment, SourceClaim, Standing, aggregate};
-use headwater_ledger::Ledger;
+use headwater_intel::label::{Aggregate, Moment, SourceClaim, Standing, aggregate, claims_of};
 use headwater_ledger::labels::{Claim, Code, LabelTable, Level, Link};
+use headwater_ledger::{Cancel, Ledger};
 use headwater_types::{Address, Chain, Network, Timestamp};
 use serde::Serialize;
 
@@ -72,6 +72,8 @@ pub struct LabelSource {
 /// The labels of one chain at a moment.
 pub(crate) struct Labels<'a> {
     table: &'a LabelTable,
+    /// Where clusters pass labels on; `None` where only what names an address counts.
+    clusters: Option<&'a dyn Ledger>,
     chain: Chain,
     network: Network,
     moment: Moment,
@@ -84,7 +86,7 @@ impl<'a> Labels<'a> {
         let coverage = ledger.coverage().get(&chain);
         let head = coverage.and_then(|coverage| coverage.last_time);
         let network = coverage.map_or(Network::Mainnet, |coverage| coverage.network);
-        Self { table, chain, network, moment: Moment::present(table, head) }
+        Self { table, clusters: Some(ledger), chain, network, moment: Moment::present(table, head) }
     }
 
     /// The labels at a time, or as they stand.
@@ -95,12 +97,16 @@ impl<'a> Labels<'a> {
 
     /// The labels as they stood with an import of a time: what came later changes nothing of its events.
     pub fn at_import(ledger: &'a dyn Ledger, chain: Chain, time: Timestamp) -> Self {
-        Self { moment: Moment::of_import(time), ..Self::present(ledger, chain) }
+        Self { clusters: None, moment: Moment::of_import(time), ..Self::present(ledger, chain) }
     }
 
     /// What the claims about an address come to.
     pub fn of(&self, address: &Address) -> Result<Aggregate<'a>, Error> {
-        Ok(self.judge(&self.table.claims(self.chain, address)?))
+        let claims = match self.clusters {
+            Some(ledger) => claims_of(ledger, self.chain, address, &Cancel::new())?,
+            None => self.table.claims(self.chain, address)?,
+        };
+        Ok(self.judge(&claims))
     }
 
     /// What these claims about an address come to.

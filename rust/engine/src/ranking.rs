@@ -285,7 +285,7 @@ impl Ranker {
                 Ok(address) => ranking.until(ledger, &address)?,
                 Err(_) => rows,
             },
-            Some(CursorKey::Posting(_)) => rows,
+            Some(CursorKey::Posting(_) | CursorKey::Member(_)) => rows,
             None => self.paging.skipped().min(rows),
         };
         let end = rows.min(start + self.paging.size());

@@ -91,6 +91,7 @@ fn every_promised_field_is_there_though_it_is_null() {
     check(&engine, "wallet-overview", &json!({"blockchain": "bitcoin", "address": PAID[0]}));
     check(&engine, "transaction", &hash_of(3, Family::Utxo));
     check(&engine, "trace", &json!({"blockchain": "bitcoin", "address": PAYERS[0]}));
+    check(&engine, "btc/cluster", &json!({"address": PAYERS[0], "include_change": true}));
     check(&engine, "btc/change-address", &json!({"txid": hash(3).display(Family::Utxo)}));
 }
 

@@ -3,6 +3,7 @@
 mod admin;
 mod audit;
 mod change;
+mod cluster;
 mod compact;
 mod credits;
 mod derived;
@@ -106,6 +107,8 @@ enum Command {
     Exposure(exposure::Arguments),
     /// Which output of a Bitcoin transaction is the change, and by which rules.
     Change(change::Arguments),
+    /// Which Bitcoin addresses one person is taken to hold, and what links them.
+    Cluster(cluster::Arguments),
     /// Risk, class and features of millions of addresses, as Parquet; goes on where it was interrupted.
     Score(score::Arguments),
     /// Write a table of the store as Parquet, for other engines.
@@ -167,6 +170,7 @@ pub fn run_with(arguments: impl IntoIterator<Item: Into<OsString> + Clone>, endp
         Command::Path(arguments) => path::run(&shared, &arguments, output),
         Command::Exposure(arguments) => exposure::run(&shared, &arguments, output),
         Command::Change(arguments) => change::run(&shared, &arguments, output),
+        Command::Cluster(arguments) => cluster::run(&shared, &arguments, output),
         Command::Score(arguments) => score::run(&shared, &arguments, output),
         Command::Export(arguments) => export::run(&shared, &arguments, output),
         Command::Serve(arguments) => serve::run(&shared, endpoints, &arguments, output),

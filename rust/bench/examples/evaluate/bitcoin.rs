@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use anyhow::{Context, Result};
 use headwater_intel::bitcoin::change::{Case, Judgement, NoChange, RULES, judge};
 use headwater_intel::bitcoin::coinjoin::{CoinJoin, Protocol};
-use headwater_intel::bitcoin::gather::Gathered;
+use headwater_intel::bitcoin::gather::{Gathered, in_cluster_of_inputs};
 use headwater_intel::bitcoin::peel_chain::{PeelRules, peel_chain};
 use headwater_ledger::Cancel;
 use headwater_simulate::truth::JointKind;
@@ -89,13 +89,16 @@ impl Tally {
         let changes: HashMap<TxHash, usize> =
             truth.change_outputs.iter().map(|change| (change.hash, change.output_index as usize)).collect();
         let joints: HashMap<TxHash, JointKind> = truth.joints.iter().map(|joint| (joint.hash, joint.kind)).collect();
+        let cancel = Cancel::new();
+        let clusters = ledger.clusters(Chain::BITCOIN, &cancel)?.context("clusters of an economy are few, or built")?;
         let last = ledger.coverage().get(&Chain::BITCOIN).and_then(|coverage| coverage.last_block).unwrap_or(0);
         for block in 0..=last {
             for index in 0.. {
                 let Some(found) = ledger.transaction_at(Chain::BITCOIN, block, index)? else { break };
                 let transaction = ledger.transaction(found)?;
                 let hash = transaction.head.hash;
-                let gathered = Gathered::read(ledger, transaction, None, &Cancel::new())?;
+                let same_cluster = in_cluster_of_inputs(ledger, clusters, &transaction);
+                let gathered = Gathered::read(ledger, transaction, Some(&same_cluster), &Cancel::new())?;
                 let gathered = gathered.context("a bitcoin transaction has inputs and outputs")?;
                 let (case, joint) = (gathered.case(), joints.get(&hash).copied());
                 self.transactions += 1;

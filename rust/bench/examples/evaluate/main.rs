@@ -13,6 +13,7 @@ mod auc;
 mod behaviours;
 mod bitcoin;
 mod classified;
+mod clusters;
 mod interval;
 mod risk;
 mod sweep;
@@ -55,11 +56,15 @@ fn main() -> Result<()> {
         && mode == Path::new("--bitcoin")
     {
         let mut bitcoin = bitcoin::Tally::default();
+        let mut clusters = clusters::Tally::default();
         for folder in stores {
-            bitcoin.add(&open(folder)?)?;
+            let economy = open(folder)?;
+            bitcoin.add(&economy)?;
+            clusters.add(&economy)?;
         }
         println!("{} economies.\n", stores.len());
         bitcoin.print();
+        clusters.print();
         return Ok(());
     }
     if let [mode, folders @ ..] = &folders[..]
@@ -81,6 +86,7 @@ fn main() -> Result<()> {
     let mut traces = traces::Tally::default();
     let mut sweeps = sweep::Tally::default();
     let mut bitcoin = bitcoin::Tally::default();
+    let mut clusters = clusters::Tally::default();
     for folder in &folders {
         eprintln!("{}", folder.display());
         let economy = open(folder)?;
@@ -88,6 +94,7 @@ fn main() -> Result<()> {
         behaviours.add(&economy, &found);
         risk.add(&economy, &found)?;
         bitcoin.add(&economy)?;
+        clusters.add(&economy)?;
         traces.add(&economy)?;
     }
     println!("{} economies.\n", folders.len());
@@ -96,5 +103,6 @@ fn main() -> Result<()> {
     traces.print();
     sweeps.print();
     bitcoin.print();
+    clusters.print();
     Ok(())
 }

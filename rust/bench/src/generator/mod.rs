@@ -13,6 +13,7 @@
 //! ```
 
 mod chunk;
+mod coins;
 mod draw;
 mod facts;
 mod holders;
@@ -22,6 +23,7 @@ mod queries;
 mod ranks;
 
 pub use chunk::{Chunk, Generator};
+pub use coins::{BLOCK_TRANSACTIONS, Coins};
 pub use facts::{FIRST_BLOCK, listings};
 pub use holders::{HOLDERS, holder_balances};
 pub use names::{STABLECOINS, address_bytes, address_of, token_decimals, token_of, token_symbol, transaction_hash};

@@ -27,6 +27,7 @@ pub mod addresses_resolve;
 pub mod assets;
 pub mod balance_history;
 pub mod btc_change_address;
+pub mod btc_cluster;
 pub mod chains;
 pub mod counterparty;
 pub mod counterparty_list;
@@ -78,6 +79,7 @@ pub static ENDPOINTS: &[Endpoint] = &[
     path::ENDPOINT,
     exposure::ENDPOINT,
     btc_change_address::ENDPOINT,
+    btc_cluster::ENDPOINT,
     addresses_resolve::ENDPOINT,
     addresses_autocomplete::ENDPOINT,
 ];

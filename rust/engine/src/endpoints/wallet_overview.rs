@@ -16,6 +16,7 @@ use serde_json::json;
 use crate::Error;
 use crate::analysis::Analysis;
 use crate::asset_book::{AssetBook, AssetView};
+use crate::clusters::{ClusterName, cluster_name};
 use crate::completeness;
 use crate::cost_class::CostClass;
 use crate::endpoint::{Calls, ChainScope, Endpoint, Example, Reads, Tag};
@@ -125,9 +126,8 @@ pub struct WalletOverviewReport {
     pub label: Option<AggregateLabel>,
     /// Who first paid in.
     pub first_funder: Option<FirstFunder>,
-    /// The cluster of a Bitcoin address; null until clusters are built.
-    #[schema(value_type = Option<Object>)]
-    pub cluster: Option<serde_json::Value>,
+    /// The cluster of a Bitcoin address; null on other chains, and where the address was never seen.
+    pub cluster: Option<ClusterName>,
     /// The last block held; null when nothing is held of the chain.
     pub as_of: Option<AsOf>,
     /// Unit of `received_amount` and `sent_amount`: a symbol, `usd` or `mixed`.
@@ -228,12 +228,13 @@ impl Analysis for WalletOverview {
         cancel: &Cancel,
     ) -> Result<WalletOverviewReport, Error> {
         completeness::warn(ledger, params.scope.chain, warnings);
-        if params.scope.chain.family() == Family::Utxo {
-            warnings.add("not_built", Some("cluster"), "cluster is empty: clusters are not built yet");
-        }
         let chain = params.scope.chain;
         let account = ledger.account(chain, &params.address)?;
         let label = Labels::present(ledger, chain).of(&params.address)?;
+        let cluster = match &account {
+            Some(account) => cluster_name(ledger, account, warnings, cancel)?,
+            None => None,
+        };
         let valuer = Valuer::new(ledger);
         let mut walk = Walk::new(ledger, &params.scope, params.address, cancel)?;
         let mut activity = Activity::new(cancel);
@@ -273,7 +274,7 @@ impl Analysis for WalletOverview {
             balances,
             label: (!label.sources.is_empty()).then(|| AggregateLabel::new(&label)),
             first_funder: params.first_funder(&walk.book, &valuer, &others, activity.first_funding, ledger)?,
-            cluster: None,
+            cluster,
             as_of: head.map(|(block_number, time)| AsOf { block_number, timestamp: Time(time.secs()) }),
             amount_unit: amount_unit(ledger, params.scope.chain, params.scope.only_asset(), &params.output)?,
         })

@@ -5,6 +5,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use headwater_ledger::clusters::FirstSeen;
 use headwater_ledger::read::{MovementKind, Ordinal, PostingKey};
 use headwater_types::TxHash;
 use serde::{Deserialize, Serialize};
@@ -247,6 +248,8 @@ pub(crate) enum CursorKey {
         /// Contract, empty for the native coin; `None` where rows are not split.
         asset: Option<String>,
     },
+    /// An address of a cluster, by where it appears first.
+    Member(FirstSeen),
 }
 
 #[derive(Serialize, Deserialize)]
@@ -264,6 +267,7 @@ struct Wire {
 enum WireKey {
     P(u64, Option<u32>, String, MovementKind, bool, u64),
     C(String, Option<String>),
+    M(u64, u32, u64, u32),
 }
 
 impl Cursor {
@@ -289,6 +293,9 @@ impl Cursor {
                 WireKey::P(key.block, key.index, hash, key.kind, indexed, number)
             }
             CursorKey::Counterparty { address, asset } => WireKey::C(address.clone(), asset.clone()),
+            CursorKey::Member(FirstSeen { block, index, hash, position }) => {
+                WireKey::M(*block, *index, *hash, *position)
+            }
         };
         let wire =
             Wire { g: self.generation, b: self.as_of_block, f: self.filter_hash, p: self.page, o: self.offset, k };
@@ -316,6 +323,7 @@ impl Cursor {
                 CursorKey::Posting(PostingKey { block, index, hash, kind, ordinal })
             }
             WireKey::C(address, asset) => CursorKey::Counterparty { address, asset },
+            WireKey::M(block, index, hash, position) => CursorKey::Member(FirstSeen { block, index, hash, position }),
         };
         let Wire { g: generation, b: as_of_block, f: filter_hash, p: page, o: offset, .. } = wire;
         (page > 0).then_some(Self { generation, as_of_block, filter_hash, page, offset, key })

@@ -2,7 +2,7 @@
 
 use headwater_intel::behaviour::{Findings, History, HistoryGather, OthersInLedger};
 use headwater_intel::classify::{Verdict, context_of};
-use headwater_intel::label::{Aggregate, Moment, aggregate};
+use headwater_intel::label::{Aggregate, Moment, aggregate, claims_of};
 use headwater_intel::risk::{Assessment, ContextChoice, GraphScore, Parameters, Subject, assess, neighbours};
 use headwater_ledger::labels::{Action, Claim, Code, Link, Scope};
 use headwater_ledger::read::Coverage;
@@ -78,7 +78,10 @@ impl Assessor<'_> {
     pub fn report(&self, asked: Asked, warnings: &mut Warnings) -> Result<RiskReport, Error> {
         let Asked { place, address } = asked;
         let (coverage, moment) = self.moment(place);
-        let mut claims = self.ledger.labels().claims_about(&address)?;
+        let mut claims = match place {
+            Place::Chain(chain) => claims_of(self.ledger, chain, &address, self.cancel)?,
+            Place::Evm => self.ledger.labels().claims_about(&address)?,
+        };
         claims.retain(|claim| place.holds(claim.scope));
         let history = self.history(asked, moment)?;
         let subject = match (place.judged_chain(), &history) {
@@ -140,10 +143,9 @@ impl Assessor<'_> {
         moment: Moment,
     ) -> Result<Assessment, Error> {
         let parameters = &*self.intelligence.parameters;
-        let labels = self.ledger.labels();
         let mut counterparties = |history: &History| -> Result<Option<GraphScore>, Error> {
             let look_up = |address: &Address| -> Result<Aggregate<'_>, Error> {
-                Ok(aggregate(&labels.claims(place.chain(), address)?, &moment))
+                Ok(aggregate(&claims_of(self.ledger, place.chain(), address, self.cancel)?, &moment))
             };
             let (screened, all) = neighbours(parameters, history, look_up)?;
             Ok(Some(GraphScore::of(parameters, &screened, all)))

@@ -189,7 +189,7 @@ impl Listing {
     fn in_order(&self, walk: &mut Walk<'_>, held: &mut Held, cancel: &Cancel) -> Result<(Vec<Flow>, bool, u64), Error> {
         let after = match &self.paging.after {
             Some(CursorKey::Posting(key)) => Some(*key),
-            Some(CursorKey::Counterparty { .. }) | None => None,
+            Some(CursorKey::Counterparty { .. } | CursorKey::Member(_)) | None => None,
         };
         let mut left = self.paging.skipped();
         let mut flows = Vec::with_capacity(self.paging.size());
@@ -238,7 +238,7 @@ impl Listing {
         ranked.sort_by(|(one, _), (other, _)| by_rank(*one, *other, self.order));
         let start = match &self.paging.after {
             Some(CursorKey::Posting(after)) => place_behind(walk.ledger, &ranked, after)?,
-            Some(CursorKey::Counterparty { .. }) | None => self.paging.skipped(),
+            Some(CursorKey::Counterparty { .. } | CursorKey::Member(_)) | None => self.paging.skipped(),
         };
         let rest = ranked.get(start..).unwrap_or_default();
         let flows = rest.iter().take(self.paging.size()).map(|(_, flow)| *flow).collect();

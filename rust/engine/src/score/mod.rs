@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use headwater_intel::behaviour::{History, HistoryGather, OthersInLedger};
 use headwater_intel::classify::Classifier;
-use headwater_intel::label::{Moment, aggregate};
+use headwater_intel::label::{Moment, aggregate, claims_of};
 use headwater_intel::risk::{ContextChoice, Subject};
 use headwater_ledger::read::{Account, Coverage};
 use headwater_ledger::{Cancel, Ledger, LedgerError};
@@ -299,7 +299,7 @@ impl<'a> Task<'a> {
         let ledger = &*scorer.ledger;
         let assessor =
             Assessor { ledger, intelligence: &scorer.intelligence, third_party: ThirdParty::Off, cancel: self.cancel };
-        let claims = ledger.labels().claims(scorer.chain, address)?;
+        let claims = claims_of(ledger, scorer.chain, address, self.cancel)?;
         let judged = aggregate(&claims, &self.moment);
         let behaviours = &scorer.intelligence.parameters.behaviours;
         let (nothing, findings);

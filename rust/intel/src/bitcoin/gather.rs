@@ -1,5 +1,8 @@
 //! Reads from a ledger what the rules look at.
 
+use std::collections::BTreeSet;
+
+use headwater_ledger::clusters::{Cluster, Clusters};
 use headwater_ledger::facts::{OutPoint, UtxoFacts};
 use headwater_ledger::labels::Code;
 use headwater_ledger::read::{CoverageTable, Direction, Scan, ScanOrder, Transaction};
@@ -24,6 +27,31 @@ const LEAST_CONFIDENCE: f64 = 0.5;
 /// Whether an address belongs to the cluster of the inputs of the transaction that is judged; `None` where nothing is
 /// known of its cluster. The cluster must not rest on the transaction itself, nor on what is concluded about change.
 pub type SameCluster<'a> = &'a dyn Fn(&Address) -> Result<Option<bool>, LedgerError>;
+
+/// Whether an address is in the cluster of what a transaction spends, by common inputs. The transaction joins its inputs
+/// alone, so whatever joins an output to one of them is another transaction.
+pub fn in_cluster_of_inputs<'a>(
+    ledger: &'a dyn Ledger,
+    clusters: Clusters<'a>,
+    transaction: &Transaction,
+) -> impl Fn(&Address) -> Result<Option<bool>, LedgerError> + use<'a> {
+    let chain = transaction.head.chain;
+    let inputs = transaction.facts.utxo.iter().flat_map(|utxo| &utxo.inputs);
+    let payers: BTreeSet<Address> = inputs.filter_map(|input| input.spent.as_ref()?.owner).collect();
+    let cluster = move |address: &Address| -> Result<Option<Cluster>, LedgerError> {
+        let account = ledger.account(chain, address)?;
+        account.map_or(Ok(None), |account| clusters.of(&account))
+    };
+    move |address| {
+        let Some(found) = cluster(address)? else { return Ok(Some(false)) };
+        for payer in &payers {
+            if cluster(payer)?.is_some_and(|of_payer| of_payer.name == found.name) {
+                return Ok(Some(true));
+            }
+        }
+        Ok(Some(false))
+    }
+}
 
 /// A transaction, and the others that tell about it. Owned, for [`Gathered::case`] to borrow.
 #[derive(Debug, Clone)]
@@ -238,7 +266,7 @@ impl Spender {
     }
 
     /// Whether one person spends from one of these addresses too.
-    fn spends_from(&self, addresses: &std::collections::BTreeSet<Address>) -> bool {
+    fn spends_from(&self, addresses: &BTreeSet<Address>) -> bool {
         let view = self.view();
         view.spent().filter_map(|spent| spent.owner).any(|owner| addresses.contains(&owner))
             && coinjoin(&view, Surroundings::default()).is_none_or(|found| !found.excludes())

@@ -1,6 +1,7 @@
 //! What a Bitcoin transaction shows of the people behind it.
 //!
 //! * [`change`]: which output went back to whoever paid.
+//! * [`change_clusters`]: clusters that change makes one.
 //! * [`coinjoin`]: whether several people made it together.
 //! * [`peel_chain`]: a large coin that is paid out piece by piece.
 //!
@@ -8,6 +9,7 @@
 //! [`change::Case`]; [`gather`] reads what they need from a ledger.
 
 pub mod change;
+pub mod change_clusters;
 pub mod gather;
 pub mod peel_chain;
 

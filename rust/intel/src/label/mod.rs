@@ -4,6 +4,7 @@
 //! says nothing: public lists know a small part of all addresses.
 
 mod aggregate;
+mod claims;
 mod confidence;
 mod moment;
 mod standing;
@@ -11,6 +12,7 @@ mod standing;
 mod tests;
 
 pub use aggregate::{Aggregate, CodeConfidence, EntityConfidence, SourceClaim, aggregate};
+pub use claims::claims_of;
 pub use confidence::{ageing, noisy_or};
 pub use moment::Moment;
 pub use standing::Standing;

@@ -2,6 +2,9 @@
 
 use std::sync::{Arc, OnceLock};
 
+use headwater_types::Address;
+use rustc_hash::FxHashMap;
+
 use super::MOST_UNCOVERED;
 use super::file::ClusterFile;
 use super::later::Later;
@@ -22,11 +25,25 @@ pub(crate) struct ClusterTable {
 pub(crate) struct ChainClusters {
     table: Option<ClusterTable>,
     later: OnceLock<Arc<Later>>,
+    /// Labelled addresses by the name of their cluster.
+    labelled: OnceLock<FxHashMap<Address, Vec<Address>>>,
 }
 
 impl ChainClusters {
     pub(crate) fn new(table: Option<ClusterTable>) -> Self {
-        Self { table, later: OnceLock::new() }
+        Self { table, ..Self::default() }
+    }
+
+    /// The labelled addresses by the name of their cluster, which `find` finds once.
+    pub(crate) fn labelled(
+        &self,
+        find: impl FnOnce() -> Result<FxHashMap<Address, Vec<Address>>>,
+    ) -> Result<&FxHashMap<Address, Vec<Address>>> {
+        if let Some(found) = self.labelled.get() {
+            return Ok(found);
+        }
+        let found = find()?;
+        Ok(self.labelled.get_or_init(|| found))
     }
 
     /// The clusters; `places` are those of all segments of the chain. `None` when too much is outside of the table.

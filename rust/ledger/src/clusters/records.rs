@@ -6,6 +6,7 @@ use headwater_types::{Address, TxHash};
 
 use super::file::ClusterFile;
 use super::later::Later;
+use super::payments::first_in;
 use crate::error::Result;
 use crate::primitives::Account;
 use crate::segment::Segment;
@@ -101,6 +102,18 @@ impl Clusters<'_> {
             }
             (None, None) => Ok(None),
         }
+    }
+
+    /// Where an account appears first on the chain; `None` where no transaction tells.
+    ///
+    /// # Errors
+    /// When stored data is damaged.
+    pub fn first_seen(&self, account: &Account) -> Result<Option<FirstSeen>> {
+        let mut first = None;
+        for (place, id) in &account.places {
+            first = first.into_iter().chain(first_in(&self.segments[*place as usize], *id)?).min();
+        }
+        Ok(first)
     }
 
     /// Addresses of a cluster in the order in which they appear on the chain: at most `limit` behind `after`.

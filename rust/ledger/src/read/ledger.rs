@@ -9,7 +9,7 @@ use headwater_types::{Address, Amount, Asset, Chain, TxHash, Usd};
 use super::scan::{AddressRange, ColumnVisit, Posting, Postings, Scan, SweepVisit};
 use super::transaction::{AddressMatches, Block, Transaction};
 use crate::Cancel;
-use crate::clusters::Clusters;
+use crate::clusters::{Cluster, Clusters};
 use crate::edges::{AssetEdge, EdgeFlows, EdgeOrder, Edges};
 use crate::error::Result;
 use crate::facts::{OutPoint, TokenFacts};
@@ -199,6 +199,10 @@ pub trait Grouped: Send + Sync {
     /// The clusters of a chain; `None` where no table of them is built and there is too much to look through. The first
     /// call of a generation reads what came behind the table.
     fn clusters(&self, chain: Chain, cancel: &Cancel) -> Result<Option<Clusters<'_>>>;
+
+    /// The addresses of a cluster that a list of labels names, in order of their bytes. The first call of a generation looks
+    /// at all labelled addresses of the chain; none where the clusters are not built.
+    fn labelled(&self, chain: Chain, cluster: &Cluster, cancel: &Cancel) -> Result<&[Address]>;
 }
 
 /// Who holds how much.

@@ -12,9 +12,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, OnceLock};
 
 use headwater_types::{Address, Amount, Asset, Balance, Chain, Family, TxHash};
+use rustc_hash::FxHashMap;
 
 use crate::Cancel;
-use crate::clusters::{ChainClusters, ClusterTable, Clusters};
+use crate::clusters::{ChainClusters, Cluster, ClusterTable, Clusters};
 use crate::edges::{self, AssetEdge, EdgeFile, EdgeOrder, Edges, Market, SegmentEdges};
 use crate::facts::{OutPoint, OutputFacts, TokenFacts};
 use crate::holders::{ChainHolders, HolderTable, Holders};
@@ -213,6 +214,29 @@ impl Snapshot {
             account.places.push((place, id));
         }
         Ok((!account.places.is_empty()).then_some(account))
+    }
+
+    /// The labelled addresses of each cluster, by its name.
+    fn labelled_by_cluster(
+        &self,
+        chain: Chain,
+        clusters: Clusters<'_>,
+        cancel: &Cancel,
+    ) -> Result<FxHashMap<Address, Vec<Address>>> {
+        let mut labelled = BTreeSet::new();
+        self.labels.each(&mut |_, claim| {
+            labelled.extend(claim.scope.contains(chain).then_some(claim.address));
+            Ok(())
+        })?;
+        let mut found: FxHashMap<Address, Vec<Address>> = FxHashMap::default();
+        for address in labelled {
+            cancel.check()?;
+            let Some(account) = self.account(chain, &address)? else { continue };
+            if let Some(cluster) = clusters.of(&account)? {
+                found.entry(cluster.name).or_default().push(address);
+            }
+        }
+        Ok(found)
     }
 
     /// The segment and the local id behind a handle.
@@ -420,6 +444,15 @@ impl Grouped for Snapshot {
             return Ok(Some(Clusters::NONE));
         };
         clusters.clusters(&self.segments, places, cancel)
+    }
+
+    fn labelled(&self, chain: Chain, cluster: &Cluster, cancel: &Cancel) -> Result<&[Address]> {
+        let Some(of_chain) = self.clusters.get(&chain) else { return Ok(&[]) };
+        let labelled = of_chain.labelled(|| match self.clusters(chain, cancel)? {
+            Some(clusters) => self.labelled_by_cluster(chain, clusters, cancel),
+            None => Ok(FxHashMap::default()),
+        })?;
+        Ok(labelled.get(&cluster.name).map_or(&[], Vec::as_slice))
     }
 }
 
