@@ -3,11 +3,12 @@
 use std::collections::HashMap;
 use std::mem::size_of;
 
+use headwater_ledger::clusters::Clusters;
 use headwater_ledger::memory::{Held, table_bytes};
 use headwater_ledger::read::{AccountRef, Direction, MovementKind};
 use headwater_ledger::{Cancel, Ledger};
 use headwater_metrics::flow::{AssetTally, Counterparties, Group, Movement, Side, Way};
-use headwater_types::{Address, Amount, Asset, Balance, Pico, Usd};
+use headwater_types::{Address, Amount, Asset, Balance, Chain, Pico, Usd};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::Error;
@@ -45,13 +46,21 @@ pub(crate) struct Others<'a> {
     by_ref: FxHashMap<AccountRef, usize>,
     by_address: HashMap<Address, usize>,
     addresses: Vec<Address>,
+    /// Where counterparties are clusters: each under the address that names it.
+    clusters: Option<(Chain, Clusters<'a>)>,
     held: Held,
 }
 
 impl<'a> Others<'a> {
     pub fn new(ledger: &'a dyn Ledger, address: Address, cancel: &Cancel) -> Self {
         let (by_ref, by_address) = (FxHashMap::default(), HashMap::new());
-        Self { ledger, address, by_ref, by_address, addresses: Vec::new(), held: cancel.holding(COUNTERPARTIES) }
+        let held = cancel.holding(COUNTERPARTIES);
+        Self { ledger, address, by_ref, by_address, addresses: Vec::new(), clusters: None, held }
+    }
+
+    /// The same with clusters of a chain as counterparties.
+    pub fn in_clusters(self, chain: Chain, clusters: Clusters<'a>) -> Self {
+        Self { clusters: Some((chain, clusters)), ..self }
     }
 
     pub fn address(&self, number: usize) -> Address {
@@ -64,12 +73,34 @@ impl<'a> Others<'a> {
         let posting = &flow.posting;
         if posting.kind == MovementKind::Utxo {
             let shares = counterparties(self.ledger, posting.transaction, &self.address)?;
-            return shares.into_iter().map(|(address, amount)| Ok((self.number(address)?, amount))).collect();
+            let mut others: Vec<(usize, Amount)> = Vec::with_capacity(shares.len());
+            for (address, amount) in shares {
+                let number = self.of_address(address)?;
+                match others.iter_mut().find(|(known, _)| *known == number) {
+                    // No more moves in a transaction than there are coins.
+                    Some((_, sum)) => *sum = sum.checked_add(amount).unwrap_or(Amount::MAX),
+                    None => others.push((number, amount)),
+                }
+            }
+            return Ok(others);
         }
         let Some(counterparty) = posting.counterparty else { return Ok(Vec::new()) };
         let number = self.of_account(counterparty)?;
         let somebody = !self.addresses[number].is_zero();
         Ok(if somebody { vec![(number, posting.amount)] } else { Vec::new() })
+    }
+
+    /// The number of an address, or of its cluster.
+    fn of_address(&mut self, address: Address) -> Result<usize, Error> {
+        let Some((chain, clusters)) = self.clusters.filter(|_| !self.by_address.contains_key(&address)) else {
+            return self.number(address);
+        };
+        let account = self.ledger.account(chain, &address)?;
+        let cluster = account.map(|account| clusters.of(&account)).transpose()?.flatten();
+        let number = self.number(cluster.map_or(address, |cluster| cluster.name))?;
+        self.held.reach(table_bytes::<(Address, usize)>(self.by_address.len() + 1) * 2)?;
+        self.by_address.insert(address, number);
+        Ok(number)
     }
 
     /// The number of an account.

@@ -9,18 +9,19 @@ use headwater_ledger::memory::{Held, table_bytes};
 use headwater_ledger::read::{Direction, Scan};
 use headwater_ledger::{Cancel, Ledger, LedgerError};
 use headwater_metrics::flow::{AssetTally, Counterparties, Group, Side};
-use headwater_types::{Address, Amount, Pico, Usd};
+use headwater_types::{Address, Amount, Family, Pico, Usd};
 use rayon::prelude::*;
 use serde::Serialize;
 
 use crate::asset_book::AssetBook;
+use crate::clusters::clusters;
 use crate::edge_groups::{EdgeRanking, edge_groups, groups_with};
 use crate::fields::{AddressText, ChainName, CodeText, DecimalText, SignedDecimalText, Time};
 use crate::flows::{Groups, Others, Part, SumUnit, Sums, Unverified, UnverifiedPairs, joined, movement, names};
 use crate::labels::{Labels, codes};
 use crate::overflow;
 use crate::purposes::COUNTERPARTIES;
-use crate::request::{CursorKey, Paging, RankingSort, SortOrder, Warnings, whole};
+use crate::request::{CursorKey, GroupBy, Paging, RankingSort, SortOrder, Warnings, whole};
 use crate::scope::EdgeScope;
 use crate::scope::{Scope, Verdict};
 use crate::table::TableHead;
@@ -96,6 +97,8 @@ pub(crate) struct Ranker {
     /// Only rows of at least so many transactions.
     pub min_interactions: u64,
     pub paging: Paging,
+    /// Whether counterparties are addresses or clusters.
+    pub group_by: GroupBy,
 }
 
 /// One page of a ranking, its rows still to be written out.
@@ -337,7 +340,7 @@ impl Ranker {
 
     /// The ranking of the groups of all counterparties.
     fn ranking(&self, walk: &mut Walk<'_>, cancel: &Cancel) -> Result<Ranking, Error> {
-        let mut others = Others::new(walk.ledger, self.address, cancel);
+        let mut others = self.others(walk.ledger, cancel)?;
         let groups = match self.groups_of_edges(walk, &mut others, cancel)? {
             Some(groups) => groups,
             None => self.groups(walk, &mut others, cancel)?,
@@ -365,6 +368,15 @@ impl Ranker {
         Ok(Ranking { page, held, rows, senders, receivers, below, hidden, basis })
     }
 
+    fn others<'a>(&self, ledger: &'a dyn Ledger, cancel: &Cancel) -> Result<Others<'a>, Error> {
+        let chain = self.scope.chain;
+        let others = Others::new(ledger, self.address, cancel);
+        Ok(match (self.group_by, chain.family()) {
+            (GroupBy::Cluster, Family::Utxo) => others.in_clusters(chain, clusters(ledger, chain, cancel)?),
+            (GroupBy::Cluster, Family::Evm | Family::Tron) | (GroupBy::Address, _) => others,
+        })
+    }
+
     /// The groups from edges, where those say the same: `None` where the movements must be walked.
     fn groups_of_edges(
         &self,
@@ -389,7 +401,7 @@ impl Ranker {
         let ledger = walk.ledger;
         let part = |scan: &Scan| -> Result<Part, Error> {
             let mut walk = Walk::new(ledger, &self.scope, self.address, cancel)?;
-            let mut others = Others::new(ledger, self.address, cancel);
+            let mut others = self.others(ledger, cancel)?;
             let (groups, unverified) = self.groups_of_part(scan, &mut walk, &mut others, cancel)?;
             Ok(Part { groups, unverified, others: others.into_addresses(), assets: walk.book.into_assets() })
         };

@@ -181,3 +181,20 @@ fn labels_of_a_cluster_reach_its_other_addresses() {
     assert_eq!(wallet["cluster"], json!({"cluster_id": number(1), "size": 2}));
     assert_eq!(wallet["label"]["entity_name"], "Bank");
 }
+
+/// 1 pays 300,000 and 2 pays 200,000 of the 490,000 that 9 receives.
+#[test]
+fn counterparties_by_cluster_are_summed_under_its_name() {
+    let engine = engine(vec![complete(three())]);
+    let rows = |further: Value| {
+        let mut request = json!({"address": number(9)});
+        request.as_object_mut().unwrap().extend(further.as_object().unwrap().clone());
+        let found = data(&engine, "counterparty/list", &request);
+        let row = |row: &Value| (row["address"].clone(), row["received_amount"].clone(), row["total_count"].clone());
+        found["datas"].as_array().unwrap().iter().map(row).collect::<Vec<_>>()
+    };
+    let of = |who: u64, amount: &str| (json!(number(who)), json!(amount), json!(1));
+    assert_eq!(rows(json!({})), [of(1, "0.00294"), of(2, "0.00196")]);
+    assert_eq!(rows(json!({"group_by": "cluster"})), [of(1, "0.0049")]);
+    assert_eq!(rows(json!({"group_by": "cluster", "direction": "out"})), []);
+}

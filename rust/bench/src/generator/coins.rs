@@ -6,7 +6,8 @@
 
 use headwater_ledger::facts::{Batch, BlockFacts, InputFacts, OutPoint, OutputFacts, TransactionFacts, UtxoFacts};
 use headwater_ledger::read::ScriptType;
-use headwater_types::{Address, Chain, Network, Timestamp, TxHash, UtxoAddress, UtxoPayload};
+use headwater_types::address::{UtxoAddress, UtxoPayload};
+use headwater_types::{Address, Chain, Network, Timestamp, TxHash};
 
 use super::draw::{Draws, Zipf, mix};
 

@@ -14,7 +14,7 @@ use crate::fields::{
 };
 use crate::method::Method;
 use crate::ranking::{BelowCutoff, CounterpartyRow, Ranker, least_interactions};
-use crate::request::{Checks, DirectionFilter, PageInfo, Paging, RankingSort, SortOrder, Warnings};
+use crate::request::{Checks, DirectionFilter, GroupBy, PageInfo, Paging, RankingSort, SortOrder, Warnings};
 use crate::scope::{Scope, ScopeFields};
 use crate::table::{List, Rows};
 use crate::valuation::Output;
@@ -136,7 +136,16 @@ impl Analysis for Counterparty {
         let sort = request.sort.unwrap_or(RankingSort::TotalAmount);
         let order = request.order.unwrap_or(SortOrder::Desc);
         let scope = Scope::new(checks, chain, fields)?;
-        Ok(CounterpartyParams(Ranker { scope, address, output, sort, order, min_interactions, paging }))
+        Ok(CounterpartyParams(Ranker {
+            scope,
+            address,
+            output,
+            sort,
+            order,
+            min_interactions,
+            paging,
+            group_by: GroupBy::Address,
+        }))
     }
 
     fn report(

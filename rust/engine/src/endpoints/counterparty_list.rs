@@ -80,7 +80,8 @@ pub struct CounterpartyListRequest {
     cursor: Option<CursorText>,
     /// List change outputs too. Without effect until change is predicted: all outputs are listed.
     include_change: Option<OptIn>,
-    /// `address` (default) or `cluster`, which is the same until clusters are built.
+    /// `address` (default) or `cluster`: rows are clusters of Bitcoin addresses under their `cluster_id`, among them that of the
+    /// address itself.
     group_by: Option<GroupBy>,
 }
 
@@ -88,7 +89,6 @@ pub struct CounterpartyListRequest {
 #[derive(Debug)]
 pub struct CounterpartyListParams {
     ranker: Ranker,
-    group_by: GroupBy,
 }
 
 /// One page of counterparties.
@@ -154,13 +154,14 @@ impl Analysis for CounterpartyList {
                 request.cursor.as_deref(),
                 checks,
             )?,
+            group_by: request.group_by.unwrap_or(GroupBy::Address),
         };
-        Ok(CounterpartyListParams { ranker, group_by: request.group_by.unwrap_or(GroupBy::Address) })
+        Ok(CounterpartyListParams { ranker })
     }
 
     fn report(
         ledger: &dyn Ledger,
-        CounterpartyListParams { ranker, group_by }: &CounterpartyListParams,
+        CounterpartyListParams { ranker }: &CounterpartyListParams,
         warnings: &mut Warnings,
         cancel: &Cancel,
     ) -> Result<CounterpartyListReport, Error> {
@@ -177,8 +178,9 @@ impl Analysis for CounterpartyList {
             }
             Family::Evm | Family::Tron => Attribution::Direct,
         };
-        if *group_by == GroupBy::Cluster {
-            warnings.add("not_built", Some("group_by"), "clusters are not built yet: rows are addresses");
+        if ranker.group_by == GroupBy::Cluster && chain.family() != Family::Utxo {
+            let message = format!("addresses of {chain} have no clusters: rows are addresses");
+            warnings.add("not_clustered", Some("group_by"), message);
         }
         let page = ranker.page(ledger, cancel)?;
         page.warn(warnings);
@@ -212,7 +214,7 @@ impl List for CounterpartyList {
 
     fn list(
         ledger: &dyn Ledger,
-        CounterpartyListParams { ranker, .. }: &CounterpartyListParams,
+        CounterpartyListParams { ranker }: &CounterpartyListParams,
         warnings: &mut Warnings,
         rows: &mut Rows<'_>,
     ) -> Result<(), Error> {

@@ -100,7 +100,7 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { transactions: 2_000, addresses: 2_000 }
+        Self { transactions: 10_000, addresses: 10_000 }
     }
 }
 

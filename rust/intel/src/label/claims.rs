@@ -1,13 +1,13 @@
 //! What lists say of an address, itself or through its cluster.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use headwater_ledger::labels::{Action, Claim, Link};
 use headwater_ledger::{Cancel, Ledger, LedgerError};
 use headwater_types::{Address, Chain, Family};
 
 /// The claims about an address on a chain, and on Bitcoin those about other addresses of its cluster, with
-/// [`Link::Cluster`]: of several that say the same, one.
+/// [`Link::Cluster`]: of several that say the same, the newest.
 ///
 /// Clusters through change pass nothing on. O(lists), and of a cluster O(its labelled addresses · lists).
 ///
@@ -27,7 +27,8 @@ pub fn claims_of<'a>(
         return Ok(claims);
     };
     let Some(cluster) = clusters.of(&account)? else { return Ok(claims) };
-    let mut told = BTreeSet::new();
+    // Of claims that differ in their dates alone the newest counts for all.
+    let mut inherited: BTreeMap<(Claim<&str>, bool), Claim<&str>> = BTreeMap::new();
     for other in ledger.labelled(chain, &cluster, cancel)?.iter().filter(|other| *other != address) {
         let of_other = ledger.labels().claims(chain, other)?;
         // What a curator removed from another address is no word about this one.
@@ -35,11 +36,14 @@ pub fn claims_of<'a>(
             of_other.iter().filter(|claim| claim.action == Action::Remove).map(|claim| claim.code).collect();
         let holds = |claim: &Claim<&str>| claim.link == Link::Exact && !removed.contains(&claim.code);
         for claim in of_other.iter().copied().filter(holds) {
-            let inherited = Claim { link: Link::Cluster, ..claim };
-            if told.insert(Claim { address: *address, name: None, source_url: None, ..inherited }) {
-                claims.push(inherited);
+            let same =
+                Claim { address: *address, name: None, source_url: None, asserted_at: None, last_seen: None, ..claim };
+            let newest = inherited.entry((same, claim.asserted_at.is_some())).or_insert(claim);
+            if claim.asserted_at > newest.asserted_at {
+                *newest = claim;
             }
         }
     }
+    claims.extend(inherited.into_values().map(|claim| Claim { link: Link::Cluster, ..claim }));
     Ok(claims)
 }
