@@ -11,19 +11,20 @@ use std::path::{Path, PathBuf};
 /// The layers; a crate may import lower ones only.
 const LAYERS: &[(&str, u8)] = &[
     ("headwater-types", 0),
-    ("headwater-ledger", 1),
-    ("headwater-frame", 1),
-    ("headwater-metrics", 2),
-    ("headwater-graph", 2),
-    ("headwater-intel", 3),
-    ("headwater-intel", 3),
-    ("headwater-ingest", 3),
-    ("headwater-simulate", 3),
-    ("headwater-export", 3),
-    ("headwater-engine", 4),
-    ("headwater-table", 5),
-    ("headwater-server", 6),
-    ("headwater-python", 7),
+    ("headwater-bridge", 1),
+    ("headwater-ledger", 2),
+    ("headwater-frame", 2),
+    ("headwater-metrics", 3),
+    ("headwater-graph", 3),
+    ("headwater-intel", 4),
+    ("headwater-intel", 4),
+    ("headwater-ingest", 4),
+    ("headwater-simulate", 4),
+    ("headwater-export", 4),
+    ("headwater-engine", 5),
+    ("headwater-table", 6),
+    ("headwater-server", 7),
+    ("headwater-python", 8),
 ];
 
 /// Heavy libraries and the only crates that may name them, so that the edit-test loop of the core stays short.

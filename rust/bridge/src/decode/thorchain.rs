@@ -1,0 +1,152 @@
+//! `THORChain`: the memo says everything, and `OUT:` and `REFUND:` name the source transaction.
+
+use headwater_types::{Amount, Family, TxHash};
+
+use super::context::{Context, Found};
+use super::draft::Draft;
+use crate::half::{MatchClass, Step, Token};
+use crate::party::Party;
+
+const FAMILY: &str = "thorchain";
+
+/// Codes that stand for an asset in a swap: (code, chain, symbol).
+const SHORT: &[(&str, &str, &str)] = &[
+    ("b", "BTC", "BTC"),
+    ("e", "ETH", "ETH"),
+    ("s", "BSC", "BNB"),
+    ("a", "AVAX", "AVAX"),
+    ("f", "BASE", "ETH"),
+    ("tr", "TRON", "TRX"),
+    ("d", "DOGE", "DOGE"),
+    ("l", "LTC", "LTC"),
+    ("c", "BCH", "BCH"),
+    ("g", "GAIA", "ATOM"),
+    ("x", "XRP", "XRP"),
+    ("r", "THOR", "RUNE"),
+];
+
+/// What a memo orders.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MemoKind {
+    /// A swap into an asset of another chain.
+    Swap,
+    /// The payment of a swap.
+    Out,
+    /// The return of a deposit.
+    Refund,
+}
+
+/// A memo of `THORChain` that belongs to a transfer between chains: of a router's event, of a bitcoin `OP_RETURN` or a TRON
+/// transaction.
+///
+/// ```
+/// use headwater_bridge::{Memo, MemoKind};
+/// let swap = Memo::parse("=:e:0x04c5998ded94f89263370444ce64a99b7dbc9f46:0/1/0:t:30").unwrap();
+/// assert_eq!((swap.kind, swap.chain, swap.receiver), (MemoKind::Swap, Some("ETH"), Some("0x04c5998ded94f89263370444ce64a99b7dbc9f46")));
+/// let text = "OUT:04AE4EC733CA6366D431376DA600C1E4E091982D06F25B13028C99EC11A4C1E4";
+/// assert!(Memo::parse(text).unwrap().transaction.is_some());
+/// assert!(Memo::parse("ADD:BTC.BTC").is_none());
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Memo<'a> {
+    /// What it orders.
+    pub kind: MemoKind,
+    /// The destination chain of a swap, as `THORChain` names it.
+    pub chain: Option<&'a str>,
+    /// The asset that a swap ends in: a ticker, with `-` and a contract or its end behind it for tokens.
+    pub asset: Option<&'a str>,
+    /// Who receives.
+    pub receiver: Option<&'a str>,
+    /// The source transaction that a payment or return belongs to.
+    pub transaction: Option<TxHash>,
+}
+
+impl<'a> Memo<'a> {
+    /// Reads a memo, `None` where it does not order a transfer between chains: liquidity, moves of vaults, synths and trade
+    /// assets (`bridges.md` 16, memo grammar).
+    #[must_use]
+    pub fn parse(text: &'a str) -> Option<Self> {
+        let mut fields = text.split(':');
+        let kind = fields.next()?;
+        let is = |names: &[&str]| names.iter().any(|name| kind.eq_ignore_ascii_case(name));
+        if is(&["SWAP", "s", "="]) {
+            let asset = fields.next()?;
+            let receiver = fields.next().map(|field| field.split('/').next().unwrap_or(field));
+            let short = SHORT.iter().find(|(code, ..)| asset.eq_ignore_ascii_case(code));
+            let (chain, asset) = match short {
+                Some(&(_, chain, symbol)) => (chain, symbol),
+                None => asset.split_once('.')?,
+            };
+            let receiver = receiver.filter(|receiver| !receiver.is_empty());
+            return Some(Self {
+                kind: MemoKind::Swap,
+                chain: Some(chain),
+                asset: Some(asset),
+                receiver,
+                transaction: None,
+            });
+        }
+        let kind = match kind {
+            _ if is(&["OUT"]) => MemoKind::Out,
+            _ if is(&["REFUND"]) => MemoKind::Refund,
+            _ => return None,
+        };
+        let transaction = TxHash::parse(Family::Utxo, fields.next()?).ok()?;
+        Some(Self { kind, chain: None, asset: None, receiver: None, transaction: Some(transaction) })
+    }
+}
+
+pub(super) fn legs(context: &Context<'_>) -> Vec<Draft> {
+    let deposits = context.events(FAMILY, "Deposit").filter_map(|found| deposit(context, &found));
+    let paid = |name, to, asset, amount| {
+        context.events(FAMILY, name).filter_map(move |found| payment(context, &found, to, asset, amount))
+    };
+    deposits
+        .chain(paid("TransferOut", "to", "asset", "amount"))
+        .chain(paid("TransferOutAndCall", "to", "finalAsset", "amountOutMin"))
+        .chain(paid("TransferOutAndCallV2", "recipient", "toAsset", "amountOutMin"))
+        .collect()
+}
+
+fn key(transaction: &TxHash) -> String {
+    hex::encode(transaction.as_bytes())
+}
+
+/// The zero address is the native coin.
+fn token(context: &Context<'_>, asset: [u8; 20]) -> Token {
+    if asset == [0; 20] { Token::Native } else { Token::Contract(context.here(asset)) }
+}
+
+fn deposit(context: &Context<'_>, found: &Found<'_>) -> Option<Draft> {
+    found.emitter?;
+    let memo = Memo::parse(found.text("memo")?).filter(|memo| memo.kind == MemoKind::Swap)?;
+    let asset = found.account("asset")?;
+    let amount: Amount = found.number("amount")?;
+    let leg = context.leg(found, Step::Sent, MatchClass::SourceHash, key(&context.transaction.hash));
+    Some(leg.with(|half| {
+        half.other_chain = memo.chain.and_then(|chain| context.tables.chain_in(FAMILY, chain));
+        half.sender = context.signer();
+        half.receiver = memo.receiver.map(|receiver| Party::from_text(half.other_chain, receiver));
+        half.token = Some(token(context, asset));
+        half.amount = Some(amount);
+        half.other_token = memo.asset.map(|asset| Token::Symbol(asset.into()));
+    }))
+}
+
+fn payment(context: &Context<'_>, found: &Found<'_>, to: &str, asset: &str, amount: &str) -> Option<Draft> {
+    found.emitter?;
+    let memo = Memo::parse(found.text("memo")?)?;
+    let step = match memo.kind {
+        MemoKind::Out => Step::Received,
+        MemoKind::Refund => Step::Refunded,
+        MemoKind::Swap => return None,
+    };
+    let transaction = memo.transaction?;
+    let leg = context.leg(found, step, MatchClass::SourceHash, key(&transaction));
+    Some(leg.with(|half| {
+        half.other_transaction = Some(transaction);
+        half.receiver = found.account(to).map(|to| context.here(to));
+        half.token = found.account(asset).map(|asset| token(context, asset));
+        half.amount = found.number(amount);
+    }))
+}

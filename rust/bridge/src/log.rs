@@ -1,0 +1,90 @@
+//! What the decoder reads: one transaction with its logs, borrowed.
+
+use headwater_types::{Address, Amount, Timestamp, TxHash};
+
+use crate::chain::BridgeChain;
+
+/// An event log of a receipt. Accounts of EVM chains and TRON are 20 bytes, without the prefix 0x41.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Log<'a> {
+    /// The contract that emitted it.
+    pub contract: [u8; 20],
+    /// The topics, the hash of the event first.
+    pub topics: &'a [[u8; 32]],
+    /// The data.
+    pub data: &'a [u8],
+    /// Its position in the block.
+    pub index: u64,
+}
+
+/// A transaction with all its logs, in order of their index.
+#[derive(Debug, Clone, Copy)]
+pub struct Transaction<'a> {
+    /// The chain.
+    pub chain: BridgeChain,
+    /// The height of the block.
+    pub block: u64,
+    /// The time of the block.
+    pub time: Timestamp,
+    /// The hash.
+    pub hash: TxHash,
+    /// Whether it was executed; a reverted transaction moves nothing.
+    pub succeeded: bool,
+    /// Who signed it, if known.
+    pub from: Option<[u8; 20]>,
+    /// Which account it calls, if known.
+    pub to: Option<[u8; 20]>,
+    /// The native coins that it carries, in the smallest unit.
+    pub value: Amount,
+    /// The call data; on bitcoin and TRON the memo; empty if not known.
+    pub input: &'a [u8],
+    /// All logs.
+    pub logs: &'a [Log<'a>],
+}
+
+/// The 20 bytes of an account of an EVM chain or TRON, as [`Log::contract`] has them.
+///
+/// ```
+/// use headwater_types::{Address, Chain};
+/// let usdt = Address::parse(Chain::TRON, "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t").unwrap();
+/// assert_eq!(headwater_bridge::account_bytes(&usdt).unwrap()[0], 0xa6);
+/// ```
+#[must_use]
+pub const fn account_bytes(address: &Address) -> Option<[u8; 20]> {
+    match address {
+        Address::Evm(bytes) | Address::Tron(bytes) => Some(*bytes),
+        Address::Utxo(_) => None,
+    }
+}
+
+/// A transfer of a token (ERC-20 `Transfer`), read from a log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct TokenTransfer {
+    pub(crate) index: u64,
+    pub(crate) token: [u8; 20],
+    pub(crate) from: [u8; 20],
+    pub(crate) to: [u8; 20],
+    pub(crate) amount: Amount,
+}
+
+/// keccak256 of `Transfer(address,address,uint256)`.
+const TRANSFER: [u8; 32] = [
+    0xdd, 0xf2, 0x52, 0xad, 0x1b, 0xe2, 0xc8, 0x9b, 0x69, 0xc2, 0xb0, 0x68, 0xfc, 0x37, 0x8d, 0xaa, 0x95, 0x2b, 0xa7,
+    0xf1, 0x63, 0xc4, 0xa1, 0x16, 0x28, 0xf5, 0x5a, 0x4d, 0xf5, 0x23, 0xb3, 0xef,
+];
+
+impl TokenTransfer {
+    pub(crate) fn of(log: &Log<'_>) -> Option<Self> {
+        let [topic0, from, to] = log.topics else { return None };
+        if *topic0 != TRANSFER {
+            return None;
+        }
+        let amount = Amount::from_be_bytes(log.data.try_into().ok()?);
+        Some(Self { index: log.index, token: log.contract, from: low_bytes(from), to: low_bytes(to), amount })
+    }
+}
+
+/// The account in the low bytes of a word.
+pub(crate) fn low_bytes(word: &[u8; 32]) -> [u8; 20] {
+    std::array::from_fn(|place| word[12 + place])
+}

@@ -1,0 +1,191 @@
+//! The tables: which events bridges emit, which contracts they have, and how they number chains.
+
+mod contract;
+mod event;
+mod family;
+mod id;
+mod term;
+
+use std::sync::{Arc, LazyLock};
+
+use rustc_hash::FxHashMap;
+
+use crate::chain::BridgeChain;
+use crate::error::TableError;
+use contract::Contracts;
+use id::ChainIds;
+
+pub use contract::Contract;
+pub use event::Event;
+pub(crate) use event::{Condition, Mapping, Mark};
+pub(crate) use family::FAMILIES;
+pub(crate) use term::{Fetch, Modifier, Term};
+
+/// A protocol: the namespace of its keys, and what all its events share.
+#[derive(Debug)]
+pub struct Family {
+    pub(crate) name: Arc<str>,
+    /// Display name by the family of the emitter in the contract table.
+    pub(crate) names: Vec<(Arc<str>, Arc<str>)>,
+    /// The numbering of chains in the id table.
+    pub(crate) ids: Option<Arc<str>>,
+    /// Whether a chain without a row has its EVM id.
+    pub(crate) evm_ids: bool,
+    /// The two ends of a bridge that has no more.
+    pub(crate) peers: Option<[BridgeChain; 2]>,
+}
+
+impl Family {
+    /// The namespace, such as `layerzero`.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The names of its bridges, such as `LayerZero`, `Stargate`, `USDT0`.
+    pub fn bridges(&self) -> impl Iterator<Item = &str> {
+        self.names.iter().map(|(_, display)| &**display)
+    }
+}
+
+/// All tables, checked.
+///
+/// ```
+/// use headwater_bridge::{BridgeChain, Tables};
+/// let tables = Tables::builtin();
+/// let pool = [0x5c, 0x7b, 0xcd, 0x6e, 0x7d, 0xe5, 0x42, 0x3a, 0x25, 0x7d, 0x81, 0xb4, 0x42, 0x09, 0x5a, 0x1a, 0x6c, 0xed, 0x35, 0xc5];
+/// let contract = tables.contract(BridgeChain::from_evm_id(1), &pool).next().unwrap();
+/// assert_eq!((contract.bridge(), contract.role()), ("Across", "SpokePool"));
+/// ```
+#[derive(Debug)]
+pub struct Tables {
+    families: Vec<Family>,
+    events: Vec<Event>,
+    by_topic0: FxHashMap<[u8; 32], Vec<usize>>,
+    contracts: Contracts,
+    ids: ChainIds,
+}
+
+static BUILTIN: LazyLock<Tables> = LazyLock::new(|| Tables::read().expect("a test reads every line of the tables"));
+
+impl Tables {
+    /// The tables of this crate, read once.
+    #[must_use]
+    pub fn builtin() -> &'static Self {
+        &BUILTIN
+    }
+
+    fn read() -> Result<Self, TableError> {
+        let mut tables = Self {
+            families: Vec::new(),
+            events: Vec::new(),
+            by_topic0: FxHashMap::default(),
+            contracts: Contracts::default(),
+            ids: ChainIds::read(id::FILE, id::TABLE)?,
+        };
+        for &(file, text) in FAMILIES {
+            let (family, events) = family::read(file, text, tables.families.len())?;
+            for event in events {
+                tables.by_topic0.entry(event.topic0).or_default().push(tables.events.len());
+                tables.events.push(event);
+            }
+            tables.families.push(family);
+        }
+        let names: Vec<_> = tables.families.iter().flat_map(|family| family.names.iter().cloned()).collect();
+        tables.contracts = Contracts::read(contract::FILE, contract::TABLE, &names)?;
+        Ok(tables)
+    }
+
+    /// Every family.
+    #[must_use]
+    pub fn families(&self) -> &[Family] {
+        &self.families
+    }
+
+    /// Every event.
+    #[must_use]
+    pub fn events(&self) -> &[Event] {
+        &self.events
+    }
+
+    /// The family of an event.
+    #[must_use]
+    pub fn family_of(&self, event: &Event) -> &Family {
+        &self.families[event.family]
+    }
+
+    /// Whether a log with this first topic can be an event of a bridge: the index scan of a ledger asks this first.
+    #[must_use]
+    pub fn knows_topic0(&self, topic0: &[u8; 32]) -> bool {
+        self.by_topic0.contains_key(topic0)
+    }
+
+    /// The first topics of all events.
+    pub fn topics0(&self) -> impl Iterator<Item = &[u8; 32]> {
+        self.by_topic0.keys()
+    }
+
+    pub(crate) fn events_of(&self, topic0: &[u8; 32]) -> impl Iterator<Item = &Event> {
+        self.by_topic0.get(topic0).into_iter().flatten().map(|&place| &self.events[place])
+    }
+
+    /// The bridges to which a contract belongs, with its part in each.
+    pub fn contract(&self, chain: BridgeChain, address: &[u8; 20]) -> impl Iterator<Item = &Contract> {
+        self.contracts.at(chain, address)
+    }
+
+    /// Every contract: also those of chains without EVM accounts, which only have an address as text.
+    #[must_use]
+    pub fn contracts(&self) -> &[Contract] {
+        self.contracts.all()
+    }
+
+    /// The contract as an emitter of a family's events.
+    pub(crate) fn emitter(&self, family: &Family, chain: BridgeChain, address: &[u8; 20]) -> Option<&Contract> {
+        self.contract(chain, address).find(|contract| family.names.iter().any(|(name, _)| *name == contract.family))
+    }
+
+    /// The chain that a family numbers so.
+    pub(crate) fn chain_of(&self, family: &Family, id: &str) -> Option<BridgeChain> {
+        let listed = family.ids.as_ref().and_then(|ids| self.ids.chain(ids, id));
+        listed.or_else(|| family.evm_ids.then(|| id.parse().ok().map(BridgeChain::from_evm_id)).flatten())
+    }
+
+    /// How a family numbers a chain.
+    pub(crate) fn id_of(&self, family: &Family, chain: BridgeChain) -> Option<String> {
+        let listed = family.ids.as_ref().and_then(|ids| self.ids.id(ids, chain)).map(str::to_owned);
+        listed.or_else(|| family.evm_ids.then(|| chain.evm_id()).flatten().map(|id| id.to_string()))
+    }
+
+    /// As [`Tables::chain_of`], in a numbering of the id table.
+    pub(crate) fn chain_in(&self, ids: &str, id: &str) -> Option<BridgeChain> {
+        self.ids.chain(ids, id)
+    }
+
+    /// As [`Tables::id_of`], in a numbering of the id table.
+    pub(crate) fn id_in(&self, ids: &str, chain: BridgeChain) -> Option<&str> {
+        self.ids.id(ids, chain)
+    }
+}
+
+/// Reads the file of a family, for its errors.
+#[cfg(test)]
+pub(crate) fn read_family(file: &str, text: &str) -> Result<(), TableError> {
+    family::read(file, text, 0).map(|_| ())
+}
+
+/// The lines of a table: number from 1, and as many fields as asked for. Blank lines and `#` lines are notes.
+pub(crate) fn rows<'t, const FIELDS: usize>(
+    file: &'static str,
+    text: &'t str,
+) -> impl Iterator<Item = Result<(usize, [&'t str; FIELDS]), TableError>> {
+    let lines = text.lines().enumerate().filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
+    lines.map(move |(place, line)| {
+        let fields: Vec<&str> = line.split(',').collect();
+        let found = fields.len();
+        let fields = <[&str; FIELDS]>::try_from(fields);
+        fields
+            .map(|fields| (place + 1, fields))
+            .map_err(|_| TableError::new(file, place + 1, format!("expected {FIELDS} fields, found {found}")))
+    })
+}
