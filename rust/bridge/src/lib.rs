@@ -40,5 +40,9 @@ pub use matching::{HalfTable, Status, Transfer, join};
 pub use party::Party;
 pub use tables::{Contract, Event, Family, Tables};
 
+/// Changes whenever the legs of a transaction, or their keys, may be others than before: stored indexes of keys are built
+/// again then.
+pub const VERSION: u32 = 1;
+
 #[cfg(test)]
 mod tests;

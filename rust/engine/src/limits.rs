@@ -2,6 +2,8 @@
 
 /// Most entries of a list of symbols or contracts.
 pub(crate) const MAX_ITEMS: usize = 100;
+/// Most transactions of a batch of transfers over bridges.
+pub(crate) const MAX_CROSSINGS: usize = 50;
 /// Most addresses of a batch of risks.
 pub(crate) const MAX_RISKS: usize = 50;
 /// Longest text that `addresses/resolve` judges, in characters.

@@ -1,6 +1,7 @@
 //! The store of Headwater: chain data as immutable, memory-mapped segments under a manifest, read through one door.
 //!
 //! * [`bitcoin`]: what a Bitcoin transaction looks like.
+//! * [`bridges`]: which transactions are legs of transfers between chains.
 //! * [`clusters`]: which Bitcoin addresses are one person's.
 //! * [`edges`]: who dealt with whom, and how much, grouped ahead of the question.
 //! * [`facts`]: what sources say, and how two sources that speak of the same thing are joined.
@@ -17,6 +18,7 @@
 //! * [`read`]: the traits through which every analysis reads.
 
 pub mod bitcoin;
+pub mod bridges;
 pub mod clusters;
 pub mod edges;
 pub mod external;

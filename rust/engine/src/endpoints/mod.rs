@@ -33,6 +33,8 @@ pub mod counterparty;
 pub mod counterparty_list;
 pub mod counterparty_overview;
 pub mod counterparty_transfer_between;
+pub mod cross_chain;
+pub mod cross_chain_batch;
 pub mod exposure;
 pub mod labels;
 pub mod path;
@@ -80,6 +82,8 @@ pub static ENDPOINTS: &[Endpoint] = &[
     exposure::ENDPOINT,
     btc_change_address::ENDPOINT,
     btc_cluster::ENDPOINT,
+    cross_chain::ENDPOINT,
+    cross_chain_batch::ENDPOINT,
     addresses_resolve::ENDPOINT,
     addresses_autocomplete::ENDPOINT,
 ];

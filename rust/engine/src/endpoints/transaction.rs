@@ -2,10 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use headwater_ledger::bridges::legs;
 use headwater_ledger::facts::{InputFacts, MovementFact, OutPoint, OutputFacts};
-use headwater_ledger::read::{MovementKind, Ordinal, ScriptType, Transaction, TransactionHead, TransactionRef};
+use headwater_ledger::read::{MovementKind, Ordinal, ScriptType, Transaction, TransactionHead};
 use headwater_ledger::{Cancel, Ledger};
-use headwater_types::{Address, Amount, Asset, Chain, Family, TxHash};
+use headwater_types::{Address, Amount, Asset, Chain, Family};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -23,9 +24,10 @@ use crate::labels::{self, AggregateLabel, Labels};
 use crate::method::Method;
 use crate::request::{Checks, Warnings, refused};
 use crate::rows::{RowParts, TransferRow, status_name};
+use crate::transaction_places::Places;
 use crate::valuation::{Output, Valuer};
 use crate::walk::attribution;
-use crate::{Error, ErrorKind, Reason};
+use crate::{Error, Reason};
 
 /// The endpoint.
 pub const ENDPOINT: Endpoint = Endpoint {
@@ -94,9 +96,7 @@ pub struct TransactionRequest {
 /// Checked parameters of a transaction look-up.
 #[derive(Debug)]
 pub struct TransactionParams {
-    text: String,
-    /// Where to look, with the hash as that chain reads it; behind them where to look after that.
-    places: [Vec<(Chain, TxHash)>; 2],
+    places: Places,
     logs: bool,
     input: bool,
     labels: bool,
@@ -165,8 +165,8 @@ pub struct TransactionReport {
     pub is_coinbase: Option<bool>,
     /// Labels by address of all who take part and have some, with `include=labels`.
     pub labels: Option<BTreeMap<String, AggregateLabel>>,
-    /// Whether a bridge is recognised; null until bridges are known.
-    pub cross_chain: Option<bool>,
+    /// Whether it is a leg of a transfer over a known bridge: `cross-chain` tells of the other.
+    pub cross_chain: bool,
     /// Event logs, with `include=logs`.
     pub logs: Option<Vec<Log>>,
     /// Call data as hex, with `include=input`; null when no source gave it.
@@ -247,21 +247,8 @@ impl Analysis for TransactionDetail {
     type Report = TransactionReport;
 
     fn params(request: TransactionRequest, checks: &mut Checks<'_>) -> Result<TransactionParams, Error> {
-        let text = request.hash.trim().to_owned();
-        // EVM chains write `0x` (and their allocations by name), the others do not.
-        let is_prefixed = text.starts_with("0x") || text.starts_with("0X") || text.contains('_');
-        let (first, then): (Vec<Chain>, Vec<Chain>) = match &request.blockchain {
-            Some(name) => (vec![checks.chain("blockchain", name)?], Vec::new()),
-            None => Chain::all().partition(|chain| (chain.family() == Family::Evm) == is_prefixed),
-        };
-        let read = |chain: Chain| match TxHash::parse(chain.family(), &text) {
-            Ok(hash) => Ok((chain, hash)),
-            Err(error) => Err(refused(Reason::InvalidHash, "hash", &text, &error)),
-        };
-        let first = first.into_iter().map(read).collect::<Result<_, _>>()?;
-        // An id of a movement without a transaction may be of one family only.
-        let places = [first, then.into_iter().filter_map(|chain| read(chain).ok()).collect()];
-        let mut params = TransactionParams { text, places, logs: false, input: false, labels: false };
+        let places = Places::new(checks, ("hash", "blockchain"), &request.hash, request.blockchain.as_ref())?;
+        let mut params = TransactionParams { places, logs: false, input: false, labels: false };
         for (index, part) in request.include.unwrap_or_default().iter().enumerate() {
             match part.to_ascii_lowercase().as_str() {
                 "logs" => params.logs = true,
@@ -282,45 +269,11 @@ impl Analysis for TransactionDetail {
         warnings: &mut Warnings,
         _: &Cancel,
     ) -> Result<TransactionReport, Error> {
-        let transaction = ledger.transaction(params.find(ledger)?)?;
-        warnings.add("not_built", Some("cross_chain"), "cross_chain is empty: bridges are not known yet");
+        let transaction = ledger.transaction(params.places.find(ledger)?)?;
         if params.labels {
             labels::warn(ledger, warnings);
         }
         Detail::new(ledger, &transaction)?.report(params)
-    }
-}
-
-impl TransactionParams {
-    fn find(&self, ledger: &dyn Ledger) -> Result<TransactionRef, Error> {
-        let mut found = Vec::new();
-        for places in &self.places {
-            for (chain, hash) in places {
-                if let Some(transaction) = ledger.find_transaction(*chain, hash)? {
-                    found.push((*chain, transaction));
-                }
-            }
-            if !found.is_empty() {
-                break;
-            }
-        }
-        match found[..] {
-            [(_, transaction)] => Ok(transaction),
-            [] => {
-                let chains: Vec<_> = self.places.iter().flatten().map(|(chain, _)| chain.name()).collect();
-                let message = format!("no transaction {} is held of {}", self.text, chains.join(" or "));
-                Err(Error {
-                    field: Some("hash".to_owned()),
-                    value: Some(self.text.clone()),
-                    ..Error::new(ErrorKind::NotFound, message)
-                })
-            }
-            _ => {
-                let chains: Vec<_> = found.iter().map(|(chain, _)| chain.name()).collect();
-                let why = format!("the hash is on {}: name one in `blockchain`", chains.join(" and "));
-                Err(refused(Reason::AmbiguousChain, "blockchain", &self.text, &why))
-            }
-        }
     }
 }
 
@@ -389,7 +342,7 @@ impl<'a> Detail<'a> {
             },
             is_coinbase: utxo.map(|utxo| utxo.coinbase),
             labels: params.labels.then(|| self.labels()).transpose()?,
-            cross_chain: None,
+            cross_chain: !legs(chain, time, facts).is_empty(),
             logs: params.logs.then(|| self.logs()),
             input: facts.input.as_deref().filter(|_| params.input).map(hex).map(HexText),
         })

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
+use headwater_bridge::LinkKey;
 use headwater_types::{Address, Amount, Asset, Chain, TxHash, Usd};
 
 use super::scan::{AddressRange, ColumnVisit, Posting, Postings, Scan, SweepVisit};
@@ -40,6 +41,7 @@ pub trait Ledger:
     + Counterparties
     + Logs
     + Grouped
+    + Bridges
 {
 }
 
@@ -56,6 +58,7 @@ impl<T: ?Sized> Ledger for T where
         + Counterparties
         + Logs
         + Grouped
+        + Bridges
 {
 }
 
@@ -191,6 +194,14 @@ pub trait Transactions: Send + Sync {
 pub trait Outputs: Send + Sync {
     /// The input that spends an output, as (transaction, position of the input).
     fn spender(&self, chain: Chain, output: &OutPoint) -> Result<Option<(TxHash, u32)>>;
+}
+
+/// Where link keys of bridge transfers occur, on all chains.
+#[expect(clippy::missing_errors_doc, reason = "said once, at [`Ledger`]")]
+pub trait Bridges: Send + Sync {
+    /// The transactions of all chains that may have legs with a key of a family; `None` where an index is missing and there
+    /// is too much to look through. The first call of a generation reads segments without an index.
+    fn with_link_key(&self, family: &str, key: &LinkKey, cancel: &Cancel) -> Result<Option<Vec<TransactionRef>>>;
 }
 
 /// Which addresses are one person's, on UTXO chains.

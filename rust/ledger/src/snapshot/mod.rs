@@ -11,10 +11,12 @@ mod tests;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, OnceLock};
 
+use headwater_bridge::LinkKey;
 use headwater_types::{Address, Amount, Asset, Balance, Chain, Family, TxHash};
 use rustc_hash::FxHashMap;
 
 use crate::Cancel;
+use crate::bridges::{BridgeFile, SegmentBridges};
 use crate::clusters::{ChainClusters, Cluster, ClusterTable, Clusters};
 use crate::edges::{self, AssetEdge, EdgeFile, EdgeOrder, Edges, Market, SegmentEdges};
 use crate::facts::{OutPoint, OutputFacts, TokenFacts};
@@ -24,7 +26,7 @@ use crate::logs::{self, Log, LogFile, LogFilter, LogMerge, LogScan};
 use crate::market::{FxTable, PriceTable, Registry};
 use crate::primitives::{pack, unpack};
 use crate::read::{
-    Account, AccountRef, Accounts, AddressMatches, AddressRange, AssetRef, Assets, Balances, Block, ColumnSet,
+    Account, AccountRef, Accounts, AddressMatches, AddressRange, AssetRef, Assets, Balances, Block, Bridges, ColumnSet,
     ColumnVisit, Counterparties, Coverage, Generation, Grouped, Holding, Labels, Logs, Movements, Opening, Outputs,
     Posting, Postings, Result, Scan, SweepVisit, Sweeps, Transaction, TransactionHead, TransactionRef, Transactions,
     VisitEdge, VisitWeight,
@@ -47,6 +49,8 @@ pub struct Snapshot {
     clusters: BTreeMap<Chain, ChainClusters>,
     /// By segment.
     logs: Vec<Option<Arc<LogFile>>>,
+    /// By segment.
+    bridges: Vec<SegmentBridges>,
     /// Where histories begin with stated balances; chains without such are absent.
     openings: BTreeMap<Chain, BTreeMap<Asset, Opening>>,
     /// The same by segment, in its numbers.
@@ -80,6 +84,7 @@ impl Snapshot {
         };
         let openings = by_chain.iter().filter_map(of_chain).collect();
         let logs = vec![None; segments.len()];
+        let bridges = segments.iter().map(|_| SegmentBridges::default()).collect();
         let begins = segments.iter().map(|_| OnceLock::new()).collect();
         let (exchange_rates, labels) = (Arc::default(), Arc::default());
         Self {
@@ -95,6 +100,7 @@ impl Snapshot {
             holders,
             clusters,
             logs,
+            bridges,
             openings,
             begins,
         }
@@ -134,6 +140,11 @@ impl Snapshot {
     /// With the indexes of logs that are built, by segment.
     pub(crate) fn with_logs(self, logs: Vec<Option<Arc<LogFile>>>) -> Self {
         Self { logs, ..self }
+    }
+
+    /// With the indexes of link keys that are built, by segment.
+    pub(crate) fn with_bridges(self, files: Vec<Option<Arc<BridgeFile>>>) -> Self {
+        Self { bridges: files.into_iter().map(SegmentBridges::new).collect(), ..self }
     }
 
     /// Where histories begin, in the numbers of a segment.
@@ -453,6 +464,17 @@ impl Grouped for Snapshot {
             None => Ok(FxHashMap::default()),
         })?;
         Ok(labelled.get(&cluster.name).map_or(&[], Vec::as_slice))
+    }
+}
+
+impl Bridges for Snapshot {
+    fn with_link_key(&self, family: &str, key: &LinkKey, cancel: &Cancel) -> Result<Option<Vec<TransactionRef>>> {
+        let mut found = Vec::new();
+        for (place, (segment, index)) in (0..).zip(self.segments.iter().zip(&self.bridges)) {
+            let Some(rows) = index.rows(segment, family, key, cancel)? else { return Ok(None) };
+            found.extend(rows.into_iter().map(|row| TransactionRef(pack(place, row))));
+        }
+        Ok(Some(found))
     }
 }
 

@@ -455,6 +455,16 @@ impl Segment {
         self.utxo.position(row, account)
     }
 
+    /// Whether a row has a data output.
+    pub(crate) fn has_note(&self, row: u32) -> Result<bool> {
+        self.utxo.has_note(row)
+    }
+
+    /// The account that a row calls or pays.
+    pub(crate) fn callee(&self, row: u32) -> Result<Option<u32>> {
+        Ok(self.transactions.heads.get(row)?.to)
+    }
+
     pub(crate) fn account(&self, address: &Address) -> Result<Option<u32>> {
         self.accounts.find(address)
     }

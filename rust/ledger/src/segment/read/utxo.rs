@@ -103,6 +103,16 @@ impl Utxo {
         Ok(None)
     }
 
+    /// Whether a row has a data output.
+    pub(super) fn has_note(&self, row: u32) -> Result<bool> {
+        for at in self.output_offsets.get(row)? {
+            if self.outputs.value(at, 2)? != 0 {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
     fn output_at(&self, at: usize, blobs: &Blobs) -> Result<OutputRecord> {
         output_of(&self.outputs, at, blobs)
     }

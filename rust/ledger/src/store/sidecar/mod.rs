@@ -18,6 +18,7 @@
 //! merged segment gets a new file, or one merged from those before ([`Kind::merge`]). The tests of this module take
 //! another kind through all of it.
 
+mod bridges;
 mod clusters;
 mod edges;
 mod holders;
@@ -45,6 +46,7 @@ pub(super) static KINDS: &[&dyn Kind] = &[
     &holders::Holders,
     &logs::Logs,
     &clusters::Clusters,
+    &bridges::Bridges,
     #[cfg(test)]
     &tests::Counts,
 ];

@@ -1,0 +1,111 @@
+//! Where link keys occur in a segment.
+
+use std::sync::{Arc, OnceLock};
+
+use bytemuck::{Pod, Zeroable};
+use headwater_bridge::LinkKey;
+use headwater_types::Chain;
+
+use super::MOST_UNINDEXED;
+use super::build::{hash_of, keys};
+use crate::Cancel;
+use crate::error::Result;
+use crate::segment::{Column, Container, PackedSections, PackedTable, Section, Segment, search};
+
+pub(super) const SUMMARY: Section<Summary> = Section::new("bridge.summary");
+/// Hashes of keys in order.
+pub(super) const KEYS: Section<u64> = Section::new("bridge.keys");
+/// The row of each.
+pub(super) const ROWS: PackedSections =
+    PackedSections { blocks: Section::new("bridge.rows"), starts: Section::new("bridge.rows#") };
+
+/// Numbers about the whole file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
+pub(super) struct Summary {
+    /// Of the segment it belongs to.
+    pub(super) accounts: u64,
+    pub(super) transactions: u64,
+    pub(super) bytes: u64,
+    pub(super) keys: u64,
+}
+
+/// The index of one segment, open.
+pub(crate) struct BridgeFile {
+    chain: Chain,
+    summary: Summary,
+    keys: Column<u64>,
+    rows: PackedTable<1>,
+}
+
+impl BridgeFile {
+    /// Reads the numbers about the whole file, not the tables.
+    pub(crate) fn read(file: Container) -> Result<Self> {
+        let file = Arc::new(file);
+        Ok(Self {
+            chain: file.chain()?,
+            summary: file.column(SUMMARY)?.get(0)?,
+            keys: file.column(KEYS)?,
+            rows: PackedTable::open(&file, ROWS)?,
+        })
+    }
+
+    /// Whether it was built from a segment like this one.
+    pub(crate) fn is_of(&self, segment: &Segment) -> bool {
+        let Summary { accounts, transactions, bytes, .. } = self.summary;
+        self.chain == segment.chain()
+            && (accounts, transactions, bytes) == (segment.addresses(), segment.transactions().into(), segment.bytes())
+    }
+
+    fn rows_of(&self, hash: u64, into: &mut Vec<u32>) -> Result<()> {
+        let start = search(0..self.keys.len(), |at| Ok(self.keys.get(at)? < hash))?;
+        for at in start..self.keys.len() {
+            if self.keys.get(at)? != hash {
+                break;
+            }
+            let row = self.rows.value(at, 0)?;
+            into.push(u32::try_from(row).map_err(|_| self.rows.wrong(at, "is too large"))?);
+        }
+        Ok(())
+    }
+}
+
+/// The index of a segment in one generation: its file, or what is found of it once.
+#[derive(Default)]
+pub(crate) struct SegmentBridges {
+    file: Option<Arc<BridgeFile>>,
+    found: OnceLock<Vec<(u64, u32)>>,
+}
+
+impl SegmentBridges {
+    pub(crate) fn new(file: Option<Arc<BridgeFile>>) -> Self {
+        Self { file, found: OnceLock::new() }
+    }
+
+    /// The rows that may have legs with a key, in order; `None` where no index is built and the segment is large.
+    pub(crate) fn rows(
+        &self,
+        segment: &Segment,
+        family: &str,
+        key: &LinkKey,
+        cancel: &Cancel,
+    ) -> Result<Option<Vec<u32>>> {
+        let hash = hash_of(family, key);
+        let mut rows = Vec::new();
+        if let Some(file) = &self.file {
+            file.rows_of(hash, &mut rows)?;
+            return Ok(Some(rows));
+        }
+        let found = match self.found.get() {
+            Some(found) => found,
+            None if u64::from(segment.transactions()) > MOST_UNINDEXED => return Ok(None),
+            None => {
+                let found = keys(segment, &|_| {}, cancel)?;
+                self.found.get_or_init(|| found)
+            }
+        };
+        let start = found.partition_point(|(known, _)| *known < hash);
+        rows.extend(found[start..].iter().take_while(|(known, _)| *known == hash).map(|(_, row)| *row));
+        Ok(Some(rows))
+    }
+}
