@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use headwater_types::{Chain, Family};
 
 use crate::error::TableError;
-use crate::tables::rows;
+use crate::rows::rows;
 
 /// The file of the names.
 const FILE: &str = "chains.csv";

@@ -29,6 +29,7 @@ mod half;
 mod log;
 mod matching;
 mod party;
+mod rows;
 mod tables;
 
 pub use chain::BridgeChain;

@@ -4,46 +4,29 @@
 
 use std::sync::LazyLock;
 
+use super::call::Call;
 use super::context::Context;
 use super::draft::Draft;
 use super::{celer, packed, wormhole};
-use crate::abi::{Declaration, Place, Value};
+use crate::abi::{Declaration, Value};
 use crate::half::{MatchClass, Step, Token};
 use crate::tables::{Contract, Family};
-
-/// A call of a function.
-pub(super) struct Call<'a> {
-    declaration: &'static Declaration,
-    arguments: &'a [u8],
-}
-
-impl<'a> Call<'a> {
-    pub(super) fn value(&self, name: &str) -> Option<Value<'a>> {
-        Place::of(self.declaration, name).ok()?.read(&[], self.arguments).ok().flatten()
-    }
-
-    pub(super) fn bytes(&self, name: &str) -> Option<&'a [u8]> {
-        match self.value(name) {
-            Some(Value::Bytes(bytes)) => Some(bytes),
-            _ => None,
-        }
-    }
-}
 
 type Reader = fn(&Context<'_>, &Family, &Contract, &Call<'_>) -> Option<Draft>;
 
 /// A function of a family's contracts.
 struct Function {
     family: &'static str,
+    selector: [u8; 4],
     declaration: Declaration,
     reader: Reader,
 }
 
 static FUNCTIONS: LazyLock<Vec<Function>> = LazyLock::new(|| {
-    let function = |family, text, reader| Function {
-        family,
-        declaration: Declaration::parse(text).expect("a test parses every function"),
-        reader,
+    let function = |family, text, reader| {
+        let declaration = Declaration::parse(text).expect("a test parses every function");
+        let [first, second, third, fourth, ..] = declaration.topic0();
+        Function { family, selector: [first, second, third, fourth], declaration, reader }
     };
     vec![
         function(
@@ -59,12 +42,18 @@ static FUNCTIONS: LazyLock<Vec<Function>> = LazyLock::new(|| {
     ]
 });
 
+/// Whether call data is that of a function that is read.
+pub(super) fn is_known(input: &[u8]) -> bool {
+    let selector = input.first_chunk::<4>();
+    selector.is_some_and(|selector| FUNCTIONS.iter().any(|function| function.selector == *selector))
+}
+
 pub(super) fn legs(context: &Context<'_>) -> Vec<Draft> {
     let transaction = context.transaction;
     let (Some(to), Some((selector, arguments))) = (transaction.to, transaction.input.split_first_chunk::<4>()) else {
         return Vec::new();
     };
-    let called = FUNCTIONS.iter().filter(|function| function.declaration.topic0().starts_with(selector));
+    let called = FUNCTIONS.iter().filter(|function| function.selector == *selector);
     let leg = |function: &'static Function| {
         let family = context.family(function.family)?;
         let contract = context.tables.emitter(family, transaction.chain, &to)?;
@@ -104,8 +93,7 @@ mod tests {
 
     #[test]
     fn function_selectors_are_those_of_bridges_md() {
-        let selectors: Vec<String> =
-            FUNCTIONS.iter().map(|function| hex::encode(&function.declaration.topic0()[..4])).collect();
+        let selectors: Vec<String> = FUNCTIONS.iter().map(|function| hex::encode(function.selector)).collect();
         assert_eq!(selectors, ["0175b1c4", "cdd1b25d", "c6878519", "ff200cde", "c3f511c1", "1c8475e4"]);
     }
 }

@@ -3,7 +3,7 @@
 use headwater_types::Amount;
 use sha3::{Digest, Keccak256};
 
-use super::calldata::Call;
+use super::call::Call;
 use super::context::Context;
 use super::draft::Draft;
 use super::packed::{Packed, hex_text};

@@ -79,7 +79,8 @@ pub(super) struct Context<'a> {
 }
 
 impl<'a> Context<'a> {
-    pub(super) fn new(tables: &'a Tables, transaction: &'a Transaction<'a>) -> Self {
+    /// Finds the events; `None` where no decoder can find anything.
+    pub(super) fn new(tables: &'a Tables, transaction: &'a Transaction<'a>, calls_bridge: bool) -> Option<Self> {
         let mut found = Vec::new();
         for log in transaction.logs {
             let Some(topic0) = log.topics.first() else { continue };
@@ -88,14 +89,11 @@ impl<'a> Context<'a> {
                 found.push(Found { event, log, emitter });
             }
         }
-        let transfers =
-            if found.is_empty() { Vec::new() } else { transaction.logs.iter().filter_map(TokenTransfer::of).collect() };
-        Self { tables, transaction, found, transfers }
-    }
-
-    /// Whether no decoder can find anything.
-    pub(super) fn is_empty(&self) -> bool {
-        self.found.is_empty() && self.transaction.input.is_empty()
+        if found.is_empty() && !calls_bridge {
+            return None;
+        }
+        let transfers = transaction.logs.iter().filter_map(TokenTransfer::of).collect();
+        Some(Self { tables, transaction, found, transfers })
     }
 
     /// The events with a name in a family.

@@ -3,6 +3,7 @@
 //! Most events are decoded by the tables alone ([`mapped`]). A protocol whose legs need more, such as packed messages or
 //! several logs at once, has a file here and a line in [`CODE`].
 
+mod call;
 mod calldata;
 mod cctp;
 mod celer;
@@ -80,10 +81,8 @@ pub fn decode(tables: &Tables, transaction: &Transaction<'_>) -> Vec<Half> {
     if !transaction.succeeded {
         return Vec::new();
     }
-    let context = Context::new(tables, transaction);
-    if context.is_empty() {
-        return Vec::new();
-    }
+    let calls_bridge = calldata::is_known(transaction.input);
+    let Some(context) = Context::new(tables, transaction, calls_bridge) else { return Vec::new() };
     let mut drafts = mapped::legs(&context);
     for code in CODE {
         drafts.extend(code(&context));

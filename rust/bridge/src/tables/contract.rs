@@ -5,9 +5,9 @@ use std::sync::Arc;
 use headwater_types::{Address, Chain};
 use rustc_hash::FxHashMap;
 
-use super::rows;
 use crate::chain::BridgeChain;
 use crate::error::TableError;
+use crate::rows::rows;
 
 pub(super) const FILE: &str = "contracts.csv";
 pub(super) const TABLE: &str = include_str!("../../tables/contracts.csv");

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use super::rows;
 use crate::chain::BridgeChain;
 use crate::error::TableError;
+use crate::rows::rows;
 
 pub(super) const FILE: &str = "chain_ids.csv";
 pub(super) const TABLE: &str = include_str!("../../tables/chain_ids.csv");
