@@ -85,6 +85,7 @@ fn a_right_claim_fits_the_role_of_the_address_and_a_wrong_one_does_not() {
             "exchange_hot_wallet" => role == ExchangeHot && label.list != "crowd-tags",
             "payment" => role == PaymentHot,
             "ransomware" => matches!(role, ScamOperator | ScamLayer),
+            "extortion" => role == ScamCollector,
             "drainer" | "ponzi" | "pig_butchering" | "theft" | "address_poisoning" | "rug_pull" | "scam"
             | "phishing" => scam.contains(&role) || role == Duster,
             _ => continue,

@@ -142,13 +142,14 @@ const MISTAKEN_MARKETS: &[Wrong] =
 
 /// The crime of an owner, as a list names it.
 fn crime(owner: &str) -> &'static str {
-    const CRIMES: [(&str, &str); 8] = [
+    const CRIMES: [(&str, &str); 9] = [
         ("scam-drainer", "drainer"),
         ("scam-investment", "ponzi"),
         ("scam-courtship", "pig_butchering"),
         ("scam-frozen", "theft"),
         ("scam-theft", "theft"),
         ("scam-ransomware", "ransomware"),
+        ("scam-extortion", "extortion"),
         ("scam-poisoner", "address_poisoning"),
         ("deployer-launch", "rug_pull"),
     ];

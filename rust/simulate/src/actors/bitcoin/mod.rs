@@ -1,10 +1,11 @@
 //! Who acts on bitcoin, beside people and exchanges: pools and miners, mixing rounds of every kind and what looks like
-//! them, payment services, a mixer in custody, tokens and dust, sleepers, thieves, extortioners and
-//! markets of forbidden goods.
+//! them, payment services, a mixer in custody, tokens and dust, sleepers, thieves, extortioners
+//! of firms and of the many, sellers who look like them, and markets of forbidden goods.
 
 mod crowd;
 mod darknet;
 mod dust;
+mod extortion;
 mod housekeeping;
 mod lookalikes;
 mod market_makers;
@@ -12,6 +13,7 @@ mod payjoin;
 mod pools;
 mod processor;
 mod ransom;
+mod sellers;
 mod sleepers;
 mod thefts;
 mod tumbler;
@@ -35,7 +37,7 @@ type Settle = fn(&mut World) -> Vec<Box<dyn Actor>>;
 
 /// Starts everybody who needs people and exchanges.
 pub(crate) fn settle_others(world: &mut World) -> Vec<Box<dyn Actor>> {
-    let kinds: [Settle; 14] = [
+    let kinds: [Settle; 16] = [
         processor::settle,
         tumbler::settle,
         whirlpool::settle,
@@ -49,6 +51,8 @@ pub(crate) fn settle_others(world: &mut World) -> Vec<Box<dyn Actor>> {
         sleepers::settle,
         thefts::settle,
         ransom::settle,
+        extortion::settle,
+        sellers::settle,
         darknet::settle,
     ];
     kinds.into_iter().flat_map(|settle| settle(world)).collect()
