@@ -7,7 +7,7 @@ use headwater_engine::score::{Observed, ScoreColumns, ScoreRow, Scorer};
 use headwater_engine::{Intelligence, QueryEngine, endpoint};
 use headwater_ledger::Cancel;
 use headwater_ledger::read::Generations;
-use headwater_metrics::features::{BaseGather, features, values};
+use headwater_metrics::features::{BaseGather, features_of, values};
 use headwater_simulate::{Preset, economy};
 use headwater_testkit::model;
 use headwater_types::{Address, Chain};
@@ -98,7 +98,7 @@ fn batch_scores_equal_single_answers_for_every_address() {
                 verdict.as_ref().map(|verdict| (verdict.confidence.to_bits(), &verdict.probabilities)),
             );
             assert_eq!(row.class.is_none(), row.error.is_some(), "{row:?}");
-            values(base, features(), &mut wanted);
+            values(base, features_of(chain.family()), &mut wanted);
             let bits = |values: &[f64]| values.iter().map(|value| value.to_bits()).collect::<Vec<_>>();
             assert_eq!(row.features.as_deref().map(bits), Some(bits(&wanted)), "{address}");
             in_context += usize::from(row.risk.as_ref().is_some_and(|risk| risk.context.is_some()));

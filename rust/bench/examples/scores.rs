@@ -17,7 +17,7 @@ use headwater_engine::score::ScoreColumns;
 use headwater_intel::classify::Classifiers;
 use headwater_ledger::read::{Generations, Ledger};
 use headwater_ledger::{Cancel, Store};
-use headwater_metrics::features::{BaseGather, features, values};
+use headwater_metrics::features::{BaseGather, features_of, values};
 use headwater_types::{Address, Chain};
 
 /// Addresses of one call, as the command line asks for them.
@@ -78,7 +78,7 @@ fn classify_one(ledger: &dyn Ledger, chain: Chain, addresses: &[Address]) -> Res
     for address in addresses {
         let account = ledger.account(chain, address)?.context("an address of the ledger")?;
         let base = gather.read(ledger, &account, &cancel)?;
-        values(base, features(), &mut row);
+        values(base, features_of(chain.family()), &mut row);
         for value in &row {
             checksum = checksum.rotate_left(5).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ value.to_bits();
         }

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 
 use headwater_ledger::read::{ColumnSet, Direction, LARGE, PostingColumns};
 use headwater_ledger::{Ledger, LedgerError};
-use headwater_types::{Asset, Balance};
+use headwater_types::{Address, Asset, Balance};
 
 pub use self::columns::{BalanceColumns, balances_of_every_address};
 use crate::exact::ExactSum;
@@ -117,7 +117,7 @@ impl Gather for AssetSums {
     const WANTED: ColumnSet = ColumnSet::ASSETS.with(ColumnSet::AMOUNTS);
     type Found = Self;
 
-    fn begin(&mut self) {
+    fn begin(&mut self, _: &Address) {
         for met in self.met.drain(..) {
             self.places[met.number as usize] = NONE;
         }

@@ -18,7 +18,7 @@ pub trait Gather: Send {
     type Found;
 
     /// Begins an address.
-    fn begin(&mut self);
+    fn begin(&mut self, address: &Address);
 
     /// Adds a batch of the address; batches of one part come one after the other.
     ///
@@ -83,7 +83,7 @@ pub fn fold_addresses_with<G: Gather, T: Default + Send>(
                 if let Some(done) = current.replace(*address) {
                     fold(&mut folded, &done, gather.finish(ledger)?);
                 }
-                gather.begin();
+                gather.begin(address);
             }
             gather.add(ledger, &columns)?;
             Ok(ControlFlow::Continue(()))

@@ -7,10 +7,10 @@ use headwater_ledger::facts::Batch;
 use headwater_ledger::market::core_tokens;
 use headwater_ledger::read::Ledger;
 use headwater_ledger::{Cancel, Snapshot};
-use headwater_metrics::features::{Base, BaseGather, Observed, features, values};
+use headwater_metrics::features::{Base, BaseGather, Observed, features, features_of, values};
 use headwater_metrics::sweep::fold_addresses_with;
-use headwater_testkit::{address, in_one_segment, over_segmentations, strategies, token};
-use headwater_types::{Address, Amount, Asset, Chain, Timestamp};
+use headwater_testkit::{Chainlet, address, in_one_segment, over_segmentations, strategies, token};
+use headwater_types::{Address, Amount, Asset, Chain, Family, Timestamp};
 use proptest::prelude::*;
 
 /// An address with the values of its features.
@@ -122,6 +122,74 @@ proptest! {
             let check = |share| check(ledger, Chain::ETHEREUM, Some(Observed { share, seed }));
             [check(1.0), check(0.5), check(0.1)]
         });
+    }
+}
+
+/// The features of account `number` of a small bitcoin, by name.
+fn of_account(chain: Chainlet, number: u64) -> impl Fn(&str) -> f64 {
+    let snapshot = in_one_segment([chain.batch()]);
+    let ledger: &dyn Ledger = &*snapshot;
+    let account = ledger.account(Chain::BITCOIN, &address(Chain::BITCOIN, number)).unwrap().unwrap();
+    let row = of(BaseGather::new(Chain::BITCOIN).read(ledger, &account, &Cancel::new()).unwrap());
+    move |name| features().zip(&row).find(|(feature, _)| feature.name == name).map(|(_, value)| *value).unwrap()
+}
+
+/// Account 1 is paid 5,000 by a coinbase, and 600 of 1,000 by account 2, who keeps 400. It spends both with a coin of
+/// account 3, 5,000 + 600 + 400: 4,000 go to account 4 and 1,500 come back. Account 2 then pays it 300 and another 300 to
+/// account 5. Account 1 empties the 1,500 to account 6.
+fn small_bitcoin() -> Chainlet {
+    Chainlet::bitcoin()
+        .mine(1, 5_000)
+        .mine(2, 1_000)
+        .mine(3, 400)
+        .spend(&[(2, 0, 0)], &[(1, 600), (2, 400)])
+        .spend(&[(1, 0, 0), (4, 0, 0), (3, 0, 0)], &[(4, 4_000), (1, 1_500)])
+        .mine(2, 700)
+        .spend(&[(6, 0, 0)], &[(1, 300), (5, 300)])
+        .spend(&[(5, 0, 1)], &[(6, 1_400)])
+}
+
+#[test]
+fn utxo_features_of_a_small_chain_are_worked_by_hand() {
+    let of = of_account(small_bitcoin(), 1);
+    // Paid by a coinbase, and by two transactions of one input and two outputs each.
+    let paid = ["coinbase_ratio", "in_inputs_mean", "in_outputs_mean", "in_payers_mean", "in_share_mean"];
+    assert_eq!(paid.map(|name| of(&format!("utxo_{name}"))), [1.0 / 3.0, 1.0, 2.0, 1.0, (0.6 + 0.5) / 2.0]);
+    let shape = ["in_largest_ratio", "in_dust_ratio", "in_equal_ratio", "in_again_ratio"];
+    assert_eq!(shape.map(|name| of(&format!("utxo_{name}"))), [1.0, 1.0, 0.5, 1.0 / 3.0]);
+    // Three inputs of two addresses into two outputs, then one into one.
+    let spent = ["out_inputs_mean", "out_outputs_mean", "out_outputs_max", "out_payers_mean", "out_own_inputs_mean"];
+    assert_eq!(spent.map(|name| of(&format!("utxo_{name}"))), [2.0, 1.5, 2.0, 1.5, 1.5]);
+    let kinds = ["multi_input_ratio", "self_change_ratio", "sweep_ratio", "peel_ratio", "joint_ratio"];
+    assert_eq!(kinds.map(|name| of(&format!("utxo_{name}"))), [0.5, 0.5, 0.5, 0.0, 0.0]);
+    assert!((of("utxo_out_share_mean") - (5_600.0 / 6_000.0 + 1.0) / 2.0).abs() < 1e-12);
+    assert_eq!((of("utxo_p2pkh_ratio"), of("utxo_p2tr_ratio")), (1.0, 0.0));
+    // Account 2 spends its only coin into two: a step of a peel chain, with and without change to itself.
+    let of = of_account(small_bitcoin(), 2);
+    assert_eq!([of("utxo_peel_ratio"), of("utxo_self_change_ratio")], [1.0, 0.5]);
+}
+
+#[test]
+fn a_joint_transaction_has_as_many_payers_as_equal_outputs() {
+    let round = |payers: [u64; 3], amounts: [u64; 4]| {
+        let chain = payers.into_iter().fold(Chainlet::bitcoin(), |chain, payer| chain.mine(payer, 10_000));
+        let [one, two, three, rest] = amounts;
+        let chain = chain.spend(&[(1, 0, 0), (2, 0, 0), (3, 0, 0)], &[(7, one), (8, two), (9, three), (10, rest)]);
+        of_account(chain, 7)("utxo_joint_ratio")
+    };
+    assert_eq!(round([1, 2, 3], [8_000, 8_000, 8_000, 1_000]), 1.0);
+    assert_eq!(round([1, 1, 3], [8_000, 8_000, 8_000, 1_000]), 0.0, "two payers");
+    assert_eq!(round([1, 2, 3], [8_000, 8_000, 7_999, 1_000]), 0.0, "two equal outputs");
+    assert_eq!(round([1, 2, 3], [2_730, 2_730, 2_730, 1_000]), 0.0, "marks of tokens");
+}
+
+#[test]
+fn families_without_outputs_have_no_utxo_features() {
+    let names = |family| features_of(family).map(|feature| feature.name).collect::<Vec<_>>();
+    assert_eq!(names(Family::Utxo), features().map(|feature| feature.name).collect::<Vec<_>>());
+    for family in [Family::Evm, Family::Tron] {
+        assert!(names(family).iter().all(|name| !name.starts_with("utxo_")));
+        assert_eq!(names(family).len(), 160, "{family:?}: what models of accounts were trained on stays as it was");
     }
 }
 

@@ -11,11 +11,11 @@ use headwater_ledger::read::{
 use headwater_ledger::{Cancel, Snapshot, Store};
 use headwater_metrics::concentration::{self, Balances};
 use headwater_metrics::counterparties;
-use headwater_metrics::features::{Base, BaseGather, features, values};
+use headwater_metrics::features::{Base, BaseGather, features_of, values};
 use headwater_metrics::grouping::{Count, Flow, Side, Tally};
 use headwater_metrics::sums::{BalanceColumns, balances_of_every_address};
 use headwater_metrics::sweep::fold_addresses_with;
-use headwater_types::{Address, Amount, Asset, Chain, TimeWindow, Timestamp};
+use headwater_types::{Address, Amount, Asset, Chain, Family, TimeWindow, Timestamp};
 
 use super::answer::{Answer, Group, Holder, Query, Row};
 use super::counters::{Cost, timed};
@@ -60,7 +60,7 @@ struct FeatureSums {
 impl FeatureSums {
     fn add(&mut self, base: &Base) {
         self.addresses += 1;
-        values(base, features(), &mut self.row);
+        values(base, features_of(Family::Evm), &mut self.row);
         self.sums.resize(self.row.len(), 0.0);
         for (sum, value) in self.sums.iter_mut().zip(&self.row) {
             *sum += if value.is_nan() { 0.0 } else { *value };
@@ -194,7 +194,8 @@ impl Own {
             Outcome::Balances(columns) => self.balances(&columns)?,
             Outcome::Features(stretches) => {
                 let sum = |place: usize| stretches.iter().filter_map(|stretch| stretch.sums.get(place)).sum();
-                let sums = features().enumerate().map(|(place, feature)| (feature.name.to_owned(), sum(place)));
+                let sums =
+                    features_of(Family::Evm).enumerate().map(|(place, feature)| (feature.name.to_owned(), sum(place)));
                 Answer::Features(stretches.iter().map(|stretch| stretch.addresses).sum(), sums.collect())
             }
         })

@@ -54,7 +54,7 @@ impl Scorer {
                 format!("columns: there is no classifier of {chain}; leave `class` out, or name a model of the chain"),
             ));
         }
-        let features = if columns.features { features::features().collect() } else { Vec::new() };
+        let features = if columns.features { features::features_of(chain.family()).collect() } else { Vec::new() };
         Ok(Self { ledger, intelligence, chain, columns, observed: None, classifier, features })
     }
 

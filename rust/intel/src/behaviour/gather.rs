@@ -111,7 +111,7 @@ impl<'a> HistoryGather<'a> {
         let mut held = cancel.holding(HISTORY);
         let of_each = std::mem::size_of::<(Transfer, Option<AccountRef>)>();
         held.reach(usize::try_from(account.postings).unwrap_or(usize::MAX).saturating_mul(of_each))?;
-        self.begin();
+        self.clear();
         let scan = self.scan.clone();
         ledger.posting_columns(account, &scan, (Self::WANTED, cancel), &mut |columns| {
             self.add(ledger, &columns)?;
@@ -119,6 +119,12 @@ impl<'a> HistoryGather<'a> {
         })?;
         self.complete(ledger)?;
         Ok(&self.history)
+    }
+
+    fn clear(&mut self) {
+        self.history.clear();
+        self.others.clear();
+        (self.parts, self.part) = (0, None);
     }
 
     /// The history of one of several accounts, to keep; empty without an account.
@@ -132,7 +138,7 @@ impl<'a> HistoryGather<'a> {
             Some(account) => {
                 self.read_next(ledger, account, cancel)?;
             }
-            None => self.begin(),
+            None => self.clear(),
         }
         // Numbers of assets go on.
         let mut next = History::until(self.history.head);
@@ -289,10 +295,8 @@ impl Gather for HistoryGather<'_> {
     const WANTED: ColumnSet = ColumnSet::ALL;
     type Found = History;
 
-    fn begin(&mut self) {
-        self.history.clear();
-        self.others.clear();
-        (self.parts, self.part) = (0, None);
+    fn begin(&mut self, _: &Address) {
+        self.clear();
     }
 
     fn add(&mut self, ledger: &dyn Ledger, columns: &PostingColumns<'_>) -> Result<(), LedgerError> {

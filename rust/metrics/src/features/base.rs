@@ -1,5 +1,6 @@
 //! The aggregates that features are read from.
 
+use super::coins::Coins;
 use super::money::Money;
 use super::parties::Parties;
 use super::times::{Gaps, Times};
@@ -61,6 +62,10 @@ pub struct Base {
     pub out_times: Side,
     /// Whom it dealt with.
     pub parties: Parties,
+    /// Movements in after the first one out.
+    pub in_again: u64,
+    /// What its transactions look like, on UTXO chains.
+    pub coins: Coins,
     /// The native coin.
     pub native: Money,
     /// The main stablecoins as one.

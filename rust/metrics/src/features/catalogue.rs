@@ -1,5 +1,7 @@
 //! The table of features.
 
+use headwater_types::Family;
+
 use super::base::Base;
 use super::times::{double, ratio};
 
@@ -179,18 +181,67 @@ static GENERAL: &[Feature] = features! {
     "max_out_24h", Count, "Most movements out within 24 hours", |base| count(base.most_out_day);
 };
 
+/// Of chains of outputs alone.
+static UTXO: &[Feature] = features! {
+    "utxo_coinbase_ratio", Ratio, "Coinbases by transactions that paid it", |base| ratio(base.coins.coinbases, base.coins.coinbases + base.coins.receipts);
+    "utxo_in_inputs_mean", Count, "Mean number of inputs of transactions that paid it, coinbases apart", |base| ratio(base.coins.in_inputs, base.coins.receipts);
+    "utxo_in_outputs_mean", Count, "Mean number of their outputs", |base| ratio(base.coins.in_outputs, base.coins.receipts);
+    "utxo_in_payers_mean", Count, "Mean number of their distinct input addresses", |base| ratio(base.coins.in_payers, base.coins.receipts);
+    "utxo_in_share_mean", Ratio, "Mean share of what they paid that came to it", |base| base.coins.in_shares / count(base.coins.receipts);
+    "utxo_in_largest_ratio", Ratio, "Those in which its output was the largest by all", |base| ratio(base.coins.in_largest, base.coins.receipts);
+    "utxo_in_dust_ratio", Ratio, "Those in which it got 1,000 satoshis or less by all", |base| ratio(base.coins.in_dust, base.coins.receipts);
+    "utxo_in_equal_ratio", Ratio, "Those in which another output had the amount of its own by all", |base| ratio(base.coins.in_equal, base.coins.receipts);
+    "utxo_in_again_ratio", Ratio, "Movements in after the first one out by movements in: reuse of the address", |base| utxo(base, ratio(base.in_again, base.received));
+    "utxo_out_inputs_mean", Count, "Mean number of inputs of transactions that it paid for", |base| ratio(base.coins.out_inputs, base.coins.spends);
+    "utxo_out_outputs_mean", Count, "Mean number of their outputs", |base| ratio(base.coins.out_outputs, base.coins.spends);
+    "utxo_out_outputs_max", Count, "Largest number of their outputs", |base| utxo(base, count(base.coins.most_outputs));
+    "utxo_out_payers_mean", Count, "Mean number of their distinct input addresses", |base| ratio(base.coins.out_payers, base.coins.spends);
+    "utxo_out_own_inputs_mean", Count, "Mean number of its own inputs in them", |base| ratio(base.coins.own_inputs, base.coins.spends);
+    "utxo_out_share_mean", Ratio, "Mean share of what their inputs held that was its own", |base| base.coins.out_shares / count(base.coins.spends);
+    "utxo_multi_input_ratio", Ratio, "Those with inputs of other addresses, too, by all", |base| ratio(base.coins.multi_input, base.coins.spends);
+    "utxo_self_change_ratio", Ratio, "Those with an output back to it by all", |base| ratio(base.coins.self_change, base.coins.spends);
+    "utxo_sweep_ratio", Ratio, "Those with a single output, to another address, by all", |base| ratio(base.coins.sweeps, base.coins.spends);
+    "utxo_peel_ratio", Ratio, "Those of one input address and two outputs by all", |base| ratio(base.coins.peels, base.coins.spends);
+    "utxo_joint_ratio", Ratio, "Transactions with at least three equal outputs, half of all or more, and as many payers, by all", |base| ratio(base.coins.joint, base.coins.transactions());
+    "utxo_p2pk_ratio", Ratio, "Its inputs and outputs of the form P2PK by all", |base| form(base, 0);
+    "utxo_p2pkh_ratio", Ratio, "Those of the form P2PKH by all", |base| form(base, 1);
+    "utxo_p2sh_ratio", Ratio, "Those of the form P2SH by all", |base| form(base, 2);
+    "utxo_p2wpkh_ratio", Ratio, "Those of the form P2WPKH by all", |base| form(base, 3);
+    "utxo_p2wsh_ratio", Ratio, "Those of the form P2WSH by all", |base| form(base, 4);
+    "utxo_p2tr_ratio", Ratio, "Those of the form P2TR by all", |base| form(base, 5);
+};
+
 static NATIVE: &[Feature] = money!(native, "the native coin");
 static STABLE: &[Feature] = money!(stable, "main stablecoins, taken as one");
 
-/// Every feature, in the order of frames.
+/// Every feature.
 pub fn features() -> impl Iterator<Item = &'static Feature> {
-    GENERAL.iter().chain(NATIVE).chain(STABLE)
+    GENERAL.iter().chain(NATIVE).chain(STABLE).chain(UTXO)
+}
+
+/// The features that addresses of a family can have, in the order of frames.
+pub fn features_of(family: Family) -> impl Iterator<Item = &'static Feature> {
+    let own = match family {
+        Family::Evm | Family::Tron => &[][..],
+        Family::Utxo => UTXO,
+    };
+    GENERAL.iter().chain(NATIVE).chain(STABLE).chain(own)
 }
 
 /// The feature of a name.
 #[must_use]
 pub fn feature(name: &str) -> Option<&'static Feature> {
     features().find(|feature| feature.name == name)
+}
+
+/// A number of UTXO chains; without a transaction that was read there is none.
+fn utxo(base: &Base, value: f64) -> f64 {
+    if base.coins.transactions() > 0 { value } else { f64::NAN }
+}
+
+/// Share of a form among the inputs and outputs of the address.
+fn form(base: &Base, place: usize) -> f64 {
+    ratio(base.coins.forms[place], base.coins.forms.iter().sum())
 }
 
 /// Share of the movements in six hours of the day from one on.

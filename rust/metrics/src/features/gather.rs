@@ -11,6 +11,7 @@ use rustc_hash::FxHashMap;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::base::{Base, Side};
+use super::coins::{Coins, MOST_READ};
 use super::money::{Money, Payment, Units, Way, Workspace};
 use super::parties::{Dealing, Parties};
 use super::times::{Gaps, Times, double};
@@ -88,6 +89,8 @@ pub struct BaseGather {
     /// By number of asset, the last address that moved it; addresses are counted.
     moved_by: Vec<u64>,
     address: u64,
+    /// Whose movements are read.
+    whose: Option<Address>,
     times: [Vec<i64>; 3],
     gaps: Vec<u64>,
     movements: Vec<Dealing>,
@@ -119,6 +122,7 @@ impl BaseGather {
             observed_before: FxHashMap::default(),
             moved_by: Vec::new(),
             address: 0,
+            whose: None,
             times: Default::default(),
             gaps: Vec::new(),
             movements: Vec::new(),
@@ -142,7 +146,7 @@ impl BaseGather {
         let mut held = cancel.holding(super::FEATURES_OF_ONE);
         let of_each = 2 * std::mem::size_of::<Row>() + 2 * std::mem::size_of::<Payment>();
         held.reach(usize::try_from(account.postings).unwrap_or(usize::MAX).saturating_mul(of_each))?;
-        self.begin();
+        self.begin(&account.address);
         ledger.posting_columns(account, &Scan::default(), (Self::WANTED, cancel), &mut |columns| {
             self.add(ledger, &columns)?;
             Ok(std::ops::ControlFlow::Continue(()))
@@ -250,6 +254,7 @@ impl BaseGather {
             base.created += u64::from(!is_in && row.flags.creates_contract());
             base.turns += u64::from(before.is_some_and(|before| before != way));
             base.starts_in |= before.is_none() && is_in;
+            base.in_again += u64::from(is_in && base.sent > 0);
             before = Some(way);
             if row.other != NOBODY {
                 movements.push(Dealing::new(row.other, way));
@@ -269,6 +274,21 @@ impl BaseGather {
             }
         }
         base.ends_out = before == Some(Way::Out);
+    }
+
+    /// What the transactions look like.
+    fn coins(&self, ledger: &dyn Ledger) -> Result<Coins, LedgerError> {
+        let mut coins = Coins::default();
+        let Some(address) = &self.whose else { return Ok(coins) };
+        let count = self.rows.len();
+        let read = count.min(MOST_READ);
+        // On UTXO chains a transaction is one movement of the address.
+        for row in (0..read).map(|place| &self.rows[place * count / read]) {
+            if let Some(utxo) = &ledger.transaction(row.transaction)?.facts.utxo {
+                coins.add(address, utxo);
+            }
+        }
+        Ok(coins)
     }
 
     /// What follows from the times.
@@ -355,7 +375,8 @@ impl Gather for BaseGather {
     const WANTED: ColumnSet = ColumnSet::ALL;
     type Found = Base;
 
-    fn begin(&mut self) {
+    fn begin(&mut self, address: &Address) {
+        self.whose = Some(*address);
         self.rows.clear();
         (self.parts, self.part, self.failed) = (0, None, 0);
     }
@@ -405,6 +426,9 @@ impl Gather for BaseGather {
         }
         self.count();
         self.time();
+        if self.chain.family() == Family::Utxo {
+            self.base.coins = self.coins(ledger)?;
+        }
         self.base.parties = Parties::of(&mut self.movements);
         let stable = Units { one: 10_u128.pow(STABLE_DECIMALS.into()), round: 10_u128.pow(STABLE_DECIMALS.into()) };
         self.base.native = Money::of(&self.payments[0], self.units, &mut self.workspace);

@@ -8,9 +8,12 @@
 //!
 //! Left out on purpose: the degree of counterparties and whether an address is a contract, because
 //! both tell first of all how much of the chain is held.
+//!
+//! On UTXO chains a movement has no counterparty. There the transactions themselves are read, some of them ([`Coins`]).
 
 mod base;
 mod catalogue;
+mod coins;
 mod gather;
 mod money;
 mod parties;
@@ -19,14 +22,15 @@ mod times;
 use headwater_ledger::memory::Purpose;
 
 pub use self::base::{Base, Side};
-pub use self::catalogue::{Feature, Unit, feature, features};
+pub use self::catalogue::{Feature, Unit, feature, features, features_of};
+pub use self::coins::{Coins, FORMS};
 pub use self::gather::{BaseGather, Observed, STABLECOINS};
 pub use self::money::{Amounts, Money};
 pub use self::parties::Parties;
 pub use self::times::{Gaps, Times};
 
 /// The version of the features: a model can only be used with the one that it was trained on. Any change of the meaning of a
-/// feature is a new version.
+/// feature is a new version; another feature is not, since models name those they read.
 pub const VERSION: u32 = 1;
 
 /// What memory is taken for, as a refusal tells it.

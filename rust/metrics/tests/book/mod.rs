@@ -10,7 +10,9 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use headwater_ledger::market::AssetTerms;
-use headwater_ledger::read::{Direction, Ledger, MovementKind, Scan, ScanOrder, Status, TransactionRef};
+use headwater_ledger::read::{
+    Direction, Ledger, MovementKind, Scan, ScanOrder, ScriptType, Status, Transaction, TransactionRef,
+};
 use headwater_metrics::features::STABLECOINS;
 use headwater_types::{Address, Asset, Chain, Family};
 
@@ -98,6 +100,7 @@ pub fn features(
     rhythm(&movements, &[&native[..], &stable].concat(), &mut values);
     let one = 10_f64.powi(i32::from(chain.native_decimals()));
     let round = if chain.family() == Family::Tron { one } else { one / 100.0 };
+    coins(ledger, chain, address, &movements, &mut values);
     of_money("native", &native, (one, round), &mut values);
     of_money("stable", &stable, (1e6, 1e6), &mut values);
     values
@@ -440,4 +443,99 @@ fn holding(payments: &[Payment], came: f64, put: &mut impl FnMut(&str, f64)) {
     put("holding_median_secs", at(n / 2));
     put("holding_p90_secs", at(n - n / 10));
     put("quick_ratio", holds.iter().filter(|secs| **secs <= 3600).count() as f64 / came);
+}
+
+/// One input or output: whose, how much, and its form.
+type Side = (Option<Address>, u64, ScriptType);
+
+/// Inputs as far as they are held, and outputs that can be spent.
+fn sides(transaction: &Transaction) -> [Vec<Side>; 2] {
+    let utxo = transaction.facts.utxo.as_ref().unwrap();
+    let spent = utxo.inputs.iter().filter_map(|input| input.spent.as_ref());
+    let paid = utxo.outputs.iter().filter(|output| output.script != ScriptType::OpReturn);
+    let side = |output: &headwater_ledger::facts::OutputFacts| (output.owner, output.amount, output.script);
+    [spent.map(side).collect(), paid.map(side).collect()]
+}
+
+/// At least three equal outputs above the dust of tokens, half of all or more, and as many payers.
+fn is_joint(transaction: &Transaction) -> bool {
+    let [_, paid] = sides(transaction);
+    let inputs = &transaction.facts.utxo.as_ref().unwrap().inputs;
+    let unknown = inputs.iter().filter(|input| input.spent.is_none()).count();
+    let payers = payers(transaction).len() + unknown;
+    paid.iter().filter(|one| one.1 > 2_730).any(|one| {
+        let equal = paid.iter().filter(|other| other.1 == one.1).count();
+        equal >= 3 && 2 * equal >= paid.len() && equal <= payers
+    })
+}
+
+fn payers(transaction: &Transaction) -> BTreeSet<Address> {
+    sides(transaction)[0].iter().filter_map(|input| input.0).collect()
+}
+
+/// What the transactions of the address look like, on chains of outputs. No chain of a test has more than are read.
+fn coins(ledger: &dyn Ledger, chain: Chain, address: &Address, movements: &[Movement], values: &mut Values) {
+    let is_utxo = chain.family() == Family::Utxo;
+    let read = movements.iter().filter(|_| is_utxo).map(|movement| ledger.transaction(movement.transaction).unwrap());
+    let all: Vec<Transaction> = read.collect();
+    assert!(all.len() <= 64);
+    let whose =
+        |sides: &[Side]| -> Vec<Side> { sides.iter().filter(|side| side.0 == Some(*address)).copied().collect() };
+    let is_spend = |transaction: &&Transaction| !whose(&sides(transaction)[0]).is_empty();
+    let is_coinbase = |transaction: &&Transaction| transaction.facts.utxo.as_ref().unwrap().coinbase;
+    let spends: Vec<&Transaction> = all.iter().filter(is_spend).collect();
+    let paid: Vec<&Transaction> = all.iter().filter(|one| !is_spend(one) && !is_coinbase(one)).collect();
+    let minted = all.iter().filter(|one| !is_spend(one) && is_coinbase(one)).count() as f64;
+    let average = |of: &[&Transaction], number: &dyn Fn(&Transaction) -> f64| {
+        mean(&of.iter().map(|transaction| number(transaction)).collect::<Vec<_>>())
+    };
+    let inputs = |one: &Transaction| one.facts.utxo.as_ref().unwrap().inputs.len() as f64;
+    let outputs = |one: &Transaction| len(&sides(one)[1]);
+    let share = |side: &[Side]| {
+        let sum = |sides: &[Side]| sides.iter().map(|side| side.1 as f64).sum::<f64>();
+        if sum(side) > 0.0 { sum(&whose(side)) / sum(side) } else { 0.0 }
+    };
+    let mut put = |name: &str, value: f64| put(values, &format!("utxo_{name}"), value);
+    put("coinbase_ratio", minted / (minted + len(&paid)));
+    put("in_inputs_mean", average(&paid, &inputs));
+    put("in_outputs_mean", average(&paid, &outputs));
+    put("in_payers_mean", average(&paid, &|one| payers(one).len() as f64));
+    put("in_share_mean", average(&paid, &|one| share(&sides(one)[1])));
+    let own = |one: &Transaction| whose(&sides(one)[1]);
+    let flag = f64::from;
+    let largest = |one: &Transaction| sides(one)[1].iter().map(|side| side.1).max();
+    put("in_largest_ratio", average(&paid, &|one| flag(own(one).iter().any(|side| Some(side.1) == largest(one)))));
+    put("in_dust_ratio", average(&paid, &|one| flag(own(one).iter().all(|side| side.1 <= 1_000))));
+    let twice = |one: &Transaction, amount| sides(one)[1].iter().filter(|side| side.1 == amount).count() > 1;
+    put("in_equal_ratio", average(&paid, &|one| flag(own(one).iter().any(|side| twice(one, side.1)))));
+    let first_out = movements.iter().position(|movement| movement.direction == Direction::Out);
+    let came = movements.iter().enumerate().filter(|(_, movement)| movement.direction == Direction::In);
+    let again = came.clone().filter(|(place, _)| first_out.is_some_and(|first| *place > first)).count() as f64;
+    put("in_again_ratio", if is_utxo { again / came.count() as f64 } else { f64::NAN });
+    put("out_inputs_mean", average(&spends, &inputs));
+    put("out_outputs_mean", average(&spends, &outputs));
+    let most = spends.iter().map(|one| outputs(one)).fold(0.0, f64::max);
+    put("out_outputs_max", if is_utxo { most } else { f64::NAN });
+    put("out_payers_mean", average(&spends, &|one| payers(one).len() as f64));
+    put("out_own_inputs_mean", average(&spends, &|one| len(&whose(&sides(one)[0]))));
+    put("out_share_mean", average(&spends, &|one| share(&sides(one)[0])));
+    put("multi_input_ratio", average(&spends, &|one| flag(payers(one).len() > 1)));
+    put("self_change_ratio", average(&spends, &|one| flag(!own(one).is_empty())));
+    put("sweep_ratio", average(&spends, &|one| flag(outputs(one) == 1.0 && own(one).is_empty())));
+    put("peel_ratio", average(&spends, &|one| flag(outputs(one) == 2.0 && payers(one).len() == 1)));
+    put("joint_ratio", average(&all.iter().collect::<Vec<_>>(), &|one| flag(is_joint(one))));
+    let forms: Vec<ScriptType> =
+        all.iter().flat_map(|one| sides(one).map(|side| whose(&side)).concat()).map(|side| side.2).collect();
+    let known = [
+        ("p2pk", ScriptType::P2pk),
+        ("p2pkh", ScriptType::P2pkh),
+        ("p2sh", ScriptType::P2sh),
+        ("p2wpkh", ScriptType::P2wpkh),
+        ("p2wsh", ScriptType::P2wsh),
+        ("p2tr", ScriptType::P2tr),
+    ];
+    for (name, form) in known {
+        let those = forms.iter().filter(|of_one| **of_one == form).count() as f64;
+        put(&format!("{name}_ratio"), those / len(&forms));
+    }
 }
