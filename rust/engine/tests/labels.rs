@@ -221,3 +221,64 @@ fn label_filter_passes_movements_of_labelled_parties() {
     let to: Vec<_> = events.iter().map(|event| event.data["to_address"].clone()).collect();
     assert_eq!(to, [json!(account(2))]);
 }
+
+/// A coin of account 100 from which a tenth is paid six times, to accounts from 201 on; the rest goes to 101 and so on.
+/// Years later somebody else mines.
+fn peeled() -> Chainlet {
+    let mut held = 10_000_000;
+    let chain = (1..=6).fold(Chainlet::bitcoin().mine(100, held), |chain, step| {
+        let paid = held / 10;
+        held -= paid;
+        chain.spend(&[(step, 0, 0)], &[(100 + step, held), (200 + step, paid)])
+    });
+    chain.at_block(3_000_000).mine(300, 5)
+}
+
+fn coin_owner(number: u64) -> Address {
+    headwater_testkit::address(Chain::BITCOIN, number)
+}
+
+#[test]
+fn peel_chain_and_dormant_are_labels_on_bitcoin() {
+    let store = |imports: Vec<LabelImport>| {
+        let mut store = in_memory(vec![peeled().batch()], vec![], vec![]).unwrap();
+        imports.into_iter().for_each(|import| {
+            Arc::get_mut(&mut store).unwrap().import_labels(import).unwrap();
+        });
+        Town(vec![headwater_engine::QueryEngine::new(store)])
+    };
+    let asked = |number: u64| json!({"blockchain": "bitcoin", "address": coin_owner(number).to_string()});
+    let codes = |town: &Town, request: Value| data(town, "labels", &request)["labels"].clone();
+    let town = store(vec![]);
+    let report = data(&town, "labels", &asked(102));
+    assert_eq!(report["labels"], json!(["peel_chain", "dormant"]));
+    // Blocks are 12 seconds apart, the first one at 1,600,000,012. The six steps are blocks 2 to 7.
+    let source = &report["sources"][0];
+    let told = ["source", "label", "name", "confidence", "first_seen", "last_seen"].map(|field| source[field].clone());
+    let expected = [
+        json!("behaviour_detector"),
+        json!("peel_chain"),
+        json!("Peel chain"),
+        json!(0.3),
+        json!(1_600_000_024),
+        json!(1_600_000_084),
+    ];
+    assert_eq!(told, expected);
+    // Who is paid, and whoever holds the rest, pass nothing on.
+    assert_eq!([201, 106].map(|number| codes(&town, asked(number))), [json!(["dormant"]), json!(["dormant"])]);
+    assert_eq!(codes(&town, asked(300)), json!([]));
+    let at = |number: u64, secs: i64| {
+        let mut request = asked(number);
+        request["as_of"] = json!(secs);
+        codes(&town, request)
+    };
+    assert_eq!(
+        (at(102, 1_600_000_072), at(102, 1_600_000_071)),
+        (json!(["peel_chain"]), json!([])),
+        "five steps, four"
+    );
+    // The chain ends at an exchange.
+    let claim = headwater_testkit::claim(Chain::BITCOIN, coin_owner(103), Code::Exchange, Level::Forensic, "list");
+    let known = store(vec![label_import("list", vec![claim], 0)]);
+    assert_eq!(codes(&known, asked(100)), json!(["dormant"]), "three steps before, three after");
+}

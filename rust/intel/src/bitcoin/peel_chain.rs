@@ -4,15 +4,15 @@
 //! such chains day by day, and so does whoever moves stolen coins: the shape is no sign of guilt.
 
 use headwater_ledger::facts::{OutPoint, UtxoFacts};
-use headwater_ledger::read::Transaction;
+use headwater_ledger::read::{Account, Direction, Scan, Transaction};
 use headwater_ledger::{Cancel, Ledger, LedgerError};
 use headwater_types::{Address, Amount, Chain, Timestamp, TxHash};
 
 use super::TransactionView;
 use super::coinjoin::{Surroundings, coinjoin};
 
-/// Steps of a chain that are followed: the longest known ones have some thousands.
-const MOST_STEPS: usize = 10_000;
+/// Newest spends of an address that are looked at for a chain.
+const MOST_SPENDS: usize = 16;
 
 /// What a step of a chain must be like.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,11 +25,19 @@ pub struct PeelRules {
     pub most_gap_secs: Option<i64>,
     /// A chain has at least so many steps.
     pub least_steps: usize,
+    /// So many are followed from a transaction in each direction: the longest known chains have some thousands.
+    pub most_steps: usize,
 }
 
 impl Default for PeelRules {
     fn default() -> Self {
-        Self { most_peeled_percent: 30, least_peeled: 1_000, most_gap_secs: Some(72 * 3_600), least_steps: 5 }
+        Self {
+            most_peeled_percent: 30,
+            least_peeled: 1_000,
+            most_gap_secs: Some(72 * 3_600),
+            least_steps: 5,
+            most_steps: 10_000,
+        }
     }
 }
 
@@ -98,13 +106,13 @@ pub fn peel_chain(
     let mut walk = Walk { ledger, chain, rules, is_service, cancel };
     let Some((mut first, mut transaction)) = walk.step_of(hash)? else { return Ok(None) };
     let mut behind = 0;
-    while let Some(before) = walk.before(&first, &transaction)?.filter(|_| behind < MOST_STEPS) {
+    while let Some(before) = walk.before(&first, &transaction)?.filter(|_| behind < rules.most_steps) {
         (first, transaction) = before;
         behind += 1;
     }
     let mut steps = vec![first];
     let end = loop {
-        if steps.len() >= MOST_STEPS {
+        if steps.len() > behind + rules.most_steps {
             break PeelEnd::Truncated;
         }
         match walk.after(steps[steps.len() - 1], &transaction)? {
@@ -116,6 +124,40 @@ pub fn peel_chain(
         }
     };
     Ok((steps.len() >= rules.least_steps).then_some(PeelChain { steps, end }))
+}
+
+/// The chain in which an address passes a coin on: one of its newest spends within a scan is a step. What it was paid by
+/// such chains is none of its doing.
+///
+/// Steps behind the end of the scan's window are left out.
+///
+/// # Errors
+/// As [`peel_chain`].
+pub fn peel_chain_of(
+    ledger: &dyn Ledger,
+    account: &Account,
+    scan: &Scan,
+    (rules, is_service): (&PeelRules, IsService<'_>),
+    cancel: &Cancel,
+) -> Result<Option<PeelChain>, LedgerError> {
+    let is_spend = |direction| direction == Direction::Out;
+    let postings = ledger.postings(account, scan)?;
+    let spends = postings.filter(|posting| posting.as_ref().map_or(true, |posting| is_spend(posting.direction)));
+    for spend in spends.take(MOST_SPENDS) {
+        let hash = ledger.transaction_head(spend?.transaction)?.hash;
+        let Some(mut chain) = peel_chain(ledger, account.chain, &hash, (rules, &mut *is_service), cancel)? else {
+            continue;
+        };
+        let before = chain.steps.len();
+        chain.steps.retain(|step| scan.window.contains(step.time));
+        if chain.steps.len() < before {
+            chain.end = PeelEnd::Truncated;
+        }
+        if chain.steps.len() >= rules.least_steps {
+            return Ok(Some(chain));
+        }
+    }
+    Ok(None)
 }
 
 struct Walk<'a> {

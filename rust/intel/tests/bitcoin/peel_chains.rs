@@ -1,10 +1,11 @@
 //! Chains of steps, and where they end.
 
-use headwater_intel::bitcoin::peel_chain::{PeelChain, PeelEnd, PeelRules, peel_chain};
+use headwater_intel::bitcoin::peel_chain::{PeelChain, PeelEnd, PeelRules, peel_chain, peel_chain_of};
 use headwater_ledger::Cancel;
+use headwater_ledger::read::{Accounts, Scan, Transactions};
 use headwater_ledger::store::MemoryStore;
 use headwater_testkit::{Chainlet, address, hash};
-use headwater_types::{Address, Chain};
+use headwater_types::{Address, Chain, TimeWindow};
 
 /// A coin of 10,000,000 from which a tenth is peeled so many times, each by a transaction of the next block. Change goes
 /// to accounts from 101 on, payments to accounts from 201 on.
@@ -104,6 +105,35 @@ fn the_next_step_comes_within_three_days_unless_told_otherwise() {
     assert_eq!(ends(found(late(21_601), 4, &RULES(), None)), Some((2, 6, PeelEnd::Gap)));
     let forensic = PeelRules { most_gap_secs: None, ..RULES() };
     assert_eq!(ends(found(late(21_601), 4, &forensic, None)), Some((2, 21_607, PeelEnd::Unspent)));
+}
+
+/// Steps of the chain that account `number` is in, with what is paid up to a block.
+fn of_account(number: u64, until_block: i64, rules: &PeelRules) -> Option<Vec<u64>> {
+    let mut store = MemoryStore::default();
+    store.commit(peeled(7).batch(), &Cancel::new()).unwrap();
+    let ledger = store.snapshot();
+    let account = ledger.account(Chain::BITCOIN, &address(Chain::BITCOIN, number)).unwrap().unwrap();
+    let first = ledger.block(Chain::BITCOIN, 1).unwrap().unwrap().time.secs();
+    let until = first + 12 * (until_block - 1);
+    let scan = Scan { window: TimeWindow::new(None, Some(until)).unwrap(), ..Scan::default() };
+    let found = peel_chain_of(&*ledger, &account, &scan, (rules, &mut |_| Ok(false)), &Cancel::new()).unwrap();
+    found.map(|chain| chain.steps.iter().map(|step| step.block).collect())
+}
+
+#[test]
+fn an_address_is_in_the_chain_that_it_spends_in() {
+    let whole = Some(vec![2, 3, 4, 5, 6, 7, 8]);
+    for number in 100..107 {
+        assert_eq!(of_account(number, 8, &RULES()), whole, "account {number} passes the coin on");
+    }
+    assert_eq!(of_account(107, 8, &RULES()), None, "the last one has not spent it");
+    assert_eq!(of_account(203, 8, &RULES()), None, "who is paid is in no chain");
+    // What happens after a window is left out.
+    assert_eq!(of_account(100, 6, &RULES()), Some(vec![2, 3, 4, 5, 6]));
+    assert_eq!(of_account(100, 5, &RULES()), None);
+    // Two steps in each direction make five at most.
+    let near = PeelRules { most_steps: 2, ..RULES() };
+    assert_eq!(of_account(103, 8, &near), Some(vec![3, 4, 5, 6, 7]));
 }
 
 #[test]
