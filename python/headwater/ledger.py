@@ -420,6 +420,44 @@ class Ledger(Movements, Holdings, Judgements, Tracing, Batch, MarketData, WholeL
         """
         return self._each("btc/cluster", address, _given(locals(), "address"), progress)
 
+    def cross_chain(self, txhash: str | Iterable[str], *, label: str | None = None, chain: str | None = None) -> Report:
+        """Give the transfers over bridges that transactions are legs of.
+
+        Parameters
+        ----------
+        txhash : str or column of str
+            One transaction, or up to 50, on either side of a bridge.
+        label : str, optional
+            Given back with every result; missing: the name of the bridge.
+        chain : str, optional
+            Their chain; missing: every chain that writes hashes in their form.
+
+        Returns
+        -------
+        Report
+            Rows are transfers, several where a transaction has several. Of many transactions each has at least one row,
+            whose ``error`` says why there is no answer. ``row["result"]`` names both sides, as far as they are known.
+
+        Raises
+        ------
+        NotFound
+            When one transaction is asked for, and it is not held.
+
+        Notes
+        -----
+        ``docs/bridges.md`` says which bridges are known, and how legs are matched.
+
+        Examples
+        --------
+        >>> from headwater.examples import ledger
+        >>> ledger().cross_chain(["0x" + "f" * 64]).rows[0]["result"]["status"] is None
+        True
+        """
+        if isinstance(txhash, str):
+            return self.query("cross-chain", _given({"txhash": txhash, "label": label, "chain": chain}))
+        queries = [_given({"txhash": each, "label": label}) for each in txhash]
+        return self.query("cross-chain/batch", _given({"queries": queries, "chain": chain}))
+
     def resolve(self, *, blockchain: str = "ethereum", symbols: Texts = None, contracts: Contracts = None) -> Report:
         """Resolve symbols or contracts to assets.
 

@@ -1,5 +1,6 @@
 //! The house keeps its shape: crates import downwards only, heavy libraries stay at the rim, files stay readable.
 
+mod bridges;
 mod circles;
 mod features;
 mod supply;

@@ -60,6 +60,8 @@ fn asked(endpoint: &Endpoint) -> Value {
         "rates/history" => json!({"symbol": "eth"}),
         "address-classify" => json!({"blockchain": "ethereum", "addresses": [one, two], "explain": true}),
         "btc/change-address" => json!({"txid": hash(3, 0).display(Family::Utxo)}),
+        "cross-chain" => json!({"txhash": hash(3, 0).display(Family::Evm), "label": "mine", "chain": "ethereum"}),
+        "cross-chain/batch" => json!({"queries": [{"txhash": hash(3, 0).display(Family::Evm), "label": "mine"}]}),
         "btc/cluster" => json!({"address": address(Chain::BITCOIN, 1).to_string(), "include_change": true, "limit": 3}),
         "trace" => json!({
             "blockchain": "ethereum", "address": one,

@@ -40,6 +40,21 @@ pub enum MatchClass {
     Heuristic,
 }
 
+impl MatchClass {
+    /// What the legs share, in words.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::UniqueId => "id",
+            Self::UniqueTuple => "counter with chain and contract",
+            Self::SourceHash => "hash of the source transaction",
+            Self::DerivedId => "id computed from the source",
+            Self::Content => "equal content",
+            Self::Heuristic => "receiver, amount and time",
+        }
+    }
+}
+
 /// What the legs of one transfer share. Legs of one family with an equal key belong together.
 ///
 /// Its text is the value that people look up: an id in `0x` hex, or parts with `:` between them.

@@ -34,6 +34,8 @@ pub struct Crossing {
     pub source_tx_hash: String,
     /// The transaction on the destination chain; of several the first.
     pub destination_tx_hash: String,
+    /// The transaction that paid it back; null where none did.
+    pub refund_tx_hash: Option<String>,
     /// Who sent.
     pub sender_address: String,
     /// Who received, or is to.
@@ -209,6 +211,7 @@ impl Crossing {
             destination_chain: String::new(),
             source_tx_hash: String::new(),
             destination_tx_hash: String::new(),
+            refund_tx_hash: None,
             sender_address: String::new(),
             receiver_address: String::new(),
             status: None,
@@ -265,6 +268,7 @@ impl Crossing {
             destination_chain: destination.chain_name(),
             source_tx_hash: source.hash_text(),
             destination_tx_hash: destination.hash_text(),
+            refund_tx_hash: refund.map(|leg| Side::of(leg).hash_text()),
             sender_address: known(|leg| leg.sender.as_ref()),
             receiver_address: received.unwrap_or_else(|| known(|leg| leg.receiver.as_ref())),
             status: Some(status),

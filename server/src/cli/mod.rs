@@ -6,6 +6,7 @@ mod change;
 mod cluster;
 mod compact;
 mod credits;
+mod cross_chain;
 mod derived;
 mod doctor;
 mod error;
@@ -107,6 +108,8 @@ enum Command {
     Exposure(exposure::Arguments),
     /// Which output of a Bitcoin transaction is the change, and by which rules.
     Change(change::Arguments),
+    /// Where transactions went, or came from, over bridges.
+    CrossChain(cross_chain::Arguments),
     /// Which Bitcoin addresses one person is taken to hold, and what links them.
     Cluster(cluster::Arguments),
     /// Risk, class and features of millions of addresses, as Parquet; goes on where it was interrupted.
@@ -170,6 +173,7 @@ pub fn run_with(arguments: impl IntoIterator<Item: Into<OsString> + Clone>, endp
         Command::Path(arguments) => path::run(&shared, &arguments, output),
         Command::Exposure(arguments) => exposure::run(&shared, &arguments, output),
         Command::Change(arguments) => change::run(&shared, &arguments, output),
+        Command::CrossChain(arguments) => cross_chain::run(&shared, &arguments, output),
         Command::Cluster(arguments) => cluster::run(&shared, &arguments, output),
         Command::Score(arguments) => score::run(&shared, &arguments, output),
         Command::Export(arguments) => export::run(&shared, &arguments, output),

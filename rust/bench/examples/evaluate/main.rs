@@ -6,12 +6,13 @@
 //! ```
 //!
 //! Each argument is a store with its truth in a folder beside it. With `--bitcoin` before them only the rules of bitcoin are
-//! judged, with `--traces` only traces. With `--classified STORE TABLE` real addresses are scored instead: TABLE is a CSV of
+//! judged, with `--bridges` only transfers over bridges, with `--traces` only traces. With `--classified STORE TABLE` real addresses are scored instead: TABLE is a CSV of
 //! address and class. Writes Markdown to standard output.
 
 mod auc;
 mod behaviours;
 mod bitcoin;
+mod bridges;
 mod classified;
 mod clusters;
 mod interval;
@@ -68,6 +69,16 @@ fn main() -> Result<()> {
         return Ok(());
     }
     if let [mode, folders @ ..] = &folders[..]
+        && mode == Path::new("--bridges")
+    {
+        let mut bridges = bridges::Tally::default();
+        for folder in folders {
+            bridges.add(&open(folder)?)?;
+        }
+        bridges.print();
+        return Ok(());
+    }
+    if let [mode, folders @ ..] = &folders[..]
         && mode == Path::new("--traces")
     {
         let mut traces = traces::Tally::default();
@@ -87,6 +98,7 @@ fn main() -> Result<()> {
     let mut sweeps = sweep::Tally::default();
     let mut bitcoin = bitcoin::Tally::default();
     let mut clusters = clusters::Tally::default();
+    let mut bridges = bridges::Tally::default();
     for folder in &folders {
         eprintln!("{}", folder.display());
         let economy = open(folder)?;
@@ -95,6 +107,7 @@ fn main() -> Result<()> {
         risk.add(&economy, &found)?;
         bitcoin.add(&economy)?;
         clusters.add(&economy)?;
+        bridges.add(&economy)?;
         traces.add(&economy)?;
     }
     println!("{} economies.\n", folders.len());
@@ -104,5 +117,6 @@ fn main() -> Result<()> {
     sweeps.print();
     bitcoin.print();
     clusters.print();
+    bridges.print();
     Ok(())
 }

@@ -134,6 +134,12 @@ impl<'a> Context<'a> {
         Draft { half, listed: true, transport: true }
     }
 
+    /// A leg that was read from the memo of a transaction without logs.
+    pub(super) fn memo_leg(&self, family: &Family, step: Step, class: MatchClass, key: String) -> Draft {
+        let half = self.half(family, (default_name(family), Arc::from("memo")), step, class, key, u64::MAX);
+        Draft { half, listed: true, transport: false }
+    }
+
     fn half(
         &self,
         family: &Family,

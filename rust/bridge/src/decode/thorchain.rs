@@ -105,7 +105,34 @@ pub(super) fn legs(context: &Context<'_>) -> Vec<Draft> {
         .chain(paid("TransferOut", "to", "asset", "amount"))
         .chain(paid("TransferOutAndCall", "to", "finalAsset", "amountOutMin"))
         .chain(paid("TransferOutAndCallV2", "recipient", "toAsset", "amountOutMin"))
+        .chain(by_memo(context))
         .collect()
+}
+
+/// Chains without a router: the memo stands in a data output (bitcoin). Vaults change too often to be listed, so a swap counts
+/// that names a known chain and a receiver, and a payment that names a transaction.
+fn by_memo(context: &Context<'_>) -> Option<Draft> {
+    let transaction = context.transaction;
+    transaction.chain.held().filter(|chain| chain.family() == Family::Utxo)?;
+    let memo = Memo::parse(std::str::from_utf8(transaction.input).ok()?)?;
+    let family = context.family(FAMILY)?;
+    let (step, key) = match memo.kind {
+        MemoKind::Swap => (Step::Sent, key(&transaction.hash)),
+        MemoKind::Out => (Step::Received, key(&memo.transaction?)),
+        MemoKind::Refund => (Step::Refunded, key(&memo.transaction?)),
+    };
+    let other_chain = memo.chain.and_then(|chain| context.tables.chain_in(FAMILY, chain));
+    if memo.kind == MemoKind::Swap && (other_chain.is_none() || memo.receiver.is_none()) {
+        return None;
+    }
+    Some(context.memo_leg(family, step, MatchClass::SourceHash, key).with(|half| {
+        half.other_chain = other_chain;
+        half.other_transaction = memo.transaction;
+        half.receiver = memo.receiver.map(|receiver| Party::from_text(other_chain, receiver));
+        half.token = Some(Token::Native);
+        half.amount = Some(transaction.value);
+        half.other_token = memo.asset.map(|asset| Token::Symbol(asset.into()));
+    }))
 }
 
 fn key(transaction: &TxHash) -> String {

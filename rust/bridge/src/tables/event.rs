@@ -107,6 +107,12 @@ impl Event {
         self.mapping.as_ref().map(|mapping| mapping.step)
     }
 
+    /// How its legs are joined, `None` where code decides that, or it is not a leg.
+    #[must_use]
+    pub fn class(&self) -> Option<MatchClass> {
+        self.mapping.as_ref().map(|mapping| mapping.class)
+    }
+
     /// Whether a log has its topics.
     pub(crate) fn fits(&self, log: &Log<'_>) -> bool {
         log.topics.first() == Some(&self.topic0) && log.topics.len() == self.topic_count

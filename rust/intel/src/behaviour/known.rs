@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::history::Roles;
-use crate::label::{Moment, aggregate};
+use crate::label::{Moment, aggregate, bridge_claim};
 
 /// A role is taken from this confidence on.
 const LEAST_CONFIDENCE: f64 = 0.5;
@@ -36,7 +36,9 @@ pub trait LabelSource: Sync {
 
 impl LabelSource for LabelTable {
     fn claims_on(&self, chain: Chain, address: &Address) -> Result<Vec<Claim<&str>>, LedgerError> {
-        self.claims(chain, address)
+        let mut claims = self.claims(chain, address)?;
+        claims.extend(bridge_claim(chain, address));
+        Ok(claims)
     }
 
     fn has_none(&self) -> bool {

@@ -12,7 +12,7 @@ mod standing;
 mod tests;
 
 pub use aggregate::{Aggregate, CodeConfidence, EntityConfidence, SourceClaim, aggregate};
-pub use claims::claims_of;
+pub use claims::{bridge_claim, claims_of};
 pub use confidence::{ageing, noisy_or};
 pub use moment::Moment;
 pub use standing::Standing;

@@ -7,7 +7,7 @@ use headwater_bridge::LinkKey;
 use headwater_types::Chain;
 
 use super::MOST_UNINDEXED;
-use super::build::{hash_of, keys};
+use super::keys::{hash_of, keys};
 use crate::Cancel;
 use crate::error::Result;
 use crate::segment::{Column, Container, PackedSections, PackedTable, Section, Segment, search};

@@ -9,6 +9,7 @@
 
 mod build;
 mod index;
+mod keys;
 mod legs;
 
 pub use self::legs::legs;

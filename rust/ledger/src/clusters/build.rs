@@ -5,7 +5,7 @@ use std::io::Write;
 use super::file::{ClusterFile, EVIDENCE, MEMBER_OF, MEMBERS, STARTS, SUMMARY, Summary};
 use super::forest::Forest;
 use super::link::Link;
-use super::payments::{Payment, Payments, Placed, first_in};
+use super::payments::{Payment, Payments, Placed, first_in, places};
 use crate::Cancel;
 use crate::error::Result;
 use crate::external::Scratch;
@@ -189,15 +189,4 @@ impl<'a> Grouping<'a> {
         out.finish()?;
         Ok(())
     }
-}
-
-/// An account of one of some segments in all of them, as (number of the segment, local id).
-pub(super) fn places(segments: &[Placed<'_>], segment: usize, id: u32) -> Result<Vec<(usize, u32)>> {
-    let address = segments[segment].1.address(id)?;
-    let mut places = Vec::with_capacity(1);
-    for (number, (_, other)) in segments.iter().enumerate() {
-        let found = if number == segment { Some(id) } else { other.account(&address)? };
-        places.extend(found.map(|id| (number, id)));
-    }
-    Ok(places)
 }

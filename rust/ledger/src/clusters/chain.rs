@@ -6,17 +6,32 @@ use headwater_types::Address;
 use rustc_hash::FxHashMap;
 
 use super::MOST_UNCOVERED;
+use super::base::Base;
 use super::file::ClusterFile;
-use super::later::Later;
+use super::later::{Kept, Later};
 use super::payments::Placed;
-use super::records::Clusters;
+use super::view::Clusters;
 use crate::Cancel;
 use crate::error::Result;
+use crate::segment::Container;
 use crate::segment::Segment;
+
+/// An open table, and what came behind it when it was last asked.
+pub(crate) struct KeptFile {
+    pub(crate) file: ClusterFile,
+    later: Kept,
+}
+
+impl KeptFile {
+    /// Reads the numbers about the whole file, not the tables.
+    pub(crate) fn read(file: Container) -> Result<Self> {
+        Ok(Self { file: ClusterFile::read(file)?, later: Kept::default() })
+    }
+}
 
 /// A table and the places of the segments that it covers.
 pub(crate) struct ClusterTable {
-    pub(crate) file: Arc<ClusterFile>,
+    pub(crate) file: Arc<KeptFile>,
     pub(crate) covered: Vec<u32>,
 }
 
@@ -73,18 +88,19 @@ impl ChainClusters {
                 self.later.get_or_init(|| later)
             }
         };
-        Ok(Some(Clusters { segments, table, later }))
+        let table = table.map(|(kept, covered)| (&kept.file, covered));
+        Ok(Some(Clusters { base: Base { segments, table }, later }))
     }
 }
 
 fn later(
     segments: &[Arc<Segment>],
-    table: Option<(&ClusterFile, &[u32])>,
+    table: Option<(&KeptFile, &[u32])>,
     (places, newer): (&[u32], &[u32]),
     cancel: &Cancel,
 ) -> Result<Arc<Later>> {
     let of_newer: Vec<&Arc<Segment>> = newer.iter().map(|place| &segments[*place as usize]).collect();
-    let (known, held) = table.map_or_else(Default::default, |(file, _)| file.later.take_up(&of_newer));
+    let (known, held) = table.map_or_else(Default::default, |(kept, _)| kept.later.take_up(&of_newer));
     let (before, behind) = of_newer.split_at(known);
     let sets = [before, behind].map(|set| set.iter().map(|segment| &***segment).collect::<Vec<_>>());
     let (known, held) = if is_behind(&sets[0], &sets[1]) { (known, held) } else { Default::default() };
@@ -93,10 +109,11 @@ fn later(
     }
     let all: Vec<Placed<'_>> = places.iter().map(|place| (*place, &*segments[*place as usize])).collect();
     let mut later = Later::clone(&held);
-    later.extend(Clusters { segments, table, later: &held }, &all, &newer[known..], cancel)?;
+    let base = Base { segments, table: table.map(|(kept, covered)| (&kept.file, covered)) };
+    later.extend(base, &all, &newer[known..], cancel)?;
     let later = Arc::new(later);
-    if let Some((file, _)) = table {
-        file.later.keep(&of_newer, &later);
+    if let Some((kept, _)) = table {
+        kept.later.keep(&of_newer, &later);
     }
     Ok(later)
 }

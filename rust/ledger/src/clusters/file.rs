@@ -55,8 +55,6 @@ pub(crate) struct ClusterFile {
     members: PackedTable<7>,
     evidence: Column<[u8; 32]>,
     member_of: PackedTable<1>,
-    /// What came later when it was last asked.
-    pub(super) later: super::later::Kept,
 }
 
 impl ClusterFile {
@@ -70,7 +68,6 @@ impl ClusterFile {
             members: PackedTable::open(&file, MEMBERS)?,
             evidence: file.column(EVIDENCE)?,
             member_of: PackedTable::open(&file, MEMBER_OF)?,
-            later: super::later::Kept::default(),
         })
     }
 

@@ -5,11 +5,11 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use headwater_types::Address;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 
-use super::build::places;
+use super::base::Base;
 use super::forest::Forest;
 use super::link::Link;
-use super::payments::{Payment, Payments, Placed, first_in};
-use super::records::{Cluster, Clusters, FirstSeen, Joined, Member, Root};
+use super::payments::{Payment, Payments, Placed, first_in, places};
+use super::records::{Cluster, FirstSeen, Joined, Member, Root};
 use crate::Cancel;
 use crate::error::Result;
 use crate::primitives::unpack;
@@ -60,16 +60,16 @@ impl Later {
     }
 
     /// The cluster that a node is in.
-    pub(super) fn cluster(&self, clusters: &Clusters<'_>, node: u32) -> Result<Cluster> {
+    pub(super) fn cluster(&self, base: &Base<'_>, node: u32) -> Result<Cluster> {
         let root = self.forest.root_of(node);
         let size = self.groups.get(&root).map_or(0, |(_, size)| *size);
-        Ok(Cluster { name: self.name(clusters, root)?, size, root: Root::Later(root) })
+        Ok(Cluster { name: self.name(base, root)?, size, root: Root::Later(root) })
     }
 
     /// The first members of a root behind a place.
     pub(super) fn members(
         &self,
-        clusters: &Clusters<'_>,
+        base: &Base<'_>,
         root: u32,
         after: Option<FirstSeen>,
         limit: usize,
@@ -77,7 +77,7 @@ impl Later {
         let mut found: Vec<(FirstSeen, u32, Option<usize>)> = Vec::new();
         for node in self.groups.get(&root).map_or(&[][..], |(nodes, _)| nodes) {
             let first = self.forest.nodes()[*node as usize].first;
-            match (self.parts[*node as usize], clusters.table) {
+            match (self.parts[*node as usize], base.table) {
                 (Part::Stored(cluster), Some((file, _))) => {
                     for member in file.behind(cluster, after)?.take(limit) {
                         found.push((file.first(member)?, *node, Some(member)));
@@ -93,60 +93,54 @@ impl Later {
             // Only the name of a cluster is joined to another one.
             let is_name = first == self.forest.nodes()[node as usize].first;
             let joined = match self.forest.nodes()[node as usize].joined.filter(|_| is_name) {
-                Some((transaction, into)) => Some(Joined { transaction, into: self.name(clusters, into)? }),
+                Some((transaction, into)) => Some(Joined { transaction, into: self.name(base, into)? }),
                 None => None,
             };
-            match (stored, clusters.table, self.parts[node as usize]) {
+            match (stored, base.table, self.parts[node as usize]) {
                 (Some(stored), Some((file, covered)), _) => {
-                    let member = file.member(stored, clusters.segments, covered)?;
+                    let member = file.member(stored, base.segments, covered)?;
                     Ok(Member { joined: joined.or(member.joined), ..member })
                 }
                 (_, _, Part::Single(address)) => Ok(Member { address, first, joined }),
-                (_, _, Part::Stored(_)) => Ok(Member { address: self.name(clusters, node)?, first, joined }),
+                (_, _, Part::Stored(_)) => Ok(Member { address: self.name(base, node)?, first, joined }),
             }
         };
         found.into_iter().map(member).collect()
     }
 
     /// The address that names a node.
-    fn name(&self, clusters: &Clusters<'_>, node: u32) -> Result<Address> {
-        match (self.parts[node as usize], clusters.table) {
+    fn name(&self, base: &Base<'_>, node: u32) -> Result<Address> {
+        match (self.parts[node as usize], base.table) {
             (Part::Single(address), _) => Ok(address),
             (Part::Stored(cluster), Some((file, covered))) => {
-                Ok(file.member(file.name(cluster)?, clusters.segments, covered)?.address)
+                Ok(file.member(file.name(cluster)?, base.segments, covered)?.address)
             }
             (Part::Stored(_), None) => unreachable!("without a table no cluster is stored"),
         }
     }
 
     /// Reads further segments; `all` are those of the chain.
-    pub(super) fn extend(
-        &mut self,
-        clusters: Clusters<'_>,
-        all: &[Placed<'_>],
-        newer: &[u32],
-        cancel: &Cancel,
-    ) -> Result<()> {
+    pub(super) fn extend(&mut self, base: Base<'_>, all: &[Placed<'_>], newer: &[u32], cancel: &Cancel) -> Result<()> {
         let numbers: Vec<usize> = newer.iter().filter_map(|place| all.iter().position(|(of, _)| of == place)).collect();
         let read: Vec<Placed<'_>> = numbers.iter().map(|number| all[*number]).collect();
         let mut payments = Payments::of(&read, &|_| {}, cancel)?;
         while let Some(payment) = payments.next()? {
-            self.add(&clusters, all, numbers[payment.segment], &payment)?;
+            self.add(&base, all, numbers[payment.segment], &payment)?;
         }
-        self.regroup(&clusters)
+        self.regroup(&base)
     }
 
-    fn add(&mut self, clusters: &Clusters<'_>, all: &[Placed<'_>], segment: usize, payment: &Payment) -> Result<()> {
+    fn add(&mut self, base: &Base<'_>, all: &[Placed<'_>], segment: usize, payment: &Payment) -> Result<()> {
         if let Link::Consolidates(address) = &payment.link
-            && !self.consolidates(clusters, all, (segment, payment), address)?
+            && !self.consolidates(base, all, (segment, payment), address)?
         {
             return Ok(());
         }
         let (place, row) = unpack(payment.transaction.0);
-        let hash = clusters.segments[place as usize].hash(row)?;
-        let first = self.node(clusters, all, segment, payment.payers[0])?;
+        let hash = base.segments[place as usize].hash(row)?;
+        let first = self.node(base, all, segment, payment.payers[0])?;
         for payer in &payment.payers[1..] {
-            let node = self.node(clusters, all, segment, *payer)?;
+            let node = self.node(base, all, segment, *payer)?;
             self.forest.join(first, node, hash);
         }
         Ok(())
@@ -155,16 +149,16 @@ impl Later {
     /// Whether an address is in the cluster of one of the payers already.
     fn consolidates(
         &mut self,
-        clusters: &Clusters<'_>,
+        base: &Base<'_>,
         all: &[Placed<'_>],
         (segment, payment): (usize, &Payment),
         address: &Address,
     ) -> Result<bool> {
         let Some(id) = all[segment].1.account(address)? else { return Ok(false) };
-        let node = self.node(clusters, all, segment, id)?;
+        let node = self.node(base, all, segment, id)?;
         let root = self.forest.root(node);
         for payer in &payment.payers {
-            let node = self.node(clusters, all, segment, *payer)?;
+            let node = self.node(base, all, segment, *payer)?;
             if self.forest.root(node) == root {
                 return Ok(true);
             }
@@ -172,14 +166,14 @@ impl Later {
         Ok(false)
     }
 
-    fn node(&mut self, clusters: &Clusters<'_>, all: &[Placed<'_>], segment: usize, id: u32) -> Result<u32> {
+    fn node(&mut self, base: &Base<'_>, all: &[Placed<'_>], segment: usize, id: u32) -> Result<u32> {
         let address = all[segment].1.address(id)?;
         if let Some(node) = self.by_address.get(&address) {
             return Ok(*node);
         }
         let places = places(all, segment, id)?;
         for (number, id) in &places {
-            let Some((file, cluster)) = clusters.stored_at(all[*number].0, *id)? else { continue };
+            let Some((file, cluster)) = base.stored_at(all[*number].0, *id)? else { continue };
             if let Some(node) = self.by_cluster.get(&cluster) {
                 return Ok(*node);
             }
@@ -200,10 +194,10 @@ impl Later {
     }
 
     /// Finds anew what is under each root. A single address that was only looked at is in no cluster.
-    fn regroup(&mut self, clusters: &Clusters<'_>) -> Result<()> {
+    fn regroup(&mut self, base: &Base<'_>) -> Result<()> {
         self.groups.clear();
         for (node, part) in (0..).zip(&self.parts) {
-            let size = match (part, clusters.table) {
+            let size = match (part, base.table) {
                 (Part::Stored(cluster), Some((file, _))) => file.size(*cluster)?,
                 _ => 1,
             };

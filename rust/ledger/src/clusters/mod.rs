@@ -13,6 +13,7 @@
 //! first question of a generation ([`later`]), from where the generation before had come. Without a table the same is
 //! done over all segments, as long as these are few.
 
+mod base;
 mod build;
 mod chain;
 mod file;
@@ -21,13 +22,14 @@ mod later;
 mod link;
 mod payments;
 mod records;
+mod view;
 
 pub use self::link::{Link, link};
-pub use self::records::{Cluster, Clusters, FirstSeen, Joined, Member};
+pub use self::records::{Cluster, FirstSeen, Joined, Member};
+pub use self::view::Clusters;
 
 pub(crate) use self::build::build;
-pub(crate) use self::chain::{ChainClusters, ClusterTable, is_behind};
-pub(crate) use self::file::ClusterFile;
+pub(crate) use self::chain::{ChainClusters, ClusterTable, KeptFile, is_behind};
 
 /// Movements outside of the table up to which they are read on the first question.
 pub(crate) const MOST_UNCOVERED: u64 = 4 << 20;

@@ -113,3 +113,14 @@ pub(super) fn first_in(segment: &Segment, account: u32) -> Result<Option<FirstSe
     let position = segment.position(row, account)?.and_then(|position| u32::try_from(position).ok());
     Ok(Some(FirstSeen::new(head.block, head.index, &head.hash, position.unwrap_or(u32::MAX))))
 }
+
+/// An account of one of some segments in all of them, as (number of the segment, local id).
+pub(super) fn places(segments: &[Placed<'_>], segment: usize, id: u32) -> Result<Vec<(usize, u32)>> {
+    let address = segments[segment].1.address(id)?;
+    let mut places = Vec::with_capacity(1);
+    for (number, (_, other)) in segments.iter().enumerate() {
+        let found = if number == segment { Some(id) } else { other.account(&address)? };
+        places.extend(found.map(|id| (number, id)));
+    }
+    Ok(places)
+}
