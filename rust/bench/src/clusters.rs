@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use headwater_bench::generator::{BLOCK_TRANSACTIONS, Coins};
-use headwater_bench::suite::counters::{Cost, memory, timed, watched};
+use headwater_bench::suite::counters::{Cost, cpu_ns, memory, timed, watched};
 use headwater_ledger::read::{Accounts as _, Generation as _, Grouped as _};
 use headwater_ledger::store::Writer;
 use headwater_ledger::{Cancel, Ledger};
@@ -67,15 +67,16 @@ fn main() -> Result<()> {
 
     writer.compact(Chain::BITCOIN, &|_, _| {}, &cancel)?;
     let began = RefCell::new(None);
-    let spent = RefCell::new(Duration::ZERO);
+    let spent = RefCell::new(Cost::default());
     let before = memory();
     let (built, bytes) = watched(Duration::from_millis(5), || {
         writer.rebuild_sidecars(
             &|kind, _, _| {
                 let mut began = began.borrow_mut();
                 if kind == "clusters" {
-                    let since: &mut Instant = began.get_or_insert_with(Instant::now);
-                    *spent.borrow_mut() = since.elapsed();
+                    let (since, cpu) = *began.get_or_insert_with(|| (Instant::now(), cpu_ns()));
+                    let wall_ns = u64::try_from(since.elapsed().as_nanos()).unwrap_or(u64::MAX);
+                    *spent.borrow_mut() = Cost { wall_ns, cpu_ns: cpu_ns() - cpu };
                 }
             },
             &cancel,
@@ -83,11 +84,8 @@ fn main() -> Result<()> {
     });
     built?;
     let told = *spent.borrow();
-    println!(
-        "| table of the store, all sidecars with it | {:.1} | – | {} MB | – |",
-        told.as_secs_f64(),
-        bytes / 1_000_000
-    );
+    let [wall, cpu] = [told.wall_ns, told.cpu_ns].map(|ns| ns as f64 / 1e9);
+    println!("| the table of the store | {wall:.2} | {cpu:.2} | {} MB, all sidecars | – |", bytes / 1_000_000);
     println!("\n{} MB of anonymous memory before.\n", before.anonymous / 1_000_000);
 
     let ask = |ledger: &dyn Ledger| -> Result<usize> {

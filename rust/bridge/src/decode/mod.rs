@@ -81,7 +81,7 @@ pub fn decode(tables: &Tables, transaction: &Transaction<'_>) -> Vec<Half> {
     if !transaction.succeeded {
         return Vec::new();
     }
-    let calls_bridge = calldata::is_known(transaction.input);
+    let calls_bridge = calldata::is_known(transaction.input) || thorchain::is_memo(transaction);
     let Some(context) = Context::new(tables, transaction, calls_bridge) else { return Vec::new() };
     let mut drafts = mapped::legs(&context);
     for code in CODE {

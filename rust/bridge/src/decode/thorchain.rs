@@ -5,6 +5,7 @@ use headwater_types::{Amount, Family, TxHash};
 use super::context::{Context, Found};
 use super::draft::Draft;
 use crate::half::{MatchClass, Step, Token};
+use crate::log::Transaction;
 use crate::party::Party;
 
 const FAMILY: &str = "thorchain";
@@ -109,12 +110,22 @@ pub(super) fn legs(context: &Context<'_>) -> Vec<Draft> {
         .collect()
 }
 
-/// Chains without a router: the memo stands in a data output (bitcoin). Vaults change too often to be listed, so a swap counts
-/// that names a known chain and a receiver, and a payment that names a transaction.
+/// The memo of a transaction on a chain without a router, where it stands in a data output (bitcoin).
+fn memo<'a>(transaction: &Transaction<'a>) -> Option<Memo<'a>> {
+    transaction.chain.held().filter(|chain| chain.family() == Family::Utxo)?;
+    Memo::parse(std::str::from_utf8(transaction.input).ok()?)
+}
+
+/// Whether a transaction may be a leg for its memo alone.
+pub(super) fn is_memo(transaction: &Transaction<'_>) -> bool {
+    memo(transaction).is_some()
+}
+
+/// Vaults of chains without a router change too often to be listed, so a swap counts that names a known chain and a receiver,
+/// and a payment that names a transaction.
 fn by_memo(context: &Context<'_>) -> Option<Draft> {
     let transaction = context.transaction;
-    transaction.chain.held().filter(|chain| chain.family() == Family::Utxo)?;
-    let memo = Memo::parse(std::str::from_utf8(transaction.input).ok()?)?;
+    let memo = memo(transaction)?;
     let family = context.family(FAMILY)?;
     let (step, key) = match memo.kind {
         MemoKind::Swap => (Step::Sent, key(&transaction.hash)),

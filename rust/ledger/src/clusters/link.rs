@@ -10,6 +10,12 @@ use crate::read::ScriptType;
 const MANY_INPUTS: usize = 1_000;
 const MANY_ADDRESSES: usize = 500;
 
+/// Whether a transaction of several payers links them whatever it is else: it has too few outputs for a `CoinJoin`, one form of
+/// script unlike a `PayJoin`, and no great many inputs. Equal to [`link`], and nothing of it has to be read.
+pub(super) const fn is_plain(inputs: usize, outputs: usize, is_one_form: bool) -> bool {
+    inputs <= MANY_INPUTS && outputs <= 2 && is_one_form
+}
+
 /// What a transaction tells of its input addresses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Link {

@@ -5,7 +5,7 @@ use std::collections::BinaryHeap;
 
 use headwater_types::TxHash;
 
-use super::link::{Link, link};
+use super::link::{Link, is_plain, link};
 use super::records::FirstSeen;
 use crate::Cancel;
 use crate::bitcoin::TransactionView;
@@ -61,9 +61,7 @@ impl<'a> Payments<'a> {
         while let Some(Reverse((.., number, row))) = self.heads.pop() {
             self.advance(number)?;
             let (place, segment) = self.segments[number];
-            let facts = segment.facts(row)?;
-            let (Some(utxo), Some(time)) = (&facts.utxo, facts.time) else { continue };
-            let link = link(&TransactionView::new(utxo, facts.block, time));
+            let link = link_of(segment, row)?;
             if link == Link::Apart {
                 continue;
             }
@@ -99,6 +97,16 @@ impl<'a> Payments<'a> {
         }
         Ok(())
     }
+}
+
+fn link_of(segment: &Segment, row: u32) -> Result<Link> {
+    let (inputs, outputs, is_one_form) = segment.outline(row)?;
+    if is_plain(inputs, outputs, is_one_form) {
+        return Ok(Link::Together);
+    }
+    let facts = segment.facts(row)?;
+    let (Some(utxo), Some(time)) = (&facts.utxo, facts.time) else { return Ok(Link::Apart) };
+    Ok(link(&TransactionView::new(utxo, facts.block, time)))
 }
 
 /// Where an account of a segment appears first in it; `None` where no transaction tells.

@@ -450,6 +450,11 @@ impl Segment {
         self.utxo.payers(row, into)
     }
 
+    /// Numbers of inputs and outputs of a row, and whether all that it is known to spend has one form of script.
+    pub(crate) fn outline(&self, row: u32) -> Result<(usize, usize, bool)> {
+        self.utxo.outline(row)
+    }
+
     /// Where an account stands among the inputs and then the outputs of a row.
     pub(crate) fn position(&self, row: u32, account: u32) -> Result<Option<usize>> {
         self.utxo.position(row, account)

@@ -85,6 +85,19 @@ impl Utxo {
         Ok(())
     }
 
+    /// Numbers of inputs and outputs of a row, and whether all that it is known to spend has one form of script.
+    pub(super) fn outline(&self, row: u32) -> Result<(usize, usize, bool)> {
+        let inputs = self.inputs.get(row)?;
+        let (mut form, mut is_one_form) = (None, true);
+        for at in inputs.clone() {
+            let input = u32::try_from(at).map_err(|_| self.hashes.outside(at))?;
+            let Some(spent) = self.has_spent.place(input)? else { continue };
+            let found = self.spent.value(spent, 3)?;
+            is_one_form &= *form.get_or_insert(found) == found;
+        }
+        Ok((inputs.len(), self.output_offsets.get(row)?.len(), is_one_form))
+    }
+
     /// Where an account stands among the inputs and then the outputs of a row.
     pub(super) fn position(&self, row: u32, account: u32) -> Result<Option<usize>> {
         let inputs = self.inputs.get(row)?;
