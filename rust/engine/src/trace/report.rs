@@ -3,15 +3,18 @@
 use headwater_graph::source::{Direction, Node};
 use headwater_graph::taint::Method;
 use headwater_graph::trace::{Balance, Edge, End, Reached, Trace, Truncation};
-use headwater_ledger::Ledger;
+use headwater_intel::label::bridge_claim;
+use headwater_ledger::{Cancel, Ledger};
 use headwater_types::{Amount, Family, Usd};
 use serde::Serialize;
 
 use super::source::LedgerMovements;
 use crate::Error;
 use crate::asset_book::AssetView;
+use crate::crossings::{Crossing, CrossingStatus, crossings};
 use crate::fields::{AddressText, CodeText, DecimalText, HashText, RawAmountText, Time, values};
 use crate::labels::{Labels, codes};
+use crate::request::Warnings;
 
 values! {
     /// Which way the walk went along an edge.
@@ -105,17 +108,45 @@ pub struct TraceEdge {
     pub tx_hashes: Vec<HashText>,
     /// With a method: how much of it is traced, in whole units.
     pub taint_amount: Option<DecimalText>,
-    /// The way on over a bridge; null where there is none.
+    /// The way on over a bridge, or inward the way that it came: of the largest of the transactions that is a leg of a transfer
+    /// with one of the two addresses a contract of a known bridge. Null where there is none.
     pub cross_chain: Option<TraceCrossing>,
 }
 
-/// Where money went on over a bridge.
+/// Where money went on over a bridge, or came from: see `cross-chain` for all of it.
 #[derive(Debug, Clone, PartialEq, Serialize, utoipa::ToSchema)]
 pub struct TraceCrossing {
-    /// The other chain.
+    /// The chain that it left; empty where it is not known, as all that follows.
+    pub source_chain: String,
+    /// The transaction there.
+    pub source_tx_hash: String,
+    /// Who sent.
+    pub sender_address: String,
+    /// The chain that it went to.
     pub destination_chain: String,
     /// The transaction there; null where it is not known.
-    pub destination_tx_hash: Option<HashText>,
+    pub destination_tx_hash: Option<String>,
+    /// Who received, or is to: a trace goes on from there.
+    pub receiver_address: String,
+    /// What became of it.
+    pub status: Option<CrossingStatus>,
+    /// Name of the bridge.
+    pub bridge: Option<String>,
+}
+
+impl From<Crossing> for TraceCrossing {
+    fn from(crossing: Crossing) -> Self {
+        Self {
+            source_chain: crossing.source_chain,
+            source_tx_hash: crossing.source_tx_hash,
+            sender_address: crossing.sender_address,
+            destination_chain: crossing.destination_chain,
+            destination_tx_hash: Some(crossing.destination_tx_hash).filter(|hash| !hash.is_empty()),
+            receiver_address: crossing.receiver_address,
+            status: crossing.status,
+            bridge: crossing.bridge,
+        }
+    }
 }
 
 /// An address at which the trace ends.
@@ -218,6 +249,22 @@ impl Shown<'_, '_> {
         self.source.book.view(asset as usize)
     }
 
+    /// The way of an edge over a bridge.
+    fn crossing(&self, edge: &Edge) -> Result<Option<TraceCrossing>, Error> {
+        let chain = self.source.chain();
+        let is_bridge = |node| bridge_claim(chain, self.source.address(node)).is_some();
+        if !is_bridge(edge.from) && !is_bridge(edge.to) {
+            return Ok(None);
+        }
+        for transaction in &edge.largest {
+            let found = crossings(self.ledger, *transaction, &mut Warnings::default(), &Cancel::new())?;
+            if let Some(crossing) = found.into_iter().next() {
+                return Ok(Some(TraceCrossing::from(crossing)));
+            }
+        }
+        Ok(None)
+    }
+
     pub fn edge(&self, edge: &Edge) -> Result<TraceEdge, Error> {
         let view = self.view(edge.asset);
         let whole = |amount: Amount| view.decimals.map(|decimals| DecimalText::new(amount, decimals));
@@ -242,7 +289,7 @@ impl Shown<'_, '_> {
             last_activity: Time(edge.last),
             tx_hashes: edge.largest.iter().map(hash).collect::<Result<_, _>>()?,
             taint_amount: edge.taint.and_then(whole),
-            cross_chain: None,
+            cross_chain: self.crossing(edge)?,
         })
     }
 
