@@ -3,7 +3,6 @@
 use headwater_graph::source::{Direction, Node};
 use headwater_graph::taint::Method;
 use headwater_graph::trace::{Balance, Edge, End, Reached, Trace, Truncation};
-use headwater_intel::label::bridge_claim;
 use headwater_ledger::{Cancel, Ledger};
 use headwater_types::{Amount, Family, Usd};
 use serde::Serialize;
@@ -108,8 +107,8 @@ pub struct TraceEdge {
     pub tx_hashes: Vec<HashText>,
     /// With a method: how much of it is traced, in whole units.
     pub taint_amount: Option<DecimalText>,
-    /// The way on over a bridge, or inward the way that it came: of the largest of the transactions that is a leg of a transfer
-    /// with one of the two addresses a contract of a known bridge. Null where there is none.
+    /// Where it went on over a bridge, or came from: where the payer sends over one with the largest of the transactions, or the
+    /// payee receives from one. Null where neither does.
     pub cross_chain: Option<TraceCrossing>,
 }
 
@@ -249,20 +248,18 @@ impl Shown<'_, '_> {
         self.source.book.view(asset as usize)
     }
 
-    /// The way of an edge over a bridge.
+    /// The way of an edge over a bridge: its payer sends over one, or its payee receives from one, with its largest transaction.
     fn crossing(&self, edge: &Edge) -> Result<Option<TraceCrossing>, Error> {
-        let chain = self.source.chain();
-        let is_bridge = |node| bridge_claim(chain, self.source.address(node)).is_some();
-        if !is_bridge(edge.from) && !is_bridge(edge.to) {
-            return Ok(None);
-        }
-        for transaction in &edge.largest {
-            let found = crossings(self.ledger, *transaction, &mut Warnings::default(), &Cancel::new())?;
-            if let Some(crossing) = found.into_iter().next() {
-                return Ok(Some(TraceCrossing::from(crossing)));
-            }
-        }
-        Ok(None)
+        let Some(transaction) = edge.largest.first() else { return Ok(None) };
+        let found = crossings(self.ledger, *transaction, &mut Warnings::default(), &Cancel::new())?;
+        let [from, to] = [edge.from, edge.to].map(|node| self.source.address(node));
+        let (payer, payee) = (from.to_string(), to.to_string());
+        let hash = self.ledger.transaction_head(*transaction)?.hash.display(self.family);
+        let is_of = |crossing: &Crossing| {
+            crossing.source_tx_hash == hash && crossing.sender_address == payer
+                || crossing.destination_tx_hash == hash && crossing.receiver_address == payee
+        };
+        Ok(found.into_iter().find(is_of).map(TraceCrossing::from))
     }
 
     pub fn edge(&self, edge: &Edge) -> Result<TraceEdge, Error> {

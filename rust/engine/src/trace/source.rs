@@ -11,7 +11,7 @@ use headwater_ledger::labels::Code;
 use headwater_ledger::memory::{Held, Purpose};
 use headwater_ledger::read::{Account, AccountRef, Direction, MovementKind, Posting, Scan, ScanOrder, TransactionRef};
 use headwater_ledger::{Cancel, Ledger, LedgerError};
-use headwater_types::{Address, Amount, Asset, Chain, Family, TimeWindow, Usd};
+use headwater_types::{Address, Amount, Asset, Family, TimeWindow, Usd};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::rules::HUB_COUNTERPARTIES;
@@ -85,11 +85,6 @@ impl<'a> LedgerMovements<'a> {
             held: cancel.holding(MOVEMENTS),
             cancel,
         }
-    }
-
-    /// The chain that is walked.
-    pub fn chain(&self) -> Chain {
-        self.scope.chain
     }
 
     /// The node of an address.
