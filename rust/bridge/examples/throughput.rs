@@ -56,6 +56,7 @@ fn main() {
                 value: Amount::ZERO,
                 input: &[],
                 logs: &logs,
+                transfers: &[],
             };
             halves.extend(decode(tables, &transaction));
         }

@@ -41,6 +41,23 @@ pub enum MatchClass {
 }
 
 impl MatchClass {
+    /// All classes, strongest first.
+    pub const ALL: [Self; 6] =
+        [Self::UniqueId, Self::UniqueTuple, Self::SourceHash, Self::DerivedId, Self::Content, Self::Heuristic];
+
+    /// Its letter, `A` to `F`.
+    #[must_use]
+    pub const fn letter(self) -> char {
+        match self {
+            Self::UniqueId => 'A',
+            Self::UniqueTuple => 'B',
+            Self::SourceHash => 'C',
+            Self::DerivedId => 'D',
+            Self::Content => 'E',
+            Self::Heuristic => 'F',
+        }
+    }
+
     /// What the legs share, in words.
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -123,6 +140,8 @@ pub struct HalfId {
     pub transaction: TxHash,
     /// What it says.
     pub step: Step,
+    /// The protocol.
+    pub family: Arc<str>,
     /// The first key.
     pub key: LinkKey,
 }
@@ -183,6 +202,7 @@ impl Half {
             log_index: self.log_index,
             transaction: self.transaction,
             step: self.step,
+            family: Arc::clone(&self.family),
             key: self.key().clone(),
         }
     }
@@ -193,8 +213,20 @@ impl Half {
         self.keys.first().expect("a leg has a key")
     }
 
+    /// Whether the leg states what moved: others are messages, or deliveries that leave that to the source.
+    #[must_use]
+    pub fn states_amount(&self) -> bool {
+        self.amount.is_some()
+    }
+
+    /// Whether both have one identity.
+    pub(crate) fn is_same_leg(&self, other: &Self) -> bool {
+        let place = |half: &Self| (half.chain, half.block, half.log_index, half.transaction, half.step);
+        place(self) == place(other) && self.key() == other.key() && self.family == other.family
+    }
+
     /// The order of legs of all chains: time, then identity.
     pub(crate) fn order(&self) -> impl Ord + '_ {
-        (self.time, self.chain, self.block, self.log_index, self.transaction, self.step, &self.keys)
+        (self.time, self.chain, self.block, self.log_index, self.transaction, self.step, &self.family, &self.keys)
     }
 }

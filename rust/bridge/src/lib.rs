@@ -33,10 +33,10 @@ mod rows;
 mod tables;
 
 pub use chain::BridgeChain;
-pub use decode::{CelerTransfer, Memo, MemoKind, celer_transfer_id, decode};
+pub use decode::{CelerTransfer, Memo, MemoKind, MemoPayment, celer_transfer_id, decode, memo_leg};
 pub use error::TableError;
 pub use half::{Half, HalfId, LinkKey, MatchClass, Step, Token};
-pub use log::{Log, Transaction, account_bytes};
+pub use log::{Log, TokenTransfer, Transaction, account_bytes};
 pub use matching::{HalfTable, Status, Transfer, join};
 pub use party::Party;
 pub use tables::{Contract, Event, Family, Tables};

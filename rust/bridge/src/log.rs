@@ -40,6 +40,8 @@ pub struct Transaction<'a> {
     pub input: &'a [u8],
     /// All logs.
     pub logs: &'a [Log<'a>],
+    /// Token transfers that a source knows apart from the logs. `Transfer` logs are read as well; an index counts once.
+    pub transfers: &'a [TokenTransfer],
 }
 
 /// The 20 bytes of an account of an EVM chain or TRON, as [`Log::contract`] has them.
@@ -57,14 +59,20 @@ pub const fn account_bytes(address: &Address) -> Option<[u8; 20]> {
     }
 }
 
-/// A transfer of a token (ERC-20 `Transfer`), read from a log.
+/// A transfer of a token (ERC-20 `Transfer`). Tokens and amounts of legs are taken from those beside the bridge's event
+/// where the event states neither.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct TokenTransfer {
-    pub(crate) index: u64,
-    pub(crate) token: [u8; 20],
-    pub(crate) from: [u8; 20],
-    pub(crate) to: [u8; 20],
-    pub(crate) amount: Amount,
+pub struct TokenTransfer {
+    /// The index of its log in the block.
+    pub index: u64,
+    /// The contract of the token.
+    pub token: [u8; 20],
+    /// The sender; zeros for a mint.
+    pub from: [u8; 20],
+    /// The receiver; zeros for a burn.
+    pub to: [u8; 20],
+    /// How much, in the smallest unit.
+    pub amount: Amount,
 }
 
 /// keccak256 of `Transfer(address,address,uint256)`.

@@ -79,8 +79,8 @@ pub(super) struct Context<'a> {
 }
 
 impl<'a> Context<'a> {
-    /// Finds the events; `None` where no decoder can find anything.
-    pub(super) fn new(tables: &'a Tables, transaction: &'a Transaction<'a>, calls_bridge: bool) -> Option<Self> {
+    /// Finds the events; `None` where there is none, and nothing else is known of the transaction.
+    pub(super) fn new(tables: &'a Tables, transaction: &'a Transaction<'a>, is_known: bool) -> Option<Self> {
         let mut found = Vec::new();
         for log in transaction.logs {
             let Some(topic0) = log.topics.first() else { continue };
@@ -89,10 +89,13 @@ impl<'a> Context<'a> {
                 found.push(Found { event, log, emitter });
             }
         }
-        if found.is_empty() && !calls_bridge {
+        if found.is_empty() && !is_known {
             return None;
         }
-        let transfers = transaction.logs.iter().filter_map(TokenTransfer::of).collect();
+        let from_logs = transaction.logs.iter().filter_map(TokenTransfer::of);
+        let mut transfers: Vec<TokenTransfer> = from_logs.chain(transaction.transfers.iter().copied()).collect();
+        transfers.sort_by_key(|transfer| transfer.index);
+        transfers.dedup_by_key(|transfer| transfer.index);
         Some(Self { tables, transaction, found, transfers })
     }
 
@@ -111,7 +114,7 @@ impl<'a> Context<'a> {
         self.found.iter().any(|found| found.event.family == family && found.emitter.is_some())
     }
 
-    /// A leg with nothing but its place and key.
+    /// A leg that was read from a log.
     pub(super) fn leg(&self, found: &Found<'_>, step: Step, class: MatchClass, key: String) -> Draft {
         let family = self.tables.family_of(found.event);
         let bridge = found.emitter.map_or_else(|| default_name(family), Contract::bridge_name);
@@ -134,13 +137,8 @@ impl<'a> Context<'a> {
         Draft { half, listed: true, transport: true }
     }
 
-    /// A leg that was read from the memo of a transaction without logs.
-    pub(super) fn memo_leg(&self, family: &Family, step: Step, class: MatchClass, key: String) -> Draft {
-        let half = self.half(family, (default_name(family), Arc::from("memo")), step, class, key, u64::MAX);
-        Draft { half, listed: true, transport: false }
-    }
-
-    fn half(
+    /// A leg with nothing but its place and key.
+    pub(super) fn half(
         &self,
         family: &Family,
         (bridge, event): (Arc<str>, Arc<str>),

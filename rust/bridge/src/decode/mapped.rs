@@ -262,7 +262,7 @@ fn paid(context: &Context<'_>, found: &Found<'_>, half: &mut Half) {
     let Some(receiver) = half.receiver.as_ref().and_then(Party::address).and_then(crate::log::account_bytes) else {
         return;
     };
-    if let Some(transfer) = context.transfer_before(found.log.index, |transfer| transfer.to == receiver) {
+    if let Some(transfer) = context.transfer_near(found.log.index, |transfer| transfer.to == receiver) {
         half.token = Some(Token::Contract(context.here(transfer.token)));
         half.amount = Some(transfer.amount);
     }

@@ -13,12 +13,13 @@ mod layerzero;
 mod layerzero_oft;
 mod layerzero_v1;
 mod mapped;
+mod orbiter;
 mod packed;
 mod thorchain;
 mod wormhole;
 
 pub use celer::{CelerTransfer, celer_transfer_id};
-pub use thorchain::{Memo, MemoKind};
+pub use thorchain::{Memo, MemoKind, MemoPayment, memo_leg};
 
 use crate::half::Half;
 use crate::log::Transaction;
@@ -38,6 +39,7 @@ const CODE: &[Decoder] = &[
     wormhole::legs,
     thorchain::legs,
     calldata::legs,
+    orbiter::legs,
 ];
 
 /// The legs of bridge transfers in a transaction, in order of their logs.
@@ -70,6 +72,7 @@ const CODE: &[Decoder] = &[
 ///     value: Amount::ZERO,
 ///     input: &[],
 ///     logs: &logs,
+///     transfers: &[],
 /// };
 /// let legs = decode(Tables::builtin(), &transaction);
 /// assert_eq!((legs.len(), legs[0].step, &*legs[0].bridge), (1, Step::Received, "Celer cBridge"));
@@ -81,8 +84,8 @@ pub fn decode(tables: &Tables, transaction: &Transaction<'_>) -> Vec<Half> {
     if !transaction.succeeded {
         return Vec::new();
     }
-    let calls_bridge = calldata::is_known(transaction.input) || thorchain::is_memo(transaction);
-    let Some(context) = Context::new(tables, transaction, calls_bridge) else { return Vec::new() };
+    let is_known = calldata::is_known(transaction.input) || orbiter::is_involved(tables, transaction);
+    let Some(context) = Context::new(tables, transaction, is_known) else { return Vec::new() };
     let mut drafts = mapped::legs(&context);
     for code in CODE {
         drafts.extend(code(&context));

@@ -1,12 +1,15 @@
 //! `THORChain`: the memo says everything, and `OUT:` and `REFUND:` name the source transaction.
 
-use headwater_types::{Amount, Family, TxHash};
+use std::sync::Arc;
+
+use headwater_types::{Address, Amount, Family, Timestamp, TxHash};
 
 use super::context::{Context, Found};
 use super::draft::Draft;
-use crate::half::{MatchClass, Step, Token};
-use crate::log::Transaction;
+use crate::chain::BridgeChain;
+use crate::half::{Half, LinkKey, MatchClass, Step, Token};
 use crate::party::Party;
+use crate::tables::Tables;
 
 const FAMILY: &str = "thorchain";
 
@@ -106,44 +109,7 @@ pub(super) fn legs(context: &Context<'_>) -> Vec<Draft> {
         .chain(paid("TransferOut", "to", "asset", "amount"))
         .chain(paid("TransferOutAndCall", "to", "finalAsset", "amountOutMin"))
         .chain(paid("TransferOutAndCallV2", "recipient", "toAsset", "amountOutMin"))
-        .chain(by_memo(context))
         .collect()
-}
-
-/// The memo of a transaction on a chain without a router, where it stands in a data output (bitcoin).
-fn memo<'a>(transaction: &Transaction<'a>) -> Option<Memo<'a>> {
-    transaction.chain.held().filter(|chain| chain.family() == Family::Utxo)?;
-    Memo::parse(std::str::from_utf8(transaction.input).ok()?)
-}
-
-/// Whether a transaction may be a leg for its memo alone.
-pub(super) fn is_memo(transaction: &Transaction<'_>) -> bool {
-    memo(transaction).is_some()
-}
-
-/// Vaults of chains without a router change too often to be listed, so a swap counts that names a known chain and a receiver,
-/// and a payment that names a transaction.
-fn by_memo(context: &Context<'_>) -> Option<Draft> {
-    let transaction = context.transaction;
-    let memo = memo(transaction)?;
-    let family = context.family(FAMILY)?;
-    let (step, key) = match memo.kind {
-        MemoKind::Swap => (Step::Sent, key(&transaction.hash)),
-        MemoKind::Out => (Step::Received, key(&memo.transaction?)),
-        MemoKind::Refund => (Step::Refunded, key(&memo.transaction?)),
-    };
-    let other_chain = memo.chain.and_then(|chain| context.tables.chain_in(FAMILY, chain));
-    if memo.kind == MemoKind::Swap && (other_chain.is_none() || memo.receiver.is_none()) {
-        return None;
-    }
-    Some(context.memo_leg(family, step, MatchClass::SourceHash, key).with(|half| {
-        half.other_chain = other_chain;
-        half.other_transaction = memo.transaction;
-        half.receiver = memo.receiver.map(|receiver| Party::from_text(other_chain, receiver));
-        half.token = Some(Token::Native);
-        half.amount = Some(transaction.value);
-        half.other_token = memo.asset.map(|asset| Token::Symbol(asset.into()));
-    }))
 }
 
 fn key(transaction: &TxHash) -> String {
@@ -187,4 +153,84 @@ fn payment(context: &Context<'_>, found: &Found<'_>, to: &str, asset: &str, amou
         half.token = found.account(asset).map(|asset| token(context, asset));
         half.amount = found.number(amount);
     }))
+}
+
+/// A payment of the native coin with a memo: an `OP_RETURN` of bitcoin, the data of a TRON transaction, or the call data
+/// of a plain transfer.
+#[derive(Debug, Clone, Copy)]
+pub struct MemoPayment<'a> {
+    /// The chain.
+    pub chain: BridgeChain,
+    /// The height of the block.
+    pub block: u64,
+    /// The time of the block.
+    pub time: Timestamp,
+    /// The transaction.
+    pub transaction: TxHash,
+    /// The memo.
+    pub memo: &'a str,
+    /// Who pays, if known: on bitcoin the owner of the first input.
+    pub sender: Option<Address>,
+    /// Who is paid, if known: on bitcoin the owner of the first output.
+    pub receiver: Option<Address>,
+    /// How much, in the smallest unit.
+    pub amount: Option<Amount>,
+}
+
+/// The leg of a payment whose memo is one of `THORChain`, `None` of any other.
+///
+/// Vaults change, so nothing shows that a vault is paid or pays: anybody can write such a memo. A deposit counts once a
+/// router or another payment names it; a payment should only count together with its deposit.
+///
+/// ```
+/// use headwater_bridge::{BridgeChain, MemoPayment, Step, Tables, memo_leg};
+/// use headwater_types::{Chain, Timestamp, TxHash};
+/// let payment = MemoPayment {
+///     chain: Chain::BITCOIN.into(),
+///     block: 800_000,
+///     time: Timestamp::new(1_690_000_000),
+///     transaction: TxHash::new([7; 32]),
+///     memo: "=:ETH.ETH:0x04c5998ded94f89263370444ce64a99b7dbc9f46",
+///     sender: None,
+///     receiver: None,
+///     amount: None,
+/// };
+/// let leg = memo_leg(Tables::builtin(), &payment).unwrap();
+/// assert_eq!((leg.step, leg.other_chain), (Step::Sent, BridgeChain::from_name("ethereum")));
+/// assert!(memo_leg(Tables::builtin(), &MemoPayment { memo: "thank you", ..payment }).is_none());
+/// ```
+#[must_use]
+pub fn memo_leg(tables: &Tables, payment: &MemoPayment<'_>) -> Option<Half> {
+    let memo = Memo::parse(payment.memo)?;
+    let step = match memo.kind {
+        MemoKind::Swap => Step::Sent,
+        MemoKind::Out => Step::Received,
+        MemoKind::Refund => Step::Refunded,
+    };
+    let other_chain = memo.chain.and_then(|chain| tables.chain_in(FAMILY, chain));
+    let receiver = match memo.receiver {
+        Some(receiver) => Some(Party::from_text(other_chain, receiver)),
+        None => payment.receiver.map(Party::Account),
+    };
+    Some(Half {
+        family: FAMILY.into(),
+        bridge: Arc::from("THORChain"),
+        event: Arc::from("memo"),
+        step,
+        class: MatchClass::SourceHash,
+        keys: vec![LinkKey::new(key(&memo.transaction.unwrap_or(payment.transaction)))],
+        chain: payment.chain,
+        block: payment.block,
+        time: payment.time,
+        transaction: payment.transaction,
+        log_index: u64::MAX,
+        other_chain,
+        other_transaction: memo.transaction,
+        sender: payment.sender.map(Party::Account),
+        receiver,
+        token: Some(Token::Native),
+        amount: payment.amount,
+        other_token: memo.asset.map(|asset| Token::Symbol(asset.into())),
+        other_amount: None,
+    })
 }

@@ -68,9 +68,8 @@ impl HalfTable {
     /// Adds a leg. Returns whether it is new; one with the identity of a known leg replaces it.
     pub fn insert(&mut self, half: Half) -> bool {
         let place = (half.chain, half.transaction);
-        let id = half.id();
         let known = self.by_transaction.get(&place).into_iter().flatten().copied();
-        let known = known.into_iter().find(|&slot| self.at(slot).is_some_and(|known| known.id() == id));
+        let known = known.into_iter().find(|&slot| self.at(slot).is_some_and(|known| known.is_same_leg(&half)));
         if let Some(slot) = known {
             self.remove(slot);
         }

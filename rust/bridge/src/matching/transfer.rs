@@ -67,7 +67,7 @@ impl<'a> Transfer<'a> {
     ///
     /// A rank by match class, not a measured frequency: 0.99 for an id or tuple in both logs, 0.98 for the hash of the
     /// source, 0.97 for a computed id, 0.95 for equal content (0.80 where several transfers have it), 0.60 for receiver,
-    /// amount and time (0.30 where other legs fit too). `tests/corpus.rs` measures classes.
+    /// amount and time (0.30 where other legs fit too). `src/tests/nomad.rs` measures content on real withdrawals.
     #[must_use]
     pub fn confidence(&self) -> f64 {
         match (self.class(), self.ambiguous) {

@@ -9,8 +9,10 @@ use crate::chain::BridgeChain;
 use crate::error::TableError;
 use crate::rows::rows;
 
-pub(super) const FILE: &str = "contracts.csv";
-pub(super) const TABLE: &str = include_str!("../../tables/contracts.csv");
+const FILE: &str = "contracts.csv";
+const TABLE: &str = include_str!("../../tables/contracts.csv");
+const SOURCES_FILE: &str = "sources.csv";
+const SOURCES: &str = include_str!("../../tables/sources.csv");
 
 /// A contract, or a fixed address, of a bridge.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,7 +26,7 @@ pub struct Contract {
     version: Box<str>,
     from_block: Option<u64>,
     verified: bool,
-    source: Box<str>,
+    source: Arc<str>,
 }
 
 impl Contract {
@@ -86,7 +88,7 @@ impl Contract {
         self.verified
     }
 
-    /// Where the fact was read: a key of `sources.csv`.
+    /// Where the fact was read: `owner/repository@commit:path`, `npm:package@version:path`, or a page.
     #[must_use]
     pub fn source(&self) -> &str {
         &self.source
@@ -101,11 +103,12 @@ pub(super) struct Contracts {
 }
 
 impl Contracts {
-    pub(super) fn read(file: &'static str, text: &str, names: &[(Arc<str>, Arc<str>)]) -> Result<Self, TableError> {
+    pub(super) fn read(names: &[(Arc<str>, Arc<str>)]) -> Result<Self, TableError> {
+        let sources = sources()?;
         let mut contracts = Self::default();
-        for row in rows(file, text) {
+        for row in rows(FILE, TABLE) {
             let (line, fields) = row?;
-            let contract = contract(fields, names).map_err(|reason| TableError::new(file, line, reason))?;
+            let contract = contract(fields, names, &sources).map_err(|reason| TableError::new(FILE, line, reason))?;
             if let Some(account) = contract.account {
                 contracts.by_account.entry(account).or_default().push(contracts.all.len());
             }
@@ -127,7 +130,16 @@ impl Contracts {
     }
 }
 
-fn contract(fields: [&str; 8], names: &[(Arc<str>, Arc<str>)]) -> Result<Contract, String> {
+/// Where facts were read, by the code that the other tables have.
+fn sources() -> Result<FxHashMap<&'static str, Arc<str>>, TableError> {
+    rows(SOURCES_FILE, SOURCES).map(|row| row.map(|(_, [code, source])| (code, source.into()))).collect()
+}
+
+fn contract(
+    fields: [&str; 8],
+    names: &[(Arc<str>, Arc<str>)],
+    sources: &FxHashMap<&str, Arc<str>>,
+) -> Result<Contract, String> {
     let [family, chain, address, role, version, from_block, verified, source] = fields;
     let chain = match chain {
         "any" => None,
@@ -144,9 +156,10 @@ fn contract(fields: [&str; 8], names: &[(Arc<str>, Arc<str>)]) -> Result<Contrac
         }
         None => None,
     };
-    if family.is_empty() || role.is_empty() || source.is_empty() {
-        return Err("family, role and source must not be empty".to_owned());
+    if family.is_empty() || role.is_empty() {
+        return Err("family and role must not be empty".to_owned());
     }
+    let source = sources.get(source).ok_or_else(|| format!("no source {source:?} in sources.csv"))?;
     let from_block = match from_block {
         "" => None,
         digits => Some(digits.parse().map_err(|_| format!("from_block: {digits:?} is not a height"))?),
@@ -168,6 +181,6 @@ fn contract(fields: [&str; 8], names: &[(Arc<str>, Arc<str>)]) -> Result<Contrac
         version: version.into(),
         from_block,
         verified,
-        source: source.into(),
+        source: Arc::clone(source),
     })
 }

@@ -61,6 +61,7 @@ families!(
     "amb",
     "xdai-bridge",
     "scroll-native",
+    "orbiter",
     "others",
 );
 

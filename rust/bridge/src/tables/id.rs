@@ -8,8 +8,8 @@ use crate::chain::BridgeChain;
 use crate::error::TableError;
 use crate::rows::rows;
 
-pub(super) const FILE: &str = "chain_ids.csv";
-pub(super) const TABLE: &str = include_str!("../../tables/chain_ids.csv");
+const FILE: &str = "chain_ids.csv";
+const TABLE: &str = include_str!("../../tables/chain_ids.csv");
 
 /// The ids of chains, both ways. Ids that are names compare without case.
 #[derive(Debug, Default)]
@@ -19,11 +19,11 @@ pub(super) struct ChainIds {
 }
 
 impl ChainIds {
-    pub(super) fn read(file: &'static str, text: &str) -> Result<Self, TableError> {
+    pub(super) fn read() -> Result<Self, TableError> {
         let mut read = Self::default();
-        for row in rows(file, text) {
+        for row in rows(FILE, TABLE) {
             let (line, [family, chain, id, source]) = row?;
-            let error = |reason: String| TableError::new(file, line, reason);
+            let error = |reason: String| TableError::new(FILE, line, reason);
             if family.is_empty() || id.is_empty() || source.is_empty() {
                 return Err(error("family, id and source must not be empty".to_owned()));
             }

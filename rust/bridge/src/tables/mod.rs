@@ -81,7 +81,7 @@ impl Tables {
             events: Vec::new(),
             by_topic0: FxHashMap::default(),
             contracts: Contracts::default(),
-            ids: ChainIds::read(id::FILE, id::TABLE)?,
+            ids: ChainIds::read()?,
         };
         for &(file, text) in FAMILIES {
             let (family, events) = family::read(file, text, tables.families.len())?;
@@ -92,7 +92,7 @@ impl Tables {
             tables.families.push(family);
         }
         let names: Vec<_> = tables.families.iter().flat_map(|family| family.names.iter().cloned()).collect();
-        tables.contracts = Contracts::read(contract::FILE, contract::TABLE, &names)?;
+        tables.contracts = Contracts::read(&names)?;
         Ok(tables)
     }
 

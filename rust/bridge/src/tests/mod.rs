@@ -10,6 +10,7 @@ mod nomad;
 mod pairs;
 mod tables;
 mod worked;
+mod worked_further;
 
 use headwater_types::{Amount, Timestamp, TxHash};
 use serde_json::Value as Json;
@@ -76,6 +77,7 @@ impl Own {
             value: Amount::ZERO,
             input: &self.input,
             logs: &logs,
+            transfers: &[],
         })
     }
 

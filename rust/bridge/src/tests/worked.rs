@@ -600,22 +600,3 @@ fn poly_lock_has_the_id_of_the_manager_beside_it() {
     let transfer = only(&table);
     assert_eq!((amount(transfer.source.unwrap()), amount(transfer.destinations[0])), (Some(31), Some(30)));
 }
-
-#[test]
-fn thorchain_memo_of_bitcoin_is_a_leg_without_a_log() {
-    let mut deposit = Own::on("bitcoin", 1);
-    deposit.input = b"=:e:0x04c5998ded94f89263370444ce64a99b7dbc9f46:0/1/0".to_vec();
-    let legs = deposit.legs();
-    assert_eq!((legs[0].step, legs[0].other_chain), (Step::Sent, Some(chain_named("ethereum"))));
-    let text = legs[0].receiver.as_ref().unwrap().to_string();
-    assert_eq!(text, "0x04c5998ded94f89263370444ce64a99b7dbc9f46");
-    // A payment names the transaction that it belongs to, and notes of other kinds are no legs.
-    let mut paid = Own::on("bitcoin", 2);
-    paid.input = format!("OUT:{}", "01".repeat(32)).into_bytes();
-    assert_eq!((paid.legs()[0].step, paid.legs()[0].other_transaction), (Step::Received, Some(TxHash::new([1; 32]))));
-    for note in ["=:zzz:0x04", "hello", "s:e", "ADD:BTC.BTC"] {
-        let mut other = Own::on("bitcoin", 3);
-        other.input = note.as_bytes().to_vec();
-        assert_eq!(other.legs(), [], "{note}");
-    }
-}

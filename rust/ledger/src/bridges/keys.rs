@@ -9,6 +9,8 @@ use crate::Cancel;
 use crate::error::Result;
 use crate::segment::Segment;
 
+/// The protocol whose transfers emit no event of their own.
+const MAKERS: &str = "orbiter";
 /// Rows between two looks at the cancel token.
 const ROWS_PER_CHECK: u32 = 4096;
 /// Rows after which the memory of what was read of the segment is given back.
@@ -18,6 +20,7 @@ const ROWS_PER_RELEASE: u32 = 1 << 20;
 pub(super) fn keys(segment: &Segment, progress: &dyn Fn(u64), cancel: &Cancel) -> Result<Vec<(u64, u32)>> {
     let chain = segment.chain();
     let listed = listed(segment)?;
+    let of_makers = rows_of_makers(segment)?;
     let mut found = Vec::new();
     for row in 0..segment.transactions() {
         if row % ROWS_PER_CHECK == 0 {
@@ -27,7 +30,7 @@ pub(super) fn keys(segment: &Segment, progress: &dyn Fn(u64), cancel: &Cancel) -
         if row % ROWS_PER_RELEASE == ROWS_PER_RELEASE - 1 {
             segment.release();
         }
-        if !may_have_legs(segment, &listed, row)? {
+        if !of_makers.contains(&row) && !may_have_legs(segment, &listed, row)? {
             continue;
         }
         let facts = segment.facts(row)?;
@@ -63,6 +66,24 @@ fn listed(segment: &Segment) -> Result<FxHashSet<u32>> {
         }
     }
     Ok(listed)
+}
+
+/// The rows in which an account that bridges by plain transfers pays or is paid.
+fn rows_of_makers(segment: &Segment) -> Result<FxHashSet<u32>> {
+    let chain = BridgeChain::from(segment.chain());
+    let mut rows = FxHashSet::default();
+    for maker in Tables::builtin().contracts().iter().filter(|contract| contract.family() == MAKERS) {
+        if maker.chain().is_some_and(|of| of != chain) {
+            continue;
+        }
+        let Ok(address) = Address::parse(segment.chain(), maker.address()) else { continue };
+        let Some(account) = segment.account(&address)? else { continue };
+        let postings = segment.postings();
+        for posting in postings.range(account)? {
+            rows.insert(postings.place(posting)?.0);
+        }
+    }
+    Ok(rows)
 }
 
 /// Whether a row is worth to be decoded.
