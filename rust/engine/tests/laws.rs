@@ -225,3 +225,26 @@ fn a_ranking_from_edges_is_that_of_the_movements() {
         }
     }
 }
+
+#[test]
+fn paths_from_edges_are_those_of_the_movements() {
+    let desks = [segmented(1), segmented(3), segmented(17)];
+    let person = |account: u8| town::person(account).to_string();
+    let mut found = 0;
+    for (source, target) in (1..=7).flat_map(|source| (1..=7).map(move |target| (source, target))) {
+        for max_hops in 1..=4 {
+            if source == target {
+                continue;
+            }
+            let request = json!({
+                "blockchain": "ethereum", "source": person(source), "targets": [person(target)], "max_hops": max_hops, "k": 5,
+            });
+            let of_movements = data(&desks[0], "path", &with(&request, json!({"start_time": 0})));
+            found += of_movements["paths"].as_array().unwrap().len();
+            for engine in &desks {
+                assert_eq!(data(engine, "path", &request), of_movements, "{request}");
+            }
+        }
+    }
+    assert!(found > 100, "{found} paths");
+}

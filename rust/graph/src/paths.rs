@@ -4,15 +4,75 @@
 //! Accounts are looked through hop by hop from the source and from the targets, at the largest payments first, until the
 //! halves meet; the paths are then searched in what was looked through, the widest first. So a path over small payments of a
 //! very busy account can be missed, which is said.
+//!
+//! To look through an account takes its counterparties and what went to each, which a source may know without its payments.
+//! The search then reads the payments of the few pairs that may be part of an answer.
 
-use std::cmp::{Ordering, Reverse};
-use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
+mod pairs;
+mod walk;
+
+use std::cmp::Ordering;
+use std::collections::BTreeSet;
 
 use headwater_types::Usd;
 use rustc_hash::FxHashMap;
 
+use self::pairs::Pairs;
 use crate::source::{Direction, Node};
 use crate::trace::{Edge, EdgeSum, Movement, Movements, Way};
+
+/// Where counterparties and movements come from.
+pub trait Neighbours: Movements {
+    /// Movements of an account: what the work of a search is counted in.
+    ///
+    /// # Errors
+    /// When they cannot be counted.
+    fn size(&mut self, node: Node) -> Result<u64, Self::Error>;
+
+    /// The largest counterparties of an account in one direction, as [`Largest`] says, without a look at its movements;
+    /// `None` where only these can tell.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    fn largest(&mut self, node: Node, way: Way, asked: Asked) -> Result<Option<Largest>, Self::Error>;
+
+    /// The movements of an account as [`Movements::movements`] hands them out; those with accounts without a number may be
+    /// left out.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    fn payments(&mut self, node: Node, into: &mut Vec<Movement>) -> Result<(), Self::Error>;
+
+    /// Whether an asset can have gone from one account to another, as far as can be told without a look at movements.
+    ///
+    /// # Errors
+    /// When that cannot be read.
+    fn may_move(&mut self, ends: (Node, Node), asset: u32) -> Result<bool, Self::Error>;
+
+    /// The order of accounts, whatever the order in which they were met.
+    fn compare(&self, one: Node, other: Node) -> Ordering;
+
+    /// The order of assets, whatever the order in which they were met.
+    fn compare_assets(&self, one: u32, other: u32) -> Ordering;
+}
+
+/// Which counterparties are wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Asked {
+    /// Among how many of the largest.
+    pub limit: usize,
+    /// Whether counterparties without a number can be left out.
+    pub is_met_only: bool,
+}
+
+/// The largest counterparties of an account: by US dollars, then by number of payments, then in their own order.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Largest {
+    /// With the US dollars of all payments; `None` where none has a price.
+    pub parties: Vec<(Node, Option<Usd>)>,
+    /// Whether there are more.
+    pub is_cut: bool,
+}
 
 /// How far, how many, and by which rules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,6 +89,8 @@ pub struct Settings {
     pub limit: usize,
     /// Accounts that are looked through.
     pub max_nodes: usize,
+    /// Movements of accounts from which no further account is looked through.
+    pub max_movements: u64,
 }
 
 /// Payments between two accounts in one asset, in the order of the chain.
@@ -69,7 +131,7 @@ pub struct Path {
 /// What a search found.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Found {
-    /// Paths, widest first, then the shorter.
+    /// Paths, widest first, then the shorter, then over those who come first among the counterparties.
     pub paths: Vec<Path>,
     /// Accounts that were looked through.
     pub looked_through: usize,
@@ -81,92 +143,67 @@ pub struct Found {
     pub is_over: bool,
 }
 
-/// Partial paths that are tried at most.
-const MAX_TRIED: usize = 200_000;
-
 /// Finds paths from an account to any of some others. Accounts at which the source stops are ends, not stations.
 ///
 /// # Errors
 /// Those of the source.
-pub fn paths<S: Movements>(
+pub fn paths<S: Neighbours>(
     source: &mut S,
     start: Node,
     targets: &BTreeSet<Node>,
     settings: Settings,
-    is_over: &dyn Fn(&S) -> bool,
 ) -> Result<Found, S::Error> {
-    let mut search =
-        Search { settings, links: BTreeMap::new(), stations: FxHashMap::default(), found: Found::default() };
+    let mut search = Search {
+        settings,
+        pairs: Pairs::default(),
+        places: FxHashMap::default(),
+        stations: FxHashMap::default(),
+        movements: 0,
+        found: Found::default(),
+    };
     let ahead = settings.max_hops.div_ceil(2);
-    search.spread(source, BTreeSet::from([start]), (Way::Out, ahead), is_over)?;
-    search.spread(source, targets.clone(), (Way::In, settings.max_hops - ahead), is_over)?;
+    let joint = search.spread(source, Vec::from([start]), (Way::Out, ahead), Joint::Later)?;
+    let mut targets_in_order: Vec<_> = targets.iter().copied().collect();
+    targets_in_order.sort_by(|one, other| source.compare(*one, *other));
+    search.spread(source, targets_in_order, (Way::In, settings.max_hops - ahead), Joint::Now)?;
+    for node in joint {
+        search.look(source, node, Way::Out, true)?;
+    }
     search.walk(source, start, targets)?;
     Ok(search.found)
 }
 
 struct Search {
     settings: Settings,
-    /// What was seen, by sender, then receiver and asset.
-    links: BTreeMap<Node, BTreeMap<(Node, u32), Vec<Movement>>>,
+    pairs: Pairs,
+    /// The order in which accounts were met.
+    places: FxHashMap<Node, u32>,
     /// Whether a path may lead through an account.
     stations: FxHashMap<Node, bool>,
+    /// Movements of the accounts that were looked through.
+    movements: u64,
     found: Found,
 }
 
-/// A path that may go on, or is complete.
-struct Partial {
-    hops: Vec<Hop>,
-    /// The least of what its hops carry: what follows can only lower it.
-    width: Option<Usd>,
-    is_complete: bool,
-}
-
-/// A hop, with those of the payments of its link that fit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Hop {
-    to: Node,
-    asset: u32,
-    begin: usize,
-    end: usize,
-}
-
-impl Partial {
-    fn key(&self) -> impl Ord + '_ {
-        (self.width, Reverse(self.hops.len()), Reverse(&self.hops), Reverse(self.is_complete))
-    }
-}
-
-impl PartialEq for Partial {
-    fn eq(&self, other: &Self) -> bool {
-        self.cmp(other).is_eq()
-    }
-}
-
-impl Eq for Partial {}
-
-impl PartialOrd for Partial {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for Partial {
-    fn cmp(&self, other: &Self) -> Ordering {
-        self.key().cmp(&other.key())
-    }
+/// When the accounts of the last hop of a half are looked through.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Joint {
+    Now,
+    /// Once the other half is known, as only counterparties in it matter.
+    Later,
 }
 
 impl Search {
-    /// Looks through accounts hop by hop.
-    fn spread<S: Movements>(
+    /// Looks through accounts hop by hop; hands out those that are to be looked through later.
+    fn spread<S: Neighbours>(
         &mut self,
         source: &mut S,
-        from: BTreeSet<Node>,
+        from: Vec<Node>,
         (way, hops): (Way, u8),
-        is_over: &dyn Fn(&S) -> bool,
-    ) -> Result<(), S::Error> {
-        let (mut seen, mut frontier) = (from.clone(), Vec::from_iter(from));
-        let mut movements = Vec::new();
+        joint: Joint,
+    ) -> Result<Vec<Node>, S::Error> {
+        let (mut seen, mut frontier, mut later) = (BTreeSet::from_iter(from.clone()), from, Vec::new());
+        frontier.iter().for_each(|node| self.place(*node));
         for hop in 0..hops {
             let mut next = Vec::new();
             for node in frontier {
@@ -175,21 +212,30 @@ impl Search {
                 }
                 if self.found.looked_through >= self.settings.max_nodes {
                     self.found.is_node_limited = true;
-                    return Ok(());
+                    return Ok(later);
                 }
-                if is_over(source) {
+                if self.movements > self.settings.max_movements {
                     self.found.is_over = true;
-                    return Ok(());
+                    return Ok(later);
                 }
                 self.found.looked_through += 1;
-                movements.clear();
-                source.movements(node, &mut movements)?;
-                let others = self.take(node, way, &movements);
+                self.movements += source.size(node)?;
+                if joint == Joint::Later && hop + 1 == hops {
+                    later.push(node);
+                    continue;
+                }
+                let others = self.look(source, node, way, false)?;
+                others.iter().for_each(|other| self.place(*other));
                 next.extend(others.into_iter().filter(|other| seen.insert(*other)));
             }
             frontier = next;
         }
-        Ok(())
+        Ok(later)
+    }
+
+    fn place(&mut self, node: Node) {
+        let next = u32::try_from(self.places.len()).expect("nodes are numbers of 32 bits");
+        self.places.entry(node).or_insert(next);
     }
 
     fn is_station<S: Movements>(&mut self, source: &mut S, node: Node) -> Result<bool, S::Error> {
@@ -201,185 +247,32 @@ impl Search {
         Ok(is_station)
     }
 
-    /// Keeps the payments of an account with its largest counterparties, and names these.
-    fn take(&mut self, node: Node, way: Way, movements: &[Movement]) -> Vec<Node> {
-        let mut by_party: BTreeMap<Node, (Usd, Vec<Movement>)> = BTreeMap::new();
-        for movement in movements.iter().filter(|movement| movement.way == way && movement.left_out.is_none()) {
-            let Some(other) = movement.other else { continue };
-            let (usd, all) = by_party.entry(other).or_default();
-            *usd += movement.usd.unwrap_or_default();
-            all.push(*movement);
-        }
-        let mut order: Vec<_> = by_party.into_iter().collect();
-        order.sort_by_key(|(other, (usd, all))| (Reverse(*usd), Reverse(all.len()), *other));
-        self.found.is_fanout_limited |= order.len() > self.settings.limit;
-        order.truncate(self.settings.limit);
-        let mut kept = Vec::with_capacity(order.len());
-        for (other, (_, payments)) in order {
-            kept.push(other);
-            let (from, to) = if way == Way::Out { (node, other) } else { (other, node) };
-            let of_pair = self.links.entry(from).or_default();
-            let mut by_asset: BTreeMap<u32, Vec<Movement>> = BTreeMap::new();
-            for payment in payments {
-                by_asset.entry(payment.asset).or_default().push(payment);
-            }
-            for (asset, payments) in by_asset {
-                // Seen from both ends it is the same.
-                of_pair.entry((to, asset)).or_insert(payments);
-            }
-        }
-        kept
-    }
-
-    /// Tries simple paths, at the widest first, until enough are found.
-    fn walk<S: Movements>(&mut self, source: &mut S, start: Node, targets: &BTreeSet<Node>) -> Result<(), S::Error> {
-        let distances = self.distances(targets);
-        let mut tried = 0;
-        let mut open = BinaryHeap::from([Partial { hops: Vec::new(), width: Some(Usd::MAX), is_complete: false }]);
-        while let Some(partial) = open.pop() {
-            if partial.is_complete {
-                self.found.paths.push(self.path(start, &partial));
-                if self.found.paths.len() == self.settings.count {
-                    break;
-                }
-                continue;
-            }
-            tried += 1;
-            if tried > MAX_TRIED {
-                self.found.is_over = true;
-                break;
-            }
-            let at = partial.hops.last().map_or(start, |hop| hop.to);
-            if targets.contains(&at) {
-                open.extend(self.complete(source, start, partial.hops)?);
-                continue;
-            }
-            if at != start && !self.is_station(source, at)? {
-                continue;
-            }
-            let left = usize::from(self.settings.max_hops) - partial.hops.len();
-            for ((to, asset), payments) in self.links.get(&at).into_iter().flatten() {
-                let is_visited = *to == start || partial.hops.iter().any(|hop| hop.to == *to);
-                let is_near = distances.get(to).is_some_and(|hops| usize::from(*hops) < left);
-                if is_visited || !is_near {
-                    continue;
-                }
-                if partial.hops.last().is_some_and(|last| last.asset != *asset) {
-                    continue;
-                }
-                let begin = match self.first(start, &partial.hops) {
-                    Some(first) if self.settings.is_time_ordered => begin_after(source, payments, first)?,
-                    _ => 0,
-                };
-                let hop = Hop { to: *to, asset: *asset, begin, end: payments.len() };
-                let width = worth(&payments[begin..]).min(partial.width);
-                if begin < payments.len() && self.is_wide_enough(width) {
-                    let hops = partial.hops.iter().copied().chain([hop]).collect();
-                    open.push(Partial { hops, width, is_complete: false });
-                }
-            }
-        }
-        Ok(())
-    }
-
-    fn is_wide_enough(&self, width: Option<Usd>) -> bool {
-        self.settings.least.is_none_or(|least| width.is_some_and(|width| width >= least))
-    }
-
-    /// A path that has come to a target, without the payments that came too late for the hop that follows.
-    fn complete<S: Movements>(
-        &self,
+    /// Keeps the pairs of an account and its largest counterparties, and names these; where asked, only those that were met.
+    fn look<S: Neighbours>(
+        &mut self,
         source: &mut S,
-        start: Node,
-        mut hops: Vec<Hop>,
-    ) -> Result<Option<Partial>, S::Error> {
-        if self.settings.is_time_ordered {
-            for place in (1..hops.len()).rev() {
-                let last = self.payments(start, &hops, place).last().copied();
-                let payments = self.payments(start, &hops, place - 1);
-                let mut kept = payments.len();
-                while let (Some(last), Some(payment)) = (last, payments.get(kept.wrapping_sub(1))) {
-                    if fits(source, payment, &last)? {
-                        break;
-                    }
-                    kept -= 1;
-                }
-                hops[place - 1].end = hops[place - 1].begin + kept;
+        node: Node,
+        way: Way,
+        is_met_only: bool,
+    ) -> Result<Vec<Node>, S::Error> {
+        let asked = Asked { limit: self.settings.limit, is_met_only };
+        let (known, movements) = match source.largest(node, way, asked)? {
+            Some(known) => (known, None),
+            None => {
+                let mut movements = Vec::new();
+                source.movements(node, &mut movements)?;
+                (pairs::largest(source, &movements, way, asked.limit), Some(movements))
             }
-        }
-        let widths = (0..hops.len()).map(|place| worth(self.payments(start, &hops, place)));
-        let width = widths.min().flatten();
-        Ok(self.is_wide_enough(width).then_some(Partial { hops, width, is_complete: true }))
-    }
-
-    /// The payments of a hop.
-    fn payments(&self, start: Node, hops: &[Hop], place: usize) -> &[Movement] {
-        let from = place.checked_sub(1).map_or(start, |before| hops[before].to);
-        let Hop { to, asset, begin, end } = hops[place];
-        &self.links[&from][&(to, asset)][begin..end]
-    }
-
-    /// The first payment of the last hop.
-    fn first(&self, start: Node, hops: &[Hop]) -> Option<&Movement> {
-        self.payments(start, hops, hops.len().checked_sub(1)?).first()
-    }
-
-    fn path(&self, start: Node, partial: &Partial) -> Path {
-        let hops = &partial.hops;
-        let link = |place: usize| Link {
-            from: if place == 0 { start } else { hops[place - 1].to },
-            to: hops[place].to,
-            asset: hops[place].asset,
-            payments: self.payments(start, hops, place).to_vec(),
         };
-        Path { links: (0..hops.len()).map(link).collect(), bottleneck: partial.width }
-    }
-
-    /// Hops from each account to the nearest target, over what was seen.
-    fn distances(&self, targets: &BTreeSet<Node>) -> BTreeMap<Node, u8> {
-        let mut senders: BTreeMap<Node, Vec<Node>> = BTreeMap::new();
-        for (from, of_node) in &self.links {
-            for (to, _) in of_node.keys() {
-                senders.entry(*to).or_default().push(*from);
-            }
+        self.found.is_fanout_limited |= known.is_cut;
+        let is_kept = |other: &Node| !is_met_only || self.places.contains_key(other);
+        let parties: Vec<_> = known.parties.into_iter().filter(|(other, _)| is_kept(other)).collect();
+        self.pairs.add(node, way, &parties);
+        if let Some(movements) = movements {
+            self.pairs.fill(source, node, way, &movements);
         }
-        let mut distances: BTreeMap<Node, u8> = targets.iter().map(|target| (*target, 0)).collect();
-        let mut frontier: Vec<Node> = targets.iter().copied().collect();
-        for hops in 1..=self.settings.max_hops {
-            let mut next = Vec::new();
-            for node in frontier {
-                for sender in senders.get(&node).into_iter().flatten() {
-                    if !distances.contains_key(sender) {
-                        distances.insert(*sender, hops);
-                        next.push(*sender);
-                    }
-                }
-            }
-            frontier = next;
-        }
-        distances
+        Ok(parties.into_iter().map(|(other, _)| other).collect())
     }
-}
-
-/// Whether money of one payment can have gone on in another.
-fn fits<S: Movements>(source: &mut S, one: &Movement, next: &Movement) -> Result<bool, S::Error> {
-    Ok(match one.time.cmp(&next.time) {
-        Ordering::Less => true,
-        Ordering::Greater => false,
-        Ordering::Equal => source.order(one.transaction, next.transaction)?.is_le(),
-    })
-}
-
-/// Where the payments begin that can have gone on from another.
-fn begin_after<S: Movements>(source: &mut S, payments: &[Movement], first: &Movement) -> Result<usize, S::Error> {
-    let mut begin = payments.partition_point(|payment| payment.time < first.time);
-    while let Some(payment) = payments.get(begin) {
-        if fits(source, first, payment)? {
-            break;
-        }
-        begin += 1;
-    }
-    Ok(begin)
 }
 
 /// US dollars of some payments; `None` where none has a price.
@@ -388,104 +281,4 @@ fn worth(payments: &[Movement]) -> Option<Usd> {
 }
 
 #[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-    use crate::trace::world::{Paid, World, paid};
-
-    const SETTINGS: Settings =
-        Settings { max_hops: 4, count: 3, is_time_ordered: true, least: None, limit: 100, max_nodes: 100 };
-
-    fn found(world: &mut World, targets: &[Node], settings: Settings) -> Vec<(Vec<Node>, Option<f64>)> {
-        let targets = targets.iter().copied().collect();
-        let found = paths(world, 0, &targets, settings, &|_| false).unwrap();
-        let nodes = |path: &Path| path.links.iter().map(|link| link.to).collect();
-        found.paths.iter().map(|path| (nodes(path), path.bottleneck.map(Usd::to_f64))).collect()
-    }
-
-    #[test]
-    fn the_widest_path_in_time_comes_first() {
-        // 0 to 9 over 1 (5), over 2 and 3 (8), and over 4, which paid before it was paid.
-        let mut world = World::new(&[
-            paid(4, 9, 50),
-            paid(0, 4, 50),
-            paid(0, 1, 5),
-            paid(0, 2, 9),
-            paid(1, 9, 6),
-            paid(2, 3, 8),
-            paid(3, 9, 20),
-        ]);
-        assert_eq!(found(&mut world, &[9], SETTINGS), [(vec![2, 3, 9], Some(8.0)), (vec![1, 9], Some(5.0))]);
-        let short = Settings { max_hops: 2, ..SETTINGS };
-        assert_eq!(found(&mut world, &[9], short), [(vec![1, 9], Some(5.0))]);
-        let whenever = Settings { is_time_ordered: false, ..SETTINGS };
-        assert_eq!(found(&mut world, &[9], whenever)[0], (vec![4, 9], Some(50.0)));
-        assert_eq!(found(&mut world, &[9], Settings { count: 1, ..SETTINGS }).len(), 1);
-        assert_eq!(found(&mut world, &[7], SETTINGS), []);
-    }
-
-    #[test]
-    fn a_hop_carries_what_fits_before_and_after_it() {
-        // Of what 0 pays to 1, the last comes too late to go on; of what 1 pays to 9, the first came too early.
-        let mut world = World::new(&[paid(1, 9, 7), paid(0, 1, 3), paid(0, 1, 2), paid(1, 9, 100), paid(0, 1, 1000)]);
-        assert_eq!(found(&mut world, &[9], SETTINGS), [(vec![1, 9], Some(5.0))]);
-        let least = |usd| Settings { least: Usd::from_f64(usd), ..SETTINGS };
-        assert_eq!(found(&mut world, &[9], least(5.0)).len(), 1);
-        assert_eq!(found(&mut world, &[9], least(5.5)), []);
-    }
-
-    #[test]
-    fn no_path_leads_through_a_service() {
-        let mut world = World::new(&[paid(0, 1, 5), paid(1, 9, 5)]);
-        assert_eq!(found(&mut world, &[9], SETTINGS).len(), 1);
-        world.stops.insert(1, crate::trace::Stop::Label);
-        assert_eq!(found(&mut world, &[9], SETTINGS), [], "what leaves it is other people's money");
-        assert_eq!(found(&mut world, &[1], SETTINGS).len(), 1);
-    }
-
-    /// All paths, by trying every chain of payments.
-    fn by_brute_force(payments: &[Paid], target: Node, hops: usize) -> BTreeSet<(Vec<Node>, u32)> {
-        fn go_on(
-            payments: &[Paid],
-            path: &[Node],
-            (time, asset): (usize, Option<u32>),
-            end: (Node, usize),
-            into: &mut BTreeSet<(Vec<Node>, u32)>,
-        ) {
-            let at = *path.last().unwrap();
-            if at == end.0 {
-                into.insert((path[1..].to_vec(), asset.unwrap()));
-                return;
-            }
-            if path.len() > end.1 {
-                return;
-            }
-            for (number, paid) in payments.iter().enumerate().skip(time) {
-                if paid.from == at && !path.contains(&paid.to) && asset.is_none_or(|asset| asset == paid.asset) {
-                    let longer: Vec<Node> = path.iter().copied().chain([paid.to]).collect();
-                    go_on(payments, &longer, (number, Some(paid.asset)), end, into);
-                }
-            }
-        }
-        let mut all = BTreeSet::new();
-        go_on(payments, &[0], (0, None), (target, hops), &mut all);
-        all
-    }
-
-    proptest! {
-        #[test]
-        fn paths_are_those_of_brute_force(
-            ends in prop::collection::vec((0..6_u32, 0..6_u32, 0..2_u32, 1..50_u128), 0..24), target in 1..6_u32, hops in 1..5_u8,
-        ) {
-            let payments: Vec<Paid> = ends.into_iter().filter(|(from, to, ..)| from != to)
-                .map(|(from, to, asset, amount)| Paid { from, to, asset, amount, with_last: false }).collect();
-            let mut world = World::new(&payments);
-            let settings = Settings { max_hops: hops, count: 10_000, ..SETTINGS };
-            let found = paths(&mut world, 0, &BTreeSet::from([target]), settings, &|_| false).unwrap();
-            let found: BTreeSet<(Vec<Node>, u32)> = found.paths.iter()
-                .map(|path| (path.links.iter().map(|link| link.to).collect(), path.links[0].asset)).collect();
-            prop_assert_eq!(found, by_brute_force(&payments, target, usize::from(hops)));
-        }
-    }
-}
+mod tests;

@@ -173,6 +173,7 @@ impl Analysis for PathAnalysis {
                 least,
                 limit: FANOUT,
                 max_nodes: MAX_NODES,
+                max_movements: MAX_MOVEMENTS,
             },
         })
     }
@@ -189,9 +190,9 @@ impl Analysis for PathAnalysis {
         completeness::warn(ledger, chain, warnings);
         let stops = Stops::at(STOP_CODES.to_vec());
         let mut source = LedgerMovements::new(ledger, scope, &stops, cancel);
-        let from = source.node(*start);
-        let to: BTreeSet<_> = targets.iter().map(|target| source.node(*target)).collect();
-        let found = paths(&mut source, from, &to, *settings, &|source| source.read > MAX_MOVEMENTS)?;
+        let from = source.end(*start)?;
+        let to = targets.iter().map(|target| source.end(*target)).collect::<Result<BTreeSet<_>, _>>()?;
+        let found = paths(&mut source, from, &to, *settings)?;
         let labels = Labels::present(ledger, chain);
         let shown = Shown { ledger, source: &source, labels, method: None, family: chain.family() };
         let truncation_reasons = truncations(&found);

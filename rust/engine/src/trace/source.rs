@@ -3,13 +3,16 @@
 use std::cmp::Ordering;
 use std::ops::ControlFlow;
 
+use headwater_graph::paths::{Asked, Largest, Neighbours};
 use headwater_graph::source::{Direction as Heading, Node};
 use headwater_graph::trace::{Exposed, Movement, Movements, Nameless, Share, Stop, Way};
 use headwater_intel::label::CodeConfidence;
 use headwater_ledger::edges::EdgeOrder;
 use headwater_ledger::labels::Code;
 use headwater_ledger::memory::{Held, Purpose};
-use headwater_ledger::read::{Account, AccountRef, Direction, MovementKind, Posting, Scan, ScanOrder, TransactionRef};
+use headwater_ledger::read::{
+    Account, AccountRef, ColumnSet, Direction, MovementKind, Posting, Scan, ScanOrder, TransactionRef,
+};
 use headwater_ledger::{Cancel, Ledger, LedgerError};
 use headwater_types::{Address, Amount, Asset, Family, TimeWindow, Usd};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -97,6 +100,15 @@ impl<'a> LedgerMovements<'a> {
         node
     }
 
+    /// The node of an address that a search for paths begins or ends at, which edges then name too.
+    pub fn end(&mut self, address: Address) -> Result<Node, Error> {
+        let node = self.node(address);
+        if let Some(handle) = self.account(node)?.and_then(|account| account.handle()) {
+            self.by_handle.insert(handle, Some(node));
+        }
+        Ok(node)
+    }
+
     /// The address of a node.
     pub fn address(&self, node: Node) -> &Address {
         &self.addresses[node as usize]
@@ -164,20 +176,21 @@ impl<'a> LedgerMovements<'a> {
 
     /// Whether an account deals with too many: looks at no more movements than it takes to know.
     fn is_hub(&self, account: &Account) -> Result<bool, Error> {
-        if account.postings <= self.stops.max_counterparties as u64 {
+        let most = self.stops.max_counterparties;
+        if account.postings <= most as u64 {
             return Ok(false);
         }
-        let mut others = FxHashSet::default();
-        for (count, posting) in self.ledger.postings(account, &Scan::default())?.enumerate() {
-            if count % CANCEL_EVERY == 0 {
-                self.cancel.check().map_err(LedgerError::from)?;
-            }
-            others.extend(posting?.counterparty);
-            if others.len() > self.stops.max_counterparties {
-                return Ok(true);
-            }
+        let known = self.ledger.counterparty_bounds(account)?;
+        if *known.start() > most as u64 || *known.end() <= most as u64 {
+            return Ok(*known.start() > most as u64);
         }
-        Ok(false)
+        let mut others = FxHashSet::default();
+        let wanted = (ColumnSet::COUNTERPARTIES, self.cancel);
+        self.ledger.posting_columns(account, &Scan::default(), wanted, &mut |columns| {
+            others.extend(columns.counterparties().iter().filter_map(|other| columns.counterparty(*other)));
+            Ok(if others.len() > most { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+        })?;
+        Ok(others.len() > most)
     }
 
     fn add(&mut self, node: Node, posting: &Posting, into: &mut Vec<Movement>) -> Result<(), Error> {
@@ -230,6 +243,31 @@ impl<'a> LedgerMovements<'a> {
         Ok(())
     }
 
+    /// Appends the movements of an account; where asked, only those with accounts that were met.
+    fn read(&mut self, node: Node, is_met_only: bool, into: &mut Vec<Movement>) -> Result<(), Error> {
+        let Some(account) = self.account(node)? else { return Ok(()) };
+        let of_all = usize::try_from(account.postings).unwrap_or(usize::MAX);
+        let oldest_first = Scan { order: ScanOrder::OldestFirst, ..Scan::default() };
+        if !is_met_only {
+            self.held.reach(of_all.saturating_mul(2 * std::mem::size_of::<Movement>()))?;
+        }
+        for (count, posting) in self.ledger.postings(&account, &oldest_first)?.enumerate() {
+            if count % CANCEL_EVERY == 0 {
+                self.cancel.check().map_err(LedgerError::from)?;
+            }
+            let posting = posting?;
+            self.read += 1;
+            if is_met_only && posting.counterparty.is_none_or(|other| !self.by_handle.contains_key(&other)) {
+                continue;
+            }
+            self.add(node, &posting, into)?;
+            if !is_met_only && self.scope.chain.family() != Family::Utxo && is_sent(&posting) {
+                self.fee(&posting, into)?;
+            }
+        }
+        Ok(())
+    }
+
     /// The fee of a transaction that the account sent.
     fn fee(&mut self, posting: &Posting, into: &mut Vec<Movement>) -> Result<(), Error> {
         let Some(amount) = self.ledger.fee(posting.transaction)?.filter(|fee| !fee.is_zero()) else { return Ok(()) };
@@ -276,22 +314,7 @@ impl Movements for LedgerMovements<'_> {
     }
 
     fn movements(&mut self, node: Node, into: &mut Vec<Movement>) -> Result<(), Error> {
-        let Some(account) = self.account(node)? else { return Ok(()) };
-        let of_all = usize::try_from(account.postings).unwrap_or(usize::MAX);
-        let oldest_first = Scan { order: ScanOrder::OldestFirst, ..Scan::default() };
-        self.held.reach(of_all.saturating_mul(2 * std::mem::size_of::<Movement>()))?;
-        for (count, posting) in self.ledger.postings(&account, &oldest_first)?.enumerate() {
-            if count % CANCEL_EVERY == 0 {
-                self.cancel.check().map_err(LedgerError::from)?;
-            }
-            let posting = posting?;
-            self.read += 1;
-            self.add(node, &posting, into)?;
-            if self.scope.chain.family() != Family::Utxo && is_sent(&posting) {
-                self.fee(&posting, into)?;
-            }
-        }
-        Ok(())
+        self.read(node, false, into)
     }
 
     fn order(&mut self, one: TransactionRef, other: TransactionRef) -> Result<Ordering, Error> {
@@ -303,5 +326,72 @@ impl Movements for LedgerMovements<'_> {
             Ok::<_, Error>((head.block, head.index, head.hash))
         };
         Ok(place(one)?.cmp(&place(other)?))
+    }
+}
+
+impl Neighbours for LedgerMovements<'_> {
+    fn size(&mut self, node: Node) -> Result<u64, Error> {
+        Ok(self.account(node)?.map_or(0, |account| account.postings))
+    }
+
+    fn largest(&mut self, node: Node, way: Way, asked: Asked) -> Result<Option<Largest>, Error> {
+        let order = match way {
+            Way::Out => EdgeOrder::Sent,
+            Way::In => EdgeOrder::Received,
+            Way::Fee => return Ok(None),
+        };
+        let (Some(EdgeScope::Default), Some(account)) =
+            (self.scope.within(self.window).of_edges(), self.account(node)?)
+        else {
+            return Ok(None);
+        };
+        let (mut largest, mut sides) = (Largest::default(), Vec::new());
+        let visited = self.ledger.visit_edges(&account, order, self.cancel, &mut |other, flows| {
+            if sides.len() == asked.limit {
+                largest.is_cut = true;
+                return ControlFlow::Break(());
+            }
+            sides.push((other, if way == Way::Out { flows.sent } else { flows.received }));
+            ControlFlow::Continue(())
+        })?;
+        if visited.is_none() {
+            return Ok(None);
+        }
+        let is_unmet_left_out = asked.is_met_only && self.ledger.is_one_handle_each(self.scope.chain);
+        for (handle, side) in sides {
+            if is_unmet_left_out && !self.by_handle.contains_key(&handle) {
+                continue;
+            }
+            let Some(other) = self.other(handle)? else { continue };
+            largest.parties.push((other, (side.unpriced < side.transfers).then_some(side.usd)));
+        }
+        Ok(Some(largest))
+    }
+
+    fn payments(&mut self, node: Node, into: &mut Vec<Movement>) -> Result<(), Error> {
+        let chain = self.scope.chain;
+        let is_met_only = chain.family() != Family::Utxo && self.ledger.is_one_handle_each(chain);
+        self.read(node, is_met_only, into)
+    }
+
+    fn may_move(&mut self, (from, to): (Node, Node), asset: u32) -> Result<bool, Error> {
+        let (Some(account), Some(other)) = (self.account(from)?, self.account(to)?) else { return Ok(true) };
+        let others: Vec<_> = other.handle().into_iter().collect();
+        let Some(edges) = self.ledger.edges_with(&account, &others, self.cancel)? else { return Ok(true) };
+        let asset = self.book.view(asset as usize).asset;
+        for row in edges.pairs.iter().flat_map(|edge| edges.assets(edge)) {
+            if row.flows.sent.transfers > 0 && self.ledger.asset(row.asset)? == asset {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    fn compare(&self, one: Node, other: Node) -> Ordering {
+        self.address(one).cmp(self.address(other))
+    }
+
+    fn compare_assets(&self, one: u32, other: u32) -> Ordering {
+        self.book.view(one as usize).asset.cmp(&self.book.view(other as usize).asset)
     }
 }

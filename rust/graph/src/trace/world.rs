@@ -1,12 +1,13 @@
 //! Small worlds for tests: payments by hand.
 
-use std::cmp::Ordering;
+use std::cmp::{Ordering, Reverse};
 use std::collections::BTreeMap;
 use std::convert::Infallible;
 
 use headwater_ledger::read::{PostingColumns, TransactionRef};
 use headwater_types::Usd;
 
+use crate::paths::{Asked, Largest, Neighbours};
 use super::{Movement, Movements, Settings, Stop, Trace, Way, trace};
 use crate::source::Node;
 
@@ -29,6 +30,8 @@ pub(crate) const fn paid(from: Node, to: Node, amount: u128) -> Paid {
 pub(crate) struct World {
     payments: Vec<(u32, Paid)>,
     pub stops: BTreeMap<Node, Stop>,
+    /// Whether sums of pairs are known without a look at movements.
+    pub has_sums: bool,
 }
 
 impl World {
@@ -38,7 +41,11 @@ impl World {
             number += u32::from(!paid.with_last);
             (number, *paid)
         });
-        Self { payments: numbered.collect(), stops: BTreeMap::new() }
+        Self { payments: numbered.collect(), stops: BTreeMap::new(), has_sums: false }
+    }
+
+    pub fn all(&self) -> Vec<Paid> {
+        self.payments.iter().map(|(_, paid)| *paid).collect()
     }
 
     pub fn trace(&mut self, settings: Settings) -> Trace {
@@ -64,7 +71,7 @@ impl Movements for World {
                 time: i64::from(*number),
                 asset: paid.asset,
                 amount: paid.amount,
-                usd: Usd::from_f64(f64::from(u32::try_from(paid.amount).unwrap())),
+                usd: Some(usd_of(paid)),
                 other: Some(other),
                 way,
                 left_out: None,
@@ -81,4 +88,52 @@ impl Movements for World {
     fn order(&mut self, one: TransactionRef, other: TransactionRef) -> Result<Ordering, Infallible> {
         Ok(one.cmp(&other))
     }
+}
+
+impl Neighbours for World {
+    fn size(&mut self, node: Node) -> Result<u64, Infallible> {
+        let of_node = self.payments.iter().filter(|(_, paid)| paid.from == node || paid.to == node);
+        Ok(of_node.count() as u64)
+    }
+
+    fn largest(&mut self, node: Node, way: Way, asked: Asked) -> Result<Option<Largest>, Infallible> {
+        if !self.has_sums {
+            return Ok(None);
+        }
+        let mut sums: BTreeMap<Node, (Usd, usize)> = BTreeMap::new();
+        for (_, paid) in &self.payments {
+            let (account, other) = if way == Way::Out { (paid.from, paid.to) } else { (paid.to, paid.from) };
+            if account == node && other != node {
+                let (usd, count) = sums.entry(other).or_default();
+                *usd += usd_of(paid);
+                *count += 1;
+            }
+        }
+        let mut order: Vec<_> = sums.into_iter().collect();
+        order.sort_by_key(|(other, sum)| (Reverse(*sum), *other));
+        let is_cut = order.len() > asked.limit;
+        order.truncate(asked.limit);
+        Ok(Some(Largest { parties: order.into_iter().map(|(other, (usd, _))| (other, Some(usd))).collect(), is_cut }))
+    }
+
+    fn payments(&mut self, node: Node, into: &mut Vec<Movement>) -> Result<(), Infallible> {
+        self.movements(node, into)
+    }
+
+    fn may_move(&mut self, (from, to): (Node, Node), asset: u32) -> Result<bool, Infallible> {
+        let mut between = self.payments.iter().map(|(_, paid)| paid).filter(|paid| (paid.from, paid.to) == (from, to));
+        Ok(!self.has_sums || between.any(|paid| paid.asset == asset))
+    }
+
+    fn compare(&self, one: Node, other: Node) -> Ordering {
+        one.cmp(&other)
+    }
+
+    fn compare_assets(&self, one: u32, other: u32) -> Ordering {
+        one.cmp(&other)
+    }
+}
+
+fn usd_of(paid: &Paid) -> Usd {
+    Usd::from_f64(f64::from(u32::try_from(paid.amount).unwrap())).unwrap()
 }

@@ -246,6 +246,17 @@ impl<'a> Record<'a> {
         self.shape.pairs
     }
 
+    /// Movements of all pairs in the default scope.
+    pub(crate) fn transfers(&self) -> Result<u64> {
+        let (mut sum, mut of_block) = (0, [0; BLOCK]);
+        for block in 0..self.shape.pairs.div_ceil(BLOCK) {
+            let rows = &mut of_block[..rows_of(block, self.shape.pairs)];
+            self.pair_block(block)?.0.transfers(rows);
+            sum += rows.iter().sum::<u64>();
+        }
+        Ok(sum)
+    }
+
     /// Number of asset rows of all pairs.
     pub(crate) const fn rows(&self) -> usize {
         self.shape.rows

@@ -1,13 +1,13 @@
 //! The edges of an account over all segments.
 
 use std::cmp::Reverse;
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, RangeInclusive};
 
 use headwater_types::Usd;
 
 use super::records::{AssetEdge, EdgeFlows, EdgeOrder, Edges};
 use super::strongest;
-use super::sum::{COUNTERPARTIES, Market, Sum, as_asset_edge, as_edges};
+use super::sum::{COUNTERPARTIES, Market, SegmentEdges, Sum, as_asset_edge, as_edges};
 use super::tally::AccountEdges;
 use crate::error::Result;
 use crate::primitives::{Account, AccountRef, pack as as_handle, unpack};
@@ -70,6 +70,19 @@ pub(crate) fn edges_with(market: Market<'_>, account: &Account, others: &[Accoun
         of_found.reach(found.iter().map(AccountEdges::bytes).sum())?;
     }
     strongest::added_up(market, &sources, found)?.finish(EdgeOrder::Total, usize::MAX).map(Some)
+}
+
+/// Numbers of counterparties that an account has at least and at most.
+pub(crate) fn counterparty_bounds(edges: &[SegmentEdges], account: &Account) -> Result<RangeInclusive<u64>> {
+    let (mut fewest, mut most, mut transfers) = (0, 0, 0);
+    for &(place, id) in &account.places {
+        let Some(file) = &edges[place as usize].file else { continue };
+        let Some(record) = file.account(id)? else { continue };
+        fewest = fewest.max(record.pairs() as u64);
+        most += record.pairs() as u64;
+        transfers += record.transfers()?;
+    }
+    Ok(fewest..=most + account.postings.saturating_sub(transfers))
 }
 
 /// Shows the counterparties of an account in an order until `visit` breaks off; `None` when they are not built, or

@@ -29,7 +29,7 @@ pub use self::records::{AssetEdge, Edge, EdgeFlows, EdgeOrder, EdgeSide, Edges};
 
 pub(crate) use self::build::{Terms, build};
 pub(crate) use self::file::EdgeFile;
-pub(crate) use self::merge::{busiest, edges, edges_with, visit_edges, visit_weights};
+pub(crate) use self::merge::{busiest, counterparty_bounds, edges, edges_with, visit_edges, visit_weights};
 pub(crate) use self::sum::{Market, SegmentEdges};
 
 /// Segments with fewer movements never have an edge file: to group an account's share of them on reading costs less.

@@ -1,7 +1,7 @@
 //! The traits through which every analysis reads.
 
 use std::collections::BTreeMap;
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, RangeInclusive};
 use std::sync::Arc;
 
 use headwater_bridge::LinkKey;
@@ -250,6 +250,10 @@ pub trait Counterparties: Send + Sync {
         limit: usize,
         cancel: &Cancel,
     ) -> Result<Option<Vec<(AccountRef, AssetEdge)>>>;
+
+    /// Numbers of counterparties that an account has at least and at most, going by the edges of its segments: those in one of
+    /// them, and those in all of them and one for each movement that they leave out. Without edges 0 and all movements.
+    fn counterparty_bounds(&self, account: &Account) -> Result<RangeInclusive<u64>>;
 
     /// Shows the counterparties of an account in an order until `visit` breaks off; `None` as for [`Counterparties::edges`].
     /// Where one segment holds the account, nothing is allocated and only what is shown is read.

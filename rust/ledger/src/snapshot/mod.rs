@@ -9,6 +9,7 @@ mod sweep;
 mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::RangeInclusive;
 use std::sync::{Arc, OnceLock};
 
 use headwater_bridge::LinkKey;
@@ -538,6 +539,10 @@ impl Counterparties for Snapshot {
             return Ok(None);
         }
         edges::busiest(self.market(cancel), account, limit)
+    }
+
+    fn counterparty_bounds(&self, account: &Account) -> Result<RangeInclusive<u64>> {
+        edges::counterparty_bounds(&self.edges, account)
     }
 
     fn visit_edges(
