@@ -2,7 +2,7 @@
 
     make models
 
-Needs the corpus (HEADWATER_CORPUS); stores are made once in the folder WORK and used again.
+Needs the corpus (HEADWATER_CORPUS), but for ``--only bitcoin``; stores are made once in the folder WORK and used again.
 """
 
 from __future__ import annotations
@@ -17,15 +17,22 @@ import headwater as hw
 import polars as pl
 import truth
 from headwater import train
-from section import write_section
+from section import write_bitcoin_section, write_section
 
 ROOT = Path(__file__).resolve().parents[2]
 MODELS = ROOT / "rust/intel/models"
 VERSION = "2026-11-26"
 SEEDS = range(1, 7)
+# On bitcoin an economy has six exchanges and pools, and most addresses are used once: more economies are needed, and
+# those of another size, with blocks two hours apart and few customers of each service.
+BITCOIN_SEEDS = {"s": range(1, 7), "demo": range(21, 33)}
+HELD_OUT_SEEDS = {"s": range(10, 12), "demo": range(33, 45)}
+# Trees per class; the addresses of an economy are easy to tell apart.
+ROUNDS, BITCOIN_ROUNDS = 180, 100
 CLASSES = {
     "ethereum": ["Exchange", "Deposit", "Defi", "Mixer", "MiningPool", "Scam", "Unknown"],
     "tron": ["Exchange", "Deposit", "Defi", "Scam", "Unknown"],
+    "bitcoin": ["Exchange", "Deposit", "Defi", "ColdWallet", "MiningPool", "Scam", "Unknown"],
 }
 # An address of the economy counts little beside a real one: the economy is simpler than the world.
 SIMULATED_WEIGHT = 0.05
@@ -36,61 +43,96 @@ def headwater(*arguments: str) -> None:
     subprocess.run([sys.executable, "-m", "headwater", *arguments], check=True, stdout=subprocess.DEVNULL)
 
 
-def stores(work: Path, corpus: Path) -> None:
-    """Make the stores that are missing."""
-    work.mkdir(parents=True, exist_ok=True)
+def real_store(work: Path, corpus: Path) -> hw.Ledger:
+    """Open the store of real transactions, which is made when it is missing."""
     if not (work / "real").exists():
         files = [corpus / "classifier" / name for name in ("eth_transactions.parquet", "eth_token_transfers.parquet")]
         headwater("ingest", "--store", str(work / "real"), "--chain", "ethereum", *map(str, files))
-    for seed in SEEDS:
-        store = work / f"s{seed}"
-        if not store.exists():
-            headwater(
-                "simulate", "--preset", "s", "--seed", str(seed), "--store", str(store), "--truth", f"{store}-truth"
-            )
+    return hw.open(work / "real")
 
 
-def simulated(work: Path, chain: str, *, evaluated: bool, weight: float) -> pl.DataFrame:
-    """Give the examples of all economies on a chain."""
+def economy(work: Path, seed: int, preset: str = "s") -> Path:
+    """Give the store of an economy, which is made when it is missing; its truth stands beside it."""
+    store = work / f"{preset}{seed}"
+    if not store.exists():
+        headwater(
+            "simulate", "--preset", preset, "--seed", str(seed), "--store", str(store), "--truth", f"{store}-truth"
+        )
+    return store
+
+
+def simulated(
+    work: Path, chain: str, seeds: range = SEEDS, *, preset: str = "s", evaluated: bool = True, weight: float = 1.0
+) -> pl.DataFrame:
+    """Give the examples of economies on a chain."""
     parts = []
-    for seed in SEEDS:
-        labels = truth.simulated_labels(work / f"s{seed}-truth", chain, seed).with_columns(weight=pl.lit(weight))
-        ledger = hw.open(work / f"s{seed}")
-        parts.append(train.examples(ledger, labels, blockchain=chain, observed=(), source="simulated"))
-    return pl.concat(parts).with_columns(evaluated=pl.lit(evaluated))
+    for seed in seeds:
+        store = economy(work, seed, preset)
+        labels = truth.simulated_labels(Path(f"{store}-truth"), chain, seed, preset)
+        labels = labels.with_columns(weight=pl.lit(weight))
+        parts.append(train.examples(hw.open(store), labels, blockchain=chain, observed=(), source="simulated"))
+    found = pl.concat(parts).with_columns(evaluated=pl.lit(evaluated))
+    # Deposit addresses are most of those of bitcoin that are used often.
+    number = pl.int_range(pl.len()).over(pl.col("group").str.split(", ").list.first(), "class")
+    return found.filter((pl.col("class") != "Deposit") | (number < truth.MOST_OF_CLASS["Deposit"]))
+
+
+def fit(chain: str, examples: pl.DataFrame, data: str, rounds: int = ROUNDS) -> train.Model:
+    """Train a model and save it."""
+    print(f"{chain}: {examples.filter('evaluated').height:,} addresses", flush=True)
+    card = {
+        "about": "Classifies addresses by their transfers alone: no labels, prices, absolute times or gas prices.",
+        "limits": "See docs/classification.md and EVALUATION.md. A class is no proof of what an address is.",
+        "data": data,
+    }
+    model = train.fit(
+        examples,
+        chain=chain,
+        version=VERSION,
+        classes=CLASSES[chain],
+        card=card,
+        rounds=rounds,
+        progress=lambda what: print(" ", what, flush=True),
+    )
+    MODELS.mkdir(exist_ok=True)
+    print(model.save(MODELS / f"{chain}.json.gz"), flush=True)
+    return model
+
+
+def accounts(work: Path, corpus: Path) -> None:
+    """Train and judge the models of ethereum and tron."""
+    labels = truth.real_labels(corpus)
+    real = train.examples(real_store(work, corpus), labels)
+    examples = pl.concat([real, simulated(work, "ethereum", evaluated=False, weight=SIMULATED_WEIGHT)])
+    data = (
+        "real: Etherscan account exports, labels of Etherscan, TagPacks, Hop and a Kaggle table, 2015 to 2022; "
+        "simulated: `headwater simulate --preset s`, seeds 1 to 6"
+    )
+    models = {"ethereum": fit("ethereum", examples, data), "tron": fit("tron", simulated(work, "tron"), data)}
+    write_section(ROOT, examples, labels, models)
+
+
+def bitcoin(work: Path) -> None:
+    """Train the model of bitcoin, and judge it on economies that it has not seen."""
+    large, small = (simulated(work, "bitcoin", seeds, preset=preset) for preset, seeds in BITCOIN_SEEDS.items())
+    examples = pl.concat([large, small])
+    data = "simulated: `headwater simulate`, preset s with seeds 1 to 6, preset demo with seeds 21 to 32"
+    model = fit("bitcoin", examples, data, BITCOIN_ROUNDS)
+    others = {preset: simulated(work, "bitcoin", seeds, preset=preset) for preset, seeds in HELD_OUT_SEEDS.items()}
+    write_bitcoin_section(ROOT, examples, others, (model, BITCOIN_ROUNDS))
 
 
 def main() -> None:
     """Train, save, evaluate."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("work", type=Path, help="folder of the stores")
+    parser.add_argument("--only", choices=("accounts", "bitcoin"), help="train the models of one kind of chain")
     arguments = parser.parse_args()
-    corpus = Path(os.environ["HEADWATER_CORPUS"])
-    stores(arguments.work, corpus)
-    labels = truth.real_labels(corpus)
-    real = train.examples(hw.open(arguments.work / "real"), labels)
-    examples = pl.concat([real, simulated(arguments.work, "ethereum", evaluated=False, weight=SIMULATED_WEIGHT)])
-    economy = simulated(arguments.work, "tron", evaluated=True, weight=1.0)
-    MODELS.mkdir(exist_ok=True)
-    models = {}
-    for chain, data in (("ethereum", examples), ("tron", economy)):
-        print(f"{chain}: {data.filter('evaluated').height:,} addresses", flush=True)
-        card = {
-            "about": "Classifies addresses by their transfers alone: no labels, prices, absolute times or gas prices.",
-            "limits": "See docs/classification.md and EVALUATION.md. A class is no proof of what an address is.",
-            "data": "real: Etherscan account exports, labels of Etherscan, TagPacks, Hop and a Kaggle table, 2015 to 2022; "
-            "simulated: `headwater simulate --preset s`, seeds 1 to 6",
-        }
-        models[chain] = train.fit(
-            data,
-            chain=chain,
-            version=VERSION,
-            classes=CLASSES[chain],
-            card=card,
-            progress=lambda what: print(" ", what, flush=True),
-        )
-        print(models[chain].save(MODELS / f"{chain}.json.gz"), flush=True)
-    write_section(ROOT, examples, labels, models)
+    arguments.work.mkdir(parents=True, exist_ok=True)
+    if arguments.only != "bitcoin":
+        accounts(arguments.work, Path(os.environ["HEADWATER_CORPUS"]))
+    if arguments.only != "accounts":
+        bitcoin(arguments.work)
 
 
 if __name__ == "__main__":

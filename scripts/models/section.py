@@ -10,16 +10,20 @@ import numpy as np
 import polars as pl
 from headwater import train
 from headwater.train import Evaluation, Model
+from headwater.train._evaluate import auc
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 BEGIN = "<!-- classification: written by `make models` -->"
 END = "<!-- end of classification -->"
+BITCOIN_BEGIN = "<!-- classification of bitcoin: written by `make models` -->"
+BITCOIN_END = "<!-- end of classification of bitcoin -->"
 PICTURE = "docs/images/reliability-ethereum.svg"
 # Those who begin after it are the future, those who end before it the past: 2018-01-01. Ordinary wallets were collected until 2018 and
 # scams from 2017 on, so that no border has many of both on both sides.
 FORWARD_FROM = 1_514_764_800
+UTXO_ALONE = [name for name in train.UTXO_FEATURES if name.startswith("utxo_")]
 ARTEFACTS = ("own_history", "priced_ratio", "tx_in_file")
 
 
@@ -64,13 +68,82 @@ def write_section(root: Path, examples: pl.DataFrame, labels: pl.DataFrame, mode
         *_classes(tron),
         END,
     ]
-    page = root / "EVALUATION.md"
-    text = page.read_text()
-    before, rest = text.split(BEGIN)
-    page.write_text(before + "\n".join(lines) + rest.split(END)[1])
+    _replace(root, lines)
     (root / PICTURE).parent.mkdir(parents=True, exist_ok=True)
     figure = ethereum.plot("Scam", ["Scam", "Unknown"]).figure
     figure.savefig(root / PICTURE, metadata={"Date": None}, bbox_inches="tight")
+
+
+def write_bitcoin_section(
+    root: Path, examples: pl.DataFrame, others: dict[str, pl.DataFrame], fitted: tuple[Model, int]
+) -> None:
+    """Write the figures of bitcoin, of economies that the model has not seen."""
+    model, rounds = fitted
+    classes, odds, learner = model.evaluation.classes, model.data["least_odds"], train.boosted(rounds)
+    counts = ", ".join(f"{name} {count:,}" for name, count in _counts(examples, classes))
+    lines = [
+        BITCOIN_BEGIN,
+        "### Bitcoin, simulated addresses",
+        "",
+        f"Trained on {_economies(examples)} economies of two sizes ({counts}) and judged on others: it shows that the "
+        "model works, not what it is worth on the real chain. AUC is of a class against all others.",
+    ]
+    judged = pl.concat(others.values())
+    of = train.predict(examples, judged, None, classes, learner=learner, least_odds=odds)
+    lines += ["", *_classes_with_auc(of)]
+    without = [name for name in train.UTXO_FEATURES if name not in UTXO_ALONE]
+    every = [*train.FEATURES, *UTXO_ALONE, *train.FORM_FEATURES]
+    rows: list[tuple[str, Callable[[Evaluation], float]]] = [
+        ("macro-F1", lambda of: of.macro_f1()),
+        ("mean AUC", lambda of: float(np.nanmean([_auc(of, name) for name in of.classes]))),
+        ("calibration error of the called class", lambda of: of.calibration_error()),
+        ("Brier score", lambda of: of.brier()),
+        ("ordinary wallets called a service or a scam", lambda of: of.miscalled()),
+    ]
+    variants = {
+        "this model": of,
+        "without the features of transactions": train.predict(examples, judged, without, classes, learner=learner),
+        "logistic regression": train.predict(examples, judged, None, classes, learner=logistic),
+    }
+    lines += ["", f"**{_economies(judged)} other economies of both sizes**, {judged.height:,} addresses", ""]
+    lines += _table(variants, rows)
+    large, small = examples.filter(~pl.col("group").str.contains("demo")), others["demo"]
+    variants = {
+        "features of this model": train.predict(large, small, None, classes, learner=learner),
+        "without the features of transactions": train.predict(large, small, without, classes, learner=learner),
+        "with amounts and forms of scripts": train.predict(large, small, every, classes, learner=learner),
+        "logistic regression": train.predict(large, small, None, classes, learner=logistic),
+    }
+    lines += ["", f"**Trained on large economies alone, judged on small ones**, {small.height:,} addresses", ""]
+    lines += _table(variants, rows)
+    _replace(root, [*lines, BITCOIN_END])
+
+
+def _economies(examples: pl.DataFrame) -> int:
+    return examples["group"].str.split(", ").list.first().n_unique()
+
+
+def _replace(root: Path, lines: list[str]) -> None:
+    """Put lines in the place of those between the same marks."""
+    page = root / "EVALUATION.md"
+    before, rest = page.read_text().split(lines[0])
+    page.write_text(before + "\n".join(lines) + rest.split(lines[-1])[1])
+
+
+def _auc(of: Evaluation, name: str) -> float:
+    at = of.classes.index(name)
+    shares, is_one = of.probabilities[:, at], of.truth == at
+    return auc(shares[is_one], shares[~is_one])
+
+
+def _classes_with_auc(of: Evaluation) -> list[str]:
+    head, rule, *rows = _classes(of)
+    found = [of.interval(lambda some, name=name: _auc(some, name)) for name in of.classes]
+    cells = [
+        f" {_auc(of, name):.4f} ({low:.4f} to {high:.4f}) |"
+        for name, (low, high) in zip(of.classes, found, strict=True)
+    ]
+    return [head + " AUC |", rule + "---|", *(row + cell for row, cell in zip(rows, cells, strict=True))]
 
 
 def logistic(values: np.ndarray, truth: np.ndarray, weight: np.ndarray, classes: int) -> Callable[[Any], Any]:
@@ -128,6 +201,11 @@ def _measures(of: dict[str, Evaluation]) -> list[str]:
         ("services without Mixer", lambda of: _among(of, [name for name in services if name != "Mixer"])),
         ("right ones among the 100 most probable scams", lambda of: of.precision_at(100, "Scam")),
     ]
+    return _table(of, rows)
+
+
+def _table(of: dict[str, Evaluation], rows: list[tuple[str, Callable[[Evaluation], float]]]) -> list[str]:
+    """Give measures by model, with an interval of the first."""
     lines = ["| measure | " + " | ".join(of) + " |", "|---|" + "---|" * len(of)]
     for name, measure in rows:
         cells = []

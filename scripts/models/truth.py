@@ -40,6 +40,21 @@ SIMULATED = {
     "scam_contract": "Scam",
     "scam_layer": "Scam",
 }
+# On bitcoin cold wallets are a class of their own. Markets of forbidden goods and their vendors are left out: they are
+# neither. Services that pay to a new address each time have no address with enough transfers.
+SIMULATED_BITCOIN = {
+    "person": "Unknown",
+    "merchant": "Unknown",
+    "miner": "Unknown",
+    "exchange_hot": "Exchange",
+    "exchange_cold": "ColdWallet",
+    "exchange_deposit": "Deposit",
+    "bridge_vault": "Defi",
+    "mining_pool": "MiningPool",
+    "scam_operator": "Scam",
+    "scam_collector": "Scam",
+    "scam_layer": "Scam",
+}
 # Of very frequent roles so many addresses per economy are enough.
 MOST_OF_CLASS = {"Unknown": 400, "Deposit": 150}
 
@@ -88,14 +103,24 @@ def _groups(labels: pl.DataFrame, transactions: pl.DataFrame) -> pl.Series:
     return pl.Series("group", [find(address) for address in labels["address"]])
 
 
-def simulated_labels(truth: Path, chain: str, seed: int) -> pl.DataFrame:
+def simulated_labels(truth: Path, chain: str, seed: int, preset: str = "s") -> pl.DataFrame:
     """Give address, class and group of the addresses of an economy."""
     table = pl.read_parquet(truth / "addresses.parquet").filter(pl.col("blockchain") == chain)
-    table = table.with_columns(pl.col("role").replace_strict(SIMULATED, default=None).alias("class"))
+    economy = f"{seed}" if preset == "s" else f"{preset} {seed}"
+    classes = SIMULATED_BITCOIN if chain == "bitcoin" else SIMULATED
+    table = table.with_columns(pl.col("role").replace_strict(classes, default=None).alias("class"))
     table = table.filter(pl.col("class").is_not_null()).sort("address")
+    if chain == "bitcoin":
+        # Nearly all of them have fewer than five transfers, and no class: all are taken, and the rest is chosen later.
+        return _labelled(table, economy)
     kept = [
         part if (most := MOST_OF_CLASS.get(name)) is None or part.height <= most else part.sample(most, seed=seed)
         for (name,), part in table.group_by("class", maintain_order=True)
     ]
-    group = pl.concat_str(pl.lit(f"economy {seed}, "), pl.col("owner").cast(pl.String))
-    return pl.concat(kept).select("address", "class", group.alias("group")).sort("address")
+    return _labelled(pl.concat(kept), economy)
+
+
+def _labelled(table: pl.DataFrame, economy: str) -> pl.DataFrame:
+    """Give address, class and group: the addresses of one owner of one economy are an entity."""
+    group = pl.concat_str(pl.lit(f"economy {economy}, "), pl.col("owner").cast(pl.String))
+    return table.select("address", "class", group.alias("group")).sort("address")

@@ -12,7 +12,9 @@ fn listed() -> String {
          The input of [classification](classification.md), version {VERSION}: {} numbers computed from the transfers of an \
          address. A feature that has no meaning for an address is null, such as a mean of nothing. Movements of failed \
          transactions count in `failed_ratio` alone. Payments are movements of the native coin or a main stablecoin above \
-         zero, in whole units. There is no absolute time, price, gas price or label among them.\n\n\
+         zero, in whole units. There is no absolute time, price, gas price or label among them. Those that begin with `utxo_` \
+         are of bitcoin alone, where movements have no counterparty: they are read from at most 64 transactions of the address, \
+         evenly spaced. *They* are the transactions of the line before.\n\n\
          | feature | unit | meaning |\n|---|---|---|\n",
         features().count()
     );

@@ -2,17 +2,20 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use headwater_engine::score::{ScoreColumns, ScoreRow};
+use headwater_engine::{QueryEngine, endpoint};
 use headwater_ingest::{Options, Silent, ingest};
 use headwater_intel::bitcoin::change::{Judgement, NoChange, RULES, judge};
 use headwater_intel::bitcoin::coinjoin::{CoinJoin, Protocol};
 use headwater_intel::bitcoin::gather::Gathered;
-use headwater_intel::bitcoin::peel_chain::{PeelEnd, PeelRules, peel_chain};
-use headwater_ledger::read::{Generation, Transactions};
+use headwater_intel::bitcoin::peel_chain::{PeelEnd, PeelRules, peel_chain, peel_chain_of};
+use headwater_ledger::read::{Accounts, Generation, Scan, Transactions};
 use headwater_ledger::store::{Store, Writer};
 use headwater_ledger::{Cancel, Snapshot};
-use headwater_types::{Chain, Family, TxHash};
-use serde_json::Value;
+use headwater_types::{Address, Chain, Family, TxHash};
+use serde_json::{Value, json};
 
 fn file(name: &str) -> PathBuf {
     headwater_tests::corpus().join("bitcoin").join(name)
@@ -104,6 +107,54 @@ fn corpus_the_first_peel_chain_returns_its_change_to_one_key() {
         assert_eq!(chain(30), four, "block {block}");
         assert_eq!(chain(36), Some((vec![170, 181, 182, 183, 248], PeelEnd::Unspent)), "block {block}");
     }
+}
+
+#[test]
+fn corpus_the_first_peel_chain_is_too_short_for_a_label() {
+    let folder = tempfile::tempdir().unwrap();
+    let ledger = stored(folder.path(), &["blocks1-256.bz2"]);
+    // The key of the coinbase of block 9, from which all of it was paid.
+    let address = Address::parse(Chain::BITCOIN, "12cbQLTFMXRnSzktFkuoG3eHoMeFtpTu3S").unwrap();
+    let account = ledger.account(Chain::BITCOIN, &address).unwrap().unwrap();
+    let chain = |most_peeled_percent: u64| {
+        let rules = PeelRules { most_peeled_percent, ..PeelRules::default() };
+        let (scan, cancel) = (Scan::default(), Cancel::new());
+        let found = peel_chain_of(&*ledger, &account, &scan, (&rules, &mut |_| Ok(false)), &cancel).unwrap();
+        found.map(|chain| chain.steps.iter().map(|step| step.block).collect::<Vec<_>>())
+    };
+    assert_eq!(chain(30), None, "four steps at 30 hundredths");
+    assert_eq!(chain(36), Some(vec![170, 181, 182, 183, 248]));
+}
+
+/// Who got the rewards of the first blocks was paid once: too little for a class. One key has more transfers, by the payments
+/// of the reward of block 9: it mined, and paid out.
+#[test]
+fn corpus_rewards_of_the_first_blocks_are_unknown_or_a_pool() {
+    let folder = tempfile::tempdir().unwrap();
+    stored(folder.path(), &["blocks1-256.bz2"]);
+    let engine = QueryEngine::new(Arc::new(Store::open(folder.path()).unwrap()));
+    let columns = ScoreColumns { risk: false, class: true, features: true };
+    let scorer = engine.scorer(Chain::BITCOIN, columns).unwrap();
+    let addresses = scorer.addresses(None, 1_000).unwrap();
+    let rows = scorer.score(&addresses, &Cancel::new()).unwrap();
+    let place = |name: &str| scorer.features().iter().position(|feature| feature.name == name).unwrap();
+    let (minted, ins, outs) = (place("utxo_coinbase_ratio"), place("in_count"), place("out_count"));
+    let features = |row: &ScoreRow| row.features.clone().unwrap();
+    assert!(rows.iter().filter(|row| features(row)[minted] > 0.0).count() > 200);
+    let class = |row: &ScoreRow| row.class.as_ref().unwrap().class.clone();
+    let (many, few): (Vec<_>, Vec<_>) = rows.iter().partition(|row| features(row)[ins] + features(row)[outs] >= 5.0);
+    assert!(few.len() > 200 && few.iter().all(|row| class(row) == "Unknown"));
+    let [one] = many[..] else { panic!("{many:?}") };
+    assert_eq!(one.address.as_deref(), Some("12cbQLTFMXRnSzktFkuoG3eHoMeFtpTu3S"));
+    assert!(["MiningPool", "Unknown"].contains(&class(one).as_str()), "{}", class(one));
+
+    // The answer says why, and that no real address was behind it.
+    let request = json!({"blockchain": "bitcoin", "addresses": [one.address], "explain": true});
+    let answer = engine.answer(endpoint("address-classify").unwrap(), &request, &Cancel::new()).unwrap();
+    assert!(answer.warnings.iter().any(|warning| warning.code == "simulated_class"));
+    let contributions = answer.value()["results"][0]["contributions"].clone();
+    let named = |one: &Value| one["feature"].as_str().unwrap().starts_with("utxo_");
+    assert!(contributions.as_array().unwrap().iter().any(named), "{contributions}");
 }
 
 /// What the transactions of a block look like, by id, where they look like several people's.

@@ -113,6 +113,7 @@ def test_examples_have_views_groups_and_weights(ledger: hw.Ledger, labels: pl.Da
     features = ledger.features(whole["address"])
     assert whole.select(train.FEATURES).equals(features.select(train.FEATURES))
     assert set(train.FEATURES) | set(train.SIZE_FEATURES) == set(features.columns) - {"address", "error"}
+    assert not any(name.startswith("utxo_") for name in features.columns)
 
 
 def test_labels_that_cannot_be_used_are_refused(ledger: hw.Ledger) -> None:

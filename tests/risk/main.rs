@@ -1,6 +1,7 @@
 //! Every number of a score, recomputed from the answer and the parameter file alone, by other code than the engine's.
 
 mod batch;
+mod bitcoin;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -26,14 +26,16 @@ except ImportError as error:
 
 from headwater.train._boost import boosted
 from headwater.train._evaluate import Evaluation
-from headwater.train._examples import FEATURES, SIZE_FEATURES, examples
+from headwater.train._examples import FEATURES, FORM_FEATURES, SIZE_FEATURES, UTXO_FEATURES, examples
 from headwater.train._export import export
 from headwater.train._fit import Model, fit
 from headwater.train._validate import cross_validate, predict
 
 __all__ = [
     "FEATURES",
+    "FORM_FEATURES",
     "SIZE_FEATURES",
+    "UTXO_FEATURES",
     "Evaluation",
     "Model",
     "boosted",

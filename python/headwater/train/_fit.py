@@ -78,7 +78,8 @@ def fit(
     chain, version : str
         The chain, and a name of the model, which answers show.
     features : sequence of str, optional
-        What the model reads; :data:`headwater.train.FEATURES` by default.
+        What the model reads; :data:`headwater.train.FEATURES` by default, on bitcoin
+        :data:`headwater.train.UTXO_FEATURES`.
     classes : sequence of str, optional
         The classes in their order; by default those of the examples, ``Unknown`` last.
     priors : dict, optional

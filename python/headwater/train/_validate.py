@@ -14,7 +14,7 @@ from headwater.errors import InvalidInput
 from headwater.train._boost import Learner, boosted
 from headwater.train._calibrate import calibrate, called, lowest_odds
 from headwater.train._evaluate import UNKNOWN, Evaluation
-from headwater.train._examples import FEATURES
+from headwater.train._examples import FEATURES, UTXO_FEATURES
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -168,8 +168,9 @@ def rows_of(examples: pl.DataFrame, features: list[str], classes: list[str]) -> 
 
 
 def names_of(examples: pl.DataFrame, features: Sequence[str] | None) -> list[str]:
-    """Give the features, and check that the examples have them."""
-    names = list(FEATURES if features is None else features)
+    """Give the features, and check that the examples have them; by default those of bitcoin where there are any."""
+    is_utxo = "utxo_coinbase_ratio" in examples.columns
+    names = list(features if features is not None else UTXO_FEATURES if is_utxo else FEATURES)
     missing = [name for name in names if name not in examples.columns]
     if missing:
         message = f"examples: the features {', '.join(missing)} are missing"

@@ -12,8 +12,11 @@ use super::model::Model;
 use super::verdict::Verdict;
 
 /// The models that are part of the program.
-const SHIPPED: &[&[u8]] =
-    &[include_bytes!("../../models/ethereum.json.gz"), include_bytes!("../../models/tron.json.gz")];
+const SHIPPED: &[&[u8]] = &[
+    include_bytes!("../../models/bitcoin.json.gz"),
+    include_bytes!("../../models/ethereum.json.gz"),
+    include_bytes!("../../models/tron.json.gz"),
+];
 
 /// Classifies addresses of one chain.
 #[derive(Debug)]
