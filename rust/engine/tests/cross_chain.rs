@@ -212,3 +212,35 @@ fn a_trace_says_where_money_goes_on_over_a_bridge() {
     let end = found["ends"].as_array().unwrap().iter().find(|end| end["address"] == pool.to_string()).unwrap();
     assert_eq!((&end["stop_reason"], &end["label"]), (&json!("label"), &json!("Celer cBridge")));
 }
+
+/// The block of BSC that pays out transfer 1 is followed, taken back, and brought again.
+#[test]
+fn a_block_taken_back_takes_its_leg_along() {
+    let [_, bsc] = batches();
+    let one = |number: u64| {
+        let mut block = bsc.clone();
+        block.blocks.retain(|facts| facts.number == number);
+        block.transactions.retain(|facts| facts.block == number);
+        headwater_testkit::followed(block, 1, 1)
+    };
+    let status = |store: MemoryStore| {
+        let engine = Town(vec![QueryEngine::new(Arc::new(store))]);
+        results(&engine, json!({"txhash": tx(1), "chain": "ethereum"}))[0]["result"]["status"].clone()
+    };
+    let taken_back = |mut store: MemoryStore, times: usize| {
+        for _ in 0..times {
+            store.append_tail_block(one(1)).unwrap();
+            store.roll_back_tail(Chain::BSC, 0).unwrap();
+        }
+        store
+    };
+    let fresh = || {
+        let mut store = MemoryStore::default();
+        store.commit(batches()[0].clone(), &Cancel::new()).unwrap();
+        store
+    };
+    assert_eq!(status(taken_back(fresh(), 1)), "initiated");
+    let mut again = taken_back(fresh(), 2);
+    again.append_tail_block(one(1)).unwrap();
+    assert_eq!(status(again), "completed");
+}

@@ -10,7 +10,7 @@ use headwater_ledger::read::{Ledger, ScriptType};
 use headwater_ledger::store::{MemoryStore, Segmentation, Split, Writer};
 use headwater_ledger::{Cancel, Store};
 use headwater_testkit::strategies::utxo_chain;
-use headwater_testkit::{Chainlet, address, hash};
+use headwater_testkit::{Chainlet, address, followed, hash};
 use headwater_types::{Address, Chain, Timestamp, TxHash};
 use proptest::prelude::*;
 
@@ -258,6 +258,28 @@ proptest! {
             prop_assert_eq!(&told(&*grown.snapshot()), &expected);
         }
     }
+}
+
+/// Blocks 5 to 7 are followed, taken back and brought again, with questions on the way; a table covers the first four.
+#[test]
+fn blocks_taken_back_and_brought_again_leave_no_trace() {
+    let cancel = Cancel::new();
+    let batch = four().batch();
+    let expected = told(&*store_of([batch.clone()]).snapshot());
+    let mut store = store_of([blocks(&batch, 1..=4)]).with_sidecars(&cancel).unwrap();
+    let bring = |store: &mut MemoryStore, numbers: std::ops::RangeInclusive<u64>| {
+        for number in numbers {
+            store.append_tail_block(followed(blocks(&batch, number..=number), 1, 1)).unwrap();
+            let _ = told(&*store.snapshot());
+        }
+    };
+    bring(&mut store, 5..=7);
+    store.roll_back_tail(CHAIN, 4).unwrap();
+    assert_eq!(told(&*store.snapshot()), told(&*store_of([blocks(&batch, 1..=4)]).snapshot()));
+    bring(&mut store, 5..=6);
+    store.roll_back_tail(CHAIN, 5).unwrap();
+    bring(&mut store, 6..=8);
+    assert_eq!(told(&*store.snapshot()), expected);
 }
 
 /// A chain of so many payments, each of which spends the change of the one before and a coin of its own.

@@ -5,8 +5,15 @@ use proptest::prelude::*;
 use super::*;
 use crate::trace::world::{Paid, World, paid};
 
-const SETTINGS: Settings =
-    Settings { max_hops: 4, count: 3, is_time_ordered: true, least: None, limit: 100, max_nodes: 100, max_movements: 1_000 };
+const SETTINGS: Settings = Settings {
+    max_hops: 4,
+    count: 3,
+    is_time_ordered: true,
+    least: None,
+    limit: 100,
+    max_nodes: 100,
+    max_movements: 1_000,
+};
 
 fn found(world: &mut World, targets: &[Node], settings: Settings) -> Vec<(Vec<Node>, Option<f64>)> {
     let targets = targets.iter().copied().collect();
