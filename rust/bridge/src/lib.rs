@@ -11,7 +11,7 @@
 //!    (`src/tables/family.rs`).
 //! 3. Only if logs contain packed messages, or several logs make one leg: leave `step` out, write
 //!    `src/decode/<family>.rs`, and add its function to `CODE` (`src/decode/mod.rs`).
-//! 4. Add a worked vector to `src/tests/worked.rs`.
+//! 4. Add a worked vector to `src/tests/worked/`.
 //!
 //! # What counts
 //!

@@ -8,6 +8,7 @@ use super::context::{Context, Found};
 use super::draft::Draft;
 use crate::chain::BridgeChain;
 use crate::half::{Half, LinkKey, MatchClass, Step, Token};
+use crate::log::TokenTransfer;
 use crate::party::Party;
 use crate::tables::Tables;
 
@@ -106,9 +107,9 @@ pub(super) fn legs(context: &Context<'_>) -> Vec<Draft> {
         context.events(FAMILY, name).filter_map(move |found| payment(context, &found, to, asset, amount))
     };
     deposits
-        .chain(paid("TransferOut", "to", "asset", "amount"))
-        .chain(paid("TransferOutAndCall", "to", "finalAsset", "amountOutMin"))
-        .chain(paid("TransferOutAndCallV2", "recipient", "toAsset", "amountOutMin"))
+        .chain(paid("TransferOut", "to", "asset", Some("amount")))
+        .chain(paid("TransferOutAndCall", "to", "finalAsset", None))
+        .chain(paid("TransferOutAndCallV2", "recipient", "toAsset", None))
         .collect()
 }
 
@@ -137,7 +138,8 @@ fn deposit(context: &Context<'_>, found: &Found<'_>) -> Option<Draft> {
     }))
 }
 
-fn payment(context: &Context<'_>, found: &Found<'_>, to: &str, asset: &str, amount: &str) -> Option<Draft> {
+/// `amount` names the field with the amount; after a swap only the transfer to the receiver states it.
+fn payment(context: &Context<'_>, found: &Found<'_>, to: &str, asset: &str, amount: Option<&str>) -> Option<Draft> {
     found.emitter?;
     let memo = Memo::parse(found.text("memo")?)?;
     let step = match memo.kind {
@@ -151,7 +153,14 @@ fn payment(context: &Context<'_>, found: &Found<'_>, to: &str, asset: &str, amou
         half.other_transaction = Some(transaction);
         half.receiver = found.account(to).map(|to| context.here(to));
         half.token = found.account(asset).map(|asset| token(context, asset));
-        half.amount = found.number(amount);
+        half.amount = match amount {
+            Some(field) => found.number(field),
+            None => {
+                let (to, asset) = (found.account(to), found.account(asset));
+                let paid = |transfer: &TokenTransfer| Some(transfer.to) == to && Some(transfer.token) == asset;
+                context.transfer_near(found.log.index, paid).map(|transfer| transfer.amount)
+            }
+        };
     }))
 }
 

@@ -1,5 +1,7 @@
 //! Joins the legs of one group: those of a family that share keys.
 
+use std::ops::Range;
+
 use headwater_types::Amount;
 
 use super::transfer::Transfer;
@@ -85,7 +87,7 @@ fn owners(sources: &[&Half], legs: &[&Half]) -> Vec<Option<usize>> {
     for round in ROUNDS {
         for prompt in [true, false] {
             for (leg, owner) in legs.iter().zip(&mut owners).filter(|(_, owner)| owner.is_none()) {
-                let candidates = (0..sources.len()).filter(|&place| {
+                let candidates = in_time(sources, leg).filter(|&place| {
                     let in_time = !prompt || delay(sources[place], leg).unsigned_abs() <= PROMPT_SECS;
                     in_time && !taken[place] && fits(sources[place], leg) && agreement(sources[place], leg) >= round
                 });
@@ -102,6 +104,18 @@ fn owners(sources: &[&Half], legs: &[&Half]) -> Vec<Option<usize>> {
         *owner = parts.max_by_key(|&place| (agreement(sources[place], leg), std::cmp::Reverse(place)));
     }
     owners
+}
+
+/// The sources, in order of time, among which that of a leg can be.
+fn in_time(sources: &[&Half], leg: &Half) -> Range<usize> {
+    if leg.class != MatchClass::Heuristic || leg.step == Step::Refunded {
+        return 0..sources.len();
+    }
+    let (earliest, latest) =
+        (leg.time.secs().saturating_sub(HEURISTIC_WINDOW_SECS), leg.time.secs().saturating_add(CLOCK_SKEW_SECS));
+    let first = sources.partition_point(|source| source.time.secs() < earliest);
+    let end = sources.partition_point(|source| source.time.secs() <= latest);
+    first..end.max(first)
 }
 
 /// The first source; of heuristic legs the one nearest in time.
@@ -174,6 +188,9 @@ fn agreement(source: &Half, leg: &Half) -> Agreement {
 /// Whether another leg could stand in place of one that was joined.
 fn is_ambiguous(transfer: &Transfer<'_>, sources: &[&Half], destinations: &[&Half]) -> bool {
     let (Some(source), Some(&destination)) = (transfer.source, transfer.destinations.first()) else { return false };
+    if transfer.class() < MatchClass::Content {
+        return false;
+    }
     let sources = sources.iter().filter(|other| fits(other, destination)).count();
     let destinations = destinations.iter().filter(|other| fits(source, other)).count();
     sources > 1 || destinations > 1

@@ -14,11 +14,14 @@ pub struct Transfer<'a> {
     pub failures: Vec<&'a Half>,
     /// What the source chain paid back.
     pub refunds: Vec<&'a Half>,
-    /// Whether other legs of the group fit as well.
+    /// Whether other legs of the group fit as well, where content or heuristics join.
     pub(crate) ambiguous: bool,
 }
 
-/// What became of a transfer.
+/// What became of a transfer, as far as the legs show.
+///
+/// Whether a transfer without a destination is still on its way, or its destination chain is not held, only the caller
+/// can tell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Status {
     /// Only the source is known.

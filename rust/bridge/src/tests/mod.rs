@@ -10,7 +10,6 @@ mod nomad;
 mod pairs;
 mod tables;
 mod worked;
-mod worked_further;
 
 use headwater_types::{Amount, Timestamp, TxHash};
 use serde_json::Value as Json;

@@ -1,25 +1,11 @@
-//! Worked legs of further families.
+//! Further families.
 
 use headwater_types::{Address, TxHash};
 
-use super::{Own, chain_named, dynamic, fixed, log, padded, token_transfer, word};
-use crate::half::{Half, MatchClass, Step, Token};
-use crate::matching::{HalfTable, Status};
-
-const USER: [u8; 20] = [0x11; 20];
-const OTHER: [u8; 20] = [0x22; 20];
-const TOKEN: [u8; 20] = [0x33; 20];
-const TOKEN_THERE: [u8; 20] = [0x44; 20];
-
-fn statuses(legs: impl IntoIterator<Item = Vec<Half>>) -> Vec<Status> {
-    let mut table = HalfTable::default();
-    table.extend(legs.into_iter().flatten());
-    table.transfers().iter().map(crate::Transfer::status).collect()
-}
-
-fn amount(half: &Half) -> Option<u128> {
-    half.amount.and_then(headwater_types::Amount::to_u128)
-}
+use super::{OTHER, TOKEN, TOKEN_THERE, USER, amount, statuses};
+use crate::half::{MatchClass, Step, Token};
+use crate::matching::Status;
+use crate::tests::{Own, chain_named, dynamic, fixed, log, padded, token_transfer, word};
 
 /// The order of deBridge as data: 14 members, eight of them bytes.
 fn order(give: u128, take: u128) -> Vec<u8> {
