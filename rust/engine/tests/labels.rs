@@ -242,9 +242,9 @@ fn coin_owner(number: u64) -> Address {
 fn peel_chain_and_dormant_are_labels_on_bitcoin() {
     let store = |imports: Vec<LabelImport>| {
         let mut store = in_memory(vec![peeled().batch()], vec![], vec![]).unwrap();
-        imports.into_iter().for_each(|import| {
+        for import in imports {
             Arc::get_mut(&mut store).unwrap().import_labels(import).unwrap();
-        });
+        }
         Town(vec![headwater_engine::QueryEngine::new(store)])
     };
     let asked = |number: u64| json!({"blockchain": "bitcoin", "address": coin_owner(number).to_string()});
