@@ -167,7 +167,7 @@ pub fn paths<S: Neighbours>(
     targets_in_order.sort_by(|one, other| source.compare(*one, *other));
     search.spread(source, targets_in_order, (Way::In, settings.max_hops - ahead), Joint::Now)?;
     for node in joint {
-        search.look(source, node, Way::Out, true)?;
+        search.look(source, node, Way::Out, Asked { limit: settings.limit, is_met_only: true })?;
     }
     search.walk(source, start, targets)?;
     Ok(search.found)
@@ -203,7 +203,9 @@ impl Search {
         joint: Joint,
     ) -> Result<Vec<Node>, S::Error> {
         let (mut seen, mut frontier, mut later) = (BTreeSet::from_iter(from.clone()), from, Vec::new());
-        frontier.iter().for_each(|node| self.place(*node));
+        for node in &frontier {
+            self.place(*node);
+        }
         for hop in 0..hops {
             let mut next = Vec::new();
             for node in frontier {
@@ -224,9 +226,12 @@ impl Search {
                     later.push(node);
                     continue;
                 }
-                let others = self.look(source, node, way, false)?;
-                others.iter().for_each(|other| self.place(*other));
-                next.extend(others.into_iter().filter(|other| seen.insert(*other)));
+                let anyone = Asked { limit: self.settings.limit, is_met_only: false };
+                let others = self.look(source, node, way, anyone)?;
+                for other in others {
+                    self.place(other);
+                    next.extend(seen.insert(other).then_some(other));
+                }
             }
             frontier = next;
         }
@@ -253,9 +258,8 @@ impl Search {
         source: &mut S,
         node: Node,
         way: Way,
-        is_met_only: bool,
+        asked: Asked,
     ) -> Result<Vec<Node>, S::Error> {
-        let asked = Asked { limit: self.settings.limit, is_met_only };
         let (known, movements) = match source.largest(node, way, asked)? {
             Some(known) => (known, None),
             None => {
@@ -265,7 +269,7 @@ impl Search {
             }
         };
         self.found.is_fanout_limited |= known.is_cut;
-        let is_kept = |other: &Node| !is_met_only || self.places.contains_key(other);
+        let is_kept = |other: &Node| !asked.is_met_only || self.places.contains_key(other);
         let parties: Vec<_> = known.parties.into_iter().filter(|(other, _)| is_kept(other)).collect();
         self.pairs.add(node, way, &parties);
         if let Some(movements) = movements {

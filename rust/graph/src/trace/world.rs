@@ -1,6 +1,6 @@
 //! Small worlds for tests: payments by hand.
 
-use std::cmp::{Ordering, Reverse};
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::convert::Infallible;
 
@@ -90,50 +90,6 @@ impl Movements for World {
     }
 }
 
-impl Neighbours for World {
-    fn size(&mut self, node: Node) -> Result<u64, Infallible> {
-        let of_node = self.payments.iter().filter(|(_, paid)| paid.from == node || paid.to == node);
-        Ok(of_node.count() as u64)
-    }
-
-    fn largest(&mut self, node: Node, way: Way, asked: Asked) -> Result<Option<Largest>, Infallible> {
-        if !self.has_sums {
-            return Ok(None);
-        }
-        let mut sums: BTreeMap<Node, (Usd, usize)> = BTreeMap::new();
-        for (_, paid) in &self.payments {
-            let (account, other) = if way == Way::Out { (paid.from, paid.to) } else { (paid.to, paid.from) };
-            if account == node && other != node {
-                let (usd, count) = sums.entry(other).or_default();
-                *usd += usd_of(paid);
-                *count += 1;
-            }
-        }
-        let mut order: Vec<_> = sums.into_iter().collect();
-        order.sort_by_key(|(other, sum)| (Reverse(*sum), *other));
-        let is_cut = order.len() > asked.limit;
-        order.truncate(asked.limit);
-        Ok(Some(Largest { parties: order.into_iter().map(|(other, (usd, _))| (other, Some(usd))).collect(), is_cut }))
-    }
-
-    fn payments(&mut self, node: Node, into: &mut Vec<Movement>) -> Result<(), Infallible> {
-        self.movements(node, into)
-    }
-
-    fn may_move(&mut self, (from, to): (Node, Node), asset: u32) -> Result<bool, Infallible> {
-        let mut between = self.payments.iter().map(|(_, paid)| paid).filter(|paid| (paid.from, paid.to) == (from, to));
-        Ok(!self.has_sums || between.any(|paid| paid.asset == asset))
-    }
-
-    fn compare(&self, one: Node, other: Node) -> Ordering {
-        one.cmp(&other)
-    }
-
-    fn compare_assets(&self, one: u32, other: u32) -> Ordering {
-        one.cmp(&other)
-    }
-}
-
-fn usd_of(paid: &Paid) -> Usd {
+pub(crate) fn usd_of(paid: &Paid) -> Usd {
     Usd::from_f64(f64::from(u32::try_from(paid.amount).unwrap())).unwrap()
 }
