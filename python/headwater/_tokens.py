@@ -273,6 +273,7 @@ class Holdings:
         sort: str | None = None,
         order: str | None = None,
         min_interactions: int | None = None,
+        include_change: bool | None = None,
         limit: int | None = None,
         offset: int | None = None,
         cursor: str | None = None,
@@ -293,6 +294,8 @@ class Holdings:
             Epoch seconds, or a datetime with a time zone, both included.
         sort, order, min_interactions
             As in :meth:`counterparties`.
+        include_change : bool, optional
+            List the change of Bitcoin too, which went back to whoever paid.
         limit, offset : int, optional
             Rows per page (20, at most 1,000), and how many to leave out before it.
         cursor : str, optional
@@ -306,7 +309,7 @@ class Holdings:
         -------
         Report or Reports
             Rows are counterparties. On Bitcoin, what a transaction pays is attributed to its payers in proportion to
-            their net inputs (``report.attribution``).
+            their net inputs (``report.attribution``). CoinJoins make no pairs; ``report.coinjoin_count`` counts them.
 
         Examples
         --------

@@ -13,10 +13,11 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::Error;
 use crate::asset_book::{AssetBook, AssetView};
+use crate::change::{UtxoPairs, paired};
 use crate::purposes::COUNTERPARTIES;
 use crate::scope::Scope;
 use crate::valuation::{Output, Valuer};
-use crate::walk::{CANCEL_EVERY, Flow, attribution, counterparties};
+use crate::walk::{CANCEL_EVERY, Flow, attribution, others};
 
 /// The movement of a flow, valued; `None` for a transfer of the account to itself, which is in no sum.
 pub(crate) fn movement(
@@ -48,19 +49,38 @@ pub(crate) struct Others<'a> {
     addresses: Vec<Address>,
     /// Where counterparties are clusters: each under the address that names it.
     clusters: Option<(Chain, Clusters<'a>)>,
+    /// Which pairs of UTXO transactions count.
+    pairs: UtxoPairs,
+    /// `CoinJoins` that made no pairs.
+    pub coinjoins: u64,
     held: Held,
+    cancel: &'a Cancel,
 }
 
 impl<'a> Others<'a> {
-    pub fn new(ledger: &'a dyn Ledger, address: Address, cancel: &Cancel) -> Self {
-        let (by_ref, by_address) = (FxHashMap::default(), HashMap::new());
-        let held = cancel.holding(COUNTERPARTIES);
-        Self { ledger, address, by_ref, by_address, addresses: Vec::new(), clusters: None, held }
+    pub fn new(ledger: &'a dyn Ledger, address: Address, cancel: &'a Cancel) -> Self {
+        Self {
+            ledger,
+            address,
+            by_ref: FxHashMap::default(),
+            by_address: HashMap::new(),
+            addresses: Vec::new(),
+            clusters: None,
+            pairs: UtxoPairs::All,
+            coinjoins: 0,
+            held: cancel.holding(COUNTERPARTIES),
+            cancel,
+        }
     }
 
     /// The same with clusters of a chain as counterparties.
     pub fn in_clusters(self, chain: Chain, clusters: Clusters<'a>) -> Self {
         Self { clusters: Some((chain, clusters)), ..self }
+    }
+
+    /// The same of some pairs of UTXO transactions.
+    pub fn of_pairs(self, pairs: UtxoPairs) -> Self {
+        Self { pairs, ..self }
     }
 
     pub fn address(&self, number: usize) -> Address {
@@ -72,17 +92,22 @@ impl<'a> Others<'a> {
     pub fn of(&mut self, flow: &Flow) -> Result<Vec<(usize, Amount)>, Error> {
         let posting = &flow.posting;
         if posting.kind == MovementKind::Utxo {
-            let shares = counterparties(self.ledger, posting.transaction, &self.address)?;
-            let mut others: Vec<(usize, Amount)> = Vec::with_capacity(shares.len());
+            let transaction = self.ledger.transaction(posting.transaction)?;
+            let Some(attribution) = paired(self.ledger, &transaction, self.pairs, self.cancel)? else {
+                self.coinjoins += 1;
+                return Ok(Vec::new());
+            };
+            let shares = others(&attribution, &self.address);
+            let mut numbered: Vec<(usize, Amount)> = Vec::with_capacity(shares.len());
             for (address, amount) in shares {
                 let number = self.of_address(address)?;
-                match others.iter_mut().find(|(known, _)| *known == number) {
+                match numbered.iter_mut().find(|(known, _)| *known == number) {
                     // No more moves in a transaction than there are coins.
                     Some((_, sum)) => *sum = sum.checked_add(amount).unwrap_or(Amount::MAX),
-                    None => others.push((number, amount)),
+                    None => numbered.push((number, amount)),
                 }
             }
-            return Ok(others);
+            return Ok(numbered);
         }
         let Some(counterparty) = posting.counterparty else { return Ok(Vec::new()) };
         let number = self.of_account(counterparty)?;
@@ -175,6 +200,8 @@ pub(crate) struct Part {
     pub unverified: UnverifiedPairs,
     /// The counterparties by number.
     pub others: (Vec<Address>, Held),
+    /// `CoinJoins` that made no pairs.
+    pub coinjoins: u64,
     /// The assets by number.
     pub assets: Vec<Asset>,
 }
@@ -191,6 +218,7 @@ pub(crate) fn joined(
     for part in parts {
         let assets = part.assets.iter().map(|asset| book.of_asset(*asset)).collect::<Result<Vec<_>, _>>()?;
         let ((addresses, _held), groups) = (part.others, part.groups);
+        others.coinjoins += part.coinjoins;
         for (count, (other, group)) in groups.list.into_iter().enumerate() {
             if count % CANCEL_EVERY == 0 {
                 cancel.check().map_err(headwater_ledger::LedgerError::from)?;

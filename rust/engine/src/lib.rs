@@ -18,6 +18,7 @@ mod behaviours;
 mod cache;
 mod calendar;
 mod call;
+mod change;
 mod clusters;
 mod columns;
 mod completeness;

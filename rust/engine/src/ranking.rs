@@ -14,6 +14,7 @@ use rayon::prelude::*;
 use serde::Serialize;
 
 use crate::asset_book::AssetBook;
+use crate::change::{JudgedPairs, UtxoPairs};
 use crate::clusters::clusters;
 use crate::edge_groups::{EdgeRanking, edge_groups, groups_with};
 use crate::fields::{AddressText, ChainName, CodeText, DecimalText, SignedDecimalText, Time};
@@ -22,8 +23,7 @@ use crate::labels::{Labels, codes};
 use crate::overflow;
 use crate::purposes::COUNTERPARTIES;
 use crate::request::{CursorKey, GroupBy, Paging, RankingSort, SortOrder, Warnings, whole};
-use crate::scope::EdgeScope;
-use crate::scope::{Scope, Verdict};
+use crate::scope::{EdgeScope, Scope, Verdict};
 use crate::table::TableHead;
 use crate::unverified::{self, Hidden};
 use crate::valuation::{Output, Valuer};
@@ -99,6 +99,8 @@ pub(crate) struct Ranker {
     pub paging: Paging,
     /// Whether counterparties are addresses or clusters.
     pub group_by: GroupBy,
+    /// Which pairs of UTXO transactions are ranked.
+    pub pairs: UtxoPairs,
 }
 
 /// One page of a ranking, its rows still to be written out.
@@ -116,6 +118,7 @@ pub(crate) struct RankedPage<'a> {
     pub receivers: u64,
     pub amount_unit: String,
     pub below: Option<BelowCutoff>,
+    pub judged: JudgedPairs,
     hidden: Hidden,
     basis: Basis,
 }
@@ -146,6 +149,7 @@ impl RankedPage<'_> {
     /// null because they pass 256 bits.
     pub fn warn(&self, warnings: &mut Warnings) {
         unverified::warn(self.hidden, warnings);
+        self.judged.warn(warnings);
         if self.basis == Basis::NoPrices {
             let order = match self.ranker.sort {
                 RankingSort::TotalAmount => "rows are ordered by total_count",
@@ -196,6 +200,7 @@ struct Ranking {
     senders: u64,
     receivers: u64,
     below: Option<BelowCutoff>,
+    judged: JudgedPairs,
     hidden: Hidden,
     basis: Basis,
 }
@@ -242,7 +247,7 @@ impl Ranker {
         };
         let unit = SumUnit::new(&self.scope, &self.output);
         let amount_unit = unit.of_rows(&self.scope, &self.output, &mut walk.book)?;
-        let Ranking { page, held, rows, senders, receivers, below, hidden, basis } = ranking;
+        let Ranking { page, held, rows, senders, receivers, below, judged, hidden, basis } = ranking;
         let next = page.last().filter(|_| below.is_some()).map(|row| row.key(&walk.book));
         Ok(RankedPage {
             ranker: self,
@@ -256,6 +261,7 @@ impl Ranker {
             receivers,
             amount_unit,
             below,
+            judged,
             hidden,
             basis,
         })
@@ -308,7 +314,8 @@ impl Ranker {
         let below = BelowCutoff::of(ranking.entries[end..].iter().map(|entry| entry.usd));
         let hidden = Hidden::Counterparties(ranking.unverified);
         let EdgeRanking { senders, receivers, .. } = ranking;
-        Ok(Some(Ranking { page, held, rows, senders, receivers, below, hidden, basis }))
+        let judged = JudgedPairs::default();
+        Ok(Some(Ranking { page, held, rows, senders, receivers, below, judged, hidden, basis }))
     }
 
     /// What becomes of the order of so many rows where no movement has a price.
@@ -340,10 +347,11 @@ impl Ranker {
 
     /// The ranking of the groups of all counterparties.
     fn ranking(&self, walk: &mut Walk<'_>, cancel: &Cancel) -> Result<Ranking, Error> {
-        let mut others = self.others(walk.ledger, cancel)?;
+        let (pairs, unjudged) = self.pairs.within_limit(walk.ledger, (walk.account(), &self.scope.scan()), cancel)?;
+        let mut others = self.others(walk.ledger, pairs, cancel)?;
         let groups = match self.groups_of_edges(walk, &mut others, cancel)? {
             Some(groups) => groups,
-            None => self.groups(walk, &mut others, cancel)?,
+            None => self.groups(walk, &mut others, pairs, cancel)?,
         };
         let with = |side: fn(&Group) -> &Side| {
             let count = groups.list.iter().filter(|(_, group)| side(group).transfers > 0).count();
@@ -365,12 +373,13 @@ impl Ranker {
         let page = page.split_off(start);
         let mut held = cancel.holding(COUNTERPARTIES);
         held.reach(page.iter().map(|row| Ranked::BYTES + row.group.by_asset.len() * Group::ASSET_BYTES).sum())?;
-        Ok(Ranking { page, held, rows, senders, receivers, below, hidden, basis })
+        let judged = JudgedPairs { coinjoins: others.coinjoins, unjudged };
+        Ok(Ranking { page, held, rows, senders, receivers, below, judged, hidden, basis })
     }
 
-    fn others<'a>(&self, ledger: &'a dyn Ledger, cancel: &Cancel) -> Result<Others<'a>, Error> {
+    fn others<'a>(&self, ledger: &'a dyn Ledger, pairs: UtxoPairs, cancel: &'a Cancel) -> Result<Others<'a>, Error> {
         let chain = self.scope.chain;
-        let others = Others::new(ledger, self.address, cancel);
+        let others = Others::new(ledger, self.address, cancel).of_pairs(pairs);
         Ok(match (self.group_by, chain.family()) {
             (GroupBy::Cluster, Family::Utxo) => others.in_clusters(chain, clusters(ledger, chain, cancel)?),
             (GroupBy::Cluster, Family::Evm | Family::Tron) | (GroupBy::Address, _) => others,
@@ -391,7 +400,13 @@ impl Ranker {
         edge_groups(walk.ledger, scope, &account, (others, &mut walk.book), cancel)
     }
 
-    fn groups(&self, walk: &mut Walk<'_>, others: &mut Others<'_>, cancel: &Cancel) -> Result<Groups, Error> {
+    fn groups(
+        &self,
+        walk: &mut Walk<'_>,
+        others: &mut Others<'_>,
+        pairs: UtxoPairs,
+        cancel: &Cancel,
+    ) -> Result<Groups, Error> {
         let scans = walk.parts(&self.scope.scan())?;
         if let [only] = &scans[..] {
             let (mut groups, unverified) = self.groups_of_part(only, walk, others, cancel)?;
@@ -401,9 +416,10 @@ impl Ranker {
         let ledger = walk.ledger;
         let part = |scan: &Scan| -> Result<Part, Error> {
             let mut walk = Walk::new(ledger, &self.scope, self.address, cancel)?;
-            let mut others = self.others(ledger, cancel)?;
+            let mut others = self.others(ledger, pairs, cancel)?;
             let (groups, unverified) = self.groups_of_part(scan, &mut walk, &mut others, cancel)?;
-            Ok(Part { groups, unverified, others: others.into_addresses(), assets: walk.book.into_assets() })
+            let (coinjoins, assets) = (others.coinjoins, walk.book.into_assets());
+            Ok(Part { groups, unverified, others: others.into_addresses(), coinjoins, assets })
         };
         let parts: Vec<Part> = scans.par_iter().map(part).collect::<Result<_, _>>()?;
         joined(parts, others, &mut walk.book, cancel)

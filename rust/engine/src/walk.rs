@@ -7,7 +7,7 @@ use headwater_ledger::read::{
     Account, AccountRef, ColumnSet, Direction, Posting, PostingKey, Scan, Transaction, TransactionRef,
 };
 use headwater_ledger::{Cancel, Ledger, LedgerError};
-use headwater_metrics::utxo_attribution::{Attribution, Shape, pairs};
+use headwater_metrics::utxo_attribution::{Attribution, Pair, Shape, pairs};
 use headwater_types::{Address, Amount, Family};
 use rustc_hash::FxHashMap;
 
@@ -254,13 +254,19 @@ pub(crate) fn key(ledger: &dyn Ledger, posting: &Posting) -> Result<PostingKey, 
 
 /// Who paid whom in a UTXO transaction.
 pub(crate) fn attribution(transaction: &Transaction) -> Attribution {
+    attributed(transaction, None)
+}
+
+/// The same without one of the outputs, which must not be of an address that paid.
+pub(crate) fn attributed(transaction: &Transaction, without: Option<usize>) -> Attribution {
     let Some(utxo) = &transaction.facts.utxo else { return pairs(&[], &[], Shape::Ordinary) };
     let spent = |input: &headwater_ledger::facts::InputFacts| match &input.spent {
         Some(output) => (output.owner, Some(output.amount)),
         None => (None, None),
     };
     let inputs: Vec<_> = utxo.inputs.iter().map(spent).collect();
-    let outputs: Vec<_> = utxo.outputs.iter().map(|output| (output.owner, output.amount)).collect();
+    let kept = utxo.outputs.iter().enumerate().filter(|(place, _)| without != Some(*place));
+    let outputs: Vec<_> = kept.map(|(_, output)| (output.owner, output.amount)).collect();
     pairs(&inputs, &outputs, Shape::Ordinary)
 }
 
@@ -270,8 +276,11 @@ pub(crate) fn counterparties(
     transaction: TransactionRef,
     address: &Address,
 ) -> Result<Vec<(Address, Amount)>, Error> {
-    let attribution = attribution(&ledger.transaction(transaction)?);
-    let other =
-        |pair: headwater_metrics::utxo_attribution::Pair| if pair.from == *address { pair.to } else { pair.from };
-    Ok(attribution.of(address).map(|pair| (other(pair), pair.value)).collect())
+    Ok(others(&attribution(&ledger.transaction(transaction)?), address))
+}
+
+/// The counterparties of an account in an attribution.
+pub(crate) fn others(attribution: &Attribution, address: &Address) -> Vec<(Address, Amount)> {
+    let other = |pair: Pair| if pair.from == *address { pair.to } else { pair.from };
+    attribution.of(address).map(|pair| (other(pair), pair.value)).collect()
 }

@@ -239,17 +239,22 @@ fn flows_on_bitcoin_follow_the_attribution() {
 
 #[test]
 fn a_list_of_counterparties_is_the_ranking_with_offsets() {
+    // The smaller output is change by its amount.
     let town = bitcoin();
-    let list = data(&town, "counterparty/list", &json!({"address": town::PAYERS[0], "limit": "1"}));
+    let list =
+        data(&town, "counterparty/list", &json!({"address": town::PAYERS[0], "limit": "1", "include_change": "true"}));
     assert_eq!(
         (&list["datas"][0]["address"], &list["datas"][0]["sent_amount"]),
         (&json!(town::PAID[1]), &json!("0.00873869"))
     );
     assert_eq!((&list["attribution"], &list["sent_address_count"]), (&json!("proportional"), &json!(2)));
     assert_eq!((&list["datas"][0]["symbol"], &list["datas"][0]["symbols"]), (&json!("btc"), &json!(["btc"])));
-    let answer =
-        town::ask(&town, "counterparty/list", &json!({"address": town::PAYERS[0], "limit": "1", "offset": "1"}))
-            .unwrap();
+    let answer = town::ask(
+        &town,
+        "counterparty/list",
+        &json!({"address": town::PAYERS[0], "limit": "1", "include_change": "true", "offset": "1"}),
+    )
+    .unwrap();
     let pagination = answer.pagination.unwrap();
     assert_eq!((pagination.limit, pagination.offset, pagination.total), (1, 1, Some(2)));
     let by_offset = answer.value();
@@ -258,8 +263,11 @@ fn a_list_of_counterparties_is_the_ranking_with_offsets() {
         (&json!("0.00492714"), &Value::Null)
     );
     let cursor = list["next_cursor"].as_str().unwrap();
-    let by_cursor =
-        data(&town, "counterparty/list", &json!({"address": town::PAYERS[0], "limit": "1", "cursor": cursor}));
+    let by_cursor = data(
+        &town,
+        "counterparty/list",
+        &json!({"address": town::PAYERS[0], "limit": "1", "include_change": "true", "cursor": cursor}),
+    );
     assert_eq!(by_cursor["datas"], by_offset["datas"]);
     let ranking = json!({"blockchain": "bitcoin", "address": town::PAYERS[0], "limit": 1});
     assert_eq!(data(&town, "counterparty", &ranking)["datas"], list["datas"]);

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::analysis::Analysis;
+use crate::change::UtxoPairs;
 use crate::cost_class::CostClass;
 use crate::endpoint::{Calls, ChainScope, Endpoint, Example, Reads, Tag};
 use crate::example::ALICE;
@@ -144,6 +145,7 @@ impl Analysis for Counterparty {
             order,
             min_interactions,
             paging,
+            pairs: UtxoPairs::All,
             group_by: GroupBy::Address,
         }))
     }

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::analysis::Analysis;
+use crate::change::UtxoPairs;
 use crate::cost_class::CostClass;
 use crate::endpoint::{Calls, ChainScope, Endpoint, Example, Reads, Tag};
 use crate::example::ALICE;
@@ -32,7 +33,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
     tag: Tag::OnChain,
     summary: "Counterparty list",
     description: "Who an address dealt with; on Bitcoin amounts are attributed in proportion to the net inputs of each \
-                  transaction.",
+                  transaction, without change and CoinJoins.",
     chains: ChainScope::NamedOr("blockchain", Chain::BITCOIN),
     reads: Reads::Movements,
     rows: Some("datas"),
@@ -78,7 +79,9 @@ pub struct CounterpartyListRequest {
     offset: Option<WindowOffset>,
     /// `next_cursor` of an answer: goes on behind its last row, however deep.
     cursor: Option<CursorText>,
-    /// List change outputs too. Without effect until change is predicted: all outputs are listed.
+    /// Bitcoin: list change too, the outputs that went back to whoever paid. By default those are left out that change detection
+    /// names with a confidence of 0.9 or more, of up to 20,000 transactions; with more the warning `change_limit` says that
+    /// change is listed.
     include_change: Option<OptIn>,
     /// `address` (default) or `cluster`: rows are clusters of Bitcoin addresses under their `cluster_id`, among them that of the
     /// address itself.
@@ -103,7 +106,8 @@ pub struct CounterpartyListReport {
     /// How amounts were attributed to counterparties: `proportional` to the net inputs of a transaction on Bitcoin,
     /// `direct` on chains of accounts.
     pub attribution: Attribution,
-    /// Transactions left out because nobody can tell who paid whom; null until `CoinJoins` are recognised.
+    /// Bitcoin: transactions left out as `CoinJoins`, of which nobody can tell who paid whom: those with the shape of one and a
+    /// confidence of 0.49 or more. Null on chains of accounts.
     pub coinjoin_count: Option<u64>,
     /// Unit of the amounts: a symbol, `usd` or `mixed`.
     pub amount_unit: String,
@@ -137,10 +141,6 @@ impl Analysis for CounterpartyList {
             end_time: request.end_time,
             ..ScopeFields::default()
         };
-        if request.include_change.is_some() {
-            let message = "change outputs are not recognised yet: all outputs are listed";
-            checks.warnings.add("not_built", Some("include_change"), message);
-        }
         let ranker = Ranker {
             address: checks.address(chain, "address", &request.address)?,
             scope: Scope::new(checks, chain, fields)?,
@@ -155,6 +155,7 @@ impl Analysis for CounterpartyList {
                 checks,
             )?,
             group_by: request.group_by.unwrap_or(GroupBy::Address),
+            pairs: if OptIn::is_taken(request.include_change) { UtxoPairs::NoCoinJoins } else { UtxoPairs::Payments },
         };
         Ok(CounterpartyListParams { ranker })
     }
@@ -168,14 +169,7 @@ impl Analysis for CounterpartyList {
         let chain = ranker.scope.chain;
         completeness::warn(ledger, chain, warnings);
         let attribution = match chain.family() {
-            Family::Utxo => {
-                warnings.add(
-                    "not_built",
-                    Some("coinjoin_count"),
-                    "coinjoin_count is null: CoinJoins are not recognised yet",
-                );
-                Attribution::Proportional
-            }
+            Family::Utxo => Attribution::Proportional,
             Family::Evm | Family::Tron => Attribution::Direct,
         };
         if ranker.group_by == GroupBy::Cluster && chain.family() != Family::Utxo {
@@ -191,7 +185,7 @@ impl Analysis for CounterpartyList {
             received_address_count: page.senders,
             sent_address_count: page.receivers,
             attribution,
-            coinjoin_count: None,
+            coinjoin_count: (chain.family() == Family::Utxo).then_some(page.judged.coinjoins),
             amount_unit: page.amount_unit.clone(),
             as_of_block,
             next_cursor: info.next_cursor,

@@ -81,6 +81,21 @@ struct Output {
     is_in_input_cluster: Option<bool>,
 }
 
+/// The CoinJoin that a transaction looks like, with what its inputs and labels tell: the first thing that [`Gathered::read`]
+/// reads, and most often no more than the transaction itself.
+///
+/// # Errors
+/// When the ledger cannot be read, or the call is cancelled.
+pub fn coinjoin_of(
+    ledger: &dyn Ledger,
+    transaction: &Transaction,
+    cancel: &Cancel,
+) -> Result<Option<CoinJoin>, LedgerError> {
+    let Some(utxo) = &transaction.facts.utxo else { return Ok(None) };
+    let view = TransactionView::new(utxo, transaction.head.block, transaction.head.time);
+    Reading { ledger, same_cluster: None, cancel }.coinjoin(transaction, &view)
+}
+
 impl Gathered {
     /// Reads the neighbours of a transaction: what spends its outputs, how the outputs' addresses were used, and where its
     /// inputs come from. `None` where the transaction has no inputs and outputs.
@@ -110,7 +125,7 @@ impl Gathered {
             premix: None,
         };
         let reading = Reading { ledger, same_cluster, cancel };
-        gathered.read_coinjoin(&reading)?;
+        gathered.coinjoin = reading.coinjoin(&gathered.transaction, &gathered.view())?;
         gathered.read_spenders(&reading)?;
         gathered.read_premix();
         if gathered.view().spendable().count() <= FEW_OUTPUTS {
@@ -152,25 +167,6 @@ impl Gathered {
     fn view(&self) -> TransactionView<'_> {
         let head = &self.transaction.head;
         TransactionView::new(&self.utxo, head.block, head.time).with_spends_own_block(self.spends_own_block)
-    }
-
-    fn read_coinjoin(&mut self, reading: &Reading<'_>) -> Result<(), LedgerError> {
-        let view = self.view();
-        let mut surroundings = Surroundings::default();
-        let mut found = coinjoin(&view, surroundings);
-        match found.map(|found| found.protocol) {
-            None => {}
-            Some(Protocol::Whirlpool) => {
-                surroundings.descends_from_whirlpool = reading.descends_from_whirlpool(&self.transaction, &view)?;
-                found = coinjoin(&view, surroundings);
-            }
-            Some(Protocol::WasabiOne | Protocol::WasabiTwo | Protocol::JoinMarket | Protocol::Unknown) => {
-                surroundings.has_exchange_input = reading.has_exchange_input(&self.transaction, &view)?;
-                found = coinjoin(&view, surroundings);
-            }
-        }
-        self.coinjoin = found;
-        Ok(())
     }
 
     fn read_spenders(&mut self, reading: &Reading<'_>) -> Result<(), LedgerError> {
@@ -280,6 +276,21 @@ struct Reading<'a> {
 }
 
 impl Reading<'_> {
+    /// The CoinJoin that a transaction looks like.
+    fn coinjoin(&self, of: &Transaction, view: &TransactionView<'_>) -> Result<Option<CoinJoin>, LedgerError> {
+        let mut surroundings = Surroundings::default();
+        match coinjoin(view, surroundings).map(|found| found.protocol) {
+            None => return Ok(None),
+            Some(Protocol::Whirlpool) => {
+                surroundings.descends_from_whirlpool = self.descends_from_whirlpool(of, view)?;
+            }
+            Some(Protocol::WasabiOne | Protocol::WasabiTwo | Protocol::JoinMarket | Protocol::Unknown) => {
+                surroundings.has_exchange_input = self.has_exchange_input(of, view)?;
+            }
+        }
+        Ok(coinjoin(view, surroundings))
+    }
+
     /// Another transaction of the chain.
     fn transaction(&self, of: &Transaction, hash: &TxHash) -> Result<Option<Transaction>, LedgerError> {
         self.cancel.check()?;
