@@ -310,8 +310,9 @@ def _trace(report: Drawn, ax: Axes | None, _: str | None) -> Axes:
     for node in data["nodes"]:
         place = places[node["address"]]
         end = ends.get(node["address"])
-        ax.plot(*place, marker="o" if end is None else "s", color="black" if node["depth"] == 0 else "dimgrey")
-        if end is not None or node["depth"] == 0:
+        is_start = node["address"] == data["address"]
+        ax.plot(*place, marker="o" if end is None else "s", color="black" if is_start else "dimgrey")
+        if end is not None or is_start:
             name = node["entity_name"] or next(iter(node["labels"]), None) or f"{node['address'][:10]}…"
             why = [] if end is None else [end["stop_reason"]]
             ax.annotate("\n".join([name, *why]), place, xytext=(6, 4), textcoords="offset points", fontsize="x-small")

@@ -27,6 +27,7 @@ _EDGES: Schema = {
     "first_activity": TIME,
     "last_activity": TIME,
     "tx_hashes": TEXTS,
+    "is_change": pl.Boolean,
 }
 
 

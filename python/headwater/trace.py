@@ -47,6 +47,7 @@ _EDGES: Schema = {
     "last_activity": TIME,
     "tx_hashes": TEXTS,
     "taint_amount": pl.String,
+    "is_change": pl.Boolean,
 }
 _ENDS: Schema = {
     "address": pl.String,
@@ -107,7 +108,7 @@ class TraceReport(Report):
         """What went from one address to another, by hops, then by worth.
 
         ``amount`` is exact text in whole units, ``amount_raw`` in the smallest; ``tx_hashes`` are at most ten
-        transactions, the largest first.
+        transactions, the largest first. ``is_change`` tells bitcoin that went back to whoever paid, which is no hop.
         """
         return table(self.rows, _EDGES)
 

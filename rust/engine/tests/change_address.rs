@@ -198,3 +198,127 @@ fn transactions_of_other_chains_are_not_found() {
     let answer = ask(&ethereum, NAME, &request(1));
     assert!(matches!(answer, Err(Error { kind: ErrorKind::NotFound, .. })), "{answer:?}");
 }
+
+/// Account 1 pays 0.05 BTC to account 2 and keeps the rest at account 3, which pays 0.03 BTC to account 4 and keeps the rest at
+/// account 5. Accounts 2 and 4 were paid before. Then accounts 11 to 13 make a `CoinJoin`.
+fn payments() -> Town {
+    let joint = [(21, 1_000_000), (22, 1_000_000), (23, 1_000_000), (31, 499_001), (32, 599_003), (33, 699_007)];
+    chain(vec![
+        coinbase(1, 9_000_001),
+        coinbase(2, 70_000),
+        coinbase(4, 60_000),
+        payment(vec![spend(1, 0)], &[(2, 5_000_000), (3, 3_999_001)]),
+        payment(vec![spend(4, 1)], &[(4, 3_000_000), (5, 998_001)]),
+        coinbase(11, 1_500_001),
+        coinbase(12, 1_600_003),
+        coinbase(13, 1_700_007),
+        payment(vec![spend(6, 0), spend(7, 0), spend(8, 0)], &joint),
+    ])
+}
+
+fn account(number: u64) -> String {
+    address(Chain::BITCOIN, number).to_string()
+}
+
+/// Received and sent by account, in the order of the answer, and the number of `CoinJoins`.
+fn listed(town: &Town, number: u64, more: Value) -> (Vec<(String, Value, Value)>, Value) {
+    let mut request = json!({"address": account(number)});
+    request.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    let report = data(town, "counterparty/list", &request);
+    let row = |row: &Value| {
+        (row["address"].as_str().unwrap().to_owned(), row["received_amount"].clone(), row["sent_amount"].clone())
+    };
+    (report["datas"].as_array().unwrap().iter().map(row).collect(), report["coinjoin_count"].clone())
+}
+
+#[test]
+fn a_list_of_counterparties_leaves_out_change() {
+    let town = payments();
+    let row = |number, received, sent| (account(number), json!(received), json!(sent));
+    assert_eq!(listed(&town, 1, json!({})), (vec![row(2, "0", "0.05")], json!(0)));
+    let with_change = vec![row(2, "0", "0.05"), row(3, "0", "0.03999001")];
+    assert_eq!(listed(&town, 1, json!({"include_change": "true"})), (with_change, json!(0)));
+    // What account 3 received is change of account 1.
+    assert_eq!(listed(&town, 3, json!({})), (vec![row(4, "0", "0.03")], json!(0)));
+    let with_change = vec![row(1, "0.03999001", "0"), row(4, "0", "0.03"), row(5, "0", "0.00998001")];
+    assert_eq!(listed(&town, 3, json!({"include_change": "true"})).0, with_change);
+    assert_eq!(listed(&town, 5, json!({})).0, []);
+    let answer = ask(&town, "counterparty/list", &json!({"address": account(1)})).unwrap();
+    assert!(answer.warnings.iter().all(|warning| warning.code != "not_built"), "{:?}", answer.warnings);
+    // The ranking of v1 attributes every transaction.
+    let ranking = data(&town, "counterparty", &json!({"blockchain": "bitcoin", "address": account(1)}));
+    assert_eq!(ranking["datas"].as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn a_coinjoin_makes_no_pairs_and_is_counted() {
+    let town = payments();
+    let found = data(&town, NAME, &request(9));
+    assert_eq!(found["coinjoin"], json!({"detected": true, "type": "joinmarket", "confidence": 0.49}));
+    for choice in [json!({}), json!({"include_change": "true"})] {
+        assert_eq!(listed(&town, 11, choice.clone()), (vec![], json!(1)));
+        assert_eq!(listed(&town, 21, choice), (vec![], json!(1)));
+    }
+    assert_eq!(listed(&town, 11, json!({"direction": "in"})).1, 0, "its own transaction is one that went out");
+    assert_eq!(listed(&town, 11, json!({"end_time": "1080"})).1, 0);
+    let ranking = data(&town, "counterparty", &json!({"blockchain": "bitcoin", "address": account(11)}));
+    assert_eq!(ranking["datas"].as_array().unwrap().len(), 6, "v1 attributes every transaction");
+}
+
+/// Account and depth of nodes; payer, paid, depth and whether it is change of edges; account, hops and reason of ends.
+type Seen = (Vec<(u64, i64)>, Vec<(u64, u64, i64, bool)>, Vec<(u64, i64, String)>);
+
+fn traced(number: u64, settings: Value) -> Seen {
+    let report = data(
+        &payments(),
+        "trace",
+        &json!({"blockchain": "bitcoin", "address": account(number), "track_setting": settings}),
+    );
+    let who = |text: &Value| (1..40).find(|number| *text == json!(account(*number))).unwrap();
+    let list = |field: &str| report[field].as_array().unwrap().clone();
+    let whole = |number: &Value| number.as_i64().unwrap();
+    let nodes = list("nodes").iter().map(|node| (who(&node["address"]), whole(&node["depth"]))).collect();
+    let edge = |edge: &Value| {
+        let ends = (who(&edge["from_address"]), who(&edge["to_address"]));
+        (ends.0, ends.1, whole(&edge["depth"]), edge["is_change"].as_bool().unwrap())
+    };
+    let end =
+        |end: &Value| (who(&end["address"]), whole(&end["hops"]), end["stop_reason"].as_str().unwrap().to_owned());
+    (nodes, list("edges").iter().map(edge).collect(), list("ends").iter().map(end).collect())
+}
+
+fn sorted<T: Ord>(mut list: Vec<T>) -> Vec<T> {
+    list.sort();
+    list
+}
+
+#[test]
+fn a_trace_follows_change_without_a_hop() {
+    let (nodes, edges, ends) = traced(1, json!({"outward_depth": 1, "inward_depth": 0}));
+    assert_eq!(nodes[0], (1, 0), "the start comes first");
+    assert_eq!(sorted(nodes), [(1, 0), (2, 1), (3, 0), (4, 1), (5, 0)]);
+    assert_eq!(sorted(edges), [(1, 2, 1, false), (1, 3, 0, true), (3, 4, 1, false), (3, 5, 0, true)]);
+    let last = |number| (number, 1, "depth_limit".to_owned());
+    assert_eq!(sorted(ends), [last(2), last(4), (5, 0, "no_outflow".to_owned())]);
+}
+
+#[test]
+fn a_trace_inward_follows_change_without_a_hop() {
+    let (nodes, edges, _) = traced(5, json!({"outward_depth": 0, "inward_depth": 1}));
+    assert_eq!(nodes[0], (5, 0));
+    assert_eq!(sorted(nodes), [(1, 0), (3, 0), (5, 0)]);
+    assert_eq!(sorted(edges), [(1, 3, 0, true), (3, 5, 0, true)]);
+    let (nodes, edges, _) = traced(4, json!({"outward_depth": 0, "inward_depth": 1}));
+    assert_eq!((nodes, edges), (vec![(4, 0), (3, -1)], vec![(3, 4, -1, false)]), "the last hop is not looked through");
+    let (nodes, edges, _) = traced(4, json!({"outward_depth": 0, "inward_depth": 2}));
+    assert_eq!(sorted(nodes), [(1, -1), (3, -1), (4, 0)]);
+    assert_eq!(sorted(edges), [(1, 3, -1, true), (3, 4, -1, false)]);
+}
+
+#[test]
+fn a_path_says_which_hops_are_change() {
+    let request = json!({"blockchain": "bitcoin", "source": account(1), "targets": [account(4)]});
+    let report = data(&payments(), "path", &request);
+    let edges: Vec<_> = report["paths"][0]["edges"].as_array().unwrap().iter().map(|edge| &edge["is_change"]).collect();
+    assert_eq!(edges, [true, false]);
+}

@@ -57,7 +57,7 @@ fn paths_are_worked_by_hand() {
         "from_address": person(BOB).to_string(), "to_address": person(ERIN).to_string(), "depth": 2, "direction": "out",
         "symbol": "eth", "contract": null, "amount": "2", "amount_raw": "2000000000000000000", "amount_usd": 4.0,
         "tx_count": 1, "first_activity": 1050, "last_activity": 1050, "tx_hashes": [format!("0x{}", "05".repeat(32))],
-        "taint_amount": null, "cross_chain": null,
+        "taint_amount": null, "is_change": false, "cross_chain": null,
     });
     assert_eq!(*edge, expected);
     // Alice, Bob and Carol from her side, Dave, Erin, Bob and Carol from the other.

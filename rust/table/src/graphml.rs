@@ -20,7 +20,7 @@ const NODE: [(&str, &str); 9] = [
     ("taint_amount", "double"),
     ("taint_ratio", "double"),
 ];
-const EDGE: [(&str, &str); 12] = [
+const EDGE: [(&str, &str); 13] = [
     ("depth", "int"),
     ("direction", "string"),
     ("symbol", "string"),
@@ -33,6 +33,7 @@ const EDGE: [(&str, &str); 12] = [
     ("last_activity", "long"),
     ("tx_hashes", "string"),
     ("taint_amount", "double"),
+    ("is_change", "boolean"),
 ];
 
 /// The `data` of an answer of `trace` as `GraphML`: addresses are nodes, their ids are the addresses. Lists become text

@@ -64,7 +64,11 @@ fn lines(data: &Value) -> Vec<String> {
         let mut rows = vec![row(["hop", "from", "to", "amount", "US dollars", "first", "last"])];
         rows.extend(list(&path["edges"]).iter().map(|edge| {
             row([
-                &edge["depth"].to_string(),
+                &if edge["is_change"] == true {
+                    format!("{} (change)", edge["depth"])
+                } else {
+                    edge["depth"].to_string()
+                },
                 text(&edge["from_address"]),
                 text(&edge["to_address"]),
                 &amount(edge),

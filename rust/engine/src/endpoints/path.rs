@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use headwater_graph::paths::{Found, Path, Settings, paths};
+use headwater_graph::paths::{Found, Link, Path, Settings, paths};
+use headwater_graph::trace::{Edge, Movements};
 use headwater_ledger::{Cancel, Ledger};
 use headwater_types::{Address, Usd};
 use serde::{Deserialize, Serialize};
@@ -193,6 +194,8 @@ impl Analysis for PathAnalysis {
         let from = source.end(*start)?;
         let to = targets.iter().map(|target| source.end(*target)).collect::<Result<BTreeSet<_>, _>>()?;
         let found = paths(&mut source, from, &to, *settings)?;
+        let edges = found.paths.iter().map(|path| edges(&mut source, path)).collect::<Result<Vec<_>, _>>()?;
+        source.changes.warn(warnings);
         let labels = Labels::present(ledger, chain);
         let shown = Shown { ledger, source: &source, labels, method: None, family: chain.family() };
         let truncation_reasons = truncations(&found);
@@ -200,7 +203,7 @@ impl Analysis for PathAnalysis {
             blockchain: ChainName::from(chain),
             source: AddressText::from(start),
             targets: targets.iter().map(AddressText::from).collect(),
-            paths: found.paths.iter().map(|path| money_path(&shown, path)).collect::<Result<_, _>>()?,
+            paths: found.paths.iter().zip(&edges).map(|of| money_path(&shown, of)).collect::<Result<_, _>>()?,
             explored_nodes: found.looked_through as u64,
             truncated: !truncation_reasons.is_empty(),
             truncation_reasons,
@@ -252,12 +255,24 @@ fn truncations(found: &Found) -> Vec<TruncationName> {
     cuts.into_iter().filter(|(is_cut, _)| *is_cut).map(|(_, name)| name).collect()
 }
 
-fn money_path(shown: &Shown<'_, '_>, path: &Path) -> Result<MoneyPath, Error> {
+/// The hops of a path as edges.
+fn edges(source: &mut LedgerMovements<'_>, path: &Path) -> Result<Vec<Edge>, Error> {
+    let edge = |(hop, link): (i32, &Link)| {
+        let mut is_change = true;
+        for payment in &link.payments {
+            is_change = is_change && source.is_change(payment.transaction, (link.from, link.to))?;
+        }
+        Ok(Edge { is_change, ..link.edge(hop) })
+    };
+    (1..).zip(&path.links).map(edge).collect()
+}
+
+fn money_path(shown: &Shown<'_, '_>, (path, edges): (&Path, &Vec<Edge>)) -> Result<MoneyPath, Error> {
     let last = path.links.last().expect("a path has hops");
     Ok(MoneyPath {
         target: AddressText::from(shown.source.address(last.to)),
         hops: path.links.len() as u64,
         bottleneck_usd: path.bottleneck.map(dollars),
-        edges: (1..).zip(&path.links).map(|(hop, link)| shown.edge(&link.edge(hop))).collect::<Result<_, _>>()?,
+        edges: edges.iter().map(|edge| shown.edge(edge)).collect::<Result<_, _>>()?,
     })
 }

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 
 use headwater_graph::taint::Method as Mixing;
-use headwater_graph::trace::{Edge, Reached, Settings, circles, graph, trace, worth};
+use headwater_graph::trace::{Edge, Settings, circles, graph, order, trace};
 use headwater_ledger::labels::Code;
 use headwater_ledger::{Cancel, Ledger};
 use headwater_types::Address;
@@ -38,7 +38,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
     tag: Tag::Intelligence,
     summary: "Follow the money",
     description: "Where money went from an address, and where it came from, hop by hop: per asset, and only what left after it \
-                  came. A swap is followed into the other asset. The walk stops at services, hubs and the last hop, and says \
+                  came. A swap is followed into the other asset, and change of bitcoin without a hop. The walk stops at services, hubs and the last hop, and says \
                   so. A trace is a hypothesis: coins in one account cannot be told apart.",
     chains: ChainScope::Named("blockchain"),
     reads: Reads::Movements,
@@ -258,14 +258,14 @@ impl Analysis for TraceAnalysis {
         let mut source = LedgerMovements::new(ledger, scope, stops, cancel);
         let start = source.node(*address);
         let mut found = trace(&mut source, start, *settings, &|source| source.read > MAX_MOVEMENTS)?;
+        source.changes.warn(warnings);
         // Ties by address, which does not depend on the way of the walk.
         found.nodes.sort_by(|one, other| {
-            let key = |of: &Reached| (of.depth.unsigned_abs(), Reverse(worth(of)));
-            key(one).cmp(&key(other)).then_with(|| source.address(one.node).cmp(source.address(other.node)))
+            order(one).cmp(&order(other)).then_with(|| source.address(one.node).cmp(source.address(other.node)))
         });
         found.edges.sort_by(|one, other| {
             let key = |of: &Edge| (of.depth.unsigned_abs(), Reverse(of.usd));
-            let ends = |of: &Edge| (*source.address(of.from), *source.address(of.to));
+            let ends = |of: &Edge| (*source.address(of.from), *source.address(of.to), of.is_change);
             key(one).cmp(&key(other)).then_with(|| ends(one).cmp(&ends(other)))
         });
         let shown = Shown {
@@ -276,15 +276,15 @@ impl Analysis for TraceAnalysis {
             family: chain.family(),
         };
         let whole = of_start(&found, start);
-        let depths: std::collections::HashMap<_, _> =
-            found.nodes.iter().map(|reached| (reached.node, reached.depth)).collect();
+        let headings: std::collections::HashMap<_, _> =
+            found.nodes.iter().map(|reached| (reached.node, reached.heading)).collect();
         Ok(TraceReport {
             blockchain: ChainName::from(chain),
             address: AddressText::from(address),
             settings: params.shown(),
             nodes: shown.nodes(&found)?,
             edges: found.edges.iter().map(|edge| shown.edge(edge)).collect::<Result<_, _>>()?,
-            ends: found.ends.iter().map(|end| shown.end(end, whole, depths[&end.node])).collect::<Result<_, _>>()?,
+            ends: found.ends.iter().map(|end| shown.end(end, whole, headings[&end.node])).collect::<Result<_, _>>()?,
             summary: TraceSummary::new(&found, start),
             circles: circles(&graph(&found))
                 .iter()

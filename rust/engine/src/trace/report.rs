@@ -29,7 +29,8 @@ values! {
 pub struct TraceNode {
     /// The address.
     pub address: AddressText,
-    /// Hops from the start: 0 for it, negative inward, positive outward.
+    /// Hops from the start: 0 for it, negative inward, positive outward. Bitcoin's change is no hop, so it has the depth of
+    /// whoever paid.
     pub depth: i32,
     /// Codes of its labels, most confident first.
     pub labels: Vec<CodeText>,
@@ -107,6 +108,9 @@ pub struct TraceEdge {
     pub tx_hashes: Vec<HashText>,
     /// With a method: how much of it is traced, in whole units.
     pub taint_amount: Option<DecimalText>,
+    /// Bitcoin: whether it went back to whoever paid, by change detection with a confidence of 0.9 or more. Such an edge is no hop
+    /// of a trace. In a path: whether all of its payments did.
+    pub is_change: bool,
     /// Where it went on over a bridge, or came from: where the payer sends over one with the largest of the transactions, or the
     /// payee receives from one. Null where neither does.
     pub cross_chain: Option<TraceCrossing>,
@@ -214,7 +218,7 @@ impl Shown<'_, '_> {
 
     /// Traced US dollars that came to an account along the trace, and their share of all that did.
     fn taint(reached: &Reached, edges: &[Edge]) -> Option<(f64, f64)> {
-        let is_outward = reached.depth >= 0;
+        let is_outward = reached.heading != Some(Direction::Incoming);
         let comes = |edge: &&Edge| match edge.direction {
             Direction::Outgoing => is_outward && edge.to == reached.node,
             Direction::Incoming => !is_outward && edge.from == reached.node,
@@ -286,13 +290,19 @@ impl Shown<'_, '_> {
             last_activity: Time(edge.last),
             tx_hashes: edge.largest.iter().map(hash).collect::<Result<_, _>>()?,
             taint_amount: edge.taint.and_then(whole),
+            is_change: edge.is_change,
             cross_chain: self.crossing(edge)?,
         })
     }
 
-    pub fn end(&self, end: &End, (outward, inward): (Option<Usd>, Option<Usd>), depth: i32) -> Result<TraceEnd, Error> {
+    pub fn end(
+        &self,
+        end: &End,
+        (outward, inward): (Option<Usd>, Option<Usd>),
+        heading: Option<Direction>,
+    ) -> Result<TraceEnd, Error> {
         let judged = self.labels.of(self.source.address(end.node))?;
-        let whole = if depth < 0 { inward } else { outward };
+        let whole = if heading == Some(Direction::Incoming) { inward } else { outward };
         let share = match (end.usd, whole) {
             (Some(part), Some(whole)) if whole > Usd::ZERO => Some(rounded(dollars(part) / dollars(whole))),
             _ => None,

@@ -20,6 +20,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::rules::HUB_COUNTERPARTIES;
 use crate::Error;
 use crate::asset_book::AssetBook;
+use crate::change::ChangeBook;
 use crate::labels::Labels;
 use crate::query_meta::MovementSource;
 use crate::scope::{EdgeScope, Judged, Rule, Scope, Verdict};
@@ -50,6 +51,14 @@ impl Stops {
     }
 }
 
+/// With whom movements are read.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Whom {
+    Anyone,
+    /// Accounts that have a handle with a node.
+    Met,
+}
+
 /// The movements of accounts of one chain. Nodes are numbered in the order in which they are met.
 pub(crate) struct LedgerMovements<'a> {
     ledger: &'a dyn Ledger,
@@ -66,6 +75,7 @@ pub(crate) struct LedgerMovements<'a> {
     addresses: Vec<Address>,
     /// Movements looked at so far: what the budget counts.
     pub read: u64,
+    pub changes: ChangeBook,
     held: Held,
     cancel: &'a Cancel,
 }
@@ -85,6 +95,7 @@ impl<'a> LedgerMovements<'a> {
             by_handle: FxHashMap::default(),
             addresses: Vec::new(),
             read: 0,
+            changes: ChangeBook::default(),
             held: cancel.holding(MOVEMENTS),
             cancel,
         }
@@ -243,12 +254,12 @@ impl<'a> LedgerMovements<'a> {
         Ok(())
     }
 
-    /// Appends the movements of an account; where asked, only those with accounts that were met.
-    fn read(&mut self, node: Node, is_met_only: bool, into: &mut Vec<Movement>) -> Result<(), Error> {
+    /// Appends the movements of an account with some others.
+    fn read(&mut self, node: Node, with: Whom, into: &mut Vec<Movement>) -> Result<(), Error> {
         let Some(account) = self.account(node)? else { return Ok(()) };
         let of_all = usize::try_from(account.postings).unwrap_or(usize::MAX);
         let oldest_first = Scan { order: ScanOrder::OldestFirst, ..Scan::default() };
-        if !is_met_only {
+        if with == Whom::Anyone {
             self.held.reach(of_all.saturating_mul(2 * std::mem::size_of::<Movement>()))?;
         }
         for (count, posting) in self.ledger.postings(&account, &oldest_first)?.enumerate() {
@@ -257,11 +268,11 @@ impl<'a> LedgerMovements<'a> {
             }
             let posting = posting?;
             self.read += 1;
-            if is_met_only && posting.counterparty.is_none_or(|other| !self.by_handle.contains_key(&other)) {
+            if with == Whom::Met && posting.counterparty.is_none_or(|other| !self.by_handle.contains_key(&other)) {
                 continue;
             }
             self.add(node, &posting, into)?;
-            if !is_met_only && self.scope.chain.family() != Family::Utxo && is_sent(&posting) {
+            if with == Whom::Anyone && self.scope.chain.family() != Family::Utxo && is_sent(&posting) {
                 self.fee(&posting, into)?;
             }
         }
@@ -314,7 +325,7 @@ impl Movements for LedgerMovements<'_> {
     }
 
     fn movements(&mut self, node: Node, into: &mut Vec<Movement>) -> Result<(), Error> {
-        self.read(node, false, into)
+        self.read(node, Whom::Anyone, into)
     }
 
     fn order(&mut self, one: TransactionRef, other: TransactionRef) -> Result<Ordering, Error> {
@@ -326,6 +337,14 @@ impl Movements for LedgerMovements<'_> {
             Ok::<_, Error>((head.block, head.index, head.hash))
         };
         Ok(place(one)?.cmp(&place(other)?))
+    }
+
+    fn is_change(&mut self, transaction: TransactionRef, (_, to): (Node, Node)) -> Result<bool, Error> {
+        if self.scope.chain.family() != Family::Utxo {
+            return Ok(false);
+        }
+        let owner = self.changes.owner(self.ledger, transaction, self.cancel)?;
+        Ok(owner.is_some_and(|owner| owner == *self.address(to)))
     }
 }
 
@@ -370,8 +389,8 @@ impl Neighbours for LedgerMovements<'_> {
 
     fn payments(&mut self, node: Node, into: &mut Vec<Movement>) -> Result<(), Error> {
         let chain = self.scope.chain;
-        let is_met_only = chain.family() != Family::Utxo && self.ledger.is_one_handle_each(chain);
-        self.read(node, is_met_only, into)
+        let is_told_apart = chain.family() != Family::Utxo && self.ledger.is_one_handle_each(chain);
+        self.read(node, if is_told_apart { Whom::Met } else { Whom::Anyone }, into)
     }
 
     fn may_move(&mut self, (from, to): (Node, Node), asset: u32) -> Result<bool, Error> {

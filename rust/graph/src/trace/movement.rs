@@ -105,4 +105,13 @@ pub trait Movements {
     /// # Errors
     /// When that cannot be told.
     fn order(&mut self, one: TransactionRef, other: TransactionRef) -> Result<Ordering, Self::Error>;
+
+    /// Whether a payment of a transaction went back to whoever made it, to an address of theirs: change. Where accounts hold
+    /// balances there is none.
+    ///
+    /// # Errors
+    /// When that cannot be told.
+    fn is_change(&mut self, _: TransactionRef, _: (Node, Node)) -> Result<bool, Self::Error> {
+        Ok(false)
+    }
 }

@@ -54,8 +54,10 @@ pub enum Truncation {
 pub struct Reached {
     /// The account.
     pub node: Node,
-    /// Hops from the start, negative inward.
+    /// Hops from the start, negative inward. Change is no hop.
     pub depth: i32,
+    /// Which way the walk first came to it; `None` for the start.
+    pub heading: Option<Direction>,
     /// Why it was not looked through.
     pub stop: Option<Stop>,
     /// What came to it along edges of the trace, in US dollars; `None` where nothing had a price.
@@ -97,6 +99,8 @@ pub struct Edge {
     pub largest: Vec<TransactionRef>,
     /// How much of it is traced; `None` without a method.
     pub taint: Option<Amount>,
+    /// Whether it went back to whoever paid.
+    pub is_change: bool,
 }
 
 /// An account at which the trace ends, and what came to it.
@@ -145,12 +149,12 @@ pub fn trace<S: Movements>(
         truncations: BTreeSet::new(),
         movements: Vec::new(),
     };
-    walk.place(start, 0);
+    walk.place(start, 0, None);
     source.movements(start, &mut walk.movements)?;
     let mut rank = Rank::begin(start, &payments(&walk.movements), Params::default());
     let ways = [(Direction::Outgoing, settings.outward), (Direction::Incoming, settings.inward)];
     for (direction, _) in ways.into_iter().filter(|(_, hops)| *hops > 0) {
-        walk.follow(start, direction);
+        walk.follow(source, start, direction)?;
     }
     while let Some((node, direction)) = walk.next(&rank) {
         if is_over(source) {
@@ -166,7 +170,7 @@ pub fn trace<S: Movements>(
         }
         walk.movements.clear();
         source.movements(node, &mut walk.movements)?;
-        walk.follow(node, direction);
+        walk.follow(source, node, direction)?;
         rank.push(node, &payments(&walk.movements));
     }
     Ok(walk.finish())
@@ -183,8 +187,8 @@ struct State {
     is_swapped_with: bool,
 }
 
-/// Ends, direction, asset, and the number of the movement where each has its own edge.
-type EdgeKey = (Node, Node, bool, u32, usize);
+/// Ends, whether inward, whether change, asset, and the number of the movement where each has its own edge.
+type EdgeKey = (Node, Node, [bool; 2], u32, usize);
 
 /// An edge that movements are added to.
 pub(crate) struct EdgeSum {
@@ -209,8 +213,15 @@ impl EdgeSum {
             last: i64::MIN,
             largest: Vec::new(),
             taint: None,
+            is_change: false,
         };
         Self { edge, named: Vec::new() }
+    }
+
+    /// The same of what went back to whoever paid.
+    fn of_change(mut self, is_change: bool) -> Self {
+        self.edge.is_change = is_change;
+        self
     }
 
     /// Adds a movement, and how much of it is traced.
@@ -253,11 +264,12 @@ struct Walk {
 }
 
 impl Walk {
-    fn place(&mut self, node: Node, depth: i32) -> usize {
+    fn place(&mut self, node: Node, depth: i32, heading: Option<Direction>) -> usize {
         *self.places.entry(node).or_insert_with(|| {
             let reached = Reached {
                 node,
                 depth,
+                heading,
                 stop: None,
                 in_usd: None,
                 out_usd: None,
@@ -293,14 +305,14 @@ impl Walk {
     }
 
     /// Follows the money of the account whose movements are held.
-    fn follow(&mut self, node: Node, direction: Direction) {
+    fn follow<S: Movements>(&mut self, source: &mut S, node: Node, direction: Direction) -> Result<(), S::Error> {
         let settings = self.settings;
         let place = self.places[&node];
-        let depth = self.states[place].reached.depth;
+        let is_start = self.states[place].reached.heading.is_none();
         let rules = Rules {
             method: settings.method,
             is_time_ordered: settings.is_time_ordered,
-            is_start: depth == 0,
+            is_start,
             is_inward: direction == Direction::Incoming,
         };
         let mut found = flow(&self.movements, &self.states[place].arrivals[side(direction)], rules);
@@ -309,7 +321,7 @@ impl Walk {
             let Movement { other, asset, amount, .. } = followed.movement;
             let Some(other) = other else { continue };
             if kept.contains(&other) {
-                self.step(node, other, direction, followed);
+                self.step(source, (node, other), direction, followed)?;
             } else {
                 let balance = found.balances.entry(asset).or_default();
                 (balance.followed, balance.pruned) =
@@ -328,10 +340,11 @@ impl Walk {
         let state = &mut self.states[place];
         state.reached.counterparties = Some(parties.len() as u64);
         state.is_followed |= stop.is_none();
-        state.reached.stop = stop.filter(|_| !state.is_followed && depth != 0);
+        state.reached.stop = stop.filter(|_| !state.is_followed && !is_start);
         if state.reached.balances.is_empty() || direction == Direction::Outgoing {
             state.reached.balances = found.balances;
         }
+        Ok(())
     }
 
     /// The counterparties that are followed: the largest by worth, those without a price by their shares, then in the order in
@@ -372,16 +385,27 @@ impl Walk {
         kept
     }
 
-    /// Goes along one movement.
-    fn step(&mut self, node: Node, other: Node, direction: Direction, followed: &Followed) {
+    /// Goes along one movement: a hop, unless it is change, which stays with whoever paid.
+    fn step<S: Movements>(
+        &mut self,
+        source: &mut S,
+        (node, other): (Node, Node),
+        direction: Direction,
+        followed: &Followed,
+    ) -> Result<(), S::Error> {
         let Movement { transaction, asset, amount, usd, .. } = followed.movement;
-        let depth = self.state(node).reached.depth;
+        let (from, to) = match direction {
+            Direction::Outgoing => (node, other),
+            Direction::Incoming => (other, node),
+        };
+        let is_change = source.is_change(transaction, (from, to))?;
+        let (depth, hop) = (self.state(node).reached.depth, i32::from(!is_change));
         let (next, limit) = match direction {
-            Direction::Outgoing => (depth.max(0) + 1, i32::from(self.settings.outward)),
-            Direction::Incoming => (depth.min(0) - 1, i32::from(self.settings.inward)),
+            Direction::Outgoing => (depth.max(0) + hop, i32::from(self.settings.outward)),
+            Direction::Incoming => (depth.min(0) - hop, i32::from(self.settings.inward)),
         };
         let is_new = !self.places.contains_key(&other);
-        let place = self.place(other, next);
+        let place = self.place(other, next, Some(direction));
         let state = &mut self.states[place];
         let arrival = Arrival { transaction, asset, from: node, amount, taint: followed.taint };
         state.arrivals[side(direction)].push(arrival);
@@ -399,30 +423,27 @@ impl Walk {
             state.is_swapped_with = true;
             state.reached.stop = Some(Stop::Contract);
         }
-        let (from, to) = match direction {
-            Direction::Outgoing => (node, other),
-            Direction::Incoming => (other, node),
-        };
         add(&mut self.state(from).reached.out_usd, usd);
         add(&mut self.state(to).reached.in_usd, usd);
         let number = if self.settings.accumulate { 0 } else { self.edges.len() + 1 };
-        let key = (from, to, direction == Direction::Incoming, asset, number);
-        let edge = || EdgeSum::new((from, to), (next, direction), asset);
+        let key = (from, to, [direction == Direction::Incoming, is_change], asset, number);
+        let edge = || EdgeSum::new((from, to), (next, direction), asset).of_change(is_change);
         let taint = self.settings.method.map(|_| followed.taint);
         self.edges.entry(key).or_insert_with(edge).add(&followed.movement, taint);
+        Ok(())
     }
 
     fn finish(mut self) -> Trace {
         let mut edges: Vec<Edge> = std::mem::take(&mut self.edges).into_values().map(EdgeSum::finish).collect();
         edges.sort_by_key(|edge| (edge.depth.unsigned_abs(), Reverse(edge.usd), edge.from, edge.to, edge.asset));
         let mut nodes: Vec<Reached> = self.states.into_iter().map(|state| state.reached).collect();
-        nodes.sort_by_key(|reached| (reached.depth.unsigned_abs(), Reverse(worth(reached)), reached.node));
+        nodes.sort_by_key(|reached| (order(reached), reached.node));
         let mut ends: Vec<End> = nodes
             .iter()
-            .filter(|reached| reached.depth != 0)
+            .filter(|reached| reached.heading.is_some())
             .filter_map(|reached| {
-                let usd = if reached.depth > 0 { reached.in_usd } else { reached.out_usd };
-                Some(End { node: reached.node, hops: reached.depth.unsigned_abs(), usd, stop: reached.stop? })
+                let (hops, usd) = (reached.depth.unsigned_abs(), worth(reached));
+                Some(End { node: reached.node, hops, usd, stop: reached.stop? })
             })
             .collect();
         ends.sort_by_key(|end| (Reverse(end.usd), end.hops, end.node));
@@ -433,7 +454,13 @@ impl Walk {
 /// What came to an account along the trace, on its side of the start: inward what left it.
 #[must_use]
 pub fn worth(reached: &Reached) -> Option<Usd> {
-    if reached.depth < 0 { reached.out_usd } else { reached.in_usd }
+    if reached.heading == Some(Direction::Incoming) { reached.out_usd } else { reached.in_usd }
+}
+
+/// The order of accounts: the start, then by hops, then by what came to them.
+#[must_use]
+pub fn order(reached: &Reached) -> impl Ord + use<> {
+    (reached.depth.unsigned_abs(), reached.heading.is_some(), Reverse(worth(reached)))
 }
 
 const fn side(direction: Direction) -> usize {

@@ -62,7 +62,7 @@ fn path(data: &Value, direction: &str) -> Vec<String> {
         here = text(&edge[far]);
         seen.insert(here);
         rows.push(row([
-            &edge["depth"].to_string(),
+            &hop(edge),
             here,
             &amount(edge),
             &usd(&edge["amount_usd"]),
@@ -72,6 +72,11 @@ fn path(data: &Value, direction: &str) -> Vec<String> {
         ]));
     }
     if rows.len() == 1 { Vec::new() } else { table(&rows) }
+}
+
+/// The number of a hop; change is none.
+fn hop(edge: &Value) -> String {
+    if edge["is_change"] == true { "change".to_owned() } else { edge["depth"].to_string() }
 }
 
 /// The edge that is worth most; without prices that with the largest share of its asset, among equal ones the first.

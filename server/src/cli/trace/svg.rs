@@ -47,7 +47,7 @@ pub(super) fn picture(data: &Value) -> String {
     edges(&mut svg, data, &places);
     for node in nodes {
         if let Some(place) = places.get(text(&node["address"])) {
-            draw(&mut svg, node, *place);
+            draw(&mut svg, data, node, *place);
         }
     }
     svg.push_str("</svg>\n");
@@ -64,7 +64,8 @@ fn edges(svg: &mut String, data: &Value, places: &BTreeMap<&str, (f64, f64)>) {
         let bend = ACROSS / 3.0;
         let dashes = if to.0 <= from.0 { " stroke-dasharray=\"6 4\"" } else { "" };
         let amount = edge["amount"].as_str().unwrap_or_else(|| text(&edge["amount_raw"]));
-        let told = format!("{amount} {}, {} US dollars", text(&edge["symbol"]), usd(&edge["amount_usd"]));
+        let change = if edge["is_change"] == true { ", change" } else { "" };
+        let told = format!("{amount} {}, {} US dollars{change}", text(&edge["symbol"]), usd(&edge["amount_usd"]));
         let color = if edge["direction"] == "out" { "#1f77b4" } else { "#ff7f0e" };
         let _ = writeln!(
             svg,
@@ -99,12 +100,12 @@ fn shares(edges: &[Value]) -> Vec<f64> {
     edges.iter().map(|edge| if amount(edge) > 0.0 { amount(edge) / largest[&kind(edge)] } else { 0.0 }).collect()
 }
 
-fn draw(svg: &mut String, node: &Value, (left, top): (f64, f64)) {
+fn draw(svg: &mut String, data: &Value, node: &Value, (left, top): (f64, f64)) {
     let address = text(&node["address"]);
     let first_label = || list(&node["labels"]).first().map(text);
     let name = node["entity_name"].as_str().or_else(first_label);
     let stop = node["stop_reason"].as_str();
-    let fill = match (node["depth"] == 0, stop) {
+    let fill = match (address == text(&data["address"]), stop) {
         (true, _) => "#ffe9a8",
         (false, Some(_)) => "#e4e4e4",
         (false, None) => "#ffffff",
