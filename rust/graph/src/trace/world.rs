@@ -8,7 +8,6 @@ use headwater_ledger::read::{PostingColumns, TransactionRef};
 use headwater_types::Usd;
 
 use super::{Movement, Movements, Settings, Stop, Trace, Way, trace};
-use crate::paths::{Asked, Largest, Neighbours};
 use crate::source::Node;
 
 /// A payment of a world: sender, receiver, asset, amount; each is a transaction of its own, in order of time, unless it is
