@@ -8,13 +8,15 @@ use headwater_ledger::memory::{Held, table_bytes};
 use headwater_ledger::read::{AccountRef, Direction, MovementKind};
 use headwater_ledger::{Cancel, Ledger};
 use headwater_metrics::flow::{AssetTally, Counterparties, Group, Movement, Side, Way};
-use headwater_types::{Address, Amount, Asset, Balance, Chain, Pico, Usd};
+use headwater_types::{Address, Amount, Asset, Balance, Chain, Family, Pico, Usd};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::Error;
 use crate::asset_book::{AssetBook, AssetView};
 use crate::change::{UtxoPairs, paired};
+use crate::clusters::clusters;
 use crate::purposes::COUNTERPARTIES;
+use crate::request::GroupBy;
 use crate::scope::Scope;
 use crate::valuation::{Output, Valuer};
 use crate::walk::{CANCEL_EVERY, Flow, attribution, others};
@@ -73,9 +75,14 @@ impl<'a> Others<'a> {
         }
     }
 
-    /// The same with clusters of a chain as counterparties.
-    pub fn in_clusters(self, chain: Chain, clusters: Clusters<'a>) -> Self {
-        Self { clusters: Some((chain, clusters)), ..self }
+    /// The same with clusters of a chain as counterparties, where it has some.
+    pub fn grouped(self, by: GroupBy, chain: Chain) -> Result<Self, Error> {
+        Ok(match (by, chain.family()) {
+            (GroupBy::Cluster, Family::Utxo) => {
+                Self { clusters: Some((chain, clusters(self.ledger, chain, self.cancel)?)), ..self }
+            }
+            (GroupBy::Cluster, Family::Evm | Family::Tron) | (GroupBy::Address, _) => self,
+        })
     }
 
     /// The same of some pairs of UTXO transactions.

@@ -9,13 +9,12 @@ use headwater_ledger::memory::{Held, table_bytes};
 use headwater_ledger::read::{Direction, Scan};
 use headwater_ledger::{Cancel, Ledger, LedgerError};
 use headwater_metrics::flow::{AssetTally, Counterparties, Group, Side};
-use headwater_types::{Address, Amount, Family, Pico, Usd};
+use headwater_types::{Address, Amount, Pico, Usd};
 use rayon::prelude::*;
 use serde::Serialize;
 
 use crate::asset_book::AssetBook;
 use crate::change::{JudgedPairs, UtxoPairs};
-use crate::clusters::clusters;
 use crate::edge_groups::{EdgeRanking, edge_groups, groups_with};
 use crate::fields::{AddressText, ChainName, CodeText, DecimalText, SignedDecimalText, Time};
 use crate::flows::{Groups, Others, Part, SumUnit, Sums, Unverified, UnverifiedPairs, joined, movement, names};
@@ -348,7 +347,8 @@ impl Ranker {
     /// The ranking of the groups of all counterparties.
     fn ranking(&self, walk: &mut Walk<'_>, cancel: &Cancel) -> Result<Ranking, Error> {
         let (pairs, unjudged) = self.pairs.within_limit(walk.ledger, (walk.account(), &self.scope.scan()), cancel)?;
-        let mut others = self.others(walk.ledger, pairs, cancel)?;
+        let mut others =
+            Others::new(walk.ledger, self.address, cancel).grouped(self.group_by, self.scope.chain)?.of_pairs(pairs);
         let groups = match self.groups_of_edges(walk, &mut others, cancel)? {
             Some(groups) => groups,
             None => self.groups(walk, &mut others, pairs, cancel)?,
@@ -375,15 +375,6 @@ impl Ranker {
         held.reach(page.iter().map(|row| Ranked::BYTES + row.group.by_asset.len() * Group::ASSET_BYTES).sum())?;
         let judged = JudgedPairs { coinjoins: others.coinjoins, unjudged };
         Ok(Ranking { page, held, rows, senders, receivers, below, judged, hidden, basis })
-    }
-
-    fn others<'a>(&self, ledger: &'a dyn Ledger, pairs: UtxoPairs, cancel: &'a Cancel) -> Result<Others<'a>, Error> {
-        let chain = self.scope.chain;
-        let others = Others::new(ledger, self.address, cancel).of_pairs(pairs);
-        Ok(match (self.group_by, chain.family()) {
-            (GroupBy::Cluster, Family::Utxo) => others.in_clusters(chain, clusters(ledger, chain, cancel)?),
-            (GroupBy::Cluster, Family::Evm | Family::Tron) | (GroupBy::Address, _) => others,
-        })
     }
 
     /// The groups from edges, where those say the same: `None` where the movements must be walked.
@@ -416,7 +407,8 @@ impl Ranker {
         let ledger = walk.ledger;
         let part = |scan: &Scan| -> Result<Part, Error> {
             let mut walk = Walk::new(ledger, &self.scope, self.address, cancel)?;
-            let mut others = self.others(ledger, pairs, cancel)?;
+            let mut others =
+                Others::new(ledger, self.address, cancel).grouped(self.group_by, self.scope.chain)?.of_pairs(pairs);
             let (groups, unverified) = self.groups_of_part(scan, &mut walk, &mut others, cancel)?;
             let (coinjoins, assets) = (others.coinjoins, walk.book.into_assets());
             Ok(Part { groups, unverified, others: others.into_addresses(), coinjoins, assets })
