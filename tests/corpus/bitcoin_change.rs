@@ -79,6 +79,57 @@ fn corpus_true_change_is_found_and_no_answer_is_wrong() {
     assert_eq!(unanswered, expected);
 }
 
+fn ask(engine: &QueryEngine, name: &str, request: &Value) -> Value {
+    let answer = engine.answer(endpoint(name).unwrap(), request, &Cancel::new());
+    answer.unwrap_or_else(|error| panic!("{name} {request}: {error}")).value()
+}
+
+/// Traces and lists of counterparties take for change what is: by the place that whoever made the transactions names.
+#[test]
+fn corpus_true_change_is_no_hop_and_no_counterparty() {
+    let folder = tempfile::tempdir().unwrap();
+    let ledger = stored(folder.path(), &["blocksci-regtest-bch/blk00000.dat"]);
+    let engine = QueryEngine::new(Arc::new(Store::open(folder.path()).unwrap()) as _);
+    let (mut followed, mut left_out) = (0, 0);
+    for (name, hash, place) in true_changes() {
+        let gathered = gathered(&ledger, &hash);
+        let case = gathered.case();
+        let payers = case.transaction.input_addresses();
+        let owner = case.transaction.outputs()[place].owner.unwrap();
+        let is_sure = judge(&case, RULES).change.is_ok_and(|change| change.confidence >= 0.9);
+        let is_change = is_sure && !payers.contains(&owner);
+        let id = hash.display(Family::Utxo);
+        for payer in &payers {
+            let track = json!({"outward_depth": 1, "inward_depth": 0, "limit": 100, "accumulate_amount": false});
+            let request = json!({"blockchain": "bitcoin", "address": payer.to_string(), "track_setting": track});
+            let trace = ask(&engine, "trace", &request);
+            let of_transaction =
+                |edge: &&Value| edge["from_address"] == payer.to_string() && edge["tx_hashes"] == json!([id]);
+            for edge in trace["edges"].as_array().unwrap().iter().filter(of_transaction) {
+                let expected = is_change && edge["to_address"] == owner.to_string();
+                assert_eq!(edge["is_change"], expected, "{name}: {edge}");
+                assert_eq!(edge["depth"], i32::from(!expected), "{name}: {edge}");
+                followed += usize::from(expected);
+            }
+        }
+        if is_change {
+            let senders = |include: &str| -> Vec<String> {
+                let request = json!({"address": owner.to_string(), "direction": "in", "include_change": include});
+                let list = ask(&engine, "counterparty/list", &request);
+                let rows = list["datas"].as_array().unwrap().iter();
+                rows.map(|row| row["address"].as_str().unwrap().to_owned()).collect()
+            };
+            let mut expected: Vec<String> = payers.iter().map(ToString::to_string).collect();
+            expected.sort();
+            let mut all = senders("true");
+            all.sort();
+            assert_eq!((all, senders("false")), (expected, vec![]), "{name}");
+            left_out += 1;
+        }
+    }
+    assert_eq!((followed, left_out), (18, 16));
+}
+
 #[test]
 fn corpus_the_first_peel_chain_returns_its_change_to_one_key() {
     let folder = tempfile::tempdir().unwrap();
