@@ -21,7 +21,7 @@ use crate::flows::{Groups, Others, Part, SumUnit, Sums, Unverified, UnverifiedPa
 use crate::labels::{Labels, codes};
 use crate::overflow;
 use crate::purposes::COUNTERPARTIES;
-use crate::request::{CursorKey, GroupBy, Paging, RankingSort, SortOrder, Warnings, whole};
+use crate::request::{CursorKey, GroupBy, Paging, RankingSort, SortOrder, Warnings};
 use crate::scope::{EdgeScope, Scope, Verdict};
 use crate::table::TableHead;
 use crate::unverified::{self, Hidden};
@@ -182,11 +182,6 @@ impl RankedPage<'_> {
             ..TableHead::default()
         }
     }
-}
-
-/// Checks `min_interactions`.
-pub(crate) fn least_interactions(text: Option<i64>) -> Result<u64, Error> {
-    whole("min_interactions", text.unwrap_or(0)).map(u64::from)
 }
 
 /// A ranking, its page made into rows.

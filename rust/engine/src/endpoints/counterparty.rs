@@ -14,8 +14,10 @@ use crate::fields::{
     TimeBound,
 };
 use crate::method::Method;
-use crate::ranking::{BelowCutoff, CounterpartyRow, Ranker, least_interactions};
-use crate::request::{Checks, DirectionFilter, GroupBy, PageInfo, Paging, RankingSort, SortOrder, Warnings};
+use crate::ranking::{BelowCutoff, CounterpartyRow, Ranker};
+use crate::request::{
+    Checks, DirectionFilter, GroupBy, PageInfo, Paging, RankingSort, SortOrder, Warnings, least_interactions,
+};
 use crate::scope::{Scope, ScopeFields};
 use crate::table::{List, Rows};
 use crate::valuation::Output;

@@ -15,8 +15,8 @@ use crate::fields::{AddressText, Attribution, CursorText, MinCount, NextCursor, 
 use crate::limits::PAGE_WINDOW;
 use crate::method::Method;
 use crate::query_meta::QueryMeta;
-use crate::ranking::{CounterpartyRow, Ranker, least_interactions};
-use crate::request::{Checks, DirectionFilter, GroupBy, Paging, RankingSort, SortOrder, Warnings};
+use crate::ranking::{CounterpartyRow, Ranker};
+use crate::request::{Checks, DirectionFilter, GroupBy, Paging, RankingSort, SortOrder, Warnings, least_interactions};
 use crate::scope::{Scope, ScopeFields};
 use crate::table::{List, Rows};
 use crate::valuation::Output;

@@ -18,4 +18,4 @@ pub use switch::{
 pub use warnings::Warnings;
 
 pub(crate) use checks::{Given, at_most, refused, repair, symbol_text, symbol_texts};
-pub(crate) use paging::{Cursor, CursorKey, Paging, whole};
+pub(crate) use paging::{Cursor, CursorKey, Paging, least_interactions};

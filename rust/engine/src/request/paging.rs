@@ -189,6 +189,11 @@ pub(crate) fn whole(field: &str, number: i64) -> Result<u32, Error> {
     })
 }
 
+/// Checks `min_interactions`.
+pub(crate) fn least_interactions(number: Option<i64>) -> Result<u64, Error> {
+    whole("min_interactions", number.unwrap_or(0)).map(u64::from)
+}
+
 /// A number of rows: 0 stands for the default, and more than the most is refused.
 fn checked_limit(limit: Option<i64>, default: u32, most: u32) -> Result<u32, Error> {
     match limit.unwrap_or(0) {
