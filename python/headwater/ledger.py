@@ -415,7 +415,7 @@ class Ledger(Movements, Holdings, Judgements, Tracing, Batch, MarketData, WholeL
         Examples
         --------
         >>> from headwater.examples import ledger
-        >>> ledger().cluster("12cbQLTFMXRnSzktFkuoG3eHoMeFtpTu3S").size
+        >>> ledger().cluster("bc1qdxnccj5wrr39nydzkc0rzhhqyd6r8jtjv7sjg0").size
         0
         """
         return self._each("btc/cluster", address, _given(locals(), "address"), progress)

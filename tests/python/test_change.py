@@ -17,7 +17,7 @@ PAYMENT = "5a628dc9e55745580242d938fb8febb0add44b71ce659a303ccf9b229f73e50c"
 def test_a_report_names_the_change_and_its_frame_has_a_row_per_output(demo: Path) -> None:
     report = hw.open(demo).change_address(PAYMENT)
     assert report.change["index"] == 1
-    assert report.change["level"] == "medium"
+    assert report.change["level"] == "high"
     assert report.reason is None
     assert report.coinjoin == {"detected": False, "type": None, "confidence": 0.0}
     frame = report.frame

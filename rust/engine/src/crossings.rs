@@ -194,7 +194,7 @@ impl Value {
         let mut book = AssetBook::new(ledger, chain);
         let number = book.of_asset(asset)?;
         let view = book.view(number);
-        value.symbol = view.symbol.clone();
+        value.symbol.clone_from(&view.symbol);
         if let Some(amount) = side.amount {
             value.amount = view.decimals.map(|decimals| DecimalText::new(amount, decimals));
             value.usd = side.time.and_then(|time| Valuer::new(ledger).usd(view, amount, time));

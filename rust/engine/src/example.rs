@@ -9,7 +9,7 @@ pub const USDT: &str = "0xdac17f958d2ee523a2206206994597c13d831ec7";
 /// A payment from one to the other.
 pub const TRANSACTION: &str = "0x5d0f895846060f6ac84705d0fac3df1c9fe150c8e5a9ba36c3740a8c056a744d";
 /// A Bitcoin address.
-pub const BITCOIN_ADDRESS: &str = "12cbQLTFMXRnSzktFkuoG3eHoMeFtpTu3S";
+pub const BITCOIN_ADDRESS: &str = "bc1qdxnccj5wrr39nydzkc0rzhhqyd6r8jtjv7sjg0";
 /// A transaction that sends money over a bridge.
 pub const CROSSING: &str = "0xb24c7f1937122ca6ad1cc0561e15d73d98aa71c4d115d74069ce7d8c95810bfc";
 /// A payment in bitcoin with change.

@@ -13,7 +13,7 @@ use crate::{Error, ErrorKind, Reason};
 pub(crate) struct Places {
     text: String,
     /// Where to look, with the hash as that chain reads it; behind them where to look after that.
-    places: [Vec<(Chain, TxHash)>; 2],
+    asked: [Vec<(Chain, TxHash)>; 2],
     /// The fields of the request: hash and chain.
     fields: (&'static str, &'static str),
 }
@@ -42,8 +42,8 @@ impl Places {
         };
         let first = first.into_iter().map(read).collect::<Result<_, _>>()?;
         // An id of a movement without a transaction may be of one family only.
-        let places = [first, then.into_iter().filter_map(|chain| read(chain).ok()).collect()];
-        Ok(Self { text, places, fields })
+        let asked = [first, then.into_iter().filter_map(|chain| read(chain).ok()).collect()];
+        Ok(Self { text, asked, fields })
     }
 
     /// The transaction.
@@ -52,7 +52,7 @@ impl Places {
     /// Not found, or `ambiguous_chain` where several chains have the hash.
     pub fn find(&self, ledger: &dyn Ledger) -> Result<TransactionRef, Error> {
         let mut found = Vec::new();
-        for places in &self.places {
+        for places in &self.asked {
             for (chain, hash) in places {
                 if let Some(transaction) = ledger.find_transaction(*chain, hash)? {
                     found.push((*chain, transaction));
@@ -65,7 +65,7 @@ impl Places {
         match found[..] {
             [(_, transaction)] => Ok(transaction),
             [] => {
-                let chains: Vec<_> = self.places.iter().flatten().map(|(chain, _)| chain.name()).collect();
+                let chains: Vec<_> = self.asked.iter().flatten().map(|(chain, _)| chain.name()).collect();
                 let message = format!("no transaction {} is held of {}", self.text, chains.join(" or "));
                 Err(Error {
                     field: Some(self.fields.0.to_owned()),

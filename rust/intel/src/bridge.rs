@@ -16,7 +16,7 @@ const MOST_TRANSACTIONS: usize = 1_000;
 pub struct Legs {
     chain: BridgeChain,
     transaction: TxHash,
-    legs: Vec<Half>,
+    halves: Vec<Half>,
     /// Whether some were left out, or an index is missing: then a transfer may look unmatched and is not.
     pub is_partial: bool,
 }
@@ -33,12 +33,12 @@ impl Legs {
         let mut found = Self {
             chain: head.chain.into(),
             transaction: head.hash,
-            legs: legs(head.chain, head.time, &transaction.facts),
+            halves: legs(head.chain, head.time, &transaction.facts),
             is_partial: false,
         };
         let (mut asked, mut read) = (BTreeSet::new(), BTreeSet::new());
         let mut next = 0;
-        while let Some(leg) = found.legs.get(next) {
+        while let Some(leg) = found.halves.get(next) {
             next += 1;
             let keys: Vec<(String, LinkKey)> =
                 leg.keys.iter().map(|key| (leg.family.to_string(), key.clone())).collect();
@@ -81,7 +81,7 @@ impl Legs {
         if read.len() > MOST_TRANSACTIONS {
             self.is_partial = true;
         } else if !is_own {
-            self.legs.extend(of_other);
+            self.halves.extend(of_other);
         }
         Ok(())
     }
@@ -90,7 +90,7 @@ impl Legs {
     #[must_use]
     pub fn transfers(&self) -> Vec<Transfer<'_>> {
         let mut transfers = Vec::new();
-        let mut rest: Vec<&Half> = self.legs.iter().collect();
+        let mut rest: Vec<&Half> = self.halves.iter().collect();
         while let Some(first) = rest.first().copied() {
             let group = group(first, &mut rest);
             transfers.extend(join(&group));

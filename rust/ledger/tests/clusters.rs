@@ -25,14 +25,17 @@ const WAYS: [Segmentation; 5] = [
 ];
 
 /// Name of each cluster, with its members in order: address, and by which transaction it came under which name.
-type Named = BTreeMap<Address, Vec<(Address, Option<(TxHash, Address)>)>>;
+type Named = BTreeMap<Address, Vec<Told>>;
+
+/// An address, and by which transaction it came under which name.
+type Told = (Address, Option<(TxHash, Address)>);
 
 /// Follows the chain transaction by transaction with lists of addresses.
 fn oracle(ledger: &dyn Ledger, batch: &Batch) -> Named {
     let mut order: Vec<_> = batch.transactions.iter().collect();
     order.sort_by_key(|facts| (facts.block, facts.index, facts.hash));
     let mut seen: Vec<Address> = Vec::new();
-    let mut clusters: Vec<Vec<(Address, Option<(TxHash, Address)>)>> = Vec::new();
+    let mut clusters: Vec<Vec<Told>> = Vec::new();
     for facts in order {
         let found = ledger.find_transaction(CHAIN, &facts.hash).unwrap().unwrap();
         let utxo = ledger.transaction(found).unwrap().facts.utxo.unwrap();

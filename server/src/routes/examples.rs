@@ -4,11 +4,11 @@
 
 use std::sync::Arc;
 
-use headwater_engine::example::{ALICE, BITCOIN_TRANSACTION, BOB, START, TRANSACTION, USDT};
+use headwater_engine::example::{ALICE, BITCOIN_TRANSACTION, BOB, CROSSING, START, TRANSACTION, USDT};
 use headwater_engine::{Answer, Endpoint, Error, QueryEngine, Reason};
 use headwater_ledger::facts::{
-    Batch, BlockFacts, Body, Claim, InputFacts, Movement, MovementFact, OutPoint, OutputFacts, TransactionFacts,
-    UtxoFacts,
+    Batch, BlockFacts, Body, Claim, InputFacts, LogFacts, Movement, MovementFact, OutPoint, OutputFacts,
+    TransactionFacts, UtxoFacts,
 };
 use headwater_ledger::market::{PricePoint, TokenListing};
 use headwater_ledger::read::{CoverageTable, Ordinal, ScriptType, Status};
@@ -22,11 +22,35 @@ use crate::gateway::{Meta, Problem};
 use crate::state::RequestId;
 
 /// Transactions between the two.
-const HASHES: [&str; 3] = [
+const HASHES: [&str; 4] = [
     TRANSACTION,
     "0x533414ec86faf4ad67fab251426e847d52e57a0e7d76dffaf4bdad1ee54b1436",
     "0xfdc7dd74d63a45a3e1d2cf3ed9271f39a6a5554713a61c2807d24e65a64a2a78",
+    CROSSING,
 ];
+/// A pool of Across, and the deposit that [`CROSSING`] makes there: the topics, and the words of the data, each without the zeros
+/// that it begins with.
+const POOL: &str = "0x5c7bcd6e7de5423a257d81b442095a1a6ced35c5";
+const DEPOSIT: [&str; 4] = [
+    "32ed1a409ef04c7b0227189c3a103dc5ac10e775a15b785dcc510201f7c25ad3",
+    "2b6653dc",
+    "1",
+    "4e5c468a9834b20d792e1f8a9c11377cbaa7900a",
+];
+const DEPOSITED: [&str; 11] = [
+    "a0b86991c6218b36c1d19d4a2e9eb0ce3606eb48",
+    "3487b63d30b5b2c87fb7ffa8bcfade38eaac1abe",
+    "78a3ca00",
+    "7881ed40",
+    "6793c8f0",
+    "67940130",
+    "",
+    "c5ff99e5b090672c30ba2e2548b229f7e82921c6",
+    "",
+    "140",
+    "",
+];
+const DEPOSITOR: &str = "0x4e5c468a9834b20d792e1f8a9c11377cbaa7900a";
 /// Whose coin is spent in [`BITCOIN_TRANSACTION`], who is paid, and where the rest goes.
 const PAYER: &str = "bc1qsm2ngx8mjwh68ehprcza2uccelkar0lpnlffrj";
 const SHOP: &str = "bc1qdxnccj5wrr39nydzkc0rzhhqyd6r8jtjv7sjg0";
@@ -115,7 +139,20 @@ fn ledger() -> Result<QueryEngine, LedgerError> {
     };
     let ether = |tenths: u64| Amount::from(tenths * 100_000_000_000_000_000);
     let tokens = TransactionFacts { movements: vec![paid(0, 250_000_000)], ..transaction(2, alice, usdt, ether(0)) };
-    let transactions = vec![transaction(1, alice, bob, ether(15)), tokens, transaction(3, bob, alice, ether(5))];
+    let word = |digits: &str| {
+        let padded = format!("{digits:0>64}");
+        TxHash::parse(Chain::ETHEREUM.family(), &padded).map(|hash| *hash.as_bytes()).expect("64 hexadecimal digits")
+    };
+    let deposit = LogFacts {
+        index: 0,
+        address: account(POOL),
+        topics: DEPOSIT.map(word).to_vec(),
+        data: DEPOSITED.map(word).concat(),
+    };
+    let crossing =
+        TransactionFacts { logs: vec![deposit], ..transaction(4, account(DEPOSITOR), account(POOL), ether(0)) };
+    let transactions =
+        vec![transaction(1, alice, bob, ether(15)), tokens, transaction(3, bob, alice, ether(5)), crossing];
     let blocks = transactions.iter().map(|one| BlockFacts {
         number: one.block,
         hash: None,

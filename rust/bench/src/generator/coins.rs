@@ -77,7 +77,7 @@ impl Coins {
 
     fn transaction(&mut self, index: u64) -> UtxoFacts {
         let (payer, payee) = (self.wallet(), self.wallet());
-        if index == 0 || self.draws.next() % 50 == 0 || self.wallets[payer].is_empty() {
+        if index == 0 || self.draws.next().is_multiple_of(50) || self.wallets[payer].is_empty() {
             return UtxoFacts::new(true, Vec::new(), vec![self.pay(payee, 0, MINTED)]);
         }
         let wanted = 1 + (self.draws.next() % 256).leading_zeros().saturating_sub(56);
@@ -108,7 +108,7 @@ impl Coins {
     fn pay(&mut self, wallet: usize, index: u32, amount: u64) -> OutputFacts {
         let known = self.wallets[wallet].last().filter(|_| index == 0).map(|coin| coin.address);
         let address = match known {
-            Some(known) if self.draws.next() % 3 == 0 => known,
+            Some(known) if self.draws.next().is_multiple_of(3) => known,
             _ => {
                 self.addresses += 1;
                 self.addresses

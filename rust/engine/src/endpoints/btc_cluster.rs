@@ -57,7 +57,7 @@ values! {
 #[derive(Debug, Clone, Deserialize, utoipa::ToSchema)]
 pub struct BtcClusterRequest {
     /// The address asked about.
-    #[schema(example = "12cbQLTFMXRnSzktFkuoG3eHoMeFtpTu3S")]
+    #[schema(example = "bc1qdxnccj5wrr39nydzkc0rzhhqyd6r8jtjv7sjg0")]
     address: AddressText,
     /// Also find the clusters that change links to it; default false.
     include_change: Option<OptIn>,

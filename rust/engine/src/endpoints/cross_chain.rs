@@ -4,17 +4,17 @@ use headwater_ledger::{Cancel, Ledger};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::Error;
 use crate::analysis::Analysis;
 use crate::cost_class::CostClass;
 use crate::crossings::{Crossing, crossings};
 use crate::endpoint::{Calls, ChainScope, Endpoint, Example, Reads, Tag};
 use crate::example::CROSSING;
-use crate::fields::{ChainText, HashText};
+use crate::fields::{ChainText, HashText, form};
 use crate::method::Method;
-use crate::request::{Checks, Warnings};
+use crate::request::{Checks, Warnings, refused};
 use crate::table::{List, Rows, TableHead};
 use crate::transaction_places::Places;
+use crate::{Error, Reason};
 
 /// The endpoint.
 pub const ENDPOINT: Endpoint = Endpoint {
@@ -39,13 +39,21 @@ pub const ENDPOINT: Endpoint = Endpoint {
     calls: Calls::list::<CrossChain>(),
 };
 
+/// Most characters of a label.
+const MAX_LABEL: usize = 128;
+
+form! {
+    /// A text of the caller that results carry.
+    LabelEcho(String => str): json!({"type": "string", "maxLength": MAX_LABEL});
+}
+
 /// `GET /v1/cross-chain`.
 #[derive(Debug, Clone, Deserialize, utoipa::ToSchema)]
 pub struct CrossChainRequest {
     /// The transaction, on either chain: `0x` and 64 hex digits on EVM chains, 64 hex digits on Bitcoin and TRON.
     txhash: HashText,
     /// Given back in every result; without it, the name of the bridge.
-    label: Option<String>,
+    label: Option<LabelEcho>,
     /// Chain of the transaction; omitted: every chain that writes hashes in this form.
     chain: Option<ChainText>,
 }
@@ -114,7 +122,12 @@ impl Analysis for CrossChain {
 
     fn params(request: CrossChainRequest, checks: &mut Checks<'_>) -> Result<CrossChainParams, Error> {
         let places = Places::new(checks, ("txhash", "chain"), &request.txhash, request.chain.as_ref())?;
-        Ok(CrossChainParams { places, txhash: request.txhash.to_string(), label: request.label })
+        let label = request.label.map(String::from);
+        if let Some(long) = label.as_ref().filter(|label| label.chars().count() > MAX_LABEL) {
+            let why = format!("expected at most {MAX_LABEL} characters");
+            return Err(refused(Reason::InvalidValue, "label", long, &why));
+        }
+        Ok(CrossChainParams { places, txhash: request.txhash.to_string(), label })
     }
 
     fn report(

@@ -23,7 +23,7 @@ pub(super) fn keys(segment: &Segment, progress: &dyn Fn(u64), cancel: &Cancel) -
     let of_makers = rows_of_makers(segment)?;
     let mut found = Vec::new();
     for row in 0..segment.transactions() {
-        if row % ROWS_PER_CHECK == 0 {
+        if row.is_multiple_of(ROWS_PER_CHECK) {
             cancel.check()?;
             progress(row.into());
         }

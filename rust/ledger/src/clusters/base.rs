@@ -14,7 +14,7 @@ pub(super) struct Base<'a> {
     pub(super) table: Option<(&'a ClusterFile, &'a [u32])>,
 }
 
-impl<'a> Base<'a> {
+impl Base<'_> {
     pub(super) fn covered(&self) -> &[u32] {
         self.table.map_or(&[], |(_, covered)| covered)
     }

@@ -216,7 +216,10 @@ impl Later {
 
 /// What the generation before found, for the next one.
 #[derive(Default)]
-pub(super) struct Kept(Mutex<Option<(Vec<Weak<Segment>>, Arc<Later>)>>);
+pub(super) struct Kept(Mutex<Option<Known>>);
+
+/// Segments that were read, and what they came to.
+type Known = (Vec<Weak<Segment>>, Arc<Later>);
 
 impl Kept {
     /// What is known of the first of some segments, and of how many.

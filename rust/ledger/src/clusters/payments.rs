@@ -80,7 +80,7 @@ impl<'a> Payments<'a> {
         while self.rows[number] < segment.transactions() {
             let row = self.rows[number];
             self.rows[number] += 1;
-            if row % ROWS_PER_CHECK == 0 {
+            if row.is_multiple_of(ROWS_PER_CHECK) {
                 self.cancel.check()?;
                 (self.progress)(self.rows.iter().map(|rows| u64::from(*rows)).sum());
             }

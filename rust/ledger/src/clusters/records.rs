@@ -17,8 +17,7 @@ pub struct FirstSeen {
 
 impl FirstSeen {
     pub(super) fn new(block: u64, index: Option<u32>, hash: &TxHash, position: u32) -> Self {
-        let [a, b, c, d, e, f, g, h, ..] = *hash.as_bytes();
-        let prefix = u64::from_be_bytes([a, b, c, d, e, f, g, h]);
+        let prefix = hash.as_bytes()[..8].iter().fold(0, |prefix, byte| prefix << 8 | u64::from(*byte));
         let hash = if index.is_some() { 0 } else { prefix };
         Self { block, index: index.unwrap_or(u32::MAX), hash, position }
     }
