@@ -31,7 +31,9 @@ fn listed() -> String {
             tables.contracts().iter().filter(|contract| bridges.contains(contract.bridge())).collect();
         let chains: BTreeSet<String> = contracts
             .iter()
-            .map(|contract| contract.chain().map_or_else(|| "every EVM chain".to_owned(), |chain| chain.name()))
+            .map(|contract| {
+                contract.chain().map_or_else(|| "every EVM chain".to_owned(), headwater_bridge::BridgeChain::name)
+            })
             .collect();
         let chains: Vec<String> = chains.into_iter().collect();
         let bridges: Vec<&str> = bridges.into_iter().collect();

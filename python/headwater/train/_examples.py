@@ -40,8 +40,8 @@ SIZE_FEATURES = (
     ),
 )
 
-#: The forms of the scripts of an address, on bitcoin. They tell its wallet software, and in the economy every service has
-#: one that was chosen for it once and for all.
+#: The forms of the scripts of an address, on bitcoin. They tell its wallet software, and in the economy every service
+#: has one that was chosen for it once and for all.
 FORM_FEATURES = tuple(f"utxo_{form}_ratio" for form in ("p2pk", "p2pkh", "p2sh", "p2wpkh", "p2wsh", "p2tr"))
 
 #: The features that models read by default, on every chain: all but :data:`SIZE_FEATURES` and those of bitcoin.
@@ -49,9 +49,9 @@ FEATURES = tuple(
     name for name, _, _ in _headwater.features() if name not in SIZE_FEATURES and not name.startswith("utxo_")
 )
 
-#: The features that models of bitcoin read by default, in place of :data:`FEATURES`: no amounts in coins, which tell the
-#: era (a coin has been worth cents and many thousands of dollars), none of stablecoins, and what transactions look like
-#: without :data:`FORM_FEATURES`.
+#: The features that models of bitcoin read by default, in place of :data:`FEATURES`: no amounts in coins, which tell
+#: the era (a coin has been worth cents and many thousands of dollars), none of stablecoins, and what transactions look
+#: like without :data:`FORM_FEATURES`.
 UTXO_FEATURES = tuple(
     name
     for name, unit, _ in _headwater.features()

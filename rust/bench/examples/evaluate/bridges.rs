@@ -1,6 +1,6 @@
 //! Transfers over bridges of an economy: which legs are joined, and how often that is right.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use anyhow::Result;
 use headwater_bridge::{HalfTable, Status};
@@ -37,12 +37,12 @@ impl Tally {
         self.legs += table.len();
         let place = |chain: Chain, hash: TxHash| (chain.name(), hash);
         let mut joined: HashMap<_, Vec<(Option<_>, Status)>> = HashMap::new();
-        let expected: HashMap<_, _> = truth
+        let expected: HashSet<_> = truth
             .bridge_transfers
             .iter()
             .filter_map(|transfer| {
                 let source = place(transfer.source.chain, transfer.source.hash);
-                Some(((source, transfer.destination.as_ref().map(|leg| place(leg.chain, leg.hash))?), ()))
+                Some((source, transfer.destination.as_ref().map(|leg| place(leg.chain, leg.hash))?))
             })
             .collect();
         for transfer in table.transfers() {
@@ -51,7 +51,7 @@ impl Tally {
             let end = transfer.destinations.first().or(transfer.refunds.first()).copied().and_then(of);
             joined.entry(source).or_default().push((end, transfer.status()));
             if let (Some(end), Some(half)) = (end, transfer.source) {
-                self.right.entry(half.bridge.to_string()).or_default().count(expected.contains_key(&(source, end)));
+                self.right.entry(half.bridge.to_string()).or_default().count(expected.contains(&(source, end)));
             }
         }
         for transfer in &truth.bridge_transfers {
