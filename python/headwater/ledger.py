@@ -363,6 +363,7 @@ class Ledger(Movements, Holdings, Judgements, Tracing, Batch, MarketData, WholeL
         offset: int | None = ...,
         cursor: str | None = ...,
         progress: bool = ...,
+        **fields: Any,  # noqa: ANN401
     ) -> Report: ...
     @overload
     def cluster(
@@ -374,6 +375,7 @@ class Ledger(Movements, Holdings, Judgements, Tracing, Batch, MarketData, WholeL
         offset: int | None = ...,
         cursor: str | None = ...,
         progress: bool = ...,
+        **fields: Any,  # noqa: ANN401
     ) -> Reports: ...
     def cluster(
         self,
@@ -384,6 +386,7 @@ class Ledger(Movements, Holdings, Judgements, Tracing, Batch, MarketData, WholeL
         offset: int | None = None,
         cursor: str | None = None,
         progress: bool = False,
+        **fields: Any,
     ) -> Report | Reports:
         """Give the Bitcoin addresses that one person is taken to hold.
 
@@ -399,6 +402,8 @@ class Ledger(Movements, Holdings, Judgements, Tracing, Batch, MarketData, WholeL
             ``report.next_cursor`` of the page before.
         progress : bool, optional
             Show on standard error how many of many addresses are answered.
+        **fields
+            Further fields of the request.
 
         Returns
         -------
