@@ -140,6 +140,9 @@ def test_every_call_gives_what_it_gives_over_the_store(pair: Pair, people: dict[
         asked |= {far.endpoint} | assert_same(pair, "assets", chain)
         asked |= assert_same(pair, "resolve_address", f"  {one} ", chain=chain)
         asked |= assert_same(pair, "autocomplete", one[:6], chain=chain, limit=3)
+    crossed = "0xb24c7f1937122ca6ad1cc0561e15d73d98aa71c4d115d74069ce7d8c95810bfc"
+    asked |= assert_same(pair, "cross_chain", crossed)
+    asked |= assert_same(pair, "cross_chain", [crossed, f"0x{1:064x}"])
     points = pair.near.price_symbols().symbols
     for name in ("chains", "registry", "resolve"):
         asked |= assert_same(pair, name)

@@ -32,7 +32,7 @@ fn added_endpoint_answers_over_http() {
     let document = server.send("GET", "/api-docs/openapi.json", &[], "").json();
     let operation = &document["paths"]["/v1/height"]["get"];
     assert_eq!((&operation["summary"], &operation["x-credit-cost"]), (&json!("Last block of a chain"), &json!(0)));
-    assert_eq!(operation["responses"]["200"]["content"]["application/json"]["example"]["data"]["height"], 3);
+    assert_eq!(operation["responses"]["200"]["content"]["application/json"]["example"]["data"]["height"], 4);
 
     // The chains of a plan hold for it, though no plan names it.
     server.admin(|admin| {
