@@ -1,0 +1,48 @@
+"""Both sides of transfers over bridges, of the demo economy."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import headwater as hw
+import pytest
+from conftest import Served, headwater
+
+# A payment into a bridge on ethereum; the rest follows from the answer.
+PAID = "0xb24c7f1937122ca6ad1cc0561e15d73d98aa71c4d115d74069ce7d8c95810bfc"
+
+
+def test_either_side_names_both(demo: Path) -> None:
+    ledger = hw.open(demo)
+    (there,) = ledger.cross_chain(PAID).rows
+    result = there["result"]
+    assert (there["txhash"], result["source_chain"], result["source_tx_hash"]) == (PAID, "ethereum", PAID)
+    assert result["status"] == "completed"
+    assert result["destination_timestamp"] >= result["source_timestamp"]
+    (back,) = ledger.cross_chain(result["destination_tx_hash"]).rows
+    assert back["result"] == result
+    assert ledger.transaction(PAID, blockchain="ethereum").data["cross_chain"]
+
+
+def test_many_are_answered_in_order_and_say_what_is_missing(demo: Path) -> None:
+    ledger = hw.open(demo)
+    unknown = "0x" + "12" * 32
+    report = ledger.cross_chain([unknown, PAID], label="a hint")
+    assert [row["txhash"] for row in report.rows] == [unknown, PAID]
+    assert {row["label"] for row in report.rows} == {"a hint"}
+    assert report.rows[0]["error"]
+    assert report.rows[0]["result"]["destination_tx_hash"] == ""
+    assert report.rows[1].get("error") is None
+    with pytest.raises(hw.NotFound, match=unknown):
+        ledger.cross_chain(unknown)
+    with pytest.raises(hw.InvalidInput, match="50"):
+        ledger.cross_chain([PAID] * 51)
+
+
+def test_shell_and_gateway_give_the_answer_of_python(demo: Path, demo_server: Served) -> None:
+    rows = hw.open(demo).cross_chain(PAID).rows
+    printed = json.loads(headwater("cross-chain", PAID, "--store", demo, "--json").stdout)
+    status, served, _ = demo_server.call("GET", f"/v1/cross-chain?txhash={PAID}")
+    assert status == 200
+    assert printed["data"]["results"] == served["data"]["results"] == rows
