@@ -14,11 +14,11 @@ for each in highlights:
     print(f"  {each['blockchain']:<9} {each['address']:<44} {each['why']}")
 first = highlights[0]
 who = {"blockchain": first["blockchain"], "address": first["address"]}
-# One address of each kind, of the first chain that has all of them.
+# One address of each kind, of the first chain that has all of them: first of those on which dealings are judged.
 kinds = ("sanctioned", "risky", "clean", "exchange")
 of_kind = {(each["blockchain"], each["title"]): each for each in reversed(highlights)}
 chains = dict.fromkeys(each["blockchain"] for each in highlights)
-chain = next((chain for chain in ("ethereum", *chains) if all((chain, kind) in of_kind for kind in kinds)), None)
+chain = next((chain for chain in ("ethereum", "tron", *chains) if all((chain, kind) in of_kind for kind in kinds)), None)
 if chain is not None:
     print("\nHow risky are they, and why? One of each kind:\n")
     for kind in kinds:
@@ -30,6 +30,9 @@ if chain is not None:
     print("\nWhat kind of address are they, by what they do alone? And all addresses at once:\n")
     print(f"  {binary} query address-classify --store {store} --body '{asked}'")
     print(f"  {binary} score --store {store} --chain {chain} --columns risk,class --output scores.parquet")
+    print("\nWhere did the money go? And which bitcoin addresses are one person's?\n")
+    print(f"  {binary} trace --store {store} --chain {chain} {of_kind[chain, 'sanctioned']['address']}")
+    print(f"  {binary} cluster --store {store} {of_kind['bitcoin', 'exchange']['address']}")
 
 print(f"""
 Ask over HTTP (your key is {key}):

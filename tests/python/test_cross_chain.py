@@ -7,7 +7,7 @@ from pathlib import Path
 
 import headwater as hw
 import pytest
-from conftest import Served, headwater
+from conftest import headwater, serve, stop
 
 # A payment into a bridge on ethereum; the rest follows from the answer.
 PAID = "0xb24c7f1937122ca6ad1cc0561e15d73d98aa71c4d115d74069ce7d8c95810bfc"
@@ -40,9 +40,11 @@ def test_many_are_answered_in_order_and_say_what_is_missing(demo: Path) -> None:
         ledger.cross_chain([PAID] * 51)
 
 
-def test_shell_and_gateway_give_the_answer_of_python(demo: Path, demo_server: Served) -> None:
+def test_shell_and_gateway_give_the_answer_of_python(demo: Path, tmp_path: Path) -> None:
     rows = hw.open(demo).cross_chain(PAID).rows
     printed = json.loads(headwater("cross-chain", PAID, "--store", demo, "--json").stdout)
-    status, served, _ = demo_server.call("GET", f"/v1/cross-chain?txhash={PAID}")
+    gateway = serve(demo, state=tmp_path / "state")
+    status, served, _ = gateway.call("GET", f"/v1/cross-chain?txhash={PAID}")
+    stop(gateway)
     assert status == 200
     assert printed["data"]["results"] == served["data"]["results"] == rows

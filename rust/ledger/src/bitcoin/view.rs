@@ -11,8 +11,8 @@ use headwater_types::{Address, Timestamp};
 ///
 /// ```
 /// use headwater_ledger::bitcoin::TransactionView;
-/// use crate::facts::{InputFacts, OutPoint, OutputFacts, UtxoFacts};
-/// use crate::read::ScriptType;
+/// use headwater_ledger::facts::{InputFacts, OutPoint, OutputFacts, UtxoFacts};
+/// use headwater_ledger::read::ScriptType;
 /// use headwater_types::{Timestamp, TxHash};
 ///
 /// let output = |amount| OutputFacts { owner: None, amount, script: ScriptType::P2wpkh, data: None };

@@ -40,7 +40,7 @@ pub enum Link {
 /// use headwater_types::{Address, Chain, Timestamp, TxHash};
 ///
 /// let output = |address: &str, amount| OutputFacts {
-///     owner: Some(Chain::BITCOIN.parse_address(address).unwrap()), amount, script: ScriptType::P2pkh, data: None,
+///     owner: Some(Address::parse(Chain::BITCOIN, address).unwrap()), amount, script: ScriptType::P2pkh, data: None,
 /// };
 /// let input = |index, spent| InputFacts::new(OutPoint { hash: TxHash::new([1; 32]), index }, Some(spent));
 /// let (first, second) = ("1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa", "12c6DSiU4Rq3P4ZxziKxzrL5LmMBrzjrJX");
