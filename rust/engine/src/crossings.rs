@@ -25,7 +25,7 @@ values! {
 
 /// A transfer over a bridge. The six fields that are always text are empty where nothing is known.
 #[derive(Debug, Clone, PartialEq, Serialize, utoipa::ToSchema)]
-pub struct Crossing {
+pub struct CrossChainTransfer {
     /// The chain that it left: `ethereum`, `arbitrum`, `solana` ..., or `eip155:` and a number.
     pub source_chain: String,
     /// The chain that it went to.
@@ -82,7 +82,7 @@ pub(crate) fn crossings(
     transaction: TransactionRef,
     warnings: &mut Warnings,
     cancel: &Cancel,
-) -> Result<Vec<Crossing>, Error> {
+) -> Result<Vec<CrossChainTransfer>, Error> {
     let transaction = ledger.transaction(transaction)?;
     let legs = Legs::read(ledger, &transaction, cancel)?;
     if legs.is_partial {
@@ -90,7 +90,7 @@ pub(crate) fn crossings(
                        legs share a key";
         warnings.add("partial_match", None, message);
     }
-    legs.transfers().iter().map(|transfer| Crossing::new(ledger, transfer)).collect()
+    legs.transfers().iter().map(|transfer| CrossChainTransfer::new(ledger, transfer)).collect()
 }
 
 /// One side of a transfer, as far as its own leg, or the other one, tells of it.
@@ -203,7 +203,7 @@ impl Value {
     }
 }
 
-impl Crossing {
+impl CrossChainTransfer {
     /// Of which nothing is known.
     pub fn empty() -> Self {
         Self {

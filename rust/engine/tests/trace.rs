@@ -392,6 +392,11 @@ fn labels_and_contracts_end_a_walk_where_they_are_asked_to() {
     assert_eq!(stopped(&exchange, json!({"labels": []})), through, "no label ends the walk");
     assert_eq!(stopped(&exchange, json!({"labels": ["MIXER"]})), through);
     assert_eq!(stopped(&exchange, json!({"labels": ["Exchange"]})), [(BOB, 1, "label".to_owned())]);
+    // The hot wallet of an exchange is an exchange, and a code of its own.
+    let hot = store(Code::ExchangeHotWallet, Level::Forensic);
+    assert_eq!(stopped(&hot, json!({})), [(BOB, 1, "label".to_owned())]);
+    assert_eq!(stopped(&hot, json!({"labels": ["exchange_hot_wallet"]})), [(BOB, 1, "label".to_owned())]);
+    assert_eq!(stopped(&hot, json!({"labels": ["mixer"]})), through);
     // Code was seen at the contract of USDT, to which a payment goes.
     let mut called = send(2, 2, 0, USDT, CAROL, ETHER);
     called.movements = vec![token(0, USDT, ALICE, BOB, 1)];

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::analysis::Analysis;
 use crate::cost_class::CostClass;
-use crate::crossings::{Crossing, crossings};
+use crate::crossings::{CrossChainTransfer, crossings};
 use crate::endpoint::{Calls, ChainScope, Endpoint, Example, Reads, Tag};
 use crate::example::CROSSING;
 use crate::fields::{ChainText, HashText, form};
@@ -81,13 +81,13 @@ pub struct CrossChainItem {
     /// The label as it was given, or the name of the bridge.
     pub label: String,
     /// The transfer.
-    pub result: Crossing,
+    pub result: CrossChainTransfer,
     /// Why a query of a batch has no answer; null where it has one.
     pub error: Option<String>,
 }
 
 impl CrossChainItem {
-    pub(super) fn new(txhash: &str, label: Option<&str>, result: Crossing, error: Option<String>) -> Self {
+    pub(super) fn new(txhash: &str, label: Option<&str>, result: CrossChainTransfer, error: Option<String>) -> Self {
         let label = label.map(str::to_owned).or_else(|| result.bridge.clone()).unwrap_or_default();
         Self { txhash: txhash.to_owned(), label, result, error }
     }
@@ -107,7 +107,7 @@ pub struct CrossChainRow {
     label: String,
     /// The transfer.
     #[serde(flatten)]
-    result: Crossing,
+    result: CrossChainTransfer,
     /// Why a query of a batch has no answer.
     error: Option<String>,
 }

@@ -7,7 +7,7 @@ use serde_json::json;
 use super::cross_chain::{CrossChainItem, CrossChainRow};
 use crate::analysis::Analysis;
 use crate::cost_class::CostClass;
-use crate::crossings::{Crossing, crossings};
+use crate::crossings::{CrossChainTransfer, crossings};
 use crate::endpoint::{Calls, ChainScope, Endpoint, Example, Reads, Tag};
 use crate::example::CROSSING;
 use crate::fields::ChainText;
@@ -107,9 +107,9 @@ impl Analysis for CrossChainBatch {
             cancel.check().map_err(LedgerError::from)?;
             let item = |result, error| CrossChainItem::new(&query.txhash, query.label.as_deref(), result, error);
             match found(ledger, places, warnings, cancel)? {
-                Ok(found) if found.is_empty() => results.push(item(Crossing::empty(), None)),
+                Ok(found) if found.is_empty() => results.push(item(CrossChainTransfer::empty(), None)),
                 Ok(found) => results.extend(found.into_iter().map(|result| item(result, None))),
-                Err(why) => results.push(item(Crossing::empty(), Some(why))),
+                Err(why) => results.push(item(CrossChainTransfer::empty(), Some(why))),
             }
         }
         Ok(CrossChainBatchReport { results })
@@ -122,7 +122,7 @@ fn found(
     places: &Result<Places, String>,
     warnings: &mut Warnings,
     cancel: &Cancel,
-) -> Result<Result<Vec<Crossing>, String>, Error> {
+) -> Result<Result<Vec<CrossChainTransfer>, String>, Error> {
     let places = match places {
         Ok(places) => places,
         Err(why) => return Ok(Err(why.clone())),

@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::source::LedgerMovements;
 use crate::Error;
 use crate::asset_book::AssetView;
-use crate::crossings::{Crossing, CrossingStatus, crossings};
+use crate::crossings::{CrossChainTransfer, CrossingStatus, crossings};
 use crate::fields::{AddressText, CodeText, DecimalText, HashText, RawAmountText, Time, values};
 use crate::labels::{Labels, codes};
 use crate::request::Warnings;
@@ -137,8 +137,8 @@ pub struct TraceCrossing {
     pub bridge: Option<String>,
 }
 
-impl From<Crossing> for TraceCrossing {
-    fn from(crossing: Crossing) -> Self {
+impl From<CrossChainTransfer> for TraceCrossing {
+    fn from(crossing: CrossChainTransfer) -> Self {
         Self {
             source_chain: crossing.source_chain,
             source_tx_hash: crossing.source_tx_hash,
@@ -259,7 +259,7 @@ impl Shown<'_, '_> {
         let [from, to] = [edge.from, edge.to].map(|node| self.source.address(node));
         let (payer, payee) = (from.to_string(), to.to_string());
         let hash = self.ledger.transaction_head(*transaction)?.hash.display(self.family);
-        let is_of = |crossing: &Crossing| {
+        let is_of = |crossing: &CrossChainTransfer| {
             crossing.source_tx_hash == hash && crossing.sender_address == payer
                 || crossing.destination_tx_hash == hash && crossing.receiver_address == payee
         };

@@ -49,6 +49,12 @@ impl Stops {
         let max_counterparties = usize::try_from(HUB_COUNTERPARTIES).expect("a small number");
         Self { codes, max_counterparties, at_contracts: false }
     }
+
+    /// Whether walks stop at an address with a code. The hot wallet of an exchange is one.
+    fn are_at(&self, code: Code) -> bool {
+        let meant = if code == Code::ExchangeHotWallet { Code::Exchange } else { code };
+        self.codes.contains(&code) || self.codes.contains(&meant)
+    }
 }
 
 /// With whom movements are read.
@@ -308,8 +314,7 @@ impl Movements for LedgerMovements<'_> {
 
     fn is_service(&mut self, node: Node) -> Result<bool, Error> {
         let judged = self.labels.of(self.address(node))?;
-        let stops =
-            |code: &CodeConfidence| code.confidence >= LEAST_CONFIDENCE && self.stops.codes.contains(&code.code);
+        let stops = |code: &CodeConfidence| code.confidence >= LEAST_CONFIDENCE && self.stops.are_at(code.code);
         Ok(judged.codes.iter().any(stops))
     }
 

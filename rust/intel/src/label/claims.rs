@@ -37,8 +37,8 @@ pub fn bridge_claim(chain: Chain, address: &Address) -> Option<Claim<&'static st
     })
 }
 
-/// The claims about an address on a chain: those of lists, that it is a contract of a bridge, and on Bitcoin those about other addresses of its cluster, with
-/// [`Link::Cluster`]: of several that say the same, the newest.
+/// The claims about an address on a chain: those of lists, that it is a contract of a bridge, and on Bitcoin those about
+/// other addresses of its cluster, with [`Link::Cluster`]: of several that say the same, the newest.
 ///
 /// Clusters through change pass nothing on. O(lists), and of a cluster O(its labelled addresses · lists).
 ///
