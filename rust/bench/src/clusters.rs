@@ -56,10 +56,7 @@ fn main() -> Result<()> {
             eprintln!("{made} of {blocks} blocks");
         }
     }
-    let ((clusters, plain), plain_bytes) = watched(Duration::from_millis(5), || {
-        let (clusters, cost) = timed(|| plain(&sets, numbers.len()));
-        (clusters, cost)
-    });
+    let ((clusters, plain), plain_bytes) = watched(Duration::from_millis(5), || timed(|| plain(&sets, numbers.len())));
     println!("| | seconds | of the processor | anonymous memory | clusters |\n|---|---|---|---|---|");
     row("plain union-find over numbers in memory", plain, plain_bytes, clusters);
     let addresses: Vec<Address> = numbers.keys().take(1_000).copied().collect();

@@ -67,7 +67,10 @@ fn side(word: &str, who: &Value, result: &Value, name: &str) -> String {
     let chain = known(field("chain")).unwrap_or_else(|| "an unknown chain".to_owned());
     let amount = match (known(field("amount")), known(field("amount_raw"))) {
         (Some(amount), _) => format!(", {amount} {}", known(field("symbol")).unwrap_or_default()),
-        (None, Some(raw)) => format!(", {raw} units of {}", known(field("token")).unwrap_or_default()),
+        (None, Some(raw)) => {
+            let token = known(field("token")).unwrap_or_else(|| "an unknown token".to_owned());
+            format!(", {raw} of the smallest unit of {token}")
+        }
         (None, None) => String::new(),
     };
     let time = field("timestamp").as_i64().map(|time| format!(", {}", date(time))).unwrap_or_default();

@@ -27,7 +27,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
     tag: Tag::Intelligence,
     summary: "Cross-chain trace of one transaction",
     description: "The transfers over bridges that a transaction is a leg of, with the other leg where that chain is held, and with \
-                  what the event says of it where it is not. A transaction that is no leg of a known bridge has no results.",
+                  what the event says of it where it is not. A transaction that is not a leg of any known bridge has no results.",
     chains: ChainScope::NamedOrAny("chain"),
     reads: Reads::Movements,
     rows: Some("results"),

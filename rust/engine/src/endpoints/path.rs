@@ -197,13 +197,18 @@ impl Analysis for PathAnalysis {
         let edges = found.paths.iter().map(|path| edges(&mut source, path)).collect::<Result<Vec<_>, _>>()?;
         source.changes.warn(warnings);
         let labels = Labels::present(ledger, chain);
-        let shown = Shown { ledger, source: &source, labels, method: None, family: chain.family() };
+        let shown = Shown { ledger, source: &source, labels, method: None, family: chain.family(), cancel };
         let truncation_reasons = truncations(&found);
         Ok(PathReport {
             blockchain: ChainName::from(chain),
             source: AddressText::from(start),
             targets: targets.iter().map(AddressText::from).collect(),
-            paths: found.paths.iter().zip(&edges).map(|of| money_path(&shown, of)).collect::<Result<_, _>>()?,
+            paths: found
+                .paths
+                .iter()
+                .zip(&edges)
+                .map(|of| money_path(&shown, of, warnings))
+                .collect::<Result<_, _>>()?,
             explored_nodes: found.looked_through as u64,
             truncated: !truncation_reasons.is_empty(),
             truncation_reasons,
@@ -267,12 +272,16 @@ fn edges(source: &mut LedgerMovements<'_>, path: &Path) -> Result<Vec<Edge>, Err
     (1..).zip(&path.links).map(edge).collect()
 }
 
-fn money_path(shown: &Shown<'_, '_>, (path, edges): (&Path, &Vec<Edge>)) -> Result<MoneyPath, Error> {
+fn money_path(
+    shown: &Shown<'_, '_>,
+    (path, edges): (&Path, &Vec<Edge>),
+    warnings: &mut Warnings,
+) -> Result<MoneyPath, Error> {
     let last = path.links.last().expect("a path has hops");
     Ok(MoneyPath {
         target: AddressText::from(shown.source.address(last.to)),
         hops: path.links.len() as u64,
         bottleneck_usd: path.bottleneck.map(dollars),
-        edges: edges.iter().map(|edge| shown.edge(edge)).collect::<Result<_, _>>()?,
+        edges: edges.iter().map(|edge| shown.edge(edge, warnings)).collect::<Result<_, _>>()?,
     })
 }

@@ -274,6 +274,7 @@ impl Analysis for TraceAnalysis {
             labels: Labels::present(ledger, chain),
             method: settings.method,
             family: chain.family(),
+            cancel,
         };
         let whole = of_start(&found, start);
         let headings: std::collections::HashMap<_, _> =
@@ -283,7 +284,7 @@ impl Analysis for TraceAnalysis {
             address: AddressText::from(address),
             settings: params.shown(),
             nodes: shown.nodes(&found)?,
-            edges: found.edges.iter().map(|edge| shown.edge(edge)).collect::<Result<_, _>>()?,
+            edges: found.edges.iter().map(|edge| shown.edge(edge, warnings)).collect::<Result<_, _>>()?,
             ends: found.ends.iter().map(|end| shown.end(end, whole, headings[&end.node])).collect::<Result<_, _>>()?,
             summary: TraceSummary::new(&found, start),
             circles: circles(&graph(&found))

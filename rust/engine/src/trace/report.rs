@@ -191,6 +191,7 @@ pub(crate) struct Shown<'s, 'a> {
     pub labels: Labels<'a>,
     pub method: Option<Method>,
     pub family: Family,
+    pub cancel: &'a Cancel,
 }
 
 impl Shown<'_, '_> {
@@ -253,9 +254,9 @@ impl Shown<'_, '_> {
     }
 
     /// The way of an edge over a bridge: its payer sends over one, or its payee receives from one, with its largest transaction.
-    fn crossing(&self, edge: &Edge) -> Result<Option<TraceCrossing>, Error> {
+    fn crossing(&self, edge: &Edge, warnings: &mut Warnings) -> Result<Option<TraceCrossing>, Error> {
         let Some(transaction) = edge.largest.first() else { return Ok(None) };
-        let found = crossings(self.ledger, *transaction, &mut Warnings::default(), &Cancel::new())?;
+        let found = crossings(self.ledger, *transaction, warnings, self.cancel)?;
         let [from, to] = [edge.from, edge.to].map(|node| self.source.address(node));
         let (payer, payee) = (from.to_string(), to.to_string());
         let hash = self.ledger.transaction_head(*transaction)?.hash.display(self.family);
@@ -266,7 +267,7 @@ impl Shown<'_, '_> {
         Ok(found.into_iter().find(is_of).map(TraceCrossing::from))
     }
 
-    pub fn edge(&self, edge: &Edge) -> Result<TraceEdge, Error> {
+    pub fn edge(&self, edge: &Edge, warnings: &mut Warnings) -> Result<TraceEdge, Error> {
         let view = self.view(edge.asset);
         let whole = |amount: Amount| view.decimals.map(|decimals| DecimalText::new(amount, decimals));
         let hash = |transaction: &_| {
@@ -291,7 +292,7 @@ impl Shown<'_, '_> {
             tx_hashes: edge.largest.iter().map(hash).collect::<Result<_, _>>()?,
             taint_amount: edge.taint.and_then(whole),
             is_change: edge.is_change,
-            cross_chain: self.crossing(edge)?,
+            cross_chain: self.crossing(edge, warnings)?,
         })
     }
 

@@ -31,10 +31,7 @@ impl Kind for Clusters {
         if target.chain.family() != Family::Utxo || occasion == Occasion::Change {
             return Ok(false);
         }
-        let is_covered = |name: &String| target.held.is_some_and(|table| table.covers.contains(name));
-        let (covered, newer): (Vec<_>, Vec<_>) = target.parts.iter().partition(|part| is_covered(&part.file.name));
-        let [covered, newer] =
-            [covered, newer].map(|parts| parts.iter().map(|part| &*part.segment).collect::<Vec<_>>());
+        let [covered, newer] = target.covered_and_newer();
         let is_behind = clusters::is_behind(&covered, &newer);
         let movements = |segments: &[&Segment]| segments.iter().map(|segment| segment.movements()).sum::<u64>();
         let (covered, newer) = (movements(&covered), movements(&newer));

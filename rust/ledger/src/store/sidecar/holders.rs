@@ -29,10 +29,7 @@ impl Kind for Holders {
         if occasion == Occasion::Change {
             return Ok(false);
         }
-        let is_covered = |name: &String| target.held.is_some_and(|table| table.covers.contains(name));
-        let (covered, newer): (Vec<_>, Vec<_>) = target.parts.iter().partition(|part| is_covered(&part.file.name));
-        let [covered, newer] =
-            [covered, newer].map(|parts| parts.iter().map(|part| &*part.segment).collect::<Vec<_>>());
+        let [covered, newer] = target.covered_and_newer();
         let is_overtaken = holders::is_overtaken(&covered, &newer)?;
         let changes = |segments: &[&Segment]| segments.iter().map(|segment| segment.balance_changes()).sum::<u64>();
         let (covered, newer) = (changes(&covered), changes(&newer));

@@ -89,6 +89,13 @@ impl Target<'_> {
     pub(super) fn segments(&self) -> Vec<&Segment> {
         self.parts.iter().map(|part| &*part.segment).collect()
     }
+
+    /// The segments that the file there is covers, and the others.
+    fn covered_and_newer(&self) -> [Vec<&Segment>; 2] {
+        let is_covered = |part: &&Arc<Part>| self.held.is_some_and(|table| table.covers.contains(&part.file.name));
+        let (covered, newer): (Vec<_>, Vec<_>) = self.parts.iter().partition(is_covered);
+        [covered, newer].map(|parts| parts.into_iter().map(|part| &*part.segment).collect())
+    }
 }
 
 /// A merge of segments, as a kind sees it that takes its files along.
