@@ -74,6 +74,9 @@ pub struct CrossChainTransfer {
     /// How sure it is that the legs belong together, or that a lone leg is one.
     #[schema(minimum = 0, maximum = 1)]
     pub confidence: f64,
+    /// US dollars of what left, and of what arrived.
+    #[serde(skip)]
+    pub(crate) worth: [Option<f64>; 2],
 }
 
 /// The transfers over bridges that a transaction is a leg of, in order of its logs.
@@ -204,6 +207,16 @@ impl Value {
 }
 
 impl CrossChainTransfer {
+    /// Whether an account sent it with a transaction; texts as answers write them.
+    pub fn is_sent(&self, (account, transaction): (&str, &str)) -> bool {
+        self.sender_address == account && self.source_tx_hash == transaction
+    }
+
+    /// Whether an account received it with a transaction.
+    pub fn is_received(&self, (account, transaction): (&str, &str)) -> bool {
+        self.receiver_address == account && self.destination_tx_hash == transaction
+    }
+
     /// Of which nothing is known.
     pub fn empty() -> Self {
         Self {
@@ -230,6 +243,7 @@ impl CrossChainTransfer {
             amount_usd: None,
             matched: None,
             confidence: 0.0,
+            worth: [None; 2],
         }
     }
 
@@ -287,6 +301,7 @@ impl CrossChainTransfer {
             amount_usd: sent.usd.or(came.usd),
             matched: (transfer.legs().count() > 1).then(|| CrossingMatch::from(transfer.class())),
             confidence: transfer.confidence(),
+            worth: [sent.usd, came.usd],
         })
     }
 }

@@ -8,11 +8,12 @@ use std::sync::Arc;
 use headwater_bridge::Tables;
 use headwater_engine::{ErrorKind, QueryEngine, Reason};
 use headwater_ledger::Cancel;
-use headwater_ledger::facts::{Batch, LogFacts};
-use headwater_ledger::market::PricePoint;
+use headwater_ledger::facts::{Batch, LogFacts, Movement, MovementFact};
+use headwater_ledger::market::{PricePoint, TokenListing};
+use headwater_ledger::read::Ordinal;
 use headwater_ledger::store::{MemoryStore, Segmentation, Split};
 use headwater_testkit::{Chainlet, hash};
-use headwater_types::{Address, Amount, Chain, Family};
+use headwater_types::{Address, Amount, Asset, Chain, Family};
 use serde_json::{Value, json};
 use town::{Town, ask, data, listing, person, price};
 
@@ -77,7 +78,8 @@ fn engine_of(batches: [Batch; 2]) -> Town {
     for batch in batches {
         store.commit(batch, &Cancel::new()).unwrap();
     }
-    store.import_tokens("list", vec![listing(USDT, "USDT")]).unwrap();
+    let listings = POOLS.map(|(chain, _)| TokenListing { chain, ..listing(USDT, "USDT") });
+    store.import_tokens("list", listings.to_vec()).unwrap();
     store.import_prices("list", vec![PricePoint { time, ..price("usdt", 1.0) }]).unwrap();
     let segmented =
         |segments| store.in_segments(Segmentation { segments, split: Split::Scattered, tail_blocks: 1 }).unwrap();
@@ -211,6 +213,43 @@ fn a_trace_says_where_money_goes_on_over_a_bridge() {
     // The pool is known as a bridge without any list, so the trace ends there.
     let end = found["ends"].as_array().unwrap().iter().find(|end| end["address"] == pool.to_string()).unwrap();
     assert_eq!((&end["stop_reason"], &end["label"]), (&json!("label"), &json!("Celer cBridge")));
+}
+
+/// Person 1 pays a vault that nobody lists, with the transaction that sends transfers 1 and 2; the vault pays person 6 later.
+/// Why the trace ends at the vault.
+fn end_at_vault(paid: u64, [mut ethereum, bsc]: [Batch; 2]) -> Value {
+    let usdt = |from: u8, to: u8, amount: u64| Movement {
+        kind: MovementFact::Token,
+        ordinal: Ordinal::Indexed(9),
+        from: Some(person(from)),
+        to: Some(person(to)),
+        asset: Asset::Token(person(USDT)),
+        amount: Amount::from(amount),
+    };
+    ethereum.transactions[0].movements.push(usdt(1, 5, paid));
+    ethereum.transactions[3].movements.push(usdt(5, 6, paid));
+    let engine = engine_of([ethereum, bsc]);
+    let trace =
+        json!({"blockchain": "ethereum", "address": person(1).to_string(), "track_setting": {"inward_depth": 0}});
+    let found = data(&engine, "trace", &trace);
+    let node = |byte: u8| {
+        found["nodes"].as_array().unwrap().iter().find(|node| node["address"] == person(byte).to_string()).cloned()
+    };
+    let end = node(5).unwrap()["stop_reason"].clone();
+    assert_eq!(end.is_null(), node(6).is_some());
+    end
+}
+
+#[test]
+fn a_trace_hands_over_where_the_money_arrived_on_the_other_chain() {
+    // 11.98 USDT arrive.
+    assert_eq!(end_at_vault(12_000_000, batches()), "label");
+    // Transfers cannot hide money beside them.
+    assert_eq!(end_at_vault(14_000_000, batches()), Value::Null);
+    // Only one arrived.
+    let [ethereum, mut bsc] = batches();
+    bsc.transactions[1].logs.clear();
+    assert_eq!(end_at_vault(12_000_000, [ethereum, bsc]), Value::Null);
 }
 
 /// The block of BSC that pays out transfer 1 is followed, taken back, and brought again.

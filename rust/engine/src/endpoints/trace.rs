@@ -259,6 +259,7 @@ impl Analysis for TraceAnalysis {
         let start = source.node(*address);
         let mut found = trace(&mut source, start, *settings, &|source| source.read > MAX_MOVEMENTS)?;
         source.changes.warn(warnings);
+        warnings.append(std::mem::take(&mut source.warnings));
         // Ties by address, which does not depend on the way of the walk.
         found.nodes.sort_by(|one, other| {
             order(one).cmp(&order(other)).then_with(|| source.address(one.node).cmp(source.address(other.node)))

@@ -260,10 +260,8 @@ impl Shown<'_, '_> {
         let [from, to] = [edge.from, edge.to].map(|node| self.source.address(node));
         let (payer, payee) = (from.to_string(), to.to_string());
         let hash = self.ledger.transaction_head(*transaction)?.hash.display(self.family);
-        let is_of = |crossing: &CrossChainTransfer| {
-            crossing.source_tx_hash == hash && crossing.sender_address == payer
-                || crossing.destination_tx_hash == hash && crossing.receiver_address == payee
-        };
+        let is_of =
+            |crossing: &CrossChainTransfer| crossing.is_sent((&payer, &hash)) || crossing.is_received((&payee, &hash));
         Ok(found.into_iter().find(is_of).map(TraceCrossing::from))
     }
 

@@ -21,14 +21,23 @@ use super::rules::HUB_COUNTERPARTIES;
 use crate::Error;
 use crate::asset_book::AssetBook;
 use crate::change::ChangeBook;
+use crate::crossings::{CrossChainTransfer, CrossingStatus, crossings};
 use crate::labels::Labels;
 use crate::query_meta::MovementSource;
+use crate::request::Warnings;
 use crate::scope::{EdgeScope, Judged, Rule, Scope, Verdict};
 use crate::valuation::Valuer;
 use crate::walk::{CANCEL_EVERY, counterparties};
 
 /// Least confidence of a label that stops a walk.
 pub(crate) const LEAST_CONFIDENCE: f64 = 0.5;
+
+/// Least part of what an account paid that must have come out of a bridge on the other chain, for the walk to end there: events
+/// of contracts that are not listed can be made up, money that arrived cannot.
+const LEAST_CROSSED: f64 = 0.9;
+
+/// What a look for bridge transfers takes of the budget: the work of so many movements.
+const LOOK: u64 = 20;
 
 const MOVEMENTS: Purpose = Purpose {
     what: "the movements of the accounts of a trace",
@@ -82,6 +91,8 @@ pub(crate) struct LedgerMovements<'a> {
     /// Movements looked at so far: what the budget counts.
     pub read: u64,
     pub changes: ChangeBook,
+    /// Of bridge transfers that were not looked for everywhere.
+    pub warnings: Warnings,
     held: Held,
     cancel: &'a Cancel,
 }
@@ -102,6 +113,7 @@ impl<'a> LedgerMovements<'a> {
             addresses: Vec::new(),
             read: 0,
             changes: ChangeBook::default(),
+            warnings: Warnings::default(),
             held: cancel.holding(MOVEMENTS),
             cancel,
         }
@@ -350,6 +362,34 @@ impl Movements for LedgerMovements<'_> {
         }
         let owner = self.changes.owner(self.ledger, transaction, self.cancel)?;
         Ok(owner.is_some_and(|owner| owner == *self.address(to)))
+    }
+
+    fn crosses(
+        &mut self,
+        transaction: TransactionRef,
+        (node, heading): (Node, Heading),
+        usd: Usd,
+    ) -> Result<bool, Error> {
+        if usd == Usd::ZERO || !self.stops.codes.contains(&Code::Bridge) {
+            return Ok(false);
+        }
+        self.read += LOOK;
+        let found = crossings(self.ledger, transaction, &mut self.warnings, self.cancel)?;
+        if found.is_empty() {
+            return Ok(false);
+        }
+        let hash = self.ledger.transaction_head(transaction)?.hash.display(self.scope.chain.family());
+        let account = self.address(node).to_string();
+        let beyond = |crossing: &CrossChainTransfer| match heading {
+            Heading::Outgoing if crossing.is_sent((&account, &hash)) => crossing.worth[1],
+            Heading::Incoming if crossing.is_received((&account, &hash)) => crossing.worth[0],
+            Heading::Outgoing | Heading::Incoming => None,
+        };
+        let is_sure = |crossing: &&CrossChainTransfer| {
+            crossing.status == Some(CrossingStatus::Completed) && crossing.confidence >= LEAST_CONFIDENCE
+        };
+        let crossed: f64 = found.iter().filter(is_sure).filter_map(beyond).sum();
+        Ok(crossed >= usd.to_f64() * LEAST_CROSSED)
     }
 }
 

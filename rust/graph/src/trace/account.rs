@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use headwater_ledger::read::TransactionRef;
+use headwater_types::Usd;
 use rustc_hash::FxHashMap;
 
 use super::movement::{Movement, Way};
@@ -46,6 +47,8 @@ pub(super) struct Followed {
     pub taint: u128,
     /// Whether it was swapped for another asset, which the account goes on with: the other side is not looked through.
     pub is_swap: bool,
+    /// What the account paid in the transaction, less what it got; inward the reverse.
+    pub net: Usd,
 }
 
 /// Traced units of one asset that became units of another one.
@@ -88,7 +91,7 @@ struct Holding {
 /// Follows the money of an account through its movements, which are in the order of the chain. Inward they are read from the
 /// last to the first with in and out exchanged: then the money that came is that from which the arrivals were paid, by the same
 /// shares as forward.
-pub(super) fn flow(movements: &[Movement], arrivals: &[Arrival], rules: Rules) -> Flow {
+pub(super) fn flow<'a>(movements: &[Movement], arrivals: impl IntoIterator<Item = &'a Arrival>, rules: Rules) -> Flow {
     let mut state = State { rules, arrivals: FxHashMap::default(), holdings: BTreeMap::new(), flow: Flow::default() };
     let reversed: Vec<Movement>;
     let movements = if rules.is_inward {
@@ -134,7 +137,7 @@ impl State {
                 self.receive(movement, None);
             }
         }
-        let mut given = (0_u128, 0_u128);
+        let (mut given, known) = ((0_u128, 0_u128), self.flow.followed.len());
         let leaves = |movement: &&Movement| movement.way == Way::Out || movement.way == Way::Fee && !is_inward;
         for movement in of_one.iter().filter(leaves) {
             let is_swap = swap.is_some_and(|(from, _)| from == movement.asset) && movement.way == Way::Out;
@@ -142,6 +145,10 @@ impl State {
             if is_swap {
                 given = (given.0.saturating_add(movement.amount), given.1.saturating_add(taint));
             }
+        }
+        let net = if known < self.flow.followed.len() { net(of_one) } else { Usd::ZERO };
+        for followed in &mut self.flow.followed[known..] {
+            followed.net = net;
         }
         if let Some((from, into)) = swap {
             let mut received = 0_u128;
@@ -227,7 +234,7 @@ impl State {
         };
         *part = part.saturating_add(movement.amount);
         if is_followed && movement.way == Way::Out {
-            self.flow.followed.push(Followed { movement: *movement, taint, is_swap });
+            self.flow.followed.push(Followed { movement: *movement, taint, is_swap, net: Usd::ZERO });
         }
         taint
     }
@@ -240,6 +247,15 @@ impl State {
             has_come: false,
         })
     }
+}
+
+/// What an account paid in a transaction, less what it got, as far as that has a price; nothing where it gained.
+fn net(of_one: &[Movement]) -> Usd {
+    let sum = |way| {
+        let of_way = of_one.iter().filter(|movement| movement.way == way);
+        of_way.filter_map(|movement| movement.usd).fold(Usd::ZERO, |sum, usd| sum + usd)
+    };
+    (sum(Way::Out) - sum(Way::In)).max(Usd::ZERO)
 }
 
 /// What is left in each asset after the last movement.

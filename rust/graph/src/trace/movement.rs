@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use headwater_ledger::read::TransactionRef;
 use headwater_types::Usd;
 
-use crate::source::Node;
+use crate::source::{Direction, Node};
 
 /// Which way a movement went, as seen from the account.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -112,6 +112,15 @@ pub trait Movements {
     /// # Errors
     /// When that cannot be told.
     fn is_change(&mut self, _: TransactionRef, _: (Node, Node)) -> Result<bool, Self::Error> {
+        Ok(false)
+    }
+
+    /// Whether with a transaction an account sent its money over a bridge; inward, whether its money came over one. `usd` is what
+    /// it paid there, less what came back; inward what it got.
+    ///
+    /// # Errors
+    /// When that cannot be told.
+    fn crosses(&mut self, _: TransactionRef, _: (Node, Direction), _usd: Usd) -> Result<bool, Self::Error> {
         Ok(false)
     }
 }

@@ -127,6 +127,37 @@ fn walks_stop_where_they_are_told_and_say_so() {
 }
 
 #[test]
+fn what_goes_on_over_a_bridge_is_not_followed_behind_it() {
+    // 1 pays 10 over the bridge 5, which pays others; with the second payment 2 came back to 1.
+    let payments =
+        [paid(0, 1, 20), paid(1, 5, 10), paid(1, 5, 7), Paid { with_last: true, ..paid(5, 1, 2) }, paid(5, 6, 17)];
+    let bridge_of = |crossed: &[(Node, u32, f64)]| {
+        let mut world = World::new(&payments);
+        world.crossed = crossed.to_vec();
+        let found = world.trace(SETTINGS);
+        let bridge = found.nodes.iter().find(|node| node.node == 5).unwrap().stop;
+        (bridge, found.nodes.iter().any(|node| node.node == 6))
+    };
+    assert_eq!(bridge_of(&[(1, 2, 10.0), (1, 3, 5.0)]), (Some(Stop::Label), false));
+    // The second is an ordinary payment, so what 5 paid after it may be of that money.
+    assert_eq!(bridge_of(&[(1, 2, 10.0)]), (None, true));
+    let mut inward = World::new(&payments);
+    inward.crossed = vec![(6, 4, 17.0)];
+    let found = trace(&mut inward, 6, Settings { outward: 0, inward: 3, ..SETTINGS }, &|_| false).unwrap();
+    assert_eq!(edges(&found), [(5, 6, 17, None)], "it came over the bridge, not from those who paid the bridge");
+}
+
+#[test]
+fn who_is_paid_again_beside_a_bridge_is_looked_through() {
+    // 5 is looked through first for what 1 sent over the bridge; 2 pays it something else two hops later.
+    let payments = [paid(0, 1, 20), paid(0, 2, 5), paid(1, 5, 20), paid(2, 3, 5), paid(3, 5, 4), paid(5, 6, 4)];
+    let mut world = World::new(&payments);
+    world.crossed = vec![(1, 3, 20.0)];
+    let found = world.trace(Settings { outward: 4, ..SETTINGS });
+    assert!(found.edges.iter().any(|edge| (edge.from, edge.to) == (5, 6)), "{:?}", edges(&found));
+}
+
+#[test]
 fn without_prices_the_largest_shares_are_followed() {
     struct Unpriced(World);
     impl Movements for Unpriced {

@@ -168,6 +168,9 @@ pub fn trace<S: Movements>(
             state.reached.stop = Some(stop);
             continue;
         }
+        if walk.hands_over(source, node, direction)? {
+            continue;
+        }
         walk.movements.clear();
         source.movements(node, &mut walk.movements)?;
         walk.follow(source, node, direction)?;
@@ -180,11 +183,12 @@ struct State {
     reached: Reached,
     /// Directions in which it is still to be looked through.
     open: Vec<Direction>,
-    /// What came along the trace, by direction.
-    arrivals: [Vec<Arrival>; 2],
+    /// What came along the trace, by direction, each with what its payer paid in the transaction, less what they got; inward
+    /// with what its payee got.
+    arrivals: [Vec<(Arrival, Usd)>; 2],
     is_followed: bool,
-    /// Whether it was met as the other side of swaps alone.
-    is_swapped_with: bool,
+    /// Whether nothing that came to it is followed on from it: it was the other side of swaps, or a bridge took it on.
+    is_passed_by: bool,
 }
 
 /// Ends, whether inward, whether change, asset, and the number of the movement where each has its own edge.
@@ -277,7 +281,7 @@ impl Walk {
                 balances: BTreeMap::new(),
             };
             let arrivals = [Vec::new(), Vec::new()];
-            self.states.push(State { reached, open: Vec::new(), arrivals, is_followed: false, is_swapped_with: false });
+            self.states.push(State { reached, open: Vec::new(), arrivals, is_followed: false, is_passed_by: false });
             self.states.len() - 1
         })
     }
@@ -304,6 +308,24 @@ impl Walk {
         Some((state.reached.node, state.open[0]))
     }
 
+    /// Leaves out what came to an account and went on over a bridge, or inward came over one: what else the account pays is other
+    /// people's. Whether that is all that came.
+    fn hands_over<S: Movements>(&mut self, source: &mut S, node: Node, direction: Direction) -> Result<bool, S::Error> {
+        let state = self.state(node);
+        let mut stays = Vec::new();
+        for (arrival, net) in std::mem::take(&mut state.arrivals[side(direction)]) {
+            if !source.crosses(arrival.transaction, (arrival.from, direction), net)? {
+                stays.push((arrival, net));
+            }
+        }
+        state.is_passed_by = stays.is_empty();
+        state.arrivals[side(direction)] = stays;
+        if state.is_passed_by {
+            state.reached.stop = Some(Stop::Label);
+        }
+        Ok(state.is_passed_by)
+    }
+
     /// Follows the money of the account whose movements are held.
     fn follow<S: Movements>(&mut self, source: &mut S, node: Node, direction: Direction) -> Result<(), S::Error> {
         let settings = self.settings;
@@ -315,7 +337,8 @@ impl Walk {
             is_start,
             is_inward: direction == Direction::Incoming,
         };
-        let mut found = flow(&self.movements, &self.states[place].arrivals[side(direction)], rules);
+        let came = self.states[place].arrivals[side(direction)].iter().map(|(arrival, _)| arrival);
+        let mut found = flow(&self.movements, came, rules);
         let kept = self.kept(&found.followed);
         for followed in &found.followed {
             let Movement { other, asset, amount, .. } = followed.movement;
@@ -408,9 +431,9 @@ impl Walk {
         let place = self.place(other, next, Some(direction));
         let state = &mut self.states[place];
         let arrival = Arrival { transaction, asset, from: node, amount, taint: followed.taint };
-        state.arrivals[side(direction)].push(arrival);
-        // Paid, and not only the other side of swaps.
-        let is_paid_first = !followed.is_swap && (is_new || std::mem::take(&mut state.is_swapped_with));
+        state.arrivals[side(direction)].push((arrival, followed.net));
+        // Paid with what is followed on from it.
+        let is_paid_first = !followed.is_swap && (is_new || std::mem::take(&mut state.is_passed_by));
         if is_paid_first {
             state.reached.stop = None;
             if state.reached.depth.abs() < limit {
@@ -420,7 +443,7 @@ impl Walk {
                 self.truncations.insert(Truncation::DepthLimit);
             }
         } else if is_new {
-            state.is_swapped_with = true;
+            state.is_passed_by = true;
             state.reached.stop = Some(Stop::Contract);
         }
         add(&mut self.state(from).reached.out_usd, usd);

@@ -8,7 +8,7 @@ use headwater_ledger::read::{PostingColumns, TransactionRef};
 use headwater_types::Usd;
 
 use super::{Movement, Movements, Settings, Stop, Trace, Way, trace};
-use crate::source::Node;
+use crate::source::{Direction, Node};
 
 /// A payment of a world: sender, receiver, asset, amount; each is a transaction of its own, in order of time, unless it is
 /// marked as one with that before.
@@ -29,6 +29,8 @@ pub(crate) const fn paid(from: Node, to: Node, amount: u128) -> Paid {
 pub(crate) struct World {
     payments: Vec<(u32, Paid)>,
     pub stops: BTreeMap<Node, Stop>,
+    /// Accounts that sent their money over a bridge, or got it over one: with the payment of this number, and so much.
+    pub crossed: Vec<(Node, u32, f64)>,
     /// Whether sums of pairs are known without a look at movements.
     pub has_sums: bool,
 }
@@ -40,7 +42,7 @@ impl World {
             number += u32::from(!paid.with_last);
             (number, *paid)
         });
-        Self { payments: numbered.collect(), stops: BTreeMap::new(), has_sums: false }
+        Self { payments: numbered.collect(), stops: BTreeMap::new(), crossed: Vec::new(), has_sums: false }
     }
 
     pub fn all(&self) -> Vec<Paid> {
@@ -86,6 +88,13 @@ impl Movements for World {
 
     fn order(&mut self, one: TransactionRef, other: TransactionRef) -> Result<Ordering, Infallible> {
         Ok(one.cmp(&other))
+    }
+
+    fn crosses(&mut self, paid: TransactionRef, (node, _): (Node, Direction), net: Usd) -> Result<bool, Infallible> {
+        let is_of = |(of, number, usd): &(Node, u32, f64)| {
+            *of == node && PostingColumns::transaction_of(0, *number) == paid && Usd::from_f64(*usd) == Some(net)
+        };
+        Ok(self.crossed.iter().any(is_of))
     }
 }
 
