@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import polars as pl
 
+from headwater._records import node_id
 from headwater.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -286,7 +287,7 @@ def _trace(report: Drawn, ax: Axes | None, _: str | None) -> Axes:
     for node in data["nodes"]:
         hops.setdefault(node["depth"], []).append(node)
     places = {
-        node["address"]: (depth, (len(of_hop) - 1) / 2 - place)
+        node_id(data, node): (depth, (len(of_hop) - 1) / 2 - place)
         for depth, of_hop in hops.items()
         for place, node in enumerate(of_hop)
     }
@@ -295,8 +296,8 @@ def _trace(report: Drawn, ax: Axes | None, _: str | None) -> Axes:
         out = edge["direction"] == "out"
         ax.annotate(
             "",
-            xy=places[edge["to_address"]],
-            xytext=places[edge["from_address"]],
+            xy=places[node_id(data, edge, "to_")],
+            xytext=places[node_id(data, edge, "from_")],
             arrowprops={
                 "arrowstyle": "-|>",
                 "linewidth": 0.5 + 5.5 * share,
@@ -306,11 +307,11 @@ def _trace(report: Drawn, ax: Axes | None, _: str | None) -> Axes:
                 "connectionstyle": "arc3,rad=0.08",
             },
         )
-    ends = {end["address"]: end for end in data["ends"]}
+    ends = {node_id(data, end): end for end in data["ends"]}
     for node in data["nodes"]:
-        place = places[node["address"]]
-        end = ends.get(node["address"])
-        is_start = node["address"] == data["address"]
+        identity = node_id(data, node)
+        place, end = places[identity], ends.get(identity)
+        is_start = identity == data["address"]
         ax.plot(*place, marker="o" if end is None else "s", color="black" if is_start else "dimgrey")
         if end is not None or is_start:
             name = node["entity_name"] or next(iter(node["labels"]), None) or f"{node['address'][:10]}…"

@@ -22,3 +22,9 @@ def table(records: Sequence[Mapping[str, Any]], schema: Schema) -> pl.DataFrame:
     frame = pl.DataFrame({name: [record.get(name) for record in records] for name in schema}, schema=read)
     times = [name for name, kind in schema.items() if kind == TIME]
     return frame.with_columns(pl.from_epoch(name).cast(TIME) for name in times)
+
+
+def node_id(trace: dict[str, Any], row: dict[str, Any], end: str = "") -> str:
+    """What names an address within a trace: itself; on another chain than the trace's, that chain before it."""
+    chain, address = str(row[f"{end}blockchain"]), str(row[f"{end}address"])
+    return address if chain == trace["blockchain"] else f"{chain}:{address}"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 import polars as pl
 
 from headwater import _headwater, _objects
-from headwater._records import TEXTS, TIME, table
+from headwater._records import TEXTS, TIME, node_id, table
 from headwater.errors import StorageError, Unsupported
 from headwater.reports import Report, Reports
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from headwater._records import Schema
 
 _NODES: Schema = {
+    "blockchain": pl.String,
     "address": pl.String,
     "depth": pl.Int64,
     "labels": TEXTS,
@@ -33,7 +34,9 @@ _NODES: Schema = {
     "taint_ratio": pl.Float64,
 }
 _EDGES: Schema = {
+    "from_blockchain": pl.String,
     "from_address": pl.String,
+    "to_blockchain": pl.String,
     "to_address": pl.String,
     "depth": pl.Int64,
     "direction": pl.String,
@@ -50,6 +53,7 @@ _EDGES: Schema = {
     "is_change": pl.Boolean,
 }
 _ENDS: Schema = {
+    "blockchain": pl.String,
     "address": pl.String,
     "label": pl.String,
     "hops": pl.Int64,
@@ -58,6 +62,7 @@ _ENDS: Schema = {
     "stop_reason": pl.String,
 }
 _ASSETS: Schema = {
+    "blockchain": pl.String,
     "address": pl.String,
     "depth": pl.Int64,
     "symbol": pl.String,
@@ -98,6 +103,7 @@ class TraceReport(Report):
     def nodes(self) -> pl.DataFrame:
         """The addresses, by hops from the start: 0 for it, negative inward, positive outward.
 
+        ``blockchain`` is that of the trace, or one that a bridge led to.
         ``stop_reason`` says why an address was not looked through, and is null where it was. ``taint_amount``, in US
         dollars, and ``taint_ratio`` are there with a method.
         """
@@ -108,7 +114,8 @@ class TraceReport(Report):
         """What went from one address to another, by hops, then by worth.
 
         ``amount`` is exact text in whole units, ``amount_raw`` in the smallest; ``tx_hashes`` are at most ten
-        transactions, the largest first. ``is_change`` tells bitcoin that went back to whoever paid, which is no hop.
+        transactions, the largest first. ``is_change`` tells bitcoin that went back to whoever paid, which is no hop. An
+        edge between two chains leads over a bridge; its asset, amount, times and transactions are those of the far one.
         """
         return table(self.rows, _EDGES)
 
@@ -125,7 +132,7 @@ class TraceReport(Report):
         against time, so that ``in_amount`` is what left them there.
         """
         named = [
-            {**asset, "address": node["address"], "depth": node["depth"]}
+            {**asset, **{name: node[name] for name in ("blockchain", "address", "depth")}}
             for node in self.data["nodes"]
             for asset in node["assets"]
         ]
@@ -134,8 +141,9 @@ class TraceReport(Report):
     def to_networkx(self) -> MultiDiGraph[str]:
         """Give the trace as a graph of networkx.
 
-        Nodes are addresses with the columns of :attr:`nodes` as attributes, edges have those of :attr:`edges`, as they
-        are in the answer: amounts are exact text, times epoch seconds.
+        Nodes are addresses, with their chain before them (``tron:T...``) where a bridge led to another one. They have the
+        columns of :attr:`nodes` as attributes, edges have those of :attr:`edges`, as they are in the answer: amounts are
+        exact text, times epoch seconds.
 
         Returns
         -------
@@ -160,11 +168,10 @@ class TraceReport(Report):
             raise Unsupported(message) from error
         graph: MultiDiGraph[str] = MultiDiGraph(blockchain=self.data["blockchain"], address=self.data["address"])
         for node in self.data["nodes"]:
-            graph.add_node(node["address"], **{name: node[name] for name in _NODES if name != "address"})
-        ends = ("from_address", "to_address")
+            graph.add_node(node_id(self.data, node), **{name: node[name] for name in _NODES if name != "address"})
         for edge in self.rows:
-            attributes = {name: edge[name] for name in _EDGES if name not in ends}
-            graph.add_edge(*(edge[end] for end in ends), **attributes)
+            attributes = {name: edge[name] for name in _EDGES if not name.startswith(("from_", "to_"))}
+            graph.add_edge(node_id(self.data, edge, "from_"), node_id(self.data, edge, "to_"), **attributes)
         return graph
 
     def to_graphml(self, path: str | PathLike[str]) -> None:

@@ -2,7 +2,7 @@
 
 use headwater_bridge::{BridgeChain, Half, MatchClass, Party, Status, Token, Transfer};
 use headwater_intel::bridge::Legs;
-use headwater_ledger::read::TransactionRef;
+use headwater_ledger::read::{Transaction, TransactionRef};
 use headwater_ledger::{Cancel, Ledger};
 use headwater_types::{Amount, Asset, Family, Timestamp, TxHash};
 use serde::Serialize;
@@ -74,9 +74,6 @@ pub struct CrossChainTransfer {
     /// How sure it is that the legs belong together, or that a lone leg is one.
     #[schema(minimum = 0, maximum = 1)]
     pub confidence: f64,
-    /// US dollars of what left, and of what arrived.
-    #[serde(skip)]
-    pub(crate) worth: [Option<f64>; 2],
 }
 
 /// The transfers over bridges that a transaction is a leg of, in order of its logs.
@@ -86,14 +83,29 @@ pub(crate) fn crossings(
     warnings: &mut Warnings,
     cancel: &Cancel,
 ) -> Result<Vec<CrossChainTransfer>, Error> {
-    let transaction = ledger.transaction(transaction)?;
-    let legs = Legs::read(ledger, &transaction, cancel)?;
+    let legs = bridge_legs(ledger, &ledger.transaction(transaction)?, warnings, cancel)?;
+    legs.transfers().iter().map(|transfer| CrossChainTransfer::new(ledger, transfer)).collect()
+}
+
+/// The legs of a transaction with those of other chains; warns where not all were looked for.
+pub(crate) fn bridge_legs(
+    ledger: &dyn Ledger,
+    transaction: &Transaction,
+    warnings: &mut Warnings,
+    cancel: &Cancel,
+) -> Result<Legs, Error> {
+    let legs = Legs::read(ledger, transaction, cancel)?;
     if legs.is_partial {
         let message = "not all legs were looked for: an index of bridges is missing (run `headwater compact`), or too many \
                        legs share a key";
         warnings.add("partial_match", None, message);
     }
-    legs.transfers().iter().map(|transfer| CrossChainTransfer::new(ledger, transfer)).collect()
+    Ok(legs)
+}
+
+/// US dollars of what a leg moved on its chain; `None` without a price.
+pub(crate) fn leg_usd(ledger: &dyn Ledger, leg: &Half) -> Result<Option<f64>, Error> {
+    Ok(Value::new(ledger, &Side::of(leg))?.usd)
 }
 
 /// One side of a transfer, as far as its own leg, or the other one, tells of it.
@@ -207,16 +219,6 @@ impl Value {
 }
 
 impl CrossChainTransfer {
-    /// Whether an account sent it with a transaction; texts as answers write them.
-    pub fn is_sent(&self, (account, transaction): (&str, &str)) -> bool {
-        self.sender_address == account && self.source_tx_hash == transaction
-    }
-
-    /// Whether an account received it with a transaction.
-    pub fn is_received(&self, (account, transaction): (&str, &str)) -> bool {
-        self.receiver_address == account && self.destination_tx_hash == transaction
-    }
-
     /// Of which nothing is known.
     pub fn empty() -> Self {
         Self {
@@ -243,7 +245,6 @@ impl CrossChainTransfer {
             amount_usd: None,
             matched: None,
             confidence: 0.0,
-            worth: [None; 2],
         }
     }
 
@@ -301,7 +302,6 @@ impl CrossChainTransfer {
             amount_usd: sent.usd.or(came.usd),
             matched: (transfer.legs().count() > 1).then(|| CrossingMatch::from(transfer.class())),
             confidence: transfer.confidence(),
-            worth: [sent.usd, came.usd],
         })
     }
 }

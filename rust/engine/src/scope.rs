@@ -229,6 +229,11 @@ impl Scope {
         }
     }
 
+    /// The same on another chain; assets that are named by contract are not there.
+    pub fn on(&self, chain: Chain) -> Self {
+        Self { chain, ..self.clone() }
+    }
+
     /// The same in another window.
     pub fn within(&self, window: TimeWindow) -> Self {
         Self { window, ..self.clone() }

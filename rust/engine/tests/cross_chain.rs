@@ -215,41 +215,78 @@ fn a_trace_says_where_money_goes_on_over_a_bridge() {
     assert_eq!((&end["stop_reason"], &end["label"]), (&json!("label"), &json!("Celer cBridge")));
 }
 
-/// Person 1 pays a vault that nobody lists, with the transaction that sends transfers 1 and 2; the vault pays person 6 later.
-/// Why the trace ends at the vault.
-fn end_at_vault(paid: u64, [mut ethereum, bsc]: [Batch; 2]) -> Value {
-    let usdt = |from: u8, to: u8, amount: u64| Movement {
+fn usdt(from: u8, to: u8, amount: u64) -> Movement {
+    Movement {
         kind: MovementFact::Token,
         ordinal: Ordinal::Indexed(9),
         from: Some(person(from)),
         to: Some(person(to)),
         asset: Asset::Token(person(USDT)),
         amount: Amount::from(amount),
+    }
+}
+
+/// Person 1 pays a vault that nobody lists, with the transaction that sends transfers 1 and 2; the vault pays person 6 later. On
+/// BSC another vault pays persons 2 and 3, and person 2 pays person 8.
+fn over_a_vault(paid: u64) -> [Batch; 2] {
+    let [mut ethereum, mut bsc] = batches();
+    for (block, movement) in [(0, usdt(1, 5, paid)), (3, usdt(5, 6, paid))] {
+        ethereum.transactions[block].movements.push(movement);
+    }
+    for (block, movement) in [(0, usdt(7, 2, 4_990_000)), (1, usdt(7, 3, 6_990_000)), (2, usdt(2, 8, 4_000_000))] {
+        bsc.transactions[block].movements.push(movement);
+    }
+    [ethereum, bsc]
+}
+
+/// The edges of a trace, each as chain and first byte of both ends, amount and whether it has `cross_chain`, and its ends.
+fn traced(batches: [Batch; 2], (chain, start): (Chain, u8), settings: Value) -> (Vec<String>, Vec<String>) {
+    let request = json!({"blockchain": chain.name(), "address": person(start).to_string(), "track_setting": settings});
+    let found = data(&engine_of(batches), "trace", &request);
+    let place = |row: &Value, end: &str| {
+        let [chain, address] = ["blockchain", "address"].map(|field| row[format!("{end}{field}")].as_str().unwrap());
+        format!("{chain} {}", &address[40..])
     };
-    ethereum.transactions[0].movements.push(usdt(1, 5, paid));
-    ethereum.transactions[3].movements.push(usdt(5, 6, paid));
-    let engine = engine_of([ethereum, bsc]);
-    let trace =
-        json!({"blockchain": "ethereum", "address": person(1).to_string(), "track_setting": {"inward_depth": 0}});
-    let found = data(&engine, "trace", &trace);
-    let node = |byte: u8| {
-        found["nodes"].as_array().unwrap().iter().find(|node| node["address"] == person(byte).to_string()).cloned()
+    let edge = |edge: &Value| {
+        let over = if edge["cross_chain"].is_null() { "" } else { " over" };
+        let (from, to, amount) = (place(edge, "from_"), place(edge, "to_"), edge["amount"].as_str().unwrap());
+        format!("{from} > {to} {amount} {}{over}", edge["symbol"].as_str().unwrap())
     };
-    let end = node(5).unwrap()["stop_reason"].clone();
-    assert_eq!(end.is_null(), node(6).is_some());
-    end
+    let rows =
+        |field: &str, show: &dyn Fn(&Value) -> String| found[field].as_array().unwrap().iter().map(show).collect();
+    (rows("edges", &edge), rows("ends", &|end| format!("{} {}", place(end, ""), end["stop_reason"].as_str().unwrap())))
 }
 
 #[test]
-fn a_trace_hands_over_where_the_money_arrived_on_the_other_chain() {
-    // 11.98 USDT arrive.
-    assert_eq!(end_at_vault(12_000_000, batches()), "label");
+fn a_trace_goes_on_over_a_bridge_where_the_money_arrived() {
+    let outward = || json!({"inward_depth": 0, "outward_depth": 3});
+    let from_payer = |batches| traced(batches, (Chain::ETHEREUM, 1), outward());
+    // 11.98 USDT arrive of 12.
+    let (edges, ends) = from_payer(over_a_vault(12_000_000));
+    let on_ethereum = "ethereum 01 > ethereum 05 12 usdt over";
+    let beyond =
+        ["ethereum 05 > bsc 03 6.99 usdt over", "ethereum 05 > bsc 02 4.99 usdt over", "bsc 02 > bsc 08 4 usdt"];
+    assert_eq!(edges, [&[on_ethereum], &beyond[..]].concat());
+    assert_eq!(ends, ["bsc 03 no_outflow", "bsc 08 depth_limit"]);
     // Transfers cannot hide money beside them.
-    assert_eq!(end_at_vault(14_000_000, batches()), Value::Null);
+    let (edges, _) = from_payer(over_a_vault(14_000_000));
+    assert_eq!(edges, ["ethereum 01 > ethereum 05 14 usdt over", "ethereum 05 > ethereum 06 14 usdt"]);
     // Only one arrived.
-    let [ethereum, mut bsc] = batches();
+    let [ethereum, mut bsc] = over_a_vault(12_000_000);
     bsc.transactions[1].logs.clear();
-    assert_eq!(end_at_vault(12_000_000, [ethereum, bsc]), Value::Null);
+    let (edges, _) = from_payer([ethereum, bsc]);
+    assert_eq!(edges, [on_ethereum, "ethereum 05 > ethereum 06 12 usdt"]);
+}
+
+#[test]
+fn a_trace_goes_back_over_a_bridge_to_who_sent() {
+    let inward = json!({"inward_depth": 3, "outward_depth": 0});
+    let (edges, ends) = traced(over_a_vault(12_000_000), (Chain::BSC, 8), inward);
+    assert_eq!(
+        edges,
+        ["bsc 02 > bsc 08 4 usdt", "bsc 07 > bsc 02 4.99 usdt over", "ethereum 01 > bsc 07 12 usdt over"]
+    );
+    assert_eq!(ends, ["ethereum 01 depth_limit"]);
 }
 
 /// The block of BSC that pays out transfer 1 is followed, taken back, and brought again.

@@ -54,7 +54,8 @@ fn paths_are_worked_by_hand() {
     assert_eq!(found(&report), [(vec![BOB, ERIN, DAVE], Some(4.0)), (vec![CAROL, DAVE], Some(2.0))]);
     let edge = &report["paths"][0]["edges"][1];
     let expected = json!({
-        "from_address": person(BOB).to_string(), "to_address": person(ERIN).to_string(), "depth": 2, "direction": "out",
+        "from_blockchain": "ethereum", "from_address": person(BOB).to_string(),
+        "to_blockchain": "ethereum", "to_address": person(ERIN).to_string(), "depth": 2, "direction": "out",
         "symbol": "eth", "contract": null, "amount": "2", "amount_raw": "2000000000000000000", "amount_usd": 4.0,
         "tx_count": 1, "first_activity": 1050, "last_activity": 1050, "tx_hashes": [format!("0x{}", "05".repeat(32))],
         "taint_amount": null, "is_change": false, "cross_chain": null,

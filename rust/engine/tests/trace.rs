@@ -97,7 +97,8 @@ fn trace_is_worked_by_hand() {
     assert_eq!(edges(&report), expected);
     let first = &report["edges"][0];
     let expected = json!({
-        "from_address": text(ALICE), "to_address": text(BOB), "depth": 1, "direction": "out", "symbol": "usdt",
+        "from_blockchain": "ethereum", "from_address": text(ALICE),
+        "to_blockchain": "ethereum", "to_address": text(BOB), "depth": 1, "direction": "out", "symbol": "usdt",
         "contract": text(USDT), "amount": "100", "amount_raw": "100000000", "amount_usd": 100.0, "tx_count": 1,
         "first_activity": 1020, "last_activity": 1020, "tx_hashes": [format!("0x{}", "02".repeat(32))],
         "taint_amount": null, "is_change": false, "cross_chain": null,

@@ -123,6 +123,23 @@ impl Rank {
         }
     }
 
+    /// Moves what waits at a node on along payments of other assets, by their weights: those that a bridge made of what came.
+    /// O(payments + chips).
+    pub fn carry(&mut self, node: Node, payments: &[Payment]) {
+        let Some(chips) = self.waiting.remove(&node) else { return };
+        let mass: f64 = chips.values().sum();
+        let whole: f64 = payments.iter().map(|payment| payment.weight).sum();
+        if whole <= 0.0 {
+            return self.stay(node, mass);
+        }
+        self.stay(node, self.params.stays * mass);
+        for payment in payments {
+            let chip = (payment.asset, payment.time);
+            let part = (1.0 - self.params.stays) * mass * payment.weight / whole;
+            *self.waiting.entry(payment.other).or_default().entry(chip).or_default() += part;
+        }
+    }
+
     /// Spreads chips, in order of time, over the payments after each of them.
     fn spread(&mut self, node: Node, mut payments: Vec<(i64, Payment)>, chips: &[(i64, f64)]) {
         // An order that does not depend on the source; sums of doubles depend on theirs.
@@ -219,6 +236,19 @@ mod tests {
             assert!((rank.rank(node) - expected).abs() < 5e-6, "{node}: {}", rank.rank(node));
         }
         assert!((rank.mass() - 1.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn what_went_over_a_bridge_waits_where_it_came_out() {
+        let edges = [(0, 1, 10.0, 1)];
+        let mut rank = Rank::begin(0, &town(&edges, 2)[0], Params { forward: 1.0, ..Params::default() });
+        let out = |other, weight| Payment { time: 9, asset: 7, other, weight, swapped: None };
+        rank.carry(1, &[out(2, 30.0), out(3, 10.0)]);
+        assert_eq!(rank.next(|_| true), Some(2));
+        assert!((rank.rank(1) - 0.15 * 0.85).abs() < 1e-12);
+        assert!((rank.mass() - 1.0).abs() < 1e-12);
+        rank.carry(2, &[]);
+        assert!((rank.rank(2) - 0.85 * 0.85 * 0.75).abs() < 1e-12);
     }
 
     #[test]

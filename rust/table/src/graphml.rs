@@ -9,7 +9,8 @@ use serde_json::Value;
 
 /// Name and type of the attributes of nodes and edges. Exact amounts are `amount_raw`; `amount` is its nearest double, by which
 /// programs can draw.
-const NODE: [(&str, &str); 9] = [
+const NODE: [(&str, &str); 10] = [
+    ("blockchain", "string"),
     ("depth", "int"),
     ("labels", "string"),
     ("entity_name", "string"),
@@ -36,17 +37,45 @@ const EDGE: [(&str, &str); 13] = [
     ("is_change", "boolean"),
 ];
 
-/// The `data` of an answer of `trace` as `GraphML`: addresses are nodes, their ids are the addresses. Lists become text
-/// with spaces between their items.
+/// What names an address within a trace: itself; where a bridge led to another chain, that chain before it.
+///
+/// ```
+/// let trace = serde_json::json!({"blockchain": "ethereum"});
+/// let id = |chain: &str| headwater_table::node_id(&trace, &chain.into(), &"a".into());
+/// assert_eq!([id("ethereum"), id("tron")], ["a", "tron:a"]);
+/// ```
+#[must_use]
+pub fn node_id(trace: &Value, blockchain: &Value, address: &Value) -> String {
+    if *blockchain == trace["blockchain"] {
+        return plain(address);
+    }
+    format!("{}:{}", plain(blockchain), plain(address))
+}
+
+/// The [`node_id`] of both ends of an edge.
+#[must_use]
+pub fn edge_ends(trace: &Value, edge: &Value) -> [String; 2] {
+    ["from", "to"].map(|end| node_id(trace, &edge[format!("{end}_blockchain")], &edge[format!("{end}_address")]))
+}
+
+/// The `data` of an answer of `trace` as `GraphML`: addresses are nodes, with their [`node_id`]. Lists become text with spaces
+/// between their items.
 ///
 /// ```
 /// let trace = serde_json::json!({
-///     "nodes": [{"address": "a", "depth": 0, "entity_name": "A & Co"}, {"address": "b", "depth": 1}],
-///     "edges": [{"from_address": "a", "to_address": "b", "amount_usd": 2.5}],
+///     "blockchain": "bsc",
+///     "nodes": [
+///         {"blockchain": "bsc", "address": "a", "depth": 0, "entity_name": "A & Co"},
+///         {"blockchain": "tron", "address": "b", "depth": 1},
+///     ],
+///     "edges": [{
+///         "from_blockchain": "bsc", "from_address": "a", "to_blockchain": "tron", "to_address": "b", "amount_usd": 2.5,
+///     }],
 /// });
 /// let text = headwater_table::graphml(&trace);
 /// assert!(text.contains("<data key=\"node_entity_name\">A &amp; Co</data>"));
-/// assert!(text.contains("<edge id=\"e0\" source=\"a\" target=\"b\">\n      <data key=\"edge_amount_usd\">2.5</data>"));
+/// let edge = "<edge id=\"e0\" source=\"a\" target=\"tron:b\">\n      <data key=\"edge_amount_usd\">2.5</data>";
+/// assert!(text.contains(edge));
 /// ```
 #[must_use]
 pub fn graphml(trace: &Value) -> String {
@@ -65,11 +94,11 @@ pub fn graphml(trace: &Value) -> String {
     }
     text.push_str("  <graph id=\"trace\" edgedefault=\"directed\">\n");
     for node in trace["nodes"].as_array().into_iter().flatten() {
-        let head = format!("<node id=\"{}\">", xml(&plain(&node["address"])));
+        let head = format!("<node id=\"{}\">", xml(&node_id(trace, &node["blockchain"], &node["address"])));
         element(&mut text, "node", &head, &NODE, node);
     }
     for (number, edge) in trace["edges"].as_array().into_iter().flatten().enumerate() {
-        let ends = ["from_address", "to_address"].map(|end| xml(&plain(&edge[end])));
+        let ends = edge_ends(trace, edge).map(|end| xml(&end));
         let head = format!("<edge id=\"e{number}\" source=\"{}\" target=\"{}\">", ends[0], ends[1]);
         element(&mut text, "edge", &head, &EDGE, edge);
     }

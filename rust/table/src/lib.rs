@@ -19,5 +19,5 @@ pub use encoder::Encoder;
 pub use error::TableError;
 pub use format::Format;
 pub use frame::frame;
-pub use graphml::{graphml, xml};
+pub use graphml::{edge_ends, graphml, node_id, xml};
 pub use write::{Pages, Written, write};

@@ -15,7 +15,7 @@ use crate::cost_class::CostClass;
 use crate::endpoint::{Calls, ChainScope, Endpoint, Example, Reads, Tag};
 use crate::example::{ALICE, BOB};
 use crate::fields::{AddressText, ChainName, ChainText, ContractList, OptOut, SymbolList, TimeBound, form};
-use crate::labels::{self, Labels};
+use crate::labels;
 use crate::method::Method;
 use crate::query_meta::QueryMeta;
 use crate::request::{Checks, Warnings, refused};
@@ -196,8 +196,7 @@ impl Analysis for PathAnalysis {
         let found = paths(&mut source, from, &to, *settings)?;
         let edges = found.paths.iter().map(|path| edges(&mut source, path)).collect::<Result<Vec<_>, _>>()?;
         source.changes.warn(warnings);
-        let labels = Labels::present(ledger, chain);
-        let shown = Shown { ledger, source: &source, labels, method: None, family: chain.family(), cancel };
+        let shown = Shown { ledger, source: &source, method: None, cancel };
         let truncation_reasons = truncations(&found);
         Ok(PathReport {
             blockchain: ChainName::from(chain),

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 
 use headwater_graph::taint::Method as Mixing;
-use headwater_graph::trace::{Edge, Settings, circles, graph, order, trace};
+use headwater_graph::trace::{Edge, Reached, Settings, circles, graph, order, trace};
 use headwater_ledger::labels::Code;
 use headwater_ledger::{Cancel, Ledger};
 use headwater_types::Address;
@@ -16,7 +16,7 @@ use crate::cost_class::CostClass;
 use crate::endpoint::{Calls, ChainScope, Endpoint, Example, Reads, Tag};
 use crate::example::ALICE;
 use crate::fields::{AddressText, ChainName, ChainText, CodeText, OptOut, Time, TimeBound, form};
-use crate::labels::{self, Labels};
+use crate::labels;
 use crate::method::Method;
 use crate::query_meta::QueryMeta;
 use crate::request::{Checks, TraceMethod, Warnings, refused};
@@ -38,7 +38,8 @@ pub const ENDPOINT: Endpoint = Endpoint {
     tag: Tag::Intelligence,
     summary: "Follow the money",
     description: "Where money went from an address, and where it came from, hop by hop: per asset, and only what left after it \
-                  came. A swap is followed into the other asset, and change of bitcoin without a hop. The walk stops at services, hubs and the last hop, and says \
+                  came. A swap is followed into the other asset, change of bitcoin without a hop, and what went over a bridge on the other chain, \
+                  where that is held. The walk stops at services, hubs and the last hop, and says \
                   so. A trace is a hypothesis: coins in one account cannot be told apart.",
     chains: ChainScope::Named("blockchain"),
     reads: Reads::Movements,
@@ -260,23 +261,21 @@ impl Analysis for TraceAnalysis {
         let mut found = trace(&mut source, start, *settings, &|source| source.read > MAX_MOVEMENTS)?;
         source.changes.warn(warnings);
         warnings.append(std::mem::take(&mut source.warnings));
+        for reached in source.chains_beyond() {
+            completeness::warn(ledger, reached, warnings);
+        }
         // Ties by address, which does not depend on the way of the walk.
         found.nodes.sort_by(|one, other| {
-            order(one).cmp(&order(other)).then_with(|| source.address(one.node).cmp(source.address(other.node)))
+            let place = |of: &Reached| (source.chain(of.node), *source.address(of.node));
+            order(one).cmp(&order(other)).then_with(|| place(one).cmp(&place(other)))
         });
         found.edges.sort_by(|one, other| {
             let key = |of: &Edge| (of.depth.unsigned_abs(), Reverse(of.usd));
-            let ends = |of: &Edge| (*source.address(of.from), *source.address(of.to), of.is_change);
+            let end = |node| (source.chain(node), *source.address(node));
+            let ends = |of: &Edge| (end(of.from), end(of.to), of.is_change);
             key(one).cmp(&key(other)).then_with(|| ends(one).cmp(&ends(other)))
         });
-        let shown = Shown {
-            ledger,
-            source: &source,
-            labels: Labels::present(ledger, chain),
-            method: settings.method,
-            family: chain.family(),
-            cancel,
-        };
+        let shown = Shown { ledger, source: &source, method: settings.method, cancel };
         let whole = of_start(&found, start);
         let headings: std::collections::HashMap<_, _> =
             found.nodes.iter().map(|reached| (reached.node, reached.heading)).collect();

@@ -3,16 +3,16 @@
 use headwater_graph::source::{Direction, Node};
 use headwater_graph::taint::Method;
 use headwater_graph::trace::{Balance, Edge, End, Reached, Trace, Truncation};
+use headwater_ledger::read::TransactionRef;
 use headwater_ledger::{Cancel, Ledger};
-use headwater_types::{Amount, Family, Usd};
+use headwater_types::{Amount, Usd};
 use serde::Serialize;
 
 use super::source::LedgerMovements;
 use crate::Error;
-use crate::asset_book::AssetView;
 use crate::crossings::{CrossChainTransfer, CrossingStatus, crossings};
-use crate::fields::{AddressText, CodeText, DecimalText, HashText, RawAmountText, Time, values};
-use crate::labels::{Labels, codes};
+use crate::fields::{AddressText, ChainName, CodeText, DecimalText, HashText, RawAmountText, Time, values};
+use crate::labels::codes;
 use crate::request::Warnings;
 
 values! {
@@ -27,6 +27,8 @@ values! {
 /// An account of a trace.
 #[derive(Debug, Clone, PartialEq, Serialize, utoipa::ToSchema)]
 pub struct TraceNode {
+    /// Its chain: that of the trace, or one that a bridge led to.
+    pub blockchain: ChainName,
     /// The address.
     pub address: AddressText,
     /// Hops from the start: 0 for it, negative inward, positive outward. Bitcoin's change is no hop, so it has the depth of
@@ -42,8 +44,8 @@ pub struct TraceNode {
     pub out_amount_usd: Option<f64>,
     /// Distinct addresses it dealt with; null where it was not looked through.
     pub counterparties: Option<u64>,
-    /// Why it was not looked through; null where it was: `depth_limit`, `label`, `hub`, `contract`, `no_outflow`, `filtered`,
-    /// `fanout_limit`, `time_range`.
+    /// Why it was not looked through; null where it was, and at a bridge from which the trace goes on to another chain:
+    /// `depth_limit`, `label`, `hub`, `contract`, `no_outflow`, `filtered`, `fanout_limit`, `time_range`.
     pub stop_reason: Option<CodeText>,
     /// With a method: US dollars of what came to it that are traced; null without one, or without a price.
     pub taint_amount: Option<DecimalText>,
@@ -80,8 +82,13 @@ pub struct TraceAsset {
 /// What went from one address to another.
 #[derive(Debug, Clone, PartialEq, Serialize, utoipa::ToSchema)]
 pub struct TraceEdge {
+    /// The chain of who paid.
+    pub from_blockchain: ChainName,
     /// Who paid.
     pub from_address: AddressText,
+    /// The chain of who was paid: another one where the edge leads over a bridge. Outward such an edge runs from the bridge to the
+    /// receiver, inward from the sender to the bridge; asset, amount, times and transactions are those of the far chain.
+    pub to_blockchain: ChainName,
     /// Who was paid.
     pub to_address: AddressText,
     /// The hop: negative inward.
@@ -155,6 +162,8 @@ impl From<CrossChainTransfer> for TraceCrossing {
 /// An address at which the trace ends.
 #[derive(Debug, Clone, PartialEq, Serialize, utoipa::ToSchema)]
 pub struct TraceEnd {
+    /// Its chain.
+    pub blockchain: ChainName,
     /// The address.
     pub address: AddressText,
     /// Who it is, or the code of its first label.
@@ -188,9 +197,7 @@ pub struct TraceSummary {
 pub(crate) struct Shown<'s, 'a> {
     pub ledger: &'a dyn Ledger,
     pub source: &'s LedgerMovements<'a>,
-    pub labels: Labels<'a>,
     pub method: Option<Method>,
-    pub family: Family,
     pub cancel: &'a Cancel,
 }
 
@@ -200,9 +207,10 @@ impl Shown<'_, '_> {
     }
 
     fn node(&self, reached: &Reached, edges: &[Edge]) -> Result<TraceNode, Error> {
-        let judged = self.labels.of(self.source.address(reached.node))?;
+        let judged = self.source.labels(reached.node)?;
         let taint = self.method.and_then(|_| Self::taint(reached, edges));
         Ok(TraceNode {
+            blockchain: ChainName::from(self.source.chain(reached.node)),
             address: AddressText::from(self.source.address(reached.node)),
             depth: reached.depth,
             labels: codes(&judged),
@@ -234,7 +242,7 @@ impl Shown<'_, '_> {
     }
 
     fn asset(&self, asset: u32, balance: &Balance) -> TraceAsset {
-        let view = self.view(asset);
+        let view = self.source.asset(asset);
         let raw = |amount: u128| RawAmountText::from(Amount::from_u128(amount));
         TraceAsset {
             symbol: view.name().to_owned(),
@@ -249,30 +257,32 @@ impl Shown<'_, '_> {
         }
     }
 
-    fn view(&self, asset: u32) -> &AssetView {
-        self.source.book.view(asset as usize)
-    }
-
     /// The way of an edge over a bridge: its payer sends over one, or its payee receives from one, with its largest transaction.
     fn crossing(&self, edge: &Edge, warnings: &mut Warnings) -> Result<Option<TraceCrossing>, Error> {
         let Some(transaction) = edge.largest.first() else { return Ok(None) };
         let found = crossings(self.ledger, *transaction, warnings, self.cancel)?;
         let [from, to] = [edge.from, edge.to].map(|node| self.source.address(node));
         let (payer, payee) = (from.to_string(), to.to_string());
-        let hash = self.ledger.transaction_head(*transaction)?.hash.display(self.family);
-        let is_of =
-            |crossing: &CrossChainTransfer| crossing.is_sent((&payer, &hash)) || crossing.is_received((&payee, &hash));
+        let hash = self.hash(*transaction)?;
+        let is_of = |crossing: &CrossChainTransfer| {
+            crossing.source_tx_hash == *hash && crossing.sender_address == payer
+                || crossing.destination_tx_hash == *hash && crossing.receiver_address == payee
+        };
         Ok(found.into_iter().find(is_of).map(TraceCrossing::from))
     }
 
+    fn hash(&self, transaction: TransactionRef) -> Result<HashText, Error> {
+        let head = self.ledger.transaction_head(transaction)?;
+        Ok(HashText::new(&head.hash, head.chain.family()))
+    }
+
     pub fn edge(&self, edge: &Edge, warnings: &mut Warnings) -> Result<TraceEdge, Error> {
-        let view = self.view(edge.asset);
+        let view = self.source.asset(edge.asset);
         let whole = |amount: Amount| view.decimals.map(|decimals| DecimalText::new(amount, decimals));
-        let hash = |transaction: &_| {
-            Ok::<_, Error>(HashText::new(&self.ledger.transaction_head(*transaction)?.hash, self.family))
-        };
         Ok(TraceEdge {
+            from_blockchain: ChainName::from(self.source.chain(edge.from)),
             from_address: AddressText::from(self.source.address(edge.from)),
+            to_blockchain: ChainName::from(self.source.chain(edge.to)),
             to_address: AddressText::from(self.source.address(edge.to)),
             depth: edge.depth,
             direction: match edge.direction {
@@ -287,7 +297,7 @@ impl Shown<'_, '_> {
             tx_count: edge.transactions,
             first_activity: Time(edge.first),
             last_activity: Time(edge.last),
-            tx_hashes: edge.largest.iter().map(hash).collect::<Result<_, _>>()?,
+            tx_hashes: edge.largest.iter().map(|transaction| self.hash(*transaction)).collect::<Result<_, _>>()?,
             taint_amount: edge.taint.and_then(whole),
             is_change: edge.is_change,
             cross_chain: self.crossing(edge, warnings)?,
@@ -300,13 +310,14 @@ impl Shown<'_, '_> {
         (outward, inward): (Option<Usd>, Option<Usd>),
         heading: Option<Direction>,
     ) -> Result<TraceEnd, Error> {
-        let judged = self.labels.of(self.source.address(end.node))?;
+        let judged = self.source.labels(end.node)?;
         let whole = if heading == Some(Direction::Incoming) { inward } else { outward };
         let share = match (end.usd, whole) {
             (Some(part), Some(whole)) if whole > Usd::ZERO => Some(rounded(dollars(part) / dollars(whole))),
             _ => None,
         };
         Ok(TraceEnd {
+            blockchain: ChainName::from(self.source.chain(end.node)),
             address: AddressText::from(self.source.address(end.node)),
             label: judged.entity.map(str::to_owned).or_else(|| Some(judged.codes.first()?.code.name().to_owned())),
             hops: end.hops,

@@ -3,10 +3,11 @@
 use std::cmp::Ordering;
 use std::ops::ControlFlow;
 
+use headwater_bridge::{Half, Party};
 use headwater_graph::paths::{Asked, Largest, Neighbours};
 use headwater_graph::source::{Direction as Heading, Node};
-use headwater_graph::trace::{Exposed, Movement, Movements, Nameless, Share, Stop, Way};
-use headwater_intel::label::CodeConfidence;
+use headwater_graph::trace::{Crossing, Exposed, Movement, Movements, Nameless, Share, Stop, Way};
+use headwater_intel::label::{Aggregate, CodeConfidence};
 use headwater_ledger::edges::EdgeOrder;
 use headwater_ledger::labels::Code;
 use headwater_ledger::memory::{Held, Purpose};
@@ -14,14 +15,14 @@ use headwater_ledger::read::{
     Account, AccountRef, ColumnSet, Direction, MovementKind, Posting, Scan, ScanOrder, TransactionRef,
 };
 use headwater_ledger::{Cancel, Ledger, LedgerError};
-use headwater_types::{Address, Amount, Asset, Family, TimeWindow, Usd};
+use headwater_types::{Address, Amount, Asset, Chain, Family, TimeWindow, Usd};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::rules::HUB_COUNTERPARTIES;
 use crate::Error;
-use crate::asset_book::AssetBook;
+use crate::asset_book::{AssetBook, AssetView};
 use crate::change::ChangeBook;
-use crate::crossings::{CrossChainTransfer, CrossingStatus, crossings};
+use crate::crossings::{bridge_legs, leg_usd};
 use crate::labels::Labels;
 use crate::query_meta::MovementSource;
 use crate::request::Warnings;
@@ -32,8 +33,8 @@ use crate::walk::{CANCEL_EVERY, counterparties};
 /// Least confidence of a label that stops a walk.
 pub(crate) const LEAST_CONFIDENCE: f64 = 0.5;
 
-/// Least part of what an account paid that must have come out of a bridge on the other chain, for the walk to end there: events
-/// of contracts that are not listed can be made up, money that arrived cannot.
+/// Least part of what an account paid that must have come out of a bridge on the other chain where no list knows the bridge: its
+/// events can be made up, money that arrived cannot.
 const LEAST_CROSSED: f64 = 0.9;
 
 /// What a look for bridge transfers takes of the budget: the work of so many movements.
@@ -74,20 +75,57 @@ enum Whom {
     Met,
 }
 
-/// The movements of accounts of one chain. Nodes are numbered in the order in which they are met.
-pub(crate) struct LedgerMovements<'a> {
-    ledger: &'a dyn Ledger,
+/// What the movements of one chain are read by.
+struct Ground<'a> {
     /// Over all of time: balances need what lies outside of the window.
     scope: Scope,
+    labels: Labels<'a>,
+    book: AssetBook<'a>,
+    rules: Vec<Option<Rule>>,
+}
+
+impl<'a> Ground<'a> {
+    fn new(ledger: &'a dyn Ledger, scope: Scope, cancel: &Cancel) -> Self {
+        let (labels, book) = (Labels::present(ledger, scope.chain), AssetBook::within(ledger, scope.chain, cancel));
+        Self { scope, labels, book, rules: Vec::new() }
+    }
+
+    fn chain(&self) -> Chain {
+        self.scope.chain
+    }
+
+    fn is_utxo(&self) -> bool {
+        self.chain().family() == Family::Utxo
+    }
+}
+
+/// The number of an asset among those of all chains: its number in the book of its chain, then the place of that.
+#[derive(Clone, Copy)]
+struct AssetNumber(u32);
+
+impl AssetNumber {
+    fn new(ground: usize, number: usize) -> Self {
+        let number = u32::try_from(number << u8::BITS | ground).expect("a walk meets fewer assets");
+        Self(number)
+    }
+
+    fn parts(self) -> (usize, usize) {
+        (usize::from(self.0.to_le_bytes()[0]), self.0 as usize >> u8::BITS)
+    }
+}
+
+/// The movements of accounts, of one chain until a bridge leads to another. Nodes are numbered in the order in which they are met.
+pub(crate) struct LedgerMovements<'a> {
+    ledger: &'a dyn Ledger,
+    /// The chain of the start, then those that bridges led to.
+    grounds: Vec<Ground<'a>>,
     window: TimeWindow,
     stops: &'a Stops,
-    labels: Labels<'a>,
-    pub book: AssetBook<'a>,
     valuer: Valuer,
-    rules: Vec<Option<Rule>>,
-    nodes: FxHashMap<Address, Node>,
+    nodes: FxHashMap<(usize, Address), Node>,
     by_handle: FxHashMap<AccountRef, Option<Node>>,
-    addresses: Vec<Address>,
+    /// Chain and address of each node.
+    places: Vec<(usize, Address)>,
     /// Movements looked at so far: what the budget counts.
     pub read: u64,
     pub changes: ChangeBook,
@@ -101,16 +139,13 @@ impl<'a> LedgerMovements<'a> {
     pub fn new(ledger: &'a dyn Ledger, scope: &Scope, stops: &'a Stops, cancel: &'a Cancel) -> Self {
         Self {
             ledger,
-            scope: scope.within(TimeWindow::ALL),
+            grounds: vec![Ground::new(ledger, scope.within(TimeWindow::ALL), cancel)],
             window: scope.window,
             stops,
-            labels: Labels::present(ledger, scope.chain),
-            book: AssetBook::within(ledger, scope.chain, cancel),
             valuer: Valuer::new(ledger),
-            rules: Vec::new(),
             nodes: FxHashMap::default(),
             by_handle: FxHashMap::default(),
-            addresses: Vec::new(),
+            places: Vec::new(),
             read: 0,
             changes: ChangeBook::default(),
             warnings: Warnings::default(),
@@ -119,14 +154,28 @@ impl<'a> LedgerMovements<'a> {
         }
     }
 
-    /// The node of an address.
+    /// The node of an address of the chain that the walk begins on.
     pub fn node(&mut self, address: Address) -> Node {
-        let next = Node::try_from(self.addresses.len()).expect("a walk meets fewer accounts");
-        let node = *self.nodes.entry(address).or_insert(next);
+        self.node_on(0, address)
+    }
+
+    fn node_on(&mut self, ground: usize, address: Address) -> Node {
+        let next = Node::try_from(self.places.len()).expect("a walk meets fewer accounts");
+        let node = *self.nodes.entry((ground, address)).or_insert(next);
         if node == next {
-            self.addresses.push(address);
+            self.places.push((ground, address));
         }
         node
+    }
+
+    /// The place of a chain that a bridge leads to.
+    fn ground_of(&mut self, chain: Chain) -> usize {
+        let known = self.grounds.iter().position(|ground| ground.chain() == chain);
+        known.unwrap_or_else(|| {
+            let scope = self.grounds[0].scope.on(chain);
+            self.grounds.push(Ground::new(self.ledger, scope, self.cancel));
+            self.grounds.len() - 1
+        })
     }
 
     /// The node of an address that a search for paths begins or ends at, which edges then name too.
@@ -140,20 +189,45 @@ impl<'a> LedgerMovements<'a> {
 
     /// The address of a node.
     pub fn address(&self, node: Node) -> &Address {
-        &self.addresses[node as usize]
+        &self.places[node as usize].1
+    }
+
+    /// The chain of a node.
+    pub fn chain(&self, node: Node) -> Chain {
+        self.ground(node).chain()
+    }
+
+    /// The chains that bridges led to.
+    pub fn chains_beyond(&self) -> impl Iterator<Item = Chain> {
+        self.grounds[1..].iter().map(Ground::chain)
+    }
+
+    /// What lists say of a node.
+    pub fn labels(&self, node: Node) -> Result<Aggregate<'a>, Error> {
+        self.ground(node).labels.of(self.address(node))
+    }
+
+    /// An asset of a movement.
+    pub fn asset(&self, asset: u32) -> &AssetView {
+        let (ground, number) = AssetNumber(asset).parts();
+        self.grounds[ground].book.view(number)
+    }
+
+    fn ground(&self, node: Node) -> &Ground<'a> {
+        &self.grounds[self.places[node as usize].0]
     }
 
     fn account(&self, node: Node) -> Result<Option<Account>, Error> {
-        Ok(self.ledger.account(self.scope.chain, self.address(node))?)
+        Ok(self.ledger.account(self.chain(node), self.address(node))?)
     }
 
-    /// The node behind a handle; `None` for the zero address, which is nobody.
-    fn other(&mut self, handle: AccountRef) -> Result<Option<Node>, Error> {
+    /// The node behind a handle of a chain; `None` for the zero address, which is nobody.
+    fn other(&mut self, ground: usize, handle: AccountRef) -> Result<Option<Node>, Error> {
         if let Some(node) = self.by_handle.get(&handle) {
             return Ok(*node);
         }
         let address = self.ledger.address(handle)?;
-        let node = (!address.is_zero()).then(|| self.node(address));
+        let node = (!address.is_zero()).then(|| self.node_on(ground, address));
         self.by_handle.insert(handle, node);
         Ok(node)
     }
@@ -162,7 +236,7 @@ impl<'a> LedgerMovements<'a> {
     /// or asked for a time, some assets or a chain without edges.
     pub fn direct(&mut self, start: Node, heading: Heading) -> Result<Option<Exposed>, Error> {
         let (Some(EdgeScope::Default), Some(account)) =
-            (self.scope.within(self.window).of_edges(), self.account(start)?)
+            (self.grounds[0].scope.within(self.window).of_edges(), self.account(start)?)
         else {
             return Ok(None);
         };
@@ -180,7 +254,7 @@ impl<'a> LedgerMovements<'a> {
         }
         let mut exposed = Exposed { looked_through: 1, ..Exposed::default() };
         for (handle, side) in sides {
-            let Some(other) = self.other(handle)? else { continue };
+            let Some(other) = self.other(0, handle)? else { continue };
             exposed.total += side.usd;
             exposed.unpriced += side.unpriced;
             if side.usd == Usd::ZERO {
@@ -197,7 +271,7 @@ impl<'a> LedgerMovements<'a> {
 
     /// What the movements of accounts are read from.
     pub fn kind(&self) -> MovementSource {
-        match self.scope.chain.family() {
+        match self.grounds[0].chain().family() {
             Family::Utxo => MovementSource::Utxo,
             Family::Evm | Family::Tron => MovementSource::Postings,
         }
@@ -223,11 +297,14 @@ impl<'a> LedgerMovements<'a> {
     }
 
     fn add(&mut self, node: Node, posting: &Posting, into: &mut Vec<Movement>) -> Result<(), Error> {
-        let asset = self.book.of_ref(posting.asset)?;
-        if asset >= self.rules.len() {
-            self.rules.resize(asset + 1, None);
+        let place = self.places[node as usize].0;
+        let Ground { scope, book, rules, .. } = &mut self.grounds[place];
+        let number = book.of_ref(posting.asset)?;
+        if number >= rules.len() {
+            rules.resize(number + 1, None);
         }
-        let rule = self.rules[asset].get_or_insert_with(|| self.scope.rule(self.book.view(asset)));
+        let rule = rules[number].get_or_insert_with(|| scope.rule(book.view(number)));
+        let asset = AssetNumber::new(place, number).0;
         let left_out = match rule.judge(&Judged::from(posting)) {
             Verdict::Failed | Verdict::ZeroValue => return Ok(()),
             Verdict::Shown if self.window.contains(posting.time) => None,
@@ -240,11 +317,11 @@ impl<'a> LedgerMovements<'a> {
             Direction::Own => return Ok(()),
         };
         let mut push = |source: &Self, amount: Amount, other: Option<Node>, way: Way| {
-            let usd = source.valuer.usd(source.book.view(asset), amount, posting.time);
+            let usd = source.valuer.usd(source.asset(asset), amount, posting.time);
             into.push(Movement {
                 transaction: posting.transaction,
                 time: posting.time.secs(),
-                asset: u32::try_from(asset).expect("a chain has fewer assets"),
+                asset,
                 // Larger amounts are beyond every supply that has a worth.
                 amount: amount.to_u128().unwrap_or(u128::MAX),
                 usd: usd.and_then(Usd::from_f64),
@@ -253,15 +330,15 @@ impl<'a> LedgerMovements<'a> {
                 left_out,
             });
         };
-        if self.scope.chain.family() != Family::Utxo {
-            let other = posting.counterparty.map(|handle| self.other(handle)).transpose()?.flatten();
+        if !self.grounds[place].is_utxo() {
+            let other = posting.counterparty.map(|handle| self.other(place, handle)).transpose()?.flatten();
             push(self, posting.amount, other, way);
             return Ok(());
         }
         let pairs = counterparties(self.ledger, posting.transaction, &self.address(node).clone())?;
         let mut rest = posting.amount;
         for (address, value) in pairs {
-            let other = self.node(address);
+            let other = self.node_on(place, address);
             let value = value.min(rest);
             rest = rest.checked_sub(value).unwrap_or(Amount::ZERO);
             push(self, value, Some(other), way);
@@ -290,22 +367,56 @@ impl<'a> LedgerMovements<'a> {
                 continue;
             }
             self.add(node, &posting, into)?;
-            if with == Whom::Anyone && self.scope.chain.family() != Family::Utxo && is_sent(&posting) {
-                self.fee(&posting, into)?;
+            if with == Whom::Anyone && !self.ground(node).is_utxo() && is_sent(&posting) {
+                self.fee(node, &posting, into)?;
             }
         }
         Ok(())
     }
 
+    /// Appends what a leg of a bridge transfer moved on its chain: to its receiver, or inward from its sender. One of the amount of
+    /// the leg where there is one, else all.
+    fn far(&mut self, leg: &Half, heading: Heading, into: &mut Vec<(Node, Movement)>) -> Result<(), Error> {
+        let (party, way) = match heading {
+            Heading::Outgoing => (&leg.receiver, Way::In),
+            Heading::Incoming => (&leg.sender, Way::Out),
+        };
+        let (Some(chain), Some(address)) = (leg.chain.held(), party.as_ref().and_then(Party::address)) else {
+            return Ok(());
+        };
+        let Some(transaction) = self.ledger.find_transaction(chain, &leg.transaction)? else { return Ok(()) };
+        let place = self.ground_of(chain);
+        let node = self.node_on(place, *address);
+        let Some(account) = self.account(node)? else { return Ok(()) };
+        let secs = Some(leg.time.secs());
+        let of_block = TimeWindow::new(secs, secs).unwrap_or(TimeWindow::ALL);
+        let scan = Scan { window: of_block, order: ScanOrder::OldestFirst, ..Scan::default() };
+        let mut movements = Vec::new();
+        for posting in self.ledger.postings(&account, &scan)? {
+            let posting = posting?;
+            self.read += 1;
+            if posting.transaction == transaction {
+                self.add(node, &posting, &mut movements)?;
+            }
+        }
+        movements.retain(|movement| movement.way == way && movement.left_out.is_none());
+        if let Some(exact) = movements.iter().position(|movement| is_of_leg(movement, leg)) {
+            movements = vec![movements[exact]];
+        }
+        into.extend(movements.into_iter().map(|movement| (node, movement)));
+        Ok(())
+    }
+
     /// The fee of a transaction that the account sent.
-    fn fee(&mut self, posting: &Posting, into: &mut Vec<Movement>) -> Result<(), Error> {
+    fn fee(&mut self, node: Node, posting: &Posting, into: &mut Vec<Movement>) -> Result<(), Error> {
         let Some(amount) = self.ledger.fee(posting.transaction)?.filter(|fee| !fee.is_zero()) else { return Ok(()) };
-        let asset = self.book.of_asset(Asset::Native)?;
-        let usd = self.valuer.usd(self.book.view(asset), amount, posting.time);
+        let place = self.places[node as usize].0;
+        let asset = AssetNumber::new(place, self.grounds[place].book.of_asset(Asset::Native)?).0;
+        let usd = self.valuer.usd(self.asset(asset), amount, posting.time);
         into.push(Movement {
             transaction: posting.transaction,
             time: posting.time.secs(),
-            asset: u32::try_from(asset).expect("a chain has fewer assets"),
+            asset,
             amount: amount.to_u128().unwrap_or(u128::MAX),
             usd: usd.and_then(Usd::from_f64),
             other: None,
@@ -314,6 +425,11 @@ impl<'a> LedgerMovements<'a> {
         });
         Ok(())
     }
+}
+
+/// Whether a movement is that of a leg: of its amount.
+fn is_of_leg(movement: &Movement, leg: &Half) -> bool {
+    leg.amount.and_then(Amount::to_u128) == Some(movement.amount)
 }
 
 /// Whether the account sent the transaction: its own value left it.
@@ -325,7 +441,7 @@ impl Movements for LedgerMovements<'_> {
     type Error = Error;
 
     fn is_service(&mut self, node: Node) -> Result<bool, Error> {
-        let judged = self.labels.of(self.address(node))?;
+        let judged = self.labels(node)?;
         let stops = |code: &CodeConfidence| code.confidence >= LEAST_CONFIDENCE && self.stops.are_at(code.code);
         Ok(judged.codes.iter().any(stops))
     }
@@ -357,39 +473,51 @@ impl Movements for LedgerMovements<'_> {
     }
 
     fn is_change(&mut self, transaction: TransactionRef, (_, to): (Node, Node)) -> Result<bool, Error> {
-        if self.scope.chain.family() != Family::Utxo {
+        if !self.ground(to).is_utxo() {
             return Ok(false);
         }
         let owner = self.changes.owner(self.ledger, transaction, self.cancel)?;
         Ok(owner.is_some_and(|owner| owner == *self.address(to)))
     }
 
-    fn crosses(
-        &mut self,
-        transaction: TransactionRef,
-        (node, heading): (Node, Heading),
-        usd: Usd,
-    ) -> Result<bool, Error> {
-        if usd == Usd::ZERO || !self.stops.codes.contains(&Code::Bridge) {
-            return Ok(false);
+    fn is_bridge(&mut self, node: Node) -> Result<bool, Error> {
+        let is_sure = |code: &CodeConfidence| code.code == Code::Bridge && code.confidence >= LEAST_CONFIDENCE;
+        Ok(self.labels(node)?.codes.iter().any(is_sure))
+    }
+
+    fn beyond(&mut self, crossing: &Crossing) -> Result<Option<Vec<(Node, Movement)>>, Error> {
+        let Crossing { transaction, account, direction, net, is_with_bridge } = *crossing;
+        if !self.stops.codes.contains(&Code::Bridge) || net == Usd::ZERO && !is_with_bridge {
+            return Ok(None);
         }
         self.read += LOOK;
-        let found = crossings(self.ledger, transaction, &mut self.warnings, self.cancel)?;
-        if found.is_empty() {
-            return Ok(false);
+        let transaction = self.ledger.transaction(transaction)?;
+        let legs = bridge_legs(self.ledger, &transaction, &mut self.warnings, self.cancel)?;
+        let (mut far_legs, mut worth) = (Vec::new(), 0.0);
+        for transfer in legs.transfers() {
+            let Some(source) = transfer.source.filter(|_| transfer.confidence() >= LEAST_CONFIDENCE) else { continue };
+            let is_of = |half: &Half, party: &Option<Party>| {
+                let is_here = half.chain == transaction.head.chain.into() && half.transaction == transaction.head.hash;
+                is_here && party.as_ref().and_then(Party::address) == Some(self.address(account))
+            };
+            let of_far = match direction {
+                Heading::Outgoing if is_of(source, &source.sender) => transfer.destinations,
+                Heading::Incoming if transfer.destinations.iter().any(|leg| is_of(leg, &leg.receiver)) => vec![source],
+                Heading::Outgoing | Heading::Incoming => continue,
+            };
+            for leg in of_far {
+                worth += leg_usd(self.ledger, leg)?.unwrap_or_default();
+                far_legs.push(leg.clone());
+            }
         }
-        let hash = self.ledger.transaction_head(transaction)?.hash.display(self.scope.chain.family());
-        let account = self.address(node).to_string();
-        let beyond = |crossing: &CrossChainTransfer| match heading {
-            Heading::Outgoing if crossing.is_sent((&account, &hash)) => crossing.worth[1],
-            Heading::Incoming if crossing.is_received((&account, &hash)) => crossing.worth[0],
-            Heading::Outgoing | Heading::Incoming => None,
-        };
-        let is_sure = |crossing: &&CrossChainTransfer| {
-            crossing.status == Some(CrossingStatus::Completed) && crossing.confidence >= LEAST_CONFIDENCE
-        };
-        let crossed: f64 = found.iter().filter(is_sure).filter_map(beyond).sum();
-        Ok(crossed >= usd.to_f64() * LEAST_CROSSED)
+        if far_legs.is_empty() || !is_with_bridge && worth < net.to_f64() * LEAST_CROSSED {
+            return Ok(None);
+        }
+        let mut far = Vec::new();
+        for leg in &far_legs {
+            self.far(leg, direction, &mut far)?;
+        }
+        Ok(Some(far))
     }
 }
 
@@ -405,7 +533,7 @@ impl Neighbours for LedgerMovements<'_> {
             Way::Fee => return Ok(None),
         };
         let (Some(EdgeScope::Default), Some(account)) =
-            (self.scope.within(self.window).of_edges(), self.account(node)?)
+            (self.grounds[0].scope.within(self.window).of_edges(), self.account(node)?)
         else {
             return Ok(None);
         };
@@ -421,19 +549,19 @@ impl Neighbours for LedgerMovements<'_> {
         if visited.is_none() {
             return Ok(None);
         }
-        let is_unmet_left_out = asked.is_met_only && self.ledger.is_one_handle_each(self.scope.chain);
+        let is_unmet_left_out = asked.is_met_only && self.ledger.is_one_handle_each(self.grounds[0].chain());
         for (handle, side) in sides {
             if is_unmet_left_out && !self.by_handle.contains_key(&handle) {
                 continue;
             }
-            let Some(other) = self.other(handle)? else { continue };
+            let Some(other) = self.other(0, handle)? else { continue };
             largest.parties.push((other, (side.unpriced < side.transfers).then_some(side.usd)));
         }
         Ok(Some(largest))
     }
 
     fn payments(&mut self, node: Node, into: &mut Vec<Movement>) -> Result<(), Error> {
-        let chain = self.scope.chain;
+        let chain = self.grounds[0].chain();
         let is_told_apart = chain.family() != Family::Utxo && self.ledger.is_one_handle_each(chain);
         self.read(node, if is_told_apart { Whom::Met } else { Whom::Anyone }, into)
     }
@@ -442,7 +570,7 @@ impl Neighbours for LedgerMovements<'_> {
         let (Some(account), Some(other)) = (self.account(from)?, self.account(to)?) else { return Ok(true) };
         let others: Vec<_> = other.handle().into_iter().collect();
         let Some(edges) = self.ledger.edges_with(&account, &others, self.cancel)? else { return Ok(true) };
-        let asset = self.book.view(asset as usize).asset;
+        let asset = self.asset(asset).asset;
         for row in edges.pairs.iter().flat_map(|edge| edges.assets(edge)) {
             if row.flows.sent.transfers > 0 && self.ledger.asset(row.asset)? == asset {
                 return Ok(true);
@@ -456,6 +584,6 @@ impl Neighbours for LedgerMovements<'_> {
     }
 
     fn compare_assets(&self, one: u32, other: u32) -> Ordering {
-        self.book.view(one as usize).asset.cmp(&self.book.view(other as usize).asset)
+        self.asset(one).asset.cmp(&self.asset(other).asset)
     }
 }

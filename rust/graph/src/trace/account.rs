@@ -15,7 +15,8 @@ use crate::taint::{Lots, Method};
 pub(super) struct Arrival {
     pub transaction: TransactionRef,
     pub asset: u32,
-    pub from: Node,
+    /// `None` for nobody: a bridge made the tokens.
+    pub from: Option<Node>,
     pub amount: u128,
     pub taint: u128,
 }
@@ -116,10 +117,13 @@ pub(super) fn flow<'a>(movements: &[Movement], arrivals: impl IntoIterator<Item 
     state.flow
 }
 
+/// What tells movements of one account apart; equal ones may stand for each other.
+type MovementKey = (TransactionRef, u32, Option<Node>, u128);
+
 struct State {
     rules: Rules,
     /// Taints of what came along the trace, by movement.
-    arrivals: FxHashMap<(TransactionRef, u32, Node, u128), Vec<u128>>,
+    arrivals: FxHashMap<MovementKey, Vec<u128>>,
     holdings: BTreeMap<u32, Holding>,
     flow: Flow,
 }
@@ -191,8 +195,8 @@ impl State {
         (is_traced && !is_payment).then_some((from, into))
     }
 
-    fn arrival(&self, movement: &Movement) -> Option<(TransactionRef, u32, Node, u128)> {
-        let key = (movement.transaction, movement.asset, movement.other?, movement.amount);
+    fn arrival(&self, movement: &Movement) -> Option<MovementKey> {
+        let key = (movement.transaction, movement.asset, movement.other, movement.amount);
         self.arrivals.get(&key).is_some_and(|taints| !taints.is_empty()).then_some(key)
     }
 
@@ -282,6 +286,6 @@ const fn turned(movement: &Movement) -> Movement {
     Movement { way, ..*movement }
 }
 
-fn share_of(amount: u128, part: u128, whole: u128) -> u128 {
+pub(super) fn share_of(amount: u128, part: u128, whole: u128) -> u128 {
     crate::taint::share(amount, part.min(whole), whole)
 }

@@ -145,7 +145,7 @@ impl Spread {
             };
             let usd = u128::try_from(usd.raw()).unwrap_or(0);
             self.exposed.total += dollars(usd);
-            let arrival = Arrival { transaction, asset, from: start, amount, taint: amount };
+            let arrival = Arrival { transaction, asset, from: Some(start), amount, taint: amount };
             waiting.entry(other).or_default().add(arrival, usd);
         }
         waiting
@@ -199,7 +199,7 @@ impl Spread {
             let Movement { transaction, asset, amount, other: Some(other), .. } = followed.movement else { continue };
             let Some((usd, units)) = worth.get(&asset).filter(|(_, units)| *units > 0) else { continue };
             let usd = share(*usd, followed.taint.min(*units), *units);
-            let arrival = Arrival { transaction, asset, from: node, amount, taint: followed.taint };
+            let arrival = Arrival { transaction, asset, from: Some(node), amount, taint: followed.taint };
             let (of_other, arrivals) = passed.entry(other).or_default();
             *of_other += usd;
             arrivals.push((arrival, usd));

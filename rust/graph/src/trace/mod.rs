@@ -1,7 +1,8 @@
 //! Traces: where money went from an account, or came from, hop by hop.
 //!
 //! Money is followed per asset and in the order of the chain: only what left after it came. A swap of one asset for another in
-//! one transaction is followed into the other asset. Change is followed without a hop. The walk stops at services, hubs and contracts, whose money is not that
+//! one transaction is followed into the other asset. Change is followed without a hop, and what went over a bridge on the other
+//! chain. The walk stops at services, hubs and contracts, whose money is not that
 //! of one customer, and says where and why. Up to the first hop accounts are looked through by amount; further on the
 //! transaction tracing rank ([`crate::rank`]) decides which comes next. A trace is a hypothesis about money, not a proof: coins
 //! in one account cannot be told apart.
@@ -21,7 +22,7 @@ pub(crate) mod world;
 pub use account::Balance;
 pub use exposure::{Exposed, Nameless, Reach, Share, exposure};
 pub use graph::{circles, graph};
-pub use movement::{Movement, Movements, Stop, Way};
+pub use movement::{Crossing, Movement, Movements, Stop, Way};
 pub use payments::payments;
 pub(crate) use walk::EdgeSum;
 pub use walk::{Edge, End, Reached, Settings, Trace, Truncation, order, trace, worth};

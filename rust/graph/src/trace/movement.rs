@@ -77,6 +77,21 @@ impl Stop {
     }
 }
 
+/// A payment that may have gone over a bridge, or come over one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Crossing {
+    /// The transaction.
+    pub transaction: TransactionRef,
+    /// Who paid; inward who was paid.
+    pub account: Node,
+    /// Which way the walk goes.
+    pub direction: Direction,
+    /// What that account paid in the transaction, less what it got, as far as that has a price; inward the reverse.
+    pub net: Usd,
+    /// Whether the other side of the payment is known as a bridge.
+    pub is_with_bridge: bool,
+}
+
 /// Where movements come from.
 pub trait Movements {
     /// Why they cannot be read.
@@ -115,12 +130,20 @@ pub trait Movements {
         Ok(false)
     }
 
-    /// Whether with a transaction an account sent its money over a bridge; inward, whether its money came over one. `usd` is what
-    /// it paid there, less what came back; inward what it got.
+    /// Whether an account at which walks stop is a bridge.
     ///
     /// # Errors
     /// When that cannot be told.
-    fn crosses(&mut self, _: TransactionRef, _: (Node, Direction), _usd: Usd) -> Result<bool, Self::Error> {
+    fn is_bridge(&mut self, _: Node) -> Result<bool, Self::Error> {
         Ok(false)
+    }
+
+    /// The movements on another chain of which a payment is the other side, each with its account: what those got to whom a
+    /// bridge brought the money; inward what those paid from whom it came. `None` where the payment is no such side.
+    ///
+    /// # Errors
+    /// When that cannot be told.
+    fn beyond(&mut self, _: &Crossing) -> Result<Option<Vec<(Node, Movement)>>, Self::Error> {
+        Ok(None)
     }
 }

@@ -126,25 +126,62 @@ fn walks_stop_where_they_are_told_and_say_so() {
     assert_eq!((over.nodes.len(), over.truncations.contains(&Truncation::TimeBudget)), (3, true));
 }
 
+/// 1 pays 10 over the bridge 5, and 7 of which 2 came back. With the first 9 of asset 1 came to 8 on the other side, from 7, and
+/// were paid on to 9. The bridge pays others, as 7 does.
+fn bridged() -> Vec<Paid> {
+    let far = |from, to, amount| Paid { asset: 1, ..paid(from, to, amount) };
+    vec![
+        paid(0, 1, 20),
+        paid(1, 5, 10),
+        paid(1, 5, 7),
+        Paid { with_last: true, ..paid(5, 1, 2) },
+        paid(5, 6, 17),
+        far(7, 8, 9),
+        far(7, 4, 3),
+        far(8, 9, 6),
+    ]
+}
+
 #[test]
-fn what_goes_on_over_a_bridge_is_not_followed_behind_it() {
-    // 1 pays 10 over the bridge 5, which pays others; with the second payment 2 came back to 1.
-    let payments =
-        [paid(0, 1, 20), paid(1, 5, 10), paid(1, 5, 7), Paid { with_last: true, ..paid(5, 1, 2) }, paid(5, 6, 17)];
-    let bridge_of = |crossed: &[(Node, u32, f64)]| {
-        let mut world = World::new(&payments);
-        world.crossed = crossed.to_vec();
-        let found = world.trace(SETTINGS);
-        let bridge = found.nodes.iter().find(|node| node.node == 5).unwrap().stop;
-        (bridge, found.nodes.iter().any(|node| node.node == 6))
-    };
-    assert_eq!(bridge_of(&[(1, 2, 10.0), (1, 3, 5.0)]), (Some(Stop::Label), false));
-    // The second is an ordinary payment, so what 5 paid after it may be of that money.
-    assert_eq!(bridge_of(&[(1, 2, 10.0)]), (None, true));
-    let mut inward = World::new(&payments);
-    inward.crossed = vec![(6, 4, 17.0)];
-    let found = trace(&mut inward, 6, Settings { outward: 0, inward: 3, ..SETTINGS }, &|_| false).unwrap();
-    assert_eq!(edges(&found), [(5, 6, 17, None)], "it came over the bridge, not from those who paid the bridge");
+fn what_goes_over_a_bridge_is_followed_on_the_other_side() {
+    let mut world = World::new(&bridged());
+    world.crossed = vec![(1, 2, 10.0, vec![5]), (1, 3, 5.0, vec![])];
+    let found = world.trace(Settings { method: Some(Method::Haircut), outward: 4, ..SETTINGS });
+    // Of the second payment 7 · 10/12 = 5 are traced.
+    let crossed = [(0, 1, 20, Some(20)), (1, 5, 17, Some(15)), (5, 8, 9, Some(9)), (8, 9, 6, Some(6))];
+    assert_eq!(edges(&found), crossed, "neither 6 nor 4, whom others' money went to");
+    let depth = |node| found.nodes.iter().find(|reached| reached.node == node).unwrap().depth;
+    assert_eq!([depth(5), depth(8), depth(9)], [2, 3, 4]);
+    // Nobody knows where the second went on.
+    let ends: Vec<_> = found.ends.iter().map(|end| (end.node, end.stop)).collect();
+    assert_eq!(ends, [(5, Stop::Label), (9, Stop::DepthLimit)]);
+    world.crossed[1].3 = vec![5];
+    let found = world.trace(Settings { outward: 4, ..SETTINGS });
+    assert_eq!(found.ends.iter().map(|end| end.node).collect::<Vec<_>>(), [9], "all went on");
+}
+
+#[test]
+fn a_payment_beside_a_bridge_transfer_is_followed() {
+    let mut world = World::new(&bridged());
+    world.crossed = vec![(1, 2, 10.0, vec![5])];
+    // The second payment to 5 is an ordinary one, so what 5 paid after it may be of that money.
+    let both = [(0, 1, 20, None), (1, 5, 17, None), (5, 1, 2, None), (5, 6, 17, None), (5, 8, 9, None)];
+    assert_eq!(edges(&world.trace(SETTINGS)), both);
+    // At a known bridge it ends.
+    world.stops.insert(5, Stop::Label);
+    world.bridges.push(5);
+    let found = world.trace(SETTINGS);
+    assert_eq!(edges(&found), [(0, 1, 20, None), (1, 5, 17, None), (5, 8, 9, None)]);
+    assert_eq!(found.ends.iter().map(|end| (end.node, end.stop)).next(), Some((5, Stop::Label)));
+}
+
+#[test]
+fn inward_what_came_over_a_bridge_is_followed_to_who_sent_it() {
+    let mut world = World::new(&bridged());
+    world.crossed = vec![(8, 5, 9.0, vec![2])];
+    let inward = Settings { outward: 0, inward: 4, ..SETTINGS };
+    let found = trace(&mut world, 9, inward, &|_| false).unwrap();
+    assert_eq!(edges(&found), [(0, 1, 20, None), (1, 7, 10, None), (7, 8, 9, None), (8, 9, 6, None)]);
 }
 
 #[test]
@@ -152,9 +189,25 @@ fn who_is_paid_again_beside_a_bridge_is_looked_through() {
     // 5 is looked through first for what 1 sent over the bridge; 2 pays it something else two hops later.
     let payments = [paid(0, 1, 20), paid(0, 2, 5), paid(1, 5, 20), paid(2, 3, 5), paid(3, 5, 4), paid(5, 6, 4)];
     let mut world = World::new(&payments);
-    world.crossed = vec![(1, 3, 20.0)];
+    world.crossed = vec![(1, 3, 20.0, vec![])];
     let found = world.trace(Settings { outward: 4, ..SETTINGS });
     assert!(found.edges.iter().any(|edge| (edge.from, edge.to) == (5, 6)), "{:?}", edges(&found));
+}
+
+#[test]
+fn a_bridge_takes_on_what_comes_to_it_later() {
+    // The bridge 5 is known; what 3 sends over it comes two hops after what 1 did.
+    let far = |from, to, amount| Paid { asset: 1, ..paid(from, to, amount) };
+    let mut payments = vec![paid(0, 1, 20), paid(0, 2, 5), paid(1, 5, 20), paid(2, 3, 5), paid(3, 5, 4)];
+    payments.extend([far(7, 8, 20), far(7, 9, 4)]);
+    let mut world = World::new(&payments);
+    world.stops.insert(5, Stop::Label);
+    world.bridges.push(5);
+    world.crossed = vec![(1, 3, 20.0, vec![6]), (3, 5, 4.0, vec![7])];
+    let found = world.trace(Settings { outward: 4, ..SETTINGS });
+    let over: Vec<_> = found.edges.iter().filter(|edge| edge.from == 5).map(|edge| edge.to).collect();
+    assert_eq!(over, [8, 9]);
+    assert_eq!(found.ends.iter().map(|end| end.node).collect::<Vec<_>>(), [8, 9]);
 }
 
 #[test]

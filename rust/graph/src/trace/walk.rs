@@ -7,10 +7,10 @@ use headwater_ledger::read::TransactionRef;
 use headwater_types::{Amount, Usd};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::account::{Arrival, Balance, Followed, Rules, flow};
-use super::movement::{Movement, Movements, Stop, Way};
+use super::account::{Arrival, Balance, Followed, Rules, flow, share_of};
+use super::movement::{Crossing, Movement, Movements, Stop, Way};
 use super::payments::{double, payments};
-use crate::rank::{Params, Rank};
+use crate::rank::{Params, Payment, Rank};
 use crate::source::{Direction, Node};
 use crate::taint::Method;
 
@@ -162,13 +162,15 @@ pub fn trace<S: Movements>(
             break;
         }
         walk.state(node).open.retain(|open| *open != direction);
-        if let Some(stop) = source.stop(node)? {
+        let stop = source.stop(node)?;
+        let is_bridge = stop == Some(Stop::Label) && source.is_bridge(node)?;
+        if (stop.is_none() || is_bridge) && walk.hand_over(source, (node, is_bridge), direction, &mut rank)? {
+            continue;
+        }
+        if let Some(stop) = stop {
             let state = walk.state(node);
             state.open.clear();
             state.reached.stop = Some(stop);
-            continue;
-        }
-        if walk.hands_over(source, node, direction)? {
             continue;
         }
         walk.movements.clear();
@@ -183,12 +185,22 @@ struct State {
     reached: Reached,
     /// Directions in which it is still to be looked through.
     open: Vec<Direction>,
-    /// What came along the trace, by direction, each with what its payer paid in the transaction, less what they got; inward
-    /// with what its payee got.
-    arrivals: [Vec<(Arrival, Usd)>; 2],
+    /// What came along the trace, by direction.
+    came: [Vec<Came>; 2],
     is_followed: bool,
-    /// Whether nothing that came to it is followed on from it: it was the other side of swaps, or a bridge took it on.
+    /// Whether it is looked at again when it is paid: so far it was the other side of swaps, or a bridge took on what came.
     is_passed_by: bool,
+    /// Whether a way over a bridge ends at it.
+    is_end: bool,
+}
+
+/// What came to an account along one movement of the trace.
+#[derive(Debug, Clone, Copy)]
+struct Came {
+    arrival: Arrival,
+    usd: Option<Usd>,
+    /// What whoever it came from paid in the transaction, less what they got; inward the reverse.
+    net: Usd,
 }
 
 /// Ends, whether inward, whether change, asset, and the number of the movement where each has its own edge.
@@ -280,8 +292,9 @@ impl Walk {
                 counterparties: None,
                 balances: BTreeMap::new(),
             };
-            let arrivals = [Vec::new(), Vec::new()];
-            self.states.push(State { reached, open: Vec::new(), arrivals, is_followed: false, is_passed_by: false });
+            let came = [Vec::new(), Vec::new()];
+            let (open, is_followed, is_passed_by, is_end) = (Vec::new(), false, false, false);
+            self.states.push(State { reached, open, came, is_followed, is_passed_by, is_end });
             self.states.len() - 1
         })
     }
@@ -308,22 +321,68 @@ impl Walk {
         Some((state.reached.node, state.open[0]))
     }
 
-    /// Leaves out what came to an account and went on over a bridge, or inward came over one: what else the account pays is other
-    /// people's. Whether that is all that came.
-    fn hands_over<S: Movements>(&mut self, source: &mut S, node: Node, direction: Direction) -> Result<bool, S::Error> {
-        let state = self.state(node);
-        let mut stays = Vec::new();
-        for (arrival, net) in std::mem::take(&mut state.arrivals[side(direction)]) {
-            if !source.crosses(arrival.transaction, (arrival.from, direction), net)? {
-                stays.push((arrival, net));
+    /// Goes along what came to an account and went on over a bridge, or inward came over one, to the other chain: what else the
+    /// account pays is other people's. Whether that is all; at a bridge it always is.
+    fn hand_over<S: Movements>(
+        &mut self,
+        source: &mut S,
+        (node, is_bridge): (Node, bool),
+        direction: Direction,
+        rank: &mut Rank,
+    ) -> Result<bool, S::Error> {
+        let came = std::mem::take(&mut self.state(node).came[side(direction)]);
+        let payment = |came: &Came| (came.arrival.transaction, came.arrival.from);
+        let (mut stays, mut is_lost, mut far) = (Vec::new(), false, Vec::new());
+        for parts in came.chunk_by(|one, other| payment(one) == payment(other)) {
+            let Came { arrival, net, .. } = *parts.iter().max_by_key(|came| came.usd).expect("a chunk has an item");
+            let crossing = |account| Crossing {
+                transaction: arrival.transaction,
+                account,
+                direction,
+                net,
+                is_with_bridge: is_bridge,
+            };
+            let beyond = match arrival.from {
+                Some(account) => source.beyond(&crossing(account))?,
+                None => None,
+            };
+            match beyond {
+                None => stays.extend_from_slice(parts),
+                Some(movements) => {
+                    is_lost |= movements.is_empty();
+                    far.extend(movements.into_iter().map(|of| passed_on(of, &arrival)));
+                }
             }
         }
-        state.is_passed_by = stays.is_empty();
-        state.arrivals[side(direction)] = stays;
-        if state.is_passed_by {
-            state.reached.stop = Some(Stop::Label);
+        self.cross(source, node, direction, &far)?;
+        let is_all = is_bridge || stays.is_empty();
+        let state = self.state(node);
+        state.is_end |= is_lost || is_bridge && !stays.is_empty();
+        if is_all {
+            rank.carry(node, &weights(&far));
+            state.is_passed_by = true;
+            state.reached.stop = state.is_end.then_some(Stop::Label);
+        } else {
+            state.came[side(direction)] = stays;
         }
-        Ok(state.is_passed_by)
+        Ok(is_all)
+    }
+
+    /// Goes along movements on another chain, each with who made it there.
+    fn cross<S: Movements>(
+        &mut self,
+        source: &mut S,
+        node: Node,
+        direction: Direction,
+        far: &[(Followed, Option<Node>)],
+    ) -> Result<(), S::Error> {
+        let followed: Vec<Followed> = far.iter().map(|(followed, _)| *followed).collect();
+        let kept = self.kept(&followed);
+        for (followed, payer) in far {
+            let Some(other) = followed.movement.other.filter(|other| kept.contains(other)) else { continue };
+            self.step(source, (node, other), direction, (followed, *payer))?;
+        }
+        Ok(())
     }
 
     /// Follows the money of the account whose movements are held.
@@ -337,14 +396,14 @@ impl Walk {
             is_start,
             is_inward: direction == Direction::Incoming,
         };
-        let came = self.states[place].arrivals[side(direction)].iter().map(|(arrival, _)| arrival);
-        let mut found = flow(&self.movements, came, rules);
+        let arrivals = self.states[place].came[side(direction)].iter().map(|came| &came.arrival);
+        let mut found = flow(&self.movements, arrivals, rules);
         let kept = self.kept(&found.followed);
         for followed in &found.followed {
             let Movement { other, asset, amount, .. } = followed.movement;
             let Some(other) = other else { continue };
             if kept.contains(&other) {
-                self.step(source, (node, other), direction, followed)?;
+                self.step(source, (node, other), direction, (followed, Some(node)))?;
             } else {
                 let balance = found.balances.entry(asset).or_default();
                 (balance.followed, balance.pruned) =
@@ -408,13 +467,14 @@ impl Walk {
         kept
     }
 
-    /// Goes along one movement: a hop, unless it is change, which stays with whoever paid.
+    /// Goes along one movement: a hop, unless it is change, which stays with whoever paid. `payer` is who paid it as the other side
+    /// sees it: over a bridge another account than the one that the walk comes from, or nobody.
     fn step<S: Movements>(
         &mut self,
         source: &mut S,
         (node, other): (Node, Node),
         direction: Direction,
-        followed: &Followed,
+        (followed, payer): (&Followed, Option<Node>),
     ) -> Result<(), S::Error> {
         let Movement { transaction, asset, amount, usd, .. } = followed.movement;
         let (from, to) = match direction {
@@ -430,9 +490,8 @@ impl Walk {
         let is_new = !self.places.contains_key(&other);
         let place = self.place(other, next, Some(direction));
         let state = &mut self.states[place];
-        let arrival = Arrival { transaction, asset, from: node, amount, taint: followed.taint };
-        state.arrivals[side(direction)].push((arrival, followed.net));
-        // Paid with what is followed on from it.
+        let arrival = Arrival { transaction, asset, from: payer, amount, taint: followed.taint };
+        state.came[side(direction)].push(Came { arrival, usd, net: followed.net });
         let is_paid_first = !followed.is_swap && (is_new || std::mem::take(&mut state.is_passed_by));
         if is_paid_first {
             state.reached.stop = None;
@@ -472,6 +531,26 @@ impl Walk {
         ends.sort_by_key(|end| (Reverse(end.usd), end.hops, end.node));
         Trace { nodes, edges, ends, truncations: self.truncations }
     }
+}
+
+/// A movement on another chain as it is followed from a bridge, and who made it there. As much of it is traced as of what came to
+/// the bridge.
+fn passed_on((account, movement): (Node, Movement), came: &Arrival) -> (Followed, Option<Node>) {
+    let taint = share_of(movement.amount, came.taint, came.amount);
+    let net = movement.usd.unwrap_or_default();
+    let passed = Movement { other: Some(account), way: Way::Out, ..movement };
+    (Followed { movement: passed, taint, is_swap: false, net }, movement.other)
+}
+
+/// The movements on another chain as the ranking takes them, by worth; equal where nothing has a price.
+fn weights(far: &[(Followed, Option<Node>)]) -> Vec<Payment> {
+    let is_priced = far.iter().any(|(followed, _)| followed.net > Usd::ZERO);
+    let weigh = |followed: &Followed| if is_priced { followed.net.to_f64() } else { 1.0 };
+    let payment = |(followed, _): &(Followed, Option<Node>)| {
+        let Movement { time, asset, other, .. } = followed.movement;
+        Some(Payment { time, asset, other: other?, weight: weigh(followed), swapped: None })
+    };
+    far.iter().filter_map(payment).collect()
 }
 
 /// What came to an account along the trace, on its side of the start: inward what left it.

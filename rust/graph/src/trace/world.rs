@@ -7,7 +7,7 @@ use std::convert::Infallible;
 use headwater_ledger::read::{PostingColumns, TransactionRef};
 use headwater_types::Usd;
 
-use super::{Movement, Movements, Settings, Stop, Trace, Way, trace};
+use super::{Crossing, Movement, Movements, Settings, Stop, Trace, Way, trace};
 use crate::source::{Direction, Node};
 
 /// A payment of a world: sender, receiver, asset, amount; each is a transaction of its own, in order of time, unless it is
@@ -29,8 +29,10 @@ pub(crate) const fn paid(from: Node, to: Node, amount: u128) -> Paid {
 pub(crate) struct World {
     payments: Vec<(u32, Paid)>,
     pub stops: BTreeMap<Node, Stop>,
-    /// Accounts that sent their money over a bridge, or got it over one: with the payment of this number, and so much.
-    pub crossed: Vec<(Node, u32, f64)>,
+    pub bridges: Vec<Node>,
+    /// Payments over a bridge: who made or got it there, its number, what they paid with it, and the numbers of the payments
+    /// on the other side.
+    pub crossed: Vec<(Node, u32, f64, Vec<u32>)>,
     /// Whether sums of pairs are known without a look at movements.
     pub has_sums: bool,
 }
@@ -42,7 +44,13 @@ impl World {
             number += u32::from(!paid.with_last);
             (number, *paid)
         });
-        Self { payments: numbered.collect(), stops: BTreeMap::new(), crossed: Vec::new(), has_sums: false }
+        Self {
+            payments: numbered.collect(),
+            stops: BTreeMap::new(),
+            bridges: Vec::new(),
+            crossed: Vec::new(),
+            has_sums: false,
+        }
     }
 
     pub fn all(&self) -> Vec<Paid> {
@@ -90,11 +98,32 @@ impl Movements for World {
         Ok(one.cmp(&other))
     }
 
-    fn crosses(&mut self, paid: TransactionRef, (node, _): (Node, Direction), net: Usd) -> Result<bool, Infallible> {
-        let is_of = |(of, number, usd): &(Node, u32, f64)| {
-            *of == node && PostingColumns::transaction_of(0, *number) == paid && Usd::from_f64(*usd) == Some(net)
+    fn is_bridge(&mut self, node: Node) -> Result<bool, Infallible> {
+        Ok(self.bridges.contains(&node))
+    }
+
+    fn beyond(&mut self, crossing: &Crossing) -> Result<Option<Vec<(Node, Movement)>>, Infallible> {
+        let is_of = |(of, number, usd, _): &&(Node, u32, f64, Vec<u32>)| {
+            *of == crossing.account
+                && PostingColumns::transaction_of(0, *number) == crossing.transaction
+                && (crossing.is_with_bridge || Usd::from_f64(*usd) == Some(crossing.net))
         };
-        Ok(self.crossed.iter().any(is_of))
+        let Some((_, _, _, far)) = self.crossed.iter().find(is_of).cloned() else { return Ok(None) };
+        let paid = self.payments.iter().filter(|(number, _)| far.contains(number)).copied().collect::<Vec<_>>();
+        let mut movements = Vec::new();
+        for (number, paid) in paid {
+            let (account, way) = match crossing.direction {
+                Direction::Outgoing => (paid.to, Way::In),
+                Direction::Incoming => (paid.from, Way::Out),
+            };
+            let mut of_account = Vec::new();
+            self.movements(account, &mut of_account)?;
+            let is_it = |movement: &Movement| {
+                movement.transaction == PostingColumns::transaction_of(0, number) && movement.way == way
+            };
+            movements.extend(of_account.into_iter().filter(is_it).map(|movement| (account, movement)));
+        }
+        Ok(Some(movements))
     }
 }
 

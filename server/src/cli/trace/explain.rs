@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use headwater_table::{edge_ends, node_id};
 use serde_json::Value;
 
 use crate::cli::output::{grouped, table};
@@ -49,26 +50,26 @@ fn head(data: &Value) -> Vec<String> {
 
 /// From one address to the next along the largest edge.
 fn path(data: &Value, direction: &str) -> Vec<String> {
-    let (near, far) = if direction == "out" { ("from_address", "to_address") } else { ("to_address", "from_address") };
-    let edges = list(&data["edges"]);
-    let mut here = text(&data["address"]);
-    let mut seen = BTreeSet::from([here]);
+    let far_first = |[from, to]: [String; 2]| if direction == "out" { (to, from) } else { (from, to) };
+    let edges: Vec<_> = list(&data["edges"]).iter().map(|edge| (edge, far_first(edge_ends(data, edge)))).collect();
+    let mut here = text(&data["address"]).to_owned();
+    let mut seen = BTreeSet::from([here.clone()]);
     let mut rows = vec![row(["hop", "address", "amount", "US dollars", "first", "last", "who"])];
-    while let Some(edge) =
-        largest(edges.iter().filter(|edge| {
-            edge["direction"] == direction && text(&edge[near]) == here && !seen.contains(text(&edge[far]))
-        }))
-    {
-        here = text(&edge[far]);
-        seen.insert(here);
+    loop {
+        let goes_on = |(edge, (far, near)): &&(&Value, (String, String))| {
+            edge["direction"] == direction && *near == here && !seen.contains(far)
+        };
+        let Some(edge) = largest(edges.iter().filter(goes_on).map(|(edge, _)| *edge)) else { break };
+        (here, _) = far_first(edge_ends(data, edge));
+        seen.insert(here.clone());
         rows.push(row([
             &hop(edge),
-            here,
+            &here,
             &amount(edge),
             &usd(&edge["amount_usd"]),
             &time(&edge["first_activity"]),
             &time(&edge["last_activity"]),
-            &who(data, here),
+            &who(data, &here),
         ]));
     }
     if rows.len() == 1 { Vec::new() } else { table(&rows) }
@@ -95,8 +96,9 @@ pub(super) fn asset(edge: &Value) -> (&str, &str) {
 }
 
 /// Who an address is, and why the trace ends there.
-fn who(data: &Value, address: &str) -> String {
-    let Some(node) = list(&data["nodes"]).iter().find(|node| text(&node["address"]) == address) else {
+fn who(data: &Value, id: &str) -> String {
+    let is_it = |node: &&Value| node_id(data, &node["blockchain"], &node["address"]) == id;
+    let Some(node) = list(&data["nodes"]).iter().find(is_it) else {
         return String::new();
     };
     let labels: Vec<_> = list(&node["labels"]).iter().map(text).collect();
@@ -114,7 +116,7 @@ fn ends(data: &Value) -> Vec<String> {
         let share = percent(&end["share"]);
         let hops = end["hops"].to_string();
         row([
-            text(&end["address"]),
+            &node_id(data, &end["blockchain"], &end["address"]),
             &hops,
             &usd(&end["amount_usd"]),
             &share,

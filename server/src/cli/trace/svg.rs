@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use headwater_table::xml;
+use headwater_table::{edge_ends, node_id, xml};
 use serde_json::Value;
 
 use super::explain::asset;
@@ -29,12 +29,12 @@ pub(super) fn picture(data: &Value) -> String {
     let (width, height) =
         (2.0 * MARGIN + BOX.0 + ACROSS * (number(hops.len()) - 1.0).max(0.0), 2.0 * MARGIN + DOWN * most);
     // Left upper corners.
-    let mut places: BTreeMap<&str, (f64, f64)> = BTreeMap::new();
+    let mut places: BTreeMap<String, (f64, f64)> = BTreeMap::new();
     for (column, of_hop) in hops.values().enumerate() {
         let top = MARGIN + DOWN * (most - number(of_hop.len())) / 2.0;
         for (place, node) in of_hop.iter().enumerate() {
             let corner = (MARGIN + ACROSS * number(column), top + DOWN * number(place));
-            places.insert(text(&node["address"]), corner);
+            places.insert(id(data, node), corner);
         }
     }
     let mut svg = format!(
@@ -46,7 +46,7 @@ pub(super) fn picture(data: &Value) -> String {
     );
     edges(&mut svg, data, &places);
     for node in nodes {
-        if let Some(place) = places.get(text(&node["address"])) {
+        if let Some(place) = places.get(&id(data, node)) {
             draw(&mut svg, data, node, *place);
         }
     }
@@ -54,10 +54,14 @@ pub(super) fn picture(data: &Value) -> String {
     svg
 }
 
+fn id(data: &Value, node: &Value) -> String {
+    node_id(data, &node["blockchain"], &node["address"])
+}
+
 /// From the right side of the payer to the left side of the paid one; backward edges dashed.
-fn edges(svg: &mut String, data: &Value, places: &BTreeMap<&str, (f64, f64)>) {
+fn edges(svg: &mut String, data: &Value, places: &BTreeMap<String, (f64, f64)>) {
     for (edge, share) in list(&data["edges"]).iter().zip(shares(list(&data["edges"]))) {
-        let ends = ["from_address", "to_address"].map(|end| places.get(text(&edge[end])).copied());
+        let ends = edge_ends(data, edge).map(|end| places.get(&end).copied());
         let [Some(from), Some(to)] = ends else { continue };
         let width = 1.0 + (WIDEST - 1.0) * share;
         let (start, end) = ((from.0 + BOX.0, from.1 + BOX.1 / 2.0), (to.0, to.1 + BOX.1 / 2.0));
@@ -105,7 +109,8 @@ fn draw(svg: &mut String, data: &Value, node: &Value, (left, top): (f64, f64)) {
     let first_label = || list(&node["labels"]).first().map(text);
     let name = node["entity_name"].as_str().or_else(first_label);
     let stop = node["stop_reason"].as_str();
-    let fill = match (address == text(&data["address"]), stop) {
+    let name_here = id(data, node);
+    let fill = match (name_here == text(&data["address"]), stop) {
         (true, _) => "#ffe9a8",
         (false, Some(_)) => "#e4e4e4",
         (false, None) => "#ffffff",
@@ -114,7 +119,7 @@ fn draw(svg: &mut String, data: &Value, node: &Value, (left, top): (f64, f64)) {
         svg,
         "<g><title>{}</title><rect x=\"{left:.1}\" y=\"{top:.1}\" width=\"{}\" height=\"{}\" rx=\"4\" fill=\"{fill}\" \
          stroke=\"#555\"/>",
-        xml(address),
+        xml(&name_here),
         BOX.0,
         BOX.1
     );
