@@ -136,7 +136,8 @@ class Tracing:
         filter_criterias : sequence of mapping, optional
             Amount ranges by symbol, as in ``transactions``.
         stop_labels : sequence of str, optional
-            Codes of labels beyond which the trace does not go: services, where nothing is said.
+            Codes of labels beyond which the trace does not go: services, where nothing is said. With ``"bridge"`` among
+            them it goes on over bridges to chains that are in the store.
         max_counterparties : int, optional
             An address that deals with more is a hub, beyond which the trace does not go.
         stop_at_contract : bool, optional

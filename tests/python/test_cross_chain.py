@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import headwater as hw
+import polars as pl
 import pytest
 from conftest import headwater, serve, stop
 
@@ -48,3 +49,21 @@ def test_shell_and_gateway_give_the_answer_of_python(demo: Path, tmp_path: Path)
     stop(gateway)
     assert status == 200
     assert printed["data"]["results"] == served["data"]["results"] == rows
+
+
+def test_a_trace_goes_on_over_the_bridge(demo: Path, tmp_path: Path) -> None:
+    ledger = hw.open(demo)
+    result = ledger.cross_chain(PAID).rows[0]["result"]
+    chain, receiver = result["destination_chain"], result["receiver_address"]
+    trace = ledger.trace(result["sender_address"], blockchain="ethereum", outward_depth=2, inward_depth=0)
+    over = trace.edges.filter(pl.col("from_blockchain") != pl.col("to_blockchain"))
+    (edge,) = over.filter(pl.col("tx_hashes").list.contains(result["destination_tx_hash"])).to_dicts()
+    assert (edge["to_blockchain"], edge["to_address"], edge["depth"]) == (chain, receiver, 2)
+    assert edge["amount_raw"] == result["destination_amount_raw"]
+    name = f"{chain}:{receiver}"
+    assert trace.to_networkx().has_edge(edge["from_address"], name)
+    trace.to_graphml(tmp_path / "trace.graphml")
+    assert f'target="{name}"' in (tmp_path / "trace.graphml").read_text()
+    hops = ("--outward", "2", "--inward", "0")
+    printed = headwater("trace", "--chain", "ethereum", result["sender_address"], *hops, "--store", demo, "--json")
+    assert json.loads(printed.stdout)["data"]["edges"] == trace.data["edges"]

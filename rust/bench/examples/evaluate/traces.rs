@@ -4,7 +4,7 @@ mod cases;
 mod methods;
 mod source;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
@@ -49,6 +49,8 @@ const WAYS: [(Way, &str); 11] = [
 struct Finds {
     /// Hops from the start, by address.
     hops: BTreeMap<Address, u32>,
+    /// Addresses on other chains.
+    beyond: BTreeSet<(Chain, Address)>,
     looked_through: usize,
 }
 
@@ -58,6 +60,7 @@ struct Score {
     recall: Share,
     precision: Share,
     ends: Share,
+    beyond: Share,
     /// By case: recall, share of the amount at the ends that were found, accounts, looked through, hops.
     by_case: Vec<[f64; 5]>,
 }
@@ -105,14 +108,14 @@ impl Tally {
                 );
                 println!(
                     "| method | recall, mean of cases | recall of addresses | precision | ends found | amount at ends found | \
-                     addresses found | looked through | hops |\n|---|---|---|---|---|---|---|---|---|"
+                     addresses found | looked through | hops | found over bridges |\n|---|---|---|---|---|---|---|---|---|---|"
                 );
                 for (way, name) in WAYS {
                     let Some(score) = of(way) else { continue };
                     let [recall, amount, accounts, looked_through, hops] =
                         std::array::from_fn(|place| mean(score.by_case.iter().map(|case| case[place])));
                     println!(
-                        "| {name} | {} | {} | {} | {} | {} | {:.1} | {:.1} | {:.2} |",
+                        "| {name} | {} | {} | {} | {} | {} | {:.1} | {:.1} | {:.2} | {} |",
                         shown(recall),
                         score.recall,
                         score.precision,
@@ -120,7 +123,8 @@ impl Tally {
                         shown(amount),
                         accounts.0,
                         looked_through.0,
-                        hops.0
+                        hops.0,
+                        score.beyond
                     );
                 }
                 println!();
@@ -139,6 +143,7 @@ impl Score {
             (&mut self.recall, known, case.known.len()),
             (&mut self.precision, known, finds.hops.len()),
             (&mut self.ends, ends, case.ends.len()),
+            (&mut self.beyond, case.beyond.intersection(&finds.beyond).count(), case.beyond.len()),
         ] {
             share.part += part;
             share.whole += whole;
@@ -173,7 +178,7 @@ fn by_method(source: &mut Source<'_>, method: Method, case: &Case) -> Result<Fin
     let start = source.node(case.start);
     let found = method.find(source, start)?;
     let hops = found.accounts.into_iter().map(|(node, hops)| (source.address(node), hops)).collect();
-    Ok(Finds { hops, looked_through: found.expanded })
+    Ok(Finds { hops, beyond: BTreeSet::new(), looked_through: found.expanded })
 }
 
 fn by_product(engine: &QueryEngine, way: Way, case: &Case) -> Result<Finds> {
@@ -188,8 +193,13 @@ fn by_product(engine: &QueryEngine, way: Way, case: &Case) -> Result<Finds> {
     });
     let report = engine.answer(endpoint("trace").context("the endpoint")?, &request, &Cancel::new())?.value();
     let nodes = report["nodes"].as_array().context("nodes")?;
-    let mut finds = Finds { hops: BTreeMap::new(), looked_through: 0 };
+    let mut finds = Finds { hops: BTreeMap::new(), beyond: BTreeSet::new(), looked_through: 0 };
     for node in nodes {
+        let chain: Chain = node["blockchain"].as_str().context("blockchain")?.parse()?;
+        if chain != case.chain {
+            finds.beyond.insert((chain, Address::parse(chain, node["address"].as_str().context("address")?)?));
+            continue;
+        }
         finds.looked_through += usize::from(!node["counterparties"].is_null());
         let hops = node["depth"].as_u64().context("depth")?;
         if hops > 0 {

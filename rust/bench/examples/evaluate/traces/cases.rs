@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use anyhow::Result;
 use headwater_ledger::market::AssetTerms;
 use headwater_ledger::{Ledger, LedgerError};
-use headwater_simulate::truth::{CaseStep, Role};
+use headwater_simulate::truth::{AddressTruth, CaseStep, Role};
 use headwater_types::{Address, Asset, Chain};
 
 use crate::Economy;
@@ -47,6 +47,8 @@ pub struct Case {
     pub known: BTreeSet<Address>,
     /// Those of them at which its way ends, with the US dollars that came there.
     pub ends: BTreeMap<Address, f64>,
+    /// The addresses on other chains that it went to over a bridge.
+    pub beyond: BTreeSet<(Chain, Address)>,
 }
 
 /// The cases of a chain.
@@ -88,9 +90,31 @@ pub fn cases(economy: &Economy, chain: Chain) -> Result<Vec<Case>> {
         for step in on_way.iter().filter(|step| !payers.contains(&step.to)) {
             *ends.entry(step.to).or_default() += usd(ledger, step)?;
         }
-        cases.push(Case { kind: Kind::of(&steps[0].kind), chain, start, known, ends });
+        let is_bridged = on_way.iter().any(|step| step.stage == "bridge");
+        let beyond = if is_bridged { beyond(economy, &steps[0].case, chain) } else { BTreeSet::new() };
+        cases.push(Case { kind: Kind::of(&steps[0].kind), chain, start, known, ends, beyond });
     }
     Ok(cases)
+}
+
+/// The addresses on other chains than one to which the money of a case went from those whom bridges paid there.
+fn beyond(economy: &Economy, case: &str, chain: Chain) -> BTreeSet<(Chain, Address)> {
+    let of_role = |row: &&AddressTruth| matches!(row.role, Role::BridgeVault | Role::BridgeRelayer);
+    let payers: BTreeSet<(Chain, Address)> =
+        economy.truth.addresses.iter().filter(of_role).map(|row| (row.chain, row.address)).collect();
+    let mut beyond = BTreeSet::new();
+    for other in Chain::all().filter(|other| *other != chain) {
+        let is_of = |step: &&CaseStep| step.case == *case && step.chain == other && FOLLOWED.contains(&&*step.stage);
+        let mut steps: Vec<&CaseStep> = economy.truth.cases.iter().filter(is_of).collect();
+        steps.sort_by_key(|step| step.step);
+        let (paid, followed): (Vec<_>, Vec<_>) =
+            steps.into_iter().partition(|step| payers.contains(&(step.chain, step.from)));
+        for receiver in paid.into_iter().map(|step| step.to) {
+            beyond.insert((other, receiver));
+            beyond.extend(reached(receiver, &followed).1.into_iter().map(|address| (other, address)));
+        }
+    }
+    beyond
 }
 
 /// The steps that money of the start can have gone, in their order and in the asset in which it came, and who got it.
