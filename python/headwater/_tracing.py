@@ -28,6 +28,7 @@ _RECORDS = {
         "end_time",
         "max_nodes",
         "time_ordered",
+        "bridge_chains",
         "accumulate_amount",
     ),
     "stop_track_condition": ("stop_labels", "max_counterparties", "stop_at_contract"),
@@ -60,6 +61,7 @@ class Tracing:
         end_time: Time = ...,
         max_nodes: int | None = ...,
         time_ordered: bool | None = ...,
+        bridge_chains: Texts = ...,
         accumulate_amount: bool | None = ...,
         filter_criterias: Criteria = ...,
         stop_labels: Texts = ...,
@@ -82,6 +84,7 @@ class Tracing:
         end_time: Time = ...,
         max_nodes: int | None = ...,
         time_ordered: bool | None = ...,
+        bridge_chains: Texts = ...,
         accumulate_amount: bool | None = ...,
         filter_criterias: Criteria = ...,
         stop_labels: Texts = ...,
@@ -103,6 +106,7 @@ class Tracing:
         end_time: Time = None,
         max_nodes: int | None = None,
         time_ordered: bool | None = None,
+        bridge_chains: Texts = None,
         accumulate_amount: bool | None = None,
         filter_criterias: Criteria = None,
         stop_labels: Texts = None,
@@ -131,13 +135,14 @@ class Tracing:
             Addresses in all; 500 where nothing is said.
         time_ordered : bool, optional
             Follow only money that came before it left; true where nothing is said.
+        bridge_chains : sequence of str, optional
+            Chains on which the trace goes on over bridges; all that are held where nothing is said, none with ``[]``.
         accumulate_amount : bool, optional
             One edge per pair and asset (where nothing is said), or one per movement.
         filter_criterias : sequence of mapping, optional
             Amount ranges by symbol, as in ``transactions``.
         stop_labels : sequence of str, optional
-            Codes of labels beyond which the trace does not go: services, where nothing is said. With ``"bridge"`` among
-            them it goes on over bridges to chains that are in the store.
+            Codes of labels beyond which the trace does not go: services, where nothing is said.
         max_counterparties : int, optional
             An address that deals with more is a hub, beyond which the trace does not go.
         stop_at_contract : bool, optional

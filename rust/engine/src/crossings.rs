@@ -103,11 +103,6 @@ pub(crate) fn bridge_legs(
     Ok(legs)
 }
 
-/// US dollars of what a leg moved on its chain; `None` without a price.
-pub(crate) fn leg_usd(ledger: &dyn Ledger, leg: &Half) -> Result<Option<f64>, Error> {
-    Ok(Value::new(ledger, &Side::of(leg))?.usd)
-}
-
 /// One side of a transfer, as far as its own leg, or the other one, tells of it.
 #[derive(Default)]
 struct Side {

@@ -105,6 +105,19 @@ pub enum ChainScope {
     OneOf(&'static str, &'static [Chain]),
     /// This one: the request names none.
     Always(Chain),
+    /// The chain that a required field names, and those of a list inside an object; without the list, any chain.
+    NamedAndListed(&'static str, ListedChains),
+}
+
+/// A list of chains inside an object of a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ListedChains {
+    /// The object.
+    pub object: &'static str,
+    /// Its field.
+    pub field: &'static str,
+    /// Both as errors name them.
+    pub name: &'static str,
 }
 
 /// The chains of one call.
@@ -147,6 +160,12 @@ impl ChainScope {
     /// assert_eq!(scope.of(&json!({"chain": "btc"})), ChainsRead::One(Chain::BITCOIN));
     /// assert_eq!(scope.of(&json!({"chain": "eth"})), ChainsRead::Invalid);
     ///
+    /// let list = headwater_engine::ListedChains { object: "more", field: "chains", name: "more.chains" };
+    /// let scope = ChainScope::NamedAndListed("chain", list);
+    /// assert_eq!(scope.of(&json!({"chain": "eth"})), ChainsRead::Any("more.chains"));
+    /// let request = json!({"chain": "eth", "more": {"chains": ["tron"]}});
+    /// assert_eq!(scope.of(&request), ChainsRead::Several(vec![Chain::ETHEREUM, Chain::TRON]));
+    ///
     /// assert_eq!(ChainScope::Always(Chain::BITCOIN).of(&json!({})), ChainsRead::One(Chain::BITCOIN));
     /// ```
     #[must_use]
@@ -156,6 +175,7 @@ impl ChainScope {
             Self::NamedOrEvm(field) => return named_or_evm(request, field).unwrap_or(ChainsRead::Invalid),
             Self::EachNamedOrEvm(list, field) => return each_named_or_evm(request, list, field),
             Self::Always(chain) => return ChainsRead::One(chain),
+            Self::NamedAndListed(field, list) => return named_and_listed(request, field, list),
             Self::Named(field) => (field, ChainsRead::Invalid),
             Self::NamedOrAny(field) => (field, ChainsRead::Any(field)),
             Self::NamedOr(field, chain) => (field, ChainsRead::One(chain)),
@@ -183,7 +203,8 @@ impl ChainScope {
             | Self::NamedOrEvm(_)
             | Self::EachNamedOrEvm(..)
             | Self::NamedOrAny(_)
-            | Self::NamedOr(..) => true,
+            | Self::NamedOr(..)
+            | Self::NamedAndListed(..) => true,
         }
     }
 }
@@ -210,6 +231,18 @@ fn each_named_or_evm(request: &Value, list: &str, field: &str) -> ChainsRead {
         }
     }
     ChainsRead::Several(chains)
+}
+
+fn named_and_listed(request: &Value, field: &str, list: ListedChains) -> ChainsRead {
+    let chain = |name: &Value| name.as_str().and_then(|name| name.parse().ok());
+    let Some(named) = request.get(field).and_then(chain) else { return ChainsRead::Invalid };
+    match request.get(list.object).and_then(|object| object.get(list.field)) {
+        None | Some(Value::Null) => ChainsRead::Any(list.name),
+        Some(listed) => {
+            let listed = listed.as_array().into_iter().flatten().filter_map(chain);
+            ChainsRead::Several(std::iter::once(named).chain(listed).collect())
+        }
+    }
 }
 
 /// Whether a text means the account of an address on every EVM chain.

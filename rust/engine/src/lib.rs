@@ -60,7 +60,7 @@ pub use answer::{Answer, Pagination, Warning};
 pub use columns::{Column, ColumnKind, columns};
 pub use cost_class::CostClass;
 pub use description::{Description, Written, either, record};
-pub use endpoint::{Alternative, Calls, ChainScope, ChainsRead, Endpoint, Example, Reads, Tag};
+pub use endpoint::{Alternative, Calls, ChainScope, ChainsRead, Endpoint, Example, ListedChains, Reads, Tag};
 pub use endpoints::{ENDPOINTS, endpoint};
 /// A row of a list, or a report, whatever its type: anything that serialises.
 pub use erased_serde::Serialize as AnyRow;

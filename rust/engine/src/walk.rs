@@ -7,7 +7,7 @@ use headwater_ledger::read::{
     Account, AccountRef, ColumnSet, Direction, Posting, PostingKey, Scan, Transaction, TransactionRef,
 };
 use headwater_ledger::{Cancel, Ledger, LedgerError};
-use headwater_metrics::utxo_attribution::{Attribution, Pair, Shape, pairs};
+use headwater_metrics::utxo_attribution::{Attribution, NetChange, Pair, Shape, pairs};
 use headwater_types::{Address, Amount, Family};
 use rustc_hash::FxHashMap;
 
@@ -270,13 +270,33 @@ pub(crate) fn attributed(transaction: &Transaction, without: Option<usize>) -> A
     pairs(&inputs, &outputs, Shape::Ordinary)
 }
 
-/// The counterparties of an account in a UTXO transaction with what moved between them.
+/// The counterparties of an account in a UTXO transaction with what moved between them. Shares are rounded: of an address that
+/// is paid the last ones give way, so that they are no more than it got, and both sides tell the same.
 pub(crate) fn counterparties(
     ledger: &dyn Ledger,
     transaction: TransactionRef,
     address: &Address,
 ) -> Result<Vec<(Address, Amount)>, Error> {
-    Ok(others(&attribution(&ledger.transaction(transaction)?), address))
+    let attribution = attribution(&ledger.transaction(transaction)?);
+    if attribution.change(address).is_some_and(|change| change.net_out() > 0) {
+        return Ok(payers(&attribution, address));
+    }
+    let of_payee = |(payee, _): (Address, Amount)| {
+        let own = payers(&attribution, &payee).into_iter().find(|(payer, _)| payer == address);
+        own.map(|(_, value)| (payee, value))
+    };
+    Ok(others(&attribution, address).into_iter().filter_map(of_payee).collect())
+}
+
+/// Who paid an address in an attribution, and how much, which together is at most what it got.
+fn payers(attribution: &Attribution, payee: &Address) -> Vec<(Address, Amount)> {
+    let mut rest = Amount::from_u128(attribution.change(payee).map_or(0, NetChange::net_out));
+    let paid = |pair: Pair| {
+        let value = pair.value.min(rest);
+        rest = rest.checked_sub(value).unwrap_or(Amount::ZERO);
+        (pair.from, value)
+    };
+    attribution.of(payee).map(paid).collect()
 }
 
 /// The counterparties of an account in an attribution.

@@ -215,10 +215,10 @@ fn a_trace_says_where_money_goes_on_over_a_bridge() {
     assert_eq!((&end["stop_reason"], &end["label"]), (&json!("label"), &json!("Celer cBridge")));
 }
 
-fn usdt(from: u8, to: u8, amount: u64) -> Movement {
+fn usdt(index: u64, from: u8, to: u8, amount: u64) -> Movement {
     Movement {
         kind: MovementFact::Token,
-        ordinal: Ordinal::Indexed(9),
+        ordinal: Ordinal::Indexed(index),
         from: Some(person(from)),
         to: Some(person(to)),
         asset: Asset::Token(person(USDT)),
@@ -228,12 +228,14 @@ fn usdt(from: u8, to: u8, amount: u64) -> Movement {
 
 /// Person 1 pays a vault that nobody lists, with the transaction that sends transfers 1 and 2; the vault pays person 6 later. On
 /// BSC another vault pays persons 2 and 3, and person 2 pays person 8.
-fn over_a_vault(paid: u64) -> [Batch; 2] {
+fn over_a_vault() -> [Batch; 2] {
     let [mut ethereum, mut bsc] = batches();
-    for (block, movement) in [(0, usdt(1, 5, paid)), (3, usdt(5, 6, paid))] {
-        ethereum.transactions[block].movements.push(movement);
-    }
-    for (block, movement) in [(0, usdt(7, 2, 4_990_000)), (1, usdt(7, 3, 6_990_000)), (2, usdt(2, 8, 4_000_000))] {
+    let paid = [usdt(10, 1, 5, 5_000_000), usdt(11, 1, 5, 7_000_000)];
+    ethereum.transactions[0].movements.extend(paid);
+    ethereum.transactions[3].movements.push(usdt(10, 5, 6, 12_000_000));
+    for (block, movement) in
+        [(0, usdt(10, 7, 2, 4_990_000)), (1, usdt(10, 7, 3, 6_990_000)), (2, usdt(10, 2, 8, 4_000_000))]
+    {
         bsc.transactions[block].movements.push(movement);
     }
     [ethereum, bsc]
@@ -257,35 +259,69 @@ fn traced(batches: [Batch; 2], (chain, start): (Chain, u8), settings: Value) -> 
     (rows("edges", &edge), rows("ends", &|end| format!("{} {}", place(end, ""), end["stop_reason"].as_str().unwrap())))
 }
 
+const ON_ETHEREUM: &str = "ethereum 01 > ethereum 05 12 usdt over";
+const THROUGH_THE_VAULT: &str = "ethereum 05 > ethereum 06 12 usdt";
+
+fn from_payer(batches: [Batch; 2], more: Value) -> (Vec<String>, Vec<String>) {
+    let mut settings = json!({"inward_depth": 0, "outward_depth": 3});
+    settings.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    traced(batches, (Chain::ETHEREUM, 1), settings)
+}
+
 #[test]
 fn a_trace_goes_on_over_a_bridge_where_the_money_arrived() {
-    let outward = || json!({"inward_depth": 0, "outward_depth": 3});
-    let from_payer = |batches| traced(batches, (Chain::ETHEREUM, 1), outward());
-    // 11.98 USDT arrive of 12.
-    let (edges, ends) = from_payer(over_a_vault(12_000_000));
-    let on_ethereum = "ethereum 01 > ethereum 05 12 usdt over";
+    let (edges, ends) = from_payer(over_a_vault(), json!({}));
     let beyond =
         ["ethereum 05 > bsc 03 6.99 usdt over", "ethereum 05 > bsc 02 4.99 usdt over", "bsc 02 > bsc 08 4 usdt"];
-    assert_eq!(edges, [&[on_ethereum], &beyond[..]].concat());
+    assert_eq!(edges, [&[ON_ETHEREUM], &beyond[..]].concat());
     assert_eq!(ends, ["bsc 03 no_outflow", "bsc 08 depth_limit"]);
-    // Transfers cannot hide money beside them.
-    let (edges, _) = from_payer(over_a_vault(14_000_000));
-    assert_eq!(edges, ["ethereum 01 > ethereum 05 14 usdt over", "ethereum 05 > ethereum 06 14 usdt"]);
-    // Only one arrived.
-    let [ethereum, mut bsc] = over_a_vault(12_000_000);
+    // Of the larger, haircut traces what it was of what 1 held: all.
+    let (of_haircut, _) = from_payer(over_a_vault(), json!({"method": "haircut"}));
+    assert_eq!(of_haircut, edges);
+    let (named, _) = from_payer(over_a_vault(), json!({"bridge_chains": ["bsc", "tron"]}));
+    assert_eq!(named, edges);
+    let (kept, _) = from_payer(over_a_vault(), json!({"bridge_chains": ["tron"]}));
+    assert_eq!(kept, [ON_ETHEREUM, THROUGH_THE_VAULT]);
+}
+
+#[test]
+fn an_event_alone_hides_nothing_from_a_trace() {
+    // 2 more than the transfers say.
+    let [mut ethereum, bsc] = over_a_vault();
+    ethereum.transactions[0].movements.push(usdt(12, 1, 5, 2_000_000));
+    let (edges, _) = from_payer([ethereum, bsc], json!({}));
+    assert!(edges.contains(&THROUGH_THE_VAULT.to_owned()), "{edges:?}");
+    // One leg is missing: what it was about may be what the vault paid.
+    let [ethereum, mut bsc] = over_a_vault();
     bsc.transactions[1].logs.clear();
-    let (edges, _) = from_payer([ethereum, bsc]);
-    assert_eq!(edges, [on_ethereum, "ethereum 05 > ethereum 06 12 usdt"]);
+    let (edges, _) = from_payer([ethereum, bsc], json!({}));
+    let expected = [ON_ETHEREUM, THROUGH_THE_VAULT, "ethereum 05 > bsc 02 4.99 usdt over", "bsc 02 > bsc 08 4 usdt"];
+    assert_eq!(edges, expected);
+    // Both events are there, and person 3 got nothing, got it and gave it back, or got something worthless.
+    let lies: [fn(&mut Batch); 3] = [
+        |bsc| bsc.transactions[1].movements.clear(),
+        |bsc| bsc.transactions[1].movements.push(usdt(11, 3, 9, 6_990_000)),
+        |bsc| bsc.transactions[1].movements[0].asset = Asset::Token(person(0x77)),
+    ];
+    for lie in lies {
+        let [ethereum, mut bsc] = over_a_vault();
+        lie(&mut bsc);
+        let (edges, _) = from_payer([ethereum, bsc], json!({}));
+        assert_eq!(edges, expected);
+    }
+    // Another address is paid in the same transaction: no transfer is about that.
+    let [mut ethereum, bsc] = over_a_vault();
+    ethereum.transactions[0].movements.push(usdt(12, 1, 4, 1_000_000));
+    ethereum.transactions[1].movements.push(usdt(12, 4, 9, 1_000_000));
+    let (edges, _) = from_payer([ethereum, bsc], json!({}));
+    assert!(edges.contains(&"ethereum 04 > ethereum 09 1 usdt".to_owned()), "{edges:?}");
 }
 
 #[test]
 fn a_trace_goes_back_over_a_bridge_to_who_sent() {
     let inward = json!({"inward_depth": 3, "outward_depth": 0});
-    let (edges, ends) = traced(over_a_vault(12_000_000), (Chain::BSC, 8), inward);
-    assert_eq!(
-        edges,
-        ["bsc 02 > bsc 08 4 usdt", "bsc 07 > bsc 02 4.99 usdt over", "ethereum 01 > bsc 07 12 usdt over"]
-    );
+    let (edges, ends) = traced(over_a_vault(), (Chain::BSC, 8), inward);
+    assert_eq!(edges, ["bsc 02 > bsc 08 4 usdt", "bsc 07 > bsc 02 4.99 usdt over", "ethereum 01 > bsc 07 5 usdt over"]);
     assert_eq!(ends, ["ethereum 01 depth_limit"]);
 }
 

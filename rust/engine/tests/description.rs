@@ -113,9 +113,10 @@ fn chain_scope_names_the_chain_field_of_the_request() {
         let requires = |field: &str| request["required"].as_array().is_some_and(|all| all.contains(&json!(field)));
         let holds = match endpoint.chains {
             ChainScope::Unscoped | ChainScope::Always(_) => !takes("blockchain") && !takes("chain"),
-            ChainScope::Named(field) | ChainScope::NamedOrEvm(field) | ChainScope::EachNamedOrEvm(field, _) => {
-                requires(field)
-            }
+            ChainScope::Named(field)
+            | ChainScope::NamedOrEvm(field)
+            | ChainScope::EachNamedOrEvm(field, _)
+            | ChainScope::NamedAndListed(field, _) => requires(field),
             ChainScope::NamedOrAny(field) | ChainScope::NamedOr(field, _) | ChainScope::OneOf(field, _) => {
                 takes(field) && !requires(field)
             }

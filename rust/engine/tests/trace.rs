@@ -129,7 +129,7 @@ fn trace_is_worked_by_hand() {
     assert_eq!(report["as_of_block"], 6);
     let settings = json!({
         "start_time": null, "end_time": null, "outward_depth": 2, "inward_depth": 2, "limit": 10, "accumulate_amount": true,
-        "max_nodes": 500, "method": "none", "time_ordered": true,
+        "max_nodes": 500, "method": "none", "time_ordered": true, "bridge_chains": null,
         "labels": ["exchange", "mixer", "bridge", "dex", "mining_pool"], "max_counterparties": 10_000,
         "stop_at_contract": false,
     });

@@ -123,20 +123,13 @@ impl Rank {
         }
     }
 
-    /// Moves what waits at a node on along payments of other assets, by their weights: those that a bridge made of what came.
-    /// O(payments + chips).
-    pub fn carry(&mut self, node: Node, payments: &[Payment]) {
-        let Some(chips) = self.waiting.remove(&node) else { return };
-        let mass: f64 = chips.values().sum();
-        let whole: f64 = payments.iter().map(|payment| payment.weight).sum();
-        if whole <= 0.0 {
-            return self.stay(node, mass);
-        }
-        self.stay(node, self.params.stays * mass);
-        for payment in payments {
-            let chip = (payment.asset, payment.time);
-            let part = (1.0 - self.params.stays) * mass * payment.weight / whole;
-            *self.waiting.entry(payment.other).or_default().entry(chip).or_default() += part;
+    /// Moves what waits at a node in an asset since a time to other nodes, by weights: a bridge took it there, in whatever assets.
+    pub fn carry(&mut self, node: Node, chip: (u32, i64), onto: &[(Node, (u32, i64), f64)]) {
+        let whole: f64 = onto.iter().map(|(_, _, weight)| weight).sum();
+        let mass = self.waiting.get_mut(&node).and_then(|chips| chips.remove(&chip));
+        let Some(mass) = mass.filter(|_| whole > 0.0) else { return };
+        for (to, chip, weight) in onto {
+            *self.waiting.entry(*to).or_default().entry(*chip).or_default() += mass * weight / whole;
         }
     }
 
@@ -240,15 +233,16 @@ mod tests {
 
     #[test]
     fn what_went_over_a_bridge_waits_where_it_came_out() {
-        let edges = [(0, 1, 10.0, 1)];
+        // 0 pays 1 twice; the second payment goes over a bridge to 2 and 3.
+        let edges = [(0, 1, 10.0, 1), (0, 1, 30.0, 5)];
         let mut rank = Rank::begin(0, &town(&edges, 2)[0], Params { forward: 1.0, ..Params::default() });
-        let out = |other, weight| Payment { time: 9, asset: 7, other, weight, swapped: None };
-        rank.carry(1, &[out(2, 30.0), out(3, 10.0)]);
+        rank.carry(1, (0, 5), &[(2, (7, 9), 3.0), (3, (7, 9), 1.0)]);
         assert_eq!(rank.next(|_| true), Some(2));
-        assert!((rank.rank(1) - 0.15 * 0.85).abs() < 1e-12);
         assert!((rank.mass() - 1.0).abs() < 1e-12);
-        rank.carry(2, &[]);
-        assert!((rank.rank(2) - 0.85 * 0.85 * 0.75).abs() < 1e-12);
+        for (node, mass) in [(2, 0.75 * 0.75), (1, 0.25), (3, 0.75 * 0.25)] {
+            rank.push(node, &Payments::default());
+            assert!((rank.rank(node) - 0.85 * mass).abs() < 1e-12, "{node}");
+        }
     }
 
     #[test]

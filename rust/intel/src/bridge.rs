@@ -17,6 +17,8 @@ pub struct Legs {
     chain: BridgeChain,
     transaction: TxHash,
     halves: Vec<Half>,
+    /// Transactions that were read.
+    pub read: u64,
     /// Whether some were left out, or an index is missing: then a transfer may look unmatched and is not.
     pub is_partial: bool,
 }
@@ -34,6 +36,7 @@ impl Legs {
             chain: head.chain.into(),
             transaction: head.hash,
             halves: legs(head.chain, head.time, &transaction.facts),
+            read: 1,
             is_partial: false,
         };
         let (mut asked, mut read) = (BTreeSet::new(), BTreeSet::new());
@@ -70,6 +73,7 @@ impl Legs {
             return Ok(());
         }
         cancel.check()?;
+        self.read += 1;
         let transaction = ledger.transaction(other)?;
         let head = transaction.head;
         let of_other = legs(head.chain, head.time, &transaction.facts);

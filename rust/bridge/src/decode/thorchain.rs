@@ -180,7 +180,7 @@ pub struct MemoPayment<'a> {
     pub memo: &'a str,
     /// Who pays, if known: on bitcoin the owner of the first input.
     pub sender: Option<Address>,
-    /// Who is paid, if known: on bitcoin the owner of the first output.
+    /// Who is paid, if known: on bitcoin the owner of the first output that is neither data nor change to a payer.
     pub receiver: Option<Address>,
     /// How much, in the smallest unit.
     pub amount: Option<Amount>,

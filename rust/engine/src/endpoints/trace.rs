@@ -6,20 +6,20 @@ use headwater_graph::taint::Method as Mixing;
 use headwater_graph::trace::{Edge, Reached, Settings, circles, graph, order, trace};
 use headwater_ledger::labels::Code;
 use headwater_ledger::{Cancel, Ledger};
-use headwater_types::Address;
+use headwater_types::{Address, Chain};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::analysis::Analysis;
 use crate::completeness;
 use crate::cost_class::CostClass;
-use crate::endpoint::{Calls, ChainScope, Endpoint, Example, Reads, Tag};
+use crate::endpoint::{Calls, ChainScope, Endpoint, Example, ListedChains, Reads, Tag};
 use crate::example::ALICE;
 use crate::fields::{AddressText, ChainName, ChainText, CodeText, OptOut, Time, TimeBound, form};
 use crate::labels;
 use crate::method::Method;
 use crate::query_meta::QueryMeta;
-use crate::request::{Checks, TraceMethod, Warnings, refused};
+use crate::request::{Checks, TraceMethod, Warnings, at_most, refused};
 use crate::scope::{FilterCriteria, Scope, ScopeFields};
 use crate::trace::{
     HUB_COUNTERPARTIES, LedgerMovements, MAX_MOVEMENTS, STOP_CODES, Shown, Stops, TraceEdge, TraceEnd, TraceNode,
@@ -41,13 +41,15 @@ pub const ENDPOINT: Endpoint = Endpoint {
                   came. A swap is followed into the other asset, change of bitcoin without a hop, and what went over a bridge on the other chain, \
                   where that is held. The walk stops at services, hubs and the last hop, and says \
                   so. A trace is a hypothesis: coins in one account cannot be told apart.",
-    chains: ChainScope::Named("blockchain"),
+    chains: ChainScope::NamedAndListed("blockchain", BRIDGE_CHAINS),
     reads: Reads::Movements,
     rows: None,
     example: Example::new(|| json!({"blockchain": "ethereum", "address": ALICE}), ("blockchain", "solana")),
     calls: Calls::of::<TraceAnalysis>(),
 };
 
+const BRIDGE_CHAINS: ListedChains =
+    ListedChains { object: "track_setting", field: "bridge_chains", name: "track_setting.bridge_chains" };
 /// Hops in each direction where nothing is said, and at most.
 const HOPS: (i64, i64) = (2, 7);
 /// Counterparties of an account that are followed.
@@ -66,6 +68,10 @@ form! {
     NodeCount(i64 => i64, Copy): json!({"type": "integer", "minimum": 1, "maximum": NODES.1, "default": NODES.0});
     /// Distinct counterparties.
     HubSize(i64 => i64, Copy): json!({"type": "integer", "minimum": 1, "maximum": HUB.1, "default": HUB.0});
+    /// Names of chains.
+    BridgeChains(Vec<String> => [String]): json!({
+        "type": "array", "maxItems": Chain::all().len(), "items": {"type": "string"}
+    });
     /// Codes of labels.
     StopLabels(Vec<String> => [String]): json!({
         "type": "array", "maxItems": 50, "items": {"type": "string", "enum": Code::ALL.iter().map(|code| code.name()).collect::<Vec<_>>()},
@@ -111,6 +117,8 @@ pub struct TrackSetting {
     method: Option<TraceMethod>,
     /// Follow only money that came before it left.
     time_ordered: Option<OptOut>,
+    /// The chains on which the trace goes on over bridges; an empty list for none. All that are held where it is null.
+    bridge_chains: Option<BridgeChains>,
 }
 
 /// Where a trace does not go on.
@@ -186,6 +194,8 @@ pub struct TraceSettings {
     pub method: TraceMethod,
     /// Only money that came before it left.
     pub time_ordered: bool,
+    /// The chains on which the trace goes on over bridges; null for all that are held.
+    pub bridge_chains: Option<Vec<ChainName>>,
     /// Labels that stop the walk.
     pub labels: Vec<CodeText>,
     /// Counterparties of a hub.
@@ -242,6 +252,7 @@ impl Analysis for TraceAnalysis {
                 codes: stop_codes(stop.labels.map(Vec::from))?,
                 max_counterparties: usize::try_from(max_counterparties).expect("at most a million"),
                 at_contracts: stop.stop_at_contract.unwrap_or(false),
+                bridge_chains: track.bridge_chains.map(|names| bridge_chains(checks, &names)).transpose()?,
             },
         })
     }
@@ -260,6 +271,11 @@ impl Analysis for TraceAnalysis {
         let start = source.node(*address);
         let mut found = trace(&mut source, start, *settings, &|source| source.read > MAX_MOVEMENTS)?;
         source.changes.warn(warnings);
+        if found.late > 0 {
+            let message = "payments came to addresses that had been looked through before, over shorter or wider ways: they are \
+                           shown, and what more of the money of these addresses they trace is not followed";
+            warnings.add_counted("late_arrivals", message, found.late);
+        }
         warnings.append(std::mem::take(&mut source.warnings));
         for reached in source.chains_beyond() {
             completeness::warn(ledger, reached, warnings);
@@ -317,6 +333,11 @@ impl TraceParams {
             max_nodes: number(max_nodes),
             method: self.method,
             time_ordered: is_time_ordered,
+            bridge_chains: self
+                .stops
+                .bridge_chains
+                .as_ref()
+                .map(|chains| chains.iter().copied().map(ChainName::from).collect()),
             labels: self.stops.codes.iter().map(|code| CodeText(code.name().to_owned())).collect(),
             max_counterparties: number(self.stops.max_counterparties),
             stop_at_contract: self.stops.at_contracts,
@@ -331,6 +352,12 @@ const fn mixing(method: TraceMethod) -> Option<Mixing> {
         TraceMethod::Fifo => Some(Mixing::Fifo),
         TraceMethod::Poison => Some(Mixing::Poison),
     }
+}
+
+fn bridge_chains(checks: &Checks<'_>, names: &[String]) -> Result<Vec<Chain>, Error> {
+    at_most(BRIDGE_CHAINS.name, names, Chain::all().len())?;
+    let chain = |(index, name): (usize, &String)| checks.chain(&format!("{}[{index}]", BRIDGE_CHAINS.name), name);
+    names.iter().enumerate().map(chain).collect()
 }
 
 fn stop_codes(names: Option<Vec<String>>) -> Result<Vec<Code>, Error> {

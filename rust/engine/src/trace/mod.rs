@@ -1,5 +1,6 @@
 //! Following money: what traces, paths and exposures share.
 
+mod over_bridges;
 mod report;
 mod rules;
 mod source;

@@ -51,7 +51,8 @@ pub struct TraceNode {
     pub taint_amount: Option<DecimalText>,
     /// With a method: traced money by all money that came to it along edges of the trace.
     pub taint_ratio: Option<f64>,
-    /// By asset, over all of its history: what came and what became of it. Empty where it was not looked through.
+    /// By asset, over all of its history: what came and what became of it. Empty where it was not looked through; without assets
+    /// of which more than 2^128 units came.
     pub assets: Vec<TraceAsset>,
 }
 
@@ -221,7 +222,13 @@ impl Shown<'_, '_> {
             stop_reason: reached.stop.map(|stop| CodeText(stop.name().to_owned())),
             taint_amount: taint.map(|(amount, _)| crate::valuation::decimal(cents(amount))),
             taint_ratio: taint.map(|(_, ratio)| rounded(ratio)),
-            assets: reached.balances.iter().map(|(asset, balance)| self.asset(*asset, balance)).collect(),
+            assets: reached
+                .balances
+                .iter()
+                // Sums stop there: tokens without worth that were made in numbers.
+                .filter(|(_, balance)| balance.came < u128::MAX)
+                .map(|(asset, balance)| self.asset(*asset, balance))
+                .collect(),
         })
     }
 

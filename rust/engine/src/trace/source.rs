@@ -3,10 +3,9 @@
 use std::cmp::Ordering;
 use std::ops::ControlFlow;
 
-use headwater_bridge::{Half, Party};
 use headwater_graph::paths::{Asked, Largest, Neighbours};
 use headwater_graph::source::{Direction as Heading, Node};
-use headwater_graph::trace::{Crossing, Exposed, Movement, Movements, Nameless, Share, Stop, Way};
+use headwater_graph::trace::{Exposed, Movement, Movements, Nameless, Share, Stop, Way};
 use headwater_intel::label::{Aggregate, CodeConfidence};
 use headwater_ledger::edges::EdgeOrder;
 use headwater_ledger::labels::Code;
@@ -22,7 +21,6 @@ use super::rules::HUB_COUNTERPARTIES;
 use crate::Error;
 use crate::asset_book::{AssetBook, AssetView};
 use crate::change::ChangeBook;
-use crate::crossings::{bridge_legs, leg_usd};
 use crate::labels::Labels;
 use crate::query_meta::MovementSource;
 use crate::request::Warnings;
@@ -32,13 +30,6 @@ use crate::walk::{CANCEL_EVERY, counterparties};
 
 /// Least confidence of a label that stops a walk.
 pub(crate) const LEAST_CONFIDENCE: f64 = 0.5;
-
-/// Least part of what an account paid that must have come out of a bridge on the other chain where no list knows the bridge: its
-/// events can be made up, money that arrived cannot.
-const LEAST_CROSSED: f64 = 0.9;
-
-/// What a look for bridge transfers takes of the budget: the work of so many movements.
-const LOOK: u64 = 20;
 
 const MOVEMENTS: Purpose = Purpose {
     what: "the movements of the accounts of a trace",
@@ -51,13 +42,15 @@ pub(crate) struct Stops {
     pub codes: Vec<Code>,
     pub max_counterparties: usize,
     pub at_contracts: bool,
+    /// The chains on which a walk goes on over bridges; all that are held where nothing is said.
+    pub bridge_chains: Option<Vec<Chain>>,
 }
 
 impl Stops {
     /// At these labels and at hubs of the usual size, not at contracts.
     pub fn at(codes: Vec<Code>) -> Self {
         let max_counterparties = usize::try_from(HUB_COUNTERPARTIES).expect("a small number");
-        Self { codes, max_counterparties, at_contracts: false }
+        Self { codes, max_counterparties, at_contracts: false, bridge_chains: None }
     }
 
     /// Whether walks stop at an address with a code. The hot wallet of an exchange is one.
@@ -116,23 +109,25 @@ impl AssetNumber {
 
 /// The movements of accounts, of one chain until a bridge leads to another. Nodes are numbered in the order in which they are met.
 pub(crate) struct LedgerMovements<'a> {
-    ledger: &'a dyn Ledger,
+    pub(super) ledger: &'a dyn Ledger,
     /// The chain of the start, then those that bridges led to.
     grounds: Vec<Ground<'a>>,
     window: TimeWindow,
-    stops: &'a Stops,
+    pub(super) stops: &'a Stops,
     valuer: Valuer,
     nodes: FxHashMap<(usize, Address), Node>,
     by_handle: FxHashMap<AccountRef, Option<Node>>,
     /// Chain and address of each node.
     places: Vec<(usize, Address)>,
+    /// Movements that were read to know whether an account is a hub.
+    kept: Option<(Node, Vec<Movement>)>,
     /// Movements looked at so far: what the budget counts.
     pub read: u64,
     pub changes: ChangeBook,
     /// Of bridge transfers that were not looked for everywhere.
     pub warnings: Warnings,
     held: Held,
-    cancel: &'a Cancel,
+    pub(super) cancel: &'a Cancel,
 }
 
 impl<'a> LedgerMovements<'a> {
@@ -146,6 +141,7 @@ impl<'a> LedgerMovements<'a> {
             nodes: FxHashMap::default(),
             by_handle: FxHashMap::default(),
             places: Vec::new(),
+            kept: None,
             read: 0,
             changes: ChangeBook::default(),
             warnings: Warnings::default(),
@@ -168,14 +164,22 @@ impl<'a> LedgerMovements<'a> {
         node
     }
 
-    /// The place of a chain that a bridge leads to.
-    fn ground_of(&mut self, chain: Chain) -> usize {
+    /// The node of an address of a chain that a bridge leads to.
+    pub(super) fn node_beyond(&mut self, chain: Chain, address: Address) -> Node {
         let known = self.grounds.iter().position(|ground| ground.chain() == chain);
-        known.unwrap_or_else(|| {
+        let ground = known.unwrap_or_else(|| {
             let scope = self.grounds[0].scope.on(chain);
             self.grounds.push(Ground::new(self.ledger, scope, self.cancel));
             self.grounds.len() - 1
-        })
+        });
+        self.node_on(ground, address)
+    }
+
+    /// An asset of the chain of a node.
+    pub(super) fn view_on(&mut self, node: Node, asset: Asset) -> Result<&AssetView, Error> {
+        let book = &mut self.grounds[self.places[node as usize].0].book;
+        let number = book.of_asset(asset)?;
+        Ok(book.view(number))
     }
 
     /// The node of an address that a search for paths begins or ends at, which edges then name too.
@@ -217,7 +221,7 @@ impl<'a> LedgerMovements<'a> {
         &self.grounds[self.places[node as usize].0]
     }
 
-    fn account(&self, node: Node) -> Result<Option<Account>, Error> {
+    pub(super) fn account(&self, node: Node) -> Result<Option<Account>, Error> {
         Ok(self.ledger.account(self.chain(node), self.address(node))?)
     }
 
@@ -277,9 +281,17 @@ impl<'a> LedgerMovements<'a> {
         }
     }
 
-    /// Whether an account deals with too many: looks at no more movements than it takes to know.
-    fn is_hub(&self, account: &Account) -> Result<bool, Error> {
+    /// Whether an account deals with too many: looks at no more movements than it takes to know. On UTXO chains they are kept for
+    /// the walk, which reads them next.
+    fn is_hub(&mut self, node: Node, account: &Account) -> Result<bool, Error> {
         let most = self.stops.max_counterparties;
+        if self.ground(node).is_utxo() {
+            let mut movements = Vec::new();
+            self.read(node, Whom::Anyone, &mut movements)?;
+            let others: FxHashSet<Node> = movements.iter().filter_map(|movement| movement.other).collect();
+            self.kept = Some((node, movements));
+            return Ok(others.len() > most);
+        }
         if account.postings <= most as u64 {
             return Ok(false);
         }
@@ -296,7 +308,8 @@ impl<'a> LedgerMovements<'a> {
         Ok(others.len() > most)
     }
 
-    fn add(&mut self, node: Node, posting: &Posting, into: &mut Vec<Movement>) -> Result<(), Error> {
+    /// Appends a movement of an account: on UTXO chains one for each other side.
+    pub(super) fn add(&mut self, node: Node, posting: &Posting, into: &mut Vec<Movement>) -> Result<(), Error> {
         let place = self.places[node as usize].0;
         let Ground { scope, book, rules, .. } = &mut self.grounds[place];
         let number = book.of_ref(posting.asset)?;
@@ -339,7 +352,6 @@ impl<'a> LedgerMovements<'a> {
         let mut rest = posting.amount;
         for (address, value) in pairs {
             let other = self.node_on(place, address);
-            let value = value.min(rest);
             rest = rest.checked_sub(value).unwrap_or(Amount::ZERO);
             push(self, value, Some(other), way);
         }
@@ -374,39 +386,6 @@ impl<'a> LedgerMovements<'a> {
         Ok(())
     }
 
-    /// Appends what a leg of a bridge transfer moved on its chain: to its receiver, or inward from its sender. One of the amount of
-    /// the leg where there is one, else all.
-    fn far(&mut self, leg: &Half, heading: Heading, into: &mut Vec<(Node, Movement)>) -> Result<(), Error> {
-        let (party, way) = match heading {
-            Heading::Outgoing => (&leg.receiver, Way::In),
-            Heading::Incoming => (&leg.sender, Way::Out),
-        };
-        let (Some(chain), Some(address)) = (leg.chain.held(), party.as_ref().and_then(Party::address)) else {
-            return Ok(());
-        };
-        let Some(transaction) = self.ledger.find_transaction(chain, &leg.transaction)? else { return Ok(()) };
-        let place = self.ground_of(chain);
-        let node = self.node_on(place, *address);
-        let Some(account) = self.account(node)? else { return Ok(()) };
-        let secs = Some(leg.time.secs());
-        let of_block = TimeWindow::new(secs, secs).unwrap_or(TimeWindow::ALL);
-        let scan = Scan { window: of_block, order: ScanOrder::OldestFirst, ..Scan::default() };
-        let mut movements = Vec::new();
-        for posting in self.ledger.postings(&account, &scan)? {
-            let posting = posting?;
-            self.read += 1;
-            if posting.transaction == transaction {
-                self.add(node, &posting, &mut movements)?;
-            }
-        }
-        movements.retain(|movement| movement.way == way && movement.left_out.is_none());
-        if let Some(exact) = movements.iter().position(|movement| is_of_leg(movement, leg)) {
-            movements = vec![movements[exact]];
-        }
-        into.extend(movements.into_iter().map(|movement| (node, movement)));
-        Ok(())
-    }
-
     /// The fee of a transaction that the account sent.
     fn fee(&mut self, node: Node, posting: &Posting, into: &mut Vec<Movement>) -> Result<(), Error> {
         let Some(amount) = self.ledger.fee(posting.transaction)?.filter(|fee| !fee.is_zero()) else { return Ok(()) };
@@ -425,11 +404,6 @@ impl<'a> LedgerMovements<'a> {
         });
         Ok(())
     }
-}
-
-/// Whether a movement is that of a leg: of its amount.
-fn is_of_leg(movement: &Movement, leg: &Half) -> bool {
-    leg.amount.and_then(Amount::to_u128) == Some(movement.amount)
 }
 
 /// Whether the account sent the transaction: its own value left it.
@@ -454,11 +428,15 @@ impl Movements for LedgerMovements<'_> {
         if self.stops.at_contracts && account.is_contract {
             return Ok(Some(Stop::Contract));
         }
-        Ok(self.is_hub(&account)?.then_some(Stop::Hub))
+        Ok(self.is_hub(node, &account)?.then_some(Stop::Hub))
     }
 
     fn movements(&mut self, node: Node, into: &mut Vec<Movement>) -> Result<(), Error> {
-        self.read(node, Whom::Anyone, into)
+        match self.kept.take().filter(|(of, _)| *of == node) {
+            Some((_, mut movements)) => into.append(&mut movements),
+            None => self.read(node, Whom::Anyone, into)?,
+        }
+        Ok(())
     }
 
     fn order(&mut self, one: TransactionRef, other: TransactionRef) -> Result<Ordering, Error> {
@@ -480,44 +458,8 @@ impl Movements for LedgerMovements<'_> {
         Ok(owner.is_some_and(|owner| owner == *self.address(to)))
     }
 
-    fn is_bridge(&mut self, node: Node) -> Result<bool, Error> {
-        let is_sure = |code: &CodeConfidence| code.code == Code::Bridge && code.confidence >= LEAST_CONFIDENCE;
-        Ok(self.labels(node)?.codes.iter().any(is_sure))
-    }
-
-    fn beyond(&mut self, crossing: &Crossing) -> Result<Option<Vec<(Node, Movement)>>, Error> {
-        let Crossing { transaction, account, direction, net, is_with_bridge } = *crossing;
-        if !self.stops.codes.contains(&Code::Bridge) || net == Usd::ZERO && !is_with_bridge {
-            return Ok(None);
-        }
-        self.read += LOOK;
-        let transaction = self.ledger.transaction(transaction)?;
-        let legs = bridge_legs(self.ledger, &transaction, &mut self.warnings, self.cancel)?;
-        let (mut far_legs, mut worth) = (Vec::new(), 0.0);
-        for transfer in legs.transfers() {
-            let Some(source) = transfer.source.filter(|_| transfer.confidence() >= LEAST_CONFIDENCE) else { continue };
-            let is_of = |half: &Half, party: &Option<Party>| {
-                let is_here = half.chain == transaction.head.chain.into() && half.transaction == transaction.head.hash;
-                is_here && party.as_ref().and_then(Party::address) == Some(self.address(account))
-            };
-            let of_far = match direction {
-                Heading::Outgoing if is_of(source, &source.sender) => transfer.destinations,
-                Heading::Incoming if transfer.destinations.iter().any(|leg| is_of(leg, &leg.receiver)) => vec![source],
-                Heading::Outgoing | Heading::Incoming => continue,
-            };
-            for leg in of_far {
-                worth += leg_usd(self.ledger, leg)?.unwrap_or_default();
-                far_legs.push(leg.clone());
-            }
-        }
-        if far_legs.is_empty() || !is_with_bridge && worth < net.to_f64() * LEAST_CROSSED {
-            return Ok(None);
-        }
-        let mut far = Vec::new();
-        for leg in &far_legs {
-            self.far(leg, direction, &mut far)?;
-        }
-        Ok(Some(far))
+    fn beyond(&mut self, near: (Node, Heading), movement: &Movement) -> Result<Vec<(Node, Movement)>, Error> {
+        self.over_bridges(near, movement)
     }
 }
 

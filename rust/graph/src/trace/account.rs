@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use headwater_ledger::read::TransactionRef;
-use headwater_types::Usd;
 use rustc_hash::FxHashMap;
 
 use super::movement::{Movement, Way};
@@ -48,8 +47,6 @@ pub(super) struct Followed {
     pub taint: u128,
     /// Whether it was swapped for another asset, which the account goes on with: the other side is not looked through.
     pub is_swap: bool,
-    /// What the account paid in the transaction, less what it got; inward the reverse.
-    pub net: Usd,
 }
 
 /// Traced units of one asset that became units of another one.
@@ -102,6 +99,9 @@ pub(super) fn flow<'a>(movements: &[Movement], arrivals: impl IntoIterator<Item 
         reversed = movements.iter().rev().map(turned).collect();
         &reversed
     } else {
+        for (asset, missing) in opening(movements) {
+            state.open(asset, missing);
+        }
         movements
     };
     for arrival in arrivals {
@@ -141,7 +141,7 @@ impl State {
                 self.receive(movement, None);
             }
         }
-        let (mut given, known) = ((0_u128, 0_u128), self.flow.followed.len());
+        let mut given = (0_u128, 0_u128);
         let leaves = |movement: &&Movement| movement.way == Way::Out || movement.way == Way::Fee && !is_inward;
         for movement in of_one.iter().filter(leaves) {
             let is_swap = swap.is_some_and(|(from, _)| from == movement.asset) && movement.way == Way::Out;
@@ -149,10 +149,6 @@ impl State {
             if is_swap {
                 given = (given.0.saturating_add(movement.amount), given.1.saturating_add(taint));
             }
-        }
-        let net = if known < self.flow.followed.len() { net(of_one) } else { Usd::ZERO };
-        for followed in &mut self.flow.followed[known..] {
-            followed.net = net;
         }
         if let Some((from, into)) = swap {
             let mut received = 0_u128;
@@ -238,7 +234,7 @@ impl State {
         };
         *part = part.saturating_add(movement.amount);
         if is_followed && movement.way == Way::Out {
-            self.flow.followed.push(Followed { movement: *movement, taint, is_swap, net: Usd::ZERO });
+            self.flow.followed.push(Followed { movement: *movement, taint, is_swap });
         }
         taint
     }
@@ -253,13 +249,27 @@ impl State {
     }
 }
 
-/// What an account paid in a transaction, less what it got, as far as that has a price; nothing where it gained.
-fn net(of_one: &[Movement]) -> Usd {
-    let sum = |way| {
-        let of_way = of_one.iter().filter(|movement| movement.way == way);
-        of_way.filter_map(|movement| movement.usd).fold(Usd::ZERO, |sum, usd| sum + usd)
-    };
-    (sum(Way::Out) - sum(Way::In)).max(Usd::ZERO)
+/// What must have been there in each asset before the first movement, so that nothing leaves that is not there. What comes in a
+/// transaction can leave in it.
+fn opening(movements: &[Movement]) -> BTreeMap<u32, u128> {
+    let (mut held, mut missing): (BTreeMap<u32, u128>, BTreeMap<u32, u128>) = (BTreeMap::new(), BTreeMap::new());
+    for of_one in movements.chunk_by(|one, other| one.transaction == other.transaction) {
+        let (ins, outs): (Vec<&Movement>, Vec<&Movement>) = of_one.iter().partition(|movement| movement.way == Way::In);
+        for movement in ins {
+            let balance = held.entry(movement.asset).or_default();
+            *balance = balance.saturating_add(movement.amount);
+        }
+        for movement in outs {
+            let balance = held.entry(movement.asset).or_default();
+            let lacks = movement.amount.saturating_sub(*balance);
+            *balance = balance.saturating_sub(movement.amount);
+            if lacks > 0 {
+                let sum = missing.entry(movement.asset).or_default();
+                *sum = sum.saturating_add(lacks);
+            }
+        }
+    }
+    missing
 }
 
 /// What is left in each asset after the last movement.

@@ -87,7 +87,7 @@ pub fn exposure<S: Movements>(
         let mut order: Vec<(Node, Waiting)> = std::mem::take(&mut waiting).into_iter().collect();
         order.sort_by_key(|(node, of_node)| (Reverse(of_node.usd), *node));
         for (node, of_node) in order {
-            if source.is_service(node)? {
+            if node != start && source.is_service(node)? {
                 spread.exposed.shares.push(Share { node, hops, usd: dollars(of_node.usd) });
             } else if let Some(why) = spread.end(source, (node, hops), is_over)? {
                 spread.lose(why, of_node.usd);
@@ -320,6 +320,9 @@ mod tests {
         let payments = [paid(0, 1, 10), paid(1, 0, 4), paid(1, 2, 6), paid(2, 1, 6)];
         let found = exposed(&payments, &[], Direction::Outgoing, Reach { max_hops: 5, ..REACH });
         assert_eq!(found.nameless[&Nameless::Again], whole(10));
+        // Whatever it is called itself.
+        let named = exposed(&payments, &[0], Direction::Outgoing, Reach { max_hops: 5, ..REACH });
+        assert_eq!((named.nameless[&Nameless::Again], named.shares.len()), (whole(10), 0));
     }
 
     proptest! {

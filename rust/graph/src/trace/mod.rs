@@ -22,7 +22,7 @@ pub(crate) mod world;
 pub use account::Balance;
 pub use exposure::{Exposed, Nameless, Reach, Share, exposure};
 pub use graph::{circles, graph};
-pub use movement::{Crossing, Movement, Movements, Stop, Way};
+pub use movement::{Movement, Movements, Stop, Way};
 pub use payments::payments;
 pub(crate) use walk::EdgeSum;
 pub use walk::{Edge, End, Reached, Settings, Trace, Truncation, order, trace, worth};

@@ -77,21 +77,6 @@ impl Stop {
     }
 }
 
-/// A payment that may have gone over a bridge, or come over one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Crossing {
-    /// The transaction.
-    pub transaction: TransactionRef,
-    /// Who paid; inward who was paid.
-    pub account: Node,
-    /// Which way the walk goes.
-    pub direction: Direction,
-    /// What that account paid in the transaction, less what it got, as far as that has a price; inward the reverse.
-    pub net: Usd,
-    /// Whether the other side of the payment is known as a bridge.
-    pub is_with_bridge: bool,
-}
-
 /// Where movements come from.
 pub trait Movements {
     /// Why they cannot be read.
@@ -130,20 +115,13 @@ pub trait Movements {
         Ok(false)
     }
 
-    /// Whether an account at which walks stop is a bridge.
+    /// The movements on another chain of which a movement of an account is the other side, each with its account: what those got
+    /// to whom a bridge brought the money; inward what those paid from whom it came. None where no bridge took it, or that
+    /// cannot be told.
     ///
     /// # Errors
-    /// When that cannot be told.
-    fn is_bridge(&mut self, _: Node) -> Result<bool, Self::Error> {
-        Ok(false)
-    }
-
-    /// The movements on another chain of which a payment is the other side, each with its account: what those got to whom a
-    /// bridge brought the money; inward what those paid from whom it came. `None` where the payment is no such side.
-    ///
-    /// # Errors
-    /// When that cannot be told.
-    fn beyond(&mut self, _: &Crossing) -> Result<Option<Vec<(Node, Movement)>>, Self::Error> {
-        Ok(None)
+    /// When movements cannot be read.
+    fn beyond(&mut self, _: (Node, Direction), _: &Movement) -> Result<Vec<(Node, Movement)>, Self::Error> {
+        Ok(Vec::new())
     }
 }

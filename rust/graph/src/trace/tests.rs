@@ -7,7 +7,7 @@ use headwater_ledger::read::TransactionRef;
 use headwater_types::Amount;
 use proptest::prelude::*;
 
-use super::world::{Paid, World, paid};
+use super::world::{FEE, Paid, World, paid};
 use super::{Movement, Movements, Settings, Stop, Trace, Truncation, trace};
 use crate::source::{Direction, Node};
 use crate::taint::Method;
@@ -50,6 +50,17 @@ fn haircut_and_fifo_follow_their_share() {
     // The own 6 leave first: 5, and 1 of the second payment.
     assert_eq!(edges(&world.trace(with(Method::Fifo))), [(0, 1, 4, Some(4)), (1, 3, 5, Some(4))]);
     assert_eq!(edges(&world.trace(with(Method::Poison)))[1..], [(1, 2, 5, Some(5)), (1, 3, 5, Some(5))]);
+}
+
+#[test]
+fn what_is_missing_was_there_at_first() {
+    // 1 gets 4 and pays 5 and 5: it must have had 6, which the data do not show.
+    let mut world = World::new(&[paid(0, 1, 4), paid(1, 2, 5), paid(1, 3, 5)]);
+    let with = |method| Settings { method: Some(method), ..SETTINGS };
+    assert_eq!(edges(&world.trace(with(Method::Haircut)))[1..], [(1, 2, 5, Some(2)), (1, 3, 5, Some(2))]);
+    assert_eq!(edges(&world.trace(with(Method::Fifo)))[1..], [(1, 3, 5, Some(4))]);
+    let inward = trace(&mut world, 3, Settings { outward: 0, inward: 3, ..with(Method::Haircut) }, &|_| false).unwrap();
+    assert_eq!(edges(&inward), [(0, 1, 4, Some(2)), (1, 3, 5, Some(5))]);
 }
 
 #[test]
@@ -126,88 +137,115 @@ fn walks_stop_where_they_are_told_and_say_so() {
     assert_eq!((over.nodes.len(), over.truncations.contains(&Truncation::TimeBudget)), (3, true));
 }
 
-/// 1 pays 10 over the bridge 5, and 7 of which 2 came back. With the first 9 of asset 1 came to 8 on the other side, from 7, and
+/// 1 pays 10 over the bridge 5, with a fee, and then 7 to 5. With the first 9 of asset 1 came to 8 on the other side, from 7, and
 /// were paid on to 9. The bridge pays others, as 7 does.
 fn bridged() -> Vec<Paid> {
     let far = |from, to, amount| Paid { asset: 1, ..paid(from, to, amount) };
     vec![
         paid(0, 1, 20),
+        Paid { asset: FEE, ..paid(0, 1, 2) },
         paid(1, 5, 10),
+        Paid { asset: FEE, with_last: true, ..paid(1, 5, 1) },
         paid(1, 5, 7),
-        Paid { with_last: true, ..paid(5, 1, 2) },
         paid(5, 6, 17),
+        Paid { asset: FEE, ..paid(5, 2, 3) },
         far(7, 8, 9),
         far(7, 4, 3),
         far(8, 9, 6),
     ]
 }
 
+fn without_fees(trace: &Trace) -> Vec<(Node, Node, u128, Option<u128>)> {
+    let fees: Vec<_> = trace.edges.iter().filter(|edge| edge.asset == FEE).map(|edge| (edge.from, edge.to)).collect();
+    assert!(!fees.contains(&(5, 2)), "what the bridge was paid as a fee is not followed: {fees:?}");
+    edges(&Trace { edges: trace.edges.iter().filter(|edge| edge.asset != FEE).cloned().collect(), ..Trace::default() })
+}
+
 #[test]
 fn what_goes_over_a_bridge_is_followed_on_the_other_side() {
     let mut world = World::new(&bridged());
-    world.crossed = vec![(1, 2, 10.0, vec![5]), (1, 3, 5.0, vec![])];
+    world.crossed = vec![(1, 3, vec![7]), (1, 4, vec![8])];
     let found = world.trace(Settings { method: Some(Method::Haircut), outward: 4, ..SETTINGS });
-    // Of the second payment 7 · 10/12 = 5 are traced.
-    let crossed = [(0, 1, 20, Some(20)), (1, 5, 17, Some(15)), (5, 8, 9, Some(9)), (8, 9, 6, Some(6))];
-    assert_eq!(edges(&found), crossed, "neither 6 nor 4, whom others' money went to");
+    let crossed =
+        [(0, 1, 20, Some(20)), (1, 5, 17, Some(17)), (5, 4, 3, Some(3)), (5, 8, 9, Some(9)), (8, 9, 6, Some(6))];
+    assert_eq!(without_fees(&found), crossed, "not 6, whom others' money went to");
     let depth = |node| found.nodes.iter().find(|reached| reached.node == node).unwrap().depth;
     assert_eq!([depth(5), depth(8), depth(9)], [2, 3, 4]);
-    // Nobody knows where the second went on.
-    let ends: Vec<_> = found.ends.iter().map(|end| (end.node, end.stop)).collect();
-    assert_eq!(ends, [(5, Stop::Label), (9, Stop::DepthLimit)]);
-    world.crossed[1].3 = vec![5];
-    let found = world.trace(Settings { outward: 4, ..SETTINGS });
-    assert_eq!(found.ends.iter().map(|end| end.node).collect::<Vec<_>>(), [9], "all went on");
+    assert_eq!(found.ends.iter().map(|end| end.node).collect::<Vec<_>>(), [9, 4], "the bridge is no end");
+    // The last hop does not leave the chain.
+    let short = world.trace(Settings { outward: 2, ..SETTINGS });
+    assert_eq!(short.ends.iter().map(|end| (end.node, end.stop)).collect::<Vec<_>>(), [(5, Stop::DepthLimit)]);
+    let few = world.trace(Settings { outward: 4, max_nodes: 3, ..SETTINGS });
+    assert!(few.nodes.len() == 3 && few.truncations.contains(&Truncation::MaxNodes));
 }
 
 #[test]
 fn a_payment_beside_a_bridge_transfer_is_followed() {
     let mut world = World::new(&bridged());
-    world.crossed = vec![(1, 2, 10.0, vec![5])];
+    world.crossed = vec![(1, 3, vec![7])];
     // The second payment to 5 is an ordinary one, so what 5 paid after it may be of that money.
-    let both = [(0, 1, 20, None), (1, 5, 17, None), (5, 1, 2, None), (5, 6, 17, None), (5, 8, 9, None)];
-    assert_eq!(edges(&world.trace(SETTINGS)), both);
-    // At a known bridge it ends.
+    assert_eq!(
+        without_fees(&world.trace(SETTINGS)),
+        [(0, 1, 20, None), (1, 5, 17, None), (5, 6, 17, None), (5, 8, 9, None)]
+    );
+    // A service ends it.
     world.stops.insert(5, Stop::Label);
-    world.bridges.push(5);
     let found = world.trace(SETTINGS);
-    assert_eq!(edges(&found), [(0, 1, 20, None), (1, 5, 17, None), (5, 8, 9, None)]);
+    assert_eq!(without_fees(&found), [(0, 1, 20, None), (1, 5, 17, None), (5, 8, 9, None)]);
     assert_eq!(found.ends.iter().map(|end| (end.node, end.stop)).next(), Some((5, Stop::Label)));
 }
 
 #[test]
 fn inward_what_came_over_a_bridge_is_followed_to_who_sent_it() {
     let mut world = World::new(&bridged());
-    world.crossed = vec![(8, 5, 9.0, vec![2])];
+    world.crossed = vec![(8, 7, vec![3])];
     let inward = Settings { outward: 0, inward: 4, ..SETTINGS };
     let found = trace(&mut world, 9, inward, &|_| false).unwrap();
-    assert_eq!(edges(&found), [(0, 1, 20, None), (1, 7, 10, None), (7, 8, 9, None), (8, 9, 6, None)]);
+    assert_eq!(without_fees(&found), [(0, 1, 20, None), (1, 7, 10, None), (7, 8, 9, None), (8, 9, 6, None)]);
 }
 
 #[test]
-fn who_is_paid_again_beside_a_bridge_is_looked_through() {
-    // 5 is looked through first for what 1 sent over the bridge; 2 pays it something else two hops later.
-    let payments = [paid(0, 1, 20), paid(0, 2, 5), paid(1, 5, 20), paid(2, 3, 5), paid(3, 5, 4), paid(5, 6, 4)];
-    let mut world = World::new(&payments);
-    world.crossed = vec![(1, 3, 20.0, vec![])];
-    let found = world.trace(Settings { outward: 4, ..SETTINGS });
-    assert!(found.edges.iter().any(|edge| (edge.from, edge.to) == (5, 6)), "{:?}", edges(&found));
-}
-
-#[test]
-fn a_bridge_takes_on_what_comes_to_it_later() {
-    // The bridge 5 is known; what 3 sends over it comes two hops after what 1 did.
+fn a_bridge_takes_on_what_comes_to_it_whenever_it_was_met() {
+    // 1 sends over the bridge 5, 3 does two hops later, 2 pays 5 something else, before both or after both.
     let far = |from, to, amount| Paid { asset: 1, ..paid(from, to, amount) };
-    let mut payments = vec![paid(0, 1, 20), paid(0, 2, 5), paid(1, 5, 20), paid(2, 3, 5), paid(3, 5, 4)];
-    payments.extend([far(7, 8, 20), far(7, 9, 4)]);
+    for of_two in [vec![paid(0, 2, 6), paid(2, 5, 6)], vec![paid(0, 2, 6), paid(2, 4, 6), paid(4, 3, 6), paid(3, 5, 6)]]
+    {
+        let mut payments = vec![paid(0, 1, 20), paid(1, 5, 20), paid(0, 10, 5), paid(10, 3, 5), paid(3, 5, 4)];
+        payments.extend([far(7, 8, 20), far(7, 9, 4)]);
+        payments.extend(of_two);
+        payments.push(paid(5, 6, 6));
+        let mut world = World::new(&payments);
+        world.crossed = vec![(1, 2, vec![6]), (3, 5, vec![7])];
+        let found = world.trace(Settings { outward: 6, ..SETTINGS });
+        let over: Vec<_> = found.edges.iter().filter(|edge| edge.from == 5).map(|edge| edge.to).collect();
+        assert_eq!(over, [8, 6, 9]);
+    }
+}
+
+#[test]
+fn payments_to_who_was_looked_through_are_counted() {
+    // 1 is looked through for what 0 paid it; 2 and 3 pay it afterwards, before and after that.
+    let payments = [paid(0, 2, 30), paid(2, 3, 20), paid(3, 1, 20), paid(1, 4, 9), paid(0, 1, 50), paid(1, 4, 5)];
+    let found = World::new(&payments).trace(SETTINGS);
+    assert_eq!(
+        edges(&found),
+        [(0, 1, 50, None), (0, 2, 30, None), (1, 4, 5, None), (2, 3, 20, None), (3, 1, 20, None)]
+    );
+    assert_eq!(found.late, 1, "9 that 1 paid before 0 paid it");
+    let later = [paid(0, 1, 50), paid(0, 2, 30), paid(2, 3, 20), paid(3, 1, 20), paid(1, 4, 9)];
+    assert_eq!(World::new(&later).trace(SETTINGS).late, 0, "all that left 1 is followed");
+    let with_method = Settings { method: Some(Method::Haircut), ..SETTINGS };
+    assert_eq!(World::new(&later).trace(with_method).late, 1);
+}
+
+#[test]
+fn a_shorter_way_that_is_found_later_counts() {
+    // 4 is met at hop 3 over 1 and 2, at hop 2 over 3, which is looked through last.
+    let payments = [paid(0, 1, 50), paid(1, 2, 40), paid(2, 4, 30), paid(0, 3, 1), paid(3, 4, 1), paid(4, 5, 20)];
     let mut world = World::new(&payments);
-    world.stops.insert(5, Stop::Label);
-    world.bridges.push(5);
-    world.crossed = vec![(1, 3, 20.0, vec![6]), (3, 5, 4.0, vec![7])];
-    let found = world.trace(Settings { outward: 4, ..SETTINGS });
-    let over: Vec<_> = found.edges.iter().filter(|edge| edge.from == 5).map(|edge| edge.to).collect();
-    assert_eq!(over, [8, 9]);
-    assert_eq!(found.ends.iter().map(|end| end.node).collect::<Vec<_>>(), [8, 9]);
+    let found = world.trace(Settings { outward: 3, ..SETTINGS });
+    let depths: Vec<_> = found.nodes.iter().map(|reached| (reached.node, reached.depth)).collect();
+    assert_eq!(depths, [(0, 0), (1, 1), (3, 1), (2, 2), (4, 2), (5, 3)]);
 }
 
 #[test]

@@ -8,14 +8,17 @@ use headwater_types::{Amount, Usd};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::account::{Arrival, Balance, Followed, Rules, flow, share_of};
-use super::movement::{Crossing, Movement, Movements, Stop, Way};
+use super::movement::{Movement, Movements, Stop, Way};
 use super::payments::{double, payments};
-use crate::rank::{Params, Payment, Rank};
+use crate::rank::{Params, Rank};
 use crate::source::{Direction, Node};
 use crate::taint::Method;
 
 /// Most transactions that an edge names.
 const MAX_NAMED: usize = 10;
+
+/// A payment beside one over a bridge is small up to this part of it.
+const SMALL: i128 = 10;
 
 /// How far, how wide, and by which rules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -127,6 +130,8 @@ pub struct Trace {
     pub ends: Vec<End>,
     /// Why it is not complete.
     pub truncations: BTreeSet<Truncation>,
+    /// Payments to accounts that had been looked through by then, so that what more of their money they trace is not followed.
+    pub late: u64,
 }
 
 /// Follows money from an account. `is_over` ends the walk between two accounts with what was found.
@@ -147,6 +152,7 @@ pub fn trace<S: Movements>(
         places: FxHashMap::default(),
         edges: BTreeMap::new(),
         truncations: BTreeSet::new(),
+        late: 0,
         movements: Vec::new(),
     };
     walk.place(start, 0, None);
@@ -154,7 +160,9 @@ pub fn trace<S: Movements>(
     let mut rank = Rank::begin(start, &payments(&walk.movements), Params::default());
     let ways = [(Direction::Outgoing, settings.outward), (Direction::Incoming, settings.inward)];
     for (direction, _) in ways.into_iter().filter(|(_, hops)| *hops > 0) {
-        walk.follow(source, start, direction)?;
+        for carried in walk.follow(source, start, direction)? {
+            rank.carry(carried.bridge, carried.chip, &carried.onto);
+        }
     }
     while let Some((node, direction)) = walk.next(&rank) {
         if is_over(source) {
@@ -162,12 +170,7 @@ pub fn trace<S: Movements>(
             break;
         }
         walk.state(node).open.retain(|open| *open != direction);
-        let stop = source.stop(node)?;
-        let is_bridge = stop == Some(Stop::Label) && source.is_bridge(node)?;
-        if (stop.is_none() || is_bridge) && walk.hand_over(source, (node, is_bridge), direction, &mut rank)? {
-            continue;
-        }
-        if let Some(stop) = stop {
+        if let Some(stop) = source.stop(node)? {
             let state = walk.state(node);
             state.open.clear();
             state.reached.stop = Some(stop);
@@ -175,8 +178,11 @@ pub fn trace<S: Movements>(
         }
         walk.movements.clear();
         source.movements(node, &mut walk.movements)?;
-        walk.follow(source, node, direction)?;
+        let over_bridges = walk.follow(source, node, direction)?;
         rank.push(node, &payments(&walk.movements));
+        for carried in over_bridges {
+            rank.carry(carried.bridge, carried.chip, &carried.onto);
+        }
     }
     Ok(walk.finish())
 }
@@ -185,23 +191,41 @@ struct State {
     reached: Reached,
     /// Directions in which it is still to be looked through.
     open: Vec<Direction>,
-    /// What came along the trace, by direction.
-    came: [Vec<Came>; 2],
+    /// What came along the trace, by direction as all that follows, and is followed on.
+    arrivals: [Vec<Arrival>; 2],
     is_followed: bool,
-    /// Whether it is looked at again when it is paid: so far it was the other side of swaps, or a bridge took on what came.
+    /// When each asset first came, in the order of the walk.
+    since: [BTreeMap<u32, i64>; 2],
+    /// Whether it was looked through.
+    is_looked_through: [bool; 2],
+    /// Whether nothing has come that is followed on: it is the other side of swaps, or bridges took what came.
     is_passed_by: bool,
-    /// Whether a way over a bridge ends at it.
-    is_end: bool,
 }
 
-/// What came to an account along one movement of the trace.
-#[derive(Debug, Clone, Copy)]
-struct Came {
-    arrival: Arrival,
-    usd: Option<Usd>,
-    /// What whoever it came from paid in the transaction, less what they got; inward the reverse.
-    net: Usd,
+/// One movement along which the walk goes.
+struct Hop<'f> {
+    /// From the side of the start.
+    near: Node,
+    far: Node,
+    direction: Direction,
+    /// Hops of the near account in this direction.
+    depth: i32,
+    followed: &'f Followed,
+    /// The near account as the far one sees it: over a bridge another one, or nobody.
+    payer: Option<Node>,
+    /// Whether a bridge took it on, so that nothing of it is left to follow.
+    is_carried: bool,
 }
+
+/// A payment that a bridge took on: asset and time of what came to the bridge, and where it came out, by worth.
+struct Carried {
+    bridge: Node,
+    chip: (u32, i64),
+    onto: Vec<(Node, (u32, i64), f64)>,
+}
+
+/// Where a payment came out on another chain, with the account of each movement; `None` where no bridge took it.
+type Beyond = Option<Vec<(Node, Movement)>>;
 
 /// Ends, whether inward, whether change, asset, and the number of the movement where each has its own edge.
 type EdgeKey = (Node, Node, [bool; 2], u32, usize);
@@ -275,6 +299,7 @@ struct Walk {
     places: FxHashMap<Node, usize>,
     edges: BTreeMap<EdgeKey, EdgeSum>,
     truncations: BTreeSet<Truncation>,
+    late: u64,
     /// Those of the account that is looked through.
     movements: Vec<Movement>,
 }
@@ -292,9 +317,15 @@ impl Walk {
                 counterparties: None,
                 balances: BTreeMap::new(),
             };
-            let came = [Vec::new(), Vec::new()];
-            let (open, is_followed, is_passed_by, is_end) = (Vec::new(), false, false, false);
-            self.states.push(State { reached, open, came, is_followed, is_passed_by, is_end });
+            self.states.push(State {
+                reached,
+                open: Vec::new(),
+                arrivals: [Vec::new(), Vec::new()],
+                since: [BTreeMap::new(), BTreeMap::new()],
+                is_looked_through: [false; 2],
+                is_followed: false,
+                is_passed_by: false,
+            });
             self.states.len() - 1
         })
     }
@@ -321,72 +352,13 @@ impl Walk {
         Some((state.reached.node, state.open[0]))
     }
 
-    /// Goes along what came to an account and went on over a bridge, or inward came over one, to the other chain: what else the
-    /// account pays is other people's. Whether that is all; at a bridge it always is.
-    fn hand_over<S: Movements>(
-        &mut self,
-        source: &mut S,
-        (node, is_bridge): (Node, bool),
-        direction: Direction,
-        rank: &mut Rank,
-    ) -> Result<bool, S::Error> {
-        let came = std::mem::take(&mut self.state(node).came[side(direction)]);
-        let payment = |came: &Came| (came.arrival.transaction, came.arrival.from);
-        let (mut stays, mut is_lost, mut far) = (Vec::new(), false, Vec::new());
-        for parts in came.chunk_by(|one, other| payment(one) == payment(other)) {
-            let Came { arrival, net, .. } = *parts.iter().max_by_key(|came| came.usd).expect("a chunk has an item");
-            let crossing = |account| Crossing {
-                transaction: arrival.transaction,
-                account,
-                direction,
-                net,
-                is_with_bridge: is_bridge,
-            };
-            let beyond = match arrival.from {
-                Some(account) => source.beyond(&crossing(account))?,
-                None => None,
-            };
-            match beyond {
-                None => stays.extend_from_slice(parts),
-                Some(movements) => {
-                    is_lost |= movements.is_empty();
-                    far.extend(movements.into_iter().map(|of| passed_on(of, &arrival)));
-                }
-            }
-        }
-        self.cross(source, node, direction, &far)?;
-        let is_all = is_bridge || stays.is_empty();
-        let state = self.state(node);
-        state.is_end |= is_lost || is_bridge && !stays.is_empty();
-        if is_all {
-            rank.carry(node, &weights(&far));
-            state.is_passed_by = true;
-            state.reached.stop = state.is_end.then_some(Stop::Label);
-        } else {
-            state.came[side(direction)] = stays;
-        }
-        Ok(is_all)
-    }
-
-    /// Goes along movements on another chain, each with who made it there.
-    fn cross<S: Movements>(
+    /// Follows the money of the account whose movements are held.
+    fn follow<S: Movements>(
         &mut self,
         source: &mut S,
         node: Node,
         direction: Direction,
-        far: &[(Followed, Option<Node>)],
-    ) -> Result<(), S::Error> {
-        let followed: Vec<Followed> = far.iter().map(|(followed, _)| *followed).collect();
-        let kept = self.kept(&followed);
-        for (followed, payer) in far {
-            let Some(other) = followed.movement.other.filter(|other| kept.contains(other)) else { continue };
-            self.step(source, (node, other), direction, (followed, *payer))?;
-        }
-        Ok(())
-    }
-
-    /// Follows the money of the account whose movements are held.
-    fn follow<S: Movements>(&mut self, source: &mut S, node: Node, direction: Direction) -> Result<(), S::Error> {
+    ) -> Result<Vec<Carried>, S::Error> {
         let settings = self.settings;
         let place = self.places[&node];
         let is_start = self.states[place].reached.heading.is_none();
@@ -396,14 +368,24 @@ impl Walk {
             is_start,
             is_inward: direction == Direction::Incoming,
         };
-        let arrivals = self.states[place].came[side(direction)].iter().map(|came| &came.arrival);
-        let mut found = flow(&self.movements, arrivals, rules);
+        let depth = match direction {
+            Direction::Outgoing => self.states[place].reached.depth.max(0),
+            Direction::Incoming => self.states[place].reached.depth.min(0),
+        };
+        let mut found = flow(&self.movements, &self.states[place].arrivals[side(direction)], rules);
         let kept = self.kept(&found.followed);
-        for followed in &found.followed {
+        let beyond = self.beyond(source, (node, direction, depth), &found.followed, &kept)?;
+        let mut carried = Vec::new();
+        for (followed, beyond) in found.followed.iter().zip(beyond) {
             let Movement { other, asset, amount, .. } = followed.movement;
-            let Some(other) = other else { continue };
-            if kept.contains(&other) {
-                self.step(source, (node, other), direction, (followed, Some(node)))?;
+            let Some(far) = other else { continue };
+            if kept.contains(&far) {
+                let (payer, is_carried) = (Some(node), beyond.is_some());
+                let hop = Hop { near: node, far, direction, depth, followed, payer, is_carried };
+                let depth = self.step(source, &hop)?;
+                if let Some(beyond) = beyond {
+                    carried.push(self.cross(source, &Hop { depth, ..hop }, beyond)?);
+                }
             } else {
                 let balance = found.balances.entry(asset).or_default();
                 (balance.followed, balance.pruned) =
@@ -420,13 +402,83 @@ impl Walk {
             (true, _) => Some(Stop::TimeRange),
         };
         let state = &mut self.states[place];
+        state.is_looked_through[side(direction)] = !is_start;
         state.reached.counterparties = Some(parties.len() as u64);
         state.is_followed |= stop.is_none();
         state.reached.stop = stop.filter(|_| !state.is_followed && !is_start);
         if state.reached.balances.is_empty() || direction == Direction::Outgoing {
             state.reached.balances = found.balances;
         }
-        Ok(())
+        Ok(carried)
+    }
+
+    /// Which of the payments of an account bridges took on. What little it paid the bridge beside one, as for its fee, went
+    /// nowhere else.
+    fn beyond<S: Movements>(
+        &self,
+        source: &mut S,
+        (node, direction, depth): (Node, Direction, i32),
+        followed: &[Followed],
+        kept: &BTreeSet<Node>,
+    ) -> Result<Vec<Beyond>, S::Error> {
+        let mut found: Vec<Beyond> = vec![None; followed.len()];
+        if depth.abs() + 1 >= self.limit(direction) {
+            return Ok(found);
+        }
+        let mut over: FxHashMap<(TransactionRef, Node), Usd> = FxHashMap::default();
+        let payment =
+            |of: &Followed| Some((of.movement.transaction, of.movement.other.filter(|far| kept.contains(far))?));
+        for (followed, found) in followed.iter().zip(&mut found) {
+            let Some(payment) = payment(followed).filter(|_| !followed.is_swap) else { continue };
+            let beyond = source.beyond((node, direction), &followed.movement)?;
+            if !beyond.is_empty() {
+                *over.entry(payment).or_default() += followed.movement.usd.unwrap_or_default();
+                *found = Some(beyond);
+            }
+        }
+        for (followed, found) in followed.iter().zip(&mut found).filter(|(_, found)| found.is_none()) {
+            let over = payment(followed).and_then(|payment| over.get(&payment)).copied().unwrap_or_default();
+            let is_small = |usd: Usd| usd.raw() <= over.raw() / SMALL;
+            if over > Usd::ZERO && followed.movement.usd.is_some_and(is_small) {
+                *found = Some(Vec::new());
+            }
+        }
+        Ok(found)
+    }
+
+    /// Goes along what came out of a bridge, as much of it traced as of what it was paid.
+    fn cross<S: Movements>(
+        &mut self,
+        source: &mut S,
+        paid: &Hop<'_>,
+        beyond: Vec<(Node, Movement)>,
+    ) -> Result<Carried, S::Error> {
+        let Movement { asset, time, amount, .. } = paid.followed.movement;
+        let mut carried = Carried { bridge: paid.far, chip: (asset, time), onto: Vec::new() };
+        for (account, movement) in beyond {
+            let taint = share_of(movement.amount, paid.followed.taint, amount);
+            if taint == 0 {
+                continue;
+            }
+            if !self.places.contains_key(&account) && self.states.len() >= self.settings.max_nodes {
+                self.truncations.insert(Truncation::MaxNodes);
+                continue;
+            }
+            let passed = Movement { other: Some(account), way: Way::Out, ..movement };
+            let followed = &Followed { movement: passed, taint, is_swap: false };
+            let (near, payer, is_carried) = (paid.far, movement.other, false);
+            self.step(source, &Hop { near, far: account, followed, payer, is_carried, ..*paid })?;
+            let weight = movement.usd.map_or(1.0, Usd::to_f64);
+            carried.onto.push((account, (movement.asset, movement.time), weight));
+        }
+        Ok(carried)
+    }
+
+    const fn limit(&self, direction: Direction) -> i32 {
+        match direction {
+            Direction::Outgoing => self.settings.outward as i32,
+            Direction::Incoming => self.settings.inward as i32,
+        }
     }
 
     /// The counterparties that are followed: the largest by worth, those without a price by their shares, then in the order in
@@ -467,33 +519,54 @@ impl Walk {
         kept
     }
 
-    /// Goes along one movement: a hop, unless it is change, which stays with whoever paid. `payer` is who paid it as the other side
-    /// sees it: over a bridge another account than the one that the walk comes from, or nobody.
-    fn step<S: Movements>(
-        &mut self,
-        source: &mut S,
-        (node, other): (Node, Node),
-        direction: Direction,
-        (followed, payer): (&Followed, Option<Node>),
-    ) -> Result<(), S::Error> {
+    /// Goes along one movement: a hop, unless it is change, which stays with whoever paid. Gives the hops of the far account.
+    fn step<S: Movements>(&mut self, source: &mut S, hop: &Hop<'_>) -> Result<i32, S::Error> {
+        let Hop { near, far, direction, depth, followed, payer, is_carried } = *hop;
         let Movement { transaction, asset, amount, usd, .. } = followed.movement;
         let (from, to) = match direction {
-            Direction::Outgoing => (node, other),
-            Direction::Incoming => (other, node),
+            Direction::Outgoing => (near, far),
+            Direction::Incoming => (far, near),
         };
         let is_change = source.is_change(transaction, (from, to))?;
-        let (depth, hop) = (self.state(node).reached.depth, i32::from(!is_change));
-        let (next, limit) = match direction {
-            Direction::Outgoing => (depth.max(0) + hop, i32::from(self.settings.outward)),
-            Direction::Incoming => (depth.min(0) - hop, i32::from(self.settings.inward)),
+        let next = match direction {
+            Direction::Outgoing => depth + i32::from(!is_change),
+            Direction::Incoming => depth - i32::from(!is_change),
         };
-        let is_new = !self.places.contains_key(&other);
-        let place = self.place(other, next, Some(direction));
+        let limit = self.limit(direction);
+        let is_new = !self.places.contains_key(&far);
+        let place = self.place(far, next, Some(direction));
         let state = &mut self.states[place];
-        let arrival = Arrival { transaction, asset, from: payer, amount, taint: followed.taint };
-        state.came[side(direction)].push(Came { arrival, usd, net: followed.net });
-        let is_paid_first = !followed.is_swap && (is_new || std::mem::take(&mut state.is_passed_by));
+        if !is_carried {
+            state.arrivals[side(direction)].push(Arrival {
+                transaction,
+                asset,
+                from: payer,
+                amount,
+                taint: followed.taint,
+            });
+        }
+        let is_passed_by = followed.is_swap || is_carried;
+        if !is_carried {
+            let time = if direction == Direction::Outgoing { followed.movement.time } else { -followed.movement.time };
+            let first = state.since[side(direction)].entry(asset).or_insert(i64::MAX);
+            // Without a method all that left since an asset first came is followed.
+            let tells_more = self.settings.method.is_some() || self.settings.is_time_ordered && time < *first;
+            self.late += u64::from(state.is_looked_through[side(direction)] && tells_more);
+            *first = time.min(*first);
+        }
+        let is_nearer = state.reached.heading == Some(direction) && next.abs() < state.reached.depth.abs();
+        if is_nearer && !is_passed_by && state.is_looked_through == [false; 2] {
+            state.reached.depth = next;
+            if state.reached.stop == Some(Stop::DepthLimit) {
+                state.reached.stop = None;
+                state.open.push(direction);
+            }
+        }
+        let is_paid_first = !is_passed_by && (is_new || std::mem::take(&mut state.is_passed_by));
         if is_paid_first {
+            if state.reached.heading != Some(direction) {
+                (state.reached.depth, state.reached.heading) = (next, Some(direction));
+            }
             state.reached.stop = None;
             if state.reached.depth.abs() < limit {
                 state.open.push(direction);
@@ -503,7 +576,7 @@ impl Walk {
             }
         } else if is_new {
             state.is_passed_by = true;
-            state.reached.stop = Some(Stop::Contract);
+            state.reached.stop = followed.is_swap.then_some(Stop::Contract);
         }
         add(&mut self.state(from).reached.out_usd, usd);
         add(&mut self.state(to).reached.in_usd, usd);
@@ -512,7 +585,7 @@ impl Walk {
         let edge = || EdgeSum::new((from, to), (next, direction), asset).of_change(is_change);
         let taint = self.settings.method.map(|_| followed.taint);
         self.edges.entry(key).or_insert_with(edge).add(&followed.movement, taint);
-        Ok(())
+        Ok(next)
     }
 
     fn finish(mut self) -> Trace {
@@ -529,28 +602,8 @@ impl Walk {
             })
             .collect();
         ends.sort_by_key(|end| (Reverse(end.usd), end.hops, end.node));
-        Trace { nodes, edges, ends, truncations: self.truncations }
+        Trace { nodes, edges, ends, truncations: self.truncations, late: self.late }
     }
-}
-
-/// A movement on another chain as it is followed from a bridge, and who made it there. As much of it is traced as of what came to
-/// the bridge.
-fn passed_on((account, movement): (Node, Movement), came: &Arrival) -> (Followed, Option<Node>) {
-    let taint = share_of(movement.amount, came.taint, came.amount);
-    let net = movement.usd.unwrap_or_default();
-    let passed = Movement { other: Some(account), way: Way::Out, ..movement };
-    (Followed { movement: passed, taint, is_swap: false, net }, movement.other)
-}
-
-/// The movements on another chain as the ranking takes them, by worth; equal where nothing has a price.
-fn weights(far: &[(Followed, Option<Node>)]) -> Vec<Payment> {
-    let is_priced = far.iter().any(|(followed, _)| followed.net > Usd::ZERO);
-    let weigh = |followed: &Followed| if is_priced { followed.net.to_f64() } else { 1.0 };
-    let payment = |(followed, _): &(Followed, Option<Node>)| {
-        let Movement { time, asset, other, .. } = followed.movement;
-        Some(Payment { time, asset, other: other?, weight: weigh(followed), swapped: None })
-    };
-    far.iter().filter_map(payment).collect()
 }
 
 /// What came to an account along the trace, on its side of the start: inward what left it.

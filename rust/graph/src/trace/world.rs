@@ -7,7 +7,7 @@ use std::convert::Infallible;
 use headwater_ledger::read::{PostingColumns, TransactionRef};
 use headwater_types::Usd;
 
-use super::{Crossing, Movement, Movements, Settings, Stop, Trace, Way, trace};
+use super::{Movement, Movements, Settings, Stop, Trace, Way, trace};
 use crate::source::{Direction, Node};
 
 /// A payment of a world: sender, receiver, asset, amount; each is a transaction of its own, in order of time, unless it is
@@ -25,14 +25,16 @@ pub(crate) const fn paid(from: Node, to: Node, amount: u128) -> Paid {
     Paid { from, to, asset: 0, amount, with_last: false }
 }
 
+/// The asset in which bridges are paid their fees.
+pub(crate) const FEE: u32 = 9;
+
 #[derive(Debug, Default)]
 pub(crate) struct World {
     payments: Vec<(u32, Paid)>,
     pub stops: BTreeMap<Node, Stop>,
-    pub bridges: Vec<Node>,
-    /// Payments over a bridge: who made or got it there, its number, what they paid with it, and the numbers of the payments
-    /// on the other side.
-    pub crossed: Vec<(Node, u32, f64, Vec<u32>)>,
+    /// Payments over a bridge: who made or got it there, its number, and the numbers of the payments on the other side. What is
+    /// paid in [`FEE`] beside it is not.
+    pub crossed: Vec<(Node, u32, Vec<u32>)>,
     /// Whether sums of pairs are known without a look at movements.
     pub has_sums: bool,
 }
@@ -44,13 +46,7 @@ impl World {
             number += u32::from(!paid.with_last);
             (number, *paid)
         });
-        Self {
-            payments: numbered.collect(),
-            stops: BTreeMap::new(),
-            bridges: Vec::new(),
-            crossed: Vec::new(),
-            has_sums: false,
-        }
+        Self { payments: numbered.collect(), stops: BTreeMap::new(), crossed: Vec::new(), has_sums: false }
     }
 
     pub fn all(&self) -> Vec<Paid> {
@@ -98,32 +94,29 @@ impl Movements for World {
         Ok(one.cmp(&other))
     }
 
-    fn is_bridge(&mut self, node: Node) -> Result<bool, Infallible> {
-        Ok(self.bridges.contains(&node))
-    }
-
-    fn beyond(&mut self, crossing: &Crossing) -> Result<Option<Vec<(Node, Movement)>>, Infallible> {
-        let is_of = |(of, number, usd, _): &&(Node, u32, f64, Vec<u32>)| {
-            *of == crossing.account
-                && PostingColumns::transaction_of(0, *number) == crossing.transaction
-                && (crossing.is_with_bridge || Usd::from_f64(*usd) == Some(crossing.net))
+    fn beyond(&mut self, near: (Node, Direction), movement: &Movement) -> Result<Vec<(Node, Movement)>, Infallible> {
+        let (node, direction) = near;
+        let of_number = |number: u32| PostingColumns::transaction_of(0, number);
+        let is_of = |(of, number, _): &&(Node, u32, Vec<u32>)| {
+            *of == node && of_number(*number) == movement.transaction && movement.asset != FEE
         };
-        let Some((_, _, _, far)) = self.crossed.iter().find(is_of).cloned() else { return Ok(None) };
+        let Some((_, _, far)) = self.crossed.iter().find(is_of).cloned() else { return Ok(Vec::new()) };
         let paid = self.payments.iter().filter(|(number, _)| far.contains(number)).copied().collect::<Vec<_>>();
         let mut movements = Vec::new();
         for (number, paid) in paid {
-            let (account, way) = match crossing.direction {
+            let (account, way) = match direction {
                 Direction::Outgoing => (paid.to, Way::In),
                 Direction::Incoming => (paid.from, Way::Out),
             };
             let mut of_account = Vec::new();
             self.movements(account, &mut of_account)?;
             let is_it = |movement: &Movement| {
-                movement.transaction == PostingColumns::transaction_of(0, number) && movement.way == way
+                let is_equal = (movement.asset, movement.amount) == (paid.asset, paid.amount);
+                movement.transaction == of_number(number) && movement.way == way && is_equal
             };
             movements.extend(of_account.into_iter().filter(is_it).map(|movement| (account, movement)));
         }
-        Ok(Some(movements))
+        Ok(movements)
     }
 }
 

@@ -68,6 +68,15 @@ impl BridgeFile {
         }
         Ok(())
     }
+
+    /// The rows that have legs, in order.
+    fn all_rows(&self) -> Result<Vec<u32>> {
+        let row = |at| u32::try_from(self.rows.value(at, 0)?).map_err(|_| self.rows.wrong(at, "is too large"));
+        let mut rows = (0..self.keys.len()).map(row).collect::<Result<Vec<u32>>>()?;
+        rows.sort_unstable();
+        rows.dedup();
+        Ok(rows)
+    }
 }
 
 /// The index of a segment in one generation: its file, or what is found of it once.
@@ -75,11 +84,13 @@ impl BridgeFile {
 pub(crate) struct SegmentBridges {
     file: Option<Arc<BridgeFile>>,
     found: OnceLock<Vec<(u64, u32)>>,
+    /// Rows with legs, in order.
+    rows: OnceLock<Vec<u32>>,
 }
 
 impl SegmentBridges {
     pub(crate) fn new(file: Option<Arc<BridgeFile>>) -> Self {
-        Self { file, found: OnceLock::new() }
+        Self { file, found: OnceLock::new(), rows: OnceLock::new() }
     }
 
     /// The rows that may have legs with a key, in order; `None` where no index is built and the segment is large.
@@ -96,16 +107,41 @@ impl SegmentBridges {
             file.rows_of(hash, &mut rows)?;
             return Ok(Some(rows));
         }
-        let found = match self.found.get() {
-            Some(found) => found,
-            None if u64::from(segment.transactions()) > MOST_UNINDEXED => return Ok(None),
-            None => {
-                let found = keys(segment, &|_| {}, cancel)?;
-                self.found.get_or_init(|| found)
-            }
-        };
+        let Some(found) = self.found(segment, cancel)? else { return Ok(None) };
         let start = found.partition_point(|(known, _)| *known < hash);
         rows.extend(found[start..].iter().take_while(|(known, _)| *known == hash).map(|(_, row)| *row));
         Ok(Some(rows))
+    }
+
+    /// Whether a row has legs; `None` where no index is built and the segment is large.
+    pub(crate) fn has_legs(&self, segment: &Segment, row: u32, cancel: &Cancel) -> Result<Option<bool>> {
+        let rows = match self.rows.get() {
+            Some(rows) => rows,
+            None => {
+                let rows = match (&self.file, self.found(segment, cancel)?) {
+                    (Some(file), _) => file.all_rows()?,
+                    (None, Some(found)) => {
+                        let mut rows: Vec<u32> = found.iter().map(|(_, row)| *row).collect();
+                        rows.sort_unstable();
+                        rows
+                    }
+                    (None, None) => return Ok(None),
+                };
+                self.rows.get_or_init(|| rows)
+            }
+        };
+        Ok(Some(rows.binary_search(&row).is_ok()))
+    }
+
+    /// The keys of a segment without an index; `None` where it is large.
+    fn found(&self, segment: &Segment, cancel: &Cancel) -> Result<Option<&[(u64, u32)]>> {
+        if let Some(found) = self.found.get() {
+            return Ok(Some(found));
+        }
+        if self.file.is_some() || u64::from(segment.transactions()) > MOST_UNINDEXED {
+            return Ok(None);
+        }
+        let found = keys(segment, &|_| {}, cancel)?;
+        Ok(Some(self.found.get_or_init(|| found)))
     }
 }

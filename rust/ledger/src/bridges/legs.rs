@@ -5,7 +5,7 @@ use headwater_bridge::{
 };
 use headwater_types::{Address, Amount, Chain, Timestamp};
 
-use crate::facts::{LogFacts, Movement, MovementFact, TransactionFacts, UtxoFacts};
+use crate::facts::{LogFacts, Movement, MovementFact, OutputFacts, TransactionFacts, UtxoFacts};
 use crate::primitives::Status;
 
 /// The legs of bridge transfers in a transaction, in order of its logs; none of one that failed.
@@ -59,10 +59,11 @@ fn transfer(movement: &Movement) -> Option<TokenTransfer> {
     })
 }
 
-/// A memo pays the first output.
+/// A memo is about the first output that is neither data nor change to an address that pays.
 fn legs_of_memos(chain: Chain, time: Timestamp, facts: &TransactionFacts, utxo: &UtxoFacts) -> Vec<Half> {
-    let payer = utxo.inputs.iter().find_map(|input| input.spent.as_ref()?.owner);
-    let paid = utxo.outputs.first();
+    let payers = || utxo.inputs.iter().filter_map(|input| input.spent.as_ref()?.owner);
+    let is_paid = |output: &&OutputFacts| output.data.is_none() && !payers().any(|payer| output.owner == Some(payer));
+    let (payer, paid) = (payers().next(), utxo.outputs.iter().find(is_paid));
     let memos = utxo.outputs.iter().filter_map(|output| std::str::from_utf8(output.data.as_ref()?).ok());
     let leg = |memo| {
         let payment = MemoPayment {

@@ -202,6 +202,10 @@ pub trait Bridges: Send + Sync {
     /// The transactions of all chains that may have legs with a key of a family; `None` where an index is missing and there
     /// is too much to look through. The first call of a generation reads segments without an index.
     fn with_link_key(&self, family: &str, key: &LinkKey, cancel: &Cancel) -> Result<Option<Vec<TransactionRef>>>;
+
+    /// Whether a transaction has legs of bridge transfers, for a look-up in memory once the first call of a generation has
+    /// read where legs are; `None` where an index is missing and there is too much to look through.
+    fn has_bridge_legs(&self, transaction: TransactionRef, cancel: &Cancel) -> Result<Option<bool>>;
 }
 
 /// Which addresses are one person's, on UTXO chains.

@@ -477,6 +477,11 @@ impl Bridges for Snapshot {
         }
         Ok(Some(found))
     }
+
+    fn has_bridge_legs(&self, transaction: TransactionRef, cancel: &Cancel) -> Result<Option<bool>> {
+        let (place, row) = unpack(transaction.0);
+        self.bridges[place as usize].has_legs(&self.segments[place as usize], row, cancel)
+    }
 }
 
 impl Balances for Snapshot {

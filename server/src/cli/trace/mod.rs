@@ -39,6 +39,9 @@ pub(super) struct Arguments {
     /// Last time, epoch seconds, included.
     #[arg(long, value_name = "T")]
     to: Option<i64>,
+    /// Do not go on over bridges to other chains.
+    #[arg(long)]
+    one_chain: bool,
     /// Write a file, by its ending: .json for the whole answer, .graphml for programs that draw graphs, .svg for a picture.
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
@@ -87,10 +90,11 @@ fn form_of(out: &Path) -> Result<Form, Failure> {
 
 /// The request, without what was not given.
 fn request(arguments: &Arguments) -> Value {
-    let Arguments { chain, outward, inward, limit, method, from, to, address, .. } = arguments;
+    let Arguments { chain, outward, inward, limit, method, from, to, one_chain, address, .. } = arguments;
+    let bridge_chains = one_chain.then(|| json!([]));
     let settings = query::without_nulls(json!({
         "outward_depth": outward, "inward_depth": inward, "limit": limit, "method": method, "start_time": from,
-        "end_time": to,
+        "end_time": to, "bridge_chains": bridge_chains,
     }));
     json!({"blockchain": chain.name(), "address": address, "track_setting": settings})
 }
