@@ -8,6 +8,7 @@
 //! in one account cannot be told apart.
 
 mod account;
+mod edge;
 mod exposure;
 mod graph;
 mod movement;
@@ -20,9 +21,10 @@ mod tests;
 pub(crate) mod world;
 
 pub use account::Balance;
+pub use edge::Edge;
+pub(crate) use edge::EdgeSum;
 pub use exposure::{Exposed, Nameless, Reach, Share, exposure};
 pub use graph::{circles, graph};
 pub use movement::{Movement, Movements, Stop, Way};
 pub use payments::payments;
-pub(crate) use walk::EdgeSum;
-pub use walk::{Edge, End, Reached, Settings, Trace, Truncation, order, trace, worth};
+pub use walk::{End, Reached, Settings, Trace, Truncation, order, trace, worth};

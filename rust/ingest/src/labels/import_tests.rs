@@ -106,6 +106,9 @@ fn table_columns_have_other_names_in_any_case() {
     let unknown = LabelOptions { columns: vec![("colour".to_owned(), "code".to_owned())], ..LabelOptions::default() };
     let error = read("address,code\n", &unknown).unwrap_err();
     assert!(error.contains("\"colour\"") && error.contains("valid_until"), "{error}");
+    let backward = format!("address,chain,code,asserted_at,valid_until\n{A},bsc,mixer,2022-01-01,2021-01-01\n");
+    let error = read(&backward, &LabelOptions::default()).unwrap_err();
+    assert!(error.contains("2021-01-01") && error.contains("not before asserted_at"), "{error}");
 }
 
 #[test]

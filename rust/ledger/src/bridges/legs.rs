@@ -81,3 +81,7 @@ fn legs_of_memos(chain: Chain, time: Timestamp, facts: &TransactionFacts, utxo: 
     };
     memos.filter_map(leg).collect()
 }
+
+#[cfg(test)]
+#[path = "legs_tests.rs"]
+mod tests;

@@ -192,6 +192,11 @@ impl Rows {
                 .ok_or_else(|| FieldError::new(column, Some(&value), "a date, a time or epoch seconds")),
             None => Ok(None),
         };
+        let (asserted_at, valid_until) = (time("asserted_at")?, time("valid_until")?);
+        if asserted_at.zip(valid_until).is_some_and(|(from, until)| until < from) {
+            let until = names.value(row, "valid_until")?;
+            return Err(FieldError::new("valid_until", until.as_deref(), "a time not before asserted_at"));
+        }
         let concepts = names.value(row, "code")?.unwrap_or_default();
         let concepts = concepts.split([',', ';', '|']).map(str::trim).filter(|concept| !concept.is_empty());
         self.raw.claims.push(RawClaim {
@@ -206,9 +211,9 @@ impl Rows {
             group: text("group")?,
             level: text("level")?.map(RawLevel::Stated),
             confidence: text("confidence")?,
-            asserted_at: time("asserted_at")?,
+            asserted_at,
             last_seen: time("last_seen")?,
-            valid_until: time("valid_until")?,
+            valid_until,
             action: action(names.value(row, "action")?.as_deref())?,
         });
         Ok(())

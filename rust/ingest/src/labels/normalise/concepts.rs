@@ -38,15 +38,18 @@ impl Concepts {
     /// The words of a vocabulary; `None` where it has no table.
     pub(super) fn of(vocabulary: Vocabulary) -> Option<Self> {
         if vocabulary == Vocabulary::OWN {
-            return Some(Self { codes: Code::ALL.iter().map(|code| (code.name().to_owned(), Some(*code))).collect() });
+            let names = Code::ALL
+                .iter()
+                .flat_map(|code| [code.name().to_owned(), squeezed(code.name())].map(|name| (name, Some(*code))));
+            return Some(Self { codes: names.collect() });
         }
         let (_, table) = TABLES.iter().find(|(name, _)| *name == vocabulary.0)?;
         Some(Self { codes: rows(table).map(|(concept, code)| (folded(&concept), Code::from_name(&code))).collect() })
     }
 
-    /// What a word means, in whatever case it is written.
+    /// What a word means, in whatever case it is written, with or without marks between its parts.
     pub(super) fn meaning(&self, concept: &str) -> Meaning {
-        match self.codes.get(&folded(concept)) {
+        match self.codes.get(&folded(concept)).or_else(|| self.codes.get(&squeezed(concept))) {
             Some(Some(code)) => Meaning::Code(*code),
             Some(None) => Meaning::NoCode,
             None => Meaning::Unreviewed,
@@ -56,6 +59,11 @@ impl Concepts {
 
 fn folded(concept: &str) -> String {
     concept.trim().to_lowercase()
+}
+
+/// Without blanks and marks: `Mining pool`, `mining_pool` and `MiningPool` are one word.
+fn squeezed(concept: &str) -> String {
+    folded(concept).replace([' ', '-', '_'], "")
 }
 
 /// Concept and code of each row of a table.
@@ -105,6 +113,9 @@ mod tests {
     fn concept_is_found_in_any_case() {
         let own = Concepts::of(Vocabulary::OWN).unwrap();
         assert_eq!(own.meaning(" Mixer "), Meaning::Code(Code::Mixer));
+        for name in ["mining_pool", "MiningPool", "Mining Pool", "mining-pool"] {
+            assert_eq!(own.meaning(name), Meaning::Code(Code::MiningPool), "{name}");
+        }
         assert_eq!(own.meaning("organization"), Meaning::Unreviewed);
         assert!(Concepts::of(Vocabulary("nowhere")).is_none());
     }
