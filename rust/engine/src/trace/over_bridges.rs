@@ -5,7 +5,7 @@ use headwater_graph::source::{Direction as Heading, Node};
 use headwater_graph::trace::{Movement, Way};
 use headwater_ledger::labels::Code;
 use headwater_ledger::read::{Scan, ScanOrder, Transaction};
-use headwater_types::{Address, Amount, Asset, TimeWindow};
+use headwater_types::{Address, Amount, Asset, TimeWindow, Usd};
 
 use super::source::{LEAST_CONFIDENCE, LedgerMovements};
 use crate::Error;
@@ -216,7 +216,7 @@ const fn is_near(one: u128, other: u128) -> bool {
 
 /// Whether what a payment was worth came out on other chains, and stayed there.
 fn has_arrived(movement: &Movement, found: &[Far]) -> bool {
-    let worth = |far: &Far| far.movement.usd.filter(|_| far.is_kept).map(|usd| usd.to_f64());
+    let worth = |far: &Far| far.movement.usd.filter(|_| far.is_kept).map(Usd::to_f64);
     let arrived: Option<f64> = found.iter().map(worth).sum();
     movement.usd.zip(arrived).is_some_and(|(paid, arrived)| arrived >= paid.to_f64() * LEAST_ARRIVED)
 }

@@ -11,11 +11,8 @@ const PAYER: &str = "1FDCgJ8m2xDyVmYuankk13XReVC2Zvs5cz";
 const VAULT: &str = "1HxbaBMF2jXBVnagoHvaA6rLxmaYL8gb8T";
 const MEMO: &str = "=:ETH.ETH:0x57bbebae9ad82bd7e06ba091ac12753d126a64aa:0";
 
-fn owner(text: &str) -> Option<Address> {
-    Some(Address::parse(Chain::BITCOIN, text).unwrap())
-}
-
-fn output(owner: Option<Address>, amount: u64) -> OutputFacts {
+fn output(owner: Option<&str>, amount: u64) -> OutputFacts {
+    let owner = owner.map(|text| Address::parse(Chain::BITCOIN, text).unwrap());
     OutputFacts { owner, amount, script: ScriptType::Nonstandard, data: None }
 }
 
@@ -25,7 +22,7 @@ fn memo() -> OutputFacts {
 
 /// The leg of a transaction in which the payer spends 100,000 satoshis.
 fn leg(outputs: Vec<OutputFacts>) -> Half {
-    let spent = output(owner(PAYER), 100_000);
+    let spent = output(Some(PAYER), 100_000);
     let previous = OutPoint { hash: TxHash::new([1; 32]), index: 0 };
     let utxo = UtxoFacts::new(false, vec![InputFacts::new(previous, Some(spent))], outputs);
     let facts = TransactionFacts { utxo: Some(utxo), ..TransactionFacts::new(TxHash::new([2; 32]), 7) };
@@ -35,7 +32,7 @@ fn leg(outputs: Vec<OutputFacts>) -> Half {
 
 #[test]
 fn a_memo_is_about_the_output_that_is_neither_data_nor_change() {
-    let [vault, change] = [output(owner(VAULT), 70_000), output(owner(PAYER), 29_000)];
+    let [vault, change] = [output(Some(VAULT), 70_000), output(Some(PAYER), 29_000)];
     for outputs in [
         vec![vault.clone(), change.clone(), memo()],
         vec![memo(), vault.clone(), change.clone()],
