@@ -163,8 +163,10 @@ fn detect(paths: &[PathBuf], options: &LabelOptions) -> Result<Detected, IngestE
     for (path, origin) in discover_with_origin(paths)? {
         let probe = Probe::new(Input::new(&path, &options.bounds)?)?;
         let is_blank = origin == Origin::Found && *probe.content() == Content::Empty;
-        let format =
-            wanted.filter(|_| !is_blank).or_else(|| FORMATS.iter().copied().find(|format| (format.reads)(&probe)));
+        let found = || FORMATS.iter().copied().find(|format| (format.reads)(&probe));
+        // A list of addresses is a table once it is said what they are.
+        let told = || (options.code.is_some() && probe.has(&["address"])).then_some(&TABLE);
+        let format = wanted.filter(|_| !is_blank).or_else(found).or_else(told);
         match format {
             Some(format) => {
                 formats.entry(format.name).or_insert((format, path));

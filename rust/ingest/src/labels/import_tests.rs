@@ -106,6 +106,11 @@ fn table_columns_have_other_names_in_any_case() {
     let unknown = LabelOptions { columns: vec![("colour".to_owned(), "code".to_owned())], ..LabelOptions::default() };
     let error = read("address,code\n", &unknown).unwrap_err();
     assert!(error.contains("\"colour\"") && error.contains("valid_until"), "{error}");
+    let scam = LabelOptions { code: Some(Code::Scam), chain: Some(Chain::ETHEREUM), ..LabelOptions::default() };
+    for list in [format!("address\n{A}\n"), format!("address,note\n{A},seen twice\n")] {
+        assert_eq!(read(&list, &scam).unwrap().claims[0].code, Some(Code::Scam), "{list}");
+        assert!(read(&list, &LabelOptions::default()).is_err(), "{list}");
+    }
     let backward = format!("address,chain,code,asserted_at,valid_until\n{A},bsc,mixer,2022-01-01,2021-01-01\n");
     let error = read(&backward, &LabelOptions::default()).unwrap_err();
     assert!(error.contains("2021-01-01") && error.contains("not before asserted_at"), "{error}");
