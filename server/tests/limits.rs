@@ -346,6 +346,24 @@ fn chain_alias_does_not_pass_a_plan_without_the_chain() {
     assert_eq!(post("solana").1, "unsupported_chain");
 }
 
+/// A trace may go on over bridges, so it names the chains on which it may.
+#[test]
+fn trace_names_the_chains_of_a_plan_that_leaves_out_others() {
+    let server = limited(Plan { chains: Some(vec!["ethereum".into()]), ..Plan::default() });
+    let (_, key) = server.key(100);
+    let trace = |settings: &str| {
+        let address = format!("0x{}", "1".repeat(40));
+        let body = format!(r#"{{"blockchain": "ethereum", "address": "{address}", "track_setting": {settings}}}"#);
+        server.client().post("/v1/trace", &key, &body).unwrap()
+    };
+    for settings in ["null", "{}", r#"{"bridge_chains": ["tron"]}"#, r#"{"bridge_chains": ["eth", "trx"]}"#] {
+        assert_eq!(trace(settings).status, 403, "{settings}");
+    }
+    for settings in [r#"{"bridge_chains": []}"#, r#"{"bridge_chains": ["ethereum"]}"#] {
+        assert_eq!(trace(settings).status, 200, "{settings}");
+    }
+}
+
 #[test]
 fn without_a_key_addresses_are_limited_but_not_this_machine() {
     let server = Server::with(Settings {

@@ -124,7 +124,10 @@ impl Tally {
                         accounts.0,
                         looked_through.0,
                         hops.0,
-                        score.beyond
+                        match way {
+                            Way::Method(_) => "–".to_owned(),
+                            Way::Product { .. } => score.beyond.to_string(),
+                        }
                     );
                 }
                 println!();
@@ -138,12 +141,13 @@ impl Score {
     fn add(&mut self, case: &Case, finds: &Finds) {
         let is_found = |address: &Address| finds.hops.contains_key(address);
         let known = case.known.iter().filter(|address| is_found(address)).count();
+        let beyond = case.beyond.intersection(&finds.beyond).count();
         let ends = case.ends.keys().filter(|address| is_found(address)).count();
         for (share, part, whole) in [
             (&mut self.recall, known, case.known.len()),
-            (&mut self.precision, known, finds.hops.len()),
+            (&mut self.precision, known + beyond, finds.hops.len() + finds.beyond.len()),
             (&mut self.ends, ends, case.ends.len()),
-            (&mut self.beyond, case.beyond.intersection(&finds.beyond).count(), case.beyond.len()),
+            (&mut self.beyond, beyond, case.beyond.len()),
         ] {
             share.part += part;
             share.whole += whole;
