@@ -69,7 +69,7 @@ enum Whom {
 }
 
 /// What the movements of one chain are read by.
-struct Ground<'a> {
+struct ChainView<'a> {
     /// Over all of time: balances need what lies outside of the window.
     scope: Scope,
     labels: Labels<'a>,
@@ -77,7 +77,7 @@ struct Ground<'a> {
     rules: Vec<Option<Rule>>,
 }
 
-impl<'a> Ground<'a> {
+impl<'a> ChainView<'a> {
     fn new(ledger: &'a dyn Ledger, scope: Scope, cancel: &Cancel) -> Self {
         let (labels, book) = (Labels::present(ledger, scope.chain), AssetBook::within(ledger, scope.chain, cancel));
         Self { scope, labels, book, rules: Vec::new() }
@@ -97,8 +97,8 @@ impl<'a> Ground<'a> {
 struct AssetNumber(u32);
 
 impl AssetNumber {
-    fn new(ground: usize, number: usize) -> Self {
-        let number = u32::try_from(number << u8::BITS | ground).expect("a walk meets fewer assets");
+    fn new(chain: usize, number: usize) -> Self {
+        let number = u32::try_from(number << u8::BITS | chain).expect("a walk meets fewer assets");
         Self(number)
     }
 
@@ -111,7 +111,7 @@ impl AssetNumber {
 pub(crate) struct LedgerMovements<'a> {
     pub(super) ledger: &'a dyn Ledger,
     /// The chain of the start, then those that bridges led to.
-    grounds: Vec<Ground<'a>>,
+    chains: Vec<ChainView<'a>>,
     window: TimeWindow,
     pub(super) stops: &'a Stops,
     valuer: Valuer,
@@ -134,7 +134,7 @@ impl<'a> LedgerMovements<'a> {
     pub fn new(ledger: &'a dyn Ledger, scope: &Scope, stops: &'a Stops, cancel: &'a Cancel) -> Self {
         Self {
             ledger,
-            grounds: vec![Ground::new(ledger, scope.within(TimeWindow::ALL), cancel)],
+            chains: vec![ChainView::new(ledger, scope.within(TimeWindow::ALL), cancel)],
             window: scope.window,
             stops,
             valuer: Valuer::new(ledger),
@@ -155,29 +155,29 @@ impl<'a> LedgerMovements<'a> {
         self.node_on(0, address)
     }
 
-    fn node_on(&mut self, ground: usize, address: Address) -> Node {
+    fn node_on(&mut self, chain: usize, address: Address) -> Node {
         let next = Node::try_from(self.places.len()).expect("a walk meets fewer accounts");
-        let node = *self.nodes.entry((ground, address)).or_insert(next);
+        let node = *self.nodes.entry((chain, address)).or_insert(next);
         if node == next {
-            self.places.push((ground, address));
+            self.places.push((chain, address));
         }
         node
     }
 
     /// The node of an address of a chain that a bridge leads to.
     pub(super) fn node_beyond(&mut self, chain: Chain, address: Address) -> Node {
-        let known = self.grounds.iter().position(|ground| ground.chain() == chain);
-        let ground = known.unwrap_or_else(|| {
-            let scope = self.grounds[0].scope.on(chain);
-            self.grounds.push(Ground::new(self.ledger, scope, self.cancel));
-            self.grounds.len() - 1
+        let known = self.chains.iter().position(|view| view.chain() == chain);
+        let place = known.unwrap_or_else(|| {
+            let scope = self.chains[0].scope.on(chain);
+            self.chains.push(ChainView::new(self.ledger, scope, self.cancel));
+            self.chains.len() - 1
         });
-        self.node_on(ground, address)
+        self.node_on(place, address)
     }
 
     /// An asset of the chain of a node.
     pub(super) fn view_on(&mut self, node: Node, asset: Asset) -> Result<&AssetView, Error> {
-        let book = &mut self.grounds[self.places[node as usize].0].book;
+        let book = &mut self.chains[self.places[node as usize].0].book;
         let number = book.of_asset(asset)?;
         Ok(book.view(number))
     }
@@ -198,27 +198,27 @@ impl<'a> LedgerMovements<'a> {
 
     /// The chain of a node.
     pub fn chain(&self, node: Node) -> Chain {
-        self.ground(node).chain()
+        self.chain_view(node).chain()
     }
 
     /// The chains that bridges led to.
     pub fn chains_beyond(&self) -> impl Iterator<Item = Chain> {
-        self.grounds[1..].iter().map(Ground::chain)
+        self.chains[1..].iter().map(ChainView::chain)
     }
 
     /// What lists say of a node.
     pub fn labels(&self, node: Node) -> Result<Aggregate<'a>, Error> {
-        self.ground(node).labels.of(self.address(node))
+        self.chain_view(node).labels.of(self.address(node))
     }
 
     /// An asset of a movement.
     pub fn asset(&self, asset: u32) -> &AssetView {
-        let (ground, number) = AssetNumber(asset).parts();
-        self.grounds[ground].book.view(number)
+        let (chain, number) = AssetNumber(asset).parts();
+        self.chains[chain].book.view(number)
     }
 
-    fn ground(&self, node: Node) -> &Ground<'a> {
-        &self.grounds[self.places[node as usize].0]
+    fn chain_view(&self, node: Node) -> &ChainView<'a> {
+        &self.chains[self.places[node as usize].0]
     }
 
     pub(super) fn account(&self, node: Node) -> Result<Option<Account>, Error> {
@@ -226,12 +226,12 @@ impl<'a> LedgerMovements<'a> {
     }
 
     /// The node behind a handle of a chain; `None` for the zero address, which is nobody.
-    fn other(&mut self, ground: usize, handle: AccountRef) -> Result<Option<Node>, Error> {
+    fn other(&mut self, chain: usize, handle: AccountRef) -> Result<Option<Node>, Error> {
         if let Some(node) = self.by_handle.get(&handle) {
             return Ok(*node);
         }
         let address = self.ledger.address(handle)?;
-        let node = (!address.is_zero()).then(|| self.node_on(ground, address));
+        let node = (!address.is_zero()).then(|| self.node_on(chain, address));
         self.by_handle.insert(handle, node);
         Ok(node)
     }
@@ -240,7 +240,7 @@ impl<'a> LedgerMovements<'a> {
     /// or asked for a time, some assets or a chain without edges.
     pub fn direct(&mut self, start: Node, heading: Heading) -> Result<Option<Exposed>, Error> {
         let (Some(EdgeScope::Default), Some(account)) =
-            (self.grounds[0].scope.within(self.window).of_edges(), self.account(start)?)
+            (self.chains[0].scope.within(self.window).of_edges(), self.account(start)?)
         else {
             return Ok(None);
         };
@@ -275,7 +275,7 @@ impl<'a> LedgerMovements<'a> {
 
     /// What the movements of accounts are read from.
     pub fn kind(&self) -> MovementSource {
-        match self.grounds[0].chain().family() {
+        match self.chains[0].chain().family() {
             Family::Utxo => MovementSource::Utxo,
             Family::Evm | Family::Tron => MovementSource::Postings,
         }
@@ -285,7 +285,7 @@ impl<'a> LedgerMovements<'a> {
     /// the walk, which reads them next.
     fn is_hub(&mut self, node: Node, account: &Account) -> Result<bool, Error> {
         let most = self.stops.max_counterparties;
-        if self.ground(node).is_utxo() {
+        if self.chain_view(node).is_utxo() {
             let mut movements = Vec::new();
             self.read(node, Whom::Anyone, &mut movements)?;
             let others: FxHashSet<Node> = movements.iter().filter_map(|movement| movement.other).collect();
@@ -311,7 +311,7 @@ impl<'a> LedgerMovements<'a> {
     /// Appends a movement of an account: on UTXO chains one for each other side.
     pub(super) fn add(&mut self, node: Node, posting: &Posting, into: &mut Vec<Movement>) -> Result<(), Error> {
         let place = self.places[node as usize].0;
-        let Ground { scope, book, rules, .. } = &mut self.grounds[place];
+        let ChainView { scope, book, rules, .. } = &mut self.chains[place];
         let number = book.of_ref(posting.asset)?;
         if number >= rules.len() {
             rules.resize(number + 1, None);
@@ -343,7 +343,7 @@ impl<'a> LedgerMovements<'a> {
                 left_out,
             });
         };
-        if !self.grounds[place].is_utxo() {
+        if !self.chains[place].is_utxo() {
             let other = posting.counterparty.map(|handle| self.other(place, handle)).transpose()?.flatten();
             push(self, posting.amount, other, way);
             return Ok(());
@@ -379,7 +379,7 @@ impl<'a> LedgerMovements<'a> {
                 continue;
             }
             self.add(node, &posting, into)?;
-            if with == Whom::Anyone && !self.ground(node).is_utxo() && is_sent(&posting) {
+            if with == Whom::Anyone && !self.chain_view(node).is_utxo() && is_sent(&posting) {
                 self.fee(node, &posting, into)?;
             }
         }
@@ -390,7 +390,7 @@ impl<'a> LedgerMovements<'a> {
     fn fee(&mut self, node: Node, posting: &Posting, into: &mut Vec<Movement>) -> Result<(), Error> {
         let Some(amount) = self.ledger.fee(posting.transaction)?.filter(|fee| !fee.is_zero()) else { return Ok(()) };
         let place = self.places[node as usize].0;
-        let asset = AssetNumber::new(place, self.grounds[place].book.of_asset(Asset::Native)?).0;
+        let asset = AssetNumber::new(place, self.chains[place].book.of_asset(Asset::Native)?).0;
         let usd = self.valuer.usd(self.asset(asset), amount, posting.time);
         into.push(Movement {
             transaction: posting.transaction,
@@ -451,7 +451,7 @@ impl Movements for LedgerMovements<'_> {
     }
 
     fn is_change(&mut self, transaction: TransactionRef, (_, to): (Node, Node)) -> Result<bool, Error> {
-        if !self.ground(to).is_utxo() {
+        if !self.chain_view(to).is_utxo() {
             return Ok(false);
         }
         let owner = self.changes.owner(self.ledger, transaction, self.cancel)?;
@@ -475,7 +475,7 @@ impl Neighbours for LedgerMovements<'_> {
             Way::Fee => return Ok(None),
         };
         let (Some(EdgeScope::Default), Some(account)) =
-            (self.grounds[0].scope.within(self.window).of_edges(), self.account(node)?)
+            (self.chains[0].scope.within(self.window).of_edges(), self.account(node)?)
         else {
             return Ok(None);
         };
@@ -491,7 +491,7 @@ impl Neighbours for LedgerMovements<'_> {
         if visited.is_none() {
             return Ok(None);
         }
-        let is_unmet_left_out = asked.is_met_only && self.ledger.is_one_handle_each(self.grounds[0].chain());
+        let is_unmet_left_out = asked.is_met_only && self.ledger.is_one_handle_each(self.chains[0].chain());
         for (handle, side) in sides {
             if is_unmet_left_out && !self.by_handle.contains_key(&handle) {
                 continue;
@@ -503,7 +503,7 @@ impl Neighbours for LedgerMovements<'_> {
     }
 
     fn payments(&mut self, node: Node, into: &mut Vec<Movement>) -> Result<(), Error> {
-        let chain = self.grounds[0].chain();
+        let chain = self.chains[0].chain();
         let is_told_apart = chain.family() != Family::Utxo && self.ledger.is_one_handle_each(chain);
         self.read(node, if is_told_apart { Whom::Met } else { Whom::Anyone }, into)
     }
