@@ -25,6 +25,6 @@ def table(records: Sequence[Mapping[str, Any]], schema: Schema) -> pl.DataFrame:
 
 
 def node_id(trace: dict[str, Any], row: dict[str, Any], end: str = "") -> str:
-    """What names an address within a trace: itself; on another chain than the trace's, that chain before it."""
+    """Name an address within a trace: by itself; on another chain than the trace's, with that chain before it."""
     chain, address = str(row[f"{end}blockchain"]), str(row[f"{end}address"])
     return address if chain == trace["blockchain"] else f"{chain}:{address}"
