@@ -104,8 +104,8 @@ class TraceReport(Report):
         """The addresses, by hops from the start: 0 for it, negative inward, positive outward.
 
         ``blockchain`` is that of the trace, or one that a bridge led to.
-        ``stop_reason`` says why an address was not looked through. It is null where it was, and at a bridge beyond which
-        the trace goes on. ``taint_amount``, in US dollars, and ``taint_ratio`` are there with a method.
+        ``stop_reason`` says why an address was not looked through. It is null where it was, and at a bridge beyond
+        which the trace goes on. ``taint_amount``, in US dollars, and ``taint_ratio`` are there with a method.
         """
         return table(self.data["nodes"], _NODES)
 
