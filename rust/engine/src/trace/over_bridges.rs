@@ -7,6 +7,7 @@ use headwater_ledger::labels::Code;
 use headwater_ledger::read::{Scan, ScanOrder, Transaction};
 use headwater_types::{Address, Amount, Asset, TimeWindow, Usd};
 
+use super::rules::MAX_MOVEMENTS;
 use super::source::{LEAST_CONFIDENCE, LedgerMovements};
 use crate::Error;
 use crate::crossings::bridge_legs;
@@ -19,7 +20,7 @@ const LEAST_ARRIVED: f64 = 0.9;
 const FEE_PART: u128 = 10;
 
 /// What a transaction that is read for its legs takes of the budget: the work of so many movements.
-const LOOK: u64 = 20;
+const LOOK: u64 = 50;
 
 /// A movement on another chain.
 struct Far {
@@ -36,7 +37,9 @@ impl LedgerMovements<'_> {
         near: (Node, Heading),
         movement: &Movement,
     ) -> Result<Vec<(Node, Movement)>, Error> {
-        if !self.stops.codes.contains(&Code::Bridge)
+        // Whose budget is over ends before the next account.
+        if self.read > MAX_MOVEMENTS
+            || !self.stops.codes.contains(&Code::Bridge)
             || self.ledger.has_bridge_legs(movement.transaction, self.cancel)? == Some(false)
         {
             return Ok(Vec::new());
