@@ -270,8 +270,8 @@ pub(crate) fn attributed(transaction: &Transaction, without: Option<usize>) -> A
     pairs(&inputs, &outputs, Shape::Ordinary)
 }
 
-/// The counterparties of an account in a UTXO transaction with what moved between them. Shares are rounded: of an address that
-/// is paid the last ones give way, so that they are no more than it got, and both sides tell the same.
+/// The counterparties of an account in a UTXO transaction with what moved between them. Shares are rounded, and the last shares
+/// of a payee are reduced where together they would exceed what it got. Payer and payee have the same amounts.
 pub(crate) fn counterparties(
     ledger: &dyn Ledger,
     transaction: TransactionRef,
@@ -288,7 +288,7 @@ pub(crate) fn counterparties(
     Ok(others(&attribution, address).into_iter().filter_map(of_payee).collect())
 }
 
-/// Who paid an address in an attribution, and how much, which together is at most what it got.
+/// Who paid an address in an attribution, and how much: together at most what it got.
 fn payers(attribution: &Attribution, payee: &Address) -> Vec<(Address, Amount)> {
     let mut rest = Amount::from_u128(attribution.change(payee).map_or(0, NetChange::net_out));
     let paid = |pair: Pair| {
@@ -303,4 +303,26 @@ fn payers(attribution: &Attribution, payee: &Address) -> Vec<(Address, Amount)> 
 pub(crate) fn others(attribution: &Attribution, address: &Address) -> Vec<(Address, Amount)> {
     let other = |pair: Pair| if pair.from == *address { pair.to } else { pair.from };
     attribution.of(address).map(|pair| (other(pair), pair.value)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use headwater_types::Chain;
+
+    use super::*;
+
+    #[test]
+    fn rounded_shares_of_a_payee_sum_to_what_it_got() {
+        let texts = [
+            "1FDCgJ8m2xDyVmYuankk13XReVC2Zvs5cz",
+            "1HxbaBMF2jXBVnagoHvaA6rLxmaYL8gb8T",
+            "1231PgW8KbpwKkvACPhp13fcL6fM5sKGvy",
+        ];
+        let payers_of_one = texts.map(|text| Address::parse(Chain::BITCOIN, text).unwrap());
+        let payee = Address::parse(Chain::BITCOIN, "12c6DSiU4Rq3P4ZxziKxzrL5LmMBrzjrJX").unwrap();
+        // Each of three inputs of 1 paid two thirds, which is 1 when it is rounded.
+        let inputs = payers_of_one.map(|payer| (Some(payer), Some(1)));
+        let found = payers(&pairs(&inputs, &[(Some(payee), 2)], Shape::Ordinary), &payee);
+        assert_eq!(found.iter().map(|(_, value)| value.to_u128().unwrap()).collect::<Vec<_>>(), [1, 1, 0]);
+    }
 }

@@ -211,6 +211,21 @@ fn bitcoin_trace_shares_outputs_and_fee_between_payers() {
     assert_eq!(report["meta"]["source"], "utxo");
 }
 
+/// Both payers pay the first address.
+#[test]
+fn hubs_of_bitcoin_are_those_of_too_many_counterparties() {
+    let end = |most: u64| {
+        let request = json!({
+            "blockchain": "bitcoin", "address": PAYERS[0], "track_setting": {"inward_depth": 0},
+            "stop_track_condition": {"max_counterparties": most},
+        });
+        let report = data(&bitcoin(), NAME, &request);
+        let ends = report["ends"].as_array().unwrap().clone();
+        ends.into_iter().find(|end| end["address"] == PAID[0]).unwrap()["stop_reason"].clone()
+    };
+    assert_eq!([end(1), end(2)], ["hub", "no_outflow"]);
+}
+
 /// Alice's 10 ether, of which Bob, who holds 30 of his own, pays 20 to Carol and 20 to Dave.
 fn mixed() -> Town {
     let sends = vec![

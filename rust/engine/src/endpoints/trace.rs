@@ -272,8 +272,8 @@ impl Analysis for TraceAnalysis {
         let mut found = trace(&mut source, start, *settings, &|source| source.read > MAX_MOVEMENTS)?;
         source.changes.warn(warnings);
         if found.late > 0 {
-            let message = "payments came to addresses that had been looked through before, over shorter or wider ways: they are \
-                           shown, and what more of the money of these addresses they trace is not followed";
+            let message = "payments came to addresses that had already been looked through: they are shown, but the additional \
+                           money that they trace there is not followed further";
             warnings.add_counted("late_arrivals", message, found.late);
         }
         warnings.append(std::mem::take(&mut source.warnings));

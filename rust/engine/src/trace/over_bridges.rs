@@ -26,7 +26,7 @@ const LOOK: u64 = 50;
 struct Far {
     node: Node,
     movement: Movement,
-    /// Whether the account kept it: it did not pay it back in the same transaction; inward, that it was its own.
+    /// Whether the account did not pay it back in the same transaction; inward, whether it did not get it there.
     is_kept: bool,
 }
 
@@ -37,7 +37,7 @@ impl LedgerMovements<'_> {
         near: (Node, Heading),
         movement: &Movement,
     ) -> Result<Vec<(Node, Movement)>, Error> {
-        // Whose budget is over ends before the next account.
+        // With its budget used up, the walk ends before the next account.
         if self.read > MAX_MOVEMENTS
             || !self.stops.codes.contains(&Code::Bridge)
             || self.ledger.has_bridge_legs(movement.transaction, self.cancel)? == Some(false)
@@ -102,7 +102,7 @@ impl LedgerMovements<'_> {
                 nearest = Some((off, payment));
             }
         }
-        // Those of bitcoin are no payments of one account to one other.
+        // A bitcoin transaction does not say who paid whom, so there is nothing to compare with.
         let other = movement.other.map(|other| *self.address(other));
         let is_it = |(_, of): (u128, Payment)| (of.other, of.asset, of.amount) == (other, asset, movement.amount);
         Ok(nearest.is_none_or(is_it))
@@ -132,8 +132,8 @@ impl LedgerMovements<'_> {
         Ok(view.verified && view.symbol.as_deref() == Some(&*format!("w{coin}")))
     }
 
-    /// What a leg moved: to its receiver, or inward from its sender, apart from what is `known`. The movement of its asset and
-    /// amount, or the only one there is.
+    /// The movement that a leg is about: to its receiver, or inward from its sender. It is the one with the asset and amount of
+    /// the leg, or the only one that there is besides those in `known`.
     fn far(&mut self, leg: &Half, heading: Heading, known: &[Far]) -> Result<Option<Far>, Error> {
         let (party, way) = match heading {
             Heading::Outgoing => (&leg.receiver, Way::In),

@@ -171,7 +171,11 @@ fn what_goes_over_a_bridge_is_followed_on_the_other_side() {
     assert_eq!(without_fees(&found), crossed, "not 6, whom others' money went to");
     let depth = |node| found.nodes.iter().find(|reached| reached.node == node).unwrap().depth;
     assert_eq!([depth(5), depth(8), depth(9)], [2, 3, 4]);
-    assert_eq!(found.ends.iter().map(|end| end.node).collect::<Vec<_>>(), [9, 4], "the bridge is no end");
+    assert_eq!(
+        found.ends.iter().map(|end| end.node).collect::<Vec<_>>(),
+        [9, 4],
+        "the trace does not end at the bridge"
+    );
     // The last hop does not leave the chain.
     let short = world.trace(Settings { outward: 2, ..SETTINGS });
     assert_eq!(short.ends.iter().map(|end| (end.node, end.stop)).collect::<Vec<_>>(), [(5, Stop::DepthLimit)]);

@@ -95,7 +95,7 @@ pub struct Trace {
     pub ends: Vec<End>,
     /// Why it is not complete.
     pub truncations: BTreeSet<Truncation>,
-    /// Payments to accounts that had been looked through by then, so that what more of their money they trace is not followed.
+    /// Payments to accounts that had already been looked through: the additional money that they trace there is not followed.
     pub late: u64,
 }
 
@@ -156,14 +156,14 @@ struct State {
     reached: Reached,
     /// Directions in which it is still to be looked through.
     open: Vec<Direction>,
-    /// What came along the trace, by direction as all that follows, and is followed on.
+    /// What came along the trace and is followed further, by direction, as in the arrays below.
     arrivals: [Vec<Arrival>; 2],
     is_followed: bool,
     /// When each asset first came, in the order of the walk.
     since: [BTreeMap<u32, i64>; 2],
     /// Whether it was looked through.
     is_looked_through: [bool; 2],
-    /// Whether nothing has come that is followed on: it is the other side of swaps, or bridges took what came.
+    /// Whether nothing that came so far is followed further: it was the other side of swaps, or went on over bridges.
     is_passed_by: bool,
 }
 

@@ -2,6 +2,7 @@
 
 mod accounts;
 mod addresses;
+mod bridges;
 mod columns;
 mod postings;
 mod sweep;
@@ -12,7 +13,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
 use std::sync::{Arc, OnceLock};
 
-use headwater_bridge::LinkKey;
 use headwater_types::{Address, Amount, Asset, Balance, Chain, Family, TxHash};
 use rustc_hash::FxHashMap;
 
@@ -27,7 +27,7 @@ use crate::logs::{self, Log, LogFile, LogFilter, LogMerge, LogScan};
 use crate::market::{FxTable, PriceTable, Registry};
 use crate::primitives::{pack, unpack};
 use crate::read::{
-    Account, AccountRef, Accounts, AddressMatches, AddressRange, AssetRef, Assets, Balances, Block, Bridges, ColumnSet,
+    Account, AccountRef, Accounts, AddressMatches, AddressRange, AssetRef, Assets, Balances, Block, ColumnSet,
     ColumnVisit, Counterparties, Coverage, Generation, Grouped, Holding, Labels, Logs, Movements, Opening, Outputs,
     Posting, Postings, Result, Scan, SweepVisit, Sweeps, Transaction, TransactionHead, TransactionRef, Transactions,
     VisitEdge, VisitWeight,
@@ -465,22 +465,6 @@ impl Grouped for Snapshot {
             None => Ok(FxHashMap::default()),
         })?;
         Ok(labelled.get(&cluster.name).map_or(&[], Vec::as_slice))
-    }
-}
-
-impl Bridges for Snapshot {
-    fn with_link_key(&self, family: &str, key: &LinkKey, cancel: &Cancel) -> Result<Option<Vec<TransactionRef>>> {
-        let mut found = Vec::new();
-        for (place, (segment, index)) in (0..).zip(self.segments.iter().zip(&self.bridges)) {
-            let Some(rows) = index.rows(segment, family, key, cancel)? else { return Ok(None) };
-            found.extend(rows.into_iter().map(|row| TransactionRef(pack(place, row))));
-        }
-        Ok(Some(found))
-    }
-
-    fn has_bridge_legs(&self, transaction: TransactionRef, cancel: &Cancel) -> Result<Option<bool>> {
-        let (place, row) = unpack(transaction.0);
-        self.bridges[place as usize].has_legs(&self.segments[place as usize], row, cancel)
     }
 }
 
