@@ -314,7 +314,7 @@ def _trace(report: Drawn, ax: Axes | None, _: str | None) -> Axes:
         is_start = identity == data["address"]
         ax.plot(*place, marker="o" if end is None else "s", color="black" if is_start else "dimgrey")
         if end is not None or is_start:
-            name = node["entity_name"] or next(iter(node["labels"]), None) or f"{node['address'][:10]}…"
+            name = node["entity_name"] or next(iter(node["labels"]), None) or f"{identity[:10]}…"
             why = [] if end is None else [end["stop_reason"]]
             ax.annotate("\n".join([name, *why]), place, xytext=(6, 4), textcoords="offset points", fontsize="x-small")
     height = max(map(len, hops.values())) / 2

@@ -123,7 +123,7 @@ impl Rank {
         }
     }
 
-    /// Moves what waits at a node in an asset since a time to other nodes, by weights: a bridge took it there, in whatever assets.
+    /// Moves what waits at a node, of one asset and time, to where a bridge took it: nodes with an asset and time each, by weight.
     pub fn carry(&mut self, node: Node, chip: (u32, i64), onto: &[(Node, (u32, i64), f64)]) {
         let whole: f64 = onto.iter().map(|(_, _, weight)| weight).sum();
         let mass = self.waiting.get_mut(&node).and_then(|chips| chips.remove(&chip));

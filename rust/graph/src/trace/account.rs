@@ -89,7 +89,7 @@ struct Holding {
 /// Follows the money of an account through its movements, which are in the order of the chain. Inward they are read from the
 /// last to the first with in and out exchanged: then the money that came is that from which the arrivals were paid, by the same
 /// shares as forward.
-pub(super) fn flow<'a>(movements: &[Movement], arrivals: impl IntoIterator<Item = &'a Arrival>, rules: Rules) -> Flow {
+pub(super) fn flow(movements: &[Movement], arrivals: &[Arrival], rules: Rules) -> Flow {
     let mut state = State { rules, arrivals: FxHashMap::default(), holdings: BTreeMap::new(), flow: Flow::default() };
     let reversed: Vec<Movement>;
     let movements = if rules.is_inward {
@@ -249,8 +249,8 @@ impl State {
     }
 }
 
-/// What must have been there in each asset before the first movement, so that nothing leaves that is not there. What comes in a
-/// transaction can leave in it.
+/// What the account must have held of each asset before its first movement, so that no payment exceeds the balance. What comes in
+/// a transaction can leave in it.
 fn opening(movements: &[Movement]) -> BTreeMap<u32, u128> {
     let (mut held, mut missing): (BTreeMap<u32, u128>, BTreeMap<u32, u128>) = (BTreeMap::new(), BTreeMap::new());
     for of_one in movements.chunk_by(|one, other| one.transaction == other.transaction) {

@@ -164,7 +164,7 @@ fn detect(paths: &[PathBuf], options: &LabelOptions) -> Result<Detected, IngestE
         let probe = Probe::new(Input::new(&path, &options.bounds)?)?;
         let is_blank = origin == Origin::Found && *probe.content() == Content::Empty;
         let found = || FORMATS.iter().copied().find(|format| (format.reads)(&probe));
-        // A list of addresses is a table once it is said what they are.
+        // With a code given, a list of addresses alone is a table of labels.
         let told = || (options.code.is_some() && probe.has(&["address"])).then_some(&TABLE);
         let format = wanted.filter(|_| !is_blank).or_else(found).or_else(told);
         match format {

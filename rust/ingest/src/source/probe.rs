@@ -102,7 +102,7 @@ impl Probe {
         let text = (0..layout.preamble).fold(text, |text, _| text.split_once('\n').map_or("", |(_, rest)| rest));
         let mut reader = layout.reader().from_reader(text.as_bytes());
         let mut records = reader.records().map_while(Result::ok);
-        // One column alone says little, but for lists of addresses.
+        // One column is too little to tell a table by, except in a list of addresses.
         let is_list =
             |header: &csv::StringRecord| header.get(0).is_some_and(|name| name.trim().eq_ignore_ascii_case("address"));
         let is_header = |header: &csv::StringRecord| {

@@ -105,12 +105,11 @@ fn shares(edges: &[Value]) -> Vec<f64> {
 }
 
 fn draw(svg: &mut String, data: &Value, node: &Value, (left, top): (f64, f64)) {
-    let address = text(&node["address"]);
     let first_label = || list(&node["labels"]).first().map(text);
     let name = node["entity_name"].as_str().or_else(first_label);
     let stop = node["stop_reason"].as_str();
-    let name_here = id(data, node);
-    let fill = match (name_here == text(&data["address"]), stop) {
+    let address = id(data, node);
+    let fill = match (address == text(&data["address"]), stop) {
         (true, _) => "#ffe9a8",
         (false, Some(_)) => "#e4e4e4",
         (false, None) => "#ffffff",
@@ -119,12 +118,12 @@ fn draw(svg: &mut String, data: &Value, node: &Value, (left, top): (f64, f64)) {
         svg,
         "<g><title>{}</title><rect x=\"{left:.1}\" y=\"{top:.1}\" width=\"{}\" height=\"{}\" rx=\"4\" fill=\"{fill}\" \
          stroke=\"#555\"/>",
-        xml(&name_here),
+        xml(&address),
         BOX.0,
         BOX.1
     );
     let middle = left + BOX.0 / 2.0;
-    let lines = [name.map_or_else(|| short(address), shortened), stop.map_or_else(String::new, str::to_owned)];
+    let lines = [name.map_or_else(|| short(&address), shortened), stop.map_or_else(String::new, str::to_owned)];
     for (place, line) in lines.iter().filter(|line| !line.is_empty()).enumerate() {
         let at = top + if lines[1].is_empty() { 19.0 } else { 13.0 + 12.0 * number(place) };
         let _ = writeln!(svg, "<text x=\"{middle:.1}\" y=\"{at:.1}\" text-anchor=\"middle\">{}</text>", xml(line));
