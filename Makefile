@@ -19,18 +19,21 @@ SBOM ?= $(CACHE)/headwater.cdx.json
 BIN := $(CARGO_TARGET_DIR)/debug/headwater
 WHEELS := $(CARGO_TARGET_DIR)/wheels
 
-.PHONY: help demo serve test test-rust test-python test-notebooks test-schemathesis test-docs test-same-build test-full check fmt docs wheel bench bench-wheel load models deny sbom clean-demo
+.PHONY: help demo serve build test test-rust test-python test-notebooks test-schemathesis test-docs test-same-build test-full check run-check fmt docs wheel bench bench-wheel load models deny sbom clean-demo
 
 help: ## what there is
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-18s %s\n", $$1, $$2}'
 
 demo: ## build, load the demo economy, serve it, print what to try
-	cargo build --workspace --bin headwater
 	@HEADWATER_BIN="$(BIN)" HEADWATER_DEMO="$(DEMO)" sh scripts/demo.sh
 
 serve: ## serve the store of STORE=DIR
 	cargo build --workspace --bin headwater
 	"$(BIN)" serve --store "$(STORE)"
+
+build: $(TRIAL)/ready ## everything that the tests run: test binaries, program, wheel
+	cargo test --workspace --no-run
+	@$(MAKE) --no-print-directory wheel
 
 test: ## every test that needs no service, the notebooks, the description; prints what it ran and what it left out
 	@sh scripts/test.sh "$(MAKE) --no-print-directory" rust python notebooks schemathesis
@@ -58,7 +61,10 @@ test-same-build: ## two builds in two folders are equal byte for byte: our crate
 test-full: ## the long runs too (HEADWATER_FULL=1), the page, the dependencies, two builds
 	HEADWATER_FULL=$${HEADWATER_FULL:-1} $(MAKE) test test-docs deny test-same-build
 
-check: $(VENV)/ready ## formatting, lints, types
+check: ## formatting, lints, types
+	@sh scripts/timed.sh check "$(MAKE)" --no-print-directory run-check
+
+run-check: $(VENV)/ready
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets -- --deny warnings
 	$(VENV_BIN)/ruff format --check python tests/python

@@ -1,10 +1,31 @@
 #!/bin/sh
-# Loads the demo economy once, makes a key, prints what to try, and serves until Ctrl-C.
+# Builds headwater, loads the demo economy once, makes a key, prints what to try, and serves until Ctrl-C.
+# What it says of the time of a build is the time of the last one on this machine.
 set -eu
 : "${HEADWATER_BIN:?}" "${HEADWATER_DEMO:?}"
 listen=${HEADWATER_LISTEN:-127.0.0.1:8080}
 
+# A build of everything is the one that is remembered: of what changed since, nobody can say beforehand how much it is.
+took="$(dirname "$HEADWATER_DEMO")/build-seconds"
+if [ -x "$HEADWATER_BIN" ]; then
+    echo "Building headwater: what changed since the last build."
+    cargo build --workspace --bin headwater
+else
+    crates=$(cargo tree --package headwater-server --edges normal,build --prefix none --no-dedupe 2>/dev/null | sort -u | wc -l)
+    if [ -f "$took" ]; then
+        before="$(($(cat "$took") / 60)) min $(($(cat "$took") % 60)) s when it was built last on this machine"
+    else
+        before="about 7 minutes on two cores"
+    fi
+    echo "Building headwater and the $crates crates it needs, once: $before."
+    started=$(date +%s)
+    cargo build --workspace --bin headwater
+    mkdir -p "$(dirname "$took")"
+    echo "$(($(date +%s) - started))" > "$took"
+fi
+
 if [ ! -f "$HEADWATER_DEMO.json" ] || [ ! -d "$HEADWATER_DEMO" ]; then
+    echo "Loading the demo economy into $HEADWATER_DEMO."
     rm -rf "$HEADWATER_DEMO" "$HEADWATER_DEMO.state"
     mkdir -p "$(dirname "$HEADWATER_DEMO")"
     "$HEADWATER_BIN" simulate --store "$HEADWATER_DEMO" --preset demo --truth "$HEADWATER_DEMO.truth" --json > "$HEADWATER_DEMO.part"

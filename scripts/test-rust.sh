@@ -38,7 +38,7 @@ cargo test --workspace -- --quiet --show-output --test-threads "$threads" $skip
 volume=$(mktemp -d)
 full_disk=""
 if mount -t tmpfs -o size=2m headwater-test "$volume" 2>/dev/null; then
-    HEADWATER_SMALL_VOLUME="$volume" cargo test --workspace --test faults -- --quiet --show-output --ignored volume_ || full_disk=failed
+    HEADWATER_SMALL_VOLUME="$volume" cargo test -p headwater-ledger --test ledger -- --quiet --show-output --ignored volume_ || full_disk=failed
     umount "$volume"
 else
     full_disk="the ledger on a full volume, because none may be mounted here"
@@ -49,7 +49,7 @@ rmdir "$volume"
 echo
 [ -z "$full_disk" ] || echo "left out: $full_disk"
 printf '%s' "$left_out"
-echo "left out: the measurement of a hub of a million: cargo test -p headwater-engine --test trace_hub -- --ignored --nocapture"
-echo "left out: the measurement of five million holders: cargo test -p headwater-engine --test holders_at_scale -- --ignored --nocapture"
-echo "left out: the time that counting memory takes: cargo test -p headwater-engine --test memory -- --ignored --nocapture"
+echo "left out: the measurement of a hub of a million: cargo test -p headwater-engine trace_hub -- --ignored --nocapture"
+echo "left out: the measurement of five million holders: cargo test -p headwater-engine holders_at_scale -- --ignored --nocapture"
+echo "left out: the time that counting memory takes: cargo test -p headwater-engine memory -- --ignored --nocapture"
 [ -n "${HEADWATER_FULL:-}" ] || echo "left out: the long runs (200 kills instead of 8, 10000 flipped bits instead of 600, and the like): make test-full"

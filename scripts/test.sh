@@ -1,6 +1,9 @@
 #!/bin/sh
-# Runs parts of the tests one after the other, and prints at the end one line for each with what it left out, and why.
-# Stops at the first part that fails.
+# Runs the parts of the tests and prints at the end one line for each: what it ran, how long it took beside its budget in
+# tests/budgets.toml, and what it left out, and why.
+#
+# Everything is built first, so that what takes long is seen. Then the Rust tests run, and the other parts one after the
+# other beside them, since many Rust tests wait for something. A line of a part begins with its name.
 # $1: the command that runs a part (make); the others: the names of the parts.
 set -eu
 run=$1
@@ -13,28 +16,57 @@ trap 'exit 130' INT
 # How much a part ran, by the last lines of its tools.
 ran() {
     case $1 in
-    rust) sed -n 's/^test result: .* \([0-9]*\) passed;.*/\1/p' "$kept/output" | awk '{ sum += $1 } END { print sum + 0, "tests" }' ;;
-    python) sed -n 's/^\([0-9]*\) passed.*/\1/p' "$kept/output" | awk '{ sum += $1 } END { print sum + 0, "tests" }' ;;
-    notebooks) echo "$(grep -c '^notebooks/.* cells in ' "$kept/output") notebooks" ;;
-    schemathesis) sed -n 's/^ *\([0-9]*\) generated.*/\1 cases/p' "$kept/output" ;;
+    rust) sed -n 's/^test result: .* \([0-9]*\) passed;.*/\1/p' "$kept/rust" | awk '{ sum += $1 } END { print sum + 0, "tests" }' ;;
+    python) sed -n 's/^\([0-9]*\) passed.*/\1/p' "$kept/python" | awk '{ sum += $1 } END { print sum + 0, "tests" }' ;;
+    notebooks) echo "$(grep -c '^notebooks/.* cells in ' "$kept/notebooks") notebooks" ;;
+    schemathesis) sed -n 's/^ *\([0-9]*\) generated.*/\1 cases/p' "$kept/schemathesis" ;;
     esac
 }
 
-status=0
-for part in "$@"; do
-    echo "== $part"
-    started=$(date +%s)
+# The name of a part in tests/budgets.toml.
+named() {
+    case $1 in
+    rust | python) echo "test-$1" ;;
+    *) echo "$1" ;;
+    esac
+}
+
+# Runs a part; the next one of its lane runs only where it succeeds.
+part() {
+    echo "== $1"
     # The status of a pipeline is that of its last command.
-    { $run "test-$part" 2>&1 || echo failed >"$kept/failed"; } | tee "$kept/output"
-    if [ -e "$kept/failed" ]; then status=1 outcome=FAILED; else outcome=$(ran "$part"); fi
-    outcome=${outcome:-passed}
+    { sh scripts/timed.sh "$(named "$1")" $run "test-$1" 2>&1 || touch "$kept/$1.failed"; } | tee "$kept/$1" | sed -u "s/^/$1: /"
+    if [ -e "$kept/$1.failed" ]; then outcome=FAILED; else outcome=$(ran "$1"); fi
     {
-        echo "$part: $outcome, $(($(date +%s) - started)) s"
-        sed -n -e 's/^left out: /  left out: /p' -e 's/^SKIPPED \[\([0-9]*\)\] /  left out: \1 of /p' "$kept/output"
-    } >>"$kept/summary"
-    [ "$status" = 0 ] || break
-done
+        echo "$1: ${outcome:-passed}; $(sed -n -e 's/^time: [a-z-]* took //p' -e 's/^warning: [a-z-]* took /took /p' "$kept/$1" | tail -n 1)"
+        sed -n -e 's/^left out: /  left out: /p' -e 's/^SKIPPED \[\([0-9]*\)\] /  left out: \1 of /p' "$kept/$1"
+    } >"$kept/$1.summary"
+    [ ! -e "$kept/$1.failed" ]
+}
+
+# Runs parts one after the other, up to the first that fails.
+lane() {
+    for one in "$@"; do part "$one" || return 0; done
+}
+
+sh scripts/timed.sh build $run build
+
+beside=""
+for one in "$@"; do [ "$one" = rust ] || beside="$beside $one"; done
+# shellcheck disable=SC2086
+case " $* " in
+*" rust "*)
+    lane $beside &
+    lane rust
+    wait
+    ;;
+*) lane $beside ;;
+esac
 
 echo
-cat "$kept/summary"
+status=0
+for one in "$@"; do
+    if [ -e "$kept/$one.summary" ]; then cat "$kept/$one.summary"; else echo "$one: did not run, since a part before it failed"; fi
+    if [ -e "$kept/$one.failed" ] || [ ! -e "$kept/$one.summary" ]; then status=1; fi
+done
 exit "$status"

@@ -24,7 +24,7 @@ use headwater_ledger::read::{Generations as _, Ledger};
 use headwater_server::events::EventSettings;
 use headwater_server::gateway::{Gateway, Settings, bind};
 use headwater_server::service::{Service, serve};
-use headwater_server::state::{Environment, Home, Options, State};
+use headwater_state::{Environment, Home, Options, State};
 use headwater_types::{Address, Asset, Chain};
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! The `headwater` binary: the command line and nothing else.
+//! The `headwater` binary: the program and nothing else.
 #![forbid(unsafe_code)]
 
 use std::process::ExitCode;
@@ -11,5 +11,5 @@ use mimalloc::MiMalloc;
 static ALLOCATOR: MiMalloc = MiMalloc;
 
 fn main() -> ExitCode {
-    ExitCode::from(headwater_server::cli::run(std::env::args_os()))
+    ExitCode::from(headwater_server::commands::run(std::env::args_os()))
 }

@@ -280,7 +280,7 @@ fn lost_answers_and_backups_are_handled_over_http() {
     assert_eq!((&change["action"], &change["target"]), (&json!("state.backup"), &made["folder"]));
     assert_eq!(made["entries"], 1);
     let folder = std::path::Path::new(made["folder"].as_str().unwrap());
-    let copy = headwater_server::state::Home::in_folder(folder).unwrap();
+    let copy = headwater_state::Home::in_folder(folder).unwrap();
     assert_eq!(copy.check().unwrap().entries, 1);
 }
 

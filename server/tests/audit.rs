@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use headwater_server::gateway::Settings;
-use headwater_server::state::{AuditFilter, Home};
+use headwater_state::{AuditFilter, Home};
 use serde_json::json;
 
 use crate::support::live::Socket;

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use headwater_server::state::{Home, Place};
+use headwater_state::{Home, Place};
 use rusqlite::Connection;
 
 use crate::support::live::{Live, LiveServer, Receiver, local};

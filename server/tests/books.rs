@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use axum::http::Method;
-use headwater_server::state::{
+use headwater_state::{
     Access, AuditRow, DEFAULT_PLAN, Environment, Health, Home, Keep, KeyId, Options, RequestId, State, StateError, Tx,
     Usage, check_ledger,
 };
@@ -35,7 +35,7 @@ fn keep(key: &str) -> Keep {
     Keep {
         key: key.to_owned(),
         request_hash: [1; 32],
-        answer: headwater_server::state::Answered::Envelope(Arc::new(|balance| {
+        answer: headwater_state::Answered::Envelope(Arc::new(|balance| {
             format!(r#"{{"data":[],"meta":{{"credit_cost":5,"credit_remaining":{balance}}}}}"#).into_bytes()
         })),
     }
@@ -139,7 +139,7 @@ pub fn a_day_at_the_office(home: &Home) {
     );
     assert_eq!((changes[8].actor.as_str(), changes[5].actor.as_str()), ("t", "admin:1"));
     let audit = home
-        .admin("t", |admin| admin.audit(&headwater_server::state::AuditFilter { limit: 10, ..Default::default() }))
+        .admin("t", |admin| admin.audit(&headwater_state::AuditFilter { limit: 10, ..Default::default() }))
         .unwrap();
     assert_eq!(audit.iter().map(|row| row.cost).sum::<i64>(), 20);
     let mut db = home.connect(Access::Write).unwrap();
@@ -171,7 +171,7 @@ fn postgres_without_its_secrets_is_refused() {
     let home = server.home(right.path());
     let refused = Home::open(home.place(), Some(wrong.path()));
     assert!(matches!(refused, Err(StateError::MissingSecret { .. })));
-    headwater_server::state::secrets::make(wrong.path()).unwrap();
+    headwater_state::secrets::make(wrong.path()).unwrap();
     assert!(matches!(Home::open(home.place(), Some(wrong.path())), Err(StateError::WrongSecret { .. })));
 }
 

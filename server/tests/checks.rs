@@ -59,7 +59,7 @@ fn the_key_comes_before_credits_and_body() {
     let server = Server::start();
     let (id, key) = server.key(0);
     let wrong_secret = format!("{}0", &key[..key.len() - 1]);
-    let other = headwater_server::state::KeyText::generate(headwater_server::state::Environment::Live).unwrap();
+    let other = headwater_state::KeyText::generate(headwater_state::Environment::Live).unwrap();
     for headers in [
         &[][..],
         &[("X-API-Key", "")][..],

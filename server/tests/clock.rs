@@ -9,7 +9,7 @@ use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
 use headwater_server::events::webhook::sign::Secret;
-use headwater_server::state::Home;
+use headwater_state::Home;
 
 use crate::support::faults::Faults;
 use crate::support::live::{Live, Receiver, webhook};

@@ -6,7 +6,7 @@ use std::sync::Mutex;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use headwater_server::state::Home;
+use headwater_state::Home;
 
 use crate::support::{Process, QUIET, check_ledger, is_full, quantile, random, reader, run_json, small_store};
 

@@ -6,7 +6,7 @@ use std::sync::Mutex;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use headwater_server::state::Place;
+use headwater_state::Place;
 
 use crate::support::{Mood, QUIET, Server, connections, is_full, quantile, verdict, within};
 

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use headwater_engine::{ENDPOINTS, Method, Pricing, Tag};
 use headwater_server::routes::document;
-use headwater_server::state::Home;
+use headwater_state::Home;
 use serde_json::Value;
 
 use crate::support::Server;
@@ -487,7 +487,7 @@ fn the_page_comes_from_the_binary_alone() {
 
 /// `docs/endpoints.md`, from the table of endpoints.
 fn listed() -> String {
-    let mut page = "# Endpoints\n\nWritten by `HEADWATER_WRITE=1 cargo test --workspace --test server docs_list`.\n\
+    let mut page = "# Endpoints\n\nWritten by `HEADWATER_WRITE=1 cargo test -p headwater-server docs_list`.\n\
         A list is also available as CSV, NDJSON, Parquet or Arrow, and as a frame in Python. Requests, answers and errors are \
         at `/docs` of a running server.\n"
         .to_owned();

@@ -7,7 +7,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use headwater_server::state::{Home, Options, Place, State};
+use headwater_state::{Home, Options, Place, State};
 use rusqlite::Connection;
 
 use crate::support::faults::Chance;

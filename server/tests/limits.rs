@@ -10,8 +10,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use headwater_server::gateway::{LimitSettings, Overflow, Settings};
-use headwater_server::state::{Environment, Home, KeyText};
-use headwater_server::state::{Plan, Rate};
+use headwater_state::{Environment, Home, KeyText, Plan, Rate};
 
 use crate::support::{
     AtEnd, Mood, Process, QUIET, Reply, Server, connections, forget_peak, is_full, made_key, peak, quantile, reader,

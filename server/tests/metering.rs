@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use headwater_engine::{ENDPOINTS, Method};
 use headwater_server::gateway::{LimitSettings, Settings};
-use headwater_server::state::{Plan, Rate};
+use headwater_state::{Plan, Rate};
 
 use crate::support::{Client, Mood, QUIET, Server, check_ledger, is_full, verdict, within};
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::{Output, Stdio};
 
-use headwater_server::state::{Environment, Home};
+use headwater_state::{Environment, Home};
 use postgres::{Client, NoTls};
 use rusqlite::Connection;
 

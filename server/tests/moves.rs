@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use headwater_server::state::{Access, Environment, Home, Place};
+use headwater_state::{Access, Environment, Home, Place};
 
 use crate::support::live::{Live, PAYER, Receiver, call, webhook};
 use crate::support::postgres::Postgres;

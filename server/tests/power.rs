@@ -10,7 +10,7 @@ use std::sync::Mutex;
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use headwater_server::state::{Environment, Home};
+use headwater_state::{Environment, Home};
 
 use crate::support::faults::{Chance, Faults, Happened, Unsynced, after_power_loss, read_log};
 use crate::support::{Process, QUIET, Reply, check_ledger, is_full, random, reader, small_store, within};

@@ -6,7 +6,7 @@ use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
-use headwater_server::state::Home;
+use headwater_state::Home;
 
 use crate::support::live::{Live, Socket};
 use crate::support::{

@@ -8,7 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use headwater_server::gateway::{LimitSettings, Settings};
-use headwater_server::state::{Plan, Rate};
+use headwater_state::{Plan, Rate};
 
 use crate::support::redis::Redis;
 use crate::support::{Client, Server, is_full};

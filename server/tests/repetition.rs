@@ -7,7 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use headwater_server::gateway::{Deadlines, Settings};
-use headwater_server::state::Home;
+use headwater_state::Home;
 
 use crate::support::{
     Client, Mood, Process, QUIET, Reply, Server, at_once, check_ledger, is_full, random, reader, run_json, small_store,

@@ -8,7 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use headwater_server::events::webhook::sign::Secret;
-use headwater_server::state::Access;
+use headwater_state::Access;
 use serde_json::json;
 
 use crate::support::live::{Live, Received, Receiver, Socket, call, webhook};

@@ -8,7 +8,7 @@ use std::sync::{Barrier, Mutex, RwLock};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use headwater_server::state::{Access, Environment, Home};
+use headwater_state::{Access, Environment, Home};
 
 use crate::support::postgres::Postgres;
 use crate::support::redis::Redis;
@@ -24,7 +24,7 @@ const FEW_MORE: i64 = 25;
 /// What the database says of credits, all of which must agree.
 fn assert_balanced(home: &Home, granted: i64) -> i64 {
     let mut db = home.connect(Access::Read).unwrap();
-    let number = |db: &mut headwater_server::state::Db, sql: &'static str| {
+    let number = |db: &mut headwater_state::Db, sql: &'static str| {
         db.transaction(|tx| tx.rows(sql, &[])).unwrap()[0].int(0).unwrap()
     };
     let charged =

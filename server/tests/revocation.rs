@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use headwater_server::state::Environment;
+use headwater_state::Environment;
 
 use crate::support::{AtEnd, QUIET, Server, is_full, quantile, verdict, within};
 

@@ -7,7 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
-use headwater_server::state::{
+use headwater_state::{
     Access, AdminService, Caller, DEFAULT_PLAN, Db, Environment, Home, NewKey, Options, Place, SECRET_FILES, State,
     StateError,
 };

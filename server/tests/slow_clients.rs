@@ -11,7 +11,7 @@ use headwater_ledger::Cancel;
 use headwater_ledger::market::TokenListing;
 use headwater_ledger::store::MemoryStore;
 use headwater_server::gateway::{LimitSettings, ListenerConfig, Settings};
-use headwater_server::state::Plan;
+use headwater_state::Plan;
 use headwater_types::{Address, Chain};
 
 use crate::http2::{HEADERS, PREFACE, frame, get, settings};

@@ -8,7 +8,7 @@ use std::sync::Mutex;
 use std::thread;
 use std::time::Duration;
 
-use headwater_server::state::{Access, Environment, Home};
+use headwater_state::{Access, Environment, Home};
 
 use crate::support::faults::{Chance, Faults};
 use crate::support::{Mood, Process, QUIET, Server, check_ledger, is_full, random, reader, small_store, within};

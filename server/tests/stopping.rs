@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use headwater_server::state::Home;
+use headwater_state::Home;
 
 use crate::support::{Mood, Process, QUIET, Server, check_ledger, is_full, reader, run_json, small_store};
 

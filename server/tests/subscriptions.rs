@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use headwater_server::events::EventSettings;
-use headwater_server::state::Home;
+use headwater_state::Home;
 use serde_json::{Value, json};
 
 use crate::support::live::{Live, LiveServer, PAYEE, PAYER, Receiver, Socket, call, local, webhook};

@@ -3,7 +3,7 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-use headwater_server::state::{Environment, Home, KeyText, Options, Refusal, State};
+use headwater_state::{Environment, Home, KeyText, Options, Refusal, State};
 
 use crate::support::faults::Chance;
 use crate::support::{is_full, random};

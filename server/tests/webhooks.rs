@@ -11,7 +11,7 @@ use arrow::ipc::reader::StreamReader;
 use axum::body::Bytes;
 use headwater_server::events::EventSettings;
 use headwater_server::events::webhook::sign::Secret;
-use headwater_server::state::Home;
+use headwater_state::Home;
 use headwater_types::Timestamp;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use serde_json::{Value, json};

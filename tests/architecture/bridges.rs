@@ -10,7 +10,7 @@ use headwater_bridge::Tables;
 fn listed() -> String {
     let tables = Tables::builtin();
     let mut page = format!(
-        "# Bridges that are known\n\nWritten by `HEADWATER_WRITE=1 cargo test --workspace --test architecture bridges_page`. \
+        "# Bridges that are known\n\nWritten by `HEADWATER_WRITE=1 cargo test -p headwater-tests bridges_page`. \
          [Bridges](bridges.md) says what the answers mean, and [EVALUATION.md](../EVALUATION.md#bridges) what was measured.\n\n\
          {} protocols, {} events, {} contracts. *Chains* are those with a listed contract; a leg on another chain is told by the \
          event on the chain that is held. *Joined by* is what the legs of a transfer share; where code reads the events it says \

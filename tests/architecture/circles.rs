@@ -14,7 +14,7 @@ use syn::parse::{ParseStream, Parser};
 use syn::visit::{self, Visit};
 use syn::{Attribute, Ident, ImplItem, Item, Meta, Token, UseTree, braced, bracketed, parenthesized, token};
 
-use crate::root;
+use crate::architecture::root;
 
 /// Circles that stay.
 const ALLOWED: &[Allowed] = &[];

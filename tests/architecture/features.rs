@@ -8,7 +8,7 @@ use headwater_metrics::features::{VERSION, features};
 /// `docs/features.md`, from the table of features.
 fn listed() -> String {
     let mut page = format!(
-        "# Features\n\nWritten by `HEADWATER_WRITE=1 cargo test --workspace --test architecture features_page`.\n\n\
+        "# Features\n\nWritten by `HEADWATER_WRITE=1 cargo test -p headwater-tests features_page`.\n\n\
          The input of [classification](classification.md), version {VERSION}: {} numbers computed from the transfers of an \
          address. A feature that has no meaning for an address is null, such as a mean of nothing. Movements of failed \
          transactions count in `failed_ratio` alone. Payments are movements of the native coin or a main stablecoin above \

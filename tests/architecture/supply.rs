@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::process::Command;
 
-use crate::{members, root};
+use crate::architecture::{members, root};
 
 /// Crates that deny `unsafe` rather than forbid it, and why.
 const MAY_EXPECT_UNSAFE: &[(&str, &str)] = &[

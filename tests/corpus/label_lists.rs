@@ -244,7 +244,7 @@ fn corpus_label_lists_export_reads_back() {
         let number = version.to_string();
         let words = ["headwater", "labels", "export", "--only", &number, "--store"].map(str::to_owned);
         let paths = [&store, &file].map(|path| path.to_str().unwrap().to_owned());
-        assert_eq!(headwater_server::cli::run(words.into_iter().chain(paths)), 0);
+        assert_eq!(headwater_server::commands::run(words.into_iter().chain(paths)), 0);
         let mut back = read_labels(&[file], &LabelOptions::default()).unwrap().claims;
         claims.sort();
         back.sort();

@@ -9,7 +9,7 @@ use headwater_ingest::bitcoin::{decode_block, peek_block, read_script, to_facts}
 use headwater_testkit::fuzz::Met;
 use headwater_types::{Address, Chain, Network};
 
-use crate::reader;
+use crate::fuzz::reader;
 
 /// The block of the network's beginning.
 fn genesis() -> Vec<u8> {

@@ -5,10 +5,10 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use headwater_server::config::Config;
 use headwater_server::events::webhook::egress::{Host, LONGEST, Policy, Reach, Scheme, Scope, Target, reach};
 use headwater_server::events::webhook::sign::{Secret, signatures};
-use headwater_server::state::{Environment, KeyText};
+use headwater_state::{Environment, KeyText};
 use headwater_testkit::fuzz::Met;
 
-use crate::{put, reader, text};
+use crate::fuzz::{put, reader, text};
 
 /// Whether an address is one of the public internet, by the properties that the standard library and the registries of
 /// the IANA name, worked out otherwise than by the table under test.

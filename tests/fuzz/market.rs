@@ -3,7 +3,7 @@
 use headwater_ingest::{list_exchange_rates, list_prices, list_tokens};
 use headwater_testkit::fuzz::Met;
 
-use crate::{put, reader};
+use crate::fuzz::{put, reader};
 
 const USDT: &str = "0xdac17f958d2ee523a2206206994597c13d831ec7";
 

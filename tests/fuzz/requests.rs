@@ -15,7 +15,7 @@ use headwater_testkit::{Chainlet, address, hash, token};
 use headwater_types::{Asset, Chain, Family, Timestamp};
 use serde_json::{Value, json};
 
-use crate::{reader, text};
+use crate::fuzz::{reader, text};
 
 /// Three chains with a few accounts, a token, prices and rates.
 fn engine() -> QueryEngine {

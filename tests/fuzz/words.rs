@@ -5,7 +5,7 @@ use headwater_types::address::eip55;
 use headwater_types::address::inspect::{MOST_CANDIDATES, inspect};
 use headwater_types::{Address, Amount, Chain, Family, Network, TxHash};
 
-use crate::{reader, text};
+use crate::fuzz::{reader, text};
 
 const ADDRESSES: [&str; 9] = [
     "0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359",

@@ -68,7 +68,7 @@ fn all_addresses(scorer: &Scorer) -> Vec<Address> {
 #[test]
 fn batch_scores_equal_single_answers_for_every_address() {
     let economy = economy(Preset::Demo, 7);
-    let store = crate::store(&economy);
+    let store = crate::risk::store(&economy);
     let ledger = store.current().unwrap();
     let engine =
         QueryEngine::new(Arc::<headwater_ledger::store::MemoryStore>::clone(&store)).with_intelligence(intelligence());
@@ -121,7 +121,7 @@ fn batch_scores_equal_single_answers_for_every_address() {
 #[test]
 fn observing_a_share_changes_features_alone() {
     let economy = economy(Preset::Demo, 7);
-    let engine = QueryEngine::new(crate::store(&economy)).with_intelligence(intelligence());
+    let engine = QueryEngine::new(crate::risk::store(&economy)).with_intelligence(intelligence());
     let scorer = |observed| engine.scorer(Chain::ETHEREUM, ALL).unwrap().observed(observed);
     for share in [0.0, -1.0, 1.5, f64::NAN] {
         let refused = scorer(Some(Observed { share, seed: 1 })).err().unwrap().message;
@@ -143,7 +143,7 @@ fn observing_a_share_changes_features_alone() {
 #[test]
 fn what_cannot_be_scored_has_a_row_that_says_why() {
     let economy = economy(Preset::Demo, 7);
-    let engine = QueryEngine::new(crate::store(&economy)).with_intelligence(intelligence());
+    let engine = QueryEngine::new(crate::risk::store(&economy)).with_intelligence(intelligence());
     let scorer = engine.scorer(Chain::ETHEREUM, ALL).unwrap();
     let known = scorer.addresses(None, 1).unwrap()[0].to_string();
     let spelled = format!(" 0x{} ", known[2..].to_uppercase());

@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 const SEED: u64 = 77;
 
 fn engine(economy: &Economy) -> QueryEngine {
-    QueryEngine::new(Arc::<MemoryStore>::clone(&crate::store(economy)))
+    QueryEngine::new(Arc::<MemoryStore>::clone(&crate::risk::store(economy)))
 }
 
 fn class_of(role: Role) -> Option<&'static str> {

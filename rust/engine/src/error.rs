@@ -2,6 +2,7 @@
 
 use headwater_ledger::{LedgerError, OverBudget};
 use serde::Serialize;
+use utoipa::ToSchema;
 
 /// Characters of a message about what a caller sent: what is sent back must not grow with it.
 const LONGEST_MESSAGE: usize = 1000;
@@ -92,7 +93,81 @@ pub enum Reason {
     QueryTooLarge,
 }
 
+impl Reason {
+    /// The name of the reason, as `details.reason` states it.
+    fn name(self) -> String {
+        match serde_json::to_value(self) {
+            Ok(serde_json::Value::String(name)) => name,
+            _ => unreachable!("a reason without fields serialises to its name"),
+        }
+    }
+}
+
+/// Place and reason of an error.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, ToSchema)]
+pub struct Details {
+    /// Stable reason, finer than the code. Of a 400: `missing_field`, `invalid_type`, `invalid_value`,
+    /// `unsupported_chain`, `invalid_address`, `invalid_contract`, `invalid_hash`, `empty_list`, `too_many_items`,
+    /// `limit_out_of_range`, `page_window`, `time_range`, `milliseconds`, `unknown_symbol`, `prefix_too_short`,
+    /// `ambiguous_chain`, `invalid_json`, `unknown_field`, `network_mismatch`, `cursor_expired`, `query_too_large`; of a 409:
+    /// `idempotency_mismatch`; of a 429: `rate_limited`, `concurrency`, `overloaded`.
+    #[schema(pattern = "^[a-z0-9_]+$", example = "invalid_address")]
+    pub reason: String,
+    /// JSON path of the field.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub field: Option<String>,
+    /// Position in a list.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub index: Option<u64>,
+    /// The limit that was passed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, minimum = 1)]
+    pub limit: Option<u64>,
+    /// The offending value.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub value: Option<String>,
+}
+
+impl Details {
+    /// The reason and the field of an invalid input.
+    #[must_use]
+    pub fn invalid(reason: Reason, field: Option<&str>) -> Self {
+        Self { reason: reason.name(), field: field.map(str::to_owned), ..Self::default() }
+    }
+}
+
+impl ErrorKind {
+    /// The stable code that interfaces show: `bad_request`, `not_found`, ...
+    #[must_use]
+    pub const fn code(self) -> &'static str {
+        match self {
+            Self::InvalidInput(_) => "bad_request",
+            Self::NotFound => "not_found",
+            Self::Cancelled => "gateway_timeout",
+            Self::Overloaded => "too_many_requests",
+            Self::Storage => "bad_gateway",
+            Self::Internal => "internal_server_error",
+        }
+    }
+}
+
 impl Error {
+    /// Reason and place of the error, where there is more to say than its code.
+    #[must_use]
+    pub fn details(&self) -> Option<Details> {
+        match self.kind {
+            ErrorKind::InvalidInput(reason) => {
+                let (field, value) = (self.field.clone(), self.value.clone());
+                Some(Details { reason: reason.name(), field, index: self.index, limit: self.limit, value })
+            }
+            ErrorKind::Overloaded => Some(Details { reason: "overloaded".to_owned(), ..Details::default() }),
+            ErrorKind::NotFound | ErrorKind::Cancelled | ErrorKind::Storage | ErrorKind::Internal => None,
+        }
+    }
+
     /// An error of a kind with a text.
     #[must_use]
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {

@@ -64,7 +64,7 @@ pub use endpoint::{Alternative, Calls, ChainScope, ChainsRead, Endpoint, Example
 pub use endpoints::{ENDPOINTS, endpoint};
 /// A row of a list, or a report, whatever its type: anything that serialises.
 pub use erased_serde::Serialize as AnyRow;
-pub use error::{Error, ErrorKind, Reason};
+pub use error::{Details, Error, ErrorKind, Reason};
 /// The classifiers, which an operator may replace.
 pub use headwater_intel::classify::{Classifier, Classifiers, ModelError};
 /// The parameters of the risk score, which an operator may replace.

@@ -1,7 +1,4 @@
 //! The classes of addresses: worked by hand, order, errors of items, refusals, tables.
-#![allow(clippy::needless_pass_by_value, reason = "a request is written where it is used")]
-
-mod town;
 
 use headwater_engine::{
     AnyRow, CanonicalRequest, ErrorKind, Pricing, QueryEngine, Reason, SinkClosed, TableHead, TableSink, endpoint,
@@ -13,7 +10,7 @@ use headwater_testkit::{Chainlet, address, label_import};
 use headwater_types::Chain;
 use serde_json::{Value, json};
 
-use town::{
+use crate::town::{
     ALICE, BOB, CAROL, PAID, PAYERS, Town, USDT, ask, batch, bitcoin, classifier, classifying, data, listing, person,
     reason, town, transactions, with_classifier,
 };

@@ -1,7 +1,4 @@
 //! The risk of several addresses at once: order, errors of items, what is paid, tables.
-#![allow(clippy::needless_pass_by_value, reason = "a request is written where it is used")]
-
-mod town;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -17,7 +14,7 @@ use headwater_testkit::label_import;
 use headwater_types::{Address, Chain};
 use serde_json::{Value, json};
 
-use town::{ALICE, BOB, CAROL, Town, USDT, batch, data, listing, person, price, reason, transactions};
+use crate::town::{ALICE, BOB, CAROL, Town, USDT, batch, data, listing, person, price, reason, transactions};
 
 const BATCH: &str = "address-risk/batch";
 

@@ -1,7 +1,4 @@
 //! Change in small transactions, worked by hand.
-#![allow(clippy::needless_pass_by_value, reason = "a request is written where it is used")]
-
-mod town;
 
 use headwater_engine::{Error, ErrorKind, Reason};
 use headwater_ledger::facts::{
@@ -11,7 +8,9 @@ use headwater_ledger::read::{CoverageTable, ScriptType};
 use headwater_testkit::{address, pay_to};
 use headwater_types::{Chain, Family};
 use serde_json::{Value, json};
-use town::{Town, ask, data, engine, hash, reason, time};
+
+use crate::town;
+use crate::town::{Town, ask, data, engine, hash, reason, time};
 
 const NAME: &str = "btc/change-address";
 

@@ -1,6 +1,6 @@
 //! How many transactions are judged to leave change out of a list of counterparties, and what that takes:
 //!
-//! `cargo test --release -p headwater-engine --test change_at_scale -- --nocapture`
+//! `cargo test --release -p headwater-engine change_at_scale -- --nocapture`
 #![expect(clippy::disallowed_methods, reason = "it measures time, which is told and not judged")]
 
 use std::sync::Arc;

@@ -1,7 +1,4 @@
 //! Clusters in small transactions, worked by hand.
-#![allow(clippy::needless_pass_by_value, reason = "a request is written where it is used")]
-
-mod town;
 
 use std::sync::Arc;
 
@@ -14,7 +11,8 @@ use headwater_ledger::store::MemoryStore;
 use headwater_testkit::{Chainlet, address, claim, hash, label_import};
 use headwater_types::{Chain, Family};
 use serde_json::{Value, json};
-use town::{Town, data, engine};
+
+use crate::town::{Town, data, engine};
 
 const NAME: &str = "btc/cluster";
 

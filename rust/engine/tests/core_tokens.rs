@@ -1,13 +1,11 @@
 //! Tokens that the program knows without an import, and what is said of those that it does not know.
-#![allow(clippy::needless_pass_by_value, reason = "a request is written where it is used")]
-
-mod town;
 
 use headwater_engine::Warning;
 use headwater_ledger::facts::Movement;
 use headwater_types::{Address, Asset, Chain};
 use serde_json::{Value, json};
-use town::{
+
+use crate::town::{
     ALICE, BOB, CAROL, ETHER, FAKE, Town, about, ask, batch, between, column, data, engine, over, person, price, send,
     token, town,
 };

@@ -1,7 +1,4 @@
 //! Transfers over a bridge, worked by hand: both legs, one leg, none.
-#![allow(clippy::needless_pass_by_value, reason = "a request is written where it is used")]
-
-mod town;
 
 use std::sync::Arc;
 
@@ -15,7 +12,8 @@ use headwater_ledger::store::{MemoryStore, Segmentation, Split};
 use headwater_testkit::{Chainlet, hash};
 use headwater_types::{Address, Amount, Asset, Chain, Family};
 use serde_json::{Value, json};
-use town::{Town, ask, data, listing, person, price};
+
+use crate::town::{Town, ask, data, listing, person, price};
 
 /// Pools of Celer's cBridge.
 const POOLS: [(Chain, &str); 2] = [

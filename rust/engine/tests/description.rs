@@ -1,14 +1,13 @@
 //! What the description promises of answers is what answers hold.
-#![allow(clippy::needless_pass_by_value, reason = "a request is written where it is used")]
-
-mod town;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use headwater_engine::{ChainScope, ENDPOINTS, endpoint};
 use headwater_types::Family;
 use serde_json::{Value, json};
-use town::{ALICE, BOB, PAID, PAYERS, about, between, bitcoin, classifying, data, hash, person, town};
+
+use crate::town;
+use crate::town::{ALICE, BOB, PAID, PAYERS, about, between, bitcoin, classifying, data, hash, person, town};
 
 /// Compares the fields of every object of an answer with those that its schema names.
 fn compare(answer: &Value, schema: &Value, named: &BTreeMap<String, Value>, at: &str) {

@@ -1,7 +1,5 @@
 //! Events of small chains, worked by hand.
 
-mod feeds;
-
 use headwater_engine::events::{EventType, Follower, Subscription, Watcher, position_of};
 use headwater_engine::{ErrorKind, Reason};
 use headwater_ledger::Cancel;
@@ -10,7 +8,8 @@ use headwater_testkit::{Chainlet, address, block_hash, followed, hash, token};
 use headwater_types::Chain;
 use serde_json::{Value, json};
 
-use feeds::{all_events, fields, follower, shared, store, watch};
+use crate::feeds;
+use crate::feeds::{all_events, fields, follower, shared, store, watch};
 
 const ETH: Chain = Chain::ETHEREUM;
 

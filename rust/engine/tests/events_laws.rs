@@ -4,8 +4,6 @@
     reason = "the long run is asked for through the environment, and figures are told"
 )]
 
-mod feeds;
-
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
@@ -21,7 +19,7 @@ use headwater_types::{Amount, Asset, Chain, TxHash};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use feeds::{events_from, shared, store, watch};
+use crate::feeds::{events_from, shared, store, watch};
 
 const ACCOUNTS: u64 = 5;
 /// Wei that balances pass.

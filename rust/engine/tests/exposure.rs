@@ -1,7 +1,4 @@
 //! Exposure: worked by hand, over edges and movements, limits, refusals.
-#![allow(clippy::needless_pass_by_value, reason = "a request is written where it is used")]
-
-mod town;
 
 use headwater_engine::{Reason, endpoint};
 use headwater_ledger::Cancel;
@@ -9,7 +6,8 @@ use headwater_ledger::facts::TransactionFacts;
 use headwater_ledger::labels::Code;
 use serde_json::{Value, json};
 
-use town::{ALICE, BOB, CAROL, ETHER, Town, USDT, about, data, labelled, person, reason, send, token, town};
+use crate::town;
+use crate::town::{ALICE, BOB, CAROL, ETHER, Town, USDT, about, data, labelled, person, reason, send, token, town};
 
 const NAME: &str = "exposure";
 const DAVE: u8 = 0x44;

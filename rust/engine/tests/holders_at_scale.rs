@@ -1,7 +1,7 @@
 //! A token with five million holders: what its table takes, and what questions about it take when nothing of it is in
 //! memory. Run by hand; as the superuser of Linux it empties the page cache before each first question:
 //!
-//! `cargo test -p headwater-engine --test holders_at_scale -- --ignored --nocapture`
+//! `cargo test -p headwater-engine holders_at_scale -- --ignored --nocapture`
 #![expect(clippy::disallowed_methods, reason = "it measures time, and asks the system to empty its cache")]
 #![expect(clippy::cast_precision_loss, reason = "figures are shown with three digits")]
 #![expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "balances are floored")]

@@ -1,12 +1,11 @@
 //! An account of so many movements that they are divided between threads is answered as on one.
-#![allow(clippy::needless_pass_by_value, reason = "a request is written where it is used")]
-
-mod town;
 
 use headwater_ledger::facts::TransactionFacts;
 use headwater_types::TxHash;
 use serde_json::json;
-use town::{ALICE, BOB, FAKE, USDT, about, ask, batch, between, data, engine, send, token};
+
+use crate::town;
+use crate::town::{ALICE, BOB, FAKE, USDT, about, ask, batch, between, data, engine, send, token};
 
 /// 70 000 transactions of Alice in 10 000 blocks.
 fn hub() -> town::Town {

@@ -1,8 +1,4 @@
 //! Labels in answers and events, worked by hand.
-#![allow(clippy::needless_pass_by_value, reason = "a request is written where it is used")]
-
-mod feeds;
-mod town;
 
 use std::sync::Arc;
 
@@ -12,8 +8,9 @@ use headwater_testkit::{Chainlet, followed, label_import};
 use headwater_types::{Address, Chain, Timestamp};
 use serde_json::{Value, json};
 
-use feeds::{all_events, store, watch};
-use town::{
+use crate::feeds::{all_events, store, watch};
+use crate::town;
+use crate::town::{
     ALICE, BOB, CAROL, Town, USDT, about, ask, batch, between, column, data, listing, person, price, transactions,
 };
 

@@ -1,7 +1,4 @@
 //! Laws that hold on any ledger: pages, cursors and segments change nothing; sums over rankings are sums over rows.
-#![allow(clippy::needless_pass_by_value, reason = "a request is written where it is used")]
-
-mod town;
 
 use std::collections::BTreeMap;
 
@@ -10,7 +7,9 @@ use headwater_ledger::facts::TransactionFacts;
 use headwater_ledger::read::Status;
 use headwater_types::{Amount, TxHash};
 use serde_json::{Value, json};
-use town::{about, batch, between, data, engine, reason, send, token};
+
+use crate::town;
+use crate::town::{about, batch, between, data, engine, reason, send, token};
 
 /// A town of six accounts and 240 transactions, from a fixed sequence of numbers.
 fn crowd() -> Vec<TransactionFacts> {

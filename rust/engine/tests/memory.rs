@@ -266,7 +266,7 @@ fn what_is_counted_bounds_what_the_process_grows_by() {
     for folder in ["movements", "edges"] {
         for (what, ..) in questions() {
             let child = Command::new(std::env::current_exe().unwrap())
-                .args(["--exact", "what_is_counted_bounds_what_the_process_grows_by", "--nocapture"])
+                .args(["--exact", "memory::what_is_counted_bounds_what_the_process_grows_by", "--nocapture"])
                 .env(FOLDER, place.path().join(folder))
                 .env(QUESTION, what)
                 .output()
@@ -282,7 +282,7 @@ fn what_is_counted_bounds_what_the_process_grows_by() {
     }
 }
 
-/// Run by hand: `cargo test -p headwater-engine --test memory -- --ignored --nocapture`.
+/// Run by hand: `cargo test -p headwater-engine memory -- --ignored --nocapture`.
 #[test]
 #[ignore = "it measures time, which is told and not judged"]
 fn what_a_budget_costs_a_page() {

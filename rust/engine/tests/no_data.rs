@@ -1,10 +1,11 @@
 //! Chains of which nothing is held answer with nothing, and say so.
-#![allow(clippy::needless_pass_by_value, reason = "a request is written where it is used")]
-
-mod town;
 
 use serde_json::{Value, json};
-use town::{ALICE, BOB, ETHER, PAID, USDT, about, ask, batch, between, data, engine, person, reason, send, town};
+
+use crate::town;
+use crate::town::{
+    ALICE, BOB, ETHER, PAID, USDT, about, ask, batch, between, data, engine, person, reason, send, town,
+};
 
 const TRON: &str = "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t";
 

@@ -1,12 +1,10 @@
 //! A token that forges its amounts: two transfers of 2^256 - 1 to one address. Worked by hand.
-#![allow(clippy::needless_pass_by_value, reason = "a request is written where it is used")]
-
-mod town;
 
 use headwater_engine::Reason;
 use headwater_types::Amount;
 use serde_json::{Value, json};
-use town::{
+
+use crate::town::{
     ALICE, BOB, CAROL, ETHER, FAKE, Town, about, ask, batch, between, column, data, engine, person, reason, send, token,
 };
 

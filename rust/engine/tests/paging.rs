@@ -1,7 +1,4 @@
 //! Pages under a writer: whatever is committed between two of them, a cursor gives every row once.
-#![allow(clippy::needless_pass_by_value, reason = "a request is written where it is used")]
-
-mod town;
 
 use std::sync::Arc;
 
@@ -11,7 +8,8 @@ use headwater_ledger::facts::Batch;
 use headwater_ledger::store::{Store, Writer};
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use town::{FAKE, USDT, batch, listing, person, price, send, token};
+
+use crate::town::{FAKE, USDT, batch, listing, person, price, send, token};
 
 /// A movement of somebody among six to somebody: kind, from, to, amount.
 type Deed = (u8, u8, u8, u64);

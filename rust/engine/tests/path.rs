@@ -1,13 +1,10 @@
 //! Paths: worked by hand, limits, filters, refusals.
-#![allow(clippy::needless_pass_by_value, reason = "a request is written where it is used")]
-
-mod town;
 
 use headwater_engine::Reason;
 use headwater_ledger::labels::Code;
 use serde_json::{Value, json};
 
-use town::{
+use crate::town::{
     ALICE, BOB, CAROL, ETHER, PAID, PAYERS, Town, USDT, batch, bitcoin, data, engine, labelled, person, reason, send,
     token,
 };

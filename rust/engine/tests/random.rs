@@ -1,8 +1,5 @@
 //! Random chains: what the engine answers is what a brute-force oracle works out of the facts, in 1, 3 and 17 segments,
 //! packed and raw, on one thread and on two.
-#![allow(clippy::needless_pass_by_value, reason = "a request is written where it is used")]
-
-mod town;
 
 use std::collections::BTreeMap;
 
@@ -14,7 +11,8 @@ use headwater_testkit::{OracleRow, address, holdings_of, rows_of, token};
 use headwater_types::{Address, Amount, Asset, Chain};
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use town::{Town, data, over, price};
+
+use crate::town::{Town, data, over, price};
 
 /// Accounts of the random chains.
 const ACCOUNTS: u64 = 6;

@@ -1,7 +1,4 @@
 //! Prices worked by hand: of the day, in other currencies, and those that cannot be meant.
-#![allow(clippy::needless_pass_by_value, reason = "a request is written where it is used")]
-
-mod town;
 
 use std::sync::Arc;
 
@@ -10,7 +7,8 @@ use headwater_ledger::market::{FxPoint, PricePoint};
 use headwater_ledger::store::MemoryStore;
 use headwater_types::Timestamp;
 use serde_json::{Value, json};
-use town::{Town, ask, data, reason};
+
+use crate::town::{Town, ask, data, reason};
 
 const DAY: i64 = 86_400;
 /// 2022-02-14 00:00:00 UTC, a Monday.

@@ -1,8 +1,4 @@
 //! Risk in answers and events, worked by hand.
-#![allow(clippy::needless_pass_by_value, reason = "a request is written where it is used")]
-
-mod feeds;
-mod town;
 
 use std::sync::Arc;
 
@@ -13,8 +9,11 @@ use headwater_testkit::{Chainlet, followed, label_import};
 use headwater_types::{Address, Chain};
 use serde_json::{Value, json};
 
-use feeds::{all_events, store, watch};
-use town::{ALICE, BOB, CAROL, Town, USDT, about, ask, batch, data, listing, person, price, reason, transactions};
+use crate::feeds;
+use crate::feeds::{all_events, store, watch};
+use crate::town::{
+    ALICE, BOB, CAROL, Town, USDT, about, ask, batch, data, listing, person, price, reason, transactions,
+};
 
 fn claim(address: Address, code: Code, level: Level, group: &str) -> Claim {
     headwater_testkit::claim(Chain::ETHEREUM, address, code, level, group)

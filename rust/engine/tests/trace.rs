@@ -1,7 +1,4 @@
 //! Traces: worked by hand, stops, filters, methods, refusals, and where all money of an address went.
-#![allow(clippy::needless_pass_by_value, reason = "a request is written where it is used")]
-
-mod town;
 
 use headwater_engine::{Error, ErrorKind, QueryEngine, Reason, endpoint};
 use headwater_ledger::labels::{Code, Level};
@@ -11,7 +8,7 @@ use headwater_testkit::{Chainlet, address, label_import};
 use headwater_types::Chain;
 use serde_json::{Value, json};
 
-use town::{
+use crate::town::{
     ALICE, BOB, CAROL, ETHER, FAKE, PAID, PAYERS, Town, USDT, about, ask, batch, bitcoin, data, engine, half_known,
     listing, person, price, reason, send, token, town, transactions,
 };

@@ -4,7 +4,7 @@
 //! A tenth of the size here, with the limit lowered as much; a million counterparties and the limit by default with
 //! `HEADWATER_FULL`. Measured by hand:
 //!
-//! `cargo test -p headwater-engine --test trace_hub -- --ignored --nocapture`
+//! `cargo test -p headwater-engine trace_hub -- --ignored --nocapture`
 #![expect(clippy::disallowed_methods, reason = "it measures time, which is told and not judged")]
 
 use std::sync::{Arc, LazyLock};

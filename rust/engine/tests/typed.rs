@@ -1,12 +1,11 @@
 //! Requests as people type them: names of chains, addresses that need a repair, dates, placeholders.
-#![allow(clippy::needless_pass_by_value, reason = "a request is written where it is used")]
-
-mod town;
 
 use headwater_engine::{CanonicalRequest, Reason};
 use headwater_types::{Chain, TxHash};
 use serde_json::{Value, json};
-use town::{
+
+use crate::town;
+use crate::town::{
     ALICE, ETHER, USDT, about, ask, batch, bitcoin, column, data, hash, listing, over, person, price, reason, send,
     token, town,
 };

@@ -1,12 +1,11 @@
 //! Answers worked by hand on a ledger of seven transactions (see `town`).
-#![allow(clippy::needless_pass_by_value, reason = "a request is written where it is used")]
-
-mod town;
 
 use headwater_engine::{ENDPOINTS, ErrorKind, Reason};
 use headwater_ledger::market::core_tokens;
 use serde_json::{Value, json};
-use town::{ALICE, BOB, CAROL, FAKE, USDT, about, ask, between, column, data, hash, person, reason, town};
+
+use crate::town;
+use crate::town::{ALICE, BOB, CAROL, FAKE, USDT, about, ask, between, column, data, hash, person, reason, town};
 
 fn text(byte: u8) -> String {
     person(byte).to_string()

@@ -1,13 +1,12 @@
 //! Balance histories worked by hand.
-#![allow(clippy::needless_pass_by_value, reason = "a request is written where it is used")]
-
-mod town;
 
 use headwater_engine::Reason;
 use headwater_ledger::facts::TransactionFacts;
 use headwater_types::Timestamp;
 use serde_json::{Value, json};
-use town::{ALICE, BOB, ETHER, FAKE, USDT, about, batch, bitcoin, data, engine, over, reason, send, token};
+
+use crate::town;
+use crate::town::{ALICE, BOB, ETHER, FAKE, USDT, about, batch, bitcoin, data, engine, over, reason, send, token};
 
 const DAY: i64 = 86_400;
 

@@ -1,10 +1,8 @@
 //! Bitcoin answers, against shares published for a transaction of two payers (`methods.md` 6.1).
-#![allow(clippy::needless_pass_by_value, reason = "a request is written where it is used")]
-
-mod town;
 
 use serde_json::{Value, json};
-use town::{PAID, PAYERS, bitcoin, column, data, half_known, hash};
+
+use crate::town::{PAID, PAYERS, bitcoin, column, data, half_known, hash};
 
 fn about(address: &str, more: Value) -> Value {
     let mut request = json!({"blockchain": "bitcoin", "address": address});

@@ -1,13 +1,14 @@
 //! What sources state otherwise than by movements: lists of holders, amounts in doubles.
-#![allow(clippy::needless_pass_by_value, reason = "a request is written where it is used")]
-
-mod town;
 
 use headwater_ledger::facts::{AmountOf, Batch, Body, TransactionFacts, opening};
 use headwater_ledger::read::Status;
 use headwater_types::{Address, Amount, Chain, Timestamp};
 use serde_json::{Value, json};
-use town::{ALICE, BOB, CAROL, ETHER, USDT, about, batch, column, data, engine, hash, person, send, time, token};
+
+use crate::town;
+use crate::town::{
+    ALICE, BOB, CAROL, ETHER, USDT, about, batch, column, data, engine, hash, person, send, time, token,
+};
 
 /// At the end of block 2 Alice holds 70 USDT and Bob 30; what moved in it is in that. Then Alice pays Carol 20.
 fn snapshot() -> town::Town {

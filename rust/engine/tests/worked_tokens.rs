@@ -1,13 +1,12 @@
 //! Holders, concentration and flows worked by hand.
-#![allow(clippy::needless_pass_by_value, reason = "a request is written where it is used")]
-
-mod town;
 
 use headwater_engine::Reason;
 use headwater_ledger::facts::TransactionFacts;
 use headwater_types::{Address, Amount, Chain};
 use serde_json::{Value, json};
-use town::{ALICE, BOB, CAROL, USDT, batch, bitcoin, data, engine, hash, person, reason, send, token};
+
+use crate::town;
+use crate::town::{ALICE, BOB, CAROL, USDT, batch, bitcoin, data, engine, hash, person, reason, send, token};
 
 /// The burn address.
 const DEAD: &str = "0x000000000000000000000000000000000000dead";

@@ -1,6 +1,6 @@
 //! A store of millions of transfers: what a commit, its planning and its merges take. Run by hand, in release:
 //!
-//! `HEADWATER_SCALE_MILLIONS=20 cargo test --release -p headwater-ledger --test scale -- --ignored --nocapture`
+//! `HEADWATER_SCALE_MILLIONS=20 cargo test --release -p headwater-ledger scale -- --ignored --nocapture`
 #![expect(clippy::disallowed_methods, reason = "its size is asked for through the environment")]
 #![expect(clippy::cast_precision_loss, reason = "figures are shown with three digits")]
 

@@ -3,8 +3,6 @@
 
 #![expect(clippy::float_cmp, reason = "features of a small chain are exact")]
 
-mod book;
-
 use headwater_ledger::facts::Batch;
 use headwater_ledger::market::core_tokens;
 use headwater_ledger::read::Ledger;
@@ -14,6 +12,8 @@ use headwater_metrics::sweep::fold_addresses_with;
 use headwater_testkit::{Chainlet, address, in_one_segment, over_segmentations, strategies, token};
 use headwater_types::{Address, Amount, Asset, Chain, Family, Timestamp};
 use proptest::prelude::*;
+
+use crate::book;
 
 /// An address with the values of its features.
 type Row = (Address, Vec<f64>);

@@ -8,13 +8,12 @@ use axum::extract::{MatchedPath, Request, State};
 use axum::http::HeaderMap;
 use axum::middleware::Next;
 use axum::response::Response;
+use headwater_state::clock::milliseconds;
+use headwater_state::{AdminService, causes};
 
 use super::handler::Admin;
 use super::{PATHS, Shared};
-use crate::causes;
-use crate::clock::milliseconds;
 use crate::gateway::{Context, Outcome, Problem, Status, drain};
-use crate::state::AdminService;
 
 /// Wrong keys that an address may show at once; one more is allowed per second.
 const BURST: u64 = 10;

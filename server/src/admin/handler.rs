@@ -9,15 +9,14 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, Uri, header};
 use axum::response::Response;
 use headwater_engine::{Error, Method, Reason, Warnings, decode};
+use headwater_state::{AdminService, StateError, causes};
 use headwater_types::text::{SHOWN, shortened};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::Shared;
-use crate::causes;
 use crate::gateway::{Context, Gateway, Meta, Problem, Settings as Limits, Status, drain, read_json};
-use crate::state::{AdminService, StateError};
 
 /// Somebody with an admin key.
 #[derive(Clone)]

@@ -3,12 +3,12 @@
 use axum::extract::Request;
 use axum::response::Response;
 use headwater_engine::Reason;
+use headwater_state::{Environment, NewKey};
 use serde::Deserialize;
 use serde_json::json;
 
 use super::handler::{Admin, Named, Nothing, about, body, unfit};
 use crate::gateway::Problem;
-use crate::state::{Environment, NewKey};
 
 /// Most hours that a rotated key stays good.
 const LONGEST_GRACE: u32 = 8760;

@@ -3,14 +3,13 @@
 use axum::extract::Request;
 use axum::response::Response;
 use headwater_engine::Reason;
+use headwater_state::{Plan, Rate, StateError, is_endpoint};
 use headwater_types::Chain;
 use serde::Deserialize;
 use serde_json::json;
 
 use super::handler::{Admin, Named, Nothing, about, body, explain, unfit};
 use crate::gateway::Problem;
-use crate::state::{Plan, Rate};
-use crate::state::{StateError, is_endpoint};
 
 /// A plan as a client writes it.
 #[derive(Deserialize)]

@@ -3,13 +3,13 @@
 use axum::http::Uri;
 use axum::response::Response;
 use headwater_engine::Reason;
+use headwater_state::{AuditFilter, now_ms};
 use headwater_types::TimeWindow;
 use serde::Deserialize;
 use serde_json::json;
 
 use super::handler::{Admin, Nothing, query, unfit};
 use crate::gateway::Problem;
-use crate::state::{AuditFilter, now_ms};
 
 /// Most rows of an answer.
 const MOST: u32 = 1000;

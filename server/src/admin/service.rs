@@ -4,12 +4,12 @@ use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::{HeaderValue, Method, header};
 use axum::response::{IntoResponse, Json, Response};
+use headwater_state::now_ms;
 use serde_json::json;
 
 use super::Shared;
 use super::handler::{Admin, Nothing, explain};
 use crate::gateway::{METRICS_TYPE, Problem, Status};
-use crate::state::now_ms;
 
 /// `GET /healthz`
 pub(super) async fn healthz() -> Response {

@@ -4,13 +4,12 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use headwater_ledger::labels::Level;
+use headwater_state::{Place, Rate, is_endpoint};
 use toml::Value;
 
 use super::{Config, LogFormat};
 use crate::gateway::Overflow;
 use crate::provider::{ProviderKey, ProviderUrl};
-use crate::state::Rate;
-use crate::state::{Place, is_endpoint};
 
 /// One key: how it is set and how it is shown.
 pub(super) struct Key {

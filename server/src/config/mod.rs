@@ -13,11 +13,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use headwater_ledger::labels::Level;
+use headwater_state::{Plan, Rate};
 use toml::Value;
 
 use crate::gateway::{Deadlines, LimitSettings, ListenerConfig, Overflow, RedisAddress};
 use crate::provider::{ProviderKey, ProviderUrl};
-use crate::state::{Plan, Rate};
 
 pub use error::{ConfigError, Origin};
 use keys::{KEYS, SECRETS};

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::state::{Insert, StateError, Tx, Value, checksum, checksums};
+use headwater_state::{Insert, StateError, Tx, Value, checksum, checksums};
 
 /// Events that can be gone on behind.
 const MOST: i64 = 100_000;
@@ -89,7 +89,7 @@ pub(super) fn prune(tx: &mut Tx<'_>, now_ms: i64) -> Result<(), StateError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::state::{Access, Home};
+    use headwater_state::{Access, Home};
 
     #[test]
     fn an_event_stands_where_it_was_told_first_whoever_notes_it_first() {

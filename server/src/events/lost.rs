@@ -1,12 +1,12 @@
 //! What is said where events are missing: silence would let their receivers believe that nothing happened.
 
+use headwater_state::{StateError, Tx, checksums, now_ms};
 use headwater_types::Timestamp;
 use serde_json::json;
 use sha2::{Digest, Sha256};
 
 use super::webhook::deliveries::{self, Addressed, LOST};
 use super::webhook::endpoints;
-use crate::state::{StateError, Tx, checksums, now_ms};
 
 /// Writes down behind which position of the feed events are missing, and leaves every webhook an event that says so.
 pub(super) fn tell(tx: &mut Tx<'_>, position: u64) -> Result<(), StateError> {

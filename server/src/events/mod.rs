@@ -23,7 +23,7 @@ use tokio::task::JoinSet;
 pub use running::Running;
 
 use crate::gateway::Gateway;
-use crate::state::{State, StateError, now_ms};
+use headwater_state::{State, StateError, now_ms};
 use steps::Steps;
 use stream::Hub;
 use webhook::egress::{DEADLINE, Egress, EgressSettings};

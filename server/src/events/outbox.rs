@@ -11,6 +11,7 @@ use std::time::Duration;
 use headwater_engine::events::{Event, FeedStep, Follower, Subscription, Watcher};
 use headwater_engine::{Error, ErrorKind, Reason};
 use headwater_ledger::feed::StoreId;
+use headwater_state::{Recurring, StateError, Tx, causes, now_ms};
 use serde_json::json;
 use tokio::sync::watch;
 
@@ -20,9 +21,6 @@ use super::stream::{Found, Replay, is_of_subscription};
 use super::webhook::deliveries::{self, Addressed, LOST};
 use super::webhook::endpoints;
 use super::{cursors, lost};
-use crate::causes;
-use crate::recurring::Recurring;
-use crate::state::{StateError, Tx, now_ms};
 
 /// How often the feed is looked at.
 const LOOK: Duration = Duration::from_millis(50);

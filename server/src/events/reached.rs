@@ -1,8 +1,7 @@
 //! How far the feed of which store was followed.
 
 use headwater_ledger::feed::StoreId;
-
-use crate::state::{StateError, Tx, checksums};
+use headwater_state::{StateError, Tx, checksums};
 
 /// The name of the position.
 const NAME: &str = "events";

@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use headwater_state::now_ms;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
@@ -10,7 +11,6 @@ use super::Events;
 use super::outbox::Outbox;
 use super::stream;
 use super::webhook::deliver::Courier;
-use crate::state::now_ms;
 
 /// How often keys and the end of the server are looked at.
 const LOOK: Duration = Duration::from_millis(200);

@@ -8,12 +8,12 @@ use axum::body::{Body, Bytes, HttpBody};
 use axum::http::Response;
 use headwater_engine::{Pagination, Warning};
 use headwater_ledger::Cancel;
+use headwater_state::{RequestId, Unsent};
 use http_body::{Frame, SizeHint};
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::limits::CallSlot;
-use crate::state::{RequestId, Unsent};
 
 /// The `meta` of a success. Fields without a value are left out.
 #[derive(Debug, Clone, Default, Serialize, ToSchema)]

@@ -7,7 +7,7 @@ use axum::body::{Body, Bytes, HttpBody};
 use axum::extract::{FromRequestParts, RawPathParams};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, Method, header};
-use headwater_engine::{Column, Endpoint, Reason, Warning};
+use headwater_engine::{Column, Details, Endpoint, Reason, Warning};
 use headwater_table::Format;
 use headwater_types::text::shortened;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
@@ -15,7 +15,7 @@ use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor}
 use serde_json::map::Entry;
 use serde_json::{Map, Number, Value};
 
-use super::problem::{Details, Status};
+use super::problem::Status;
 use super::{Problem, Settings};
 
 /// Deepest nesting of a body.

@@ -10,6 +10,7 @@ use axum::http::{HeaderValue, Response, header};
 use headwater_engine::{
     Answer, CanonicalRequest, Column, Endpoint, ErrorKind, Pricing, QueryEngine, Shape, TableHead, Warning,
 };
+use headwater_state::{Answered, Caller, Hold, Keep, Kept, StateError, causes};
 use headwater_table::Format;
 use tokio::time::timeout_at;
 
@@ -20,8 +21,6 @@ use super::pool::Stopped;
 use super::problem::Status;
 use super::record::{catch_panic, panicked};
 use super::{Context, Entered, Gate, Gateway, Meta, Outcome, Problem, arguments, repeat, stream};
-use crate::causes;
-use crate::state::{Answered, Caller, Hold, Keep, Kept, StateError};
 
 /// A call that passed the checks of its head and was read.
 struct Call<'a> {

@@ -10,15 +10,16 @@ use std::time::{Duration, Instant};
 use axum::body::Body;
 use axum::extract::Request;
 use axum::http::{HeaderMap, HeaderName, Method, Response, Version, header};
+use headwater_engine::Details;
 use headwater_ledger::Cancel;
+use headwater_state::{AuditRow, Caller, KeyId, RequestId, now_ms};
 use tokio::sync::Notify;
 use uuid::Builder;
 use uuid::fmt::Hyphenated;
 
 use super::Problem;
 use super::limits::RateState;
-use super::problem::{Details, Status};
-use crate::state::{AuditRow, Caller, KeyId, RequestId, now_ms};
+use super::problem::Status;
 
 pub(super) const CORRELATION_ID: HeaderName = HeaderName::from_static("x-correlation-id");
 
@@ -300,7 +301,7 @@ fn too_long(limit: usize, message: String) -> Problem {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::state::now_ms;
+    use headwater_state::now_ms;
     use std::collections::BTreeSet;
     use std::thread;
     use uuid::Uuid;

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use axum::http::{HeaderMap, HeaderName};
 use headwater_engine::{ChainsRead, CostClass, Endpoint};
+use headwater_state::{Caller, Plan, Refusal, StateError};
 use headwater_types::{Chain, UnknownChain};
 use serde_json::Value;
 
@@ -14,7 +15,6 @@ use super::limits::{CallSlot, Gate, Who};
 use super::pool::Ticket;
 use super::problem::Status;
 use super::{Context, Gateway, Outcome, Problem};
-use crate::state::{Caller, Plan, Refusal, StateError};
 
 /// A call that was let in.
 #[derive(Debug)]

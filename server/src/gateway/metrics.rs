@@ -11,6 +11,7 @@ use std::time::Duration;
 use headwater_engine::ENDPOINTS;
 use headwater_ledger::Memory;
 use headwater_ledger::memory::MemoryUse;
+use headwater_state::State;
 use prometheus_client::encoding::{EncodeLabelSet, text};
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
@@ -19,7 +20,6 @@ use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::registry::Registry;
 
 use super::problem::Refused;
-use crate::state::State;
 
 /// Media type of the figures.
 pub(crate) const METRICS_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -215,13 +215,13 @@ impl Metrics {
         });
         match pending {
             Ok(pending) => _ = self.deliveries.set(pending),
-            Err(error) => tracing::warn!(error = crate::causes(&error), "deliveries cannot be counted"),
+            Err(error) => tracing::warn!(error = headwater_state::causes(&error), "deliveries cannot be counted"),
         }
         self.waiting.set(i64::try_from(state.waiting()).unwrap_or(i64::MAX));
         self.held.set(state.accounts().held());
         if let Some(ledger) = ledger {
             self.generation.set(i64::try_from(ledger.generation()).unwrap_or(i64::MAX));
-            let now_secs = crate::state::now_ms() / 1000;
+            let now_secs = headwater_state::now_ms() / 1000;
             for (chain, coverage) in ledger.coverage() {
                 if let Some(last) = coverage.last_time {
                     let labels = OfChain { chain: chain.to_string() };

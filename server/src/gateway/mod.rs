@@ -29,16 +29,16 @@ use std::time::Duration;
 use headwater_engine::{CostClass, ENDPOINTS, Endpoint, Intelligence, QueryEngine};
 use headwater_ledger::Memory;
 use headwater_ledger::read::Generations;
+use headwater_state::clock::{milliseconds, now_secs};
+use headwater_state::{Health, State, StateError, Tx};
 use tokio::sync::Semaphore;
 
-use crate::clock::{milliseconds, now_secs};
-use crate::state::{Health, State, StateError, Tx};
-
 pub use answer::Meta;
+pub use headwater_engine::Details;
 pub use limits::{LimitSettings, Overflow, RedisAddress};
 pub use listener::{ListenerConfig, Tls, TlsError, bind};
 pub use metrics::Metrics;
-pub use problem::{Details, ErrorBody, ErrorEnvelope, Problem, Status};
+pub use problem::{ErrorBody, ErrorEnvelope, Problem, Status};
 pub use telemetry::Telemetry;
 
 pub(crate) use arguments::{Strict, drain, read_json};

@@ -10,6 +10,7 @@ use axum::extract::{FromRequestParts, RawPathParams, Request};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, Response, StatusCode, header};
 use headwater_engine::{CanonicalRequest, Column, CostClass, Method, Pagination, TableHead, Warning, Warnings, decode};
+use headwater_state::{Answered, Caller, Keep, Kept, StateError, causes};
 use headwater_table::Format;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -24,8 +25,6 @@ use super::problem::Status;
 use super::record::{catch_panic, panicked};
 use super::repeat::{self, Turn};
 use super::{Context, Entered, Gate, Gateway, Meta, Outcome, Problem, stream};
-use crate::causes;
-use crate::state::{Answered, Caller, Keep, Kept, StateError};
 
 /// A route of the gateway's own.
 #[derive(Debug, Clone, Copy)]

@@ -2,12 +2,11 @@
 
 use axum::body::Body;
 use axum::http::{HeaderValue, Response, StatusCode, header};
-use headwater_engine::{Error, ErrorKind, Reason};
+use headwater_engine::{Details, Error, ErrorKind, Reason};
+use headwater_state::causes;
 use headwater_types::text::shortened;
 use serde::Serialize;
 use utoipa::ToSchema;
-
-use crate::causes;
 
 /// Body of every error.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
@@ -43,34 +42,6 @@ impl ErrorEnvelope {
         let error = ErrorBody { request_id: Some(request_id.to_owned()), ..self.error.clone() };
         serde_json::to_vec(&Self { error }).expect("an envelope of strings and numbers is JSON")
     }
-}
-
-/// Place and reason of an error.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, ToSchema)]
-pub struct Details {
-    /// Stable reason, finer than the code. Of a 400: `missing_field`, `invalid_type`, `invalid_value`,
-    /// `unsupported_chain`, `invalid_address`, `invalid_contract`, `invalid_hash`, `empty_list`, `too_many_items`,
-    /// `limit_out_of_range`, `page_window`, `time_range`, `milliseconds`, `unknown_symbol`, `prefix_too_short`,
-    /// `ambiguous_chain`, `invalid_json`, `unknown_field`, `network_mismatch`, `cursor_expired`, `query_too_large`; of a 409:
-    /// `idempotency_mismatch`; of a 429: `rate_limited`, `concurrency`, `overloaded`.
-    #[schema(pattern = "^[a-z0-9_]+$", example = "invalid_address")]
-    pub reason: String,
-    /// JSON path of the field.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
-    pub field: Option<String>,
-    /// Position in a list.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
-    pub index: Option<u64>,
-    /// The limit that was passed.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false, minimum = 1)]
-    pub limit: Option<u64>,
-    /// The offending value.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
-    pub value: Option<String>,
 }
 
 /// Every status of an error, with its code.
@@ -245,7 +216,7 @@ impl Problem {
     /// A 400 with its reason and field.
     #[must_use]
     pub fn invalid(reason: Reason, field: Option<&str>, message: impl Into<String>) -> Self {
-        let details = Details { reason: reason_name(reason), field: field.map(str::to_owned), ..Details::default() };
+        let details = Details::invalid(reason, field);
         Self { details: Some(Box::new(details)), ..Self::new(Status::BadRequest, message) }
     }
 
@@ -261,7 +232,7 @@ impl Problem {
         Self::new(Status::InternalServerError, "an unexpected error happened: report it with the request id")
     }
 
-    /// What became of a call at the engine. The text of unexpected errors goes to the log, here and only here.
+    /// The refusal of a call at the engine. The text of unexpected errors goes to the log, here and only here.
     #[must_use]
     pub fn from_engine(error: &Error, request_id: &str) -> Self {
         match error.kind {
@@ -273,7 +244,7 @@ impl Problem {
         Self::quietly_from_engine(error)
     }
 
-    /// The same without a log, for a face whose caller reads the cause.
+    /// The same without a log.
     #[must_use]
     pub fn quietly_from_engine(error: &Error) -> Self {
         let status = match error.kind {
@@ -284,7 +255,7 @@ impl Problem {
             ErrorKind::Storage => Status::BadGateway,
             ErrorKind::Internal => Status::InternalServerError,
         };
-        Self { details: details_of(error).map(Box::new), ..Self::new(status, error.message.clone()) }
+        Self { details: error.details().map(Box::new), ..Self::new(status, error.message.clone()) }
     }
 
     /// The body.
@@ -318,29 +289,27 @@ impl Problem {
     }
 }
 
-fn details_of(error: &Error) -> Option<Details> {
-    let reason = match error.kind {
-        ErrorKind::InvalidInput(reason) => reason_name(reason),
-        ErrorKind::NotFound
-        | ErrorKind::Cancelled
-        | ErrorKind::Overloaded
-        | ErrorKind::Storage
-        | ErrorKind::Internal => return None,
-    };
-    let (field, value) = (error.field.clone(), error.value.clone());
-    Some(Details { reason, field, index: error.index, limit: error.limit, value })
-}
-
-fn reason_name(reason: Reason) -> String {
-    match serde_json::to_value(reason) {
-        Ok(serde_json::Value::String(name)) => name,
-        _ => unreachable!("a reason without fields serialises to its name"),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_error_has_the_code_and_the_details_of_the_engine() {
+        let kinds = [
+            ErrorKind::InvalidInput(Reason::EmptyList),
+            ErrorKind::NotFound,
+            ErrorKind::Cancelled,
+            ErrorKind::Overloaded,
+            ErrorKind::Storage,
+            ErrorKind::Internal,
+        ];
+        for kind in kinds {
+            let error = Error::new(kind, "text");
+            let problem = Problem::quietly_from_engine(&error);
+            assert_eq!(problem.status.code(), kind.code());
+            assert_eq!(problem.details.as_deref(), error.details().as_ref());
+        }
+    }
 
     #[test]
     fn codes_are_the_reason_phrases_in_snake_case_but_for_the_shown_exception() {

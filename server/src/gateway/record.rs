@@ -11,6 +11,7 @@ use axum::Router;
 use axum::body::{Body, HttpBody};
 use axum::extract::Request;
 use axum::http::{HeaderName, HeaderValue, Response, header};
+use headwater_state::{AuditRow, Caller};
 use tower::Service;
 
 use super::context::{CORRELATION_ID, check_head};
@@ -19,7 +20,6 @@ use super::metrics::Ended;
 use super::problem::{Refused, Status};
 use super::telemetry::{Telemetry, Traced};
 use super::{Context, Gateway, Outcome, Problem, drain};
-use crate::state::{AuditRow, Caller};
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 const CREDIT_COST: HeaderName = HeaderName::from_static("x-credit-cost");

@@ -14,12 +14,12 @@ use headwater_ledger::market::{PricePoint, TokenListing};
 use headwater_ledger::read::{CoverageTable, Ordinal, ScriptType, Status};
 use headwater_ledger::store::MemoryStore;
 use headwater_ledger::{Cancel, LedgerError};
+use headwater_state::RequestId;
 use headwater_types::{Address, Amount, Asset, Chain, Timestamp, TxHash};
 use serde_json::{Value, json};
 
 use super::openapi::headers::REQUEST_ID;
 use crate::gateway::{Meta, Problem};
-use crate::state::RequestId;
 
 /// Transactions between the two.
 const HASHES: [&str; 4] = [

@@ -1,6 +1,7 @@
 //! What the description says of routes that the gateway answers itself: there is no table of the engine to take it from.
 
 use headwater_engine::{Column, CostClass, Written, columns};
+use headwater_state::RequestId;
 use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 
@@ -8,7 +9,6 @@ use super::openapi::responses::{Circumstances, add_tables, failures};
 use super::openapi::{add_schema, headers, reference};
 use crate::events::webhook::manage::{DEFAULT_LIMIT, MAX_LIMIT};
 use crate::gateway::Meta;
-use crate::state::RequestId;
 
 /// One operation, with what its handler's comment does not say.
 pub(super) struct OwnOperation {

@@ -8,6 +8,7 @@ use axum::http::request::Parts;
 use axum::http::{HeaderValue, Uri, header};
 use axum::response::Response;
 use headwater_engine::CostClass;
+use headwater_state::{Caller, causes, now_ms};
 use headwater_types::Timestamp;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -16,13 +17,11 @@ use utoipa::ToSchema;
 use super::openapi::headers;
 use super::openapi::responses::{Circumstances, failures};
 use super::own::{Data, OwnOperation};
-use crate::causes;
 use crate::events::Events;
 use crate::events::stream::{self, Comer, FRAME_BYTES, MESSAGE_BYTES, SUBPROTOCOL, Ticket};
 use crate::gateway::{
     Call, Context, ErrorEnvelope, Gate, Gateway, Opening, Outcome, OwnRoute, Problem, Reply, Status, Takes,
 };
-use crate::state::{Caller, now_ms};
 
 const STREAM: &str = stream::PATH;
 /// The text of a ticket: 32 bytes in the base64 of URLs.

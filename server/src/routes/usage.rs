@@ -2,11 +2,11 @@
 
 use axum::extract::{Request, State};
 use axum::response::Response;
+use headwater_state::{Usage, now_ms};
 use serde_json::json;
 
 use super::own::{Data, OwnOperation};
 use crate::gateway::{Gateway, OwnRoute, Takes};
-use crate::state::{Usage, now_ms};
 
 const USAGE: &str = "/v1/usage";
 

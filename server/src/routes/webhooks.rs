@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 use axum::extract::{Request, State};
 use axum::response::Response;
 use headwater_engine::columns;
+use headwater_state::now_ms;
 use serde_json::json;
 use utoipa::ToSchema;
 
@@ -17,7 +18,6 @@ use crate::events::webhook::manage::{
     UpdateWebhookRequest,
 };
 use crate::gateway::{OwnRoute, Takes};
-use crate::state::now_ms;
 
 const DAY_MS: i64 = 86_400_000;
 

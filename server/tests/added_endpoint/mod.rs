@@ -49,7 +49,7 @@ fn added_endpoint_answers_on_the_command_line() {
     let (store, out) = (small_store(place.path()), place.path().join("height.json"));
     let arguments = ["headwater", "query", "height", "--param", "chain=ethereum", "--store", store.to_str().unwrap()];
     let arguments = arguments.into_iter().chain(["--out", out.to_str().unwrap()]);
-    assert_eq!(headwater_server::cli::run_with(arguments, &TABLE), 0);
+    assert_eq!(headwater_server::commands::run_with(arguments, &TABLE), 0);
     let answer: Value = serde_json::from_slice(&std::fs::read(&out).unwrap()).unwrap();
     assert_eq!(answer["data"]["chain"], "ethereum");
     assert!(answer["data"]["height"].is_u64(), "{answer}");

@@ -17,7 +17,7 @@ use headwater_server::events::webhook::egress::{EgressSettings, Policy};
 use headwater_server::events::{EventSettings, Pace, Running};
 use headwater_server::gateway::{Gateway, Settings, bind};
 use headwater_server::service::{Service, serve};
-use headwater_server::state::{Environment, Home, Options, State};
+use headwater_state::{Environment, Home, Options, State};
 use headwater_types::{Address, Amount, Chain, Timestamp, TxHash};
 use serde_json::{Value, json};
 use tempfile::TempDir;

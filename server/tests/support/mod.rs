@@ -24,7 +24,7 @@ use headwater_ledger::store::MemoryStore;
 use headwater_server::events::EventSettings;
 use headwater_server::gateway::{Deadlines, Gateway, ListenerConfig, Settings, bind};
 use headwater_server::service::{Service, serve_on};
-use headwater_server::state::{Access, AdminService, Environment, Home, Options, State, StateError};
+use headwater_state::{Access, AdminService, Environment, Home, Options, State, StateError};
 use serde_json::Value;
 use tempfile::TempDir;
 use tokio::sync::oneshot;
@@ -336,7 +336,7 @@ pub fn reader(home: &Home) -> rusqlite::Connection {
 
 /// Checks all chains of a credit ledger; gives the number of entries.
 pub fn check_ledger(home: &Home) -> Result<u64, StateError> {
-    headwater_server::state::check_ledger(&mut home.connect(Access::Read).unwrap())
+    headwater_state::check_ledger(&mut home.connect(Access::Read).unwrap())
 }
 
 /// Asks an admin listener, on a connection of its own.

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use headwater_server::state::{Home, Place, secrets};
+use headwater_state::{Home, Place, secrets};
 use tempfile::TempDir;
 
 use super::own_port;

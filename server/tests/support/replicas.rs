@@ -5,7 +5,7 @@ use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::thread;
 
-use headwater_server::state::{Environment, Home};
+use headwater_state::{Environment, Home};
 
 use super::postgres::Postgres;
 use super::{Process, within};

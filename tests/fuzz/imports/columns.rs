@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::evm::{self, A, B, hash};
 use super::{Door, forms, tron};
-use crate::put;
+use crate::fuzz::put;
 
 /// Runs in full; a second's worth of them otherwise.
 const FULL_RUNS: usize = 1_000_000;

@@ -6,7 +6,7 @@ use headwater_testkit::fuzz::Met;
 use headwater_types::{Address, Amount, Chain};
 
 use super::{Door, imported};
-use crate::{put, reader};
+use crate::fuzz::{put, reader};
 
 pub(super) const A: &str = "0x00000000000000000000000000000000000000aa";
 pub(super) const B: &str = "0x00000000000000000000000000000000000000bb";

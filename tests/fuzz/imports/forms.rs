@@ -9,7 +9,7 @@ use headwater_testkit::fuzz::Met;
 
 use super::evm::{A, B, hash};
 use super::imported;
-use crate::{reader, text};
+use crate::fuzz::{reader, text};
 
 /// Tables as ethereum-etl, Etherscan, Blockchair, an explorer of TRON and lists of holders write them.
 pub(super) fn tables() -> Vec<String> {

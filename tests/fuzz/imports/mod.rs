@@ -16,7 +16,7 @@ use headwater_testkit::fuzz::{Met, Reader};
 use headwater_types::Timestamp;
 use tempfile::TempDir;
 
-use crate::put;
+use crate::fuzz::put;
 
 /// Times of the blocks that the files speak of, since not every file tells them.
 const BLOCKS: &str = "number,hash,parent_hash,timestamp,gas_limit\n5,,,1000,5000\n46147,,,1438918233,5000\n";

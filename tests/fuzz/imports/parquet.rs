@@ -10,7 +10,7 @@ use parquet::file::properties::WriterProperties;
 
 use super::evm::{A, B, hash};
 use super::imported;
-use crate::reader;
+use crate::fuzz::reader;
 
 fn file(rows: u8, compression: Compression) -> Vec<u8> {
     let numbers = |start: i64| -> ArrayRef { Arc::new(Int64Array::from_iter_values(start..start + i64::from(rows))) };

@@ -1,7 +1,7 @@
 //! What nodes of TRON and Bitcoin answer, and exports of their data.
 
 use super::imported;
-use crate::reader;
+use crate::fuzz::reader;
 
 const OWNER: &str = "41e552f6487585c2b58bc2c9bb4492bc1f17132cd0";
 const OTHER: &str = "41b6381d9f70a4fbe5157e6a7a4a16fbbe9b2f13ca";

@@ -16,7 +16,7 @@
 //! 4. Where a request that fits the schema may be refused (an address of another chain): `scripts/schemathesis.toml`.
 //! 5. The Python method: movements in `python/headwater/_movements.py`, tokens in `_tokens.py`, market data in `_market.py`, the
 //!    rest in `ledger.py`. Methods that take one address or many use `_each` with two overloads; copy `counterparties`.
-//! 6. `HEADWATER_WRITE=1 cargo test --workspace --test server docs_list` writes `docs/endpoints.md`.
+//! 6. `HEADWATER_WRITE=1 cargo test -p headwater-server docs_list` writes `docs/endpoints.md`.
 //! 7. To try it: `headwater simulate --store s`, then `headwater query --store s NAME --body '{...}'`.
 
 pub mod address_classify;

@@ -8,9 +8,9 @@ use headwater_ledger::facts::AmountOf;
 use headwater_ledger::read::Ordinal;
 use headwater_types::Amount;
 
-use crate::bigquery::{bitcoin_rows, bitcoin_schema, field, nested, times};
-use crate::table::{Column, Kind, column, made, parquet};
-use crate::{Source, corpus, formats, gathered, plainly, rows, stated, write};
+use crate::rewritten::bigquery::{bitcoin_rows, bitcoin_schema, field, nested, times};
+use crate::rewritten::table::{Column, Kind, column, made, parquet};
+use crate::rewritten::{Source, corpus, formats, gathered, plainly, rows, stated, write};
 
 const STREAM: &str = "ethereum/ethereum-etl/test_stream/blocks_17173049_17173050";
 const STREAM_ONLY: &[&str] = &["type", "item_id", "item_timestamp", "withdrawals"];

@@ -9,8 +9,8 @@ use headwater_ledger::facts::{MovementFact, TransactionFacts};
 use headwater_ledger::read::{Ordinal, Status};
 use headwater_types::{Amount, Chain, TxHash};
 
-use crate::table::{Column, Form, Kind, column, made, parquet, text};
-use crate::{Source, corpus, formats, gathered, plainly, rows, stated, write};
+use crate::rewritten::table::{Column, Form, Kind, column, made, parquet, text};
+use crate::rewritten::{Source, corpus, formats, gathered, plainly, rows, stated, write};
 
 const STREAM: &str = "ethereum/ethereum-etl/test_stream/blocks_17173049_17173050";
 /// What a stream writes beside the tables.

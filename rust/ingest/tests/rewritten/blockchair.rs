@@ -7,9 +7,9 @@ use headwater_ledger::facts::{BlockFacts, Claim, MovementFact};
 use headwater_ledger::read::{CoverageTable, Ordinal, Status};
 use headwater_types::{Amount, Chain};
 
-use crate::bigquery::bitcoin_rows;
-use crate::table::{Column, Form, Kind, column, made, text};
-use crate::{Source, corpus, formats, gathered, plainly, rows, stated, write};
+use crate::rewritten::bigquery::bitcoin_rows;
+use crate::rewritten::table::{Column, Form, Kind, column, made, text};
+use crate::rewritten::{Source, corpus, formats, gathered, plainly, rows, stated, write};
 
 const STREAM: &str = "ethereum/ethereum-etl/test_stream/blocks_17173049_17173050";
 

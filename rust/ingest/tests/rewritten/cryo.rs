@@ -7,8 +7,8 @@ use headwater_ledger::facts::{AmountOf, Claim, MovementFact};
 use headwater_ledger::read::{CoverageTable, Ordinal, Status};
 use headwater_types::{Amount, Chain};
 
-use crate::table::{Column, Form, Kind, column, made, parquet, text};
-use crate::{Source, corpus, digest, formats, gathered, plainly, rows, write};
+use crate::rewritten::table::{Column, Form, Kind, column, made, parquet, text};
+use crate::rewritten::{Source, corpus, digest, formats, gathered, plainly, rows, write};
 
 /// A number of 256 bits in the columns that cryo writes by default.
 fn u256(names: [&'static str; 3], source: &'static str) -> Vec<Column> {

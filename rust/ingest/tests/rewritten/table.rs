@@ -11,7 +11,7 @@ use arrow::array::{
 use arrow::datatypes::{Field, i256};
 use parquet::arrow::ArrowWriter;
 
-use crate::Source;
+use crate::rewritten::Source;
 
 /// The type of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use headwater_intel::behaviour::Behaviour::{AlwaysOn, FixedInterval};
 
-use crate::case::{Case, DAY, HOUR, NOTHING, Row, row};
+use crate::behaviours::case::{Case, DAY, HOUR, NOTHING, Row, row};
 
 /// On each of so many days one payment at each of these hours.
 fn at_hours(days: i64, hours: &[i64]) -> Vec<Row> {

@@ -4,7 +4,7 @@ use headwater_intel::behaviour::Behaviour::{
     EqualAmountSplit, FanIn, FanOut, GatherScatter, RoundAmounts, Structuring,
 };
 
-use crate::case::{Case, DAY, NOTHING, Row, number, row};
+use crate::behaviours::case::{Case, DAY, NOTHING, Row, number, row};
 
 /// `senders` pay in 3,000 USDT together, one a second until second 10; then `recipients` get `each`, the first at second
 /// 100 and the last at `last`.

@@ -2,7 +2,7 @@
 
 use headwater_intel::behaviour::Behaviour::{BurnerWallet, DormantReactivation};
 
-use crate::case::{Case, DAY, LOOKALIKE, NOTHING, row};
+use crate::behaviours::case::{Case, DAY, LOOKALIKE, NOTHING, row};
 
 const WEEK: i64 = 7 * DAY;
 

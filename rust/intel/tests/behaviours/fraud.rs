@@ -2,7 +2,7 @@
 
 use headwater_intel::behaviour::Behaviour::{Dusting, PoisoningTarget, PonziPayout};
 
-use crate::case::{ALMOST, Case, DAY, LOOKALIKE, NOTHING, Row, row};
+use crate::behaviours::case::{ALMOST, Case, DAY, LOOKALIKE, NOTHING, Row, row};
 
 /// `count` get `amount`, the last of them at a second.
 fn dust(count: i64, amount: &'static str, last: i64) -> Vec<Row> {

@@ -3,7 +3,7 @@
 use headwater_intel::behaviour::{AssetKind, Behaviour, History, NOBODY, Way};
 use headwater_types::{Chain, Usd};
 
-use crate::case::{Case, DAY, START, SUBJECT, ZERO, account, row};
+use crate::behaviours::case::{Case, DAY, START, SUBJECT, ZERO, account, row};
 
 fn usd(value: f64) -> Usd {
     Usd::from_f64(value).unwrap()

@@ -5,7 +5,7 @@ use headwater_ledger::labels::Code;
 use headwater_types::Usd;
 use proptest::prelude::*;
 
-use crate::case::{Case, DAY, LOOKALIKE, Row, START, SUBJECT, row};
+use crate::behaviours::case::{Case, DAY, LOOKALIKE, Row, START, SUBJECT, row};
 
 const MIXER: i64 = 3;
 const BRIDGE: i64 = 4;

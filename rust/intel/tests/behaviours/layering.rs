@@ -3,7 +3,7 @@
 use headwater_intel::behaviour::Behaviour::{AssetHopping, BridgeHopping, MevBot};
 use headwater_ledger::labels::Code;
 
-use crate::case::{Case, DAY, HOUR, NOTHING, Row, number, row};
+use crate::behaviours::case::{Case, DAY, HOUR, NOTHING, Row, number, row};
 
 const FIRST: i64 = 31;
 const SECOND: i64 = 32;

@@ -5,7 +5,7 @@ use headwater_intel::behaviour::Behaviour::{
 };
 use headwater_ledger::labels::Code;
 
-use crate::case::{Case, DAY, DEFERRED, HOUR, LOOKALIKE, NOTHING, Row, SUBJECT, ZERO, number, paid, row};
+use crate::behaviours::case::{Case, DAY, DEFERRED, HOUR, LOOKALIKE, NOTHING, Row, SUBJECT, ZERO, number, paid, row};
 
 /// Accounts that pass 100 WETH around, ten minutes apart; the last transfer is of another amount.
 fn ring(members: &[i64], transfers: usize, last: u64) -> Vec<Row> {
@@ -297,7 +297,11 @@ fn address_poisoning_twins_are_innocent() {
     let look = |rows: Vec<Row>| Case::sorted(rows).look(AddressPoisoning);
     assert_eq!(look(poisoned(9, LOOKALIKE, DAY, ("usdt", "0"))), NOTHING, "nine victims");
     assert_eq!(look(poisoned(10, LOOKALIKE, DAY + 1, ("usdt", "0"))), NOTHING, "a day and a second");
-    assert_eq!(look(poisoned(10, crate::case::ALMOST, DAY, ("usdt", "0"))), NOTHING, "three characters behind");
+    assert_eq!(
+        look(poisoned(10, crate::behaviours::case::ALMOST, DAY, ("usdt", "0"))),
+        NOTHING,
+        "three characters behind"
+    );
     assert_eq!(look(poisoned(10, LOOKALIKE, DAY, ("usdt", "1"))), NOTHING, "a dollar");
     assert_eq!(look(poisoned(10, LOOKALIKE, DAY, ("spam", "1"))), NOTHING, "another token");
     assert_eq!(look(poisoned(10, 1_000, DAY, ("usdt", "0"))), NOTHING, "nobody looks alike");

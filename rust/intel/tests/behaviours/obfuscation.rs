@@ -3,7 +3,7 @@
 use headwater_intel::behaviour::Behaviour::{GasFundedByMixer, MixerInteraction};
 use headwater_ledger::labels::{Code, Level};
 
-use crate::case::{Case, NOTHING, Row, ZERO, row};
+use crate::behaviours::case::{Case, NOTHING, Row, ZERO, row};
 
 const MIXER: i64 = 9;
 

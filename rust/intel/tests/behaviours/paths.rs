@@ -3,7 +3,7 @@
 use headwater_intel::behaviour::Behaviour::{LayeringHop, PeelChain, RoundTrip, ScatterGather};
 use headwater_ledger::labels::Code;
 
-use crate::case::{Case, DAY, DEFERRED, HOUR, NOTHING, Row, SUBJECT, number, paid, row};
+use crate::behaviours::case::{Case, DAY, DEFERRED, HOUR, NOTHING, Row, SUBJECT, number, paid, row};
 
 const SINK: i64 = 99;
 

@@ -2,7 +2,7 @@
 
 use headwater_intel::behaviour::Behaviour::{HighFrequency, PassThrough, RapidInOut};
 
-use crate::case::{Case, DAY, HOUR, NOTHING, Row, row};
+use crate::behaviours::case::{Case, DAY, HOUR, NOTHING, Row, row};
 
 /// Three times 1,000 USDT come and go on; the third stays for an hour or so, and `last` of it leave.
 fn three_times(exit: i64, last: &str) -> Case {

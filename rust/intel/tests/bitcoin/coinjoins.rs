@@ -6,7 +6,7 @@ use headwater_ledger::facts::UtxoFacts;
 use headwater_ledger::read::ScriptType;
 use headwater_types::Timestamp;
 
-use crate::case::{BLOCK, form, note, output, payment, spends, unknown, view};
+use crate::bitcoin::case::{BLOCK, form, note, output, payment, spends, unknown, view};
 
 /// What a transaction looks like: protocol and confidence, to four places.
 fn found(facts: &UtxoFacts) -> Option<(Protocol, f64)> {

@@ -4,7 +4,7 @@ use headwater_intel::bitcoin::change::{AddressUsage, Case, Judgement, Level, NoC
 use headwater_intel::bitcoin::coinjoin::{CoinJoin, Protocol};
 use headwater_ledger::facts::UtxoFacts;
 
-use crate::case::{note, output, payment, unknown, view};
+use crate::bitcoin::case::{note, output, payment, unknown, view};
 
 const FRESH: AddressUsage = AddressUsage { is_first_use: true, is_used_once: false };
 const KNOWN: AddressUsage = AddressUsage { is_first_use: false, is_used_once: false };

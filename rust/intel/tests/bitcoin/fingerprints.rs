@@ -5,7 +5,7 @@ use headwater_intel::bitcoin::change::{Abstention, Case};
 use headwater_ledger::facts::UtxoFacts;
 use headwater_ledger::read::ScriptType;
 
-use crate::case::{BLOCK, TIME, form, left, payment, spends, unknown, view};
+use crate::bitcoin::case::{BLOCK, TIME, form, left, payment, spends, unknown, view};
 
 /// What a rule leaves of a payment with two outputs, where each may be spent by a transaction.
 fn compared(name: &str, own: &UtxoFacts, spenders: [Option<&UtxoFacts>; 2]) -> Result<Vec<usize>, Abstention> {

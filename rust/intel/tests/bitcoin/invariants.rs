@@ -7,7 +7,7 @@ use headwater_ledger::facts::UtxoFacts;
 use headwater_ledger::read::ScriptType;
 use proptest::prelude::*;
 
-use crate::case::{BLOCK, TIME, form, payment, spends};
+use crate::bitcoin::case::{BLOCK, TIME, form, payment, spends};
 
 const FORMS: [ScriptType; 4] = [ScriptType::P2pkh, ScriptType::P2sh, ScriptType::P2wpkh, ScriptType::P2tr];
 

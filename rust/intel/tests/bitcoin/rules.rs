@@ -5,7 +5,7 @@ use headwater_intel::bitcoin::coinjoin::{CoinJoin, Protocol};
 use headwater_ledger::facts::{OutputFacts, UtxoFacts};
 use headwater_ledger::read::ScriptType;
 
-use crate::case::{form, left, left_of, note, output, payment, spends, unknown, view};
+use crate::bitcoin::case::{form, left, left_of, note, output, payment, spends, unknown, view};
 
 const FRESH: AddressUsage = AddressUsage { is_first_use: true, is_used_once: true };
 const KNOWN: AddressUsage = AddressUsage { is_first_use: false, is_used_once: false };

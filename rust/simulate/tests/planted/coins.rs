@@ -3,8 +3,8 @@
 use headwater_simulate::truth::{Behaviour, PlantedBehaviour};
 use headwater_types::Address;
 
-use crate::Rule;
-use crate::facts::{Facts, HOUR, Transfer};
+use crate::planted::Rule;
+use crate::planted::facts::{Facts, HOUR, Transfer};
 
 /// The rules that bitcoin has in a form of its own.
 pub(crate) const RULES: &[(Behaviour, Rule)] = &[(Behaviour::PeelChain, peel_chain), (Behaviour::Dusting, dusting)];

@@ -2,7 +2,7 @@
 
 use headwater_simulate::truth::{PlantedBehaviour, Role};
 
-use crate::facts::Facts;
+use crate::planted::facts::Facts;
 
 /// A valued transfer with an address of a mixer.
 pub(crate) fn mixer_interaction(facts: &Facts, planted: &PlantedBehaviour) -> Result<(), String> {

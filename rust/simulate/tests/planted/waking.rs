@@ -3,7 +3,7 @@
 use headwater_simulate::truth::PlantedBehaviour;
 use headwater_types::{Address, Chain};
 
-use crate::facts::{DAY, Facts, HOUR, Transfer};
+use crate::planted::facts::{DAY, Facts, HOUR, Transfer};
 
 /// A gap of 180 days (bitcoin: 365) with 1 000 USD or more, after which at least half leaves within 72 hours.
 pub(crate) fn dormant_reactivation(facts: &Facts, planted: &PlantedBehaviour) -> Result<(), String> {

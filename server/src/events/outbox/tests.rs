@@ -1,6 +1,7 @@
 use headwater_engine::events::EventType;
 use headwater_ledger::store::Writer;
 use headwater_ledger::{Cancel, Store};
+use headwater_state::{Access, Environment, Home, Options, State};
 use headwater_testkit::Chainlet;
 use headwater_types::Timestamp;
 use serde_json::Value;
@@ -10,7 +11,6 @@ use crate::events::stream::Made;
 use crate::events::webhook::endpoints::{Endpoint, EndpointStatus};
 use crate::events::{EventSettings, Events};
 use crate::gateway::{Gateway, Settings};
-use crate::state::{Access, Environment, Home, Options, State};
 
 fn add_webhook(tx: &mut Tx<'_>, key_id: &str, id: &str) -> Result<(), StateError> {
     let endpoint = Endpoint {

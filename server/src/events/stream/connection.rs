@@ -10,6 +10,7 @@ use axum::extract::ws::{CloseFrame, Message, Utf8Bytes, WebSocket};
 use axum::http::StatusCode;
 use futures_util::stream::{SplitSink, SplitStream};
 use futures_util::{SinkExt, StreamExt};
+use headwater_state::{Caller, now_ms};
 use headwater_types::Timestamp;
 use tokio::time::{Instant, MissedTickBehavior, interval_at, timeout};
 
@@ -19,7 +20,6 @@ use super::link::{Link, LinkGuard};
 use super::protocol::{self, Ending, MESSAGES_PER_SECOND, PATH, Request};
 use crate::events::Events;
 use crate::gateway::{Opening, Status};
-use crate::state::{Caller, now_ms};
 
 /// How often the connection is tested.
 const PING: Duration = Duration::from_secs(20);

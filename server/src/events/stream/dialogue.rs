@@ -6,15 +6,14 @@ use std::sync::{Arc, OnceLock};
 
 use headwater_engine::events::Subscription;
 use headwater_engine::{Error, ErrorKind, Warning};
+use headwater_state::{Caller, causes};
 use serde_json::Value;
 
 use super::hub::Listener;
 use super::link::Link;
 use super::protocol::{self, ADDRESSES, Ending, Refused, Request, SUBSCRIPTIONS};
 use super::replay::{FROM_THE_FIRST, Place, Replay, Since, Skipped};
-use crate::causes;
 use crate::events::Events;
-use crate::state::Caller;
 
 /// The subscriptions of a connection.
 pub(super) struct Dialogue {
@@ -267,7 +266,7 @@ mod tests {
     use crate::events::EventSettings;
     use crate::events::cursors;
     use crate::gateway::{Gateway, Settings};
-    use crate::state::{Home, Options, State};
+    use headwater_state::{Home, Options, State};
 
     const SUBSCRIBE: &str = r#"{"action": "subscribe", "id": "1", "event_type": "large_transfer", "filters": {}}"#;
 
@@ -338,7 +337,7 @@ mod tests {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
             runtime.block_on(async {
                 let (event, position) = (first.clone(), steps[0].position());
-                let note = move |tx: &mut crate::state::Tx<'_>| cursors::add(tx, &[(event.as_str(), position)], 1 << 41);
+                let note = move |tx: &mut headwater_state::Tx<'_>| cursors::add(tx, &[(event.as_str(), position)], 1 << 41);
                 events.gateway().state().write(note).await.unwrap();
                 let mut dialogue = Dialogue::new(events.clone(), Arc::clone(&link), "c".to_owned(), None);
                 let wish = json!({"action": "subscribe", "id": "1", "event_type": "address_activity", "filters": filters, "after": first});
@@ -393,7 +392,7 @@ mod tests {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
             let known = made[0].clone();
-            let note = move |tx: &mut crate::state::Tx<'_>| cursors::add(tx, &[(known.as_str(), 1)], 1 << 41);
+            let note = move |tx: &mut headwater_state::Tx<'_>| cursors::add(tx, &[(known.as_str(), 1)], 1 << 41);
             events.gateway().state().write(note).await.unwrap();
             let (hub, link) = (events.hub(), Arc::<Link>::default());
             let mut dialogue = Dialogue::new(events.clone(), Arc::clone(&link), "c".to_owned(), None);
@@ -423,7 +422,7 @@ mod tests {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
             let known = made.clone();
-            let note = move |tx: &mut crate::state::Tx<'_>| {
+            let note = move |tx: &mut headwater_state::Tx<'_>| {
                 cursors::add(tx, &[(known[0].as_str(), 1), (known[1].as_str(), 2)], 1 << 41)
             };
             events.gateway().state().write(note).await.unwrap();

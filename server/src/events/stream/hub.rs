@@ -7,13 +7,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use arc_swap::ArcSwap;
 use headwater_engine::events::{Event, FeedStep, Subscription, Watcher};
 use headwater_engine::{Error, ErrorKind, Reason};
+use headwater_state::{Caller, KeyId, causes};
 use sha2::{Digest, Sha256};
 use tokio::sync::{Semaphore, watch};
 
 use super::link::Link;
 use super::protocol::{self, Ending};
-use crate::causes;
-use crate::state::{Caller, KeyId};
 
 /// Streams of one key.
 pub(super) const CONNECTIONS_PER_KEY: usize = 10;

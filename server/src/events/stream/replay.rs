@@ -5,13 +5,12 @@ use std::time::Duration;
 
 use headwater_engine::events::{Event, FeedStep, Subscription, Watcher};
 use headwater_engine::{Error, ErrorKind};
+use headwater_state::{StateError, Tx, causes, now_ms};
 
 use super::hub::{Behind, Listener, is_of_subscription};
 use super::protocol::{self, Ending};
-use crate::causes;
 use crate::events::Events;
 use crate::events::cursors;
-use crate::state::{StateError, Tx, now_ms};
 
 /// Steps that are read at a time.
 const STEPS: usize = 32;

@@ -2,10 +2,9 @@
 //! the state, so that one which a replica gave is good at every other, and used up for all of them at once.
 
 use base64::prelude::{BASE64_URL_SAFE_NO_PAD, Engine};
+use headwater_state::{Pepper, StateError, Tx};
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
-
-use crate::state::{Pepper, StateError, Tx};
 
 /// How long a ticket holds.
 const LIFE_MS: i64 = 30_000;
@@ -112,7 +111,7 @@ fn mark_of(pepper: &Pepper, random: &[u8]) -> [u8; 32] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::state::{Access, Environment, Home};
+    use headwater_state::{Access, Environment, Home};
 
     #[test]
     fn a_ticket_is_good_once_and_what_was_made_up_is_none() {

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use axum::body::Bytes;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
+use headwater_state::{Recurring, causes, now_ms};
 use serde_json::Value as Json;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
@@ -18,12 +19,9 @@ use super::egress::Egress;
 use super::endpoints;
 use super::schedule::{Next, PENALTY_MS};
 use super::sign::{Secret, signatures};
-use crate::causes;
 use crate::events::Events;
 use crate::events::Pace;
 use crate::events::stream::prune_tickets;
-use crate::recurring::Recurring;
-use crate::state::now_ms;
 
 /// Deliveries under way in one server at a time.
 const AT_ONCE: usize = 512;
@@ -103,7 +101,7 @@ impl Courier {
     }
 
     /// Writes down what ended and takes what is due; gives whether there is more to take at once.
-    async fn turn(&mut self) -> Result<bool, crate::state::StateError> {
+    async fn turn(&mut self) -> Result<bool, headwater_state::StateError> {
         let room = AT_ONCE.saturating_sub(self.under_way.len());
         let events = self.events.clone();
         let due = self.events.gateway().read_state(move |tx| {

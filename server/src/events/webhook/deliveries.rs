@@ -1,13 +1,13 @@
 //! Deliveries as the state keeps them: what is due, what became of it, and for how long it is remembered.
 
 use headwater_engine::events::EventType;
+use headwater_state::{Insert, StateError, Tx, Value, checksum, checksums};
 use headwater_types::Timestamp;
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::egress::Attempt;
 use super::schedule::{Next, Outcome, Verdict};
-use crate::state::{Insert, StateError, Tx, Value, checksum, checksums};
 
 /// Deliveries of one webhook under way at a time, over all servers of a state.
 pub(crate) const PER_ENDPOINT: i64 = 4;
@@ -71,7 +71,7 @@ pub(crate) fn due(tx: &mut Tx<'_>) -> Result<Vec<Due>, StateError> {
              SELECT 1 FROM webhook_delivery WHERE endpoint_id = webhook_endpoint.id AND status = 'pending'
                 AND next_at_ms <= ?1 AND (lease_until_ms IS NULL OR lease_until_ms < ?1))
          ORDER BY id",
-        &[now_ms.into(), (crate::state::now_ms() / 1000).into()],
+        &[now_ms.into(), (headwater_state::now_ms() / 1000).into()],
     )?;
     rows.iter().map(|row| Ok(Due { endpoint_id: row.text(0)?.to_owned(), account: row.int(1)? })).collect()
 }
@@ -105,7 +105,7 @@ pub(crate) fn claim(tx: &mut Tx<'_>, due: &Due, owner: &str, term_ms: i64) -> Re
         &[endpoint_id.into(), now_ms.into(), room.into()],
     )?;
     let target_url = endpoint.text(0)?.to_owned();
-    let sealed = super::endpoints::secrets(tx, endpoint_id, crate::state::now_ms())?;
+    let sealed = super::endpoints::secrets(tx, endpoint_id, headwater_state::now_ms())?;
     let mut claims = Vec::with_capacity(rows.len());
     for row in rows {
         let event_id = row.text(0)?.to_owned();
@@ -149,7 +149,7 @@ fn give_up_damaged(tx: &mut Tx<'_>, event_id: &str, endpoint_id: &str) -> Result
     tx.execute(
         "UPDATE webhook_delivery SET status = 'failed', finished_at_ms = ?3, lease_owner = NULL, lease_until_ms = NULL
          WHERE event_id = ?1 AND endpoint_id = ?2",
-        &[event_id.into(), endpoint_id.into(), crate::state::now_ms().into()],
+        &[event_id.into(), endpoint_id.into(), headwater_state::now_ms().into()],
     )?;
     checksums::renew(tx, &checksums::DELIVERIES, &[event_id.into(), endpoint_id.into()])
 }

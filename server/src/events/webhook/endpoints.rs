@@ -3,12 +3,11 @@
 use std::collections::BTreeSet;
 
 use headwater_engine::events::EventType;
+use headwater_state::{Row, StateError, Tx, checksums};
 use headwater_types::Timestamp;
 use serde::Serialize;
 use serde_json::Value as Json;
 use utoipa::ToSchema;
-
-use crate::state::{Row, StateError, Tx, checksums};
 
 /// Webhooks of one account.
 pub(crate) const PER_ACCOUNT: i64 = 100;

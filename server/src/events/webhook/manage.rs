@@ -3,6 +3,7 @@
 use headwater_engine::events::{EventFilters, EventType, Subscription};
 use headwater_engine::fields::TimeBound;
 use headwater_engine::{Error, ErrorKind, Offsets, Pagination, Reason, Warning};
+use headwater_state::{Kept, StateError, find_kept, keep, now_ms};
 use headwater_types::{TimeWindow, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
@@ -15,7 +16,6 @@ use super::endpoints::{self, Change, Deleted, Endpoint, EndpointStatus, GRACE_MS
 use super::sign::Secret;
 use crate::events::Events;
 use crate::gateway::{Call, Details, Problem, Repetition, Reply, Status};
-use crate::state::{Kept, StateError, find_kept, keep, now_ms};
 
 /// Rows of a page where nothing else is said.
 pub(crate) const DEFAULT_LIMIT: u32 = 20;

@@ -5,8 +5,7 @@ use std::hash::{BuildHasher, Hash};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use foldhash::quality::RandomState;
-
-use crate::state::Rate;
+use headwater_state::Rate;
 
 const SHARDS: usize = 64;
 /// Buckets of a shard below which nothing is looked through for full ones.
@@ -175,7 +174,7 @@ pub(crate) fn decide(arrival: u64, now: u64, quota: Quota, calls: u64) -> Decisi
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::state::Rate;
+    use headwater_state::Rate;
     use proptest::prelude::*;
 
     const SECOND: u64 = 1_000_000_000;

@@ -14,14 +14,14 @@ use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
-use headwater_engine::CostClass;
+use headwater_engine::{CostClass, Details};
+use headwater_state::{KeyId, Plan, Rate};
 
 use self::buckets::{Buckets, Decision, Quota};
 use self::queue::Lines;
 use self::shared::Shared;
 use super::Problem;
-use super::problem::{Details, Status};
-use crate::state::{KeyId, Plan, Rate};
+use super::problem::Status;
 
 pub use shared::RedisAddress;
 

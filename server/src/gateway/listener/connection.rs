@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use axum::body::Body;
 use axum::http::{HeaderValue, Request, Response, Version, header};
+use headwater_state::now_ms;
 use hyper::body::Incoming;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
@@ -23,7 +24,6 @@ use super::ListenerConfig;
 use super::watchdog::{ConnectionWatchdog, Open, Sent, Why};
 use crate::gateway::context::{self, new_request_id};
 use crate::gateway::problem::Problem;
-use crate::state::now_ms;
 
 /// How long a TLS handshake may take.
 const HANDSHAKE: Duration = Duration::from_secs(5);

@@ -4,6 +4,7 @@ use std::sync::{Mutex, Weak};
 
 use axum::body::Body;
 use axum::http::{Request, Response};
+use headwater_state::RequestId;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
@@ -13,7 +14,6 @@ use tokio_rustls::TlsConnector;
 
 use super::*;
 use crate::gateway::answer::OnItsWay;
-use crate::state::RequestId;
 
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 /// More than what the system holds for a client.

@@ -129,7 +129,7 @@ impl Tls {
             match self.reload() {
                 Ok(()) => tracing::info!(certificate = %self.certificate.display(), "the certificate was read anew"),
                 Err(error) => {
-                    let error = crate::causes(&error);
+                    let error = headwater_state::causes(&error);
                     tracing::error!(error, "the new certificate is not taken: the one so far is served on");
                 }
             }
@@ -161,7 +161,7 @@ fn chain(certificate: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {
 
 fn read(certificate: &Path, key: &Path) -> Result<ServerConfig, TlsError> {
     let chain = chain(certificate)?;
-    let now = crate::state::now_ms() / 1000;
+    let now = headwater_state::now_ms() / 1000;
     if Tls::validity(certificate)?.is_some_and(|valid| !valid.contains(&now)) {
         let certificate = certificate.display();
         tracing::warn!(%certificate, "the certificate has ended or not begun: clients will refuse it");

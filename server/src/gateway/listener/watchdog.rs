@@ -386,7 +386,7 @@ impl Buf for Piece {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::state::RequestId;
+    use headwater_state::RequestId;
     use std::task::Waker;
     use std::time::Duration;
 

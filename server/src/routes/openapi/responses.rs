@@ -1,13 +1,13 @@
 //! How operations answer: the successes' frame and every error, each with the body and headers that it comes with.
 
 use headwater_engine::{Column, CostClass, Endpoint, Method};
+use headwater_state::{Plan, Rate};
 use headwater_table::Format;
 use serde_json::{Map, Value, json};
 
 use super::headers;
 use super::reference;
 use crate::gateway::{BODY_LIMIT, Status};
-use crate::state::{Plan, Rate};
 
 /// What decides which errors an operation can answer.
 #[derive(Debug, Clone, Copy)]

@@ -1,10 +1,10 @@
 use std::time::Duration;
 
+use headwater_state::{Access, Db, Environment, Home};
 use serde_json::Value as Json;
 
 use super::*;
 use crate::events::webhook::endpoints::{self, Endpoint, EndpointStatus};
-use crate::state::{Access, Db, Environment, Home};
 
 const TERM_MS: i64 = 60_000;
 

@@ -4,6 +4,7 @@ use std::time::UNIX_EPOCH;
 
 use axum::body::Bytes;
 use axum::http::{HeaderMap, HeaderValue, Method, Request, Response, Uri, header};
+use headwater_state::now_ms;
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
 use hyper::client::conn::http1;
@@ -13,7 +14,6 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use super::super::schedule::Outcome;
 use super::Trouble;
 use super::target::Target;
-use crate::state::now_ms;
 
 /// Bytes of an answer's body that are read; what comes after them is left where it is.
 const BODY_LIMIT: usize = 16 << 10;

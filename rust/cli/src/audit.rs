@@ -1,0 +1,144 @@
+//! `headwater audit`.
+
+use clap::Subcommand;
+use headwater_state::{AuditFilter, AuditListing, ChangeListing};
+use headwater_types::TimeWindow;
+use headwater_types::text::shortened;
+use serde_json::json;
+
+use super::error::Failure;
+use super::output::{Output, date, table};
+use super::{Settings, cursor};
+
+/// What `audit` takes.
+#[derive(Debug, clap::Args)]
+pub struct Arguments {
+    #[command(subcommand)]
+    command: Option<Command>,
+    /// Only requests with this key.
+    #[arg(long, value_name = "ID")]
+    key: Option<String>,
+    /// Only requests that ended with this status.
+    #[arg(long, value_parser = clap::value_parser!(u16).range(100..=599))]
+    status: Option<u16>,
+    /// Only requests since then: Unix seconds, or 2026-01-31, or 2026-01-31T12:00:00Z.
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    since: Option<i64>,
+    /// Only requests before the one with this id: where an earlier list goes on.
+    #[arg(long, value_name = "REQUEST_ID", value_parser = cursor)]
+    before: Option<String>,
+    /// At most so many, newest first.
+    #[arg(long, global = true, default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    limit: u32,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// List what the back office changed, newest first, with what was there before and after.
+    Changes,
+}
+
+/// Reads a time as Unix seconds.
+fn time(text: &str) -> Result<i64, String> {
+    let date = || text.parse::<chrono::NaiveDate>().ok()?.and_hms_opt(0, 0, 0).map(|time| time.and_utc().timestamp());
+    let instant = || chrono::DateTime::parse_from_rfc3339(text).ok().map(|time| time.timestamp());
+    let expected = "expected Unix seconds, 2026-01-31 or 2026-01-31T12:00:00Z";
+    match text.parse().ok().or_else(date).or_else(instant) {
+        Some(secs @ 0..=TimeWindow::LAST_SECS) => Ok(secs),
+        Some(..0) => Err(format!("it lies before 1970: {expected}")),
+        Some(_) => Err(format!("it looks like milliseconds: {expected}")),
+        None => Err(expected.to_owned()),
+    }
+}
+
+/// Shows requests, or changes of the back office.
+pub(super) fn run(settings: &Settings, arguments: Arguments, output: Output) -> Result<(), Failure> {
+    let Arguments { command, key, status, since, before, limit } = arguments;
+    if let Some(Command::Changes) = command {
+        if key.is_some() || status.is_some() || since.is_some() || before.is_some() {
+            return Err(Failure::usage(
+                "--key, --status, --since and --before choose requests: leave them out of changes",
+            ));
+        }
+        let home = settings.existing()?;
+        let changes = home.consult(|admin| admin.changes(None, limit))?;
+        return output.report(&json!({"changes": changes}), || change_lines(&changes));
+    }
+    let from_ms = since.map(|secs| secs.saturating_mul(1000));
+    let filter = AuditFilter { key_id: key, status, from_ms, before, limit };
+    let requests = settings.existing()?.consult(|admin| admin.audit(&filter))?;
+    output.report(&json!({"requests": requests}), || request_lines(&requests))
+}
+
+/// Parameters as the cell of a table has them.
+fn one_line(parameters: &str) -> String {
+    /// Characters of them.
+    const SHOWN: usize = 200;
+    shortened(&parameters.split_whitespace().collect::<Vec<_>>().join(" "), SHOWN)
+}
+
+fn request_lines(requests: &[AuditListing]) -> Vec<String> {
+    if requests.is_empty() {
+        return vec!["no request fits".to_owned()];
+    }
+    let mut head = vec!["time", "request", "key", "method", "endpoint", "status", "cost", "ms", "bytes"];
+    let with_parameters = requests.iter().any(|request| request.parameters.is_some());
+    head.extend(with_parameters.then_some("parameters"));
+    let mut rows = vec![head.into_iter().map(str::to_owned).collect()];
+    rows.extend(requests.iter().map(|request| {
+        let mut row = vec![
+            date(request.ts_ms / 1000),
+            request.request_id.clone(),
+            request.key_id.clone().unwrap_or_default(),
+            request.method.clone(),
+            request.endpoint.clone().unwrap_or_default(),
+            request.status.to_string(),
+            request.cost.to_string(),
+            request.duration_ms.to_string(),
+            request.bytes.to_string(),
+        ];
+        row.extend(with_parameters.then(|| one_line(request.parameters.as_deref().unwrap_or_default())));
+        row
+    }));
+    table(&rows)
+}
+
+fn change_lines(changes: &[ChangeListing]) -> Vec<String> {
+    if changes.is_empty() {
+        return vec!["nothing was changed yet".to_owned()];
+    }
+    let mut rows = vec![["time", "who", "what", "target", "before", "after"].map(str::to_owned).to_vec()];
+    rows.extend(changes.iter().map(|change| {
+        vec![
+            date(change.ts_ms / 1000),
+            change.actor.clone(),
+            change.action.clone(),
+            change.target.clone(),
+            change.before.clone().unwrap_or_default(),
+            change.after.clone().unwrap_or_default(),
+        ]
+    }));
+    table(&rows)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_is_read_in_the_forms_that_people_write() {
+        // 2000-02-29T12:34:56Z, as `date -u -d @951827696` prints it.
+        for (text, secs) in [
+            ("951827696", 951_827_696),
+            ("2000-02-29T12:34:56Z", 951_827_696),
+            ("2000-02-29T13:34:56+01:00", 951_827_696),
+            ("1970-01-02", 86_400),
+        ] {
+            assert_eq!(time(text), Ok(secs), "{text}");
+        }
+        for text in ["", "yesterday", "2000-02-30", "-1", "1969-12-31"] {
+            assert!(time(text).is_err(), "{text}");
+        }
+        assert!(time("1600000000000").unwrap_err().contains("milliseconds"));
+    }
+}

@@ -1,0 +1,33 @@
+//! `headwater labels export`.
+
+use std::path::Path;
+
+use headwater_export::LabelFormat;
+use headwater_ledger::Store;
+use headwater_ledger::read::Labels as _;
+use serde_json::json;
+
+use super::super::Settings;
+use super::super::error::Failure;
+use super::super::output::{Output, grouped};
+
+/// Writes the claims in force, of one version or of all, in the format that the ending of the file names.
+pub(super) fn run(settings: &Settings, file: &Path, version: Option<u64>, output: Output) -> Result<(), Failure> {
+    let format = LabelFormat::of(file).ok_or_else(|| {
+        Failure::usage(format!("{}: the file must end with .csv or .parquet, which names its format", file.display()))
+    })?;
+    let ledger = Store::open(settings.store()?)?.snapshot()?;
+    let table = ledger.labels();
+    if let Some(version) = version.filter(|version| !table.versions().any(|held| held == *version)) {
+        let held: Vec<_> = table.versions().map(|held| held.to_string()).collect();
+        let expected = if held.is_empty() { "none".to_owned() } else { held.join(", ") };
+        return Err(Failure::failed(format!(
+            "version {version} is not the last one of a list of labels in force; those are {expected}"
+        )));
+    }
+    let written =
+        headwater_export::labels(table, version, format, file).map_err(|error| Failure::from_error(&error))?;
+    output.report(&json!({"file": file.display().to_string(), "claims": written}), || {
+        vec![format!("{} claims in {}", grouped(written), file.display())]
+    })
+}

@@ -1,0 +1,378 @@
+//! `headwater labels`.
+
+mod edition;
+mod export;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use clap::Subcommand;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use headwater_ingest::labels::{
+    Counts, Issuer, LabelOptions, Labels, held_freezes, issuers, label_formats, ledger_freezes, read_labels,
+};
+use headwater_ledger::labels::{Action, Claim, Code, Level};
+use headwater_ledger::store::{ImportKind, LabelImport, Shrinking, Vanished, Writer};
+use headwater_ledger::{Cancel, Store};
+use headwater_types::{Address, Chain, Timestamp};
+use serde_json::{Value, json};
+
+use super::Settings;
+use super::error::Failure;
+use super::interrupt::on_interrupt;
+use super::output::{Output, grouped, table};
+use super::versions;
+
+/// What `labels` takes.
+#[derive(Debug, clap::Args)]
+pub struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Read a list of labels: all paths together are one version, which replaces the one before of the same source and
+    /// list.
+    Import(Import),
+    /// Read the freezes that issuers of stablecoins made on chain, from the event logs of the store. `ingest` does so for the
+    /// known issuers.
+    Freezes {
+        /// Those of other issuers: a CSV file with the columns chain, contract and issuer.
+        #[arg(long, value_name = "FILE")]
+        issuers: Option<PathBuf>,
+    },
+    /// Write the claims in force into a file that `labels import` reads: .csv or .parquet.
+    Export {
+        /// Only the claims of this version, as `list` shows it [default: all lists].
+        #[arg(id = "number", long = "only", value_name = "VERSION")]
+        version: Option<u64>,
+        /// The file.
+        #[arg(value_name = "FILE")]
+        file: PathBuf,
+    },
+    /// List the versions of labels.
+    List,
+    /// Show what a version says that another does not.
+    Diff {
+        /// Its number, as `list` shows it.
+        #[arg(id = "number", value_name = "VERSION")]
+        version: u64,
+        /// The version to compare with [default: the one before of its list].
+        #[arg(long, value_name = "VERSION")]
+        against: Option<u64>,
+    },
+    /// Take a version out of force.
+    Rollback {
+        /// Its number, as `list` shows it.
+        #[arg(id = "number", value_name = "VERSION")]
+        version: u64,
+    },
+}
+
+/// What `labels import` takes.
+#[derive(Debug, clap::Args)]
+struct Import {
+    /// Who says so [default: the source that the format is known for].
+    #[arg(long)]
+    source: Option<String>,
+    /// Which list of the source it is [default: the name of the file or folder, or what the names
+    /// of the files begin with].
+    #[arg(long)]
+    list: Option<String>,
+    /// The format, where it shall not be detected.
+    #[arg(long, value_parser = format())]
+    format: Option<String>,
+    /// The chain of EVM addresses, where the files do not name one.
+    #[arg(long, value_parser = super::chain(), ignore_case = true)]
+    chain: Option<Chain>,
+    /// How far the source is believed [default: what the rows say, else what the format is known for].
+    #[arg(long, value_parser = level())]
+    level: Option<Level>,
+    /// The provenance group: claims of one group count once [default: the site of the source of each row, else the format's].
+    #[arg(long)]
+    group: Option<String>,
+    /// Who is behind the addresses of rows that do not say.
+    #[arg(long)]
+    entity: Option<String>,
+    /// The code of rows that have none.
+    #[arg(long, value_parser = code())]
+    code: Option<Code>,
+    /// A column of a plain table under another name, as OURS=THEIRS: --column address=wallet.
+    #[arg(long = "column", value_name = "OURS=THEIRS", value_parser = column)]
+    columns: Vec<(String, String)>,
+    /// Take an edition that repeats too little of the one before it, or is older.
+    #[arg(long)]
+    accept_shrinking: bool,
+    /// Files, folders or patterns.
+    #[arg(required = true, value_name = "PATH")]
+    paths: Vec<PathBuf>,
+}
+
+fn format() -> impl TypedValueParser<Value = String> {
+    PossibleValuesParser::new(label_formats())
+}
+
+fn level() -> impl TypedValueParser<Value = Level> {
+    let names = Level::ALL.iter().map(|level| level.name());
+    PossibleValuesParser::new(names).map(|name| Level::from_name(&name).unwrap_or(Level::Unknown))
+}
+
+fn code() -> impl TypedValueParser<Value = Code> {
+    let names = Code::ALL.iter().map(|code| code.name());
+    PossibleValuesParser::new(names).map(|name| Code::from_name(&name).unwrap_or(Code::Scam))
+}
+
+fn column(text: &str) -> Result<(String, String), String> {
+    let (ours, theirs) = text.split_once('=').ok_or("expected OURS=THEIRS, such as address=wallet")?;
+    Ok((ours.to_owned(), theirs.to_owned()))
+}
+
+/// Claims of a comparison that are shown to people.
+const SHOWN: usize = 20;
+
+/// Imports labels, and looks after their versions.
+pub(super) fn run(settings: &Settings, arguments: Arguments, output: Output) -> Result<(), Failure> {
+    match arguments.command {
+        Command::Import(arguments) => import(settings, arguments, output),
+        Command::Freezes { issuers } => freezes(settings, issuers.as_deref(), output),
+        Command::Export { version, file } => export::run(settings, &file, version, output),
+        Command::List => versions::list(settings, &[ImportKind::Labels], output),
+        Command::Diff { version, against } => diff(settings, version, against, output),
+        Command::Rollback { version } => versions::roll_back(settings, version, &[ImportKind::Labels], output),
+    }
+}
+
+fn import(settings: &Settings, arguments: Import, output: Output) -> Result<(), Failure> {
+    let options = LabelOptions {
+        source: arguments.source,
+        list: arguments.list,
+        format: arguments.format,
+        chain: arguments.chain,
+        level: arguments.level,
+        group: arguments.group,
+        entity: arguments.entity,
+        code: arguments.code,
+        columns: arguments.columns,
+        ..LabelOptions::default()
+    };
+    let labels = read_labels(&arguments.paths, &options)?;
+    let shrinking = if arguments.accept_shrinking { Shrinking::Accepted } else { Shrinking::Refused };
+    let mut writer = Writer::open_or_create(settings.store()?)?;
+    let versions = writer.import_versions();
+    let replaced = edition::replaced(&versions, &labels);
+    edition::check_whole(&writer, replaced, &labels, shrinking)?;
+    let mut summary = Summary { replaced, ..summary(&labels) };
+    summary.warnings.splice(0..0, edition::other_lists(&versions, &labels));
+    let version = keep(&mut writer, labels, now(), shrinking)?;
+    report(version, &summary, output)
+}
+
+/// Makes labels a version of the store.
+pub(super) fn keep(
+    writer: &mut Writer,
+    labels: Labels,
+    imported_at: Timestamp,
+    shrinking: Shrinking,
+) -> Result<u64, Failure> {
+    let ended_at = labels.list_date.unwrap_or(imported_at);
+    let (Labels { source, list, claims, .. }, vanished) = (labels, Vanished::End);
+    Ok(writer.import_labels(LabelImport { source, list, imported_at, ended_at, claims, vanished, shrinking })?)
+}
+
+/// Reads the freezes of the known issuers from the logs of the store; a version only where they changed.
+pub(super) fn refresh_freezes(
+    writer: &mut Writer,
+    imported_at: Timestamp,
+    cancel: &Cancel,
+) -> Result<(Option<u64>, Labels), Failure> {
+    let found = ledger_freezes(&*writer.snapshot(), issuers(), cancel)?;
+    Ok((keep_freezes(writer, &found, imported_at)?, found))
+}
+
+/// Makes freezes a version of the store, where they are not held as they are.
+fn keep_freezes(writer: &mut Writer, found: &Labels, imported_at: Timestamp) -> Result<Option<u64>, Failure> {
+    let mut claims = found.claims.clone();
+    claims.sort();
+    if claims == held_freezes(&*writer.snapshot(), &found.source)? {
+        return Ok(None);
+    }
+    let version = writer.import_labels(LabelImport {
+        source: found.source.clone(),
+        list: found.list.clone(),
+        imported_at,
+        ended_at: imported_at,
+        claims,
+        vanished: Vanished::Forgotten,
+        shrinking: Shrinking::Accepted,
+    })?;
+    Ok(Some(version))
+}
+
+fn freezes(settings: &Settings, further: Option<&Path>, output: Output) -> Result<(), Failure> {
+    let further = further.map(|path| Ok::<_, Failure>((path, read_issuers(path)?))).transpose()?;
+    let path = settings.store()?;
+    drop(Store::open(&path)?);
+    let mut writer = Writer::open_or_create(path)?;
+    let cancel = Cancel::new();
+    on_interrupt(&cancel);
+    let (version, labels) = match further {
+        None => refresh_freezes(&mut writer, now(), &cancel)?,
+        // A source of its own: what ingests refresh of the known issuers leaves it alone.
+        Some((path, issuers)) => {
+            let mut found = ledger_freezes(&*writer.snapshot(), &issuers, &cancel)?;
+            let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+            found.source = format!("{} {stem}", found.source);
+            let source: Arc<str> = Arc::from(found.source.as_str());
+            for claim in &mut found.claims {
+                claim.source = Arc::clone(&source);
+            }
+            (keep_freezes(&mut writer, &found, now())?, found)
+        }
+    };
+    match version {
+        Some(version) => report(version, &summary(&labels), output),
+        None => output.report(&json!({"version": null, "counts": labels.counts}), || {
+            vec![format!("{} freezes, none of them new", grouped(labels.counts.claims))]
+        }),
+    }
+}
+
+/// Reads a table of issuer contracts.
+fn read_issuers(path: &Path) -> Result<Vec<Issuer>, Failure> {
+    let failed = |what: String| Failure::failed(format!("{}: {what}", path.display()));
+    let text = std::fs::read_to_string(path).map_err(|error| failed(error.to_string()))?;
+    let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let head: Vec<&str> = lines.next().unwrap_or_default().split(',').map(str::trim).collect();
+    let place = |name: &str| {
+        let place = head.iter().position(|column| *column == name);
+        place.ok_or_else(|| failed(format!("has no column {name:?}: expected chain, contract and issuer")))
+    };
+    let [chain, contract, issuer] = [place("chain")?, place("contract")?, place("issuer")?];
+    let read = |(number, line): (usize, &str)| {
+        let cells: Vec<&str> = line.split(',').map(str::trim).collect();
+        let cell = |place: usize| {
+            let text = cells.get(place).copied().filter(|text| !text.is_empty());
+            text.ok_or_else(|| failed(format!("row {number}: column {:?} is missing", head[place])))
+        };
+        let chain: Chain = cell(chain)?.parse().map_err(|error| failed(format!("row {number}: {error}")))?;
+        let contract =
+            Address::parse(chain, cell(contract)?).map_err(|error| failed(format!("row {number}: {error}")))?;
+        Ok(Issuer { group: Arc::from(cell(issuer)?), chain, contract })
+    };
+    (1..).zip(lines).map(read).collect()
+}
+
+/// The time of an import.
+pub(super) fn now() -> Timestamp {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+    Timestamp::new(i64::try_from(since).unwrap_or(i64::MAX))
+}
+
+/// What is printed of an import.
+struct Summary {
+    format: &'static str,
+    source: String,
+    list: String,
+    /// The version that it replaces.
+    replaced: Option<u64>,
+    counts: Counts,
+    warnings: Vec<String>,
+}
+
+fn summary(labels: &Labels) -> Summary {
+    let Labels { format, source, list, counts, warnings, .. } = labels;
+    let (source, list, warnings) = (source.clone(), list.clone(), warnings.clone());
+    Summary { format, source, list, replaced: None, counts: *counts, warnings }
+}
+
+fn report(version: u64, summary: &Summary, output: Output) -> Result<(), Failure> {
+    const QUOTED: usize = 10;
+    let Summary { format, source, list, replaced, counts, warnings } = summary;
+    let value = json!({
+        "version": version, "format": format, "source": source, "list": list, "replaces": replaced, "counts": counts,
+        "warnings": warnings
+    });
+    output.report(&value, || {
+        let replaces = replaced.map(|version| format!(", replaces version {version}")).unwrap_or_default();
+        let mut lines = vec![format!(
+            "{format}: {} claims of {source}, list {list}, version {version}{replaces}",
+            grouped(counts.claims)
+        )];
+        let others: Vec<String> = named(counts)
+            .into_iter()
+            .filter(|(name, count)| *count > 0 && name != "claims")
+            .map(|(name, count)| format!("{} {}", grouped(count), name.replace('_', " ")))
+            .collect();
+        if !others.is_empty() {
+            lines.push(format!("  {}", others.join(", ")));
+        }
+        lines.extend(warnings.iter().take(QUOTED).map(|warning| format!("  warning: {warning}")));
+        if warnings.len() > QUOTED {
+            lines.push(format!("  {} more warnings: see --json", grouped((warnings.len() - QUOTED) as u64)));
+        }
+        lines
+    })
+}
+
+/// The counters by name.
+fn named(counts: &Counts) -> Vec<(String, u64)> {
+    let Ok(Value::Object(fields)) = serde_json::to_value(counts) else { return Vec::new() };
+    fields.into_iter().filter_map(|(name, count)| Some((name, count.as_u64()?))).collect()
+}
+
+fn diff(settings: &Settings, version: u64, against: Option<u64>, output: Output) -> Result<(), Failure> {
+    let diff = Store::open(settings.store()?)?.diff_labels(version, against)?;
+    let values = |claims: &[Claim]| claims.iter().map(value).collect::<Vec<_>>();
+    let changed: Vec<_> =
+        diff.changed.iter().map(|(before, after)| json!({"before": value(before), "after": value(after)})).collect();
+    let json = json!({
+        "version": version,
+        "added": values(&diff.added),
+        "removed": values(&diff.removed),
+        "changed": changed,
+    });
+    output.report(&json, || {
+        let counts = [diff.added.len(), diff.removed.len(), diff.changed.len()].map(|count| grouped(count as u64));
+        let mut lines = vec![format!("{} added, {} removed, {} changed", counts[0], counts[1], counts[2])];
+        let added = diff.added.iter().map(|claim| row("+", claim));
+        let removed = diff.removed.iter().map(|claim| row("-", claim));
+        let changed = diff.changed.iter().map(|(_, after)| row("~", after));
+        let rows: Vec<_> = added.chain(removed).chain(changed).collect();
+        let head = ["", "chain", "address", "code", "entity"].map(str::to_owned).to_vec();
+        if !rows.is_empty() {
+            lines.extend(table(&std::iter::once(head).chain(rows.iter().take(SHOWN).cloned()).collect::<Vec<_>>()));
+        }
+        if rows.len() > SHOWN {
+            lines.push(format!("{} more: see --json", grouped((rows.len() - SHOWN) as u64)));
+        }
+        lines
+    })
+}
+
+fn row(sign: &str, claim: &Claim) -> Vec<String> {
+    let code = claim.code.map(Code::name).unwrap_or_default();
+    let code = if claim.action == Action::Remove { format!("not {code}") } else { code.to_owned() };
+    let entity = claim.entity.as_deref().unwrap_or_default();
+    vec![sign.to_owned(), claim.scope.name().to_owned(), claim.address.to_string(), code, entity.to_owned()]
+}
+
+fn value(claim: &Claim) -> Value {
+    json!({
+        "chain": claim.scope.name(),
+        "address": claim.address.to_string(),
+        "code": claim.code.map(Code::name),
+        "name": claim.name.as_deref(),
+        "entity": claim.entity.as_deref(),
+        "source": &*claim.source,
+        "source_url": claim.source_url.as_deref(),
+        "group": &*claim.group,
+        "level": claim.level.name(),
+        "reliability": f64::from(claim.reliability) / 1000.0,
+        "action": if claim.action == Action::Remove { "remove" } else { "add" },
+        "last_seen": claim.last_seen.map(Timestamp::secs),
+        "asserted_at": claim.asserted_at.map(Timestamp::secs),
+        "valid_until": claim.valid_until.map(Timestamp::secs),
+    })
+}

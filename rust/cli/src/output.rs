@@ -1,0 +1,218 @@
+//! What a command prints: tables for people, JSON for scripts.
+
+use std::fs;
+use std::io::{self, IsTerminal, Write};
+use std::path::Path;
+
+use serde::Serialize;
+use serde_json::json;
+
+use super::error::Failure;
+
+/// Where a command prints.
+#[derive(Debug, Clone, Copy)]
+pub struct Output {
+    json: bool,
+    terminal: bool,
+}
+
+impl Output {
+    /// Output as JSON for scripts, or as text for people.
+    #[must_use]
+    pub fn new(json: bool) -> Self {
+        Self { json, terminal: io::stdout().is_terminal() }
+    }
+
+    /// Prints a value for scripts, or `lines` for people.
+    ///
+    /// # Errors
+    /// When standard output cannot be written to.
+    pub fn report(self, value: &impl Serialize, lines: impl FnOnce() -> Vec<String>) -> Result<(), Failure> {
+        if self.json { self.json(value) } else { print(&(lines().join("\n") + "\n")) }
+    }
+
+    /// Prints JSON, indented on a terminal.
+    ///
+    /// # Errors
+    /// When standard output cannot be written to.
+    pub fn json(self, value: &impl Serialize) -> Result<(), Failure> {
+        print(&(self.to_text(value)? + "\n"))
+    }
+
+    /// JSON text, indented on a terminal.
+    ///
+    /// # Errors
+    /// When the value has no JSON form.
+    pub fn to_text(self, value: &impl Serialize) -> Result<String, Failure> {
+        let text = if self.terminal { serde_json::to_string_pretty(value) } else { serde_json::to_string(value) };
+        text.map_err(|error| Failure::from_error(&error))
+    }
+
+    /// Tells people what they should know beside the result; scripts find it in the JSON.
+    pub fn warn(self, warnings: &[String]) {
+        if !self.json {
+            for warning in warnings {
+                say(&format!("warning: {warning}"));
+            }
+        }
+    }
+
+    /// Tells a failure on standard error and gives the code to exit with.
+    #[must_use]
+    pub fn failure(self, failure: &Failure) -> u8 {
+        let text = if self.json {
+            let error = failure.refusal.as_ref().map_or_else(
+                || {
+                    let code = if failure.code == 2 { "usage" } else { "failed" };
+                    json!({"code": code, "message": failure.message})
+                },
+                |refusal| json!(refusal),
+            );
+            json!({"error": error}).to_string()
+        } else {
+            let place = failure.refusal.as_ref().and_then(|refusal| refusal.details.as_ref());
+            let reason = place.map(|details| format!(" ({})", details.reason)).unwrap_or_default();
+            format!("error: {}{reason}", failure.message)
+        };
+        // Nobody may be there to read it.
+        let _ = writeln!(io::stderr(), "{text}");
+        failure.code
+    }
+}
+
+/// Prints to standard output. A reader that has seen enough (`| head`) is no failure.
+fn print(text: &str) -> Result<(), Failure> {
+    match io::stdout().write_all(text.as_bytes()).and_then(|()| io::stdout().flush()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),
+        _ => Ok(()),
+    }
+}
+
+/// Writes a file; what stood there stays until the new one is whole.
+pub(super) fn write_file(out: &Path, text: &str) -> Result<(), Failure> {
+    let mut partial = out.as_os_str().to_owned();
+    partial.push(".partial");
+    let written = fs::write(&partial, text).and_then(|()| fs::rename(&partial, out));
+    written.map_err(|error| {
+        // What is left of it is of no use; that it cannot be removed changes nothing.
+        let _ = fs::remove_file(&partial);
+        Failure::failed(format!("cannot write {}: {error}", out.display()))
+    })
+}
+
+/// Says something beside the result, on standard error, for people.
+pub(super) fn say(text: &str) {
+    // Nobody may be there to read it.
+    let _ = writeln!(io::stderr(), "{text}");
+}
+
+/// Text that may not be ours, in one line of a table: what breaks or turns a line shows as its number.
+fn plain(cell: &str) -> String {
+    let is_kept = |letter: char| {
+        !letter.is_control()
+            && !matches!(letter, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    };
+    let mut text = String::with_capacity(cell.len());
+    for letter in cell.chars() {
+        if is_kept(letter) { text.push(letter) } else { text.extend(letter.escape_default()) }
+    }
+    text
+}
+
+/// A table with aligned columns; the first row is its head. Numbers stand to the right.
+pub fn table(rows: &[Vec<String>]) -> Vec<String> {
+    let rows: Vec<Vec<String>> = rows.iter().map(|row| row.iter().map(|cell| plain(cell)).collect()).collect();
+    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let width = |column: usize| rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max();
+    let widths: Vec<usize> = (0..columns).map(|column| width(column).unwrap_or(0)).collect();
+    let is_number = |cell: &str| cell.chars().all(|letter| letter.is_ascii_digit() || ",.-%".contains(letter));
+    let numeric: Vec<bool> = (0..columns)
+        .map(|column| rows.iter().skip(1).filter_map(|row| row.get(column)).all(|cell| is_number(cell)))
+        .collect();
+    rows.iter()
+        .map(|row| {
+            let cells = row.iter().enumerate().map(|(column, cell)| {
+                let width = widths[column];
+                if numeric[column] { format!("{cell:>width$}") } else { format!("{cell:<width$}") }
+            });
+            cells.collect::<Vec<_>>().join("  ").trim_end().to_owned()
+        })
+        .collect()
+}
+
+/// A number with commas.
+pub fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let first = digits.len() % 3;
+    let mut text = digits[..first].to_owned();
+    for group in digits.as_bytes()[first..].chunks(3) {
+        if !text.is_empty() {
+            text.push(',');
+        }
+        text.extend(group.iter().copied().map(char::from));
+    }
+    text
+}
+
+/// A size in bytes for people.
+#[must_use]
+pub fn size(bytes: u64) -> String {
+    const UNITS: [&str; 4] = ["KiB", "MiB", "GiB", "TiB"];
+    if bytes < 1024 {
+        return format!("{bytes} B");
+    }
+    // One digit behind the point is all that is shown: tenths of a unit, counted in integers.
+    let (mut unit, mut divisor) = (0, 1024_u64);
+    while unit + 1 < UNITS.len() && bytes / divisor >= 1024 {
+        divisor *= 1024;
+        unit += 1;
+    }
+    let tenths = u128::from(bytes) * 10 / u128::from(divisor);
+    format!("{}.{} {}", tenths / 10, tenths % 10, UNITS[unit])
+}
+
+/// Unix seconds as a date for people.
+#[must_use]
+pub fn date(secs: i64) -> String {
+    let days = secs.div_euclid(86_400);
+    let rest = secs.rem_euclid(86_400);
+    // Days since 1970 to year, month, day: http://howardhinnant.github.io/date_algorithms.html#civil_from_days
+    let shifted = days + 719_468;
+    let era = shifted.div_euclid(146_097);
+    let day_of_era = shifted.rem_euclid(146_097);
+    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let shifted_month = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * shifted_month + 2) / 5 + 1;
+    let month = if shifted_month < 10 { shifted_month + 3 } else { shifted_month - 9 };
+    let year = year_of_era + era * 400 + i64::from(month <= 2);
+    format!("{year:04}-{month:02}-{day:02} {:02}:{:02}:{:02}Z", rest / 3600, rest / 60 % 60, rest % 60)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_sizes_and_dates_read_well() {
+        assert_eq!([0, 7, 999, 1000, 1_234_567].map(grouped), ["0", "7", "999", "1,000", "1,234,567"]);
+        assert_eq!([0, 1023, 1024, 1536, 5 << 30].map(size), ["0 B", "1023 B", "1.0 KiB", "1.5 KiB", "5.0 GiB"]);
+        assert_eq!(date(0), "1970-01-01 00:00:00Z");
+        // 2000-02-29T12:34:56Z, as `date -u -d @951827696` prints it.
+        assert_eq!(date(951_827_696), "2000-02-29 12:34:56Z");
+        assert_eq!(date(1_767_225_599), "2025-12-31 23:59:59Z");
+    }
+
+    #[test]
+    fn a_table_is_aligned() {
+        let row = |cells: [&str; 2]| cells.map(str::to_owned).to_vec();
+        assert_eq!(table(&[row(["id", "credits"]), row(["abc", "5"])]), ["id   credits", "abc        5"]);
+    }
+
+    #[test]
+    fn what_is_stored_does_not_break_a_table() {
+        let row = |cells: [&str; 2]| cells.map(str::to_owned).to_vec();
+        let lines = table(&[row(["name", "n"]), row(["a\nb\u{1b}[2J\u{202e}ü", "5"])]);
+        assert_eq!(lines, ["name                    n", "a\\nb\\u{1b}[2J\\u{202e}ü  5"]);
+    }
+}

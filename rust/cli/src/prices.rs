@@ -1,0 +1,88 @@
+//! `headwater prices`.
+
+use std::path::{Path, PathBuf};
+
+use clap::Subcommand;
+use headwater_ledger::Cancel;
+use headwater_ledger::store::{ImportKind, Writer};
+
+use super::Settings;
+use super::derived;
+use super::error::Failure;
+use super::interrupt::on_interrupt;
+use super::output::Output;
+use super::tokens::{Said, read_all};
+use super::versions;
+
+/// What `prices` takes.
+#[derive(Debug, clap::Args)]
+pub struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Read prices in US dollars, or exchange rates: each path is a version that can be rolled back.
+    Import {
+        /// The rate symbol, for files that do not name one.
+        #[arg(long)]
+        symbol: Option<String>,
+        /// Read exchange rates: date, currency, units per US dollar; or a column per currency, as the European Central
+        /// Bank publishes them.
+        #[arg(long, conflicts_with = "symbol")]
+        fx: bool,
+        /// Name of the source [default: the name of the file or folder].
+        #[arg(long)]
+        source: Option<String>,
+        /// Files, folders or patterns.
+        #[arg(required = true, value_name = "PATH")]
+        paths: Vec<PathBuf>,
+    },
+    /// List the versions of prices and exchange rates.
+    List,
+    /// Take a version out of force.
+    Rollback {
+        /// Its number, as `list` tells it.
+        // `version` is the name of the flag that every command has.
+        #[arg(id = "number", value_name = "VERSION")]
+        version: u64,
+    },
+}
+
+/// What the versions of this command bring.
+const KINDS: [ImportKind; 2] = [ImportKind::Prices, ImportKind::Fx];
+
+/// Imports prices and exchange rates, and looks after their versions.
+pub(super) fn run(settings: &Settings, arguments: Arguments, output: Output) -> Result<(), Failure> {
+    let (symbol, fx, source, paths) = match arguments.command {
+        Command::Import { symbol, fx, source, paths } => (symbol, fx, source, paths),
+        Command::List => return versions::list(settings, &KINDS, output),
+        Command::Rollback { version } => return versions::roll_back(settings, version, &KINDS, output),
+    };
+    let mut said = Said::default();
+    let mut writer = if fx {
+        let imports = read_all(&paths, source.as_deref(), headwater_ingest::list_exchange_rates)?;
+        let mut writer = Writer::open_or_create(settings.store()?)?;
+        for import in imports {
+            let entries = import.entries.len();
+            let version = writer.import_exchange_rates(&import.source, import.entries)?;
+            said.add("exchange rates", &import.path, &import.source, version, entries, import.skipped, &import.reasons);
+        }
+        writer
+    } else {
+        let read = |file: &Path| headwater_ingest::list_prices(file, symbol.as_deref());
+        let imports = read_all(&paths, source.as_deref(), read)?;
+        let mut writer = Writer::open_or_create(settings.store()?)?;
+        for import in imports {
+            let entries = import.entries.len();
+            let version = writer.import_prices(&import.source, import.entries)?;
+            said.add("prices", &import.path, &import.source, version, entries, import.skipped, &import.reasons);
+        }
+        writer
+    };
+    let cancel = Cancel::new();
+    on_interrupt(&cancel);
+    derived::rebuild(&mut writer, &cancel)?;
+    said.report(output)
+}

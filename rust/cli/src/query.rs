@@ -1,0 +1,257 @@
+//! `headwater query`.
+
+use std::fs;
+use std::io::{self, BufWriter, Read};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use headwater_engine::{ENDPOINTS, Endpoint, Method, QueryEngine};
+use headwater_ledger::{Cancel, Store};
+use headwater_state::clock::milliseconds;
+use headwater_table::{Format, TableError};
+use serde_json::{Map, Value, json};
+
+use super::Settings;
+use super::error::Failure;
+use super::intelligence::intelligence;
+use super::interrupt::on_interrupt;
+use super::output::{Output, grouped, write_file};
+use super::progress::{Bar, Unit};
+
+/// What `query` takes.
+#[derive(Debug, clap::Args)]
+pub struct Arguments {
+    /// The path of the endpoint without its version, such as `transactions`, `counterparty/overview` or
+    /// `transaction/HASH`.
+    endpoint: String,
+    /// The request as a JSON object; `@FILE` reads it from a file, `-` from standard input.
+    #[arg(long, value_name = "JSON")]
+    body: Option<String>,
+    /// One parameter; of a POST endpoint, a field of the body (JSON where it is JSON, else text; a chain is text).
+    #[arg(long = "param", value_name = "NAME=VALUE")]
+    params: Vec<String>,
+    /// Write the answer to a file, by its ending: .json for the whole answer; .csv, .ndjson, .parquet or .arrow for the
+    /// rows of a list, all of them unless a `limit` is given.
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+}
+
+/// Asks an endpoint.
+pub(super) fn run(
+    settings: &Settings,
+    endpoints: &'static [Endpoint],
+    arguments: Arguments,
+    output: Output,
+) -> Result<(), Failure> {
+    let (endpoint, in_path) = find(endpoints, &arguments.endpoint)?;
+    let request = request(endpoint, in_path, arguments.body.as_deref(), &arguments.params)?;
+    let form = arguments.out.as_deref().map(|out| form_of(out, endpoint)).transpose()?.flatten();
+    let store = Store::open(settings.store()?)?;
+    let cancel = Cancel::new();
+    on_interrupt(&cancel);
+    let engine = QueryEngine::new(Arc::new(store)).with_clock(milliseconds);
+    let engine = engine.with_intelligence(intelligence(settings)?);
+    if let (Some(format), Some(out)) = (form, &arguments.out) {
+        return table(&engine, (endpoint, &request), (format, out), output, &cancel);
+    }
+    let whole = ask(&engine, (endpoint, &request), output, &cancel)?;
+    match arguments.out {
+        None => output.json(&whole),
+        Some(out) => write_file(&out, &(whole.to_string() + "\n")),
+    }
+}
+
+/// The whole answer of an endpoint; people are told its warnings.
+pub(super) fn ask(
+    engine: &QueryEngine,
+    (endpoint, request): (&Endpoint, &Value),
+    output: Output,
+    cancel: &Cancel,
+) -> Result<Value, Failure> {
+    let answer = engine.answer(endpoint, request, cancel).map_err(|error| Failure::from_engine(&error))?;
+    let data = answer.value();
+    let warnings: Vec<String> = answer.warnings.iter().map(|warning| warning.message.clone()).collect();
+    let mut meta = Map::new();
+    if let Some(pagination) = answer.pagination {
+        meta.insert("pagination".to_owned(), json!(pagination));
+    }
+    if !answer.warnings.is_empty() {
+        meta.insert("warnings".to_owned(), json!(answer.warnings));
+    }
+    let whole = json!({"data": data, "meta": meta});
+    output.warn(&warnings);
+    Ok(whole)
+}
+
+/// The whole answer of a named endpoint over the store, without a service's intelligence.
+pub(super) fn ask_store(
+    settings: &Settings,
+    (name, request): (&str, &Value),
+    output: Output,
+) -> Result<Value, Failure> {
+    let endpoint = ENDPOINTS.iter().find(|endpoint| endpoint.name == name);
+    let endpoint = endpoint.ok_or_else(|| Failure::failed(format!("there is no endpoint {name}")))?;
+    let store = Store::open(settings.store()?)?;
+    let cancel = Cancel::new();
+    on_interrupt(&cancel);
+    let engine = QueryEngine::new(Arc::new(store)).with_clock(milliseconds);
+    ask(&engine, (endpoint, request), output, &cancel)
+}
+
+/// An object without the fields that are null: what was not given.
+pub(super) fn without_nulls(mut request: Value) -> Value {
+    if let Some(fields) = request.as_object_mut() {
+        fields.retain(|_, value| !value.is_null());
+    }
+    request
+}
+
+/// Writes the rows of a list; a file that stood there stays until the new one is whole.
+fn table(
+    engine: &QueryEngine,
+    question: (&Endpoint, &Value),
+    (format, out): (Format, &Path),
+    output: Output,
+    cancel: &Cancel,
+) -> Result<(), Failure> {
+    let failed = |error: io::Error| Failure::failed(format!("cannot write {}: {error}", out.display()));
+    let mut partial = out.as_os_str().to_owned();
+    partial.push(".partial");
+    let partial = PathBuf::from(partial);
+    let file = BufWriter::new(fs::File::create(&partial).map_err(failed)?);
+    let bar = Bar::new(Unit::Steps);
+    let written = headwater_table::write(
+        engine,
+        question,
+        (format, file),
+        &|rows, total| bar.update(rows, total.unwrap_or(rows), "rows"),
+        cancel,
+    );
+    drop(bar);
+    let written = written.map_err(|error| match &error {
+        TableError::Engine(error) => Failure::from_engine(error),
+        TableError::Rows(_) | TableError::Write(_) => Failure::failed(format!("{}: {error}", out.display())),
+    });
+    let (file, written) = written.inspect_err(|_| {
+        // What is left of it is of no use; that it cannot be removed changes nothing.
+        let _ = fs::remove_file(&partial);
+    })?;
+    file.into_inner().map_err(|error| failed(error.into_error()))?.sync_all().map_err(failed)?;
+    fs::rename(&partial, out).map_err(failed)?;
+    let messages: Vec<String> = written.warnings.iter().map(|warning| warning.message.clone()).collect();
+    output.warn(&messages);
+    let report = json!({
+        "file": out.display().to_string(), "rows": written.rows, "next_cursor": written.next_cursor,
+        "warnings": written.warnings,
+    });
+    output.report(&report, || {
+        let rest = written.next_cursor.iter().map(|cursor| format!("more follows: --param cursor={cursor}"));
+        let first = format!("{}: {} rows", out.display(), grouped(written.rows));
+        std::iter::once(first).chain(rest).collect()
+    })
+}
+
+/// The endpoint that a path names, and the parameter that stands in the path.
+fn find<'a>(
+    endpoints: &'static [Endpoint],
+    path: &'a str,
+) -> Result<(&'static Endpoint, Option<Parameter<'a>>), Failure> {
+    let bare = path.trim_matches('/');
+    let bare = bare.strip_prefix("v1/").or_else(|| bare.strip_prefix("v2/")).unwrap_or(bare);
+    if let Some(endpoint) = endpoints.iter().find(|endpoint| endpoint.name == bare) {
+        return Ok((endpoint, None));
+    }
+    let with_parameter = endpoints.iter().find_map(|endpoint| Some((endpoint, parameter_in(endpoint, bare)?)));
+    let Some((endpoint, (name, value))) = with_parameter else {
+        let names: Vec<&str> = endpoints.iter().map(|endpoint| endpoint.name).collect();
+        return Err(Failure::usage(format!("there is no endpoint {path:?}: expected one of {}", names.join(", "))));
+    };
+    // A path copied from the documentation names the parameter and gives none.
+    let is_given = value != format!("{{{name}}}");
+    Ok((endpoint, is_given.then_some((name, value))))
+}
+
+/// Name and value.
+type Parameter<'a> = (&'static str, &'a str);
+
+/// The last part of a path, where the endpoint has a parameter there.
+fn parameter_in<'a>(endpoint: &Endpoint, bare: &'a str) -> Option<Parameter<'a>> {
+    let (_, last) = endpoint.path.rsplit_once('/')?;
+    let name = last.strip_prefix('{')?.strip_suffix('}')?;
+    let value = bare.strip_prefix(endpoint.name)?.strip_prefix('/')?;
+    (!value.is_empty() && !value.contains('/')).then_some((name, value))
+}
+
+fn request(
+    endpoint: &Endpoint,
+    in_path: Option<Parameter<'_>>,
+    body: Option<&str>,
+    params: &[String],
+) -> Result<Value, Failure> {
+    let twice = |name: &str| Failure::usage(format!("the parameter {name:?} is given twice"));
+    let mut fields = match body {
+        None => Map::new(),
+        Some(body) => read_body(body)?,
+    };
+    if let Some((name, value)) = in_path
+        && fields.insert(name.to_owned(), value.into()).is_some()
+    {
+        return Err(twice(name));
+    }
+    for param in params {
+        let (name, value) = param
+            .split_once('=')
+            .ok_or_else(|| Failure::usage(format!("--param {param:?} is not of the form NAME=VALUE")))?;
+        let text = || Value::String(value.to_owned());
+        let value = match endpoint.method {
+            Method::Get => text(),
+            // The number of a chain is one of its names.
+            Method::Post if matches!(name, "blockchain" | "chain") => text(),
+            Method::Post => serde_json::from_str(value).unwrap_or_else(|_| text()),
+        };
+        if fields.insert(name.to_owned(), value).is_some() {
+            return Err(twice(name));
+        }
+    }
+    Ok(Value::Object(fields))
+}
+
+fn read_body(body: &str) -> Result<Map<String, Value>, Failure> {
+    let (text, place) = if body == "-" {
+        let mut text = String::new();
+        io::stdin().read_to_string(&mut text).map_err(|error| Failure::failed(format!("standard input: {error}")))?;
+        (text, "standard input".to_owned())
+    } else if let Some(path) = body.strip_prefix('@') {
+        let text = fs::read_to_string(path).map_err(|error| Failure::failed(format!("cannot read {path}: {error}")))?;
+        (text, path.to_owned())
+    } else {
+        (body.to_owned(), "--body".to_owned())
+    };
+    match serde_json::from_str(&text) {
+        Ok(Value::Object(fields)) => Ok(fields),
+        Ok(_) => {
+            Err(Failure::usage(format!("{place} must be a JSON object, such as {{\"blockchain\": \"ethereum\"}}")))
+        }
+        Err(error) => Err(Failure::usage(format!("{place} is no JSON: {error}"))),
+    }
+}
+
+/// The form that a file is to have; `None` for JSON.
+fn form_of(out: &Path, endpoint: &Endpoint) -> Result<Option<Format>, Failure> {
+    let ending = out.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
+    match (Format::of_ending(ending), endpoint.columns()) {
+        (None, _) if ending.eq_ignore_ascii_case("json") => Ok(None),
+        (Some(format), Some(_)) => Ok(Some(format)),
+        (Some(_), None) => {
+            let name = endpoint.name;
+            Err(Failure::usage(format!("the answer of {name} is no list: write it to a file that ends in .json")))
+        }
+        (None, _) => {
+            let endings = Format::ALL.map(|format| format!(".{}", format.ending())).join(", ");
+            let out = out.display();
+            Err(Failure::usage(format!(
+                "{out} has an ending that cannot be written: expected .json, or of lists {endings}"
+            )))
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! `headwater stats`.
+
+use headwater_ledger::Store;
+use headwater_ledger::store::{ImportVersion, StoreStats};
+
+use super::Settings;
+use super::error::Failure;
+use super::output::{Output, date, grouped, size, table};
+
+/// Shows what the store holds.
+pub(super) fn run(settings: &Settings, output: Output) -> Result<(), Failure> {
+    let path = settings.store()?;
+    let stats = Store::open(&path)?.stats()?;
+    output.report(&stats, || {
+        let head = format!(
+            "{}: generation {}, {} files, {}",
+            path.display(),
+            stats.generation,
+            grouped(stats.files),
+            size(stats.bytes)
+        );
+        let written = format!(
+            "segments: {} held, {} written by all commits and merges",
+            size(stats.segment_bytes),
+            size(stats.written_segment_bytes)
+        );
+        [head, written].into_iter().chain(chains(&stats)).chain(imports(&stats)).collect()
+    })
+}
+
+fn chains(stats: &StoreStats) -> Vec<String> {
+    let head = ["chain", "transactions", "movements", "blocks", "from", "to", "segments", "size"];
+    let mut rows = vec![head.map(str::to_owned).to_vec()];
+    for (chain, held) in &stats.chains {
+        let coverage = &held.coverage;
+        let time = |time: Option<headwater_types::Timestamp>| time.map(|time| date(time.secs())).unwrap_or_default();
+        let blocks = coverage.first_block.zip(coverage.last_block);
+        rows.push(vec![
+            chain.to_string(),
+            grouped(coverage.transactions),
+            grouped(coverage.movements),
+            blocks.map(|(first, last)| format!("{first}..{last}")).unwrap_or_default(),
+            time(coverage.first_time),
+            time(coverage.last_time),
+            grouped(held.segments),
+            size(held.bytes),
+        ]);
+    }
+    if stats.chains.is_empty() {
+        return vec!["no chain data yet: `headwater ingest` reads files, `headwater simulate` makes some".to_owned()];
+    }
+    table(&rows)
+}
+
+fn imports(stats: &StoreStats) -> Vec<String> {
+    let line = |import: &ImportVersion| {
+        let kind = import.kind.name();
+        let note = if import.in_force { "" } else { " (rolled back)" };
+        format!("import {}: {} {kind} from {}{note}", import.version, grouped(import.entries), import.source)
+    };
+    stats.imports.iter().map(line).collect()
+}

@@ -1,0 +1,155 @@
+//! `headwater tokens`.
+
+use std::path::{Path, PathBuf};
+
+use clap::Subcommand;
+use headwater_ingest::{IngestError, Listed};
+use headwater_ledger::Cancel;
+use headwater_ledger::store::{ImportKind, Writer};
+use headwater_types::Chain;
+use serde_json::{Value, json};
+
+use super::Settings;
+use super::derived;
+use super::error::Failure;
+use super::interrupt::on_interrupt;
+use super::output::{Output, grouped};
+use super::versions;
+
+/// What `tokens` takes.
+#[derive(Debug, clap::Args)]
+pub struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Read token registries: each path is a version that can be rolled back.
+    Import {
+        /// The chain, for files that do not name one.
+        #[arg(long, value_parser = super::chain(), ignore_case = true)]
+        chain: Option<Chain>,
+        /// Name of the source [default: the name of the file or folder].
+        #[arg(long)]
+        source: Option<String>,
+        /// Files, folders or patterns.
+        #[arg(required = true, value_name = "PATH")]
+        paths: Vec<PathBuf>,
+    },
+    /// List the versions of registries.
+    List,
+    /// Take a version out of force.
+    Rollback {
+        /// Its number, as `list` tells it.
+        // `version` is the name of the flag that every command has.
+        #[arg(id = "number", value_name = "VERSION")]
+        version: u64,
+    },
+}
+
+/// What the versions of this command bring.
+const KINDS: [ImportKind; 1] = [ImportKind::Tokens];
+
+/// Imports registries, and looks after their versions.
+pub(super) fn run(settings: &Settings, arguments: Arguments, output: Output) -> Result<(), Failure> {
+    let (chain, source, paths) = match arguments.command {
+        Command::Import { chain, source, paths } => (chain, source, paths),
+        Command::List => return versions::list(settings, &KINDS, output),
+        Command::Rollback { version } => return versions::roll_back(settings, version, &KINDS, output),
+    };
+    let imports = read_all(&paths, source.as_deref(), |file| headwater_ingest::list_tokens(file, chain))?;
+    let mut writer = Writer::open_or_create(settings.store()?)?;
+    let mut said = Said::default();
+    for import in imports {
+        let entries = import.entries.len();
+        let version = writer.import_tokens(&import.source, import.entries)?;
+        said.add("tokens", &import.path, &import.source, version, entries, import.skipped, &import.reasons);
+    }
+    let cancel = Cancel::new();
+    on_interrupt(&cancel);
+    derived::rebuild(&mut writer, &cancel)?;
+    said.report(output)
+}
+
+/// What one path gave.
+pub(super) struct Import<T> {
+    pub path: PathBuf,
+    pub source: String,
+    pub entries: Vec<T>,
+    pub skipped: u64,
+    pub reasons: Vec<String>,
+}
+
+/// Reads all paths before the store is touched: a file that is broken leaves nothing half done.
+pub(super) fn read_all<T>(
+    paths: &[PathBuf],
+    source: Option<&str>,
+    read: impl Fn(&Path) -> Result<Listed<T>, IngestError>,
+) -> Result<Vec<Import<T>>, Failure> {
+    let mut imports = Vec::new();
+    for path in paths {
+        let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
+        let source = source.map_or(name, str::to_owned);
+        let mut import = Import { path: path.clone(), source, entries: Vec::new(), skipped: 0, reasons: Vec::new() };
+        let (mut files_read, mut unknown) = (0, None);
+        for file in headwater_ingest::source::discover(std::slice::from_ref(path))? {
+            let listed = match read(&file) {
+                Ok(listed) => listed,
+                // What lies in a folder may be there for another reason; what was named itself is meant.
+                Err(error @ IngestError::Unrecognised { .. }) if file != *path => {
+                    import.reasons.push(error.to_string());
+                    unknown.get_or_insert(error);
+                    continue;
+                }
+                Err(error) => return Err(error.into()),
+            };
+            files_read += 1;
+            import.entries.extend(listed.entries);
+            import.skipped += listed.skipped;
+            let place = if file == *path { String::new() } else { format!("{}: ", file.display()) };
+            import.reasons.extend(listed.skipped_reasons.into_iter().map(|reason| format!("{place}{reason}")));
+        }
+        if let (0, Some(error)) = (files_read, unknown) {
+            return Err(error.into());
+        }
+        imports.push(import);
+    }
+    Ok(imports)
+}
+
+/// What is told of imports.
+#[derive(Debug, Default)]
+pub(super) struct Said {
+    values: Vec<Value>,
+    lines: Vec<String>,
+}
+
+impl Said {
+    /// Notes one import.
+    #[expect(clippy::too_many_arguments, reason = "each is one column of what is printed")]
+    pub fn add(
+        &mut self,
+        what: &str,
+        path: &Path,
+        source: &str,
+        version: u64,
+        entries: usize,
+        skipped: u64,
+        reasons: &[String],
+    ) {
+        const QUOTED: usize = 5;
+        let shown = path.display();
+        self.values.push(json!({
+            "path": path, "source": source, "version": version, "entries": entries, "skipped": skipped
+        }));
+        let left_out = if skipped == 0 { String::new() } else { format!(", {} left out", grouped(skipped)) };
+        self.lines.push(format!("{shown}: {} {what}{left_out}, version {version}", grouped(entries as u64)));
+        self.lines.extend(reasons.iter().take(QUOTED).map(|reason| format!("  left out: {reason}")));
+    }
+
+    /// Prints it.
+    pub fn report(self, output: Output) -> Result<(), Failure> {
+        output.report(&json!({"imports": self.values}), || self.lines)
+    }
+}

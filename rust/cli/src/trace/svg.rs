@@ -1,0 +1,152 @@
+//! A trace as a picture: hops from left to right, edges as wide as they are worth.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use headwater_table::{edge_ends, node_id, xml};
+use serde_json::Value;
+
+use super::explain::asset;
+use crate::words::{list, text, usd};
+
+/// Between hops, between addresses of a hop, and around the picture, in pixels.
+const ACROSS: f64 = 300.0;
+const DOWN: f64 = 44.0;
+const MARGIN: f64 = 60.0;
+/// Size of the box of an address.
+const BOX: (f64, f64) = (150.0, 30.0);
+/// Widest edge.
+const WIDEST: f64 = 10.0;
+
+/// Draws the `data` of an answer.
+pub(super) fn picture(data: &Value) -> String {
+    let nodes = list(&data["nodes"]);
+    let mut hops: BTreeMap<i64, Vec<&Value>> = BTreeMap::new();
+    for node in nodes {
+        hops.entry(node["depth"].as_i64().unwrap_or_default()).or_default().push(node);
+    }
+    let most = number(hops.values().map(Vec::len).max().unwrap_or(1));
+    let (width, height) =
+        (2.0 * MARGIN + BOX.0 + ACROSS * (number(hops.len()) - 1.0).max(0.0), 2.0 * MARGIN + DOWN * most);
+    // Left upper corners.
+    let mut places: BTreeMap<String, (f64, f64)> = BTreeMap::new();
+    for (column, of_hop) in hops.values().enumerate() {
+        let top = MARGIN + DOWN * (most - number(of_hop.len())) / 2.0;
+        for (place, node) in of_hop.iter().enumerate() {
+            let corner = (MARGIN + ACROSS * number(column), top + DOWN * number(place));
+            places.insert(id(data, node), corner);
+        }
+    }
+    let mut svg = format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\" \
+         font-family=\"sans-serif\" font-size=\"11\">\n<title>Trace of {} on {}</title>\n\
+         <rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n",
+        xml(text(&data["address"])),
+        xml(text(&data["blockchain"]))
+    );
+    edges(&mut svg, data, &places);
+    for node in nodes {
+        if let Some(place) = places.get(&id(data, node)) {
+            draw(&mut svg, data, node, *place);
+        }
+    }
+    svg.push_str("</svg>\n");
+    svg
+}
+
+fn id(data: &Value, node: &Value) -> String {
+    node_id(data, &node["blockchain"], &node["address"])
+}
+
+/// From the right side of the payer to the left side of the paid one; backward edges dashed.
+fn edges(svg: &mut String, data: &Value, places: &BTreeMap<String, (f64, f64)>) {
+    for (edge, share) in list(&data["edges"]).iter().zip(shares(list(&data["edges"]))) {
+        let ends = edge_ends(data, edge).map(|end| places.get(&end).copied());
+        let [Some(from), Some(to)] = ends else { continue };
+        let width = 1.0 + (WIDEST - 1.0) * share;
+        let (start, end) = ((from.0 + BOX.0, from.1 + BOX.1 / 2.0), (to.0, to.1 + BOX.1 / 2.0));
+        let bend = ACROSS / 3.0;
+        let dashes = if to.0 <= from.0 { " stroke-dasharray=\"6 4\"" } else { "" };
+        let amount = edge["amount"].as_str().unwrap_or_else(|| text(&edge["amount_raw"]));
+        let change = if edge["is_change"] == true { ", change" } else { "" };
+        let told = format!("{amount} {}, {} US dollars{change}", text(&edge["symbol"]), usd(&edge["amount_usd"]));
+        let color = if edge["direction"] == "out" { "#1f77b4" } else { "#ff7f0e" };
+        let _ = writeln!(
+            svg,
+            "<path d=\"M{:.1} {:.1} C{:.1} {:.1} {:.1} {:.1} {:.1} {:.1}\" fill=\"none\" stroke=\"{color}\" \
+             stroke-opacity=\"0.5\" stroke-width=\"{width:.2}\"{dashes}><title>{}</title></path>",
+            start.0,
+            start.1,
+            start.0 + bend,
+            start.1,
+            end.0 - bend,
+            end.1,
+            end.0,
+            end.1,
+            xml(&told)
+        );
+    }
+}
+
+/// What edges are worth beside the largest: in US dollars, or without any price by amounts of their asset.
+fn shares(edges: &[Value]) -> Vec<f64> {
+    let is_priced = edges.iter().any(|edge| edge["amount_usd"].as_f64().is_some_and(|usd| usd > 0.0));
+    let amount = |edge: &Value| match (is_priced, edge["amount_usd"].as_f64()) {
+        (true, usd) => usd.unwrap_or_default(),
+        (false, _) => text(&edge["amount_raw"]).parse().unwrap_or_default(),
+    };
+    let kind = |edge| if is_priced { ("", "") } else { asset(edge) };
+    let mut largest: BTreeMap<(&str, &str), f64> = BTreeMap::new();
+    for edge in edges {
+        let most = largest.entry(kind(edge)).or_default();
+        *most = most.max(amount(edge));
+    }
+    edges.iter().map(|edge| if amount(edge) > 0.0 { amount(edge) / largest[&kind(edge)] } else { 0.0 }).collect()
+}
+
+fn draw(svg: &mut String, data: &Value, node: &Value, (left, top): (f64, f64)) {
+    let first_label = || list(&node["labels"]).first().map(text);
+    let name = node["entity_name"].as_str().or_else(first_label);
+    let stop = node["stop_reason"].as_str();
+    let address = id(data, node);
+    let fill = match (address == text(&data["address"]), stop) {
+        (true, _) => "#ffe9a8",
+        (false, Some(_)) => "#e4e4e4",
+        (false, None) => "#ffffff",
+    };
+    let _ = writeln!(
+        svg,
+        "<g><title>{}</title><rect x=\"{left:.1}\" y=\"{top:.1}\" width=\"{}\" height=\"{}\" rx=\"4\" fill=\"{fill}\" \
+         stroke=\"#555\"/>",
+        xml(&address),
+        BOX.0,
+        BOX.1
+    );
+    let middle = left + BOX.0 / 2.0;
+    let lines = [name.map_or_else(|| short(&address), shortened), stop.map_or_else(String::new, str::to_owned)];
+    for (place, line) in lines.iter().filter(|line| !line.is_empty()).enumerate() {
+        let at = top + if lines[1].is_empty() { 19.0 } else { 13.0 + 12.0 * number(place) };
+        let _ = writeln!(svg, "<text x=\"{middle:.1}\" y=\"{at:.1}\" text-anchor=\"middle\">{}</text>", xml(line));
+    }
+    svg.push_str("</g>\n");
+}
+
+/// Both ends of an address.
+fn short(address: &str) -> String {
+    let characters: Vec<char> = address.chars().collect();
+    if characters.len() <= 18 {
+        return address.to_owned();
+    }
+    let (first, last) = (&characters[..10], &characters[characters.len() - 6..]);
+    format!("{}…{}", first.iter().collect::<String>(), last.iter().collect::<String>())
+}
+
+/// A name that fits the box.
+fn shortened(name: &str) -> String {
+    if name.chars().count() <= 22 { name.to_owned() } else { name.chars().take(21).chain(['…']).collect() }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "pixels")]
+fn number(count: usize) -> f64 {
+    count as f64
+}

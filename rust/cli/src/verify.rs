@@ -1,0 +1,66 @@
+//! `headwater verify`.
+
+use headwater_ledger::store::{LogicalDigest, VerifyReport};
+use headwater_ledger::{Cancel, Store};
+use serde::Serialize;
+
+use super::Settings;
+use super::error::Failure;
+use super::interrupt::on_interrupt;
+use super::output::{Output, grouped, size};
+use super::progress::{Bar, Unit};
+
+/// What `verify` takes.
+#[derive(Debug, clap::Args)]
+pub struct Arguments {
+    /// Show the digest of the content too: equal content has equal digests, whatever the order, the files and the
+    /// commits it came in.
+    #[arg(long)]
+    digest: bool,
+}
+
+/// What was found, and the digest where it was asked for and nothing is damaged.
+#[derive(Serialize)]
+struct Verified<'a> {
+    #[serde(flatten)]
+    report: &'a VerifyReport,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    digest: Option<LogicalDigest>,
+}
+
+/// Reads every file and compares it with its checksums; fails when one does not fit.
+pub(super) fn run(settings: &Settings, arguments: &Arguments, output: Output) -> Result<(), Failure> {
+    let path = settings.store()?;
+    let store = Store::open(&path)?;
+    let cancel = Cancel::new();
+    on_interrupt(&cancel);
+    let bar = Bar::new(Unit::Bytes);
+    let report = store.verify(&|done, total| bar.update(done, total, "verifying"), &cancel);
+    drop(bar);
+    let report = report?;
+    let digest = (arguments.digest && report.is_sound()).then(|| store.digest(&cancel)).transpose()?;
+    output.report(&Verified { report: &report, digest }, || {
+        let mut lines: Vec<String> = report
+            .problems
+            .iter()
+            .map(|problem| format!("{} at byte {}: {}", problem.file.display(), problem.offset, problem.what))
+            .collect();
+        lines.push(format!(
+            "generation {}: {} files, {} read, {} problems",
+            report.generation,
+            grouped(report.files),
+            size(report.bytes),
+            report.problems.len()
+        ));
+        lines.extend(digest.map(|digest| format!("digest {digest}")));
+        lines
+    })?;
+    if report.is_sound() {
+        Ok(())
+    } else {
+        Err(Failure::failed(format!(
+            "{} is damaged: restore the named files from a copy, or ingest their data into a new store",
+            path.display()
+        )))
+    }
+}

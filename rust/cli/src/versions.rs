@@ -1,0 +1,84 @@
+//! Versions of imports, as every command that imports lists and rolls them back.
+
+use headwater_ledger::market::{CORE_SOURCE, core_tokens};
+use headwater_ledger::store::{ImportKind, ImportVersion, Writer};
+use headwater_ledger::{Cancel, Store};
+use serde_json::json;
+
+use super::Settings;
+use super::derived;
+use super::error::Failure;
+use super::interrupt::on_interrupt;
+use super::output::{Output, grouped, table};
+
+/// The number under which the core tokens are listed: they are part of the program and not of a store.
+const CORE_VERSION: u64 = 0;
+
+/// The core tokens as a version.
+fn core() -> ImportVersion {
+    ImportVersion {
+        version: CORE_VERSION,
+        kind: ImportKind::Tokens,
+        source: CORE_SOURCE.to_owned(),
+        entries: core_tokens().len() as u64,
+        in_force: true,
+        list: None,
+    }
+}
+
+/// Lists the versions of some kinds, the core tokens first, those rolled back included.
+pub(super) fn list(settings: &Settings, kinds: &[ImportKind], output: Output) -> Result<(), Failure> {
+    let imports = Store::open(settings.store()?)?.stats()?.imports;
+    let mut versions: Vec<_> = std::iter::once(core()).chain(imports).collect();
+    versions.retain(|version| kinds.contains(&version.kind));
+    output.report(&json!({"imports": versions}), || {
+        if versions.is_empty() {
+            return vec!["nothing was imported yet".to_owned()];
+        }
+        let head = ["version", "what", "entries", "in force", "source", "list", "date"].map(str::to_owned).to_vec();
+        table(&std::iter::once(head).chain(versions.iter().map(row)).collect::<Vec<_>>())
+    })
+}
+
+fn row(version: &ImportVersion) -> Vec<String> {
+    vec![
+        version.version.to_string(),
+        version.kind.name().to_owned(),
+        grouped(version.entries),
+        if version.in_force { "yes" } else { "rolled back" }.to_owned(),
+        version.source.clone(),
+        version.list.as_ref().map(|list| list.name.clone()).unwrap_or_default(),
+        version.list.as_ref().map(|list| list.ended_at.to_string()).unwrap_or_default(),
+    ]
+}
+
+/// Takes a version of one of these kinds out of force, and builds anew what hung on it.
+pub(super) fn roll_back(
+    settings: &Settings,
+    version: u64,
+    kinds: &[ImportKind],
+    output: Output,
+) -> Result<(), Failure> {
+    if version == CORE_VERSION && kinds.contains(&ImportKind::Tokens) {
+        return Err(Failure::failed(
+            "version 0 is the core registry of the program: it is never rolled back".to_owned(),
+        ));
+    }
+    let path = settings.store()?;
+    // A store is not made by taking something out of it.
+    drop(Store::open(&path)?);
+    let mut writer = Writer::open_or_create(path)?;
+    let known = writer.import_versions();
+    let of_kinds = |one: &&ImportVersion| one.version == version && kinds.contains(&one.kind);
+    let Some(import) = known.iter().find(of_kinds).filter(|import| import.in_force) else {
+        let names: Vec<_> = kinds.iter().map(|kind| kind.name()).collect();
+        return Err(Failure::failed(format!("no version {version} of {} is in force", names.join(" or "))));
+    };
+    writer.roll_back_import(version)?;
+    let cancel = Cancel::new();
+    on_interrupt(&cancel);
+    derived::rebuild(&mut writer, &cancel)?;
+    output.report(&json!({"rolled_back": version, "source": import.source, "entries": import.entries}), || {
+        vec![format!("version {version} is rolled back: {} {}", grouped(import.entries), import.kind.name())]
+    })
+}

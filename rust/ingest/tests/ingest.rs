@@ -1,0 +1,7 @@
+//! Readers of files as their users meet them. One binary, because linking takes longer than running.
+
+mod hostile;
+mod implied;
+mod laws;
+mod one_rule;
+mod rewritten;

@@ -1,0 +1,134 @@
+//! The chain data.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use headwater_cli::output::{grouped, size};
+use headwater_ledger::read::{Coverage, CoverageTable};
+use headwater_ledger::store::ChainStats;
+use headwater_ledger::{Cancel, Store};
+use headwater_state::causes;
+use headwater_types::Chain;
+
+use super::{Findings, market};
+
+const AREA: &str = "store";
+
+/// Whether the store can be read, what it lacks, and what of it is stale.
+pub(super) fn examine(path: &Path, deep: bool, findings: &mut Findings) {
+    let store = match Store::open(path) {
+        Ok(store) => store,
+        Err(error) => {
+            let remedy = "name the folder that `headwater ingest` wrote, or make one with `headwater simulate`";
+            return findings.broken(AREA, causes(&error), remedy);
+        }
+    };
+    let (snapshot, stats) = match (store.snapshot(), store.stats()) {
+        (Ok(snapshot), Ok(stats)) => (snapshot, stats),
+        (Err(error), _) | (_, Err(error)) => {
+            let remedy =
+                "`headwater verify` names the damaged file: restore it from a copy, or ingest into a new store";
+            return findings.broken(AREA, causes(&error), remedy);
+        }
+    };
+    findings.good(
+        AREA,
+        format!(
+            "{} opens: generation {}, {} files, {}",
+            path.display(),
+            stats.generation,
+            grouped(stats.files),
+            size(stats.bytes)
+        ),
+    );
+    if deep {
+        verify(&store, findings);
+    }
+    if stats.chains.is_empty() {
+        findings.warn(
+            AREA,
+            "it holds no chain data",
+            "`headwater ingest` reads files, `headwater simulate` makes some",
+        );
+    }
+    chains(&stats.chains, findings);
+    let held: Vec<Chain> = stats.chains.keys().copied().collect();
+    market::examine(&held, snapshot.as_ref(), findings);
+}
+
+fn verify(store: &Store, findings: &mut Findings) {
+    match store.verify(&|_, _| {}, &Cancel::new()) {
+        Ok(report) if report.is_sound() => {
+            findings.good(AREA, format!("{} files fit their checksums", grouped(report.files)));
+        }
+        Ok(report) => {
+            for problem in report.problems {
+                findings.broken(
+                    AREA,
+                    format!("{} at byte {}: {}", problem.file.display(), problem.offset, problem.what),
+                    "restore the file from a copy, or ingest its data into a new store",
+                );
+            }
+        }
+        Err(error) => findings.broken(AREA, causes(&error), "see that the folder can be read, and try again"),
+    }
+}
+
+fn chains(chains: &BTreeMap<Chain, ChainStats>, findings: &mut Findings) {
+    for (chain, held) in chains {
+        let holes = holes(&held.coverage);
+        if holes.is_empty() {
+            findings.good(AREA, format!("{chain}: {} transactions, no hole", grouped(held.coverage.transactions)));
+        }
+        for (table, from, to) in holes {
+            findings.warn(
+                AREA,
+                format!("{chain}: {} lack the blocks {from} to {to}", name(table)),
+                "ingest the files of those blocks: answers that need them say that they are not complete",
+            );
+        }
+        if held.underived > 0 {
+            findings.warn(
+                AREA,
+                format!("{chain}: {} sidecars are missing or stale", held.underived),
+                "`headwater compact` or the next ingest builds them: answers are right, but slower until then",
+            );
+        }
+    }
+}
+
+/// Blocks that are missing between those that are complete.
+fn holes(coverage: &Coverage) -> Vec<(CoverageTable, u64, u64)> {
+    let between = |table: CoverageTable, ranges: &[(u64, u64)]| -> Vec<(CoverageTable, u64, u64)> {
+        let pairs = ranges.windows(2).filter(|pair| pair[0].1.saturating_add(1) < pair[1].0);
+        pairs.map(|pair| (table, pair[0].1 + 1, pair[1].0 - 1)).collect()
+    };
+    coverage.ranges.iter().flat_map(|(table, ranges)| between(*table, ranges)).collect()
+}
+
+fn name(table: CoverageTable) -> &'static str {
+    match table {
+        CoverageTable::Blocks => "block headers",
+        CoverageTable::Transactions => "transactions",
+        CoverageTable::Receipts => "receipts",
+        CoverageTable::Traces => "traces",
+        CoverageTable::TokenTransfers => "token transfers",
+        CoverageTable::Logs => "logs",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hole_is_what_lies_between_two_complete_ranges() {
+        let ranges = BTreeMap::from([
+            (CoverageTable::Transactions, vec![(1, 5), (9, 9), (11, 20)]),
+            (CoverageTable::Receipts, vec![(1, 5), (6, 7)]),
+        ]);
+        let coverage = Coverage { ranges, ..Coverage::default() };
+        let expected = [(CoverageTable::Transactions, 6, 8), (CoverageTable::Transactions, 10, 10)];
+        assert_eq!(holes(&coverage), expected);
+    }
+}

@@ -1,0 +1,155 @@
+//! The `headwater` program: reads its arguments and the configuration, and runs one command.
+//!
+//! The commands are those of `headwater-cli`, and two that know the gateway: `serve` and `doctor`.
+
+mod claim_provider;
+mod doctor;
+mod panics;
+mod serve;
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::{Parser, Subcommand};
+use headwater_cli::output::Output;
+use headwater_cli::{Failure, Settings};
+use headwater_engine::{ENDPOINTS, Endpoint};
+use headwater_state::Plan;
+
+use crate::config::{Config, ConfigError};
+
+/// Blockchain data in, answers out: exact, offline, on this machine.
+#[derive(Debug, Parser)]
+#[command(name = "headwater", version, propagate_version = true, max_term_width = 110)]
+struct Arguments {
+    #[command(flatten)]
+    options: GlobalOptions,
+    #[command(subcommand)]
+    command: Command,
+}
+
+/// Where help shows what every command takes, apart from what it takes itself.
+const EVERYWHERE: &str = "Options of every command";
+
+/// What every command takes.
+#[derive(Debug, clap::Args)]
+struct GlobalOptions {
+    /// Folder of the chain data.
+    #[arg(long, global = true, help_heading = EVERYWHERE, env = "HEADWATER_STORE", value_name = "DIR")]
+    store: Option<PathBuf>,
+    /// Folder of keys, credits and audit, or a postgres:// address [default: DIR.state beside the store].
+    #[arg(long, global = true, help_heading = EVERYWHERE, env = "HEADWATER_STATE", hide_env_values = true)]
+    #[arg(value_name = "DIR|ADDRESS")]
+    state: Option<String>,
+    /// Folder of the secrets of a state in PostgreSQL, equal on all replicas.
+    #[arg(long, global = true, help_heading = EVERYWHERE, env = "HEADWATER_AUTH_SECRETS_DIR", value_name = "DIR")]
+    secrets_dir: Option<PathBuf>,
+    /// The TOML file of settings that `serve` is started with, which says where the above are too.
+    #[arg(long, global = true, help_heading = EVERYWHERE, env = "HEADWATER_CONFIG", value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Print JSON in place of tables, for scripts.
+    #[arg(long, global = true, help_heading = EVERYWHERE)]
+    json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    #[command(flatten)]
+    Other(headwater_cli::Command),
+    /// Run the HTTP gateway.
+    Serve(serve::Arguments),
+    /// What is wrong with this set-up, and what helps.
+    Doctor(doctor::Arguments),
+}
+
+/// Runs the program; `arguments` begin with its name.
+///
+/// Gives the code to exit with: 0, 1 (failed) or 2 (wrong usage).
+pub fn run(arguments: impl IntoIterator<Item: Into<OsString> + Clone>) -> u8 {
+    run_with(arguments, ENDPOINTS)
+}
+
+/// The same with these data endpoints for `query` and `serve`.
+pub fn run_with(arguments: impl IntoIterator<Item: Into<OsString> + Clone>, endpoints: &'static [Endpoint]) -> u8 {
+    let Arguments { options, command } = match Arguments::try_parse_from(arguments) {
+        Ok(arguments) => arguments,
+        Err(error) => {
+            // Nobody may be there to read it.
+            let _ = error.print();
+            return u8::try_from(error.exit_code()).unwrap_or(2);
+        }
+    };
+    let output = Output::new(options.json);
+    let result = match command {
+        Command::Other(command) => options
+            .config(&[])
+            .map_err(|error| refused(&error))
+            .map(|config| Settings { config_file: options.config.clone(), ..config.for_commands() })
+            .and_then(|settings| headwater_cli::run(command, &settings, endpoints, output)),
+        Command::Serve(arguments) => serve::run(&options, endpoints, &arguments, output),
+        Command::Doctor(arguments) => doctor::run(&options, &arguments, output),
+    };
+    match result {
+        Ok(()) => 0,
+        Err(failure) => output.failure(&failure),
+    }
+}
+
+/// A configuration that cannot be used is wrong usage.
+fn refused(error: &ConfigError) -> Failure {
+    Failure { code: 2, ..Failure::from_error(error) }
+}
+
+impl GlobalOptions {
+    /// The configuration: defaults, file, environment, flags.
+    fn config(&self, assignments: &[String]) -> Result<Config, ConfigError> {
+        let mut config = Config::default();
+        if let Some(file) = &self.config {
+            config.read_file(file)?;
+        }
+        config.read_environment(
+            std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?))),
+        )?;
+        // Which may come from the environment as well.
+        if let Some(store) = &self.store {
+            config.store = Some(store.clone());
+        }
+        if let Some(state) = &self.state {
+            config.state = Some(state.clone());
+        }
+        if let Some(folder) = &self.secrets_dir {
+            config.secrets_dir = Some(folder.clone());
+        }
+        for setting in assignments {
+            config.assign(setting)?;
+        }
+        Ok(config)
+    }
+}
+
+impl Config {
+    /// The part of the configuration that commands use.
+    fn for_commands(&self) -> Settings {
+        Settings {
+            store: self.store.clone(),
+            state: self.state.clone(),
+            secrets_dir: self.secrets_dir.clone(),
+            risk_parameters: self.risk_parameters.clone(),
+            classifiers: self.classifiers.clone(),
+            default_plan: Plan::clone(&self.limits().plan),
+            config_file: None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Arguments::command().debug_assert();
+    }
+}

@@ -1,0 +1,296 @@
+//! `headwater serve`.
+
+use std::io::IsTerminal;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use headwater_cli::interrupt::{outlive_hangups, stop_signal};
+use headwater_cli::output::Output;
+use headwater_cli::{Failure, check_secrets, intelligence};
+use headwater_engine::Endpoint;
+use headwater_ledger::Store;
+use headwater_state::{BootReport, Home, Options, Place, State};
+use tracing_subscriber::EnvFilter;
+
+use super::claim_provider::{provider, with_provider};
+use super::{GlobalOptions, panics, refused};
+use crate::admin;
+use crate::config::{AdminListen, Config, LogFormat};
+use crate::events::webhook::egress::{EgressSettings, Policy, authorities};
+use crate::events::{EventSettings, Pace, Running};
+use crate::gateway::{self, Gateway, ListenerConfig, Settings, Telemetry, Tls};
+use crate::service::{Service, serve_on};
+
+/// What `serve` takes.
+#[derive(Debug, clap::Args)]
+pub(super) struct Arguments {
+    /// Address and port [default: 127.0.0.1:8080]; port 0 takes a free one.
+    #[arg(long, value_name = "ADDRESS", value_parser = address)]
+    listen: Option<SocketAddr>,
+    /// Address and port of the admin listener, or `none` for no such listener [default: 127.0.0.1:8081].
+    #[arg(long, value_name = "ADDRESS")]
+    admin_listen: Option<AdminListen>,
+    /// One setting, such as auth.required=false; stands before file and environment. May be given more than once.
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    settings: Vec<String>,
+}
+
+fn address(text: &str) -> Result<SocketAddr, String> {
+    text.parse().map_err(|_| "expected an IP address and a port, such as 127.0.0.1:8080".to_owned())
+}
+
+/// Serves until SIGINT or SIGTERM.
+pub(super) fn run(
+    options: &GlobalOptions,
+    endpoints: &'static [Endpoint],
+    arguments: &Arguments,
+    output: Output,
+) -> Result<(), Failure> {
+    let config = configuration(options, arguments)?;
+    let store = config.store.clone().ok_or_else(|| {
+        Failure::usage(
+            "no store is named: give --store DIR, set HEADWATER_STORE, or set store.path in the configuration",
+        )
+    })?;
+    let place = match &config.state {
+        Some(state) => Place::parse(state)?,
+        None => Place::Folder(Home::beside(&store)),
+    };
+    check_secrets(&place, config.secrets_dir.as_deref())?;
+    start_log(&config);
+    panics::log_panics();
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    // From here on a signal stops the server as it is meant to, however far the start is.
+    let stop = runtime.block_on(async { stop_signal() })?;
+    // Before anything is begun: what cannot be served with leaves nothing behind.
+    let (listener_config, events) = (listener_config(&config)?, event_settings(&config)?);
+    let intelligence = with_provider(intelligence(&config.for_commands())?, provider(&config)?, runtime.handle());
+    let ledgers = Arc::new(Store::open(&store)?);
+    // A commit of unknown outcome ends the process: nothing may be answered on the strength of it.
+    let home = Home::open(&place, config.secrets_dir.as_deref())?;
+    let options = Options { audit_days: config.audit_days, refund_lost: config.refund_lost };
+    let state = State::start(&home, options, Box::new(|| std::process::abort()))?;
+    report_losses(&state, config.refund_lost);
+    let settings = Settings {
+        auth_required: config.auth_required,
+        body_limit: config.body_bytes,
+        memory_bytes: config.memory_mib << 20,
+        query_memory_bytes: config.query_memory_mib << 20,
+        deadlines: config.deadlines.clone(),
+        audit_parameters: config.audit_parameters,
+        limits: config.limits(),
+        trusted_proxies: config.trusted_proxies.clone(),
+        intelligence,
+        endpoints,
+        ..Settings::default()
+    };
+    let service = Service::new(Gateway::new(ledgers, state, settings), events);
+    tracing::info!("configuration:\n{config}");
+    if !config.auth_required && !config.listen.ip().is_loopback() {
+        tracing::warn!(
+            "auth.required is false and {} is open to other machines: anybody there may call",
+            config.listen
+        );
+    }
+    let served = runtime.block_on(listen(&config, listener_config, &service, (output, stop)));
+    // Work that no longer has anybody to answer is not waited for.
+    runtime.shutdown_timeout(Duration::from_secs(1));
+    let gateway = service.gateway().clone();
+    drop(service);
+    if let Some(state) = gateway.into_state() {
+        state.close();
+    } else {
+        tracing::warn!("a request was still under way at the end of the drain");
+    }
+    served
+}
+
+/// Whether the files that the settings name can be served with.
+pub(super) fn check(config: &Config) -> Result<(), Failure> {
+    listener_config(config)?;
+    intelligence(&config.for_commands())?;
+    provider(config)?;
+    event_settings(config).map(drop)
+}
+
+/// Says what servers that were killed left behind.
+fn report_losses(state: &State, refunded: bool) {
+    let BootReport { killed_runs, lost_answers } = state.boot_report();
+    if killed_runs == 0 {
+        return;
+    }
+    let lost = match (lost_answers, refunded) {
+        (0, _) => "every answer that was charged had been sent".to_owned(),
+        (_, true) => format!("answers that were charged and may not have arrived: {lost_answers}; they were refunded"),
+        (_, false) => format!(
+            "answers that were charged and may not have arrived: {lost_answers}; `headwater credits refund --lost` gives \
+             them back"
+        ),
+    };
+    tracing::warn!(killed_runs, lost_answers, "an earlier server ended without saying so; {lost}");
+}
+
+fn event_settings(config: &Config) -> Result<EventSettings, Failure> {
+    let trusted = config.webhooks_authorities.as_deref().map(authorities).transpose();
+    let authorities = trusted.map_err(|error| Failure::from_error(&error))?.unwrap_or_default();
+    let policy = if config.webhooks_allow_private_targets { Policy::LOCAL } else { Policy::PUBLIC };
+    Ok(EventSettings {
+        egress: EgressSettings { policy, authorities, ..EgressSettings::default() },
+        pace: Pace { second_ms: config.webhooks_second_ms },
+        origins: config.stream_origins.clone(),
+        ..EventSettings::default()
+    })
+}
+
+async fn listen(
+    config: &Config,
+    listener_config: ListenerConfig,
+    service: &Service,
+    (output, stop): (Output, impl Future<Output = ()> + Send + 'static),
+) -> Result<(), Failure> {
+    outlive_hangups()?;
+    let gateway = service.gateway();
+    let listener = gateway::bind(config.listen).map_err(|error| {
+        let remedy = match error.kind() {
+            std::io::ErrorKind::AddrInUse => "; give another port with --listen, port 0 takes a free one",
+            _ => "",
+        };
+        Failure::failed(format!("cannot listen on {}: {error}{remedy}", config.listen))
+    })?;
+    let address = listener.local_addr()?;
+    let scheme = if listener_config.tls.is_some() { "https" } else { "http" };
+    let url = format!("{scheme}://{address}");
+    let admin = start_admin(config, &listener_config, gateway)?;
+    if let Some(collector) = &config.otlp {
+        let telemetry = Telemetry::start(collector, tokio::runtime::Handle::current())
+            .map_err(|error| Failure::failed(format!("telemetry.otlp: {collector} cannot be used: {error}")))?;
+        gateway.trace_with(telemetry);
+    }
+    let admin_url = admin.as_ref().map(admin::Listener::url);
+    output.report(&serde_json::json!({"url": url, "docs": format!("{url}/docs"), "admin": admin_url}), || {
+        let mut lines = vec![format!("Headwater answers on {url}, documentation on {url}/docs; Ctrl-C stops it.")];
+        lines.extend(
+            admin_url.as_ref().map(|url| format!("The back office is on {url}/admin/v1, figures on {url}/metrics.")),
+        );
+        lines
+    })?;
+    let drain = Duration::from_secs(config.drain_secs);
+    // No webhook may reach our own listeners.
+    let own = std::iter::once(address).chain(admin.as_ref().map(admin::Listener::address)).collect();
+    let events = Running::start(service.events(), own);
+    let served = serve_on(listener_config, listener, service, stop, drain).await;
+    events.stop().await;
+    if let Some(admin) = admin {
+        admin.stop().await;
+    }
+    served?;
+    if let Err(error) = gateway.state().flush().await {
+        tracing::warn!(error = headwater_state::causes(&error), "what waits for the state cannot be committed now");
+    }
+    let traced = gateway.clone();
+    let stop_telemetry = move || traced.telemetry().map(Telemetry::stop);
+    if tokio::task::spawn_blocking(stop_telemetry).await.is_err() {
+        tracing::warn!("the end of the telemetry panicked");
+    }
+    tracing::info!("stopped");
+    Ok(())
+}
+
+/// Starts the admin listener, where it is not switched off.
+fn start_admin(
+    config: &Config,
+    listener_config: &ListenerConfig,
+    gateway: &Gateway,
+) -> Result<Option<admin::Listener>, Failure> {
+    let Some(address) = config.admin_address() else { return Ok(None) };
+    let settings = admin::Settings { open_metrics: config.metrics_open, backup_dir: config.backup_dir.clone() };
+    let listener = admin::Listener::start(address, gateway, settings, listener_config).map_err(|error| {
+        let remedy = match error.kind() {
+            std::io::ErrorKind::AddrInUse => {
+                "; give another port with --admin-listen, port 0 takes a free one, none switches it off"
+            }
+            _ => "",
+        };
+        Failure::failed(format!("the admin listener cannot listen on {address}: {error}{remedy}"))
+    })?;
+    if !address.ip().is_loopback() {
+        let how =
+            if listener_config.tls.is_some() { "" } else { ", and admin keys go there in clear: set server.tls_cert" };
+        tracing::warn!("the admin listener {address} is open to other machines{how}");
+    }
+    Ok(Some(listener))
+}
+
+/// The configuration of the listener.
+fn listener_config(config: &Config) -> Result<ListenerConfig, Failure> {
+    let tls = match (&config.tls_certificate, &config.tls_key) {
+        (Some(certificate), Some(key)) => {
+            let tls = Tls::load(certificate, key);
+            Some(Arc::new(tls.map_err(|error| Failure::failed(headwater_state::causes(&error)))?))
+        }
+        (None, None) => None,
+        (Some(_), None) => return Err(Failure::usage("server.tls_cert is set: set server.tls_key as well")),
+        (None, Some(_)) => return Err(Failure::usage("server.tls_key is set: set server.tls_cert as well")),
+    };
+    Ok(ListenerConfig {
+        connections: open_files(config.connections),
+        head: Duration::from_secs(config.head_secs),
+        idle: Duration::from_secs(config.idle_secs),
+        tls,
+        ..ListenerConfig::default()
+    })
+}
+
+/// Asks the system for as many open files as the connections need; gives the connections that it has files for.
+fn open_files(connections: usize) -> usize {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    /// Files of the store, the state, and work under way.
+    const OTHERS: u64 = 1024;
+    let wanted = connections as u64 + OTHERS;
+    let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
+    let Some(current) = current.filter(|current| *current < wanted) else { return connections };
+    let raised = maximum.map_or(wanted, |maximum| maximum.min(wanted)).max(current);
+    let set = setrlimit(Resource::Nofile, Rlimit { current: Some(raised), maximum });
+    let files = if set.is_ok() { raised } else { current };
+    let fitting = usize::try_from(files.saturating_sub(OTHERS).max(files / 2)).unwrap_or(connections).min(connections);
+    if fitting < connections {
+        tracing::warn!(files, "at most {fitting} connections are taken: raise the limit of open files for more");
+    }
+    fitting
+}
+
+fn configuration(options: &GlobalOptions, arguments: &Arguments) -> Result<Config, Failure> {
+    let mut config = options.config(&arguments.settings).map_err(|error| refused(&error))?;
+    if let Some(listen) = arguments.listen {
+        config.listen = listen;
+    }
+    if let Some(listen) = arguments.admin_listen {
+        config.admin_listen = listen;
+    }
+    Ok(config)
+}
+
+/// Logs go to standard error. A second `serve` in one process keeps the first one's log.
+fn start_log(config: &Config) {
+    // What these say below `info` may repeat what went over a connection, keys included.
+    const QUIET: [&str; 9] = [
+        "h2=info",
+        "hyper=info",
+        "hyper_util=info",
+        "rustls=info",
+        "tokio_postgres=info",
+        "tungstenite=info",
+        "tokio_tungstenite=info",
+        "redis=info",
+        "opentelemetry_sdk=info",
+    ];
+    let filter = QUIET.iter().filter_map(|directive| directive.parse().ok());
+    let filter = filter.fold(EnvFilter::new(&config.log_filter), EnvFilter::add_directive);
+    let colours = std::io::stderr().is_terminal();
+    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(colours);
+    let _ = match config.log_format {
+        LogFormat::Text => log.try_init(),
+        LogFormat::Json => log.json().try_init(),
+    };
+}
