@@ -32,7 +32,7 @@ serve: ## serve the store of STORE=DIR
 	"$(BIN)" serve --store "$(STORE)"
 
 build: $(TRIAL)/ready ## everything that the tests run: test binaries, program, wheel
-	cargo test --workspace --no-run
+	cargo test --workspace --lib --tests --no-run
 	@$(MAKE) --no-print-directory wheel
 
 test: ## every test that needs no service, the notebooks, the description; prints what it ran and what it left out
@@ -41,10 +41,11 @@ test: ## every test that needs no service, the notebooks, the description; print
 test-rust:
 	@HEADWATER_BENCH_PYTHON="$(or $(HEADWATER_BENCH_PYTHON),$(wildcard $(BENCH)/venv/bin/python))" sh scripts/test-rust.sh
 
-test-python: wheel $(TRIAL)/ready
+# `make test` has built the wheel before, and says so with BUILT.
+test-python: $(if $(BUILT),,wheel) $(TRIAL)/ready
 	@sh scripts/test-python.sh "$(TRIAL)" "$(WHEELS)"
 
-test-notebooks: wheel $(TRIAL)/ready scripts/requirements-notebooks.txt ## runs every notebook with the built wheel
+test-notebooks: $(if $(BUILT),,wheel) $(TRIAL)/ready scripts/requirements-notebooks.txt ## runs every notebook with the built wheel
 	@sh scripts/test-notebooks.sh "$(TRIAL)" "$(WHEELS)"
 
 test-schemathesis: $(SCHEMATHESIS)/ready ## every described operation under Schemathesis: 20 examples each, 1,000 with HEADWATER_FULL=1

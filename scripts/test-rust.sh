@@ -3,9 +3,9 @@
 # What is left out is printed with a count, and why.
 set -eu
 
-# Built first, so that what takes long is seen.
-cargo test --workspace --no-run
-tests=$(cargo test --workspace --quiet -- --list 2>/dev/null)
+# Built first, so that what takes long is seen. Examples are left to the lints.
+cargo test --workspace --lib --tests --no-run
+tests=$(cargo test --workspace --lib --tests --quiet -- --list 2>/dev/null)
 
 # Tests whose names begin so need something that not every machine has, or time.
 skip=""
@@ -32,7 +32,8 @@ command -v "${CC:-cc}" >/dev/null ||
 # Most tests of the server wait for something: twice as many at a time as there are processors keep them busy.
 threads=$((2 * $(nproc 2>/dev/null || echo 2)))
 # shellcheck disable=SC2086
-cargo test --workspace -- --quiet --show-output --test-threads "$threads" $skip
+cargo test --workspace --lib --tests -- --quiet --show-output --test-threads "$threads" $skip
+cargo test --workspace --doc -- --quiet
 
 # The ledger on a disk that is really full: on a volume of two megabytes, where one may be mounted.
 volume=$(mktemp -d)
@@ -52,4 +53,4 @@ printf '%s' "$left_out"
 echo "left out: the measurement of a hub of a million: cargo test -p headwater-engine trace_hub -- --ignored --nocapture"
 echo "left out: the measurement of five million holders: cargo test -p headwater-engine holders_at_scale -- --ignored --nocapture"
 echo "left out: the time that counting memory takes: cargo test -p headwater-engine memory -- --ignored --nocapture"
-[ -n "${HEADWATER_FULL:-}" ] || echo "left out: the long runs (200 kills instead of 8, 10000 flipped bits instead of 600, and the like): make test-full"
+[ -n "${HEADWATER_FULL:-}" ] || echo "left out: the long runs (200 kills instead of 20, 10000 flipped bits instead of 100, and the like): make test-full"

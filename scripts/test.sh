@@ -35,7 +35,7 @@ named() {
 part() {
     echo "== $1"
     # The status of a pipeline is that of its last command.
-    { sh scripts/timed.sh "$(named "$1")" $run "test-$1" 2>&1 || touch "$kept/$1.failed"; } | tee "$kept/$1" | sed -u "s/^/$1: /"
+    { sh scripts/timed.sh "$(named "$1")" $run BUILT=1 "test-$1" 2>&1 || touch "$kept/$1.failed"; } | tee "$kept/$1" | sed -u "s/^/$1: /"
     if [ -e "$kept/$1.failed" ]; then outcome=FAILED; else outcome=$(ran "$1"); fi
     {
         echo "$1: ${outcome:-passed}; $(sed -n -e 's/^time: [a-z-]* took //p' -e 's/^warning: [a-z-]* took /took /p' "$kept/$1" | tail -n 1)"

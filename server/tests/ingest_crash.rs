@@ -15,7 +15,7 @@ use serde_json::Value;
 
 use crate::support::{headwater, run_json};
 
-const FILES: u64 = 10;
+const FILES: u64 = 6;
 const PER_FILE: u64 = 200;
 const PER_BLOCK: u64 = 4;
 const BATCH: usize = 48;
@@ -136,7 +136,7 @@ fn digest(store: &Path) -> String {
 
 #[test]
 fn an_ingest_killed_at_any_moment_leaves_exactly_the_acknowledged_commits() {
-    let moments = if std::env::var_os("HEADWATER_FULL").is_some() { 200 } else { 8 };
+    let moments = if std::env::var_os("HEADWATER_FULL").is_some() { 200 } else { 6 };
     let place = tempfile::tempdir().unwrap();
     let files = place.path().join("files");
     write_files(&files);

@@ -264,7 +264,7 @@ fn shim_a_sync_that_fails_stops_the_server_and_loses_nothing_that_was_answered()
     let mut bench = Bench::new();
     let first = bench.first.clone();
     let [_, _, syncs] = bench.operations();
-    let tries = if is_full() { 200 } else { 10 };
+    let tries = if is_full() { 200 } else { 6 };
     let seed = random();
     println!("seed {seed}, {syncs} syncs in a run");
     let mut chance = Chance::new(seed);

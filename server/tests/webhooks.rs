@@ -97,7 +97,7 @@ fn rows_of(accept: &str, bytes: Vec<u8>) -> Vec<Value> {
     } else {
         StreamReader::try_new(&bytes[..], None).unwrap().map(Result::unwrap).collect()
     };
-    let mut writer = arrow::json::LineDelimitedWriter::new(Vec::new());
+    let mut writer = arrow_json::LineDelimitedWriter::new(Vec::new());
     writer.write_batches(&batches.iter().collect::<Vec<_>>()).unwrap();
     writer.finish().unwrap();
     let lines = String::from_utf8(writer.into_inner()).unwrap();

@@ -1,8 +1,9 @@
-//! Balances of every address and token of `data/classifier`, beside a fold of the rows that knows nothing of the engine.
+//! Balances of every address and token of `data/classifier`, or of a quarter of its exports outside of the long runs,
+//! beside a fold of the rows that knows nothing of the engine.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use arrow::array::{AsArray, RecordBatch};
@@ -15,8 +16,12 @@ use headwater_types::{Address, Amount, Chain};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use serde_json::{Value, json};
 
+use super::classifier::{one_in, some_of};
+
 /// 2020-01-01, amid the history of many of the addresses.
 const MIDDLE: i64 = 1_577_836_800;
+
+const NOBODY: &str = "0x0000000000000000000000000000000000000000";
 
 /// One movement or fee: time, from, to (none: a fee, or an allocation's missing sender), contract or the coin, amount.
 struct Moved {
@@ -27,19 +32,19 @@ struct Moved {
     amount: Amount,
 }
 
-/// Some columns of a Parquet file as text.
-fn rows(path: &Path, names: &[&str]) -> Vec<Vec<String>> {
+/// Calls with each row of a Parquet file: some of its columns, as text.
+fn each_row<const N: usize>(path: &Path, names: [&str; N], call: &mut dyn FnMut([String; N])) {
     let reader = ParquetRecordBatchReaderBuilder::try_new(File::open(path).unwrap()).unwrap().build().unwrap();
     let text = |batch: &RecordBatch, name: &str| -> Vec<String> {
         let column = arrow::compute::cast(batch.column_by_name(name).unwrap(), &DataType::LargeUtf8).unwrap();
         column.as_string::<i64>().iter().map(|text| text.unwrap_or_default().to_lowercase()).collect()
     };
-    let mut all = Vec::new();
     for batch in reader.map(Result::unwrap) {
-        let columns: Vec<Vec<String>> = names.iter().map(|name| text(&batch, name)).collect();
-        all.extend((0..batch.num_rows()).map(|row| columns.iter().map(|column| column[row].clone()).collect()));
+        let mut columns = names.map(|name| text(&batch, name).into_iter());
+        for _ in 0..batch.num_rows() {
+            call(columns.each_mut().map(|column| column.next().unwrap()));
+        }
     }
-    all
 }
 
 fn amount(text: &str) -> Amount {
@@ -48,59 +53,57 @@ fn amount(text: &str) -> Amount {
 
 /// The rules of account exports: a failed transaction moves nothing and pays its fee; a creation goes to what it created;
 /// equal token rows of one export are separate, across exports the same ones.
-fn movements(data: &Path) -> Vec<Moved> {
-    let somebody = |text: &String| (!text.is_empty()).then(|| text.clone());
-    let names = ["timeStamp", "from", "to", "contractAddress", "value", "isError", "gasUsed", "gasPrice"];
+fn movements([transactions, transfers]: &[PathBuf; 2]) -> Vec<Moved> {
+    let somebody = |text: String| Some(text).filter(|text| !text.is_empty());
     let mut all = Vec::new();
-    for row in rows(&data.join("eth_transactions.parquet"), &names) {
-        let [time, from, to, created, value, failed, gas, price] = &row[..] else { unreachable!() };
+    let names = ["timeStamp", "from", "to", "contractAddress", "value", "isError", "gasUsed", "gasPrice"];
+    each_row(transactions, names, &mut |row| {
+        let [time, from, to, created, value, failed, gas, price] = row;
         let time = time.parse().unwrap();
         let allocated = from == "genesis";
         let (from, to) = (somebody(from).filter(|_| !allocated), somebody(to).or_else(|| somebody(created)));
         if !allocated {
-            let fee = amount(gas).checked_mul(amount(price)).unwrap();
+            let fee = amount(&gas).checked_mul(amount(&price)).unwrap();
             all.push(Moved { time, from: from.clone(), to: None, contract: String::new(), amount: fee });
         }
         if failed != "1" {
-            all.push(Moved { time, from, to, contract: String::new(), amount: amount(value) });
+            all.push(Moved { time, from, to, contract: String::new(), amount: amount(&value) });
         }
-    }
+    });
     let names = ["timeStamp", "hash", "from", "to", "contractAddress", "value", "AccountId"];
     let mut counts: HashMap<[String; 6], HashMap<String, usize>> = HashMap::new();
-    for row in rows(&data.join("eth_token_transfers.parquet"), &names) {
-        let export = row[6].clone();
-        let row: [String; 6] = row[..6].to_vec().try_into().unwrap();
-        *counts.entry(row).or_default().entry(export).or_default() += 1;
-    }
+    each_row(transfers, names, &mut |row| {
+        let [time, hash, from, to, contract, value, export] = row;
+        *counts.entry([time, hash, from, to, contract, value]).or_default().entry(export).or_default() += 1;
+    });
     for ([time, _, from, to, contract, value], exports) in counts {
+        let (time, amount) = (time.parse().unwrap(), amount(&value));
         for _ in 0..exports.into_values().max().unwrap() {
-            let (from, to) = (somebody(&from), somebody(&to));
-            all.push(Moved {
-                time: time.parse().unwrap(),
-                from,
-                to,
-                contract: contract.clone(),
-                amount: amount(&value),
-            });
+            let (from, to) = (somebody(from.clone()), somebody(to.clone()));
+            all.push(Moved { time, from, to, contract: contract.clone(), amount });
         }
     }
     all
 }
 
 /// Received and sent of each address and asset, up to a time.
-type Sums = BTreeMap<String, BTreeMap<String, (Amount, Amount)>>;
+type Sums<'a> = BTreeMap<&'a str, BTreeMap<&'a str, (Amount, Amount)>>;
 
-fn fold(movements: &[Moved], until: i64) -> Sums {
-    let mut sums = Sums::new();
+fn fold(movements: &[Moved], until: i64) -> Sums<'_> {
+    let mut sums: HashMap<(&str, &str), (Amount, Amount)> = HashMap::new();
     let add = |sum: &mut Amount, amount| *sum = sum.checked_add(amount).unwrap_or(Amount::MAX);
     for moved in movements.iter().filter(|moved| moved.time <= until && moved.from != moved.to) {
         for (side, is_in) in [(&moved.from, false), (&moved.to, true)] {
             let Some(who) = side else { continue };
-            let (received, sent) = sums.entry(who.clone()).or_default().entry(moved.contract.clone()).or_default();
+            let (received, sent) = sums.entry((who, &moved.contract)).or_default();
             add(if is_in { received } else { sent }, moved.amount);
         }
     }
-    sums
+    let mut by_address = Sums::new();
+    for ((who, contract), sums) in sums {
+        by_address.entry(who).or_default().insert(contract, sums);
+    }
+    by_address
 }
 
 /// Whether sums passed 256 bits: no honest token comes there.
@@ -115,44 +118,43 @@ fn held((received, sent): &(Amount, Amount)) -> Option<String> {
 
 #[test]
 fn corpus_balances_of_every_address_and_token_are_those_of_the_rows() {
-    let data = headwater_tests::corpus().join("classifier");
     let folder = tempfile::tempdir().unwrap();
-    let paths = [data.join("eth_transactions.parquet"), data.join("eth_token_transfers.parquet")];
-    let mut writer = Writer::open_or_create(folder.path()).unwrap();
+    let paths = some_of(folder.path(), one_in(4), &[]);
+    let store = folder.path().join("store");
+    let mut writer = Writer::open_or_create(&store).unwrap();
     ingest(&paths, &Options::default(), &mut writer, &Silent, &Cancel::new()).unwrap();
     drop(writer);
-    let store = Arc::new(Store::open(folder.path()).unwrap());
-    let movements = movements(&data);
-    every_holding(&store, &fold(&movements, i64::MAX));
+    let store = Arc::new(Store::open(store).unwrap());
+    let movements = movements(&paths);
+    let all = fold(&movements, i64::MAX);
+    every_holding(&store, &all);
     let engine = QueryEngine::new(Arc::clone(&store) as _);
     let head = movements.iter().map(|moved| moved.time).max().unwrap();
-    let all = fold(&movements, i64::MAX);
-    for until in [MIDDLE, head] {
-        every_history(&engine, &fold(&movements, until), until, &all);
-    }
-    every_holder(&engine, &fold(&movements, i64::MAX));
+    every_history(&engine, &fold(&movements, MIDDLE), MIDDLE, &all);
+    every_history(&engine, &all, head, &all);
+    every_holder(&engine, &all);
     flows(&engine, &movements);
 }
 
 /// What came in and went out of every address in raw units, fees among it.
-fn every_holding(store: &Store, sums: &Sums) {
+fn every_holding(store: &Store, sums: &Sums<'_>) {
     use headwater_ledger::read::Generations;
     let ledger = store.current().unwrap();
     let mut compared = 0;
     for address in ledger.addresses(Chain::ETHEREUM, None, usize::MAX).unwrap() {
         let account = ledger.account(Chain::ETHEREUM, &address).unwrap().unwrap();
-        let expected = sums.get(&address.to_string()).cloned().unwrap_or_default();
+        // An asset of which nothing but nothing moved is nothing either way.
+        let is_some = |(received, sent): &(Amount, Amount)| !received.is_zero() || !sent.is_zero();
         let mut found = BTreeMap::new();
         for holding in ledger.holdings(&account).unwrap() {
             let contract = holding.asset.contract().map(ToString::to_string).unwrap_or_default();
             assert!(holding.opening.is_zero());
             found.insert(contract, (holding.received(), holding.sent()));
         }
-        // An asset of which nothing but nothing moved is nothing either way.
-        let some = |sums: BTreeMap<String, (Amount, Amount)>| -> BTreeMap<_, _> {
-            sums.into_iter().filter(|(_, (received, sent))| !received.is_zero() || !sent.is_zero()).collect()
-        };
-        assert_eq!(some(found), some(expected), "{address}");
+        found.retain(|_, sums| is_some(sums));
+        let expected = sums.get(&*address.to_string()).into_iter().flatten().filter(|(_, sums)| is_some(sums));
+        let expected: BTreeMap<_, _> = expected.map(|(contract, sums)| ((*contract).to_owned(), *sums)).collect();
+        assert_eq!(found, expected, "{address}");
         compared += 1;
     }
     let moved = sums.keys().filter(|who| who.starts_with("0x")).count();
@@ -166,9 +168,9 @@ fn ask(engine: &QueryEngine, name: &str, request: &Value) -> Value {
 
 /// Balances at a time, as histories tell them: opening + received - sent is the closing balance of an address. Where
 /// sums pass 256 bits by the end of all data, as those of a token that forges its amounts do, no balance is told.
-fn every_history(engine: &QueryEngine, sums: &Sums, until: i64, all: &Sums) {
+fn every_history(engine: &QueryEngine, sums: &Sums<'_>, until: i64, all: &Sums<'_>) {
     // All of them in the long runs.
-    let step = if std::env::var_os("HEADWATER_FULL").is_some() { 1 } else { 8 };
+    let step = usize::try_from(one_in(2)).unwrap();
     let mut unknown = 0;
     for (who, assets) in sums.iter().filter(|(who, _)| who.starts_with("0x")).step_by(step) {
         let request = json!({
@@ -182,9 +184,9 @@ fn every_history(engine: &QueryEngine, sums: &Sums, until: i64, all: &Sums) {
         let items = history["final_balance"]["balances"].as_array().unwrap();
         let shown: BTreeMap<String, Option<String>> =
             items.iter().map(item).filter(|(_, raw)| raw.as_deref() != Some("0")).collect();
-        let unknowns = all[who].iter().filter(|(_, sums)| has_passed(sums)).map(|(contract, _)| contract.clone());
+        let unknowns = all[who].iter().filter(|(_, sums)| has_passed(sums)).map(|(contract, _)| (*contract).to_owned());
         let mut expected: BTreeMap<String, Option<String>> =
-            assets.iter().filter_map(|(contract, sums)| Some((contract.clone(), Some(held(sums)?)))).collect();
+            assets.iter().filter_map(|(contract, sums)| Some(((*contract).to_owned(), Some(held(sums)?)))).collect();
         expected.extend(unknowns.map(|contract| (contract, None)));
         unknown += expected.values().filter(|raw| raw.is_none()).count();
         assert_eq!(shown, expected, "{who} at {until}");
@@ -193,7 +195,7 @@ fn every_history(engine: &QueryEngine, sums: &Sums, until: i64, all: &Sums) {
 }
 
 /// The largest holders of the tokens that most addresses hold.
-fn every_holder(engine: &QueryEngine, sums: &Sums) {
+fn every_holder(engine: &QueryEngine, sums: &Sums<'_>) {
     let mut tokens: BTreeMap<&str, Vec<(Amount, Address)>> = BTreeMap::new();
     for (who, assets) in sums.iter().filter(|(who, _)| who.starts_with("0x")) {
         let address = Address::parse(Chain::ETHEREUM, who).unwrap();
@@ -204,7 +206,7 @@ fn every_holder(engine: &QueryEngine, sums: &Sums) {
         }
     }
     assert!(tokens.len() > 1000, "{} tokens", tokens.len());
-    let never = ["0x0000000000000000000000000000000000000000", "0x000000000000000000000000000000000000dead"];
+    let never = [NOBODY, "0x000000000000000000000000000000000000dead"];
     for (contract, mut holders) in tokens {
         holders.retain(|(_, who)| {
             let who = who.to_string();
@@ -217,7 +219,7 @@ fn every_holder(engine: &QueryEngine, sums: &Sums) {
         let rows: Vec<_> =
             found["holders"].as_array().unwrap().iter().map(|row| (&row["balance_raw"], &row["address"])).collect();
         let shown = |held: &Amount, who: &Address| {
-            let is_unknown = has_passed(&sums[&who.to_string()][contract]);
+            let is_unknown = has_passed(&sums[&*who.to_string()][contract]);
             if is_unknown { Value::Null } else { json!(held.to_string()) }
         };
         let expected: Vec<_> =
@@ -228,18 +230,17 @@ fn every_holder(engine: &QueryEngine, sums: &Sums) {
 
 /// Flows of sets of addresses: the aggregate is the sum of the rows, and the rows are those of the fold without fees.
 fn flows(engine: &QueryEngine, movements: &[Moved]) {
-    let transfers: Vec<&Moved> = movements.iter().filter(|moved| moved.to.is_some()).collect();
-    let mut busiest: BTreeMap<&str, usize> = BTreeMap::new();
-    for moved in &transfers {
-        *busiest.entry(&moved.contract).or_default() += 1;
+    let mut of_tokens: BTreeMap<&str, Vec<&Moved>> = BTreeMap::new();
+    for moved in movements.iter().filter(|moved| moved.to.is_some()) {
+        of_tokens.entry(&moved.contract).or_default().push(moved);
     }
-    let mut busiest: Vec<_> = busiest.into_iter().collect();
-    busiest.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    let mut busiest: Vec<_> = of_tokens.into_iter().collect();
+    busiest.sort_by_key(|(_, of_token)| std::cmp::Reverse(of_token.len()));
     let mut compared = 0;
-    for (contract, _) in busiest.into_iter().take(20) {
-        let mut degree: BTreeMap<&str, usize> = BTreeMap::new();
-        let of_token = || transfers.iter().filter(|moved| moved.contract == contract && moved.from != moved.to);
-        for side in of_token().flat_map(|moved| [&moved.from, &moved.to]).flatten() {
+    for (contract, mut of_token) in busiest.into_iter().take(20) {
+        of_token.retain(|moved| moved.from != moved.to);
+        let mut degree: HashMap<&str, usize> = HashMap::new();
+        for side in of_token.iter().flat_map(|moved| [&moved.from, &moved.to]).flatten() {
             *degree.entry(side).or_default() += 1;
         }
         let mut set: Vec<_> = degree.into_iter().filter(|(who, _)| who.starts_with("0x")).collect();
@@ -251,23 +252,33 @@ fn flows(engine: &QueryEngine, movements: &[Moved]) {
         }
         let found = ask(engine, "token/addresses_flow", &request);
         let decimals = u8::try_from(found["decimals"].as_u64().unwrap()).unwrap();
-        let sum = |keep: &dyn Fn(&Moved) -> bool| {
-            let amounts = of_token().filter(|moved| keep(moved)).map(|moved| moved.amount);
-            amounts.fold(Amount::ZERO, |sum, amount| sum.checked_add(amount).unwrap()).to_f64(decimals)
-        };
+
+        // Received and sent of each of the set, and what they moved among themselves.
+        let mut sums: HashMap<&str, [Amount; 2]> = set.iter().map(|who| (*who, [Amount::ZERO; 2])).collect();
+        let mut internal = Amount::ZERO;
+        for moved in of_token {
+            let is_in = |side: &Option<String>| side.as_deref().is_some_and(|who| sums.contains_key(who));
+            // What is burnt goes to nobody, whoever asks for the flows of the zero address.
+            let is_burnt = moved.to.as_deref() == Some(NOBODY);
+            if is_in(&moved.from) && is_in(&moved.to) && !is_burnt {
+                internal = internal.checked_add(moved.amount).unwrap();
+            }
+            for (place, side) in [&moved.to, &moved.from].into_iter().enumerate() {
+                if let Some(sums) = side.as_deref().and_then(|who| sums.get_mut(who)) {
+                    sums[place] = sums[place].checked_add(moved.amount).unwrap();
+                }
+            }
+        }
         let mut totals = [0.0; 3];
         for (who, row) in set.iter().zip(found["addresses"].as_array().unwrap()) {
-            let received = sum(&|moved: &Moved| moved.to.as_deref() == Some(who));
-            let sent = sum(&|moved: &Moved| moved.from.as_deref() == Some(who));
+            let [received, sent] = sums[who].map(|sum| sum.to_f64(decimals));
             assert_eq!((&row["received"], &row["sent"]), (&json!(received), &json!(sent)), "{contract} {who}");
             totals[0] += received;
             totals[1] += sent;
             totals[2] += row["tx_count"].as_f64().unwrap();
         }
         let aggregate = &found["aggregate"];
-        let is_in = |side: &Option<String>| side.as_deref().is_some_and(|who| set.contains(&who));
-        let internal = sum(&|moved: &Moved| is_in(&moved.from) && is_in(&moved.to));
-        assert_eq!(aggregate["internal_total"], internal, "{contract}");
+        assert_eq!(aggregate["internal_total"], internal.to_f64(decimals), "{contract}");
         for (name, expected) in ["received_total", "sent_total", "tx_count_total"].into_iter().zip(totals) {
             let apart = (aggregate[name].as_f64().unwrap() - expected).abs();
             assert!(apart <= expected.abs() * 1e-12, "{contract} {name}");

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, LazyLock, Mutex, OnceLock};
 
 use headwater_engine::{QueryEngine, endpoint};
 use headwater_ingest::labels::{LabelOptions, read_labels};
@@ -23,8 +23,14 @@ fn import(store: &mut MemoryStore, paths: &[&str]) {
     store.import_labels(read(paths)).unwrap();
 }
 
-/// One import of these paths under `labels/`.
+/// One import of these paths under `labels/`, which are read once for all tests.
 fn read(paths: &[&str]) -> LabelImport {
+    static READ: Mutex<BTreeMap<String, Arc<OnceLock<LabelImport>>>> = Mutex::new(BTreeMap::new());
+    let place = Arc::clone(READ.lock().unwrap().entry(paths.join(" ")).or_default());
+    place.get_or_init(|| read_anew(paths)).clone()
+}
+
+fn read_anew(paths: &[&str]) -> LabelImport {
     let paths: Vec<PathBuf> = paths.iter().map(|path| list(path)).collect();
     let labels = read_labels(&paths, &LabelOptions::default()).unwrap();
     let time = labels.list_date.unwrap_or(Timestamp::new(1_760_000_000));

@@ -7,11 +7,13 @@ use headwater_engine::score::{Observed, ScoreColumns, ScoreRow, Scorer};
 use headwater_engine::{Intelligence, QueryEngine, endpoint};
 use headwater_ledger::Cancel;
 use headwater_ledger::read::Generations;
+use headwater_ledger::store::MemoryStore;
 use headwater_metrics::features::{BaseGather, features_of, values};
-use headwater_simulate::{Preset, economy};
 use headwater_testkit::model;
 use headwater_types::{Address, Chain};
 use serde_json::{Value, json};
+
+use crate::risk::DEMO;
 
 const ALL: ScoreColumns = ScoreColumns { risk: true, class: true, features: true };
 const CHAINS: [Chain; 3] = [Chain::ETHEREUM, Chain::TRON, Chain::BSC];
@@ -19,6 +21,10 @@ const CHAINS: [Chain; 3] = [Chain::ETHEREUM, Chain::TRON, Chain::BSC];
 fn intelligence() -> Intelligence {
     let files = CHAINS.map(|chain| (chain.name().to_owned(), io::Result::Ok(model(chain).into_bytes())));
     Intelligence::default().with_models(files).unwrap()
+}
+
+fn engine() -> QueryEngine {
+    QueryEngine::new(Arc::<MemoryStore>::clone(&DEMO.1)).with_intelligence(intelligence())
 }
 
 /// The risk of a row beside the answer of a single call.
@@ -67,11 +73,8 @@ fn all_addresses(scorer: &Scorer) -> Vec<Address> {
 
 #[test]
 fn batch_scores_equal_single_answers_for_every_address() {
-    let economy = economy(Preset::Demo, 7);
-    let store = crate::risk::store(&economy);
-    let ledger = store.current().unwrap();
-    let engine =
-        QueryEngine::new(Arc::<headwater_ledger::store::MemoryStore>::clone(&store)).with_intelligence(intelligence());
+    let ledger = DEMO.1.current().unwrap();
+    let engine = engine();
     let (mut compared, mut in_context) = (0, 0);
     for chain in CHAINS {
         let scorer = engine.scorer(chain, ALL).unwrap();
@@ -120,8 +123,7 @@ fn batch_scores_equal_single_answers_for_every_address() {
 
 #[test]
 fn observing_a_share_changes_features_alone() {
-    let economy = economy(Preset::Demo, 7);
-    let engine = QueryEngine::new(crate::risk::store(&economy)).with_intelligence(intelligence());
+    let engine = engine();
     let scorer = |observed| engine.scorer(Chain::ETHEREUM, ALL).unwrap().observed(observed);
     for share in [0.0, -1.0, 1.5, f64::NAN] {
         let refused = scorer(Some(Observed { share, seed: 1 })).err().unwrap().message;
@@ -142,8 +144,7 @@ fn observing_a_share_changes_features_alone() {
 
 #[test]
 fn what_cannot_be_scored_has_a_row_that_says_why() {
-    let economy = economy(Preset::Demo, 7);
-    let engine = QueryEngine::new(crate::risk::store(&economy)).with_intelligence(intelligence());
+    let engine = engine();
     let scorer = engine.scorer(Chain::ETHEREUM, ALL).unwrap();
     let known = scorer.addresses(None, 1).unwrap()[0].to_string();
     let spelled = format!(" 0x{} ", known[2..].to_uppercase());

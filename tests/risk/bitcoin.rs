@@ -1,22 +1,22 @@
 //! Bitcoin in an economy that no model was trained on: classes of addresses, and labels of peel chains.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use headwater_engine::score::ScoreColumns;
 use headwater_engine::{QueryEngine, endpoint};
 use headwater_ledger::Cancel;
 use headwater_ledger::store::MemoryStore;
+use headwater_simulate::Economy;
 use headwater_simulate::truth::{Behaviour, Role, Verdict};
-use headwater_simulate::{Economy, Preset, economy};
 use headwater_types::Chain;
 use serde_json::{Value, json};
 
 /// Seeds 1 to 44 are of the training and its evaluation.
-const SEED: u64 = 77;
+static UNSEEN: LazyLock<(Economy, Arc<MemoryStore>)> = LazyLock::new(|| crate::risk::of_seed(77));
 
-fn engine(economy: &Economy) -> QueryEngine {
-    QueryEngine::new(Arc::<MemoryStore>::clone(&crate::risk::store(economy)))
+fn engine() -> QueryEngine {
+    QueryEngine::new(Arc::<MemoryStore>::clone(&UNSEEN.1))
 }
 
 fn class_of(role: Role) -> Option<&'static str> {
@@ -34,8 +34,7 @@ fn class_of(role: Role) -> Option<&'static str> {
 
 #[test]
 fn bitcoin_addresses_of_an_unseen_economy_have_their_class() {
-    let economy = economy(Preset::Demo, SEED);
-    let engine = engine(&economy);
+    let (economy, engine) = (&UNSEEN.0, engine());
     let columns = ScoreColumns { risk: false, class: true, features: true };
     let scorer = engine.scorer(Chain::BITCOIN, columns).unwrap();
     let of_chain = economy.truth.addresses.iter().filter(|row| row.chain == Chain::BITCOIN);
@@ -94,8 +93,7 @@ fn bitcoin_addresses_of_an_unseen_economy_have_their_class() {
 
 #[test]
 fn peel_chains_of_thieves_are_labels_of_the_address_that_begins_them() {
-    let economy = economy(Preset::Demo, SEED);
-    let engine = engine(&economy);
+    let (economy, engine) = (&UNSEEN.0, engine());
     let planted = economy.truth.behaviours.iter().filter(|row| {
         row.chain == Chain::BITCOIN && row.behaviour == Behaviour::PeelChain && row.verdict == Verdict::Planted
     });

@@ -4,7 +4,7 @@ mod batch;
 mod bitcoin;
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use headwater_engine::{QueryEngine, endpoint};
 use headwater_ledger::Cancel;
@@ -15,6 +15,15 @@ use headwater_types::{Address, Chain, Timestamp};
 use serde_json::{Value, json};
 
 const ANSWERS: usize = 1_000;
+
+/// An economy that most tests share, and its store.
+static DEMO: LazyLock<(Economy, Arc<MemoryStore>)> = LazyLock::new(|| of_seed(7));
+
+fn of_seed(seed: u64) -> (Economy, Arc<MemoryStore>) {
+    let economy = economy(Preset::Demo, seed);
+    let store = store(&economy);
+    (economy, store)
+}
 
 /// What the public lists of an economy say.
 fn claims(economy: &Economy) -> Vec<Claim> {
@@ -217,8 +226,8 @@ fn recompute(file: &File, risk: &Value) {
 
 #[test]
 fn a_thousand_scores_are_recomputed_from_their_answers() {
-    let economy = economy(Preset::Demo, 7);
-    let engine = QueryEngine::new(store(&economy));
+    let (economy, store) = &*DEMO;
+    let engine = QueryEngine::new(Arc::<MemoryStore>::clone(store));
     let file = File(headwater_intel::risk::Parameters::standard_text().parse().unwrap());
 
     // Labelled and planted ones, and of all others every so many.

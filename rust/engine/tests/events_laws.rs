@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
 
-use headwater_engine::events::{Event, Follower, Watcher, position_of};
+use headwater_engine::events::{Event, Follower, Subscription, Watcher, position_of};
 use headwater_engine::{QueryEngine, endpoint};
 use headwater_ledger::Cancel;
 use headwater_ledger::facts::Batch;
@@ -19,7 +19,7 @@ use headwater_types::{Amount, Asset, Chain, TxHash};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::feeds::{events_from, shared, store, watch};
+use crate::feeds::{events_from, follower, shared, store, watch};
 
 const ACCOUNTS: u64 = 5;
 /// Wei that balances pass.
@@ -168,8 +168,31 @@ fn activity(chain: Chain, more: Value) -> Value {
     filters
 }
 
+fn is_full() -> bool {
+    std::env::var_os("HEADWATER_FULL").is_some()
+}
+
+/// What several subscribers hear from a position on; the feed is read for all of them at once.
+fn heard(store: &Arc<MemoryStore>, subscriptions: &[Subscription], from: u64) -> Vec<Vec<Event>> {
+    let mut follower = follower(store, from);
+    let mut watchers: Vec<_> =
+        subscriptions.iter().map(|subscription| Watcher::new(subscription.clone(), from)).collect();
+    let mut events = vec![Vec::new(); watchers.len()];
+    loop {
+        let steps = follower.next_steps(3).unwrap();
+        if steps.is_empty() {
+            return events;
+        }
+        for step in steps {
+            for (watcher, events) in watchers.iter_mut().zip(&mut events) {
+                events.extend(watcher.advance(&step).unwrap());
+            }
+        }
+    }
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig::with_cases(if is_full() { 48 } else { 32 }))]
 
     #[test]
     fn whoever_begins_earlier_hears_the_same_and_the_sum_of_all_is_what_is_held(
@@ -183,24 +206,29 @@ proptest! {
         let newest = store.feed().unwrap().newest();
         let threshold = json!({"contract": "native", "amount": format!("0.0000000000000000{THRESHOLD}")});
         let [eth, tron] = CHAINS;
-        for (event, filters) in [
+        let watched: Vec<_> = [
             ("address_activity", activity(eth, json!({}))),
             ("address_activity", activity(tron, json!({"min_confirmations": 3, "direction": "out"}))),
             ("address_activity", activity(eth, json!({"min_confirmations": 2}))),
             ("large_transfer", json!({"min_amount_usd": 0, "min_confirmations": 2})),
             ("balance_threshold", activity(eth, json!({"threshold": threshold}))),
             ("balance_threshold", activity(eth, json!({"threshold": threshold, "min_confirmations": 3}))),
-        ] {
-            let watched = watch(event, filters);
-            let all = events_from(&store, &watched, 0);
+        ]
+        .into_iter()
+        .map(|(event, filters)| watch(event, filters))
+        .collect();
+        let whole = heard(&store, &watched, 0);
+        for (all, watched) in whole.iter().zip(&watched) {
             prop_assert!(all.array_windows().all(|[one, next]| one.seq < next.seq));
             let mut ids: Vec<&String> = all.iter().map(|event| &event.id).collect();
             ids.sort_unstable();
             ids.dedup();
-            prop_assert_eq!(ids.len(), all.len(), "{} {:?}", event, watched.to_json());
-            for from in 1..=newest {
-                let later: Vec<Event> = all.iter().filter(|event| position_of(event.seq) > from).cloned().collect();
-                prop_assert_eq!(events_from(&store, &watched, from), later, "{} from {}", event, from);
+            prop_assert_eq!(ids.len(), all.len(), "{:?}", watched.to_json());
+        }
+        for from in (1..=newest).step_by(if is_full() { 1 } else { 3 }) {
+            for ((all, later), watched) in whole.iter().zip(heard(&store, &watched, from)).zip(&watched) {
+                let expected: Vec<Event> = all.iter().filter(|event| position_of(event.seq) > from).cloned().collect();
+                prop_assert_eq!(later, expected, "{:?} from {}", watched.to_json(), from);
             }
         }
         for chain in CHAINS {
@@ -234,7 +262,7 @@ proptest! {
 #[test]
 fn ten_thousand_watched_addresses_cost_milliseconds_a_block() {
     let mut store = store();
-    let blocks: u64 = if std::env::var_os("HEADWATER_FULL").is_some() { 200 } else { 20 };
+    let blocks: u64 = if is_full() { 200 } else { 20 };
     for number in 1..=blocks {
         let chain = (0..500u64).fold(Chainlet::ethereum().at_block(number), |chain, place| {
             let chain = if place > 0 { chain.same_block() } else { chain };

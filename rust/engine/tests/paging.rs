@@ -110,8 +110,13 @@ fn next(name: &str, answer: &Value) -> Value {
     }
 }
 
+#[expect(clippy::disallowed_methods, reason = "the long run is asked for through the environment")]
+fn is_full() -> bool {
+    std::env::var_os("HEADWATER_FULL").is_some()
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig::with_cases(if is_full() { 48 } else { 32 }))]
 
     #[test]
     fn pages_lose_and_double_nothing_while_a_writer_commits(

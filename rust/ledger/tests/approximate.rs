@@ -152,8 +152,13 @@ fn a_busy_account_sums_only_what_is_exact() {
     over_segmentations([chain.batch()], |ledger| assert_eq!(sums(ledger, &token(CHAIN, 1)), Some((0, 1000))));
 }
 
+#[expect(clippy::disallowed_methods, reason = "the long run is asked for through the environment")]
+fn is_full() -> bool {
+    std::env::var_os("HEADWATER_FULL").is_some()
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(ProptestConfig::with_cases(if is_full() { 64 } else { 32 }))]
 
     #[test]
     fn rows_and_holdings_are_those_of_the_facts(batch in approximate_chain()) {

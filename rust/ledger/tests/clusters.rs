@@ -233,8 +233,13 @@ fn blocks(batch: &Batch, range: std::ops::RangeInclusive<u64>) -> Batch {
     part
 }
 
+#[expect(clippy::disallowed_methods, reason = "the long run is asked for through the environment")]
+fn is_full() -> bool {
+    std::env::var_os("HEADWATER_FULL").is_some()
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig::with_cases(if is_full() { 96 } else { 32 }))]
 
     #[test]
     fn clusters_are_what_the_chain_comes_to(batch in utxo_chain(), cut in 1..20_u64) {
@@ -285,17 +290,20 @@ fn blocks_taken_back_and_brought_again_leave_no_trace() {
     assert_eq!(told(&*store.snapshot()), expected);
 }
 
-/// A chain of so many payments, each of which spends the change of the one before and a coin of its own.
+/// So many payments, each of two coins of its own. The change goes on to many, which are the same each time: so there are
+/// many movements for few transactions.
 fn payments(first: u64, count: u64) -> Batch {
     let mut chain = Chainlet::bitcoin().at_block(first);
     for number in 0..count {
         let owner = (first + number) * 4;
         chain = if number == 0 { chain } else { chain.same_block() };
         chain = chain.mine(owner, 500).same_block().mine(owner + 1, 700);
-        let index = u32::try_from(number * 3).unwrap();
+        let index = u32::try_from(number * 4).unwrap();
         chain = chain
             .same_block()
             .spend(&[(first, index, 0), (first, index + 1, 0)], &[(owner + 2, 900), (owner + 3, 250)]);
+        let many: Vec<_> = (0..60).map(|payee| (5_000_000 + payee, 4)).collect();
+        chain = chain.same_block().spend(&[(first, index + 2, 1)], &many);
     }
     chain.batch()
 }
@@ -308,7 +316,7 @@ fn a_table_on_disk_is_built_when_it_is_worth_it_extended_and_verified() {
     writer.commit(payments(1, 100), &cancel).unwrap();
     writer.rebuild_sidecars(&|_, _, _| {}, &cancel).unwrap();
     assert_eq!(tables(), 0, "so little is read as it is");
-    writer.commit(payments(1_000, 66_000), &cancel).unwrap();
+    writer.commit(payments(1_000, 4_000), &cancel).unwrap();
     assert!(writer.rebuild_sidecars(&|_, _, _| {}, &cancel).unwrap());
     assert!(!writer.rebuild_sidecars(&|_, _, _| {}, &cancel).unwrap(), "there is nothing to do again");
     assert_eq!(tables(), 1);
@@ -322,7 +330,7 @@ fn a_table_on_disk_is_built_when_it_is_worth_it_extended_and_verified() {
     let first = Some((number(4), 2));
     let second = Some((number(4_000), 2));
     assert_eq!(sizes(&*writer.snapshot()), [first, first, second, second, None]);
-    writer.commit(payments(300_000, 66_000), &cancel).unwrap();
+    writer.commit(payments(300_000, 4_000), &cancel).unwrap();
     let later = Some((number(300_000 * 4), 2));
     assert_eq!(sizes(&*writer.snapshot()), [first, first, second, second, later]);
     // Extended by what came behind it.

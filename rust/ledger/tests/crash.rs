@@ -167,7 +167,7 @@ fn copy(from: &Path, to: &Path) {
 
 #[test]
 fn kill_9_in_a_merge_of_a_hundred_thousand_postings_loses_nothing() {
-    let moments: u32 = if std::env::var_os("HEADWATER_FULL").is_some() { 60 } else { 8 };
+    let moments: u32 = if std::env::var_os("HEADWATER_FULL").is_some() { 60 } else { 4 };
     let folder = tempfile::tempdir().unwrap();
     let pristine = folder.path().join("pristine");
     unmerged(&pristine);

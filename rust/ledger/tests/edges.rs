@@ -213,8 +213,13 @@ fn check_everywhere(batch: Batch, numbers: &[u64]) {
     }
 }
 
+#[expect(clippy::disallowed_methods, reason = "the long run is asked for through the environment")]
+fn is_full() -> bool {
+    std::env::var_os("HEADWATER_FULL").is_some()
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(48))]
+    #![proptest_config(ProptestConfig::with_cases(if is_full() { 48 } else { 32 }))]
     #[test]
     fn edges_are_what_the_postings_come_to(batch in account_chain()) {
         check_everywhere(batch, &[0, 1, 2, 3, 4, 5, 1_000_001]);

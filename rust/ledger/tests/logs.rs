@@ -116,8 +116,14 @@ fn check(ledger: &dyn Ledger, transactions: &[TransactionFacts], filters: &[LogF
     }
 }
 
+#[expect(clippy::disallowed_methods, reason = "the long run is asked for through the environment")]
+fn is_full() -> bool {
+    std::env::var_os("HEADWATER_FULL").is_some()
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(48))]
+    #![proptest_config(ProptestConfig::with_cases(if is_full() { 48 } else { 32 }))]
+
     #[test]
     fn logs_are_what_the_facts_come_to(batch in logged_chain(), first in 0..40u64, length in 0..20u64) {
         let filters = filters(&[0..=u64::MAX, first..=first + length]);

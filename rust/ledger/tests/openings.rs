@@ -205,8 +205,13 @@ fn openings_on_disk_are_merged_reopened_and_verified() {
 
 type Told = BTreeMap<Asset, (Amount, Amount, Amount, Amount)>;
 
+#[expect(clippy::disallowed_methods, reason = "the long run is asked for through the environment")]
+fn is_full() -> bool {
+    std::env::var_os("HEADWATER_FULL").is_some()
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(ProptestConfig::with_cases(if is_full() { 64 } else { 32 }))]
 
     #[test]
     fn holdings_and_holders_are_those_of_the_facts(batch in opened_chain(), cut in any::<prop::sample::Index>()) {

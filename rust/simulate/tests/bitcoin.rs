@@ -2,15 +2,13 @@
 //! CoinJoin meets the conditions of its kind, and nothing else meets any of them.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::LazyLock;
 
 use headwater_ledger::facts::{OutPoint, OutputFacts, TransactionFacts, UtxoFacts};
 use headwater_ledger::read::ScriptType;
 use headwater_simulate::truth::{JointKind, JointTransaction, Role, WalletTruth};
-use headwater_simulate::{Economy, Preset, economy};
 use headwater_types::{Address, Chain, TxHash};
 
-static DEMO: LazyLock<Economy> = LazyLock::new(|| economy(Preset::Demo, 7));
+use crate::DEMO;
 
 fn transactions() -> impl Iterator<Item = &'static TransactionFacts> {
     DEMO.batches.iter().filter(|batch| batch.chain == Chain::BITCOIN).flat_map(|batch| &batch.transactions)

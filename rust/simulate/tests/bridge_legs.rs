@@ -8,8 +8,9 @@ use headwater_bridge::{
 };
 use headwater_ledger::facts::{Batch, MovementFact, TransactionFacts};
 use headwater_simulate::truth::{BridgeClass, BridgeOutcome};
-use headwater_simulate::{Preset, economy};
 use headwater_types::{Amount, Chain, Family, Timestamp, TxHash};
+
+use crate::DEMO;
 
 /// Two ends of a transfer.
 type Ends = ((Chain, TxHash), (Chain, TxHash));
@@ -86,9 +87,8 @@ fn read(batch: &Batch, table: &mut HalfTable) {
 
 #[test]
 fn bridge_legs_of_the_economy_join_as_the_truth_says() {
-    let economy = economy(Preset::Demo, 7);
     let mut table = HalfTable::default();
-    for batch in &economy.batches {
+    for batch in &DEMO.batches {
         read(batch, &mut table);
     }
     let place = |chain: BridgeChain, hash| (chain.held().expect("a chain of the engine"), hash);
@@ -103,7 +103,7 @@ fn bridge_legs_of_the_economy_join_as_the_truth_says() {
             returned.extend(transfer.refunds.iter().map(|leg| ends(leg)));
         }
     }
-    let truth = &economy.truth.bridge_transfers;
+    let truth = &DEMO.truth.bridge_transfers;
     let rows = |class: BridgeClass, outcome| {
         let of = truth.iter().filter(move |row| row.class == class && row.outcome == outcome);
         of.map(|row| {

@@ -6,11 +6,10 @@ use std::sync::LazyLock;
 
 use headwater_ledger::facts::{LogFacts, TransactionFacts};
 use headwater_simulate::truth::{BridgeClass, BridgeOutcome, BridgeTransfer};
-use headwater_simulate::{Economy, Preset, economy};
 use headwater_types::{Chain, Family, TxHash};
 use sha3::{Digest, Keccak256};
 
-static DEMO: LazyLock<Economy> = LazyLock::new(|| economy(Preset::Demo, 7));
+use crate::DEMO;
 
 static BY_HASH: LazyLock<HashMap<(Chain, TxHash), &'static TransactionFacts>> = LazyLock::new(|| {
     let of_batch = |batch: &'static headwater_ledger::facts::Batch| {

@@ -2,17 +2,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
-use std::sync::LazyLock;
 
 use headwater_ledger::facts::{LogFacts, MovementFact, TransactionFacts};
 use headwater_ledger::read::Status;
 use headwater_simulate::truth::{PublicLabel, Role};
-use headwater_simulate::{Economy, LabelFormat, LabelList, Preset, economy};
+use headwater_simulate::{Economy, LabelFormat, LabelList};
 use headwater_types::{Address, Amount, Asset, Chain, Family, Timestamp, TxHash};
 
-const DAY: i64 = 86_400;
+use crate::{DEMO, demo};
 
-static DEMO: LazyLock<Economy> = LazyLock::new(|| economy(Preset::Demo, 7));
+const DAY: i64 = 86_400;
 
 fn of_list<'a>(economy: &'a Economy, list: &'a str) -> impl Iterator<Item = &'a PublicLabel> {
     economy.truth.labels.iter().filter(move |label| label.list == list)
@@ -336,13 +335,7 @@ fn replay(economy: &Economy) -> (Vec<Span>, BTreeSet<(Key, Deed)>) {
 #[test]
 fn freezes_follow_from_the_logs_of_the_real_contracts() {
     for seed in [7, 0, u64::MAX] {
-        let other;
-        let economy = if seed == 7 {
-            &*DEMO
-        } else {
-            other = economy(Preset::Demo, seed);
-            &other
-        };
+        let economy = demo(seed);
         let (freezes, seen) = replay(economy);
         let mut truth: Vec<_> = of_list(economy, "issuer-freezes")
             .inspect(|label| assert_eq!((&*label.code, &*label.level), ("issuer_frozen", "issuer_freeze")))
@@ -382,9 +375,9 @@ fn freezes_follow_from_the_logs_of_the_real_contracts() {
 #[test]
 fn every_seed_has_claims_of_every_list() {
     for seed in [0, 1, 2] {
-        let economy = economy(Preset::Demo, seed);
+        let economy = demo(seed);
         for list in &economy.lists {
-            let right = of_list(&economy, &list.name).filter(|label| label.correct).count();
+            let right = of_list(economy, &list.name).filter(|label| label.correct).count();
             assert!(right > 0 || list.name == "crowd-tags", "seed {seed}: {}", list.name);
             assert!(!list.files.is_empty() && list.files.iter().all(|file| !file.bytes.is_empty()));
         }

@@ -2,14 +2,18 @@
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, Weak};
 
 use headwater_ledger::facts::{MovementFact, TransactionFacts};
 use headwater_ledger::read::{Accounts, Balances, CoverageTable, Generation, Status};
 use headwater_ledger::store::Writer;
 use headwater_ledger::{Cancel, Store};
-use headwater_simulate::{Destination, Preset, SimulateError, SimulateReport, Truth, economy, simulate};
+use headwater_simulate::{Destination, Preset, SimulateError, SimulateReport, Truth, simulate};
 use headwater_types::{Address, Amount, Asset, Balance, Chain};
+use tempfile::TempDir;
+
+use crate::demo;
 
 const SEED: u64 = 3;
 
@@ -22,14 +26,47 @@ fn make(
     simulate(Preset::Demo, seed, Destination { writer, truth }, progress, &Cancel::new())
 }
 
+/// A store of the economy and its truth.
+struct Whole {
+    folder: TempDir,
+    report: SimulateReport,
+    /// What was told of the progress last.
+    told: (u64, u64),
+}
+
+impl Whole {
+    /// Made once for the tests that run at the same time, in none of which its content changes; it goes with the last of
+    /// them.
+    fn made() -> Arc<Self> {
+        static MADE: Mutex<Weak<Whole>> = Mutex::new(Weak::new());
+        let mut place = MADE.lock().unwrap();
+        place.upgrade().unwrap_or_else(|| {
+            let folder = tempfile::tempdir().unwrap();
+            let told = Cell::new((0, 0));
+            let mut writer = Writer::open_or_create(folder.path().join("store")).unwrap();
+            let truth = folder.path().join("truth");
+            let report = make(SEED, &mut writer, Some(&truth), &|done, total| told.set((done, total))).unwrap();
+            let made = Arc::new(Self { folder, report, told: told.get() });
+            *place = Arc::downgrade(&made);
+            made
+        })
+    }
+
+    fn store(&self) -> PathBuf {
+        self.folder.path().join("store")
+    }
+
+    fn truth(&self) -> PathBuf {
+        self.folder.path().join("truth")
+    }
+}
+
 #[test]
 fn a_store_holds_the_economy_and_loading_it_again_changes_nothing() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut writer = Writer::open_or_create(folder.path().join("store")).unwrap();
-    let truth = folder.path().join("truth");
-    let last = Cell::new((0, 0));
-    let report = make(SEED, &mut writer, Some(&truth), &|done, total| last.set((done, total))).unwrap();
-    assert_eq!(last.get(), (400, 400));
+    let whole = Whole::made();
+    let (report, truth) = (&whole.report, whole.truth());
+    let mut writer = Writer::open_or_create(whole.store()).unwrap();
+    assert_eq!(whole.told, (400, 400));
     assert!((42_000..70_000).contains(&report.transfers), "{}", report.transfers);
     assert_eq!(writer.snapshot().generation(), report.generation);
 
@@ -44,7 +81,7 @@ fn a_store_holds_the_economy_and_loading_it_again_changes_nothing() {
         let address = Address::parse(highlight.chain, &highlight.address).unwrap();
         assert!(snapshot.account(highlight.chain, &address).unwrap().is_some(), "{highlight:?}");
     }
-    let economy = economy(Preset::Demo, SEED);
+    let economy = demo(SEED);
     assert_eq!(Truth::read(&truth).unwrap(), economy.truth);
     assert_eq!(report.lists, economy.lists);
     let mut published = files(&truth.join("labels"));
@@ -60,7 +97,7 @@ fn a_store_holds_the_economy_and_loading_it_again_changes_nothing() {
     assert!(published.is_empty(), "{:?}", published.keys());
 
     let again = make(SEED, &mut writer, None, &|_, _| {}).unwrap();
-    assert_eq!(again, report);
+    assert_eq!(again, *report);
     assert_eq!(writer.snapshot().generation(), report.generation);
     let other = make(SEED + 1, &mut writer, None, &|_, _| {}).unwrap_err();
     let text = other.to_string();
@@ -86,9 +123,8 @@ fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
 fn a_run_that_was_stopped_leaves_no_table_and_the_same_run_again_ends_as_one_that_was_not() {
     let folder = tempfile::tempdir().unwrap();
     let cancel = Cancel::new();
-    let whole_truth = folder.path().join("whole truth");
-    let mut whole = Writer::open_or_create(folder.path().join("whole")).unwrap();
-    let expected = make(SEED, &mut whole, Some(&whole_truth), &|_, _| {}).unwrap();
+    let whole = Whole::made();
+    let expected = &whole.report;
 
     let truth = folder.path().join("truth");
     let mut writer = Writer::open_or_create(folder.path().join("stopped")).unwrap();
@@ -111,16 +147,16 @@ fn a_run_that_was_stopped_leaves_no_table_and_the_same_run_again_ends_as_one_tha
     assert!((1..all).contains(&held), "{held} of {all}");
 
     let report = make(SEED, &mut writer, Some(&truth), &|_, _| {}).unwrap();
-    assert_eq!(SimulateReport { generation: expected.generation, ..report }, expected);
-    assert_eq!(files(&truth), files(&whole_truth));
-    let digest = |name: &str| Store::open(folder.path().join(name)).unwrap().digest(&cancel).unwrap();
-    assert_eq!(digest("stopped"), digest("whole"));
+    assert_eq!(SimulateReport { generation: expected.generation, ..report }, *expected);
+    assert_eq!(files(&truth), files(&whole.truth()));
+    let digest = |store: PathBuf| Store::open(store).unwrap().digest(&cancel).unwrap();
+    assert_eq!(digest(folder.path().join("stopped")), digest(whole.store()));
 }
 
 /// Balances of every address from the facts, by a few lines that know nothing of the store.
 #[test]
 fn the_holdings_of_every_address_are_those_of_the_facts() {
-    let economy = economy(Preset::Demo, SEED);
+    let economy = demo(SEED);
     let mut expected: BTreeMap<(Chain, Address), BTreeMap<Asset, Balance>> = BTreeMap::new();
     for batch in &economy.batches {
         for facts in &batch.transactions {
@@ -138,10 +174,8 @@ fn the_holdings_of_every_address_are_those_of_the_facts() {
             }
         }
     }
-    let folder = tempfile::tempdir().unwrap();
-    let mut writer = Writer::open_or_create(folder.path()).unwrap();
-    make(SEED, &mut writer, None, &|_, _| {}).unwrap();
-    let snapshot = writer.snapshot();
+    let whole = Whole::made();
+    let snapshot = Store::open(whole.store()).unwrap().snapshot().unwrap();
     for ((chain, address), assets) in expected {
         let account = snapshot.account(chain, &address).unwrap().expect("an address of the facts");
         let nonzero = |asset: Asset, balance: &Balance| {

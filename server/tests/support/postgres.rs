@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::OnceLock;
 
 use headwater_state::{Home, Place, secrets};
 use tempfile::TempDir;
@@ -25,17 +26,8 @@ fn program(name: &str) -> PathBuf {
 
 impl Postgres {
     pub fn start() -> Self {
-        let folder = tempfile::Builder::new().prefix("headwater-pg").tempdir_in("/tmp").unwrap();
-        let server = Self { folder, port: own_port() };
-        if is_root() {
-            // The server refuses to run as root.
-            let owned = Command::new("chown").args(["-R", "postgres"]).arg(server.folder.path()).status().unwrap();
-            assert!(owned.success());
-        }
-        Self::run(
-            "initdb",
-            &["-D", &server.data(), "-U", "headwater", "-A", "trust", "--no-sync", "--locale=C", "-E", "UTF8"],
-        );
+        let server = Self { folder: owned_folder(), port: own_port() };
+        copy(made_data(), Path::new(&server.data()));
         server.begin();
         server
     }
@@ -107,6 +99,43 @@ impl Drop for Postgres {
             eprintln!("PostgreSQL was not running any more");
         }
     }
+}
+
+/// The data of a new server. Making them takes a second or two, so they are made once and kept among the builds.
+fn made_data() -> &'static Path {
+    static MADE: OnceLock<PathBuf> = OnceLock::new();
+    MADE.get_or_init(|| {
+        let version = program("initdb").display().to_string().replace('/', "-");
+        let kept = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("postgres{version}"));
+        if !kept.exists() {
+            let folder = owned_folder();
+            let data = folder.path().join("data");
+            let options = ["-U", "headwater", "-A", "trust", "--no-sync", "--locale=C", "-E", "UTF8"];
+            Postgres::run("initdb", &[&["-D", data.to_str().unwrap()][..], &options].concat());
+            let partial = kept.with_extension(std::process::id().to_string());
+            copy(&data, &partial);
+            // Another process may have been faster: its copy is as good.
+            let _ = std::fs::rename(&partial, &kept);
+        }
+        kept
+    })
+}
+
+/// Copies a folder with its owner.
+fn copy(from: &Path, to: &Path) {
+    let copied = Command::new("cp").arg("--archive").args([from, to]).status().unwrap();
+    assert!(copied.success(), "{} cannot be copied to {}", from.display(), to.display());
+}
+
+/// A folder that the server may write to.
+fn owned_folder() -> TempDir {
+    let folder = tempfile::Builder::new().prefix("headwater-pg").tempdir_in("/tmp").unwrap();
+    if is_root() {
+        // The server refuses to run as root.
+        let owned = Command::new("chown").arg("postgres").arg(folder.path()).status().unwrap();
+        assert!(owned.success());
+    }
+    folder
 }
 
 fn is_root() -> bool {

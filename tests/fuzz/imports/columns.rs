@@ -11,6 +11,9 @@ use crate::fuzz::put;
 /// Runs in full; a second's worth of them otherwise.
 const FULL_RUNS: usize = 1_000_000;
 
+/// One text in so many is tried in a place. A row has more places than this, and files have the same kinds of columns.
+const STEP: usize = 3;
+
 /// Texts in place of one of so many bytes: some as long as it is, so that they pass checks of lengths.
 fn hostile(length: usize) -> Vec<String> {
     let filled = |start: &str, end: &str| {
@@ -211,9 +214,12 @@ fn hostile_text_in_every_column_never_panics() {
         }
     };
     let doors: Vec<Door> = samples.iter().map(|(name, _)| Door::of(name)).collect();
+    // Every text in every place in the long runs, else every so many of them, from another one on in each place.
+    let is_full = std::env::var_os("HEADWATER_FULL").is_some();
+    let step = if is_full { 1 } else { STEP };
     for ((_, sample), door) in samples.iter().zip(&doors) {
         for place in 0..sample.places() {
-            for text in &hostile(sample.length(place)) {
+            for text in hostile(sample.length(place)).iter().skip(place % step).step_by(step) {
                 run(door, sample.with(&[(place, text)]));
             }
         }
@@ -224,7 +230,7 @@ fn hostile_text_in_every_column_never_panics() {
         random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         usize::try_from(random >> 33).unwrap() % below
     };
-    let pairs = if std::env::var_os("HEADWATER_FULL").is_some() { FULL_RUNS / 2 } else { 0 };
+    let pairs = if is_full { FULL_RUNS / 2 } else { 0 };
     for _ in 0..pairs {
         let number = next(samples.len());
         let sample = &samples[number].1;
@@ -234,7 +240,7 @@ fn hostile_text_in_every_column_never_panics() {
         run(&doors[number], sample.with(&[one, other]));
     }
     println!("fuzz columns: {runs} runs over {} files", samples.len());
-    assert!(runs > 10_000, "{runs} runs");
+    assert!(runs > 10_000 / step, "{runs} runs");
 }
 
 #[test]

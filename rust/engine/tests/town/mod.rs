@@ -214,9 +214,10 @@ pub fn ask(engine: &Town, name: &str, request: &Value) -> Result<Answer, Error> 
     };
     let mut answers = engine.0.iter().flat_map(|engine| POOLS.iter().map(move |pool| ask(engine, pool)));
     let first = answers.next().expect("a town has desks");
+    let told = first.as_ref().map(sourceless).unwrap_or_default();
     for other in answers {
         match (&first, other) {
-            (Ok(first), Ok(other)) => assert_eq!(sourceless(first), sourceless(&other), "{name} {request}"),
+            (Ok(_), Ok(other)) => assert_eq!(told, sourceless(&other), "{name} {request}"),
             (first, other) => {
                 assert_eq!(first.as_ref().err().map(|e| e.kind), other.err().map(|e| e.kind), "{name} {request}");
             }

@@ -182,7 +182,7 @@ fn an_export_claims_runs_of_blocks_and_nothing_else() {
 
 /// Writes JSON lines as Parquet of a schema.
 pub fn nested(path: &Path, schema: Schema, lines: &str) -> PathBuf {
-    let mut reader = arrow::json::ReaderBuilder::new(Arc::new(schema.clone())).build(lines.as_bytes()).unwrap();
+    let mut reader = arrow_json::ReaderBuilder::new(Arc::new(schema.clone())).build(lines.as_bytes()).unwrap();
     let batch = reader.next().unwrap().unwrap();
     let file = std::fs::File::create(path).unwrap();
     let mut writer = parquet::arrow::ArrowWriter::try_new(file, Arc::new(schema), None).unwrap();

@@ -13,7 +13,8 @@ use headwater_metrics::sweep::fold_addresses_with;
 use headwater_simulate::truth::{Behaviour, Role};
 use headwater_types::{Address, Chain, Timestamp};
 
-use super::{DEMO, VIEW, holds};
+use super::{VIEW, holds};
+use crate::DEMO;
 
 /// What a list that knew all mixers, bridges and exchanges would say.
 fn known() -> Vec<Claim> {

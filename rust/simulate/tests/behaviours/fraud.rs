@@ -65,9 +65,9 @@ fn poisoned(view: &View, chain: Chain, sender: Option<Address>, of: &[&Moved]) -
         for (victim, twin) in [(moved.from, moved.to), (moved.to, moved.from)] {
             let true_payment = |paid: &&Moved| {
                 paid.from == victim
-                    && alike(paid.to, twin)
                     && paid.usd > Some(1.0)
                     && (0..=DAY).contains(&(moved.time - paid.time))
+                    && alike(paid.to, twin)
             };
             if small && view.all(chain, victim).iter().any(true_payment) {
                 victims.insert(victim);

@@ -80,8 +80,8 @@ fn peels_to(view: &View, chain: Chain, who: Address) -> Option<Address> {
     let went = outs(&of, who);
     went.iter()
         .find(|moved| {
-            part(&of, who, moved).is_some_and(|part| (0.70..=0.99).contains(&part))
-                && moved.time - first <= 3 * DAY
+            moved.time - first <= 3 * DAY
+                && part(&of, who, moved).is_some_and(|part| (0.70..=0.99).contains(&part))
                 && fresh(view, chain, moved.to, moved.time)
                 && went.iter().filter(|other| other.asset == moved.asset).count() >= 2
         })
@@ -117,9 +117,9 @@ fn layers_to(view: &View, chain: Chain, who: Address) -> Option<Address> {
     outs(&of, who)
         .iter()
         .find(|moved| {
-            part(&of, who, moved).is_some_and(|part| part >= 0.9)
+            moved.time - first <= 7 * DAY
+                && part(&of, who, moved).is_some_and(|part| part >= 0.9)
                 && moved.time - came(moved.asset).unwrap() <= DAY
-                && moved.time - first <= 7 * DAY
         })
         .map(|moved| moved.to)
 }

@@ -9,32 +9,45 @@ use super::view::{Moved, View, outs};
 
 const DAY: i64 = 86_400;
 
-/// The accounts that trade an asset with each other and can all reach each other, around an address.
+/// The most accounts that a ring of wash traders has.
+const RING: usize = 5;
+
+/// The accounts that trade an asset with each other and can all reach each other, around an address; of too many only so
+/// many that they are seen to be.
 fn ring(view: &View, chain: Chain, who: Address, asset: Asset) -> BTreeSet<Address> {
-    let reach = |start: Address| {
+    // Up to the account that is looked for.
+    let reach = |start: Address, end: Option<Address>| {
         let mut seen = BTreeSet::from([start]);
         let mut open = vec![start];
         while let Some(at) = open.pop() {
-            for moved in view.all(chain, at) {
-                let is_exchange = view.roles.get(&moved.to).is_some_and(|(role, _)| {
-                    matches!(role, Role::ExchangeHot | Role::ExchangeCold | Role::ExchangeGas)
-                });
-                let counts = moved.from == at && moved.asset == asset && !is_exchange;
-                if counts && seen.len() < 200 && seen.insert(moved.to) {
-                    open.push(moved.to);
+            for &to in view.recipients(chain, at, asset) {
+                let is_exchange = || {
+                    view.roles.get(&to).is_some_and(|(role, _)| {
+                        matches!(role, Role::ExchangeHot | Role::ExchangeCold | Role::ExchangeGas)
+                    })
+                };
+                if seen.len() < 200 && !is_exchange() && seen.insert(to) {
+                    open.push(to);
+                    if end == Some(to) {
+                        return seen;
+                    }
                 }
             }
         }
         seen
     };
-    let mine = reach(who);
-    mine.iter().copied().filter(|&other| other == who || reach(other).contains(&who)).collect()
+    let mine = reach(who, None);
+    let mutual = mine.into_iter().filter(|&other| other == who || reach(other, Some(who)).contains(&who));
+    mutual.take(RING + 1).collect()
 }
 
 pub fn wash_trading(view: &View, chain: Chain, who: Address) -> bool {
     let assets: BTreeSet<_> = view.all(chain, who).iter().map(|moved| moved.asset).collect();
     assets.into_iter().any(|asset| {
         let set = ring(view, chain, who, asset);
+        if !(2..=RING).contains(&set.len()) {
+            return false;
+        }
         let mut inside: Vec<&Moved> = set
             .iter()
             .flat_map(|&member| view.all(chain, member))
@@ -42,19 +55,18 @@ pub fn wash_trading(view: &View, chain: Chain, who: Address) -> bool {
             .collect();
         inside.sort_by_key(|moved| (moved.time, moved.hash));
         inside.dedup_by_key(|moved| (moved.time, moved.hash));
-        (2..=5).contains(&set.len())
-            && [3_600, DAY, 7 * DAY].into_iter().any(|secs| {
-                super::view::windows(&inside, secs).any(|window| {
-                    let level = set.iter().all(|member| {
-                        let sum = |test: &dyn Fn(&Moved) -> bool| -> f64 {
-                            window.iter().filter(|moved| test(moved)).map(|moved| moved.raw).sum()
-                        };
-                        let (came, went) = (sum(&|moved| moved.to == *member), sum(&|moved| moved.from == *member));
-                        (came - went).abs() <= 0.01 * (came + went)
-                    });
-                    window.len() >= 10 && level
-                })
+        [3_600, DAY, 7 * DAY].into_iter().any(|secs| {
+            super::view::windows(&inside, secs).any(|window| {
+                let is_level = |member: &Address| {
+                    let sum = |test: &dyn Fn(&Moved) -> bool| -> f64 {
+                        window.iter().filter(|moved| test(moved)).map(|moved| moved.raw).sum()
+                    };
+                    let (came, went) = (sum(&|moved| moved.to == *member), sum(&|moved| moved.from == *member));
+                    (came - went).abs() <= 0.01 * (came + went)
+                };
+                window.len() >= 10 && set.iter().all(is_level)
             })
+        })
     })
 }
 

@@ -13,12 +13,12 @@ use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use headwater_simulate::truth::{Behaviour, Verdict};
-use headwater_simulate::{Economy, Preset, economy};
 
 use headwater_types::{Address, Chain};
 use view::View;
 
-static DEMO: LazyLock<Economy> = LazyLock::new(|| economy(Preset::Demo, 7));
+use crate::DEMO;
+
 static VIEW: LazyLock<View> = LazyLock::new(|| View::new(&DEMO));
 
 /// Whether the rule of a behaviour holds for an address.

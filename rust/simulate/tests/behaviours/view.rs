@@ -1,12 +1,13 @@
 //! Transfers of an economy as a plain list, with their worth.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use headwater_ledger::facts::{MovementFact, TransactionFacts};
 use headwater_ledger::read::Status;
 use headwater_simulate::Economy;
 use headwater_simulate::truth::Role;
 use headwater_types::{Address, Amount, Asset, Chain, Family, TxHash};
+use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
 /// One transfer of value.
 #[derive(Debug, Clone)]
@@ -35,7 +36,11 @@ pub struct View {
     /// First transfer of an asset.
     pub born: HashMap<(Chain, Asset), i64>,
     by_sender: HashMap<(Chain, Address), Vec<usize>>,
+    /// Places of the transfers of an address, in order of time.
     by_address: HashMap<(Chain, Address), Vec<usize>>,
+    /// The same of the native coin and of stablecoins alone.
+    valued: HashMap<(Chain, Address), Vec<usize>>,
+    recipients: HashMap<(Chain, Address, Asset), Vec<Address>>,
     pub roles: HashMap<Address, (Role, String)>,
     pub end: i64,
 }
@@ -61,10 +66,12 @@ impl View {
             .collect();
         let mut view = Self {
             moved: Vec::new(),
-            by_address: HashMap::new(),
-            born: HashMap::new(),
-            by_sender: HashMap::new(),
-            roles: HashMap::new(),
+            by_address: HashMap::default(),
+            valued: HashMap::default(),
+            recipients: HashMap::default(),
+            born: HashMap::default(),
+            by_sender: HashMap::default(),
+            roles: HashMap::default(),
             end: 0,
         };
         for row in &economy.truth.addresses {
@@ -119,15 +126,28 @@ impl View {
                 }
             }
         }
+        let Self { moved, by_address, valued, recipients, .. } = &mut view;
+        let mut known = HashSet::default();
+        for (who, places) in by_address {
+            places.sort_by_key(|&place| (moved[place].time, moved[place].block, moved[place].index));
+            let counted = places.iter().copied().filter(|&place| counts(&moved[place]));
+            valued.insert(*who, counted.collect());
+            for sent in places.iter().map(|&place| &moved[place]).filter(|moved| moved.from == who.1) {
+                if known.insert((*who, sent.asset, sent.to)) {
+                    recipients.entry((who.0, who.1, sent.asset)).or_default().push(sent.to);
+                }
+            }
+        }
         view
+    }
+
+    fn at(&self, places: Option<&Vec<usize>>) -> Vec<&Moved> {
+        places.into_iter().flatten().map(|&place| &self.moved[place]).collect()
     }
 
     /// Every transfer of an address, in order.
     pub fn all(&self, chain: Chain, address: Address) -> Vec<&Moved> {
-        let places = self.by_address.get(&(chain, address)).map_or(&[][..], Vec::as_slice);
-        let mut moved: Vec<_> = places.iter().map(|&place| &self.moved[place]).collect();
-        moved.sort_by_key(|moved| (moved.time, moved.block, moved.index));
-        moved
+        self.at(self.by_address.get(&(chain, address)))
     }
 
     /// Every transfer of the transactions that an address sent.
@@ -135,15 +155,21 @@ impl View {
         self.by_sender.get(&(chain, sender)).into_iter().flatten().map(|&place| &self.moved[place])
     }
 
+    /// To whom an address sent an asset, in order of the first time.
+    pub fn recipients(&self, chain: Chain, address: Address, asset: Asset) -> &[Address] {
+        self.recipients.get(&(chain, address, asset)).map_or(&[], Vec::as_slice)
+    }
+
     /// Its transfers of the native coin and of stablecoins.
     pub fn valued(&self, chain: Chain, address: Address) -> Vec<&Moved> {
-        let counts = |moved: &&Moved| {
-            moved.usd.is_some_and(|usd| usd > 0.0)
-                && moved.from != moved.to
-                && (moved.asset == Asset::Native || STABLE.contains(&&*moved.symbol))
-        };
-        self.all(chain, address).into_iter().filter(counts).collect()
+        self.at(self.valued.get(&(chain, address)))
     }
+}
+
+fn counts(moved: &Moved) -> bool {
+    moved.usd.is_some_and(|usd| usd > 0.0)
+        && moved.from != moved.to
+        && (moved.asset == Asset::Native || STABLE.contains(&&*moved.symbol))
 }
 
 fn flows(facts: &TransactionFacts) -> Vec<(Address, Address, Asset, Amount)> {

@@ -5,8 +5,8 @@ use std::sync::LazyLock;
 
 use headwater_ledger::facts::{MovementFact, TransactionFacts};
 use headwater_ledger::read::Status;
+use headwater_simulate::Economy;
 use headwater_simulate::truth::{PlantedBehaviour, Role};
-use headwater_simulate::{Economy, Preset, economy};
 use headwater_types::{Address, Amount, Asset, Chain, TxHash};
 
 pub(crate) const HOUR: i64 = 3_600;
@@ -32,21 +32,21 @@ pub(crate) struct Transfer {
 }
 
 pub(crate) struct Facts {
-    pub(crate) economy: Economy,
+    pub(crate) economy: &'static Economy,
     by_address: HashMap<(Chain, Address), Vec<Transfer>>,
     pub(crate) by_hash: HashMap<(Chain, TxHash), Vec<Transfer>>,
     times: HashMap<(Chain, TxHash), i64>,
     roles: HashMap<(Chain, Address), Role>,
 }
 
-static DEMO: LazyLock<Facts> = LazyLock::new(|| Facts::new(economy(Preset::Demo, 1)));
+static DEMO: LazyLock<Facts> = LazyLock::new(|| Facts::new(crate::demo(1)));
 
 impl Facts {
     pub(crate) fn demo() -> &'static Self {
         &DEMO
     }
 
-    fn new(economy: Economy) -> Self {
+    fn new(economy: &'static Economy) -> Self {
         let prices: HashMap<_, _> =
             economy.truth.prices.iter().map(|price| ((&*price.symbol, price.time_secs), price.usd_micros)).collect();
         let mut symbols: HashMap<(Chain, Asset), (String, u8)> = HashMap::new();

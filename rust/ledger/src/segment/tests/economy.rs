@@ -1,9 +1,11 @@
 //! Random facts for tests: few addresses, hashes and blocks, so that everything meets everything.
+//!
+//! Choices are made by a number: each strategy of several others begins a random generator for each of them, which takes
+//! longer than all that is tested with the facts.
 
 use headwater_types::address::{UtxoAddress, UtxoPayload, WitnessProgram};
 use headwater_types::{Address, Amount, Asset, BlockHash, Chain, Network, Timestamp, TxHash};
 use proptest::collection::vec;
-use proptest::option;
 use proptest::prelude::*;
 
 use crate::facts::{
@@ -12,6 +14,12 @@ use crate::facts::{
 };
 use crate::primitives::{Ordinal, ScriptType, Status};
 use crate::segment::SegmentInput;
+
+/// Whether as many cases are asked for as a long run has time for.
+#[expect(clippy::disallowed_methods, reason = "the long run is asked for through the environment")]
+pub(crate) fn is_full() -> bool {
+    std::env::var_os("HEADWATER_FULL").is_some()
+}
 
 pub(crate) fn address(chain: Chain, number: u8) -> Address {
     let mut bytes = [number; 20];
@@ -44,25 +52,49 @@ fn addresses(chain: Chain) -> impl Strategy<Value = Address> + Clone {
     (0..9_u8).prop_map(move |number| address(chain, number))
 }
 
+/// Something, in so many cases of ten.
+fn maybe<T: std::fmt::Debug>(tenths: u8, value: impl Strategy<Value = T>) -> impl Strategy<Value = Option<T>> {
+    (0..10_u8, value).prop_map(move |(luck, value)| (luck >= 10 - tenths).then_some(value))
+}
+
+fn bytes() -> impl Strategy<Value = [u8; 32]> + Clone {
+    any::<[u64; 4]>().prop_map(|words| {
+        let mut bytes = [0; 32];
+        for (eight, word) in bytes.chunks_exact_mut(8).zip(words) {
+            eight.copy_from_slice(&word.to_be_bytes());
+        }
+        bytes
+    })
+}
+
+fn letters(range: std::ops::RangeInclusive<u8>, most: usize) -> impl Strategy<Value = String> {
+    vec(range, 0..=most).prop_map(|letters| letters.into_iter().map(char::from).collect())
+}
+
+/// Letters and spaces.
+fn name() -> impl Strategy<Value = String> {
+    letters(b'`'..=b'z', 9).prop_map(|name| name.replace('`', " "))
+}
+
 fn amount() -> impl Strategy<Value = Amount> + Clone {
-    prop_oneof![
-        4 => (0..1000_u64).prop_map(Amount::from),
-        1 => Just(Amount::ZERO),
-        1 => Just(Amount::from_u128(u128::MAX)),
-        1 => Just(Amount::from_u128(u128::MAX - 1)),
-        1 => Just(Amount::MAX),
-        1 => any::<[u8; 32]>().prop_map(Amount::from_be_bytes),
-    ]
+    (0..9_u8, 0..1000_u64, bytes()).prop_map(|(form, small, bytes)| match form {
+        0..4 => Amount::from(small),
+        4 => Amount::ZERO,
+        5 => Amount::from_u128(u128::MAX),
+        6 => Amount::from_u128(u128::MAX - 1),
+        7 => Amount::MAX,
+        _ => Amount::from_be_bytes(bytes),
+    })
 }
 
 fn movement(chain: Chain) -> impl Strategy<Value = Movement> {
-    let kind = prop_oneof![
-        3 => Just(MovementFact::Internal),
-        3 => Just(MovementFact::Token),
-        3 => Just(MovementFact::NonFungible),
-        1 => Just(MovementFact::Opening),
-    ];
-    let sides = (option::weighted(0.8, addresses(chain)), option::weighted(0.8, addresses(chain)));
+    let kind = (0..10_u8).prop_map(|form| match form {
+        0..3 => MovementFact::Internal,
+        3..6 => MovementFact::Token,
+        6..9 => MovementFact::NonFungible,
+        _ => MovementFact::Opening,
+    });
+    let sides = (maybe(8, addresses(chain)), maybe(8, addresses(chain)));
     (kind, any::<bool>(), sides, addresses(chain), amount()).prop_map(
         |(kind, indexed, (from, to), contract, amount)| {
             Movement {
@@ -79,26 +111,23 @@ fn movement(chain: Chain) -> impl Strategy<Value = Movement> {
 }
 
 fn log(chain: Chain) -> impl Strategy<Value = LogFacts> {
-    (0..1000_u64, addresses(chain), vec(any::<[u8; 32]>(), 0..4), vec(any::<u8>(), 0..40))
+    (0..1000_u64, addresses(chain), vec(bytes(), 0..4), vec(any::<u8>(), 0..40))
         .prop_map(|(index, address, topics, data)| LogFacts { index, address, topics, data })
 }
 
 fn output(chain: Chain) -> impl Strategy<Value = OutputFacts> {
     let script = (0..ScriptType::ALL.len()).prop_map(|form| ScriptType::ALL[form]);
-    (option::weighted(0.9, addresses(chain)), 0..50_u64, script, option::weighted(0.1, vec(any::<u8>(), 0..9)))
+    (maybe(9, addresses(chain)), 0..50_u64, script, maybe(1, vec(any::<u8>(), 0..9)))
         .prop_map(|(owner, amount, script, data)| OutputFacts { owner, amount, script, data })
 }
 
 fn utxo(chain: Chain) -> impl Strategy<Value = UtxoFacts> {
-    let sequence = option::weighted(0.7, (u32::MAX - 3)..=u32::MAX);
-    let input = (0..40_u64, 0..3_u32, option::weighted(0.8, output(chain)), sequence).prop_map(
-        |(number, index, spent, sequence)| InputFacts {
-            previous: OutPoint { hash: hash(number), index },
-            spent,
-            sequence,
-        },
-    );
-    let number = || option::weighted(0.7, any::<u32>());
+    let sequence = maybe(7, (u32::MAX - 3)..=u32::MAX);
+    let input =
+        (0..40_u64, 0..3_u32, maybe(8, output(chain)), sequence).prop_map(|(number, index, spent, sequence)| {
+            InputFacts { previous: OutPoint { hash: hash(number), index }, spent, sequence }
+        });
+    let number = || maybe(7, any::<u32>());
     let written = (number(), number(), number());
     (any::<bool>(), vec(input, 0..5), vec(output(chain), 0..5), written).prop_map(
         |(coinbase, inputs, outputs, (version, lock_time, weight_wu))| UtxoFacts {
@@ -113,34 +142,33 @@ fn utxo(chain: Chain) -> impl Strategy<Value = UtxoFacts> {
 }
 
 fn transaction(chain: Chain) -> BoxedStrategy<TransactionFacts> {
-    let status = option::weighted(0.8, prop_oneof![4 => Just(Status::Success), 1 => Just(Status::Failed)]);
-    let place = (0..12_u64, option::weighted(0.8, 0..20_u32), any::<bool>());
-    let text = || option::weighted(0.3, "[a-z]{0,6}");
+    let place = (0..12_u64, maybe(8, 0..20_u32), any::<bool>());
+    if chain == Chain::BITCOIN {
+        return (place, utxo(chain)).prop_map(move |(place, utxo)| paid(placed(chain, place), utxo)).boxed();
+    }
+    let status = (0..25_u8).prop_map(|form| match form {
+        0..16 => Some(Status::Success),
+        16..20 => Some(Status::Failed),
+        _ => None,
+    });
+    let text = || maybe(3, letters(b'a'..=b'z', 6));
     let gas = (
-        option::weighted(0.7, any::<u64>()),
-        option::weighted(0.7, any::<u64>()),
-        option::weighted(0.7, 0..100_000_u64),
-        option::weighted(0.7, amount()),
-        option::weighted(0.3, amount()),
-        option::weighted(0.2, amount()),
+        maybe(7, any::<u64>()),
+        maybe(7, any::<u64>()),
+        maybe(7, 0..100_000_u64),
+        maybe(7, amount()),
+        maybe(3, amount()),
+        maybe(2, amount()),
     );
-    let call =
-        (option::weighted(0.5, vec(any::<u8>(), 0..70)), option::weighted(0.5, any::<[u8; 4]>()), text(), text());
-    let sides = (option::weighted(0.9, addresses(chain)), option::weighted(0.9, addresses(chain)), amount());
-    let body = option::weighted(0.9, sides.prop_map(|(from, to, value)| Body { from, to, value }));
-    let created = option::weighted(0.1, addresses(chain));
-    let is_utxo = chain == Chain::BITCOIN;
-    let roughly = vec(proptest::bool::weighted(0.2), 6);
-    let details = (vec(movement(chain), 0..5), vec(log(chain), 0..3), utxo(chain), roughly);
+    let call = (maybe(5, vec(any::<u8>(), 0..70)), maybe(5, any::<[u8; 4]>()), text(), text());
+    let sides = (maybe(9, addresses(chain)), maybe(9, addresses(chain)), amount());
+    let body = maybe(9, sides.prop_map(|(from, to, value)| Body { from, to, value }));
+    let created = maybe(1, addresses(chain));
+    let roughly = vec((0..5_u8).prop_map(|luck| luck == 4), 6);
+    let details = (vec(movement(chain), 0..5), vec(log(chain), 0..3), roughly);
     (place, body, created, status, gas, call, details)
-        .prop_map(move |((block, index, timed), body, created, status, gas, call, details)| {
-            let mut facts = TransactionFacts::new(hash(0), block);
-            facts.index = index;
-            facts.time = timed.then(|| time_of(chain, block));
-            if is_utxo {
-                facts.utxo = Some(details.2);
-                return facts;
-            }
+        .prop_map(move |(place, body, created, status, gas, call, details)| {
+            let mut facts = placed(chain, place);
             (facts.body, facts.created, facts.status) = (body, created, status);
             (facts.nonce, facts.gas_limit, facts.gas_used) = (gas.0, gas.1, gas.2);
             (facts.gas_price, facts.effective_gas_price, facts.fee) = (gas.3, gas.4, gas.5);
@@ -155,10 +183,22 @@ fn transaction(chain: Chain) -> BoxedStrategy<TransactionFacts> {
             let value = facts.body.map(|_| AmountOf::Value);
             let names = facts.movements.iter().map(AmountOf::of_fact).chain([value]);
             facts.approximate =
-                names.zip(details.3).filter(|(_, roughly)| *roughly).filter_map(|(name, _)| name).collect();
+                names.zip(details.2).filter(|(_, roughly)| *roughly).filter_map(|(name, _)| name).collect();
             facts
         })
         .boxed()
+}
+
+fn placed(chain: Chain, (block, index, timed): (u64, Option<u32>, bool)) -> TransactionFacts {
+    let mut facts = TransactionFacts::new(hash(0), block);
+    facts.index = index;
+    facts.time = timed.then(|| time_of(chain, block));
+    facts
+}
+
+fn paid(mut facts: TransactionFacts, utxo: UtxoFacts) -> TransactionFacts {
+    facts.utxo = Some(utxo);
+    facts
 }
 
 /// Times grow with blocks on account chains; on bitcoin they do not.
@@ -169,8 +209,9 @@ pub(crate) fn time_of(chain: Chain, block: u64) -> Timestamp {
 
 /// Everything of one chain, with unique transactions.
 pub(crate) fn input(chain: Chain, transactions: std::ops::Range<usize>) -> impl Strategy<Value = SegmentInput> {
-    let token = (addresses(chain), option::of("[A-Z]{0,4}"), option::of("[a-z ]{0,9}"), option::of(any::<u8>()));
-    let blocks = vec((option::of(any::<[u8; 32]>()), option::of(any::<[u8; 32]>())), 12);
+    let symbol = maybe(5, letters(b'A'..=b'Z', 4));
+    let token = (addresses(chain), symbol, maybe(5, name()), maybe(5, any::<u8>()));
+    let blocks = vec((maybe(5, bytes()), maybe(5, bytes())), 12);
     (vec(transaction(chain), transactions), blocks, vec(addresses(chain), 0..3), vec(token, 0..4)).prop_map(
         move |(mut transactions, blocks, mut contracts, tokens)| {
             for (facts, number) in transactions.iter_mut().zip(0..) {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use headwater_types::{Address, Chain, TxHash};
 use proptest::prelude::*;
 
-use super::economy::{hash, input};
+use super::economy::{hash, input, is_full};
 use super::reading::open;
 use crate::Cancel;
 use crate::error::Result;
@@ -115,6 +115,8 @@ fn hubs_that_only_the_merge_makes_are_those_built_of_the_whole() {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(if is_full() { 256 } else { 96 }))]
+
     #[test]
     fn merged_parts_are_what_is_built_of_the_whole(
         whole in any_input(0..60),

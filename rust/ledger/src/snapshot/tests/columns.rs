@@ -15,7 +15,7 @@ use crate::read::{
     ScanOrder, Status, Sweeps, Transactions,
 };
 use crate::segment::SegmentInput;
-use crate::segment::tests::economy::{address, hash, input, time_of};
+use crate::segment::tests::economy::{address, hash, input, is_full, time_of};
 use crate::{Cancel, LedgerError, Snapshot};
 
 type Seen =
@@ -99,11 +99,14 @@ fn check(input: &SegmentInput) {
         for number in 0..9 {
             let address = address(chain, number);
             let Some(account) = ledger.account(chain, &address).unwrap() else { continue };
-            for scan in scans(chain) {
-                let afters = oracle.rows.get(&address).into_iter().flatten().step_by(5).map(|row| Some(row.key));
-                for after in afters.chain([None]) {
-                    for order in [ScanOrder::NewestFirst, ScanOrder::OldestFirst] {
-                        check_scan(&ledger, &oracle, &account, &Scan { order, after, ..scan.clone() });
+            let step = if is_full() { 5 } else { 11 };
+            for (place, scan) in scans(chain).into_iter().enumerate() {
+                let afters = oracle.rows.get(&address).into_iter().flatten().step_by(step).map(|row| Some(row.key));
+                for (after, turn) in afters.chain([None]).zip(place..) {
+                    let orders = [ScanOrder::NewestFirst, ScanOrder::OldestFirst];
+                    // By turns, or both.
+                    for order in if is_full() { &orders[..] } else { &orders[turn % 2..=turn % 2] } {
+                        check_scan(&ledger, &oracle, &account, &Scan { order: *order, after, ..scan.clone() });
                     }
                 }
             }
