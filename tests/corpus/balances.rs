@@ -21,6 +21,9 @@ use super::classifier::{one_in, some_of};
 /// 2020-01-01, amid the history of many of the addresses.
 const MIDDLE: i64 = 1_577_836_800;
 
+/// An account that got tokens whose amounts pass 256 bits in sum.
+const FORGED: &str = "0x2a62146f043c9c08bc2b32decc1e5a5e6f5367c1";
+
 const NOBODY: &str = "0x0000000000000000000000000000000000000000";
 
 /// One movement or fee: time, from, to (none: a fee, or an allocation's missing sender), contract or the coin, amount.
@@ -119,7 +122,7 @@ fn held((received, sent): &(Amount, Amount)) -> Option<String> {
 #[test]
 fn corpus_balances_of_every_address_and_token_are_those_of_the_rows() {
     let folder = tempfile::tempdir().unwrap();
-    let paths = some_of(folder.path(), one_in(4), &[]);
+    let paths = some_of(folder.path(), one_in(4), &[FORGED.to_owned()]);
     let store = folder.path().join("store");
     let mut writer = Writer::open_or_create(&store).unwrap();
     ingest(&paths, &Options::default(), &mut writer, &Silent, &Cancel::new()).unwrap();
@@ -169,10 +172,13 @@ fn ask(engine: &QueryEngine, name: &str, request: &Value) -> Value {
 /// Balances at a time, as histories tell them: opening + received - sent is the closing balance of an address. Where
 /// sums pass 256 bits by the end of all data, as those of a token that forges its amounts do, no balance is told.
 fn every_history(engine: &QueryEngine, sums: &Sums<'_>, until: i64, all: &Sums<'_>) {
-    // All of them in the long runs.
+    // All of them in the long runs; those whose sums pass always.
     let step = usize::try_from(one_in(2)).unwrap();
     let mut unknown = 0;
-    for (who, assets) in sums.iter().filter(|(who, _)| who.starts_with("0x")).step_by(step) {
+    for (number, (who, assets)) in sums.iter().filter(|(who, _)| who.starts_with("0x")).enumerate() {
+        if number % step != 0 && !all[who].values().any(has_passed) {
+            continue;
+        }
         let request = json!({
             "blockchain": "ethereum", "address": who, "include_unverified": true,
             "start_time": until, "end_time": until,
@@ -192,6 +198,7 @@ fn every_history(engine: &QueryEngine, sums: &Sums<'_>, until: i64, all: &Sums<'
         assert_eq!(shown, expected, "{who} at {until}");
     }
     println!("{unknown} balances at {until} are not known, because their sums pass 256 bits");
+    assert!(unknown > 0);
 }
 
 /// The largest holders of the tokens that most addresses hold.

@@ -1,4 +1,5 @@
-//! The query engine as its callers meet it. One binary, because linking takes longer than running.
+//! The query engine as its callers meet it. One binary, because linking takes longer than running;
+//! tests that start processes have their own: between fork and exec a child holds the locks of its parent.
 #![expect(clippy::needless_pass_by_value, reason = "a request is written where it is used")]
 
 mod address_classify;
@@ -18,7 +19,6 @@ mod holders_at_scale;
 mod hubs;
 mod labels;
 mod laws;
-mod memory;
 mod no_data;
 mod overflow;
 mod paging;

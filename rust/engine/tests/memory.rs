@@ -280,7 +280,7 @@ fn what_is_counted_bounds_what_the_process_grows_by() {
         let is_asked = |what: &str| is_full || folder == "movements" || what == "wallet" || what.contains("edges");
         for (what, ..) in questions().into_iter().filter(|(what, ..)| is_asked(what)) {
             let child = Command::new(std::env::current_exe().unwrap())
-                .args(["--exact", "memory::what_is_counted_bounds_what_the_process_grows_by", "--nocapture"])
+                .args(["--exact", "what_is_counted_bounds_what_the_process_grows_by", "--nocapture"])
                 .env(FOLDER, place.path().join(folder))
                 .env(QUESTION, what)
                 .output()

@@ -68,7 +68,7 @@ fn kill_9_at_any_moment_leaves_exactly_the_acknowledged_commits() {
     for moment in 0..moments {
         seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         let mut victim = Command::new(std::env::current_exe().unwrap())
-            .args(["crash::victim", "--exact", "--nocapture", "--test-threads=1"])
+            .args(["victim", "--exact", "--nocapture", "--test-threads=1"])
             .env(FOLDER, folder.path())
             .stdout(Stdio::piped())
             .stderr(Stdio::inherit())
@@ -129,7 +129,7 @@ fn merging_victim() {
 /// Starts the victim and gives its output when the merge begins.
 fn merging(folder: &Path) -> (Child, impl Iterator<Item = String>) {
     let mut victim = Command::new(std::env::current_exe().unwrap())
-        .args(["crash::merging_victim", "--exact", "--nocapture", "--test-threads=1"])
+        .args(["merging_victim", "--exact", "--nocapture", "--test-threads=1"])
         .env(MERGE_FOLDER, folder)
         .stdout(Stdio::piped())
         .stderr(Stdio::inherit())

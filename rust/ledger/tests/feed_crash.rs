@@ -103,7 +103,7 @@ fn kill_9_at_any_moment_leaves_a_feed_that_tells_exactly_what_is_held() {
     for _ in 0..moments {
         seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         let mut victim = Command::new(std::env::current_exe().unwrap())
-            .args(["feed_crash::victim", "--exact", "--nocapture", "--test-threads=1"])
+            .args(["victim", "--exact", "--nocapture", "--test-threads=1"])
             .env(FOLDER, folder.path())
             .stdout(Stdio::piped())
             .stderr(Stdio::inherit())

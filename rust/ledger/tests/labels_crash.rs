@@ -76,7 +76,7 @@ fn kill_9_within_an_import_leaves_the_acknowledged_imports() {
     let mut known = 0;
     for moment in 0..8 {
         let mut victim = Command::new(std::env::current_exe().unwrap())
-            .args(["labels_crash::victim", "--exact", "--nocapture", "--test-threads=1"])
+            .args(["victim", "--exact", "--nocapture", "--test-threads=1"])
             .env(FOLDER, folder.path())
             .stdout(Stdio::piped())
             .stderr(Stdio::inherit())

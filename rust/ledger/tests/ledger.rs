@@ -1,19 +1,16 @@
-//! The store as its readers and writers meet it. One binary, because linking takes longer than running.
+//! The store as its readers and writers meet it. One binary, because linking takes longer than running;
+//! tests that start processes have their own: between fork and exec a child holds the locks of its parent.
 
 mod approximate;
 mod clusters;
-mod cold_read;
-mod crash;
 mod disk;
 mod edges;
 mod faults;
 mod feed;
-mod feed_crash;
 mod flips;
 mod fuzz;
 mod holders;
 mod joins;
-mod labels_crash;
 mod load;
 mod logs;
 mod market;
