@@ -41,7 +41,7 @@ test: ## every test that needs no service, the notebooks, the description; print
 test-rust:
 	@HEADWATER_BENCH_PYTHON="$(or $(HEADWATER_BENCH_PYTHON),$(wildcard $(BENCH)/venv/bin/python))" sh scripts/test-rust.sh
 
-# `make test` has built the wheel before, and says so with BUILT.
+# BUILT is set by `make test`, which has already built the wheel.
 test-python: $(if $(BUILT),,wheel) $(TRIAL)/ready
 	@sh scripts/test-python.sh "$(TRIAL)" "$(WHEELS)"
 

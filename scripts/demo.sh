@@ -1,11 +1,10 @@
 #!/bin/sh
 # Builds headwater, loads the demo economy once, makes a key, prints what to try, and serves until Ctrl-C.
-# What it says of the time of a build is the time of the last one on this machine.
 set -eu
 : "${HEADWATER_BIN:?}" "${HEADWATER_DEMO:?}"
 listen=${HEADWATER_LISTEN:-127.0.0.1:8080}
 
-# A build of everything is the one that is remembered: of what changed since, nobody can say beforehand how much it is.
+# The duration of a full build is kept, to announce the next one.
 took="$(dirname "$HEADWATER_DEMO")/build-seconds"
 if [ -x "$HEADWATER_BIN" ]; then
     echo "Building headwater: what changed since the last build."
@@ -13,7 +12,7 @@ if [ -x "$HEADWATER_BIN" ]; then
 else
     crates=$(cargo tree --package headwater-server --edges normal,build --prefix none --no-dedupe 2>/dev/null | sort -u | wc -l)
     if [ -f "$took" ]; then
-        before="$(($(cat "$took") / 60)) min $(($(cat "$took") % 60)) s when it was built last on this machine"
+        before="$(($(cat "$took") / 60)) min $(($(cat "$took") % 60)) s the last time on this machine"
     else
         before="about 7 minutes on two cores"
     fi

@@ -136,7 +136,7 @@ fn digest(store: &Path) -> String {
 
 #[test]
 fn an_ingest_killed_at_any_moment_leaves_exactly_the_acknowledged_commits() {
-    let moments = if std::env::var_os("HEADWATER_FULL").is_some() { 200 } else { 6 };
+    let moments = if headwater_testkit::is_full() { 200 } else { 6 };
     let place = tempfile::tempdir().unwrap();
     let files = place.path().join("files");
     write_files(&files);

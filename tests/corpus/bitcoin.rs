@@ -186,7 +186,7 @@ fn corpus_heights_are_those_in_the_names_of_the_files() {
 fn corpus_a_block_cut_short_or_forged_is_an_error_at_every_place() {
     let block = &content("277647.dat.bz2")[8..];
     // Every place near the beginning, where the counts are, and a sample of the rest; in the long runs of more of it.
-    let is_full = std::env::var_os("HEADWATER_FULL").is_some();
+    let is_full = headwater_testkit::is_full();
     let (begin, step) = if is_full { (2_000, 1) } else { (300, 13) };
     let places = |first: usize, far: usize| {
         (first..begin).chain((begin..2_000).step_by(step)).chain((2_000..block.len()).step_by(far * step))

@@ -49,7 +49,7 @@ pub(super) fn some_of(folder: &Path, one_in: u32, named: &[String]) -> [PathBuf;
 
 /// One account in how many is looked at: every one in the long runs.
 pub(super) fn one_in(so_many: u32) -> u32 {
-    if std::env::var_os("HEADWATER_FULL").is_some() { 1 } else { so_many }
+    if headwater_testkit::is_full() { 1 } else { so_many }
 }
 
 #[test]

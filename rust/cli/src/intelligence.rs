@@ -1,4 +1,4 @@
-//! What judgements rest on besides the store, as the settings say.
+//! Loads the risk parameters, classifiers and prices that the settings name.
 
 use std::fs;
 use std::path::PathBuf;

@@ -50,84 +50,84 @@ pub use error::{Failure, Refusal};
 pub use intelligence::intelligence;
 use output::Output;
 
-/// The settings that commands use, after defaults, file, environment and flags.
+/// Settings of the commands, merged from defaults, file, environment and flags.
 #[derive(Debug, Clone, Default)]
 pub struct Settings {
     /// The folder of the chain data.
     pub store: Option<PathBuf>,
-    /// The folder of keys, credits and audit, or a `postgres://` address; beside the store where none is named.
+    /// The folder of keys, credits and audit, or a `postgres://` URL; by default beside the store.
     pub state: Option<String>,
     /// The folder of the secrets of a state in `PostgreSQL`.
     pub secrets_dir: Option<PathBuf>,
-    /// The file of the parameters of risk; the built-in ones where none is named.
+    /// The file of risk parameters; built-in by default.
     pub risk_parameters: Option<PathBuf>,
-    /// The files of classifiers; the built-in ones where none is named.
+    /// The files of classifiers; built-in by default.
     pub classifiers: Vec<PathBuf>,
     /// The plan of keys without one of their own.
     pub default_plan: Plan,
-    /// The file that the settings were read from, besides the environment.
+    /// The configuration file that was read.
     pub config_file: Option<PathBuf>,
 }
 
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Write a made-up economy on four chains into the store, the same for the same seed: for looking around.
+    /// Write a synthetic economy on four chains into the store; the same seed gives the same economy.
     Simulate(simulate::Arguments),
     /// Read chain data from files into the store.
     Ingest(ingest::Arguments),
-    /// Token registries: imported, listed, rolled back.
+    /// Import, list or roll back token registries.
     Tokens(tokens::Arguments),
-    /// Prices and exchange rates: imported, listed, rolled back.
+    /// Import, list or roll back prices and exchange rates.
     Prices(prices::Arguments),
-    /// Labels: imported, listed, compared, rolled back.
+    /// Import, list, compare or roll back labels.
     Labels(labels::Arguments),
-    /// Ask any data endpoint, without HTTP or billing.
+    /// Call any data endpoint, without HTTP or billing.
     Query(query::Arguments),
-    /// How risky an address is, and why: score, floors, factors, evidence.
+    /// Assess the risk of an address: score, floors, factors, evidence.
     Risk(risk::Arguments),
-    /// Where money went and came from, hop by hop: in words, as a file of a graph, or as a picture.
+    /// Trace where money went and came from, hop by hop: as text, a graph file or a picture.
     Trace(trace::Arguments),
-    /// The widest ways along which money can have gone from one address to others.
+    /// Find the widest paths along which money can have moved from one address to others.
     Path(path::Arguments),
-    /// From whom the money of an address came and to whom it went: exchanges, mixers, scams and others that have a name.
+    /// Summarise the labelled sources and destinations of an address's money: exchanges, mixers, scams and others.
     Exposure(exposure::Arguments),
-    /// Which output of a Bitcoin transaction is the change, and by which rules.
+    /// Identify the change output of a Bitcoin transaction, and the rules that say so.
     Change(change::Arguments),
-    /// Where transactions went, or came from, over bridges.
+    /// Match the deposits and withdrawals of transactions over bridges.
     CrossChain(cross_chain::Arguments),
-    /// Which Bitcoin addresses one person is taken to hold, and what links them.
+    /// List the Bitcoin addresses that probably have one owner, and what links them.
     Cluster(cluster::Arguments),
-    /// Risk, class and features of millions of addresses, as Parquet; goes on where it was interrupted.
+    /// Score millions of addresses (risk, class, features) into Parquet; resumes after an interruption.
     Score(score::Arguments),
     /// Write a table of the store as Parquet, for other engines.
     Export(export::Arguments),
-    /// API keys: made, listed, revoked, rotated.
+    /// Create, list, revoke or rotate API keys.
     Keys(keys::Arguments),
-    /// Credits of keys: added, given back.
+    /// Add or refund credits of keys.
     Credits(credits::Arguments),
-    /// Plans: what keys may do, and how often.
+    /// Manage plans: the calls that keys may make, and how often.
     Plans(plans::Arguments),
-    /// Keys of the admin listener: made, listed, revoked.
+    /// Create, list or revoke keys of the admin listener.
     Admin(admin::Arguments),
-    /// What was requested, and what the back office changed.
+    /// Show the audit log: requests and administrative changes.
     Audit(audit::Arguments),
-    /// Calls and credits of a key's account in this month.
+    /// Show this month's calls and credits of a key's account.
     Usage(usage::Arguments),
-    /// The state of the gateway: made, copied, restored, checked.
+    /// Create, back up, restore or check the state of the gateway.
     State(state::Arguments),
-    /// What the store holds.
+    /// Show the contents of the store.
     Stats,
-    /// Merge the segments of the store into as few as may be; merges that are due happen with every commit anyway.
+    /// Merge the segments of the store into as few as possible; every commit already runs the merges that are due.
     Compact,
-    /// Read every file of the store and compare it with its checksums.
+    /// Check every file of the store against its checksums.
     Verify(verify::Arguments),
 }
 
-/// Runs a command; `query` knows these data endpoints.
+/// Runs a command; `query` offers these data endpoints.
 ///
 /// # Errors
-/// When the command fails or is used wrongly.
+/// When the command fails or its arguments are invalid.
 pub fn run(
     command: Command,
     settings: &Settings,
@@ -170,7 +170,7 @@ impl Settings {
         })
     }
 
-    /// The state of commands that need no store but for its name.
+    /// Returns the state for commands that use the store only to locate it.
     fn place(&self) -> Result<Place, Failure> {
         let place = match (&self.state, &self.store) {
             (Some(state), _) => Place::parse(state)?,
@@ -186,21 +186,21 @@ impl Settings {
         Ok(place)
     }
 
-    /// The state of commands that make the first of something: made where there is none.
+    /// Returns the state for commands that create something, and creates it if it is missing.
     fn state(&self) -> Result<Home, Failure> {
         Ok(Home::open(&self.place()?, self.secrets_dir.as_deref())?)
     }
 
-    /// The state of all others, which is there already.
+    /// Returns the existing state.
     fn existing(&self) -> Result<Home, Failure> {
         Ok(Home::open_existing(&self.place()?, self.secrets_dir.as_deref())?)
     }
 }
 
-/// Checks that a state in `PostgreSQL` has a folder for its secrets.
+/// Checks that a folder for secrets is set where the state is in `PostgreSQL`.
 ///
 /// # Errors
-/// When none is named.
+/// When it is not set.
 pub fn check_secrets(place: &Place, secrets: Option<&Path>) -> Result<(), Failure> {
     match (place, secrets) {
         (Place::Postgres(_), None) => Err(Failure::usage(
@@ -211,24 +211,24 @@ pub fn check_secrets(place: &Place, secrets: Option<&Path>) -> Result<(), Failur
     }
 }
 
-/// Reads the name of a chain or an alias of it; help shows the names. Goes with `ignore_case`.
+/// Parses the name or alias of a chain; help shows the names. Use with `ignore_case`.
 fn chain() -> impl TypedValueParser<Value = Chain> {
     let value =
         |chain: Chain| PossibleValue::new(chain.name()).aliases(chain.aliases().iter().copied()).alias(chain.caip2());
     PossibleValuesParser::new(Chain::all().map(value)).try_map(|name| name.parse::<Chain>())
 }
 
-/// Reads the name of a key.
+/// Parses the name of a key.
 fn name(text: &str) -> Result<String, String> {
     AdminService::check_name(text).map(|()| text.to_owned()).map_err(|error| error.to_string())
 }
 
-/// Reads the id of the row that a list goes on behind.
+/// Parses the id of the row after which a list continues.
 fn cursor(text: &str) -> Result<String, String> {
     AdminService::check_cursor(text).map(|()| text.to_owned()).map_err(|error| error.to_string())
 }
 
-/// Who changes of the command line are made by: the user that the system runs it as, whatever the environment says.
+/// Returns the actor recorded for changes from the command line: the user of the process, whatever the environment says.
 fn actor() -> String {
     let id = rustix::process::getuid().as_raw().to_string();
     let users = std::fs::read_to_string("/etc/passwd").unwrap_or_default();

@@ -1,8 +1,5 @@
 //! Laws of events over random feeds: blocks of two chains that come, go and come again, and history between them.
-#![expect(
-    clippy::disallowed_methods,
-    reason = "the long run is asked for through the environment, and figures are told"
-)]
+#![expect(clippy::disallowed_methods, reason = "it measures time, and prints it")]
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,7 +11,7 @@ use headwater_ledger::Cancel;
 use headwater_ledger::facts::Batch;
 use headwater_ledger::read::{Accounts, Balances, Generations};
 use headwater_ledger::store::MemoryStore;
-use headwater_testkit::{Chainlet, address, followed};
+use headwater_testkit::{Chainlet, address, followed, is_full};
 use headwater_types::{Amount, Asset, Chain, TxHash};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -166,10 +163,6 @@ fn activity(chain: Chain, more: Value) -> Value {
     let mut filters = json!({"addresses": addresses});
     filters.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
     filters
-}
-
-fn is_full() -> bool {
-    std::env::var_os("HEADWATER_FULL").is_some()
 }
 
 /// What several subscribers hear from a position on; the feed is read for all of them at once.

@@ -5,16 +5,12 @@ use std::collections::BTreeMap;
 use headwater_engine::Reason;
 use headwater_ledger::facts::TransactionFacts;
 use headwater_ledger::read::Status;
+use headwater_testkit::is_full;
 use headwater_types::{Amount, TxHash};
 use serde_json::{Value, json};
 
 use crate::town;
 use crate::town::{about, batch, between, data, engine, reason, send, token};
-
-#[expect(clippy::disallowed_methods, reason = "the long run is asked for through the environment")]
-fn is_full() -> bool {
-    std::env::var_os("HEADWATER_FULL").is_some()
-}
 
 /// A town of six accounts and 240 transactions, from a fixed sequence of numbers.
 fn crowd() -> Vec<TransactionFacts> {

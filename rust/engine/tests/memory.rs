@@ -260,7 +260,7 @@ fn what_is_counted_bounds_what_the_process_grows_by() {
     if let (Some(folder), Ok(question)) = (std::env::var_os(FOLDER), std::env::var(QUESTION)) {
         return measure(Path::new(&folder), &question);
     }
-    let is_full = std::env::var_os("HEADWATER_FULL").is_some();
+    let is_full = headwater_testkit::is_full();
     let (others, movements) = if is_full { (400_000, 1_200_000) } else { (40_000, 120_000) };
     let place = tempfile::tempdir().unwrap();
     let loaded = place.path().join("movements");

@@ -6,6 +6,7 @@ use headwater_engine::{QueryEngine, endpoint};
 use headwater_ledger::Cancel;
 use headwater_ledger::facts::Batch;
 use headwater_ledger::store::{Store, Writer};
+use headwater_testkit::is_full;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -108,11 +109,6 @@ fn next(name: &str, answer: &Value) -> Value {
     } else {
         answer["pagination"]["next_cursor"].clone()
     }
-}
-
-#[expect(clippy::disallowed_methods, reason = "the long run is asked for through the environment")]
-fn is_full() -> bool {
-    std::env::var_os("HEADWATER_FULL").is_some()
 }
 
 proptest! {

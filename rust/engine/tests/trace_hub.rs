@@ -33,7 +33,7 @@ const COMMIT: usize = 100_000;
 
 /// Counterparties of the hub, and from how many on it is one.
 static SIZE: LazyLock<(u64, u64)> =
-    LazyLock::new(|| if std::env::var_os("HEADWATER_FULL").is_some() { (1_000_000, 10_000) } else { (100_000, 1_000) });
+    LazyLock::new(|| if headwater_testkit::is_full() { (1_000_000, 10_000) } else { (100_000, 1_000) });
 static ENGINE: LazyLock<QueryEngine> = LazyLock::new(|| engine(SIZE.0));
 
 fn address(number: u64) -> Address {

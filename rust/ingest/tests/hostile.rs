@@ -266,7 +266,6 @@ fn a_page_header_that_cannot_be_followed_is_refused() {
 }
 
 #[test]
-#[expect(clippy::disallowed_methods, reason = "the long run is asked for through the environment")]
 fn forged_bytes_in_a_parquet_file_never_crash() {
     std::panic::set_hook(Box::new(|_| {}));
     let folder = tempfile::tempdir().unwrap();
@@ -277,7 +276,7 @@ fn forged_bytes_in_a_parquet_file_never_crash() {
     let before = peak_memory();
     // Every byte of the footer and of the pages, as the largest and as another value; varints grow by a set top bit. One
     // of these after the other, or all of them in the long runs.
-    let is_full = std::env::var_os("HEADWATER_FULL").is_some();
+    let is_full = headwater_testkit::is_full();
     for at in 4..whole.len() {
         let values = [0xff, 0x80 | whole[at], whole[at].wrapping_add(1)];
         let values = if is_full { &values[..] } else { &values[at % 3..=at % 3] };

@@ -158,7 +158,6 @@ impl Progress for Stop {
 }
 
 #[test]
-#[expect(clippy::disallowed_methods, reason = "the long run is asked for through the environment")]
 fn an_ingest_that_was_stopped_goes_on_with_the_same_call() {
     let tables = tables(200);
     let folder = tempfile::tempdir().unwrap();
@@ -168,7 +167,7 @@ fn an_ingest_that_was_stopped_goes_on_with_the_same_call() {
     let paths = tables.write(&parts, 4);
     let options = Options { batch_transactions: 40, ..Options::default() };
     let mut stopped = 0;
-    let step = if std::env::var_os("HEADWATER_FULL").is_some() { 1 } else { 2 };
+    let step = if headwater_testkit::is_full() { 1 } else { 2 };
     for after in (1..40).step_by(step) {
         let store = folder.path().join(format!("store{after}"));
         let cancel = Cancel::new();

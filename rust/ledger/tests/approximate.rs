@@ -5,7 +5,7 @@ use headwater_ledger::read::{Generation, Ledger, MovementKind, Ordinal, Scan, Tr
 use headwater_ledger::store::{MemoryStore, Writer, in_memory};
 use headwater_ledger::{Cancel, LedgerError, Store};
 use headwater_testkit::strategies::approximate_chain;
-use headwater_testkit::{Chainlet, address, holdings_of, over_segmentations, rows_of, token};
+use headwater_testkit::{Chainlet, address, holdings_of, is_full, over_segmentations, rows_of, token};
 use headwater_types::{Amount, Asset, Chain};
 use proptest::prelude::*;
 
@@ -150,11 +150,6 @@ fn a_busy_account_sums_only_what_is_exact() {
         })
     });
     over_segmentations([chain.batch()], |ledger| assert_eq!(sums(ledger, &token(CHAIN, 1)), Some((0, 1000))));
-}
-
-#[expect(clippy::disallowed_methods, reason = "the long run is asked for through the environment")]
-fn is_full() -> bool {
-    std::env::var_os("HEADWATER_FULL").is_some()
 }
 
 proptest! {

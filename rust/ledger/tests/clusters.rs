@@ -10,7 +10,7 @@ use headwater_ledger::read::{Ledger, ScriptType};
 use headwater_ledger::store::{MemoryStore, Segmentation, Split, Writer};
 use headwater_ledger::{Cancel, Store};
 use headwater_testkit::strategies::utxo_chain;
-use headwater_testkit::{Chainlet, address, followed, hash};
+use headwater_testkit::{Chainlet, address, followed, hash, is_full};
 use headwater_types::{Address, Chain, Timestamp, TxHash};
 use proptest::prelude::*;
 
@@ -231,11 +231,6 @@ fn blocks(batch: &Batch, range: std::ops::RangeInclusive<u64>) -> Batch {
     part.blocks.retain(|facts| range.contains(&facts.number));
     part.transactions.retain(|facts| range.contains(&facts.block));
     part
-}
-
-#[expect(clippy::disallowed_methods, reason = "the long run is asked for through the environment")]
-fn is_full() -> bool {
-    std::env::var_os("HEADWATER_FULL").is_some()
 }
 
 proptest! {

@@ -59,7 +59,7 @@ fn acknowledged(line: &str) -> Option<u64> {
 
 #[test]
 fn kill_9_at_any_moment_leaves_exactly_the_acknowledged_commits() {
-    let moments = if std::env::var_os("HEADWATER_FULL").is_some() { 200 } else { 20 };
+    let moments = if headwater_testkit::is_full() { 200 } else { 20 };
     let seed = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_micros();
     let mut seed = u64::try_from(seed).unwrap();
     println!("seed {seed}");
@@ -167,7 +167,7 @@ fn copy(from: &Path, to: &Path) {
 
 #[test]
 fn kill_9_in_a_merge_of_a_hundred_thousand_postings_loses_nothing() {
-    let moments: u32 = if std::env::var_os("HEADWATER_FULL").is_some() { 60 } else { 4 };
+    let moments: u32 = if headwater_testkit::is_full() { 60 } else { 4 };
     let folder = tempfile::tempdir().unwrap();
     let pristine = folder.path().join("pristine");
     unmerged(&pristine);

@@ -10,7 +10,7 @@ use headwater_ledger::read::{CoverageTable, Generation, Generations};
 use headwater_ledger::store::disk::{Disk, DiskFile, SystemDisk};
 use headwater_ledger::store::{MemoryStore, Merges, Writer};
 use headwater_ledger::{Cancel, LedgerError, Store};
-use headwater_testkit::{Chainlet, address, hash};
+use headwater_testkit::{Chainlet, address, hash, is_full};
 use headwater_types::{Address, Asset, BlockHash, Chain, Timestamp};
 
 const CHAIN: Chain = Chain::ETHEREUM;
@@ -428,11 +428,6 @@ impl Disk for Faulty {
     fn remove(&mut self, path: &Path) -> std::io::Result<()> {
         self.disk.remove(path)
     }
-}
-
-#[expect(clippy::disallowed_methods, reason = "the long run is asked for through the environment")]
-fn is_full() -> bool {
-    std::env::var_os("HEADWATER_FULL").is_some()
 }
 
 #[test]

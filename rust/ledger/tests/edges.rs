@@ -11,7 +11,7 @@ use headwater_ledger::read::{Account, Accounts, Counterparties, Direction, Ledge
 use headwater_ledger::store::{MemoryStore, Segmentation, Split, Writer, in_memory};
 use headwater_ledger::{Cancel, Store};
 use headwater_testkit::strategies::account_chain;
-use headwater_testkit::{Chainlet, address, token};
+use headwater_testkit::{Chainlet, address, is_full, token};
 use headwater_types::{Address, Amount, Asset, Chain, Timestamp, Usd};
 use proptest::prelude::*;
 
@@ -211,11 +211,6 @@ fn check_everywhere(batch: Batch, numbers: &[u64]) {
             }
         }
     }
-}
-
-#[expect(clippy::disallowed_methods, reason = "the long run is asked for through the environment")]
-fn is_full() -> bool {
-    std::env::var_os("HEADWATER_FULL").is_some()
 }
 
 proptest! {

@@ -94,7 +94,7 @@ fn check(folder: &Path, known: u64) -> u64 {
 
 #[test]
 fn kill_9_at_any_moment_leaves_a_feed_that_tells_exactly_what_is_held() {
-    let moments = if std::env::var_os("HEADWATER_FULL").is_some() { 200 } else { 12 };
+    let moments = if headwater_testkit::is_full() { 200 } else { 12 };
     let seed = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_micros();
     let mut seed = u64::try_from(seed).unwrap();
     println!("seed {seed}");

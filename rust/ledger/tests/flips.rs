@@ -2,7 +2,6 @@
 //! file and the place, verification names both, and nothing panics.
 //!
 //! A seeded sample here, all ten thousand with `HEADWATER_FULL`.
-#![expect(clippy::disallowed_methods, reason = "the long run is asked for through the environment")]
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Debug, Write as _};
@@ -307,7 +306,7 @@ fn work(root: &Path, numbers: impl Iterator<Item = u64>, sound: u128) -> Result<
 
 #[test]
 fn a_flipped_bit_in_any_file_is_never_served_and_reported_with_file_and_offset() {
-    let flips = if std::env::var_os("HEADWATER_FULL").is_some() { ALL } else { SAMPLE };
+    let flips = if headwater_testkit::is_full() { ALL } else { SAMPLE };
     let first = tempfile::tempdir().unwrap();
     create(first.path());
     for kind in ["segments", "edges", "holders", "logs", "accounts", "tokens", "prices"] {

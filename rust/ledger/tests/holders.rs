@@ -11,7 +11,7 @@ use headwater_ledger::read::{AccountRef, Generations, Ledger};
 use headwater_ledger::store::{MemoryStore, Segmentation, Split, Writer, in_memory};
 use headwater_ledger::{Cancel, Store};
 use headwater_testkit::strategies::{account_chain, approximate_chain, opened_chain, utxo_chain};
-use headwater_testkit::{Chainlet, address, token};
+use headwater_testkit::{Chainlet, address, is_full, token};
 use headwater_types::{Address, Amount, Asset, Chain};
 use proptest::prelude::*;
 
@@ -240,11 +240,6 @@ fn a_total_past_256_bits_is_told_and_not_clipped() {
     let ledger = store.current().unwrap();
     let holders = ledger.holders(Chain::ETHEREUM, &token(Chain::ETHEREUM, 1)).unwrap().unwrap();
     assert_eq!((holders.count(), holders.total(), holders.negative()), (2, None, 1));
-}
-
-#[expect(clippy::disallowed_methods, reason = "the long run is asked for through the environment")]
-fn is_full() -> bool {
-    std::env::var_os("HEADWATER_FULL").is_some()
 }
 
 fn transfers(first: u64, count: u64) -> Batch {

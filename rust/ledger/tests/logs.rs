@@ -9,7 +9,7 @@ use headwater_ledger::read::{Ledger, Logs, Transactions};
 use headwater_ledger::store::{MemoryStore, Segmentation, Split, Writer, in_memory};
 use headwater_ledger::{Cancel, LedgerError, Store};
 use headwater_testkit::strategies::logged_chain;
-use headwater_testkit::{Chainlet, address, followed, topic};
+use headwater_testkit::{Chainlet, address, followed, is_full, topic};
 use headwater_types::{Address, Chain, TxHash};
 use proptest::prelude::*;
 
@@ -114,11 +114,6 @@ fn check(ledger: &dyn Ledger, transactions: &[TransactionFacts], filters: &[LogF
         let logs: Vec<Row> = ledger.transaction_logs(transaction).unwrap().iter().map(row).collect();
         assert_eq!(logs, expected);
     }
-}
-
-#[expect(clippy::disallowed_methods, reason = "the long run is asked for through the environment")]
-fn is_full() -> bool {
-    std::env::var_os("HEADWATER_FULL").is_some()
 }
 
 proptest! {

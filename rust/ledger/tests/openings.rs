@@ -10,7 +10,7 @@ use headwater_ledger::read::{
 use headwater_ledger::store::{MemoryStore, Writer, in_memory};
 use headwater_ledger::{Cancel, LedgerError, Store};
 use headwater_testkit::strategies::opened_chain;
-use headwater_testkit::{Chainlet, address, holdings_of, over_segmentations, rows_of, token};
+use headwater_testkit::{Chainlet, address, holdings_of, is_full, over_segmentations, rows_of, token};
 use headwater_types::{Address, Amount, Asset, Chain, Timestamp};
 use proptest::prelude::*;
 
@@ -204,11 +204,6 @@ fn openings_on_disk_are_merged_reopened_and_verified() {
 }
 
 type Told = BTreeMap<Asset, (Amount, Amount, Amount, Amount)>;
-
-#[expect(clippy::disallowed_methods, reason = "the long run is asked for through the environment")]
-fn is_full() -> bool {
-    std::env::var_os("HEADWATER_FULL").is_some()
-}
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(if is_full() { 64 } else { 32 }))]

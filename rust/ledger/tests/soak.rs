@@ -2,7 +2,7 @@
 //! anything but the whole commits of the generation it holds.
 //!
 //! Seconds here, ten minutes with `HEADWATER_FULL`.
-#![expect(clippy::disallowed_methods, reason = "the long run is asked for through the environment")]
+#![expect(clippy::disallowed_methods, reason = "it runs for a length of time")]
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -50,7 +50,7 @@ fn check(ledger: &dyn Ledger, probe: u64) -> u64 {
 
 #[test]
 fn readers_are_undisturbed_while_a_writer_commits_and_merges() {
-    let length = Duration::from_secs(if std::env::var_os("HEADWATER_FULL").is_some() { 600 } else { 4 });
+    let length = Duration::from_secs(if headwater_testkit::is_full() { 600 } else { 4 });
     let folder = tempfile::tempdir().unwrap();
     let mut writer = Writer::open_or_create(folder.path()).unwrap();
     writer.commit(batch(0), &Cancel::new()).unwrap();

@@ -186,9 +186,9 @@ fn audit_row(number: usize, caller: &Caller, cost: i64) -> AuditRow {
 }
 
 #[test]
-#[expect(clippy::disallowed_methods, reason = "the long run is asked for through the environment")]
+#[expect(clippy::disallowed_methods, reason = "the environment may name another seed")]
 fn no_sequence_of_reservations_settlements_top_ups_and_revocations_breaks_the_laws_of_credits() {
-    let sequences = if std::env::var_os("HEADWATER_FULL").is_some() { 100_000 } else { 1_000 };
+    let sequences = if headwater_testkit::is_full() { 100_000 } else { 1_000 };
     let seed = std::env::var("HEADWATER_SEED").map_or(20_261_122, |seed| seed.parse().unwrap());
     let mut bytes = [0; 32];
     bytes[..8].copy_from_slice(&u64::to_le_bytes(seed));

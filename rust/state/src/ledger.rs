@@ -590,7 +590,7 @@ mod tests {
     }
 
     #[test]
-    #[expect(clippy::disallowed_methods, reason = "the long run is asked for through the environment")]
+    #[expect(clippy::disallowed_methods, reason = "it measures time")]
     fn one_flipped_bit_anywhere_in_the_ledger_is_found() {
         const COLUMNS: [&str; 10] = [
             "request_id",
@@ -604,7 +604,7 @@ mod tests {
             "ts_ms",
             "hash",
         ];
-        let (accounts, entries) = if std::env::var_os("HEADWATER_FULL").is_some() { (1000, 10_000) } else { (200, 50) };
+        let (accounts, entries) = if headwater_testkit::is_full() { (1000, 10_000) } else { (200, 50) };
         let place = tempfile::tempdir().unwrap();
         let home = Home::in_folder(place.path()).unwrap();
         let mut db = ledger(&home, accounts, entries);

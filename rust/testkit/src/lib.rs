@@ -17,3 +17,9 @@ pub use labels::{claim, label_import};
 pub use model::model;
 pub use oracle::{OracleHolding, OracleRow, holdings_of, rows_of};
 pub use segmentations::{in_one_segment, over_segmentations};
+
+/// Whether the long runs are requested: `HEADWATER_FULL` is set.
+#[must_use]
+pub fn is_full() -> bool {
+    std::env::var_os("HEADWATER_FULL").is_some()
+}

@@ -58,7 +58,7 @@ enum Command {
     Other(headwater_cli::Command),
     /// Run the HTTP gateway.
     Serve(serve::Arguments),
-    /// What is wrong with this set-up, and what helps.
+    /// Diagnose the installation.
     Doctor(doctor::Arguments),
 }
 

@@ -25,6 +25,7 @@ use headwater_server::events::EventSettings;
 use headwater_server::gateway::{Deadlines, Gateway, ListenerConfig, Settings, bind};
 use headwater_server::service::{Service, serve_on};
 use headwater_state::{Access, AdminService, Environment, Home, Options, State, StateError};
+pub use headwater_testkit::is_full;
 use serde_json::Value;
 use tempfile::TempDir;
 use tokio::sync::oneshot;
@@ -249,11 +250,6 @@ impl Drop for AtEnd<'_> {
     fn drop(&mut self) {
         self.0.store(true, Ordering::Relaxed);
     }
-}
-
-/// Whether the sizes of a release are asked for, or those of every change.
-pub fn is_full() -> bool {
-    std::env::var_os("HEADWATER_FULL").is_some()
 }
 
 /// Connections of a server's side, by its port: other tests of this process have ports of their own.

@@ -215,7 +215,7 @@ fn hostile_text_in_every_column_never_panics() {
     };
     let doors: Vec<Door> = samples.iter().map(|(name, _)| Door::of(name)).collect();
     // Every text in every place in the long runs, else every so many of them, from another one on in each place.
-    let is_full = std::env::var_os("HEADWATER_FULL").is_some();
+    let is_full = headwater_testkit::is_full();
     let step = if is_full { 1 } else { STEP };
     for ((_, sample), door) in samples.iter().zip(&doors) {
         for place in 0..sample.places() {

@@ -1,6 +1,6 @@
 //! Every operation on the disk fails once: with an error, by a loss of power, by a full disk. What was acknowledged is
 //! there afterwards, and the store opens without repair.
-#![expect(clippy::disallowed_methods, reason = "the long run is asked for through the environment")]
+#![expect(clippy::disallowed_methods, reason = "the environment names the small volume")]
 
 mod disk;
 mod story;
@@ -55,7 +55,7 @@ fn check_sound(folder: &Path) {
 
 /// Every how many-th operation is tried: so many, or each of them in the long run.
 fn stride(usual: usize) -> usize {
-    if std::env::var_os("HEADWATER_FULL").is_some() { 1 } else { usual }
+    if headwater_testkit::is_full() { 1 } else { usual }
 }
 
 #[test]

@@ -1,4 +1,5 @@
 use super::*;
+use headwater_testkit::is_full;
 
 fn account(balance: i64) -> Arc<Account> {
     let account = Arc::new(Account::new(1));
@@ -298,11 +299,6 @@ const fn pays(request: usize) -> [Step; 4] {
 /// One that ends without an answer.
 const fn leaves(request: usize) -> [Step; 3] {
     [Step::Identify(request), Step::Reserve(request), Step::Void(request)]
-}
-
-#[expect(clippy::disallowed_methods, reason = "the long run is asked for through the environment")]
-fn is_full() -> bool {
-    std::env::var_os("HEADWATER_FULL").is_some()
 }
 
 #[test]

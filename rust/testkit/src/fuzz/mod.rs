@@ -83,7 +83,7 @@ impl Reader {
     /// At the first input that panics, takes too long or too much memory, and when a sample is refused.
     pub fn check(self, check: impl Fn(&[u8]) -> Met) {
         let (name, seed) = (self.name, seed());
-        let time = Duration::from_secs(if std::env::var_os("HEADWATER_FULL").is_some() { 60 } else { 1 });
+        let time = Duration::from_secs(if crate::is_full() { 60 } else { 1 });
         println!("fuzz {name}: HEADWATER_SEED={seed}");
         let bounds = Bounds::begin(name);
         for sample in &self.samples {
@@ -122,7 +122,7 @@ impl Reader {
 fn seed() -> u64 {
     match std::env::var("HEADWATER_SEED") {
         Ok(seed) => seed.parse().expect("HEADWATER_SEED is a number"),
-        Err(_) if std::env::var_os("HEADWATER_FULL").is_none() => 1,
+        Err(_) if !crate::is_full() => 1,
         Err(_) => std::hash::BuildHasher::hash_one(&std::hash::RandomState::new(), 0),
     }
 }

@@ -316,7 +316,7 @@ mod tests {
 
     #[test]
     fn a_million_steps_agree_with_a_token_bucket() {
-        let steps = if std::env::var_os("HEADWATER_FULL").is_some() { 10_000_000 } else { 1_000_000_u64 };
+        let steps = if headwater_testkit::is_full() { 10_000_000 } else { 1_000_000_u64 };
         let mut random = 0x9e37_79b9_7f4a_7c15_u64;
         let mut next = move || {
             // xorshift64: any sequence does, this one is the same every time.

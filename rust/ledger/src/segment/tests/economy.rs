@@ -14,12 +14,7 @@ use crate::facts::{
 };
 use crate::primitives::{Ordinal, ScriptType, Status};
 use crate::segment::SegmentInput;
-
-/// Whether as many cases are asked for as a long run has time for.
-#[expect(clippy::disallowed_methods, reason = "the long run is asked for through the environment")]
-pub(crate) fn is_full() -> bool {
-    std::env::var_os("HEADWATER_FULL").is_some()
-}
+pub(crate) use headwater_testkit::is_full;
 
 pub(crate) fn address(chain: Chain, number: u8) -> Address {
     let mut bytes = [number; 20];
