@@ -5,6 +5,7 @@ mod balances;
 mod bitcoin;
 mod bitcoin_change;
 mod cases;
+mod cases_2_bitcoin;
 mod cases_formats;
 mod classifier;
 mod ethereum_etl;

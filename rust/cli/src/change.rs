@@ -30,7 +30,12 @@ fn lines(data: &Value) -> Vec<String> {
     let mut lines = vec![format!("{}{block}{time}", text(&data["txid"])), verdict(data)];
     let coinjoin = &data["coinjoin"];
     if let Some(kind) = coinjoin["type"].as_str() {
-        lines.push(format!("It has the shape of {kind} (confidence {}).", coinjoin["confidence"]));
+        let confidence = &coinjoin["confidence"];
+        lines.push(if coinjoin["possible_coinjoin"] == true {
+            format!("It may be a CoinJoin ({kind}, confidence {confidence}), so its inputs link nobody.")
+        } else {
+            format!("It has the shape of {kind} (confidence {confidence}).")
+        });
     }
     let mut rows = vec![["output", "amount", "script", "confidence", "rules", "address"].map(str::to_owned).to_vec()];
     rows.extend(list(&data["outputs"]).iter().map(|output| {

@@ -50,6 +50,11 @@ fn lines(data: &Value) -> Vec<String> {
         vec![text(&member["address"]).to_owned(), member["first_block"].to_string(), joined.to_owned()]
     }));
     lines.extend(table(&rows));
+    let weakest = &data["weakest_link"];
+    if !weakest.is_null() {
+        let (addresses, txid) = (&weakest["addresses"], text(&weakest["txid"]));
+        lines.push(format!("Without transaction {txid}, nothing links {addresses} of them to the others."));
+    }
     lines.extend(with_change(&data["with_change"]));
     lines.push(
         "A cluster is an inference: one transaction spends from addresses that one person is taken to hold.".to_owned(),

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use headwater_ingest::{Bounds, FORMATS, IngestReport, OnError, Options, Progress, ProgressState, SnapshotOptions};
 use headwater_ledger::Cancel;
-use headwater_ledger::store::{CommitReport, ImportKind, ImportVersion, Writer};
+use headwater_ledger::store::{CommitReport, DoubleSpend, ImportKind, ImportVersion, Writer};
 use headwater_types::{Chain, Network, Timestamp};
 
 use super::Settings;
@@ -104,6 +104,9 @@ fn format(text: &str) -> Result<String, String> {
     let names: Vec<&str> = FORMATS.iter().map(|format| format.name()).collect();
     Err(format!("expected one of {}", names.join(", ")))
 }
+
+/// Double spends that are named.
+const MAX_NAMED: usize = 5;
 
 /// `--on-error`.
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
@@ -250,6 +253,14 @@ fn warnings(report: &IngestReport) -> impl Iterator<Item = String> {
     })
 }
 
+/// The first transactions that are left out, and how many more there are.
+fn double_spends(found: &[DoubleSpend]) -> impl Iterator<Item = String> {
+    let more = found.len().saturating_sub(MAX_NAMED);
+    let more =
+        (more > 0).then(|| format!("  left out: {} more transactions that spend spent outputs", grouped(more as u64)));
+    found.iter().take(MAX_NAMED).map(|double| format!("  left out: {double}")).chain(more)
+}
+
 fn lines(report: &IngestReport) -> Vec<String> {
     let mut rows = vec![["file", "format", "chain", "rows", "left out"].map(str::to_owned).to_vec()];
     let mut notes = Vec::new();
@@ -275,6 +286,7 @@ fn lines(report: &IngestReport) -> Vec<String> {
         let path = left.path.display().to_string();
         format!("  not read: {}", of_file(&path, &left.reason))
     }));
+    notes.extend(double_spends(&report.double_spends));
     let mut lines = table(&rows);
     lines.extend(notes);
     lines.push(format!(

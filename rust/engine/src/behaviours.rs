@@ -125,6 +125,7 @@ fn label(code: &str, name: &str, (first, last): (i64, i64)) -> LabelSource {
         last_seen: Some(Time(last)),
         public: false,
         inherited_from: None,
+        inherited_through: None,
         name: Some(name.to_owned()),
         entity: None,
         level: CodeText(SOURCE.to_owned()),

@@ -1,13 +1,17 @@
 //! Labels as answers carry them.
 
+use std::cell::Cell;
+use std::collections::{BTreeMap, BTreeSet};
+
+use headwater_intel::bitcoin::links::LinkReader;
 use headwater_intel::label::{Aggregate, Moment, SourceClaim, Standing, aggregate, claims_of};
 use headwater_ledger::labels::{Claim, Code, LabelTable, Level, Link};
 use headwater_ledger::{Cancel, Ledger};
-use headwater_types::{Address, Chain, Network, Timestamp};
+use headwater_types::{Address, Chain, Network, Timestamp, TxHash};
 use serde::Serialize;
 
 use crate::Error;
-use crate::fields::{CodeText, Time, values};
+use crate::fields::{AddressText, CodeText, HashText, Time, values};
 use crate::request::Warnings;
 
 values! {
@@ -55,6 +59,8 @@ pub struct LabelSource {
     pub public: bool,
     /// How the claim reaches the address; null where it names the address.
     pub inherited_from: Option<Inheritance>,
+    /// What links the address to the one that the claim names; null where `inherited_from` is not `cluster`.
+    pub inherited_through: Option<InheritedThrough>,
     /// The name of the address in the source.
     pub name: Option<String>,
     /// Who the source says is behind the address.
@@ -69,6 +75,60 @@ pub struct LabelSource {
     pub status: ClaimStatus,
 }
 
+/// What links an address to another one of its cluster, whose label it inherits.
+#[derive(Debug, Clone, PartialEq, Serialize, utoipa::ToSchema)]
+pub struct InheritedThrough {
+    /// The address that the claim names.
+    pub address: AddressText,
+    /// The cluster of both.
+    pub cluster_id: AddressText,
+    /// How sure the link is, 0 to 1: the claim counts times this.
+    #[schema(minimum = 0, maximum = 1)]
+    pub confidence: f64,
+    /// The shortest chain of transactions that link the two by common inputs; null where it is longer than may be looked for.
+    pub transactions: Option<Vec<HashText>>,
+}
+
+/// Transactions that are read to find what links an address to those whose labels it inherits.
+pub(crate) const MAX_LINKS: usize = 1_000;
+/// The same of all addresses of an answer.
+const MAX_LINKS_IN_ALL: usize = 5_000;
+
+/// What links an address to those of its cluster whose labels it inherits, by their addresses. Reads at most `limit` transactions,
+/// which it takes from `limit`.
+pub(crate) fn inherited_through(
+    ledger: &dyn Ledger,
+    (chain, address): (Chain, &Address),
+    aggregate: &Aggregate<'_>,
+    limit: &mut usize,
+    cancel: &Cancel,
+) -> Result<BTreeMap<Address, InheritedThrough>, Error> {
+    let inherited = aggregate.sources.iter().filter(|source| source.claim.link == Link::Cluster);
+    let named: BTreeSet<Address> = inherited.map(|source| source.claim.address).collect();
+    if named.is_empty() {
+        return Ok(BTreeMap::new());
+    }
+    let (Some(clusters), Some(account)) = (ledger.clusters(chain, cancel)?, ledger.account(chain, address)?) else {
+        return Ok(BTreeMap::new());
+    };
+    let Some(cluster) = clusters.of(&account)? else { return Ok(BTreeMap::new()) };
+    let mut reader = LinkReader::new((ledger, chain), clusters, *limit, cancel);
+    let mut paths = reader.paths(address, &named)?;
+    *limit = reader.left();
+    let through = named.into_iter().map(|named| {
+        let hash = |hash: TxHash| HashText(hash.display(chain.family()));
+        let transactions = paths.remove(&named).map(|path| path.into_iter().map(hash).collect());
+        let through = InheritedThrough {
+            address: AddressText::from(named),
+            cluster_id: AddressText::from(cluster.name),
+            confidence: f64::from(Link::Cluster.thousandths()) / 1000.0,
+            transactions,
+        };
+        (named, through)
+    });
+    Ok(through.collect())
+}
+
 /// The labels of one chain at a moment.
 pub(crate) struct Labels<'a> {
     table: &'a LabelTable,
@@ -77,6 +137,8 @@ pub(crate) struct Labels<'a> {
     chain: Chain,
     network: Network,
     moment: Moment,
+    /// Transactions that may still be read for [`InheritedThrough`].
+    links_left: Cell<usize>,
 }
 
 impl<'a> Labels<'a> {
@@ -86,7 +148,14 @@ impl<'a> Labels<'a> {
         let coverage = ledger.coverage().get(&chain);
         let head = coverage.and_then(|coverage| coverage.last_time);
         let network = coverage.map_or(Network::Mainnet, |coverage| coverage.network);
-        Self { table, clusters: Some(ledger), chain, network, moment: Moment::present(table, head) }
+        Self {
+            table,
+            clusters: Some(ledger),
+            chain,
+            network,
+            moment: Moment::present(table, head),
+            links_left: Cell::new(MAX_LINKS_IN_ALL),
+        }
     }
 
     /// The labels at a time, or as they stand.
@@ -107,6 +176,30 @@ impl<'a> Labels<'a> {
             None => self.table.claims(self.chain, address)?,
         };
         Ok(self.judge(&claims))
+    }
+
+    /// The same as an answer carries it; `None` where nobody says anything.
+    pub fn shown(&self, address: &Address, cancel: &Cancel) -> Result<Option<AggregateLabel>, Error> {
+        let aggregate = self.of(address)?;
+        if aggregate.sources.is_empty() {
+            return Ok(None);
+        }
+        self.record(address, &aggregate, cancel).map(Some)
+    }
+
+    /// What claims come to, as an answer carries it.
+    pub fn record(
+        &self,
+        address: &Address,
+        aggregate: &Aggregate<'_>,
+        cancel: &Cancel,
+    ) -> Result<AggregateLabel, Error> {
+        let Some(ledger) = self.clusters else { return Ok(AggregateLabel::new(aggregate, &BTreeMap::new())) };
+        let before = self.links_left.get().min(MAX_LINKS);
+        let mut left = before;
+        let through = inherited_through(ledger, (self.chain, address), aggregate, &mut left, cancel)?;
+        self.links_left.set(self.links_left.get() - (before - left));
+        Ok(AggregateLabel::new(aggregate, &through))
     }
 
     /// What these claims about an address come to.
@@ -146,12 +239,16 @@ pub(crate) fn warn(ledger: &dyn Ledger, warnings: &mut Warnings) {
 
 impl AggregateLabel {
     /// As an answer carries it.
-    pub(crate) fn new(aggregate: &Aggregate<'_>) -> Self {
+    fn new(aggregate: &Aggregate<'_>, through: &BTreeMap<Address, InheritedThrough>) -> Self {
+        let source = |source: &SourceClaim<'_>| {
+            let through = through.get(&source.claim.address).filter(|_| source.claim.link == Link::Cluster);
+            LabelSource::new(source, through)
+        };
         Self {
             entity_name: aggregate.entity.map(str::to_owned),
             labels: codes(aggregate),
             confidence: rounded(aggregate.confidence),
-            sources: aggregate.sources.iter().map(LabelSource::new).collect(),
+            sources: aggregate.sources.iter().map(source).collect(),
         }
     }
 }
@@ -162,7 +259,7 @@ pub(crate) fn codes(aggregate: &Aggregate<'_>) -> Vec<CodeText> {
 }
 
 impl LabelSource {
-    fn new(source: &SourceClaim<'_>) -> Self {
+    fn new(source: &SourceClaim<'_>, through: Option<&InheritedThrough>) -> Self {
         let SourceClaim { claim, standing, confidence } = source;
         let text = |text: &str| text.to_owned();
         let label = claim.code.map(Code::name).or(claim.name).or(claim.entity).unwrap_or_default();
@@ -175,6 +272,7 @@ impl LabelSource {
             last_seen: claim.last_seen.or(claim.asserted_at).map(Time::from),
             public: claim.level != Level::Override,
             inherited_from: inheritance(claim.link),
+            inherited_through: through.cloned(),
             name: claim.name.map(text),
             entity: claim.entity.map(text),
             level: CodeText(claim.level.name().to_owned()),
@@ -191,7 +289,7 @@ impl LabelSource {
 
 const fn inheritance(link: Link) -> Option<Inheritance> {
     match link {
-        Link::Exact => None,
+        Link::Exact | Link::ExactOnly => None,
         Link::Cluster => Some(Inheritance::Cluster),
         Link::ChangeCluster => Some(Inheritance::ChangeCluster),
         Link::DepositPattern => Some(Inheritance::DepositPattern),

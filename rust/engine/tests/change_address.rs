@@ -75,7 +75,10 @@ fn an_answer_says_which_output_and_by_which_rules() {
     assert_eq!((&found["reason"], &found["txid"]), (&Value::Null, &request(3)["txid"]));
     assert_eq!((&found["block_number"], &found["timestamp"]), (&json!(3), &json!(1030)));
     assert_eq!((&found["inputs_count"], &found["outputs_count"]), (&json!(1), &json!(2)));
-    assert_eq!(found["coinjoin"], json!({"detected": false, "type": null, "confidence": 0.0}));
+    assert_eq!(
+        found["coinjoin"],
+        json!({"detected": false, "type": null, "possible_coinjoin": false, "confidence": 0.0})
+    );
     let codes: Vec<&str> =
         found["heuristics"].as_array().unwrap().iter().map(|vote| vote["code"].as_str().unwrap()).collect();
     let expected = [
@@ -141,7 +144,10 @@ fn every_reason_for_no_answer_is_said() {
     };
     assert_eq!(found(1)["reason"], "coinbase");
     assert_eq!(found(5)["reason"], "coinjoin");
-    assert_eq!(found(5)["coinjoin"], json!({"detected": true, "type": "joinmarket", "confidence": 0.49}));
+    assert_eq!(
+        found(5)["coinjoin"],
+        json!({"detected": true, "type": "joinmarket", "possible_coinjoin": false, "confidence": 0.49})
+    );
     assert_eq!((&found(5)["heuristics"], &found(5)["outputs"][0]["confidence"]), (&json!([]), &json!(0.0)));
     assert_eq!(found(6)["reason"], "batch");
     assert_eq!(found(7)["reason"], "all_outputs_to_inputs");
@@ -154,7 +160,10 @@ fn a_premix_transaction_is_named_and_no_coinjoin() {
     let mut premix = payment(vec![spend(1, 0)], &[(10, 1_000_300), (11, 1_000_300), (12, 50_000), (13, 900_000)]);
     premix.outputs.push(note);
     let found = data(&chain(vec![coinbase(1, 4_000_000), premix]), NAME, &request(2));
-    assert_eq!(found["coinjoin"], json!({"detected": false, "type": "whirlpool_tx0", "confidence": 0.6}));
+    assert_eq!(
+        found["coinjoin"],
+        json!({"detected": false, "type": "whirlpool_tx0", "possible_coinjoin": false, "confidence": 0.6})
+    );
     assert_eq!(found["outputs"][4]["script_type"], "op_return");
 }
 
@@ -253,7 +262,10 @@ fn a_list_of_counterparties_leaves_out_change() {
 fn a_coinjoin_makes_no_pairs_and_is_counted() {
     let town = payments();
     let found = data(&town, NAME, &request(9));
-    assert_eq!(found["coinjoin"], json!({"detected": true, "type": "joinmarket", "confidence": 0.49}));
+    assert_eq!(
+        found["coinjoin"],
+        json!({"detected": true, "type": "joinmarket", "possible_coinjoin": false, "confidence": 0.49})
+    );
     for choice in [json!({}), json!({"include_change": "true"})] {
         assert_eq!(listed(&town, 11, choice.clone()), (vec![], json!(1)));
         assert_eq!(listed(&town, 21, choice), (vec![], json!(1)));

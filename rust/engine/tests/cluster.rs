@@ -8,7 +8,7 @@ use headwater_ledger::facts::{Batch, Claim as Covered};
 use headwater_ledger::labels::{Claim, Code, Level};
 use headwater_ledger::read::CoverageTable;
 use headwater_ledger::store::MemoryStore;
-use headwater_testkit::{Chainlet, address, claim, hash, label_import};
+use headwater_testkit::{ANCHOR, Chainlet, address, claim, hash, label_import};
 use headwater_types::{Chain, Family};
 use serde_json::{Value, json};
 
@@ -178,6 +178,114 @@ fn labels_of_a_cluster_reach_its_other_addresses() {
     let wallet = data(&engine, "wallet-overview", &json!({"blockchain": "bitcoin", "address": number(2)}));
     assert_eq!(wallet["cluster"], json!({"cluster_id": number(1), "size": 2}));
     assert_eq!(wallet["label"]["entity_name"], "Bank");
+}
+
+/// 1 and 2 pay together in blocks 6 and 7, 3 and 4 in block 8, and 2 and 3 in block 9.
+fn chain_of_four() -> Chainlet {
+    let mut chain = Chainlet::bitcoin();
+    for number in [1, 2, 3, 4, 1] {
+        chain = chain.mine(number, 100_000);
+    }
+    chain
+        .spend(&[(1, 0, 0), (2, 0, 0)], &[(2, 50_000), (20, 149_000)])
+        .spend(&[(5, 0, 0), (6, 0, 0)], &[(21, 149_000)])
+        .spend(&[(3, 0, 0), (4, 0, 0)], &[(3, 50_000), (22, 149_000)])
+        .mine(2, 70_000)
+        .spend(&[(8, 0, 0), (9, 0, 0)], &[(23, 119_000)])
+}
+
+#[test]
+fn weakest_link_is_the_transaction_between_the_two_largest_parts() {
+    let engine = engine(vec![complete(chain_of_four())]);
+    let found = ask(&engine, 4, json!({}));
+    assert_eq!(found["size"], 4);
+    let weakest = json!({"txid": tx(10), "block_number": 10, "parts": [2, 2], "addresses": 2});
+    assert_eq!(found["weakest_link"], weakest);
+    // Of two addresses that two transactions link, either can be spared.
+    let twice = Chainlet::bitcoin()
+        .mine(1, 100_000)
+        .mine(2, 100_000)
+        .spend(&[(1, 0, 0), (2, 0, 0)], &[(1, 50_000), (2, 149_000)])
+        .spend(&[(3, 0, 0), (3, 0, 1)], &[(9, 198_000)]);
+    let engine = engine_of(twice);
+    assert_eq!(ask(&engine, 1, json!({}))["weakest_link"], Value::Null);
+    assert_eq!(ask(&engine, 9, json!({}))["weakest_link"], Value::Null);
+}
+
+fn engine_of(chainlet: Chainlet) -> Town {
+    engine(vec![complete(chainlet)])
+}
+
+fn sanctioned(of: u64) -> Claim {
+    claim(Chain::BITCOIN, address(Chain::BITCOIN, of), Code::Sanction, Level::SanctionsList, "list")
+}
+
+fn risk(engine: &Town, of: u64) -> Value {
+    data(engine, "address-risk", &json!({"blockchain": "bitcoin", "address": number(of)}))
+}
+
+#[test]
+fn inherited_sanction_opens_no_gate_and_names_its_links() {
+    let engine = with_labels(chain_of_four(), vec![sanctioned(1)]);
+    let listed = risk(&engine, 1);
+    assert_eq!((&listed["composite_score"], &listed["decision"]["gated"]), (&json!(100.0), &json!(true)));
+    // 4 is linked to 3 by block 8, 3 to 2 by block 10, 2 to 1 by block 6.
+    let beside = risk(&engine, 4);
+    assert_eq!((&beside["composite_score"], &beside["risk_level"]), (&json!(90.0), &json!("high")));
+    assert_eq!((&beside["decision"]["gated"], &beside["decision"]["gate_reason"]), (&json!(false), &Value::Null));
+    let through = json!({
+        "address": number(1), "cluster_id": number(1), "confidence": 0.9, "transactions": [tx(8), tx(10), tx(6)],
+    });
+    let factor = &beside["factors"][0];
+    assert_eq!((&factor["code"], &factor["inherited_through"]), (&json!("sanction"), &json!([through])));
+    let detail = factor["detail"].as_str().unwrap();
+    assert!(detail.contains(&number(1)) && detail.contains(&tx(10)), "{detail}");
+    let labels = data(&engine, "labels", &json!({"blockchain": "bitcoin", "address": number(4)}));
+    assert_eq!(labels["sources"][0]["inherited_through"], through);
+    // Whoever deals with 4 deals with an address that no list names.
+    let of_listed = data(&engine, "labels", &json!({"blockchain": "bitcoin", "address": number(1)}));
+    assert_eq!(of_listed["sources"][0]["inherited_through"], Value::Null);
+}
+
+#[test]
+fn inherited_labels_change_no_gate_of_another() {
+    let codes = [Code::Sanction, Code::Ransomware, Code::Exchange, Code::Theft];
+    let of = |number: u64, code: Code| {
+        claim(Chain::BITCOIN, address(Chain::BITCOIN, number), code, Level::SanctionsList, code.name())
+    };
+    for own in codes {
+        for other in codes {
+            let gate = |claims: Vec<Claim>| risk(&with_labels(chain_of_four(), claims), 2)["decision"].clone();
+            let (with, without) = (gate(vec![of(2, own), of(3, other)]), gate(vec![of(2, own)]));
+            assert_eq!(
+                (&with["gated"], &with["gate_reason"]),
+                (&without["gated"], &without["gate_reason"]),
+                "{own} with {other} beside it"
+            );
+            assert_eq!(gate(vec![of(3, other)])["gated"], false, "{other} beside it alone");
+        }
+    }
+}
+
+#[test]
+fn claim_of_an_address_only_is_not_inherited() {
+    let only = Claim { link: headwater_ledger::labels::Link::ExactOnly, ..sanctioned(1) };
+    let engine = with_labels(chain_of_four(), vec![only]);
+    assert_eq!(risk(&engine, 1)["decision"]["gate_reason"], "ofac_sanctioned");
+    assert_eq!((&risk(&engine, 2)["composite_score"], &risk(&engine, 2)["factors"]), (&json!(0.0), &json!([])));
+}
+
+#[test]
+fn trace_ends_where_anybody_can_spend() {
+    let chain = Chainlet::bitcoin()
+        .mine(1, 100_000)
+        .spend(&[(1, 0, 0)], &[(ANCHOR, 60_000), (2, 39_000)])
+        .spend(&[(2, 0, 0)], &[(3, 59_000)]);
+    let request = json!({"blockchain": "bitcoin", "address": number(1), "track_setting": {"outward_depth": 4, "inward_depth": 0}});
+    let found = data(&engine(vec![complete(chain)]), "trace", &request);
+    let end = found["ends"].as_array().unwrap().iter().find(|end| end["address"] == number(ANCHOR)).unwrap();
+    assert_eq!(end["stop_reason"], "no_owner");
+    assert!(found["nodes"].as_array().unwrap().iter().all(|node| node["address"] != number(3)));
 }
 
 /// 1 pays 300,000 and 2 pays 200,000 of the 490,000 that 9 receives.

@@ -62,7 +62,7 @@ fn labels_of_an_address_name_every_source() {
     assert_eq!(bob["confidence"], 0.6, "1 - (1 - 0.5) (1 - 0.2)");
     let source = json!({
         "source": "tags", "source_url": null, "label": "exchange", "confidence": 0.5, "first_seen": null, "last_seen": null,
-        "public": true, "inherited_from": null, "name": null, "entity": "Bobs Bank 7", "level": "trusted_provider",
+        "public": true, "inherited_from": null, "inherited_through": null, "name": null, "entity": "Bobs Bank 7", "level": "trusted_provider",
         "group": "tags", "valid_until": null, "status": "active"
     });
     assert_eq!(bob["sources"][0], source);

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use headwater_ledger::store::DoubleSpend;
 use serde::Serialize;
 
 /// How many reasons of skipped rows a report quotes per file.
@@ -33,6 +34,9 @@ pub struct IngestReport {
     pub blocks: u64,
     /// Movements of non-fungible tokens, which are in no amount.
     pub non_fungible: u64,
+    /// Transactions that are not held, since an earlier one spends the same output.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub double_spends: Vec<DoubleSpend>,
 }
 
 /// A file that was not read.

@@ -345,3 +345,12 @@ pub struct OutputFacts {
     /// The pushed bytes of an `OP_RETURN`.
     pub data: Option<Vec<u8>>,
 }
+
+impl OutputFacts {
+    /// Whether anybody may be able to spend it, or nobody is known to hold its key: keyless addresses, and scripts of no known
+    /// form, such as a bare `OP_1`.
+    #[must_use]
+    pub fn is_keyless(&self) -> bool {
+        self.owner.map_or(self.script == ScriptType::Nonstandard, |owner| owner.is_keyless())
+    }
+}

@@ -10,7 +10,7 @@ use headwater_ledger::read::{Ledger, ScriptType};
 use headwater_ledger::store::{MemoryStore, Segmentation, Split, Writer};
 use headwater_ledger::{Cancel, Store};
 use headwater_testkit::strategies::utxo_chain;
-use headwater_testkit::{Chainlet, address, followed, hash, is_full};
+use headwater_testkit::{ANCHOR, Chainlet, address, followed, hash, is_full};
 use headwater_types::{Address, Chain, Timestamp, TxHash};
 use proptest::prelude::*;
 
@@ -40,9 +40,9 @@ fn oracle(ledger: &dyn Ledger, batch: &Batch) -> Named {
         let found = ledger.find_transaction(CHAIN, &facts.hash).unwrap().unwrap();
         let utxo = ledger.transaction(found).unwrap().facts.utxo.unwrap();
         let view = TransactionView::new(&utxo, facts.block, Timestamp::new(0));
-        let payers: Vec<Address> = view.spent().filter_map(|spent| spent.owner).collect();
+        let spent = view.spent().filter_map(|spent| spent.owner);
         let payees = view.outputs().iter().filter_map(|output| output.owner);
-        for address in payers.iter().copied().chain(payees) {
+        for address in spent.chain(payees) {
             if !seen.contains(&address) {
                 seen.push(address);
             }
@@ -50,6 +50,9 @@ fn oracle(ledger: &dyn Ledger, batch: &Batch) -> Named {
         if link(&view) != Link::Together {
             continue;
         }
+        // Keyless coins and those below 1,000 satoshis say nothing of who signed.
+        let is_signed = |spent: &&OutputFacts| spent.amount >= 1_000 && spent.owner != Some(number(ANCHOR));
+        let payers: Vec<Address> = view.spent().filter(is_signed).filter_map(|spent| spent.owner).collect();
         let place = |clusters: &mut Vec<Vec<_>>, address: Address| {
             let known = clusters.iter().position(|members| members.iter().any(|(member, _)| *member == address));
             known.unwrap_or_else(|| {
@@ -133,6 +136,39 @@ fn four() -> Chainlet {
 }
 
 #[test]
+fn dust_and_keyless_inputs_link_nobody() {
+    use ScriptType::{P2tr, P2wpkh};
+    let dust = |amount| vec![spent(1, 20_000, P2wpkh), spent(2, amount, P2wpkh)];
+    assert_eq!(linked(dust(999), vec![paid(3, 20_500, P2wpkh)]), Link::Apart);
+    assert_eq!(linked(dust(1_000), vec![paid(3, 20_500, P2wpkh)]), Link::Together);
+    let mut anchor = vec![spent(1, 20_000, P2wpkh), spent(2, 20_000, P2tr)];
+    anchor[1].spent.as_mut().unwrap().owner = Some(number(ANCHOR));
+    assert_eq!(linked(anchor.clone(), vec![paid(3, 39_000, P2wpkh)]), Link::Apart);
+    anchor.push(spent(4, 20_000, P2wpkh));
+    assert_eq!(linked(anchor, vec![paid(3, 59_000, P2wpkh)]), Link::Together, "1 and 4 signed");
+}
+
+#[test]
+fn an_anchor_joins_no_spenders() {
+    // 1 and 2 each spend an anchor with a coin of theirs; 3 and 4 pay together, with the anchor.
+    let anchors = [(ANCHOR, 240), (ANCHOR, 5_000), (ANCHOR, 5_000), (9, 1_000)];
+    let chain = Chainlet::bitcoin()
+        .mine(1, 50_000)
+        .mine(2, 50_000)
+        .mine(3, 50_000)
+        .mine(4, 50_000)
+        .mine(8, 50_000)
+        .spend(&[(5, 0, 0)], &anchors)
+        .spend(&[(1, 0, 0), (6, 0, 0)], &[(11, 50_000)])
+        .spend(&[(2, 0, 0), (6, 0, 1)], &[(12, 54_000)])
+        .spend(&[(3, 0, 0), (4, 0, 0), (6, 0, 2)], &[(13, 104_000)]);
+    let store = store_of([chain.batch()]);
+    let expected = Named::from([(number(3), vec![(number(3), None), (number(4), Some((hash(9, 0), number(3))))])]);
+    assert_eq!(told(&*store.snapshot()), expected);
+    assert_eq!(told(&*store.with_sidecars(&Cancel::new()).unwrap().snapshot()), expected);
+}
+
+#[test]
 fn a_merge_keeps_the_older_name_and_is_told() {
     let joined = |block, into| Some((hash(block, 0), number(into)));
     let expected = Named::from([(
@@ -175,29 +211,29 @@ fn linked(inputs: Vec<InputFacts>, outputs: Vec<OutputFacts>) -> Link {
 #[test]
 fn payjoins_and_coinjoins_link_nobody() {
     use ScriptType::{P2pkh, P2wpkh};
-    let pair = |second| vec![spent(1, 100, P2wpkh), spent(2, 50, second)];
-    // The coin of 50 is needed for neither output of 60 and 80, and is of another form.
-    let outputs = || vec![paid(3, 80, P2wpkh), paid(4, 60, P2wpkh)];
+    let pair = |second| vec![spent(1, 10_000, P2wpkh), spent(2, 5_000, second)];
+    // The coin of 5,000 is needed for neither output of 6,000 and 8,000, and is of another form.
+    let outputs = || vec![paid(3, 8_000, P2wpkh), paid(4, 6_000, P2wpkh)];
     assert_eq!(linked(pair(P2pkh), outputs()), Link::Apart);
     assert_eq!(linked(pair(P2wpkh), outputs()), Link::Together);
-    assert_eq!(linked(pair(P2pkh), vec![paid(3, 110, P2wpkh), paid(4, 30, P2wpkh)]), Link::Together);
+    assert_eq!(linked(pair(P2pkh), vec![paid(3, 11_000, P2wpkh), paid(4, 3_000, P2wpkh)]), Link::Together);
     // Three equal outputs of three payers, and their change.
-    let payers = |count: u64| (1..=count).map(|payer| spent(payer, 20_000, P2wpkh)).collect::<Vec<_>>();
-    let round = || (10..13).map(|payee| paid(payee, 10_000, P2wpkh));
+    let payers = |count: u64| (1..=count).map(|payer| spent(payer, 21_000, P2wpkh)).collect::<Vec<_>>();
+    let round = || (10..13).map(|payee| paid(payee, 10_001, P2wpkh));
     let change = || (20..23).map(|payee| paid(payee, 9_000 + payee, P2wpkh));
     assert_eq!(linked(payers(3), round().chain(change()).collect()), Link::Apart);
     // One input less is held: the others may be several people's all the same.
     let mut unknown = payers(4);
     unknown[3].spent = None;
     assert_eq!(linked(unknown, round().chain(change()).collect()), Link::Apart);
-    assert_eq!(linked(vec![spent(1, 9, P2pkh), spent(1, 9, P2pkh)], vec![paid(2, 17, P2pkh)]), Link::Apart);
+    assert_eq!(linked(vec![spent(1, 9_000, P2pkh), spent(1, 9_000, P2pkh)], vec![paid(2, 17_000, P2pkh)]), Link::Apart);
 }
 
 #[test]
 fn very_large_transactions_link_only_into_their_own_cluster() {
     use ScriptType::P2pkh;
     let payers = |inputs: u64, addresses: u64| {
-        (0..inputs).map(|input| spent(1 + input % addresses, 10, P2pkh)).collect::<Vec<_>>()
+        (0..inputs).map(|input| spent(1 + input % addresses, 1_000, P2pkh)).collect::<Vec<_>>()
     };
     let two = || vec![paid(900, 7, P2pkh), paid(901, 5_000, P2pkh)];
     assert_eq!(linked(payers(1_001, 501), two()), Link::Apart);
@@ -207,14 +243,14 @@ fn very_large_transactions_link_only_into_their_own_cluster() {
 
     // 1,001 coins of 501 addresses go to one that paid with address 1 before, or did not.
     let consolidation = |knows: bool| {
-        let mut chain = Chainlet::bitcoin().mine(900, 50).mine(1, 50);
+        let mut chain = Chainlet::bitcoin().mine(900, 5_000).mine(1, 5_000);
         let before: &[(u64, u32, u32)] = if knows { &[(1, 0, 0), (2, 0, 0)] } else { &[(1, 0, 0)] };
         chain = chain.spend(before, &[(950, 30)]);
         for input in 0..1_001 {
-            chain = chain.mine(1 + input % 501, 10);
+            chain = chain.mine(1 + input % 501, 1_000);
         }
         let inputs: Vec<_> = (0..1_001).map(|input| (4 + input, 0, 0)).collect();
-        store_of([chain.spend(&inputs, &[(900, 10_000)]).batch()])
+        store_of([chain.spend(&inputs, &[(900, 1_000_000)]).batch()])
     };
     let sizes = |store: &MemoryStore| {
         let of = |store: &MemoryStore| told(&*store.snapshot()).values().map(Vec::len).collect::<Vec<_>>();
@@ -241,6 +277,8 @@ proptest! {
         let cancel = Cancel::new();
         let store = store_of([batch.clone()]);
         let expected = oracle(&*store.snapshot(), &batch);
+        let members = || expected.values().flatten().map(|(member, _)| member);
+        prop_assert!(members().all(|member| !member.is_keyless()), "what anybody can spend is in no cluster");
         for way in WAYS {
             let segmented = store.in_segments(way).unwrap();
             prop_assert_eq!(&told(&*segmented.snapshot()), &expected);
@@ -292,12 +330,12 @@ fn payments(first: u64, count: u64) -> Batch {
     for number in 0..count {
         let owner = (first + number) * 4;
         chain = if number == 0 { chain } else { chain.same_block() };
-        chain = chain.mine(owner, 500).same_block().mine(owner + 1, 700);
+        chain = chain.mine(owner, 5_000).same_block().mine(owner + 1, 7_000);
         let index = u32::try_from(number * 4).unwrap();
         chain = chain
             .same_block()
-            .spend(&[(first, index, 0), (first, index + 1, 0)], &[(owner + 2, 900), (owner + 3, 250)]);
-        let many: Vec<_> = (0..60).map(|payee| (5_000_000 + payee, 4)).collect();
+            .spend(&[(first, index, 0), (first, index + 1, 0)], &[(owner + 2, 9_000), (owner + 3, 2_500)]);
+        let many: Vec<_> = (0..60).map(|payee| (5_000_000 + payee, 40)).collect();
         chain = chain.same_block().spend(&[(first, index + 2, 1)], &many);
     }
     chain.batch()

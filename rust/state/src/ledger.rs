@@ -590,7 +590,6 @@ mod tests {
     }
 
     #[test]
-    #[expect(clippy::disallowed_methods, reason = "it measures time")]
     fn one_flipped_bit_anywhere_in_the_ledger_is_found() {
         const COLUMNS: [&str; 10] = [
             "request_id",

@@ -34,6 +34,9 @@ pub struct Chainlet {
     stays: bool,
 }
 
+/// The number of the account that [`address`] makes the pay-to-anchor address on bitcoin, which has no owner.
+pub const ANCHOR: u64 = u64::MAX;
+
 /// Account `number` of a chain; not the zero address.
 #[must_use]
 pub fn address(chain: Chain, number: u64) -> Address {
@@ -42,6 +45,7 @@ pub fn address(chain: Chain, number: u64) -> Address {
     match chain.family() {
         Family::Evm => Address::Evm(bytes),
         Family::Tron => Address::Tron(bytes),
+        Family::Utxo if number == ANCHOR => Address::parse(chain, "bc1pfeessrawgf").expect("the address of BIP 433"),
         Family::Utxo => {
             Address::Utxo(UtxoAddress { network: Network::Mainnet, payload: UtxoPayload::PublicKeyHash(bytes) })
         }

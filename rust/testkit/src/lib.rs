@@ -11,7 +11,7 @@ mod oracle;
 mod segmentations;
 pub mod strategies;
 
-pub use chainlet::{Chainlet, address, hash, pay_to, token, topic};
+pub use chainlet::{ANCHOR, Chainlet, address, hash, pay_to, token, topic};
 pub use followed::{block_hash, followed};
 pub use labels::{claim, label_import};
 pub use model::model;

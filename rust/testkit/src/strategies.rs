@@ -7,7 +7,7 @@ use headwater_ledger::read::{Ordinal, Status};
 use headwater_types::Amount;
 use proptest::prelude::*;
 
-use crate::{Chainlet, address, token, topic};
+use crate::{ANCHOR, Chainlet, address, token, topic};
 
 /// A chain of accounts with native, internal and token movements, fees, failures, self transfers, crowded blocks,
 /// rows without an ordinal and amounts past 128 bits.
@@ -113,9 +113,11 @@ fn enlarge(facts: &mut TransactionFacts) {
     }
 }
 
-/// A chain of outputs: each transaction spends outputs made before and pays to a few accounts, some to itself.
+/// A chain of outputs: each transaction spends outputs made before and pays to a few accounts, some to itself, and some to one
+/// that has no owner. Some of the outputs are dust.
 pub fn utxo_chain() -> impl Strategy<Value = Batch> {
-    let step = (prop::collection::vec(0..1000usize, 0..3), prop::collection::vec(0..6u64, 1..4), any::<bool>());
+    let payee = prop_oneof![9 => 0..6_u64, 1 => Just(ANCHOR)];
+    let step = (prop::collection::vec(0..1000usize, 0..3), prop::collection::vec(payee, 1..4), any::<bool>());
     prop::collection::vec(step, 1..30).prop_map(|steps| {
         let mut chain = Chainlet::bitcoin();
         let mut unspent: Vec<(u64, u32, u32, u64)> = Vec::new();
@@ -132,8 +134,8 @@ pub fn utxo_chain() -> impl Strategy<Value = Batch> {
             }
             let total: u64 = spent.iter().map(|output| output.3).sum();
             if spent.is_empty() || total < payees.len() as u64 {
-                chain = chain.mine(payees[0], 1_000 + block);
-                unspent.push((block, index, 0, 1_000 + block));
+                chain = chain.mine(payees[0], 5_000 + block);
+                unspent.push((block, index, 0, 5_000 + block));
                 continue;
             }
             let share = total / payees.len() as u64;

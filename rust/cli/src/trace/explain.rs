@@ -138,6 +138,7 @@ fn reason(stop: &Value) -> String {
         "label" => "a service: what leaves it is other people's money".to_owned(),
         "hub" => "deals with too many addresses".to_owned(),
         "contract" => "a contract".to_owned(),
+        "no_owner" => "anybody can spend what it holds".to_owned(),
         "no_outflow" => "nothing goes on from there".to_owned(),
         "filtered" => "what goes on is outside of the filters".to_owned(),
         "fanout_limit" => "no room for it".to_owned(),

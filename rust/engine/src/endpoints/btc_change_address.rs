@@ -178,6 +178,9 @@ pub struct CoinJoinSign {
     /// The protocol; null where nothing is recognised. With `whirlpool_tx0`, `detected` is false.
     #[serde(rename = "type")]
     pub kind: Option<CoinJoinType>,
+    /// Whether the shape is too weak for `detected` and strong enough that the inputs link nobody: a CoinJoin of no known protocol,
+    /// or a payout that looks like one.
+    pub possible_coinjoin: bool,
     /// How much the shape tells, four decimals; 0 where nothing is recognised. Halved where inputs are unknown.
     #[schema(minimum = 0, maximum = 1)]
     pub confidence: f64,
@@ -312,7 +315,8 @@ impl CoinJoinSign {
         let of_premix = premix.map(|premix| (CoinJoinType::Premix, premix.confidence));
         let found = coinjoin.map(|found| (CoinJoinType::from(found.protocol), found.confidence)).or(of_premix);
         Self {
-            detected: coinjoin.is_some(),
+            detected: coinjoin.is_some_and(|found| found.is_detected()),
+            possible_coinjoin: coinjoin.is_some_and(|found| found.links_nobody() && !found.is_detected()),
             kind: found.map(|(kind, _)| kind),
             confidence: found.map_or(0.0, |(_, confidence)| four_decimals(confidence)),
         }

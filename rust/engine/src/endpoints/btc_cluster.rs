@@ -1,6 +1,7 @@
 //! Which Bitcoin addresses are one person's.
 
 use headwater_intel::bitcoin::change_clusters::{ChangeLink, ChangeLinks, Limits, Merged, Party, Refusal, merge};
+use headwater_intel::bitcoin::links::LinkReader;
 use headwater_ledger::clusters::{Cluster, Clusters, FirstSeen, Member};
 use headwater_ledger::read::Account;
 use headwater_ledger::{Cancel, Ledger};
@@ -36,7 +37,8 @@ pub const ENDPOINT: Endpoint = Endpoint {
     tag: Tag::Intelligence,
     summary: "Bitcoin address cluster",
     description: "The addresses that one person is taken to hold, because one transaction spends from several of them. \
-                  Transactions that several people may have made link nobody. With `include_change`, also the clusters that \
+                  Transactions that several people may have made link nobody. `weakest_link` says how much of the cluster hangs on \
+                  one transaction. With `include_change`, also the clusters that \
                   named change links to it. A cluster is an inference and no proof.",
     chains: ChainScope::Always(CHAIN),
     reads: Reads::Movements,
@@ -95,6 +97,9 @@ pub struct BtcClusterReport {
     pub evidence_tx: Vec<HashText>,
     /// The addresses of the page, each with what linked it.
     pub members: Vec<ClusterMember>,
+    /// The transaction without which the cluster falls apart into the two largest parts: if it is wrong, that many addresses are
+    /// another person's. Null where no single transaction holds the cluster together, and where there is too much to look through.
+    pub weakest_link: Option<WeakestLink>,
     /// The clusters that change makes one with it; null unless asked for, and where there is too much to look through.
     pub with_change: Option<ChangeCluster>,
     /// Last block of the data that was read; pages of one cursor share it.
@@ -120,6 +125,19 @@ pub struct ClusterMember {
     pub joined_tx: Option<HashText>,
     /// The name of the older cluster then.
     pub joined_cluster: Option<AddressText>,
+}
+
+/// A transaction that holds a cluster together.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, utoipa::ToSchema)]
+pub struct WeakestLink {
+    /// The transaction.
+    pub txid: HashText,
+    /// Its block.
+    pub block_number: u64,
+    /// Addresses of the two largest parts of the cluster without it, larger first.
+    pub parts: [u64; 2],
+    /// Addresses outside of the largest part: as many hang on the transaction.
+    pub addresses: u64,
 }
 
 /// Clusters that change makes one. The clusters themselves stay as they are.
@@ -194,6 +212,10 @@ impl Analysis for BtcCluster {
             Some(account) if params.include_change => with_change(ledger, clusters, account, warnings, cancel)?,
             _ => None,
         };
+        let weakest_link = match &account {
+            Some(account) => weakest_link(ledger, clusters, account, warnings, cancel)?,
+            None => None,
+        };
         let as_of_block = ledger.coverage().get(&CHAIN).and_then(|coverage| coverage.last_block);
         let info = params.paging.info(page.next(), -1, ledger.generation(), as_of_block);
         let mut evidence_tx: Vec<HashText> = Vec::new();
@@ -211,6 +233,7 @@ impl Analysis for BtcCluster {
             method: ClusterMethod::MultiInput,
             evidence_tx,
             members,
+            weakest_link,
             with_change,
             as_of_block,
             next_cursor: info.next_cursor,
@@ -285,6 +308,30 @@ impl Page {
 fn alone(clusters: Clusters<'_>, account: &Account, after: Option<FirstSeen>) -> Result<Vec<Member>, Error> {
     let first = clusters.first_seen(account)?.filter(|first| after.is_none_or(|after| *first > after));
     Ok(first.map(|first| Member { address: account.address, first, joined: None }).into_iter().collect())
+}
+
+/// Transactions that are read to find the weakest link.
+const MAX_LINKS: usize = 10_000;
+
+fn weakest_link(
+    ledger: &dyn Ledger,
+    clusters: Clusters<'_>,
+    account: &Account,
+    warnings: &mut Warnings,
+    cancel: &Cancel,
+) -> Result<Option<WeakestLink>, Error> {
+    let Some(cluster) = clusters.of(account)? else { return Ok(None) };
+    let Ok(found) = LinkReader::new((ledger, CHAIN), clusters, MAX_LINKS, cancel).weakest(&cluster)? else {
+        let message = format!("weakest_link is null: more than {MAX_LINKS} transactions would have to be read");
+        warnings.add("too_much_to_judge", Some("weakest_link"), message);
+        return Ok(None);
+    };
+    Ok(found.map(|found| WeakestLink {
+        txid: HashText(found.hash.display(Family::Utxo)),
+        block_number: found.block,
+        parts: found.parts,
+        addresses: found.addresses,
+    }))
 }
 
 fn with_change(

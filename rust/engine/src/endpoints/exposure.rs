@@ -66,11 +66,11 @@ form! {
 
 values! {
     /// Why money has no name: it went beyond the last hop (`depth_limit`), through an address that is not looked through
-    /// (`hub`), stayed at an address between, was there before the data begins or paid fees (`kept`), came back to an address of
+    /// (`hub`), to one that has no owner (`no_owner`), stayed at an address between, was there before the data begins or paid fees (`kept`), came back to an address of
     /// the walk (`again`), was left out (`fanout_limit`, `max_nodes`, `time_budget`), or is what every hop beyond the first takes
     /// off (`decay`).
     NamelessName {
-        DepthLimit = "depth_limit", Hub = "hub", Kept = "kept", Again = "again", FanoutLimit = "fanout_limit",
+        DepthLimit = "depth_limit", Hub = "hub", NoOwner = "no_owner", Kept = "kept", Again = "again", FanoutLimit = "fanout_limit",
         MaxNodes = "max_nodes", TimeBudget = "time_budget", Decay = "decay",
     }
 }
@@ -379,6 +379,7 @@ fn named(why: Nameless) -> (NamelessName, Option<TruncationName>) {
         Nameless::Again => (NamelessName::Again, None),
         Nameless::Stopped(Stop::DepthLimit) => (NamelessName::DepthLimit, None),
         Nameless::Stopped(Stop::FanoutLimit) => (NamelessName::FanoutLimit, Some(TruncationName::FanoutLimit)),
+        Nameless::Stopped(Stop::NoOwner) => (NamelessName::NoOwner, None),
         Nameless::Stopped(_) => (NamelessName::Hub, None),
         Nameless::MaxNodes => (NamelessName::MaxNodes, Some(TruncationName::MaxNodes)),
         Nameless::TimeBudget => (NamelessName::TimeBudget, Some(TruncationName::TimeBudget)),

@@ -10,7 +10,7 @@ use crate::behaviours::Detector;
 use crate::cost_class::CostClass;
 use crate::endpoint::{Calls, ChainScope, Endpoint, Example, Reads, Tag};
 use crate::example::BOB;
-use crate::fields::{AddressList, AddressText, ChainName, ChainText, CodeText, Time, TimeBound};
+use crate::fields::{AddressList, AddressText, ChainName, ChainText, CodeText, HashText, Time, TimeBound};
 use crate::intelligence::Intelligence;
 use crate::labels::{self, AggregateLabel, ClaimStatus, Inheritance, LabelSource, Labels};
 use crate::limits::MAX_ITEMS;
@@ -170,7 +170,7 @@ impl LabelsParams {
             let aggregate = labels.of(address)?;
             undated += aggregate.undated;
             let AggregateLabel { entity_name, mut labels, mut confidence, mut sources } =
-                AggregateLabel::new(&aggregate);
+                labels.record(address, &aggregate, cancel)?;
             cancel.check().map_err(LedgerError::from)?;
             match detector.labels(address)? {
                 None => unread += 1,
@@ -222,6 +222,10 @@ pub struct LabelRow {
     last_seen: Option<Time>,
     public: Option<bool>,
     inherited_from: Option<Inheritance>,
+    /// The address of the same cluster that the claim names.
+    inherited_address: Option<AddressText>,
+    /// The transactions that link the two addresses.
+    inherited_transactions: Option<Vec<HashText>>,
     name: Option<String>,
     entity: Option<String>,
     level: Option<CodeText>,
@@ -250,6 +254,8 @@ impl LabelledAddress {
                 last_seen: claim.and_then(|claim| claim.last_seen),
                 public: claim.map(|claim| claim.public),
                 inherited_from: claim.and_then(|claim| claim.inherited_from),
+                inherited_address: claim.and_then(|claim| Some(claim.inherited_through.as_ref()?.address.clone())),
+                inherited_transactions: claim.and_then(|claim| claim.inherited_through.as_ref()?.transactions.clone()),
                 name: claim.and_then(|claim| claim.name.clone()),
                 entity: claim.and_then(|claim| claim.entity.clone()),
                 level: claim.map(|claim| claim.level.clone()),

@@ -267,13 +267,13 @@ impl Analysis for TransactionDetail {
         ledger: &dyn Ledger,
         params: &TransactionParams,
         warnings: &mut Warnings,
-        _: &Cancel,
+        cancel: &Cancel,
     ) -> Result<TransactionReport, Error> {
         let transaction = ledger.transaction(params.places.find(ledger)?)?;
         if params.labels {
             labels::warn(ledger, warnings);
         }
-        Detail::new(ledger, &transaction)?.report(params)
+        Detail::new(ledger, &transaction)?.report(params, cancel)
     }
 }
 
@@ -292,7 +292,7 @@ impl<'a> Detail<'a> {
         Ok(Self { ledger, transaction, book, valuer: Valuer::new(ledger), native })
     }
 
-    fn report(mut self, params: &TransactionParams) -> Result<TransactionReport, Error> {
+    fn report(mut self, params: &TransactionParams, cancel: &Cancel) -> Result<TransactionReport, Error> {
         let transfers = self.transfers()?;
         let TransactionHead { chain, hash, block, time, index } = self.transaction.head;
         let facts = &self.transaction.facts;
@@ -341,7 +341,7 @@ impl<'a> Detail<'a> {
                 None => None,
             },
             is_coinbase: utxo.map(|utxo| utxo.coinbase),
-            labels: params.labels.then(|| self.labels()).transpose()?,
+            labels: params.labels.then(|| self.labels(cancel)).transpose()?,
             cross_chain: !legs(chain, time, facts).is_empty(),
             logs: params.logs.then(|| self.logs()),
             input: facts.input.as_deref().filter(|_| params.input).map(hex).map(HexText),
@@ -349,7 +349,7 @@ impl<'a> Detail<'a> {
     }
 
     /// The labels of senders, receivers and emitters of logs.
-    fn labels(&self) -> Result<BTreeMap<String, AggregateLabel>, Error> {
+    fn labels(&self, cancel: &Cancel) -> Result<BTreeMap<String, AggregateLabel>, Error> {
         let facts = &self.transaction.facts;
         let top = facts.body.iter().flat_map(|body| [body.from, body.to]).chain([facts.created]);
         let moved = facts.movements.iter().flat_map(|movement| [movement.from, movement.to]);
@@ -360,9 +360,8 @@ impl<'a> Detail<'a> {
         let labels = Labels::present(self.ledger, self.transaction.head.chain);
         let mut found = BTreeMap::new();
         for address in all {
-            let label = labels.of(&address)?;
-            if !label.sources.is_empty() {
-                found.insert(address.to_string(), AggregateLabel::new(&label));
+            if let Some(label) = labels.shown(&address, cancel)? {
+                found.insert(address.to_string(), label);
             }
         }
         Ok(found)

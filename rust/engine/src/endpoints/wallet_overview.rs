@@ -230,7 +230,7 @@ impl Analysis for WalletOverview {
         completeness::warn(ledger, params.scope.chain, warnings);
         let chain = params.scope.chain;
         let account = ledger.account(chain, &params.address)?;
-        let label = Labels::present(ledger, chain).of(&params.address)?;
+        let label = Labels::present(ledger, chain).shown(&params.address, cancel)?;
         let cluster = match &account {
             Some(account) => cluster_name(ledger, account, warnings, cancel)?,
             None => None,
@@ -272,7 +272,7 @@ impl Analysis for WalletOverview {
                 .then(|| priced.into_iter().sum::<Usd>().to_f64()),
             unpriced_count: all.unpriced(),
             balances,
-            label: (!label.sources.is_empty()).then(|| AggregateLabel::new(&label)),
+            label,
             first_funder: params.first_funder(&walk.book, &valuer, &others, activity.first_funding, ledger)?,
             cluster,
             as_of: head.map(|(block_number, time)| AsOf { block_number, timestamp: Time(time.secs()) }),

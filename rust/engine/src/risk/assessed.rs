@@ -1,9 +1,13 @@
 //! Assessing addresses one after the other.
 
+use std::collections::BTreeSet;
+
 use headwater_intel::behaviour::{Findings, History, HistoryGather, OthersInLedger};
 use headwater_intel::classify::{Verdict, context_of};
-use headwater_intel::label::{Aggregate, Moment, aggregate, claims_of};
-use headwater_intel::risk::{Assessment, ContextChoice, GraphScore, Parameters, Subject, assess, neighbours};
+use headwater_intel::label::{Aggregate, Moment, SourceClaim, aggregate, claims_of};
+use headwater_intel::risk::{
+    Assessment, ContextChoice, Dimension, Factor, GraphScore, Parameters, Subject, assess, neighbours,
+};
 use headwater_ledger::labels::{Action, Claim, Code, Link, Scope};
 use headwater_ledger::read::Coverage;
 use headwater_ledger::{Cancel, Ledger};
@@ -14,6 +18,7 @@ use super::report::{AnalysisDepth, FactorRecord, RiskDecision, RiskDimensions, R
 use crate::Error;
 use crate::fields::{AddressText, CodeText, Time};
 use crate::intelligence::Intelligence;
+use crate::labels::{InheritedThrough, MAX_LINKS, inherited_through};
 use crate::request::{ThirdParty, Warnings};
 
 /// Where an address is assessed.
@@ -106,6 +111,17 @@ impl Assessor<'_> {
         let cap = self.intelligence.parameters.behaviour.cap;
         let history = history.as_ref().map(|(history, _)| history);
         let dimensions = RiskDimensions::new(self.ledger, family, &assessment, (&judged, history), cap)?;
+        let mut limit = MAX_LINKS;
+        let through = inherited_through(self.ledger, (place.chain(), &address), &judged, &mut limit, self.cancel)?;
+        let inherited = |factor: &Factor| -> Vec<InheritedThrough> {
+            let is_of = |source: &&SourceClaim<'_>| {
+                let is_code = source.claim.code.is_some_and(|code| code.name() == factor.code);
+                is_code && source.claim.link == Link::Cluster && source.confidence > 0.0
+            };
+            let of_code = judged.sources.iter().filter(|_| factor.dimension == Dimension::Intel).filter(is_of);
+            let named: BTreeSet<Address> = of_code.map(|source| source.claim.address).collect();
+            named.iter().filter_map(|address| through.get(address).cloned()).collect()
+        };
         let computed_at = self.intelligence.now_secs.map(|now| now());
         let head = coverage.and_then(|coverage| coverage.last_time).map(Timestamp::secs);
         Ok(RiskReport {
@@ -114,7 +130,7 @@ impl Assessor<'_> {
             composite_score: super::rounded(assessment.score, 2),
             risk_level: assessment.level.into(),
             decision: RiskDecision::new(&assessment),
-            factors: assessment.factors.iter().map(FactorRecord::new).collect(),
+            factors: assessment.factors.iter().map(|factor| FactorRecord::new(factor, inherited(factor))).collect(),
             meta: RiskMeta {
                 analysis_depth: match (&assessment.behaviour, &assessment.graph) {
                     (_, Some(_)) => AnalysisDepth::Edge,

@@ -13,6 +13,7 @@ use serde::Serialize;
 use super::evidence::EvidenceRecord;
 use super::rounded;
 use crate::fields::{AddressText, CodeText, Time, values};
+use crate::labels::InheritedThrough;
 
 values! {
     /// How risky: `low` below 30, `medium` below 70, else `high`.
@@ -322,6 +323,9 @@ pub struct FactorRecord {
     pub weight: Option<f64>,
     /// Points of the score that it stands for.
     pub points: f64,
+    /// Of a label code: what links the address to those of its cluster whose claims it inherits; empty where all claims name the
+    /// address itself.
+    pub inherited_through: Vec<InheritedThrough>,
 }
 
 /// How a score was made.
@@ -537,14 +541,30 @@ impl RiskDecision {
 }
 
 impl FactorRecord {
-    pub(super) fn new(factor: &Factor) -> Self {
+    /// A factor, with what links the address to those whose claims of its code it inherits.
+    pub(super) fn new(factor: &Factor, inherited_through: Vec<InheritedThrough>) -> Self {
+        let mut detail = factor.detail.clone();
+        for InheritedThrough { address, cluster_id, transactions, confidence } in &inherited_through {
+            let linked = match transactions {
+                Some(transactions) => {
+                    let hashes: Vec<&str> = transactions.iter().map(|hash| &*hash.0).collect();
+                    format!("linked by {}", hashes.join(", "))
+                }
+                None => "linked by more transactions than are looked through".to_owned(),
+            };
+            detail += &format!(
+                "; inherited with {confidence} from {} of the cluster {}, {linked}",
+                &**address, &**cluster_id
+            );
+        }
         Self {
             dimension: factor.dimension.into(),
             code: code(&factor.code),
             effect: factor.effect.into(),
-            detail: Some(factor.detail.clone()),
+            detail: Some(detail),
             weight: factor.weight.map(share),
             points: score(factor.points),
+            inherited_through,
         }
     }
 }

@@ -45,7 +45,7 @@ pub struct TraceNode {
     /// Distinct addresses it dealt with; null where it was not looked through.
     pub counterparties: Option<u64>,
     /// Why it was not looked through; null where it was, and at a bridge from which the trace goes on to another chain:
-    /// `depth_limit`, `label`, `hub`, `contract`, `no_outflow`, `filtered`, `fanout_limit`, `time_range`.
+    /// `depth_limit`, `label`, `hub`, `contract`, `no_owner`, `no_outflow`, `filtered`, `fanout_limit`, `time_range`.
     pub stop_reason: Option<CodeText>,
     /// With a method: US dollars of what came to it that are traced; null without one, or without a price.
     pub taint_amount: Option<DecimalText>,

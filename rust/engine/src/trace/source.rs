@@ -421,6 +421,9 @@ impl Movements for LedgerMovements<'_> {
     }
 
     fn stop(&mut self, node: Node) -> Result<Option<Stop>, Error> {
+        if self.address(node).is_keyless() {
+            return Ok(Some(Stop::NoOwner));
+        }
         if self.is_service(node)? {
             return Ok(Some(Stop::Label));
         }

@@ -50,6 +50,8 @@ pub enum Stop {
     Hub,
     /// It is a contract.
     Contract,
+    /// It has no owner: anybody can spend what it holds.
+    NoOwner,
     /// Nothing left it, or came to it.
     NoOutflow,
     /// What did is outside of the filters.
@@ -69,6 +71,7 @@ impl Stop {
             Self::Label => "label",
             Self::Hub => "hub",
             Self::Contract => "contract",
+            Self::NoOwner => "no_owner",
             Self::NoOutflow => "no_outflow",
             Self::Filtered => "filtered",
             Self::FanoutLimit => "fanout_limit",

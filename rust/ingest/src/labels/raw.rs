@@ -42,6 +42,8 @@ pub(crate) struct RawClaim {
     pub(crate) valid_until: Option<Timestamp>,
     /// Whether the row adds a claim or removes others.
     pub(crate) action: Action,
+    /// Whether the row says that it does not hold for the cluster of the address.
+    pub(crate) is_address_only: bool,
 }
 
 /// What a file says of the chain of an address. The form of the address decides the family; this decides among chains of

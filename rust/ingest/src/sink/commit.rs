@@ -75,6 +75,7 @@ impl Sink<'_> {
         self.report.commits += 1;
         self.report.added += done.added;
         self.report.enriched += done.enriched;
+        self.report.double_spends.extend(done.double_spends);
         self.report.unchanged += done.unchanged;
         self.report.blocks += done.blocks;
         self.tell();

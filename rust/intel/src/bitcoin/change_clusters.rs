@@ -151,16 +151,21 @@ impl<'a> ChangeLinks<'a> {
         let head = transaction.head;
         let Some(utxo) = transaction.facts.utxo.clone() else { return Ok(()) };
         let view = TransactionView::new(&utxo, head.block, head.time);
-        let Some(payer) = view.spent().find_map(|spent| spent.owner) else { return Ok(()) };
+        let Some(payer) = view.signers().next() else { return Ok(()) };
         let Some(payer) = self.party(&payer)? else { return Ok(()) };
         let same_cluster = in_cluster_of_inputs(self.ledger, self.clusters, &transaction);
         let gathered = Gathered::read(self.ledger, transaction, Some(&same_cluster), self.cancel)?;
         let Some(gathered) = gathered else { return Ok(()) };
-        let Ok(change) = judge(&gathered.case(), RULES).change else { return Ok(()) };
+        let case = gathered.case();
+        // Of several payers nobody can say whose the change is.
+        if case.coinjoin.is_some_and(|found| found.links_nobody()) {
+            return Ok(());
+        }
+        let Ok(change) = judge(&case, RULES).change else { return Ok(()) };
         if change.level() != Some(Level::High) {
             return Ok(());
         }
-        for (output, facts) in view.spendable() {
+        for (output, facts) in view.owned() {
             let Some(owner) = facts.owner else { continue };
             let Some(owner) = self.party(&owner)?.filter(|owner| *owner != payer) else { continue };
             if output == change.output {

@@ -36,8 +36,9 @@ pub fn in_cluster_of_inputs<'a>(
     transaction: &Transaction,
 ) -> impl Fn(&Address) -> Result<Option<bool>, LedgerError> + use<'a> {
     let chain = transaction.head.chain;
-    let inputs = transaction.facts.utxo.iter().flat_map(|utxo| &utxo.inputs);
-    let payers: BTreeSet<Address> = inputs.filter_map(|input| input.spent.as_ref()?.owner).collect();
+    let head = transaction.head;
+    let view = |utxo| TransactionView::new(utxo, head.block, head.time);
+    let payers: BTreeSet<Address> = transaction.facts.utxo.iter().flat_map(|utxo| view(utxo).signers()).collect();
     let cluster = move |address: &Address| -> Result<Option<Cluster>, LedgerError> {
         let account = ledger.account(chain, address)?;
         account.map_or(Ok(None), |account| clusters.of(&account))
@@ -239,7 +240,7 @@ impl Gathered {
 
     fn read_clusters(&mut self, reading: &Reading<'_>) -> Result<(), LedgerError> {
         let view = TransactionView::new(&self.utxo, self.transaction.head.block, self.transaction.head.time);
-        let inputs = view.input_addresses();
+        let inputs: BTreeSet<Address> = view.signers().collect();
         if inputs.is_empty() {
             return Ok(());
         }
@@ -264,8 +265,8 @@ impl Spender {
     /// Whether one person spends from one of these addresses too.
     fn spends_from(&self, addresses: &BTreeSet<Address>) -> bool {
         let view = self.view();
-        view.spent().filter_map(|spent| spent.owner).any(|owner| addresses.contains(&owner))
-            && coinjoin(&view, Surroundings::default()).is_none_or(|found| !found.excludes())
+        view.signers().any(|owner| addresses.contains(&owner))
+            && coinjoin(&view, Surroundings::default()).is_none_or(|found| !found.links_nobody())
     }
 }
 

@@ -3,6 +3,7 @@
 //! * [`change`]: which output went back to whoever paid.
 //! * [`change_clusters`]: clusters that change makes one.
 //! * [`coinjoin`]: whether several people made it together.
+//! * [`links`]: the transactions that link the addresses of a cluster.
 //! * [`peel_chain`]: a large coin that is paid out piece by piece.
 //!
 //! All of it is guesswork by rules: the chain itself does not say whose an output is. Rules are pure functions of a
@@ -11,6 +12,7 @@
 pub mod change;
 pub mod change_clusters;
 pub mod gather;
+pub mod links;
 pub mod peel_chain;
 
 pub use headwater_ledger::bitcoin::{TransactionView, coinjoin};

@@ -229,7 +229,7 @@ impl Walk<'_> {
 fn step(transaction: &Transaction, rules: &PeelRules) -> Result<PeelStep, PeelEnd> {
     let utxo = transaction.facts.utxo.as_ref().ok_or(PeelEnd::OtherForm)?;
     let view = TransactionView::new(utxo, transaction.head.block, transaction.head.time);
-    if coinjoin(&view, Surroundings::default()).is_some() {
+    if coinjoin(&view, Surroundings::default()).is_some_and(|found| found.is_detected()) {
         return Err(PeelEnd::CoinJoin);
     }
     let mut outputs: Vec<_> = view.spendable().map(|(place, output)| (output.amount, place)).collect();

@@ -26,6 +26,8 @@ pub struct Aggregate<'a> {
     pub confidence: f64,
     /// The codes, most confident first, then in the order of the table of codes.
     pub codes: Vec<CodeConfidence>,
+    /// The same of the claims alone that name the address itself. Only these open gates: others are inferences.
+    pub own_codes: Vec<CodeConfidence>,
     /// The entities, most confident first, then by key.
     pub entities: Vec<EntityConfidence<'a>>,
     /// All claims that were made by the moment, most confident first.
@@ -74,6 +76,12 @@ impl Aggregate<'_> {
         self.codes.iter().find(|found| found.code == code).map_or(0.0, |found| found.confidence)
     }
 
+    /// Confidence of a code by the claims that name the address itself; 0 where none makes it.
+    #[must_use]
+    pub fn of_own(&self, code: Code) -> f64 {
+        self.own_codes.iter().find(|found| found.code == code).map_or(0.0, |found| found.confidence)
+    }
+
     /// How many independent groups stand behind the active claims.
     #[must_use]
     pub fn groups(&self) -> usize {
@@ -109,6 +117,9 @@ pub fn aggregate<'a>(claims: &[Claim<&'a str>], moment: &Moment) -> Aggregate<'a
 
     let active = || sources.iter().filter(|source| source.standing == Standing::Active);
     let codes = codes_of(active());
+    let is_own = |source: &&SourceClaim<'_>| source.claim.link.is_exact();
+    let own_codes =
+        if active().all(|source| is_own(&source)) { codes.clone() } else { codes_of(active().filter(is_own)) };
     let entities = entities_of(active());
     let leader = entities.first().filter(|best| {
         let second = entities.get(1).map_or(0.0, |second| second.confidence);
@@ -121,6 +132,7 @@ pub fn aggregate<'a>(claims: &[Claim<&'a str>], moment: &Moment) -> Aggregate<'a
         entity: leader.map(|best| best.name),
         confidence: of_entity.max(of_codes),
         codes,
+        own_codes,
         entities,
         undated,
         sources,

@@ -63,7 +63,7 @@ pub fn claims_of<'a>(
     let mut inherited: BTreeMap<(Claim<&str>, bool), Claim<&str>> = BTreeMap::new();
     for other in ledger.labelled(chain, &cluster, cancel)?.iter().filter(|other| *other != address) {
         let of_other = ledger.labels().claims(chain, other)?;
-        // What a curator removed from another address is no word about this one.
+        // A curator's removal holds for the address that it names.
         let removed: Vec<_> =
             of_other.iter().filter(|claim| claim.action == Action::Remove).map(|claim| claim.code).collect();
         let holds = |claim: &Claim<&str>| claim.link == Link::Exact && !removed.contains(&claim.code);

@@ -9,7 +9,7 @@ use super::graph::GraphScore;
 use super::identity::{IntelScore, is_benign};
 use super::parameters::Parameters;
 use crate::behaviour::{Behaviour, Findings, History};
-use crate::label::Aggregate;
+use crate::label::{Aggregate, CodeConfidence};
 
 /// What is known of an address besides its labels.
 #[derive(Debug, Clone, Copy)]
@@ -107,7 +107,9 @@ pub fn assess<E>(
 ) -> Result<Assessment, E> {
     let mut gates = own(parameters, aggregate);
     let intel = IntelScore::of(parameters, aggregate, !gates.is_empty());
-    let is_trusted = aggregate.codes.iter().any(|code| is_benign(code.code) && is_decisive(parameters, code));
+    let is_trusted_by =
+        |codes: &[CodeConfidence]| codes.iter().any(|code| is_benign(code.code) && is_decisive(parameters, code));
+    let is_trusted = is_trusted_by(&aggregate.codes);
     let context = ContextChoice::of_labels(parameters, aggregate).or(class);
     let (behaviour, evaluated, deferred) = match subject {
         Subject::UnsupportedChain | Subject::DataUnavailable => (None, Vec::new(), Vec::new()),
@@ -135,7 +137,9 @@ pub fn assess<E>(
             }
         }
     }
-    if !is_trusted && let Some(graph) = graph.as_ref().filter(|graph| graph.opens_gate) {
+    if !is_trusted_by(&aggregate.own_codes)
+        && let Some(graph) = graph.as_ref().filter(|graph| graph.opens_gate)
+    {
         let sanctioned = graph.risky.iter().find(|(neighbour, _)| neighbour.is_sanctioned);
         let detail = sanctioned.map_or_else(String::new, |(neighbour, _)| {
             format!("dealt with {}, which is under sanctions", neighbour.address)

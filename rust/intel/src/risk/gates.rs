@@ -4,7 +4,7 @@ use headwater_ledger::labels::{Category, Code};
 
 use super::identity::is_benign;
 use super::parameters::Parameters;
-use crate::label::{Aggregate, CodeConfidence};
+use crate::label::{Aggregate, CodeConfidence, SourceClaim};
 
 /// Why a floor holds; the names are those of the interface.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -40,27 +40,29 @@ pub struct Gate {
     pub detail: String,
 }
 
-/// Whether the own labels say that an address is under sanctions.
+/// Whether labels that name an address itself say that it is under sanctions.
 pub(super) fn is_sanctioned(parameters: &Parameters, aggregate: &Aggregate<'_>) -> bool {
-    aggregate.of(Code::Sanction) >= parameters.gates.sanction_confidence
+    aggregate.of_own(Code::Sanction) >= parameters.gates.sanction_confidence
 }
 
-/// The gates that the own labels open, in order.
+/// The gates that the labels of an address open, in order. Inherited claims open none, and close none.
 pub(super) fn own(parameters: &Parameters, aggregate: &Aggregate<'_>) -> Vec<Gate> {
     let mut gates = Vec::new();
     if is_sanctioned(parameters, aggregate) {
-        let claims = aggregate.sources.iter().filter(|source| source.claim.code == Some(Code::Sanction));
+        let is_listing =
+            |source: &&SourceClaim<'_>| source.claim.code == Some(Code::Sanction) && source.claim.link.is_exact();
+        let claims = aggregate.sources.iter().filter(is_listing);
         let mut lists: Vec<_> =
             claims.filter(|source| source.confidence > 0.0).map(|source| source.claim.source).collect();
         lists.sort_unstable();
         lists.dedup();
-        let detail = format!("listed by {} with confidence {:.3}", lists.join(", "), aggregate.of(Code::Sanction));
+        let detail = format!("listed by {} with confidence {:.3}", lists.join(", "), aggregate.of_own(Code::Sanction));
         let floor = parameters.gates.ofac_sanctioned;
         gates.push(Gate { reason: GateReason::OfacSanctioned, floor, detail });
     }
-    let benign =
-        aggregate.codes.iter().filter(|code| is_benign(code.code)).map(|code| code.confidence).fold(0.0, f64::max);
-    let illicit = aggregate.codes.iter().filter(|code| is_illicit(code.code) && is_decisive(parameters, code));
+    let own = &aggregate.own_codes;
+    let benign = own.iter().filter(|code| is_benign(code.code)).map(|code| code.confidence).fold(0.0, f64::max);
+    let illicit = own.iter().filter(|code| is_illicit(code.code) && is_decisive(parameters, code));
     if let Some(worst) =
         illicit.max_by(|one, other| one.confidence.total_cmp(&other.confidence).then(other.code.cmp(&one.code)))
         && worst.confidence > benign

@@ -45,7 +45,7 @@ fn whirlpool_turns_coins_of_a_pool_into_as_many() {
     assert_eq!(found(&round), Some((Protocol::Whirlpool, 0.6)));
     let known = Surroundings { descends_from_whirlpool: true, ..Surroundings::default() };
     assert_eq!(found_in(&round, known), Some((Protocol::Whirlpool, 0.9)));
-    for pool in [100_000, 5_000_000, 50_000_000] {
+    for pool in [100_000, 2_500_000, 5_000_000, 25_000_000, 50_000_000] {
         let inputs = [vec![pool + 100], times(pool, 7)].concat();
         assert_eq!(found(&between(&inputs, &times(pool, 8))), Some((Protocol::Whirlpool, 0.6)));
     }
@@ -57,17 +57,24 @@ fn whirlpool_needs_every_condition() {
     let amount = |place: usize, amount: u64| {
         changed(&round, |facts| facts.inputs[place].spent.as_mut().unwrap().amount = amount)
     };
-    assert_eq!(amount(4, 1_110_001), None, "110,001 above the pool");
-    assert_eq!(amount(4, 1_000_099), None, "99 above the pool");
-    assert_eq!(amount(0, 999_999), None);
+    // Five equal outputs that five people can have funded are a joint transaction all the same.
+    assert_eq!(amount(4, 1_110_001), Some((Protocol::Unknown, 0.3)), "110,001 above the pool");
+    assert_eq!(amount(4, 1_000_099), Some((Protocol::Unknown, 0.6)), "99 above the pool");
+    assert_eq!(amount(0, 999_999), None, "four people can have brought 1,000,000");
     assert_eq!(amount(0, 1_000_500), Some((Protocol::Whirlpool, 0.6)), "a third that enters");
-    assert_eq!(found(&between(&times(1_000_000, 5), &times(1_000_000, 5))), None, "nobody enters to pay the fee");
-    assert_eq!(found(&between(&times(1_000_300, 5), &times(1_000_000, 5))), None, "all five enter");
-    let nine = [times(1_000_000, 8), vec![1_000_300]].concat();
-    assert_eq!(found(&between(&nine, &times(1_000_000, 9))), None, "nine coins");
-    assert_eq!(changed(&round, |facts| facts.outputs[1].owner = facts.outputs[0].owner), None);
+    let even = Some((Protocol::Unknown, 0.6));
+    assert_eq!(found(&between(&times(1_000_000, 5), &times(1_000_000, 5))), even, "nobody enters to pay the fee");
+    assert_eq!(found(&between(&times(1_000_300, 5), &times(1_000_000, 5))), even, "all five enter");
+    let of = |coins: usize| {
+        found(&between(&[times(1_000_000, coins - 1), vec![1_000_300]].concat(), &times(1_000_000, coins)))
+    };
+    assert_eq!(of(10), Some((Protocol::Whirlpool, 0.6)));
+    assert_eq!(of(11), even, "eleven coins");
+    assert_eq!(of(4), None, "four coins");
+    assert_eq!(changed(&round, |facts| facts.outputs[1].owner = facts.outputs[0].owner), even);
     assert_eq!(changed(&round, |facts| facts.inputs[1] = spends(output(1, 1_000_000))), None, "one address twice");
-    assert_eq!(found(&between(&[1_200_000, 1_200_000, 1_200_000, 1_200_300, 1_200_300], &times(1_200_000, 5))), None);
+    let other_amount = [1_200_000, 1_200_000, 1_200_000, 1_200_300, 1_200_300];
+    assert_eq!(found(&between(&other_amount, &times(1_200_000, 5))), even, "no amount of a pool");
 }
 
 #[test]
@@ -126,7 +133,7 @@ fn wasabi_one_zero_pays_many_about_a_tenth() {
     let twice = changed(&round, |facts| facts.inputs[0] = spends(output(2, 7_500_000)));
     assert_eq!(twice, Some((Protocol::JoinMarket, 0.49)), "two of ten inputs have one address");
     let paid_twice = changed(&round, |facts| facts.outputs[1].owner = facts.outputs[0].owner);
-    assert_eq!(paid_twice, Some((Protocol::Unknown, 0.49)), "one address twice: the equal outputs remain");
+    assert_eq!(paid_twice, Some((Protocol::Unknown, 0.3)), "one address twice: the equal outputs remain");
 }
 
 #[test]
@@ -176,6 +183,13 @@ fn wasabi_two_has_many_payers_and_several_standard_amounts() {
     assert_eq!(found(&round), Some((Protocol::WasabiTwo, 0.6)));
     assert_eq!(found(&wasabi_two(19)), None);
     assert_eq!(changed(&round, |facts| facts.outputs[7].amount = 4_999), None, "dust");
+    for place in [0, 3] {
+        let other_form = changed(&round, |facts| facts.outputs[place].script = ScriptType::P2pkh);
+        assert_eq!(other_form, None, "an output of another form");
+    }
+    let taproot = changed(&round, |facts| facts.outputs[0].script = ScriptType::P2tr);
+    assert_eq!(taproot, Some((Protocol::WasabiTwo, 0.6)));
+    assert_eq!(changed(&round, |facts| facts.inputs[0] = spends(form(ScriptType::P2sh, 1, 30_011))), None);
     assert_eq!(changed(&round, |facts| facts.outputs[5].amount = 20_001), None, "two amounts occur more than once");
     assert_eq!(changed(&round, |facts| facts.outputs.truncate(7)), None, "every amount occurs more than once");
     let address = |count: usize| {
@@ -212,8 +226,8 @@ fn joinmarket_has_equal_outputs_and_change() {
     assert_eq!(found(&round), Some((Protocol::JoinMarket, 0.49)));
     let amounts =
         |equal: u64| changed(&round, |facts| facts.outputs.iter_mut().take(3).for_each(|output| output.amount = equal));
-    assert_eq!(amounts(2_731), Some((Protocol::JoinMarket, 0.49)));
-    assert_eq!(amounts(2_730), None, "dust, and a mark of tokens");
+    assert_eq!(amounts(10_001), Some((Protocol::JoinMarket, 0.49)));
+    assert_eq!(amounts(10_000), None, "three marks of tokens");
     let two_payers = changed(&round, |facts| {
         for place in 0..4 {
             facts.inputs[place] = spends(output(1 + place as u64 % 2, 700_000 + place as u64));
@@ -231,14 +245,81 @@ fn joinmarket_has_equal_outputs_and_change() {
 
 #[test]
 fn large_joinmarket_rounds_fit_their_participants() {
-    let amounts = [500_003, 500_003, 500_003, 390_001, 290_002, 190_003];
-    let of = |inputs: usize, outputs: &[u64]| found(&between(&times(50_000, inputs), outputs));
-    // 20 inputs for each of three.
-    assert_eq!(of(60, &amounts), Some((Protocol::JoinMarket, 0.49)));
-    assert_eq!(of(61, &amounts), Some((Protocol::Unknown, 0.49)), "only the equal outputs remain");
-    // 5 outputs are 1.67 for each of three.
-    assert_eq!(of(49, &amounts[..5]), Some((Protocol::JoinMarket, 0.49)));
-    assert_eq!(of(50, &amounts[..5]), Some((Protocol::Unknown, 0.49)));
+    // Five equal outputs and four others: 1.8 outputs for each of five.
+    let amounts = [times(500_003, 5), vec![390_001, 290_002, 190_003, 90_004]].concat();
+    let of = |inputs: usize, outputs: &[u64]| found(&between(&times(60_000, inputs), outputs));
+    // 20 inputs for each of five.
+    assert_eq!(of(100, &amounts), Some((Protocol::JoinMarket, 0.49)));
+    assert_eq!(of(101, &amounts), None);
+    // 8 outputs are 1.6 for each of five: what 50 addresses bring, 3,000,000, is five shares, and 49 bring as much.
+    assert_eq!(of(49, &amounts[..8]), Some((Protocol::JoinMarket, 0.49)));
+    assert_eq!(of(50, &amounts[..8]), Some((Protocol::Unknown, 0.3)));
+    assert_eq!(of(51, &amounts[..8]), None, "more than ten inputs for each of five");
+}
+
+/// Six payers of whom five bring a share of 100,000 each; five shares, change for all, and one more output.
+fn joint() -> UtxoFacts {
+    let outputs = [times(100_000, 5), vec![11_111, 12_222, 13_333, 14_444, 15_555, 16_666]].concat();
+    between(&[120_000, 130_000, 140_000, 150_000, 160_000, 9_000], &outputs)
+}
+
+#[test]
+fn joint_transaction_needs_every_condition() {
+    let round = joint();
+    assert_eq!(found(&round), Some((Protocol::Unknown, 0.3)), "2 · 5 outputs are all but one");
+    let more = changed(&round, |facts| facts.outputs.push(output(1_100, 17_777)));
+    assert_eq!(more, None, "2 · 5 of 12 outputs");
+    let shares =
+        |amount| changed(&round, |facts| facts.outputs.iter_mut().take(5).for_each(|output| output.amount = amount));
+    assert_eq!((shares(10_001), shares(10_000)), (Some((Protocol::Unknown, 0.3)), None));
+    // Five shares of 145,000: two bring one each, and the others 399,000, which is two.
+    assert_eq!(shares(145_000), None, "not funded");
+    // Of 133,000: three bring one each, and the others 259,000, which is one.
+    assert_eq!(shares(133_000), None);
+    assert_eq!(shares(120_001), Some((Protocol::Unknown, 0.3)), "four bring one each, and the others 129,000");
+    let one_address = changed(&round, |facts| {
+        (0..2).for_each(|place| facts.inputs[place] = spends(output(3, 130_000 + place as u64)));
+    });
+    assert_eq!(one_address, None, "four addresses");
+    let paid_twice = changed(&round, |facts| facts.outputs[1].owner = facts.outputs[0].owner);
+    assert_eq!(paid_twice, Some((Protocol::Unknown, 0.3)));
+    let none_held = changed(&round, |facts| facts.inputs.iter_mut().for_each(|input| *input = unknown()));
+    assert_eq!(none_held, Some((Protocol::Unknown, 0.15)), "unknown inputs may bring anything, and count half");
+}
+
+#[test]
+fn possible_coinjoins_link_nobody_and_keep_pairs() {
+    let links = |facts: &UtxoFacts| {
+        let found = coinjoin(&view(facts), Surroundings::default()).unwrap();
+        (found.links_nobody(), found.is_detected(), found.excludes())
+    };
+    assert_eq!(links(&joint()), (true, false, false));
+    assert_eq!(links(&joinmarket()), (true, true, true));
+    let mut unknown_input = joinmarket();
+    unknown_input.inputs[0] = unknown();
+    assert_eq!(links(&unknown_input), (true, true, false), "its shape counts in full, its confidence half");
+}
+
+#[test]
+fn few_equal_outputs_are_refuted_by_other_signs() {
+    assert!(found(&joinmarket()).is_some());
+    // Three equal outputs, and ten inputs for each, or one more.
+    let outputs = [500_003, 500_003, 500_003, 390_001, 290_002];
+    let of = |inputs: usize| found(&between(&times(600_000, inputs), &outputs));
+    assert_eq!((of(30), of(31)), (Some((Protocol::JoinMarket, 0.49)), None));
+    let in_form = |place: usize| changed(&joinmarket(), |facts| facts.outputs[place].script = ScriptType::P2pkh);
+    assert_eq!(in_form(1), None, "one of the equal outputs is of a form that no input has");
+    assert_eq!(in_form(4), Some((Protocol::JoinMarket, 0.49)), "change may be");
+    let an_input_too = changed(&joinmarket(), |facts| {
+        facts.outputs[1].script = ScriptType::P2pkh;
+        facts.inputs[0] = spends(form(ScriptType::P2pkh, 1, 900_000));
+    });
+    assert_eq!(an_input_too, Some((Protocol::JoinMarket, 0.49)));
+    let an_input_unknown = changed(&joinmarket(), |facts| {
+        facts.outputs[1].script = ScriptType::P2pkh;
+        facts.inputs[0] = unknown();
+    });
+    assert_eq!(an_input_unknown, Some((Protocol::JoinMarket, 0.245)), "the unknown input may be of that form");
 }
 
 #[test]

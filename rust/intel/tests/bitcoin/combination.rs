@@ -113,7 +113,7 @@ fn common_inputs_decide_and_two_decisions_do_not() {
 
 #[test]
 fn where_all_outputs_go_back_nobody_was_paid() {
-    let facts = payment(&[(1, 100), (2, 50)], &[(1, 70), (3, 40)]);
+    let facts = payment(&[(1, 10_000), (2, 5_000)], &[(1, 7_000), (3, 4_000)]);
     let judgement = judged(&facts, &[], |case| case.outputs[1].is_in_input_cluster = Some(true));
     assert_eq!(judgement.change, Err(NoChange::AllOutputsToInputs));
 }

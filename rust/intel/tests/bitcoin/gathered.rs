@@ -158,7 +158,7 @@ fn a_coinjoin_that_spends_change_links_nobody() {
         .spend(&[(1, 0, 0)], &[(2, 30_001), (5, 19_001)])
         .spend(
             &[(4, 0, 1), (2, 0, 0), (3, 0, 0)],
-            &[(20, 10_000), (21, 10_000), (22, 10_000), (23, 9_001), (24, 60_002), (25, 59_003)],
+            &[(20, 11_000), (21, 11_000), (22, 11_000), (23, 8_001), (24, 59_002), (25, 58_003)],
         );
     let ledger = store(chainlet, 1).snapshot();
     let spender = gathered(&ledger, 5, None).case().coinjoin.unwrap();

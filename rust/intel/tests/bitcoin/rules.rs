@@ -26,17 +26,20 @@ fn names_are_distinct_and_found() {
 
 #[test]
 fn address_reuse_names_every_output_to_an_input() {
-    let facts = payment(&[(1, 100), (2, 50)], &[(3, 70), (2, 40), (1, 30)]);
+    let facts = payment(&[(1, 10_000), (2, 5_000)], &[(3, 7_000), (2, 4_000), (1, 3_000)]);
     assert_eq!(left_of("address_reuse", &facts), Ok(vec![1, 2]));
+    // What the seller of an inscription gets back is no change of the buyer.
+    let sale = payment(&[(1, 10_000), (2, 546)], &[(3, 546), (2, 4_000), (1, 5_000)]);
+    assert_eq!(left_of("address_reuse", &sale), Ok(vec![2]));
     assert_eq!(left_of("address_reuse", &plain()), Ok(vec![]));
 }
 
 #[test]
 fn address_reuse_is_certain_though_other_inputs_are_unknown() {
-    let mut facts = payment(&[(1, 100)], &[(2, 70), (1, 20)]);
+    let mut facts = payment(&[(1, 10_000)], &[(2, 7_000), (1, 2_000)]);
     facts.inputs.push(unknown());
     assert_eq!(left_of("address_reuse", &facts), Ok(vec![1]));
-    facts.outputs[1] = output(4, 20);
+    facts.outputs[1] = output(4, 2_000);
     assert_eq!(left_of("address_reuse", &facts), Err(Abstention::InputsUnknown));
 }
 

@@ -9,4 +9,5 @@
 pub mod coinjoin;
 mod view;
 
+pub(crate) use self::view::DUST_BELOW;
 pub use self::view::TransactionView;

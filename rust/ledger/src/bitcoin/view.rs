@@ -6,6 +6,10 @@ use crate::facts::{InputFacts, OutPoint, OutputFacts, UtxoFacts};
 use crate::read::ScriptType;
 use headwater_types::{Address, Timestamp};
 
+/// Satoshis below which an input links nobody: marks of tokens and inscriptions change hands by trades that seller and buyer
+/// sign together.
+pub(crate) const DUST_BELOW: u64 = 1_000;
+
 /// A transaction with its place on the chain, borrowed from what a ledger told of it. What the ledger does not hold is
 /// `None`, and a rule that needs it abstains.
 ///
@@ -83,6 +87,11 @@ impl<'a> TransactionView<'a> {
         self.outputs().iter().enumerate().filter(|(_, output)| output.script != ScriptType::OpReturn)
     }
 
+    /// The spendable outputs that have an owner: those that are not keyless.
+    pub fn owned(&self) -> impl Iterator<Item = (usize, &'a OutputFacts)> + use<'a> {
+        self.spendable().filter(|(_, output)| !output.is_keyless())
+    }
+
     /// What the inputs spend, as far as it is held.
     pub fn spent(&self) -> impl Iterator<Item = &'a OutputFacts> + use<'a> {
         self.inputs().iter().filter_map(|input| input.spent.as_ref())
@@ -104,6 +113,13 @@ impl<'a> TransactionView<'a> {
     #[must_use]
     pub fn input_addresses(&self) -> BTreeSet<Address> {
         self.spent().filter_map(|spent| spent.owner).collect()
+    }
+
+    /// The owners of the inputs that say who made the transaction, in order. Keyless inputs do not, since anybody can add one,
+    /// and dust does not: see [`DUST_BELOW`].
+    pub fn signers(&self) -> impl Iterator<Item = Address> + use<'a> {
+        let signed = self.spent().filter(|spent| spent.amount >= DUST_BELOW);
+        signed.filter_map(|spent| spent.owner).filter(|owner| !owner.is_keyless())
     }
 
     /// The smallest amount that an input spends, in satoshis; `None` unless all are known.

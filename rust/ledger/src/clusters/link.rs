@@ -1,9 +1,11 @@
 //! Which transactions link their input addresses.
 
+use std::collections::BTreeSet;
+
 use headwater_types::Address;
 
 use crate::bitcoin::TransactionView;
-use crate::bitcoin::coinjoin::{EXCLUDES_FROM, Surroundings, coinjoin};
+use crate::bitcoin::coinjoin::{Surroundings, coinjoin};
 use crate::read::ScriptType;
 
 /// From more inputs on, of more addresses than [`MANY_ADDRESSES`], a transaction links nobody unless it consolidates.
@@ -28,7 +30,8 @@ pub enum Link {
 }
 
 /// What a transaction tells of its input addresses, after `methods.md` of GraphSense and `BlockSci`: they belong together,
-/// except in what looks like a `CoinJoin` or a `PayJoin`, and in very large transactions that pay others.
+/// except in what may be a `CoinJoin` or a `PayJoin`, and in very large transactions that pay others. Keyless inputs and dust
+/// link nobody: [`TransactionView::signers`].
 ///
 /// A `CoinJoin` counts by its shape alone, whatever labels say; where inputs are not held, it counts as if all were.
 ///
@@ -50,7 +53,7 @@ pub enum Link {
 /// ```
 #[must_use]
 pub fn link(transaction: &TransactionView<'_>) -> Link {
-    let payers = transaction.input_addresses();
+    let payers: BTreeSet<Address> = transaction.signers().collect();
     if payers.len() < 2 || is_coinjoin(transaction) || is_payjoin(transaction) {
         return Link::Apart;
     }
@@ -65,9 +68,7 @@ pub fn link(transaction: &TransactionView<'_>) -> Link {
 }
 
 fn is_coinjoin(transaction: &TransactionView<'_>) -> bool {
-    let found = coinjoin(transaction, Surroundings::default());
-    // The confidence is halved where inputs are not held.
-    found.is_some_and(|found| found.confidence * if found.inputs_unknown { 2.0 } else { 1.0 } >= EXCLUDES_FROM)
+    coinjoin(transaction, Surroundings::default()).is_some_and(|found| found.links_nobody())
 }
 
 /// A payee who adds a coin to the payment gives it two signs: coins of different forms, and one coin more than either

@@ -3,12 +3,13 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use headwater_types::TxHash;
+use headwater_types::address::UtxoAddress;
+use headwater_types::{Address, TxHash};
 
 use super::link::{Link, is_plain, link};
 use super::records::FirstSeen;
 use crate::Cancel;
-use crate::bitcoin::TransactionView;
+use crate::bitcoin::{DUST_BELOW, TransactionView};
 use crate::error::Result;
 use crate::primitives::{TransactionRef, pack};
 use crate::segment::Segment;
@@ -40,6 +41,8 @@ pub(super) struct Payments<'a> {
     heads: BinaryHeap<Reverse<Head>>,
     /// Rows read of each segment.
     rows: Vec<u32>,
+    /// Accounts of each segment that have no owner.
+    keyless: Vec<Vec<u32>>,
     payers: Vec<u32>,
     progress: &'a dyn Fn(u64),
     cancel: &'a Cancel,
@@ -49,7 +52,8 @@ impl<'a> Payments<'a> {
     /// `progress` hears of rows done.
     pub(super) fn of(segments: &'a [Placed<'a>], progress: &'a dyn Fn(u64), cancel: &'a Cancel) -> Result<Self> {
         let rows = vec![0; segments.len()];
-        let mut this = Self { segments, heads: BinaryHeap::new(), rows, payers: Vec::new(), progress, cancel };
+        let keyless = segments.iter().map(|(_, segment)| keyless(segment)).collect::<Result<_>>()?;
+        let mut this = Self { segments, heads: BinaryHeap::new(), rows, keyless, payers: Vec::new(), progress, cancel };
         for number in 0..segments.len() {
             this.advance(number)?;
         }
@@ -65,7 +69,7 @@ impl<'a> Payments<'a> {
             if link == Link::Apart {
                 continue;
             }
-            segment.payers(row, &mut self.payers)?;
+            self.read_payers(number, row)?;
             let mut payers: Vec<u32> = Vec::with_capacity(self.payers.len());
             let mut seen = rustc_hash::FxHashSet::default();
             payers.extend(self.payers.iter().filter(|payer| seen.insert(**payer)));
@@ -87,7 +91,7 @@ impl<'a> Payments<'a> {
             if row % ROWS_PER_RELEASE == ROWS_PER_RELEASE - 1 {
                 segment.release();
             }
-            segment.payers(row, &mut self.payers)?;
+            self.read_payers(number, row)?;
             if self.payers.iter().any(|payer| *payer != self.payers[0]) {
                 let head = segment.head(row)?;
                 let index = head.index.map_or(u64::MAX, u64::from);
@@ -97,6 +101,26 @@ impl<'a> Payments<'a> {
         }
         Ok(())
     }
+}
+
+impl Payments<'_> {
+    /// Reads who signed a row, in order of the inputs: the same as [`TransactionView::signers`].
+    fn read_payers(&mut self, number: usize, row: u32) -> Result<()> {
+        let (_, segment) = self.segments[number];
+        segment.payers(row, DUST_BELOW, &mut self.payers)?;
+        let keyless = &self.keyless[number];
+        if !keyless.is_empty() {
+            self.payers.retain(|payer| !keyless.contains(payer));
+        }
+        Ok(())
+    }
+}
+
+/// The accounts of a segment that have no owner.
+fn keyless(segment: &Segment) -> Result<Vec<u32>> {
+    let addresses = UtxoAddress::keyless(segment.network()).into_iter().map(Address::Utxo);
+    let found = addresses.filter_map(|address| segment.account(&address).transpose());
+    found.collect()
 }
 
 fn link_of(segment: &Segment, row: u32) -> Result<Link> {

@@ -131,6 +131,8 @@ impl Level {
 pub enum Link {
     /// The claim names the address.
     Exact,
+    /// The claim names the address, and its source says that it does not hold for the cluster of the address.
+    ExactOnly,
     /// Another address of the same multi-input cluster.
     Cluster,
     /// Another address of a cluster that was merged through a guess of change.
@@ -144,11 +146,17 @@ pub enum Link {
 }
 
 impl Link {
+    /// Whether the claim names the address itself, so that nothing is inferred.
+    #[must_use]
+    pub const fn is_exact(self) -> bool {
+        matches!(self, Self::Exact | Self::ExactOnly)
+    }
+
     /// The factor of such a claim, in thousandths.
     #[must_use]
     pub const fn thousandths(self) -> u16 {
         match self {
-            Self::Exact => 1_000,
+            Self::Exact | Self::ExactOnly => 1_000,
             Self::Cluster => 900,
             Self::ChangeCluster | Self::DepositPattern => 700,
             Self::Deployer => 600,

@@ -16,8 +16,16 @@ const NO_TIME: i64 = i64::MIN;
 pub(super) const OWN: u8 = 1;
 const REMOVES: u8 = 2;
 
-const LINKS: [Link; 6] =
-    [Link::Exact, Link::Cluster, Link::ChangeCluster, Link::DepositPattern, Link::Deployer, Link::GasFunder];
+/// In the order of their numbers.
+const LINKS: [Link; 7] = [
+    Link::Exact,
+    Link::Cluster,
+    Link::ChangeCluster,
+    Link::DepositPattern,
+    Link::Deployer,
+    Link::GasFunder,
+    Link::ExactOnly,
+];
 
 /// Numbers stand for texts of the file and for its names, see [`names`].
 #[derive(Clone, Copy, PartialEq, Eq, Pod, Zeroable)]

@@ -69,6 +69,11 @@ pub(super) fn joined(mut offered: Vec<TransactionFacts>, chain: Chain) -> Result
     Ok((offered, by_hash.into_iter().map(|(_, place)| place).collect()))
 }
 
+/// The places of transactions in order of hash.
+pub(super) fn by_hash(offered: &[TransactionFacts]) -> Vec<usize> {
+    places_by_hash(offered).into_iter().map(|(_, place)| place).collect()
+}
+
 fn hash_at(facts: &[TransactionFacts], place: usize) -> &TxHash {
     &facts[place].hash
 }

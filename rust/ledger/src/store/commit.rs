@@ -3,6 +3,7 @@
 //! Every step asks only what the facts are, never which file or commit they came from, so the outcome of several
 //! commits does not depend on their order.
 
+mod double_spends;
 mod news;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -194,7 +195,10 @@ impl<'a> Plan<'a> {
     }
 
     fn take_transactions(&mut self, offered: Vec<TransactionFacts>, cancel: &Cancel) -> Result<()> {
-        let (mut offered, by_hash) = batch::joined(offered, self.chain)?;
+        let (mut offered, mut by_hash) = batch::joined(offered, self.chain)?;
+        if self.leave_out_double_spends(&mut offered, cancel)? {
+            by_hash = batch::by_hash(&offered);
+        }
         let mut of_block = None;
         for facts in &mut offered {
             let time = match of_block {

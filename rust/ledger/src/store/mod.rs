@@ -38,8 +38,8 @@ pub use imports::{LabelImport, Shrinking};
 pub use memory::{MemoryStore, in_memory};
 pub use reader::Store;
 pub use report::{
-    ChainStats, CommitReport, CompactReport, FileProblem, ImportKind, ImportVersion, LabelList, LogicalDigest, Merges,
-    StoreStats, Vanished, VerifyReport,
+    ChainStats, CommitReport, CompactReport, DoubleSpend, FileProblem, ImportKind, ImportVersion, LabelList,
+    LogicalDigest, Merges, StoreStats, Vanished, VerifyReport,
 };
 pub use segmentation::{Segmentation, Split};
 pub use writer::Writer;

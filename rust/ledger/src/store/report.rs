@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::read::Coverage;
 
 /// What a commit did.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct CommitReport {
     /// The generation that holds it: a new one, or the one before when nothing changed.
     pub generation: u64,
@@ -26,6 +26,28 @@ pub struct CommitReport {
     pub written_bytes: u64,
     /// What became of the merges that were due after it.
     pub merges: Merges,
+    /// Transactions that were left out, or taken out, since an earlier one spends the same output.
+    pub double_spends: Vec<DoubleSpend>,
+}
+
+/// A transaction that is not held, since an earlier one spends an output that it spends. Only one of the two can have happened.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct DoubleSpend {
+    /// The later transaction, which is left out.
+    pub left_out: String,
+    /// Its block.
+    pub block: u64,
+    /// The earlier transaction, which is held.
+    pub kept: String,
+    /// The output that both spend: transaction and index.
+    pub output: String,
+}
+
+impl fmt::Display for DoubleSpend {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { left_out, block, kept, output } = self;
+        write!(f, "transaction {left_out} of block {block} spends output {output}, which the earlier {kept} spends")
+    }
 }
 
 /// What became of the merges that were due after a commit. The commit stands either way.

@@ -253,6 +253,12 @@ impl Address {
     pub fn is_zero(&self) -> bool {
         matches!(self, Self::Evm(bytes) | Self::Tron(bytes) if *bytes == [0; 20])
     }
+
+    /// Whether anybody can spend what it holds, so that it has no owner: see [`UtxoAddress::is_keyless`].
+    #[must_use]
+    pub fn is_keyless(&self) -> bool {
+        matches!(self, Self::Utxo(address) if address.is_keyless())
+    }
 }
 
 /// How addresses of a chain are written, for messages.

@@ -26,6 +26,17 @@ pub enum UtxoPayload {
     Witness(WitnessProgram),
 }
 
+/// The scripts of [`UtxoAddress::is_keyless`]: HASH160 and SHA-256 of `OP_1`, and the program of pay-to-anchor.
+const SCRIPT_HASH_OF_OP_1: [u8; 20] = [
+    0xda, 0x17, 0x45, 0xe9, 0xb5, 0x49, 0xbd, 0x0b, 0xfa, 0x1a, 0x56, 0x99, 0x71, 0xc7, 0x7e, 0xba, 0x30, 0xcd, 0x5a,
+    0x4b,
+];
+const WITNESS_HASH_OF_OP_1: [u8; 32] = [
+    0x4a, 0xe8, 0x15, 0x72, 0xf0, 0x6e, 0x1b, 0x88, 0xfd, 0x5c, 0xed, 0x7a, 0x1a, 0x00, 0x09, 0x45, 0x43, 0x2e, 0x83,
+    0xe1, 0x55, 0x1e, 0x6f, 0x72, 0x1e, 0xe9, 0xc0, 0x0b, 0x8c, 0xc3, 0x32, 0x60,
+];
+const PAY_TO_ANCHOR: [u8; 2] = [0x4e, 0x73];
+
 const OP_DUP: u8 = 0x76;
 const OP_EQUAL: u8 = 0x87;
 const OP_EQUALVERIFY: u8 = 0x88;
@@ -55,6 +66,36 @@ impl UtxoAddress {
                 [&[version, witness.length()], witness.program()].concat()
             }
         }
+    }
+
+    /// Whether anybody can spend what the address holds: pay-to-anchor (BIP 433), and P2SH and P2WSH of `OP_1` alone. Such an
+    /// address has no owner.
+    ///
+    /// ```
+    /// use headwater_types::{Address, Chain};
+    /// let is_keyless = |text| Address::parse(Chain::BITCOIN, text).unwrap().is_keyless();
+    /// assert!(is_keyless("bc1pfeessrawgf"));
+    /// assert!(!is_keyless("bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4"));
+    /// ```
+    #[must_use]
+    pub fn is_keyless(&self) -> bool {
+        match &self.payload {
+            UtxoPayload::PublicKeyHash(_) => false,
+            UtxoPayload::ScriptHash(hash) => *hash == SCRIPT_HASH_OF_OP_1,
+            UtxoPayload::Witness(witness) => {
+                witness.version() == 0 && *witness.program() == WITNESS_HASH_OF_OP_1
+                    || witness.version() == 1 && *witness.program() == PAY_TO_ANCHOR
+            }
+        }
+    }
+
+    /// The keyless addresses of a network.
+    #[must_use]
+    pub fn keyless(network: Network) -> Vec<Self> {
+        let witness = [(0, &WITNESS_HASH_OF_OP_1[..]), (1, &PAY_TO_ANCHOR[..])];
+        let witness = witness.into_iter().filter_map(|(version, program)| WitnessProgram::new(version, program));
+        let payloads = witness.map(UtxoPayload::Witness).chain([UtxoPayload::ScriptHash(SCRIPT_HASH_OF_OP_1)]);
+        payloads.map(|payload| Self { network, payload }).collect()
     }
 
     pub(super) fn key_parts(&self) -> (u8, &[u8]) {

@@ -215,6 +215,7 @@ impl Rows {
             last_seen: time("last_seen")?,
             valid_until,
             action: action(names.value(row, "action")?.as_deref())?,
+            is_address_only: false,
         });
         Ok(())
     }

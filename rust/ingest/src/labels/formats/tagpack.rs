@@ -174,6 +174,7 @@ impl Inherited<'_> {
             source_url: self.text("source").map(str::to_owned),
             level: self.text("confidence").map(|text| RawLevel::Stated(text.to_owned())),
             asserted_at: date(labels, place, self.text("lastmod")),
+            is_address_only: self.text("is_cluster_definer").is_some_and(|text| text.eq_ignore_ascii_case("false")),
             ..RawClaim::default()
         }
     }

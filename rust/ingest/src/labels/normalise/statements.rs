@@ -24,6 +24,11 @@ use crate::labels::counts::Counts;
 use crate::labels::outcome::Foreign;
 use crate::labels::raw::{ChainHint, RawClaim};
 
+/// What a claim does, as a column of numbers.
+const ADD: u32 = 0;
+const REMOVE: u32 = 1;
+const ADD_TO_ADDRESS_ONLY: u32 = 2;
+
 /// A source, and where it says so.
 type Cited = (Option<Arc<str>>, Option<Arc<str>>);
 
@@ -188,7 +193,11 @@ impl<'a> Gathering<'a> {
         columns.asserted_at.push(secs(claim.asserted_at));
         columns.last_seen.push(secs(claim.last_seen.max(claim.asserted_at)));
         columns.valid_until.push(secs(claim.valid_until));
-        columns.action.push(u32::from(claim.action == Action::Remove));
+        columns.action.push(match (claim.action, claim.is_address_only) {
+            (Action::Add, false) => ADD,
+            (Action::Remove, _) => REMOVE,
+            (Action::Add, true) => ADD_TO_ADDRESS_ONLY,
+        });
     }
 
     fn shared(&mut self, claim: &RawClaim) -> Shared {
@@ -346,11 +355,11 @@ impl Decode {
             group: text(Some(joined.group))?,
             level,
             reliability,
-            link: Link::Exact,
+            link: if joined.action == ADD_TO_ADDRESS_ONLY { Link::ExactOnly } else { Link::Exact },
             asserted_at,
             last_seen: joined.last_seen.map(Timestamp::new).filter(|last| Some(*last) != asserted_at),
             valid_until: joined.valid_until.map(Timestamp::new),
-            action: if joined.action == 0 { Action::Add } else { Action::Remove },
+            action: if joined.action == REMOVE { Action::Remove } else { Action::Add },
         })
     }
 }

@@ -57,6 +57,6 @@ pub(super) fn peeling_chain(case: &Case<'_>) -> Result<Candidates, Abstention> {
             None => return Err(Abstention::InputsUnknown),
         }
     }
-    let largest = case.transaction.spendable().map(|(_, output)| output.amount).max();
+    let largest = case.transaction.owned().map(|(_, output)| output.amount).max();
     Ok(case.outputs_where(|output, _| Some(output.amount) == largest))
 }

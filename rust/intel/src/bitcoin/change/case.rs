@@ -51,10 +51,10 @@ impl<'a> Case<'a> {
         Self { transaction, outputs, follows_one_in_two_out: None, coinjoin: None }
     }
 
-    /// The outputs that can be spent and of which something holds.
+    /// The outputs that may be change and of which something holds.
     pub(super) fn outputs_where(&self, holds: impl Fn(&OutputFacts, &OutputCase<'a>) -> bool) -> Candidates {
-        let spendable = self.transaction.spendable().filter(|(place, _)| *place < self.outputs.len());
-        spendable.filter(|(place, output)| holds(output, &self.outputs[*place])).map(|(place, _)| place).collect()
+        let owned = self.transaction.owned().filter(|(place, _)| *place < self.outputs.len());
+        owned.filter(|(place, output)| holds(output, &self.outputs[*place])).map(|(place, _)| place).collect()
     }
 
     /// The inputs' addresses, all of them.

@@ -97,7 +97,7 @@ impl Level {
 
 /// Judges a transaction by some rules, mostly [`RULES`](super::RULES). Their order does not matter.
 ///
-/// With `m` outputs that can be spent, the log-odds of output `k` are
+/// With `m` outputs that may be change, the log-odds of output `k` are
 ///
 /// ```text
 /// L(k) = ln(1 / (m - 1)) + 0.6 · Σ over groups (best vote for k - best vote for another output / (m - 1))
@@ -111,48 +111,48 @@ impl Level {
 /// not say that two people took part: a payment to oneself at a new address looks like any payment.
 #[must_use]
 pub fn judge(case: &Case<'_>, rules: impl IntoIterator<Item = &'static Rule>) -> Judgement {
-    let spendable: Vec<usize> = case.transaction.spendable().map(|(place, _)| place).collect();
+    let owned: Vec<usize> = case.transaction.owned().map(|(place, _)| place).collect();
     let mut judgement = Judgement {
         change: Err(NoChange::NoConsensus),
         confidences: vec![0.0; case.transaction.outputs().len()],
         votes: Vec::new(),
         abstentions: Vec::new(),
     };
-    if let Some(reason) = not_judged(case, spendable.len()) {
+    if let Some(reason) = not_judged(case, owned.len()) {
         judgement.change = Err(reason);
         return judgement;
     }
     judgement.ask(case, rules);
     let decided = judgement.decided();
-    if decided.is_empty() && spendable.len() > MOST_OUTPUTS {
+    if decided.is_empty() && owned.len() > MOST_OUTPUTS {
         judgement.change = Err(NoChange::Batch);
         judgement.votes.clear();
         return judgement;
     }
-    for &place in &spendable {
+    for &place in &owned {
         let odds = if decided.is_empty() {
-            judgement.log_odds(place, spendable.len())
+            judgement.log_odds(place, owned.len())
         } else {
-            decisive_log_odds(&decided, place, spendable.len())
+            decisive_log_odds(&decided, place, owned.len())
         };
         judgement.confidences[place] = 1.0 / (1.0 + (-odds).exp());
     }
-    judgement.change = if spendable.iter().all(|place| decided.contains_key(place)) {
+    judgement.change = if owned.iter().all(|place| decided.contains_key(place)) {
         Err(NoChange::AllOutputsToInputs)
     } else {
-        judgement.best(&spendable)
+        judgement.best(&owned)
     };
     judgement
 }
 
 /// Why the rules are not asked at all.
-fn not_judged(case: &Case<'_>, spendable: usize) -> Option<NoChange> {
+fn not_judged(case: &Case<'_>, owned: usize) -> Option<NoChange> {
     if case.transaction.facts().coinbase {
         Some(NoChange::Coinbase)
-    } else if spendable < 2 {
+    } else if owned < 2 {
         Some(NoChange::SingleOutput)
     } else {
-        case.coinjoin.map(|_| NoChange::CoinJoin)
+        case.coinjoin.filter(|found| found.is_detected()).map(|_| NoChange::CoinJoin)
     }
 }
 
@@ -216,8 +216,8 @@ impl Judgement {
         best.values().map(|(_, weight)| weight).sum()
     }
 
-    fn best(&self, spendable: &[usize]) -> Result<Change, NoChange> {
-        let mut ranked: Vec<(f64, usize)> = spendable.iter().map(|&place| (self.confidences[place], place)).collect();
+    fn best(&self, owned: &[usize]) -> Result<Change, NoChange> {
+        let mut ranked: Vec<(f64, usize)> = owned.iter().map(|&place| (self.confidences[place], place)).collect();
         ranked.sort_by(|one, other| other.0.total_cmp(&one.0).then(one.1.cmp(&other.1)));
         match ranked[..] {
             [(confidence, output), (second, _), ..]

@@ -1,6 +1,6 @@
 //! Rules about where else an address occurs.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use headwater_types::Address;
 
@@ -10,7 +10,7 @@ use super::case::Case;
 
 /// The address is one that the transaction spends from: change that nobody took care to hide.
 pub(super) fn address_reuse(case: &Case<'_>) -> Result<Candidates, Abstention> {
-    let known = case.transaction.input_addresses();
+    let known: BTreeSet<Address> = case.transaction.signers().collect();
     let found = case.outputs_where(|output, _| output.owner.is_some_and(|owner| known.contains(&owner)));
     // What is found stays true whatever the other inputs spend.
     if found.is_empty() {
@@ -36,7 +36,7 @@ pub(super) fn fresh_output(case: &Case<'_>) -> Result<Candidates, Abstention> {
 
 /// No `CoinJoin`, and exactly one output that is fresh and smaller than every input (`BlockSci` before 0.6).
 pub(super) fn legacy(case: &Case<'_>) -> Result<Candidates, Abstention> {
-    if case.coinjoin.is_some() {
+    if case.coinjoin.is_some_and(|found| found.is_detected()) {
         return Err(Abstention::OtherForm);
     }
     Ok(fresh_output(case)?.and(&smaller_than_inputs(case)?))

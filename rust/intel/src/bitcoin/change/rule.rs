@@ -115,7 +115,7 @@ impl Rule {
     /// # Errors
     /// Why it says nothing of the transaction.
     pub fn candidates(&self, case: &Case<'_>) -> Result<Candidates, Abstention> {
-        if case.transaction.spendable().take(2).count() < 2 {
+        if case.transaction.owned().take(2).count() < 2 {
             return Err(Abstention::OtherForm);
         }
         (self.candidates)(case)

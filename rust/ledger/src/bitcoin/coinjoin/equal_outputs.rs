@@ -1,6 +1,6 @@
 //! Rounds that only their equal outputs show: `JoinMarket`'s, and those of no known protocol.
 
-use super::shape::Shape;
+use super::shape::{FEW_EQUAL, MAX_INPUTS_EACH, MAX_MARK, Shape};
 
 /// Amounts up to this are dust and marks of tokens.
 const DUST: u64 = 2_730;
@@ -11,6 +11,12 @@ const LARGE_ROUND: usize = 50;
 
 /// A shape of so little excludes, and makes no label.
 const CONFIDENCE: f64 = 0.49;
+
+/// What an input of a round with no change has above the equal amount, for fees.
+const MAX_EXCESS: u64 = 110_000;
+/// How sure a round with no change is, and any other joint transaction.
+const EVEN: f64 = 0.60;
+const POSSIBLE: f64 = 0.30;
 
 /// Half of the outputs are equal, and the others are change.
 pub(super) fn joinmarket(shape: &Shape) -> Option<f64> {
@@ -26,10 +32,27 @@ pub(super) fn joinmarket(shape: &Shape) -> Option<f64> {
     is_round.then_some(CONFIDENCE)
 }
 
-/// Exactly half of the outputs, rounded up, are equal, and there are as many payers.
+/// Equal outputs of no known protocol: five or more that as many addresses can have funded, and at most as many others;
+/// else exactly half of the outputs, rounded up, and as many payers (`BlockSci`).
 pub(super) fn unknown(shape: &Shape) -> Option<f64> {
-    let participants = shape.outputs.len().div_ceil(2);
     let (amount, count) = shape.commonest(|_| true)?;
+    if count < FEW_EQUAL {
+        return half(shape, (amount, count));
+    }
+    let is_joint = amount > MAX_MARK
+        && count <= shape.most_input_addresses()
+        && 2 * count + 1 >= shape.outputs.len()
+        && shape.inputs <= MAX_INPUTS_EACH * count
+        && shape.is_funded(amount, count);
+    let range = amount..=amount.saturating_add(MAX_EXCESS);
+    let is_even = shape.inputs == count
+        && shape.outputs.len() == count
+        && shape.input_amounts.iter().all(|amount| range.contains(amount));
+    is_joint.then_some(if is_even { EVEN } else { POSSIBLE })
+}
+
+fn half(shape: &Shape, (amount, count): (u64, usize)) -> Option<f64> {
+    let participants = shape.outputs.len().div_ceil(2);
     let is_round = shape.inputs >= 2
         && shape.outputs.len() >= 3
         && participants <= shape.most_input_addresses()

@@ -3,7 +3,7 @@
 //! They are known by their shape: equal outputs, many payers, amounts that a protocol uses. One file holds one protocol. A
 //! shape is no proof, and some rounds have none; see `docs/bitcoin.md`.
 //!
-//! Conditions and confidences are those of GraphSense (2026), the unknown kind is that of `BlockSci`.
+//! Conditions and confidences are those of GraphSense (2026), with what rounds of later protocols look like.
 
 mod equal_outputs;
 mod shape;
@@ -16,7 +16,12 @@ use self::shape::Shape;
 pub use self::whirlpool::{Premix, premix};
 use super::TransactionView;
 
-/// Least confidence at which a transaction links nobody: it is left out of clusters and of pairs of payer and payee.
+/// Least confidence, before it is halved for unknown inputs, at which common inputs link nobody. A wrong link joins strangers;
+/// a missing one leaves two clusters of one owner apart.
+pub const LINKS_NOBODY_FROM: f64 = 0.25;
+
+/// Least confidence at which a transaction is taken for a CoinJoin: it has no change, and no pairs of payer and payee. A
+/// payroll may look like a CoinJoin of less, and keeps its payees.
 pub const EXCLUDES_FROM: f64 = 0.49;
 
 /// Least confidence at which it is called a CoinJoin in a label.
@@ -33,7 +38,7 @@ pub enum Protocol {
     WasabiTwo,
     /// `JoinMarket`: equal outputs of an amount that one party chose.
     JoinMarket,
-    /// Equal outputs of half of all, by no known protocol.
+    /// Equal outputs that as many people can have funded, by no known protocol.
     Unknown,
 }
 
@@ -66,10 +71,27 @@ pub struct CoinJoin {
 }
 
 impl CoinJoin {
-    /// Whether it links nobody: see [`EXCLUDES_FROM`].
+    /// Whether it makes no pairs of payer and payee: see [`EXCLUDES_FROM`].
     #[must_use]
     pub fn excludes(&self) -> bool {
         self.confidence >= EXCLUDES_FROM
+    }
+
+    /// Whether its shape, unknown inputs or not, is that of a CoinJoin.
+    #[must_use]
+    pub fn is_detected(&self) -> bool {
+        self.of_shape() >= EXCLUDES_FROM
+    }
+
+    /// Whether its inputs link nobody: see [`LINKS_NOBODY_FROM`].
+    #[must_use]
+    pub fn links_nobody(&self) -> bool {
+        self.of_shape() >= LINKS_NOBODY_FROM
+    }
+
+    /// The confidence before it is halved for unknown inputs.
+    fn of_shape(&self) -> f64 {
+        if self.inputs_unknown { 2.0 * self.confidence } else { self.confidence }
     }
 }
 
@@ -88,11 +110,17 @@ pub struct Surroundings {
 #[must_use]
 pub fn coinjoin(transaction: &TransactionView<'_>, surroundings: Surroundings) -> Option<CoinJoin> {
     let shape = Shape::of(transaction)?;
-    let is_vetoed = shape.is_stonewall() || surroundings.has_exchange_input;
     let scale = if shape.unknown_inputs > 0 { 0.5 } else { 1.0 };
     let mut found: Option<CoinJoin> = None;
     for protocol in Protocol::ALL {
-        if is_vetoed && protocol != Protocol::Whirlpool {
+        let is_vetoed = match protocol {
+            Protocol::Whirlpool => false,
+            Protocol::WasabiTwo => shape.is_stonewall() || surroundings.has_exchange_input,
+            Protocol::WasabiOne | Protocol::JoinMarket | Protocol::Unknown => {
+                shape.is_stonewall() || surroundings.has_exchange_input || shape.has_too_few_equal_outputs()
+            }
+        };
+        if is_vetoed {
             continue;
         }
         let Some(confidence) = confidence(&shape, protocol, transaction.time(), surroundings) else { continue };

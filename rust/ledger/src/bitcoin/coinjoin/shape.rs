@@ -1,10 +1,18 @@
 //! What the shape rules count.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use headwater_types::Address;
 
 use crate::bitcoin::TransactionView;
+use crate::read::ScriptType;
+
+/// Fewer equal outputs than this are weak evidence, which other signs refute.
+pub const FEW_EQUAL: usize = 5;
+/// Equal outputs up to this amount are marks of tokens.
+pub const MAX_MARK: u64 = 10_000;
+/// Inputs for each equal output that participants may bring.
+pub const MAX_INPUTS_EACH: usize = 10;
 
 /// Amounts and addresses of a transaction, counted.
 #[derive(Debug)]
@@ -14,12 +22,14 @@ pub(super) struct Shape {
     pub unknown_inputs: usize,
     /// What the other inputs spend, in satoshis.
     pub input_amounts: Vec<u64>,
-    /// Distinct addresses of the inputs that are known.
-    addresses: usize,
+    /// What each known address of the inputs brings, in satoshis.
+    pub input_sums: Vec<u64>,
     /// Inputs of the address that has most of them.
     most_of_an_address: usize,
-    /// Outputs that can be spent, in satoshis.
-    pub outputs: Vec<u64>,
+    /// Forms of the scripts of the inputs that are known.
+    pub input_forms: BTreeSet<ScriptType>,
+    /// Outputs that can be spent: amount in satoshis, and form of the script.
+    pub outputs: Vec<(u64, ScriptType)>,
     /// Data outputs.
     pub notes: usize,
     /// Whether no two outputs have one address.
@@ -39,9 +49,10 @@ impl Shape {
         {
             return None;
         }
-        let mut by_address: BTreeMap<Address, usize> = BTreeMap::new();
-        for owner in transaction.spent().filter_map(|spent| spent.owner) {
-            *by_address.entry(owner).or_default() += 1;
+        let mut by_address: BTreeMap<Address, (usize, u64)> = BTreeMap::new();
+        for (owner, amount) in transaction.spent().filter_map(|spent| Some((spent.owner?, spent.amount))) {
+            let (inputs, sum) = by_address.entry(owner).or_default();
+            (*inputs, *sum) = (*inputs + 1, sum.saturating_add(amount));
         }
         let mut payees: Vec<Address> = outputs.iter().filter_map(|output| output.owner).collect();
         payees.sort_unstable();
@@ -53,23 +64,24 @@ impl Shape {
             inputs: transaction.inputs().len(),
             unknown_inputs: transaction.unknown_inputs(),
             input_amounts: transaction.spent().map(|spent| spent.amount).collect(),
-            addresses: by_address.len(),
-            most_of_an_address: by_address.values().copied().max().unwrap_or(0),
+            input_sums: by_address.values().map(|(_, sum)| *sum).collect(),
+            most_of_an_address: by_address.values().map(|(inputs, _)| *inputs).max().unwrap_or(0),
+            input_forms: transaction.spent().map(|spent| spent.script).collect(),
             notes: transaction.outputs().len() - outputs.len(),
             has_distinct_outputs: payees.windows(2).all(|pair| pair[0] != pair[1]),
-            outputs: outputs.iter().map(|output| output.amount).collect(),
+            outputs: outputs.iter().map(|output| (output.amount, output.script)).collect(),
             amounts,
         })
     }
 
     /// The most that there can be of distinct input addresses: unknown ones may all differ.
-    pub const fn most_input_addresses(&self) -> usize {
-        self.addresses + self.unknown_inputs
+    pub fn most_input_addresses(&self) -> usize {
+        self.input_sums.len() + self.unknown_inputs
     }
 
     /// Whether there can be from `least` to `most` distinct input addresses.
-    pub const fn may_have_input_addresses(&self, least: usize, most: usize) -> bool {
-        self.addresses <= most && self.most_input_addresses() >= least
+    pub fn may_have_input_addresses(&self, least: usize, most: usize) -> bool {
+        self.input_sums.len() <= most && self.most_input_addresses() >= least
     }
 
     /// Whether no address is known to have more than a tenth of the inputs.
@@ -78,7 +90,7 @@ impl Shape {
     }
 
     /// Whether the inputs may all have addresses of their own.
-    pub const fn may_have_distinct_inputs(&self) -> bool {
+    pub fn may_have_distinct_inputs(&self) -> bool {
         self.most_input_addresses() == self.inputs
     }
 
@@ -86,6 +98,26 @@ impl Shape {
     pub fn commonest(&self, is_among: impl Fn(u64) -> bool) -> Option<(u64, usize)> {
         let among = self.amounts.iter().filter(|(amount, _)| is_among(**amount));
         among.map(|(amount, count)| (*amount, *count)).max_by_key(|(amount, count)| (*count, *amount))
+    }
+
+    /// Whether there are so few equal outputs that these signs refute a CoinJoin: marks of tokens, more inputs than so few people
+    /// bring, or an equal output in a form that no input has.
+    pub fn has_too_few_equal_outputs(&self) -> bool {
+        let Some((equal, count)) = self.commonest(|_| true).filter(|(_, count)| *count < FEW_EQUAL) else {
+            return false;
+        };
+        let is_foreign = |form: &ScriptType| self.unknown_inputs == 0 && !self.input_forms.contains(form);
+        equal <= MAX_MARK
+            || self.inputs > MAX_INPUTS_EACH * count
+            || self.outputs.iter().any(|(amount, form)| *amount == equal && is_foreign(form))
+    }
+
+    /// Whether as many people as there are outputs of an amount can have funded one each: addresses that bring as much, and
+    /// what the others bring together. Unknown inputs may bring anything.
+    pub fn is_funded(&self, amount: u64, count: usize) -> bool {
+        let (alone, others): (Vec<u64>, Vec<u64>) = self.input_sums.iter().partition(|sum| **sum >= amount);
+        let together = others.into_iter().map(u128::from).sum::<u128>() / u128::from(amount.max(1));
+        (alone.len() + self.unknown_inputs) as u128 + together >= count as u128
     }
 
     /// Three or four outputs of which two are equal: one payer who pretends to be two looks so, too (Stonewall).

@@ -3,6 +3,7 @@
 use headwater_types::Timestamp;
 
 use super::shape::Shape;
+use crate::read::ScriptType;
 
 /// The amount of version 1, in satoshis, of which rounds differ by a twentieth.
 const DENOMINATION: u64 = 10_000_000;
@@ -17,6 +18,8 @@ const SMALL_ROUND: usize = 20;
 /// The first day of May 2024: from then on coordinators of version 2 took rounds of 20 inputs, before of 50.
 const SMALLER_ROUNDS_FROM: i64 = 1_714_521_600;
 const LEAST_OUTPUT: u64 = 5_000;
+/// The forms of scripts that version 2 takes.
+const FORMS: [ScriptType; 2] = [ScriptType::P2wpkh, ScriptType::P2tr];
 
 /// How sure a round of version 1 is.
 pub(super) fn one(shape: &Shape) -> Option<f64> {
@@ -42,10 +45,10 @@ fn one_zero(shape: &Shape) -> Option<f64> {
 /// 1.1: several levels, each twice the one before. A level is used where two outputs have it.
 #[expect(clippy::cast_precision_loss, reason = "a transaction has some thousands of inputs at most")]
 fn one_one(shape: &Shape) -> Option<f64> {
-    let largest = shape.outputs.iter().copied().max()?;
+    let largest = shape.outputs.iter().map(|(amount, _)| *amount).max()?;
     let levels = (0..32).map(|level| 1_u64 << level).take_while(|times| times * DENOMINATION <= largest);
     let of_level = |times: u64| {
-        shape.outputs.iter().filter(|amount| amount.abs_diff(times * DENOMINATION) <= times * TOLERANCE).count()
+        shape.outputs.iter().filter(|(amount, _)| amount.abs_diff(times * DENOMINATION) <= times * TOLERANCE).count()
     };
     let counts: Vec<usize> = levels.map(of_level).filter(|count| *count >= 2).collect();
     let (participants, mixed) = (counts.iter().copied().max()?, counts.iter().sum::<usize>());
@@ -66,7 +69,7 @@ fn one_one(shape: &Shape) -> Option<f64> {
 /// Few inputs, and outputs that together are a multiple of the commonest amount, to a ten thousandth.
 fn is_small_batch(shape: &Shape) -> bool {
     let Some((amount, _)) = shape.commonest(|_| true).filter(|(amount, _)| *amount > 0) else { return false };
-    let total: u128 = shape.outputs.iter().map(|amount| u128::from(*amount)).sum();
+    let total: u128 = shape.outputs.iter().map(|(amount, _)| u128::from(*amount)).sum();
     let beyond = total % u128::from(amount);
     let apart = beyond.min(u128::from(amount) - beyond);
     shape.inputs < SMALL_ROUND && apart * 10_000 <= total
@@ -78,7 +81,8 @@ pub(super) fn two(shape: &Shape, time: Timestamp) -> Option<f64> {
     let repeated = || shape.amounts.values().filter(|count| **count > 1);
     let of_standard: usize = repeated().sum();
     let is_round = shape.inputs >= least_inputs
-        && shape.outputs.iter().all(|amount| *amount >= LEAST_OUTPUT)
+        && shape.outputs.iter().all(|(amount, form)| *amount >= LEAST_OUTPUT && FORMS.contains(form))
+        && shape.input_forms.iter().all(|form| FORMS.contains(form))
         && shape.has_distinct_outputs
         && shape.is_no_input_address_prominent()
         && repeated().count() >= 3

@@ -445,9 +445,10 @@ impl Segment {
         self.file.verify(progress)
     }
 
-    /// The owners of what the inputs of a row spend, as far as they are known, in order of the inputs.
-    pub(crate) fn payers(&self, row: u32, into: &mut Vec<u32>) -> Result<()> {
-        self.utxo.payers(row, into)
+    /// The owners of what the inputs of a row spend, of at least `min_amount` satoshis each and as far as they are known, in
+    /// order of the inputs.
+    pub(crate) fn payers(&self, row: u32, min_amount: u64, into: &mut Vec<u32>) -> Result<()> {
+        self.utxo.payers(row, min_amount, into)
     }
 
     /// Numbers of inputs and outputs of a row, and whether all that it is known to spend has one form of script.

@@ -74,13 +74,16 @@ impl Utxo {
         (at < range.end).then(|| self.output_at(at, blobs)).transpose()
     }
 
-    /// The owners of what the inputs of a row spend, as far as they are known, in order of the inputs.
-    pub(super) fn payers(&self, row: u32, into: &mut Vec<u32>) -> Result<()> {
+    /// The owners of what the inputs of a row spend, of at least `min_amount` satoshis each and as far as they are known, in
+    /// order of the inputs.
+    pub(super) fn payers(&self, row: u32, min_amount: u64, into: &mut Vec<u32>) -> Result<()> {
         into.clear();
         for at in self.inputs.get(row)? {
             let input = u32::try_from(at).map_err(|_| self.hashes.outside(at))?;
             let Some(spent) = self.has_spent.place(input)? else { continue };
-            into.extend(owner_at(&self.spent, spent)?);
+            if self.spent.value(spent, 0)? >= min_amount {
+                into.extend(owner_at(&self.spent, spent)?);
+            }
         }
         Ok(())
     }
