@@ -39,7 +39,7 @@ cargo test --workspace --doc -- --quiet
 volume=$(mktemp -d)
 full_disk=""
 if mount -t tmpfs -o size=2m headwater-test "$volume" 2>/dev/null; then
-    HEADWATER_SMALL_VOLUME="$volume" cargo test -p headwater-ledger --test ledger -- --quiet --show-output --ignored volume_ || full_disk=failed
+    HEADWATER_SMALL_VOLUME="$volume" cargo test --workspace --test ledger -- --quiet --show-output --ignored volume_ || full_disk=failed
     umount "$volume"
 else
     full_disk="the ledger on a full volume, because none may be mounted here"

@@ -19,7 +19,7 @@ def test_a_report_names_the_change_and_its_frame_has_a_row_per_output(demo: Path
     assert report.change["index"] == 1
     assert report.change["level"] == "high"
     assert report.reason is None
-    assert report.coinjoin == {"detected": False, "type": None, "confidence": 0.0}
+    assert report.coinjoin == {"detected": False, "type": None, "possible_coinjoin": False, "confidence": 0.0}
     frame = report.frame
     assert frame["amount"].to_list() == ["0.0022", "0.00901965"]
     assert frame["is_change"].to_list() == [False, True]
