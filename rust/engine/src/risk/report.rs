@@ -13,6 +13,7 @@ use serde::Serialize;
 use super::evidence::EvidenceRecord;
 use super::rounded;
 use crate::fields::{AddressText, CodeText, Time, values};
+use crate::labels::ClaimDispute;
 
 values! {
     /// How risky: `low` below 30, `medium` below 70, else `high`.
@@ -113,6 +114,8 @@ pub struct CodeRecord {
     pub reliability: f64,
     /// Points of the intel score that it stands for.
     pub contribution: f64,
+    /// The dispute of a claim of the code, the most confident one first; null where none is disputed.
+    pub disputed: Option<ClaimDispute>,
 }
 
 /// What an address did.
@@ -272,6 +275,8 @@ pub struct RiskyNeighbor {
     pub sanctioned: bool,
     /// Whether all that moved is dust that it sent: that counts a quarter and opens no gate.
     pub dust: bool,
+    /// The dispute of a claim that makes it risky; null where none is disputed.
+    pub disputed: Option<ClaimDispute>,
 }
 
 /// Exposure to one category of risk.
@@ -322,6 +327,9 @@ pub struct FactorRecord {
     pub weight: Option<f64>,
     /// Points of the score that it stands for.
     pub points: f64,
+    /// The dispute of a claim that the factor rests on, of the address itself or of a counterparty; null where none is
+    /// disputed.
+    pub disputed: Option<ClaimDispute>,
 }
 
 /// How a score was made.
@@ -391,6 +399,7 @@ impl IntelDimension {
             confidence: share(of.confidence),
             reliability: share(of.reliability),
             contribution: score(of.contribution),
+            disputed: aggregate.dispute_of(of.code).map(ClaimDispute::from),
         };
         Self {
             score: score(intel.score),
@@ -520,6 +529,7 @@ impl RiskyNeighbor {
             last_activity: Time(of.last),
             sanctioned: of.is_sanctioned,
             dust: of.is_dust,
+            disputed: of.dispute.clone().map(ClaimDispute::from),
         }
     }
 }
@@ -545,6 +555,7 @@ impl FactorRecord {
             detail: Some(factor.detail.clone()),
             weight: factor.weight.map(share),
             points: score(factor.points),
+            disputed: factor.dispute.clone().map(ClaimDispute::from),
         }
     }
 }

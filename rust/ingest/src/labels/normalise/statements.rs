@@ -351,6 +351,7 @@ impl Decode {
             last_seen: joined.last_seen.map(Timestamp::new).filter(|last| Some(*last) != asserted_at),
             valid_until: joined.valid_until.map(Timestamp::new),
             action: if joined.action == 0 { Action::Add } else { Action::Remove },
+            dispute: None,
         })
     }
 }
