@@ -16,9 +16,9 @@ const OPEN: &[&str] = &["--set", "auth.required=false", "--admin-listen", "127.0
 fn labelled(place: &Path) -> String {
     let store = small_store(place).to_str().unwrap().to_owned();
     for (source, code, addresses) in [("team", "phishing", [A, B].as_slice()), ("press", "mixer", &[A])] {
-        let rows: String = addresses.iter().map(|address| format!("{address},ethereum,{code}\n")).collect();
+        let rows: Vec<_> = addresses.iter().map(|address| format!("{address},ethereum,{code}")).collect();
         let file = place.join(format!("{source}.csv"));
-        std::fs::write(&file, format!("address,chain,code\n{rows}")).unwrap();
+        std::fs::write(&file, format!("address,chain,code\n{}\n", rows.join("\n"))).unwrap();
         let list = file.to_str().unwrap();
         run_json(&["labels", "import", "--source", source, "--level", "forensic", list, "--json", "--store", &store]);
     }
@@ -84,7 +84,11 @@ impl Office {
         let path = format!("/v1/labels?blockchain=ethereum&address={address}");
         let answer = self.process.client().unwrap().send("GET", &path, &[], b"").unwrap().json();
         let source = |of: &Value| {
-            (of["source"].as_str().unwrap().to_owned(), of["confidence"].as_f64().unwrap(), of["disputed"]["by"].clone())
+            (
+                of["source"].as_str().unwrap().to_owned(),
+                of["confidence"].as_f64().unwrap(),
+                of["disputed"]["by"].clone(),
+            )
         };
         let mut sources: Vec<_> = answer["data"]["sources"].as_array().unwrap().iter().map(source).collect();
         sources.sort_by(|one, other| one.0.cmp(&other.0));
@@ -127,7 +131,8 @@ fn back_office_disputes_and_confirms_claims() {
     assert_eq!(shown, [(json!("confirm"), json!(false)), (json!("dispute"), json!(false))]);
     let changes = office.ask("GET", "/admin/v1/changes?limit=2", "").json();
     let rows = changes["data"]["changes"].as_array().unwrap();
-    let shown: Vec<_> = rows.iter().map(|row| (row["action"].clone(), row["target"].clone(), row["actor"].clone())).collect();
+    let shown: Vec<_> =
+        rows.iter().map(|row| (row["action"].clone(), row["target"].clone(), row["actor"].clone())).collect();
     let row = |action: &str| (json!(action), json!(A), by.clone());
     assert_eq!(shown, [row("labels.confirm"), row("labels.dispute")]);
     let after: Value = serde_json::from_str(rows[1]["after"].as_str().unwrap()).unwrap();
@@ -184,11 +189,16 @@ fn command_line_disputes_and_says_by_whom() {
     let made = labels(&store, &["dispute", A, "--reason", "the page is gone"]);
     assert_eq!(made["recorded"].as_array().unwrap().len(), 2, "both lists");
     assert_eq!(made["recorded"][0]["by"], json!(by));
-    let confirmed = labels(&store, &["confirm", A, "--chain", "ethereum", "--source", "press", "--reason", "asked them"]);
+    let confirmed =
+        labels(&store, &["confirm", A, "--chain", "ethereum", "--source", "press", "--reason", "asked them"]);
     assert_eq!(confirmed["recorded"][0]["code"], "mixer");
     let history = labels(&store, &["disputes", A]);
-    let shown: Vec<_> =
-        history["disputes"].as_array().unwrap().iter().map(|row| (&row["action"], &row["source"], &row["in_force"])).collect();
+    let shown: Vec<_> = history["disputes"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|row| (&row["action"], &row["source"], &row["in_force"]))
+        .collect();
     let row = |action, source, in_force| (json!(action), json!(source), json!(in_force));
     let expected = [row("confirm", "press", false), row("dispute", "press", false), row("dispute", "team", true)];
     let expected: Vec<_> = expected.iter().map(|(action, source, holds)| (action, source, holds)).collect();
@@ -209,6 +219,14 @@ fn command_line_disputes_and_says_by_whom() {
     let risk = text(&["risk", "--store", &store, "--chain", "ethereum", A]);
     assert!(risk.contains(&format!("disputed by {by} on ")) && risk.contains("the page is gone"), "{risk}");
     assert!(risk.contains("severity 90 with confidence 0.250; a claim behind it is disputed"), "{risk}");
-    let scored = run_json(&["query", "address-risk", "--json", "--store", &store, "--body", &format!(r#"{{"blockchain": "ethereum", "address": "{A}"}}"#)]);
+    let scored = run_json(&[
+        "query",
+        "address-risk",
+        "--json",
+        "--store",
+        &store,
+        "--body",
+        &format!(r#"{{"blockchain": "ethereum", "address": "{A}"}}"#),
+    ]);
     assert_eq!(scored["data"]["decision"]["gated"], false);
 }

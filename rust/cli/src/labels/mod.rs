@@ -70,8 +70,8 @@ enum Command {
         #[arg(id = "number", value_name = "VERSION")]
         version: u64,
     },
-    /// Mark claims about an address as disputed: they count half until they are confirmed. Claims of the levels
-    /// sanctions_list, issuer_freeze and ledger_immanent are marked and count in full.
+    /// Mark claims about an address as disputed: they count half until they are confirmed. Lists of sanctions, freezes of
+    /// issuers and facts of the ledger are marked too, and count in full.
     Dispute(disputes::Dispute),
     /// End a dispute: the claims count in full again.
     Confirm(disputes::Dispute),

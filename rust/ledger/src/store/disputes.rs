@@ -3,6 +3,7 @@
 //! It stands beside the imports of labels and not within them, so that neither a new edition of a list nor a rollback
 //! touches it. Thousands of entries are some hundred kilobytes.
 
+use std::fmt::Write as _;
 use std::sync::Arc;
 
 use headwater_types::{Chain, Timestamp};
@@ -102,7 +103,10 @@ fn read_entry(line: &[u8]) -> std::result::Result<DisputeEntry, String> {
 }
 
 fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
 }
 
 fn bytes_of(hex: &str) -> Option<Vec<u8>> {

@@ -113,7 +113,7 @@ impl Imports {
         let labels = Arc::new(label_table(&versions, &disputes.disputes));
         let stamps = Chain::all().map(|_| OnceLock::new()).collect();
         let (registry, prices) = (Arc::new(registry), Arc::new(prices));
-        Self { registry, prices, exchange_rates, labels, disputes, versions, stamps }
+        Self { versions, registry, prices, exchange_rates, labels, disputes, stamps }
     }
 
     /// With another history of disputes.
