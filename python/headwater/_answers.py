@@ -50,3 +50,13 @@ class Answers(Protocol):
     def export_transfers(self, out: str | PathLike[str], chains: Sequence[str], /) -> str:
         """Write all movements as partitioned Parquet; what was written comes back."""
         ...
+
+    def record_dispute(
+        self, action: str, address: str, reason: str, only: tuple[str | None, str | None, str | None], /
+    ) -> str:
+        """Record that claims are disputed or confirmed; what was recorded comes back."""
+        ...
+
+    def list_disputes(self, address: str | None, /) -> str:
+        """Give the history of disputes."""
+        ...

@@ -49,6 +49,10 @@ class NativeLedger:
         output: str | PathLike[str],
         progress: _Progress | None,
     ) -> str: ...
+    def record_dispute(
+        self, action: str, address: str, reason: str, only: tuple[str | None, str | None, str | None]
+    ) -> str: ...
+    def list_disputes(self, address: str | None) -> str: ...
 
 @final
 class Lines:

@@ -315,7 +315,8 @@ def _trace(report: Drawn, ax: Axes | None, _: str | None) -> Axes:
         ax.plot(*place, marker="o" if end is None else "s", color="black" if is_start else "dimgrey")
         if end is not None or is_start:
             name = node["entity_name"] or next(iter(node["labels"]), None) or f"{identity[:10]}…"
-            why = [] if end is None else [end["stop_reason"]]
+            why = ["disputed"] if node.get("disputed") else []
+            why += [] if end is None else [end["stop_reason"]]
             ax.annotate("\n".join([name, *why]), place, xytext=(6, 4), textcoords="offset points", fontsize="x-small")
     height = max(map(len, hops.values())) / 2
     ax.set(xlabel="hops", xlim=(min(hops) - 0.4, max(hops) + 0.8), ylim=(-height - 0.2, height + 0.2))

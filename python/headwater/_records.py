@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 TIME = pl.Datetime("us", "UTC")
 TEXTS = pl.List(pl.String)
+# Who disputes a claim, since when (epoch seconds), and why.
+DISPUTE = pl.Struct({"by": pl.String, "at": pl.Int64, "reason": pl.String})
 
 
 def table(records: Sequence[Mapping[str, Any]], schema: Schema) -> pl.DataFrame:

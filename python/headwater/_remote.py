@@ -168,6 +168,16 @@ class Remote:
         """Refuse: a server is asked about one address or a hundred."""
         raise _needs_store()
 
+    def record_dispute(
+        self, action: str, address: str, reason: str, only: tuple[str | None, str | None, str | None]
+    ) -> str:
+        """Refuse: keys of the public listener change nothing."""
+        raise _needs_back_office()
+
+    def list_disputes(self, address: str | None) -> str:
+        """Refuse: the history names who runs the service."""
+        raise _needs_back_office()
+
     def _fill(self, name: str, request: dict[str, Any], table: _headwater.Lines, reach: Reach) -> dict[str, Any]:
         """Put all pages of a list into a table, page after page of one state of the data."""
         pages, most = _paged(name, request)
@@ -370,6 +380,13 @@ def _needs_store() -> Unsupported:
     return Unsupported(
         "features and scores of many addresses need the store itself: open it with headwater.open, or run "
         "`headwater score` beside it; over a server ask risk() or classify() for up to a hundred addresses per call"
+    )
+
+
+def _needs_back_office() -> Unsupported:
+    return Unsupported(
+        "disputes of a server are recorded and listed by its back office (POST /admin/v1/labels/dispute) or by "
+        "`headwater labels dispute` beside it; labels() tells over a server too which claims are disputed"
     )
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import polars as pl
 
-from headwater._records import table
+from headwater._records import DISPUTE, table
 from headwater.reports import Report, Reports
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ _TOP: Schema = {
     "address": pl.String,
     "entity_name": pl.String,
     "amount_usd": pl.Float64,
+    "disputed": DISPUTE,
 }
 
 

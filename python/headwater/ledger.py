@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, overload
 from headwater import _calls, _frames, _headwater, _objects, _request, _typed
 from headwater._answers import Answers
 from headwater._batch import Batch
+from headwater._disputes import Disputes
 from headwater._judgements import Judgements
 from headwater._lists import WholeLists
 from headwater._market import MarketData
@@ -56,7 +57,7 @@ def open(path: str | PathLike[str], classifiers: Paths = None) -> Ledger:  # noq
     return Ledger(_headwater.open_store(_objects.path(path, "path"), _objects.paths(classifiers, "classifiers")))
 
 
-class Ledger(Movements, Holdings, Judgements, Tracing, Batch, MarketData, WholeLists):
+class Ledger(Movements, Holdings, Judgements, Tracing, Batch, Disputes, MarketData, WholeLists):
     """Answers about addresses.
 
     :func:`headwater.open` a store, :func:`headwater.connect` to a server, or build one with :meth:`from_frames`.

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import polars as pl
 
+from headwater._records import DISPUTE as _DISPUTE
 from headwater._records import TEXTS as _TEXTS
 from headwater._records import TIME as _TIME
 from headwater._records import table as _table
@@ -24,6 +25,7 @@ _FACTORS: Schema = {
     "effect": pl.String,
     "weight": pl.Float64,
     "detail": pl.String,
+    "disputed": _DISPUTE,
 }
 _BEHAVIORS: Schema = {
     "code": pl.String,
@@ -50,6 +52,7 @@ _CODES: Schema = {
     "severity": pl.Float64,
     "confidence": pl.Float64,
     "contribution": pl.Float64,
+    "disputed": _DISPUTE,
 }
 _NEIGHBORS: Schema = {
     "address": pl.String,
@@ -62,6 +65,7 @@ _NEIGHBORS: Schema = {
     "last_activity": _TIME,
     "sanctioned": pl.Boolean,
     "dust": pl.Boolean,
+    "disputed": _DISPUTE,
 }
 _CATEGORIES: Schema = {
     "category": pl.String,
@@ -116,7 +120,8 @@ class RiskReport(Report):
 
         Columns: ``dimension`` (``intel``, ``behavior`` or ``graph``), ``code`` (gate, label, behaviour or category),
         ``points``, ``effect`` of the context, ``weight`` (of a behaviour in its context, confidence of a label, share
-        of a category), ``detail`` in words.
+        of a category), ``detail`` in words, ``disputed`` (``by``, ``at``, ``reason`` of the dispute of a claim behind
+        it, or null).
         """
         return _table(self.rows, _FACTORS)
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 import polars as pl
 
 from headwater import _headwater, _objects
-from headwater._records import TEXTS, TIME, node_id, table
+from headwater._records import DISPUTE, TEXTS, TIME, node_id, table
 from headwater.errors import StorageError, Unsupported
 from headwater.reports import Report, Reports
 
@@ -32,6 +32,7 @@ _NODES: Schema = {
     "stop_reason": pl.String,
     "taint_amount": pl.String,
     "taint_ratio": pl.Float64,
+    "disputed": DISPUTE,
 }
 _EDGES: Schema = {
     "from_blockchain": pl.String,
@@ -60,6 +61,7 @@ _ENDS: Schema = {
     "amount_usd": pl.Float64,
     "share": pl.Float64,
     "stop_reason": pl.String,
+    "disputed": DISPUTE,
 }
 _ASSETS: Schema = {
     "blockchain": pl.String,

@@ -2,13 +2,16 @@
 
 use std::path::PathBuf;
 use std::sync::{Arc, LazyLock};
-use std::time::Instant;
+use std::time::{Instant, SystemTime};
 
 use arrow::array::RecordBatch;
-use headwater_engine::{Endpoint, Intelligence, QueryEngine, endpoint};
+use headwater_engine::{
+    ClaimDisputeRequest, Endpoint, Intelligence, QueryEngine, endpoint, list_disputes, record_dispute,
+};
 use headwater_export::ExportError;
 use headwater_ingest::frames::{Transfers, transfers_batch};
 use headwater_ingest::labels::{LabelOptions, Labels, read_label_frame};
+use headwater_ledger::labels::DisputeAction;
 use headwater_ledger::read::Generations;
 use headwater_ledger::store::{LabelImport, Shrinking, Vanished, in_memory};
 use headwater_ledger::{LedgerError, Store};
@@ -103,6 +106,37 @@ impl NativeLedger {
         scores::file(py, &self.engine, Question { addresses, wanted, progress }, &output)
     }
 
+    /// Records that claims are disputed or confirmed; an entry for each claim comes back as JSON.
+    fn record_dispute(
+        &self,
+        py: Python<'_>,
+        action: &str,
+        address: String,
+        reason: String,
+        only: (Option<String>, Option<String>, Option<String>),
+    ) -> PyResult<String> {
+        let unknown = || raise(py, "InvalidInput", &format!("unknown action {action:?}"), None, Some("action"));
+        let action = DisputeAction::from_name(action).ok_or_else(unknown)?;
+        let Some(folder) = self.ledgers.folder() else {
+            let message = "disputes are kept in a store: this ledger was built from tables, so open a store";
+            return Err(raise(py, "Unsupported", message, None, None));
+        };
+        let (blockchain, source, code) = only;
+        let request = ClaimDisputeRequest { address, reason, blockchain, source, code };
+        let by = format!("python:{}", headwater_cli::user());
+        py.detach(|| record_dispute(folder, action, &request, (&by, now())))
+            .map(|recorded| json!(recorded).to_string())
+            .map_err(|error| exception(py, &error))
+    }
+
+    /// The history of disputes, of one address or of all, the newest first, as JSON.
+    #[expect(clippy::needless_pass_by_value, reason = "arguments from Python arrive as owned values")]
+    fn list_disputes(&self, py: Python<'_>, address: Option<String>) -> PyResult<String> {
+        py.detach(|| list_disputes(&*self.ledgers.current()?, address.as_deref()))
+            .map(|listed| json!(listed).to_string())
+            .map_err(|error| exception(py, &error))
+    }
+
     /// Where the data comes from, for people.
     #[getter]
     fn source(&self) -> &str {
@@ -142,6 +176,12 @@ fn question(py: Python<'_>, name: &str, request: &str) -> PyResult<(&'static End
 fn milliseconds() -> u64 {
     static START: LazyLock<Instant> = LazyLock::new(Instant::now);
     u64::try_from(START.elapsed().as_millis()).unwrap_or(u64::MAX)
+}
+
+/// The time.
+fn now() -> Timestamp {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs());
+    Timestamp::new(i64::try_from(since).unwrap_or(i64::MAX))
 }
 
 /// Opens a store for reading. Model files classify in place of the built-in classifiers of their chains.

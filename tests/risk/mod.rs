@@ -46,6 +46,7 @@ fn claims(economy: &Economy) -> Vec<Claim> {
             last_seen: None,
             valid_until: secs(row.valid_until_secs),
             action: Action::Add,
+            dispute: None,
         }
     };
     economy.truth.labels.iter().map(claim).collect()

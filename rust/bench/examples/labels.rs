@@ -58,6 +58,7 @@ fn another() -> Vec<Claim> {
         last_seen: None,
         valid_until: None,
         action: Action::Add,
+        dispute: None,
     };
     (0..ANOTHER).map(claim).collect()
 }

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::error::Failure;
 use super::output::{Output, table};
-use super::words::{list, percent, row, section, text, usd};
+use super::words::{doubt, list, percent, row, section, text, usd};
 use super::{Settings, chain, query};
 
 /// What `exposure` takes.
@@ -66,6 +66,7 @@ fn shares(records: &Value) -> Vec<String> {
     rows.extend(list(records).iter().map(|record| {
         let largest = &record["top"][0];
         let name = largest["entity_name"].as_str().unwrap_or_else(|| text(&largest["address"]));
+        let name = format!("{name}{}", doubt(largest));
         row([
             text(&record["category"]),
             text(&record["direction"]),
@@ -73,7 +74,7 @@ fn shares(records: &Value) -> Vec<String> {
             &percent(&record["share"]),
             &record["addresses"].to_string(),
             &record["hops"].to_string(),
-            name,
+            &name,
         ])
     }));
     table(&rows)

@@ -228,8 +228,14 @@ fn cursor(text: &str) -> Result<String, String> {
     AdminService::check_cursor(text).map(|()| text.to_owned()).map_err(|error| error.to_string())
 }
 
-/// Returns the actor recorded for changes from the command line: the user of the process, whatever the environment says.
+/// Returns the actor recorded for changes from the command line.
 fn actor() -> String {
+    format!("cli:{}", user())
+}
+
+/// Returns the user of the process, whatever the environment says: a name, or the number of one without a name.
+#[must_use]
+pub fn user() -> String {
     let id = rustix::process::getuid().as_raw().to_string();
     let users = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
     let name = users.lines().find_map(|line| {
@@ -237,5 +243,5 @@ fn actor() -> String {
         let name = fields.next()?;
         (fields.nth(1)? == id).then_some(name)
     });
-    format!("cli:{}", name.unwrap_or(&id))
+    name.unwrap_or(&id).to_owned()
 }

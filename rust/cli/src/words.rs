@@ -42,6 +42,16 @@ pub(super) fn usd(value: &Value) -> String {
     whole.parse().map_or_else(|_| text.clone(), |whole| format!("{}.{cents}", grouped(whole)))
 }
 
+/// A mark behind a name that a disputed claim gives.
+pub(super) fn doubt(record: &Value) -> &'static str {
+    if record["disputed"].is_null() { "" } else { " (disputed)" }
+}
+
+/// Who disputes a claim, since when, and why.
+pub(super) fn dispute(of: &Value) -> String {
+    format!("disputed by {} on {}: {}", text(&of["by"]), time(&of["at"]), text(&of["reason"]))
+}
+
 /// A share in percent.
 pub(super) fn percent(value: &Value) -> String {
     value.as_f64().map(|share| format!("{:.2} %", 100.0 * share)).unwrap_or_default()

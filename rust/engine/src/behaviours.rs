@@ -132,5 +132,6 @@ fn label(code: &str, name: &str, (first, last): (i64, i64)) -> LabelSource {
         group: SOURCE.to_owned(),
         valid_until: None,
         status: ClaimStatus::Active,
+        disputed: None,
     }
 }

@@ -1,6 +1,6 @@
 //! Errors as faces need them: a kind that they match without a wildcard, and details that name the place.
 
-use headwater_ledger::{LedgerError, OverBudget};
+use headwater_ledger::{DisputeRefusal, LedgerError, OverBudget};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -91,6 +91,10 @@ pub enum Reason {
     CursorExpired,
     /// The query would take more memory than one may.
     QueryTooLarge,
+    /// All claims that were to be disputed are.
+    AlreadyDisputed,
+    /// None of the claims that were to be confirmed is disputed.
+    NotDisputed,
 }
 
 impl Reason {
@@ -196,6 +200,18 @@ impl From<OverBudget> for Error {
     }
 }
 
+impl From<&DisputeRefusal> for Error {
+    fn from(refusal: &DisputeRefusal) -> Self {
+        let (kind, field) = match refusal {
+            DisputeRefusal::NoClaim { .. } => (ErrorKind::NotFound, "address"),
+            DisputeRefusal::AlreadyDisputed { .. } => (ErrorKind::InvalidInput(Reason::AlreadyDisputed), "address"),
+            DisputeRefusal::NotDisputed { .. } => (ErrorKind::InvalidInput(Reason::NotDisputed), "address"),
+            DisputeRefusal::BadReason { .. } => (ErrorKind::InvalidInput(Reason::InvalidValue), "reason"),
+        };
+        Self { field: Some(field.to_owned()), ..Self::new(kind, refusal.to_string()) }
+    }
+}
+
 impl From<LedgerError> for Error {
     fn from(source: LedgerError) -> Self {
         let kind = match &source {
@@ -205,6 +221,7 @@ impl From<LedgerError> for Error {
                 ErrorKind::InvalidInput(Reason::CursorExpired)
             }
             LedgerError::NetworkMismatch { .. } => ErrorKind::InvalidInput(Reason::NetworkMismatch),
+            LedgerError::Dispute(refusal) => return Self::from(refusal),
             LedgerError::Io { .. }
             | LedgerError::Corrupt { .. }
             | LedgerError::OtherFormat { .. }

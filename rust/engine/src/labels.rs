@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use headwater_intel::bitcoin::links::LinkReader;
 use headwater_intel::label::{Aggregate, Moment, SourceClaim, Standing, aggregate, claims_of};
-use headwater_ledger::labels::{Claim, Code, LabelTable, Level, Link};
+use headwater_ledger::labels::{Claim, Code, Dispute, LabelTable, Level, Link};
 use headwater_ledger::{Cancel, Ledger};
 use headwater_types::{Address, Chain, Network, Timestamp, TxHash};
 use serde::Serialize;
@@ -73,6 +73,26 @@ pub struct LabelSource {
     pub valid_until: Option<Time>,
     /// `active`, `ended`, or `overridden` by a local removal.
     pub status: ClaimStatus,
+    /// Who disputes the claim; null where nobody does. A disputed claim counts half, except claims of the levels
+    /// `sanctions_list`, `issuer_freeze` and `ledger_immanent`.
+    pub disputed: Option<ClaimDispute>,
+}
+
+/// A dispute of a claim that is in force: somebody marked the claim as doubtful, and nobody has confirmed it since.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, utoipa::ToSchema)]
+pub struct ClaimDispute {
+    /// Who: `cli:USER` at a shell, `admin:ID` through the back office, `python:USER` in Python.
+    pub by: String,
+    /// When, epoch seconds.
+    pub at: Time,
+    /// Why.
+    pub reason: String,
+}
+
+impl<T: AsRef<str>> From<Dispute<T>> for ClaimDispute {
+    fn from(of: Dispute<T>) -> Self {
+        Self { by: of.by.as_ref().to_owned(), at: Time::from(of.at), reason: of.reason.as_ref().to_owned() }
+    }
 }
 
 /// What links an address to another one of its cluster, whose label it inherits.
@@ -283,6 +303,7 @@ impl LabelSource {
                 Standing::Ended => ClaimStatus::Ended,
                 Standing::Overridden => ClaimStatus::Overridden,
             },
+            disputed: claim.dispute.map(ClaimDispute::from),
         }
     }
 }

@@ -25,6 +25,7 @@ mod completeness;
 mod cost_class;
 mod crossings;
 mod description;
+mod disputes;
 mod edge_groups;
 mod endpoint;
 mod error;
@@ -60,6 +61,7 @@ pub use answer::{Answer, Pagination, Warning};
 pub use columns::{Column, ColumnKind, columns};
 pub use cost_class::CostClass;
 pub use description::{Description, Written, either, record};
+pub use disputes::{ClaimDisputeRequest, DisputeRecord, MAX_LISTED, list_disputes, record_dispute};
 pub use endpoint::{Alternative, Calls, ChainScope, ChainsRead, Endpoint, Example, ListedChains, Reads, Tag};
 pub use endpoints::{ENDPOINTS, endpoint};
 /// A row of a list, or a report, whatever its type: anything that serialises.

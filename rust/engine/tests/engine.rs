@@ -11,6 +11,7 @@ mod cluster;
 mod core_tokens;
 mod cross_chain;
 mod description;
+mod disputes;
 mod events;
 mod events_laws;
 mod exposure;

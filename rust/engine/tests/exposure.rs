@@ -74,7 +74,7 @@ fn direct_exposure_is_worked_by_hand() {
     );
     assert_eq!(
         report["direct"][0]["top"],
-        json!([{"address": person(EXCHANGE).to_string(), "entity_name": null, "amount_usd": 12.0}])
+        json!([{"address": person(EXCHANGE).to_string(), "entity_name": null, "amount_usd": 12.0, "disputed": null}])
     );
     assert_eq!((&report["total_usd"], &report["unattributed_usd"]), (&json!(30.0), &json!(8.0)));
     let mut rest = nameless(&report);

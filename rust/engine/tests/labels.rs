@@ -63,7 +63,7 @@ fn labels_of_an_address_name_every_source() {
     let source = json!({
         "source": "tags", "source_url": null, "label": "exchange", "confidence": 0.5, "first_seen": null, "last_seen": null,
         "public": true, "inherited_from": null, "inherited_through": null, "name": null, "entity": "Bobs Bank 7", "level": "trusted_provider",
-        "group": "tags", "valid_until": null, "status": "active"
+        "group": "tags", "valid_until": null, "status": "active", "disputed": null
     });
     assert_eq!(bob["sources"][0], source);
     assert_eq!(bob["sources"].as_array().unwrap().len(), 2);

@@ -1,6 +1,7 @@
 //! What can go wrong between an analysis and the disk.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use headwater_types::{Address, Chain, Network, SumOverflow, Timestamp};
 
@@ -33,6 +34,53 @@ impl Between {
             Self::StoreAndRow => "in the new data",
         }
     }
+}
+
+/// Why a dispute or a confirmation was not recorded.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum DisputeRefusal {
+    /// No list in force makes such a claim.
+    #[error("{address} has no claim{selection}: {held}")]
+    NoClaim {
+        /// The address.
+        address: Address,
+        /// What was asked for, in words.
+        selection: String,
+        /// What is held of the address, or how to look.
+        held: String,
+    },
+    /// All claims that were meant are disputed.
+    #[error("{claim} is disputed already, by {by} since {at}: {reason:?}; confirm it before it can be disputed again")]
+    AlreadyDisputed {
+        /// The first of them, in words.
+        claim: String,
+        /// Who disputed it.
+        by: Arc<str>,
+        /// When.
+        at: Timestamp,
+        /// Why.
+        reason: Arc<str>,
+    },
+    /// None of the claims that were meant is disputed.
+    #[error("{address} has no disputed claim{selection}: {held}")]
+    NotDisputed {
+        /// The address.
+        address: Address,
+        /// What was asked for, in words.
+        selection: String,
+        /// Which claims are disputed, or that none is.
+        held: String,
+    },
+    /// A reason that is not one.
+    #[error("the reason has {length} characters{control}; expected 1 to {limit} in one line")]
+    BadReason {
+        /// Its length in characters.
+        length: usize,
+        /// The longest one.
+        limit: usize,
+        /// Whether it has control characters, in words.
+        control: &'static str,
+    },
 }
 
 /// Everything a ledger can fail with.
@@ -237,6 +285,9 @@ pub enum LedgerError {
         /// Lowest block of the tail.
         lowest: u64,
     },
+    /// A dispute or a confirmation that is not recorded.
+    #[error(transparent)]
+    Dispute(#[from] DisputeRefusal),
     /// A sum passed 256 bits.
     #[error(transparent)]
     SumOverflow(#[from] SumOverflow),

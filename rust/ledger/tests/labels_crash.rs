@@ -1,4 +1,5 @@
-//! kill -9 while labels are imported: the store opens and holds exactly the acknowledged imports, or one more.
+//! kill -9 while labels are imported and disputed: the store opens and holds exactly what was acknowledged of both, or
+//! one more.
 #![expect(clippy::disallowed_methods, reason = "the test tells the process it starts where to write")]
 
 use std::io::{BufRead, BufReader, Write};
@@ -7,7 +8,9 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
-use headwater_ledger::labels::{Action, Claim, Code, Level, Link, Scope};
+use headwater_ledger::labels::{
+    Action, Claim, ClaimSelection, Code, Dispute, DisputeAction, DisputeRequest, Level, Link, Scope,
+};
 use headwater_ledger::read::Labels;
 use headwater_ledger::store::{LabelImport, Shrinking, Vanished, Writer};
 use headwater_ledger::{Cancel, Store};
@@ -41,6 +44,7 @@ fn import(number: u32) -> LabelImport {
         last_seen: None,
         valid_until: None,
         action: Action::Add,
+        dispute: None,
     };
     let time = Timestamp::new(i64::from(number) + 1);
     LabelImport {
@@ -54,6 +58,14 @@ fn import(number: u32) -> LabelImport {
     }
 }
 
+/// A dispute of the first claim of import `number`.
+fn dispute(number: u32) -> DisputeRequest {
+    let claims = ClaimSelection { address: address(number), chain: None, source: None, code: None };
+    let (by, reason) = (Arc::from("cli:ada"), Arc::from("the page that it cites is gone"));
+    let dispute = Dispute { by, at: Timestamp::new(i64::from(number)), reason };
+    DisputeRequest { action: DisputeAction::Dispute, claims, dispute }
+}
+
 /// The process that is killed; does nothing when run as an ordinary test.
 #[test]
 fn victim() {
@@ -62,6 +74,9 @@ fn victim() {
     for number in u32::try_from(writer.import_versions().len()).unwrap().. {
         writer.import_labels(import(number)).unwrap();
         println!("acknowledged {number}");
+        std::io::stdout().flush().unwrap();
+        writer.dispute(&dispute(number)).unwrap();
+        println!("disputed {number}");
         std::io::stdout().flush().unwrap();
     }
 }
@@ -73,7 +88,7 @@ fn acknowledged(line: &str) -> Option<u32> {
 #[test]
 fn kill_9_within_an_import_leaves_the_acknowledged_imports() {
     let folder = tempfile::tempdir().unwrap();
-    let mut known = 0;
+    let (mut known, mut disputes) = (0, 0);
     for moment in 0..8 {
         let mut victim = Command::new(std::env::current_exe().unwrap())
             .args(["victim", "--exact", "--nocapture", "--test-threads=1"])
@@ -88,8 +103,10 @@ fn kill_9_within_an_import_leaves_the_acknowledged_imports() {
         std::thread::sleep(Duration::from_millis(7 * moment));
         victim.kill().unwrap();
         victim.wait().unwrap();
-        let later = lines.map_while(Result::ok).filter_map(|line| acknowledged(&line)).map(|last| last + 1);
-        known = later.fold(known, u32::max);
+        for line in lines.map_while(Result::ok) {
+            known = acknowledged(&line).map_or(known, |last| known.max(last + 1));
+            disputes += usize::from(line.contains("disputed "));
+        }
 
         let store = Store::open(folder.path()).unwrap();
         let held = u32::try_from(store.stats().unwrap().imports.len()).unwrap();
@@ -97,6 +114,13 @@ fn kill_9_within_an_import_leaves_the_acknowledged_imports() {
         known = held;
         assert!(store.verify(&|_, _| {}, &Cancel::new()).unwrap().is_sound());
         let snapshot = store.snapshot().unwrap();
+        let recorded = snapshot.labels().disputes().len();
+        assert!(recorded == disputes || recorded == disputes + 1, "{recorded} recorded, {disputes} acknowledged");
+        disputes = recorded;
+        for entry in snapshot.labels().disputes() {
+            let claims = snapshot.labels().claims(Chain::ETHEREUM, &entry.address).unwrap();
+            assert!(!claims.is_empty() && claims.iter().all(|claim| claim.dispute.is_some()));
+        }
         let ended = |place: u32| {
             let claims = snapshot.labels().claims(Chain::ETHEREUM, &address(place)).unwrap();
             claims.iter().filter(|claim| claim.valid_until.is_some()).count()

@@ -4,6 +4,7 @@
 mod approximate;
 mod clusters;
 mod disk;
+mod disputes;
 mod double_spends;
 mod edges;
 mod faults;

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 /// Name and type of the attributes of nodes and edges. Exact amounts are `amount_raw`; `amount` is its nearest double, by which
 /// programs can draw.
-const NODE: [(&str, &str); 10] = [
+const NODE: [(&str, &str); 11] = [
     ("blockchain", "string"),
     ("depth", "int"),
     ("labels", "string"),
@@ -20,6 +20,7 @@ const NODE: [(&str, &str); 10] = [
     ("stop_reason", "string"),
     ("taint_amount", "double"),
     ("taint_ratio", "double"),
+    ("disputed", "string"),
 ];
 const EDGE: [(&str, &str); 13] = [
     ("depth", "int"),

@@ -25,6 +25,7 @@ pub fn claim(chain: Chain, address: Address, code: Code, level: Level, group: &s
         last_seen: None,
         valid_until: None,
         action: Action::Add,
+        dispute: None,
     }
 }
 

@@ -31,6 +31,11 @@ impl Admin {
         Self { shared, actor, context }
     }
 
+    /// Who it is, as changes name them: `admin:ID`.
+    pub fn actor(&self) -> &str {
+        &self.actor
+    }
+
     pub fn gateway(&self) -> &Gateway {
         &self.shared.gateway
     }

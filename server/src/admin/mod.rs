@@ -4,6 +4,7 @@
 //! nothing), every change in the audit of the back office under `admin:ID`.
 
 mod access;
+mod disputes;
 mod handler;
 mod keys;
 mod listener;
@@ -12,7 +13,7 @@ mod records;
 mod service;
 
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use axum::Router;
 use axum::middleware::{from_fn, from_fn_with_state};
@@ -36,6 +37,9 @@ pub const PATHS: &[&str] = &[
     "/admin/v1/changes",
     "/admin/v1/usage",
     "/admin/v1/lost-answers",
+    "/admin/v1/labels/dispute",
+    "/admin/v1/labels/confirm",
+    "/admin/v1/labels/disputes",
     "/admin/v1/backup",
     "/metrics",
 ];
@@ -55,11 +59,14 @@ struct Shared {
     gateway: Gateway,
     settings: Arc<Settings>,
     failures: Arc<Failures>,
+    /// The store has one writer: disputes are recorded one after the other.
+    disputes: Arc<Mutex<()>>,
 }
 
 fn routes(gateway: &Gateway, settings: Settings) -> Recorded {
     let open_metrics = settings.open_metrics;
-    let shared = Shared { gateway: gateway.clone(), settings: Arc::new(settings), failures: Arc::default() };
+    let settings = Arc::new(settings);
+    let shared = Shared { gateway: gateway.clone(), settings, failures: Arc::default(), disputes: Arc::default() };
     let mut guarded = Router::new()
         .route("/admin/v1/keys", get(keys::list).post(keys::create))
         .route("/admin/v1/keys/{id}", get(keys::show).delete(keys::revoke))
@@ -72,6 +79,9 @@ fn routes(gateway: &Gateway, settings: Settings) -> Recorded {
         .route("/admin/v1/changes", get(records::changes))
         .route("/admin/v1/usage", get(records::usage))
         .route("/admin/v1/lost-answers", get(records::lost_answers).post(records::refund_lost))
+        .route("/admin/v1/labels/dispute", post(disputes::dispute))
+        .route("/admin/v1/labels/confirm", post(disputes::confirm))
+        .route("/admin/v1/labels/disputes", get(disputes::list))
         .route("/admin/v1/backup", post(service::back_up));
     let mut open = Router::new().route("/healthz", get(service::healthz)).route("/readyz", get(service::readyz));
     if open_metrics {

@@ -93,6 +93,7 @@ fn claim(
         last_seen: None,
         valid_until,
         action: Action::Add,
+        dispute: None,
     }))
 }
 

@@ -1,5 +1,6 @@
 //! `headwater labels`.
 
+mod disputes;
 mod edition;
 mod export;
 
@@ -12,7 +13,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use headwater_ingest::labels::{
     Counts, Issuer, LabelOptions, Labels, held_freezes, issuers, label_formats, ledger_freezes, read_labels,
 };
-use headwater_ledger::labels::{Action, Claim, Code, Level};
+use headwater_ledger::labels::{Action, Claim, Code, DisputeAction, Level};
 use headwater_ledger::store::{ImportKind, LabelImport, Shrinking, Vanished, Writer};
 use headwater_ledger::{Cancel, Store};
 use headwater_types::{Address, Chain, Timestamp};
@@ -68,6 +69,16 @@ enum Command {
         /// Its number, as `list` shows it.
         #[arg(id = "number", value_name = "VERSION")]
         version: u64,
+    },
+    /// Mark claims about an address as disputed: they count half until they are confirmed. Lists of sanctions, freezes of
+    /// issuers and facts of the ledger are marked too, and count in full.
+    Dispute(disputes::Dispute),
+    /// End a dispute: the claims count in full again.
+    Confirm(disputes::Dispute),
+    /// Print the history of disputes, the newest first.
+    Disputes {
+        /// Only those about this address.
+        address: Option<String>,
     },
 }
 
@@ -141,6 +152,9 @@ pub(super) fn run(settings: &Settings, arguments: Arguments, output: Output) -> 
         Command::List => versions::list(settings, &[ImportKind::Labels], output),
         Command::Diff { version, against } => diff(settings, version, against, output),
         Command::Rollback { version } => versions::roll_back(settings, version, &[ImportKind::Labels], output),
+        Command::Dispute(arguments) => disputes::record(settings, DisputeAction::Dispute, arguments, output),
+        Command::Confirm(arguments) => disputes::record(settings, DisputeAction::Confirm, arguments, output),
+        Command::Disputes { address } => disputes::list(settings, address.as_deref(), output),
     }
 }
 

@@ -5,7 +5,7 @@ use headwater_intel::risk::Parameters;
 use serde_json::Value;
 
 use crate::output::{grouped, table};
-use crate::words::{count, list, row, section, text, time};
+use crate::words::{count, dispute, list, row, section, text, time};
 
 /// Names of the dimensions, as people read them.
 const DIMENSIONS: [(&str, &str); 3] = [("intel", "labels"), ("behavior", "behaviours"), ("graph", "counterparties")];
@@ -20,6 +20,7 @@ pub(super) fn lines(data: &Value, parameters: &Parameters) -> Vec<String> {
         dimensions(data),
         section("What the score is made of", factors(data)),
         section("Labels", codes(data)),
+        section("Disputed labels", disputes(data)),
         evidence(data),
         section("Risky counterparties, the strongest", counterparties(data)),
         section("Rules that were not evaluated", deferred(data)),
@@ -166,6 +167,13 @@ fn codes(data: &Value) -> Vec<String> {
     table(&rows)
 }
 
+/// The disputes of claims about the address.
+fn disputes(data: &Value) -> Vec<String> {
+    let codes = list(&data["dimensions"]["intel"]["codes"]).iter().filter(|code| !code["disputed"].is_null());
+    let rows: Vec<_> = codes.map(|code| row([text(&code["code"]), &dispute(&code["disputed"])])).collect();
+    if rows.is_empty() { Vec::new() } else { table(&rows) }
+}
+
 /// What every behaviour rests on.
 fn evidence(data: &Value) -> Vec<String> {
     list(&data["dimensions"]["behavior"]["behaviors"]).iter().flat_map(one_evidence).collect()
@@ -203,8 +211,13 @@ fn counterparties(data: &Value) -> Vec<String> {
     let mut rows = vec![row(["address", "entity", "labels", "way", "US dollars", "share", "last", "note"])];
     rows.extend(risky.iter().map(|one| {
         let labels: Vec<_> = list(&one["labels"]).iter().map(text).collect();
-        let notes = [("sanctioned", "under sanctions"), ("dust", "dust: counts a quarter")];
-        let notes: Vec<_> = notes.iter().filter(|(name, _)| one[*name] == true).map(|(_, words)| *words).collect();
+        let disputed = !one["disputed"].is_null();
+        let notes = [
+            (one["sanctioned"] == true, "under sanctions"),
+            (one["dust"] == true, "dust: counts a quarter"),
+            (disputed, "disputed"),
+        ];
+        let notes: Vec<_> = notes.iter().filter(|(holds, _)| *holds).map(|(_, words)| *words).collect();
         row([
             text(&one["address"]),
             text(&one["entity_name"]),

@@ -6,7 +6,7 @@ use headwater_table::{edge_ends, node_id};
 use serde_json::Value;
 
 use crate::output::{grouped, table};
-use crate::words::{amount, count, list, percent, row, section, text, time, usd};
+use crate::words::{amount, count, doubt, list, percent, row, section, text, time, usd};
 
 /// Ends that are listed.
 const ENDS: usize = 20;
@@ -102,8 +102,10 @@ fn who(data: &Value, id: &str) -> String {
         return String::new();
     };
     let labels: Vec<_> = list(&node["labels"]).iter().map(text).collect();
-    let names = [text(&node["entity_name"]).to_owned(), labels.join(", "), reason(&node["stop_reason"])];
-    names.into_iter().filter(|name| !name.is_empty()).collect::<Vec<_>>().join("; ")
+    let names = [text(&node["entity_name"]).to_owned(), labels.join(", ")];
+    let named = names.into_iter().filter(|name| !name.is_empty()).collect::<Vec<_>>().join("; ");
+    let parts = [format!("{named}{}", doubt(node)), reason(&node["stop_reason"])];
+    parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("; ")
 }
 
 fn ends(data: &Value) -> Vec<String> {
@@ -120,7 +122,7 @@ fn ends(data: &Value) -> Vec<String> {
             &hops,
             &usd(&end["amount_usd"]),
             &share,
-            text(&end["label"]),
+            &format!("{}{}", text(&end["label"]), doubt(end)),
             &reason(&end["stop_reason"]),
         ])
     }));

@@ -123,7 +123,9 @@ fn draw(svg: &mut String, data: &Value, node: &Value, (left, top): (f64, f64)) {
         BOX.1
     );
     let middle = left + BOX.0 / 2.0;
-    let lines = [name.map_or_else(|| short(&address), shortened), stop.map_or_else(String::new, str::to_owned)];
+    let disputed = (!node["disputed"].is_null()).then_some("disputed");
+    let notes: Vec<&str> = stop.into_iter().chain(disputed).collect();
+    let lines = [name.map_or_else(|| short(&address), shortened), notes.join(", ")];
     for (place, line) in lines.iter().filter(|line| !line.is_empty()).enumerate() {
         let at = top + if lines[1].is_empty() { 19.0 } else { 13.0 + 12.0 * number(place) };
         let _ = writeln!(svg, "<text x=\"{middle:.1}\" y=\"{at:.1}\" text-anchor=\"middle\">{}</text>", xml(line));

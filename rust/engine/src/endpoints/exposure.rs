@@ -18,7 +18,7 @@ use crate::cost_class::CostClass;
 use crate::endpoint::{Calls, ChainScope, Endpoint, Example, Reads, Tag};
 use crate::example::ALICE;
 use crate::fields::{AddressText, ChainName, ChainText, CodeText, ContractList, SymbolList, TimeBound, form, values};
-use crate::labels::{self, Labels};
+use crate::labels::{self, ClaimDispute, Labels};
 use crate::method::Method;
 use crate::query_meta::{MovementSource, QueryMeta};
 use crate::request::{Checks, DirectionFilter, Warnings};
@@ -166,6 +166,8 @@ pub struct ExposedTo {
     pub entity_name: Option<String>,
     /// US dollars.
     pub amount_usd: f64,
+    /// The dispute of a claim that puts it into the category; null where none is disputed.
+    pub disputed: Option<ClaimDispute>,
 }
 
 /// Money that no named address was found for.
@@ -267,7 +269,14 @@ impl Analysis for ExposureAnalysis {
 }
 
 /// Shares by direction, category and whether they are direct: what each address has, and the fewest hops.
-type Shares = BTreeMap<(EdgeDirection, &'static str, bool), (BTreeMap<Address, (Usd, Option<String>)>, u8)>;
+type Shares = BTreeMap<(EdgeDirection, &'static str, bool), (BTreeMap<Address, NamedShare>, u8)>;
+
+/// What a named address has.
+struct NamedShare {
+    usd: Usd,
+    entity: Option<String>,
+    dispute: Option<ClaimDispute>,
+}
 
 #[derive(Default)]
 struct Summary {
@@ -308,8 +317,12 @@ impl Summary {
             let key = (direction, category, *hops == 1);
             let (of_address, nearest) = self.shares.entry(key).or_insert_with(|| (BTreeMap::new(), *hops));
             *nearest = (*nearest).min(*hops);
-            let (sum, _) = of_address.entry(*address).or_insert_with(|| (Usd::ZERO, judged.entity.map(str::to_owned)));
-            *sum += left;
+            let share = of_address.entry(*address).or_insert_with(|| NamedShare {
+                usd: Usd::ZERO,
+                entity: judged.entity.map(str::to_owned),
+                dispute: gravest.and_then(|code| judged.dispute_of(code)).map(ClaimDispute::from),
+            });
+            share.usd += left;
         }
         for (why, usd) in &exposed.nameless {
             let (reason, cut) = named(*why);
@@ -323,13 +336,14 @@ impl Summary {
         let of_kind = self.shares.iter().filter(|(_, (_, hops))| is_meant(*hops));
         let mut records: Vec<(Usd, ExposureRecord)> = of_kind
             .map(|((direction, category, _), (of_address, hops))| {
-                let sum: Usd = of_address.values().map(|(usd, _)| *usd).sum();
+                let sum: Usd = of_address.values().map(|share| share.usd).sum();
                 let mut top: Vec<_> = of_address.iter().collect();
-                top.sort_by_key(|(address, (usd, _))| (Reverse(*usd), **address));
-                let exposed_to = |(address, (usd, entity)): (&Address, &(Usd, Option<String>))| ExposedTo {
+                top.sort_by_key(|(address, share)| (Reverse(share.usd), **address));
+                let exposed_to = |(address, share): (&Address, &NamedShare)| ExposedTo {
                     address: AddressText::from(address),
-                    entity_name: entity.clone(),
-                    amount_usd: dollars(*usd),
+                    entity_name: share.entity.clone(),
+                    amount_usd: dollars(share.usd),
+                    disputed: share.dispute.clone(),
                 };
                 let record = ExposureRecord {
                     category: CodeText((*category).to_owned()),

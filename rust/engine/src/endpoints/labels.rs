@@ -232,6 +232,10 @@ pub struct LabelRow {
     group: Option<String>,
     valid_until: Option<Time>,
     status: Option<ClaimStatus>,
+    /// Who disputes the claim; null, as the two that follow, where nobody does.
+    disputed_by: Option<String>,
+    disputed_at: Option<Time>,
+    dispute_reason: Option<String>,
 }
 
 impl LabelledAddress {
@@ -240,6 +244,7 @@ impl LabelledAddress {
         let Self { address, blockchain, entity_name, labels, confidence, sources } = self;
         let row = |claim: Option<LabelSource>| {
             let claim = claim.as_ref();
+            let dispute = claim.and_then(|claim| claim.disputed.as_ref());
             LabelRow {
                 address: address.clone(),
                 blockchain,
@@ -262,6 +267,9 @@ impl LabelledAddress {
                 group: claim.map(|claim| claim.group.clone()),
                 valid_until: claim.and_then(|claim| claim.valid_until),
                 status: claim.map(|claim| claim.status),
+                disputed_by: dispute.map(|dispute| dispute.by.clone()),
+                disputed_at: dispute.map(|dispute| dispute.at),
+                dispute_reason: dispute.map(|dispute| dispute.reason.clone()),
             }
         };
         if sources.is_empty() { vec![row(None)] } else { sources.into_iter().map(Some).map(row).collect() }

@@ -281,6 +281,7 @@ impl Assessor<'_> {
             last_seen: None,
             valid_until: None,
             action: Action::Add,
+            dispute: None,
         };
         let with: Vec<_> = claims.iter().copied().chain([Code::Sanction, Code::Ransomware].map(strongest)).collect();
         let with = aggregate(&with, &moment);

@@ -13,7 +13,7 @@ use serde::Serialize;
 use super::evidence::EvidenceRecord;
 use super::rounded;
 use crate::fields::{AddressText, CodeText, Time, values};
-use crate::labels::InheritedThrough;
+use crate::labels::{ClaimDispute, InheritedThrough};
 
 values! {
     /// How risky: `low` below 30, `medium` below 70, else `high`.
@@ -114,6 +114,8 @@ pub struct CodeRecord {
     pub reliability: f64,
     /// Points of the intel score that it stands for.
     pub contribution: f64,
+    /// The dispute of a claim of the code, the most confident one first; null where none is disputed.
+    pub disputed: Option<ClaimDispute>,
 }
 
 /// What an address did.
@@ -273,6 +275,8 @@ pub struct RiskyNeighbor {
     pub sanctioned: bool,
     /// Whether all that moved is dust that it sent: that counts a quarter and opens no gate.
     pub dust: bool,
+    /// The dispute of a claim that makes it risky; null where none is disputed.
+    pub disputed: Option<ClaimDispute>,
 }
 
 /// Exposure to one category of risk.
@@ -326,6 +330,9 @@ pub struct FactorRecord {
     /// Of a label code: what links the address to those of its cluster whose claims it inherits; empty where all claims name the
     /// address itself.
     pub inherited_through: Vec<InheritedThrough>,
+    /// The dispute of a claim that the factor rests on, of the address itself or of a counterparty; null where none is
+    /// disputed.
+    pub disputed: Option<ClaimDispute>,
 }
 
 /// How a score was made.
@@ -395,6 +402,7 @@ impl IntelDimension {
             confidence: share(of.confidence),
             reliability: share(of.reliability),
             contribution: score(of.contribution),
+            disputed: aggregate.dispute_of(of.code).map(ClaimDispute::from),
         };
         Self {
             score: score(intel.score),
@@ -524,6 +532,7 @@ impl RiskyNeighbor {
             last_activity: Time(of.last),
             sanctioned: of.is_sanctioned,
             dust: of.is_dust,
+            disputed: of.dispute.clone().map(ClaimDispute::from),
         }
     }
 }
@@ -565,6 +574,7 @@ impl FactorRecord {
             weight: factor.weight.map(share),
             points: score(factor.points),
             inherited_through,
+            disputed: factor.dispute.clone().map(ClaimDispute::from),
         }
     }
 }

@@ -320,7 +320,8 @@ impl<'a> Task<'a> {
         };
         let is_labelled = ContextChoice::of_labels(&scorer.intelligence.parameters, &judged).is_some();
         let class = class.filter(|_| !is_labelled);
-        Ok(RiskScore::from(assessor.assess(self.place, (&judged, class), subject, self.moment)?))
+        let assessment = assessor.assess(self.place, (&judged, class), subject, self.moment)?;
+        Ok(RiskScore::new(&assessment, &judged))
     }
 }
 

@@ -2,7 +2,9 @@
 
 use headwater_intel::behaviour::Behaviour;
 use headwater_intel::classify::Verdict;
+use headwater_intel::label::Aggregate;
 use headwater_intel::risk::Assessment;
+use headwater_ledger::labels::Code;
 
 use crate::risk::rounded;
 
@@ -50,13 +52,17 @@ pub struct RiskScore {
     pub graph: Option<f64>,
     /// The codes of the behaviours that were found, in the order of the catalogue.
     pub behaviours: Vec<&'static str>,
+    /// The codes of its labels that rest on a disputed claim, most confident first.
+    pub disputed: Vec<&'static str>,
 }
 
-impl From<Assessment> for RiskScore {
-    fn from(of: Assessment) -> Self {
+impl RiskScore {
+    /// The risk of an address of an assessment and the labels that it judged.
+    pub(super) fn new(of: &Assessment, labels: &Aggregate<'_>) -> Self {
         let mut found: Vec<_> =
             of.behaviour.iter().flat_map(|behaviour| &behaviour.hits).map(|hit| hit.behaviour).collect();
         found.sort_unstable();
+        let codes = labels.codes.iter().map(|of| of.code);
         Self {
             score: rounded(of.score, 2),
             level: of.level.name(),
@@ -66,6 +72,7 @@ impl From<Assessment> for RiskScore {
             behaviour: of.behaviour.as_ref().map(|behaviour| rounded(behaviour.score, 2)),
             graph: of.graph.as_ref().map(|graph| rounded(graph.score, 2)),
             behaviours: found.into_iter().map(Behaviour::code).collect(),
+            disputed: codes.filter(|code| labels.dispute_of(*code).is_some()).map(Code::name).collect(),
         }
     }
 }

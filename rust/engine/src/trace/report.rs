@@ -12,7 +12,7 @@ use super::source::LedgerMovements;
 use crate::Error;
 use crate::crossings::{CrossChainTransfer, CrossingStatus, crossings};
 use crate::fields::{AddressText, ChainName, CodeText, DecimalText, HashText, RawAmountText, Time, values};
-use crate::labels::codes;
+use crate::labels::{ClaimDispute, codes};
 use crate::request::Warnings;
 
 values! {
@@ -38,6 +38,8 @@ pub struct TraceNode {
     pub labels: Vec<CodeText>,
     /// Who is behind it; null when nobody is known.
     pub entity_name: Option<String>,
+    /// The dispute of a claim that gives it its name: of the entity, else of the first label; null where none is disputed.
+    pub disputed: Option<ClaimDispute>,
     /// US dollars that came to it along edges of the trace; null where nothing had a price.
     pub in_amount_usd: Option<f64>,
     /// US dollars that left it along edges of the trace.
@@ -169,6 +171,8 @@ pub struct TraceEnd {
     pub address: AddressText,
     /// Who it is, or the code of its first label.
     pub label: Option<String>,
+    /// The dispute of a claim that gives it that label; null where none is disputed.
+    pub disputed: Option<ClaimDispute>,
     /// Hops from the start.
     pub hops: u32,
     /// US dollars that came to it along the trace, or from it.
@@ -216,6 +220,7 @@ impl Shown<'_, '_> {
             depth: reached.depth,
             labels: codes(&judged),
             entity_name: judged.entity.map(str::to_owned),
+            disputed: judged.dispute_of_name().map(ClaimDispute::from),
             in_amount_usd: reached.in_usd.map(dollars),
             out_amount_usd: reached.out_usd.map(dollars),
             counterparties: reached.counterparties,
@@ -327,6 +332,7 @@ impl Shown<'_, '_> {
             blockchain: ChainName::from(self.source.chain(end.node)),
             address: AddressText::from(self.source.address(end.node)),
             label: judged.entity.map(str::to_owned).or_else(|| Some(judged.codes.first()?.code.name().to_owned())),
+            disputed: judged.dispute_of_name().map(ClaimDispute::from),
             hops: end.hops,
             amount_usd: end.usd.map(dollars),
             share,

@@ -232,6 +232,7 @@ fn claim(
         last_seen: None,
         valid_until: end,
         action: Action::Add,
+        dispute: None,
     }
 }
 

@@ -63,6 +63,7 @@ fn table_columns_are_all_honoured() {
         last_seen: Some(Timestamp::new(1_715_000_000)),
         valid_until: day("2025-01-01"),
         action: Action::Add,
+        dispute: None,
     };
     assert_eq!(claim, &expected);
     assert_eq!((labels.format, labels.source.as_str(), labels.list.as_str()), ("table", "list", "list"));

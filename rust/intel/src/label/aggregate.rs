@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use headwater_ledger::labels::{Category, Claim, Code, entity_key, entity_name};
+use headwater_ledger::labels::{Category, Claim, Code, Dispute, entity_key, entity_name};
 
-use super::confidence::{noisy_or, of_claim};
+use super::confidence::{noisy_or, of_claim, weight};
 use super::moment::Moment;
 use super::standing::{Standing, standing};
 
@@ -43,7 +43,7 @@ pub struct CodeConfidence {
     pub code: Code,
     /// `C'`: all groups together, less where a code of another kind of business speaks against it.
     pub confidence: f64,
-    /// The largest reliability of an active claim of the code, 0 to 1.
+    /// The largest reliability of an active claim of the code, 0 to 1; that of a disputed claim is halved.
     pub reliability: f64,
 }
 
@@ -69,7 +69,30 @@ pub struct SourceClaim<'a> {
     pub confidence: f64,
 }
 
-impl Aggregate<'_> {
+impl<'a> Aggregate<'a> {
+    /// The dispute of the most confident disputed claim that makes a code.
+    #[must_use]
+    pub fn dispute_of(&self, code: Code) -> Option<Dispute<&'a str>> {
+        self.first_dispute(|claim| claim.code == Some(code) || code == Code::ReportedOnce)
+    }
+
+    /// The dispute of the most confident disputed claim that names the address: of its entity, else of its first code.
+    #[must_use]
+    pub fn dispute_of_name(&self) -> Option<Dispute<&'a str>> {
+        match (self.entity, self.entities.first(), self.codes.first()) {
+            (Some(_), Some(leader), _) => {
+                self.first_dispute(|claim| claim.entity.is_some_and(|entity| entity_key(entity) == leader.key))
+            }
+            (_, _, Some(first)) => self.dispute_of(first.code),
+            (_, _, None) => None,
+        }
+    }
+
+    fn first_dispute(&self, is_meant: impl Fn(&Claim<&'a str>) -> bool) -> Option<Dispute<&'a str>> {
+        let active = self.sources.iter().filter(|source| source.standing == Standing::Active);
+        active.filter(|source| is_meant(&source.claim)).find_map(|source| source.claim.dispute)
+    }
+
     /// Confidence of a code; 0 where no claim makes it.
     #[must_use]
     pub fn of(&self, code: Code) -> f64 {
@@ -147,16 +170,16 @@ fn strongest<'a>(groups: &mut ByGroup<'a>, group: &'a str, confidence: f64) {
 }
 
 fn codes_of<'s, 'a: 's>(active: impl Iterator<Item = &'s SourceClaim<'a>>) -> Vec<CodeConfidence> {
-    let mut by_code: BTreeMap<Code, (ByGroup<'_>, u16)> = BTreeMap::new();
+    let mut by_code: BTreeMap<Code, (ByGroup<'_>, f64)> = BTreeMap::new();
     let mut claims = 0;
     for source in active {
         claims += 1;
         let Some(code) = source.claim.code else { continue };
         let (groups, reliability) = by_code.entry(code).or_default();
         strongest(groups, source.claim.group, source.confidence);
-        *reliability = source.claim.reliability.max(*reliability);
+        *reliability = reliability.max(weight(&source.claim));
     }
-    let joined: Vec<(Code, f64, u16)> =
+    let joined: Vec<(Code, f64, f64)> =
         by_code.into_iter().map(|(code, (groups, best))| (code, noisy_or(groups.into_values()), best)).collect();
     let against = |code: Code| {
         let others = joined.iter().filter(|(other, ..)| match (code.business(), other.business()) {
@@ -170,7 +193,7 @@ fn codes_of<'s, 'a: 's>(active: impl Iterator<Item = &'s SourceClaim<'a>>) -> Ve
         .map(|&(code, confidence, best)| CodeConfidence {
             code,
             confidence: confidence * (1.0 - EXCLUSION * against(code)),
-            reliability: f64::from(best) / 1000.0,
+            reliability: best,
         })
         .collect();
     if let [only] = codes[..]

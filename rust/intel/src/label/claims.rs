@@ -34,6 +34,7 @@ pub fn bridge_claim(chain: Chain, address: &Address) -> Option<Claim<&'static st
         last_seen: None,
         valid_until: None,
         action: Action::Add,
+        dispute: None,
     })
 }
 

@@ -7,6 +7,8 @@ use headwater_types::Timestamp;
 const HALF_LIFE_DAYS: f64 = 1825.0;
 const LEAST_AGEING: f64 = 0.5;
 const DAY_SECS: f64 = 86_400.0;
+/// What a dispute leaves of the weight of a claim.
+const DISPUTED: f64 = 0.5;
 
 /// The factor of age of an identity claim: `max(0.5, 2^(-days / 1825))`; 1 for a date in the future.
 ///
@@ -33,9 +35,18 @@ pub fn noisy_or(confidences: impl IntoIterator<Item = f64>) -> f64 {
     1.0 - confidences.into_iter().fold(1.0, |doubt, confidence| doubt * (1.0 - confidence))
 }
 
-/// The confidence of one claim: reliability of its source, times its link, times its age.
+/// How far a claim counts by its source, 0 to 1: the reliability of the source, half of it while the claim is disputed,
+/// unless its level is beyond dispute. Everything that weighs a claim weighs it by this: confidences, and the
+/// reliability that gates ask for.
+pub(super) fn weight(claim: &Claim<&str>) -> f64 {
+    let reliability = f64::from(claim.reliability) / 1000.0;
+    let is_halved = claim.dispute.is_some() && !claim.level.is_beyond_dispute();
+    if is_halved { reliability * DISPUTED } else { reliability }
+}
+
+/// The confidence of one claim: its weight, times its link, times its age.
 pub(super) fn of_claim(claim: &Claim<&str>, aged_to: Timestamp) -> f64 {
-    let base = f64::from(claim.reliability) / 1000.0 * f64::from(claim.link.thousandths()) / 1000.0;
+    let base = weight(claim) * f64::from(claim.link.thousandths()) / 1000.0;
     let ages = claim.code.is_none_or(Code::ages) && !claim.level.is_lasting();
     let last_seen = claim.last_seen.filter(|seen| *seen <= aged_to);
     match claim.asserted_at.max(last_seen) {

@@ -1,6 +1,6 @@
 //! The vectors of the method, worked by hand.
 
-use headwater_ledger::labels::{Action, Claim, Code, LabelTable, Level, Link, Scope};
+use headwater_ledger::labels::{Action, Claim, Code, Dispute, LabelTable, Level, Link, Scope};
 use headwater_types::{Address, Chain, Timestamp};
 use proptest::prelude::*;
 
@@ -26,6 +26,7 @@ fn claim(code: Code, level: Level, group: &'static str) -> Claim<&'static str> {
         last_seen: None,
         valid_until: None,
         action: Action::Add,
+        dispute: None,
     }
 }
 
@@ -173,6 +174,66 @@ fn single_weak_report_is_reported_once() {
     near(strong.of(Code::ReportedOnce), 0.0);
     let identity = of(&[claim(Code::Exchange, Level::WebCrawl, "a")]);
     near(identity.of(Code::ReportedOnce), 0.0);
+}
+
+const DOUBT: Dispute<&str> = Dispute { by: "cli:ada", at: Timestamp::new(NOW), reason: "a typing error" };
+
+fn disputed(claim: Claim<&'static str>) -> Claim<&'static str> {
+    Claim { dispute: Some(DOUBT), ..claim }
+}
+
+#[test]
+fn disputed_claim_counts_half() {
+    let one = disputed(claim(Code::Phishing, Level::Forensic, "a"));
+    let alone = of(&[one]);
+    near(alone.of(Code::Phishing), 0.25);
+    near(alone.codes[0].reliability, 0.25);
+    near(alone.sources[0].confidence, 0.25);
+    near(alone.of(Code::ReportedOnce), 0.25);
+    assert_eq!(alone.dispute_of(Code::Phishing), Some(DOUBT));
+    // Beside a web crawl: 1 - (1 - 0.25) (1 - 0.2).
+    let both = of(&[one, claim(Code::Phishing, Level::WebCrawl, "b")]);
+    near(both.of(Code::Phishing), 0.4);
+    near(both.codes[0].reliability, 0.25);
+    // Through a cluster: 0.5 · 0.5 · 0.9.
+    near(of(&[Claim { link: Link::Cluster, ..one }]).of(Code::Phishing), 0.225);
+    // An identity of five years: 0.5 · 0.7 · 0.5.
+    let aged =
+        Claim { asserted_at: Some(Timestamp::new(NOW - 1825 * DAY)), ..claim(Code::Exchange, Level::ServiceApi, "a") };
+    near(of(&[disputed(aged)]).of(Code::Exchange), 0.175);
+}
+
+#[test]
+fn claims_beyond_dispute_are_marked_and_count_in_full() {
+    for (code, level) in [
+        (Code::Sanction, Level::SanctionsList),
+        (Code::IssuerFrozen, Level::IssuerFreeze),
+        (Code::Mixer, Level::LedgerImmanent),
+    ] {
+        let judged = of(&[disputed(claim(code, level, "a"))]);
+        near(judged.of(code), 1.0);
+        near(judged.codes[0].reliability, 1.0);
+        assert_eq!(judged.dispute_of(code), Some(DOUBT));
+    }
+    // Shown keys and the word of a curator are as full as these, and halved.
+    near(of(&[disputed(claim(Code::Mixer, Level::Ownership, "a"))]).of(Code::Mixer), 0.5);
+    near(of(&[disputed(claim(Code::Mixer, Level::Override, "a"))]).of(Code::Mixer), 0.5);
+}
+
+#[test]
+fn dispute_is_told_of_the_claims_that_give_the_name() {
+    let named = |entity, level, group| Claim { entity: Some(entity), ..claim(Code::Exchange, level, group) };
+    let sure = named("Binance 14", Level::Ownership, "a");
+    let other = disputed(claim(Code::Phishing, Level::Forensic, "b"));
+    let judged = of(&[sure, other]);
+    assert_eq!((judged.entity, judged.dispute_of_name()), (Some("Binance"), None), "the name is not disputed");
+    assert_eq!(judged.dispute_of(Code::Phishing), Some(DOUBT));
+    assert_eq!(of(&[disputed(sure), other]).dispute_of_name(), Some(DOUBT));
+    // Without an entity the first code is the name.
+    assert_eq!(of(&[other]).dispute_of_name(), Some(DOUBT));
+    assert_eq!(of(&[claim(Code::Mixer, Level::Ownership, "a"), other]).dispute_of_name(), None);
+    let ended = Claim { valid_until: Some(Timestamp::new(NOW - 1)), ..other };
+    assert_eq!(of(&[ended]).dispute_of(Code::Phishing), None, "it counts no more");
 }
 
 proptest! {

@@ -144,14 +144,22 @@ pub fn assess<E>(
         let detail = sanctioned.map_or_else(String::new, |(neighbour, _)| {
             format!("dealt with {}, which is under sanctions", neighbour.address)
         });
+        let dispute = sanctioned.and_then(|(neighbour, _)| neighbour.dispute.clone());
         let floor = parameters.gates.direct_sanctioned_edge;
-        gates.push(Gate { reason: GateReason::DirectSanctionedEdge, floor, detail });
+        gates.push(Gate { reason: GateReason::DirectSanctionedEdge, floor, detail, dispute });
     }
     let of_graph = graph.as_ref().map_or(0.0, |graph| graph.score);
     let base = Composite::of(parameters, intel.score, of_behaviour, of_graph, is_trusted);
     let score = gates.iter().map(|gate| gate.floor).fold(base.score, f64::max);
     let (of_behaviour, of_graph) = (behaviour.as_ref(), graph.as_ref());
-    let parts = Parts { score, base: &base, gates: &gates, intel: &intel, behaviour: of_behaviour, graph: of_graph };
+    let parts = Parts {
+        score,
+        base: &base,
+        gates: &gates,
+        labels: (aggregate, &intel),
+        behaviour: of_behaviour,
+        graph: of_graph,
+    };
     let factors = factors(&parts);
     Ok(Assessment {
         score,

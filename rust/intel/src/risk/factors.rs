@@ -1,10 +1,13 @@
 //! What a score is made of, in one list.
 
+use headwater_ledger::labels::Dispute;
+
 use super::behaviour::BehaviourScore;
 use super::composite::Composite;
 use super::gates::{Gate, GateReason};
 use super::graph::GraphScore;
 use super::identity::IntelScore;
+use crate::label::Aggregate;
 
 /// A part of the score.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -79,6 +82,8 @@ pub struct Factor {
     pub weight: Option<f64>,
     /// Points of the score: those of all factors add up to it.
     pub points: f64,
+    /// The dispute of a claim that the factor rests on.
+    pub dispute: Option<Dispute>,
 }
 
 /// What a score was made from.
@@ -86,7 +91,8 @@ pub(super) struct Parts<'a> {
     pub score: f64,
     pub base: &'a Composite,
     pub gates: &'a [Gate],
-    pub intel: &'a IntelScore,
+    /// What the labels come to, and their score.
+    pub labels: (&'a Aggregate<'a>, &'a IntelScore),
     pub behaviour: Option<&'a BehaviourScore>,
     pub graph: Option<&'a GraphScore>,
 }
@@ -104,21 +110,26 @@ pub(super) fn factors(of: &Parts<'_>) -> Vec<Factor> {
             dimension: if is_edge { Dimension::Graph } else { Dimension::Intel },
             code: gate.reason.name().to_owned(),
             effect: Effect::AsIs,
-            detail: format!("at least {}: {}", gate.floor, gate.detail),
+            detail: format!("at least {}: {}{}", gate.floor, gate.detail, disputed(gate.dispute.as_ref())),
             weight: None,
             points,
+            dispute: gate.dispute.clone(),
         });
     }
     let per_point = |points: f64, score: f64| if score > 0.0 { points / score } else { 0.0 };
-    let scale = per_point(of.base.intel, of.intel.score);
-    for share in of.intel.codes.iter().filter(|share| share.contribution > 0.0) {
+    let (aggregate, intel) = of.labels;
+    let scale = per_point(of.base.intel, intel.score);
+    for share in intel.codes.iter().filter(|share| share.contribution > 0.0) {
+        let dispute = aggregate.dispute_of(share.code).map(|dispute| dispute.to_owned());
+        let (severity, confidence) = (share.severity, share.confidence);
         factors.push(Factor {
             dimension: Dimension::Intel,
             code: share.code.name().to_owned(),
             effect: Effect::AsIs,
-            detail: format!("severity {} with confidence {:.3}", share.severity, share.confidence),
-            weight: Some(share.confidence),
+            detail: format!("severity {severity} with confidence {confidence:.3}{}", disputed(dispute.as_ref())),
+            weight: Some(confidence),
             points: share.contribution * scale,
+            dispute,
         });
     }
     if let Some(behaviour) = of.behaviour {
@@ -134,6 +145,7 @@ pub(super) fn factors(of: &Parts<'_>) -> Vec<Factor> {
                 detail: format!("{times}, intensity {:.2}, age counts {:.2}", detection.intensity, hit.recency),
                 weight: hit.weight,
                 points: hit.contribution * scale,
+                dispute: None,
             });
         }
     }
@@ -141,16 +153,23 @@ pub(super) fn factors(of: &Parts<'_>) -> Vec<Factor> {
         let scale = per_point(of.base.graph, graph.score);
         for exposure in &graph.categories {
             let percent = 100.0 * exposure.share;
+            let doubt = disputed(exposure.dispute.as_ref());
             factors.push(Factor {
                 dimension: Dimension::Graph,
                 code: exposure.category.name().to_owned(),
                 effect: Effect::AsIs,
-                detail: format!("{percent:.2} % of volume, {:.2} US dollars", exposure.amount.to_f64()),
+                detail: format!("{percent:.2} % of volume, {:.2} US dollars{doubt}", exposure.amount.to_f64()),
                 weight: Some(exposure.share),
                 points: exposure.contribution * scale,
+                dispute: exposure.dispute.clone(),
             });
         }
     }
     factors.sort_by(|one, other| other.points.total_cmp(&one.points));
     factors
+}
+
+/// Says that a claim is disputed, behind the numbers of a factor.
+fn disputed(dispute: Option<&Dispute>) -> &'static str {
+    if dispute.is_some() { "; a claim behind it is disputed" } else { "" }
 }

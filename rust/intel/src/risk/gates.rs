@@ -1,6 +1,6 @@
 //! Floors that no other evidence may dilute.
 
-use headwater_ledger::labels::{Category, Code};
+use headwater_ledger::labels::{Category, Code, Dispute};
 
 use super::identity::is_benign;
 use super::parameters::Parameters;
@@ -38,6 +38,8 @@ pub struct Gate {
     pub floor: f64,
     /// What opened it, in a few words.
     pub detail: String,
+    /// The dispute of a claim that helped to open it.
+    pub dispute: Option<Dispute>,
 }
 
 /// Whether labels that name an address itself say that it is under sanctions.
@@ -58,7 +60,8 @@ pub(super) fn own(parameters: &Parameters, aggregate: &Aggregate<'_>) -> Vec<Gat
         lists.dedup();
         let detail = format!("listed by {} with confidence {:.3}", lists.join(", "), aggregate.of_own(Code::Sanction));
         let floor = parameters.gates.ofac_sanctioned;
-        gates.push(Gate { reason: GateReason::OfacSanctioned, floor, detail });
+        let dispute = aggregate.dispute_of(Code::Sanction).map(|dispute| dispute.to_owned());
+        gates.push(Gate { reason: GateReason::OfacSanctioned, floor, detail, dispute });
     }
     let own = &aggregate.own_codes;
     let benign = own.iter().filter(|code| is_benign(code.code)).map(|code| code.confidence).fold(0.0, f64::max);
@@ -69,7 +72,8 @@ pub(super) fn own(parameters: &Parameters, aggregate: &Aggregate<'_>) -> Vec<Gat
     {
         let detail = format!("known as {} with confidence {:.3}", worst.code, worst.confidence);
         let floor = parameters.gates.confirmed_illicit;
-        gates.push(Gate { reason: GateReason::ConfirmedIllicit, floor, detail });
+        let dispute = aggregate.dispute_of(worst.code).map(|dispute| dispute.to_owned());
+        gates.push(Gate { reason: GateReason::ConfirmedIllicit, floor, detail, dispute });
     }
     gates
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use headwater_ledger::labels::{Category, Code};
+use headwater_ledger::labels::{Category, Code, Dispute};
 use headwater_types::{Address, Usd};
 
 use super::parameters::Parameters;
@@ -34,6 +34,8 @@ pub struct Neighbour {
     pub is_sanctioned: bool,
     /// Whether all that moved is dust that it sent.
     pub is_dust: bool,
+    /// The dispute of a claim that makes it risky.
+    pub dispute: Option<Dispute>,
 }
 
 impl Neighbour {
@@ -86,6 +88,8 @@ pub struct CategoryExposure {
     pub risk: f64,
     /// Points of the score that it stands for.
     pub contribution: f64,
+    /// The dispute of the largest of its counterparties that a disputed claim makes risky.
+    pub dispute: Option<Dispute>,
 }
 
 impl GraphScore {
@@ -117,7 +121,8 @@ impl GraphScore {
                 let (share, confidence) = (share_of(amount), weighted / amount);
                 let risk = severity / 100.0 * confidence * exposure(parameters, severity, share, amount);
                 let amount = Usd::from_f64(amount).unwrap_or_default();
-                CategoryExposure { category, severity, amount, share, confidence, risk, contribution: 0.0 }
+                let dispute = dispute_in(screened, category);
+                CategoryExposure { category, severity, amount, share, confidence, risk, contribution: 0.0, dispute }
             })
             .collect();
         let score = 100.0 * (1.0 - categories.iter().map(|one| 1.0 - one.risk.min(MOST)).product::<f64>());
@@ -151,6 +156,14 @@ impl GraphScore {
             categories,
         }
     }
+}
+
+/// The dispute of the largest counterparty of a category that a disputed claim makes risky.
+fn dispute_in(screened: &[Neighbour], category: Category) -> Option<Dispute> {
+    let of_category = screened.iter().filter(|one| one.worst.is_some_and(|(code, _)| code.category() == category));
+    let disputed = of_category.filter(|one| one.dispute.is_some());
+    let largest = disputed.max_by(|one, other| one.usd().cmp(&other.usd()).then(other.address.cmp(&one.address)));
+    largest.and_then(|one| one.dispute.clone())
 }
 
 /// `f`: how much a share and an amount of exposure count, 0 to 1.

@@ -1,5 +1,6 @@
 //! Who the counterparties of an address are.
 
+use headwater_ledger::labels::Code;
 use headwater_types::{Address, Usd};
 
 use super::gates::is_sanctioned;
@@ -52,6 +53,7 @@ fn neighbour(parameters: &Parameters, history: &History, place: usize, aggregate
     // Of equal ones the first of the table of codes.
     let worst = risky.max_by(|one, other| weight(one).total_cmp(&weight(other)).then(other.code.cmp(&one.code)));
     let is_sanctioned = is_sanctioned(parameters, aggregate);
+    let decides = worst.map(|code| code.code).or_else(|| is_sanctioned.then_some(Code::Sanction));
     let came = || history.ins.iter().filter(|came| came.other as usize == place);
     let is_dust = (worst.is_some() || is_sanctioned)
         && flow.out_usd == Usd::ZERO
@@ -67,5 +69,6 @@ fn neighbour(parameters: &Parameters, history: &History, place: usize, aggregate
         worst: worst.map(|code| (code.code, code.confidence)),
         is_sanctioned,
         is_dust,
+        dispute: decides.and_then(|code| aggregate.dispute_of(code)).map(|dispute| dispute.to_owned()),
     }
 }

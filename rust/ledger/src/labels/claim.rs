@@ -5,6 +5,7 @@ use std::sync::Arc;
 use headwater_types::{Address, Chain, Family, Timestamp};
 
 use super::code::Code;
+use super::dispute::Dispute;
 use super::level::{Level, Link};
 
 /// What one source says of one address. `T` is the type of its texts: shared ones where a claim is made, borrowed ones
@@ -41,6 +42,8 @@ pub struct Claim<T = Arc<str>> {
     pub valid_until: Option<Timestamp>,
     /// Whether the claim stands beside others, or removes them.
     pub action: Action,
+    /// The dispute about it that is in force; look-ups in a [`super::LabelTable`] tell, files of claims do not.
+    pub dispute: Option<Dispute<T>>,
 }
 
 impl Claim {
@@ -66,6 +69,7 @@ impl Claim {
             last_seen,
             valid_until,
             action,
+            dispute: self.dispute.as_ref().map(Dispute::<Arc<str>>::borrowed),
         }
     }
 }
@@ -93,6 +97,7 @@ impl Claim<&str> {
             last_seen,
             valid_until,
             action,
+            dispute: self.dispute.as_ref().map(Dispute::<&str>::to_owned),
         }
     }
 }

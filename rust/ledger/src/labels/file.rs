@@ -189,6 +189,7 @@ impl LabelFile {
             last_seen: terms.last_seen,
             valid_until: terms.valid_until,
             action: terms.action,
+            dispute: None,
         };
         Ok((claim, terms.is_own))
     }

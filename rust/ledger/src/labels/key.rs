@@ -15,13 +15,13 @@ const UTXO: u8 = 2;
 
 /// An address as label files sort it: by family and network, then by its bytes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Key {
+pub(crate) struct Key {
     bytes: [u8; LONGEST],
     length: usize,
 }
 
 impl Key {
-    pub(super) fn of(address: &Address) -> Self {
+    pub(crate) fn of(address: &Address) -> Self {
         let family = match address {
             Address::Evm(_) => EVM,
             Address::Tron(_) => TRON,
@@ -35,7 +35,7 @@ impl Key {
         Self { bytes, length: key.len() + 1 }
     }
 
-    pub(super) fn as_slice(&self) -> &[u8] {
+    pub(crate) fn as_slice(&self) -> &[u8] {
         &self.bytes[..self.length]
     }
 
@@ -44,7 +44,7 @@ impl Key {
     }
 
     /// The address of a stored key; `None` when the bytes are no key.
-    pub(super) fn address(bytes: &[u8]) -> Option<Address> {
+    pub(crate) fn address(bytes: &[u8]) -> Option<Address> {
         let (&family, key) = bytes.split_first()?;
         match family {
             EVM => Address::from_key(Family::Evm, Network::Mainnet, key),

@@ -119,6 +119,13 @@ impl Level {
         )
     }
 
+    /// Whether a dispute takes nothing from the weight of such a claim: it repeats what an authority printed, what an
+    /// issuer did on chain, or what the ledger shows, and anybody can look it up.
+    #[must_use]
+    pub const fn is_beyond_dispute(self) -> bool {
+        matches!(self, Self::SanctionsList | Self::IssuerFreeze | Self::LedgerImmanent)
+    }
+
     /// The level of an id.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {

@@ -8,6 +8,8 @@
 mod build;
 mod claim;
 mod code;
+mod dispute;
+mod disputes;
 mod entity;
 mod file;
 mod filter;
@@ -21,12 +23,16 @@ mod tests;
 
 pub use claim::{Action, Claim, Scope};
 pub use code::{Business, Category, Code};
+pub use dispute::Dispute;
+pub use disputes::{ClaimSelection, DisputeAction, DisputeEntry, DisputeRequest};
 pub use entity::{entity_key, entity_name};
 pub use level::{Level, Link};
 pub use succession::LabelDiff;
 pub use table::{LabelChange, LabelTable};
 
 pub(crate) use build::{Written, build};
+pub(crate) use disputes::Disputes;
 pub(crate) use file::LabelFile;
+pub(crate) use key::Key;
 pub(crate) use succession::{Overlap, diff, overlap, succeed};
 pub(crate) use table::{Imported, ListTerms};

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use headwater_types::{Address, Chain, Timestamp};
 
 use super::claim::Claim;
+use super::disputes::{DisputeEntry, Disputes};
 use super::file::LabelFile;
 use super::key::Key;
 use super::succession::succeed_for_one;
@@ -18,6 +19,7 @@ pub struct LabelTable {
     /// All imports, those rolled back included, in order of their versions.
     imports: Vec<Imported>,
     imported_at: Option<Timestamp>,
+    disputes: Arc<Disputes>,
 }
 
 /// One import of a list.
@@ -53,14 +55,14 @@ pub struct LabelChange<'a> {
 
 impl LabelTable {
     /// All imports in order of their versions; `imported_at` is the newest time of an import in force.
-    pub(crate) fn new(imports: Vec<Imported>, imported_at: Option<Timestamp>) -> Self {
+    pub(crate) fn new(imports: Vec<Imported>, imported_at: Option<Timestamp>, disputes: Arc<Disputes>) -> Self {
         let mut last: BTreeMap<usize, &Imported> = BTreeMap::new();
         for import in imports.iter().filter(|import| import.is_in_force) {
             last.insert(import.list, import);
         }
         let mut lists: Vec<_> = last.into_values().map(|import| (import.version, Arc::clone(&import.file))).collect();
         lists.sort_by_key(|(version, _)| *version);
-        Self { lists, imports, imported_at }
+        Self { lists, imports, imported_at, disputes }
     }
 
     /// Whether there is none.
@@ -87,18 +89,28 @@ impl LabelTable {
         self.lists.iter().map(|(version, _)| *version)
     }
 
-    /// Stands for the imports in force: equal digests are equal labels.
+    /// Stands for the imports in force and the disputes: equal digests are equal labels.
     #[must_use]
     pub fn digest(&self) -> u64 {
         let mut digest = xxhash_rust::xxh3::Xxh3::new();
         for version in self.versions() {
             digest.update(&version.to_le_bytes());
         }
+        if !self.disputes.is_empty() {
+            digest.update(&self.disputes.digest().to_le_bytes());
+        }
         digest.digest()
     }
 
-    /// All claims about an address, whatever the chain and whether they ended or not, in the order of lists. O(lists);
-    /// a list without the address costs one cache line.
+    /// The history of disputes, in the order in which they were recorded.
+    #[must_use]
+    pub fn disputes(&self) -> &[DisputeEntry] {
+        self.disputes.entries()
+    }
+
+    /// All claims about an address, whatever the chain and whether they ended or not, in the order of lists, each with
+    /// the dispute about it. O(lists); a list without the address costs one cache line, and disputes nothing unless
+    /// there are claims.
     ///
     /// # Errors
     /// When a file cannot be read or is damaged.
@@ -112,6 +124,7 @@ impl LabelTable {
         for (_, file) in &self.lists {
             file.visit((address, &key, hash), &mut |(claim, _)| claims.push(claim))?;
         }
+        self.disputes.mark(address, u64::MAX, &mut claims);
         Ok(claims)
     }
 
@@ -168,6 +181,9 @@ impl LabelTable {
             before.extend(old);
             after.extend(new);
         }
+        for claims in [&mut before, &mut after] {
+            self.disputes.mark(address, generation, claims);
+        }
         Ok(Some(LabelChange { before, after }))
     }
 
@@ -182,7 +198,7 @@ impl LabelTable {
         import.file.holds(&key, key.hash())
     }
 
-    /// Shows all claims, list by list, each in order of address.
+    /// Shows all claims as the lists make them, without disputes: list by list, each in order of address.
     ///
     /// # Errors
     /// As [`LabelTable::claims_about`], or what `visit` gives.

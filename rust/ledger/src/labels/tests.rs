@@ -45,6 +45,7 @@ fn claim(number: u8, code: usize, entity: Option<&str>, asserted_at: Option<i64>
         last_seen: None,
         valid_until: None,
         action: Action::Add,
+        dispute: None,
     }
 }
 

@@ -1,5 +1,6 @@
 //! Which generation a call reads.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -27,6 +28,11 @@ pub trait Generations: Send + Sync {
     /// # Errors
     /// [`LedgerError::GenerationGone`] when it is no longer kept.
     fn generation(&self, number: u64) -> Result<Arc<dyn Ledger>>;
+
+    /// The folder of the store behind it, which a [`crate::store::Writer`] takes; `None` where there is none.
+    fn folder(&self) -> Option<&Path> {
+        None
+    }
 
     /// The change feed of the newest generation, commits of other processes included; without items where there is no
     /// store behind it.

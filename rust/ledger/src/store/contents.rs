@@ -129,6 +129,7 @@ impl Contents {
                 .chain(&held.accounts_file)
                 .chain(held.sidecars.all().map(|(_, sidecar)| &sidecar.file))
         });
-        of_chains.chain(self.imports.versions.iter().map(|import| &import.file)).chain(self.feed.files())
+        let of_imports = self.imports.versions.iter().map(|import| &import.file).chain(&self.imports.disputes.file);
+        of_chains.chain(of_imports).chain(self.feed.files())
     }
 }

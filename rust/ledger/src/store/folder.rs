@@ -2,8 +2,8 @@
 //!
 //! ```text
 //! manifest-0000000007.json     one per generation; the highest number is the current one
-//! segments/  edges/  holders/  logs/  accounts/  tokens/  prices/  fx/  labels/  feed/     files that manifests list,
-//!                              never changed once written
+//! segments/  edges/  holders/  logs/  accounts/  tokens/  prices/  fx/  labels/  disputes/  feed/
+//!                              files that manifests list, never changed once written
 //! writer.lock                  held by the one writer
 //! ```
 
@@ -16,6 +16,7 @@ use headwater_types::Chain;
 use serde::{Deserialize, Serialize};
 
 use super::disk::{Disk, DiskFile};
+use super::disputes::DISPUTES;
 use super::parts::{FileRef, LABELS, Part, Storage, Writing, file_digest, write_all};
 use super::sidecar::KINDS;
 use super::sink::Sink;
@@ -32,7 +33,7 @@ pub(super) const TEMPORARY: &str = ".tmp";
 /// Folders of listed files.
 pub(super) fn folders() -> impl Iterator<Item = &'static str> {
     let sidecars = KINDS.iter().map(|kind| kind.name());
-    [SEGMENTS, "accounts", "tokens", "prices", "fx", LABELS, FEED].into_iter().chain(sidecars)
+    [SEGMENTS, "accounts", "tokens", "prices", "fx", LABELS, DISPUTES, FEED].into_iter().chain(sidecars)
 }
 
 pub(super) fn manifest_name(generation: u64) -> String {

@@ -6,10 +6,11 @@ use std::sync::{Arc, OnceLock};
 use headwater_types::{Address, Chain, Timestamp};
 use serde::{Deserialize, Serialize};
 
+use super::disputes::DisputeHistory;
 use super::parts::{FileRef, LABELS, Storage};
 use super::{ImportKind, ImportVersion, LabelList, Vanished};
 use crate::LedgerError;
-use crate::labels::{self, Claim, Imported, LabelDiff, LabelFile, LabelTable, ListTerms};
+use crate::labels::{self, Claim, Disputes, Imported, LabelDiff, LabelFile, LabelTable, ListTerms};
 use crate::market::{FxPoint, FxTable, MarketStamp, PricePoint, PriceTable, Registry, TokenListing};
 use crate::read::Result;
 
@@ -76,18 +77,19 @@ pub(super) struct Imports {
     pub(super) prices: Arc<PriceTable>,
     pub(super) exchange_rates: Arc<FxTable>,
     pub(super) labels: Arc<LabelTable>,
+    pub(super) disputes: DisputeHistory,
     /// By chain, made when first asked for.
     stamps: Arc<[OnceLock<MarketStamp>]>,
 }
 
 impl Default for Imports {
     fn default() -> Self {
-        Self::new(Vec::new())
+        Self::new(Vec::new(), DisputeHistory::default())
     }
 }
 
 impl Imports {
-    pub(super) fn new(versions: Vec<Import>) -> Self {
+    pub(super) fn new(versions: Vec<Import>, disputes: DisputeHistory) -> Self {
         let in_force = || {
             versions.iter().filter(|import| import.version.in_force).filter_map(|import| match &import.brought {
                 Brought::Market(entries) => Some((import.version.source.as_str(), &**entries)),
@@ -108,9 +110,16 @@ impl Imports {
             Entries::Tokens(_) | Entries::Prices(_) => None,
         });
         let exchange_rates = Arc::new(FxTable::new(rates.flatten()));
-        let labels = Arc::new(label_table(&versions));
+        let labels = Arc::new(label_table(&versions, &disputes.disputes));
         let stamps = Chain::all().map(|_| OnceLock::new()).collect();
-        Self { registry: Arc::new(registry), prices: Arc::new(prices), exchange_rates, labels, versions, stamps }
+        let (registry, prices) = (Arc::new(registry), Arc::new(prices));
+        Self { versions, registry, prices, exchange_rates, labels, disputes, stamps }
+    }
+
+    /// With another history of disputes.
+    pub(super) fn with_disputes(&self, disputes: DisputeHistory) -> Self {
+        let labels = Arc::new(label_table(&self.versions, &disputes.disputes));
+        Self { labels, disputes, ..self.clone() }
     }
 
     /// What the values of a chain depend on.
@@ -182,7 +191,7 @@ impl Imports {
         let number = import.version.version;
         let mut versions = self.versions.clone();
         versions.push(import);
-        (Self::new(versions), number)
+        (Self::new(versions, self.disputes.clone()), number)
     }
 
     /// Without a version that is in force. Later imports of the same list of labels are written anew, as if this one had
@@ -197,7 +206,8 @@ impl Imports {
         if let Some(list) = &mut versions[place].version.list {
             list.rolled_back = Some(generation);
         }
-        let Some(list) = versions[place].version.list.clone() else { return Ok(Self::new(versions)) };
+        let disputes = self.disputes.clone();
+        let Some(list) = versions[place].version.list.clone() else { return Ok(Self::new(versions, disputes)) };
         let source = versions[place].version.source.clone();
         for later in place + 1..versions.len() {
             let (earlier, rest) = versions.split_at_mut(later);
@@ -212,7 +222,7 @@ impl Imports {
             import.file = file;
             import.brought = Brought::Labels(Arc::new(opened));
         }
-        Ok(Self::new(versions))
+        Ok(Self::new(versions, disputes))
     }
 
     /// What an import of labels says that another one does not, by default the one before it of its list.
@@ -299,7 +309,7 @@ fn last_of(versions: &[Import], source: &str, list: &str) -> Option<Arc<LabelFil
 }
 
 /// All imports of labels.
-fn label_table(versions: &[Import]) -> LabelTable {
+fn label_table(versions: &[Import], disputes: &Arc<Disputes>) -> LabelTable {
     let mut lists: BTreeMap<(&str, &str), usize> = BTreeMap::new();
     let mut imports = Vec::new();
     let mut imported_at = None;
@@ -315,7 +325,7 @@ fn label_table(versions: &[Import]) -> LabelTable {
             imported_at = imported_at.max(Some(of.imported_at));
         }
     }
-    LabelTable::new(imports, imported_at)
+    LabelTable::new(imports, imported_at, Arc::clone(disputes))
 }
 
 #[derive(Serialize, Deserialize)]

@@ -1,4 +1,4 @@
-//! Imports of labels into a generation, each told by the change feed.
+//! Imports of labels into a generation, each told by the change feed, and disputes of their claims.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -9,6 +9,7 @@ use super::contents::{ChainContents, Contents};
 use super::feed::LabelNews;
 use super::imports::{Brought, Import, LabelImport};
 use super::parts::Storage;
+use crate::labels::{DisputeEntry, DisputeRequest};
 use crate::read::Result;
 
 impl Contents {
@@ -28,6 +29,19 @@ impl Contents {
         let newest = self.imports.labels.imported_at();
         after.tell_labels(version, Some(newest.map_or(now, |newest| newest.max(now))));
         Ok(after)
+    }
+
+    /// With a dispute or a confirmation, and the entries that record it.
+    pub(super) fn with_dispute(
+        &self,
+        request: &DisputeRequest,
+        storage: &mut dyn Storage,
+    ) -> Result<(Self, Vec<DisputeEntry>)> {
+        let held = self.imports.labels.claims_about(&request.claims.address)?;
+        let history = &self.imports.disputes;
+        let new = history.disputes.entries_for(request, &held, self.generation + 1)?;
+        let imports = self.imports.with_disputes(history.with(&new, storage)?);
+        Ok((Self { imports, ..self.clone() }, new))
     }
 
     /// Makes an item for each chain that the import says something of; none of an import of another kind.

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::claims::Claims;
 use super::contents::{ChainContents, Contents};
+use super::disputes::{self, DisputeHistory};
 use super::feed::{FeedEntry, OpenRuns};
 use super::folder::{self, FileEntry};
 use super::imports::{Brought, Entries, Import, Imports};
@@ -20,7 +21,7 @@ use super::parts::{FileRef, Part, Storage, TailBlock, file_digest};
 use super::sidecar::{Kind, Sidecar, kind_of};
 use super::{ImportKind, ImportVersion};
 use crate::LedgerError;
-use crate::labels::LabelFile;
+use crate::labels::{Disputes, LabelFile};
 use crate::read::{CoverageTable, Result};
 
 /// The one format that is written and read.
@@ -32,6 +33,9 @@ pub(super) struct Manifest {
     pub(super) generation: u64,
     pub(super) chains: BTreeMap<Chain, ChainEntry>,
     pub(super) imports: Vec<ImportEntry>,
+    /// The history of disputes, where there is any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    disputes: Option<FileEntry>,
     written_segment_bytes: u64,
     pub(super) feed: FeedEntry,
 }
@@ -136,6 +140,7 @@ impl Manifest {
             imports: imports
                 .map(|import| ImportEntry { version: import.version.clone(), data: FileEntry::of(&import.file) })
                 .collect(),
+            disputes: contents.imports.disputes.file.as_ref().map(FileEntry::of),
             written_segment_bytes: contents.written_bytes,
             feed: FeedEntry::of(&contents.feed),
         }
@@ -149,7 +154,8 @@ impl Manifest {
             segments.chain(&entry.accounts).chain(sidecars)
         });
         let of_feed = self.feed.files();
-        let all = of_chains.chain(self.imports.iter().map(|import| &import.data)).chain(of_feed);
+        let of_imports = self.imports.iter().map(|import| &import.data).chain(&self.disputes);
+        let all = of_chains.chain(of_imports).chain(of_feed);
         let mut seen = BTreeSet::new();
         all.filter(|entry| seen.insert(&*entry.file)).map(FileEntry::to_ref).collect()
     }
@@ -197,7 +203,9 @@ impl Manifest {
             let file = entry.data.to_ref().map_err(corrupt)?;
             versions.push(open.import(root, &entry.version, file)?);
         }
-        let imports = Imports::new(versions);
+        let disputes = self.disputes.as_ref().map(|entry| entry.to_ref().map_err(corrupt)).transpose()?;
+        let disputes = disputes.map(|file| open.disputes(root, file)).transpose()?.unwrap_or_default();
+        let imports = Imports::new(versions, disputes);
         let feed = self.feed.open(root, &mut open.runs, &corrupt)?;
         let written_bytes = self.written_segment_bytes;
         Ok(Contents { generation: self.generation, chains, imports, written_bytes, feed: Arc::new(feed) })
@@ -312,6 +320,7 @@ pub(super) struct OpenParts {
     sidecars: HashMap<String, Weak<Sidecar>>,
     /// By name and digest: a store that was made anew under a reader has the same names.
     imports: HashMap<(String, u128), WeakImport>,
+    disputes: Option<(FileRef, Weak<Disputes>)>,
     runs: OpenRuns,
 }
 
@@ -354,6 +363,16 @@ impl OpenParts {
         self.imports.insert(key, WeakImport::of(&brought));
         Ok(Import { version, file, brought })
     }
+
+    fn disputes(&mut self, root: &Path, file: FileRef) -> Result<DisputeHistory> {
+        let open = self.disputes.as_ref().filter(|(held, _)| *held == file).and_then(|(_, held)| held.upgrade());
+        let disputes = match open {
+            Some(open) => open,
+            None => Arc::new(open_disputes(root, &file)?),
+        };
+        self.disputes = Some((file.clone(), Arc::downgrade(&disputes)));
+        Ok(DisputeHistory { disputes, file: Some(file) })
+    }
 }
 
 /// Opens the file of an import.
@@ -365,6 +384,13 @@ fn open_import(root: &Path, kind: ImportKind, file: &FileRef) -> Result<Brought>
     let bytes = folder::read_listed(root, file)?;
     let corrupt = |what| LedgerError::Corrupt { file: root.join(&file.name), offset: 0, what };
     Ok(Brought::Market(Arc::new(Entries::from_lines(kind, &bytes).map_err(corrupt)?)))
+}
+
+/// Opens the history of disputes.
+fn open_disputes(root: &Path, file: &FileRef) -> Result<Disputes> {
+    let bytes = folder::read_listed(root, file)?;
+    let corrupt = |what| LedgerError::Corrupt { file: root.join(&file.name), offset: 0, what };
+    disputes::from_lines(&bytes).map_err(corrupt)
 }
 
 /// What an import brought, as long as a generation holds it.

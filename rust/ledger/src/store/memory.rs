@@ -16,6 +16,7 @@ use super::{CommitReport, LogicalDigest, digest};
 use crate::external::Scratch;
 use crate::facts::Batch;
 use crate::feed::{Feed, FeedLimits};
+use crate::labels::{DisputeEntry, DisputeRequest};
 use crate::market::{FxPoint, PricePoint, TokenListing};
 use crate::read::{Generations, Ledger, Result};
 use crate::segment::{Container, Segment};
@@ -163,6 +164,16 @@ impl MemoryStore {
         let (after, number) = self.contents.with_labels(import, &mut self.storage())?;
         self.replace(Some(after));
         Ok(number)
+    }
+
+    /// Records that claims are disputed, or that a dispute has ended, as [`crate::store::Writer::dispute`] does.
+    ///
+    /// # Errors
+    /// [`LedgerError::Dispute`].
+    pub fn dispute(&mut self, request: &DisputeRequest) -> Result<Vec<DisputeEntry>> {
+        let (after, entries) = self.contents.with_dispute(request, &mut self.storage())?;
+        self.replace(Some(after));
+        Ok(entries)
     }
 
     /// Takes a version of an import out of force.

@@ -13,6 +13,7 @@ mod contradictions;
 mod derive;
 mod digest;
 pub mod disk;
+mod disputes;
 mod feed;
 mod folder;
 mod imports;

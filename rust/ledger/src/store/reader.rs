@@ -246,6 +246,10 @@ impl Generations for Store {
         Ok(self.snapshot()?)
     }
 
+    fn folder(&self) -> Option<&Path> {
+        Some(&self.path)
+    }
+
     fn at_hand(&self, now: Instant) -> Option<u64> {
         let seen = self.seen.load();
         let seen = seen.as_ref()?;

@@ -21,6 +21,7 @@ use super::sidecar::{KINDS, Occasion};
 use super::{CommitReport, CompactReport, Contradiction, ImportVersion, Merges};
 use crate::facts::Batch;
 use crate::feed::{Feed, FeedLimits, StoreId};
+use crate::labels::{DisputeEntry, DisputeRequest};
 use crate::market::{FxPoint, PricePoint, TokenListing};
 use crate::read::{KEPT_SECS, Result};
 use crate::{Cancel, LedgerError, Snapshot};
@@ -158,6 +159,19 @@ impl Writer {
         self.change(|contents, folder| {
             let (after, number) = contents.with_labels(import, folder)?;
             Ok((Some(after), number))
+        })
+    }
+
+    /// Records that claims are disputed, or that a dispute has ended, and gives the entries of the history that say so.
+    /// Nothing that imports, rolls back or merges takes an entry back.
+    ///
+    /// # Errors
+    /// [`LedgerError::Dispute`] when no claim is meant, or all of them are as they are to become; when it cannot be
+    /// written.
+    pub fn dispute(&mut self, request: &DisputeRequest) -> Result<Vec<DisputeEntry>> {
+        self.change(|contents, folder| {
+            let (after, entries) = contents.with_dispute(request, folder)?;
+            Ok((Some(after), entries))
         })
     }
 

@@ -42,6 +42,7 @@ fn known() -> Vec<Claim> {
             last_seen: None,
             valid_until: None,
             action: Action::Add,
+            dispute: None,
         })
     };
     DEMO.truth.addresses.iter().filter_map(claim).collect()

@@ -1,6 +1,7 @@
 //! What was recorded: requests, changes of the back office, usage.
 
 use serde::Serialize;
+use serde_json::Value as Json;
 use utoipa::ToSchema;
 
 use super::AdminService;
@@ -119,6 +120,15 @@ impl AdminService<'_, '_> {
     /// When the database fails.
     pub fn note_backup(&mut self, folder: &str) -> Result<(), StateError> {
         self.changed("state.backup", folder, None, None)
+    }
+
+    /// Notes that claims of the store about an address were disputed or confirmed; `entries` are those of the history of
+    /// the store.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn note_dispute(&mut self, action: &str, address: &str, entries: &Json) -> Result<(), StateError> {
+        self.changed(&format!("labels.{action}"), address, None, Some(entries))
     }
 
     /// Requests, newest first.

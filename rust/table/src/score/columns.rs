@@ -16,6 +16,7 @@ pub fn score_schema(scorer: &Scorer) -> SchemaRef {
     let mut fields = vec![Field::new("address", DataType::Utf8, true)];
     let text = |name: &str| Field::new(name, DataType::Utf8, true);
     let number = |name: &str| Field::new(name, DataType::Float64, true);
+    let list = |name: &str| Field::new_list(name, Field::new_list_field(DataType::Utf8, true), true);
     if scorer.columns().risk {
         fields.extend([
             number("risk_score"),
@@ -25,7 +26,8 @@ pub fn score_schema(scorer: &Scorer) -> SchemaRef {
             number("intel_score"),
             number("behavior_score"),
             number("graph_score"),
-            Field::new_list("behaviors", Field::new_list_field(DataType::Utf8, true), true),
+            list("behaviors"),
+            list("disputed_labels"),
         ]);
     }
     if scorer.columns().class {
@@ -51,13 +53,16 @@ pub fn score_batch(scorer: &Scorer, schema: &SchemaRef, rows: &[ScoreRow]) -> Re
         let text = |of: fn(&RiskScore) -> Option<&'static str>| -> ArrayRef {
             Arc::new(rows.iter().map(|row| row.risk.as_ref().and_then(of)).collect::<StringArray>())
         };
-        let mut behaviours = ListBuilder::new(StringBuilder::new());
-        for row in rows {
-            match &row.risk {
-                Some(risk) => behaviours.append_value(risk.behaviours.iter().map(Some)),
-                None => behaviours.append_null(),
+        let codes = |of: fn(&RiskScore) -> &[&'static str]| -> ArrayRef {
+            let mut lists = ListBuilder::new(StringBuilder::new());
+            for row in rows {
+                match &row.risk {
+                    Some(risk) => lists.append_value(of(risk).iter().map(Some)),
+                    None => lists.append_null(),
+                }
             }
-        }
+            Arc::new(lists.finish())
+        };
         columns.extend([
             number(|risk| Some(risk.score)),
             text(|risk| Some(risk.level)),
@@ -66,7 +71,8 @@ pub fn score_batch(scorer: &Scorer, schema: &SchemaRef, rows: &[ScoreRow]) -> Re
             number(|risk| Some(risk.intel)),
             number(|risk| risk.behaviour),
             number(|risk| risk.graph),
-            Arc::new(behaviours.finish()),
+            codes(|risk| &risk.behaviours),
+            codes(|risk| &risk.disputed),
         ]);
     }
     if scorer.columns().class {

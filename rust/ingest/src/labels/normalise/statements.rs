@@ -360,6 +360,7 @@ impl Decode {
             last_seen: joined.last_seen.map(Timestamp::new).filter(|last| Some(*last) != asserted_at),
             valid_until: joined.valid_until.map(Timestamp::new),
             action: if joined.action == REMOVE { Action::Remove } else { Action::Add },
+            dispute: None,
         })
     }
 }

@@ -1,9 +1,10 @@
 //! The vectors of the method, worked by hand, and its invariants.
 
+mod disputes;
 mod invariants;
 mod vectors;
 
-use headwater_ledger::labels::{Action, Claim, Code, LabelTable, Level, Link, Scope};
+use headwater_ledger::labels::{Action, Claim, Code, Dispute, LabelTable, Level, Link, Scope};
 use headwater_types::{Address, Chain, Timestamp, Usd};
 
 use super::{ContextChoice, Neighbour, Parameters};
@@ -46,7 +47,13 @@ fn claim(code: Code, level: Level, group: &'static str) -> Claim<&'static str> {
         last_seen: None,
         valid_until: None,
         action: Action::Add,
+        dispute: None,
     }
+}
+
+fn disputed(claim: Claim<&'static str>) -> Claim<&'static str> {
+    let dispute = Dispute { by: "cli:ada", at: Timestamp::new(NOW), reason: "a typing error" };
+    Claim { dispute: Some(dispute), ..claim }
 }
 
 fn judged(claims: &[Claim<&'static str>]) -> Aggregate<'static> {
@@ -76,5 +83,6 @@ fn neighbour(number: u8, (received, sent): (f64, f64), worst: Option<(Code, f64)
         worst,
         is_sanctioned: worst.is_some_and(|(code, _)| code == Code::Sanction),
         is_dust: false,
+        dispute: None,
     }
 }

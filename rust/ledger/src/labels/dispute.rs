@@ -1,0 +1,32 @@
+//! A doubt about a claim.
+
+use std::sync::Arc;
+
+use headwater_types::Timestamp;
+
+/// Who doubts a claim, since when, and why.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Dispute<T = Arc<str>> {
+    /// Who marked the claim, such as `cli:ada` or `admin:ID`.
+    pub by: T,
+    /// When.
+    pub at: Timestamp,
+    /// Why.
+    pub reason: T,
+}
+
+impl Dispute {
+    /// The same dispute with borrowed texts.
+    #[must_use]
+    pub fn borrowed(&self) -> Dispute<&str> {
+        Dispute { by: &self.by, at: self.at, reason: &self.reason }
+    }
+}
+
+impl Dispute<&str> {
+    /// The dispute with texts of its own.
+    #[must_use]
+    pub fn to_owned(&self) -> Dispute {
+        Dispute { by: Arc::from(self.by), at: self.at, reason: Arc::from(self.reason) }
+    }
+}
