@@ -1,5 +1,6 @@
 //! Real chain data, where `HEADWATER_CORPUS` points. One binary, so that its tests run beside each other.
 
+mod account_chains;
 mod address_vectors;
 mod balances;
 mod bitcoin;

@@ -15,6 +15,7 @@ use rustc_hash::FxHashMap;
 use crate::Error;
 use crate::fields::AddressText;
 use crate::purposes::ASSETS;
+use crate::rebasing::rebases;
 
 /// An asset as answers show it.
 #[derive(Debug, Clone, PartialEq)]
@@ -50,9 +51,12 @@ pub(crate) struct AssetBook<'a> {
     by_ref: FxHashMap<AssetRef, usize>,
     by_asset: HashMap<Asset, usize>,
     views: Vec<AssetView>,
+    /// Whether balances of an asset change without transfers, of those that an answer asked for.
+    rebasing: Vec<OnceCell<bool>>,
     /// Skeletons of the verified symbols: made when the first token without a verdict is met, as most calls meet none.
     trusted: OnceCell<HashSet<String>>,
     held: Option<Held>,
+    cancel: Cancel,
 }
 
 /// Bytes of the texts of an asset: contract and symbol.
@@ -61,13 +65,22 @@ const TEXT_BYTES: usize = 128;
 impl<'a> AssetBook<'a> {
     /// A book for a few assets.
     pub fn new(ledger: &'a dyn Ledger, chain: Chain) -> Self {
-        let (by_ref, by_asset) = (FxHashMap::default(), HashMap::new());
-        Self { ledger, chain, by_ref, by_asset, views: Vec::new(), trusted: OnceCell::new(), held: None }
+        Self {
+            ledger,
+            chain,
+            by_ref: FxHashMap::default(),
+            by_asset: HashMap::new(),
+            views: Vec::new(),
+            rebasing: Vec::new(),
+            trusted: OnceCell::new(),
+            held: None,
+            cancel: Cancel::new(),
+        }
     }
 
     /// A book for as many as an address may have.
     pub fn within(ledger: &'a dyn Ledger, chain: Chain, cancel: &Cancel) -> Self {
-        Self { held: Some(cancel.holding(ASSETS)), ..Self::new(ledger, chain) }
+        Self { held: Some(cancel.holding(ASSETS)), cancel: cancel.clone(), ..Self::new(ledger, chain) }
     }
 
     /// Whether an unverified symbol reads like a verified one.
@@ -97,6 +110,7 @@ impl<'a> AssetBook<'a> {
         }
         self.ask_for_one_more()?;
         self.views.push(self.look_up(asset)?);
+        self.rebasing.push(OnceCell::new());
         self.by_asset.insert(asset, self.views.len() - 1);
         Ok(self.views.len() - 1)
     }
@@ -105,12 +119,22 @@ impl<'a> AssetBook<'a> {
         let Some(held) = &mut self.held else { return Ok(()) };
         let (refs, views) = (self.by_ref.len() + 1, self.views.len() + 1);
         let tables = table_bytes::<(AssetRef, usize)>(refs) + table_bytes::<(Asset, usize)>(views);
-        Ok(held.reach(tables + views * (size_of::<AssetView>() + TEXT_BYTES))?)
+        Ok(held.reach(tables + views * (size_of::<AssetView>() + size_of::<OnceCell<bool>>() + TEXT_BYTES))?)
     }
 
     /// What answers say of an asset.
     pub fn view(&self, number: usize) -> &AssetView {
         &self.views[number]
+    }
+
+    /// Whether balances of an asset change without transfers: see [`rebases`]. Looked up where an answer asks.
+    pub fn rebases(&self, number: usize) -> Result<bool, Error> {
+        let cell = &self.rebasing[number];
+        if let Some(known) = cell.get() {
+            return Ok(*known);
+        }
+        let found = rebases(self.ledger, self.chain, &self.views[number].asset, &self.cancel)?;
+        Ok(*cell.get_or_init(|| found))
     }
 
     /// The assets by their numbers.

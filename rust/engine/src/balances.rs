@@ -19,7 +19,7 @@ use crate::fields::schema;
 use crate::fields::{AddressText, DateText, DecimalText, OutputAmount, RawAmountText, Time};
 use crate::flows::movement;
 use crate::overflow;
-use crate::rebasing::rebases;
+use crate::rebasing;
 use crate::scope::{Scope, Verdict};
 use crate::valuation::{Output, Valuer, decimal};
 use crate::walk::Walk;
@@ -189,7 +189,6 @@ pub(crate) struct Closing {
     begins: BTreeMap<usize, Timestamp>,
     /// Tokens that were held or moved in the spans, and that no registry vouches for.
     pub unverified: u64,
-    chain: headwater_types::Chain,
 }
 
 impl Closing {
@@ -230,7 +229,7 @@ impl Closing {
             }
             opening.insert(asset, balance);
         }
-        Ok(Self { changes: changes.spans, opening, passed, begins, unverified, chain: scope.chain })
+        Ok(Self { changes: changes.spans, opening, passed, begins, unverified })
     }
 
     /// How the balances came about.
@@ -270,8 +269,8 @@ impl Closing {
                 if balance.is_negative() {
                     noted.insert(format!("history_incomplete:{}", name(view)));
                 }
-                if rebases(self.chain, &view.asset) {
-                    noted.insert(format!("rebasing_by_transfers:{}", name(view)));
+                if book.rebases(*asset)? {
+                    noted.insert(format!("{}:{}", rebasing::CODE, name(view)));
                 }
                 // A balance that fell to nothing is shown once.
                 if !balance.shown().is_zero() || !before.is_zero() {

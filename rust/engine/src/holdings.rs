@@ -12,6 +12,7 @@ use serde::Serialize;
 use crate::asset_book::{AssetBook, AssetView};
 use crate::fields::{AddressText, CodeText, RawAmountText};
 use crate::overflow;
+use crate::rebasing;
 use crate::request::{Checks, Warnings};
 use crate::{Error, ErrorKind, Reason};
 
@@ -107,9 +108,12 @@ impl<'a> Holdings<'a> {
         warnings: &mut Warnings,
         cancel: &Cancel,
     ) -> Result<Self, Error> {
-        let mut book = AssetBook::new(ledger, chain);
+        let mut book = AssetBook::within(ledger, chain, cancel);
         let number = book.of_asset(asset)?;
         let view = book.view(number).clone();
+        if book.rebases(number)? {
+            rebasing::warn(view.name(), "holders", warnings);
+        }
         let holders = ledger.holders(chain, &asset)?.ok_or_else(|| {
             let message =
                 format!("no table of the holders on {chain} is built: run `headwater compact`, then ask again");
@@ -311,8 +315,9 @@ fn warn_of_gaps(asset: &AssetView, in_debt: u64, minted: Option<Amount>, total: 
     let apart = minted.abs_diff(total);
     if apart.checked_mul(Amount::from(SUPPLY_TOLERANCE)).is_none_or(|apart| apart > total) {
         let message = format!(
-            "{minted} were minted less what was burnt, but balances come to {total}: mints are missing or {name} changes \
-             balances without transfers; percentages are of the sum of positive balances"
+            "{minted} were minted less what was burnt, but balances come to {total}: mints are missing, {name} was issued to \
+             an owner that no source names, or it changes balances without transfers; percentages are of the sum of positive \
+             balances"
         );
         warnings.add("supply_mismatch", Some("total_supply"), message);
     }

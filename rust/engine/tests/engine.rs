@@ -35,4 +35,5 @@ mod worked;
 mod worked_balances;
 mod worked_bitcoin;
 mod worked_sources;
+mod worked_supply;
 mod worked_tokens;

@@ -5,12 +5,16 @@ use headwater_ledger::Cancel;
 use headwater_ledger::facts::{Batch, TransactionFacts};
 use headwater_ledger::read::Status;
 use headwater_ledger::store::Writer;
-use headwater_types::{Amount, Chain, TxHash};
+use headwater_types::{Address, Amount, Chain, TxHash};
+use sha3::{Digest, Keccak256};
 
 const A: &str = "0x00000000000000000000000000000000000000aa";
 const B: &str = "0x00000000000000000000000000000000000000bb";
 const TOKEN: &str = "0x00000000000000000000000000000000000000cc";
-const TRANSFER: &str = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef";
+const USDT: &str = "0xdac17f958d2ee523a2206206994597c13d831ec7";
+/// Contracts of TRON without the first byte of their addresses.
+const WTRX: &str = "0x891cdb91d149f23b1a45d9c5ca78a88d0cb44c18";
+const USDT_ON_TRON: &str = "0xa614f803b6fd780986a42c78ec9c7f77e6ded13c";
 
 fn hash(byte: u8) -> String {
     format!("0x{}", hex::encode([byte; 32]))
@@ -29,30 +33,55 @@ fn block(number: u64, of: u8) -> File {
     ("blocks.csv", format!("number,hash,parent_hash,timestamp,gas_limit\n{number},{of},{parent},1700000000,5000\n"))
 }
 
-/// A log that moves 7 of the token, of a transaction in a block, as each format writes it.
-fn logs(transaction: u8, number: u64, of: u8) -> Vec<File> {
-    let (tx, of, from, to, data) = (hash(transaction), hash(of), word(A), word(B), format!("0x{:064x}", 7));
-    let json_topics = format!(r#"["{TRANSFER}","{from}","{to}"]"#);
+/// A log of a contract: its topics and data in hex.
+struct Event {
+    contract: &'static str,
+    topics: Vec<String>,
+    data: String,
+}
+
+impl Event {
+    /// An event with its arguments, of which as many as told are topics.
+    fn new(contract: &'static str, signature: &str, arguments: &[String], indexed: usize) -> Self {
+        let topic = format!("0x{}", hex::encode(Keccak256::digest(signature)));
+        let (topics, data) = arguments.split_at(indexed);
+        let data: String = data.iter().map(|word| &word[2..]).collect();
+        Self { contract, topics: [&[topic][..], topics].concat(), data: format!("0x{data}") }
+    }
+}
+
+fn number(number: u64) -> String {
+    format!("0x{number:064x}")
+}
+
+/// A log of a transaction in a block, as each format writes it.
+fn log_files(event: &Event, transaction: u8, number: u64, of: u8) -> Vec<File> {
+    let Event { contract, topics, data } = event;
+    let (tx, of) = (hash(transaction), hash(of));
+    let json_topics = format!("{topics:?}").replace(", ", ",");
+    let listed = topics.join(",");
+    let columns: Vec<_> = (0..4).map(|place| topics.get(place).map_or("", String::as_str)).collect();
+    let (first, columns) = (&topics[0], columns.join(","));
     let node = format!(
-        r#"{{"address":"{TOKEN}","topics":{json_topics},"data":"{data}","blockNumber":"0x{number:x}","transactionHash":"{tx}","transactionIndex":"0x0","blockHash":"{of}","logIndex":"0x3","removed":false}}"#
+        r#"{{"address":"{contract}","topics":{json_topics},"data":"{data}","blockNumber":"0x{number:x}","transactionHash":"{tx}","transactionIndex":"0x0","blockHash":"{of}","logIndex":"0x3","removed":false}}"#
     );
     vec![
         (
             "logs.csv",
             format!(
-                "log_index,transaction_hash,transaction_index,block_hash,block_number,address,data,topics\n3,{tx},0,{of},{number},{TOKEN},{data},\"{TRANSFER},{from},{to}\"\n"
+                "log_index,transaction_hash,transaction_index,block_hash,block_number,address,data,topics\n3,{tx},0,{of},{number},{contract},{data},\"{listed}\"\n"
             ),
         ),
         (
             "logs.json",
             format!(
-                r#"{{"type":"log","log_index":3,"transaction_hash":"{tx}","transaction_index":0,"block_hash":"{of}","block_number":{number},"address":"{TOKEN}","data":"{data}","topics":{json_topics},"item_id":"x"}}"#
+                r#"{{"type":"log","log_index":3,"transaction_hash":"{tx}","transaction_index":0,"block_hash":"{of}","block_number":{number},"address":"{contract}","data":"{data}","topics":{json_topics},"item_id":"x"}}"#
             ),
         ),
         (
             "ethereum__logs__0_to_99999999.csv",
             format!(
-                "block_number,block_hash,transaction_index,log_index,transaction_hash,address,topic0,topic1,topic2,topic3,data,chain_id\n{number},{of},0,3,{tx},{TOKEN},{TRANSFER},{from},{to},,{data},1\n"
+                "block_number,block_hash,transaction_index,log_index,transaction_hash,address,topic0,topic1,topic2,topic3,data,chain_id\n{number},{of},0,3,{tx},{contract},{columns},{data},1\n"
             ),
         ),
         ("logs_of_a_node.json", format!(r#"{{"jsonrpc":"2.0","id":1,"result":[{node}]}}"#)),
@@ -65,19 +94,57 @@ fn logs(transaction: u8, number: u64, of: u8) -> Vec<File> {
         (
             "bigquery.json",
             format!(
-                r#"{{"log_index":"3","transaction_hash":"{tx}","transaction_index":"0","block_hash":"{of}","block_number":"{number}","block_timestamp":"2023-11-14 22:13:20 UTC","address":"{TOKEN}","data":"{data}","topics":{json_topics}}}"#
-            ),
-        ),
-        (
-            "goog_transfers.json",
-            format!(
-                r#"{{"block_hash":"{of}","block_number":"{number}","block_timestamp":"2023-11-14 22:13:20 UTC","transaction_hash":"{tx}","transaction_index":"0","event_index":"3","address":"{TOKEN}","from_address":"{A}","to_address":"{B}","quantity":"7","event_type":"ERC-20"}}"#
+                r#"{{"log_index":"3","transaction_hash":"{tx}","transaction_index":"0","block_hash":"{of}","block_number":"{number}","block_timestamp":"2023-11-14 22:13:20 UTC","address":"{contract}","data":"{data}","topics":{json_topics}}}"#
             ),
         ),
         (
             "graphsense.json",
             format!(
-                r#"{{"blockIdGroup":0,"blockId":{number},"topic0":"{TRANSFER}","logIndex":3,"address":"{TOKEN}","blockHash":"{of}","data":"{data}","topics":{json_topics},"transactionIndex":0,"txHash":"{tx}"}}"#
+                r#"{{"blockIdGroup":0,"blockId":{number},"topic0":"{first}","logIndex":3,"address":"{contract}","blockHash":"{of}","data":"{data}","topics":{json_topics},"transactionIndex":0,"txHash":"{tx}"}}"#
+            ),
+        ),
+    ]
+}
+
+/// A log that moves 7 of the token, of a transaction in a block, as each format writes it.
+fn logs(transaction: u8, block: u64, of: u8) -> Vec<File> {
+    let event = Event::new(TOKEN, "Transfer(address,address,uint256)", &[word(A), word(B), number(7)], 2);
+    let mut files = log_files(&event, transaction, block, of);
+    let (tx, of) = (hash(transaction), hash(of));
+    files.push((
+        "goog_transfers.json",
+        format!(
+            r#"{{"block_hash":"{of}","block_number":"{block}","block_timestamp":"2023-11-14 22:13:20 UTC","transaction_hash":"{tx}","transaction_index":"0","event_index":"3","address":"{TOKEN}","from_address":"{A}","to_address":"{B}","quantity":"7","event_type":"ERC-20"}}"#
+        ),
+    ));
+    files
+}
+
+/// A log of a transaction on TRON, as each format writes it.
+fn tron_files(event: &Event) -> Vec<File> {
+    let Event { contract, topics, data } = event;
+    let (number, tx) = (60_000_000_u64, hash(1));
+    let of = format!("0x{number:016x}{}", "0".repeat(48));
+    let json_topics = format!("{topics:?}").replace(", ", ",");
+    let node = format!(r#"{{"address":"{contract}","topics":{json_topics},"data":"{data}"}}"#).replace("0x", "");
+    let info = format!(
+        r#"{{"id":"{}","blockNumber":{number},"blockTimeStamp":1700000000000,"contractResult":[""],"receipt":{{"result":"SUCCESS"}},"log":[{node}]}}"#,
+        &tx[2..]
+    );
+    vec![
+        ("infos.json", format!("[{info}]")),
+        ("info.json", info),
+        (
+            "graphsense.json",
+            format!(
+                r#"{{"blockIdGroup":0,"blockId":{number},"topic0":"{}","logIndex":0,"address":"{contract}","blockHash":"{of}","blockTimestamp":1700000000,"data":"{data}","topics":{json_topics},"transactionIndex":0,"txHash":"{tx}"}}"#,
+                topics[0]
+            ),
+        ),
+        (
+            "goog_logs.json",
+            format!(
+                r#"{{"block_hash":"{of}","block_timestamp":"2023-11-14 22:13:20 UTC","transaction_hash":"{tx}","transaction_index":"0","log_index":"0","address":"{contract}","topics":{json_topics},"data":"{data}"}}"#
             ),
         ),
     ]
@@ -167,9 +234,38 @@ fn read(files: &[&File], options: &Options) -> (IngestReport, Vec<Batch>) {
 
 /// The joined facts of the one transaction.
 fn facts(batches: &[Batch]) -> TransactionFacts {
+    let chain = batches[0].chain;
     let all = batches.iter().flat_map(|batch| &batch.transactions).cloned();
-    let whole = all.reduce(|one, other| one.join(other, Chain::ETHEREUM).unwrap()).unwrap();
-    whole.canonical(Chain::ETHEREUM).unwrap()
+    let whole = all.reduce(|one, other| one.join(other, chain).unwrap()).unwrap();
+    whole.canonical(chain).unwrap()
+}
+
+/// Sender, receiver and amount of the one movement; `None` for a party that is not known.
+fn moved(files: &[&File]) -> (Option<Address>, Option<Address>, u128) {
+    let (_, batches) = read(files, &Options::default());
+    let facts = facts(&batches);
+    let [movement] = &facts.movements[..] else { panic!("{}: {:?}", files[0].0, facts.movements) };
+    assert_eq!(facts.status, Some(Status::Success), "{}", files[0].0);
+    (movement.from, movement.to, movement.amount.to_u128().unwrap())
+}
+
+fn evm(text: &str) -> Option<Address> {
+    Address::parse(Chain::ETHEREUM, text).ok()
+}
+
+/// The account with the same 20 bytes on TRON.
+fn tron(text: &str) -> Option<Address> {
+    match evm(text) {
+        Some(Address::Evm(bytes)) => Some(Address::Tron(bytes)),
+        _ => None,
+    }
+}
+
+/// A transaction of `A` that calls a contract.
+fn call_of(to: &str) -> File {
+    let (tx, of) = (hash(1), hash(9));
+    let head = "hash,nonce,block_hash,block_number,transaction_index,from_address,to_address,value,gas,gas_price,input,block_timestamp,transaction_type";
+    ("transactions.csv", format!("{head}\n{tx},1,{of},5,0,{A},{to},0,21000,10,0x,1700000000,2\n"))
 }
 
 #[test]
@@ -283,5 +379,58 @@ fn failed_receipt_beside_a_token_transfer_is_a_conflict() {
             .collect();
         let error = ingest(&paths, &Options::default(), &mut writer, &Silent, &Cancel::new()).unwrap_err().to_string();
         assert!(error.contains("status is") && error.contains("ailed"), "{}: {error}", file.0);
+    }
+}
+
+const ZERO: &str = "0x0000000000000000000000000000000000000000";
+
+#[test]
+fn wrapped_trx_is_booked_like_wrapped_ether() {
+    for (signature, expected) in [
+        ("Deposit(address,uint256)", (tron(ZERO), tron(A), 10)),
+        ("Withdrawal(address,uint256)", (tron(A), tron(ZERO), 10)),
+    ] {
+        for file in tron_files(&Event::new(WTRX, signature, &[word(A), number(10)], 1)) {
+            assert_eq!(moved(&[&file]), expected, "{} {signature}", file.0);
+        }
+    }
+}
+
+#[test]
+fn destroyed_funds_are_burnt() {
+    let signature = "DestroyedBlackFunds(address,uint256)";
+    for file in log_files(&Event::new(USDT, signature, &[word(A), number(5)], 0), 1, 5, 9) {
+        assert_eq!(moved(&[&block(5, 9), &file]), (evm(A), evm(ZERO), 5), "{}", file.0);
+    }
+    for file in tron_files(&Event::new(USDT_ON_TRON, signature, &[word(A), number(5)], 1)) {
+        assert_eq!(moved(&[&file]), (tron(A), tron(ZERO), 5), "{}", file.0);
+    }
+}
+
+#[test]
+fn issue_and_redeem_are_of_the_owner_who_calls() {
+    for (signature, known, unknown) in [
+        ("Issue(uint256)", (evm(ZERO), evm(A), 5), (evm(ZERO), None, 5)),
+        ("Redeem(uint256)", (evm(A), evm(ZERO), 5), (None, evm(ZERO), 5)),
+    ] {
+        for file in log_files(&Event::new(USDT, signature, &[number(5)], 0), 1, 5, 9) {
+            // Without the transaction, of a wallet of several keys, and of the owner itself.
+            assert_eq!(moved(&[&block(5, 9), &file]), unknown, "{} {signature}", file.0);
+            assert_eq!(moved(&[&block(5, 9), &file, &call_of(B)]), unknown, "{} {signature}", file.0);
+            assert_eq!(moved(&[&block(5, 9), &file, &call_of(USDT)]), known, "{} {signature}", file.0);
+        }
+    }
+}
+
+#[test]
+fn issue_on_tron_is_its_transfer_alone() {
+    let events = tron_files(&Event::new(USDT_ON_TRON, "Issue(uint256)", &[number(5)], 0));
+    for file in events {
+        let (_, batches) = read(&[&file], &Options::default());
+        assert!(
+            batches.iter().flat_map(|batch| &batch.transactions).all(|facts| facts.movements.is_empty()),
+            "{}",
+            file.0
+        );
     }
 }

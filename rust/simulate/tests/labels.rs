@@ -304,7 +304,9 @@ fn replay(economy: &Economy) -> (Vec<Span>, BTreeSet<(Key, Deed)>) {
         let mut ordered: Vec<&TransactionFacts> = batch.transactions.iter().collect();
         ordered.sort_by_key(|facts| (facts.block, facts.index.unwrap_or(u32::MAX)));
         for facts in ordered.into_iter().filter(|facts| facts.status == Some(Status::Success)) {
-            for movement in facts.movements.iter().filter(|movement| movement.kind == MovementFact::Token) {
+            let is_burn = |to: Option<Address>| to.is_some_and(|to| to.is_zero());
+            let moves = facts.movements.iter().filter(|movement| movement.kind == MovementFact::Token);
+            for movement in moves.filter(|movement| !is_burn(movement.to)) {
                 let Asset::Token(contract) = movement.asset else { continue };
                 let Some(&group) = groups.get(&(chain, contract)).filter(|_| !movement.amount.is_zero()) else {
                     continue;

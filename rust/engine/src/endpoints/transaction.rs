@@ -273,7 +273,7 @@ impl Analysis for TransactionDetail {
         if params.labels {
             labels::warn(ledger, warnings);
         }
-        Detail::new(ledger, &transaction)?.report(params, cancel)
+        Detail::new(ledger, &transaction, cancel)?.report(params, cancel)
     }
 }
 
@@ -286,8 +286,8 @@ struct Detail<'a> {
 }
 
 impl<'a> Detail<'a> {
-    fn new(ledger: &'a dyn Ledger, transaction: &'a Transaction) -> Result<Self, Error> {
-        let mut book = AssetBook::new(ledger, transaction.head.chain);
+    fn new(ledger: &'a dyn Ledger, transaction: &'a Transaction, cancel: &Cancel) -> Result<Self, Error> {
+        let mut book = AssetBook::within(ledger, transaction.head.chain, cancel);
         let native = book.of_asset(Asset::Native)?;
         Ok(Self { ledger, transaction, book, valuer: Valuer::new(ledger), native })
     }
@@ -398,7 +398,7 @@ impl<'a> Detail<'a> {
     fn transfers(&mut self) -> Result<Vec<TransferRow>, Error> {
         let facts = &self.transaction.facts;
         if let Some(utxo) = &facts.utxo {
-            return Ok(self.net_changes(utxo.coinbase));
+            return self.net_changes(utxo.coinbase);
         }
         let mut rows = Vec::new();
         if let Some(body) = facts.body {
@@ -411,7 +411,7 @@ impl<'a> Detail<'a> {
                 self.native,
                 body.value,
                 creates,
-            ));
+            )?);
         }
         let mut movements = Vec::with_capacity(facts.movements.len());
         for movement in &facts.movements {
@@ -425,7 +425,7 @@ impl<'a> Detail<'a> {
         movements.sort_by_key(|(kind, ordinal, _)| (*kind, *ordinal));
         for (kind, ordinal, movement) in movements {
             let asset = self.book.of_asset(movement.asset)?;
-            rows.push(self.row(kind, ordinal, (movement.from, movement.to), asset, movement.amount, false));
+            rows.push(self.row(kind, ordinal, (movement.from, movement.to), asset, movement.amount, false)?);
         }
         Ok(rows)
     }
@@ -438,31 +438,46 @@ impl<'a> Detail<'a> {
         asset: usize,
         amount: Amount,
         creates_contract: bool,
-    ) -> TransferRow {
+    ) -> Result<TransferRow, Error> {
+        let rebases = self.book.rebases(asset)?;
         let asset = self.book.view(asset);
         let status = self.transaction.facts.status;
         let head = self.transaction.head;
         let approximate = self.transaction.is_approximate(kind, ordinal);
-        RowParts { head, kind, ordinal, from, to, asset, amount, status, creates_contract, approximate, seen: None }
-            .row(&self.valuer, &Output::Own)
+        let parts = RowParts {
+            head,
+            kind,
+            ordinal,
+            from,
+            to,
+            asset,
+            amount,
+            status,
+            creates_contract,
+            approximate,
+            rebases,
+            seen: None,
+        };
+        Ok(parts.row(&self.valuer, &Output::Own))
     }
 
     /// One row per address: what it lost, or what it gained.
-    fn net_changes(&self, coinbase: bool) -> Vec<TransferRow> {
+    fn net_changes(&self, coinbase: bool) -> Result<Vec<TransferRow>, Error> {
         let attribution = attribution(self.transaction);
-        numbered(attribution.changes(), |index, change| {
+        let rows = numbered(attribution.changes(), |index, change| {
             let sides = match (change.net_in(), change.net_out()) {
                 (0, 0) => (Some(change.address), Some(change.address)),
                 (0, _) => (None, Some(change.address)),
                 _ => (Some(change.address), None),
             };
             let amount = Amount::from_u128(change.net_in().max(change.net_out()));
-            let mut row = self.row(MovementKind::Utxo, Ordinal::Indexed(index), sides, self.native, amount, false);
+            let mut row = self.row(MovementKind::Utxo, Ordinal::Indexed(index), sides, self.native, amount, false)?;
             if coinbase {
                 row.transfer_type = TransferType::Coinbase;
             }
-            row
-        })
+            Ok(row)
+        });
+        rows.into_iter().collect()
     }
 
     fn input(index: u64, input: &InputFacts) -> Utxo {

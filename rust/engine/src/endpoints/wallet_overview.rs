@@ -30,6 +30,7 @@ use crate::labels::{AggregateLabel, Labels};
 use crate::method::Method;
 use crate::overflow;
 use crate::purposes::{ASSETS, COUNTERPARTIES};
+use crate::rebasing;
 use crate::request::{Checks, Warnings};
 use crate::scope::{Scope, ScopeFields, Verdict};
 use crate::table::{List, Rows, TableHead};
@@ -466,6 +467,9 @@ impl WalletOverviewParams {
                 let message =
                     format!("more {name} went out than came in: history is incomplete, the balance is shown as 0");
                 warnings.add("history_incomplete", Some("balances"), message);
+            }
+            if !held.is_zero() && book.rebases(asset)? {
+                rebasing::warn(book.view(asset).name(), "balances", warnings);
             }
             let tally = *group.asset(asset);
             let passed = account.as_ref().map_or(Ok(false), |one| overflow::passed(ledger, one, holding, cancel))?;

@@ -259,6 +259,7 @@ impl Maker<'_> {
             status: transaction.facts.status.or(made),
             creates_contract,
             approximate: transaction.is_approximate(kind, ordinal),
+            rebases: self.book.rebases(number)?,
             seen: None,
         };
         let row = shortened(parts.row(&self.valuer, &Output::Own));
@@ -310,6 +311,7 @@ impl Maker<'_> {
                 status: Some(Status::Success),
                 creates_contract: false,
                 approximate: false,
+                rebases: false,
                 seen: None,
             };
             let mut row = parts.row(&self.valuer, &Output::Own);

@@ -9,7 +9,6 @@ use crate::fields::{
     Action, AddressText, ChainName, DecimalText, FlowDirection, HashText, OutputAmount, RawAmountText, Time,
     TransactionStatus, TransferFlag, TransferId, TransferType,
 };
-use crate::rebasing::rebases;
 use crate::valuation::{Output, Valuer, decimal};
 
 /// One movement of one asset.
@@ -95,6 +94,8 @@ pub(crate) struct RowParts<'a> {
     pub creates_contract: bool,
     /// Whether the amount is known to the precision of a double only.
     pub approximate: bool,
+    /// Whether balances of the asset change without transfers.
+    pub rebases: bool,
     /// Direction and counterparty as seen from the address asked about.
     pub seen: Option<(Direction, Option<Address>)>,
 }
@@ -156,8 +157,11 @@ impl RowParts<'_> {
     }
 
     fn transfer_type(&self) -> TransferType {
-        let nobody = |address: Option<Address>| address.is_none_or(|address| address.is_zero());
+        let is_zero = |address: Option<Address>| address.is_some_and(|address| address.is_zero());
+        let nobody = |address: Option<Address>| address.is_none() || is_zero(address);
         match self.kind {
+            // Of a redemption the owner may be unknown.
+            MovementKind::Token if is_zero(self.to) && !is_zero(self.from) => TransferType::Burn,
             MovementKind::Token if nobody(self.from) => TransferType::Mint,
             MovementKind::Token if nobody(self.to) => TransferType::Burn,
             // Allocations and rewards are the only native movements without a sender.
@@ -185,7 +189,7 @@ impl RowParts<'_> {
             (TransferFlag::SpoofedSymbol, self.asset.spoofed),
             (TransferFlag::Dust, dust && !self.amount.is_zero()),
             (TransferFlag::ContractCreation, self.creates_contract && !is_without_receiver),
-            (TransferFlag::Rebasing, rebases(self.head.chain, &self.asset.asset)),
+            (TransferFlag::Rebasing, self.rebases),
             (TransferFlag::Approximate, self.approximate),
             (TransferFlag::StatusUnknown, status_unknown),
         ]

@@ -92,6 +92,7 @@ impl RowMaker<'_> {
             status: posting.status,
             creates_contract: posting.creates_contract,
             approximate: posting.approximate,
+            rebases: book.rebases(flow.asset)?,
             seen: Some((posting.direction, counterparty)),
         })
     }

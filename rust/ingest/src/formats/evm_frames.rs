@@ -122,6 +122,10 @@ impl Frames {
         if row.kind == FrameKind::Suicide && (row.from.is_none() || row.value.is_none()) {
             sink.warn("self-destructions without addresses and amounts: what they moved is missing");
         }
+        if row.kind == (FrameKind::Call { moves: true }) && row.from.is_none() && !row.path.is_empty() {
+            let expected = "the caller of a call; some nodes write self-destructions as calls without one";
+            return Err(FieldError::new("from_address", None, expected).into());
+        }
         let frames = self.blocks.entry(key).or_default();
         frames.time = frames.time.or(row.time);
         if let Some(kind) = row.kind.without_transaction() {

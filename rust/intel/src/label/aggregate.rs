@@ -76,6 +76,12 @@ impl<'a> Aggregate<'a> {
         self.first_dispute(|claim| claim.code == Some(code) || code == Code::ReportedOnce)
     }
 
+    /// The same of the claims that name the address itself.
+    #[must_use]
+    pub fn dispute_of_own(&self, code: Code) -> Option<Dispute<&'a str>> {
+        self.first_dispute(|claim| claim.code == Some(code) && claim.link.is_exact())
+    }
+
     /// The dispute of the most confident disputed claim that names the address: of its entity, else of its first code.
     #[must_use]
     pub fn dispute_of_name(&self) -> Option<Dispute<&'a str>> {

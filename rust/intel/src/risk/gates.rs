@@ -60,7 +60,7 @@ pub(super) fn own(parameters: &Parameters, aggregate: &Aggregate<'_>) -> Vec<Gat
         lists.dedup();
         let detail = format!("listed by {} with confidence {:.3}", lists.join(", "), aggregate.of_own(Code::Sanction));
         let floor = parameters.gates.ofac_sanctioned;
-        let dispute = aggregate.dispute_of(Code::Sanction).map(|dispute| dispute.to_owned());
+        let dispute = aggregate.dispute_of_own(Code::Sanction).map(|dispute| dispute.to_owned());
         gates.push(Gate { reason: GateReason::OfacSanctioned, floor, detail, dispute });
     }
     let own = &aggregate.own_codes;
@@ -72,7 +72,7 @@ pub(super) fn own(parameters: &Parameters, aggregate: &Aggregate<'_>) -> Vec<Gat
     {
         let detail = format!("known as {} with confidence {:.3}", worst.code, worst.confidence);
         let floor = parameters.gates.confirmed_illicit;
-        let dispute = aggregate.dispute_of(worst.code).map(|dispute| dispute.to_owned());
+        let dispute = aggregate.dispute_of_own(worst.code).map(|dispute| dispute.to_owned());
         gates.push(Gate { reason: GateReason::ConfirmedIllicit, floor, detail, dispute });
     }
     gates

@@ -3,14 +3,17 @@
 //! * Logs and token movements exist only in a transaction that succeeded.
 //! * A contract created by a transaction has the address that follows from its sender and nonce (EVM chains), unless
 //!   the transaction failed.
+//! * A token that is issued or redeemed without a `Transfer` is its owner's, who alone may call. Where the transaction calls
+//!   the token itself, the owner is its sender; where it calls another contract, such as a wallet of several keys, the owner
+//!   is not known, and the movement keeps one party.
 //!
-//! Both follow from facts that only ever grow, so they do not depend on the order in which sources are read.
+//! All follow from facts that only ever grow, so they do not depend on the order in which sources are read.
 
 use headwater_types::address::contract_address;
 use headwater_types::{Address, Chain, Family};
 
 use super::place::Place;
-use super::{MovementFact, TransactionFacts};
+use super::{Body, Movement, MovementFact, TransactionFacts};
 use crate::error::Result;
 use crate::primitives::Status;
 
@@ -62,12 +65,32 @@ impl TransactionFacts {
     }
 }
 
+impl Movement {
+    /// Whether it mints or burns a token and its source does not name the owner.
+    fn lacks_owner(&self) -> bool {
+        self.kind == MovementFact::Token
+            && match (self.from, self.to) {
+                (Some(only), None) | (None, Some(only)) => only.is_zero(),
+                (Some(_), Some(_)) | (None, None) => false,
+            }
+    }
+}
+
+/// Names the owner of a token that a transaction issues or redeems, where its body tells.
+pub(super) fn name_owner(movements: &mut [Movement], body: Option<Body>) {
+    let Some(Body { from: Some(sender), to: Some(contract), .. }) = body else { return };
+    let is_of_token = |movement: &&mut Movement| movement.asset.contract() == Some(&contract);
+    for movement in movements.iter_mut().filter(|movement| movement.lacks_owner()).filter(is_of_token) {
+        movement.from.get_or_insert(sender);
+        movement.to.get_or_insert(sender);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use headwater_types::{Amount, Asset, TxHash};
 
     use super::*;
-    use crate::facts::{Body, Movement};
     use crate::primitives::Ordinal;
 
     const CHAIN: Chain = Chain::ETHEREUM;
@@ -121,6 +144,57 @@ mod tests {
         assert_eq!(joined.created, None);
         assert_eq!(failed().join(creation(), CHAIN).unwrap(), joined);
         assert_eq!(joined.clone().join(creation().canonical(CHAIN).unwrap(), CHAIN).unwrap(), joined);
+    }
+
+    const TOKEN: Address = Address::Evm([3; 20]);
+    const OWNER: Address = Address::Evm([1; 20]);
+    const ZERO: Address = Address::Evm([0; 20]);
+
+    /// What a log tells of an issue: no owner.
+    fn issued(ordinal: Ordinal) -> TransactionFacts {
+        let movement = Movement { ordinal, from: Some(ZERO), to: None, ..token_movement() };
+        TransactionFacts { status: Some(Status::Success), movements: vec![movement], ..facts() }
+    }
+
+    /// The transaction of the owner that calls a contract.
+    fn calls(to: Address) -> TransactionFacts {
+        let body = Body { from: Some(OWNER), to: Some(to), value: Amount::ZERO };
+        TransactionFacts { body: Some(body), ..facts() }
+    }
+
+    #[test]
+    fn issue_is_of_the_sender_who_calls_the_token_itself() {
+        let issue = issued(Ordinal::Indexed(4));
+        let both = issue.clone().join(calls(TOKEN), CHAIN).unwrap();
+        assert_eq!((both.movements[0].from, both.movements[0].to), (Some(ZERO), Some(OWNER)));
+        // In whatever order sources come, and however often.
+        assert_eq!(calls(TOKEN).join(issue.clone(), CHAIN).unwrap(), both);
+        assert_eq!(both.clone().join(issue.clone(), CHAIN).unwrap(), both);
+        let stored = issue.canonical(CHAIN).unwrap();
+        assert_eq!(stored.movements[0].to, None);
+        assert_eq!(stored.join(calls(TOKEN), CHAIN).unwrap(), both);
+        assert_eq!(both.clone().canonical(CHAIN).unwrap(), both);
+        // A source that tells all of it needs no join.
+        let mut whole = TransactionFacts { body: calls(TOKEN).body, ..issued(Ordinal::Indexed(4)) };
+        assert!(whole.settle(CHAIN) && whole == both);
+    }
+
+    #[test]
+    fn issue_without_log_index_joins_the_one_with_it() {
+        let indexed = issued(Ordinal::Indexed(4)).join(calls(TOKEN), CHAIN).unwrap();
+        let again = indexed.clone().join(issued(Ordinal::Unindexed(0)), CHAIN).unwrap();
+        assert_eq!(again, indexed, "one issue, told twice");
+    }
+
+    #[test]
+    fn issue_through_another_contract_has_no_owner() {
+        let issue = issued(Ordinal::Indexed(4)).join(calls(Address::Evm([9; 20])), CHAIN).unwrap();
+        assert_eq!((issue.movements[0].from, issue.movements[0].to), (Some(ZERO), None));
+        // A redemption is the same the other way round.
+        let mut redeemed = issued(Ordinal::Indexed(4));
+        (redeemed.movements[0].from, redeemed.movements[0].to) = (None, Some(ZERO));
+        let known = redeemed.join(calls(TOKEN), CHAIN).unwrap();
+        assert_eq!((known.movements[0].from, known.movements[0].to), (Some(OWNER), Some(ZERO)));
     }
 
     #[test]

@@ -19,6 +19,7 @@ use std::fmt::Debug;
 use headwater_types::Chain;
 
 use super::approximate::{Stated, reconciled};
+use super::implied::name_owner;
 use super::movements::{Told, join_movements, settle};
 use super::place::Place;
 use super::{AmountOf, BlockFacts, Body, InputFacts, LogFacts, TokenFacts, TransactionFacts, UtxoFacts};
@@ -32,7 +33,7 @@ impl TransactionFacts {
     ///
     /// # Panics
     /// When the hashes differ: then these are no facts of one transaction.
-    pub fn join(self, other: Self, chain: Chain) -> Result<Self> {
+    pub fn join(mut self, mut other: Self, chain: Chain) -> Result<Self> {
         assert_eq!(self.hash, other.hash, "only facts of one transaction can be joined");
         let id = || self.hash.display(chain.family());
         let at = Place { chain, what: "transaction", id: &id };
@@ -40,6 +41,11 @@ impl TransactionFacts {
             return Err(at.conflict("block", &self.block, &other.block));
         }
         let block_hash = at.same_block("block hash", self.block_hash, other.block_hash)?;
+        // Movements that one source leaves open are compared as the body of the other completes them. Two bodies that
+        // differ are a conflict below.
+        let body = self.body.or(other.body);
+        name_owner(&mut self.movements, body);
+        name_owner(&mut other.movements, body);
         // Where lists of holders differ, the rows that do say more than the digests of the lists.
         let (movements, mut approximate) = join_movements(
             &at,
@@ -84,6 +90,7 @@ impl TransactionFacts {
     /// Puts facts that need no join into canonical form where they stand, and tells whether that was all they needed;
     /// the others are for [`TransactionFacts::canonical`].
     pub(crate) fn settle(&mut self, chain: Chain) -> bool {
+        name_owner(&mut self.movements, self.body);
         self.logs.sort_by_key(|log| log.index);
         self.approximate.is_empty()
             && !self.lacks_implied(chain)
@@ -100,6 +107,7 @@ impl TransactionFacts {
         let hash = self.hash;
         let id = || hash.display(chain.family());
         let at = Place { chain, what: "transaction", id: &id };
+        name_owner(&mut self.movements, self.body);
         let told = Told { movements: self.movements, approximate: &self.approximate };
         let nothing = Told { movements: Vec::new(), approximate: &BTreeSet::new() };
         let (movements, mut approximate) = join_movements(&at, told, nothing)?;

@@ -86,6 +86,19 @@ pub(crate) enum Effect {
         /// How many.
         count: Amount,
     },
+    /// An issuer destroys what an account has: a burn with an event of its own in place of `Transfer`.
+    Destroy {
+        /// The contract.
+        contract: Address,
+        /// Whose funds.
+        account: Address,
+        /// How much.
+        amount: Amount,
+        /// Topics of the event.
+        topics: Vec<[u8; 32]>,
+        /// Its data.
+        data: Vec<u8>,
+    },
     /// Another event.
     Log {
         /// Who emits it.
@@ -340,7 +353,12 @@ impl AccountBook {
                     self.take(*from, Asset::Token(*contract), *told, changed)?;
                     self.shift(zero(from.family()), *to, Asset::Token(*contract), *moved, changed)?;
                 }
-                Effect::Told { .. } | Effect::Unique { .. } | Effect::Multi { .. } | Effect::Log { .. } => {}
+                // What is destroyed is frozen, and cannot be taken: see `adjust`.
+                Effect::Told { .. }
+                | Effect::Unique { .. }
+                | Effect::Multi { .. }
+                | Effect::Destroy { .. }
+                | Effect::Log { .. } => {}
             }
         }
         Ok(())
@@ -455,6 +473,10 @@ impl AccountBook {
                     let signature = abi::topic("TransferSingle(address,address,address,uint256,uint256)");
                     let topics = vec![signature, abi::account(&operator), abi::account(&from), abi::account(&to)];
                     self.log(facts, contract, topics, [abi::amount(id), abi::amount(count)].concat());
+                }
+                Effect::Destroy { contract, account, amount, topics, data } => {
+                    self.movement(facts, MovementFact::Token, contract, (account, self.zero()), amount);
+                    self.log(facts, contract, topics, data);
                 }
                 Effect::Log { address, topics, data } => self.log(facts, address, topics, data),
             }

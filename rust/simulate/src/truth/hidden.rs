@@ -1,4 +1,4 @@
-//! What holders have where transfers do not tell: tokens that rebase, that take fees, and coins that were destroyed.
+//! What holders have where `Transfer` events do not tell: tokens that rebase, that take fees, and coins that were destroyed.
 
 use headwater_types::{Address, Amount, Chain};
 

@@ -113,7 +113,8 @@ impl World {
         if *symbol == CIRCLE.symbol { &CIRCLE } else { &TETHER }
     }
 
-    /// Sends an order of an issuer. Tether's contract on ethereum indexes nothing, the others the account.
+    /// Sends an order of an issuer, with the amount where it destroys one. Tether's contract on ethereum indexes nothing, the
+    /// others the account.
     fn order(
         &mut self,
         now: i64,
@@ -133,7 +134,10 @@ impl World {
         data.extend(amount.map(abi::amount).into_iter().flatten());
         let treasury = self.treasury(token);
         let mut call = Call::contract(treasury, contract, GAS, abi::call(order.call, &[word]));
-        call.effects.push(Effect::Log { address: contract, topics, data });
+        call.effects.push(match amount {
+            Some(amount) => Effect::Destroy { contract, account, amount, topics, data },
+            None => Effect::Log { address: contract, topics, data },
+        });
         self.book(chain).send(now, call)
     }
 
@@ -164,8 +168,7 @@ impl World {
         Ok(receipt)
     }
 
-    /// Tether destroys what a frozen account has. No `Transfer` says so: what the account has follows from
-    /// [`TrueBalance`] alone.
+    /// Tether destroys what a frozen account has. No `Transfer` says so, only an event of its own.
     pub(crate) fn destroy(&mut self, now: i64, token: usize, account: Address) -> Result<Receipt, Insufficient> {
         let (chain, contract, asset) =
             (self.tokens[token].chain, self.tokens[token].contract, self.tokens[token].asset());

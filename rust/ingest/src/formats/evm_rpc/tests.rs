@@ -281,6 +281,33 @@ fn a_tree_and_the_flat_frames_of_the_same_calls_agree() {
     assert!(claimed(&batch, CoverageTable::Traces));
 }
 
+/// The frames of a transaction whose contract destroys itself, as anvil writes them.
+fn self_destruction_of_anvil(action: &str) -> String {
+    let (hash, call) = (hash(0), format!(r#"{{"callType":"call","from":"{A}","to":"{B}","value":"0x9"}}"#));
+    let frame = |action: &str, path: &str| {
+        format!(
+            r#"{{"type":"call","action":{action},"result":{{"gasUsed":"0x1"}},"error":null,"traceAddress":[{path}],"blockNumber":5,"transactionHash":"{hash}","transactionPosition":0}}"#
+        )
+    };
+    format!("[{},{}]", frame(&call, ""), frame(action, "0"))
+}
+
+#[test]
+fn self_destruction_written_as_call_refunds() {
+    let blocks = block(&[transaction(0, "")], "");
+    let action = format!(r#"{{"address":"{B}","refundAddress":"{A}","balance":"0x5"}}"#);
+    let (_, batch) = read(&[("blocks.json", &blocks), ("traces.json", &self_destruction_of_anvil(&action))]);
+    assert_eq!(moved(&facts(&batch, 0)), [row(0, B, A, 5)]);
+}
+
+#[test]
+fn call_without_caller_is_a_row_error() {
+    let blocks = block(&[transaction(0, "")], "");
+    let action = format!(r#"{{"to":"{A}","value":"0x5"}}"#);
+    let error = fails(&[("blocks.json", &blocks), ("traces.json", &self_destruction_of_anvil(&action))]);
+    assert!(error.contains("from_address") && error.contains("self-destructions as calls"), "{error}");
+}
+
 #[test]
 fn calls_nested_as_deep_as_they_come_are_read() {
     let mut call = Call("CALL", B, C, 1, false, vec![]);

@@ -65,6 +65,8 @@ impl Reader<'_> {
         let block = object.need("blockNumber", object.count("blockNumber")?, "the number of a block")?;
         let action = object.object("action").ok_or_else(|| object.wrong("action", "an object"))?;
         let kind = match object.text("type") {
+            // Anvil writes self-destructions as calls.
+            Some("call") if action.text("refundAddress").is_some() => FrameKind::Suicide,
             Some("call") => FrameKind::Call { moves: matches!(action.text("callType"), None | Some("call")) },
             Some("create") => FrameKind::Create,
             Some("suicide" | "selfdestruct") => FrameKind::Suicide,

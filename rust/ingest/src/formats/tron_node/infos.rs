@@ -6,6 +6,7 @@ use headwater_types::{Address, Amount, Asset};
 
 use super::super::documents::one;
 use super::super::{Job, evm_logs};
+use super::notes::{Effect, note};
 use super::{CHAIN, Tally};
 use crate::error::{Fault, FieldError, Place};
 use crate::source::Object;
@@ -144,6 +145,7 @@ fn internal(inner: &Object<'_>, tally: &mut Tally, moved: &mut Vec<Movement>) ->
     if inner.flag("rejected") == Some(true) {
         return Ok(());
     }
+    let note = note(inner);
     for value in &inner.list_if_any("callValueInfo")? {
         let Some(amount) = value.quantity("callValue")?.filter(|amount| !amount.is_zero()) else { continue };
         if value.text("tokenId").is_some_and(|token| !token.is_empty()) {
@@ -151,11 +153,20 @@ fn internal(inner: &Object<'_>, tally: &mut Tally, moved: &mut Vec<Movement>) ->
             continue;
         }
         let party = |name: &str| inner.need(name, inner.address_on(name, CHAIN)?, "an address of tron");
+        let (from, to) = match Effect::of(&note) {
+            Effect::Moves => (Some(party("caller_address")?), Some(party("transferTo_address")?)),
+            Effect::Reward => (None, Some(party("caller_address")?)),
+            Effect::Remains => continue,
+            Effect::Unknown => {
+                *tally.unknown_notes.entry(note.clone()).or_default() += 1;
+                continue;
+            }
+        };
         moved.push(Movement {
             kind: MovementFact::Internal,
             ordinal: Ordinal::Indexed(u64::try_from(moved.len()).unwrap_or(u64::MAX)),
-            from: Some(party("caller_address")?),
-            to: Some(party("transferTo_address")?),
+            from,
+            to,
             asset: Asset::Native,
             amount,
         });

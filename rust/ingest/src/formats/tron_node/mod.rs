@@ -9,6 +9,7 @@
 mod blocks;
 mod exchange;
 mod infos;
+mod notes;
 
 use std::collections::BTreeMap;
 
@@ -70,6 +71,8 @@ struct Tally {
     rewards: u64,
     /// Transactions that may have moved TRX of which the amount is not told, by kind of contract.
     uncounted: BTreeMap<String, u64>,
+    /// Internal transactions of which it is not known whether they move TRX, by note.
+    unknown_notes: BTreeMap<String, u64>,
 }
 
 impl Tally {
@@ -89,14 +92,25 @@ impl Tally {
             ));
         }
         if !self.uncounted.is_empty() {
-            let kinds: Vec<_> = self.uncounted.iter().map(|(kind, count)| format!("{count} {kind}")).collect();
             sink.warn(format!(
                 "TRX that these transactions of the built-in exchange and market may have moved is not told, and missing \
                  from balances: {}",
-                kinds.join(", ")
+                listed(&self.uncounted)
+            ));
+        }
+        if !self.unknown_notes.is_empty() {
+            sink.warn(format!(
+                "internal transactions with unknown notes were left out, as they may move no TRX: {}",
+                listed(&self.unknown_notes)
             ));
         }
     }
+}
+
+/// Names with their counts.
+fn listed(counts: &BTreeMap<String, u64>) -> String {
+    let counts: Vec<_> = counts.iter().map(|(name, count)| format!("{count} {name}")).collect();
+    counts.join(", ")
 }
 
 fn is_block(value: &Value<'_>) -> bool {

@@ -171,6 +171,49 @@ fn infos_are_joined_by_id_and_their_logs_are_counted_in_the_order_of_the_block()
     assert!(report.files.iter().any(|file| file.warnings.iter().any(|warning| warning.starts_with("1 movements"))));
 }
 
+/// An internal transaction of the contract under a note, of an amount.
+fn inner(note: &str, amount: u64) -> String {
+    format!(
+        r#"{{"caller_address":"{OWNER}","transferTo_address":"{OTHER}","callValueInfo":[{{"callValue":{amount}}}],"note":"{note}"}}"#
+    )
+}
+
+#[test]
+fn internal_transactions_of_stake_move_no_trx() {
+    let notes = ["delegateResourceOfEnergy", "unDelegateResourceOfBandwidth", "freezeBalanceV2ForEnergy", "call"];
+    for is_hex in [true, false] {
+        let written = |note: &str| if is_hex { hex::encode(note) } else { note.to_owned() };
+        let list: Vec<_> = notes.iter().zip(5..).map(|(note, amount)| inner(&written(note), amount)).collect();
+        let info = info(1, &format!(r#","internal_transactions":[{}]"#, list.join(",")));
+        // In the answer of a block, and alone.
+        for answer in [format!("[{info}]"), info] {
+            let (_, batch) = read_all(&[("infos.json", answer)]).unwrap();
+            let [moved] = &facts(&batch, 1).movements[..] else { panic!("only the call moves") };
+            let expected = (account(OWNER), account(OTHER), Amount::from(8), Ordinal::Indexed(0));
+            assert_eq!((moved.from, moved.to, moved.amount, moved.ordinal), expected);
+        }
+    }
+}
+
+#[test]
+fn reward_of_a_contract_comes_from_no_account() {
+    let list = inner(&hex::encode("withdrawReward"), 6).replace(OTHER, OWNER);
+    let answer = format!("[{}]", info(1, &format!(r#","internal_transactions":[{list}]"#)));
+    let (_, batch) = read_all(&[("infos.json", answer)]).unwrap();
+    let moved = &facts(&batch, 1).movements[0];
+    assert_eq!((moved.from, moved.to, moved.amount), (None, account(OWNER), Amount::from(6)));
+}
+
+#[test]
+fn unknown_notes_are_left_out_and_named() {
+    let list = format!("{},{}", inner("lendResource", 5), inner("lendResource", 6));
+    let answer = format!("[{}]", info(1, &format!(r#","internal_transactions":[{list}]"#)));
+    let (report, batch) = read_all(&[("infos.json", answer)]).unwrap();
+    assert!(facts(&batch, 1).movements.is_empty());
+    let warning = &report.files[0].warnings[0];
+    assert!(warning.starts_with("internal transactions with unknown notes") && warning.ends_with(": 2 lendResource"));
+}
+
 #[test]
 fn what_failed_moved_nothing_but_its_fee() {
     let failed =
