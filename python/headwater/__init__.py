@@ -31,6 +31,7 @@ from headwater.errors import (
     TimedOut,
     Unauthorized,
     Unavailable,
+    UnknownField,
     Unsupported,
 )
 from headwater.exposure import ExposureReport, ExposureReports
@@ -70,6 +71,7 @@ __all__ = [
     "TraceReports",
     "Unauthorized",
     "Unavailable",
+    "UnknownField",
     "Unsupported",
     "__version__",
     "address",

@@ -150,7 +150,7 @@ class WholeLists:
         Warns
         -----
         UserWarning
-            For what the caller should know, such as a field that is not known and had no effect. Over a store these
+            For what the caller should know, such as data that may be missing. Over a store these
             are the warnings of the first row, which is asked for besides: :meth:`write` gives those of all rows.
 
         Examples

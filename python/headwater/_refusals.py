@@ -43,10 +43,14 @@ def of(status: int, headers: http.client.HTTPMessage, body: bytes) -> HeadwaterE
     else:
         details = told["details"] if isinstance(told.get("details"), dict) else {}
         message = f"{told.get('message', 'no message')} (HTTP {status})" if _is_ours_only(kind) else told["message"]
-        error = kind(message, reason=details.get("reason") or told.get("code"), field=details.get("field"))
-        if kind in {errors.InvalidInput, errors.NotFound}:
+        reason, candidates = details.get("reason"), details.get("candidates")
+        if kind is errors.InvalidInput and reason == "unknown_field":
+            kind = errors.UnknownField
+        names = candidates if isinstance(candidates, list) else []
+        error = kind(message, reason=reason or told.get("code"), field=details.get("field"), candidates=names)
+        if kind in {errors.InvalidInput, errors.UnknownField, errors.NotFound}:
             # As the engine says it, which knows no codes of HTTP.
-            error.reason = details.get("reason")
+            error.reason = reason
     error.status = status
     error.request_id = headers.get("X-Request-Id")
     if isinstance(error, errors.ServerError):

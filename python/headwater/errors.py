@@ -10,6 +10,7 @@ are what only a server can say: about the key, its credits and its limits, or th
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 
@@ -22,6 +23,8 @@ class HeadwaterError(Exception):
         Stable code, the same as ``error.details.reason`` over HTTP.
     field : str or None
         The field it is about, such as ``addresses[3]``.
+    candidates : list of str
+        Names that may have been meant, nearest first.
     status : int or None
         The HTTP status, where a server said so.
     request_id : str or None
@@ -34,16 +37,23 @@ class HeadwaterError(Exception):
     status: int | None = None
     request_id: str | None = None
 
-    def __init__(self, message: str, *, reason: str | None = None, field: str | None = None) -> None:
+    def __init__(
+        self, message: str, *, reason: str | None = None, field: str | None = None, candidates: Iterable[str] = ()
+    ) -> None:
         super().__init__(message)
         self.reason = reason
         self.field = field
+        self.candidates = list(candidates)
         # Reports, whose module imports this one.
         self.answered: dict[int, Any] = {}
 
 
 class InvalidInput(HeadwaterError, ValueError):  # noqa: N818
     """An argument cannot be understood or met."""
+
+
+class UnknownField(InvalidInput, TypeError):
+    """A keyword that the call does not have; ``candidates`` are the nearest known names."""
 
 
 class NotFound(HeadwaterError, LookupError):  # noqa: N818

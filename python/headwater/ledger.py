@@ -64,7 +64,8 @@ class Ledger(Movements, Holdings, Judgements, Tracing, Batch, Disputes, MarketDa
     Every method takes one address or many; many give :class:`Reports`. Keyword arguments that are ``None`` are left
     out of the request. Numbers may be those of numpy, decimals keep all their digits, times may be datetimes with a
     time zone, and lists any collection. Methods raise :class:`headwater.InvalidInput` when an argument cannot be met,
-    and can be interrupted with Ctrl-C. Where one of many addresses fails, the answers to the others stand in
+    :class:`headwater.UnknownField` (a ``TypeError`` too) for a keyword that the call does not have, with the nearest
+    known names in ``error.candidates``, and can be interrupted with Ctrl-C. Where one of many addresses fails, the answers to the others stand in
     ``error.answered``; a text that is no address of the chain is refused before anything is asked.
 
     A ledger may be shared between threads, and used in a ``with``. It cannot be copied or pickled: each process opens
@@ -149,6 +150,18 @@ class Ledger(Movements, Holdings, Judgements, Tracing, Batch, Disputes, MarketDa
         Returns
         -------
         Report
+
+        Raises
+        ------
+        UnknownField
+            When the call has no such field; it is a ``TypeError`` too.
+
+        Examples
+        --------
+        >>> from headwater.examples import ALICE, ledger
+        >>> ledger().query("transactions", blockchain="ethereum", address=ALICE, symbol="eth")
+        Traceback (most recent call last):
+        headwater.errors.UnknownField: unknown field "symbol"; did you mean "symbols"?
         """
         name, parts = _calls.named(endpoint)
         return _typed.report(name, self._answers.answer(name, _request.body(request, fields, parts)))
@@ -338,6 +351,8 @@ class Ledger(Movements, Holdings, Judgements, Tracing, Batch, Disputes, MarketDa
 
         Raises
         ------
+        InvalidInput
+            When the ledger holds nothing of Bitcoin.
         NotFound
             When the transaction is not held.
 
@@ -348,9 +363,9 @@ class Ledger(Movements, Holdings, Judgements, Tracing, Batch, Disputes, MarketDa
         Examples
         --------
         >>> from headwater.examples import ledger
-        >>> ledger().change_address("f" * 64)  # doctest: +ELLIPSIS
+        >>> ledger().change_address("f" * 64)
         Traceback (most recent call last):
-        headwater.errors.NotFound: no transaction ... is held of bitcoin
+        headwater.errors.InvalidInput: the store contains neither rows nor labels of bitcoin; it contains ethereum
         """
         return self.query("btc/change-address", txid=txid)
 
@@ -421,8 +436,9 @@ class Ledger(Movements, Holdings, Judgements, Tracing, Batch, Disputes, MarketDa
         Examples
         --------
         >>> from headwater.examples import ledger
-        >>> ledger().cluster("bc1qdxnccj5wrr39nydzkc0rzhhqyd6r8jtjv7sjg0").size
-        0
+        >>> ledger().cluster("bc1qdxnccj5wrr39nydzkc0rzhhqyd6r8jtjv7sjg0")
+        Traceback (most recent call last):
+        headwater.errors.InvalidInput: the store contains neither rows nor labels of bitcoin; it contains ethereum
         """
         return self._each("btc/cluster", address, _given(locals(), "address"), progress)
 

@@ -96,17 +96,17 @@ fn what_cannot_be_done_is_refused_as_the_public_api_refuses() {
         (400, "missing_field", "POST", &credits, "{}"),
         (400, "invalid_value", "POST", &credits, r#"{"add": 1, "refund": "x"}"#),
         (400, "invalid_json", "POST", &credits, "{"),
-        (400, "invalid_value", "POST", "/admin/v1/keys", r#"{"credit": 5}"#),
+        (400, "unknown_field", "POST", "/admin/v1/keys", r#"{"credit": 5}"#),
         (400, "invalid_value", "POST", "/admin/v1/keys", r#"{"credits": -5}"#),
         (404, "", "POST", "/admin/v1/keys", r#"{"plan": "none"}"#),
-        (400, "invalid_value", "PUT", "/admin/v1/plans/x", r#"{"heavi": 1}"#),
-        (400, "invalid_value", "GET", "/admin/v1/audit?stats=200", ""),
+        (400, "unknown_field", "PUT", "/admin/v1/plans/x", r#"{"heavi": 1}"#),
+        (400, "unknown_field", "GET", "/admin/v1/audit?stats=200", ""),
         (400, "limit_out_of_range", "GET", "/admin/v1/audit?limit=0", ""),
         (400, "missing_field", "GET", "/admin/v1/usage", ""),
-        (400, "invalid_value", "POST", "/admin/v1/lost-answers", r#"{"request_id": "x"}"#),
-        (400, "invalid_value", "POST", "/admin/v1/lost-answers?key_id=x", ""),
-        (400, "invalid_value", "POST", "/admin/v1/keys?credits=1000", ""),
-        (400, "invalid_value", "GET", "/admin/v1/keys?limit=5", ""),
+        (400, "unknown_field", "POST", "/admin/v1/lost-answers", r#"{"request_id": "x"}"#),
+        (400, "unknown_field", "POST", "/admin/v1/lost-answers?key_id=x", ""),
+        (400, "unknown_field", "POST", "/admin/v1/keys?credits=1000", ""),
+        (400, "unknown_field", "GET", "/admin/v1/keys?limit=5", ""),
         (404, "", "GET", "/admin/v1/keys/a%00b", ""),
         (404, "", "DELETE", "/admin/v1/keys/a%00b", ""),
         (404, "", "GET", "/admin/v1/usage?key_id=a%00b", ""),
@@ -140,7 +140,7 @@ fn what_is_wrong_is_named_by_its_field_and_changes_nothing() {
     let audit = |query: &str| format!("/admin/v1/audit?{query}");
     let keys = "/admin/v1/keys".to_owned();
     for (method, path, body, reason, field) in [
-        ("GET", audit("stats=200"), "", "invalid_value", "stats"),
+        ("GET", audit("stats=200"), "", "unknown_field", "stats"),
         ("GET", audit("status=42"), "", "invalid_value", "status"),
         ("GET", audit("status=9999"), "", "invalid_value", "status"),
         ("GET", audit("status=-1"), "", "invalid_value", "status"),
@@ -154,20 +154,20 @@ fn what_is_wrong_is_named_by_its_field_and_changes_nothing() {
         ("GET", audit("limit=1001"), "", "limit_out_of_range", "limit"),
         ("GET", audit("cursor=xyz"), "", "invalid_value", "cursor"),
         ("GET", "/admin/v1/usage".to_owned(), "", "missing_field", "key_id"),
-        ("GET", "/admin/v1/usage?key=x&key_id=x".to_owned(), "", "invalid_value", "key"),
-        ("POST", keys.clone(), r#"{"credit": 5}"#, "invalid_value", "credit"),
+        ("GET", "/admin/v1/usage?key=x&key_id=x".to_owned(), "", "unknown_field", "key"),
+        ("POST", keys.clone(), r#"{"credit": 5}"#, "unknown_field", "credit"),
         ("POST", keys.clone(), r#"{"credits": "5"}"#, "invalid_type", "credits"),
         ("POST", keys.clone(), r#"{"credits": -5}"#, "invalid_value", "credits"),
         ("POST", keys.clone(), r#"{"name": 5}"#, "invalid_type", "name"),
-        ("POST", keys.clone() + "?credits=5", "", "invalid_value", "credits"),
+        ("POST", keys.clone() + "?credits=5", "", "unknown_field", "credits"),
         ("POST", key("/credits"), r#"{"add": 0}"#, "invalid_value", "add"),
         ("POST", key("/credits"), r#"{"add": 1.5}"#, "invalid_type", "add"),
         ("POST", key("/credits"), "{}", "missing_field", "add"),
         ("POST", key("/credits"), r#"{"add": 1, "refund": "x"}"#, "invalid_value", "refund"),
         ("POST", key("/rotate"), r#"{"grace_hours": -1}"#, "invalid_value", "grace_hours"),
         ("PUT", key("/plan"), "{}", "missing_field", "plan"),
-        ("DELETE", key(""), r#"{"id": "x"}"#, "invalid_value", "id"),
-        ("PUT", plan.clone(), r#"{"heavi": 1}"#, "invalid_value", "heavi"),
+        ("DELETE", key(""), r#"{"id": "x"}"#, "unknown_field", "id"),
+        ("PUT", plan.clone(), r#"{"heavi": 1}"#, "unknown_field", "heavi"),
         ("PUT", plan.clone(), r#"{"name": "y"}"#, "invalid_value", "name"),
         ("PUT", plan.clone(), r#"{"heavy": {"burst": 1}}"#, "missing_field", "heavy.per_second"),
         ("PUT", plan.clone(), r#"{"heavy": {"per_second": 0, "burst": 1}}"#, "invalid_value", "heavy"),
@@ -362,7 +362,7 @@ fn figures_count_what_happened_and_their_labels_stay_few() {
     is("headwater_requests_total", &[("endpoint", "/v1/transactions"), ("status", "4xx")], 40.0);
     is("headwater_requests_total", &[("endpoint", "/v1/transaction/{hash}")], 20.0);
     is("headwater_refused_total", &[("code", "unauthorized")], 20.0);
-    is("headwater_refused_total", &[("code", "bad_request"), ("reason", "missing_field")], 20.0);
+    is("headwater_refused_total", &[("code", "bad_request"), ("reason", "unknown_field")], 20.0);
     is("headwater_credits_charged_total", &[], 100.0);
     is("headwater_request_duration_seconds_count", &[("class", "medium")], 60.0);
     // This very request.

@@ -1,6 +1,6 @@
 //! Each check of the order of checks, alone and in its place.
 
-use headwater_server::gateway::Settings;
+use headwater_server::gateway::{ListenerConfig, Settings};
 
 use crate::support::{Mood, QUIET, Server};
 
@@ -153,19 +153,70 @@ fn query_strings_are_never_guessed() {
     let server = Server::start();
     let (_, key) = server.key(1000);
     let get = |path: &str| server.send("GET", path, &[("X-API-Key", &key)], "");
-    for path in
-        ["/v1/assets?chain=%zz", "/v1/assets?chain=%ff", "/v1/assets?chain=tron&chain=bsc", "/v1/transaction/%ff"]
-    {
+    for (path, reason) in [
+        ("/v1/assets?chain=%zz", "invalid_value"),
+        ("/v1/assets?chain=%ff", "invalid_value"),
+        ("/v1/transaction/%ff", "invalid_value"),
+        ("/v1/assets?chain=tron&chain=bsc", "invalid_type"),
+    ] {
         let reply = get(path);
-        assert_eq!((reply.status, reply.error().1.as_str()), (400, "invalid_value"), "{path}");
+        assert_eq!((reply.status, reply.error().1.as_str()), (400, reason), "{path}");
     }
     let long = format!("/v1/assets?chain={}", "x".repeat(9000));
     assert_eq!((get(&long).status, get(&long).error().1.as_str()), (400, "invalid_value"));
-    let warned = get("/v1/registry?typo=1").json();
-    assert_eq!(warned["meta"]["warnings"][0]["code"], "unknown_field");
-    let posted = server.client().post("/v1/transactions?limit=3", &key, QUIET).unwrap().json();
-    assert_eq!(posted["meta"]["warnings"][0]["field"], "limit");
     assert_eq!(get("/v1/assets?chain=%74ron").status, 200);
+}
+
+/// What a call does not know, or the store does not hold, is refused before anything is paid.
+#[test]
+fn unknown_fields_and_chains_are_refused_free() {
+    let store = headwater_testkit::Chainlet::ethereum().transfer(1, 2, 100).batch();
+    let mut held = headwater_ledger::store::MemoryStore::default();
+    held.commit(store, &headwater_ledger::Cancel::new()).unwrap();
+    let server = Server::over(held, ListenerConfig::default(), Settings::default());
+    let (_, key) = server.key(100);
+    let with = |more: &str| QUIET.replace('}', &format!(", {more}}}"));
+    let tron = r#"{"blockchain": "tron", "address": "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t"}"#;
+    let unknown = "blockchain=ethereum&contract=0x00000000000000000000000000000000000000aa";
+    for (method, path, body, reason, candidates) in [
+        ("POST", "/v1/transactions", with("\"symbol\": \"eth\""), "unknown_field", &["symbols"][..]),
+        ("POST", "/v1/counterparty", with("\"offset\": 20"), "unknown_field", &["cursor", "page"]),
+        ("POST", "/v1/transactions?limit=3", QUIET.to_owned(), "unknown_field", &[]),
+        ("POST", "/v1/trace", with("\"limit\": 3"), "unknown_field", &["track_setting.limit"]),
+        ("GET", "/v1/labels?blockchain=ethereum&adress=x", String::new(), "unknown_field", &["address", "addresses"]),
+        ("GET", "/v1/registry?typo=1", String::new(), "unknown_field", &[]),
+        ("GET", "/v1/usage?typo=1", String::new(), "unknown_field", &[]),
+        ("GET", "/v1/webhooks?ofset=1", String::new(), "unknown_field", &["offset"]),
+        ("POST", "/v1/transactions", tron.to_owned(), "chain_not_held", &[]),
+        ("GET", &format!("/v1/token/holders?{unknown}"), String::new(), "unknown_contract", &[]),
+        ("GET", &format!("/v1/token/concentration?{unknown}"), String::new(), "unknown_contract", &[]),
+    ] {
+        let reply = server.send(method, path, &[JSON, ("X-API-Key", &key)], &body);
+        assert_eq!((reply.status, reply.error().1.as_str()), (400, reason), "{method} {path} {body}");
+        let named = reply.json()["error"]["details"]["candidates"].clone();
+        let expected = if candidates.is_empty() { serde_json::Value::Null } else { serde_json::json!(candidates) };
+        assert_eq!(named, expected, "{method} {path}");
+        assert_eq!((reply.header("x-credit-cost"), reply.header("x-credit-remaining")), ("0", "100"), "{path}");
+    }
+    let ignored = server.client().post("/v1/transactions", &key, &with("\"symbol\": null")).unwrap();
+    assert_eq!((ignored.status, ignored.header("x-credit-remaining")), (200, "95"));
+    assert_eq!(server.gateway.state().accounts().held(), 0);
+}
+
+#[test]
+fn list_of_a_get_is_repeated_or_has_commas() {
+    let server = Server::start();
+    let (_, key) = server.key(1000);
+    let missing = |query: &str| {
+        let reply = server.send("GET", &format!("/v1/rates?{query}"), &[("X-API-Key", &key)], "");
+        assert_eq!(reply.status, 200, "{query}");
+        reply.json()["data"]["missing"].clone()
+    };
+    let commas = missing("symbols=one,two,three");
+    assert_eq!(commas, serde_json::json!(["one", "two", "three"]));
+    for query in ["symbols=one&symbols=two&symbols=three", "symbols=one,%20two&symbols=three"] {
+        assert_eq!(missing(query), commas, "{query}");
+    }
 }
 
 #[test]

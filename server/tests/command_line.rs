@@ -85,11 +85,10 @@ fn a_query_gives_what_http_gives_without_credits() {
     let place = tempfile::tempdir().unwrap();
     let store = small_store(place.path());
     let at = store.to_str().unwrap();
-    let body = json!({"blockchain": "ethereum", "address": SENDER, "typo": 1}).to_string();
+    let body = json!({"blockchain": "ethereum", "address": SENDER, "typo": null}).to_string();
     let answer = run_json(&["query", "transactions", "--store", at, "--body", &body]);
     assert_eq!(answer["data"]["datas"][0]["amount_raw"], "31337");
-    assert_eq!(answer["meta"]["warnings"][0]["field"], "typo");
-    let typed = json!({"blockchain": "ETH", "address": SENDER, "typo": 1}).to_string();
+    let typed = json!({"blockchain": "ETH", "address": SENDER}).to_string();
     assert_eq!(run_json(&["query", "transactions", "--store", at, "--body", &typed]), answer);
     let file = place.path().join("transactions.csv");
     for alias in ["eth", "Ethereum", "1", "EIP155:1"] {
@@ -157,6 +156,24 @@ fn with_json_a_refusal_is_the_error_envelope() {
     let envelope: Value = serde_json::from_slice(&output.stderr).unwrap();
     assert_eq!(envelope["error"]["code"], "bad_request");
     assert_eq!(envelope["error"]["details"]["reason"], "unsupported_chain");
+}
+
+#[test]
+fn query_refuses_unknown_fields_and_chains_not_held() {
+    let place = tempfile::tempdir().unwrap();
+    let store = small_store(place.path());
+    let at = store.to_str().unwrap();
+    let refused = |name: &str, body: &Value| {
+        let output = run(&["query", name, "--json", "--store", at, "--body", &body.to_string()]);
+        assert_eq!(output.status.code(), Some(1));
+        serde_json::from_slice::<Value>(&output.stderr).unwrap()["error"].clone()
+    };
+    let error = refused("transactions", &json!({"blockchain": "ethereum", "address": SENDER, "symbol": "eth"}));
+    assert_eq!(error["message"], "unknown field \"symbol\"; did you mean \"symbols\"?");
+    let details = json!({"reason": "unknown_field", "field": "symbol", "candidates": ["symbols"]});
+    assert_eq!(error["details"], details);
+    let error = refused("labels", &json!({"blockchain": "bsc", "address": SENDER}));
+    assert_eq!(error["details"]["reason"], "chain_not_held");
 }
 
 #[test]

@@ -367,6 +367,54 @@ fn bounds(schema: &Value) -> &'static [&'static str] {
     }
 }
 
+/// The records that a schema leads to: itself, and those that its fields and the items of its lists refer to.
+fn records<'a>(schema: &'a Value, schemas: &'a Value, found: &mut BTreeMap<&'a str, &'a Value>) {
+    match schema {
+        Value::Object(keywords) => {
+            let name = schema["$ref"].as_str().and_then(|reference| reference.rsplit('/').next());
+            if let Some(name) = name.filter(|name| !found.contains_key(name)) {
+                found.insert(name, &schemas[name]);
+                records(&schemas[name], schemas, found);
+            }
+            keywords.values().for_each(|part| records(part, schemas, found));
+        }
+        Value::Array(parts) => parts.iter().for_each(|part| records(part, schemas, found)),
+        _ => {}
+    }
+}
+
+#[test]
+fn schemas_of_bodies_refuse_unknown_fields() {
+    let document = document(ENDPOINTS);
+    let mut found = BTreeMap::new();
+    for (_, _, operation) in operations(&document) {
+        records(&operation["requestBody"], &document["components"]["schemas"], &mut found);
+    }
+    let open = |schema: &Value| schema["properties"].is_object() && schema["additionalProperties"] != false;
+    let open: Vec<&str> = found.iter().filter(|(_, schema)| open(schema)).map(|(name, _)| *name).collect();
+    // The specification reserves what may stand in it.
+    assert_eq!(open, ["StopTrackCondition"]);
+    for name in
+        ["TransactionsRequest", "FilterCriteria", "TrackSetting", "RiskQuery", "EventFilters", "BalanceThreshold"]
+    {
+        assert!(found.contains_key(name), "{name}");
+    }
+}
+
+#[test]
+fn lists_of_a_query_are_described_as_repeated() {
+    let document = document(ENDPOINTS);
+    let parameters = operations(&document).flat_map(|(_, _, operation)| operation["parameters"].as_array());
+    let lists = parameters.flatten().filter(|parameter| parameter["schema"]["type"] == "array");
+    let mut count = 0;
+    for list in lists {
+        assert_eq!((&list["style"], &list["explode"]), (&Value::from("form"), &Value::from(true)), "{list}");
+        assert!(list["description"].as_str().unwrap().contains("commas"), "{list}");
+        count += 1;
+    }
+    assert!(count >= 5, "{count}");
+}
+
 #[test]
 fn every_field_and_parameter_of_a_request_has_its_bounds() {
     fn check(at: &str, schema: &Value, unbounded: &mut Vec<String>) {

@@ -18,7 +18,6 @@ struct Example {
 
 fn encoded(value: &Value) -> String {
     let text = match value {
-        Value::Array(items) => items.iter().map(|item| item.as_str().unwrap()).collect::<Vec<_>>().join(","),
         Value::String(text) => text.clone(),
         other => other.to_string(),
     };
@@ -44,9 +43,12 @@ fn examples(document: &Value) -> Vec<Example> {
                 };
                 match parameter["in"].as_str().unwrap() {
                     "path" if name != "id" => filled = filled.replace(&format!("{{{name}}}"), &encoded(example)),
+                    // A list as generated clients send it.
                     "query" => {
-                        let mark = if query.is_empty() { '?' } else { '&' };
-                        write!(query, "{mark}{name}={}", encoded(example)).unwrap();
+                        for item in example.as_array().map_or(std::slice::from_ref(example), Vec::as_slice) {
+                            let mark = if query.is_empty() { '?' } else { '&' };
+                            write!(query, "{mark}{name}={}", encoded(item)).unwrap();
+                        }
                     }
                     _ => {}
                 }

@@ -76,7 +76,7 @@ fn untimed(mut answer: Value) -> Value {
 fn risk_as_json_is_the_answer_of_query() {
     let store = Store::new();
     store.label(SHOP, "mixer", "forensic");
-    for (chain, address) in [("ethereum", ALICE), ("eth", SHOP), ("evm", SHOP), ("bsc", ALICE), ("ethereum", NOBODY)] {
+    for (chain, address) in [("ethereum", ALICE), ("eth", SHOP), ("evm", SHOP), ("ethereum", NOBODY)] {
         let body = json!({"blockchain": chain, "address": address}).to_string();
         let queried = store.asked(&["query", "address-risk", "--body", &body]);
         let explained = store.asked(&["risk", "--chain", chain, address]);
@@ -131,6 +131,8 @@ fn risk_in_words_tells_floors_and_what_was_not_looked_at() {
         ],
     );
     has(&store.told(&["--chain", "evm", ALICE]), &["only on ethereum and tron"]);
+    let listed = store.file("tron.csv", "address,chain,code\nTR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t,tron,exchange\n");
+    store.asked(&["labels", "import", "--source", "others", &listed]);
     has(
         &store.told(&["--chain", "tron", "T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb"]),
         &["the store has no data of the chain"],

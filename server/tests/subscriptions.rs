@@ -196,8 +196,9 @@ fn a_plan_decides_which_chains_a_webhook_or_a_stream_may_tell_of() {
     assert_eq!(subscribe(json!({"blockchain": "ethereum"}))["type"], "subscribed");
     socket.say(&json!({"action": "subscribe", "id": "t", "event_type": "large_transfer",
         "filters": {"blockchain": "ethereum"}, "filter": {"blockchain": "bitcoin"}}));
-    let warned = socket.hear().unwrap();
-    assert_eq!((&warned["type"], &warned["warnings"][0]["field"]), (&json!("subscribed"), &json!("filter")));
+    let refused = socket.hear().unwrap();
+    assert_eq!((&refused["type"], &refused["id"]), (&json!("error"), &json!("t")), "{refused}");
+    assert!(refused["error"]["message"].as_str().unwrap().contains("did you mean \"filters\""), "{refused}");
     socket.say(&json!({"action": "subscribe", "id": "u", "event_type": "large_transfer",
         "filters": {"blockchain": "ethereum"}, "after": "evt_of_nobody"}));
     assert_eq!(socket.closing(), 4010);

@@ -32,7 +32,7 @@ fn read(file: &Path, options: &Options, store: &Path) -> Result<u64, IngestError
 
 fn ask(store: &Path, name: &str, chain: Chain, contract: &str) -> Value {
     let engine = QueryEngine::new(Arc::new(Store::open(store).unwrap()));
-    let request = json!({"blockchain": chain.name(), "contract": contract, "limit": 10});
+    let request = json!({"blockchain": chain.name(), "contract": contract});
     engine.answer(endpoint(name).unwrap(), &request, &Cancel::new()).unwrap().value()
 }
 

@@ -6,6 +6,7 @@ import copy
 import hashlib
 import json
 import pickle
+from collections.abc import Callable
 from datetime import datetime, timezone
 from decimal import Decimal
 from pathlib import Path
@@ -294,10 +295,28 @@ def test_a_broken_row_names_row_column_and_value() -> None:
         hw.Ledger.from_frames(broken)
 
 
-def test_unknown_fields_are_warned_of(ledger: hw.Ledger) -> None:
-    report = ledger.transactions(ALICE, symbol="eth")
-    assert isinstance(report, hw.Report)
-    assert ("unknown_field", "symbol") in [(warning["code"], warning["field"]) for warning in report.warnings]
+def test_unknown_keyword_is_a_type_error(ledger: hw.Ledger) -> None:
+    asked: list[Callable[[], object]] = [
+        lambda: ledger.transactions(ALICE, symbol="eth"),
+        lambda: ledger.transactions([ALICE, BOB], symbol="eth"),
+        lambda: ledger.query("transactions", {"blockchain": "ethereum", "address": ALICE, "symbol": "eth"}),
+    ]
+    for ask in asked:
+        with pytest.raises(TypeError, match='did you mean "symbols"') as caught:
+            ask()
+        assert isinstance(caught.value, hw.UnknownField)
+        assert isinstance(caught.value, hw.InvalidInput)
+        assert (caught.value.reason, caught.value.field) == ("unknown_field", "symbol")
+        assert caught.value.candidates == ["symbols"]
+    with pytest.raises(TypeError, match=r"track_setting\.max_nodes"):
+        ledger.trace(ALICE, max_node=5)
+    assert ledger.transactions(ALICE, symbol=None, symbols=["eth"]).rows
+
+
+def test_chain_that_is_not_held_is_refused(ledger: hw.Ledger) -> None:
+    with pytest.raises(hw.InvalidInput, match="neither rows nor labels of tron; it contains ethereum") as caught:
+        ledger.transactions("TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t", blockchain="tron")
+    assert (caught.value.reason, caught.value.field) == ("chain_not_held", "blockchain")
 
 
 def test_address_functions_take_one_or_many() -> None:

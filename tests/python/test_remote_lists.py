@@ -58,7 +58,7 @@ def test_a_list_that_breaks_off_is_read_anew_and_each_row_stands_once(stub: Stub
             case 1:
                 handler.send(200, lines_of(3), page, length=1000)
             case _:
-                handler.send(200, lines_of(3, 4), {**page, "X-Warnings": "unknown_field:colour"})
+                handler.send(200, lines_of(3, 4), {**page, "X-Warnings": "checksum:colour"})
 
     stub.script = script
     ledger, path = connect(stub), tmp_path / "rows.csv"
@@ -117,7 +117,7 @@ def test_a_limit_of_more_than_a_page_of_holders_is_asked_for_in_pages(stub: Stub
 def test_warnings_of_a_whole_list_are_told(stub: Stub, recwarn: pytest.WarningsRecorder) -> None:
     def script(handler: Handler, number: int) -> None:
         rows = lines_of(*range(100 - 50 * (number % 2)))
-        warned = "unknown_field:gr%C3%B6%C3%9Fe, not_built:counterparty_label"
+        warned = "checksum:gr%C3%B6%C3%9Fe, not_built:counterparty_label"
         said = {"X-As-Of-Block": str(number), "X-Warnings": warned}
         handler.send(200, rows, {"Content-Type": "application/x-ndjson", **said})
 
@@ -125,10 +125,10 @@ def test_warnings_of_a_whole_list_are_told(stub: Stub, recwarn: pytest.WarningsR
     with connect(stub) as ledger:
         ledger.read_all("token/holders", blockchain="ethereum", contract="native", größe=1)
     assert [str(each.message).partition(" while")[0] for each in recwarn] == [
-        "token/holders: unknown_field: größe",
+        "token/holders: checksum: größe",
         "token/holders: the data changed",
     ]
     assert {(each.category, Path(each.filename).name) for each in recwarn} == {(UserWarning, Path(__file__).name)}
     recwarn.clear()
-    examples.ledger().read_all("transactions", blockchain="ethereum", address=ALICE, colour=1)
-    assert str(recwarn[0].message) == 'transactions: there is no field "colour" here: it had no effect'
+    examples.ledger().read_all("transactions", blockchain="ethereum", address="0xAa" + "aa" * 19)
+    assert str(recwarn[0].message).startswith("transactions: address: the mixed case of 0xAaaa")

@@ -109,9 +109,9 @@ def test_frames_of_risks_have_the_columns_they_always_have(mixed: hw.Ledger) -> 
         some, none = getattr(full, name), getattr(empty, name)
         assert some.schema == none.schema
         assert pl.Null not in some.dtypes
-    bsc = mixed.risk(ALICE, blockchain="bsc")
-    assert bsc.behaviors.schema == full.behaviors.schema
-    assert bsc.summary["behavior_score"].to_list() == [None]
+    evm = mixed.risk(ALICE, blockchain="evm")
+    assert evm.behaviors.schema == full.behaviors.schema
+    assert evm.summary["behavior_score"].to_list() == [None]
     assert full.to_frame("arrow").__arrow_c_stream__()
     assert pl.DataFrame(full).equals(full.factors)
 

@@ -22,10 +22,6 @@ pub trait Analysis {
     /// Pairs of fields of the request of which one has to be given.
     const EITHER: &[[&str; 2]] = &[];
 
-    /// Fields that are refused although unknown fields are only warned of: those that a client must not think heard. They
-    /// are refused in the items of a list of the request too.
-    const REFUSED: &[&str] = &[];
-
     /// What the credits of a call pay for.
     const PRICING: Pricing = Pricing::PerCall;
 
@@ -34,6 +30,12 @@ pub trait Analysis {
     /// # Errors
     /// An invalid input that names field and value.
     fn params(request: Self::Request, checks: &mut Checks<'_>) -> Result<Self::Params, Error>;
+
+    /// Whether somebody outside may be asked too, so that the chain need not be held.
+    #[must_use]
+    fn asks_elsewhere(_: &Self::Params) -> bool {
+        false
+    }
 
     /// Answers: depends on nothing but ledger and parameters. What reads movements goes through [`crate::scope`], so that
     /// all endpoints leave out the same rows.

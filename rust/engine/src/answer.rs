@@ -40,7 +40,7 @@ pub struct Pagination {
 /// Something the caller should know that is no error. An answer has one entry per code.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, utoipa::ToSchema)]
 pub struct Warning {
-    /// Stable code, such as `unknown_field`.
+    /// Stable code, such as `partial_data`.
     pub code: String,
     /// The field it is about; of several the first.
     pub field: Option<String>,

@@ -1,20 +1,24 @@
 //! The way of a call through an analysis.
 
 use headwater_ledger::{Cancel, Ledger};
-use serde_json::Value;
 
+use crate::Error;
 use crate::analysis::{Analysis, Made};
+use crate::chain_scope::{ChainScope, Reads};
+use crate::description::nested_fields;
+use crate::held;
 use crate::intelligence::Intelligence;
 use crate::limits::{MAX_LIMIT, MAX_TABLE};
 use crate::method::Method;
 use crate::pricing::Pricing;
-use crate::request::{CanonicalRequest, Checks, Given, Warnings, decode};
+use crate::request::{CanonicalRequest, Checks, Given, Warnings, decode_with};
 use crate::table::{List, Rows, TableSink};
-use crate::{Error, Reason};
 
 /// One call on its way to an analysis.
 pub(crate) struct Call<'a> {
     pub method: Method,
+    pub chains: ChainScope,
+    pub reads: Reads,
     pub request: &'a CanonicalRequest,
     pub ledger: &'a dyn Ledger,
     pub given: Given,
@@ -49,28 +53,13 @@ pub(crate) fn write<A: List>(call: &Call<'_>, sink: &mut dyn TableSink) -> Resul
 }
 
 fn params<A: Analysis>(call: &Call<'_>, max_rows: u32, warnings: &mut Warnings) -> Result<A::Params, Error> {
-    if let Some(field) = refused_field(call.request.request(), A::REFUSED) {
-        let message = format!("{field}: there is no such choice here, leave it out");
-        return Err(Error::invalid(Reason::UnknownField, field, message));
+    let Call { method, chains, reads, request, ledger, given, intelligence, .. } = *call;
+    let asked = request.request();
+    let fields = decode_with(asked, method, warnings, &nested_fields::<A::Request>)?;
+    let filter_hash = request.filter_hash();
+    let params = A::params(fields, &mut Checks { ledger, warnings, filter_hash, max_rows, given, intelligence })?;
+    if !A::asks_elsewhere(&params) {
+        held::check(ledger, (chains, reads), asked)?;
     }
-    let request = decode::<A::Request>(call.request.request(), call.method, warnings)?;
-    let filter_hash = call.request.filter_hash();
-    let Call { ledger, given, intelligence, .. } = *call;
-    A::params(request, &mut Checks { ledger, warnings, filter_hash, max_rows, given, intelligence })
-}
-
-/// The place of the first field that is refused: in the request, or in an item of one of its lists.
-fn refused_field(request: &Value, refused: &[&str]) -> Option<String> {
-    let in_object = |object: &Value| refused.iter().find(|field| object.get(**field).is_some()).copied();
-    if refused.is_empty() {
-        return None;
-    }
-    if let Some(field) = in_object(request) {
-        return Some(field.to_owned());
-    }
-    let mut lists = request.as_object()?.iter().filter_map(|(name, value)| Some((name, value.as_array()?)));
-    lists.find_map(|(name, items)| {
-        let mut items = items.iter().enumerate();
-        items.find_map(|(index, item)| Some(format!("{name}[{index}].{}", in_object(item)?)))
-    })
+    Ok(params)
 }

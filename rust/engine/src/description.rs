@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 
 use crate::analysis::Analysis;
+use crate::request::RESERVED;
 
 /// Request and answer of an endpoint as an `OpenAPI` document needs them.
 pub struct Description {
@@ -21,7 +22,7 @@ pub struct Description {
 /// Who writes a record, which decides which fields are required.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Written {
-    /// A client: fields that may be null may be left out.
+    /// A client: fields that may be null may be left out, and others are refused.
     ByClients,
     /// The service: a field without a value is null, unless its schema does not allow null; then it is left out.
     ByUs,
@@ -29,6 +30,12 @@ pub enum Written {
 
 pub(crate) fn describe<A: Analysis>() -> Description {
     let (mut request, mut components) = record::<A::Request>(Written::ByClients);
+    let reserved = referenced(&request["properties"][RESERVED]);
+    for (_, schema) in components.iter_mut().filter(|(name, _)| Some(name.as_str()) == reserved) {
+        if let Some(record) = schema.as_object_mut() {
+            record.remove("additionalProperties");
+        }
+    }
     if !A::EITHER.is_empty() {
         request["allOf"] = either(A::EITHER);
     }
@@ -58,6 +65,28 @@ pub fn record<T: ToSchema>(written: Written) -> (Value, Vec<(String, Value)>) {
     (complete(json(T::schema())), records)
 }
 
+/// The fields of the objects inside a request, such as `track_setting.limit`.
+pub(crate) fn nested_fields<T: ToSchema>() -> Vec<String> {
+    let (request, records) = record::<T>(Written::ByClients);
+    let mut nested = Vec::new();
+    for (object, property) in properties(&request) {
+        let record = records.iter().find(|(name, _)| Some(name.as_str()) == referenced(property));
+        let fields = record.into_iter().flat_map(|(_, schema)| properties(schema));
+        nested.extend(fields.map(|(field, _)| format!("{object}.{field}")));
+    }
+    nested
+}
+
+fn properties(record: &Value) -> impl Iterator<Item = (&String, &Value)> {
+    record["properties"].as_object().into_iter().flatten()
+}
+
+/// The name of the schema that a property refers to, one that may be null too.
+fn referenced(property: &Value) -> Option<&str> {
+    let mut choices = items(&property["oneOf"]).chain([property]);
+    choices.find_map(|choice| choice["$ref"].as_str()?.rsplit('/').next())
+}
+
 /// Whether a named schema is a component of the document: a record or a set of values.
 fn is_component(schema: &Value) -> bool {
     ["properties", "enum", "allOf", "oneOf"].iter().any(|keyword| schema.get(keyword).is_some())
@@ -82,7 +111,7 @@ pub fn either(pairs: &[[&str; 2]]) -> Value {
     pairs.iter().map(|names| json!({"anyOf": names.map(given)})).collect()
 }
 
-/// Completes a record with the fields that are required.
+/// Completes a record with the fields that are required, or with what is said of other fields.
 fn complete(schema: &mut Value, written: Written) {
     for list in ["allOf", "oneOf"] {
         for part in schema.get_mut(list).and_then(Value::as_array_mut).into_iter().flatten() {
@@ -91,11 +120,16 @@ fn complete(schema: &mut Value, written: Written) {
     }
     let Some(record) = schema.as_object_mut() else { return };
     let Some(fields) = record.get("properties").and_then(Value::as_object) else { return };
-    if written == Written::ByUs {
-        let promised: Vec<&Value> = record.get("required").into_iter().flat_map(items).collect();
-        let always = fields.iter().filter(|(name, field)| promised.contains(&&json!(name)) || may_be_null(field));
-        let always = always.map(|(name, _)| name.clone()).collect();
-        record.insert("required".to_owned(), always);
+    match written {
+        Written::ByClients => {
+            record.insert("additionalProperties".to_owned(), json!(false));
+        }
+        Written::ByUs => {
+            let promised: Vec<&Value> = record.get("required").into_iter().flat_map(items).collect();
+            let always = fields.iter().filter(|(name, field)| promised.contains(&&json!(name)) || may_be_null(field));
+            let always = always.map(|(name, _)| name.clone()).collect();
+            record.insert("required".to_owned(), always);
+        }
     }
 }
 

@@ -23,6 +23,8 @@ pub struct Error {
     pub limit: Option<u64>,
     /// The offending value.
     pub value: Option<String>,
+    /// Names that may have been meant, nearest first.
+    pub candidates: Vec<String>,
     /// The failure below, for the log only.
     #[source]
     pub source: Option<LedgerError>,
@@ -57,10 +59,14 @@ pub enum Reason {
     InvalidValue,
     /// The chain is not supported here.
     UnsupportedChain,
+    /// The store contains neither rows nor labels of the chain.
+    ChainNotHeld,
     /// Not an address of the chain.
     InvalidAddress,
     /// Not a contract address of the chain.
     InvalidContract,
+    /// No row of the store and no registry names the contract.
+    UnknownContract,
     /// Not a transaction hash.
     InvalidHash,
     /// A list that needs entries has none.
@@ -83,7 +89,7 @@ pub enum Reason {
     AmbiguousChain,
     /// The body is no JSON.
     InvalidJson,
-    /// A field that this request does not have, where that is refused.
+    /// A field that this request does not have.
     UnknownField,
     /// An address of another network than the store's.
     NetworkMismatch,
@@ -111,10 +117,10 @@ impl Reason {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, ToSchema)]
 pub struct Details {
     /// Stable reason, finer than the code. Of a 400: `missing_field`, `invalid_type`, `invalid_value`,
-    /// `unsupported_chain`, `invalid_address`, `invalid_contract`, `invalid_hash`, `empty_list`, `too_many_items`,
-    /// `limit_out_of_range`, `page_window`, `time_range`, `milliseconds`, `unknown_symbol`, `prefix_too_short`,
-    /// `ambiguous_chain`, `invalid_json`, `unknown_field`, `network_mismatch`, `cursor_expired`, `query_too_large`; of a 409:
-    /// `idempotency_mismatch`; of a 429: `rate_limited`, `concurrency`, `overloaded`.
+    /// `unsupported_chain`, `chain_not_held`, `invalid_address`, `invalid_contract`, `unknown_contract`, `invalid_hash`,
+    /// `empty_list`, `too_many_items`, `limit_out_of_range`, `page_window`, `time_range`, `milliseconds`, `unknown_symbol`,
+    /// `prefix_too_short`, `ambiguous_chain`, `invalid_json`, `unknown_field`, `network_mismatch`, `cursor_expired`,
+    /// `query_too_large`; of a 409: `idempotency_mismatch`; of a 429: `rate_limited`, `concurrency`, `overloaded`.
     #[schema(pattern = "^[a-z0-9_]+$", example = "invalid_address")]
     pub reason: String,
     /// JSON path of the field.
@@ -133,6 +139,9 @@ pub struct Details {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub value: Option<String>,
+    /// Names that may have been meant, nearest first; left out where there is none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub candidates: Vec<String>,
 }
 
 impl Details {
@@ -164,8 +173,9 @@ impl Error {
     pub fn details(&self) -> Option<Details> {
         match self.kind {
             ErrorKind::InvalidInput(reason) => {
-                let (field, value) = (self.field.clone(), self.value.clone());
-                Some(Details { reason: reason.name(), field, index: self.index, limit: self.limit, value })
+                let (field, value, candidates) = (self.field.clone(), self.value.clone(), self.candidates.clone());
+                let (index, limit) = (self.index, self.limit);
+                Some(Details { reason: reason.name(), field, index, limit, value, candidates })
             }
             ErrorKind::Overloaded => Some(Details { reason: "overloaded".to_owned(), ..Details::default() }),
             ErrorKind::NotFound | ErrorKind::Cancelled | ErrorKind::Storage | ErrorKind::Internal => None,
@@ -175,7 +185,8 @@ impl Error {
     /// An error of a kind with a text.
     #[must_use]
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into(), field: None, index: None, limit: None, value: None, source: None }
+        let (field, index, limit, value, candidates, source) = (None, None, None, None, Vec::new(), None);
+        Self { kind, message: message.into(), field, index, limit, value, candidates, source }
     }
 
     /// An invalid input in a named field. A message that repeats a long value is cut.

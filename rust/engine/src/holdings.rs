@@ -11,9 +11,10 @@ use serde::Serialize;
 
 use crate::asset_book::{AssetBook, AssetView};
 use crate::fields::{AddressText, CodeText, RawAmountText};
+use crate::held::is_held;
 use crate::overflow;
 use crate::rebasing;
-use crate::request::{Checks, Warnings};
+use crate::request::{Checks, Warnings, refused};
 use crate::{Error, ErrorKind, Reason};
 
 /// Symbols of the coins that count as a dollar each.
@@ -96,8 +97,30 @@ pub(crate) fn asset_of(checks: &mut Checks<'_>, chain: Chain, contract: Option<&
             let message = "contract is required: the address of the token, or `native` for the coin of the chain";
             Err(Error::invalid(Reason::MissingField, "contract", message))
         }
-        (Family::Evm | Family::Tron, Some(contract)) => checks.asset(chain, "contract", contract),
+        (Family::Evm | Family::Tron, Some(text)) => {
+            let asset = checks.asset(chain, "contract", text)?;
+            if let Asset::Token(contract) = &asset {
+                check_known(checks.ledger, chain, contract)?;
+            }
+            Ok(asset)
+        }
     }
+}
+
+/// Refuses a contract that nothing names: zeros would read as a token that nobody holds. A chain without data is refused as
+/// such by the call.
+fn check_known(ledger: &dyn Ledger, chain: Chain, contract: &Address) -> Result<(), Error> {
+    let is_listed = ledger.registry().entry(chain, &Asset::Token(*contract)).is_some();
+    if is_listed || !is_held(ledger, chain) || ledger.has_token(chain, contract)? {
+        return Ok(());
+    }
+    let coverage = ledger.coverage().get(&chain);
+    let blocks = match coverage.and_then(|coverage| coverage.first_block.zip(coverage.last_block)) {
+        Some((first, last)) => format!("blocks {first} to {last} are held"),
+        None => "no block is held".to_owned(),
+    };
+    let why = format!("no row and no registry names {contract} on {chain}; {blocks}");
+    Err(refused(Reason::UnknownContract, "contract", &contract.to_string(), &why))
 }
 
 impl<'a> Holdings<'a> {

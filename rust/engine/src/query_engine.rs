@@ -195,8 +195,9 @@ impl QueryEngine {
         ledger: &'a dyn Ledger,
         cancel: &'a Cancel,
     ) -> Call<'a> {
-        let (method, given, intelligence) = (endpoint.method, self.given, &self.intelligence);
-        Call { method, request, ledger, given, intelligence, cancel }
+        let Endpoint { method, chains, reads, .. } = *endpoint;
+        let (given, intelligence) = (self.given, &self.intelligence);
+        Call { method, chains, reads, request, ledger, given, intelligence, cancel }
     }
 
     /// The answer of a call where it is cached and no wait is needed; `None` means to call [`QueryEngine::answer_canonical`] on a

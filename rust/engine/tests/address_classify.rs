@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::town::{
     ALICE, BOB, CAROL, PAID, PAYERS, Town, USDT, ask, batch, bitcoin, classifier, classifying, data, listing, person,
-    reason, town, transactions, with_classifier,
+    reason, town, town_with_a_label_on, transactions, with_classifier,
 };
 
 const NAME: &str = "address-classify";
@@ -114,19 +114,23 @@ fn address_is_echoed_as_it_was_written() {
         (&json!(mixed), &json!("ethereum"))
     );
     let hex = "41a614f803b6fd780986a42c78ec9c7f77e6ded13c";
+    let town = town_with_a_label_on(Chain::TRON);
     let report = data(&town, NAME, &json!({"addresses": [TRON, hex]}));
     assert_eq!((&report["results"][0]["address"], &report["results"][1]["address"]), (&json!(TRON), &json!(hex)));
 }
 
 #[test]
 fn chain_without_a_classifier_is_an_error_of_each_item() {
-    let of = |request: Value| data(&classifying(), NAME, &request);
-    let report = of(json!({"blockchain": "bitcoin", "addresses": [PAID[0], PAYERS[0]]}));
+    let of = |chain: Chain, request: Value| {
+        let plain = with_classifier(town_with_a_label_on(chain), Chain::ETHEREUM);
+        data(&plain, NAME, &request)
+    };
+    let report = of(Chain::BITCOIN, json!({"blockchain": "bitcoin", "addresses": [PAID[0], PAYERS[0]]}));
     let errors: Vec<_> = report["results"].as_array().unwrap().iter().map(|result| &result["error"]).collect();
     assert_eq!(errors, ["no classifier is available for bitcoin yet"; 2]);
     assert_eq!((&report["model"], &report["results"][0]["confidence"]), (&Value::Null, &json!(0.0)));
     // Without a chain it is TRON.
-    let report = of(json!({"addresses": [TRON]}));
+    let report = of(Chain::TRON, json!({"addresses": [TRON]}));
     assert_eq!(report["results"][0]["error"], "no classifier is available for tron yet");
     let town = with_classifier(bitcoin(), Chain::BITCOIN);
     let report = data(&town, NAME, &json!({"blockchain": "btc", "addresses": [PAYERS[0]]}));
@@ -144,6 +148,7 @@ fn malformed_request_is_refused_whole() {
         (json!({"addresses": [1]}), (Reason::InvalidType, field("addresses[0]"))),
         (request(&[BOB; 101]), (Reason::TooManyItems, field("addresses"))),
         (json!({"addresses": [TRON, text(BOB)]}), (Reason::InvalidAddress, field("addresses[1]"))),
+        (json!({"addresses": [TRON]}), (Reason::ChainNotHeld, field("blockchain"))),
         (with(request(&[BOB]), json!({"blockchain": "bsc"})), (Reason::UnsupportedChain, field("blockchain"))),
         (with(request(&[BOB]), json!({"blockchain": "solana"})), (Reason::UnsupportedChain, field("blockchain"))),
         (with(request(&[BOB]), json!({"explain": "yes"})), (Reason::InvalidType, field("explain"))),
@@ -159,6 +164,19 @@ fn malformed_request_is_refused_whole() {
     assert_eq!(message, "blockchain: addresses of \"bsc\" cannot be classified: use one of tron, ethereum, bitcoin");
     let report = data(&town, NAME, &request(&[BOB; 100]));
     assert_eq!(report["results"].as_array().unwrap().len(), 100);
+}
+
+/// A 20-byte EVM address can be written as one of TRON, which is somebody else's account.
+#[test]
+fn address_of_another_chain_asks_for_blockchain() {
+    for (text, kind, chain) in
+        [(text(BOB), "an EVM address", "ethereum"), (PAID[0].to_owned(), "a Bitcoin address", "bitcoin")]
+    {
+        let error = ask(&classifying(), NAME, &json!({"addresses": [TRON, text]})).unwrap_err();
+        let why = format!("{kind}, and blockchain is missing, which means tron; add \"blockchain\": \"{chain}\"");
+        assert_eq!(error.message, format!("addresses[1]: {text:?} is {why}"));
+        assert_eq!((error.kind, error.index), (ErrorKind::InvalidInput(Reason::InvalidAddress), Some(1)));
+    }
 }
 
 #[test]
@@ -192,7 +210,7 @@ fn answer_warns_of_classes_learnt_from_simulated_addresses() {
             .map(|warning| warning.count.unwrap())
     };
     assert_eq!((counted(&[ALICE, BOB, ALICE]), counted(&[BOB])), (Some(2), None));
-    let empty = with_classifier(town(), Chain::TRON);
+    let empty = with_classifier(town_with_a_label_on(Chain::TRON), Chain::TRON);
     let told = ask(&empty, NAME, &json!({"addresses": [TRON]})).unwrap().warnings;
     assert_eq!(told.iter().map(|warning| warning.code.as_str()).collect::<Vec<_>>(), ["no_data"]);
 }

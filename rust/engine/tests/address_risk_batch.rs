@@ -87,6 +87,17 @@ fn item_that_cannot_be_assessed_has_an_error_and_echoes_what_was_asked() {
 }
 
 #[test]
+fn chain_that_is_not_held_is_the_error_of_its_item() {
+    let tron = json!({"blockchain": "tron", "address": "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t"});
+    let request = json!({"queries": [query(ALICE), tron]});
+    let results = data(&town(), BATCH, &request)["results"].clone();
+    let expected = "queries[1].blockchain: the store contains neither rows nor labels of tron; it contains ethereum";
+    assert_eq!((&results[0]["error"], &results[1]["error"]), (&Value::Null, &json!(expected)));
+    let answer = engine().answer(endpoint(BATCH).unwrap(), &request, &Cancel::new()).unwrap();
+    assert_eq!(answer.paid_items, Some(1));
+}
+
+#[test]
 fn malformed_list_is_refused_whole() {
     let town = town();
     let place = |field: &str| Some(field.to_owned());

@@ -202,7 +202,7 @@ fn an_id_is_sixty_four_hex_digits_of_a_transaction_that_is_held() {
 
 #[test]
 fn transactions_of_other_chains_are_not_found() {
-    let ethereum = town::town();
+    let ethereum = town::town_with_a_label_on(Chain::BITCOIN);
     let answer = ask(&ethereum, NAME, &request(1));
     assert!(matches!(answer, Err(Error { kind: ErrorKind::NotFound, .. })), "{answer:?}");
 }

@@ -390,7 +390,12 @@ fn subscriptions_are_checked_and_say_what_they_mean() {
     let warned = |code: &str, field: &str| vec![(code.to_owned(), field.to_owned())];
     assert_eq!(parsed("address_activity", Value::Null).1, warned("no_addresses", "filters.addresses"));
     assert_eq!(parsed("risk_alert", json!({})).1, warned("no_addresses", "filters.addresses"));
-    assert_eq!(parsed("large_transfer", json!({"tokens": []})).1, warned("unknown_field", "filters.tokens"));
+    let unknown = Subscription::parse("large_transfer", &json!({"symbol": []}), &*ledger).unwrap_err();
+    assert_eq!(unknown.kind, ErrorKind::InvalidInput(Reason::UnknownField));
+    assert_eq!(
+        (unknown.field.as_deref(), &unknown.candidates[..]),
+        (Some("filters.symbol"), &["symbols".to_owned()][..])
+    );
     assert_eq!(parsed("large_transfer", json!({"labels": ["x"]})).1, warned("unknown_label", "filters.labels"));
     assert!(parsed("large_transfer", json!({"labels": ["mixer"]})).1.is_empty());
     let (kept, _) = parsed(

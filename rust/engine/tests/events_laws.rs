@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use headwater_engine::events::{Event, Follower, Subscription, Watcher, position_of};
-use headwater_engine::{QueryEngine, endpoint};
+use headwater_engine::{ErrorKind, QueryEngine, Reason, endpoint};
 use headwater_ledger::Cancel;
 use headwater_ledger::facts::Batch;
 use headwater_ledger::read::{Accounts, Balances, Generations};
@@ -153,7 +153,10 @@ fn net(events: &[Event]) -> BTreeMap<String, i64> {
 fn listed(store: &Arc<MemoryStore>, chain: Chain, who: &str) -> BTreeMap<String, i64> {
     let engine = QueryEngine::new(Arc::clone(store) as Arc<dyn Generations>);
     let request = json!({"blockchain": chain.name(), "address": who, "limit": 1000});
-    let answer = engine.answer(endpoint("transactions").unwrap(), &request, &Cancel::new()).unwrap().value();
+    let answer = match engine.answer(endpoint("transactions").unwrap(), &request, &Cancel::new()) {
+        Err(error) if error.kind == ErrorKind::InvalidInput(Reason::ChainNotHeld) => return BTreeMap::new(),
+        answer => answer.unwrap().value(),
+    };
     answer["datas"].as_array().unwrap().iter().map(|row| (row["id"].as_str().unwrap().to_owned(), 1)).collect()
 }
 

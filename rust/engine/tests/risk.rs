@@ -12,7 +12,8 @@ use serde_json::{Value, json};
 use crate::feeds;
 use crate::feeds::{all_events, store, watch};
 use crate::town::{
-    ALICE, BOB, CAROL, Town, USDT, about, ask, batch, data, listing, person, price, reason, transactions,
+    ALICE, BOB, CAROL, Town, USDT, about, ask, batch, data, listing, person, price, reason, town_with_a_label_on,
+    transactions,
 };
 
 fn claim(address: Address, code: Code, level: Level, group: &str) -> Claim {
@@ -151,7 +152,8 @@ fn where_behaviours_are_not_judged_labels_are_all_there_is() {
             (&json!("intel_only"), &json!("unsupported_chain"))
         );
     }
-    // Nothing of tron is held.
+    // Of tron one label is held, and no rows.
+    let town = town_with_a_label_on(Chain::TRON);
     let tron =
         data(&town, "address-risk", &json!({"blockchain": "tron", "address": "TJRabPrwbZy45sbavfcjinPJC18kjpRTv8"}));
     assert_eq!(

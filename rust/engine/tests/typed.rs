@@ -1,6 +1,6 @@
 //! Requests as people type them: names of chains, addresses that need a repair, dates, placeholders.
 
-use headwater_engine::{CanonicalRequest, Reason};
+use headwater_engine::{CanonicalRequest, ErrorKind, Reason};
 use headwater_types::{Chain, TxHash};
 use serde_json::{Value, json};
 
@@ -237,12 +237,29 @@ fn ranking_without_prices_is_ordered_by_count() {
 
 #[test]
 fn warnings_of_an_answer_have_one_entry_per_code() {
-    let answer = ask(&town(), "counterparty", &about(ALICE, json!({"symbol": "eth", "min": 1}))).unwrap();
+    let condition = json!({"stop_track_condition": {"later": true, "more": 1}});
+    let answer = ask(&town(), "trace", &about(ALICE, condition)).unwrap();
     let mut codes: Vec<&str> = answer.warnings.iter().map(|warning| warning.code.as_str()).collect();
     codes.sort_unstable();
     let count = codes.len();
     codes.dedup();
     assert_eq!(codes.len(), count);
     let of = |code: &str| answer.warnings.iter().find(|warning| warning.code == code).unwrap();
-    assert_eq!((of("unknown_field").count, of("unknown_field").field.as_deref()), (Some(2), Some("symbol")));
+    let unknown = of("unknown_field");
+    assert_eq!((unknown.count, unknown.field.as_deref()), (Some(2), Some("stop_track_condition.later")));
+}
+
+#[test]
+fn unknown_settings_of_a_trace_are_refused() {
+    let refused = |more: Value| {
+        let error = ask(&town(), "trace", &about(ALICE, more)).unwrap_err();
+        assert_eq!(error.kind, ErrorKind::InvalidInput(Reason::UnknownField));
+        (error.field.unwrap(), error.candidates)
+    };
+    let near = |field: &str, candidate: &str| (field.to_owned(), vec![candidate.to_owned()]);
+    let misspelt = json!({"track_setting": {"max_node": 5}});
+    assert_eq!(refused(misspelt), near("track_setting.max_node", "max_nodes"));
+    assert_eq!(refused(json!({"max_nodes": 5})), near("max_nodes", "track_setting.max_nodes"));
+    let criteria = json!({"filter_criterias": [{"symbol": "eth", "minvalue": 1}]});
+    assert_eq!(refused(criteria).0, "filter_criterias[0].minvalue");
 }

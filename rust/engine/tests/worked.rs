@@ -2,10 +2,13 @@
 
 use headwater_engine::{ENDPOINTS, ErrorKind, Reason};
 use headwater_ledger::market::core_tokens;
+use headwater_types::Chain;
 use serde_json::{Value, json};
 
 use crate::town;
-use crate::town::{ALICE, BOB, CAROL, FAKE, USDT, about, ask, between, column, data, hash, person, reason, town};
+use crate::town::{
+    ALICE, BOB, CAROL, FAKE, USDT, about, ask, between, column, data, hash, person, reason, town, town_with_a_label_on,
+};
 
 fn text(byte: u8) -> String {
     person(byte).to_string()
@@ -161,8 +164,12 @@ fn invalid_requests_name_reason_and_field() {
         reason(&engine, "counterparty/overview", &json!({"blockchain": "ethereum", "target": text(ALICE)})),
         (Reason::MissingField, Some("counterparty".to_owned()))
     );
-    let mistyped = ask(&engine, "transactions", &about(ALICE, json!({"symbol": "eth"}))).unwrap();
-    assert!(mistyped.warnings.iter().any(|warning| warning.code == "unknown_field"));
+    for field in ["symbol", "offset", "colour"] {
+        let request = about(ALICE, json!({field: 1}));
+        assert_eq!(reason(&engine, "transactions", &request), (Reason::UnknownField, Some(field.to_owned())));
+    }
+    let offset = ask(&engine, "transactions", &about(ALICE, json!({"offset": 20}))).unwrap_err();
+    assert_eq!(offset.candidates, ["cursor", "page"]);
     let checksum = json!({"blockchain": "ethereum", "address": "0x5AAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"});
     let answer = ask(&engine, "transactions", &checksum).unwrap();
     assert!(answer.warnings.iter().any(|warning| warning.code == "checksum"));
@@ -346,8 +353,8 @@ fn an_address_never_seen_is_answered_with_zeros() {
         (&wallet["tx_count"], &wallet["address_type"], &wallet["balances"]),
         (&json!(0), &json!("unknown"), &json!([]))
     );
-    let empty =
-        data(&engine, "transactions", &json!({"blockchain": "tron", "address": "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t"}));
+    let tron = json!({"blockchain": "tron", "address": "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t"});
+    let empty = data(&town_with_a_label_on(Chain::TRON), "transactions", &tron);
     assert_eq!((&empty["datas"], &empty["as_of_block"]), (&json!([]), &Value::Null));
 }
 

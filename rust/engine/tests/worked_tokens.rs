@@ -1,12 +1,14 @@
 //! Holders, concentration and flows worked by hand.
 
-use headwater_engine::Reason;
+use headwater_engine::{ErrorKind, Reason};
 use headwater_ledger::facts::TransactionFacts;
 use headwater_types::{Address, Amount, Chain};
 use serde_json::{Value, json};
 
 use crate::town;
-use crate::town::{ALICE, BOB, CAROL, USDT, batch, bitcoin, data, engine, hash, person, reason, send, token};
+use crate::town::{
+    ALICE, BOB, CAROL, USDT, ask, batch, bitcoin, data, engine, hash, listing, over, person, reason, send, token,
+};
 
 /// The burn address.
 const DEAD: &str = "0x000000000000000000000000000000000000dead";
@@ -170,10 +172,30 @@ fn bitcoin_has_holders_without_a_contract() {
 
 #[test]
 fn a_token_nobody_holds_has_no_shares() {
-    let found = data(&engine(vec![batch(minted())]), "token/concentration", &about(0x99, json!({})));
+    let listed = vec![listing(0x99, "GOLD")];
+    let found = data(&over(vec![batch(minted())], listed, vec![]), "token/concentration", &about(0x99, json!({})));
     assert_eq!((&found["holder_count"], &found["total_supply_raw"]), (&json!(0), &json!("0")));
     assert_eq!((&found["concentration"]["gini"], &found["concentration"]["top10_pct"]), (&json!(0.0), &json!(0.0)));
-    assert_eq!((&found["symbol"], &found["total_supply"]), (&Value::Null, &Value::Null));
+    assert_eq!((&found["symbol"], &found["total_supply"]), (&json!("gold"), &json!(0.0)));
+}
+
+#[test]
+fn contract_that_nothing_names_is_refused() {
+    let town = engine(vec![batch(minted())]);
+    let unknown = about(0x99, json!({}));
+    let mut flow = unknown.clone();
+    flow["addresses"] = json!([text(ALICE)]);
+    for (name, request) in
+        [("token/holders", &unknown), ("token/concentration", &unknown), ("token/addresses_flow", &flow)]
+    {
+        let error = ask(&town, name, request).unwrap_err();
+        assert_eq!(error.kind, ErrorKind::InvalidInput(Reason::UnknownContract), "{name}");
+        let why = format!("no row and no registry names {} on ethereum; blocks 1 to 3 are held", text(0x99));
+        assert_eq!((error.message, error.field.as_deref()), (format!("contract: {why}"), Some("contract")));
+    }
+    // A token of the source without a movement is named by the source.
+    let holders = data(&town, "token/holders", &about(town::FAKE, json!({})));
+    assert_eq!(holders["holder_count"], 0);
 }
 
 #[test]

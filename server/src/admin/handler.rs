@@ -121,15 +121,9 @@ pub(super) fn query<T: DeserializeOwned>(uri: &Uri) -> Result<T, Problem> {
     read(&Value::Object(fields), Method::Get)
 }
 
-/// Reads what was sent as the public listener does, but for fields that do not exist, which are refused.
+/// Reads what was sent as the public listener does.
 fn read<T: DeserializeOwned>(sent: &Value, method: Method) -> Result<T, Problem> {
-    let mut warnings = Warnings::default();
-    let read = decode(sent, method, &mut warnings);
-    if let Some(field) = warnings.into_list().into_iter().find_map(|warning| warning.field) {
-        let message = format!("there is no field {field:?} here");
-        return Err(Problem::invalid(Reason::InvalidValue, Some(&field), message));
-    }
-    read.map_err(|error| Problem::quietly_from_engine(&error))
+    decode(sent, method, &mut Warnings::default()).map_err(|error| Problem::quietly_from_engine(&error))
 }
 
 /// A 400 about the value of a field.

@@ -7,9 +7,9 @@ use axum::body::{Body, Bytes, HttpBody};
 use axum::extract::{FromRequestParts, RawPathParams};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, Method, header};
-use headwater_engine::{Column, Details, Endpoint, Reason, Warning};
+use headwater_engine::{Column, Details, Endpoint, Reason};
 use headwater_table::Format;
-use headwater_types::text::shortened;
+use headwater_types::text::{SHOWN, shortened};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::map::Entry;
@@ -32,8 +32,6 @@ pub(super) struct Arguments {
     pub request: Value,
     /// The bytes that were sent: path and query of a GET, the body of a POST.
     pub raw: Vec<u8>,
-    /// Query parameters of a POST, which has none.
-    pub warnings: Vec<Warning>,
 }
 
 impl Arguments {
@@ -87,14 +85,14 @@ async fn of_get(endpoint: &Endpoint, parts: &mut Parts) -> Result<Arguments, Pro
             }
         }
     }
-    Ok(Arguments { request: Value::Object(fields), raw, warnings: Vec::new() })
+    Ok(Arguments { request: Value::Object(fields), raw })
 }
 
 /// The arguments that stand in the query alone.
 pub(super) fn of_query(parts: &Parts) -> Result<Arguments, Problem> {
     let query = parts.uri.query().unwrap_or_default();
     let request = Value::Object(read_query(query)?);
-    Ok(Arguments { request, raw: query.as_bytes().to_vec(), warnings: Vec::new() })
+    Ok(Arguments { request, raw: query.as_bytes().to_vec() })
 }
 
 /// The body of a POST, which is to be JSON.
@@ -109,7 +107,7 @@ async fn read_post(parts: &Parts, body: &mut Body, settings: &Settings) -> Resul
 
 /// The arguments of a POST: its JSON body.
 fn of_post(parts: &Parts, raw: Vec<u8>) -> Result<Arguments, Problem> {
-    let warnings = meaningless(parts, ": parameters go into the JSON body")?;
+    refuse_query(parts, "; parameters belong in the JSON body")?;
     check_shape(&raw)?;
     let Strict(request) = serde_json::from_slice(&raw).map_err(|error| {
         let what = if error.is_data() { "the body cannot be taken" } else { "the body is no JSON" };
@@ -122,21 +120,21 @@ fn of_post(parts: &Parts, raw: Vec<u8>) -> Result<Arguments, Problem> {
             "the body must be a JSON object, such as {\"blockchain\": \"ethereum\"}",
         ));
     }
-    Ok(Arguments { request, raw, warnings })
+    Ok(Arguments { request, raw })
 }
 
-/// Warnings of parameters in the query of a call that takes none there.
-fn meaningless(parts: &Parts, instead: &str) -> Result<Vec<Warning>, Problem> {
+/// Refuses parameters in the query of a call that takes none there.
+fn refuse_query(parts: &Parts, remedy: &str) -> Result<(), Problem> {
     let given = read_query(parts.uri.query().unwrap_or_default())?;
-    let warning = |name: String| {
-        Warning::new("unknown_field", Some(&name), format!("the query parameter {name:?} has no meaning here{instead}"))
-    };
-    Ok(Warning::merged(given.into_iter().map(|(name, _)| warning(name))))
+    let Some(name) = given.keys().next() else { return Ok(()) };
+    let message = format!("unknown query parameter {:?}{remedy}", shortened(name, SHOWN));
+    Err(Problem::invalid(Reason::UnknownField, Some(name), message))
 }
 
 /// The arguments of a call that takes none.
 pub(super) fn of_nothing(parts: &Parts) -> Result<Arguments, Problem> {
-    Ok(Arguments { warnings: meaningless(parts, "")?, ..Arguments::default() })
+    refuse_query(parts, "; this call takes no parameters")?;
+    Ok(Arguments::default())
 }
 
 /// The arguments that stand in the body alone.
@@ -254,7 +252,8 @@ fn check_shape(raw: &[u8]) -> Result<(), Problem> {
     Ok(())
 }
 
-/// Reads `a=1&b=2`. Nothing is guessed: broken escapes, text that is not UTF-8 and names given twice are refused.
+/// Reads `a=1&b=2`. Nothing is guessed: broken escapes and text that is not UTF-8 are refused. A name that is repeated
+/// becomes a list (`a=1&a=2,3` as `a=1,2,3`), which the engine refuses where the parameter is not one.
 fn read_query(query: &str) -> Result<Map<String, Value>, Problem> {
     let mut fields = Map::new();
     for pair in query.split('&').filter(|pair| !pair.is_empty()) {
@@ -263,10 +262,21 @@ fn read_query(query: &str) -> Result<Map<String, Value>, Problem> {
         let value = decode(value).ok_or_else(|| broken_escape(&name))?;
         match fields.entry(name) {
             Entry::Vacant(field) => _ = field.insert(Value::String(value)),
-            Entry::Occupied(field) => return Err(given_twice(field.key())),
+            Entry::Occupied(field) => append(field.into_mut(), &value),
         }
     }
     Ok(fields)
+}
+
+/// Appends the items of a further value to those of a parameter.
+fn append(held: &mut Value, more: &str) {
+    let items = |text: &str| text.split(',').map(|item| Value::from(item.trim())).collect::<Vec<_>>();
+    if let Value::String(first) = held {
+        *held = Value::Array(items(first));
+    }
+    if let Value::Array(list) = held {
+        list.extend(items(more));
+    }
 }
 
 fn broken_escape(name: &str) -> Problem {
@@ -274,8 +284,9 @@ fn broken_escape(name: &str) -> Problem {
     Problem::invalid(Reason::InvalidValue, Some(name), message)
 }
 
+/// A parameter of the path that stands in the query too.
 fn given_twice(name: &str) -> Problem {
-    let message = format!("the parameter {name:?} is given twice: give it once, lists with commas");
+    let message = format!("the parameter {name:?} stands in the path and in the query: give it once");
     Problem::invalid(Reason::InvalidValue, Some(name), message)
 }
 
@@ -501,9 +512,21 @@ mod tests {
         let fields = read_query("q=0xAb%20+c&limit=5&&empty=&flag&%C3%A9=1").unwrap();
         let expected = serde_json::json!({"q": "0xAb  c", "limit": "5", "empty": "", "flag": "", "é": "1"});
         assert_eq!(Value::Object(fields), expected);
-        for query in ["q=%", "q=%2", "q=%zz", "q=%ff", "%ff=1", "q=1&q=2", "q=1&%71=2"] {
+        for query in ["q=%", "q=%2", "q=%zz", "q=%ff", "%ff=1"] {
             let problem = read_query(query).unwrap_err();
             assert_eq!(problem.details.unwrap().reason, "invalid_value", "{query}");
+        }
+    }
+
+    #[test]
+    fn repeated_parameter_becomes_one_list() {
+        for (query, list) in [
+            ("q=1&q=2", serde_json::json!(["1", "2"])),
+            ("q=1&%71=2", serde_json::json!(["1", "2"])),
+            ("q=1,2&b=x&q=3,%204&q=5", serde_json::json!(["1", "2", "3", "4", "5"])),
+            ("q=&q=1", serde_json::json!(["", "1"])),
+        ] {
+            assert_eq!(read_query(query).unwrap()["q"], list, "{query}");
         }
     }
 

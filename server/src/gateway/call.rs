@@ -7,9 +7,7 @@ use axum::body::Body;
 use axum::extract::Request;
 use axum::http::request::Parts;
 use axum::http::{HeaderValue, Response, header};
-use headwater_engine::{
-    Answer, CanonicalRequest, Column, Endpoint, ErrorKind, Pricing, QueryEngine, Shape, TableHead, Warning,
-};
+use headwater_engine::{Answer, CanonicalRequest, Column, Endpoint, ErrorKind, Pricing, QueryEngine, Shape, TableHead};
 use headwater_state::{Answered, Caller, Hold, Keep, Kept, StateError, causes};
 use headwater_table::Format;
 use tokio::time::timeout_at;
@@ -31,8 +29,6 @@ struct Call<'a> {
     slot: Arc<CallSlot>,
     request: Arc<CanonicalRequest>,
     request_hash: [u8; 32],
-    /// Warnings about the call.
-    warnings: Vec<Warning>,
     /// The table that the client takes in place of JSON.
     form: Option<(Vec<Column>, Format)>,
     budget: Duration,
@@ -88,20 +84,8 @@ impl Gateway {
         outcome.request_hash = Some(request_hash);
         self.check_chains(endpoint, caller.as_ref(), request.request())?;
         let (budget, started) = (self.0.settings.deadlines.of(endpoint.path, endpoint.class), Instant::now().into());
-        let warnings = read.warnings;
-        let call = Call {
-            gateway: self,
-            endpoint,
-            context,
-            caller,
-            slot,
-            request,
-            request_hash,
-            warnings,
-            form,
-            budget,
-            started,
-        };
+        let call =
+            Call { gateway: self, endpoint, context, caller, slot, request, request_hash, form, budget, started };
         match key {
             Some(key) => call.respond_once(outcome, key).await,
             None if is_reserved_last => call.respond_per_item(outcome).await,
@@ -235,8 +219,6 @@ impl Call<'_> {
             Some(answer) => answer,
             None => self.work().await?,
         };
-        let warnings = Warning::merged(self.warnings.iter().cloned().chain(answer.warnings));
-        let answer = Answer { warnings, ..answer };
         match hold.and_then(|hold| self.due(hold, answer.paid_items)) {
             Some(hold) => self.settle(outcome, hold, claim, answer).await,
             None => Ok(self.give(outcome, answer)),
@@ -326,10 +308,7 @@ impl Call<'_> {
             let _ = gateway.0.pool.run(ticket, end, (&context, &slot), job).await;
         });
         match timeout_at(self.deadline(self.budget), begun).await {
-            Ok(Ok(Ok(head))) => {
-                let warnings = Warning::merged(self.warnings.iter().cloned().chain(head.warnings));
-                Ok((TableHead { warnings, ..head }, body))
-            }
+            Ok(Ok(Ok(head))) => Ok((head, body)),
             Ok(Ok(Err(error))) => Err(self.explain(&error)),
             Ok(Err(_)) => Err(self.panicked()),
             Err(_) => {

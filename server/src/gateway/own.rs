@@ -76,7 +76,7 @@ impl Call {
         self.path.get(name).map_or("", String::as_str)
     }
 
-    /// Reads the parameters; those that have no meaning become warnings of the reply.
+    /// Reads the parameters.
     ///
     /// # Errors
     /// A 400 that names the field.
@@ -313,7 +313,7 @@ impl Gateway {
         })?;
         let form = arguments::form_of(&parts.headers, || route.columns.map(|columns| columns()))?;
         let path = path_of(parts).await?;
-        let Arguments { request, warnings, .. } = match route.takes {
+        let Arguments { request, .. } = match route.takes {
             Takes::Body => arguments::of_body(parts, body, self.settings()).await?,
             Takes::Query => arguments::of_query(parts)?,
             Takes::Nothing => arguments::of_nothing(parts)?,
@@ -334,7 +334,7 @@ impl Gateway {
             route,
             path,
             request,
-            warnings,
+            warnings: Vec::new(),
             form,
             _held: (self.ticket(CostClass::Free)?, slot),
         })

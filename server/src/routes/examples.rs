@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use headwater_engine::example::{ALICE, BITCOIN_TRANSACTION, BOB, CROSSING, START, TRANSACTION, USDT};
-use headwater_engine::{Answer, Endpoint, Error, QueryEngine, Reason};
+use headwater_engine::{Answer, Endpoint, Error, QueryEngine};
 use headwater_ledger::facts::{
     Batch, BlockFacts, Body, Claim, InputFacts, LogFacts, Movement, MovementFact, OutPoint, OutputFacts,
     TransactionFacts, UtxoFacts,
@@ -93,12 +93,9 @@ impl Examples {
         Some(json!({"data": data, "meta": meta}))
     }
 
-    /// The body of a refusal: the same request with one field that cannot be met.
+    /// The body of a refusal: the same request with one field that cannot be met, or that is unknown.
     pub fn refusal(&self, endpoint: &Endpoint) -> Option<Value> {
-        let Some((field, value)) = endpoint.example.refused else {
-            let message = "the parameter \"a\" is given twice: give it once, lists with commas";
-            return Some(under_id(&Problem::invalid(Reason::InvalidValue, Some("a"), message)));
-        };
+        let (field, value) = endpoint.example.refused.unwrap_or(("a", "1"));
         let mut request = (endpoint.example.request)();
         request[field] = json!(value);
         self.error(endpoint, &request)

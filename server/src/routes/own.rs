@@ -58,8 +58,8 @@ impl Data {
 impl OwnOperation {
     /// An operation with an example of the `data` of its success.
     pub fn new(verb: &'static str, path: &'static str, success: u16, data: Data, example: Value) -> Self {
-        let message = "the parameter \"a\" is given twice: give it once, lists with commas";
-        let refusal = (message, json!({"reason": "invalid_value", "field": "a"}));
+        let message = "unknown query parameter \"a\"; this call takes no parameters";
+        let refusal = (message, json!({"reason": "unknown_field", "field": "a"}));
         Self { verb, path, success, data, example, body: None, refusal, paged: false, repeatable: false }
     }
 

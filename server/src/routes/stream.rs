@@ -7,9 +7,10 @@ use axum::extract::{FromRequestParts, Request, State};
 use axum::http::request::Parts;
 use axum::http::{HeaderValue, Uri, header};
 use axum::response::Response;
-use headwater_engine::CostClass;
+use headwater_engine::{CostClass, Reason};
 use headwater_state::{Caller, causes, now_ms};
 use headwater_types::Timestamp;
+use headwater_types::text::{SHOWN, shortened};
 use serde::Serialize;
 use serde_json::{Value, json};
 use utoipa::ToSchema;
@@ -111,6 +112,7 @@ async fn handshake(
         Problem::new(Status::BadRequest, "this route is a WebSocket of version 13: send its handshake")
             .because("invalid_value")
     })?;
+    check_query(&parts.uri)?;
     let upgrade = upgrade
         .protocols([SUBPROTOCOL])
         .max_message_size(MESSAGE_BYTES)
@@ -164,6 +166,15 @@ fn check_origin(events: &Events, parts: &Parts) -> Result<(), Problem> {
 
 fn ticket_of(uri: &Uri) -> Option<&str> {
     uri.query()?.split('&').find_map(|pair| pair.strip_prefix("ticket="))
+}
+
+/// Refuses parameters besides the ticket.
+fn check_query(uri: &Uri) -> Result<(), Problem> {
+    let pairs = uri.query().unwrap_or_default().split('&').filter(|pair| !pair.is_empty());
+    let mut names = pairs.map(|pair| pair.split_once('=').map_or(pair, |(name, _)| name));
+    let Some(name) = names.find(|name| *name != "ticket") else { return Ok(()) };
+    let message = format!("unknown query parameter {:?}; the stream takes \"ticket\" alone", shortened(name, SHOWN));
+    Err(Problem::invalid(Reason::UnknownField, Some(name), message))
 }
 
 /// Get a ticket for one stream
@@ -252,5 +263,16 @@ mod tests {
         assert_eq!(of("/v1/stream?a=1&ticket=abc").as_deref(), Some("abc"));
         assert_eq!(of("/v1/stream?tickets=abc"), None);
         assert_eq!(of("/v1/stream"), None);
+    }
+
+    #[test]
+    fn parameters_besides_the_ticket_are_refused() {
+        let check = |uri: &str| check_query(&uri.parse().unwrap());
+        for uri in ["/v1/stream", "/v1/stream?", "/v1/stream?ticket=abc&"] {
+            assert_eq!(check(uri), Ok(()), "{uri}");
+        }
+        let refused = check("/v1/stream?ticket=abc&tikcet").unwrap_err();
+        assert_eq!(refused.message, r#"unknown query parameter "tikcet"; the stream takes "ticket" alone"#);
+        assert_eq!(refused.details.unwrap().reason, "unknown_field");
     }
 }

@@ -19,6 +19,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use headwater_ledger::LedgerError;
+use headwater_ledger::labels::{Code, Level};
 use headwater_ledger::read::{Generations, Ledger};
 use headwater_ledger::store::MemoryStore;
 use headwater_server::events::EventSettings;
@@ -26,6 +27,8 @@ use headwater_server::gateway::{Deadlines, Gateway, ListenerConfig, Settings, bi
 use headwater_server::service::{Service, serve_on};
 use headwater_state::{Access, AdminService, Environment, Home, Options, State, StateError};
 pub use headwater_testkit::is_full;
+use headwater_testkit::{address, claim, label_import};
+use headwater_types::Chain;
 use serde_json::Value;
 use tempfile::TempDir;
 use tokio::sync::oneshot;
@@ -62,7 +65,15 @@ pub enum Mood {
     Halting,
 }
 
-/// An empty store with moods.
+/// A store of one label on each chain: calls about any of them are answered, with nothing.
+pub fn store_without_rows() -> MemoryStore {
+    let named = |chain| claim(chain, address(chain, 1), Code::Exchange, Level::Unknown, "list");
+    let mut store = MemoryStore::default();
+    store.import_labels(label_import("list", Chain::all().map(named).collect(), 0)).unwrap();
+    store
+}
+
+/// A store with moods.
 pub struct Moody {
     store: MemoryStore,
     mood: AtomicU8,
@@ -132,7 +143,7 @@ impl Server {
     }
 
     pub fn on(config: ListenerConfig, settings: Settings) -> Self {
-        Self::over(MemoryStore::default(), config, settings)
+        Self::over(store_without_rows(), config, settings)
     }
 
     /// One over a store with something in it.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use headwater_intel::classify::{Classifier, Contribution, Model, Verdict};
 use headwater_ledger::{Cancel, Ledger, LedgerError};
 use headwater_metrics::features::BaseGather;
-use headwater_types::{Address, Chain};
+use headwater_types::{Address, Chain, Family};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -149,13 +149,18 @@ impl Analysis for AddressClassify {
 
     fn params(request: AddressClassifyRequest, checks: &mut Checks<'_>) -> Result<AddressClassifyParams, Error> {
         let AddressClassifyRequest { addresses: AddressList(addresses), blockchain, explain } = request;
-        let chain = blockchain.map_or(Ok(CHAINS[0]), |name| chain(&name))?;
+        let named = blockchain.map(|name| chain(&name)).transpose()?;
+        let chain = named.unwrap_or(CHAINS[0]);
         if addresses.is_empty() {
             return Err(Error::invalid(Reason::EmptyList, "addresses", "addresses: name at least one address"));
         }
         at_most("addresses", &addresses, MAX_ITEMS)?;
         let checked = |(index, text): (usize, String)| {
-            let address = checks.address(chain, &format!("addresses[{index}]"), &text)?;
+            let field = format!("addresses[{index}]");
+            if named.is_none() {
+                check_default(checks, &field, &text)?;
+            }
+            let address = checks.address(chain, &field, &text)?;
             Ok((text, address))
         };
         let addresses = addresses.into_iter().enumerate().map(checked).collect::<Result<_, Error>>()?;
@@ -189,6 +194,24 @@ impl Analysis for AddressClassify {
         model.warn(&results, warnings);
         Ok(AddressClassifyReport { results, model: Some(model), as_of_block })
     }
+}
+
+/// Refuses an address of another chain where the request names none. The remedy is to name the chain: the TRON form of such
+/// an address is somebody else's account.
+fn check_default(checks: &Checks<'_>, field: &str, text: &str) -> Result<(), Error> {
+    let fits = |chain: Chain| Address::parse_on(chain, checks.network(chain), text).is_ok();
+    let Some(of) = CHAINS.iter().copied().find(|chain| fits(*chain)).filter(|chain| *chain != CHAINS[0]) else {
+        return Ok(());
+    };
+    let kind = match of.family() {
+        Family::Evm => "an EVM address".to_owned(),
+        Family::Tron | Family::Utxo => format!("a {} address", of.display_name()),
+    };
+    let why = format!(
+        "{text:?} is {kind}, and blockchain is missing, which means {}; add \"blockchain\": \"{of}\"",
+        CHAINS[0]
+    );
+    Err(refused(Reason::InvalidAddress, field, text, &why))
 }
 
 /// The chain that a request names, where its addresses can be classified.

@@ -71,15 +71,10 @@ pub struct AddressRiskParams {
 /// The risk of an address.
 pub struct AddressRisk;
 
-/// Fields that would choose tokens: the score has no such choice, and to leave one out in silence would mislead.
-pub(super) const TOKEN_FIELDS: &[&str] =
-    &["symbols", "symbol", "contracts", "contract", "tokens", "token", "assets", "asset", "filter_criterias"];
-
 impl Analysis for AddressRisk {
     type Request = AddressRiskRequest;
     type Params = AddressRiskParams;
     type Report = RiskReport;
-    const REFUSED: &[&str] = TOKEN_FIELDS;
 
     fn params(request: AddressRiskRequest, checks: &mut Checks<'_>) -> Result<AddressRiskParams, Error> {
         let place = place(checks, "blockchain", &request.blockchain)?;
@@ -89,6 +84,10 @@ impl Analysis for AddressRisk {
             third_party: request.third_party.unwrap_or(ThirdParty::Auto),
             intelligence: checks.intelligence.clone(),
         })
+    }
+
+    fn asks_elsewhere(params: &AddressRiskParams) -> bool {
+        has_provider(&params.intelligence, params.third_party)
     }
 
     fn report(
@@ -122,6 +121,11 @@ pub(super) fn place(checks: &Checks<'_>, field: &str, text: &str) -> Result<Plac
         }
         Err(error) => Err(error),
     }
+}
+
+/// Whether a provider outside may be asked for claims.
+pub(super) fn has_provider(intelligence: &Intelligence, third_party: ThirdParty) -> bool {
+    intelligence.provider.is_some() && third_party != ThirdParty::Off
 }
 
 /// Says what is not held of a chain whose behaviours are judged.

@@ -7,11 +7,12 @@ use headwater_types::text::{SHOWN, shortened};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::address_risk::{TOKEN_FIELDS, place, warn_of};
+use super::address_risk::{has_provider, place, warn_of};
 use crate::analysis::Analysis;
 use crate::cost_class::CostClass;
 use crate::endpoint::{Calls, ChainScope, Endpoint, Example, Reads, Tag};
 use crate::example::BOB;
+use crate::held;
 use crate::intelligence::Intelligence;
 use crate::labels;
 use crate::limits::MAX_RISKS;
@@ -19,7 +20,7 @@ use crate::method::Method;
 use crate::pricing::Pricing;
 use crate::request::{Checks, ThirdParty, Warnings, at_most};
 use crate::risk::{
-    Asked, Assessor, ContextName, FactorRecord, GateName, GraphReason, LevelName, RiskDecision, RiskDimensions,
+    Asked, Assessor, ContextName, FactorRecord, GateName, GraphReason, LevelName, Place, RiskDecision, RiskDimensions,
     RiskMeta, RiskReport,
 };
 use crate::table::{List, Rows, TableHead};
@@ -140,7 +141,6 @@ impl Analysis for AddressRiskBatch {
     type Request = AddressRiskBatchRequest;
     type Params = AddressRiskBatchParams;
     type Report = AddressRiskBatchReport;
-    const REFUSED: &[&str] = TOKEN_FIELDS;
     const PRICING: Pricing = Pricing::PerItem { list: "queries", max_items: MAX_RISKS };
 
     fn params(request: AddressRiskBatchRequest, checks: &mut Checks<'_>) -> Result<AddressRiskBatchParams, Error> {
@@ -149,12 +149,18 @@ impl Analysis for AddressRiskBatch {
             return Err(Error::invalid(Reason::EmptyList, "queries", "queries: ask about at least one address"));
         }
         at_most("queries", &queries, MAX_RISKS)?;
+        let third_party = third_party.unwrap_or(ThirdParty::Auto);
+        let asks_elsewhere = has_provider(checks.intelligence, third_party);
         let checked = |(index, query): (usize, RiskQuery)| {
-            let asked = asked(checks, index, &query).map_err(|error| error.message);
-            (query, asked)
+            let asked = asked(checks, index, &query).and_then(|asked| {
+                if !asks_elsewhere {
+                    check_held(checks.ledger, index, asked.place)?;
+                }
+                Ok(asked)
+            });
+            (query, asked.map_err(|error| error.message))
         };
         let queries = queries.into_iter().enumerate().map(checked).collect();
-        let third_party = third_party.unwrap_or(ThirdParty::Auto);
         Ok(AddressRiskBatchParams { queries, third_party, intelligence: checks.intelligence.clone() })
     }
 
@@ -200,6 +206,12 @@ fn asked(checks: &mut Checks<'_>, index: usize, query: &RiskQuery) -> Result<Ask
     let place = place(checks, &format!("queries[{index}].blockchain"), &query.blockchain)?;
     let address = checks.address(place.chain(), &format!("queries[{index}].address"), query.address.trim())?;
     Ok(Asked { place, address })
+}
+
+/// Refuses an address on a chain that is not held.
+fn check_held(ledger: &dyn Ledger, index: usize, place: Place) -> Result<(), Error> {
+    let field = format!("queries[{index}].blockchain");
+    held::check_any(ledger, Some(&field), place.name(), &place.chains())
 }
 
 /// Tells an address that is too large for the memory of a query from what ends the whole call.

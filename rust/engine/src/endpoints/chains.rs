@@ -16,6 +16,7 @@ use crate::cost_class::CostClass;
 use crate::endpoint::{Calls, ChainScope, Endpoint, Example, Reads, Tag};
 use crate::fields::form;
 use crate::fields::{ChainFamily, ChainName, Support, Time};
+use crate::held::is_held;
 use crate::method::Method;
 use crate::request::{Checks, Warnings, refused};
 use crate::table::{List, Rows, TableHead};
@@ -142,7 +143,8 @@ fn chain_entry(ledger: &dyn Ledger, chain: Chain, with_tokens: bool) -> ChainEnt
     let support_of = |endpoint: &Endpoint| match endpoint.reads {
         _ if !endpoint.chains.contains(chain) => Support::None,
         Reads::Movements => support,
-        Reads::Market => Support::Full,
+        Reads::Labels if !is_held(ledger, chain) => Support::None,
+        Reads::Labels | Reads::Market => Support::Full,
     };
     ChainEntry {
         chain: chain.into(),

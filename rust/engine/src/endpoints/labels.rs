@@ -33,7 +33,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
                   did, by the detectors of behaviours (source `behaviour_detector`). An address without labels is one that no \
                   list names: that says nothing else of it.",
     chains: ChainScope::Named("blockchain"),
-    reads: Reads::Market,
+    reads: Reads::Labels,
     rows: Some("sources"),
     example: Example::new(|| json!({"blockchain": "ethereum", "address": BOB}), ("blockchain", "solana")),
     calls: Calls::list::<AddressLabels>(),

@@ -50,7 +50,7 @@ form! {
 /// `GET /v1/rates`.
 #[derive(Debug, Clone, Deserialize, utoipa::ToSchema)]
 pub struct RatesRequest {
-    /// Rate symbols, separated by commas; at most 100.
+    /// Rate symbols; at most 100.
     #[schema(example = json!(["btc", "eth"]))]
     symbols: RateSymbols,
     /// Epoch seconds: the latest price at or before this time, not older than a day. Omitted: the latest price.

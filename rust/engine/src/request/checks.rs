@@ -201,6 +201,12 @@ pub(crate) fn symbol_texts(field: &str, texts: &[String]) -> Result<(), Error> {
 
 /// An invalid value in a named field, with its position where the field is an item of a list.
 pub(crate) fn refused(reason: Reason, field: &str, value: &str, why: &dyn std::fmt::Display) -> Error {
-    let index = field.rsplit_once('[').and_then(|(_, rest)| rest.split_once(']')).and_then(|(n, _)| n.parse().ok());
+    let index = index_in(field);
     Error { index, value: Some(shortened(value, SHOWN)), ..Error::invalid(reason, field, format!("{field}: {why}")) }
+}
+
+/// The position in the innermost list of a place such as `filter_criterias[3].symbol`.
+pub(super) fn index_in(place: &str) -> Option<u64> {
+    let (_, rest) = place.rsplit_once('[')?;
+    rest.split_once(']')?.0.parse().ok()
 }

@@ -1,7 +1,7 @@
 //! From JSON to a request, with an error that names the exact place.
 //!
-//! A small serde deserializer over [`Value`]: `null` in an object counts as left out, unknown fields are collected
-//! rather than refused, and the values of GET parameters, which arrive as text, are read as what the field wants.
+//! A small serde deserializer over [`Value`]: `null` in an object counts as left out, unknown fields are refused together,
+//! and the values of GET parameters, which arrive as text, are read as what the field wants.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -13,13 +13,31 @@ use serde::forward_to_deserialize_any;
 use serde_json::{Map, Number, Value};
 
 use super::Warnings;
+use super::unknown::UnknownFields;
 use crate::{Error, Method, Reason};
 
-/// Decodes a request object; unknown fields become warnings.
+/// The object that the specification reserves: clients may send keys in it that have no meaning yet.
+pub(crate) const RESERVED: &str = "stop_track_condition";
+
+/// Decodes a request object; a field that it does not have is refused.
 ///
 /// # Errors
-/// When a field is missing or has a value that it cannot have; the error names its place.
+/// When a field is unknown, missing or has a value that it cannot have; the error names its place.
 pub fn decode<R: DeserializeOwned>(request: &Value, method: Method, warnings: &mut Warnings) -> Result<R, Error> {
+    decode_with(request, method, warnings, &Vec::new)
+}
+
+/// The same of a request whose objects have the fields `nested`, such as `track_setting.limit`: a field that stands outside
+/// of its object is offered under that name.
+///
+/// # Errors
+/// As [`decode`].
+pub(crate) fn decode_with<R: DeserializeOwned>(
+    request: &Value,
+    method: Method,
+    warnings: &mut Warnings,
+    nested: &dyn Fn() -> Vec<String>,
+) -> Result<R, Error> {
     let nothing = Map::new();
     let fields = match request {
         Value::Object(fields) => fields,
@@ -29,36 +47,29 @@ pub fn decode<R: DeserializeOwned>(request: &Value, method: Method, warnings: &m
             return Err(Error { value: Some(shown(other)), ..Error::invalid(Reason::InvalidType, "", message) });
         }
     };
-    let unknown = RefCell::new(Vec::new());
-    let object = Object::new(fields, Place::Root, Shared { method, unknown: &unknown });
-    let decoded = R::deserialize(ObjectDecoder(object)).map_err(|error| error.at(&Place::Root, None).into_error());
-    let unknown = unknown.into_inner();
-    if let Some(first) = unknown.first() {
-        let message = not_known(&unknown);
-        warnings.add_of(unknown.len(), "unknown_field", Some(&shortened(first, SHOWN)), message);
+    let (unknown, reserved) = (RefCell::default(), RefCell::default());
+    let shared = Shared { method, unknown: &unknown, reserved: &reserved };
+    let decoded = R::deserialize(ObjectDecoder { fields, shared });
+    let decoded = decoded.map_err(|error| error.at(&Place::Root, None).into_error());
+    if let Some(refusal) = unknown.into_inner().refusal(method, nested) {
+        return Err(refusal);
+    }
+    let reserved = reserved.into_inner();
+    if let Some((count, first)) = reserved.first() {
+        let message = format!("unknown fields without effect: {}", reserved.list());
+        warnings.add_of(count, "unknown_field", Some(first), message);
     }
     decoded
 }
-
-/// What is said of fields that are not known.
-fn not_known(fields: &[String]) -> String {
-    let named: Vec<String> = fields.iter().take(NAMED).map(|field| format!("{:?}", shortened(field, SHOWN))).collect();
-    let named = named.join(", ");
-    match fields.len() - fields.len().min(NAMED) {
-        0 if fields.len() == 1 => format!("there is no field {named} here: it had no effect"),
-        0 => format!("there are no fields {named} here: they had no effect"),
-        more => format!("there are no fields {named} here, nor {more} others: they had no effect"),
-    }
-}
-
-/// Unknown fields that are named; more of them are only counted, since a body may be made of nothing else.
-const NAMED: usize = 20;
 
 /// What every level of one decoding shares.
 #[derive(Clone, Copy)]
 struct Shared<'a> {
     method: Method,
-    unknown: &'a RefCell<Vec<String>>,
+    /// Fields that refuse the request.
+    unknown: &'a RefCell<UnknownFields>,
+    /// Fields that are warned of.
+    reserved: &'a RefCell<UnknownFields>,
 }
 
 /// A place in the request, printed as `filter_criterias[0].symbol`.
@@ -310,7 +321,7 @@ impl<'de> Deserializer<'de> for Decoder<'_> {
             },
             Value::String(text) => visitor.visit_str(text),
             Value::Array(_) => self.deserialize_seq(visitor),
-            Value::Object(fields) => visitor.visit_map(Object::new(fields, self.place, self.shared)),
+            Value::Object(fields) => visitor.visit_map(Object::new(fields, None, self.place, self.shared)),
         }
     }
 
@@ -357,33 +368,58 @@ impl<'de> Deserializer<'de> for Decoder<'_> {
     fn deserialize_struct<V: Visitor<'de>>(
         self,
         _: &'static str,
-        _: &'static [&'static str],
+        known: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, DecodeError> {
         match self.value {
-            Value::Object(fields) => visitor.visit_map(Object::new(fields, self.place, self.shared)),
+            Value::Object(fields) => visitor.visit_map(Object::new(fields, Some(known), self.place, self.shared)),
             _ => Err(Self::expected("an object")),
         }
     }
 
-    fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
-        self.shared.unknown.borrow_mut().push(self.place.to_string());
-        visitor.visit_unit()
-    }
-
     forward_to_deserialize_any! {
         i128 u128 f32 f64 char bytes byte_buf unit unit_struct newtype_struct tuple tuple_struct map enum identifier
+        ignored_any
     }
 }
 
 /// Decodes the request itself.
-struct ObjectDecoder<'a>(Object<'a>);
+struct ObjectDecoder<'a> {
+    fields: &'a Map<String, Value>,
+    shared: Shared<'a>,
+}
 
 impl<'de> Deserializer<'de> for ObjectDecoder<'_> {
     type Error = DecodeError;
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
-        visitor.visit_map(self.0)
+        visitor.visit_map(Object::new(self.fields, None, Place::Root, self.shared))
+    }
+
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        known: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, DecodeError> {
+        visitor.visit_map(Object::new(self.fields, Some(known), Place::Root, self.shared))
+    }
+
+    forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option unit unit_struct
+        newtype_struct seq tuple tuple_struct map enum identifier ignored_any
+    }
+}
+
+/// A GET parameter without a value: more likely the empty variable of a script than a wish.
+struct Nothing;
+
+impl<'de> Deserializer<'de> for Nothing {
+    type Error = DecodeError;
+
+    fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, DecodeError> {
+        let message = "expected a value: leave the parameter out where there is none";
+        Err(DecodeError::new(Reason::InvalidValue, message.to_owned()))
     }
 
     forward_to_deserialize_any! {
@@ -392,38 +428,35 @@ impl<'de> Deserializer<'de> for ObjectDecoder<'_> {
     }
 }
 
-/// A GET parameter without a value: more likely the empty variable of a script than a wish.
-struct Nothing<'a>(Decoder<'a>);
-
-impl<'de> Deserializer<'de> for Nothing<'_> {
-    type Error = DecodeError;
-
-    fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, DecodeError> {
-        let message = "expected a value: leave the parameter out where there is none";
-        Err(DecodeError::new(Reason::InvalidValue, message.to_owned()))
-    }
-
-    fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
-        self.0.deserialize_ignored_any(visitor)
-    }
-
-    forward_to_deserialize_any! {
-        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option unit unit_struct
-        newtype_struct seq tuple tuple_struct map struct enum identifier
-    }
-}
-
-/// The fields of an object, without those that are null.
+/// The fields of an object, without those that are null or unknown.
 struct Object<'a> {
     fields: serde_json::map::Iter<'a>,
+    /// The fields that it may have; `None` where any name has a meaning.
+    known: Option<&'static [&'static str]>,
     next: Option<(&'a str, &'a Value)>,
     place: Place<'a>,
     shared: Shared<'a>,
 }
 
 impl<'a> Object<'a> {
-    fn new(fields: &'a Map<String, Value>, place: Place<'a>, shared: Shared<'a>) -> Self {
-        Self { fields: fields.iter(), next: None, place, shared }
+    /// An object; the unknown fields are noted at once, so that they are reported before the faults of others.
+    fn new(
+        fields: &'a Map<String, Value>,
+        known: Option<&'static [&'static str]>,
+        place: Place<'a>,
+        shared: Shared<'a>,
+    ) -> Self {
+        if let Some(known) = known {
+            let noted = match place {
+                Place::Field(Place::Root, RESERVED) => shared.reserved,
+                Place::Root | Place::Field(..) | Place::Item(..) => shared.unknown,
+            };
+            let given = fields.iter().filter(|(_, value)| !value.is_null()).map(|(name, _)| name);
+            for name in given.filter(|name| !known.contains(&name.as_str())) {
+                noted.borrow_mut().add(name, &Place::Field(&place, name), known);
+            }
+        }
+        Self { fields: fields.iter(), known, next: None, place, shared }
     }
 }
 
@@ -431,21 +464,28 @@ impl<'de> de::MapAccess<'de> for Object<'_> {
     type Error = DecodeError;
 
     fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, DecodeError> {
-        let Some((name, value)) = self.fields.find(|(_, value)| !value.is_null()) else { return Ok(None) };
-        self.next = Some((name, value));
-        seed.deserialize(de::value::StrDeserializer::new(name)).map(Some)
+        for (name, value) in self.fields.by_ref() {
+            if !value.is_null() && self.known.is_none_or(|known| known.contains(&name.as_str())) {
+                self.next = Some((name, value));
+                return seed.deserialize(de::value::StrDeserializer::new(name)).map(Some);
+            }
+        }
+        Ok(None)
     }
 
     fn next_value_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<T::Value, DecodeError> {
         let (name, value) = self.next.take().expect("serde asks for a value only after its key");
         let place = Place::Field(&self.place, name);
         let decoder = Decoder { value, place, shared: self.shared };
-        let decoded = if decoder.parameter() == Some("") {
-            seed.deserialize(Nothing(decoder))
-        } else {
-            seed.deserialize(decoder)
-        };
-        decoded.map_err(|error| error.at(&place, Some(value)))
+        let decoded =
+            if decoder.parameter() == Some("") { seed.deserialize(Nothing) } else { seed.deserialize(decoder) };
+        decoded
+            .map_err(|error| match (self.shared.method, value) {
+                // The parameter was repeated but is not a list: the error is not about one of its items.
+                (Method::Get, Value::Array(_)) if error.place.is_none() => Decoder::expected("one value"),
+                _ => error,
+            })
+            .map_err(|error| error.at(&place, Some(value)))
     }
 }
 
@@ -590,13 +630,10 @@ mod tests {
     }
 
     #[test]
-    fn a_get_parameter_without_a_value_is_refused_and_one_that_means_nothing_is_told() {
+    fn get_parameter_without_a_value_is_refused() {
         for request in [json!({"blockchain": ""}), json!({"blockchain": "x", "limit": ""})] {
             assert_eq!(refused(Method::Get, &request).0, Reason::InvalidValue);
         }
-        let mut warnings = Warnings::default();
-        let got: Outer = decode(&json!({"blockchain": "x", "lmit": ""}), Method::Get, &mut warnings).unwrap();
-        assert_eq!((got.blockchain.as_str(), warnings.into_list().len()), ("x", 1));
         let got: Outer = decode(&json!({"blockchain": ""}), Method::Post, &mut Warnings::default()).unwrap();
         assert_eq!(got.blockchain, "", "in a body the field itself says whether it may be empty");
     }
@@ -613,25 +650,54 @@ mod tests {
     }
 
     #[test]
-    fn a_null_item_stays_and_unknown_fields_are_told() {
-        let request =
-            json!({"blockchain": "x", "contracts": [null], "symbol": 1, "criteria": [{"symbol": "a", "min": 1}]});
-        let mut warnings = Warnings::default();
-        let got: Outer = decode(&request, Method::Post, &mut warnings).unwrap();
-        assert_eq!(got.contracts, Some(vec![None]));
-        let told = &warnings.into_list()[0];
-        assert_eq!((told.field.as_deref(), told.count), (Some("symbol"), Some(2)));
-        assert_eq!(told.message, "there are no fields \"symbol\", \"criteria[0].min\" here: they had no effect");
+    fn repeated_parameter_is_a_list_or_refused() {
+        let request = json!({"blockchain": "x", "contracts": ["a", "b"]});
+        let got: Outer = decode(&request, Method::Get, &mut Warnings::default()).unwrap();
+        assert_eq!(got.contracts, Some(vec![Some("a".into()), Some("b".into())]));
+        for field in ["blockchain", "limit", "include_all", "ratio"] {
+            let mut request = json!({"blockchain": "x"});
+            request[field] = json!(["1", "2"]);
+            let error = decode::<Outer>(&request, Method::Get, &mut Warnings::default()).unwrap_err();
+            assert_eq!(error.message, format!("{field}: expected one value, got [\"1\",\"2\"]"));
+            assert_eq!(error.kind, ErrorKind::InvalidInput(Reason::InvalidType));
+        }
     }
 
     #[test]
-    fn a_body_of_nothing_but_unknown_fields_is_told_in_a_few_words() {
-        let mut fields: Map<String, Value> = (0..100_000).map(|field| (field.to_string(), json!(1))).collect();
-        fields.insert("blockchain".to_owned(), json!("x"));
+    fn null_item_stays_and_null_unknown_field_is_ignored() {
+        let criteria = json!([{"symbol": "a", "min": null}]);
+        let request = json!({"blockchain": "x", "contracts": [null], "symbol": null, "criteria": criteria});
         let mut warnings = Warnings::default();
-        let _: Outer = decode(&Value::Object(fields), Method::Post, &mut warnings).unwrap();
-        let told = warnings.into_list();
-        assert_eq!((told.len(), told[0].count), (1, Some(100_000)));
-        assert!(told[0].message.ends_with("nor 99980 others: they had no effect"), "{}", told[0].message);
+        let got: Outer = decode(&request, Method::Post, &mut warnings).unwrap();
+        assert_eq!((got.contracts, warnings.into_list()), (Some(vec![None]), Vec::new()));
+    }
+
+    #[test]
+    fn unknown_field_is_refused_before_other_faults() {
+        for request in [json!({"blockchian": "x"}), json!({"limit": "5", "blockchian": "x"})] {
+            let error = decode::<Outer>(&request, Method::Post, &mut Warnings::default()).unwrap_err();
+            assert_eq!(error.message, "unknown field \"blockchian\"; did you mean \"blockchain\"?");
+        }
+        let request = json!({"blockchain": "x", "criteria": [{"symbol": "a"}, {"symbol": "a", "at_most": 1}]});
+        let error = decode::<Outer>(&request, Method::Post, &mut Warnings::default()).unwrap_err();
+        assert_eq!((error.field.as_deref(), error.index), (Some("criteria[1].at_most"), Some(1)));
+        assert_eq!(error.candidates, ["at_least"]);
+    }
+
+    #[derive(Debug, Deserialize)]
+    struct Reserving {
+        stop_track_condition: Option<Inner>,
+    }
+
+    #[test]
+    fn unknown_key_of_the_reserved_object_is_a_warning() {
+        let mut warnings = Warnings::default();
+        let request = json!({"stop_track_condition": {"symbol": "a", "later": 1, "more": 2}});
+        let got: Reserving = decode(&request, Method::Post, &mut warnings).unwrap();
+        assert_eq!(got.stop_track_condition.map(|inner| inner.symbol).as_deref(), Some("a"));
+        let told = &warnings.into_list()[0];
+        assert_eq!((told.field.as_deref(), told.count), (Some("stop_track_condition.later"), Some(2)));
+        let places = r#""stop_track_condition.later", "stop_track_condition.more""#;
+        assert_eq!(told.message, format!("unknown fields without effect: {places}"));
     }
 }

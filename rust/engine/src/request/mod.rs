@@ -5,6 +5,7 @@ mod checks;
 mod decode;
 mod paging;
 mod switch;
+mod unknown;
 mod warnings;
 
 pub use canonical::CanonicalRequest;
@@ -18,4 +19,5 @@ pub use switch::{
 pub use warnings::Warnings;
 
 pub(crate) use checks::{Given, at_most, refused, repair, symbol_text, symbol_texts};
+pub(crate) use decode::{RESERVED, decode_with};
 pub(crate) use paging::{Cursor, CursorKey, Paging, least_interactions};

@@ -47,6 +47,14 @@ impl Place {
         }
     }
 
+    /// The chains that it is about.
+    pub fn chains(self) -> Vec<Chain> {
+        match self {
+            Self::Chain(chain) => vec![chain],
+            Self::Evm => Chain::all().filter(|chain| chain.family() == Family::Evm).collect(),
+        }
+    }
+
     /// The chain whose movements are judged; `None` where labels are all there is.
     pub fn judged_chain(self) -> Option<Chain> {
         match self {

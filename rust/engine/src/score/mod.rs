@@ -20,6 +20,7 @@ use rayon::prelude::*;
 
 pub use self::columns::ScoreColumns;
 pub use self::row::{ClassScore, RiskScore, ScoreRow};
+use crate::held;
 use crate::intelligence::Intelligence;
 use crate::request::{ThirdParty, Warnings};
 use crate::risk::{Assessor, Place, context_of_class};
@@ -54,6 +55,7 @@ impl Scorer {
                 format!("columns: there is no classifier of {chain}; leave `class` out, or name a model of the chain"),
             ));
         }
+        held::check_any(&*ledger, Some("blockchain"), chain.name(), &[chain])?;
         let features = if columns.features { features::features_of(chain.family()).collect() } else { Vec::new() };
         Ok(Self { ledger, intelligence, chain, columns, observed: None, classifier, features })
     }

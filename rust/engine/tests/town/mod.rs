@@ -162,6 +162,19 @@ pub fn town() -> Town {
     engine(vec![batch(transactions())])
 }
 
+/// The town, and one label on a chain without rows.
+pub fn town_with_a_label_on(chain: Chain) -> Town {
+    let whole = in_memory(vec![batch(transactions())], vec![listing(USDT, "USDT")], vec![price("eth", 2.0)]).unwrap();
+    let named = claim(chain, headwater_testkit::address(chain, 1), Code::Exchange, Level::Forensic, "list");
+    let stores = [1, 3].map(|segments| {
+        let segmentation = Segmentation { segments, split: Split::Scattered, tail_blocks: 0 };
+        let mut store = whole.in_segments(segmentation).unwrap();
+        store.import_labels(label_import("list", vec![named.clone()], 0)).unwrap();
+        QueryEngine::new(Arc::new(store))
+    });
+    Town(stores.into())
+}
+
 /// Two trees about the movements in and out, and where each leaf leads:
 ///
 /// ```text

@@ -71,6 +71,12 @@ impl LabelTable {
         self.lists.is_empty()
     }
 
+    /// Whether a claim holds on a chain.
+    #[must_use]
+    pub fn holds(&self, chain: Chain) -> bool {
+        self.lists.iter().any(|(_, file)| file.chains().any(|of| of == chain))
+    }
+
     /// When the newest import in force was made.
     #[must_use]
     pub const fn imported_at(&self) -> Option<Timestamp> {

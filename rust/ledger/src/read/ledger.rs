@@ -88,6 +88,9 @@ pub trait Assets: Send + Sync {
 
     /// What the chain data says about a token.
     fn token_facts(&self, chain: Chain, contract: &Address) -> Result<Option<TokenFacts>>;
+
+    /// Whether a row of the chain is about a token: a movement, an opening balance or a fact about the token itself.
+    fn has_token(&self, chain: Chain, contract: &Address) -> Result<bool>;
 }
 
 /// What sources say about addresses.

@@ -310,6 +310,16 @@ impl Assets for Snapshot {
         }
         Ok(joined)
     }
+
+    fn has_token(&self, chain: Chain, contract: &Address) -> Result<bool> {
+        let asset = Asset::Token(*contract);
+        for (_, segment) in self.of_chain(chain) {
+            if segment.asset_id(&asset)?.is_some() || segment.token(contract)?.is_some() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
 }
 
 impl Accounts for Snapshot {

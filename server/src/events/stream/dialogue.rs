@@ -56,8 +56,8 @@ impl Dialogue {
     /// Takes a message.
     pub async fn hear(&mut self, text: &str) -> Result<(), Ending> {
         match Request::parse(text) {
-            Ok(Request::Subscribe { id, event_type, filters, after, unknown }) => {
-                self.subscribe(&id, (event_type, filters), after, &unknown).await?;
+            Ok(Request::Subscribe { id, event_type, filters, after }) => {
+                self.subscribe(&id, (event_type, filters), after).await?;
             }
             Ok(Request::Unsubscribe { id, subscription }) => self.unsubscribe(&id, &subscription).await,
             Ok(Request::Resume { id, after }) => self.resume(&id, after).await?,
@@ -78,13 +78,12 @@ impl Dialogue {
         id: &str,
         (event_type, filters): (String, Value),
         after: Option<String>,
-        unknown: &[String],
     ) -> Result<(), Ending> {
         if self.subscriptions.len() >= SUBSCRIPTIONS {
             self.refuse(Some(id), &format!("a connection has at most {SUBSCRIPTIONS} subscriptions"));
             return Ok(());
         }
-        let (subscription, mut warnings) = match self.read(event_type, filters).await {
+        let (subscription, warnings) = match self.read(event_type, filters).await {
             Ok(read) => read,
             Err(error) => {
                 self.link.push(protocol::refusal(id, &self.connection_id, &error).into());
@@ -121,7 +120,6 @@ impl Dialogue {
             live: Arc::new(AtomicBool::new(true)),
             behind: Arc::new(AtomicBool::new(false)),
         };
-        warnings.extend(protocol::unknown_fields(unknown));
         let greeting = protocol::subscribed(id, &name, &warnings);
         let held = Held { subscription: subscription.clone(), listener: listener.clone(), since: Arc::default() };
         let since = Arc::clone(&held.since);

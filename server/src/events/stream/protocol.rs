@@ -1,9 +1,9 @@
 //! What goes over a stream: the messages of both sides and the codes that end it.
 
-use headwater_engine::{Error, Warning};
+use headwater_engine::{Error, Method, Warning, Warnings, decode};
 use headwater_types::text::shortened;
 use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::gateway::{Problem, Strict};
 
@@ -110,8 +110,6 @@ pub(super) enum Request {
         filters: Value,
         /// Begin behind this event and not now.
         after: Option<String>,
-        /// Names in the message that mean nothing.
-        unknown: Vec<String>,
     },
     /// It wants them no more.
     Unsubscribe {
@@ -153,8 +151,6 @@ struct Written {
     filters: Option<Value>,
     subscription: Option<String>,
     after: Option<String>,
-    #[serde(flatten)]
-    unknown: Map<String, Value>,
 }
 
 impl Request {
@@ -168,8 +164,8 @@ impl Request {
         // What is refused is not sent back at length.
         let given = value.get("id").and_then(Value::as_str).filter(|id| id.len() <= LONGEST_ID).map(str::to_owned);
         let refused = |message: String| Refused { id: given.clone(), message: shortened(&message, LONGEST_REFUSAL) };
-        let written: Written =
-            serde_json::from_value(value).map_err(|error| refused(format!("the message cannot be read: {error}")))?;
+        let written: Written = decode(&value, Method::Post, &mut Warnings::default())
+            .map_err(|error| refused(format!("the message cannot be read: {error}")))?;
         let needed = |field: Option<String>, name: &str| field.ok_or_else(|| refused(format!("{name} is required")));
         let action = needed(written.action, "action")?;
         let id = || match &written.id {
@@ -185,7 +181,6 @@ impl Request {
                 event_type: needed(written.event_type, "event_type")?,
                 filters: written.filters.unwrap_or(Value::Null),
                 after: written.after,
-                unknown: written.unknown.into_iter().map(|(name, _)| name).collect(),
             }),
             "unsubscribe" => {
                 Ok(Self::Unsubscribe { id: id()?, subscription: needed(written.subscription, "subscription")? })
@@ -221,14 +216,6 @@ pub(super) fn subscribed(id: &str, subscription: &str, warnings: &[Warning]) -> 
         message["warnings"] = json!(Warning::merged(warnings.iter().cloned()));
     }
     message.to_string()
-}
-
-/// What is said of names in a message that mean nothing.
-pub(super) fn unknown_fields(names: &[String]) -> impl Iterator<Item = Warning> {
-    names.iter().map(|name| {
-        let field = shortened(name, LONGEST_ID);
-        Warning::new("unknown_field", Some(&field), format!("there is no field {field:?} here: it had no effect"))
-    })
 }
 
 /// A subscription is over.
@@ -269,18 +256,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_that_mean_nothing_are_told() {
-        let text = r#"{"action":"subscribe","id":"1","event_type":"large_transfer","filter":{},"x":1}"#;
-        let Ok(Request::Subscribe { unknown, .. }) = Request::parse(text) else { panic!("it is a subscription") };
-        assert_eq!(unknown, ["filter", "x"]);
-        let many: Vec<String> = (0..1000).map(|number| format!("{number}{}", "y".repeat(1000))).collect();
-        let told = subscribed("1", "sub_1", &unknown_fields(&many).collect::<Vec<_>>());
-        let told: serde_json::Value = serde_json::from_str(&told).unwrap();
-        assert_eq!(
-            (&told["warnings"][0]["code"], &told["warnings"][0]["count"]),
-            (&json!("unknown_field"), &json!(1000))
-        );
-        assert!(told["warnings"].as_array().unwrap().len() == 1 && told.to_string().len() < 1000);
+    fn unknown_field_of_a_message_is_refused() {
+        let text = r#"{"action":"subscribe","id":"1","event_type":"large_transfer","filter":{},"x":1,"y":null}"#;
+        let refused = Request::parse(text).unwrap_err();
+        let expected = r#"unknown field "filter"; did you mean "filters"? Also unknown: "x""#;
+        assert_eq!(refused.id.as_deref(), Some("1"));
+        assert_eq!(refused.message, format!("the message cannot be read: {expected}"));
     }
 
     #[test]
@@ -292,7 +273,6 @@ mod tests {
             event_type: "large_transfer".to_owned(),
             filters: json!({"blockchain": "ethereum"}),
             after: None,
-            unknown: Vec::new(),
         };
         assert_eq!(Request::parse(subscribe), Ok(expected));
         for (text, expected) in [
@@ -305,7 +285,7 @@ mod tests {
                 r#"{"action":"resume","id":"3","after":"evt_1"}"#,
                 Request::Resume { id: "3".to_owned(), after: "evt_1".to_owned() },
             ),
-            (r#"{"action":"ping","id":"4","more":1}"#, Request::Ping { id: "4".to_owned() }),
+            (r#"{"action":"ping","id":"4","more":null}"#, Request::Ping { id: "4".to_owned() }),
         ] {
             assert_eq!(Request::parse(text), Ok(expected), "{text}");
         }

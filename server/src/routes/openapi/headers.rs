@@ -151,7 +151,7 @@ pub(in crate::routes) fn answers() -> Value {
                 "Of a table: its warnings with commas between them, each as `code`, or `code:field` with the field \
                  percent-encoded.",
                 text,
-                json!("unknown_field:limits"),
+                json!("checksum:address"),
             ),
         ),
     ];

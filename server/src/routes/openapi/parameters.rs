@@ -1,4 +1,5 @@
-//! The parameters of a GET, from the properties of its request.
+//! The parameters of a GET, from the properties of its request. Lists are described as generated clients send them: as
+//! repeated parameters.
 
 use serde_json::{Value, json};
 
@@ -9,7 +10,7 @@ pub(in crate::routes) fn parameters(request: &Value, path: &str) -> Value {
     let list = properties.map(|(name, property)| {
         let mut schema = without_null(property.clone());
         let taken = |schema: &mut Value, key: &str| schema.as_object_mut().and_then(|schema| schema.remove(key));
-        let description = taken(&mut schema, "description");
+        let mut description = taken(&mut schema, "description");
         let example = taken(&mut schema, "example");
         let in_path = path.contains(&format!("{{{name}}}"));
         let mut parameter = json!({
@@ -17,7 +18,9 @@ pub(in crate::routes) fn parameters(request: &Value, path: &str) -> Value {
         });
         if schema["type"] == "array" {
             parameter["style"] = json!("form");
-            parameter["explode"] = json!(false);
+            parameter["explode"] = json!(true);
+            let said = description.as_ref().and_then(Value::as_str).unwrap_or_default();
+            description = Some(json!(format!("{said} Repeat it, or separate its items by commas.")));
             // Without a value a parameter is refused.
             schema["minItems"] = json!(1);
         } else if schema["type"] == "string" && schema.get("enum").is_none() && schema.get("minLength").is_none() {
