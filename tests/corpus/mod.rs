@@ -6,7 +6,7 @@ mod balances;
 mod bitcoin;
 mod bitcoin_change;
 mod cases;
-mod cases_2_bitcoin;
+mod cases_2;
 mod cases_formats;
 mod classifier;
 mod ethereum_etl;

@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use headwater_intel::behaviour::{HistoryGather, OthersInLedger};
 use headwater_intel::label::{Aggregate, Moment, aggregate};
-use headwater_intel::risk::{GraphScore, Parameters, Subject, assess, neighbours};
+use headwater_intel::risk::{GraphScore, Parameters, Subject, assess, is_sent_by, neighbours};
 use headwater_ledger::read::Generations;
 use headwater_ledger::{Cancel, LedgerError, Store};
 use headwater_types::{Address, Chain};
@@ -36,7 +36,7 @@ pub fn print(store: &Path, table: &Path) -> Result<()> {
         let history = gather().read(ledger, &account, &cancel)?;
         let findings = parameters.behaviours.scan(&address, &history, &others)?;
         let of = assess(parameters, &Aggregate::default(), Subject::Seen(&history, &findings), None, &mut |history| {
-            let (screened, all) = neighbours(parameters, history, look_up)?;
+            let (screened, all) = neighbours(parameters, history, look_up, is_sent_by(ledger, &address))?;
             Ok::<_, LedgerError>(Some(GraphScore::of(parameters, &screened, all)))
         })?;
         scores.entry(class).or_default().push(of.score);

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 use anyhow::Result;
 use headwater_intel::behaviour::{HistoryGather, OthersInLedger};
 use headwater_intel::label::{Aggregate, Moment, aggregate};
-use headwater_intel::risk::{GraphScore, Parameters, Subject, assess, neighbours};
+use headwater_intel::risk::{GraphScore, Parameters, Subject, assess, is_sent_by, neighbours};
 use headwater_ledger::{Cancel, LedgerError};
 use headwater_simulate::truth::{Behaviour, Role, Verdict};
 use headwater_types::{Address, Chain};
@@ -100,7 +100,8 @@ impl Tally {
                     let own = if is_withheld { Aggregate::default() } else { look_up(&row.address)? };
                     let assessed =
                         assess(parameters, &own, Subject::Seen(&history, &findings), None, &mut |history| {
-                            let (screened, all) = neighbours(parameters, history, look_up)?;
+                            let (screened, all) =
+                                neighbours(parameters, history, look_up, is_sent_by(ledger, &row.address))?;
                             Ok::<_, LedgerError>(Some(GraphScore::of(parameters, &screened, all)))
                         })?;
                     let kind = match Kind::of(row.role) {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use headwater_intel::behaviour::{Findings, History, HistoryGather, LabelSource, OthersInLedger};
 use headwater_intel::label::{Moment, aggregate};
-use headwater_intel::risk::{Assessment, GateReason, GraphScore, Parameters, Subject, assess, neighbours};
+use headwater_intel::risk::{Assessment, GateReason, GraphScore, Parameters, Subject, assess, is_sent_by, neighbours};
 use headwater_ledger::feed::{FeedItem, ItemKind};
 use headwater_ledger::labels::{Claim, LabelTable};
 use headwater_ledger::read::Scan;
@@ -192,7 +192,9 @@ impl<'a> Judge<'a> {
         assess(parameters, &own, subject, None, &mut |history| {
             let look_up =
                 |other: &Address| Ok::<_, Error>(aggregate(&self.labels.claims_on(self.chain, other)?, &self.moment));
-            let (screened, all) = neighbours(parameters, history, look_up)?;
+            let mut is_sent = is_sent_by(self.ledger, address);
+            let is_own = |transaction| Ok(is_sent(transaction)?);
+            let (screened, all) = neighbours(parameters, history, look_up, is_own)?;
             Ok(Some(GraphScore::of(parameters, &screened, all)))
         })
     }

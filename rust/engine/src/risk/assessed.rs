@@ -6,7 +6,7 @@ use headwater_intel::behaviour::{Findings, History, HistoryGather, OthersInLedge
 use headwater_intel::classify::{Verdict, context_of};
 use headwater_intel::label::{Aggregate, Moment, SourceClaim, aggregate, claims_of};
 use headwater_intel::risk::{
-    Assessment, ContextChoice, Dimension, Factor, GraphScore, Parameters, Subject, assess, neighbours,
+    Assessment, ContextChoice, Dimension, Factor, GraphScore, Parameters, Subject, assess, is_sent_by, neighbours,
 };
 use headwater_ledger::labels::{Action, Claim, Code, Link, Scope};
 use headwater_ledger::read::Coverage;
@@ -105,14 +105,14 @@ impl Assessor<'_> {
 
         let mut judged = aggregate(&claims, &moment);
         let class = self.class(asked, &judged, subject)?;
-        let mut assessment = self.assess(place, (&judged, class), subject, moment)?;
+        let mut assessment = self.assess(asked, (&judged, class), subject, moment)?;
         let asked_for = self.ask(asked, (&claims, &judged), &assessment, moment, warnings);
         let third_party_used = asked_for.is_some();
         let further = asked_for.unwrap_or_default();
         if !further.is_empty() {
             claims.extend(further.iter().map(Claim::borrowed));
             judged = aggregate(&claims, &moment);
-            assessment = self.assess(place, (&judged, class), subject, moment)?;
+            assessment = self.assess(asked, (&judged, class), subject, moment)?;
         }
 
         let family = place.chain().family();
@@ -161,7 +161,7 @@ impl Assessor<'_> {
     /// The score of an address with these labels, and the context of its class where labels give none.
     pub fn assess(
         &self,
-        place: Place,
+        Asked { place, address }: Asked,
         (judged, class): (&Aggregate<'_>, Option<ContextChoice>),
         subject: Subject<'_>,
         moment: Moment,
@@ -171,7 +171,9 @@ impl Assessor<'_> {
             let look_up = |address: &Address| -> Result<Aggregate<'_>, Error> {
                 Ok(aggregate(&claims_of(self.ledger, place.chain(), address, self.cancel)?, &moment))
             };
-            let (screened, all) = neighbours(parameters, history, look_up)?;
+            let mut is_sent = is_sent_by(self.ledger, &address);
+            let is_own = |transaction| Ok(is_sent(transaction)?);
+            let (screened, all) = neighbours(parameters, history, look_up, is_own)?;
             Ok(Some(GraphScore::of(parameters, &screened, all)))
         };
         assess(parameters, judged, subject, class, &mut counterparties)

@@ -23,7 +23,7 @@ pub use self::row::{ClassScore, RiskScore, ScoreRow};
 use crate::held;
 use crate::intelligence::Intelligence;
 use crate::request::{ThirdParty, Warnings};
-use crate::risk::{Assessor, Place, context_of_class};
+use crate::risk::{Asked, Assessor, Place, context_of_class};
 use crate::{Error, ErrorKind, Reason, Warning, completeness, labels};
 
 /// Addresses that one thread takes at a time: enough that caches of labels and assets pay, few enough to share the work.
@@ -322,7 +322,8 @@ impl<'a> Task<'a> {
         };
         let is_labelled = ContextChoice::of_labels(&scorer.intelligence.parameters, &judged).is_some();
         let class = class.filter(|_| !is_labelled);
-        let assessment = assessor.assess(self.place, (&judged, class), subject, self.moment)?;
+        let assessment =
+            assessor.assess(Asked { place: self.place, address: *address }, (&judged, class), subject, self.moment)?;
         Ok(RiskScore::new(&assessment, &judged))
     }
 }

@@ -140,7 +140,7 @@ pub fn assess<E>(
     if !is_trusted_by(&aggregate.own_codes)
         && let Some(graph) = graph.as_ref().filter(|graph| graph.opens_gate)
     {
-        let sanctioned = graph.risky.iter().find(|(neighbour, _)| neighbour.is_sanctioned);
+        let sanctioned = graph.risky.iter().find(|(neighbour, _)| neighbour.opens_gate(parameters));
         let detail = sanctioned.map_or_else(String::new, |(neighbour, _)| {
             format!("dealt with {}, which is under sanctions", neighbour.address)
         });

@@ -1,6 +1,7 @@
 //! What a score is made of, in one list.
 
 use headwater_ledger::labels::Dispute;
+use headwater_types::Usd;
 
 use super::behaviour::BehaviourScore;
 use super::composite::Composite;
@@ -154,11 +155,15 @@ pub(super) fn factors(of: &Parts<'_>) -> Vec<Factor> {
         for exposure in &graph.categories {
             let percent = 100.0 * exposure.share;
             let doubt = disputed(exposure.dispute.as_ref());
+            let taken = match exposure.taken {
+                Usd::ZERO => String::new(),
+                taken => format!("; {:.2} of them in transactions that others sent", taken.to_f64()),
+            };
             factors.push(Factor {
                 dimension: Dimension::Graph,
                 code: exposure.category.name().to_owned(),
                 effect: Effect::AsIs,
-                detail: format!("{percent:.2} % of volume, {:.2} US dollars{doubt}", exposure.amount.to_f64()),
+                detail: format!("{percent:.2} % of volume, {:.2} US dollars{taken}{doubt}", exposure.amount.to_f64()),
                 weight: Some(exposure.share),
                 points: exposure.contribution * scale,
                 dispute: exposure.dispute.clone(),

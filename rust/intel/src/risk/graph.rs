@@ -20,6 +20,8 @@ pub struct Neighbour {
     pub in_usd: Usd,
     /// US dollars sent to it.
     pub out_usd: Usd,
+    /// Those of them in tokens that somebody else sent: no payment by the address.
+    pub taken_usd: Usd,
     /// Distinct transactions.
     pub transactions: u64,
     /// Time of the last movement, epoch seconds.
@@ -39,6 +41,12 @@ pub struct Neighbour {
 }
 
 impl Neighbour {
+    /// Whether one under sanctions was paid by the address itself, or sent it more than dust.
+    pub(super) fn opens_gate(&self, parameters: &Parameters) -> bool {
+        let paid = (self.out_usd - self.taken_usd).to_f64();
+        self.is_sanctioned && (paid >= parameters.graph.least_usd || self.in_usd > Usd::ZERO && !self.is_dust)
+    }
+
     /// US dollars either way.
     #[must_use]
     pub fn usd(&self) -> Usd {
@@ -63,7 +71,7 @@ pub struct GraphScore {
     pub hit: u64,
     /// Whether one of them is under sanctions.
     pub is_direct_sanctioned: bool,
-    /// Whether money went to one under sanctions, or came from one and is no dust.
+    /// Whether the address paid one under sanctions, or money came from one and is no dust.
     pub opens_gate: bool,
     /// The strongest risky ones, at most five, with their share of all volume.
     pub risky: Vec<(Neighbour, f64)>,
@@ -80,6 +88,8 @@ pub struct CategoryExposure {
     pub severity: f64,
     /// US dollars, dust counted at its weight.
     pub amount: Usd,
+    /// US dollars of tokens that somebody else sent to its counterparties.
+    pub taken: Usd,
     /// Share of all volume.
     pub share: f64,
     /// Confidence of the codes, weighted by amount.
@@ -122,7 +132,10 @@ impl GraphScore {
                 let risk = severity / 100.0 * confidence * exposure(parameters, severity, share, amount);
                 let amount = Usd::from_f64(amount).unwrap_or_default();
                 let dispute = dispute_in(screened, category);
-                CategoryExposure { category, severity, amount, share, confidence, risk, contribution: 0.0, dispute }
+                let of_category = risky().filter(|(_, code, _)| code.category() == category);
+                let taken = of_category.map(|(neighbour, ..)| neighbour.taken_usd).sum();
+                let contribution = 0.0;
+                CategoryExposure { category, severity, amount, taken, share, confidence, risk, contribution, dispute }
             })
             .collect();
         let score = 100.0 * (1.0 - categories.iter().map(|one| 1.0 - one.risk.min(MOST)).product::<f64>());
@@ -142,7 +155,6 @@ impl GraphScore {
         let hit = named.len() as u64;
         named.truncate(MOST_NAMED);
         let sanctioned = || screened.iter().filter(|neighbour| neighbour.is_sanctioned);
-        let least = graph.least_usd;
         Self {
             score,
             risky_ratio: share_of(with_risky.to_f64()),
@@ -151,7 +163,7 @@ impl GraphScore {
             screened: screened.len() as u64,
             hit,
             is_direct_sanctioned: sanctioned().next().is_some(),
-            opens_gate: sanctioned().any(|one| one.out_usd.to_f64() >= least || !one.is_dust),
+            opens_gate: sanctioned().any(|one| one.opens_gate(parameters)),
             risky: named.into_iter().map(|(one, ..)| (one.clone(), share_of(one.usd().to_f64()))).collect(),
             categories,
         }

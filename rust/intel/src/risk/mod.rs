@@ -26,7 +26,7 @@ pub use factors::{Dimension, Effect, Factor};
 pub use gates::{Gate, GateReason};
 pub use graph::{CategoryExposure, GraphScore, Neighbour};
 pub use identity::{CodeShare, IntelScore};
-pub use neighbours::neighbours;
+pub use neighbours::{is_sent_by, neighbours};
 pub use parameters::{ParameterError, Parameters};
 
 /// The largest probability of a factor, so that shares of a saturated score stay finite.

@@ -1,7 +1,9 @@
 //! Who the counterparties of an address are.
 
 use headwater_ledger::labels::Code;
-use headwater_types::{Address, Usd};
+use headwater_ledger::read::TransactionRef;
+use headwater_ledger::{Ledger, LedgerError};
+use headwater_types::{Address, Asset, Usd};
 
 use super::gates::is_sanctioned;
 use super::graph::Neighbour;
@@ -9,15 +11,28 @@ use super::parameters::Parameters;
 use crate::behaviour::History;
 use crate::label::Aggregate;
 
+/// Whether the sender of a transaction is an address, as far as is known: a token can be moved by whoever its owner allowed to,
+/// and by a thief who tricked the owner into that.
+pub fn is_sent_by<'a>(
+    ledger: &'a dyn Ledger,
+    address: &'a Address,
+) -> impl FnMut(TransactionRef) -> Result<bool, LedgerError> + use<'a> {
+    move |transaction| {
+        let sender = ledger.transaction(transaction)?.facts.body.and_then(|body| body.from);
+        Ok(sender.is_none_or(|sender| sender == *address))
+    }
+}
+
 /// Looks up the counterparties of a history: the largest, and the most recent besides. Gives those looked up, and how many
-/// there are with what volume.
+/// there are with what volume. `is_own` says whether the address sent a transaction itself; it is asked for risky ones alone.
 ///
 /// # Errors
-/// Those of `labels`.
+/// Those of `labels` and `is_own`.
 pub fn neighbours<'a, E>(
     parameters: &Parameters,
     history: &History,
     mut labels: impl FnMut(&Address) -> Result<Aggregate<'a>, E>,
+    mut is_own: impl FnMut(TransactionRef) -> Result<bool, E>,
 ) -> Result<(Vec<Neighbour>, (u64, Usd)), E> {
     let graph = &parameters.graph;
     let mut large: Vec<usize> =
@@ -39,9 +54,29 @@ pub fn neighbours<'a, E>(
     }
     let mut screened = Vec::with_capacity(large.len());
     for place in large {
-        screened.push(neighbour(parameters, history, place, &labels(&address(&place))?));
+        let mut found = neighbour(parameters, history, place, &labels(&address(&place))?);
+        if found.worst.is_some() || found.is_sanctioned {
+            found.taken_usd = taken(history, place, &mut is_own)?;
+        }
+        screened.push(found);
     }
     Ok((screened, (total, volume)))
+}
+
+/// US dollars of tokens that others sent to a counterparty.
+fn taken<E>(
+    history: &History,
+    place: usize,
+    is_own: &mut impl FnMut(TransactionRef) -> Result<bool, E>,
+) -> Result<Usd, E> {
+    let mut taken = Usd::ZERO;
+    for sent in history.outs.iter().filter(|sent| sent.other as usize == place) {
+        let is_token = history.assets[sent.asset as usize].asset != Asset::Native;
+        if is_token && !is_own(sent.transaction)? {
+            taken += sent.usd;
+        }
+    }
+    Ok(taken)
 }
 
 fn neighbour(parameters: &Parameters, history: &History, place: usize, aggregate: &Aggregate<'_>) -> Neighbour {
@@ -62,6 +97,7 @@ fn neighbour(parameters: &Parameters, history: &History, place: usize, aggregate
         address: history.counterparties[place].address,
         in_usd: flow.in_usd,
         out_usd: flow.out_usd,
+        taken_usd: Usd::ZERO,
         transactions: flow.transactions,
         last: flow.last,
         entity: aggregate.entity.map(str::to_owned),

@@ -76,6 +76,7 @@ fn neighbour(number: u8, (received, sent): (f64, f64), worst: Option<(Code, f64)
         address: Address::Evm([number; 20]),
         in_usd: usd(received),
         out_usd: usd(sent),
+        taken_usd: Usd::ZERO,
         transactions: 1,
         last: NOW,
         entity: None,

@@ -204,6 +204,13 @@ fn money_to_somebody_under_sanctions_is_at_least_seventy_but_not_of_an_exchange(
         judged(&[claim(Code::Exchange, Level::ServiceApi, "a"), claim(Code::ReportedOnce, Level::WebCrawl, "b")]);
     assert!(assessed(&exchange, Some(&paid)).gates.is_empty());
 
+    // What a thief took with the owner's allowance is no payment.
+    let taken = Usd::from_f64(40.0).unwrap();
+    let victim = super::super::Neighbour { taken_usd: taken, ..neighbour(1, (0.0, 40.0), sanctioned) };
+    let robbed = assessed(&Aggregate::default(), Some(&graph(victim)));
+    assert!(robbed.gates.is_empty());
+    assert!(robbed.factors[0].detail.contains("40.00 of them in transactions that others sent"));
+
     let dust = super::super::Neighbour { is_dust: true, ..neighbour(1, (40.0, 0.0), sanctioned) };
     let dusted = assessed(&Aggregate::default(), Some(&graph(dust)));
     assert!(dusted.gates.is_empty());

@@ -1,4 +1,4 @@
-//! The bitcoin inputs of `cases-2/`, made after public reports: each with the answer that is right.
+//! The inputs of `cases-2/` about bitcoin and about risk, made after public reports: each with the answer that is right.
 
 use std::sync::Arc;
 
@@ -19,11 +19,16 @@ struct Case {
 
 /// Reads the blocks of a case, and its labels as a list of sanctions where it has some.
 fn case(name: &str) -> Case {
+    case_of(name, &["blocks.json"])
+}
+
+/// The same of files of these names.
+fn case_of(name: &str, files: &[&str]) -> Case {
     let path = headwater_tests::corpus().join("cases-2").join(name);
     let folder = tempfile::tempdir().unwrap();
     let mut writer = Writer::open_or_create(folder.path()).unwrap();
-    let blocks = [path.join("blocks.json")];
-    let report = ingest(&blocks, &Options::default(), &mut writer, &Silent, &Cancel::new()).unwrap();
+    let files: Vec<_> = files.iter().map(|file| path.join(file)).collect();
+    let report = ingest(&files, &Options::default(), &mut writer, &Silent, &Cancel::new()).unwrap();
     let labels = path.join("labels.csv");
     if labels.exists() {
         sanctions(&mut writer, &labels);
@@ -175,4 +180,18 @@ fn corpus_105_payroll_to_three_forms_is_no_coinjoin() {
     assert_eq!(change["change"], Value::Null);
     assert!(confidences[..4].iter().all(|other| *other < confidences[4] / 2.0), "{confidences:?}");
     assert_eq!(case.size("bc1q5crlwn0nwsqskv5fcretxlueugg8cq890f478w"), 3);
+}
+
+#[test]
+fn corpus_131_victim_of_a_drain_paid_nobody() {
+    let case = case_of("131-drain-victim-risk", &["blocks.csv", "logs.csv", "transactions.csv"]);
+    let risk = |address: &str| case.ask("address-risk", &json!({"blockchain": "ethereum", "address": address}));
+    let drainer = risk("0x9921f5f8e83e5410fdc75d37d2f8977682be51dc");
+    assert_eq!((&drainer["composite_score"], &drainer["risk_level"]), (&json!(100.0), &json!("high")));
+    let victim = risk("0x07d7abac818cd08876a41f309587a88b0ffbeb68");
+    assert_eq!((&victim["decision"]["gated"], &victim["decision"]["gate_reason"]), (&json!(false), &Value::Null));
+    assert!(victim["composite_score"].as_f64().unwrap() < 100.0);
+    let of_graph = victim["factors"].as_array().unwrap().iter().find(|factor| factor["dimension"] == "graph").unwrap();
+    let detail = of_graph["detail"].as_str().unwrap();
+    assert!(detail.ends_with("in transactions that others sent"), "{detail}");
 }
