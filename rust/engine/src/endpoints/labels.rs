@@ -51,7 +51,7 @@ pub struct LabelsRequest {
     /// Several addresses in place of one, at most 100: the answer has `results` in their order.
     addresses: Option<AddressList>,
     /// Labels as they stood at this time, epoch seconds: claims made later are left out, and those that ended by then.
-    /// Claims without a date count.
+    /// Claims without a date count. Disputes count whenever they were made.
     as_of: Option<TimeBound>,
 }
 
