@@ -2,7 +2,6 @@
 //! anything but the whole commits of the generation it holds.
 //!
 //! Seconds here, ten minutes with `HEADWATER_FULL`.
-#![expect(clippy::disallowed_methods, reason = "it runs for a length of time")]
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
