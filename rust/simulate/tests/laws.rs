@@ -334,7 +334,8 @@ fn positions_nonces_and_log_indexes_count_up_without_gaps() {
                 let Ordinal::Indexed(index) = movement.ordinal else { panic!("the economy knows its log indexes") };
                 let log = facts.logs.iter().find(|log| log.index == index).unwrap();
                 assert_eq!(Some(&log.address), movement.asset.contract());
-                assert_eq!(log.data, movement.amount.to_be_bytes());
+                // Where an issuer destroys funds, the account may stand before the amount.
+                assert!(log.data.ends_with(&movement.amount.to_be_bytes()), "{chain} {index}");
             }
             if let (Family::Evm, Some(from)) = (chain.family(), facts.body.as_ref().and_then(|body| body.from)) {
                 let expected = next_nonce.entry(from).or_default();
