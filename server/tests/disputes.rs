@@ -160,7 +160,7 @@ fn back_office_refuses_what_it_cannot_dispute() {
         ("missing_field", json!({"reason": "why"})),
         ("invalid_value", json!({"address": A, "reason": ""})),
         ("invalid_value", json!({"address": A, "reason": "why", "code": "bad"})),
-        ("invalid_value", json!({"address": A, "reason": "why", "codes": "mixer"})),
+        ("unknown_field", json!({"address": A, "reason": "why", "codes": "mixer"})),
         ("invalid_address", json!({"address": "nobody", "reason": "why"})),
         ("unsupported_chain", json!({"address": A, "reason": "why", "blockchain": "solana"})),
     ] {

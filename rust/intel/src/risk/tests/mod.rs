@@ -27,7 +27,7 @@ fn labels(codes: &[(Code, f64, f64)]) -> Aggregate<'static> {
     let codes = codes.iter().map(|&(code, confidence, reliability)| CodeConfidence { code, confidence, reliability });
     let mut codes: Vec<_> = codes.collect();
     codes.sort_by(|one, other| other.confidence.total_cmp(&one.confidence));
-    Aggregate { codes, ..Aggregate::default() }
+    Aggregate { own_codes: codes.clone(), codes, ..Aggregate::default() }
 }
 
 fn claim(code: Code, level: Level, group: &'static str) -> Claim<&'static str> {
