@@ -298,7 +298,8 @@ def _part(name: str, value: Any) -> str:  # noqa: ANN401
     elif value == "":
         reason, message = "invalid_value", f"{name}: expected a value: leave the parameter out where there is none"
     else:
-        reason, message = "invalid_type", f"{name}: expected text, got {_json(value)}"
+        expected = "one value" if isinstance(value, list) else "text"
+        reason, message = "invalid_type", f"{name}: expected {expected}, got {_json(value)}"
     raise InvalidInput(message, reason=reason, field=name)
 
 

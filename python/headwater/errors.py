@@ -52,7 +52,7 @@ class InvalidInput(HeadwaterError, ValueError):  # noqa: N818
     """An argument cannot be understood or met."""
 
 
-class UnknownField(InvalidInput, TypeError):
+class UnknownField(InvalidInput, TypeError):  # noqa: N818
     """A keyword that the call does not have; ``candidates`` are the nearest known names."""
 
 

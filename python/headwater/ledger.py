@@ -64,9 +64,10 @@ class Ledger(Movements, Holdings, Judgements, Tracing, Batch, Disputes, MarketDa
     Every method takes one address or many; many give :class:`Reports`. Keyword arguments that are ``None`` are left
     out of the request. Numbers may be those of numpy, decimals keep all their digits, times may be datetimes with a
     time zone, and lists any collection. Methods raise :class:`headwater.InvalidInput` when an argument cannot be met,
-    :class:`headwater.UnknownField` (a ``TypeError`` too) for a keyword that the call does not have, with the nearest
-    known names in ``error.candidates``, and can be interrupted with Ctrl-C. Where one of many addresses fails, the answers to the others stand in
-    ``error.answered``; a text that is no address of the chain is refused before anything is asked.
+    and can be interrupted with Ctrl-C. A keyword that the call does not have raises :class:`headwater.UnknownField`,
+    which is a ``TypeError`` too, with the nearest known names in ``error.candidates``. Where one of many addresses
+    fails, the answers to the others stand in ``error.answered``; a text that is no address of the chain is refused
+    before anything is asked.
 
     A ledger may be shared between threads, and used in a ``with``. It cannot be copied or pickled: each process opens
     or connects its own.

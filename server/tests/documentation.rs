@@ -404,7 +404,7 @@ fn schemas_of_bodies_refuse_unknown_fields() {
 #[test]
 fn lists_of_a_query_are_described_as_repeated() {
     let document = document(ENDPOINTS);
-    let parameters = operations(&document).flat_map(|(_, _, operation)| operation["parameters"].as_array());
+    let parameters = operations(&document).filter_map(|(_, _, operation)| operation["parameters"].as_array());
     let lists = parameters.flatten().filter(|parameter| parameter["schema"]["type"] == "array");
     let mut count = 0;
     for list in lists {

@@ -213,6 +213,10 @@ def test_refusals_are_those_of_the_store(pair: Pair, tmp_path: Path) -> None:
     asks: list[Callable[[hw.Ledger], Any]] = [
         lambda ledger: ledger.transactions("0x12"),
         lambda ledger: ledger.transactions(ALICE, blockchain="solana"),
+        lambda ledger: ledger.transactions(ALICE, symbol="eth"),
+        lambda ledger: ledger.trace(ALICE, max_node=5),
+        lambda ledger: ledger.query("rates", symbol="eth"),
+        lambda ledger: ledger.holders("0x" + "ef" * 20),
         lambda ledger: ledger.transactions([ALICE, "0x12"]),
         lambda ledger: ledger.transactions(ALICE, limit=100_000),
         lambda ledger: ledger.transactions(ALICE, cursor="nonsense"),
@@ -257,6 +261,7 @@ def test_refusals_are_those_of_the_store(pair: Pair, tmp_path: Path) -> None:
             near.value.reason,
             near.value.field,
         )
+        assert far.value.candidates == near.value.candidates
     assert list(tmp_path.iterdir()) == []
     assert pair.far.credits.spent == before
 

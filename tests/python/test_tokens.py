@@ -71,8 +71,13 @@ def test_holders_are_ranked_and_paged(ledger: hw.Ledger) -> None:
     assert rest.frame.select("rank", "address").rows() == [(2, SHOP)]
     assert rest.frame["pct_of_supply"].to_list() == [pytest.approx(100 * 0.75 / 2.75)]
     assert ledger.holders(USDT).frame.select("address", "balance").rows() == [(BOB, 2.5)]
-    assert ledger.holders("0x" + "ef" * 20).frame.is_empty()
-    assert ledger.holders("0x" + "ef" * 20).frame.schema == first.frame.schema
+    # A token of the core registry that never moved here, and one that nothing names.
+    usdc = "0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48"
+    assert ledger.holders(usdc).frame.is_empty()
+    assert ledger.holders(usdc).frame.schema == first.frame.schema
+    with pytest.raises(hw.InvalidInput, match="no row and no registry names") as caught:
+        ledger.holders("0x" + "ef" * 20)
+    assert caught.value.reason == "unknown_contract"
     for contract, limit in ((None, None), ("0x12", None), ("native", 101)):
         with pytest.raises(hw.InvalidInput):
             ledger.holders(contract, limit=limit)

@@ -224,3 +224,23 @@ fn answer_with_a_provider_is_made_anew_each_time_though_it_failed() {
         assert_eq!([ask("off"), ask("force"), ask("force"), ask("off")], [0, 1, 2, 2]);
     }
 }
+
+/// A provider may know addresses of chains that the store does not hold.
+#[test]
+fn provider_is_asked_about_chains_not_held() {
+    let provider = Silent { asked: AtomicUsize::new(10), cancel: Cancel::new(), is_broken: false };
+    let intelligence = Intelligence { provider: Some(Arc::new(provider)), ..Intelligence::default() };
+    let engine = engine().with_intelligence(intelligence);
+    let tron = json!({"blockchain": "tron", "address": "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t"});
+    for (third_party, is_refused) in [("auto", false), ("force", false), ("off", true)] {
+        let mut single = tron.clone();
+        single["third_party"] = json!(third_party);
+        let answer = engine.answer(endpoint("address-risk").unwrap(), &single, &Cancel::new());
+        let refused = answer.err().map(|error| error.kind);
+        let expected = is_refused.then_some(ErrorKind::InvalidInput(Reason::ChainNotHeld));
+        assert_eq!(refused, expected, "{third_party}");
+        let batch = json!({"queries": [tron], "third_party": third_party});
+        let report = engine.answer(endpoint(BATCH).unwrap(), &batch, &Cancel::new()).unwrap().value();
+        assert_eq!(report["results"][0]["error"].is_string(), is_refused, "{third_party}");
+    }
+}

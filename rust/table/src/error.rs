@@ -6,6 +6,7 @@ use arrow::error::ArrowError;
 use parquet::errors::ParquetError;
 
 /// Why a table could not be written.
+#[expect(clippy::large_enum_variant, reason = "an error is rare, and boxing it would only hide what it names")]
 #[derive(Debug, thiserror::Error)]
 pub enum TableError {
     /// The query engine refused the request, or the work was stopped.
