@@ -8,7 +8,7 @@ use std::sync::{Arc, LazyLock};
 use arrow::array::{ArrayRef, RecordBatch, StringBuilder};
 use arrow::csv::{Writer, WriterBuilder};
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
-use headwater_ledger::labels::{Action, Claim, Code, LabelTable};
+use headwater_ledger::labels::{Action, Claim, Code, LabelTable, Link};
 use headwater_ledger::{Cancelled, LedgerError};
 use headwater_types::Timestamp;
 use parquet::arrow::ArrowWriter;
@@ -18,7 +18,7 @@ use parquet::file::properties::WriterProperties;
 use crate::ExportError;
 use crate::files::ROW_GROUP;
 
-const COLUMNS: [&str; 14] = [
+const COLUMNS: [&str; 15] = [
     "address",
     "chain",
     "code",
@@ -33,6 +33,7 @@ const COLUMNS: [&str; 14] = [
     "last_seen",
     "valid_until",
     "action",
+    "is_cluster_definer",
 ];
 
 static SCHEMA: LazyLock<SchemaRef> =
@@ -129,6 +130,7 @@ impl Rows {
                 Action::Add => "add",
                 Action::Remove => "remove",
             })),
+            (claim.link == Link::ExactOnly).then_some(Cow::Borrowed("false")),
         ];
         for (column, cell) in self.columns.iter_mut().zip(cells) {
             column.append_option(cell);

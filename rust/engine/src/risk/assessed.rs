@@ -14,7 +14,8 @@ use headwater_ledger::{Cancel, Ledger};
 use headwater_metrics::features::BaseGather;
 use headwater_types::{Address, Chain, Family, Timestamp};
 
-use super::report::{AnalysisDepth, FactorRecord, RiskDecision, RiskDimensions, RiskMeta, RiskReport};
+use super::factor::FactorRecord;
+use super::report::{AnalysisDepth, RiskDecision, RiskDimensions, RiskMeta, RiskReport};
 use crate::Error;
 use crate::fields::{AddressText, CodeText, Time};
 use crate::intelligence::Intelligence;

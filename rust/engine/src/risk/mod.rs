@@ -1,16 +1,29 @@
 //! The risk of one address, as answers carry it.
 
+/// Turns a judgement's word into the one of answers.
+macro_rules! words {
+    ($($of:ident => $name:ident { $($variant:ident)* })+) => {$(
+        impl From<$of> for $name {
+            fn from(of: $of) -> Self {
+                match of { $($of::$variant => Self::$variant,)* }
+            }
+        }
+    )+};
+}
+
 mod assessed;
 mod evidence;
+mod factor;
 mod report;
 
+use crate::fields::CodeText;
 pub(crate) use assessed::{Asked, Assessor, Place, context_of_class};
 pub use evidence::EvidenceRecord;
+pub use factor::{DimensionName, EffectName, FactorRecord};
 pub use report::{
     AnalysisDepth, BehaviorDimension, BehaviorRecord, BreakdownItem, CategoryRecord, CodeRecord, ContextName,
-    DataWindow, DepthReached, DimensionName, EffectName, FactorRecord, GateName, GraphDimension, GraphEdge,
-    GraphReason, IntelDimension, LevelName, NeighborDirection, RiskDecision, RiskDimensions, RiskMeta, RiskReport,
-    RiskyNeighbor, ScoreBreakdown, SeverityName,
+    DataWindow, DepthReached, GateName, GraphDimension, GraphEdge, GraphReason, IntelDimension, LevelName,
+    NeighborDirection, RiskDecision, RiskDimensions, RiskMeta, RiskReport, RiskyNeighbor, ScoreBreakdown, SeverityName,
 };
 
 /// So many decimals, half to even.
@@ -18,4 +31,16 @@ pub(crate) fn rounded(value: f64, decimals: i32) -> f64 {
     let unit = 10_f64.powi(decimals);
     // Adding zero turns minus zero into zero.
     (value * unit).round_ties_even() / unit + 0.0
+}
+
+fn score(value: f64) -> f64 {
+    rounded(value, 2)
+}
+
+fn share(value: f64) -> f64 {
+    rounded(value, 6)
+}
+
+fn code(text: &str) -> CodeText {
+    CodeText(text.to_owned())
 }

@@ -3,25 +3,21 @@
 use headwater_intel::behaviour::{Behaviour, History, Severity};
 use headwater_intel::label::Aggregate;
 use headwater_intel::risk::{
-    Assessment, BehaviourHit, BehaviourScore, Context, Dimension, Effect, Expansion, Factor, GateReason, GraphScore,
-    IntelScore, Level, Neighbour,
+    Assessment, BehaviourHit, BehaviourScore, Context, Expansion, GateReason, GraphScore, IntelScore, Level, Neighbour,
 };
 use headwater_ledger::{Ledger, LedgerError};
 use headwater_types::{Family, Usd};
 use serde::Serialize;
 
 use super::evidence::EvidenceRecord;
-use super::rounded;
+use super::factor::FactorRecord;
+use super::{code, rounded, score, share};
 use crate::fields::{AddressText, CodeText, Time, values};
-use crate::labels::{ClaimDispute, InheritedThrough};
+use crate::labels::ClaimDispute;
 
 values! {
     /// How risky: `low` below 30, `medium` below 70, else `high`.
     LevelName { Low = "low", Medium = "medium", High = "high" }
-    /// A dimension of the score.
-    DimensionName { Intel = "intel", Behavior = "behavior", Graph = "graph" }
-    /// What context did to a factor.
-    EffectName { Amplify = "amplify", Suppress = "suppress", AsIs = "as_is" }
     /// Why a floor holds.
     GateName {
         OfacSanctioned = "ofac_sanctioned", ConfirmedIllicit = "confirmed_illicit", DirectSanctionedEdge = "direct_sanctioned_edge",
@@ -312,29 +308,6 @@ pub struct RiskDecision {
     pub base_score: f64,
 }
 
-/// One reason for a score.
-#[derive(Debug, Clone, PartialEq, Serialize, utoipa::ToSchema)]
-pub struct FactorRecord {
-    /// Its dimension.
-    pub dimension: DimensionName,
-    /// The gate, label code, behaviour or category of risk.
-    pub code: CodeText,
-    /// What context did to it.
-    pub effect: EffectName,
-    /// With its numbers, in a few words.
-    pub detail: Option<String>,
-    /// Weight of a behaviour in its context, confidence of a label, share of a category; null for gates.
-    pub weight: Option<f64>,
-    /// Points of the score that it stands for.
-    pub points: f64,
-    /// Of a label code: what links the address to those of its cluster whose claims it inherits; empty where all claims name the
-    /// address itself.
-    pub inherited_through: Vec<InheritedThrough>,
-    /// The dispute of a claim that the factor rests on, of the address itself or of a counterparty; null where none is
-    /// disputed.
-    pub disputed: Option<ClaimDispute>,
-}
-
 /// How a score was made.
 #[derive(Debug, Clone, PartialEq, Serialize, utoipa::ToSchema)]
 pub struct RiskMeta {
@@ -356,18 +329,6 @@ pub struct RiskMeta {
     pub as_of_block: Option<u64>,
     /// Whether a provider was asked for further claims.
     pub third_party_used: bool,
-}
-
-fn score(value: f64) -> f64 {
-    rounded(value, 2)
-}
-
-fn share(value: f64) -> f64 {
-    rounded(value, 6)
-}
-
-fn code(text: &str) -> CodeText {
-    CodeText(text.to_owned())
 }
 
 impl RiskDimensions {
@@ -549,51 +510,8 @@ impl RiskDecision {
     }
 }
 
-impl FactorRecord {
-    /// A factor, with what links the address to those whose claims of its code it inherits.
-    pub(super) fn new(factor: &Factor, inherited_through: Vec<InheritedThrough>) -> Self {
-        let mut detail = factor.detail.clone();
-        for InheritedThrough { address, cluster_id, transactions, confidence } in &inherited_through {
-            let linked = match transactions {
-                Some(transactions) => {
-                    let hashes: Vec<&str> = transactions.iter().map(|hash| &*hash.0).collect();
-                    format!("linked by {}", hashes.join(", "))
-                }
-                None => "linked by more transactions than are looked through".to_owned(),
-            };
-            detail += &format!(
-                "; inherited with {confidence} from {} of the cluster {}, {linked}",
-                &**address, &**cluster_id
-            );
-        }
-        Self {
-            dimension: factor.dimension.into(),
-            code: code(&factor.code),
-            effect: factor.effect.into(),
-            detail: Some(detail),
-            weight: factor.weight.map(share),
-            points: score(factor.points),
-            inherited_through,
-            disputed: factor.dispute.clone().map(ClaimDispute::from),
-        }
-    }
-}
-
-/// Turns a judgement's word into the one of answers.
-macro_rules! words {
-    ($($of:ident => $name:ident { $($variant:ident)* })+) => {$(
-        impl From<$of> for $name {
-            fn from(of: $of) -> Self {
-                match of { $($of::$variant => Self::$variant,)* }
-            }
-        }
-    )+};
-}
-
 words! {
     Level => LevelName { Low Medium High }
-    Dimension => DimensionName { Intel Behavior Graph }
-    Effect => EffectName { Amplify Suppress AsIs }
     GateReason => GateName { OfacSanctioned ConfirmedIllicit DirectSanctionedEdge }
     Context => ContextName { Exchange Deposit Dex Defi Bridge Payment MiningPool MevBot Mixer Illicit }
     Severity => SeverityName { Low Medium High }

@@ -43,6 +43,7 @@ const COLUMNS: &[&[&str]] = &[
     &["last_seen"],
     &["valid_until"],
     &["action"],
+    &["is_cluster_definer"],
 ];
 
 /// Columns of which a table needs one, besides the address.
@@ -215,7 +216,7 @@ impl Rows {
             last_seen: time("last_seen")?,
             valid_until,
             action: action(names.value(row, "action")?.as_deref())?,
-            is_address_only: false,
+            is_address_only: is_address_only(text("is_cluster_definer")?.as_deref())?,
         });
         Ok(())
     }
@@ -227,6 +228,16 @@ fn action(text: Option<&str>) -> Result<Action, FieldError> {
         Some(text) if text.eq_ignore_ascii_case("add") => Ok(Action::Add),
         Some(text) if text.eq_ignore_ascii_case("remove") => Ok(Action::Remove),
         Some(text) => Err(FieldError::new("action", Some(text), "add or remove")),
+    }
+}
+
+/// Whether a claim says that it does not hold for the cluster of its address.
+fn is_address_only(is_cluster_definer: Option<&str>) -> Result<bool, FieldError> {
+    match is_cluster_definer {
+        None => Ok(false),
+        Some(text) if text.eq_ignore_ascii_case("true") => Ok(false),
+        Some(text) if text.eq_ignore_ascii_case("false") => Ok(true),
+        Some(text) => Err(FieldError::new("is_cluster_definer", Some(text), "true or false")),
     }
 }
 
