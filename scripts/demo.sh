@@ -14,7 +14,7 @@ else
     if [ -f "$took" ]; then
         before="$(($(cat "$took") / 60)) min $(($(cat "$took") % 60)) s the last time on this machine"
     else
-        before="about 7 minutes on two cores"
+        before="about 6 minutes on two cores"
     fi
     echo "Building headwater and the $crates crates it needs, once: $before."
     started=$(date +%s)

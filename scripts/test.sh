@@ -2,8 +2,8 @@
 # Runs the parts of the tests and prints at the end one line for each: what it ran, how long it took beside its budget in
 # tests/budgets.toml, and what it left out, and why.
 #
-# Everything is built first, so that what takes long is seen. Then the Rust tests run, and the other parts one after the
-# other beside them, since many Rust tests wait for something. A line of a part begins with its name.
+# Everything is built first, so that what takes long is seen. Then the parts run in two lanes beside each other, since many
+# tests wait for something. A line of a part begins with its name.
 # $1: the command that runs a part (make); the others: the names of the parts.
 set -eu
 run=$1
@@ -51,17 +51,21 @@ lane() {
 
 sh scripts/timed.sh build $run build
 
-beside=""
-for one in "$@"; do [ "$one" = rust ] || beside="$beside $one"; done
+# Two lanes of about the same length.
+first=""
+second=""
+for one in "$@"; do
+    case $one in
+    rust | schemathesis) first="$first $one" ;;
+    *) second="$second $one" ;;
+    esac
+done
 # shellcheck disable=SC2086
-case " $* " in
-*" rust "*)
-    lane $beside &
-    lane rust
+{
+    lane $second &
+    lane $first
     wait
-    ;;
-*) lane $beside ;;
-esac
+}
 
 echo
 status=0

@@ -427,7 +427,8 @@ class Ledger(Movements, Holdings, Judgements, Tracing, Batch, Disputes, MarketDa
         Report or Reports
             Rows are the addresses of the page, each with the transaction that linked it. ``report.cluster_id`` is the
             address of the cluster that appears first on the chain, ``report.size`` the number of addresses,
-            ``report.weakest_link`` the transaction on which most of them hang, and ``report.with_change`` what change adds.
+            ``report.weakest_link`` the transaction on which most of them hang, and ``report.with_change`` what change
+            adds.
 
         Notes
         -----

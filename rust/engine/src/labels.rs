@@ -109,6 +109,21 @@ pub struct InheritedThrough {
     pub transactions: Option<Vec<HashText>>,
 }
 
+impl InheritedThrough {
+    /// The same in words.
+    pub(crate) fn words(&self) -> String {
+        let Self { address, cluster_id, confidence, transactions } = self;
+        let linked = match transactions {
+            Some(transactions) => {
+                let hashes: Vec<&str> = transactions.iter().map(|hash| &*hash.0).collect();
+                format!("linked by {}", hashes.join(", "))
+            }
+            None => "linked by more transactions than are looked through".to_owned(),
+        };
+        format!("inherited with {confidence} from {} of the cluster {}, {linked}", &**address, &**cluster_id)
+    }
+}
+
 /// Transactions that are read to find what links an address to those whose labels it inherits.
 pub(crate) const MAX_LINKS: usize = 1_000;
 /// The same of all addresses of an answer.

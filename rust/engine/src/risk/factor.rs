@@ -45,20 +45,9 @@ pub struct FactorRecord {
 impl FactorRecord {
     /// A factor, with what links the address to those whose claims of its code it inherits.
     pub(super) fn new(factor: &Factor, inherited_through: Vec<InheritedThrough>) -> Self {
-        let mut detail = factor.detail.clone();
-        for InheritedThrough { address, cluster_id, transactions, confidence } in &inherited_through {
-            let linked = match transactions {
-                Some(transactions) => {
-                    let hashes: Vec<&str> = transactions.iter().map(|hash| &*hash.0).collect();
-                    format!("linked by {}", hashes.join(", "))
-                }
-                None => "linked by more transactions than are looked through".to_owned(),
-            };
-            detail += &format!(
-                "; inherited with {confidence} from {} of the cluster {}, {linked}",
-                &**address, &**cluster_id
-            );
-        }
+        let detail =
+            std::iter::once(factor.detail.clone()).chain(inherited_through.iter().map(InheritedThrough::words));
+        let detail = detail.collect::<Vec<_>>().join("; ");
         Self {
             dimension: factor.dimension.into(),
             code: code(&factor.code),

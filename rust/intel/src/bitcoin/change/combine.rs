@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::candidates::Abstention;
 use super::case::Case;
 use super::rule::{Evidence, Group, Rule};
+use crate::bitcoin::coinjoin::CoinJoin;
 
 /// Rules are not independent of each other: their sum counts for this part of itself.
 const DEPENDENCE: f64 = 0.6;
@@ -152,7 +153,7 @@ fn not_judged(case: &Case<'_>, owned: usize) -> Option<NoChange> {
     } else if owned < 2 {
         Some(NoChange::SingleOutput)
     } else {
-        case.coinjoin.filter(|found| found.is_detected()).map(|_| NoChange::CoinJoin)
+        case.coinjoin.filter(CoinJoin::is_detected).map(|_| NoChange::CoinJoin)
     }
 }
 
