@@ -47,7 +47,7 @@ pub enum Link {
 /// };
 /// let input = |index, spent| InputFacts::new(OutPoint { hash: TxHash::new([1; 32]), index }, Some(spent));
 /// let (first, second) = ("1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa", "12c6DSiU4Rq3P4ZxziKxzrL5LmMBrzjrJX");
-/// let facts = UtxoFacts::new(false, vec![input(0, output(first, 60)), input(1, output(second, 50))], vec![output(first, 100)]);
+/// let facts = UtxoFacts::new(false, vec![input(0, output(first, 60_000)), input(1, output(second, 50_000))], vec![output(first, 100_000)]);
 /// let view = TransactionView::new(&facts, 1, Timestamp::new(0));
 /// assert_eq!(link(&view), Link::Together);
 /// ```
