@@ -23,7 +23,8 @@ else
     echo "$(($(date +%s) - started))" > "$took"
 fi
 
-if [ ! -f "$HEADWATER_DEMO.json" ] || [ ! -d "$HEADWATER_DEMO" ]; then
+# A store that an older version wrote may not be readable.
+if [ ! -f "$HEADWATER_DEMO.json" ] || ! "$HEADWATER_BIN" stats --store "$HEADWATER_DEMO" >/dev/null 2>&1; then
     echo "Loading the demo economy into $HEADWATER_DEMO."
     rm -rf "$HEADWATER_DEMO" "$HEADWATER_DEMO.state"
     mkdir -p "$(dirname "$HEADWATER_DEMO")"

@@ -256,8 +256,7 @@ fn warnings(report: &IngestReport) -> impl Iterator<Item = String> {
 /// The first transactions that are left out, and how many more there are.
 fn double_spends(found: &[DoubleSpend]) -> impl Iterator<Item = String> {
     let more = found.len().saturating_sub(MAX_NAMED);
-    let more =
-        (more > 0).then(|| format!("  left out: {} more transactions that spend spent outputs", grouped(more as u64)));
+    let more = (more > 0).then(|| format!("  left out: {} more double spends", grouped(more as u64)));
     found.iter().take(MAX_NAMED).map(|double| format!("  left out: {double}")).chain(more)
 }
 

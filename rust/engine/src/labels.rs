@@ -105,7 +105,7 @@ pub struct InheritedThrough {
     /// How sure the link is, 0 to 1: the claim counts times this.
     #[schema(minimum = 0, maximum = 1)]
     pub confidence: f64,
-    /// The shortest chain of transactions that link the two by common inputs; null where it is longer than may be looked for.
+    /// The shortest chain of transactions that link the two by common inputs; null if the search limit is reached.
     pub transactions: Option<Vec<HashText>>,
 }
 
@@ -115,15 +115,19 @@ impl InheritedThrough {
         let Self { address, cluster_id, confidence, transactions } = self;
         let linked = match transactions {
             Some(transactions) => {
-                let hashes: Vec<&str> = transactions.iter().map(|hash| &*hash.0).collect();
-                format!("linked by {}", hashes.join(", "))
+                let hashes: Vec<&str> = transactions.iter().take(MAX_NAMED).map(|hash| &*hash.0).collect();
+                let more = transactions.len() - hashes.len();
+                let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+                format!("linked by {}{more}", hashes.join(", "))
             }
-            None => "linked by more transactions than are looked through".to_owned(),
+            None => format!("link not found within {MAX_LINKS} transactions"),
         };
         format!("inherited with {confidence} from {} of the cluster {}, {linked}", &**address, &**cluster_id)
     }
 }
 
+/// Linking transactions that words name.
+const MAX_NAMED: usize = 3;
 /// Transactions that are read to find what links an address to those whose labels it inherits.
 pub(crate) const MAX_LINKS: usize = 1_000;
 /// The same of all addresses of an answer.

@@ -302,9 +302,9 @@ fn store_of_another_format_is_refused_with_the_remedy() {
     let generation = Store::open(folder.path()).unwrap().stats().unwrap().generation;
     let manifest = folder.path().join(format!("manifest-{generation:010}.json"));
     let text = std::fs::read_to_string(&manifest).unwrap();
-    std::fs::write(&manifest, text.replacen("{\"format\":2,", "{\"format\":1,", 1)).unwrap();
+    std::fs::write(&manifest, text.replacen("{\"format\":3,", "{\"format\":2,", 1)).unwrap();
     let expected = format!(
-        "{} has format 1, this version reads format 2: build the store again with `headwater ingest --store \
+        "{} has format 2, this version reads format 3: build the store again with `headwater ingest --store \
          NEW_FOLDER FILES`",
         manifest.display()
     );

@@ -28,9 +28,9 @@ fn of_blocks(numbers: &[u64]) -> Batch {
     batch
 }
 
-fn told() -> DoubleSpend {
+fn told(was_held: bool) -> DoubleSpend {
     let text = |block| hash(block, 0).display(Family::Utxo);
-    DoubleSpend { left_out: text(3), block: 3, kept: text(2), output: format!("{}:0", text(1)) }
+    DoubleSpend { left_out: text(3), block: 3, kept: text(2), output: format!("{}:0", text(1)), was_held }
 }
 
 /// Commits the blocks in this order, and returns the double spends that were named.
@@ -51,17 +51,17 @@ fn is_right(ledger: &dyn Ledger) {
 
 #[test]
 fn later_spend_of_an_output_is_left_out_and_named() {
-    let orders: [&[&[u64]]; 4] = [
-        &[&[1, 2, 3, 4, 5]],
-        &[&[1], &[2], &[3], &[4, 5]],
+    let orders: [(&[&[u64]], bool); 4] = [
+        (&[&[1, 2, 3, 4, 5]], false),
+        (&[&[1], &[2], &[3], &[4, 5]], false),
         // The later one came first: it is taken out.
-        &[&[1], &[3], &[2], &[4, 5]],
-        &[&[3, 4, 5], &[2], &[1]],
+        (&[&[1], &[3], &[2], &[4, 5]], true),
+        (&[&[3, 4, 5], &[2], &[1]], true),
     ];
     let mut digests = Vec::new();
-    for order in orders {
+    for (order, was_held) in orders {
         let mut store = MemoryStore::default();
-        assert_eq!(committed(&mut store, order), [told()], "{order:?}");
+        assert_eq!(committed(&mut store, order), [told(was_held)], "{order:?}");
         is_right(&*store.current().unwrap());
         digests.push(store.digest(&Cancel::new()).unwrap());
     }
@@ -72,7 +72,7 @@ fn later_spend_of_an_output_is_left_out_and_named() {
 fn repeated_commit_names_the_double_spend_again() {
     let mut store = MemoryStore::default();
     let all: &[u64] = &[1, 2, 3, 4, 5];
-    assert_eq!(committed(&mut store, &[all, all]), [told(), told()]);
+    assert_eq!(committed(&mut store, &[all, all]), [told(false), told(false)]);
     is_right(&*store.current().unwrap());
 }
 
@@ -106,4 +106,37 @@ fn left_out_transaction_takes_no_output_from_others() {
     let ledger = store.current().unwrap();
     let spender = ledger.spender(CHAIN, &OutPoint { hash: hash(3, 0), index: 0 }).unwrap();
     assert_eq!(spender, Some((hash(5, 0), 0)));
+}
+
+#[test]
+fn what_a_rival_of_a_rival_lost_is_restored_by_another_ingest() {
+    // Block 3 spends the coins of blocks 1 and 2; block 4 spends that of block 1 before it, block 6 that of block 2 after it.
+    let batch = Chainlet::bitcoin()
+        .mine(1, 50_000)
+        .mine(2, 40_000)
+        .mine(9, 1_000)
+        .spend(&[(1, 0, 0)], &[(3, 49_000)])
+        .spend(&[(1, 0, 0), (2, 0, 0)], &[(4, 89_000)])
+        .spend(&[(2, 0, 0)], &[(5, 39_000)])
+        .batch();
+    let of = |numbers: &[u64]| {
+        let mut part = batch.clone();
+        part.blocks.retain(|facts| numbers.contains(&facts.number));
+        part.transactions.retain(|facts| numbers.contains(&facts.block));
+        part
+    };
+    let mut store = MemoryStore::default();
+    let mut commit = |numbers: &[u64]| store.commit(of(numbers), &Cancel::new()).unwrap().double_spends;
+    assert_eq!(
+        commit(&[1, 2, 3, 5, 6]).iter().map(|double| (double.block, double.was_held)).collect::<Vec<_>>(),
+        [(6, false)]
+    );
+    // What is taken out says that what it kept out must come again.
+    let found = commit(&[4]);
+    assert_eq!(found.iter().map(|double| (double.block, double.was_held)).collect::<Vec<_>>(), [(5, true)]);
+    assert!(found[0].to_string().ends_with("ingest the blocks after it again"));
+    commit(&[5, 6]);
+    let ledger = store.current().unwrap();
+    let spender = |block| ledger.spender(CHAIN, &OutPoint { hash: hash(block, 0), index: 0 }).unwrap();
+    assert_eq!((spender(1), spender(2)), (Some((hash(4, 0), 0)), Some((hash(6, 0), 0))));
 }

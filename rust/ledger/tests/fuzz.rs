@@ -120,7 +120,7 @@ fn seal(bytes: &mut [u8]) -> Option<()> {
 fn sealed_manifest(text: &str) -> String {
     let Some((_, body)) = text.split_once("\"body\":") else { return text.to_owned() };
     let body = body.trim_end().strip_suffix('}').unwrap_or(body);
-    format!("{{\"format\":2,\"checksum\":\"{:032x}\",\"body\":{body}}}\n", xxh3_128(body.as_bytes()))
+    format!("{{\"format\":3,\"checksum\":\"{:032x}\",\"body\":{body}}}\n", xxh3_128(body.as_bytes()))
 }
 
 /// How a manifest lists a file.

@@ -492,7 +492,7 @@ impl RiskyNeighbor {
             tx_count: of.transactions,
             last_activity: Time(of.last),
             sanctioned: of.is_sanctioned,
-            dust: of.is_dust,
+            dust: of.is_dust(),
             disputed: of.dispute.clone().map(ClaimDispute::from),
         }
     }

@@ -103,8 +103,8 @@ impl<'a> LinkReader<'a> {
         Ok(paths)
     }
 
-    /// The weakest link of a cluster; `Ok(None)` where no single transaction holds it together, `Err(limit)` where it takes more
-    /// transactions to know.
+    /// Returns the weakest link of a cluster: `Ok(None)` if no single transaction holds it together, `Err(TooLarge)` if the search
+    /// needs more transactions than the limit.
     ///
     /// # Errors
     /// When the ledger cannot be read, or the call is cancelled.

@@ -34,17 +34,23 @@ pub struct Neighbour {
     pub worst: Option<(Code, f64)>,
     /// Whether it is under sanctions.
     pub is_sanctioned: bool,
-    /// Whether all that moved is dust that it sent.
-    pub is_dust: bool,
+    /// Whether all that it sent is dust.
+    pub sent_dust: bool,
     /// The dispute of a claim that makes it risky.
     pub dispute: Option<Dispute>,
 }
 
 impl Neighbour {
+    /// Whether all that moved is dust that it sent.
+    #[must_use]
+    pub fn is_dust(&self) -> bool {
+        self.sent_dust && self.out_usd == Usd::ZERO
+    }
+
     /// Whether one under sanctions was paid by the address itself, or sent it more than dust.
     pub(super) fn opens_gate(&self, parameters: &Parameters) -> bool {
         let paid = (self.out_usd - self.taken_usd).to_f64();
-        self.is_sanctioned && (paid >= parameters.graph.least_usd || self.in_usd > Usd::ZERO && !self.is_dust)
+        self.is_sanctioned && (paid >= parameters.graph.least_usd || self.in_usd > Usd::ZERO && !self.sent_dust)
     }
 
     /// US dollars either way.
@@ -118,7 +124,7 @@ impl GraphScore {
         let mut with_risky = Usd::ZERO;
         for (neighbour, code, confidence) in risky() {
             with_risky += neighbour.usd();
-            let weight = if neighbour.is_dust { graph.dust_weight } else { 1.0 };
+            let weight = if neighbour.is_dust() { graph.dust_weight } else { 1.0 };
             let usd = neighbour.usd().to_f64() * weight;
             let (severity, amount, weighted) = sums.entry(code.category()).or_default();
             *severity = severity.max(parameters.severity(code));

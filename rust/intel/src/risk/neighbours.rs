@@ -57,6 +57,8 @@ pub fn neighbours<'a, E>(
         let mut found = neighbour(parameters, history, place, &labels(&address(&place))?);
         if found.worst.is_some() || found.is_sanctioned {
             found.taken_usd = taken(history, place, &mut is_own)?;
+            let came = history.ins.iter().filter(|came| came.other as usize == place);
+            found.sent_dust = parameters.graph.dust.is_dust(found.in_usd, history, came);
         }
         screened.push(found);
     }
@@ -89,10 +91,6 @@ fn neighbour(parameters: &Parameters, history: &History, place: usize, aggregate
     let worst = risky.max_by(|one, other| weight(one).total_cmp(&weight(other)).then(other.code.cmp(&one.code)));
     let is_sanctioned = is_sanctioned(parameters, aggregate);
     let decides = worst.map(|code| code.code).or_else(|| is_sanctioned.then_some(Code::Sanction));
-    let came = || history.ins.iter().filter(|came| came.other as usize == place);
-    let is_dust = (worst.is_some() || is_sanctioned)
-        && flow.out_usd == Usd::ZERO
-        && graph.dust.is_dust(flow.in_usd, history, came());
     Neighbour {
         address: history.counterparties[place].address,
         in_usd: flow.in_usd,
@@ -104,7 +102,7 @@ fn neighbour(parameters: &Parameters, history: &History, place: usize, aggregate
         codes: aggregate.codes.iter().map(|code| code.code).collect(),
         worst: worst.map(|code| (code.code, code.confidence)),
         is_sanctioned,
-        is_dust,
+        sent_dust: false,
         dispute: decides.and_then(|code| aggregate.dispute_of(code)).map(|dispute| dispute.to_owned()),
     }
 }

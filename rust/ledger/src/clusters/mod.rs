@@ -28,9 +28,6 @@ pub use self::link::{Link, link};
 pub use self::records::{Cluster, FirstSeen, Joined, Member};
 pub use self::view::Clusters;
 
-/// The number of the rules by which transactions link addresses. A table that was built by other rules is built anew.
-pub(crate) const RULES: u128 = 2;
-
 pub(crate) use self::build::build;
 pub(crate) use self::chain::{ChainClusters, ClusterTable, KeptFile, is_behind};
 

@@ -73,7 +73,7 @@ impl DisputeEntry {
     }
 }
 
-/// What of a claim a dispute is about, besides the address.
+/// The fields that identify a disputed claim, besides the address.
 type Key<'a> = (Scope, Option<Code>, &'a str);
 
 fn key_of<'a>(claim: &Claim<&'a str>) -> Key<'a> {

@@ -1,6 +1,6 @@
 //! The manifest: one JSON file per generation that lists everything the generation consists of.
 //!
-//! `{"format":2,"checksum":"...","body":{...}}`, where the checksum is the XXH3-128 of the bytes of the body. A
+//! `{"format":3,"checksum":"...","body":{...}}`, where the checksum is the XXH3-128 of the bytes of the body. A
 //! manifest is written whole and synced before it gets its name, so one that does not check is damage and never the
 //! trace of a crash: it is reported, and no older one takes its place, for that would lose acknowledged commits.
 
@@ -25,7 +25,7 @@ use crate::labels::{Disputes, LabelFile};
 use crate::read::{CoverageTable, Result};
 
 /// The one format that is written and read.
-const FORMAT: u32 = 2;
+const FORMAT: u32 = 3;
 
 /// A manifest as it stands in its file.
 #[derive(Debug, Serialize, Deserialize)]

@@ -41,12 +41,18 @@ pub struct DoubleSpend {
     pub kept: String,
     /// The output that both spend: transaction and index.
     pub output: String,
+    /// Whether it was held until the earlier one came. What spends its other outputs was left out for it, and is not held.
+    pub was_held: bool,
 }
 
 impl fmt::Display for DoubleSpend {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { left_out, block, kept, output } = self;
-        write!(f, "transaction {left_out} of block {block} spends output {output}, which the earlier {kept} spends")
+        let Self { left_out, block, kept, output, was_held } = self;
+        let again = if *was_held { "; it was held until now: ingest the blocks after it again" } else { "" };
+        write!(
+            f,
+            "transaction {left_out} of block {block} spends output {output}, which the earlier {kept} spends{again}"
+        )
     }
 }
 

@@ -166,8 +166,8 @@ impl Writer {
     /// Nothing that imports, rolls back or merges takes an entry back.
     ///
     /// # Errors
-    /// [`LedgerError::Dispute`] when no claim is meant, or all of them are as they are to become; when it cannot be
-    /// written.
+    /// [`LedgerError::Dispute`] if no claim matches, or if all matching claims already have the requested state; an error
+    /// of the folder if the write fails.
     pub fn dispute(&mut self, request: &DisputeRequest) -> Result<Vec<DisputeEntry>> {
         self.change(|contents, folder| {
             let (after, entries) = contents.with_dispute(request, folder)?;

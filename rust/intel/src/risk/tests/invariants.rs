@@ -35,8 +35,8 @@ fn neighbours() -> impl Strategy<Value = Vec<Neighbour>> {
     let one = (amount(), amount(), prop::option::of((risk_code(), 0.5..=1.0_f64)), any::<bool>());
     prop::collection::vec(one, 0..12).prop_map(|all| {
         let made = (1_u8..).zip(all).map(|(number, (received, sent, worst, is_dust))| {
-            let is_dust = is_dust && sent == 0.0;
-            Neighbour { is_dust, ..neighbour(number, (received, sent), worst) }
+            let sent_dust = is_dust && sent == 0.0;
+            Neighbour { sent_dust, ..neighbour(number, (received, sent), worst) }
         });
         made.collect()
     })

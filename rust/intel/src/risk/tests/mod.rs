@@ -83,7 +83,7 @@ fn neighbour(number: u8, (received, sent): (f64, f64), worst: Option<(Code, f64)
         codes: worst.iter().map(|(code, _)| *code).collect(),
         worst,
         is_sanctioned: worst.is_some_and(|(code, _)| code == Code::Sanction),
-        is_dust: false,
+        sent_dust: false,
         dispute: None,
     }
 }

@@ -210,8 +210,11 @@ fn money_to_somebody_under_sanctions_is_at_least_seventy_but_not_of_an_exchange(
     let robbed = assessed(&Aggregate::default(), Some(&graph(victim)));
     assert!(robbed.gates.is_empty());
     assert!(robbed.factors[0].detail.contains("40.00 of them in transactions that others sent"));
+    // Dust from the thief afterwards changes nothing.
+    let both = super::super::Neighbour { taken_usd: taken, sent_dust: true, ..neighbour(1, (0.01, 40.0), sanctioned) };
+    assert!(assessed(&Aggregate::default(), Some(&graph(both))).gates.is_empty());
 
-    let dust = super::super::Neighbour { is_dust: true, ..neighbour(1, (40.0, 0.0), sanctioned) };
+    let dust = super::super::Neighbour { sent_dust: true, ..neighbour(1, (40.0, 0.0), sanctioned) };
     let dusted = assessed(&Aggregate::default(), Some(&graph(dust)));
     assert!(dusted.gates.is_empty());
     assert!(dusted.graph.unwrap().is_direct_sanctioned);

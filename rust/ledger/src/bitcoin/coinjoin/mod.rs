@@ -116,8 +116,13 @@ pub fn coinjoin(transaction: &TransactionView<'_>, surroundings: Surroundings) -
         let is_vetoed = match protocol {
             Protocol::Whirlpool => false,
             Protocol::WasabiTwo => shape.is_stonewall() || surroundings.has_exchange_input,
-            Protocol::WasabiOne | Protocol::JoinMarket | Protocol::Unknown => {
+            Protocol::WasabiOne | Protocol::JoinMarket => {
                 shape.is_stonewall() || surroundings.has_exchange_input || shape.has_too_few_equal_outputs()
+            }
+            // Whatever labels say, what links nobody is shown.
+            Protocol::Unknown => {
+                let is_weak = shape.is_stonewall() || surroundings.has_exchange_input;
+                shape.has_few_equal_outputs() && is_weak || shape.has_too_few_equal_outputs()
             }
         };
         if is_vetoed {

@@ -100,6 +100,11 @@ impl Shape {
         among.map(|(amount, count)| (*amount, *count)).max_by_key(|(amount, count)| (*count, *amount))
     }
 
+    /// Whether there are so few equal outputs that other signs refute a CoinJoin.
+    pub fn has_few_equal_outputs(&self) -> bool {
+        self.commonest(|_| true).is_some_and(|(_, count)| count < FEW_EQUAL)
+    }
+
     /// Whether there are so few equal outputs that these signs refute a CoinJoin: marks of tokens, more inputs than so few people
     /// bring, or an equal output in a form that no input has.
     pub fn has_too_few_equal_outputs(&self) -> bool {

@@ -62,6 +62,7 @@ impl Plan<'_> {
                 block: *block,
                 kept: kept.display(Family::Utxo),
                 output: format!("{}:{}", output.hash.display(Family::Utxo), output.index),
+                was_held: spender.held.is_some(),
             });
         }
         let before = offered.len();

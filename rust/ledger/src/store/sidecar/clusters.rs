@@ -2,9 +2,8 @@
 
 use std::io::Write;
 
-use headwater_types::{Chain, Family};
+use headwater_types::Family;
 
-use super::super::imports::Imports;
 use super::{Attached, Kind, Occasion, Opened, Scope, Sidecar, Target};
 use crate::clusters::{self, ClusterTable, KeptFile};
 use crate::external::Scratch;
@@ -24,10 +23,6 @@ impl Kind for Clusters {
 
     fn scope(&self) -> Scope {
         Scope::Chain
-    }
-
-    fn stamp(&self, _: Chain, _: &Imports) -> u128 {
-        clusters::RULES
     }
 
     /// A table is rewritten when a quarter of what it covers came after it, or half of what is read at most without it, or
