@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 TIME = pl.Datetime("us", "UTC")
 TEXTS = pl.List(pl.String)
-# Who disputes a claim, since when (epoch seconds), and why.
+# A dispute of a claim: its author, time (epoch seconds) and reason.
 DISPUTE = pl.Struct({"by": pl.String, "at": pl.Int64, "reason": pl.String})
 
 

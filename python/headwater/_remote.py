@@ -387,7 +387,7 @@ def _needs_store() -> Unsupported:
 def _needs_back_office() -> Unsupported:
     return Unsupported(
         "disputes of a server are recorded and listed by its back office (POST /admin/v1/labels/dispute) or by "
-        "`headwater labels dispute` beside it; labels() tells over a server too which claims are disputed"
+        "`headwater labels dispute` beside it; labels() also returns disputes over a server"
     )
 
 

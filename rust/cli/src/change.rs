@@ -65,7 +65,7 @@ fn verdict(data: &Value) -> String {
 fn reason(code: &str) -> &str {
     match code {
         "coinbase" => "the transaction mints coins",
-        "single_output" => "fewer than two outputs can be spent",
+        "single_output" => "fewer than two outputs can be spent and have an owner",
         "coinjoin" => "several people made the transaction together",
         "batch" => "it pays too many at once",
         "no_consensus" => "the rules do not agree enough",

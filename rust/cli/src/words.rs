@@ -47,7 +47,7 @@ pub(super) fn doubt(record: &Value) -> &'static str {
     if record["disputed"].is_null() { "" } else { " (disputed)" }
 }
 
-/// Who disputes a claim, since when, and why.
+/// Describes a dispute: its author, time and reason.
 pub(super) fn dispute(of: &Value) -> String {
     format!("disputed by {} on {}: {}", text(&of["by"]), time(&of["at"]), text(&of["reason"]))
 }

@@ -31,7 +31,7 @@ pub trait Analysis {
     /// An invalid input that names field and value.
     fn params(request: Self::Request, checks: &mut Checks<'_>) -> Result<Self::Params, Error>;
 
-    /// Whether somebody outside may be asked too, so that the chain need not be held.
+    /// Returns whether an external provider may be asked. Then a chain without data in the store is accepted.
     #[must_use]
     fn asks_elsewhere(_: &Self::Params) -> bool {
         false

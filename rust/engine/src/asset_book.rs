@@ -51,7 +51,7 @@ pub(crate) struct AssetBook<'a> {
     by_ref: FxHashMap<AssetRef, usize>,
     by_asset: HashMap<Asset, usize>,
     views: Vec<AssetView>,
-    /// Whether balances of an asset change without transfers, of those that an answer asked for.
+    /// The rebasing flags of the assets, looked up on first use.
     rebasing: Vec<OnceCell<bool>>,
     /// Skeletons of the verified symbols: made when the first token without a verdict is met, as most calls meet none.
     trusted: OnceCell<HashSet<String>>,
@@ -127,7 +127,7 @@ impl<'a> AssetBook<'a> {
         &self.views[number]
     }
 
-    /// Whether balances of an asset change without transfers: see [`rebases`]. Looked up where an answer asks.
+    /// Returns whether balances of an asset change without transfers: see [`rebases`].
     pub fn rebases(&self, number: usize) -> Result<bool, Error> {
         let cell = &self.rebasing[number];
         if let Some(known) = cell.get() {

@@ -137,7 +137,7 @@ impl ChainScope {
         }
     }
 
-    /// Whether a call can be about a chain.
+    /// Returns whether a call can be about a chain.
     #[must_use]
     pub fn contains(self, chain: Chain) -> bool {
         match self {

@@ -120,7 +120,7 @@ impl InheritedThrough {
                 let more = if more > 0 { format!(" and {more} more") } else { String::new() };
                 format!("linked by {}{more}", hashes.join(", "))
             }
-            None => format!("link not found within {MAX_LINKS} transactions"),
+            None => "link not found within the search limit".to_owned(),
         };
         format!("inherited with {confidence} from {} of the cluster {}, {linked}", &**address, &**cluster_id)
     }
@@ -129,43 +129,54 @@ impl InheritedThrough {
 /// Linking transactions that words name.
 const MAX_NAMED: usize = 3;
 /// Transactions that are read to find what links an address to those whose labels it inherits.
-pub(crate) const MAX_LINKS: usize = 1_000;
+const MAX_LINKS: usize = 1_000;
 /// The same of all addresses of an answer.
 const MAX_LINKS_IN_ALL: usize = 5_000;
 
-/// What links an address to those of its cluster whose labels it inherits, by their addresses. Reads at most `limit` transactions,
-/// which it takes from `limit`.
-pub(crate) fn inherited_through(
-    ledger: &dyn Ledger,
-    (chain, address): (Chain, &Address),
-    aggregate: &Aggregate<'_>,
-    limit: &mut usize,
-    cancel: &Cancel,
-) -> Result<BTreeMap<Address, InheritedThrough>, Error> {
-    let inherited = aggregate.sources.iter().filter(|source| source.claim.link == Link::Cluster);
-    let named: BTreeSet<Address> = inherited.map(|source| source.claim.address).collect();
-    if named.is_empty() {
-        return Ok(BTreeMap::new());
+/// The transactions that an answer may still read to find what links addresses.
+pub(crate) struct LinkBudget(Cell<usize>);
+
+impl Default for LinkBudget {
+    fn default() -> Self {
+        Self(Cell::new(MAX_LINKS_IN_ALL))
     }
-    let (Some(clusters), Some(account)) = (ledger.clusters(chain, cancel)?, ledger.account(chain, address)?) else {
-        return Ok(BTreeMap::new());
-    };
-    let Some(cluster) = clusters.of(&account)? else { return Ok(BTreeMap::new()) };
-    let mut reader = LinkReader::new((ledger, chain), clusters, *limit, cancel);
-    let mut paths = reader.paths(address, &named)?;
-    *limit = reader.left();
-    let through = named.into_iter().map(|named| {
-        let hash = |hash: TxHash| HashText(hash.display(chain.family()));
-        let transactions = paths.remove(&named).map(|path| path.into_iter().map(hash).collect());
-        let through = InheritedThrough {
-            address: AddressText::from(named),
-            cluster_id: AddressText::from(cluster.name),
-            confidence: f64::from(Link::Cluster.thousandths()) / 1000.0,
-            transactions,
+}
+
+impl LinkBudget {
+    /// Returns what links an address to those of its cluster whose labels it inherits, by their addresses.
+    pub fn inherited_through(
+        &self,
+        ledger: &dyn Ledger,
+        (chain, address): (Chain, &Address),
+        aggregate: &Aggregate<'_>,
+        cancel: &Cancel,
+    ) -> Result<BTreeMap<Address, InheritedThrough>, Error> {
+        let inherited = aggregate.sources.iter().filter(|source| source.claim.link == Link::Cluster);
+        let named: BTreeSet<Address> = inherited.map(|source| source.claim.address).collect();
+        if named.is_empty() {
+            return Ok(BTreeMap::new());
+        }
+        let (Some(clusters), Some(account)) = (ledger.clusters(chain, cancel)?, ledger.account(chain, address)?) else {
+            return Ok(BTreeMap::new());
         };
-        (named, through)
-    });
-    Ok(through.collect())
+        let Some(cluster) = clusters.of(&account)? else { return Ok(BTreeMap::new()) };
+        let limit = self.0.get().min(MAX_LINKS);
+        let mut reader = LinkReader::new((ledger, chain), clusters, limit, cancel);
+        let mut paths = reader.paths(address, &named)?;
+        self.0.set(self.0.get() - (limit - reader.left()));
+        let through = named.into_iter().map(|named| {
+            let hash = |hash: TxHash| HashText(hash.display(chain.family()));
+            let transactions = paths.remove(&named).map(|path| path.into_iter().map(hash).collect());
+            let through = InheritedThrough {
+                address: AddressText::from(named),
+                cluster_id: AddressText::from(cluster.name),
+                confidence: f64::from(Link::Cluster.thousandths()) / 1000.0,
+                transactions,
+            };
+            (named, through)
+        });
+        Ok(through.collect())
+    }
 }
 
 /// The labels of one chain at a moment.
@@ -176,8 +187,7 @@ pub(crate) struct Labels<'a> {
     chain: Chain,
     network: Network,
     moment: Moment,
-    /// Transactions that may still be read for [`InheritedThrough`].
-    links_left: Cell<usize>,
+    links: LinkBudget,
 }
 
 impl<'a> Labels<'a> {
@@ -193,7 +203,7 @@ impl<'a> Labels<'a> {
             chain,
             network,
             moment: Moment::present(table, head),
-            links_left: Cell::new(MAX_LINKS_IN_ALL),
+            links: LinkBudget::default(),
         }
     }
 
@@ -234,10 +244,7 @@ impl<'a> Labels<'a> {
         cancel: &Cancel,
     ) -> Result<AggregateLabel, Error> {
         let Some(ledger) = self.clusters else { return Ok(AggregateLabel::new(aggregate, &BTreeMap::new())) };
-        let before = self.links_left.get().min(MAX_LINKS);
-        let mut left = before;
-        let through = inherited_through(ledger, (self.chain, address), aggregate, &mut left, cancel)?;
-        self.links_left.set(self.links_left.get() - (before - left));
+        let through = self.links.inherited_through(ledger, (self.chain, address), aggregate, cancel)?;
         Ok(AggregateLabel::new(aggregate, &through))
     }
 

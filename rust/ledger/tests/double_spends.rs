@@ -28,7 +28,7 @@ fn of_blocks(numbers: &[u64]) -> Batch {
     batch
 }
 
-fn told(was_held: bool) -> DoubleSpend {
+fn expected(was_held: bool) -> DoubleSpend {
     let text = |block| hash(block, 0).display(Family::Utxo);
     DoubleSpend { left_out: text(3), block: 3, kept: text(2), output: format!("{}:0", text(1)), was_held }
 }
@@ -61,7 +61,7 @@ fn later_spend_of_an_output_is_left_out_and_named() {
     let mut digests = Vec::new();
     for (order, was_held) in orders {
         let mut store = MemoryStore::default();
-        assert_eq!(committed(&mut store, order), [told(was_held)], "{order:?}");
+        assert_eq!(committed(&mut store, order), [expected(was_held)], "{order:?}");
         is_right(&*store.current().unwrap());
         digests.push(store.digest(&Cancel::new()).unwrap());
     }
@@ -72,7 +72,7 @@ fn later_spend_of_an_output_is_left_out_and_named() {
 fn repeated_commit_names_the_double_spend_again() {
     let mut store = MemoryStore::default();
     let all: &[u64] = &[1, 2, 3, 4, 5];
-    assert_eq!(committed(&mut store, &[all, all]), [told(false), told(false)]);
+    assert_eq!(committed(&mut store, &[all, all]), [expected(false), expected(false)]);
     is_right(&*store.current().unwrap());
 }
 

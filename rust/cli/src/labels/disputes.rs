@@ -11,7 +11,7 @@ use super::super::output::{Output, date, grouped, table};
 use super::super::{Settings, actor};
 use super::now;
 
-/// What `labels dispute` and `labels confirm` take.
+/// Arguments of `labels dispute` and `labels confirm`.
 #[derive(Debug, clap::Args)]
 pub(super) struct Dispute {
     /// The address.

@@ -12,7 +12,7 @@ use crate::endpoint::{Calls, ChainScope, Endpoint, Example, Reads, Tag, is_every
 use crate::example::BOB;
 use crate::fields::{AddressText, form};
 use crate::intelligence::Intelligence;
-use crate::labels;
+use crate::labels::{self, LinkBudget};
 use crate::method::Method;
 use crate::request::{Checks, ThirdParty, Warnings};
 use crate::risk::{Asked, Assessor, Place, RiskReport};
@@ -99,7 +99,8 @@ impl Analysis for AddressRisk {
         let AddressRiskParams { place, address, third_party, intelligence } = params;
         labels::warn(ledger, warnings);
         warn_of(ledger, *place, warnings);
-        let assessor = Assessor { ledger, intelligence, third_party: *third_party, cancel };
+        let (third_party, links) = (*third_party, LinkBudget::default());
+        let assessor = Assessor { ledger, intelligence, third_party, links, cancel };
         assessor.report(Asked { place: *place, address: *address }, warnings)
     }
 

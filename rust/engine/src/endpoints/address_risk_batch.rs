@@ -14,7 +14,7 @@ use crate::endpoint::{Calls, ChainScope, Endpoint, Example, Reads, Tag};
 use crate::example::BOB;
 use crate::held;
 use crate::intelligence::Intelligence;
-use crate::labels;
+use crate::labels::{self, LinkBudget};
 use crate::limits::MAX_RISKS;
 use crate::method::Method;
 use crate::pricing::Pricing;
@@ -178,7 +178,8 @@ impl Analysis for AddressRiskBatch {
                 warn_of(ledger, asked.place, warnings);
             }
         }
-        let assessor = Assessor { ledger, intelligence, third_party: *third_party, cancel };
+        let (third_party, links) = (*third_party, LinkBudget::default());
+        let assessor = Assessor { ledger, intelligence, third_party, links, cancel };
         let mut results = Vec::with_capacity(queries.len());
         for (query, asked) in queries {
             cancel.check().map_err(LedgerError::from)?;

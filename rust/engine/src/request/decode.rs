@@ -695,9 +695,9 @@ mod tests {
         let request = json!({"stop_track_condition": {"symbol": "a", "later": 1, "more": 2}});
         let got: Reserving = decode(&request, Method::Post, &mut warnings).unwrap();
         assert_eq!(got.stop_track_condition.map(|inner| inner.symbol).as_deref(), Some("a"));
-        let told = &warnings.into_list()[0];
-        assert_eq!((told.field.as_deref(), told.count), (Some("stop_track_condition.later"), Some(2)));
+        let warned = &warnings.into_list()[0];
+        assert_eq!((warned.field.as_deref(), warned.count), (Some("stop_track_condition.later"), Some(2)));
         let places = r#""stop_track_condition.later", "stop_track_condition.more""#;
-        assert_eq!(told.message, format!("unknown fields without effect: {places}"));
+        assert_eq!(warned.message, format!("unknown fields without effect: {places}"));
     }
 }

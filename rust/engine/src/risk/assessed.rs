@@ -19,7 +19,7 @@ use super::report::{AnalysisDepth, RiskDecision, RiskDimensions, RiskMeta, RiskR
 use crate::Error;
 use crate::fields::{AddressText, CodeText, Time};
 use crate::intelligence::Intelligence;
-use crate::labels::{InheritedThrough, MAX_LINKS, inherited_through};
+use crate::labels::{InheritedThrough, LinkBudget};
 use crate::request::{ThirdParty, Warnings};
 
 /// Where an address is assessed.
@@ -84,6 +84,7 @@ pub(crate) struct Assessor<'a> {
     pub ledger: &'a dyn Ledger,
     pub intelligence: &'a Intelligence,
     pub third_party: ThirdParty,
+    pub links: LinkBudget,
     pub cancel: &'a Cancel,
 }
 
@@ -120,8 +121,7 @@ impl Assessor<'_> {
         let cap = self.intelligence.parameters.behaviour.cap;
         let history = history.as_ref().map(|(history, _)| history);
         let dimensions = RiskDimensions::new(self.ledger, family, &assessment, (&judged, history), cap)?;
-        let mut limit = MAX_LINKS;
-        let through = inherited_through(self.ledger, (place.chain(), &address), &judged, &mut limit, self.cancel)?;
+        let through = self.links.inherited_through(self.ledger, (place.chain(), &address), &judged, self.cancel)?;
         let inherited = |factor: &Factor| -> Vec<InheritedThrough> {
             let is_of = |source: &&SourceClaim<'_>| {
                 let is_code = source.claim.code.is_some_and(|code| code.name() == factor.code);

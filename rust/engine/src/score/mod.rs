@@ -22,6 +22,7 @@ pub use self::columns::ScoreColumns;
 pub use self::row::{ClassScore, RiskScore, ScoreRow};
 use crate::held;
 use crate::intelligence::Intelligence;
+use crate::labels::LinkBudget;
 use crate::request::{ThirdParty, Warnings};
 use crate::risk::{Asked, Assessor, Place, context_of_class};
 use crate::{Error, ErrorKind, Reason, Warning, completeness, labels};
@@ -299,8 +300,8 @@ impl<'a> Task<'a> {
     ) -> Result<RiskScore, Error> {
         let scorer = self.scorer;
         let ledger = &*scorer.ledger;
-        let assessor =
-            Assessor { ledger, intelligence: &scorer.intelligence, third_party: ThirdParty::Off, cancel: self.cancel };
+        let (intelligence, links) = (&scorer.intelligence, LinkBudget::default());
+        let assessor = Assessor { ledger, intelligence, third_party: ThirdParty::Off, links, cancel: self.cancel };
         let claims = claims_of(ledger, scorer.chain, address, self.cancel)?;
         let judged = aggregate(&claims, &self.moment);
         let behaviours = &scorer.intelligence.parameters.behaviours;

@@ -42,7 +42,7 @@ pub struct Claim<T = Arc<str>> {
     pub valid_until: Option<Timestamp>,
     /// Whether the claim stands beside others, or removes them.
     pub action: Action,
-    /// The dispute about it that is in force; look-ups in a [`super::LabelTable`] tell, files of claims do not.
+    /// The dispute about it that is in force. Look-ups in a [`super::LabelTable`] set it; files of claims do not contain it.
     pub dispute: Option<Dispute<T>>,
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use headwater_types::Timestamp;
 
-/// Who doubts a claim, since when, and why.
+/// A doubt about a claim: its author, time and reason.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Dispute<T = Arc<str>> {
     /// Who marked the claim, such as `cli:ada` or `admin:ID`.

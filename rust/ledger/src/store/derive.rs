@@ -89,7 +89,10 @@ impl Contents {
                 kind.build(&target, &scratch, out, &|part| progress(done + part, total), cancel)
             })?;
             let covers = target.parts.iter().map(|part| part.file.name.clone()).collect();
-            let sidecar = Arc::new(Sidecar { file, covers, opened: kind.open(opened)? });
+            let opened = kind.open(opened)?;
+            // Else no generation would ever use the file.
+            debug_assert_eq!(opened.stamp, kind.stamp(target.chain, &self.imports), "stamp of new {}", kind.name());
+            let sidecar = Arc::new(Sidecar { file, covers, opened });
             if let Some(held) = after.chains.get_mut(&target.chain) {
                 held.sidecars.insert(kind, sidecar);
             }

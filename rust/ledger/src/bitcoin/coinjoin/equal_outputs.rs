@@ -32,8 +32,8 @@ pub(super) fn joinmarket(shape: &Shape) -> Option<f64> {
     is_round.then_some(CONFIDENCE)
 }
 
-/// Equal outputs of no known protocol: five or more that as many addresses can have funded, and at most as many others;
-/// else exactly half of the outputs, rounded up, and as many payers (`BlockSci`).
+/// Equal outputs of no known protocol: `m` of five or more that as many addresses can have funded, with at most `m + 1` other
+/// outputs; of fewer, exactly half of the outputs, rounded up, and as many payers (`BlockSci`).
 pub(super) fn unknown(shape: &Shape) -> Option<f64> {
     let (amount, count) = shape.commonest(|_| true)?;
     if count < FEW_EQUAL {
