@@ -66,8 +66,8 @@ class Ledger(Movements, Holdings, Judgements, Tracing, Batch, Disputes, MarketDa
     time zone, and lists any collection. Methods raise :class:`headwater.InvalidInput` when an argument cannot be met,
     and can be interrupted with Ctrl-C. A keyword that the call does not have raises :class:`headwater.UnknownField`,
     which is a ``TypeError`` too, with the nearest known names in ``error.candidates``. Where one of many addresses
-    fails, the answers to the others stand in ``error.answered``; a text that is not a valid address of the chain is refused
-    before anything is asked.
+    fails, ``error.answered`` has the answers to the others. A text that is not a valid address of the chain is refused
+    before the first call.
 
     A ledger may be shared between threads, and used in a ``with``. It cannot be copied or pickled: each process opens
     or connects its own.
