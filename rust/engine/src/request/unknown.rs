@@ -13,6 +13,8 @@ const MAX_NAMED: usize = 5;
 const MAX_COMPARED: usize = 64;
 /// Letters from which a name that is part of another one is taken for it: `chain` for `blockchain`.
 const MIN_PART: usize = 3;
+/// Letters from which one wrong letter of a page word is taken for a slip.
+const MIN_SLIP: usize = 5;
 /// Names that other lists, and other services, give to one choice of a page.
 const PAGE_WORDS: [&[&str]; 2] =
     [&["cursor", "offset", "page", "skip"], &["count", "limit", "page_size", "per_page", "size"]];
@@ -102,7 +104,8 @@ fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Vec<String> 
 /// How far an unknown name is from a known one; `None` where it is too far to have been meant.
 fn distance(name: &str, known: &str) -> Option<usize> {
     let field = known.rsplit('.').next().unwrap_or(known);
-    if PAGE_WORDS.iter().any(|words| words.contains(&name) && words.contains(&field)) {
+    let is_page_word = |word: &&str| *word == name || word.len() >= MIN_SLIP && strsim::osa_distance(name, word) == 1;
+    if PAGE_WORDS.iter().any(|words| words.contains(&field) && words.iter().any(is_page_word)) {
         return Some(0);
     }
     let edits = strsim::osa_distance(name, field);
@@ -133,6 +136,7 @@ mod tests {
             ("contract", &["contracts"]),
             ("start", &["start_time"]),
             ("offset", &["cursor", "page"]),
+            ("ofset", &["cursor", "page"]),
             ("page_size", &["limit", "page"]),
             ("colour", &[]),
             ("", &[]),
