@@ -307,16 +307,18 @@ def _trace(report: Drawn, ax: Axes | None, _: str | None) -> Axes:
                 "connectionstyle": "arc3,rad=0.08",
             },
         )
-    ends = {node_id(data, end): end for end in data["ends"]}
+    ends: dict[str, list[dict[str, Any]]] = {}
+    for end in data["ends"]:
+        ends.setdefault(node_id(data, end), []).append(end)
     for node in data["nodes"]:
         identity = node_id(data, node)
-        place, end = places[identity], ends.get(identity)
+        place, of_node = places[identity], ends.get(identity, [])
         is_start = identity == data["address"]
-        ax.plot(*place, marker="o" if end is None else "s", color="black" if is_start else "dimgrey")
-        if end is not None or is_start:
+        ax.plot(*place, marker="s" if of_node else "o", color="black" if is_start else "dimgrey")
+        if of_node or is_start:
             name = node["entity_name"] or next(iter(node["labels"]), None) or f"{identity[:10]}…"
             why = ["disputed"] if node.get("disputed") else []
-            why += [] if end is None else [end["stop_reason"]]
+            why += [_why(end) for end in of_node]
             ax.annotate("\n".join([name, *why]), place, xytext=(6, 4), textcoords="offset points", fontsize="x-small")
     height = max(map(len, hops.values())) / 2
     ax.set(xlabel="hops", xlim=(min(hops) - 0.4, max(hops) + 0.8), ylim=(-height - 0.2, height + 0.2))
@@ -324,6 +326,12 @@ def _trace(report: Drawn, ax: Axes | None, _: str | None) -> Axes:
     ax.set_yticks([])
     ax.set_title(f"{data['address'][:10]}… on {data['blockchain']}{', cut' if data['truncated'] else ''}")
     return ax
+
+
+def _why(end: dict[str, Any]) -> str:
+    """Name the reason of an end, and the part of the money that came to it."""
+    share = end.get("share")
+    return end["stop_reason"] if share is None else f"{end['stop_reason']}, {share:.1%}"
 
 
 def _exposure(report: Drawn, ax: Axes | None, _: str | None) -> Axes:

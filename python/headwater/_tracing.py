@@ -127,14 +127,15 @@ class Tracing:
             Hops in the direction of payments and against it, 0 to 7; 2 where nothing is said.
         limit : int, optional
             Counterparties of an address that are followed, largest first; 10 where nothing is said.
-        method : {"none", "haircut", "fifo", "poison"}, optional
-            How traced money mixes with other money of an address; ``"none"`` follows whole amounts.
+        method : {"haircut", "fifo", "poison", "none"}, optional
+            How traced money mixes with other money of an address; ``"haircut"`` where nothing is said. ``"none"``
+            follows whole amounts.
         start_time, end_time : int or datetime, optional
             Movements outside of this range are not followed.
         max_nodes : int, optional
             Addresses in all; 500 where nothing is said.
         time_ordered : bool, optional
-            Follow only money that came before it left; true where nothing is said.
+            Follow only money that came before it left; true where nothing is said. Without it the method is ``"none"``.
         bridge_chains : sequence of str, optional
             Chains on which the trace goes on over bridges; all that are held where nothing is said, none with ``[]``.
         accumulate_amount : bool, optional

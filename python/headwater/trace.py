@@ -57,11 +57,25 @@ _ENDS: Schema = {
     "blockchain": pl.String,
     "address": pl.String,
     "label": pl.String,
+    "direction": pl.String,
     "hops": pl.Int64,
     "amount_usd": pl.Float64,
     "share": pl.Float64,
+    "assets": pl.List(
+        pl.Struct({"symbol": pl.String, "contract": pl.String, "amount": pl.String, "amount_raw": pl.String})
+    ),
     "stop_reason": pl.String,
     "disputed": DISPUTE,
+}
+_DIVISIONS: Schema = {
+    "direction": pl.String,
+    "unit": pl.String,
+    "ends": pl.Float64,
+    "returned": pl.Float64,
+    "stayed": pl.Float64,
+    "pruned": pl.Float64,
+    "filtered": pl.Float64,
+    "fees": pl.Float64,
 }
 _ASSETS: Schema = {
     "blockchain": pl.String,
@@ -106,8 +120,8 @@ class TraceReport(Report):
         """The addresses, by hops from the start: 0 for it, negative inward, positive outward.
 
         ``blockchain`` is that of the trace, or one that a bridge led to.
-        ``stop_reason`` says why an address was not looked through. It is null where it was, and at a bridge beyond
-        which the trace goes on. ``taint_amount``, in US dollars, and ``taint_ratio`` are there with a method.
+        ``stop_reason`` says why the trace does not go on from an address. It is null where it does, as at a bridge that
+        leads to another chain. ``taint_amount``, in US dollars, and ``taint_ratio`` are there with a method.
         """
         return table(self.data["nodes"], _NODES)
 
@@ -124,8 +138,21 @@ class TraceReport(Report):
 
     @property
     def ends(self) -> pl.DataFrame:
-        """Where the trace ends, by worth: who it is, and its share of what left the start or came to it."""
+        """Where the trace ends, by worth, once per direction.
+
+        ``amount_usd`` is what the traced money was worth when it arrived, ``assets`` its amounts. ``share`` is its part of
+        what left the start, inward of what came to it, with the methods ``"haircut"`` and ``"fifo"``.
+        """
         return table(self.data["ends"], _ENDS)
+
+    @property
+    def divisions(self) -> pl.DataFrame:
+        """What became of the money in each direction, as shares that add up to 1.
+
+        The shares are at ends, back at the start, at addresses between, with counterparties for which there was no
+        room, outside of filters, and in fees. Empty with the methods ``"none"`` and ``"poison"``.
+        """
+        return table(self.data["summary"]["divisions"], _DIVISIONS)
 
     @property
     def assets(self) -> pl.DataFrame:

@@ -4,7 +4,7 @@
 pub type Node = u32;
 
 /// Which edges of a node are followed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Direction {
     /// To whom it sent.
     #[default]

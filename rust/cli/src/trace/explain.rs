@@ -17,6 +17,7 @@ pub(super) fn lines(data: &Value) -> Vec<String> {
         head(data),
         section("Outward along the largest amounts", path(data, "out")),
         section("Inward along the largest amounts", path(data, "in")),
+        section("Where the money is", division(data)),
         section("Where it ends", ends(data)),
         section("What was left out", cuts(data)),
         vec!["A trace is a hypothesis: coins in one account cannot be told apart.".to_owned()],
@@ -108,20 +109,50 @@ fn who(data: &Value, id: &str) -> String {
     parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("; ")
 }
 
+/// The parts of the money of the start, by direction.
+fn division(data: &Value) -> Vec<String> {
+    let divisions = list(&data["summary"]["divisions"]);
+    let is_mentioned = |part: &&(&str, &str)| divisions.iter().any(|of| of[part.0].as_f64().is_some_and(|of| of > 0.0));
+    let parts: Vec<_> = DIVISION.iter().filter(is_mentioned).collect();
+    if parts.is_empty() {
+        return Vec::new();
+    }
+    let names = parts.iter().map(|(_, name)| (*name).to_owned());
+    let head: Vec<String> = std::iter::once("direction".to_owned()).chain(names).collect();
+    let of_one = |of: &Value| {
+        let shares = parts.iter().map(|(part, _)| percent(&of[*part]));
+        std::iter::once(way(of).to_owned()).chain(shares).collect()
+    };
+    table(&std::iter::once(head).chain(divisions.iter().map(of_one)).collect::<Vec<_>>())
+}
+
+/// The parts of a division, and what they are called.
+const DIVISION: [(&str, &str); 6] = [
+    ("ends", "at ends"),
+    ("returned", "came back"),
+    ("stayed", "stayed between"),
+    ("pruned", "no room to follow"),
+    ("filtered", "left out by filters"),
+    ("fees", "fees"),
+];
+
+fn way(record: &Value) -> &'static str {
+    if record["direction"] == "in" { "in" } else { "out" }
+}
+
 fn ends(data: &Value) -> Vec<String> {
     let ends = list(&data["ends"]);
     if ends.is_empty() {
         return Vec::new();
     }
-    let mut rows = vec![row(["address", "hops", "US dollars", "share", "who", "reason"])];
+    let mut rows = vec![row(["direction", "address", "hops", "traced", "share", "who", "reason"])];
     rows.extend(ends.iter().take(ENDS).map(|end| {
-        let share = percent(&end["share"]);
-        let hops = end["hops"].to_string();
         row([
+            way(end),
             &node_id(data, &end["blockchain"], &end["address"]),
-            &hops,
-            &usd(&end["amount_usd"]),
-            &share,
+            &end["hops"].to_string(),
+            &worth(end),
+            &percent(&end["share"]),
             &format!("{}{}", text(&end["label"]), doubt(end)),
             &reason(&end["stop_reason"]),
         ])
@@ -133,6 +164,14 @@ fn ends(data: &Value) -> Vec<String> {
     lines
 }
 
+/// What came to an end in US dollars; without a price the amounts of its assets.
+fn worth(end: &Value) -> String {
+    if end["amount_usd"].is_null() {
+        return list(&end["assets"]).iter().map(amount).collect::<Vec<_>>().join(", ");
+    }
+    format!("{} US dollars", usd(&end["amount_usd"]))
+}
+
 /// Why a trace goes no further at an address.
 fn reason(stop: &Value) -> String {
     match text(stop) {
@@ -140,10 +179,11 @@ fn reason(stop: &Value) -> String {
         "label" => "a service: what leaves it is other people's money".to_owned(),
         "hub" => "deals with too many addresses".to_owned(),
         "contract" => "a contract".to_owned(),
+        "not_held" => "only a part of what it did is held".to_owned(),
+        "time_budget" => "the work was over before it".to_owned(),
         "no_owner" => "anybody can spend what it holds".to_owned(),
         "no_outflow" => "nothing goes on from there".to_owned(),
         "filtered" => "what goes on is outside of the filters".to_owned(),
-        "fanout_limit" => "no room for it".to_owned(),
         "time_range" => "what goes on does not fit in time".to_owned(),
         other => other.to_owned(),
     }

@@ -30,7 +30,7 @@ pub struct Arguments {
     /// Counterparties of an address that are followed, largest first, 1 to 100 [default: 10].
     #[arg(long, value_name = "N")]
     limit: Option<u64>,
-    /// How traced money mixes with other money: none, haircut, fifo or poison [default: none].
+    /// How traced money mixes with other money: haircut, fifo, poison or none [default: haircut].
     #[arg(long)]
     method: Option<String>,
     /// First time, epoch seconds, included.

@@ -7,7 +7,7 @@ use headwater_table::{edge_ends, node_id, xml};
 use serde_json::Value;
 
 use super::explain::asset;
-use crate::words::{list, text, usd};
+use crate::words::{list, percent, text, usd};
 
 /// Between hops, between addresses of a hop, and around the picture, in pixels.
 const ACROSS: f64 = 300.0;
@@ -123,14 +123,22 @@ fn draw(svg: &mut String, data: &Value, node: &Value, (left, top): (f64, f64)) {
         BOX.1
     );
     let middle = left + BOX.0 / 2.0;
-    let disputed = (!node["disputed"].is_null()).then_some("disputed");
-    let notes: Vec<&str> = stop.into_iter().chain(disputed).collect();
+    let disputed = (!node["disputed"].is_null()).then(|| "disputed".to_owned());
+    let notes: Vec<String> = notes(data, &address, stop).into_iter().chain(disputed).collect();
     let lines = [name.map_or_else(|| short(&address), shortened), notes.join(", ")];
     for (place, line) in lines.iter().filter(|line| !line.is_empty()).enumerate() {
         let at = top + if lines[1].is_empty() { 19.0 } else { 13.0 + 12.0 * number(place) };
         let _ = writeln!(svg, "<text x=\"{middle:.1}\" y=\"{at:.1}\" text-anchor=\"middle\">{}</text>", xml(line));
     }
     svg.push_str("</g>\n");
+}
+
+/// Why the trace ends at an address, and which part of the money came to it.
+fn notes(data: &Value, address: &str, stop: Option<&str>) -> Vec<String> {
+    let ends = list(&data["ends"]).iter().filter(|end| id(data, end) == address);
+    let note = |end: &Value| format!("{} {}", text(&end["stop_reason"]), percent(&end["share"])).trim_end().to_owned();
+    let notes: Vec<String> = ends.map(note).collect();
+    if notes.is_empty() { stop.map(str::to_owned).into_iter().collect() } else { notes }
 }
 
 /// Both ends of an address.

@@ -24,7 +24,7 @@ use crate::query_meta::{MovementSource, QueryMeta};
 use crate::request::{Checks, DirectionFilter, Warnings};
 use crate::scope::{Scope, ScopeFields};
 use crate::trace::{
-    EdgeDirection, LEAST_CONFIDENCE, LedgerMovements, MAX_MOVEMENTS, Stops, TruncationName, bounded, dollars,
+    EdgeDirection, LedgerMovements, MAX_MOVEMENTS, Stops, TruncationName, bounded, dollars, is_known,
     exposure_category, rounded,
 };
 
@@ -306,7 +306,7 @@ impl Summary {
         for Share { node, hops, usd } in &exposed.shares {
             let address = source.address(*node);
             let judged = labels.of(address)?;
-            let codes = judged.codes.iter().filter(|code| code.confidence >= LEAST_CONFIDENCE);
+            let codes = judged.codes.iter().filter(|code| is_known(code));
             // The table of codes begins with the gravest.
             let gravest = codes.map(|code| code.code).filter(|code| exposure_category(*code).is_some()).min();
             let category = gravest.and_then(exposure_category).expect("a named address has a category");

@@ -22,8 +22,8 @@ use crate::query_meta::QueryMeta;
 use crate::request::{Checks, TraceMethod, Warnings, at_most, refused};
 use crate::scope::{FilterCriteria, Scope, ScopeFields};
 use crate::trace::{
-    HUB_COUNTERPARTIES, LedgerMovements, MAX_MOVEMENTS, STOP_CODES, Shown, Stops, TraceEdge, TraceEnd, TraceNode,
-    TraceSummary, TruncationName, bounded, of_start,
+    HUB_COUNTERPARTIES, LedgerMovements, STOP_CODES, Shown, Stops, TraceEdge, TraceEnd, TraceNode,
+    TraceSummary, TruncationName, bounded,
 };
 use crate::{Error, Reason};
 
@@ -40,7 +40,8 @@ pub const ENDPOINT: Endpoint = Endpoint {
     description: "Where money went from an address, and where it came from, hop by hop: per asset, and only what left after it \
                   came. A swap is followed into the other asset, change of bitcoin without a hop, and what went over a bridge on the other chain, \
                   where that is held. The walk stops at services, hubs and the last hop, and says \
-                  so. A trace is a hypothesis: coins in one account cannot be told apart.",
+                  so. Each end says which part of the money came to it. A trace is a hypothesis: coins in one account cannot \
+                  be told apart.",
     chains: ChainScope::NamedAndListed("blockchain", BRIDGE_CHAINS),
     reads: Reads::Movements,
     rows: None,
@@ -228,7 +229,8 @@ impl Analysis for TraceAnalysis {
         let max_nodes = bounded(&of("max_nodes"), track.max_nodes.map(i64::from), (1, NODES))?;
         let hub = stop.max_counterparties.map(i64::from);
         let max_counterparties = bounded("stop_track_condition.max_counterparties", hub, (1, HUB))?;
-        let method = track.method.unwrap_or(TraceMethod::None);
+        let is_time_ordered = track.time_ordered.is_none_or(bool::from);
+        let method = method(track.method, is_time_ordered)?;
         let fields = ScopeFields {
             start_time: track.start_time,
             end_time: track.end_time,
@@ -245,7 +247,7 @@ impl Analysis for TraceAnalysis {
                 accumulate: track.accumulate_amount.is_none_or(bool::from),
                 max_nodes: usize::try_from(max_nodes).expect("at most 5,000"),
                 method: mixing(method),
-                is_time_ordered: track.time_ordered.is_none_or(bool::from),
+                is_time_ordered,
             },
             method,
             stops: Stops {
@@ -269,13 +271,8 @@ impl Analysis for TraceAnalysis {
         completeness::warn(ledger, chain, warnings);
         let mut source = LedgerMovements::new(ledger, scope, stops, cancel);
         let start = source.node(*address);
-        let mut found = trace(&mut source, start, *settings, &|source| source.read > MAX_MOVEMENTS)?;
+        let mut found = trace(&mut source, start, *settings, &LedgerMovements::is_over)?;
         source.changes.warn(warnings);
-        if found.late > 0 {
-            let message = "payments came to addresses that had already been looked through: they are shown, but the additional \
-                           money that they trace there is not followed further";
-            warnings.add_counted("late_arrivals", message, found.late);
-        }
         warnings.append(std::mem::take(&mut source.warnings));
         for reached in source.chains_beyond() {
             completeness::warn(ledger, reached, warnings);
@@ -292,17 +289,14 @@ impl Analysis for TraceAnalysis {
             key(one).cmp(&key(other)).then_with(|| ends(one).cmp(&ends(other)))
         });
         let shown = Shown { ledger, source: &source, method: settings.method, cancel };
-        let whole = of_start(&found, start);
-        let headings: std::collections::HashMap<_, _> =
-            found.nodes.iter().map(|reached| (reached.node, reached.heading)).collect();
         Ok(TraceReport {
             blockchain: ChainName::from(chain),
             address: AddressText::from(address),
             settings: params.shown(),
             nodes: shown.nodes(&found)?,
             edges: found.edges.iter().map(|edge| shown.edge(edge, warnings)).collect::<Result<_, _>>()?,
-            ends: found.ends.iter().map(|end| shown.end(end, whole, headings[&end.node])).collect::<Result<_, _>>()?,
-            summary: TraceSummary::new(&found, start),
+            ends: found.ends.iter().map(|end| shown.end(end, &found)).collect::<Result<_, _>>()?,
+            summary: shown.summary(&found, start),
             circles: circles(&graph(&found))
                 .iter()
                 .map(|group| group.iter().map(|node| AddressText::from(source.address(*node))).collect())
@@ -342,6 +336,19 @@ impl TraceParams {
             max_counterparties: number(self.stops.max_counterparties),
             stop_at_contract: self.stops.at_contracts,
         }
+    }
+}
+
+/// The method in use: without time order whole amounts are followed, as nothing says what a payment is made of.
+fn method(asked: Option<TraceMethod>, is_time_ordered: bool) -> Result<TraceMethod, Error> {
+    match (asked, is_time_ordered) {
+        (None, true) => Ok(TraceMethod::Haircut),
+        (None, false) => Ok(TraceMethod::None),
+        (Some(method), false) if method != TraceMethod::None => {
+            let why = "a method divides money in the order of time: leave time_ordered out, or ask for the method none";
+            Err(refused(Reason::InvalidValue, "track_setting.method", method.name(), &why))
+        }
+        (Some(method), _) => Ok(method),
     }
 }
 

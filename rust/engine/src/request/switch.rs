@@ -196,8 +196,8 @@ switch! {
 
 switch! {
     /// How traced money mixes with other money of an account.
-    TraceMethod or None {
-        /// Whole amounts are followed.
+    TraceMethod or Haircut {
+        /// Whole amounts are followed, and the parts of the money are not told apart.
         None = "none",
         /// Every payment carries its share.
         Haircut = "haircut",

@@ -6,8 +6,9 @@ mod rules;
 mod source;
 
 pub use report::{
-    EdgeDirection, TraceAsset, TraceCrossing, TraceEdge, TraceEnd, TraceNode, TraceSummary, TruncationName,
+    EdgeDirection, TraceAsset, TraceCrossing, TraceDivision, TraceEdge, TraceEnd, TraceEndAsset, TraceNode, TraceSummary,
+    TruncationName,
 };
-pub(crate) use report::{Shown, dollars, of_start, rounded};
+pub(crate) use report::{Shown, dollars, rounded};
 pub(crate) use rules::{HUB_COUNTERPARTIES, MAX_MOVEMENTS, STOP_CODES, bounded, exposure_category};
-pub(crate) use source::{LEAST_CONFIDENCE, LedgerMovements, Stops};
+pub(crate) use source::{LedgerMovements, Stops, is_known};

@@ -8,9 +8,12 @@ use headwater_ledger::read::{Scan, ScanOrder, Transaction};
 use headwater_types::{Address, Amount, Asset, TimeWindow, Usd};
 
 use super::rules::MAX_MOVEMENTS;
-use super::source::{LEAST_CONFIDENCE, LedgerMovements};
+use super::source::{LedgerMovements, is_known};
 use crate::Error;
 use crate::crossings::bridge_legs;
+
+/// Least confidence with which the legs of a transfer belong together.
+const LEAST_CONFIDENCE: f64 = 0.5;
 
 /// Least part of a payment that must have arrived on the other chain where no list knows the bridge: events of contracts that
 /// are on no list can be made up, money that arrived cannot.
@@ -73,7 +76,7 @@ impl LedgerMovements<'_> {
 
     fn is_bridge(&self, node: Node) -> Result<bool, Error> {
         let codes = self.labels(node)?.codes;
-        Ok(codes.iter().any(|code| code.code == Code::Bridge && code.confidence >= LEAST_CONFIDENCE))
+        Ok(codes.iter().any(|code| code.code == Code::Bridge && is_known(code)))
     }
 
     /// Whether a leg is about a movement of an account: of its sender, or inward of its receiver, in its asset, and nearest to

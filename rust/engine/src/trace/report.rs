@@ -2,7 +2,7 @@
 
 use headwater_graph::source::{Direction, Node};
 use headwater_graph::taint::Method;
-use headwater_graph::trace::{Balance, Edge, End, Reached, Trace, Truncation};
+use headwater_graph::trace::{Balance, Division, Edge, End, Reached, Trace, Truncation, Unit};
 use headwater_ledger::read::TransactionRef;
 use headwater_ledger::{Cancel, Ledger};
 use headwater_types::{Amount, Usd};
@@ -46,8 +46,8 @@ pub struct TraceNode {
     pub out_amount_usd: Option<f64>,
     /// Distinct addresses it dealt with; null where it was not looked through.
     pub counterparties: Option<u64>,
-    /// Why it was not looked through; null where it was, and at a bridge from which the trace goes on to another chain:
-    /// `depth_limit`, `label`, `hub`, `contract`, `no_owner`, `no_outflow`, `filtered`, `fanout_limit`, `time_range`.
+    /// Why the trace does not go on from it; null where it does, as at a bridge that leads to another chain: `depth_limit`,
+    /// `label`, `hub`, `contract`, `no_owner`, `not_held`, `no_outflow`, `filtered`, `time_range`, `time_budget`.
     pub stop_reason: Option<CodeText>,
     /// With a method: US dollars of what came to it that are traced; null without one, or without a price.
     pub taint_amount: Option<DecimalText>,
@@ -162,7 +162,7 @@ impl From<CrossChainTransfer> for TraceCrossing {
     }
 }
 
-/// An address at which the trace ends.
+/// An address at which the trace ends in one direction.
 #[derive(Debug, Clone, PartialEq, Serialize, utoipa::ToSchema)]
 pub struct TraceEnd {
     /// Its chain.
@@ -173,14 +173,54 @@ pub struct TraceEnd {
     pub label: Option<String>,
     /// The dispute of a claim that gives it that label; null where none is disputed.
     pub disputed: Option<ClaimDispute>,
+    /// Which way the walk came to it. An address at which both walks end is listed twice.
+    pub direction: EdgeDirection,
     /// Hops from the start.
     pub hops: u32,
-    /// US dollars that came to it along the trace, or from it.
+    /// US dollars of the traced money at the times at which it arrived, inward at which it left; null without a price.
     pub amount_usd: Option<f64>,
-    /// Its part of what left the start, or came to it.
+    /// The traced money by asset.
+    pub assets: Vec<TraceEndAsset>,
+    /// Its part of what left the start, inward of what came to it, by what that was worth there and then. With `haircut` and
+    /// `fifo` alone; null too where several assets moved and none has a price. See `summary.divisions`.
     pub share: Option<f64>,
     /// Why it ends there.
     pub stop_reason: CodeText,
+}
+
+/// Traced money that came to an end, in one asset.
+#[derive(Debug, Clone, PartialEq, Serialize, utoipa::ToSchema)]
+pub struct TraceEndAsset {
+    /// The symbol, or the contract where there is none.
+    pub symbol: String,
+    /// The contract; null for the native coin.
+    pub contract: Option<AddressText>,
+    /// In whole units; null where nobody states decimals.
+    pub amount: Option<DecimalText>,
+    /// In the smallest unit.
+    pub amount_raw: RawAmountText,
+}
+
+/// What became of the money of the start in one direction, as shares of it: they add up to 1, but for rounding.
+#[derive(Debug, Clone, PartialEq, Serialize, utoipa::ToSchema)]
+pub struct TraceDivision {
+    /// `out`: what left the start; `in`: what came to it.
+    pub direction: EdgeDirection,
+    /// What the shares are counted in: `usd`, at the times at which the money left the start or came to it, or the symbol of
+    /// the one asset that moved, where it has no price.
+    pub unit: String,
+    /// At `ends`.
+    pub ends: f64,
+    /// What came back to the start.
+    pub returned: f64,
+    /// What stayed at addresses from which another part went on.
+    pub stayed: f64,
+    /// What went on to counterparties for which there was no room.
+    pub pruned: f64,
+    /// What went on outside of times and filters, or to nobody.
+    pub filtered: f64,
+    /// Fees.
+    pub fees: f64,
 }
 
 /// A trace in numbers.
@@ -196,6 +236,8 @@ pub struct TraceSummary {
     pub inward_amount_usd: Option<f64>,
     /// Movements without a price.
     pub unpriced_count: u64,
+    /// How the money is divided, by direction. With `haircut` and `fifo` alone, where something was divided.
+    pub divisions: Vec<TraceDivision>,
 }
 
 /// A trace with what answers show of it.
@@ -297,10 +339,7 @@ impl Shown<'_, '_> {
             to_blockchain: ChainName::from(self.source.chain(edge.to)),
             to_address: AddressText::from(self.source.address(edge.to)),
             depth: edge.depth,
-            direction: match edge.direction {
-                Direction::Outgoing => EdgeDirection::Out,
-                Direction::Incoming => EdgeDirection::In,
-            },
+            direction: edge.direction.into(),
             symbol: view.name().to_owned(),
             contract: view.contract.clone(),
             amount: whole(edge.amount),
@@ -316,51 +355,86 @@ impl Shown<'_, '_> {
         })
     }
 
-    pub fn end(
-        &self,
-        end: &End,
-        (outward, inward): (Option<Usd>, Option<Usd>),
-        heading: Option<Direction>,
-    ) -> Result<TraceEnd, Error> {
+    pub fn end(&self, end: &End, trace: &Trace) -> Result<TraceEnd, Error> {
         let judged = self.source.labels(end.node)?;
-        let whole = if heading == Some(Direction::Incoming) { inward } else { outward };
-        let share = match (end.usd, whole) {
-            (Some(part), Some(whole)) if whole > Usd::ZERO => Some(rounded(dollars(part) / dollars(whole))),
-            _ => None,
-        };
+        let division = trace.division(end.direction).filter(|division| division.whole > 0);
         Ok(TraceEnd {
             blockchain: ChainName::from(self.source.chain(end.node)),
             address: AddressText::from(self.source.address(end.node)),
             label: judged.entity.map(str::to_owned).or_else(|| Some(judged.codes.first()?.code.name().to_owned())),
             disputed: judged.dispute_of_name().map(ClaimDispute::from),
+            direction: end.direction.into(),
             hops: end.hops,
             amount_usd: end.usd.map(dollars),
-            share,
+            assets: end.assets.iter().map(|(asset, amount)| self.end_asset(*asset, *amount)).collect(),
+            share: division.map(|division| share(end.source, division.whole)),
             stop_reason: CodeText(end.stop.name().to_owned()),
         })
     }
-}
 
-impl TraceSummary {
-    pub(crate) fn new(trace: &Trace, start: Node) -> Self {
-        let (outward, inward) = of_start(trace, start);
-        Self {
+    fn end_asset(&self, asset: u32, amount: u128) -> TraceEndAsset {
+        let (view, amount) = (self.source.asset(asset), Amount::from_u128(amount));
+        TraceEndAsset {
+            symbol: view.name().to_owned(),
+            contract: view.contract.clone(),
+            amount: view.decimals.map(|decimals| DecimalText::new(amount, decimals)),
+            amount_raw: RawAmountText::from(amount),
+        }
+    }
+
+    pub fn summary(&self, trace: &Trace, start: Node) -> TraceSummary {
+        let [outward, inward] = DIRECTIONS.map(|direction| of_start(trace, start, direction));
+        let division = |direction| self.division(direction, trace.division(direction)?);
+        TraceSummary {
             node_count: trace.nodes.len() as u64,
             edge_count: trace.edges.len() as u64,
             outward_amount_usd: outward.map(dollars),
             inward_amount_usd: inward.map(dollars),
             unpriced_count: trace.edges.iter().map(|edge| edge.unpriced).sum(),
+            divisions: DIRECTIONS.into_iter().filter_map(division).collect(),
+        }
+    }
+
+    fn division(&self, direction: Direction, division: Division) -> Option<TraceDivision> {
+        let of = |part: u128| share(part, division.whole);
+        (division.whole > 0).then(|| TraceDivision {
+            direction: direction.into(),
+            unit: match division.unit {
+                Unit::Asset(asset) => self.source.asset(asset).name().to_owned(),
+                Unit::Dollars | Unit::None => "usd".to_owned(),
+            },
+            ends: of(division.ended),
+            returned: of(division.returned),
+            stayed: of(division.stayed),
+            pruned: of(division.pruned),
+            filtered: of(division.filtered),
+            fees: of(division.fees),
+        })
+    }
+}
+
+const DIRECTIONS: [Direction; 2] = [Direction::Outgoing, Direction::Incoming];
+
+impl From<Direction> for EdgeDirection {
+    fn from(direction: Direction) -> Self {
+        match direction {
+            Direction::Outgoing => Self::Out,
+            Direction::Incoming => Self::In,
         }
     }
 }
 
-/// What left the start along the trace, and what came to it.
-pub(crate) fn of_start(trace: &Trace, start: Node) -> (Option<Usd>, Option<Usd>) {
-    let sum = |direction, is_end: fn(&Edge) -> Node| {
-        let of = trace.edges.iter().filter(|edge| edge.direction == direction && is_end(edge) == start);
-        of.filter_map(|edge| edge.usd).reduce(|sum, usd| sum + usd)
-    };
-    (sum(Direction::Outgoing, |edge| edge.from), sum(Direction::Incoming, |edge| edge.to))
+/// A part of a whole, to six decimals.
+#[expect(clippy::cast_precision_loss, reason = "a share to six decimals")]
+fn share(part: u128, whole: u128) -> f64 {
+    rounded(part as f64 / whole as f64)
+}
+
+/// What left the start along the trace, or came to it.
+fn of_start(trace: &Trace, start: Node, direction: Direction) -> Option<Usd> {
+    let end = |edge: &Edge| if direction == Direction::Outgoing { edge.from } else { edge.to };
+    let of = trace.edges.iter().filter(|edge| edge.direction == direction && end(edge) == start);
+    of.filter_map(|edge| edge.usd).reduce(|sum, usd| sum + usd)
 }
 
 impl From<Truncation> for TruncationName {

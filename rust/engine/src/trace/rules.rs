@@ -8,6 +8,8 @@ use crate::{Error, Reason};
 /// Movements that a walk looks at, some seconds of work: a limit of work and not of time, so that equal requests have equal
 /// answers.
 pub(crate) const MAX_MOVEMENTS: u64 = 5_000_000;
+/// Movements that a trace keeps until it has divided the money, some 60 MB of memory.
+pub(crate) const MAX_KEPT: usize = 750_000;
 /// Distinct counterparties from which an account is a hub, where nothing is said.
 pub(crate) const HUB_COUNTERPARTIES: i64 = 10_000;
 /// Labels whose addresses are not looked through, where nothing is said: what leaves them is other people's money.

@@ -17,7 +17,7 @@ use headwater_ledger::{Cancel, Ledger, LedgerError};
 use headwater_types::{Address, Amount, Asset, Chain, Family, TimeWindow, Usd};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::rules::HUB_COUNTERPARTIES;
+use super::rules::{HUB_COUNTERPARTIES, MAX_KEPT, MAX_MOVEMENTS};
 use crate::Error;
 use crate::asset_book::{AssetBook, AssetView};
 use crate::change::ChangeBook;
@@ -28,8 +28,15 @@ use crate::scope::{EdgeScope, Judged, Rule, Scope, Verdict};
 use crate::valuation::Valuer;
 use crate::walk::{CANCEL_EVERY, counterparties};
 
-/// Least confidence of a label that stops a walk.
-pub(crate) const LEAST_CONFIDENCE: f64 = 0.5;
+/// Least reliability of a claim that stops a walk.
+const LEAST_RELIABILITY: f64 = 0.5;
+/// Least confidence that age may leave it.
+const LEAST_CONFIDENCE: f64 = 0.25;
+
+/// Returns whether a code says who an address is, as far as walks are concerned.
+pub(crate) fn is_known(code: &CodeConfidence) -> bool {
+    code.reliability >= LEAST_RELIABILITY && code.confidence >= LEAST_CONFIDENCE
+}
 
 const MOVEMENTS: Purpose = Purpose {
     what: "the movements of the accounts of a trace",
@@ -123,6 +130,8 @@ pub(crate) struct LedgerMovements<'a> {
     kept: Option<(Node, Vec<Movement>)>,
     /// Movements looked at so far: what the budget counts.
     pub read: u64,
+    /// Movements that a trace keeps.
+    kept_by_walk: usize,
     pub changes: ChangeBook,
     /// Of bridge transfers that were not looked for everywhere.
     pub warnings: Warnings,
@@ -143,6 +152,7 @@ impl<'a> LedgerMovements<'a> {
             places: Vec::new(),
             kept: None,
             read: 0,
+            kept_by_walk: 0,
             changes: ChangeBook::default(),
             warnings: Warnings::default(),
             held: cancel.holding(MOVEMENTS),
@@ -225,6 +235,15 @@ impl<'a> LedgerMovements<'a> {
         Ok(self.ledger.account(self.chain(node), self.address(node))?)
     }
 
+    /// Returns whether the history of a node is held, as far as sources say: not where all there is of the chain are exports of
+    /// other accounts.
+    fn is_held(&self, node: Node) -> bool {
+        let chain = self.chain(node);
+        let coverage = self.ledger.coverage().get(&chain);
+        let is_of_exports = coverage.is_some_and(|held| held.ranges.is_empty() && !held.accounts.is_empty());
+        !is_of_exports || self.ledger.has_whole_history(chain, self.address(node))
+    }
+
     /// The node behind a handle of a chain; `None` for the zero address, which is nobody.
     fn other(&mut self, chain: usize, handle: AccountRef) -> Result<Option<Node>, Error> {
         if let Some(node) = self.by_handle.get(&handle) {
@@ -271,6 +290,11 @@ impl<'a> LedgerMovements<'a> {
             }
         }
         Ok(Some(exposed))
+    }
+
+    /// Returns whether a trace has done or kept as much as one may.
+    pub fn is_over(&self) -> bool {
+        self.read > MAX_MOVEMENTS || self.kept_by_walk > MAX_KEPT
     }
 
     /// What the movements of accounts are read from.
@@ -367,7 +391,8 @@ impl<'a> LedgerMovements<'a> {
         let of_all = usize::try_from(account.postings).unwrap_or(usize::MAX);
         let oldest_first = Scan { order: ScanOrder::OldestFirst, ..Scan::default() };
         if with == Whom::Anyone {
-            self.held.reach(of_all.saturating_mul(2 * std::mem::size_of::<Movement>()))?;
+            let movements = of_all.saturating_mul(2).saturating_add(self.kept_by_walk);
+            self.held.reach(movements.saturating_mul(size_of::<Movement>()))?;
         }
         for (count, posting) in self.ledger.postings(&account, &oldest_first)?.enumerate() {
             if count % CANCEL_EVERY == 0 {
@@ -416,8 +441,7 @@ impl Movements for LedgerMovements<'_> {
 
     fn is_service(&mut self, node: Node) -> Result<bool, Error> {
         let judged = self.labels(node)?;
-        let stops = |code: &CodeConfidence| code.confidence >= LEAST_CONFIDENCE && self.stops.are_at(code.code);
-        Ok(judged.codes.iter().any(stops))
+        Ok(judged.codes.iter().any(|code| is_known(code) && self.stops.are_at(code.code)))
     }
 
     fn stop(&mut self, node: Node) -> Result<Option<Stop>, Error> {
@@ -426,6 +450,9 @@ impl Movements for LedgerMovements<'_> {
         }
         if self.is_service(node)? {
             return Ok(Some(Stop::Label));
+        }
+        if !self.is_held(node) {
+            return Ok(Some(Stop::NotHeld));
         }
         let Some(account) = self.account(node)? else { return Ok(None) };
         if self.stops.at_contracts && account.is_contract {
@@ -440,6 +467,11 @@ impl Movements for LedgerMovements<'_> {
             None => self.read(node, Whom::Anyone, into)?,
         }
         Ok(())
+    }
+
+    fn keep(&mut self, movements: usize) -> Result<(), Error> {
+        self.kept_by_walk = movements;
+        Ok(self.held.reach(movements.saturating_mul(size_of::<Movement>()))?)
     }
 
     fn order(&mut self, one: TransactionRef, other: TransactionRef) -> Result<Ordering, Error> {

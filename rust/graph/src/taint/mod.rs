@@ -7,7 +7,7 @@
 mod lots;
 mod transaction;
 
-pub use lots::{Lots, Method};
+pub use lots::{Lots, Method, Part};
 pub use transaction::{Coin, Policy, Spread, spread};
 
 use ruint::aliases::U256;

@@ -1,13 +1,15 @@
 //! What of the money that came to an account along a trace went where: one account, one direction.
 
-use std::collections::BTreeMap;
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
 
 use headwater_ledger::read::TransactionRef;
 use rustc_hash::FxHashMap;
 
 use super::movement::{Movement, Way};
-use crate::source::Node;
-use crate::taint::{Lots, Method};
+use super::payments::swap;
+use crate::source::{Direction, Node};
+use crate::taint::{Lots, Method, Part};
 
 /// What came to an account along one movement of the trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,7 +19,7 @@ pub(super) struct Arrival {
     /// `None` for nobody: a bridge made the tokens.
     pub from: Option<Node>,
     pub amount: u128,
-    pub taint: u128,
+    pub part: Part,
 }
 
 /// What became of the money of one account in one asset, over the whole of its history: what came is what went.
@@ -39,23 +41,74 @@ pub struct Balance {
     pub taint: u128,
 }
 
-/// A movement that is followed.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Followed {
-    pub movement: Movement,
-    /// How much of it is traced; all of it without a method.
-    pub taint: u128,
-    /// Whether it was swapped for another asset, which the account goes on with: the other side is not looked through.
-    pub is_swap: bool,
+/// What becomes of a movement that leaves an account.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Fate {
+    /// It is followed.
+    Followed,
+    /// It was swapped for another asset, which the account goes on with: the other side is not looked through.
+    Swapped,
+    /// It is not followed.
+    Filtered,
+    /// It is a fee.
+    Fee,
 }
 
-/// Traced units of one asset that became units of another one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Swap {
-    pub from: u32,
-    pub given: u128,
-    pub into: u32,
-    pub received: u128,
+/// A movement that left an account, in the order in which it was read.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Left {
+    pub movement: Movement,
+    /// The part that is traced; all of it without a method.
+    pub part: Part,
+    pub fate: Fate,
+}
+
+impl Left {
+    /// Whether it is on an edge of a trace.
+    pub const fn is_shown(&self) -> bool {
+        match self.fate {
+            Fate::Followed => true,
+            Fate::Swapped => self.part.taint > 0 && is_payment(&self.movement),
+            Fate::Filtered | Fate::Fee => false,
+        }
+    }
+}
+
+/// In what the parts of the money of a start are counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Unit {
+    /// Pico-dollars at the times at which they left it, or came to it.
+    Dollars,
+    /// The smallest unit of the one asset that moved, which has no price.
+    Asset(u32),
+    /// Nothing: several assets moved, and none has a price, or nothing moved.
+    #[default]
+    None,
+}
+
+impl Unit {
+    /// The unit of movements: those that left a start.
+    pub(super) fn of<'m>(movements: impl Iterator<Item = &'m Movement>) -> Self {
+        let mut assets = BTreeSet::new();
+        for movement in movements {
+            if movement.usd.is_some() {
+                return Self::Dollars;
+            }
+            assets.insert(movement.asset);
+        }
+        match (assets.pop_first(), assets.is_empty()) {
+            (Some(asset), true) => Self::Asset(asset),
+            _ => Self::None,
+        }
+    }
+
+    fn measure(self, movement: &Movement) -> u128 {
+        match self {
+            Self::Dollars => movement.usd.map_or(0, |usd| u128::try_from(usd.raw()).unwrap_or(0)),
+            Self::Asset(asset) if asset == movement.asset => movement.amount,
+            Self::Asset(_) | Self::None => 0,
+        }
+    }
 }
 
 /// How money is followed through an account.
@@ -63,19 +116,32 @@ pub(super) struct Swap {
 pub(super) struct Rules {
     pub method: Option<Method>,
     pub is_time_ordered: bool,
-    /// Whether the walk begins here, so that all that leaves is traced.
-    pub is_start: bool,
-    /// Whether time runs backward: what left has come, fees too, and what is left was there at first.
-    pub is_inward: bool,
+    /// Whether the walk begins here, so that all that leaves is traced, and the unit in which that is counted.
+    pub start: Option<Unit>,
+    /// Against which time runs: inward what left has come, fees too, and what is left was there at first.
+    pub direction: Direction,
 }
 
-/// What an account did with what came to it.
-#[derive(Debug, Default)]
-pub(super) struct Flow {
-    pub followed: Vec<Followed>,
-    /// In the order in which they were followed.
-    pub swaps: Vec<Swap>,
-    pub balances: BTreeMap<u32, Balance>,
+/// The movements of an account as a walk in a direction reads them: inward from the last to the first with in and out
+/// exchanged. Then the money that came is that from which the arrivals were paid, by the same shares as forward.
+pub(super) fn directed(movements: &[Movement], direction: Direction) -> Cow<'_, [Movement]> {
+    match direction {
+        Direction::Outgoing => Cow::Borrowed(movements),
+        Direction::Incoming => Cow::Owned(movements.iter().rev().map(turned).collect()),
+    }
+}
+
+/// Follows the money of an account through its movements, as a walk in the direction of the rules reads them.
+pub(super) fn flow(movements: &[Movement], arrivals: &[Arrival], rules: Rules) -> Vec<Left> {
+    let mut account = Account::new(movements, rules);
+    for arrival in arrivals {
+        account.expect(*arrival);
+    }
+    let mut left = Vec::new();
+    for of_one in movements.chunk_by(|one, other| one.transaction == other.transaction) {
+        account.transaction(of_one, &mut left);
+    }
+    left
 }
 
 /// The account in one asset while its movements go by.
@@ -86,53 +152,79 @@ struct Holding {
     has_come: bool,
 }
 
-/// Follows the money of an account through its movements, which are in the order of the chain. Inward they are read from the
-/// last to the first with in and out exchanged: then the money that came is that from which the arrivals were paid, by the same
-/// shares as forward.
-pub(super) fn flow(movements: &[Movement], arrivals: &[Arrival], rules: Rules) -> Flow {
-    let mut state = State { rules, arrivals: FxHashMap::default(), holdings: BTreeMap::new(), flow: Flow::default() };
-    let reversed: Vec<Movement>;
-    let movements = if rules.is_inward {
-        for (asset, left) in closing(movements) {
-            state.open(asset, left);
-        }
-        reversed = movements.iter().rev().map(turned).collect();
-        &reversed
-    } else {
-        for (asset, missing) in opening(movements) {
-            state.open(asset, missing);
-        }
-        movements
-    };
-    for arrival in arrivals {
-        let key = (arrival.transaction, arrival.asset, arrival.from, arrival.amount);
-        state.arrivals.entry(key).or_default().push(arrival.taint);
-    }
-    for of_one in movements.chunk_by(|one, other| one.transaction == other.transaction) {
-        state.transaction(of_one);
-    }
-    for (asset, holding) in state.holdings {
-        state.flow.balances.entry(asset).or_default().stayed = holding.balance;
-    }
-    state.flow
-}
-
 /// What tells movements of one account apart; equal ones may stand for each other.
 type MovementKey = (TransactionRef, u32, Option<Node>, u128);
 
-struct State {
+/// An account while its movements go by, in the order in which the walk reads them.
+pub(super) struct Account {
     rules: Rules,
-    /// Taints of what came along the trace, by movement.
-    arrivals: FxHashMap<MovementKey, Vec<u128>>,
+    /// The traced parts of what is still to come along the trace, by movement.
+    expected: FxHashMap<MovementKey, Vec<Part>>,
     holdings: BTreeMap<u32, Holding>,
-    flow: Flow,
+    balances: BTreeMap<u32, Balance>,
+    /// Source units that came too late to find their money.
+    stray: u128,
 }
 
-impl State {
-    fn transaction(&mut self, of_one: &[Movement]) {
+impl Account {
+    /// Before its first movement, with what must have been there.
+    pub fn new(movements: &[Movement], rules: Rules) -> Self {
+        let mut account = Self {
+            rules,
+            expected: FxHashMap::default(),
+            holdings: BTreeMap::new(),
+            balances: BTreeMap::new(),
+            stray: 0,
+        };
+        for (asset, amount) in opening(movements, rules.direction) {
+            account.holdings.insert(asset, account.holding_of(amount));
+            account.balances.entry(asset).or_default().came = amount;
+        }
+        account
+    }
+
+    /// Expects traced money with a movement that is still to go by.
+    pub fn expect(&mut self, arrival: Arrival) {
+        let key = (arrival.transaction, arrival.asset, arrival.from, arrival.amount);
+        self.expected.entry(key).or_default().push(arrival.part);
+    }
+
+    /// Takes traced money with a movement that has gone by.
+    pub fn receive_late(&mut self, arrival: Arrival) {
+        let holding = self.holding(arrival.asset);
+        holding.has_come = true;
+        let rest = holding.lots.taint_later(arrival.part);
+        let balance = self.balances.entry(arrival.asset).or_default();
+        balance.taint = balance.taint.saturating_add(arrival.part.taint - rest.taint);
+        self.stray = self.stray.saturating_add(rest.source);
+    }
+
+    /// Ends the account: what became of each asset, and the source units that stayed.
+    pub fn finish(mut self) -> (BTreeMap<u32, Balance>, u128) {
+        let mut stayed = self.stray;
+        for part in self.expected.into_values().flatten() {
+            stayed = stayed.saturating_add(part.source);
+        }
+        for (asset, holding) in self.holdings {
+            self.balances.entry(asset).or_default().stayed = holding.balance;
+            stayed = stayed.saturating_add(holding.lots.part().source);
+        }
+        (self.balances, stayed)
+    }
+
+    /// Says that what was to be followed found no room.
+    pub fn prune(&mut self, left: &Left) {
+        let amount = left.movement.amount;
+        let balance = self.balances.entry(left.movement.asset).or_default();
+        (balance.followed, balance.pruned) =
+            (balance.followed - amount.min(balance.followed), balance.pruned.saturating_add(amount));
+    }
+
+    /// Lets the movements of one transaction go by, and appends those that left.
+    pub fn transaction(&mut self, of_one: &[Movement], into: &mut Vec<Left>) {
         let swap = self.swap(of_one);
-        let (is_fee, is_inward) = (|movement: &&Movement| movement.way == Way::Fee, self.rules.is_inward);
-        for movement in of_one.iter().filter(is_fee).filter(|_| is_inward) {
+        let is_inward = self.rules.direction == Direction::Incoming;
+        for movement in of_one.iter().filter(|movement| movement.way == Way::Fee && is_inward) {
             self.receive(movement, None);
         }
         // What comes in a transaction can leave in it; what a swap brings comes after what it takes.
@@ -141,117 +233,136 @@ impl State {
                 self.receive(movement, None);
             }
         }
-        let mut given = (0_u128, 0_u128);
+        let mut given = Given::default();
         let leaves = |movement: &&Movement| movement.way == Way::Out || movement.way == Way::Fee && !is_inward;
         for movement in of_one.iter().filter(leaves) {
             let is_swap = swap.is_some_and(|(from, _)| from == movement.asset) && movement.way == Way::Out;
-            let taint = self.spend(movement, is_swap);
+            let left = self.spend(movement, is_swap);
             if is_swap {
-                given = (given.0.saturating_add(movement.amount), given.1.saturating_add(taint));
+                given.amount = given.amount.saturating_add(movement.amount);
+                given.part = given.part.plus(left.part);
             }
+            into.push(left);
         }
-        if let Some((from, into)) = swap {
-            let mut received = 0_u128;
-            for movement in of_one.iter().filter(|movement| movement.way == Way::In && movement.asset == into) {
-                received = received.saturating_add(self.receive(movement, Some(given)));
-            }
-            self.flow.swaps.push(Swap { from, given: given.1, into, received });
+        let Some((_, received)) = swap else { return };
+        let comes = |movement: &&Movement| movement.way == Way::In && movement.asset == received;
+        given.received = of_one.iter().filter(comes).fold(0, |sum: u128, movement| sum.saturating_add(movement.amount));
+        for movement in of_one.iter().filter(comes) {
+            let part = given.part_of(movement.amount);
+            self.receive(movement, Some(part));
         }
     }
 
-    /// Begins with what was there.
-    fn open(&mut self, asset: u32, amount: u128) {
+    fn holding_of(&self, amount: u128) -> Holding {
         let method = self.rules.method.unwrap_or(Method::Haircut);
-        let holding = Holding { lots: Lots::new(method, amount), balance: amount, has_come: false };
-        self.holdings.insert(asset, holding);
-        self.flow.balances.entry(asset).or_default().came = amount;
+        Holding { lots: Lots::new(method, amount), balance: amount, has_come: false }
     }
 
     /// One asset out and another one in, of traced money: the assets.
     fn swap(&self, of_one: &[Movement]) -> Option<(u32, u32)> {
-        let mut net: BTreeMap<u32, (u128, u128)> = BTreeMap::new();
-        for movement in of_one {
-            let (came, left) = net.entry(movement.asset).or_default();
-            match movement.way {
-                Way::In => *came = came.saturating_add(movement.amount),
-                Way::Out => *left = left.saturating_add(movement.amount),
-                Way::Fee => {}
-            }
-        }
-        let mut outs = net.iter().filter(|(_, (came, left))| left > came).map(|(asset, _)| *asset);
-        let mut ins = net.iter().filter(|(_, (came, left))| came > left).map(|(asset, _)| *asset);
-        let (Some(from), None, Some(into), None) = (outs.next(), outs.next(), ins.next(), ins.next()) else {
-            return None;
-        };
-        let is_traced = self.rules.is_start || self.holdings.get(&from).is_some_and(|holding| holding.has_come);
+        let (from, into) = swap(of_one)?;
+        let is_traced =
+            self.rules.start.is_some() || self.holdings.get(&from).is_some_and(|holding| holding.has_come);
         // What came along the trace in this very transaction is a payment, not the other side of a swap.
         let is_payment = of_one
             .iter()
-            .any(|movement| movement.way == Way::In && movement.asset == into && self.arrival(movement).is_some());
+            .any(|movement| movement.way == Way::In && movement.asset == into && self.expected(movement).is_some());
         (is_traced && !is_payment).then_some((from, into))
     }
 
-    fn arrival(&self, movement: &Movement) -> Option<MovementKey> {
+    fn expected(&self, movement: &Movement) -> Option<MovementKey> {
         let key = (movement.transaction, movement.asset, movement.other, movement.amount);
-        self.arrivals.get(&key).is_some_and(|taints| !taints.is_empty()).then_some(key)
+        self.expected.get(&key).is_some_and(|parts| !parts.is_empty()).then_some(key)
     }
 
-    /// `given` is what a swap took, and how much of it was traced. Gives how much of what came is traced.
-    fn receive(&mut self, movement: &Movement, given: Option<(u128, u128)>) -> u128 {
-        let arrived = self.arrival(movement).and_then(|key| self.arrivals.get_mut(&key)?.pop());
-        let taint = match (given, arrived) {
-            (Some((whole, part)), _) if whole > 0 => share_of(movement.amount, part, whole),
-            (_, Some(taint)) => taint,
-            _ => 0,
-        };
+    /// `swapped` is the traced part of what a swap brings.
+    fn receive(&mut self, movement: &Movement, swapped: Option<Part>) {
+        let arrived = self.expected(movement).and_then(|key| self.expected.get_mut(&key)?.pop());
+        let part = swapped.or(arrived).unwrap_or_default();
         let holding = self.holding(movement.asset);
-        holding.lots.receive(movement.amount, taint);
+        holding.lots.receive(movement.amount, part);
         holding.balance = holding.balance.saturating_add(movement.amount);
-        holding.has_come |= arrived.is_some() || given.is_some();
-        let balance = self.flow.balances.entry(movement.asset).or_default();
+        holding.has_come |= arrived.is_some() || swapped.is_some();
+        let balance = self.balances.entry(movement.asset).or_default();
         balance.came = balance.came.saturating_add(movement.amount);
-        balance.taint = balance.taint.saturating_add(taint);
-        taint
+        balance.taint = balance.taint.saturating_add(part.taint);
     }
 
-    /// How much of what leaves is traced.
-    fn spend(&mut self, movement: &Movement, is_swap: bool) -> u128 {
-        let Rules { method, is_time_ordered, is_start, .. } = self.rules;
+    fn spend(&mut self, movement: &Movement, is_swap: bool) -> Left {
+        let Rules { method, is_time_ordered, start, .. } = self.rules;
         let holding = self.holding(movement.asset);
-        let has_come = holding.has_come;
+        let is_reached = start.is_some() || holding.has_come || !is_time_ordered;
         let missing = movement.amount.saturating_sub(holding.balance);
         holding.balance = holding.balance.saturating_sub(movement.amount);
         let of_lots = holding.lots.spend(movement.amount);
-        let taint = if is_start || method.is_none() { movement.amount } else { of_lots };
-        let is_reached = is_start || has_come || !is_time_ordered;
-        let is_followed = movement.left_out.is_none() && is_reached && taint > 0 && movement.other.is_some();
-        let balance = self.flow.balances.entry(movement.asset).or_default();
-        balance.came = balance.came.saturating_add(missing);
-        let part = match (movement.way, is_followed) {
-            (Way::Fee, _) => &mut balance.fee,
-            (_, true) => &mut balance.followed,
-            (_, false) => &mut balance.filtered,
+        let part = match (start, method) {
+            (Some(unit), _) => {
+                let is_source = is_payment(movement) && !is_swap;
+                Part { taint: movement.amount, source: if is_source { unit.measure(movement) } else { 0 } }
+            }
+            (None, None) => Part { taint: movement.amount, source: 0 },
+            (None, Some(_)) => of_lots,
         };
-        *part = part.saturating_add(movement.amount);
-        if is_followed && movement.way == Way::Out {
-            self.flow.followed.push(Followed { movement: *movement, taint, is_swap });
-        }
-        taint
+        let fate = match movement.way {
+            Way::Fee => Fate::Fee,
+            // The money goes on in the other asset.
+            _ if is_swap => Fate::Swapped,
+            _ if is_reached && part.taint > 0 && is_payment(movement) => Fate::Followed,
+            _ => Fate::Filtered,
+        };
+        let left = Left { movement: *movement, part, fate };
+        let balance = self.balances.entry(movement.asset).or_default();
+        balance.came = balance.came.saturating_add(missing);
+        let sum = match fate {
+            Fate::Fee => &mut balance.fee,
+            _ if left.is_shown() => &mut balance.followed,
+            _ => &mut balance.filtered,
+        };
+        *sum = sum.saturating_add(movement.amount);
+        left
     }
 
     fn holding(&mut self, asset: u32) -> &mut Holding {
-        let method = self.rules.method.unwrap_or(Method::Haircut);
-        self.holdings.entry(asset).or_insert_with(|| Holding {
-            lots: Lots::new(method, 0),
-            balance: 0,
-            has_come: false,
-        })
+        let fresh = self.holding_of(0);
+        self.holdings.entry(asset).or_insert(fresh)
     }
 }
 
-/// What the account must have held of each asset before its first movement, so that no payment exceeds the balance. What comes in
-/// a transaction can leave in it.
-fn opening(movements: &[Movement]) -> BTreeMap<u32, u128> {
+/// Whether a movement pays somebody within the time and the filters.
+const fn is_payment(movement: &Movement) -> bool {
+    matches!(movement.way, Way::Out) && movement.left_out.is_none() && movement.other.is_some()
+}
+
+/// What a swap takes and brings.
+#[derive(Default)]
+struct Given {
+    amount: u128,
+    /// The traced part of it.
+    part: Part,
+    /// What it has still to bring.
+    received: u128,
+}
+
+impl Given {
+    /// The traced part of the next amount that it brings; the last one takes all that is left of the source.
+    fn part_of(&mut self, amount: u128) -> Part {
+        let source = share_of(self.part.source, amount, self.received);
+        self.received = self.received.saturating_sub(amount);
+        self.part.source -= source;
+        Part { taint: share_of(amount, self.part.taint, self.amount), source }
+    }
+}
+
+/// What the account must have held of each asset before its first movement, so that no payment exceeds the balance.
+fn opening(movements: &[Movement], direction: Direction) -> BTreeMap<u32, u128> {
+    match direction {
+        Direction::Outgoing => missing(movements),
+        Direction::Incoming => closing(movements.iter().rev().map(turned)),
+    }
+}
+
+/// What the account lacks of each asset to make its payments. What comes in a transaction can leave in it.
+fn missing(movements: &[Movement]) -> BTreeMap<u32, u128> {
     let (mut held, mut missing): (BTreeMap<u32, u128>, BTreeMap<u32, u128>) = (BTreeMap::new(), BTreeMap::new());
     for of_one in movements.chunk_by(|one, other| one.transaction == other.transaction) {
         let (ins, outs): (Vec<&Movement>, Vec<&Movement>) = of_one.iter().partition(|movement| movement.way == Way::In);
@@ -273,7 +384,7 @@ fn opening(movements: &[Movement]) -> BTreeMap<u32, u128> {
 }
 
 /// What is left in each asset after the last movement.
-fn closing(movements: &[Movement]) -> BTreeMap<u32, u128> {
+fn closing(movements: impl Iterator<Item = Movement>) -> BTreeMap<u32, u128> {
     let mut left: BTreeMap<u32, u128> = BTreeMap::new();
     for movement in movements {
         let balance = left.entry(movement.asset).or_default();
@@ -297,5 +408,5 @@ const fn turned(movement: &Movement) -> Movement {
 }
 
 pub(super) fn share_of(amount: u128, part: u128, whole: u128) -> u128 {
-    crate::taint::share(amount, part.min(whole), whole)
+    if whole == 0 { 0 } else { crate::taint::share(amount, part.min(whole), whole) }
 }

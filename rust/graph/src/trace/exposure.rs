@@ -7,10 +7,10 @@ use std::collections::BTreeMap;
 use headwater_types::Usd;
 use rustc_hash::FxHashSet;
 
-use super::account::{Arrival, Rules, Swap, flow};
+use super::account::{Arrival, Fate, Rules, directed, flow};
 use super::movement::{Movement, Movements, Stop, Way};
 use crate::source::{Direction, Node};
-use crate::taint::{Method, share};
+use crate::taint::{Method, Part};
 
 /// How far and how wide.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -107,14 +107,11 @@ struct Waiting {
     /// In pico-dollars.
     usd: u128,
     arrivals: Vec<Arrival>,
-    /// By asset: what came, in pico-dollars.
-    of_asset: BTreeMap<u32, u128>,
 }
 
 impl Waiting {
-    fn add(&mut self, arrival: Arrival, usd: u128) {
-        self.usd += usd;
-        *self.of_asset.entry(arrival.asset).or_default() += usd;
+    fn add(&mut self, arrival: Arrival) {
+        self.usd += arrival.part.source;
         self.arrivals.push(arrival);
     }
 }
@@ -145,8 +142,8 @@ impl Spread {
             };
             let usd = u128::try_from(usd.raw()).unwrap_or(0);
             self.exposed.total += dollars(usd);
-            let arrival = Arrival { transaction, asset, from: Some(start), amount, taint: amount };
-            waiting.entry(other).or_default().add(arrival, usd);
+            let part = Part { taint: amount, source: usd };
+            waiting.entry(other).or_default().add(Arrival { transaction, asset, from: Some(start), amount, part });
         }
         waiting
     }
@@ -186,23 +183,15 @@ impl Spread {
         came: &Waiting,
         waiting: &mut BTreeMap<Node, Waiting>,
     ) {
-        let rules = Rules {
-            method: Some(Method::Haircut),
-            is_time_ordered: true,
-            is_start: false,
-            is_inward: self.direction == Direction::Incoming,
-        };
-        let found = flow(movements, &came.arrivals, rules);
-        let worth = worths(came, &found.swaps);
-        let mut passed: BTreeMap<Node, (u128, Vec<(Arrival, u128)>)> = BTreeMap::new();
-        for followed in found.followed.iter().filter(|followed| !followed.is_swap) {
-            let Movement { transaction, asset, amount, other: Some(other), .. } = followed.movement else { continue };
-            let Some((usd, units)) = worth.get(&asset).filter(|(_, units)| *units > 0) else { continue };
-            let usd = share(*usd, followed.taint.min(*units), *units);
-            let arrival = Arrival { transaction, asset, from: Some(node), amount, taint: followed.taint };
+        let rules =
+            Rules { method: Some(Method::Haircut), is_time_ordered: true, start: None, direction: self.direction };
+        let mut passed: BTreeMap<Node, (u128, Vec<Arrival>)> = BTreeMap::new();
+        let left = flow(&directed(movements, self.direction), &came.arrivals, rules);
+        for left in left.iter().filter(|left| left.fate == Fate::Followed) {
+            let Movement { transaction, asset, amount, other: Some(other), .. } = left.movement else { continue };
             let (of_other, arrivals) = passed.entry(other).or_default();
-            *of_other += usd;
-            arrivals.push((arrival, usd));
+            *of_other += left.part.source;
+            arrivals.push(Arrival { transaction, asset, from: Some(node), amount, part: left.part });
         }
         let mut order: Vec<_> = passed.into_iter().collect();
         order.sort_by_key(|(other, (usd, _))| (Reverse(*usd), *other));
@@ -214,8 +203,8 @@ impl Spread {
                 continue;
             }
             let of_other = waiting.entry(other).or_default();
-            for (arrival, usd) in arrivals {
-                of_other.add(arrival, usd);
+            for arrival in arrivals {
+                of_other.add(arrival);
             }
         }
         self.lose(Nameless::Kept, left);
@@ -226,26 +215,6 @@ impl Spread {
             *self.exposed.nameless.entry(why).or_default() += dollars(usd);
         }
     }
-}
-
-/// What the traced units of each asset are worth and how many they are, after swaps in order of time.
-fn worths(came: &Waiting, swaps: &[Swap]) -> BTreeMap<u32, (u128, u128)> {
-    let mut worths: BTreeMap<u32, (u128, u128)> = BTreeMap::new();
-    for (asset, usd) in &came.of_asset {
-        worths.entry(*asset).or_default().0 = *usd;
-    }
-    for arrival in &came.arrivals {
-        let (_, units) = worths.entry(arrival.asset).or_default();
-        *units = units.saturating_add(arrival.taint);
-    }
-    for Swap { from, given, into, received } in swaps {
-        let (usd, units) = worths.entry(*from).or_default();
-        let moved = if *units == 0 { 0 } else { share(*usd, (*given).min(*units), *units) };
-        (*usd, *units) = (*usd - moved, units.saturating_sub(*given));
-        let (usd, units) = worths.entry(*into).or_default();
-        (*usd, *units) = (*usd + moved, units.saturating_add(*received));
-    }
-    worths
 }
 
 fn dollars(pico: u128) -> Usd {

@@ -60,6 +60,10 @@ pub enum Stop {
     FanoutLimit,
     /// What did is outside of the time.
     TimeRange,
+    /// Only a part of what it did is held.
+    NotHeld,
+    /// The work was over before it.
+    TimeBudget,
 }
 
 impl Stop {
@@ -76,6 +80,8 @@ impl Stop {
             Self::Filtered => "filtered",
             Self::FanoutLimit => "fanout_limit",
             Self::TimeRange => "time_range",
+            Self::NotHeld => "not_held",
+            Self::TimeBudget => "time_budget",
         }
     }
 }
@@ -102,6 +108,14 @@ pub trait Movements {
     /// # Errors
     /// When they cannot be read.
     fn movements(&mut self, node: Node, into: &mut Vec<Movement>) -> Result<(), Self::Error>;
+
+    /// Accounts for the memory of so many movements, which a trace keeps until it ends.
+    ///
+    /// # Errors
+    /// When that is more than it may take.
+    fn keep(&mut self, _: usize) -> Result<(), Self::Error> {
+        Ok(())
+    }
 
     /// How the chain orders two transactions of one time.
     ///

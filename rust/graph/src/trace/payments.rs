@@ -31,7 +31,7 @@ pub fn payments(movements: &[Movement]) -> Payments {
 }
 
 /// One asset less and one other more after a transaction: the two.
-fn swap(of_one: &[Movement]) -> Option<(u32, u32)> {
+pub(super) fn swap(of_one: &[Movement]) -> Option<(u32, u32)> {
     let mut sums: BTreeMap<u32, (u128, u128)> = BTreeMap::new();
     for movement in of_one.iter().filter(|movement| movement.way != Way::Fee) {
         let (came, left) = sums.entry(movement.asset).or_default();

@@ -8,7 +8,7 @@ use headwater_types::Amount;
 use proptest::prelude::*;
 
 use super::world::{FEE, Paid, World, paid};
-use super::{Movement, Movements, Settings, Stop, Trace, Truncation, trace};
+use super::{Movement, Movements, Settings, Stop, Trace, Truncation, Unit, trace};
 use crate::source::{Direction, Node};
 use crate::taint::Method;
 
@@ -196,7 +196,9 @@ fn a_payment_beside_a_bridge_transfer_is_followed() {
     world.stops.insert(5, Stop::Label);
     let found = world.trace(SETTINGS);
     assert_eq!(without_fees(&found), [(0, 1, 20, None), (1, 5, 17, None), (5, 8, 9, None)]);
-    assert_eq!(found.ends.iter().map(|end| (end.node, end.stop)).next(), Some((5, Stop::Label)));
+    // Of the 17 that came to 5, 10 went on.
+    let ends: Vec<_> = found.ends.iter().map(|end| (end.node, end.usd.unwrap().to_f64(), end.stop)).collect();
+    assert_eq!(ends, [(8, 9.0, Stop::DepthLimit), (5, 7.0, Stop::Label)]);
 }
 
 #[test]
@@ -227,19 +229,74 @@ fn a_bridge_takes_on_what_comes_to_it_whenever_it_was_met() {
 }
 
 #[test]
-fn payments_to_who_was_looked_through_are_counted() {
-    // 1 is looked through for what 0 paid it; 2 and 3 pay it afterwards, before and after that.
-    let payments = [paid(0, 2, 30), paid(2, 3, 20), paid(3, 1, 20), paid(1, 4, 9), paid(0, 1, 50), paid(1, 4, 5)];
+fn money_that_comes_late_is_followed() {
+    // 1 is looked through for the 50 that 0 paid it; the 20 over 2 and 3 came to it before, and 9 of them went to 4.
+    let payments = [paid(0, 2, 30), paid(2, 3, 20), paid(3, 1, 20), paid(1, 4, 9), paid(0, 1, 50), paid(1, 5, 5)];
     let found = World::new(&payments).trace(SETTINGS);
-    assert_eq!(
-        edges(&found),
-        [(0, 1, 50, None), (0, 2, 30, None), (1, 4, 5, None), (2, 3, 20, None), (3, 1, 20, None)]
-    );
-    assert_eq!(found.late, 1, "9 that 1 paid before 0 paid it");
-    let later = [paid(0, 1, 50), paid(0, 2, 30), paid(2, 3, 20), paid(3, 1, 20), paid(1, 4, 9)];
-    assert_eq!(World::new(&later).trace(SETTINGS).late, 0, "all that left 1 is followed");
+    let edge = |from, to, amount| (from, to, amount, None);
+    let all = [edge(0, 1, 50), edge(0, 2, 30), edge(1, 4, 9), edge(1, 5, 5), edge(2, 3, 20), edge(3, 1, 20)];
+    assert_eq!(edges(&found), all);
     let with_method = Settings { method: Some(Method::Haircut), ..SETTINGS };
-    assert_eq!(World::new(&later).trace(with_method).late, 1);
+    let found = World::new(&payments).trace(with_method);
+    assert_eq!(edges(&found), all.map(|(from, to, amount, _)| (from, to, amount, Some(amount))));
+    // 80 left 0: 9 and 5 end at 4 and 5, the rest stayed at 1, 2 and 3.
+    let division = found.division(Direction::Outgoing).unwrap();
+    let usd = |whole: u128| whole * 1_000_000_000_000;
+    assert_eq!((division.whole, division.ended, division.stayed), (usd(80), usd(14), usd(66)));
+}
+
+#[test]
+fn parts_of_the_money_add_up() {
+    // 0 pays 60 to 1, which has 40 of its own, pays 50 to 2, 10 back to 0, and keeps 40; 2 pays 20 to the service 9.
+    let payments = [paid(7, 1, 40), paid(0, 1, 60), paid(1, 2, 50), paid(1, 0, 10), paid(2, 9, 20)];
+    let mut world = World::new(&payments);
+    world.stops.insert(9, Stop::Label);
+    let found = world.trace(Settings { outward: 4, method: Some(Method::Haircut), ..SETTINGS });
+    let ends: Vec<_> = found.ends.iter().map(|end| (end.node, end.direction, end.source, end.stop)).collect();
+    // 60 % of what 1 pays is of the start: 30 to 2, of which 12 go on, and 6 back.
+    let usd = |whole: u128| whole * 1_000_000_000_000;
+    assert_eq!(ends, [(9, Direction::Outgoing, usd(12), Stop::Label)]);
+    let division = found.division(Direction::Outgoing).unwrap();
+    let parts = [division.ended, division.returned, division.stayed, division.pruned + division.filtered + division.fees];
+    assert_eq!((division.unit, division.whole, parts), (Unit::Dollars, usd(60), [usd(12), usd(6), usd(42), 0]));
+}
+
+#[test]
+fn an_account_that_is_met_both_ways_is_looked_through_both_ways() {
+    // 1 has 5 of 8, is paid 10 by 0, pays 0 back 4, and 3 to 9.
+    let payments = [paid(8, 1, 5), paid(0, 1, 10), paid(1, 0, 4), paid(1, 9, 3)];
+    let found = World::new(&payments).trace(Settings { inward: 3, method: Some(Method::Fifo), ..SETTINGS });
+    let ends: Vec<_> = found.ends.iter().map(|end| (end.node, end.direction, end.stop)).collect();
+    assert_eq!(ends, [(8, Direction::Incoming, Stop::NoOutflow), (9, Direction::Outgoing, Stop::NoOutflow)]);
+    // First in, first out: the 4 that came back are of the 5 of 8; of the 3 to 9 one is, and two are of the 10 of 0.
+    assert_eq!(found.ends.iter().map(|end| end.usd.unwrap().to_f64()).collect::<Vec<_>>(), [4.0, 2.0]);
+}
+
+#[test]
+fn the_pool_of_a_swap_is_no_end() {
+    let swap = [
+        paid(0, 1, 10),
+        paid(1, 5, 10),
+        Paid { from: 5, to: 1, asset: 1, amount: 30, with_last: true },
+        Paid { from: 1, to: 2, asset: 1, amount: 12, with_last: false },
+    ];
+    let found = World::new(&swap).trace(Settings { method: Some(Method::Haircut), ..SETTINGS });
+    let ends: Vec<_> = found.ends.iter().map(|end| (end.node, end.source, end.usd.unwrap().to_f64())).collect();
+    // 12 of the 30 that 10 dollars brought: 4 dollars of the source, worth 12 on arrival.
+    assert_eq!(ends, [(2, 4_000_000_000_000, 12.0)]);
+}
+
+#[test]
+fn money_passes_through_several_accounts_in_one_transaction() {
+    // 0 pays 1, 1 pays 2 and 2 pays 3 in one transaction, in whichever order they are read.
+    let with_last = |from, to, amount| Paid { with_last: true, ..paid(from, to, amount) };
+    for payments in [
+        [paid(0, 1, 10), with_last(1, 2, 10), with_last(2, 3, 10)],
+        [paid(2, 3, 10), with_last(1, 2, 10), with_last(0, 1, 10)],
+    ] {
+        let found = World::new(&payments).trace(Settings { method: Some(Method::Haircut), ..SETTINGS });
+        assert_eq!(edges(&found), [(0, 1, 10, Some(10)), (1, 2, 10, Some(10)), (2, 3, 10, Some(10))]);
+    }
 }
 
 #[test]
@@ -315,6 +372,14 @@ proptest! {
                     .sum();
                 prop_assert_eq!(balance.followed, left, "what is followed is on edges");
             }
+        }
+        for division in found.divisions.iter().flatten() {
+            let stays = division.stayed + division.pruned + division.filtered + division.fees;
+            prop_assert_eq!(division.whole, division.ended + division.returned + stays);
+        }
+        if method.is_some_and(Method::divides) {
+            let ended: u128 = found.ends.iter().map(|end| end.source).sum();
+            prop_assert_eq!(ended, found.divisions.iter().flatten().map(|division| division.ended).sum::<u128>());
         }
         for edge in &found.edges {
             prop_assert!(edge.taint.is_none_or(|taint| taint <= edge.amount));

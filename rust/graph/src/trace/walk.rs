@@ -2,18 +2,21 @@
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
 use headwater_ledger::read::TransactionRef;
 use headwater_types::Usd;
 use rustc_hash::FxHashMap;
 
-use super::account::{Arrival, Balance, Followed, Rules, flow, share_of};
-use super::edge::{Edge, EdgeSum, add};
-use super::movement::{Movement, Movements, Stop, Way};
+use super::account::{Arrival, Fate, Left, Rules, Unit, directed, flow, share_of};
+use super::allocate::{Allocation, Opened, Outcome, Payment, Plan, allocate, next_depth};
+use super::edge::add;
+use super::movement::{Movement, Movements, Stop};
 use super::payments::{double, payments};
+use super::report::{Trace, report};
 use crate::rank::{Params, Rank};
 use crate::source::{Direction, Node};
-use crate::taint::Method;
+use crate::taint::{Method, Part};
 
 /// A payment beside one over a bridge is small up to this part of it.
 const SMALL: i128 = 10;
@@ -50,56 +53,11 @@ pub enum Truncation {
     TimeBudget,
 }
 
-/// An account of a trace.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Reached {
-    /// The account.
-    pub node: Node,
-    /// Hops from the start, negative inward. Change is no hop.
-    pub depth: i32,
-    /// Which way the walk first came to it; `None` for the start.
-    pub heading: Option<Direction>,
-    /// Why it was not looked through.
-    pub stop: Option<Stop>,
-    /// What came to it along edges of the trace, in US dollars; `None` where nothing had a price.
-    pub in_usd: Option<Usd>,
-    /// What left it along edges of the trace.
-    pub out_usd: Option<Usd>,
-    /// Distinct accounts it dealt with; `None` where it was not looked through.
-    pub counterparties: Option<u64>,
-    /// By asset, what came and what became of it; empty where it was not looked through.
-    pub balances: BTreeMap<u32, Balance>,
-}
-
-/// An account at which the trace ends, and what came to it.
-#[derive(Debug, Clone, PartialEq)]
-pub struct End {
-    /// The account.
-    pub node: Node,
-    /// Hops from the start, without a sign.
-    pub hops: u32,
-    /// US dollars; `None` without a price.
-    pub usd: Option<Usd>,
-    /// Why it ends.
-    pub stop: Stop,
-}
-
-/// A trace.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct Trace {
-    /// Accounts by hops, then by what came to them.
-    pub nodes: Vec<Reached>,
-    /// Edges by hops, then by worth.
-    pub edges: Vec<Edge>,
-    /// Where it ends, by worth.
-    pub ends: Vec<End>,
-    /// Why it is not complete.
-    pub truncations: BTreeSet<Truncation>,
-    /// Payments to accounts that had already been looked through: the additional money that they trace there is not followed.
-    pub late: u64,
-}
-
 /// Follows money from an account. `is_over` ends the walk between two accounts with what was found.
+///
+/// The walk chooses accounts and the edges between them; then one pass over their movements, in order of time, divides the money.
+/// Where money came to an account after it was looked through, and left it for accounts that were not chosen, the walk goes on
+/// from there as far as there is room.
 ///
 /// The same source gives the same trace, whatever it numbers nodes by, as long as it numbers them as it meets them.
 ///
@@ -113,58 +71,68 @@ pub fn trace<S: Movements>(
 ) -> Result<Trace, S::Error> {
     let mut walk = Walk {
         settings,
+        start,
+        units: [Unit::None; 2],
         states: Vec::new(),
         places: FxHashMap::default(),
-        edges: BTreeMap::new(),
+        opened: [Vec::new(), Vec::new()],
+        kept_movements: 0,
         truncations: BTreeSet::new(),
-        late: 0,
-        movements: Vec::new(),
     };
-    walk.place(start, 0, None);
-    source.movements(start, &mut walk.movements)?;
-    let mut rank = Rank::begin(start, &payments(&walk.movements), Params::default());
-    let ways = [(Direction::Outgoing, settings.outward), (Direction::Incoming, settings.inward)];
-    for (direction, _) in ways.into_iter().filter(|(_, hops)| *hops > 0) {
-        for carried in walk.follow(source, start, direction)? {
-            rank.carry(carried.bridge, carried.chip, &carried.onto);
-        }
-    }
-    while let Some((node, direction)) = walk.next(&rank) {
-        if is_over(source) {
-            walk.truncations.insert(Truncation::TimeBudget);
-            break;
-        }
-        walk.state(node).open.retain(|open| *open != direction);
-        if let Some(stop) = source.stop(node)? {
-            let state = walk.state(node);
-            state.open.clear();
-            state.reached.stop = Some(stop);
+    walk.place(start, Direction::Outgoing);
+    let mut movements = Vec::new();
+    source.movements(start, &mut movements)?;
+    let mut rank = Rank::begin(start, &payments(&movements), Params::default());
+    let movements: Rc<[Movement]> = movements.into();
+    for direction in DIRECTIONS {
+        if walk.limit(direction) == 0 {
             continue;
         }
-        walk.movements.clear();
-        source.movements(node, &mut walk.movements)?;
-        let over_bridges = walk.follow(source, node, direction)?;
-        rank.push(node, &payments(&walk.movements));
-        for carried in over_bridges {
+        for carried in walk.open(source, start, direction, &movements)? {
             rank.carry(carried.bridge, carried.chip, &carried.onto);
         }
     }
-    Ok(walk.finish())
+    for round in 1.. {
+        walk.go_on(source, &mut rank, is_over)?;
+        let [outward, inward] = DIRECTIONS.map(|direction| walk.allocate(source, direction));
+        let found = [outward?, inward?];
+        if round == MOST_ROUNDS || !walk.choose_late(source, &found)? {
+            return Ok(report(walk, found));
+        }
+    }
+    unreachable!("the last round returns")
 }
 
-struct State {
-    reached: Reached,
-    /// Directions in which it is still to be looked through.
-    open: Vec<Direction>,
-    /// What came along the trace and is followed further, by direction, as in the arrays below.
-    arrivals: [Vec<Arrival>; 2],
-    is_followed: bool,
-    /// When each asset first came, in the order of the walk.
-    since: [BTreeMap<u32, i64>; 2],
-    /// Whether it was looked through.
-    is_looked_through: [bool; 2],
-    /// Whether nothing that came so far is followed further: it was the other side of swaps, or went on over bridges.
-    is_passed_by: bool,
+/// Rounds of choosing accounts and dividing money.
+const MOST_ROUNDS: usize = 16;
+
+pub(super) const DIRECTIONS: [Direction; 2] = [Direction::Outgoing, Direction::Incoming];
+
+pub(super) struct State {
+    pub node: Node,
+    /// Which way the walk first came to it.
+    pub first: Direction,
+    pub sides: [Side; 2],
+    /// Distinct accounts it dealt with; `None` where it was not looked through.
+    pub counterparties: Option<u64>,
+}
+
+/// An account as the walk in one direction sees it.
+#[derive(Default)]
+pub(super) struct Side {
+    /// Hops from the start, negative inward; `None` where the walk has not come to it.
+    pub depth: Option<i32>,
+    /// Whether money came to it that is followed further: not to the other side of a swap, nor over a bridge.
+    pub is_paid: bool,
+    /// Why it is not looked through.
+    pub stop: Option<Stop>,
+    /// Whether it is still to be looked through.
+    pub is_open: bool,
+    is_looked_through: bool,
+    /// What came along the trace so far.
+    arrivals: Vec<Arrival>,
+    /// What it was worth.
+    usd: Option<Usd>,
 }
 
 /// One movement along which the walk goes.
@@ -175,11 +143,20 @@ struct Hop<'f> {
     direction: Direction,
     /// Hops of the near account in this direction.
     depth: i32,
-    followed: &'f Followed,
+    movement: &'f Movement,
+    part: Part,
     /// The near account as the far one sees it: over a bridge another one, or nobody.
     payer: Option<Node>,
-    /// Whether a bridge took it on, so that nothing of it is left to follow.
-    is_carried: bool,
+    passes_by: Option<PassesBy>,
+}
+
+/// Why nothing of a payment is left to follow where it went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum PassesBy {
+    /// The payer goes on with what it got for it.
+    Swap,
+    /// A bridge took it on.
+    Bridge,
 }
 
 /// A payment that a bridge took on: asset and time of what came to the bridge, and where it came out, by worth.
@@ -192,126 +169,205 @@ struct Carried {
 /// Where a payment came out on another chain, with the account of each movement; `None` where no bridge took it.
 type Beyond = Option<Vec<(Node, Movement)>>;
 
-/// Ends, whether inward, whether change, asset, and the number of the movement where each has its own edge.
-type EdgeKey = (Node, Node, [bool; 2], u32, usize);
-
-struct Walk {
-    settings: Settings,
-    states: Vec<State>,
+pub(super) struct Walk {
+    pub settings: Settings,
+    pub start: Node,
+    /// In what the money of the start is counted.
+    pub units: [Unit; 2],
+    pub states: Vec<State>,
     places: FxHashMap<Node, usize>,
-    edges: BTreeMap<EdgeKey, EdgeSum>,
-    truncations: BTreeSet<Truncation>,
-    late: u64,
-    /// Those of the account that is looked through.
-    movements: Vec<Movement>,
+    /// The accounts that were looked through, by direction.
+    pub opened: [Vec<Opened>; 2],
+    kept_movements: usize,
+    pub truncations: BTreeSet<Truncation>,
 }
 
 impl Walk {
-    fn place(&mut self, node: Node, depth: i32, heading: Option<Direction>) -> usize {
+    fn place(&mut self, node: Node, first: Direction) -> usize {
         *self.places.entry(node).or_insert_with(|| {
-            let reached = Reached {
-                node,
-                depth,
-                heading,
-                stop: None,
-                in_usd: None,
-                out_usd: None,
-                counterparties: None,
-                balances: BTreeMap::new(),
-            };
-            self.states.push(State {
-                reached,
-                open: Vec::new(),
-                arrivals: [Vec::new(), Vec::new()],
-                since: [BTreeMap::new(), BTreeMap::new()],
-                is_looked_through: [false; 2],
-                is_followed: false,
-                is_passed_by: false,
-            });
+            self.states.push(State { node, first, sides: Default::default(), counterparties: None });
             self.states.len() - 1
         })
     }
 
-    fn state(&mut self, node: Node) -> &mut State {
-        let place = self.places[&node];
-        &mut self.states[place]
+    const fn limit(&self, direction: Direction) -> i32 {
+        match direction {
+            Direction::Outgoing => self.settings.outward as i32,
+            Direction::Incoming => self.settings.inward as i32,
+        }
+    }
+
+    fn rules(&self, direction: Direction, is_start: bool) -> Rules {
+        Rules {
+            method: self.settings.method,
+            is_time_ordered: self.settings.is_time_ordered,
+            start: is_start.then(|| self.units[side(direction)]),
+            direction,
+        }
+    }
+
+    /// Looks through accounts until none is left.
+    fn go_on<S: Movements>(
+        &mut self,
+        source: &mut S,
+        rank: &mut Rank,
+        is_over: &dyn Fn(&S) -> bool,
+    ) -> Result<(), S::Error> {
+        while let Some((place, direction)) = self.next(rank) {
+            if is_over(source) {
+                self.truncations.insert(Truncation::TimeBudget);
+                for side in self.states.iter_mut().flat_map(|state| &mut state.sides).filter(|side| side.is_open) {
+                    (side.is_open, side.stop) = (false, Some(Stop::TimeBudget));
+                }
+                break;
+            }
+            let node = self.states[place].node;
+            self.states[place].sides[side(direction)].is_open = false;
+            if let Some(stop) = source.stop(node)? {
+                self.states[place].sides[side(direction)].stop = Some(stop);
+                continue;
+            }
+            let movements = self.movements(source, node)?;
+            let over_bridges = self.open(source, node, direction, &movements)?;
+            rank.push(node, &payments(&movements));
+            for carried in over_bridges {
+                rank.carry(carried.bridge, carried.chip, &carried.onto);
+            }
+        }
+        Ok(())
     }
 
     /// Which account is looked through next: those of the first hop by what came to them, further on by rank; those without
     /// rank at last.
-    fn next(&self, rank: &Rank) -> Option<(Node, Direction)> {
-        let open = || self.states.iter().filter(|state| !state.open.is_empty());
-        let by_worth = |state: &&State| {
-            let (depth, usd) = (state.reached.depth.unsigned_abs(), worth(&state.reached));
-            (depth, Reverse(usd), state.reached.node)
+    fn next(&self, rank: &Rank) -> Option<(usize, Direction)> {
+        let open = || {
+            self.states.iter().enumerate().flat_map(|(place, state)| {
+                let sides = DIRECTIONS.into_iter().filter(|direction| state.sides[side(*direction)].is_open);
+                sides.map(move |direction| (place, direction))
+            })
         };
-        let near = open().filter(|state| state.reached.depth.unsigned_abs() <= 1).min_by_key(by_worth);
+        let hops = |(place, direction): &(usize, Direction)| {
+            self.states[*place].sides[side(*direction)].depth.unwrap_or_default().unsigned_abs()
+        };
+        let by_worth = |of: &(usize, Direction)| {
+            let state = &self.states[of.0];
+            (hops(of), Reverse(state.sides[side(of.1)].usd), state.node)
+        };
+        let near = open().filter(|of| hops(of) <= 1).min_by_key(by_worth);
         let ranked = || {
-            let may = |node| self.places.get(&node).is_some_and(|place| !self.states[*place].open.is_empty());
-            rank.next(may).map(|node| &self.states[self.places[&node]])
+            let is_open = |node| self.places.get(&node).is_some_and(|place| self.open_side(*place).is_some());
+            let place = self.places[&rank.next(is_open)?];
+            Some((place, self.open_side(place)?))
         };
-        let state = near.or_else(ranked).or_else(|| open().min_by_key(by_worth))?;
-        Some((state.reached.node, state.open[0]))
+        near.or_else(ranked).or_else(|| open().min_by_key(by_worth))
     }
 
-    /// Follows the money of the account whose movements are held.
-    fn follow<S: Movements>(
+    fn open_side(&self, place: usize) -> Option<Direction> {
+        DIRECTIONS.into_iter().find(|direction| self.states[place].sides[side(*direction)].is_open)
+    }
+
+    /// The movements of an account in the order of the chain.
+    fn movements<S: Movements>(&self, source: &mut S, node: Node) -> Result<Rc<[Movement]>, S::Error> {
+        for direction in DIRECTIONS {
+            if let Some(opened) = self.opened[side(direction)].iter().find(|opened| opened.node == node) {
+                return Ok(match direction {
+                    Direction::Outgoing => Rc::clone(&opened.movements),
+                    Direction::Incoming => directed(&opened.movements, direction).into(),
+                });
+            }
+        }
+        let mut movements = Vec::new();
+        source.movements(node, &mut movements)?;
+        Ok(movements.into())
+    }
+
+    /// Looks through an account: chooses whose payments are followed.
+    fn open<S: Movements>(
         &mut self,
         source: &mut S,
         node: Node,
         direction: Direction,
+        movements: &Rc<[Movement]>,
     ) -> Result<Vec<Carried>, S::Error> {
-        let settings = self.settings;
-        let place = self.places[&node];
-        let is_start = self.states[place].reached.heading.is_none();
-        let rules = Rules {
-            method: settings.method,
-            is_time_ordered: settings.is_time_ordered,
-            is_start,
-            is_inward: direction == Direction::Incoming,
+        let (place, is_start) = (self.places[&node], node == self.start);
+        let parties: BTreeSet<Node> = movements.iter().filter_map(|movement| movement.other).collect();
+        let movements = match direction {
+            Direction::Outgoing => Rc::clone(movements),
+            Direction::Incoming => directed(movements, direction).into(),
         };
-        let depth = match direction {
-            Direction::Outgoing => self.states[place].reached.depth.max(0),
-            Direction::Incoming => self.states[place].reached.depth.min(0),
-        };
-        let mut found = flow(&self.movements, &self.states[place].arrivals[side(direction)], rules);
-        let kept = self.kept(&found.followed);
-        let beyond = self.beyond(source, (node, direction, depth), &found.followed, &kept)?;
+        self.kept_movements += movements.len();
+        source.keep(self.kept_movements)?;
+        self.states[place].counterparties = Some(parties.len() as u64);
+        self.states[place].sides[side(direction)].is_looked_through = true;
+        let of_side = &self.states[place].sides[side(direction)];
+        let depth = of_side.depth.unwrap_or_default();
+        let left = flow(&movements, &of_side.arrivals, self.rules(direction, is_start));
+        if is_start {
+            let followed = left.iter().filter(|left| left.fate == Fate::Followed);
+            self.units[side(direction)] = Unit::of(followed.map(|left| &left.movement));
+        }
+        let (chosen, beyond) = (BTreeSet::new(), FxHashMap::default());
+        self.opened[side(direction)].push(Opened { node, movements, depth, chosen, beyond });
+        let number = self.opened[side(direction)].len() - 1;
+        self.choose(source, (number, direction), &left)
+    }
+
+    /// Goes along what left an account that was looked through, as far as there is room.
+    fn choose<S: Movements>(
+        &mut self,
+        source: &mut S,
+        (number, direction): (usize, Direction),
+        left: &[Left],
+    ) -> Result<Vec<Carried>, S::Error> {
+        let shown: Vec<Left> = left.iter().filter(|left| left.is_shown()).copied().collect();
+        let chosen = self.chosen((number, direction), &shown);
+        let Opened { node, depth, .. } = self.opened[side(direction)][number];
+        let beyond = self.beyond(source, (node, direction, depth), &shown, &chosen)?;
         let mut carried = Vec::new();
-        for (followed, beyond) in found.followed.iter().zip(beyond) {
-            let Movement { other, asset, amount, .. } = followed.movement;
-            let Some(far) = other else { continue };
-            if kept.contains(&far) {
-                let (payer, is_carried) = (Some(node), beyond.is_some());
-                let hop = Hop { near: node, far, direction, depth, followed, payer, is_carried };
-                let depth = self.step(source, &hop)?;
-                if let Some(beyond) = beyond {
-                    carried.push(self.cross(source, &Hop { depth, ..hop }, beyond)?);
-                }
-            } else {
-                let balance = found.balances.entry(asset).or_default();
-                (balance.followed, balance.pruned) =
-                    (balance.followed - amount.min(balance.followed), balance.pruned.saturating_add(amount));
+        for (left, beyond) in shown.iter().zip(beyond) {
+            let Movement { transaction, asset, amount, other, .. } = left.movement;
+            let Some(far) = other.filter(|far| chosen.contains(far)) else { continue };
+            let is_swap = left.fate == Fate::Swapped;
+            let passes_by = is_swap.then_some(PassesBy::Swap).or(beyond.as_ref().map(|_| PassesBy::Bridge));
+            let (movement, payer) = (&left.movement, Some(node));
+            let hop = Hop { near: node, far, direction, depth, movement, part: left.part, payer, passes_by };
+            let depth = self.step(source, &hop)?;
+            if let Some(beyond) = beyond {
+                carried.push(self.cross(source, &Hop { depth, ..hop }, &beyond)?);
+                let payment: Payment = (transaction, asset, other, amount);
+                self.opened[side(direction)][number].beyond.insert(payment, beyond);
             }
         }
-        let parties: BTreeSet<Node> = self.movements.iter().filter_map(|movement| movement.other).collect();
-        let away = if rules.is_inward { Way::In } else { Way::Out };
-        let outs = || self.movements.iter().filter(|movement| movement.way == away);
-        let stop = match (found.followed.is_empty(), outs().find_map(|movement| movement.left_out)) {
-            (false, _) => None,
-            (true, Some(left_out)) if outs().all(|movement| movement.left_out.is_some()) => Some(left_out),
-            (true, _) if outs().next().is_none() => Some(Stop::NoOutflow),
-            (true, _) => Some(Stop::TimeRange),
-        };
-        let state = &mut self.states[place];
-        state.is_looked_through[side(direction)] = !is_start;
-        state.reached.counterparties = Some(parties.len() as u64);
-        state.is_followed |= stop.is_none();
-        state.reached.stop = stop.filter(|_| !state.is_followed && !is_start);
-        if state.reached.balances.is_empty() || direction == Direction::Outgoing {
-            state.reached.balances = found.balances;
-        }
+        self.opened[side(direction)][number].chosen.extend(chosen);
         Ok(carried)
+    }
+
+    /// Goes along what left accounts for others that were not chosen, as far as there is room: money that came after they were
+    /// looked through. Returns whether there was any.
+    fn choose_late<S: Movements>(&mut self, source: &mut S, found: &[Allocation; 2]) -> Result<bool, S::Error> {
+        let chosen = |walk: &Self| walk.opened.iter().flatten().map(|opened| opened.chosen.len()).sum::<usize>();
+        let before = chosen(self);
+        for (direction, found) in DIRECTIONS.into_iter().zip(found) {
+            let late = |(_, outcome): &(usize, &Outcome)| !outcome.pruned.is_empty();
+            for (number, outcome) in found.outcomes.iter().enumerate().filter(late) {
+                self.choose(source, (number, direction), &outcome.pruned)?;
+            }
+        }
+        Ok(chosen(self) > before)
+    }
+
+    fn allocate<S: Movements>(&self, source: &mut S, direction: Direction) -> Result<Allocation, S::Error> {
+        allocate(
+            source,
+            &Plan {
+                start: self.start,
+                direction,
+                rules: self.rules(direction, true),
+                opened: &self.opened[side(direction)],
+                is_placed: &|node| self.places.contains_key(&node),
+                accumulate: self.settings.accumulate,
+            },
+        )
     }
 
     /// Which of the payments of an account bridges took on. What little it paid the bridge beside one, as for its fee, went
@@ -320,28 +376,28 @@ impl Walk {
         &self,
         source: &mut S,
         (node, direction, depth): (Node, Direction, i32),
-        followed: &[Followed],
-        kept: &BTreeSet<Node>,
+        shown: &[Left],
+        chosen: &BTreeSet<Node>,
     ) -> Result<Vec<Beyond>, S::Error> {
-        let mut found: Vec<Beyond> = vec![None; followed.len()];
+        let mut found: Vec<Beyond> = vec![None; shown.len()];
         if depth.abs() + 1 >= self.limit(direction) {
             return Ok(found);
         }
         let mut over: FxHashMap<(TransactionRef, Node), Usd> = FxHashMap::default();
-        let payment =
-            |of: &Followed| Some((of.movement.transaction, of.movement.other.filter(|far| kept.contains(far))?));
-        for (followed, found) in followed.iter().zip(&mut found) {
-            let Some(payment) = payment(followed).filter(|_| !followed.is_swap) else { continue };
-            let beyond = source.beyond((node, direction), &followed.movement)?;
+        let payment = |of: &Left| Some((of.movement.transaction, of.movement.other.filter(|far| chosen.contains(far))?));
+        for (left, found) in shown.iter().zip(&mut found).filter(|(left, _)| left.fate == Fate::Followed) {
+            let Some(payment) = payment(left) else { continue };
+            let beyond = source.beyond((node, direction), &left.movement)?;
             if !beyond.is_empty() {
-                *over.entry(payment).or_default() += followed.movement.usd.unwrap_or_default();
+                *over.entry(payment).or_default() += left.movement.usd.unwrap_or_default();
                 *found = Some(beyond);
             }
         }
-        for (followed, found) in followed.iter().zip(&mut found).filter(|(_, found)| found.is_none()) {
-            let over = payment(followed).and_then(|payment| over.get(&payment)).copied().unwrap_or_default();
+        let is_open = |(left, found): &(&Left, &mut Beyond)| left.fate == Fate::Followed && found.is_none();
+        for (left, found) in shown.iter().zip(&mut found).filter(is_open) {
+            let over = payment(left).and_then(|payment| over.get(&payment)).copied().unwrap_or_default();
             let is_small = |usd: Usd| usd.raw() <= over.raw() / SMALL;
-            if over > Usd::ZERO && followed.movement.usd.is_some_and(is_small) {
+            if over > Usd::ZERO && left.movement.usd.is_some_and(is_small) {
                 *found = Some(Vec::new());
             }
         }
@@ -353,174 +409,112 @@ impl Walk {
         &mut self,
         source: &mut S,
         paid: &Hop<'_>,
-        beyond: Vec<(Node, Movement)>,
+        beyond: &[(Node, Movement)],
     ) -> Result<Carried, S::Error> {
-        let Movement { asset, time, amount, .. } = paid.followed.movement;
+        let Movement { asset, time, amount, .. } = *paid.movement;
         let mut carried = Carried { bridge: paid.far, chip: (asset, time), onto: Vec::new() };
         for (account, movement) in beyond {
-            let taint = share_of(movement.amount, paid.followed.taint, amount);
+            let taint = share_of(movement.amount, paid.part.taint, amount);
             if taint == 0 {
                 continue;
             }
-            if !self.places.contains_key(&account) && self.states.len() >= self.settings.max_nodes {
+            if !self.places.contains_key(account) && self.states.len() >= self.settings.max_nodes {
                 self.truncations.insert(Truncation::MaxNodes);
                 continue;
             }
-            let passed = Movement { other: Some(account), way: Way::Out, ..movement };
-            let followed = &Followed { movement: passed, taint, is_swap: false };
-            let (near, payer, is_carried) = (paid.far, movement.other, false);
-            self.step(source, &Hop { near, far: account, followed, payer, is_carried, ..*paid })?;
+            let (near, far, payer, passes_by) = (paid.far, *account, movement.other, None);
+            self.step(source, &Hop { near, far, movement, part: Part { taint, source: 0 }, payer, passes_by, ..*paid })?;
             let weight = movement.usd.map_or(1.0, Usd::to_f64);
-            carried.onto.push((account, (movement.asset, movement.time), weight));
+            carried.onto.push((*account, (movement.asset, movement.time), weight));
         }
         Ok(carried)
     }
 
-    const fn limit(&self, direction: Direction) -> i32 {
-        match direction {
-            Direction::Outgoing => self.settings.outward as i32,
-            Direction::Incoming => self.settings.inward as i32,
-        }
-    }
-
-    /// The counterparties that are followed: the largest by worth, those without a price by their shares, then in the order in
-    /// which they were met; only known ones where there is no room for others.
-    fn kept(&mut self, followed: &[Followed]) -> BTreeSet<Node> {
+    /// The counterparties that are followed besides those that are already: the largest by what of the traced money they got,
+    /// those without a price by their shares, then in the order in which they were met; only known ones where there is no room
+    /// for others.
+    fn chosen(&mut self, (number, direction): (usize, Direction), shown: &[Left]) -> BTreeSet<Node> {
+        let already = &self.opened[side(direction)][number].chosen;
         // Without a price a payment counts by its share of all that is followed in its asset.
         let mut of_asset: BTreeMap<u32, f64> = BTreeMap::new();
-        for each in followed {
-            *of_asset.entry(each.movement.asset).or_default() += double(each.movement.amount);
+        for left in shown {
+            *of_asset.entry(left.movement.asset).or_default() += double(left.part.taint);
         }
         let mut by_party: BTreeMap<Node, (Usd, f64)> = BTreeMap::new();
-        for each in followed {
-            let Movement { other: Some(other), usd, amount, asset, .. } = each.movement else { continue };
+        for Left { movement, part, .. } in shown {
+            let Some(other) = movement.other.filter(|other| !already.contains(other)) else { continue };
             let (worth, share) = by_party.entry(other).or_default();
-            *worth += usd.unwrap_or_default();
-            *share += double(amount) / of_asset[&asset];
+            *worth += traced(movement, part.taint).unwrap_or_default();
+            *share += double(part.taint) / of_asset[&movement.asset];
         }
         let mut order: Vec<_> = by_party.into_iter().collect();
         order.sort_by(|(one, of_one), (other, of_other)| {
             of_other.0.cmp(&of_one.0).then(of_other.1.total_cmp(&of_one.1)).then(one.cmp(other))
         });
-        if order.len() > self.settings.limit {
+        let most = self.settings.limit.saturating_sub(already.len());
+        if order.len() > most {
             self.truncations.insert(Truncation::FanoutLimit);
-            order.truncate(self.settings.limit);
+            order.truncate(most);
         }
-        let mut kept = BTreeSet::new();
+        let mut chosen = BTreeSet::new();
         let mut room = self.settings.max_nodes.saturating_sub(self.states.len());
         for (node, _) in order {
             if self.places.contains_key(&node) {
-                kept.insert(node);
+                chosen.insert(node);
             } else if room > 0 {
                 room -= 1;
-                kept.insert(node);
+                chosen.insert(node);
             } else {
                 self.truncations.insert(Truncation::MaxNodes);
             }
         }
-        kept
+        chosen
     }
 
-    /// Goes along one movement: a hop, unless it is change, which stays with whoever paid. Gives the hops of the far account.
+    /// Goes along one movement: a hop, unless it is change, which stays with whoever paid. Returns the hops of the far account.
     fn step<S: Movements>(&mut self, source: &mut S, hop: &Hop<'_>) -> Result<i32, S::Error> {
-        let Hop { near, far, direction, depth, followed, payer, is_carried } = *hop;
-        let Movement { transaction, asset, amount, usd, .. } = followed.movement;
-        let (from, to) = match direction {
+        let Hop { near, far, direction, depth, movement, part, payer, passes_by } = *hop;
+        let Movement { transaction, asset, amount, .. } = *movement;
+        let ends = match direction {
             Direction::Outgoing => (near, far),
             Direction::Incoming => (far, near),
         };
-        let is_change = source.is_change(transaction, (from, to))?;
-        let next = match direction {
-            Direction::Outgoing => depth + i32::from(!is_change),
-            Direction::Incoming => depth - i32::from(!is_change),
-        };
+        let next = next_depth(direction, depth, source.is_change(transaction, ends)?);
+        if far == self.start {
+            return Ok(next);
+        }
         let limit = self.limit(direction);
-        let is_new = !self.places.contains_key(&far);
-        let place = self.place(far, next, Some(direction));
-        let state = &mut self.states[place];
-        if !is_carried {
-            state.arrivals[side(direction)].push(Arrival {
-                transaction,
-                asset,
-                from: payer,
-                amount,
-                taint: followed.taint,
-            });
+        let place = self.place(far, direction);
+        let of_side = &mut self.states[place].sides[side(direction)];
+        if passes_by.is_some() {
+            if of_side.depth.is_none() {
+                of_side.depth = Some(next);
+                of_side.stop = (passes_by == Some(PassesBy::Swap)).then_some(Stop::Contract);
+            }
+            return Ok(next);
         }
-        let is_passed_by = followed.is_swap || is_carried;
-        if !is_carried {
-            let time = if direction == Direction::Outgoing { followed.movement.time } else { -followed.movement.time };
-            let first = state.since[side(direction)].entry(asset).or_insert(i64::MAX);
-            // Without a method all that left since an asset first came is followed.
-            let tells_more = self.settings.method.is_some() || self.settings.is_time_ordered && time < *first;
-            self.late += u64::from(state.is_looked_through[side(direction)] && tells_more);
-            *first = time.min(*first);
-        }
-        let is_nearer = state.reached.heading == Some(direction) && next.abs() < state.reached.depth.abs();
-        if is_nearer && !is_passed_by && state.is_looked_through == [false; 2] {
-            state.reached.depth = next;
-            if state.reached.stop == Some(Stop::DepthLimit) {
-                state.reached.stop = None;
-                state.open.push(direction);
+        of_side.arrivals.push(Arrival { transaction, asset, from: payer, amount, part });
+        add(&mut of_side.usd, traced(movement, part.taint));
+        let is_nearer = of_side.depth.is_none_or(|known| next.abs() < known.abs()) && !of_side.is_looked_through;
+        if !of_side.is_paid || is_nearer {
+            let was_stopped = of_side.is_paid && of_side.stop.is_some_and(|stop| stop != Stop::DepthLimit);
+            (of_side.is_paid, of_side.depth) = (true, Some(next));
+            if !was_stopped {
+                let is_within = next.abs() < limit;
+                (of_side.is_open, of_side.stop) = (is_within, (!is_within).then_some(Stop::DepthLimit));
             }
         }
-        let is_paid_first = !is_passed_by && (is_new || std::mem::take(&mut state.is_passed_by));
-        if is_paid_first {
-            if state.reached.heading != Some(direction) {
-                (state.reached.depth, state.reached.heading) = (next, Some(direction));
-            }
-            state.reached.stop = None;
-            if state.reached.depth.abs() < limit {
-                state.open.push(direction);
-            } else {
-                state.reached.stop = Some(Stop::DepthLimit);
-                self.truncations.insert(Truncation::DepthLimit);
-            }
-        } else if is_new {
-            state.is_passed_by = true;
-            state.reached.stop = followed.is_swap.then_some(Stop::Contract);
-        }
-        add(&mut self.state(from).reached.out_usd, usd);
-        add(&mut self.state(to).reached.in_usd, usd);
-        let number = if self.settings.accumulate { 0 } else { self.edges.len() + 1 };
-        let key = (from, to, [direction == Direction::Incoming, is_change], asset, number);
-        let edge = || EdgeSum::new((from, to), (next, direction), asset).of_change(is_change);
-        let taint = self.settings.method.map(|_| followed.taint);
-        self.edges.entry(key).or_insert_with(edge).add(&followed.movement, taint);
         Ok(next)
     }
-
-    fn finish(mut self) -> Trace {
-        let mut edges: Vec<Edge> = std::mem::take(&mut self.edges).into_values().map(EdgeSum::finish).collect();
-        edges.sort_by_key(|edge| (edge.depth.unsigned_abs(), Reverse(edge.usd), edge.from, edge.to, edge.asset));
-        let mut nodes: Vec<Reached> = self.states.into_iter().map(|state| state.reached).collect();
-        nodes.sort_by_key(|reached| (order(reached), reached.node));
-        let mut ends: Vec<End> = nodes
-            .iter()
-            .filter(|reached| reached.heading.is_some())
-            .filter_map(|reached| {
-                let (hops, usd) = (reached.depth.unsigned_abs(), worth(reached));
-                Some(End { node: reached.node, hops, usd, stop: reached.stop? })
-            })
-            .collect();
-        ends.sort_by_key(|end| (Reverse(end.usd), end.hops, end.node));
-        Trace { nodes, edges, ends, truncations: self.truncations, late: self.late }
-    }
 }
 
-/// What came to an account along the trace, on its side of the start: inward what left it.
-#[must_use]
-pub fn worth(reached: &Reached) -> Option<Usd> {
-    if reached.heading == Some(Direction::Incoming) { reached.out_usd } else { reached.in_usd }
+/// What the traced part of a movement is worth.
+fn traced(movement: &Movement, taint: u128) -> Option<Usd> {
+    let raw = share_of(u128::try_from(movement.usd?.raw()).ok()?, taint, movement.amount);
+    i128::try_from(raw).ok().map(Usd::from_raw)
 }
 
-/// The order of accounts: the start, then by hops, then by what came to them.
-#[must_use]
-pub fn order(reached: &Reached) -> impl Ord + use<> {
-    (reached.depth.unsigned_abs(), reached.heading.is_some(), Reverse(worth(reached)))
-}
-
-const fn side(direction: Direction) -> usize {
+pub(super) const fn side(direction: Direction) -> usize {
     match direction {
         Direction::Outgoing => 0,
         Direction::Incoming => 1,

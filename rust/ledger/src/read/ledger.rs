@@ -69,6 +69,9 @@ pub trait Generation: Send + Sync {
 
     /// What is held, by chain; chains without data are absent.
     fn coverage(&self) -> &BTreeMap<Chain, Coverage>;
+
+    /// Whether a source claims to bring the whole history of an account, as an export of it does.
+    fn has_whole_history(&self, chain: Chain, address: &Address) -> bool;
 }
 
 /// What assets are, and what they are worth.

@@ -38,6 +38,8 @@ use crate::segment::{Begin, Segment, Unindexed, fee_of, openings_of};
 pub struct Snapshot {
     generation: u64,
     coverage: BTreeMap<Chain, Coverage>,
+    /// The accounts whose own history is complete; see [`Coverage::accounts`].
+    whole_histories: BTreeMap<Chain, BTreeSet<Address>>,
     registry: Arc<Registry>,
     prices: Arc<PriceTable>,
     exchange_rates: Arc<FxTable>,
@@ -91,6 +93,7 @@ impl Snapshot {
         Self {
             generation,
             coverage,
+            whole_histories: BTreeMap::new(),
             registry,
             prices,
             exchange_rates,
@@ -110,6 +113,11 @@ impl Snapshot {
     /// With exchange rates.
     pub(crate) fn with_exchange_rates(self, exchange_rates: Arc<FxTable>) -> Self {
         Self { exchange_rates, ..self }
+    }
+
+    /// With the accounts whose own history is complete.
+    pub(crate) fn with_whole_histories(self, whole_histories: BTreeMap<Chain, BTreeSet<Address>>) -> Self {
+        Self { whole_histories, ..self }
     }
 
     /// With labels.
@@ -265,6 +273,10 @@ impl Generation for Snapshot {
 
     fn coverage(&self) -> &BTreeMap<Chain, Coverage> {
         &self.coverage
+    }
+
+    fn has_whole_history(&self, chain: Chain, address: &Address) -> bool {
+        self.whole_histories.get(&chain).is_some_and(|addresses| addresses.contains(address))
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use headwater_types::{Chain, Network, Timestamp};
+use headwater_types::{Address, Chain, Network, Timestamp};
 
 use super::claims::Claims;
 use super::feed::FeedState;
@@ -100,6 +100,11 @@ impl ChainContents {
             movements: segments().map(|segment| segment.movements()).sum(),
             approximate: segments().map(|segment| segment.marks().approximate).sum(),
         }
+    }
+
+    /// The accounts whose own history is complete in some table.
+    pub(super) fn whole_histories(&self) -> BTreeSet<Address> {
+        self.all_claims().accounts.into_values().flatten().collect()
     }
 
     /// What is claimed, tail included, for the digest.

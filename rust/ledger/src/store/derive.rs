@@ -29,7 +29,8 @@ impl Contents {
             Arc::clone(&self.imports.prices),
         )
         .with_exchange_rates(Arc::clone(&self.imports.exchange_rates))
-        .with_labels(Arc::clone(&self.imports.labels));
+        .with_labels(Arc::clone(&self.imports.labels))
+        .with_whole_histories(self.chains.iter().map(|(chain, held)| (*chain, held.whole_histories())).collect());
         KINDS.iter().fold(snapshot, |snapshot, kind| kind.attach(snapshot, self.attached(*kind)))
     }
 

@@ -1,0 +1,208 @@
+//! What a trace found: its accounts, edges, ends, and how the money of the start is divided among them.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+
+use headwater_types::Usd;
+use rustc_hash::FxHashMap;
+
+use super::account::{Balance, Unit};
+use super::allocate::{Allocation, Came, Kept, Outcome};
+use super::edge::{Edge, add};
+use super::movement::Stop;
+use super::walk::{DIRECTIONS, State, Truncation, Walk, side};
+use crate::source::{Direction, Node};
+
+/// An account of a trace.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Reached {
+    /// The account.
+    pub node: Node,
+    /// Hops from the start, negative inward. Change is no hop.
+    pub depth: i32,
+    /// Which way the walk first came to it; `None` for the start.
+    pub heading: Option<Direction>,
+    /// Why the trace does not go on from it in that direction; `None` where it does.
+    pub stop: Option<Stop>,
+    /// What came to it along edges of the trace, in US dollars; `None` where nothing had a price.
+    pub in_usd: Option<Usd>,
+    /// What left it along edges of the trace.
+    pub out_usd: Option<Usd>,
+    /// Distinct accounts it dealt with; `None` where it was not looked through.
+    pub counterparties: Option<u64>,
+    /// By asset, what came and what became of it; empty where it was not looked through.
+    pub balances: BTreeMap<u32, Balance>,
+}
+
+/// An account at which the trace ends in one direction, and what came to it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct End {
+    /// The account.
+    pub node: Node,
+    /// The direction of the walk.
+    pub direction: Direction,
+    /// Hops from the start, without a sign.
+    pub hops: u32,
+    /// US dollars of the traced part, on arrival; `None` without a price.
+    pub usd: Option<Usd>,
+    /// The traced part by asset.
+    pub assets: BTreeMap<u32, u128>,
+    /// How many units of the source ended here: see [`Division`].
+    pub source: u128,
+    /// Why it ends.
+    pub stop: Stop,
+}
+
+/// How the money of the start is divided in one direction, in units of the source:
+/// `whole = ended + returned + stayed + pruned + filtered + fees`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Division {
+    /// The unit.
+    pub unit: Unit,
+    /// What left the start; inward what came to it.
+    pub whole: u128,
+    /// What is at ends.
+    pub ended: u128,
+    /// What came back to the start.
+    pub returned: u128,
+    /// What stayed at accounts between.
+    pub stayed: u128,
+    /// What went on to accounts for which there was no room.
+    pub pruned: u128,
+    /// What went on outside of time and filters, or to nobody.
+    pub filtered: u128,
+    /// Fees.
+    pub fees: u128,
+}
+
+/// A trace.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Trace {
+    /// Accounts by hops, then by what came to them.
+    pub nodes: Vec<Reached>,
+    /// Edges by hops, then by worth.
+    pub edges: Vec<Edge>,
+    /// Where it ends, by worth.
+    pub ends: Vec<End>,
+    /// How the money is divided outward and inward; `None` where the method does not divide it.
+    pub divisions: [Option<Division>; 2],
+    /// Why it is not complete.
+    pub truncations: BTreeSet<Truncation>,
+}
+
+impl Trace {
+    /// The division of the money in a direction.
+    #[must_use]
+    pub const fn division(&self, direction: Direction) -> Option<Division> {
+        self.divisions[side(direction)]
+    }
+}
+
+/// What came to an account along the trace, on its side of the start: inward what left it.
+#[must_use]
+pub fn worth(reached: &Reached) -> Option<Usd> {
+    if reached.heading == Some(Direction::Incoming) { reached.out_usd } else { reached.in_usd }
+}
+
+/// The order of accounts: the start, then by hops, then by what came to them.
+#[must_use]
+pub fn order(reached: &Reached) -> impl Ord + use<> {
+    (reached.depth.unsigned_abs(), reached.heading.is_some(), Reverse(worth(reached)))
+}
+
+/// Puts together what a walk found and how its money was divided.
+pub(super) fn report(walk: Walk, found: [Allocation; 2]) -> Trace {
+    let Walk { settings, start, units, states, opened, mut truncations, .. } = walk;
+    let mut outcomes: FxHashMap<(Node, Direction), Outcome> = FxHashMap::default();
+    let mut edges: Vec<Edge> = Vec::new();
+    let mut came: [BTreeMap<Node, Came>; 2] = Default::default();
+    let mut divisions = [None; 2];
+    for ((direction, found), opened) in DIRECTIONS.into_iter().zip(found).zip(opened) {
+        let is_divided = settings.method.is_some_and(crate::taint::Method::divides);
+        divisions[side(direction)] = is_divided.then(|| Division {
+            unit: units[side(direction)],
+            whole: found.whole,
+            returned: found.returned,
+            ..Division::default()
+        });
+        if let Some(division) = &mut divisions[side(direction)] {
+            division.take(found.over_bridges);
+        }
+        for (opened, outcome) in opened.into_iter().zip(found.outcomes) {
+            if !outcome.pruned.is_empty() && opened.chosen.len() >= settings.limit {
+                truncations.insert(Truncation::FanoutLimit);
+            }
+            outcomes.insert((opened.node, direction), outcome);
+        }
+        edges.extend(found.edges);
+        came[side(direction)] = found.came;
+    }
+    edges.sort_by_key(|edge| (edge.depth.unsigned_abs(), Reverse(edge.usd), edge.from, edge.to, edge.asset));
+    let mut sums: FxHashMap<Node, [Option<Usd>; 2]> = FxHashMap::default();
+    for edge in &edges {
+        add(&mut sums.entry(edge.from).or_default()[0], edge.usd);
+        add(&mut sums.entry(edge.to).or_default()[1], edge.usd);
+    }
+    let (mut nodes, mut ends) = (Vec::new(), Vec::new());
+    for state in states.iter().filter(|state| state.node == start || sums.contains_key(&state.node)) {
+        let [out_usd, in_usd] = sums.get(&state.node).copied().unwrap_or_default();
+        let is_start = state.node == start;
+        let heading = heading(state);
+        let mut stops = [None; 2];
+        for direction in DIRECTIONS {
+            let outcome = outcomes.get(&(state.node, direction));
+            let of_side = &state.sides[side(direction)];
+            let stop = outcome.map_or(of_side.stop, |outcome| outcome.stop).filter(|_| !is_start);
+            stops[side(direction)] = stop;
+            if stop == Some(Stop::DepthLimit) {
+                truncations.insert(Truncation::DepthLimit);
+            }
+            let came = came[side(direction)].remove(&state.node);
+            if let Some(division) = &mut divisions[side(direction)] {
+                match (outcome, stop, &came) {
+                    (Some(outcome), Some(_), _) => division.ended += outcome.kept.sum(),
+                    (Some(outcome), None, _) => division.take(outcome.kept),
+                    (None, _, Some(came)) => division.ended += came.source,
+                    (None, _, None) => {}
+                }
+            }
+            if let (Some(stop), Some(Came { usd, source, assets })) = (stop, came) {
+                let source = outcome.map_or(source, |outcome| outcome.kept.sum());
+                let hops = of_side.depth.unwrap_or_default().unsigned_abs();
+                ends.push(End { node: state.node, direction, hops, usd, assets, source, stop });
+            }
+        }
+        let balances = DIRECTIONS.into_iter().find_map(|direction| outcomes.get(&(state.node, direction)));
+        nodes.push(Reached {
+            node: state.node,
+            depth: state.sides[side(heading)].depth.unwrap_or_default(),
+            heading: (!is_start).then_some(heading),
+            stop: stops[side(heading)],
+            in_usd,
+            out_usd,
+            counterparties: state.counterparties,
+            balances: balances.map(|outcome| outcome.balances.clone()).unwrap_or_default(),
+        });
+    }
+    nodes.sort_by_key(|reached| (order(reached), reached.node));
+    ends.sort_by_key(|end| (Reverse(end.usd), end.hops, end.node, side(end.direction)));
+    Trace { nodes, edges, ends, divisions, truncations }
+}
+
+impl Division {
+    fn take(&mut self, kept: Kept) {
+        self.stayed += kept.stayed;
+        self.pruned += kept.pruned;
+        self.filtered += kept.filtered;
+        self.fees += kept.fees;
+    }
+}
+
+/// Which way an account is shown: that in which it is paid, of both the first.
+fn heading(state: &State) -> Direction {
+    let is_known = |direction: &Direction| state.sides[side(*direction)].is_paid;
+    if is_known(&state.first) {
+        return state.first;
+    }
+    DIRECTIONS.into_iter().find(is_known).unwrap_or(state.first)
+}
