@@ -32,6 +32,7 @@ _NODES: Schema = {
     "stop_reason": pl.String,
     "taint_amount": pl.String,
     "taint_ratio": pl.Float64,
+    "stayed_share": pl.Float64,
     "disputed": DISPUTE,
 }
 _EDGES: Schema = {
@@ -122,6 +123,7 @@ class TraceReport(Report):
         ``blockchain`` is that of the trace, or one that a bridge led to.
         ``stop_reason`` says why the trace does not go on from an address. It is null where it does, as at a bridge that
         leads to another chain. ``taint_amount``, in US dollars, and ``taint_ratio`` are there with a method.
+        ``stayed_share`` is the part of the money that stayed at an address while another part went on.
         """
         return table(self.data["nodes"], _NODES)
 

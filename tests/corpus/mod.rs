@@ -19,4 +19,5 @@ mod label_lists;
 mod labels;
 mod logs;
 mod market;
+mod traces;
 mod tron;

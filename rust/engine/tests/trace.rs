@@ -88,7 +88,8 @@ fn trace_is_worked_by_hand() {
         edge(CAROL, ALICE, -1, "eth", 2 * ETHER),
         edge(ALICE, BOB, 1, "eth", 3 * ETHER / 2),
         edge(BOB, ALICE, -1, "eth", ETHER / 4),
-        // Bob was paid before: what he paid back is also the second hop outward.
+        // Bob was paid before: what he paid back is also the second hop outward, and it is of what Alice paid him.
+        edge(ALICE, BOB, -2, "eth", 3 * ETHER / 2),
         edge(BOB, ALICE, 2, "eth", ETHER / 4),
     ];
     assert_eq!(edges(&report), expected);
@@ -98,7 +99,7 @@ fn trace_is_worked_by_hand() {
         "to_blockchain": "ethereum", "to_address": text(BOB), "depth": 1, "direction": "out", "symbol": "usdt",
         "contract": text(USDT), "amount": "100", "amount_raw": "100000000", "amount_usd": 100.0, "tx_count": 1,
         "first_activity": 1020, "last_activity": 1020, "tx_hashes": [format!("0x{}", "02".repeat(32))],
-        "taint_amount": null, "is_change": false, "cross_chain": null,
+        "taint_amount": "100", "is_change": false, "cross_chain": null,
     });
     assert_eq!(*first, expected);
     let node = |place: usize| {
@@ -113,12 +114,25 @@ fn trace_is_worked_by_hand() {
     assert_eq!(node(1), (BOB, 1, json!(103.0), json!(1)));
     assert_eq!(node(2), (CAROL, -1, Value::Null, json!(1)));
     assert_eq!(report["nodes"][2]["out_amount_usd"], 4.0);
+    assert_eq!(
+        [0, 1, 2].map(|node: usize| report["nodes"][node]["stayed_share"].as_f64()),
+        [None, Some(0.995_146), None]
+    );
     assert_eq!((node(0).0, node(0).1, &report["nodes"][0]["out_amount_usd"]), (ALICE, 0, &json!(103.0)));
     // Nobody paid Carol: the trace ends at her, with 4 of the 4.5 dollars that came to Alice.
     assert_eq!(ends(&report), [(CAROL, 1, "no_outflow".to_owned())]);
     assert_eq!((&report["ends"][0]["amount_usd"], &report["ends"][0]["share"]), (&json!(4.0), &json!(0.888_889)));
+    let division = |direction: &str, parts: [f64; 3]| {
+        let [ends, returned, stayed] = parts;
+        json!({
+            "direction": direction, "unit": "usd", "ends": ends, "returned": returned, "stayed": stayed,
+            "pruned": 0.0, "filtered": 0.0, "fees": 0.0,
+        })
+    };
     let summary = json!({
-        "node_count": 3, "edge_count": 5, "outward_amount_usd": 103.0, "inward_amount_usd": 4.5, "unpriced_count": 0,
+        "node_count": 3, "edge_count": 6, "outward_amount_usd": 103.0, "inward_amount_usd": 4.5, "unpriced_count": 0,
+        // Half a dollar came back; what Bob still holds is 102.5 of the 103.
+        "divisions": [division("out", [0.0, 0.004_854, 0.995_146]), division("in", [0.888_889, 0.111_111, 0.0])],
     });
     assert_eq!(report["summary"], summary);
     assert_eq!(report["circles"], json!([[text(ALICE), text(BOB)]]), "Bob paid back");
@@ -126,7 +140,7 @@ fn trace_is_worked_by_hand() {
     assert_eq!(report["as_of_block"], 6);
     let settings = json!({
         "start_time": null, "end_time": null, "outward_depth": 2, "inward_depth": 2, "limit": 10, "accumulate_amount": true,
-        "max_nodes": 500, "method": "none", "time_ordered": true, "bridge_chains": null,
+        "max_nodes": 500, "method": "haircut", "time_ordered": true, "bridge_chains": null,
         "labels": ["exchange", "mixer", "bridge", "dex", "mining_pool"], "max_counterparties": 10_000,
         "stop_at_contract": false,
     });
@@ -164,7 +178,7 @@ fn what_came_is_what_became_of_it_under_every_rule() {
     let mut check = |town: &Town, mut request: Value| {
         for method in ["none", "haircut", "fifo", "poison"] {
             for (outward, inward) in [(3, 0), (0, 3), (2, 2)] {
-                for time_ordered in [true, false] {
+                for time_ordered in if method == "none" { &[true, false][..] } else { &[true] } {
                     request["track_setting"] = json!({
                         "outward_depth": outward, "inward_depth": inward, "method": method, "time_ordered": time_ordered,
                         "limit": 1, "accumulate_amount": time_ordered,
@@ -293,8 +307,30 @@ fn swap_is_followed_into_the_other_asset() {
     let expected =
         [edge(ALICE, BOB, 1, "eth", ETHER), edge(BOB, POOL, 2, "eth", ETHER), edge(BOB, DAVE, 2, "usdt", 1_500_000)];
     assert_eq!(edges(&report), expected, "what leaves the pool is other people's money");
-    assert_eq!(ends(&report), [(POOL, 2, "contract".to_owned()), (DAVE, 2, "no_outflow".to_owned())]);
+    let pool = report["nodes"].as_array().unwrap().iter().find(|node| node["address"] == text(POOL)).unwrap();
+    assert_eq!(pool["stop_reason"], "contract");
+    // The ether was worth two dollars when it left Alice, and Dave got three quarters of what it brought.
+    assert_eq!(ends(&report), [(DAVE, 2, "no_outflow".to_owned())]);
+    let end = &report["ends"][0];
+    assert_eq!((&end["share"], &end["amount_usd"], &end["direction"]), (&json!(0.75), &json!(1.5), &json!("out")));
+    let division = json!([{
+        "direction": "out", "unit": "usd", "ends": 0.75, "returned": 0.0, "stayed": 0.25, "pruned": 0.0, "filtered": 0.0, "fees": 0.0,
+    }]);
+    assert_eq!(report["summary"]["divisions"], division);
     check_sums(&report);
+}
+
+#[test]
+fn money_without_a_price_is_shared_by_its_amount() {
+    // Nobody imported a price of ether: 3 of 4 go to Carol, and Bob keeps one.
+    let sends = vec![send(1, 1, 0, ALICE, BOB, 4 * ETHER), send(2, 2, 0, BOB, CAROL, 3 * ETHER)];
+    let unpriced = Town(vec![QueryEngine::new(in_memory(vec![batch(sends)], vec![], vec![]).unwrap())]);
+    let report = data(&unpriced, NAME, &outward(ALICE, 3));
+    let end = &report["ends"][0];
+    assert_eq!((who(&end["address"]), &end["amount_usd"], &end["share"]), (CAROL, &Value::Null, &json!(0.75)));
+    let assets = json!([{"symbol": "eth", "contract": null, "amount": "3", "amount_raw": (3 * ETHER).to_string()}]);
+    assert_eq!(end["assets"], assets);
+    assert_eq!(report["summary"]["divisions"][0]["unit"], "eth");
 }
 
 #[test]
@@ -447,6 +483,12 @@ fn bounds_are_named_when_they_are_passed() {
     assert!(error.message.contains("good_guy") && error.message.contains("docs/labels.md"), "{}", error.message);
     let method = track(ALICE, json!({"method": "lifo"}));
     assert_eq!(reason(&town, NAME, &method).1, of("method"));
+    for method in ["haircut", "fifo", "poison"] {
+        let unordered = track(ALICE, json!({"method": method, "time_ordered": false}));
+        assert_eq!(reason(&town, NAME, &unordered), (Reason::InvalidValue, of("method")), "{method}");
+    }
+    let unordered = data(&town, NAME, &track(ALICE, json!({"time_ordered": false})));
+    assert_eq!(unordered["settings"]["method"], "none");
     let range = track(ALICE, json!({"start_time": 2_000, "end_time": 1_000}));
     assert_eq!(reason(&town, NAME, &range).0, Reason::TimeRange);
     let chain = about(ALICE, json!({"blockchain": "solana"}));

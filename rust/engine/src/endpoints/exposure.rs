@@ -24,8 +24,8 @@ use crate::query_meta::{MovementSource, QueryMeta};
 use crate::request::{Checks, DirectionFilter, Warnings};
 use crate::scope::{Scope, ScopeFields};
 use crate::trace::{
-    EdgeDirection, LedgerMovements, MAX_MOVEMENTS, Stops, TruncationName, bounded, dollars, is_known,
-    exposure_category, rounded,
+    EdgeDirection, LedgerMovements, MAX_MOVEMENTS, Stops, TruncationName, bounded, dollars, exposure_category,
+    is_known, rounded,
 };
 
 /// The endpoint.

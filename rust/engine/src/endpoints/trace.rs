@@ -22,8 +22,8 @@ use crate::query_meta::QueryMeta;
 use crate::request::{Checks, TraceMethod, Warnings, at_most, refused};
 use crate::scope::{FilterCriteria, Scope, ScopeFields};
 use crate::trace::{
-    HUB_COUNTERPARTIES, LedgerMovements, STOP_CODES, Shown, Stops, TraceEdge, TraceEnd, TraceNode,
-    TraceSummary, TruncationName, bounded,
+    HUB_COUNTERPARTIES, LedgerMovements, STOP_CODES, Shown, Stops, TraceEdge, TraceEnd, TraceNode, TraceSummary,
+    TruncationName, bounded,
 };
 use crate::{Error, Reason};
 

@@ -53,6 +53,9 @@ pub struct TraceNode {
     pub taint_amount: Option<DecimalText>,
     /// With a method: traced money by all money that came to it along edges of the trace.
     pub taint_ratio: Option<f64>,
+    /// The part of the money of the start that stayed here while another part went on, counted as the `share` of an end; null
+    /// where that is not known, and at ends.
+    pub stayed_share: Option<f64>,
     /// By asset, over all of its history: what came and what became of it. Empty where it was not looked through; without assets
     /// of which more than 2^128 units came.
     pub assets: Vec<TraceAsset>,
@@ -250,12 +253,13 @@ pub(crate) struct Shown<'s, 'a> {
 
 impl Shown<'_, '_> {
     pub fn nodes(&self, trace: &Trace) -> Result<Vec<TraceNode>, Error> {
-        trace.nodes.iter().map(|reached| self.node(reached, &trace.edges)).collect()
+        trace.nodes.iter().map(|reached| self.node(reached, trace)).collect()
     }
 
-    fn node(&self, reached: &Reached, edges: &[Edge]) -> Result<TraceNode, Error> {
+    fn node(&self, reached: &Reached, trace: &Trace) -> Result<TraceNode, Error> {
         let judged = self.source.labels(reached.node)?;
-        let taint = self.method.and_then(|_| Self::taint(reached, edges));
+        let taint = self.method.and_then(|_| Self::taint(reached, &trace.edges));
+        let division = reached.heading.and_then(|heading| trace.division(heading)).filter(|of| of.whole > 0);
         Ok(TraceNode {
             blockchain: ChainName::from(self.source.chain(reached.node)),
             address: AddressText::from(self.source.address(reached.node)),
@@ -269,6 +273,7 @@ impl Shown<'_, '_> {
             stop_reason: reached.stop.map(|stop| CodeText(stop.name().to_owned())),
             taint_amount: taint.map(|(amount, _)| crate::valuation::decimal(cents(amount))),
             taint_ratio: taint.map(|(_, ratio)| rounded(ratio)),
+            stayed_share: division.filter(|_| reached.stop.is_none()).map(|of| share(reached.stayed, of.whole)),
             assets: reached
                 .balances
                 .iter()

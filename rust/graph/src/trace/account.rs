@@ -261,8 +261,7 @@ impl Account {
     /// One asset out and another one in, of traced money: the assets.
     fn swap(&self, of_one: &[Movement]) -> Option<(u32, u32)> {
         let (from, into) = swap(of_one)?;
-        let is_traced =
-            self.rules.start.is_some() || self.holdings.get(&from).is_some_and(|holding| holding.has_come);
+        let is_traced = self.rules.start.is_some() || self.holdings.get(&from).is_some_and(|holding| holding.has_come);
         // What came along the trace in this very transaction is a payment, not the other side of a swap.
         let is_payment = of_one
             .iter()

@@ -111,7 +111,10 @@ pub(super) fn allocate<S: Movements>(source: &mut S, plan: &Plan<'_>) -> Result<
         accounts: plan.opened.iter().map(|opened| Account::new(&opened.movements, rules(opened))).collect(),
         last: vec![None; plan.opened.len()],
         edges: BTreeMap::new(),
-        found: Allocation { outcomes: plan.opened.iter().map(|_| Outcome::default()).collect(), ..Allocation::default() },
+        found: Allocation {
+            outcomes: plan.opened.iter().map(|_| Outcome::default()).collect(),
+            ..Allocation::default()
+        },
     };
     for of_one in events.chunk_by(|one, other| one.transaction == other.transaction) {
         for event in in_turn(plan.opened, of_one) {
@@ -186,7 +189,8 @@ fn in_turn<'e>(opened: &[Opened], of_one: &'e [Event]) -> Vec<&'e Event> {
     for paid in pays.iter().flatten() {
         waits_for[*paid] += 1;
     }
-    let mut left: BTreeSet<(usize, usize)> = waits_for.iter().enumerate().map(|(number, waits)| (*waits, number)).collect();
+    let mut left: BTreeSet<(usize, usize)> =
+        waits_for.iter().enumerate().map(|(number, waits)| (*waits, number)).collect();
     let mut turns = Vec::with_capacity(order.len());
     // Who waits for the fewest others comes next: for nobody, but in a circle.
     while let Some((_, number)) = left.pop_first() {

@@ -24,6 +24,8 @@ pub struct Reached {
     pub heading: Option<Direction>,
     /// Why the trace does not go on from it in that direction; `None` where it does.
     pub stop: Option<Stop>,
+    /// How many units of the source stayed at it in that direction, where another part went on: see [`Division`].
+    pub stayed: u128,
     /// What came to it along edges of the trace, in US dollars; `None` where nothing had a price.
     pub in_usd: Option<Usd>,
     /// What left it along edges of the trace.
@@ -172,12 +174,14 @@ pub(super) fn report(walk: Walk, found: [Allocation; 2]) -> Trace {
                 ends.push(End { node: state.node, direction, hops, usd, assets, source, stop });
             }
         }
+        let of_heading = outcomes.get(&(state.node, heading)).filter(|outcome| outcome.stop.is_none());
         let balances = DIRECTIONS.into_iter().find_map(|direction| outcomes.get(&(state.node, direction)));
         nodes.push(Reached {
             node: state.node,
             depth: state.sides[side(heading)].depth.unwrap_or_default(),
             heading: (!is_start).then_some(heading),
             stop: stops[side(heading)],
+            stayed: of_heading.map_or(0, |outcome| outcome.kept.stayed),
             in_usd,
             out_usd,
             counterparties: state.counterparties,

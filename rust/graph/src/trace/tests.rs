@@ -257,7 +257,8 @@ fn parts_of_the_money_add_up() {
     let usd = |whole: u128| whole * 1_000_000_000_000;
     assert_eq!(ends, [(9, Direction::Outgoing, usd(12), Stop::Label)]);
     let division = found.division(Direction::Outgoing).unwrap();
-    let parts = [division.ended, division.returned, division.stayed, division.pruned + division.filtered + division.fees];
+    let parts =
+        [division.ended, division.returned, division.stayed, division.pruned + division.filtered + division.fees];
     assert_eq!((division.unit, division.whole, parts), (Unit::Dollars, usd(60), [usd(12), usd(6), usd(42), 0]));
 }
 

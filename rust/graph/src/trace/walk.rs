@@ -384,7 +384,8 @@ impl Walk {
             return Ok(found);
         }
         let mut over: FxHashMap<(TransactionRef, Node), Usd> = FxHashMap::default();
-        let payment = |of: &Left| Some((of.movement.transaction, of.movement.other.filter(|far| chosen.contains(far))?));
+        let payment =
+            |of: &Left| Some((of.movement.transaction, of.movement.other.filter(|far| chosen.contains(far))?));
         for (left, found) in shown.iter().zip(&mut found).filter(|(left, _)| left.fate == Fate::Followed) {
             let Some(payment) = payment(left) else { continue };
             let beyond = source.beyond((node, direction), &left.movement)?;
@@ -423,7 +424,10 @@ impl Walk {
                 continue;
             }
             let (near, far, payer, passes_by) = (paid.far, *account, movement.other, None);
-            self.step(source, &Hop { near, far, movement, part: Part { taint, source: 0 }, payer, passes_by, ..*paid })?;
+            self.step(
+                source,
+                &Hop { near, far, movement, part: Part { taint, source: 0 }, payer, passes_by, ..*paid },
+            )?;
             let weight = movement.usd.map_or(1.0, Usd::to_f64);
             carried.onto.push((*account, (movement.asset, movement.time), weight));
         }
