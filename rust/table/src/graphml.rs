@@ -9,7 +9,7 @@ use serde_json::Value;
 
 /// Name and type of the attributes of nodes and edges. Exact amounts are `amount_raw`; `amount` is its nearest double, by which
 /// programs can draw.
-const NODE: [(&str, &str); 11] = [
+const NODE: [(&str, &str); 14] = [
     ("blockchain", "string"),
     ("depth", "int"),
     ("labels", "string"),
@@ -20,6 +20,9 @@ const NODE: [(&str, &str); 11] = [
     ("stop_reason", "string"),
     ("taint_amount", "double"),
     ("taint_ratio", "double"),
+    ("stayed_share", "double"),
+    ("share_out", "double"),
+    ("share_in", "double"),
     ("disputed", "string"),
 ];
 const EDGE: [(&str, &str); 13] = [
@@ -59,6 +62,17 @@ pub fn edge_ends(trace: &Value, edge: &Value) -> [String; 2] {
     ["from", "to"].map(|end| node_id(trace, &edge[format!("{end}_blockchain")], &edge[format!("{end}_address")]))
 }
 
+/// A node with the shares of the ends at its address, by direction.
+fn with_shares(trace: &Value, node: &Value) -> Value {
+    let mut node = node.clone();
+    for end in trace["ends"].as_array().into_iter().flatten() {
+        if end["address"] == node["address"] && end["blockchain"] == node["blockchain"] {
+            node[format!("share_{}", plain(&end["direction"]))] = end["share"].clone();
+        }
+    }
+    node
+}
+
 /// The `data` of an answer of `trace` as `GraphML`: addresses are nodes, with their [`node_id`]. Lists become text with spaces
 /// between their items.
 ///
@@ -96,7 +110,7 @@ pub fn graphml(trace: &Value) -> String {
     text.push_str("  <graph id=\"trace\" edgedefault=\"directed\">\n");
     for node in trace["nodes"].as_array().into_iter().flatten() {
         let head = format!("<node id=\"{}\">", xml(&node_id(trace, &node["blockchain"], &node["address"])));
-        element(&mut text, "node", &head, &NODE, node);
+        element(&mut text, "node", &head, &NODE, &with_shares(trace, node));
     }
     for (number, edge) in trace["edges"].as_array().into_iter().flatten().enumerate() {
         let ends = edge_ends(trace, edge).map(|end| xml(&end));
