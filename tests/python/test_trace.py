@@ -55,14 +55,26 @@ def test_frames_are_worked_by_hand(trace: hw.TraceReport) -> None:
     assert trace.edges["tx_hashes"].to_list()[0] == [f"0x{1:064x}"]
     nodes = trace.nodes.select("address", "depth", "labels", "entity_name", "in_amount_usd", "stop_reason")
     assert nodes.filter(pl.col("address") == SHOP).rows() == [(SHOP, 1, ["merchant"], "Corner Shop", 2000.0, None)]
-    assert trace.ends.select("address", "hops", "amount_usd", "stop_reason").rows() == [(BOB, 1, 502.5, "time_range")]
+    ends = trace.ends.select("address", "direction", "hops", "amount_usd", "share", "stop_reason")
+    assert ends.rows() == [
+        (BOB, "in", 1, 6000.0, 1.0, "no_outflow"),
+        (BOB, "out", 1, 502.5, 0.250936, "time_range"),
+    ]
+    # The shop kept 1,500 of the 2,002.5 dollars that left Alice.
+    shares = {"returned": 0.0, "pruned": 0.0, "filtered": 0.0, "fees": 0.0}
     assert trace.summary == {
         "node_count": 3,
         "edge_count": 4,
         "outward_amount_usd": 2002.5,
         "inward_amount_usd": 6000.0,
         "unpriced_count": 0,
+        "divisions": [
+            {"direction": "out", "unit": "usd", "ends": 0.250936, "stayed": 0.749064, **shares},
+            {"direction": "in", "unit": "usd", "ends": 1.0, "stayed": 0.0, **shares},
+        ],
     }
+    assert trace.divisions.select("direction", "ends", "stayed").rows() == [("out", 0.250936, 0.749064), ("in", 1.0, 0.0)]
+    assert trace.nodes.filter(pl.col("address") == SHOP)["stayed_share"].to_list() == [0.749064]
 
 
 def test_what_came_is_what_became_of_it(town: hw.Ledger) -> None:
@@ -84,7 +96,7 @@ def test_arguments_are_fields_of_the_request(town: hw.Ledger) -> None:
         outward_depth=3,
         inward_depth=0,
         limit=4,
-        method="fifo",
+        method="none",
         start_time=datetime.fromtimestamp(START, timezone.utc),
         end_time=START + 100,
         max_nodes=20,
@@ -104,7 +116,7 @@ def test_arguments_are_fields_of_the_request(town: hw.Ledger) -> None:
         "limit": 4,
         "accumulate_amount": False,
         "max_nodes": 20,
-        "method": "fifo",
+        "method": "none",
         "time_ordered": False,
         "bridge_chains": ["tron"],
         "labels": ["mixer"],
@@ -170,7 +182,9 @@ def test_graphml_is_read_with_its_types(trace: hw.TraceReport, tmp_path: Path) -
     assert len(edges) == 4
     edge = edges[(ALICE, BOB)]
     assert (edge["amount"], edge["amount_raw"], edge["tx_count"], edge["contract"]) == (2.5, "2500000", 1, USDT)
-    assert "taint_amount" not in edge
+    assert edge["taint_amount"] == 2.5
+    assert shop["stayed_share"] == 0.749064
+    assert (graph.nodes[BOB]["share_out"], graph.nodes[BOB]["share_in"]) == (0.250936, 1.0)
     declared = {
         (key.attrib["for"], key.attrib["attr.name"]): key.attrib["attr.type"]
         for key in ElementTree.parse(file).iter("{http://graphml.graphdrawing.org/xmlns}key")
@@ -189,7 +203,7 @@ def test_picture_has_hops_from_left_to_right(trace: hw.TraceReport, axes: Any) -
     assert drawn is axes
     assert list(axes.get_xticks()) == [0, 1]
     texts = [text.get_text() for text in axes.texts if text.get_text()]
-    assert any(text.endswith("time_range") for text in texts), texts
+    assert any(text.endswith("no_outflow, 100.0%\ntime_range, 25.1%") for text in texts), texts
     widths = sorted(text.arrow_patch.get_linewidth() for text in axes.texts if text.arrow_patch is not None)
     # Beside the 6,000 dollars of the widest.
     assert [round(width, 3) for width in widths] == [0.502, 0.958, 2.333, 6.0]
