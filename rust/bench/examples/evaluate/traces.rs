@@ -38,11 +38,11 @@ const WAYS: [(Way, &str); 11] = [
     (Way::Method(Method::Ranked { most: 200 }), "tracing rank, 200 looked through"),
     (Way::Method(Method::Ranked { most: 1_000 }), "tracing rank, 1,000 looked through"),
     (Way::Method(Method::RankedForward { most: 1_000 }), "tracing rank, all mass forward, 1,000"),
-    (Way::Product { hops: 2, limit: 10, most: 500, haircut: false }, "`/v1/trace`, defaults, outward"),
-    (Way::Product { hops: 7, limit: 100, most: 200, haircut: false }, "`/v1/trace`, 7 hops, limit 100, 200 addresses"),
-    (Way::Product { hops: 7, limit: 100, most: 1_000, haircut: false }, "the same, 1,000 addresses"),
-    (Way::Product { hops: 7, limit: 100, most: 5_000, haircut: false }, "the same, 5,000 addresses (the most)"),
-    (Way::Product { hops: 7, limit: 100, most: 1_000, haircut: true }, "the same, 1,000 addresses, `haircut`"),
+    (Way::Product { hops: 2, limit: 10, most: 500, haircut: true }, "`/v1/trace`, defaults, outward"),
+    (Way::Product { hops: 7, limit: 100, most: 200, haircut: true }, "`/v1/trace`, 7 hops, limit 100, 200 addresses"),
+    (Way::Product { hops: 7, limit: 100, most: 1_000, haircut: true }, "the same, 1,000 addresses"),
+    (Way::Product { hops: 7, limit: 100, most: 5_000, haircut: true }, "the same, 5,000 addresses (the most)"),
+    (Way::Product { hops: 7, limit: 100, most: 1_000, haircut: false }, "the same, 1,000 addresses, `none`"),
 ];
 
 /// What was found of one case.
