@@ -38,6 +38,7 @@ mod labels;
 mod limits;
 mod method;
 mod overflow;
+mod peg;
 mod pricing;
 mod purposes;
 mod query_engine;

@@ -174,6 +174,7 @@ pub(crate) fn metadata_of(head: &TableHead) -> HashMap<String, String> {
         ("total", head.total.map(|total| total.to_string())),
         ("as_of_block", head.as_of_block.map(|block| block.to_string())),
         ("amount_unit", head.amount_unit.clone()),
+        ("pegged", (!head.pegged.is_empty()).then(|| head.pegged.join(", "))),
     ];
     head.into_iter().filter_map(|(name, text)| Some((format!("headwater.{name}"), text?))).collect()
 }
