@@ -24,6 +24,7 @@ mod clusters;
 mod columns;
 mod completeness;
 mod cost_class;
+mod counterparty_row;
 mod crossings;
 mod description;
 mod disputes;
@@ -63,6 +64,7 @@ pub use analysis::Analysis;
 pub use answer::{Answer, Pagination, Warning};
 pub use columns::{Column, ColumnKind, columns};
 pub use cost_class::CostClass;
+pub use counterparty_row::{BelowCutoff, CounterpartyAsset, CounterpartyRow};
 pub use description::{Description, Written, either, record};
 pub use disputes::{ClaimDisputeRequest, DisputeRecord, MAX_LISTED, list_disputes, record_dispute};
 pub use endpoint::{Alternative, Calls, ChainScope, ChainsRead, Endpoint, Example, ListedChains, Reads, Tag};
@@ -79,7 +81,6 @@ pub use method::Method;
 pub use pricing::Pricing;
 pub use query_engine::{Clock, QueryEngine, Shape};
 pub use query_meta::{MovementSource, QueryMeta};
-pub use ranking::{BelowCutoff, CounterpartyRow};
 pub use report::{Report, ReportRows};
 pub use request::{
     CanonicalRequest, Checks, Crossing, DirectionFilter, GroupBy, HistoryUnit, Offsets, PageInfo, RankingSort, Sign,
