@@ -36,14 +36,15 @@ class MarketData:
         Returns
         -------
         Report
-            ``report.missing`` names the symbols without a price that can be meant.
+            ``report.missing`` names the symbols without a price that can be meant. The ``source`` of a row is ``import``,
+            or ``peg`` for a pegged stablecoin of which no price was imported: it is worth one US dollar.
 
         Examples
         --------
         >>> from headwater.examples import ledger
         >>> report = ledger().prices(["eth", "doge"], at=1600000500)
         >>> report.rows, report.missing
-        ([{'symbol': 'eth', 'price_usd': 2000.0, 'ts': 1600000000}], ['doge'])
+        ([{'symbol': 'eth', 'price_usd': 2000.0, 'ts': 1600000000, 'source': 'import'}], ['doge'])
         """
         joined = symbols if isinstance(symbols, str) else ",".join(whole_texts(symbols, "symbols"))
         return self.query("rates", given({"symbols": joined, "at": at, "quote": quote}))
@@ -63,7 +64,8 @@ class MarketData:
         -------
         Report
             Rows are ``ts`` and ``price_usd``, ascending: the last price at or before each midnight, not older than a
-            day. Days without one have no row.
+            day. Days without one have no row. A pegged stablecoin of which no price was imported has one US dollar on
+            every day, and ``report.source`` is ``peg``.
 
         Raises
         ------
@@ -89,15 +91,16 @@ class MarketData:
         Returns
         -------
         Report
-            ``report.symbols`` and ``report.fiat``; with ``detail`` also ``report.coverage``.
+            ``report.symbols`` and ``report.fiat``; with ``detail`` also ``report.coverage``. Pegged stablecoins without
+            imported prices are listed too, with the source ``peg``.
 
         Examples
         --------
         >>> from headwater.examples import ledger
         >>> report = ledger().price_symbols(detail=True)
-        >>> report.symbols, report.fiat
-        (['eth', 'usdt'], ['USD'])
-        >>> report.frame.select("symbol", "points").rows()
-        [('eth', 1), ('usdt', 1)]
+        >>> "eth" in report.symbols, report.fiat
+        (True, ['USD'])
+        >>> report.frame.filter(source="peg").height, report.frame.filter(symbol="usdt")["points"].to_list()
+        (10, [1])
         """
         return self.query("rates/symbols", given({"detail": detail or None}))

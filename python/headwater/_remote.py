@@ -191,7 +191,7 @@ class Remote:
                     if first is None:
                         first = head
                         cursor = None if pages is not None else head.next_cursor
-                        table.begin(head.total, head.as_of_block, head.amount_unit, cursor)
+                        table.begin(head.total, head.as_of_block, head.amount_unit, cursor, head.pegged)
                     counted = 0
                     for lines in _blocks(page):
                         counted += lines.count(b"\n")
@@ -252,6 +252,7 @@ class Head:
     total: int | None = None
     as_of_block: int | None = None
     amount_unit: str | None = None
+    pegged: Sequence[str] = ()
     warnings: Sequence[dict[str, Any]] = ()
 
     @classmethod
@@ -267,6 +268,7 @@ class Head:
             _refusals.number_of(headers.get("X-Total-Count")),
             _refusals.number_of(headers.get("X-As-Of-Block")),
             headers.get("X-Amount-Unit"),
+            [symbol.strip() for symbol in headers.get("X-Pegged", "").split(",") if symbol.strip()],
             warnings,
         )
 

@@ -89,6 +89,9 @@ fn envelope(report: &Report) -> Result<String, headwater_engine::Error> {
     if !report.warnings.is_empty() {
         meta.insert("warnings".into(), json!(report.warnings));
     }
+    if !report.pegged.is_empty() {
+        meta.insert("pegged".into(), json!(report.pegged));
+    }
     Ok(format!(r#"{{"data":{},"meta":{}}}"#, report.data()?, json!(meta)))
 }
 

@@ -90,7 +90,7 @@ impl Lines {
     }
 
     /// Says what the list says besides its rows, before the first of them.
-    #[pyo3(signature = (total=None, as_of_block=None, amount_unit=None, next_cursor=None))]
+    #[pyo3(signature = (total=None, as_of_block=None, amount_unit=None, next_cursor=None, pegged=vec![]))]
     fn begin(
         &self,
         py: Python<'_>,
@@ -98,12 +98,13 @@ impl Lines {
         as_of_block: Option<u64>,
         amount_unit: Option<String>,
         next_cursor: Option<String>,
+        pegged: Vec<String>,
     ) -> PyResult<()> {
         let mut making = self.making();
         let Making::Waiting(format, out) = std::mem::replace(&mut *making, Making::Ended) else {
             return Err(raise(py, "InternalError", "a table begins once", None, None));
         };
-        let head = TableHead { next_cursor, total, as_of_block, amount_unit, ..TableHead::default() };
+        let head = TableHead { next_cursor, total, as_of_block, amount_unit, pegged, ..TableHead::default() };
         let encoder = Encoder::new(format, &self.columns, &head, out).map_err(|error| self.refuse(py, &error))?;
         *making = Making::Begun(Box::new(encoder));
         Ok(())

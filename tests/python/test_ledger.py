@@ -36,6 +36,18 @@ def plain(value: Any) -> Any:  # noqa: ANN401
             return value
 
 
+def tabular(value: Any) -> Any:  # noqa: ANN401
+    """Rows as frames have them: null in place of the zeros for want of a price."""
+    match value:
+        case dict():
+            unpriced = value.get("unpriced_fields", [])
+            return {name: None if name in unpriced else tabular(field) for name, field in value.items()}
+        case list():
+            return [tabular(item) for item in value]
+        case _:
+            return value
+
+
 def rows() -> list[dict[str, object]]:
     """Alice gets 3 ETH from Bob, pays 1 to the shop and 2.5 USDT to Bob."""
     base: dict[str, object] = {"blockchain": "ethereum", "contract": None, "symbol": None, "decimals": None}
@@ -149,12 +161,31 @@ def test_every_answer_has_its_columns_beforehand(ledger: hw.Ledger) -> None:
         ledger.autocomplete("0xaaa"),
     ]
     for report in reports:
-        assert plain(report.frame.to_dicts()) == report.rows, report
+        assert plain(report.frame.to_dicts()) == tabular(report.rows), report
         assert pl.Null not in report.frame.dtypes, report
     # A map has no fixed fields: it is JSON text.
     chains = ledger.chains()
     written = [{**row, "endpoints": json.loads(row["endpoints"])} for row in plain(chains.frame.to_dicts())]
     assert written == chains.rows
+
+
+def test_unpriced_dollars_are_null_in_frames_and_zero_in_rows(ledger: hw.Ledger) -> None:
+    report = ledger.counterparties(ALICE)
+    assert isinstance(report, hw.Report)
+    by_address = {row["address"]: row for row in report.rows}
+    shop, bob = by_address[SHOP], by_address[BOB]
+    # The ether has no price; the USDT is pegged to the dollar, for no price of it was imported.
+    assert (shop["sent_amount"], shop["sent_amount_usd"], shop["unpriced_count"]) == ("0", 0.0, 1)
+    assert shop["unpriced_fields"] == ["sent_amount", "sent_amount_usd", "total_amount", "total_amount_usd", "net_amount"]
+    ether = {"symbol": "eth", "contract": None, "received_amount": "0", "sent_amount": "1", "total_amount": "1"}
+    assert shop["assets"] == [ether]
+    assert (bob["sent_amount_usd"], bob["unpriced_count"]) == (2.5, 1)
+    assert [asset["symbol"] for asset in bob["assets"]] == ["usdt", "eth"]
+    assert plain(report.frame.to_dicts()) == tabular(report.rows)
+    of_shop = report.frame.filter(pl.col("address") == SHOP)
+    assert (of_shop["sent_amount_usd"].to_list(), of_shop["received_amount_usd"].to_list()) == ([None], [0.0])
+    assert "usdt" in report.meta["pegged"]
+    assert "pegged" not in ledger.holders(USDT).meta
 
 
 def test_times_are_datetimes_in_utc_in_every_frame_and_file(ledger: hw.Ledger, tmp_path: Path) -> None:

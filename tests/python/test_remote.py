@@ -78,6 +78,7 @@ def assert_same(pair: Pair, method: str, /, *arguments: Any, **fields: Any) -> s
         assert told(one.data) == told(other.data)
         assert one.warnings == other.warnings
         assert one.meta.get("pagination") == other.meta.get("pagination")
+        assert one.meta.get("pegged") == other.meta.get("pegged")
         assert other.meta["request_id"]
     return {each.endpoint for each in fars}
 

@@ -78,6 +78,9 @@ pub(super) fn ask(
     if !answer.warnings.is_empty() {
         meta.insert("warnings".to_owned(), json!(answer.warnings));
     }
+    if !answer.pegged.is_empty() {
+        meta.insert("pegged".to_owned(), json!(answer.pegged));
+    }
     let whole = json!({"data": data, "meta": meta});
     output.warn(&warnings);
     Ok(whole)

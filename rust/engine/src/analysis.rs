@@ -25,6 +25,9 @@ pub trait Analysis {
     /// What the credits of a call pay for.
     const PRICING: Pricing = Pricing::PerCall;
 
+    /// Whether an answer values movements in US dollars by prices: then its meta names the symbols that are `pegged`.
+    const IS_VALUED: bool = false;
+
     /// Checks a request: the only validation there is.
     ///
     /// # Errors
@@ -80,6 +83,8 @@ pub(crate) struct Made {
     pub report: Box<dyn Reported>,
     pub pagination: Option<Pagination>,
     pub warnings: Vec<Warning>,
+    /// Symbols that are valued by the peg.
+    pub pegged: Vec<String>,
     pub meta: Option<QueryMeta>,
     pub is_kept: bool,
     /// Items that are paid for; `None` where the call is.

@@ -11,6 +11,9 @@ pub struct Answer {
     pub pagination: Option<Pagination>,
     /// The `meta.warnings`.
     pub warnings: Vec<Warning>,
+    /// The `meta.pegged`: symbols that the chains of the answer value at one US dollar because no price of them was
+    /// imported, in order. Empty where the answer shows no US dollars.
+    pub pegged: Vec<String>,
     /// Items that are paid for, where the price is per item ([`crate::Pricing`]).
     pub paid_items: Option<u32>,
 }

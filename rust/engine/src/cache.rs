@@ -15,6 +15,7 @@ pub(crate) struct Kept {
     pub data: Data,
     pub pagination: Option<Pagination>,
     pub warnings: Vec<Warning>,
+    pub pegged: Vec<String>,
     pub paid_items: Option<u32>,
 }
 
@@ -118,7 +119,13 @@ mod tests {
         let meta = QueryMeta::new(CostClass::Heavy);
         let text = format!(r#"{{"a":"{text}","meta":{}}}"#, serde_json::to_string(&meta).unwrap());
         let data = Headed::new(&text, meta).unwrap();
-        Arc::new(Kept { data: Data::Headed(data), pagination: None, warnings: Vec::new(), paid_items: None })
+        Arc::new(Kept {
+            data: Data::Headed(data),
+            pagination: None,
+            warnings: Vec::new(),
+            pegged: Vec::new(),
+            paid_items: None,
+        })
     }
 
     fn ask(generation: u64, request: Value) -> Question {

@@ -10,6 +10,7 @@ use crate::held;
 use crate::intelligence::Intelligence;
 use crate::limits::{MAX_LIMIT, MAX_TABLE};
 use crate::method::Method;
+use crate::peg;
 use crate::pricing::Pricing;
 use crate::request::{CanonicalRequest, Checks, Given, Warnings, decode_with};
 use crate::table::{List, Rows, TableSink};
@@ -42,14 +43,21 @@ pub(crate) fn run<A: Analysis>(call: &Call<'_>) -> Result<Made, Error> {
         Pricing::PerCall => None,
         Pricing::PerItem { .. } => Some(A::paid_items(&report)),
     };
-    Ok(Made { report: Box::new(report), pagination, warnings: warnings.into_list(), meta, is_kept, paid_items })
+    let (report, warnings, pegged) = (Box::new(report), warnings.into_list(), pegged::<A>(call));
+    Ok(Made { report, pagination, warnings, pegged, meta, is_kept, paid_items })
 }
 
 /// Answers a call as a table.
 pub(crate) fn write<A: List>(call: &Call<'_>, sink: &mut dyn TableSink) -> Result<(), Error> {
     let mut warnings = Warnings::default();
     let params = params::<A>(call, MAX_TABLE, &mut warnings)?;
-    A::list(call.ledger, &params, &mut warnings, &mut Rows::new(sink, call.cancel))
+    let mut rows = Rows::new(sink, call.cancel).with_pegged(pegged::<A>(call));
+    A::list(call.ledger, &params, &mut warnings, &mut rows)
+}
+
+/// The symbols that an answer values by the peg.
+fn pegged<A: Analysis>(call: &Call<'_>) -> Vec<String> {
+    if A::IS_VALUED { peg::pegged(call.ledger, call.chains, call.request.request()) } else { Vec::new() }
 }
 
 fn params<A: Analysis>(call: &Call<'_>, max_rows: u32, warnings: &mut Warnings) -> Result<A::Params, Error> {

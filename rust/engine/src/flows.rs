@@ -7,7 +7,7 @@ use headwater_ledger::clusters::Clusters;
 use headwater_ledger::memory::{Held, table_bytes};
 use headwater_ledger::read::{AccountRef, Direction, MovementKind};
 use headwater_ledger::{Cancel, Ledger};
-use headwater_metrics::flow::{AssetTally, Counterparties, Group, Movement, Side, Way};
+use headwater_metrics::flow::{AssetTally, Counterparties, Group, Movement, Side, Tally, Way};
 use headwater_types::{Address, Amount, Asset, Balance, Chain, Family, Pico, Usd};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -261,14 +261,6 @@ impl SumUnit {
         }
     }
 
-    /// The sum of one direction, where it is no exact sum of one asset.
-    fn value(self, side: &Side) -> Pico {
-        match self {
-            Self::Own | Self::Usd => side.usd,
-            Self::Converted => side.converted,
-        }
-    }
-
     /// `amount_unit` of an answer whose rows are split by asset where that is asked for.
     pub fn of_rows(self, scope: &Scope, output: &Output, book: &mut AssetBook<'_>) -> Result<String, Error> {
         match (self, output) {
@@ -297,6 +289,36 @@ pub(crate) struct Sums {
     pub sent: Option<String>,
     pub total: Option<String>,
     pub net: Option<String>,
+    /// Which of them are 0 for want of a price.
+    pub unvalued: Unvalued,
+}
+
+/// The sums by direction that are 0 because no movement behind them has a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Unvalued {
+    pub received: bool,
+    pub sent: bool,
+    /// Received and sent together, and received less sent.
+    pub total: bool,
+}
+
+impl Unvalued {
+    /// Of the US dollars of a tally.
+    pub fn of_dollars(tally: &Tally) -> Self {
+        Self::new(tally, |side| side.unpriced)
+    }
+
+    fn new(tally: &Tally, unvalued: fn(&Side) -> u64) -> Self {
+        let [received, sent] = [&tally.received, &tally.sent].map(|side| (side.transfers, unvalued(side)));
+        let is_unvalued = |(transfers, unvalued): (u64, u64)| transfers > 0 && transfers == unvalued;
+        let total = (received.0 + sent.0, received.1 + sent.1);
+        Self { received: is_unvalued(received), sent: is_unvalued(sent), total: is_unvalued(total) }
+    }
+
+    /// The names of the fields that are 0 for want of a price.
+    pub fn names<const N: usize>(fields: [(&'static str, bool); N]) -> Vec<&'static str> {
+        fields.into_iter().filter_map(|(name, is_unvalued)| is_unvalued.then_some(name)).collect()
+    }
 }
 
 impl Sums {
@@ -305,19 +327,16 @@ impl Sums {
         match (unit, &group.by_asset[..]) {
             (SumUnit::Converted, [(asset, tally)]) => Self::of_asset(output, tally, book.view(*asset)),
             (SumUnit::Own, [(asset, tally)]) => Self::exact(tally, book.view(*asset).decimals),
-            (SumUnit::Own, _) => Self::values(Pico::ZERO, Pico::ZERO),
-            (SumUnit::Usd | SumUnit::Converted, _) => {
-                Self::values(unit.value(&group.all.received), unit.value(&group.all.sent))
-            }
+            (SumUnit::Own | SumUnit::Usd, _) => Self::dollars(&group.all),
+            (SumUnit::Converted, _) => Self::converted(&group.all),
         }
     }
 
     /// Sums of one asset under an `output_asset`: its own units unless another is asked for.
     pub fn of_asset(output: &Output, tally: &AssetTally, asset: &AssetView) -> Self {
-        let (received, sent) = (&tally.tally.received, &tally.tally.sent);
         match output {
-            Output::Usd => Self::values(received.usd, sent.usd),
-            Output::Asset { .. } if !output.is_unit_of(asset) => Self::values(received.converted, sent.converted),
+            Output::Usd => Self::dollars(&tally.tally),
+            Output::Asset { .. } if !output.is_unit_of(asset) => Self::converted(&tally.tally),
             Output::Own | Output::PerSymbol | Output::Asset { .. } => Self::exact(tally, asset.decimals),
         }
     }
@@ -330,12 +349,23 @@ impl Sums {
             sent: text(tally.sent()),
             total: text(tally.total()),
             net: tally.balance().map(|balance: Balance| balance.net_decimal(decimals)),
+            unvalued: Unvalued::default(),
         }
     }
 
-    fn values(received: Pico, sent: Pico) -> Self {
+    fn dollars(tally: &Tally) -> Self {
+        Self::values(tally.received.usd, tally.sent.usd, Unvalued::of_dollars(tally))
+    }
+
+    fn converted(tally: &Tally) -> Self {
+        let unvalued = Unvalued::new(tally, |side| side.unconverted);
+        Self::values(tally.received.converted, tally.sent.converted, unvalued)
+    }
+
+    fn values(received: Pico, sent: Pico, unvalued: Unvalued) -> Self {
         let text = |value: Pico| Some(value.to_string());
-        Self { received: text(received), sent: text(sent), total: text(received + sent), net: text(received - sent) }
+        let (total, net) = (text(received + sent), text(received - sent));
+        Self { received: text(received), sent: text(sent), total, net, unvalued }
     }
 }
 

@@ -150,28 +150,30 @@ impl QueryEngine {
             return Ok(Report::of_text(complete(&kept, self.since(started), true)));
         }
         let call = self.call(endpoint, request, &*ledger, cancel);
-        let Made { report, pagination, warnings, meta, is_kept, paid_items } = endpoint.run(&call)?;
+        let Made { report, pagination, warnings, pegged, meta, is_kept, paid_items } = endpoint.run(&call)?;
         if !is_kept {
-            return Ok(Report::new(report, pagination, warnings).with_paid_items(paid_items));
+            return Ok(Report::new(report, pagination, warnings).with_pegged(pegged).with_paid_items(paid_items));
         }
         // An answer without a meta costs little to make again, and so is kept only where there is a text anyway.
         if meta.is_none() && text == Text::OnDemand {
-            return Ok(Report::new(report, pagination, warnings).with_paid_items(paid_items));
+            return Ok(Report::new(report, pagination, warnings).with_pegged(pegged).with_paid_items(paid_items));
         }
         let data = report.text(cancel)?;
         let data = match meta.and_then(|meta| Headed::new(&data, meta)) {
             Some(headed) => Data::Headed(headed),
             None if data.len() <= SMALL => Data::Whole(data),
             None => {
-                return Ok(Report::new(report, pagination, warnings).with_paid_items(paid_items).with_text(data));
+                let report = Report::new(report, pagination, warnings).with_pegged(pegged);
+                return Ok(report.with_paid_items(paid_items).with_text(data));
             }
         };
-        let kept = Arc::new(Kept { data, pagination, warnings, paid_items });
+        let kept = Arc::new(Kept { data, pagination, warnings, pegged, paid_items });
         if let Some(cache) = &self.cache {
             cache.keep(question, Arc::clone(&kept));
         }
-        let Answer { data, pagination, warnings, paid_items } = complete(&kept, self.since(started), false);
-        Ok(Report::new(report, pagination, warnings).with_paid_items(paid_items).with_text(data))
+        let Answer { data, pagination, warnings, pegged, paid_items } = complete(&kept, self.since(started), false);
+        let report = Report::new(report, pagination, warnings).with_pegged(pegged);
+        Ok(report.with_paid_items(paid_items).with_text(data))
     }
 
     /// Whether a call asks for what can be answered, without answering it. Reads the store: for threads that may block.
@@ -256,7 +258,7 @@ fn complete(kept: &Kept, took_ms: u64, cached: bool) -> Answer {
         Data::Headed(headed) => headed.complete(took_ms, cached),
     };
     let Kept { pagination, paid_items, .. } = *kept;
-    Answer { data, pagination, warnings: kept.warnings.clone(), paid_items }
+    Answer { data, pagination, warnings: kept.warnings.clone(), pegged: kept.pegged.clone(), paid_items }
 }
 
 /// Generations of which the newest one does not change.

@@ -11,13 +11,12 @@ use headwater_ledger::{Cancel, Ledger, LedgerError};
 use headwater_metrics::flow::{AssetTally, Counterparties, Group, Side};
 use headwater_types::{Address, Amount, Pico, Usd};
 use rayon::prelude::*;
-use serde::Serialize;
 
 use crate::asset_book::AssetBook;
 use crate::change::{JudgedPairs, UtxoPairs};
+use crate::counterparty_row::{BelowCutoff, CounterpartyRow};
 use crate::edge_groups::{EdgeRanking, edge_groups, groups_with};
-use crate::fields::{AddressText, ChainName, CodeText, DecimalText, SignedDecimalText, Time};
-use crate::flows::{Groups, Others, Part, SumUnit, Sums, Unverified, UnverifiedPairs, joined, movement, names};
+use crate::flows::{Groups, Others, Part, SumUnit, Sums, Unverified, UnverifiedPairs, joined, movement};
 use crate::labels::{Labels, codes};
 use crate::overflow;
 use crate::purposes::COUNTERPARTIES;
@@ -28,62 +27,6 @@ use crate::unverified::{self, Hidden};
 use crate::valuation::{Output, Valuer};
 use crate::walk::{CANCEL_EVERY, Walk};
 use crate::{Error, ErrorKind};
-
-/// Rows that follow the last one given.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, utoipa::ToSchema)]
-pub struct BelowCutoff {
-    /// How many.
-    pub count: u64,
-    /// Their US dollars together.
-    pub total_amount_usd: f64,
-}
-
-/// One counterparty (with `per_symbol` one counterparty and asset).
-#[derive(Debug, Clone, PartialEq, Serialize, utoipa::ToSchema)]
-pub struct CounterpartyRow {
-    /// The counterparty.
-    pub address: AddressText,
-    /// Chain.
-    pub blockchain: ChainName,
-    /// Time of the first movement, epoch seconds.
-    pub first_activity: Time,
-    /// Time of the last movement, epoch seconds.
-    pub last_activity: Time,
-    /// Received from the counterparty.
-    pub received_amount: Option<DecimalText>,
-    /// Received in US dollars, over the priced movements.
-    pub received_amount_usd: f64,
-    /// Distinct transactions that came in.
-    pub received_count: u64,
-    /// Sent to the counterparty.
-    pub sent_amount: Option<DecimalText>,
-    /// Sent in US dollars, over the priced movements.
-    pub sent_amount_usd: f64,
-    /// Distinct transactions that went out.
-    pub sent_count: u64,
-    /// Symbol of the amounts' asset; `all` when several are summed.
-    pub symbol: String,
-    /// Symbols that moved.
-    pub symbols: Vec<String>,
-    /// Received and sent together; null only where decimals are unknown.
-    pub total_amount: Option<DecimalText>,
-    /// Both in US dollars, over the priced movements.
-    pub total_amount_usd: f64,
-    /// Distinct transactions either way.
-    pub total_count: u64,
-    /// Movements.
-    pub total_transfers: u64,
-    /// Received less sent; may be negative.
-    pub net_amount: Option<SignedDecimalText>,
-    /// Received less sent in US dollars; null when nothing had a price.
-    pub net_amount_usd: Option<f64>,
-    /// Codes of its labels, most confident first.
-    pub labels: Vec<CodeText>,
-    /// The entity behind it; null when none is clearly ahead.
-    pub entity_name: Option<String>,
-    /// Movements that the US dollar sums do not hold.
-    pub unpriced_count: u64,
-}
 
 /// Which ranking is wanted.
 #[derive(Debug)]
@@ -220,14 +163,6 @@ impl Ranked {
     fn key(&self, book: &AssetBook<'_>) -> CursorKey {
         let asset = self.asset.map(|asset| book.view(asset).contract.as_deref().unwrap_or_default().to_owned());
         CursorKey::Counterparty { address: self.address.clone(), asset }
-    }
-}
-
-impl BelowCutoff {
-    /// `None` without rows.
-    fn of(usd: impl ExactSizeIterator<Item = Usd>) -> Option<Self> {
-        let count = u64::try_from(usd.len()).expect("a count fits");
-        (count > 0).then(|| Self { count, total_amount_usd: usd.sum::<Usd>().to_f64() })
     }
 }
 
@@ -546,39 +481,12 @@ impl Ranker {
     }
 
     fn row(&self, unit: SumUnit, row: &Ranked, book: &AssetBook<'_>) -> CounterpartyRow {
-        let all = &row.group.all;
         let sums = match (row.asset, &row.group.by_asset[..]) {
             (Some(asset), [(_, tally)]) => Sums::of_asset(&self.output, tally, book.view(asset)),
             _ => Sums::of_group(unit, &self.output, &row.group, book),
         };
-        let symbols = names(&row.group, book);
-        let symbol = match (row.asset.is_some() || self.scope.only_asset().is_some(), symbols.first()) {
-            (true, Some(only)) => only.clone(),
-            _ => "all".to_owned(),
-        };
-        CounterpartyRow {
-            address: AddressText(row.address.clone()),
-            blockchain: self.scope.chain.into(),
-            first_activity: all.first.map_or(Time(0), Time::from),
-            last_activity: all.last.map_or(Time(0), Time::from),
-            received_amount: sums.received.map(DecimalText),
-            received_amount_usd: all.received.usd.to_f64(),
-            received_count: all.received.transactions,
-            sent_amount: sums.sent.map(DecimalText),
-            sent_amount_usd: all.sent.usd.to_f64(),
-            sent_count: all.sent.transactions,
-            symbol,
-            symbols,
-            total_amount: sums.total.map(DecimalText),
-            total_amount_usd: row.total_usd().to_f64(),
-            total_count: all.transactions,
-            total_transfers: all.transfers(),
-            net_amount: sums.net.map(SignedDecimalText),
-            net_amount_usd: all.known_net_usd().map(Usd::to_f64),
-            labels: Vec::new(),
-            entity_name: None,
-            unpriced_count: all.unpriced(),
-        }
+        let is_of_one_asset = row.asset.is_some() || self.scope.only_asset().is_some();
+        CounterpartyRow::new(self.scope.chain, &row.address, &row.group, (sums, is_of_one_asset), book)
     }
 }
 

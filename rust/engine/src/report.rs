@@ -39,16 +39,23 @@ pub struct Report {
     pub pagination: Option<Pagination>,
     /// The `meta.warnings`.
     pub warnings: Vec<Warning>,
+    /// The `meta.pegged`.
+    pub pegged: Vec<String>,
     paid_items: Option<u32>,
 }
 
 impl Report {
     pub(crate) fn new(value: Box<dyn Reported>, pagination: Option<Pagination>, warnings: Vec<Warning>) -> Self {
-        Self { value: Some(value), data: OnceLock::new(), pagination, warnings, paid_items: None }
+        let pegged = Vec::new();
+        Self { value: Some(value), data: OnceLock::new(), pagination, warnings, pegged, paid_items: None }
     }
 
-    pub(crate) fn of_text(Answer { data, pagination, warnings, paid_items }: Answer) -> Self {
-        Self { value: None, data: data.into(), pagination, warnings, paid_items }
+    pub(crate) fn of_text(Answer { data, pagination, warnings, pegged, paid_items }: Answer) -> Self {
+        Self { value: None, data: data.into(), pagination, warnings, pegged, paid_items }
+    }
+
+    pub(crate) fn with_pegged(self, pegged: Vec<String>) -> Self {
+        Self { pegged, ..self }
     }
 
     pub(crate) fn with_paid_items(self, paid_items: Option<u32>) -> Self {
@@ -83,7 +90,7 @@ impl Report {
             (None, Some(value)) => value.text(cancel)?,
             (None, None) => "null".to_owned(),
         };
-        let Self { pagination, warnings, paid_items, .. } = self;
-        Ok(Answer { data, pagination, warnings, paid_items })
+        let Self { pagination, warnings, pegged, paid_items, .. } = self;
+        Ok(Answer { data, pagination, warnings, pegged, paid_items })
     }
 }

@@ -28,6 +28,8 @@ pub struct TableHead {
     pub amount_unit: Option<String>,
     /// What the caller should know.
     pub warnings: Vec<Warning>,
+    /// Symbols that are valued by the peg ([`crate::Answer::pegged`]).
+    pub pegged: Vec<String>,
     /// Items that are paid for, where the price is per item ([`crate::Pricing`]).
     pub paid_items: Option<u32>,
 }
@@ -85,13 +87,19 @@ pub struct Rows<'a> {
     sink: &'a mut dyn TableSink,
     /// Stops the work.
     pub cancel: &'a Cancel,
+    pegged: Vec<String>,
     count: usize,
 }
 
 impl<'a> Rows<'a> {
     /// Rows for a sink.
     pub fn new(sink: &'a mut dyn TableSink, cancel: &'a Cancel) -> Self {
-        Self { sink, cancel, count: 0 }
+        Self { sink, cancel, pegged: Vec::new(), count: 0 }
+    }
+
+    /// The same of a list that values these symbols by the peg.
+    pub(crate) fn with_pegged(self, pegged: Vec<String>) -> Self {
+        Self { pegged, ..self }
     }
 
     /// Gives the head; the warnings are those gathered so far.
@@ -100,7 +108,8 @@ impl<'a> Rows<'a> {
     /// When the table is not taken any more, or the query was cancelled.
     pub fn begin(&mut self, head: TableHead, warnings: &mut Warnings) -> Result<(), Error> {
         let warnings = std::mem::take(warnings).into_list();
-        Ok(self.sink.begin(TableHead { warnings, ..head })?)
+        let pegged = std::mem::take(&mut self.pegged);
+        Ok(self.sink.begin(TableHead { warnings, pegged, ..head })?)
     }
 
     /// Adds a row.

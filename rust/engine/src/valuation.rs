@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use headwater_ledger::Ledger;
-use headwater_ledger::market::PriceTable;
+use headwater_ledger::market::{AssetTerms, PriceTable};
 use headwater_types::{Amount, Asset, Chain, Timestamp};
 
 use crate::asset_book::{AssetBook, AssetView};
@@ -24,8 +24,8 @@ pub(crate) enum Output {
     Asset {
         /// Lowercase symbol.
         symbol: String,
-        /// Under which its price is found; `None` when it has none.
-        rate_symbol: Option<String>,
+        /// How it is valued.
+        terms: AssetTerms,
     },
 }
 
@@ -38,7 +38,7 @@ impl Output {
             "usd" => Ok(Self::Usd),
             "per_symbol" | "split" => Ok(Self::PerSymbol),
             symbol => match verified(checks.ledger, chain, symbol).first() {
-                Some(entry) => Ok(Self::Asset { symbol: symbol.to_owned(), rate_symbol: entry.rate_symbol.clone() }),
+                Some(entry) => Ok(Self::Asset { symbol: symbol.to_owned(), terms: AssetTerms::listed(entry) }),
                 None => {
                     let why = format!("expected usd, per_symbol or a symbol of the registry of {chain}, got {text:?}");
                     Err(refused(Reason::UnknownSymbol, "output_asset", text, &why))
@@ -115,8 +115,8 @@ impl Valuer {
 
     /// US dollars in units of the asset that an answer is asked for, at its price of a time.
     pub fn dollars_in(&self, output: &Output, usd: f64, time: Timestamp) -> Option<f64> {
-        let Output::Asset { rate_symbol, .. } = output else { return None };
-        let value = usd / self.prices.at(rate_symbol.as_deref()?, time)?.usd;
+        let Output::Asset { terms, .. } = output else { return None };
+        let value = usd / terms.price(&self.prices, time)?;
         value.is_finite().then_some(value)
     }
 }

@@ -12,6 +12,7 @@ mod core_tokens;
 mod cross_chain;
 mod description;
 mod disputes;
+mod dollars;
 mod events;
 mod events_laws;
 mod exposure;

@@ -53,15 +53,15 @@ fn a_price_in_another_currency_is_converted_by_the_last_rate_before_it() {
         "at": MONDAY + 7_200,
         "quote": "EUR",
         "rates": [
-            {"symbol": "eth", "price_usd": 100.0, "ts": MONDAY - 1, "price": 80.0},
-            {"symbol": "btc", "price_usd": 40_000.0, "ts": MONDAY + 7_199, "price": 32_000.0},
+            {"symbol": "eth", "price_usd": 100.0, "ts": MONDAY - 1, "source": "import", "price": 80.0},
+            {"symbol": "btc", "price_usd": 40_000.0, "ts": MONDAY + 7_199, "source": "import", "price": 32_000.0},
         ],
         "missing": [],
     });
     assert_eq!(data(&engine(), "rates", &request), expected);
     let dollars = data(&engine(), "rates", &json!({"symbols": "eth", "at": MONDAY, "quote": "usd"}));
     assert_eq!(dollars["quote"], "USD");
-    assert_eq!(dollars["rates"], json!([{"symbol": "eth", "price_usd": 100.0, "ts": MONDAY - 1}]));
+    assert_eq!(dollars["rates"], json!([{"symbol": "eth", "price_usd": 100.0, "ts": MONDAY - 1, "source": "import"}]));
 }
 
 #[test]
@@ -81,7 +81,16 @@ fn a_currency_without_a_rate_of_the_last_week_gives_no_price_and_an_unknown_one_
 #[test]
 fn symbols_with_prices_are_listed_with_where_these_come_from() {
     let listed = data(&engine(), "rates/symbols", &json!({}));
-    assert_eq!(listed, json!({"symbols": ["btc", "eth"], "fiat": ["USD", "EUR", "JPY"]}));
+    // The pegged stablecoins have a price without an import.
+    let symbols =
+        ["btc", "dai", "eth", "fdusd", "gusd", "pyusd", "rlusd", "usd1", "usdc", "usdg", "usdp", "usds", "usdt"];
+    assert_eq!(listed, json!({"symbols": symbols, "fiat": ["USD", "EUR", "JPY"]}));
+    let coverage = data(&engine(), "rates/symbols", &json!({"detail": "true"}))["coverage"].clone();
+    let (pegged, imported): (Vec<_>, Vec<_>) =
+        coverage.as_array().unwrap().iter().partition(|source| source["source"] == "peg");
+    assert_eq!(pegged.len(), 11);
+    let dai = json!({"symbol": "dai", "first_ts": null, "last_ts": null, "source": "peg", "points": 0});
+    assert_eq!(*pegged[0], dai);
     let expected = json!([
         {
             "symbol": "btc", "first_ts": MONDAY + 3_599, "last_ts": MONDAY + 6 * 3_600 - 1, "source": "hours.csv",
@@ -89,7 +98,7 @@ fn symbols_with_prices_are_listed_with_where_these_come_from() {
         },
         {"symbol": "eth", "first_ts": MONDAY - 39 * DAY - 1, "last_ts": MONDAY - 1, "source": "days.csv", "points": 40},
     ]);
-    assert_eq!(data(&engine(), "rates/symbols", &json!({"detail": "true"}))["coverage"], expected);
+    assert_eq!(json!(imported), expected);
 }
 
 fn points(answer: &Value) -> Vec<(i64, f64)> {
@@ -165,4 +174,46 @@ fn a_spike_and_a_zero_are_missing_from_the_price_of_their_day_and_said() {
     let history = data(&town, "rates/history", &json!({"symbol": "eth"}));
     let days: Vec<i64> = points(&history).iter().map(|(ts, _)| (ts - MONDAY) / DAY).collect();
     assert_eq!(days, [1, 2, 3, 5, 6, 7], "the day after the spike has no price");
+}
+
+#[test]
+fn pegged_symbol_is_one_dollar_until_a_price_is_imported() {
+    let rate = |town: &Town, request: Value| data(town, "rates", &request)["rates"].clone();
+    let at = json!({"symbols": "usdt,USDC", "at": 5});
+    let peg = |symbol: &str, ts: i64| json!({"symbol": symbol, "price_usd": 1.0, "ts": ts, "source": "peg"});
+    assert_eq!(rate(&engine(), at.clone()), json!([peg("usdt", 5), peg("usdc", 5)]));
+    // Without a time it is that of the newest data held, here the last price of bitcoin.
+    let newest = MONDAY + 6 * 3_600 - 1;
+    assert_eq!(rate(&engine(), json!({"symbols": "usdt"})), json!([peg("usdt", newest)]));
+    let in_euros = rate(&engine(), json!({"symbols": "usdt", "at": MONDAY, "quote": "EUR"}));
+    assert_eq!(in_euros[0]["price"], 0.8);
+    // A store without anything has no time to answer for.
+    assert_eq!(data(&of(vec![]), "rates", &json!({"symbols": "usdt"}))["missing"], json!(["usdt"]));
+    assert_eq!(rate(&of(vec![]), json!({"symbols": "usdt", "at": 5})), json!([peg("usdt", 5)]));
+    // Other dollar tokens have a price only where one is imported.
+    assert_eq!(data(&engine(), "rates", &json!({"symbols": "busd,tusd,usdd", "at": 5}))["rates"], json!([]));
+
+    let town = of(vec![of_day("usdt", 0, 0.99)]);
+    let imported = json!({"symbol": "usdt", "price_usd": 0.99, "ts": MONDAY + DAY - 1, "source": "import"});
+    assert_eq!(rate(&town, json!({"symbols": "usdt", "at": MONDAY + DAY})), json!([imported]));
+    assert_eq!(data(&town, "rates", &at)["missing"], json!(["usdt"]), "before the first price it is unknown");
+    assert_eq!(data(&town, "rates", &at)["rates"], json!([peg("usdc", 5)]));
+}
+
+#[test]
+fn history_of_a_pegged_symbol_is_one_dollar_every_day() {
+    let history = data(&engine(), "rates/history", &json!({"symbol": "USDT"}));
+    assert_eq!((&history["symbol"], &history["source"]), (&json!("usdt"), &json!("peg")));
+    let points = points(&history);
+    // Up to the midnight after the newest data, the Monday's bitcoin.
+    assert_eq!((points.len(), points[0], points[29]), (30, (MONDAY - 28 * DAY, 1.0), (MONDAY + DAY, 1.0)));
+    let range = json!({"symbol": "usdt", "start": MONDAY, "end": MONDAY + DAY});
+    assert_eq!(self::points(&data(&engine(), "rates/history", &range)), [(MONDAY, 1.0), (MONDAY + DAY, 1.0)]);
+    assert_eq!(data(&engine(), "rates/history", &json!({"symbol": "eth"}))["source"], "import");
+
+    let town = of(vec![of_day("usdt", 0, 0.99)]);
+    let history = data(&town, "rates/history", &json!({"symbol": "usdt"}));
+    assert_eq!(self::points(&history), [(MONDAY + DAY, 0.99)], "days without a price are absent");
+    let nothing = reason(&of(vec![]), "rates/history", &json!({"symbol": "usdt"}));
+    assert_eq!(nothing, (Reason::UnknownSymbol, Some("symbol".to_owned())));
 }

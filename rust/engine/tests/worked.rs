@@ -200,9 +200,21 @@ fn a_ranking_sums_both_directions_in_dollars() {
         "total_transfers": 3,
         "net_amount": "-102.5",
         "net_amount_usd": -102.5,
+        "assets": [
+            {
+                "symbol": "usdt", "contract": text(USDT),
+                "received_amount": "0", "sent_amount": "100", "total_amount": "100",
+            },
+            {
+                "symbol": "eth", "contract": null,
+                "received_amount": "0.25", "sent_amount": "1.5", "total_amount": "1.75",
+            },
+        ],
+        "assets_total": 2,
         "labels": [],
         "entity_name": null,
         "unpriced_count": 0,
+        "unpriced_fields": [],
     });
     assert_eq!(*bob, expected);
     assert_eq!((&ranking["received_address_count"], &ranking["sent_address_count"]), (&json!(2), &json!(1)));
@@ -281,17 +293,22 @@ fn an_overview_has_the_shape_of_the_specification() {
             {
                 "action": "send", "amount": "103", "amount_usd": "103", "count": 2, "direction": "To",
                 "symbols": [
-                    {"amount": "1.5", "amount_usd": "3", "count": 1, "symbol": "eth"},
-                    {"amount": "100", "amount_usd": "100", "count": 1, "symbol": "usdt"},
+                    {"amount": "1.5", "amount_usd": "3", "count": 1, "symbol": "eth", "unpriced_fields": []},
+                    {"amount": "100", "amount_usd": "100", "count": 1, "symbol": "usdt", "unpriced_fields": []},
                 ],
+                "unpriced_fields": [],
             },
             {
                 "action": "receive", "amount": "0.5", "amount_usd": "0.5", "count": 1, "direction": "From",
-                "symbols": [{"amount": "0.25", "amount_usd": "0.5", "count": 1, "symbol": "eth"}],
+                "symbols": [
+                    {"amount": "0.25", "amount_usd": "0.5", "count": 1, "symbol": "eth", "unpriced_fields": []},
+                ],
+                "unpriced_fields": [],
             },
         ],
         "amount_unit": "usd",
         "unpriced_count": 0,
+        "unpriced_fields": [],
     });
     assert_eq!(overview, expected);
 
@@ -301,6 +318,7 @@ fn an_overview_has_the_shape_of_the_specification() {
         strangers["transfer_betweens"][1],
         json!({
             "action": "receive", "amount": "0", "amount_usd": "0", "count": 0, "direction": "From", "symbols": [],
+            "unpriced_fields": [],
         })
     );
 }
@@ -425,7 +443,8 @@ fn registry_family_answers_symbols_and_contracts() {
     assert_eq!(
         rates,
         json!({
-            "at": 1500, "quote": "USD", "rates": [{"symbol": "eth", "price_usd": 2.0, "ts": 1000}], "missing": ["nope"],
+            "at": 1500, "quote": "USD", "missing": ["nope"],
+            "rates": [{"symbol": "eth", "price_usd": 2.0, "ts": 1000, "source": "import"}],
         })
     );
     assert_eq!(data(&engine, "rates", &json!({"symbols": "eth", "at": "999"}))["missing"], json!(["eth"]));

@@ -52,6 +52,8 @@ pub struct Side {
     pub usd: Usd,
     /// The unit of the answer, over the movements that could be converted.
     pub converted: Pico,
+    /// Movements that could not be converted.
+    pub unconverted: u64,
     latest: Option<TransactionRef>,
 }
 
@@ -63,7 +65,10 @@ impl Side {
             Some(usd) => self.usd += usd,
             None => self.unpriced += 1,
         }
-        self.converted += movement.converted.unwrap_or_default();
+        match movement.converted {
+            Some(converted) => self.converted += converted,
+            None => self.unconverted += 1,
+        }
     }
 
     /// Adds movements of other transactions.
@@ -73,6 +78,7 @@ impl Side {
         self.unpriced += other.unpriced;
         self.usd += other.usd;
         self.converted += other.converted;
+        self.unconverted += other.unconverted;
         self.latest = other.latest.or(self.latest);
     }
 

@@ -10,7 +10,7 @@ use serde_arrow::ArrayBuilder;
 use serde_json::Value;
 
 use crate::TableError;
-use crate::schema::{Nested, fields_of, timed, unfit, with_texts, with_times};
+use crate::schema::{Nested, fields_of, is_priced, timed, unfit, with_texts, with_times, without_zeros};
 
 /// How the rows of an endpoint's answer become columns.
 struct Shape {
@@ -22,6 +22,8 @@ struct Shape {
     schema: SchemaRef,
     /// Columns that are the text of their JSON.
     texts: Vec<String>,
+    /// Whether numbers may be null for want of a price.
+    is_priced: bool,
 }
 
 static SHAPES: LazyLock<BTreeMap<&'static str, Shape>> =
@@ -38,8 +40,9 @@ impl Shape {
             }
             None => fields.iter().cloned().collect(),
         };
+        let is_priced = is_priced(&columns);
         let is_json = |column: Column| (column.kind == ColumnKind::Json).then_some(column.name);
-        Self { rows, record, schema, texts: columns.into_iter().filter_map(is_json).collect() }
+        Self { rows, record, schema, texts: columns.into_iter().filter_map(is_json).collect(), is_priced }
     }
 }
 
@@ -51,10 +54,11 @@ impl Shape {
 pub fn frame(endpoint: &Endpoint, report: &dyn AnyRow) -> Result<Option<RecordBatch>, TableError> {
     let Some(shape) = SHAPES.get(endpoint.name) else { return Ok(None) };
     let mut builder = ArrayBuilder::from_arrow(&shape.record).map_err(unfit)?;
-    if shape.texts.is_empty() {
+    if shape.texts.is_empty() && !shape.is_priced {
         builder.push(report).map_err(unfit)?;
     } else {
         let mut report = serde_json::to_value(report).map_err(unfit)?;
+        without_zeros(&mut report);
         let rows = match shape.rows {
             Some(rows) => report.get_mut(rows).and_then(Value::as_array_mut).into_iter().flatten().collect(),
             None => vec![&mut report],

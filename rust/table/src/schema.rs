@@ -15,6 +15,10 @@ use serde_json::{Map, Value};
 /// Between the entries of a list in CSV.
 const BETWEEN: &str = ";";
 
+/// The field of a record that names those of its numbers that are 0 for want of a price. JSON shows the zeros, tables and
+/// frames have null.
+const UNPRICED: &str = "unpriced_fields";
+
 /// How records within a row are given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Nested {
@@ -57,6 +61,8 @@ pub(crate) struct Builder {
     rows: usize,
     /// Columns that are given as the text of their JSON.
     texts: Vec<String>,
+    /// Whether numbers may be null for want of a price.
+    is_priced: bool,
 }
 
 impl Builder {
@@ -75,16 +81,22 @@ impl Builder {
             | ColumnKind::Texts => false,
         };
         let texts = columns.iter().filter(|column| is_text(&column.kind)).map(|column| column.name.clone());
-        Ok(Self { arrays: ArrayBuilder::from_arrow(&fields).map_err(unfit)?, rows: 0, texts: texts.collect() })
+        Ok(Self {
+            arrays: ArrayBuilder::from_arrow(&fields).map_err(unfit)?,
+            rows: 0,
+            texts: texts.collect(),
+            is_priced: is_priced(columns),
+        })
     }
 
     /// Adds a row.
     pub fn push(&mut self, row: &dyn AnyRow) -> Result<(), ArrowError> {
         self.rows += 1;
-        if self.texts.is_empty() {
+        if self.texts.is_empty() && !self.is_priced {
             return self.arrays.push(row).map_err(unfit);
         }
         let mut row = serde_json::to_value(row).map_err(unfit)?;
+        without_zeros(&mut row);
         if let Value::Object(row) = &mut row {
             with_texts(row, &self.texts);
         }
@@ -106,6 +118,31 @@ impl Builder {
 /// The error of rows that do not fit their columns.
 pub(crate) fn unfit(error: impl std::error::Error + Send + Sync + 'static) -> ArrowError {
     ArrowError::ExternalError(Box::new(error))
+}
+
+/// Returns whether records of these columns, at any depth, have numbers that may be null for want of a price.
+pub(crate) fn is_priced(columns: &[Column]) -> bool {
+    columns.iter().any(|column| match &column.kind {
+        ColumnKind::Record(columns) | ColumnKind::Records(columns) => is_priced(columns),
+        _ => column.name == UNPRICED,
+    })
+}
+
+/// Sets the numbers to null, at any depth, that are 0 for want of a price.
+pub(crate) fn without_zeros(value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            let unpriced = fields.get(UNPRICED).and_then(Value::as_array).cloned().unwrap_or_default();
+            for name in unpriced.iter().filter_map(Value::as_str) {
+                if let Some(number) = fields.get_mut(name) {
+                    *number = Value::Null;
+                }
+            }
+            fields.values_mut().for_each(without_zeros);
+        }
+        Value::Array(items) => items.iter_mut().for_each(without_zeros),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
 }
 
 /// Turns some fields of a row into the text of their JSON.
@@ -174,6 +211,7 @@ pub(crate) fn metadata_of(head: &TableHead) -> HashMap<String, String> {
         ("total", head.total.map(|total| total.to_string())),
         ("as_of_block", head.as_of_block.map(|block| block.to_string())),
         ("amount_unit", head.amount_unit.clone()),
+        ("pegged", (!head.pegged.is_empty()).then(|| head.pegged.join(", "))),
     ];
     head.into_iter().filter_map(|(name, text)| Some((format!("headwater.{name}"), text?))).collect()
 }

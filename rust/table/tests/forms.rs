@@ -88,9 +88,16 @@ fn values(batch: &RecordBatch) -> Vec<BTreeMap<String, Value>> {
     rows
 }
 
+/// What a table holds of rows of JSON: no zeros for want of a price, and records as the text of their JSON.
 fn of_pages(rows: &[Map<String, Value>]) -> Vec<BTreeMap<String, Value>> {
+    let of_table = |value: &Value| match value.as_array() {
+        Some(items) if items.iter().any(Value::is_object) => json!(value.to_string()),
+        _ => value.clone(),
+    };
     let known = |row: &Map<String, Value>| {
-        row.iter().filter(|(_, value)| !value.is_null()).map(|(name, value)| (name.clone(), value.clone())).collect()
+        let unpriced = row.get("unpriced_fields").and_then(Value::as_array).cloned().unwrap_or_default();
+        let known = row.iter().filter(|(name, value)| !value.is_null() && !unpriced.contains(&json!(name)));
+        known.map(|(name, value)| (name.clone(), of_table(value))).collect()
     };
     rows.iter().map(known).collect()
 }
@@ -111,6 +118,61 @@ fn parquet_and_arrow_hold_what_the_pages_hold() {
         assert_eq!(reader.schema().metadata()["headwater.amount_unit"], "usd");
         let rows: Vec<_> = reader.flat_map(|batch| values(&batch.unwrap())).collect();
         assert_eq!(rows, expected, "{name}");
+    }
+}
+
+/// Two pays one, one pays three, and no price is held: JSON has zeros, as the specification says, and tables have null.
+#[test]
+fn unpriced_dollars_are_null_in_tables_and_zero_in_json() {
+    let chain = Chainlet::ethereum().transfer(2, 1, 5).transfer(1, 3, 7);
+    let engine = QueryEngine::new(in_memory(vec![chain.batch()], Vec::new(), Vec::new()).unwrap());
+    let mut request = request();
+    request["sort"] = json!("received_count");
+    let rows = pages(&engine, "counterparty", &request);
+    let usd = ["received_amount", "received_amount_usd", "total_amount", "total_amount_usd", "net_amount"];
+    assert_eq!(rows[0]["unpriced_fields"], json!(usd));
+    assert_eq!((&rows[0]["received_amount"], &rows[0]["received_amount_usd"]), (&json!("0"), &json!(0.0)));
+    assert_eq!(rows[0]["unpriced_count"], 1);
+    let (lines, _) = written(&engine, "counterparty", &request, Format::Ndjson);
+    let line: Value = serde_json::from_slice(lines.split(|byte| *byte == b'\n').next().unwrap()).unwrap();
+    assert_eq!(json!(rows[0]), line, "lines are JSON");
+
+    let (parquet, _) = written(&engine, "counterparty", &request, Format::Parquet);
+    let reader = ParquetRecordBatchReaderBuilder::try_new(Bytes::from(parquet)).unwrap().build().unwrap();
+    let table: Vec<_> = reader.flat_map(|batch| values(&batch.unwrap())).collect();
+    assert_eq!(table, of_pages(&rows));
+    for name in usd {
+        assert!(!table[0].contains_key(name), "{name}");
+    }
+    // Two was sent nothing, which is zero and known; so is its amount of wei.
+    assert_eq!((&table[0]["sent_amount"], &table[0]["sent_amount_usd"]), (&json!("0"), &json!(0.0)));
+    assert!(table[0]["assets"].as_str().unwrap().contains(r#""received_amount":"0.000000000000000005""#));
+    let (csv, _) = written(&engine, "counterparty", &request, Format::Csv);
+    let text = String::from_utf8(csv).unwrap();
+    let (names, first) = (text.lines().next().unwrap(), text.lines().nth(1).unwrap());
+    let place = names.split(',').position(|name| name == "received_amount_usd").unwrap();
+    assert_eq!((first.split(',').nth(place), first.split(',').nth(place - 1)), (Some(""), Some("")));
+
+    // Frames have null at any depth, whether made of a report or of its JSON.
+    let overview = endpoint("counterparty/overview").unwrap();
+    let (who, other) = (address(Chain::ETHEREUM, 1).to_string(), address(Chain::ETHEREUM, 2).to_string());
+    let asked = json!({"blockchain": "ethereum", "target": who, "counterparty": other, "output_asset": "usd"});
+    let report = engine.report(overview, &asked, &Cancel::new()).unwrap();
+    let data: Value = serde_json::from_str(report.data().unwrap()).unwrap();
+    assert_eq!((&data["total_amount_usd"], &data["unpriced_count"]), (&json!("0"), &json!(1)));
+    for made in [frame(overview, report.value().unwrap()), frame(overview, &data)] {
+        let made = made.unwrap().unwrap();
+        let sides = made.column_by_name("transfer_betweens").map(Arc::clone);
+        match sides {
+            // The report is the only row.
+            Some(sides) => {
+                assert!(made.column_by_name("total_amount_usd").unwrap().is_null(0));
+                let sides = sides.as_list::<i32>().value(0);
+                let usd = Arc::clone(sides.as_struct().column_by_name("amount_usd").unwrap());
+                assert_eq!((usd.is_null(0), usd.is_null(1)), (false, true), "nothing was sent");
+            }
+            None => assert!(made.column_by_name("amount_usd").unwrap().is_null(1)),
+        }
     }
 }
 
@@ -163,7 +225,8 @@ fn a_table_of_prices_has_a_row_for_every_symbol_in_the_order_of_the_request() {
     let engine = engine();
     let request = json!({"symbols": ["nope", "ETH", "none"], "at": 60});
     let (csv, told) = written(&engine, "rates", &request, Format::Csv);
-    let expected = "symbol,price_usd,ts,ts_iso,price\nnope,,,,\neth,2000.0,0,1970-01-01T00:00:00Z,\nnone,,,,\n";
+    let expected =
+        "symbol,price_usd,ts,ts_iso,source,price\nnope,,,,,\neth,2000.0,0,1970-01-01T00:00:00Z,import,\nnone,,,,,\n";
     assert_eq!((String::from_utf8(csv).unwrap().as_str(), told.rows), (expected, 3));
     let (lines, _) = written(&engine, "rates", &request, Format::Ndjson);
     let lines: Vec<Value> =
@@ -171,7 +234,8 @@ fn a_table_of_prices_has_a_row_for_every_symbol_in_the_order_of_the_request() {
     let answer = engine.answer(endpoint("rates").unwrap(), &request, &Cancel::new()).unwrap().value();
     assert_eq!(lines[1], answer["rates"][0]);
     let missing = answer["missing"].as_array().unwrap().iter();
-    let missing: Vec<Value> = missing.map(|symbol| json!({"symbol": symbol, "price_usd": null, "ts": null})).collect();
+    let row = |symbol| json!({"symbol": symbol, "price_usd": null, "ts": null, "source": null});
+    let missing: Vec<Value> = missing.map(row).collect();
     assert_eq!([&lines[0], &lines[2]], [&missing[0], &missing[1]]);
 }
 
@@ -239,11 +303,14 @@ fn every_report_is_a_frame_equal_to_that_of_its_json() {
         let rows = endpoint.report_rows();
         let count = rows.field.map_or(1, |field| data[field].as_array().unwrap().len());
         assert_eq!((made.num_rows(), made.num_columns()), (count, rows.columns.len()), "{}", endpoint.name);
-        // Every field of a row has a column but how the query went, and every column that is null has no value there.
+        // Every field of a row has a column but how the query went, and every column that is null has no value there, or a 0
+        // for want of a price.
         let first = rows.field.map_or(&data, |field| &data[field][0]).as_object().unwrap();
+        let unpriced = first.get("unpriced_fields").and_then(Value::as_array).cloned().unwrap_or_default();
         for (name, value) in first.iter().filter(|(name, _)| *name != "meta") {
             let column = made.column_by_name(name).unwrap_or_else(|| panic!("{}: {name}", endpoint.name));
-            assert_eq!(column.is_null(0), value.is_null(), "{}: {name}", endpoint.name);
+            let is_unknown = value.is_null() || unpriced.contains(&json!(name));
+            assert_eq!(column.is_null(0), is_unknown, "{}: {name}", endpoint.name);
         }
     }
 }

@@ -37,6 +37,10 @@ pub struct Meta {
     /// What the caller should know that is no error.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<Warning>,
+    /// Only on answers with amounts in US dollars: symbols that are valued at one US dollar because their contracts are
+    /// pegged and no price of them was imported.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub pegged: Vec<String>,
 }
 
 impl Meta {

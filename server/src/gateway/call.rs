@@ -346,7 +346,7 @@ impl Call<'_> {
         claim: Option<Claim>,
         answer: Answer,
     ) -> Result<Response<Body>, Problem> {
-        let (cost, Answer { data, pagination, warnings, .. }) = (hold.cost(), answer);
+        let (cost, Answer { data, pagination, warnings, pegged, .. }) = (hold.cost(), answer);
         let request_id = self.context.request_id;
         let meta = move |remaining| Meta {
             credit_cost: Some(cost),
@@ -354,6 +354,7 @@ impl Call<'_> {
             pagination,
             request_id: Some(request_id),
             warnings: warnings.clone(),
+            pegged: pegged.clone(),
         };
         // Less the digit of the balance, which is known only after the charge.
         let bytes = meta(0).wrapped_length(data.len()) - 1;
@@ -385,9 +386,9 @@ impl Call<'_> {
 
     /// An answer that costs nothing.
     fn give(&self, outcome: &mut Outcome, answer: Answer) -> Response<Body> {
-        let Answer { data, pagination, warnings, .. } = answer;
+        let Answer { data, pagination, warnings, pegged, .. } = answer;
         let (credit_remaining, request_id) = (outcome.told_remaining(), Some(self.context.request_id));
-        let meta = Meta { credit_cost: Some(0), credit_remaining, pagination, request_id, warnings };
+        let meta = Meta { credit_cost: Some(0), credit_remaining, pagination, request_id, warnings, pegged };
         OnItsWay::send(json(self.body(meta.wrap(&data))), None, &self.slot)
     }
 

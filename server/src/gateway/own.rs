@@ -242,6 +242,7 @@ impl Reply {
             pagination: self.pagination,
             request_id: Some(context.request_id),
             warnings: self.warnings.clone(),
+            ..Meta::default()
         }
     }
 

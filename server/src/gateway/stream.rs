@@ -66,6 +66,7 @@ const NEXT_CURSOR: HeaderName = HeaderName::from_static("x-next-cursor");
 const TOTAL_COUNT: HeaderName = HeaderName::from_static("x-total-count");
 const AS_OF_BLOCK: HeaderName = HeaderName::from_static("x-as-of-block");
 const AMOUNT_UNIT: HeaderName = HeaderName::from_static("x-amount-unit");
+const PEGGED: HeaderName = HeaderName::from_static("x-pegged");
 const WARNINGS: HeaderName = HeaderName::from_static("x-warnings");
 
 /// Says in headers what an envelope would say.
@@ -77,6 +78,7 @@ pub(super) fn add_headers(headers: &mut HeaderMap, head: TableHead, format: Form
         (TOTAL_COUNT, head.total.map(|total| total.to_string())),
         (AS_OF_BLOCK, head.as_of_block.map(|block| block.to_string())),
         (AMOUNT_UNIT, head.amount_unit),
+        (PEGGED, (!head.pegged.is_empty()).then(|| head.pegged.join(", "))),
         (WARNINGS, (!codes.is_empty()).then(|| codes.join(", "))),
     ];
     for (name, text) in said {

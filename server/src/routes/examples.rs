@@ -81,7 +81,7 @@ impl Examples {
         if let Some(tokens) = data.get_mut("tokens").and_then(Value::as_array_mut) {
             tokens.truncate(SHOWN_TOKENS);
         }
-        let Answer { pagination, warnings, paid_items, .. } = answer;
+        let Answer { pagination, warnings, pegged, paid_items, .. } = answer;
         let cost = i64::from(endpoint.credits(paid_items));
         let meta = Meta {
             credit_cost: Some(cost),
@@ -89,6 +89,7 @@ impl Examples {
             pagination,
             request_id: RequestId::from(REQUEST_ID).ok(),
             warnings,
+            pegged,
         };
         Some(json!({"data": data, "meta": meta}))
     }

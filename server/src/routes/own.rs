@@ -160,7 +160,7 @@ impl OwnOperation {
             credit_remaining: Some(1000),
             pagination,
             request_id: RequestId::from(headers::REQUEST_ID).ok(),
-            warnings: Vec::new(),
+            ..Meta::default()
         };
         let mut success = json!({
             "description": "The answer.",

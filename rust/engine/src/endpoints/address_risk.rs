@@ -75,6 +75,7 @@ impl Analysis for AddressRisk {
     type Request = AddressRiskRequest;
     type Params = AddressRiskParams;
     type Report = RiskReport;
+    const IS_VALUED: bool = true;
 
     fn params(request: AddressRiskRequest, checks: &mut Checks<'_>) -> Result<AddressRiskParams, Error> {
         let place = place(checks, "blockchain", &request.blockchain)?;

@@ -156,6 +156,7 @@ impl Analysis for BalanceHistory {
     type Request = BalanceHistoryRequest;
     type Params = BalanceHistoryParams;
     type Report = BalanceHistoryReport;
+    const IS_VALUED: bool = true;
 
     fn params(request: BalanceHistoryRequest, checks: &mut Checks<'_>) -> Result<BalanceHistoryParams, Error> {
         let chain = checks.chain("blockchain", &request.blockchain)?;

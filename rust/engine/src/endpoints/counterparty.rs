@@ -7,6 +7,7 @@ use serde_json::json;
 use crate::analysis::Analysis;
 use crate::change::UtxoPairs;
 use crate::cost_class::CostClass;
+use crate::counterparty_row::{BelowCutoff, CounterpartyRow};
 use crate::endpoint::{Calls, ChainScope, Endpoint, Example, Reads, Tag};
 use crate::example::ALICE;
 use crate::fields::{
@@ -14,7 +15,7 @@ use crate::fields::{
     TimeBound,
 };
 use crate::method::Method;
-use crate::ranking::{BelowCutoff, CounterpartyRow, Ranker};
+use crate::ranking::Ranker;
 use crate::request::{
     Checks, DirectionFilter, GroupBy, PageInfo, Paging, RankingSort, SortOrder, Warnings, least_interactions,
 };
@@ -117,6 +118,7 @@ impl Analysis for Counterparty {
     type Request = CounterpartyRequest;
     type Params = CounterpartyParams;
     type Report = CounterpartyReport;
+    const IS_VALUED: bool = true;
 
     fn params(request: CounterpartyRequest, checks: &mut Checks<'_>) -> Result<CounterpartyParams, Error> {
         let chain = checks.chain("blockchain", &request.blockchain)?;

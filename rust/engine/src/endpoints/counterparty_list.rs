@@ -8,6 +8,7 @@ use serde_json::json;
 use crate::analysis::Analysis;
 use crate::change::UtxoPairs;
 use crate::cost_class::CostClass;
+use crate::counterparty_row::CounterpartyRow;
 use crate::endpoint::{Calls, ChainScope, Endpoint, Example, Reads, Tag};
 use crate::example::ALICE;
 use crate::fields::form;
@@ -15,7 +16,7 @@ use crate::fields::{AddressText, Attribution, CursorText, MinCount, NextCursor, 
 use crate::limits::PAGE_WINDOW;
 use crate::method::Method;
 use crate::query_meta::QueryMeta;
-use crate::ranking::{CounterpartyRow, Ranker};
+use crate::ranking::Ranker;
 use crate::request::{Checks, DirectionFilter, GroupBy, Paging, RankingSort, SortOrder, Warnings, least_interactions};
 use crate::scope::{Scope, ScopeFields};
 use crate::table::{List, Rows};
@@ -129,6 +130,7 @@ impl Analysis for CounterpartyList {
     type Request = CounterpartyListRequest;
     type Params = CounterpartyListParams;
     type Report = CounterpartyListReport;
+    const IS_VALUED: bool = true;
 
     fn params(request: CounterpartyListRequest, checks: &mut Checks<'_>) -> Result<CounterpartyListParams, Error> {
         let chain = match &request.blockchain {

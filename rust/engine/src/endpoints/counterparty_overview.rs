@@ -20,7 +20,7 @@ use crate::fields::{
     Action, AddressText, ChainName, ChainText, ContractList, DecimalText, FlowDirection, OptIn, OutputAsset,
     SymbolList, Time, TimeBound,
 };
-use crate::flows::{SumUnit, Sums, movement, names};
+use crate::flows::{SumUnit, Sums, Unvalued, movement, names};
 use crate::method::Method;
 use crate::overflow;
 use crate::request::{Checks, Warnings};
@@ -119,6 +119,9 @@ pub struct CounterpartyOverviewReport {
     pub amount_unit: String,
     /// Movements that the US dollar sums do not hold.
     pub unpriced_count: u64,
+    /// Of `total_amount` and `total_amount_usd` those that are 0 because no movement has a price. Frames have null there.
+    #[schema(value_type = Vec<String>)]
+    pub unpriced_fields: Vec<&'static str>,
 }
 
 /// One direction.
@@ -136,6 +139,9 @@ pub struct TransferSum {
     pub direction: FlowDirection,
     /// By symbol, in order of symbol.
     pub symbols: Vec<SymbolSum>,
+    /// Of `amount` and `amount_usd` those that are 0 because no movement of the direction has a price.
+    #[schema(value_type = Vec<String>)]
+    pub unpriced_fields: Vec<&'static str>,
 }
 
 /// One symbol in one direction.
@@ -149,6 +155,9 @@ pub struct SymbolSum {
     pub count: u64,
     /// Lowercase symbol; the contract where it has none.
     pub symbol: String,
+    /// Of `amount` and `amount_usd` those that are 0 because no movement of the symbol has a price.
+    #[schema(value_type = Vec<String>)]
+    pub unpriced_fields: Vec<&'static str>,
 }
 
 /// What two addresses moved between them, summed.
@@ -158,6 +167,7 @@ impl Analysis for CounterpartyOverview {
     type Request = CounterpartyOverviewRequest;
     type Params = CounterpartyOverviewParams;
     type Report = CounterpartyOverviewReport;
+    const IS_VALUED: bool = true;
     const EITHER: &[[&str; 2]] = &[["target", "address_a"], ["counterparty", "address_b"]];
 
     fn params(
@@ -217,7 +227,8 @@ impl Analysis for CounterpartyOverview {
         let all = &group.all;
         let sums = Sums::of_group(unit, &params.output, &group, &walk.book);
         params.warn_of_overflow(&group, &walk.book, warnings);
-        let side = |way: Way, amount: Option<String>| params.direction(&group, &walk.book, way, amount);
+        let side = |way: Way| params.direction(&group, &walk.book, way, &sums);
+        let is_total_unpriced = Unvalued::of_dollars(all).total;
         Ok(CounterpartyOverviewReport {
             assets_transferred: names(&group, &walk.book),
             blockchain: params.scope.chain.into(),
@@ -225,12 +236,16 @@ impl Analysis for CounterpartyOverview {
             target: AddressText(params.target.to_string()),
             first_interaction: all.first.map_or(Time(0), Time::from),
             last_interaction: all.last.map_or(Time(0), Time::from),
+            transfer_betweens: vec![side(Way::Send), side(Way::Receive)],
             total_amount: sums.total.map(DecimalText),
             total_amount_usd: DecimalText((all.received.usd + all.sent.usd).to_string()),
             total_count: all.transactions,
-            transfer_betweens: vec![side(Way::Send, sums.sent), side(Way::Receive, sums.received)],
             unpriced_count: all.unpriced(),
             amount_unit: unit.name(&params.scope, &params.output, &mut walk.book)?,
+            unpriced_fields: Unvalued::names([
+                ("total_amount", sums.unvalued.total),
+                ("total_amount_usd", is_total_unpriced),
+            ]),
         })
     }
 }
@@ -248,6 +263,24 @@ impl Way {
             Self::Receive => &tally.received,
         }
     }
+
+    /// The amount of the direction.
+    fn amount(self, sums: &Sums) -> Option<DecimalText> {
+        let amount = match self {
+            Self::Send => &sums.sent,
+            Self::Receive => &sums.received,
+        };
+        amount.clone().map(DecimalText)
+    }
+
+    /// The fields of a direction that are 0 for want of a price.
+    fn unpriced_fields(self, amounts: Unvalued, dollars: Unvalued) -> Vec<&'static str> {
+        let is_unvalued = |of: Unvalued| match self {
+            Self::Send => of.sent,
+            Self::Receive => of.received,
+        };
+        Unvalued::names([("amount", is_unvalued(amounts)), ("amount_usd", is_unvalued(dollars))])
+    }
 }
 
 impl CounterpartyOverviewParams {
@@ -263,19 +296,20 @@ impl CounterpartyOverviewParams {
         }
     }
 
-    fn direction(&self, group: &Group, book: &AssetBook<'_>, way: Way, amount: Option<String>) -> TransferSum {
+    fn direction(&self, group: &Group, book: &AssetBook<'_>, way: Way, sums: &Sums) -> TransferSum {
         let mut assets: Vec<_> =
             group.by_asset.iter().filter(|(_, tally)| way.side(&tally.tally).transfers > 0).collect();
         assets.sort_by_key(|(asset, _)| (book.view(*asset).name(), book.view(*asset).asset));
         let mut symbols = Vec::with_capacity(assets.len());
         for (asset, tally) in assets {
-            let sums = Sums::of_asset(&self.output, tally, book.view(*asset));
+            let of_asset = Sums::of_asset(&self.output, tally, book.view(*asset));
             let side = way.side(&tally.tally);
             symbols.push(SymbolSum {
-                amount: if way == Way::Send { sums.sent.map(DecimalText) } else { sums.received.map(DecimalText) },
+                amount: way.amount(&of_asset),
                 amount_usd: DecimalText(side.usd.to_string()),
                 count: side.transactions,
                 symbol: book.view(*asset).name().to_owned(),
+                unpriced_fields: way.unpriced_fields(of_asset.unvalued, Unvalued::of_dollars(&tally.tally)),
             });
         }
         let side = way.side(&group.all);
@@ -284,11 +318,12 @@ impl CounterpartyOverviewParams {
         let amount_usd = DecimalText(side.usd.to_string());
         TransferSum {
             action,
-            amount: amount.map(DecimalText),
+            amount: way.amount(sums),
             amount_usd,
             count: side.transactions,
             direction,
             symbols,
+            unpriced_fields: way.unpriced_fields(sums.unvalued, Unvalued::of_dollars(&group.all)),
         }
     }
 }

@@ -121,6 +121,7 @@ impl Analysis for TransferBetween {
     type Request = TransferBetweenRequest;
     type Params = TransferBetweenParams;
     type Report = TransferBetweenReport;
+    const IS_VALUED: bool = true;
     const EITHER: &[[&str; 2]] = &[["target", "address_a"], ["counterparty", "address_b"]];
 
     fn params(request: TransferBetweenRequest, checks: &mut Checks<'_>) -> Result<TransferBetweenParams, Error> {

@@ -119,6 +119,7 @@ impl Analysis for CrossChain {
     type Request = CrossChainRequest;
     type Params = CrossChainParams;
     type Report = CrossChainReport;
+    const IS_VALUED: bool = true;
 
     fn params(request: CrossChainRequest, checks: &mut Checks<'_>) -> Result<CrossChainParams, Error> {
         let places = Places::new(checks, ("txhash", "chain"), &request.txhash, request.chain.as_ref())?;

@@ -78,6 +78,7 @@ impl Analysis for CrossChainBatch {
     type Request = CrossChainBatchRequest;
     type Params = CrossChainBatchParams;
     type Report = CrossChainBatchReport;
+    const IS_VALUED: bool = true;
 
     fn params(request: CrossChainBatchRequest, checks: &mut Checks<'_>) -> Result<CrossChainBatchParams, Error> {
         let CrossChainBatchRequest { queries, chain } = request;

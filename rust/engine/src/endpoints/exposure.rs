@@ -188,6 +188,7 @@ impl Analysis for ExposureAnalysis {
     type Request = ExposureRequest;
     type Params = ExposureParams;
     type Report = ExposureReport;
+    const IS_VALUED: bool = true;
 
     fn params(request: ExposureRequest, checks: &mut Checks<'_>) -> Result<ExposureParams, Error> {
         let chain = checks.chain("blockchain", &request.blockchain)?;

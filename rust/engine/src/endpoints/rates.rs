@@ -10,10 +10,10 @@ use crate::analysis::Analysis;
 use crate::cost_class::CostClass;
 use crate::endpoint::{Calls, ChainScope, Endpoint, Example, Reads, Tag};
 use crate::example::START;
-use crate::fields::form;
-use crate::fields::{CurrencyText, Time, TimeBound};
+use crate::fields::{CurrencyText, Time, TimeBound, form, values};
 use crate::limits::{MAX_ITEMS, MAX_SYMBOL};
 use crate::method::Method;
+use crate::peg;
 use crate::request::{Checks, Warnings, refused, symbol_texts};
 use crate::table::{List, Rows, TableHead};
 use crate::{Error, Reason};
@@ -29,7 +29,8 @@ pub const ENDPOINT: Endpoint = Endpoint {
     tag: Tag::Market,
     summary: "Latest or point-in-time prices",
     description: "The latest price at or before `at`, not older than a day; symbols without one that can be meant are \
-                  listed in `missing`. With a `quote`, `price` is in that currency, by the exchange rate of the time \
+                  listed in `missing`. A pegged stablecoin of which no price was imported is worth one US dollar \
+                  (`source` is `peg`). With a `quote`, `price` is in that currency, by the exchange rate of the time \
                   of the price.",
     chains: ChainScope::Unscoped,
     reads: Reads::Market,
@@ -82,6 +83,11 @@ pub struct RatesReport {
     pub missing: Vec<String>,
 }
 
+values! {
+    /// Where a price comes from: an import, or the peg of a stablecoin of which no price was imported.
+    RateSource { Import = "import", Peg = "peg" }
+}
+
 /// One price.
 #[derive(Debug, Clone, PartialEq, Serialize, utoipa::ToSchema)]
 pub struct Rate {
@@ -89,8 +95,10 @@ pub struct Rate {
     pub symbol: String,
     /// US dollars per whole unit.
     pub price_usd: f64,
-    /// Time of the price, epoch seconds.
+    /// Time of the price, epoch seconds; of the peg the time asked for, and without one that of the newest data held.
     pub ts: Time,
+    /// `import`, or `peg` for one US dollar of a pegged stablecoin.
+    pub source: RateSource,
     /// Units of the quote currency per whole unit, where that is not the US dollar: by the last exchange rate at or
     /// before `ts`, not older than seven days.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -130,10 +138,12 @@ impl Analysis for Rates {
         let mut missing = Vec::new();
         for symbol in &params.symbols {
             warn_of_left_out(ledger, symbol, params.at, warnings);
-            let price = match params.at {
+            let found = match params.at {
                 Some(time) => ledger.prices().at(symbol, time),
                 None => ledger.prices().latest(symbol),
             };
+            let by_peg = || Some((peg::price(ledger, symbol, params.at)?, RateSource::Peg));
+            let price = found.map(|price| (price, RateSource::Import)).or_else(by_peg);
             match price.and_then(|price| rate(ledger, symbol, price, &params.quote, warnings)) {
                 Some(rate) => rates.push(rate),
                 None => missing.push(symbol.clone()),
@@ -166,7 +176,13 @@ pub(super) fn fiat(ledger: &dyn Ledger) -> impl Iterator<Item = &str> {
 }
 
 /// A price in the quote currency; `None` when there is no exchange rate of its time.
-fn rate(ledger: &dyn Ledger, symbol: &str, price: Price, quote: &str, warnings: &mut Warnings) -> Option<Rate> {
+fn rate(
+    ledger: &dyn Ledger,
+    symbol: &str,
+    (price, source): (Price, RateSource),
+    quote: &str,
+    warnings: &mut Warnings,
+) -> Option<Rate> {
     let in_quote = if quote == USD {
         None
     } else if let Some(rate) = ledger.exchange_rates().at(quote, price.time) {
@@ -178,7 +194,8 @@ fn rate(ledger: &dyn Ledger, symbol: &str, price: Price, quote: &str, warnings: 
         warnings.add("no_exchange_rate", Some("quote"), message);
         return None;
     };
-    Some(Rate { symbol: symbol.to_owned(), price_usd: price.usd, ts: Time(price.time.secs()), price: in_quote })
+    let (symbol, ts) = (symbol.to_owned(), Time(price.time.secs()));
+    Some(Rate { symbol, price_usd: price.usd, ts, source, price: in_quote })
 }
 
 /// Says that the newest price was not used.
@@ -206,6 +223,7 @@ pub struct RateRow {
     /// Null, as all that follows, where the symbol has no price.
     price_usd: Option<f64>,
     ts: Option<Time>,
+    source: Option<RateSource>,
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     price: Option<f64>,
@@ -224,10 +242,10 @@ impl List for Rates {
         let RatesReport { rates, .. } = Self::report(ledger, params, warnings, rows.cancel)?;
         let mut found = rates.into_iter().peekable();
         let priced = params.symbols.iter().map(|symbol| match found.next_if(|rate| rate.symbol == *symbol) {
-            Some(Rate { symbol, price_usd, ts, price }) => {
-                RateRow { symbol, price_usd: Some(price_usd), ts: Some(ts), price }
+            Some(Rate { symbol, price_usd, ts, source, price }) => {
+                RateRow { symbol, price_usd: Some(price_usd), ts: Some(ts), source: Some(source), price }
             }
-            None => RateRow { symbol: symbol.clone(), price_usd: None, ts: None, price: None },
+            None => RateRow { symbol: symbol.clone(), price_usd: None, ts: None, source: None, price: None },
         });
         rows.whole(TableHead::default(), warnings, priced)
     }

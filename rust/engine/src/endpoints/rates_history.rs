@@ -5,12 +5,14 @@ use headwater_types::{TimeError, TimeWindow, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
+use super::rates::RateSource;
 use crate::analysis::Analysis;
 use crate::cost_class::CostClass;
 use crate::endpoint::{Calls, ChainScope, Endpoint, Example, Reads, Tag};
 use crate::fields::values;
 use crate::fields::{SymbolText, Time, TimeBound};
 use crate::method::Method;
+use crate::peg;
 use crate::request::{Checks, Warnings, refused};
 use crate::table::{List, Rows, TableHead};
 use crate::{Error, Reason};
@@ -33,7 +35,8 @@ pub const ENDPOINT: Endpoint = Endpoint {
     summary: "Daily prices of one symbol",
     description: "In US dollars, one point per UTC day at 00:00:00: the last price at or before it, not older than a \
                   day. The last 30 days up to the newest price held, unless `start` and `end` say otherwise; at most \
-                  3,660 days at once.",
+                  3,660 days at once. A pegged stablecoin of which no price was imported has one US dollar on every \
+                  day (`source` is `peg`).",
     chains: ChainScope::Unscoped,
     reads: Reads::Market,
     rows: Some("points"),
@@ -57,7 +60,8 @@ pub struct RatesHistoryRequest {
     symbol: SymbolText,
     /// First time, epoch seconds, included. Omitted: 30 days before the end.
     start: Option<TimeBound>,
-    /// Last time, epoch seconds, included. Omitted: the first midnight at or after the newest price held of the symbol.
+    /// Last time, epoch seconds, included. Omitted: the first midnight at or after the newest price held of the symbol; of a
+    /// pegged symbol without prices, after the newest data held.
     end: Option<TimeBound>,
 }
 
@@ -65,6 +69,7 @@ pub struct RatesHistoryRequest {
 #[derive(Debug)]
 pub struct RatesHistoryParams {
     symbol: String,
+    source: RateSource,
     /// The first midnight and the last, as days since 1970; none when the second lies before the first.
     days: (i64, i64),
 }
@@ -76,6 +81,8 @@ pub struct RatesHistoryReport {
     pub symbol: String,
     /// How far apart the points are: `1d`.
     pub granularity: Granularity,
+    /// `import`, or `peg`: one US dollar on every day, as no price of the stablecoin was imported.
+    pub source: RateSource,
     /// One per UTC day, ascending. Days without a price are absent, not interpolated.
     pub points: Vec<RatePoint>,
 }
@@ -99,11 +106,17 @@ impl Analysis for RatesHistory {
 
     fn params(request: RatesHistoryRequest, checks: &mut Checks<'_>) -> Result<RatesHistoryParams, Error> {
         let symbol = request.symbol.trim().to_lowercase();
-        let Some(newest) = checks.ledger.prices().latest(&symbol) else {
-            let why = format!("no price of {symbol:?} is held: /v1/rates/symbols lists those that have one");
-            return Err(refused(Reason::UnknownSymbol, "symbol", &request.symbol, &why));
-        };
         let [start, end] = [request.start, request.end].map(|bound| bound.map(i64::from));
+        let (newest, source) = match checks.ledger.prices().latest(&symbol) {
+            Some(price) => (price, RateSource::Import),
+            None => match peg::price(checks.ledger, &symbol, end.map(Timestamp::new)) {
+                Some(price) => (price, RateSource::Peg),
+                None => {
+                    let why = format!("no price of {symbol:?} is held: /v1/rates/symbols lists those that have one");
+                    return Err(refused(Reason::UnknownSymbol, "symbol", &request.symbol, &why));
+                }
+            },
+        };
         TimeWindow::new(start, end).map_err(|error| wrong_window(start, error))?;
         let last = end.unwrap_or_else(|| newest.time.secs().saturating_add(DAY_SECS - 1)).div_euclid(DAY_SECS);
         let first = start
@@ -116,7 +129,7 @@ impl Analysis for RatesHistory {
             let text = start.unwrap_or(first * DAY_SECS).to_string();
             return Err(Error { limit, ..refused(Reason::TimeRange, "start", &text, &why) });
         }
-        Ok(RatesHistoryParams { symbol, days: (first, last) })
+        Ok(RatesHistoryParams { symbol, source, days: (first, last) })
     }
 
     fn report(
@@ -128,11 +141,15 @@ impl Analysis for RatesHistory {
         let (first, last) = params.days;
         let point = |day: i64| {
             let midnight = Timestamp::new(day * DAY_SECS);
-            let price = ledger.prices().at(&params.symbol, midnight)?;
-            Some(RatePoint { ts: Time(midnight.secs()), price_usd: price.usd })
+            let price_usd = match params.source {
+                RateSource::Import => ledger.prices().at(&params.symbol, midnight)?.usd,
+                RateSource::Peg => 1.0,
+            };
+            Some(RatePoint { ts: Time(midnight.secs()), price_usd })
         };
         let points = (first..=last).filter_map(point).collect();
-        Ok(RatesHistoryReport { symbol: params.symbol.clone(), granularity: Granularity::Day, points })
+        let (symbol, source) = (params.symbol.clone(), params.source);
+        Ok(RatesHistoryReport { symbol, granularity: Granularity::Day, source, points })
     }
 }
 

@@ -1,5 +1,6 @@
 //! Which symbols have prices, and in which currencies these can be told.
 
+use headwater_ledger::market::PriceCoverage;
 use headwater_ledger::{Cancel, Ledger};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -11,6 +12,7 @@ use crate::cost_class::CostClass;
 use crate::endpoint::{Calls, ChainScope, Endpoint, Example, Reads, Tag};
 use crate::fields::{CurrencyText, OptIn, Time};
 use crate::method::Method;
+use crate::peg::pegged_anywhere;
 use crate::request::{Checks, Warnings};
 use crate::table::{List, Rows, TableHead};
 
@@ -32,6 +34,9 @@ pub const ENDPOINT: Endpoint = Endpoint {
     example: Example::new(|| json!({"detail": true}), ("detail", "much")),
     calls: Calls::list::<RatesSymbols>(),
 };
+
+/// The source of symbols that are worth one US dollar by the peg.
+const PEG: &str = "peg";
 
 /// `GET /v1/rates/symbols`.
 #[derive(Debug, Clone, Deserialize, utoipa::ToSchema)]
@@ -56,7 +61,7 @@ enum Detail {
 /// Symbols with prices.
 #[derive(Debug, Clone, PartialEq, Serialize, utoipa::ToSchema)]
 pub struct RatesSymbolsReport {
-    /// Rate symbols with a price, lowercase, in order.
+    /// Rate symbols with a price, imported or by the peg, lowercase, in order.
     pub symbols: Vec<String>,
     /// Codes of the currencies that prices can be told in (`quote`): the US dollar, then those that exchange rates were
     /// imported of, in order.
@@ -72,13 +77,13 @@ pub struct RatesSymbolsReport {
 pub struct RateCoverage {
     /// Rate symbol, lowercase.
     pub symbol: String,
-    /// Time of its first price, epoch seconds.
-    pub first_ts: Time,
-    /// Time of its last price, epoch seconds.
-    pub last_ts: Time,
-    /// Name of the import.
+    /// Time of its first price, epoch seconds; null of the peg, which has no beginning.
+    pub first_ts: Option<Time>,
+    /// Time of its last price, epoch seconds; null of the peg, which has no end.
+    pub last_ts: Option<Time>,
+    /// Name of the import; `peg` for a pegged stablecoin of which no price was imported, worth one US dollar.
     pub source: String,
-    /// Prices in use: without those that cannot be meant, and those that a later import replaced.
+    /// Prices in use, 0 of the peg: without those that cannot be meant, and those that a later import replaced.
     pub points: i64,
 }
 
@@ -101,7 +106,7 @@ impl Analysis for RatesSymbols {
         _: &mut Warnings,
         _: &Cancel,
     ) -> Result<RatesSymbolsReport, Error> {
-        let symbols: Vec<String> = ledger.prices().symbols().map(str::to_owned).collect();
+        let symbols = symbols(ledger);
         let coverage = match params.detail {
             Detail::Names => None,
             Detail::Coverage => Some(symbols.iter().flat_map(|symbol| coverage(ledger, symbol)).collect()),
@@ -124,17 +129,33 @@ impl List for RatesSymbols {
         warnings: &mut Warnings,
         rows: &mut Rows<'_>,
     ) -> Result<(), Error> {
-        let sources = ledger.prices().symbols().flat_map(|symbol| coverage(ledger, symbol));
-        rows.whole(TableHead::default(), warnings, sources)
+        let symbols = symbols(ledger);
+        rows.whole(TableHead::default(), warnings, symbols.iter().flat_map(|symbol| coverage(ledger, symbol)))
     }
 }
 
-fn coverage<'a>(ledger: &'a dyn Ledger, symbol: &'a str) -> impl Iterator<Item = RateCoverage> + 'a {
-    ledger.prices().coverage(symbol).iter().map(move |source| RateCoverage {
+/// The symbols with prices and the pegged ones without, in order.
+fn symbols(ledger: &dyn Ledger) -> Vec<String> {
+    let mut symbols = pegged_anywhere(ledger);
+    symbols.extend(ledger.prices().symbols().map(str::to_owned));
+    symbols.sort_unstable();
+    symbols
+}
+
+/// The sources of a symbol; of one without prices the peg.
+fn coverage(ledger: &dyn Ledger, symbol: &str) -> Vec<RateCoverage> {
+    let of_import = |source: &PriceCoverage| RateCoverage {
         symbol: symbol.to_owned(),
-        first_ts: Time(source.first.secs()),
-        last_ts: Time(source.last.secs()),
+        first_ts: Some(Time(source.first.secs())),
+        last_ts: Some(Time(source.last.secs())),
         source: source.source.clone(),
         points: i64::try_from(source.points).unwrap_or(i64::MAX),
-    })
+    };
+    match ledger.prices().coverage(symbol) {
+        [] => {
+            let (symbol, source) = (symbol.to_owned(), PEG.to_owned());
+            vec![RateCoverage { symbol, first_ts: None, last_ts: None, source, points: 0 }]
+        }
+        sources => sources.iter().map(of_import).collect(),
+    }
 }

@@ -212,6 +212,7 @@ impl Analysis for TraceAnalysis {
     type Request = TraceRequest;
     type Params = TraceParams;
     type Report = TraceReport;
+    const IS_VALUED: bool = true;
 
     fn params(request: TraceRequest, checks: &mut Checks<'_>) -> Result<TraceParams, Error> {
         let chain = checks.chain("blockchain", &request.blockchain)?;

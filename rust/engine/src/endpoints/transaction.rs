@@ -245,6 +245,7 @@ impl Analysis for TransactionDetail {
     type Request = TransactionRequest;
     type Params = TransactionParams;
     type Report = TransactionReport;
+    const IS_VALUED: bool = true;
 
     fn params(request: TransactionRequest, checks: &mut Checks<'_>) -> Result<TransactionParams, Error> {
         let places = Places::new(checks, ("hash", "blockchain"), &request.hash, request.blockchain.as_ref())?;

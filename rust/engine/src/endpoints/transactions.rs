@@ -113,6 +113,7 @@ impl Analysis for Transactions {
     type Request = TransactionsRequest;
     type Params = TransactionsParams;
     type Report = TransactionsReport;
+    const IS_VALUED: bool = true;
 
     fn params(request: TransactionsRequest, checks: &mut Checks<'_>) -> Result<TransactionsParams, Error> {
         let chain = checks.chain("blockchain", &request.blockchain)?;

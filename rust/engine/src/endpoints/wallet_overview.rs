@@ -155,9 +155,9 @@ pub struct AssetOverview {
     pub balance_usd: Option<f64>,
     /// Whether a registry vouches for it.
     pub verified: bool,
-    /// Received, fees and transfers to itself left out.
+    /// Received, fees and transfers to itself left out; null where it is to be converted and nothing of it has a price.
     pub received_amount: Option<DecimalText>,
-    /// Sent, fees and transfers to itself left out.
+    /// Sent, fees and transfers to itself left out; null as `received_amount` is.
     pub sent_amount: Option<DecimalText>,
     /// Received at transfer time; null when nothing of it had a price.
     pub received_amount_usd: Option<f64>,
@@ -206,6 +206,7 @@ impl Analysis for WalletOverview {
     type Request = WalletOverviewRequest;
     type Params = WalletOverviewParams;
     type Report = WalletOverviewReport;
+    const IS_VALUED: bool = true;
 
     fn params(request: WalletOverviewRequest, checks: &mut Checks<'_>) -> Result<WalletOverviewParams, Error> {
         let chain = checks.chain("blockchain", &request.blockchain)?;
@@ -498,6 +499,7 @@ impl WalletOverviewParams {
     ) -> AssetOverview {
         let price_usd = now.and_then(|now| valuer.price(view, now));
         let amounts = Sums::of_asset(&self.output, sums, view);
+        let unvalued = amounts.unvalued;
         let known = held.zip(view.decimals);
         let tally = &sums.tally;
         AssetOverview {
@@ -509,8 +511,8 @@ impl WalletOverviewParams {
             price_usd,
             balance_usd: known.zip(price_usd).map(|((held, decimals), price)| held.to_f64(decimals) * price),
             verified: view.verified,
-            received_amount: amounts.received.map(DecimalText),
-            sent_amount: amounts.sent.map(DecimalText),
+            received_amount: amounts.received.filter(|_| !unvalued.received).map(DecimalText),
+            sent_amount: amounts.sent.filter(|_| !unvalued.sent).map(DecimalText),
             received_amount_usd: tally.received.known_usd().map(Usd::to_f64),
             sent_amount_usd: tally.sent.known_usd().map(Usd::to_f64),
             received_count: tally.received.transactions,

@@ -212,18 +212,15 @@ impl<'a> HistoryGather<'a> {
         Ok(number)
     }
 
-    /// What a movement is worth: of the native coin by its price, of a stablecoin its amount.
+    /// Returns what a movement of the native coin or of a main stablecoin is worth: other tokens count nothing here.
     fn worth(&mut self, ledger: &dyn Ledger, asset: u32, raw: u128, time: i64) -> Usd {
-        let terms = &self.terms[asset as usize].1;
-        let amount = headwater_types::Amount::from_u128(raw);
         match self.history.assets[asset as usize].kind {
-            AssetKind::Native => {
+            AssetKind::Native | AssetKind::Stablecoin => {
+                let (_, terms) = &self.terms[asset as usize];
+                let amount = headwater_types::Amount::from_u128(raw);
                 let usd = terms.usd(ledger.prices(), amount, Timestamp::new(time));
                 self.history.unpriced += u64::from(usd.is_none() && raw > 0);
                 usd.unwrap_or_default()
-            }
-            AssetKind::Stablecoin => {
-                terms.decimals.and_then(|decimals| Usd::from_f64(amount.to_f64(decimals))).unwrap_or_default()
             }
             AssetKind::Verified | AssetKind::Unverified | AssetKind::Counterfeit => Usd::ZERO,
         }

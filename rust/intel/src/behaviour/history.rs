@@ -127,7 +127,7 @@ pub struct History {
     pub assets: Vec<AssetNote>,
     /// The end of the data.
     pub head: i64,
-    /// Movements of the native coin for which no price is known.
+    /// Movements of the native coin and of main stablecoins for which no price is known.
     pub unpriced: u64,
     /// Whether older movements were left out.
     pub is_truncated: bool,

@@ -1,5 +1,6 @@
 //! The core token registry: the tokens that every store knows without an import.
 
+use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 use headwater_types::{Address, Chain};
@@ -14,6 +15,17 @@ const TABLE: &str = include_str!("core_tokens.csv");
 
 static TOKENS: LazyLock<Vec<TokenListing>> =
     LazyLock::new(|| rows().map(|row| listing(row).expect("a test reads every line of the table")).collect());
+
+/// The contracts whose token is pegged to the US dollar.
+static PEGGED: LazyLock<BTreeSet<(Chain, Address)>> = LazyLock::new(|| {
+    let pegged = rows().filter(|row| row.split(',').nth(7) == Some("usd"));
+    pegged.filter_map(listing).map(|token| (token.chain, token.contract)).collect()
+});
+
+/// Returns whether a token is pegged to the US dollar: a fact of its contract, whatever list names it.
+pub(super) fn is_pegged(chain: Chain, contract: &Address) -> bool {
+    PEGGED.contains(&(chain, *contract))
+}
 
 /// The core tokens of all chains, in the order of their table: wrapped coins, stablecoins and the most used tokens of
 /// ethereum, bsc and tron. Imported listings replace them contract by contract.
@@ -34,7 +46,7 @@ fn rows() -> impl Iterator<Item = &'static str> {
     TABLE.lines().filter(|line| !line.is_empty() && !line.starts_with('#'))
 }
 
-/// `chain,contract,symbol,decimals,name,coingecko_id,sources`.
+/// `chain,contract,symbol,decimals,name,coingecko_id,sources`, and `usd` for pegged tokens.
 fn listing(row: &str) -> Option<TokenListing> {
     let mut fields = row.split(',');
     let chain: Chain = fields.next()?.parse().ok()?;
@@ -48,8 +60,6 @@ fn listing(row: &str) -> Option<TokenListing> {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
-
     use headwater_types::address::{Checksum, eip55};
     use headwater_types::{Asset, Family};
 
@@ -64,7 +74,11 @@ mod tests {
         }
         for row in rows() {
             let fields: Vec<&str> = row.split(',').collect();
-            let [_, contract, symbol, _, name, _, sources] = fields[..] else { panic!("{row}") };
+            let ([_, contract, symbol, _, name, _, sources] | [_, contract, symbol, _, name, _, sources, "usd"]) =
+                fields[..]
+            else {
+                panic!("{row}")
+            };
             let token = listing(row).unwrap_or_else(|| panic!("{row}"));
             assert!(!symbol.is_empty() && !name.is_empty() && name.trim() == name, "{row}");
             // Base58Check is checked where it is parsed.
@@ -106,5 +120,19 @@ mod tests {
         let of = |symbol| [Chain::ETHEREUM, Chain::BSC, Chain::TRON].map(|chain| decimals(chain, symbol));
         assert_eq!((of("usdt"), of("usdc"), of("tusd")), ([6, 18, 6], [6, 18, 6], [18, 18, 18]));
         assert_eq!([Chain::ETHEREUM, Chain::BSC].map(|chain| decimals(chain, "dai")), [18, 18]);
+    }
+
+    /// The list of the documentation, written out again: a token is added here only after its issuer was looked at.
+    #[test]
+    fn core_tokens_pegged_are_those_of_the_rule_and_no_other() {
+        let pegged = |chain| {
+            let of_chain = core_tokens().iter().filter(move |token| token.chain == chain);
+            let pegged = of_chain.filter(|token| is_pegged(token.chain, &token.contract));
+            pegged.map(|token| token.symbol.as_str()).collect::<BTreeSet<_>>()
+        };
+        let issued = ["USDT", "USDC", "DAI", "USDS", "PYUSD", "FDUSD", "USDP", "GUSD", "RLUSD", "USD1", "USDG"];
+        assert_eq!(pegged(Chain::ETHEREUM), BTreeSet::from(issued));
+        assert_eq!(pegged(Chain::BSC), BTreeSet::from(["USDT", "USDC", "DAI", "FDUSD", "USD1"]));
+        assert_eq!(pegged(Chain::TRON), BTreeSet::from(["USDT", "USDC", "USD1"]));
     }
 }

@@ -142,6 +142,12 @@ impl PriceTable {
         self.series.get(symbol).map_or(&[], |series| &series.prices)
     }
 
+    /// Returns whether a price of a symbol was imported that is in use.
+    #[must_use]
+    pub fn holds(&self, symbol: &str) -> bool {
+        !self.series(symbol).is_empty()
+    }
+
     /// The prices of a symbol that are held and not used, by time.
     #[must_use]
     pub fn left_out(&self, symbol: &str) -> &[LeftOut] {
@@ -156,7 +162,7 @@ impl PriceTable {
 
     /// The symbols that have a price, in order.
     pub fn symbols(&self) -> impl Iterator<Item = &str> {
-        self.held().filter(|symbol| !self.series(symbol).is_empty())
+        self.held().filter(|symbol| self.holds(symbol))
     }
 
     /// The symbols of which anything is held, in order, though it may all be left out.

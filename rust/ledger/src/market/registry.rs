@@ -1,11 +1,12 @@
 //! Which contracts are the tokens that people mean, as public registries say.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use headwater_types::{Asset, Chain, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use super::core_tokens::core_tokens;
+use super::PriceTable;
+use super::core_tokens::{core_tokens, is_pegged};
 use super::listing::TokenListing;
 
 /// A registry entry as answers carry it: the native coin of a chain, or a listed token.
@@ -28,6 +29,8 @@ pub struct RegistryEntry {
     /// The symbol under which its price is looked up. Of verified namesakes on one chain none has one, so that no
     /// token borrows the price of another; the native coin keeps its own.
     pub rate_symbol: Option<String>,
+    /// Whether its contract is pegged to the US dollar: worth one dollar as long as no price of its symbol was imported.
+    pub pegged: bool,
     /// Its id at CoinGecko.
     pub cg_id: Option<String>,
     /// Market capitalisation, where an import gave one.
@@ -155,6 +158,24 @@ impl Registry {
         entries.take_while(move |((of, _), _)| *of == chain).map(|((_, asset), entry)| (asset, entry))
     }
 
+    /// Returns the symbols of a chain that are worth a dollar by the peg, in order: those of its pegged tokens of which no
+    /// price was imported.
+    ///
+    /// ```
+    /// use headwater_ledger::market::{PricePoint, PriceTable, Registry};
+    /// use headwater_types::{Chain, Timestamp};
+    /// let (registry, none) = (Registry::default(), PriceTable::default());
+    /// assert_eq!(registry.pegged(Chain::TRON, &none), ["usd1", "usdc", "usdt"].into());
+    /// let imported = PriceTable::new([PricePoint { symbol: "usdt".into(), time: Timestamp::new(0), usd: 0.99 }]);
+    /// assert_eq!(registry.pegged(Chain::TRON, &imported), ["usd1", "usdc"].into());
+    /// ```
+    #[must_use]
+    pub fn pegged(&self, chain: Chain, prices: &PriceTable) -> BTreeSet<&str> {
+        let entries = self.of_chain(chain).map(|(_, entry)| entry);
+        let pegged = entries.filter(|entry| entry.pegged && !prices.holds(&entry.symbol));
+        pegged.map(|entry| entry.symbol.as_str()).collect()
+    }
+
     /// What a symbol, in any case, stands for on a chain: its native coin before all, then the one verified entry that
     /// was imported, then the core one, then the only entry.
     #[must_use]
@@ -202,6 +223,7 @@ fn native_entry(chain: Chain) -> RegistryEntry {
         verified: true,
         usd_mode: UsdMode::None,
         rate_symbol: None,
+        pegged: false,
         cg_id: None,
         market_cap_usd: None,
         mcap_updated_at: None,
@@ -219,6 +241,7 @@ fn listed_entry(listing: TokenListing, source: EntrySource) -> RegistryEntry {
         verified: listing.verified,
         usd_mode: UsdMode::None,
         rate_symbol: None,
+        pegged: listing.verified && is_pegged(listing.chain, &listing.contract),
         cg_id: listing.coingecko_id,
         market_cap_usd: None,
         mcap_updated_at: None,
@@ -328,5 +351,17 @@ mod tests {
         let core = registry.entry(CHAIN, &Asset::Token(tether())).unwrap();
         assert_eq!(registry.symbol(CHAIN, "usdt"), SymbolMatch::One(core));
         assert_eq!((core.rate_symbol.as_deref(), entry(&registry, 1).rate_symbol.as_deref()), (Some("usdt"), None));
+    }
+
+    #[test]
+    fn pegged_is_the_contract_whatever_list_names_it() {
+        let is_pegged = |listing: TokenListing| {
+            let contract = Asset::Token(listing.contract);
+            Registry::new([listing]).entry(CHAIN, &contract).unwrap().pegged
+        };
+        assert!(is_pegged(TokenListing { contract: tether(), ..listing(1, "USDT", true) }));
+        assert!(is_pegged(TokenListing { contract: tether(), ..listing(1, "USD₮", true) }));
+        assert!(!is_pegged(TokenListing { contract: tether(), ..listing(1, "USDT", false) }), "unverified");
+        assert!(!is_pegged(listing(1, "USDT", true)), "the symbol alone");
     }
 }

@@ -17,6 +17,8 @@ pub struct AssetTerms {
     pub verified: bool,
     /// Under which its price is found.
     pub rate_symbol: Option<String>,
+    /// Whether its contract is pegged to the US dollar.
+    pub pegged: bool,
 }
 
 impl AssetTerms {
@@ -40,6 +42,7 @@ impl AssetTerms {
             decimals: facts.and_then(|facts| facts.decimals),
             verified: false,
             rate_symbol: None,
+            pegged: false,
         })
     }
 
@@ -51,12 +54,29 @@ impl AssetTerms {
             decimals: Some(entry.decimals),
             verified: entry.verified,
             rate_symbol: entry.rate_symbol.clone(),
+            pegged: entry.pegged,
         }
     }
 
-    /// US dollars per whole unit at a time.
+    /// Returns US dollars per whole unit at a time: the price of the rate symbol, and one dollar for a pegged token as
+    /// long as no price of its symbol was imported. After the first import gaps are gaps for it too.
+    ///
+    /// ```
+    /// use headwater_ledger::market::{AssetTerms, PricePoint, PriceTable, Registry, SymbolMatch};
+    /// use headwater_types::{Chain, Timestamp};
+    /// let registry = Registry::default();
+    /// let SymbolMatch::One(tether) = registry.symbol(Chain::TRON, "usdt") else { panic!() };
+    /// let tether = AssetTerms::listed(tether);
+    /// let price = |prices: &PriceTable, secs| tether.price(prices, Timestamp::new(secs));
+    /// assert_eq!(price(&PriceTable::default(), 5), Some(1.0));
+    /// let prices = PriceTable::new([PricePoint { symbol: "usdt".into(), time: Timestamp::new(9), usd: 0.99 }]);
+    /// assert_eq!((price(&prices, 5), price(&prices, 9)), (None, Some(0.99)));
+    /// ```
     #[must_use]
     pub fn price(&self, prices: &PriceTable, time: Timestamp) -> Option<f64> {
+        if self.pegged && self.symbol.as_deref().is_some_and(|symbol| !prices.holds(symbol)) {
+            return Some(1.0);
+        }
         prices.at(self.rate_symbol.as_deref()?, time).map(|price| price.usd)
     }
 
@@ -100,10 +120,14 @@ impl MarketStamp {
             if let Some(contract) = asset.contract() {
                 sum.update(contract.key().as_slice());
             }
-            sum.update(&[u8::from(entry.verified), entry.decimals]);
+            sum.update(&[u8::from(entry.verified), entry.decimals, u8::from(entry.pegged)]);
             if let Some(symbol) = &entry.rate_symbol {
                 sum.update(symbol.as_bytes());
                 symbols.insert(symbol);
+            }
+            if entry.pegged {
+                // Whether the peg holds depends on the prices of its symbol, though a namesake be valued by them.
+                symbols.insert(&entry.symbol);
             }
             sum.update(&[u8::MAX]);
         }
@@ -123,7 +147,7 @@ impl MarketStamp {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::market::{PricePoint, TokenListing};
+    use crate::market::{PricePoint, SymbolMatch, TokenListing};
 
     const CHAIN: Chain = Chain::ETHEREUM;
     const TOKEN: Address = Address::Evm([7; 20]);
@@ -165,6 +189,62 @@ mod tests {
         assert_eq!((unverified.symbol.as_deref(), value(&unverified)), (Some("usdx"), None));
         let verified = terms(&Registry::new([listing(CHAIN, true)]));
         assert_eq!((verified.decimals, value(&verified)), (Some(6), Some(2.0)));
+    }
+
+    /// Tether on ethereum, as the core registry lists it or as an import does.
+    fn tether(listings: Vec<TokenListing>) -> AssetTerms {
+        let contract = Address::parse(CHAIN, "0xdac17f958d2ee523a2206206994597c13d831ec7").unwrap();
+        let listings = listings.into_iter().map(|listing| TokenListing { contract, symbol: "USDT".into(), ..listing });
+        AssetTerms::listed(Registry::new(listings).entry(CHAIN, &Asset::Token(contract)).unwrap())
+    }
+
+    #[test]
+    fn pegged_token_is_a_dollar_until_the_first_import() {
+        let day = 86_400;
+        let point = |secs: i64, usd| PricePoint { symbol: "usdt".into(), time: Timestamp::new(secs), usd };
+        let price = |points: Vec<PricePoint>, secs| {
+            tether(vec![]).price(&PriceTable::new(points), Timestamp::new(secs)).map(|price| (price * 100.0).round())
+        };
+        assert_eq!([price(vec![], 0), price(vec![], 9 * day)], [Some(100.0), Some(100.0)]);
+        let imported = || vec![point(2 * day, 0.98), point(5 * day, 0.99)];
+        let at = |days: i64| price(imported(), days * day);
+        // Before the first price, in the gap and behind the end nothing is known, as of any other asset.
+        assert_eq!([at(1), at(2), at(3), at(4), at(6), at(7)], [None, Some(98.0), Some(98.0), None, Some(99.0), None]);
+        assert_eq!(price(vec![point(0, 0.0)], 5), Some(100.0), "a gap filled with zero is not a price");
+        let other = PricePoint { symbol: "usdc".into(), time: Timestamp::new(0), usd: 0.9 };
+        assert_eq!(price(vec![other], 5), Some(100.0), "each symbol for itself");
+    }
+
+    #[test]
+    fn peg_belongs_to_verified_contracts_alone() {
+        let value =
+            |terms: &AssetTerms| terms.value(&PriceTable::default(), Amount::from(2_500_000), Timestamp::new(0));
+        assert_eq!(value(&tether(vec![])), Some(2.5));
+        assert_eq!(value(&tether(vec![listing(CHAIN, true)])), Some(2.5), "an import that vouches for it");
+        assert_eq!(value(&tether(vec![listing(CHAIN, false)])), None, "an import that does not");
+        let wrapper = TokenListing { symbol: "USDC".into(), ..listing(CHAIN, true) };
+        assert_eq!(value(&terms(&Registry::new([wrapper]))), None, "a namesake under another contract");
+        assert_eq!(value(&terms(&Registry::default())), None, "a token that no registry lists");
+        let core = Registry::default();
+        for (chain, symbol) in [(Chain::ETHEREUM, "busd"), (Chain::ETHEREUM, "tusd"), (Chain::TRON, "usdd")] {
+            let SymbolMatch::One(entry) = core.symbol(chain, symbol) else { panic!("{symbol}") };
+            assert_eq!(value(&AssetTerms::listed(entry)), None, "{symbol}");
+        }
+    }
+
+    #[test]
+    fn pegged_contract_keeps_its_dollar_beside_a_namesake() {
+        let namesake = TokenListing { symbol: "USDT".into(), ..listing(CHAIN, true) };
+        let registry = Registry::new([namesake]);
+        let contract = Address::parse(CHAIN, "0xdac17f958d2ee523a2206206994597c13d831ec7").unwrap();
+        let tether = AssetTerms::listed(registry.entry(CHAIN, &Asset::Token(contract)).unwrap());
+        assert_eq!(tether.rate_symbol, None, "the symbol means the imported token");
+        let price = |prices: &PriceTable| tether.price(prices, Timestamp::new(0));
+        assert_eq!(price(&PriceTable::default()), Some(1.0));
+        let point = PricePoint { symbol: "usdt".into(), time: Timestamp::new(0), usd: 1.0 };
+        assert_eq!(price(&PriceTable::new([point.clone()])), None, "the imported price is that of the namesake");
+        let stamp = |points: Vec<PricePoint>| MarketStamp::of(&registry, &PriceTable::new(points), CHAIN);
+        assert_ne!(stamp(vec![]), stamp(vec![point]));
     }
 
     #[test]

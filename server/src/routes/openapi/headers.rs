@@ -12,8 +12,8 @@ const EVERY: [&str; 3] = ["X-Request-Id", "X-Correlation-Id", "X-Credit-Cost"];
 /// What an answer to a known key may carry besides.
 const KEYED: [&str; 4] = ["X-Credit-Remaining", "RateLimit-Policy", "RateLimit", "X-Queue-Wait-Ms"];
 /// What a table says besides its rows.
-pub(super) const OF_TABLES: [&str; 5] =
-    ["X-Next-Cursor", "X-Total-Count", "X-As-Of-Block", "X-Amount-Unit", "X-Warnings"];
+pub(super) const OF_TABLES: [&str; 6] =
+    ["X-Next-Cursor", "X-Total-Count", "X-As-Of-Block", "X-Amount-Unit", "X-Pegged", "X-Warnings"];
 
 /// References to what answers of routes without a key carry.
 pub(in crate::routes) fn open() -> Value {
@@ -145,6 +145,14 @@ pub(in crate::routes) fn answers() -> Value {
         ),
         ("X-As-Of-Block", header("Of a table: last block of the data that was read.", count, json!(21_534_004))),
         ("X-Amount-Unit", header("Of a table: unit of its amounts.", text.clone(), json!("usd"))),
+        (
+            "X-Pegged",
+            header(
+                "Of a table: the `meta.pegged` of its answer, symbols with commas between them.",
+                text.clone(),
+                json!("usdc, usdt"),
+            ),
+        ),
         (
             "X-Warnings",
             header(
