@@ -289,6 +289,7 @@ impl Assessor<'_> {
             reliability: level.thousandths(),
             link: Link::Exact,
             asserted_at: None,
+            date_basis: None,
             last_seen: None,
             valid_until: None,
             action: Action::Add,

@@ -31,6 +31,7 @@ pub fn bridge_claim(chain: Chain, address: &Address) -> Option<Claim<&'static st
         reliability: Level::TrustedProvider.thousandths(),
         link: Link::Exact,
         asserted_at: None,
+        date_basis: None,
         last_seen: None,
         valid_until: None,
         action: Action::Add,
@@ -60,7 +61,8 @@ pub fn claims_of<'a>(
         return Ok(claims);
     };
     let Some(cluster) = clusters.of(&account)? else { return Ok(claims) };
-    // Of claims that differ in their dates alone the newest counts for all.
+    // Of claims that differ in their dates alone the newest counts for all; of sanctions, which do not age, the oldest: the
+    // owner is listed since then.
     let mut inherited: BTreeMap<(Claim<&str>, bool), Claim<&str>> = BTreeMap::new();
     for other in ledger.labelled(chain, &cluster, cancel)?.iter().filter(|other| *other != address) {
         let of_other = ledger.labels().claims(chain, other)?;
@@ -72,7 +74,11 @@ pub fn claims_of<'a>(
             let same =
                 Claim { address: *address, name: None, source_url: None, asserted_at: None, last_seen: None, ..claim };
             let newest = inherited.entry((same, claim.asserted_at.is_some())).or_insert(claim);
-            if claim.asserted_at > newest.asserted_at {
+            let is_kept = match claim.level {
+                Level::SanctionsList => claim.asserted_at < newest.asserted_at,
+                _ => claim.asserted_at > newest.asserted_at,
+            };
+            if is_kept {
                 *newest = claim;
             }
         }

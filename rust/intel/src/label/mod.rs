@@ -6,6 +6,7 @@
 mod aggregate;
 mod claims;
 mod confidence;
+mod listing;
 mod moment;
 mod standing;
 #[cfg(test)]
@@ -14,5 +15,6 @@ mod tests;
 pub use aggregate::{Aggregate, CodeConfidence, EntityConfidence, SourceClaim, aggregate};
 pub use claims::{bridge_claim, claims_of};
 pub use confidence::{ageing, noisy_or};
+pub use listing::SanctionsListing;
 pub use moment::Moment;
 pub use standing::Standing;
