@@ -61,8 +61,8 @@ fn labels_of_an_address_name_every_source() {
     assert_eq!((&bob["entity_name"], &bob["labels"]), (&json!("Bobs Bank"), &json!(["exchange"])));
     assert_eq!(bob["confidence"], 0.6, "1 - (1 - 0.5) (1 - 0.2)");
     let source = json!({
-        "source": "tags", "source_url": null, "label": "exchange", "confidence": 0.5, "first_seen": null, "last_seen": null,
-        "public": true, "inherited_from": null, "inherited_through": null, "name": null, "entity": "Bobs Bank 7", "level": "trusted_provider",
+        "source": "tags", "source_url": null, "label": "exchange", "confidence": 0.5, "first_seen": null, "date_basis": null,
+        "last_seen": null, "public": true, "inherited_from": null, "inherited_through": null, "name": null, "entity": "Bobs Bank 7", "level": "trusted_provider",
         "group": "tags", "valid_until": null, "status": "active", "disputed": null
     });
     assert_eq!(bob["sources"][0], source);
