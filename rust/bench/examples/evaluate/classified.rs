@@ -11,6 +11,8 @@ use headwater_ledger::read::Generations;
 use headwater_ledger::{Cancel, LedgerError, Store};
 use headwater_types::{Address, Chain};
 
+use super::auc::area_between;
+
 /// Most addresses that are named.
 const NAMED: usize = 10;
 
@@ -46,6 +48,9 @@ pub fn print(store: &Path, table: &Path) -> Result<()> {
             unlabelled.push((of.score, address, reasons.collect()));
         }
     }
+    let of = |class: &str| scores.get(class).map_or(&[][..], Vec::as_slice);
+    let area = area_between(of("Scam"), of("Unlabelled"));
+    println!("Area under the curve, scams against unlabelled addresses: {area:.4}.\n");
     println!("| class | addresses | median | 75 % below | 90 % below | share from 30 | share from 70 |");
     println!("|---|---|---|---|---|---|---|");
     for (class, mut of) in scores.into_iter().filter(|(_, of)| of.len() >= 10) {

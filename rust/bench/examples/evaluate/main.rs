@@ -6,8 +6,8 @@
 //! ```
 //!
 //! Each argument is a store with its truth in a folder beside it. With `--bitcoin` before them only the rules of bitcoin are
-//! judged, with `--bridges` only transfers over bridges, with `--traces` only traces. With `--classified STORE TABLE` real addresses are scored instead: TABLE is a CSV of
-//! address and class. Writes Markdown to standard output.
+//! judged, with `--bridges` only transfers over bridges, with `--risk` only scores, with `--traces` only traces. With
+//! `--classified STORE TABLE` real addresses are scored instead: TABLE is a CSV of address and class. Writes Markdown to standard output.
 
 mod auc;
 mod behaviours;
@@ -79,6 +79,18 @@ fn main() -> Result<()> {
         return Ok(());
     }
     if let [mode, folders @ ..] = &folders[..]
+        && mode == Path::new("--risk")
+    {
+        let mut risk = risk::Tally::default();
+        for folder in folders {
+            eprintln!("{}", folder.display());
+            risk.add(&open(folder)?)?;
+        }
+        println!("{} economies.\n", folders.len());
+        risk.print();
+        return Ok(());
+    }
+    if let [mode, folders @ ..] = &folders[..]
         && mode == Path::new("--traces")
     {
         let mut traces = traces::Tally::default();
@@ -104,7 +116,7 @@ fn main() -> Result<()> {
         let economy = open(folder)?;
         let found = sweep::sweep(&economy, &mut sweeps)?;
         behaviours.add(&economy, &found);
-        risk.add(&economy, &found)?;
+        risk.add(&economy)?;
         bitcoin.add(&economy)?;
         clusters.add(&economy)?;
         bridges.add(&economy)?;
