@@ -8,6 +8,7 @@ Needs the corpus (HEADWATER_CORPUS), but for ``--only bitcoin``; stores are made
 from __future__ import annotations
 
 import argparse
+import hashlib
 import os
 import subprocess
 import sys
@@ -36,6 +37,8 @@ CLASSES = {
 }
 # An address of the economy counts little beside a real one: the economy is simpler than the world.
 SIMULATED_WEIGHT = 0.05
+# Entities whose hash begins with a byte below this, a fifth of them, are held out of the model of ``--held-out``.
+HELD_OUT_BELOW = 51
 
 
 def headwater(*arguments: str) -> None:
@@ -99,11 +102,44 @@ def fit(chain: str, examples: pl.DataFrame, data: str, rounds: int = ROUNDS) -> 
     return model
 
 
+def ethereum_examples(work: Path, corpus: Path, labels: pl.DataFrame) -> pl.DataFrame:
+    """Give the real examples of ethereum, and those of economies at little weight."""
+    real = train.examples(real_store(work, corpus), labels)
+    return pl.concat([real, simulated(work, "ethereum", evaluated=False, weight=SIMULATED_WEIGHT)])
+
+
+def held_out(work: Path, corpus: Path, folder: Path) -> None:
+    """Train a model of ethereum without a fifth of the entities, and write it beside a table of their addresses.
+
+    ``evaluate --classified`` scores these addresses with this model: the one of the program has seen all of them.
+    """
+    labels = truth.real_labels(corpus)
+
+    def is_out(group: str) -> bool:
+        return hashlib.sha256(group.encode()).digest()[0] < HELD_OUT_BELOW
+
+    out = labels.filter(pl.col("group").map_elements(is_out, return_dtype=pl.Boolean))
+    examples = ethereum_examples(work, corpus, labels)
+    kept = examples.filter(~pl.col("group").is_in(out["group"].unique().implode()))
+    model = train.fit(
+        kept,
+        chain="ethereum",
+        version=f"{VERSION} held out",
+        classes=CLASSES["ethereum"],
+        rounds=ROUNDS,
+        progress=lambda what: print(" ", what, flush=True),
+    )
+    folder.mkdir(parents=True, exist_ok=True)
+    model.save(folder / "ethereum.json.gz")
+    table = pl.read_csv(corpus / "classifier/eth_address_labels.csv")
+    table.filter(pl.col("address").is_in(out["address"].implode())).write_csv(folder / "addresses.csv")
+    print(f"{out.height:,} addresses held out, {kept['address'].n_unique():,} trained on", flush=True)
+
+
 def accounts(work: Path, corpus: Path) -> None:
     """Train and judge the models of ethereum and tron."""
     labels = truth.real_labels(corpus)
-    real = train.examples(real_store(work, corpus), labels)
-    examples = pl.concat([real, simulated(work, "ethereum", evaluated=False, weight=SIMULATED_WEIGHT)])
+    examples = ethereum_examples(work, corpus, labels)
     data = (
         "real: Etherscan account exports, labels of Etherscan, TagPacks, Hop and a Kaggle table, 2015 to 2022; "
         "simulated: `headwater simulate --preset s`, seeds 1 to 6"
@@ -127,8 +163,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("work", type=Path, help="folder of the stores")
     parser.add_argument("--only", choices=("accounts", "bitcoin"), help="train the models of one kind of chain")
+    parser.add_argument(
+        "--held-out", type=Path, metavar="DIR", help="train a model without a fifth of the entities instead"
+    )
     arguments = parser.parse_args()
     arguments.work.mkdir(parents=True, exist_ok=True)
+    if arguments.held_out is not None:
+        held_out(arguments.work, Path(os.environ["HEADWATER_CORPUS"]), arguments.held_out)
+        return
     if arguments.only != "bitcoin":
         accounts(arguments.work, Path(os.environ["HEADWATER_CORPUS"]))
     if arguments.only != "accounts":

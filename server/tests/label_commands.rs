@@ -106,17 +106,16 @@ fn label_import_of_sdn_without_its_comments_delists_nobody() {
 #[test]
 fn label_export_reads_back_into_the_same_answers() {
     let from = Store::new();
-    let header =
-        "address,chain,code,name,entity,source,source_url,group,level,confidence,asserted_at,last_seen,valid_until";
+    let header = "address,chain,code,name,entity,source,source_url,group,level,confidence,asserted_at,date_basis,last_seen,valid_until";
     let rows = [
-        format!("{A},evm,sanction,,\"DOE, John\",ofac,https://ofac.example/1,ofac,sanctions_list,,2024-05-06,,"),
+        format!("{A},evm,sanction,,\"DOE, John\",ofac,https://ofac.example/1,ofac,sanctions_list,,2024-05-06,entity,,"),
         format!(
-            "{A},bsc,mixer,\"Tom &amp; \"\"Jerry\"\"; \nInc\",Mixer Co,Lab,,lab,forensic,0.437,2024-05-06,2025-01-01,"
+            "{A},bsc,mixer,\"Tom &amp; \"\"Jerry\"\"; \nInc\",Mixer Co,Lab,,lab,forensic,0.437,2024-05-06,address,2025-01-01,"
         ),
-        format!("{B},ethereum,exchange,Binance 14,Binance,etherscan,,etherscan,web_crawl,,,,"),
-        format!("{B},ethereum,mixer,,Binance,Lab,,lab,forensic,,2020-01-01,,2021-01-01"),
-        format!("{BITCOIN},bitcoin,ransomware,,Somebody,Lab,,lab,forensic,,2020-01-01T01:02:03Z,,"),
-        format!("{TRON},tron,,A name,Nobody,Lab,,lab,forensic,,,,"),
+        format!("{B},ethereum,exchange,Binance 14,Binance,etherscan,,etherscan,web_crawl,,,,,"),
+        format!("{B},ethereum,mixer,,Binance,Lab,,lab,forensic,,2020-01-01,,,2021-01-01"),
+        format!("{BITCOIN},bitcoin,ransomware,,Somebody,Lab,,lab,forensic,,2020-01-01T01:02:03Z,address,,"),
+        format!("{TRON},tron,,A name,Nobody,Lab,,lab,forensic,,,,,"),
     ];
     let list = from.file("list.csv", &format!("{header}\n{}\n", rows.join("\n")));
     from.labels(&["import", &list]);

@@ -43,6 +43,7 @@ fn claims(economy: &Economy) -> Vec<Claim> {
             reliability: level.thousandths(),
             link: Link::Exact,
             asserted_at: secs(row.asserted_secs),
+            date_basis: None,
             last_seen: None,
             valid_until: secs(row.valid_until_secs),
             action: Action::Add,

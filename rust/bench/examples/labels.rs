@@ -55,6 +55,7 @@ fn another() -> Vec<Claim> {
         reliability: Level::Forensic.thousandths(),
         link: Link::Exact,
         asserted_at: None,
+        date_basis: None,
         last_seen: None,
         valid_until: None,
         action: Action::Add,

@@ -11,7 +11,7 @@ use headwater_types::{Address, Chain, Family, TimeWindow, Timestamp};
 use crate::Error;
 use crate::fields::{CodeText, Time};
 use crate::intelligence::Intelligence;
-use crate::labels::{ClaimStatus, LabelSource};
+use crate::labels::{ClaimStatus, DateBasis, LabelSource};
 
 /// Who is named as the source, and as the level, of what was detected.
 pub(crate) const SOURCE: &str = "behaviour_detector";
@@ -122,6 +122,7 @@ fn label(code: &str, name: &str, (first, last): (i64, i64)) -> LabelSource {
         label: code.to_owned(),
         confidence: CONFIDENCE,
         first_seen: Some(Time(first)),
+        date_basis: Some(DateBasis::Address),
         last_seen: Some(Time(last)),
         public: false,
         inherited_from: None,

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use headwater_intel::bitcoin::links::LinkReader;
 use headwater_intel::label::{Aggregate, Moment, SourceClaim, Standing, aggregate, claims_of};
-use headwater_ledger::labels::{Claim, Code, Dispute, LabelTable, Level, Link};
+use headwater_ledger::labels::{self, Claim, Code, Dispute, LabelTable, Level, Link};
 use headwater_ledger::{Cancel, Ledger};
 use headwater_types::{Address, Chain, Network, Timestamp, TxHash};
 use serde::Serialize;
@@ -17,6 +17,8 @@ use crate::request::Warnings;
 values! {
     /// Whether a claim counts.
     ClaimStatus { Active = "active", Ended = "ended", Overridden = "overridden" }
+    /// What the date of a claim belongs to: the address, or the entity behind it, which may be listed before the address.
+    DateBasis { Address = "address", Entity = "entity" }
     /// How a claim reaches an address that it does not name.
     Inheritance {
         Cluster = "cluster", ChangeCluster = "change_cluster", DepositPattern = "deposit_pattern", Deployer = "deployer",
@@ -53,6 +55,8 @@ pub struct LabelSource {
     pub confidence: f64,
     /// When the source said so first, epoch seconds.
     pub first_seen: Option<Time>,
+    /// What `first_seen` belongs to; null without a date, and where the store does not record it.
+    pub date_basis: Option<DateBasis>,
     /// When the source said so last, epoch seconds.
     pub last_seen: Option<Time>,
     /// Whether the source is public; false for overrides of this store.
@@ -315,6 +319,7 @@ impl LabelSource {
             label: text(label),
             confidence: rounded(*confidence),
             first_seen: claim.asserted_at.map(Time::from),
+            date_basis: claim.date_basis.map(DateBasis::from),
             last_seen: claim.last_seen.or(claim.asserted_at).map(Time::from),
             public: claim.level != Level::Override,
             inherited_from: inheritance(claim.link),
@@ -330,6 +335,15 @@ impl LabelSource {
                 Standing::Overridden => ClaimStatus::Overridden,
             },
             disputed: claim.dispute.map(ClaimDispute::from),
+        }
+    }
+}
+
+impl From<labels::DateBasis> for DateBasis {
+    fn from(basis: labels::DateBasis) -> Self {
+        match basis {
+            labels::DateBasis::Address => Self::Address,
+            labels::DateBasis::Entity => Self::Entity,
         }
     }
 }

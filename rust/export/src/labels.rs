@@ -8,7 +8,7 @@ use std::sync::{Arc, LazyLock};
 use arrow::array::{ArrayRef, RecordBatch, StringBuilder};
 use arrow::csv::{Writer, WriterBuilder};
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
-use headwater_ledger::labels::{Action, Claim, Code, LabelTable, Link};
+use headwater_ledger::labels::{Action, Claim, Code, DateBasis, LabelTable, Link};
 use headwater_ledger::{Cancelled, LedgerError};
 use headwater_types::Timestamp;
 use parquet::arrow::ArrowWriter;
@@ -18,7 +18,7 @@ use parquet::file::properties::WriterProperties;
 use crate::ExportError;
 use crate::files::ROW_GROUP;
 
-const COLUMNS: [&str; 15] = [
+const COLUMNS: [&str; 16] = [
     "address",
     "chain",
     "code",
@@ -30,6 +30,7 @@ const COLUMNS: [&str; 15] = [
     "level",
     "confidence",
     "asserted_at",
+    "date_basis",
     "last_seen",
     "valid_until",
     "action",
@@ -124,6 +125,7 @@ impl Rows {
             Some(Cow::Borrowed(claim.level.name())),
             Some(Cow::Owned(format!("{}.{:03}", claim.reliability / 1_000, claim.reliability % 1_000))),
             time(claim.asserted_at),
+            claim.date_basis.map(DateBasis::name).map(Cow::Borrowed),
             time(claim.last_seen),
             time(claim.valid_until),
             Some(Cow::Borrowed(match claim.action {

@@ -41,6 +41,7 @@ fn import(number: u32) -> LabelImport {
         reliability: 500,
         link: Link::Exact,
         asserted_at: None,
+        date_basis: None,
         last_seen: None,
         valid_until: None,
         action: Action::Add,

@@ -32,7 +32,7 @@ fn seconds(text: &str) -> Option<u64> {
 #[test]
 fn plain_lists_state_what_the_truth_files_and_not_what_is_right() {
     let mut seen = BTreeSet::new();
-    for list in DEMO.lists.iter().filter(|list| list.format == LabelFormat::Plain) {
+    for list in DEMO.lists.iter().filter(|list| list.format == LabelFormat::Plain && list.edition.is_none()) {
         let mut lines = text(list, 0).lines();
         let header = "blockchain,address,code,entity,source,source_url,group,level,asserted_at,valid_until";
         assert_eq!(lines.next(), Some(header), "{}", list.name);
@@ -151,25 +151,21 @@ fn no_claim_is_made_before_its_address_occurs_or_after_the_end() {
     assert!(dated > 1_000, "{dated}");
 }
 
-/// The addresses of an edition, each with the files that have it.
-fn edition(list: &LabelList) -> BTreeMap<Address, Vec<&str>> {
-    let mut found: BTreeMap<Address, Vec<&str>> = BTreeMap::new();
-    for (place, file) in list.files.iter().enumerate() {
-        for line in text(list, place).lines() {
-            let chain = match line {
-                _ if line.starts_with("0x") => Chain::ETHEREUM,
-                _ if line.starts_with('T') => Chain::TRON,
-                _ => Chain::BITCOIN,
-            };
-            found.entry(Address::parse(chain, line).unwrap()).or_default().push(&file.name);
-        }
-    }
-    found
+/// The addresses of an edition, each with the day of its listing.
+fn edition(list: &LabelList) -> BTreeMap<Address, u64> {
+    let row = |line: &str| {
+        let cells: Vec<&str> = line.split(',').collect();
+        assert_eq!(cells[2..8], ["sanction", "", "ofac", "", "ofac", "sanctions_list"], "{line}");
+        // Every EVM chain reads the addresses of one.
+        let chain = if cells[0] == "evm" { Chain::ETHEREUM } else { cells[0].parse().unwrap() };
+        (Address::parse(chain, cells[1]).unwrap(), seconds(cells[8]).unwrap())
+    };
+    text(list, 0).lines().skip(1).map(row).collect()
 }
 
 #[test]
 fn the_second_edition_of_the_sanctions_lacks_what_was_delisted() {
-    let editions: Vec<_> = DEMO.lists.iter().filter(|list| list.format == LabelFormat::OfacText).collect();
+    let editions: Vec<_> = DEMO.lists.iter().filter(|list| list.edition.is_some()).collect();
     let [before, after] = editions[..] else { panic!("two editions") };
     assert_eq!((&*before.name, &*before.source, before.level), ("sanctions", "ofac", "sanctions_list"));
     assert_eq!((&before.name, &before.source), (&after.name, &after.source));
@@ -181,7 +177,7 @@ fn the_second_edition_of_the_sanctions_lacks_what_was_delisted() {
     };
     assert_eq!(
         listed[0].keys().copied().collect::<BTreeSet<_>>(),
-        truth(&|label| label.asserted_secs == Some(dates[0]))
+        truth(&|label| label.asserted_secs.unwrap() <= dates[0])
     );
     assert_eq!(listed[1].keys().copied().collect::<BTreeSet<_>>(), truth(&|label| label.valid_until_secs.is_none()));
     let delisted: Vec<_> = of_list(&DEMO, "sanctions").filter(|label| label.valid_until_secs.is_some()).collect();
@@ -196,13 +192,45 @@ fn the_second_edition_of_the_sanctions_lacks_what_was_delisted() {
     for family in [Family::Evm, Family::Tron, Family::Utxo] {
         assert!(listed[1].keys().any(|address| address.family() == family), "{family:?}");
     }
-    assert!(listed[0].values().any(|files| files.len() == 2), "some addresses stand under two tickers");
     assert!(listed[1].keys().any(|address| !listed[0].contains_key(address)), "some are new");
-    assert!(text(before, 0) != text(before, 0).to_lowercase() || before.files[0].name.ends_with("XBT.txt"));
+    assert_ne!(text(before, 0).lines().nth(1), text(after, 0).lines().nth(1), "editions differ in the case of letters");
     let owners: BTreeSet<_> = of_list(&DEMO, "sanctions").map(|label| roles[&(label.chain, label.address)].1).collect();
     for party in ["scam-drainer", "scam-investment", "scam-theft-1", "mixer-whirlpit"] {
         assert!(owners.contains(party), "{owners:?}");
     }
+}
+
+#[test]
+fn sanctions_are_dated_between_the_crime_and_its_edition() {
+    let editions: Vec<_> = DEMO.lists.iter().filter(|list| list.edition.is_some()).collect();
+    let dates: Vec<u64> = editions.iter().map(|list| list.edition.unwrap().secs().unsigned_abs()).collect();
+    let mut first: BTreeMap<Address, u64> = BTreeMap::new();
+    let mut last: BTreeMap<Address, u64> = BTreeMap::new();
+    for facts in DEMO.batches.iter().flat_map(|batch| &batch.transactions) {
+        let time = facts.time.unwrap().secs().unsigned_abs();
+        let ends = facts.movements.iter().flat_map(|movement| [movement.from, movement.to]);
+        let outputs = facts.utxo.iter().flat_map(|utxo| &utxo.outputs).map(|output| output.owner);
+        for address in ends.chain(outputs).flatten() {
+            first.entry(address).and_modify(|known| *known = time.min(*known)).or_insert(time);
+            last.entry(address).and_modify(|known| *known = time.max(*known)).or_insert(time);
+        }
+    }
+    let (mut within_months, mut goes_on, mut listed) = (0, 0, 0);
+    for (list, edition_date) in editions.iter().zip(&dates) {
+        for (address, since) in edition(list) {
+            assert!(since <= *edition_date && since.is_multiple_of(DAY.unsigned_abs()), "{address} {since}");
+            // Contracts that sign nothing move nothing.
+            let Some(first) = first.get(&address) else { continue };
+            assert!(*first < since, "{address} is in use from {first}, listed from {since}");
+            listed += 1;
+            within_months += u32::from(since - first <= 151 * DAY.unsigned_abs());
+            goes_on += u32::from(last[&address] > since + DAY.unsigned_abs());
+        }
+    }
+    assert!(listed > 20 && within_months == listed, "{within_months} of {listed} are listed within months");
+    assert!(goes_on > 0, "some go on behind the listing");
+    let days: BTreeSet<_> = edition(editions[1]).into_values().collect();
+    assert!(days.len() > 3, "parties are designated on days of their own: {days:?}");
 }
 
 #[test]

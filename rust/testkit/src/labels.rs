@@ -22,6 +22,7 @@ pub fn claim(chain: Chain, address: Address, code: Code, level: Level, group: &s
         reliability: level.thousandths(),
         link: Link::Exact,
         asserted_at: None,
+        date_basis: None,
         last_seen: None,
         valid_until: None,
         action: Action::Add,

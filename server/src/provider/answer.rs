@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use headwater_ledger::labels::{Action, Claim, Code, Link, Scope};
+use headwater_ledger::labels::{Action, Claim, Code, DateBasis, Link, Scope};
 use headwater_types::text::shortened;
 use headwater_types::{Address, TimeWindow, Timestamp};
 use serde::Deserialize;
@@ -90,6 +90,7 @@ fn claim(
         reliability,
         link: Link::Exact,
         asserted_at,
+        date_basis: asserted_at.map(|_| DateBasis::Address),
         last_seen: None,
         valid_until,
         action: Action::Add,

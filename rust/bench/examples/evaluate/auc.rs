@@ -47,3 +47,11 @@ impl Scores {
         self.scores.iter().filter(|(_, so)| *so == is_so).count()
     }
 }
+
+/// The chance that one of the first scores higher than one of the second; equal scores count half.
+pub fn area_between(positive: &[f64], negative: &[f64]) -> f64 {
+    let mut scores = Scores::default();
+    positive.iter().for_each(|score| scores.add(*score, true));
+    negative.iter().for_each(|score| scores.add(*score, false));
+    scores.area().0
+}

@@ -3,16 +3,16 @@
 use std::collections::{BTreeMap, HashSet};
 
 use anyhow::Result;
-use headwater_intel::behaviour::{HistoryGather, OthersInLedger};
-use headwater_intel::label::{Aggregate, Moment, aggregate};
-use headwater_intel::risk::{GraphScore, Parameters, Subject, assess, is_sent_by, neighbours};
-use headwater_ledger::{Cancel, LedgerError};
+use headwater_intel::classify::Classifiers;
+use headwater_intel::label::{Aggregate, aggregate};
+use headwater_intel::risk::{Parameters, Place, RiskScope, RiskScorer};
+use headwater_ledger::Cancel;
 use headwater_simulate::truth::{Behaviour, Role, Verdict};
 use headwater_types::{Address, Chain};
 
 use super::Economy;
+use super::auc::area_between;
 use super::interval::Share;
-use super::sweep::Found;
 
 /// The chains on which counterparties are judged.
 const CHAINS: [Chain; 2] = [Chain::ETHEREUM, Chain::TRON];
@@ -21,6 +21,7 @@ const CHAINS: [Chain; 2] = [Chain::ETHEREUM, Chain::TRON];
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Kind {
     Ordinary,
+    Victim,
     MixerUser,
     Business,
     Service,
@@ -31,8 +32,9 @@ enum Kind {
 }
 
 impl Kind {
-    const ALL: [(Self, &'static str); 8] = [
-        (Self::Ordinary, "ordinary people who never used a mixer"),
+    const ALL: [(Self, &'static str); 9] = [
+        (Self::Ordinary, "other ordinary people who never used a mixer"),
+        (Self::Victim, "people who lost money to a theft or scam and did nothing else"),
         (Self::MixerUser, "ordinary people who did"),
         (Self::Business, "businesses and shops"),
         (Self::Service, "services: exchanges, payments, bridges, pools"),
@@ -77,38 +79,32 @@ pub struct Tally {
 }
 
 impl Tally {
-    pub fn add(&mut self, economy: &Economy, _: &Found) -> Result<()> {
-        let (ledger, parameters, cancel) = (&*economy.ledger, Parameters::standard(), Cancel::new());
+    pub fn add(&mut self, economy: &Economy) -> Result<()> {
+        let (ledger, cancel) = (&*economy.ledger, Cancel::new());
+        let model = (Parameters::standard(), Classifiers::standard());
         for chain in CHAINS {
-            let moment = Moment::present(ledger.labels(), ledger.coverage()[&chain].last_time);
-            let look_up = |address: &Address| -> Result<Aggregate<'_>, LedgerError> {
-                Ok(aggregate(&ledger.labels().claims(chain, address)?, &moment))
-            };
-            let scan = &parameters.scan;
-            let gather = || HistoryGather::new(ledger, chain, moment, &scan.stablecoins, scan.most_transfers);
-            let others = OthersInLedger::new(ledger, gather(), scan.others, &cancel);
+            let mut scorer = RiskScorer::new(RiskScope::present(ledger, Place::Chain(chain), model, &cancel));
             let of_chain = economy.truth.behaviours.iter().filter(|row| row.chain == chain);
             let mixed: HashSet<Address> = of_chain
                 .filter(|row| row.behaviour == Behaviour::MixerInteraction && row.verdict == Verdict::Planted)
                 .map(|row| row.address)
                 .collect();
+            let victims = victims(economy, chain);
             for row in economy.truth.addresses.iter().filter(|row| row.chain == chain) {
-                let Some(account) = ledger.account(chain, &row.address)? else { continue };
-                let history = gather().read(ledger, &account, &cancel)?;
-                let findings = parameters.behaviours.scan(&row.address, &history, &others)?;
+                if ledger.account(chain, &row.address)?.is_none() {
+                    continue;
+                }
+                let claims = scorer.claims(&row.address)?;
+                scorer.read(&row.address)?;
+                let kind = match Kind::of(row.role) {
+                    Kind::Ordinary if mixed.contains(&row.address) => Kind::MixerUser,
+                    Kind::Ordinary if victims.contains(&row.address) => Kind::Victim,
+                    kind => kind,
+                };
                 for is_withheld in [false, true] {
-                    let own = if is_withheld { Aggregate::default() } else { look_up(&row.address)? };
-                    let assessed =
-                        assess(parameters, &own, Subject::Seen(&history, &findings), None, &mut |history| {
-                            let (screened, all) =
-                                neighbours(parameters, history, look_up, is_sent_by(ledger, &row.address))?;
-                            Ok::<_, LedgerError>(Some(GraphScore::of(parameters, &screened, all)))
-                        })?;
-                    let kind = match Kind::of(row.role) {
-                        Kind::Ordinary if mixed.contains(&row.address) => Kind::MixerUser,
-                        kind => kind,
-                    };
-                    self.scores.entry((kind, is_withheld)).or_default().push(assessed.score);
+                    let own = if is_withheld { Aggregate::default() } else { aggregate(&claims, scorer.moment()) };
+                    let score = scorer.assess(&own)?.score;
+                    self.scores.entry((kind, is_withheld)).or_default().push(score);
                 }
             }
         }
@@ -135,29 +131,21 @@ impl Tally {
                 println!("| {name} | {} | {:.1} | {:.1} | {medium} | {high} |", sorted.len(), at(50), at(90));
             }
             let of = |kind| self.scores.get(&(kind, is_withheld)).map_or(&[][..], Vec::as_slice);
-            let ordinary: Vec<f64> = of(Kind::Ordinary).iter().chain(of(Kind::Business)).copied().collect();
+            let innocent = [Kind::Ordinary, Kind::Victim, Kind::Business].map(of);
+            let ordinary: Vec<f64> = innocent.concat();
             println!("\nArea under the curve against ordinary people who never used a mixer, and businesses: ");
             println!(
                 "scams {:.4}, launderers with all whom they pay {:.4}.\n",
-                auc(of(Kind::Scam), &ordinary),
-                auc(of(Kind::Launderer), &ordinary)
+                area_between(of(Kind::Scam), &ordinary),
+                area_between(of(Kind::Launderer), &ordinary)
             );
         }
     }
 }
 
-/// The chance that one of the first scores higher than one of the second; ties count half.
-#[expect(clippy::cast_precision_loss, reason = "counts of a few millions")]
-fn auc(positive: &[f64], negative: &[f64]) -> f64 {
-    let mut all: Vec<(f64, bool)> =
-        positive.iter().map(|score| (*score, true)).chain(negative.iter().map(|score| (*score, false))).collect();
-    all.sort_by(|one, other| one.0.total_cmp(&other.0));
-    let (mut below, mut sum) = (0_usize, 0.0);
-    for ties in all.chunk_by(|one, other| one.0.total_cmp(&other.0).is_eq()) {
-        let positives = ties.iter().filter(|(_, is_positive)| *is_positive).count();
-        let negatives = ties.len() - positives;
-        sum += positives as f64 * (below as f64 + negatives as f64 / 2.0);
-        below += negatives;
-    }
-    sum / (positive.len() as f64 * negative.len() as f64)
+/// The addresses that lost money in a case and got none in any.
+fn victims(economy: &Economy, chain: Chain) -> HashSet<Address> {
+    let steps = || economy.truth.cases.iter().filter(|step| step.chain == chain);
+    let paid: HashSet<Address> = steps().map(|step| step.to).collect();
+    steps().filter(|step| step.stage == "loot").map(|step| step.from).filter(|from| !paid.contains(from)).collect()
 }

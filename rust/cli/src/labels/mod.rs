@@ -13,7 +13,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use headwater_ingest::labels::{
     Counts, Issuer, LabelOptions, Labels, held_freezes, issuers, label_formats, ledger_freezes, read_labels,
 };
-use headwater_ledger::labels::{Action, Claim, Code, DisputeAction, Level};
+use headwater_ledger::labels::{Action, Claim, Code, DateBasis, DisputeAction, Level};
 use headwater_ledger::store::{ImportKind, LabelImport, Shrinking, Vanished, Writer};
 use headwater_ledger::{Cancel, Store};
 use headwater_types::{Address, Chain, Timestamp};
@@ -387,6 +387,7 @@ fn value(claim: &Claim) -> Value {
         "action": if claim.action == Action::Remove { "remove" } else { "add" },
         "last_seen": claim.last_seen.map(Timestamp::secs),
         "asserted_at": claim.asserted_at.map(Timestamp::secs),
+        "date_basis": claim.date_basis.map(DateBasis::name),
         "valid_until": claim.valid_until.map(Timestamp::secs),
     })
 }

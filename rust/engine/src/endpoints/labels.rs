@@ -12,7 +12,7 @@ use crate::endpoint::{Calls, ChainScope, Endpoint, Example, Reads, Tag};
 use crate::example::BOB;
 use crate::fields::{AddressList, AddressText, ChainName, ChainText, CodeText, HashText, Time, TimeBound};
 use crate::intelligence::Intelligence;
-use crate::labels::{self, AggregateLabel, ClaimStatus, Inheritance, LabelSource, Labels};
+use crate::labels::{self, AggregateLabel, ClaimStatus, DateBasis, Inheritance, LabelSource, Labels};
 use crate::limits::MAX_ITEMS;
 use crate::method::Method;
 use crate::request::{Checks, Warnings, at_most, refused};
@@ -219,6 +219,8 @@ pub struct LabelRow {
     label: Option<String>,
     claim_confidence: Option<f64>,
     first_seen: Option<Time>,
+    /// What `first_seen` belongs to.
+    date_basis: Option<DateBasis>,
     last_seen: Option<Time>,
     public: Option<bool>,
     inherited_from: Option<Inheritance>,
@@ -256,6 +258,7 @@ impl LabelledAddress {
                 label: claim.map(|claim| claim.label.clone()),
                 claim_confidence: claim.map(|claim| claim.confidence),
                 first_seen: claim.and_then(|claim| claim.first_seen),
+                date_basis: claim.and_then(|claim| claim.date_basis),
                 last_seen: claim.and_then(|claim| claim.last_seen),
                 public: claim.map(|claim| claim.public),
                 inherited_from: claim.and_then(|claim| claim.inherited_from),

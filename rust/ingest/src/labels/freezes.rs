@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, LazyLock};
 
-use headwater_ledger::labels::{Action, Claim, Code, Level, Link, Scope};
+use headwater_ledger::labels::{Action, Claim, Code, DateBasis, Level, Link, Scope};
 use headwater_types::{Address, Chain, Family, Timestamp};
 
 use super::counts::Counts;
@@ -229,6 +229,7 @@ fn claim(
         reliability: Level::IssuerFreeze.thousandths(),
         link: Link::Exact,
         asserted_at: Some(start),
+        date_basis: Some(DateBasis::Address),
         last_seen: None,
         valid_until: end,
         action: Action::Add,

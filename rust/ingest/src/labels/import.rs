@@ -77,8 +77,8 @@ pub fn read_labels(paths: &[PathBuf], options: &LabelOptions) -> Result<Labels, 
 }
 
 /// Reads a frame of labels, with the columns of a plain table: `address`, `chain`, `code`, and optionally `name`,
-/// `entity`, `source`, `source_url`, `group`, `level`, `confidence`, `asserted_at`, `last_seen`, `valid_until`, `action`,
-/// `is_cluster_definer`.
+/// `entity`, `source`, `source_url`, `group`, `level`, `confidence`, `asserted_at`, `date_basis`, `last_seen`,
+/// `valid_until`, `action`, `is_cluster_definer`.
 ///
 /// # Errors
 /// As [`read_labels`].

@@ -2,7 +2,7 @@ use std::io::Write;
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, Date32Array, Float64Array, Int64Array, StringArray};
-use headwater_ledger::labels::{Action, Claim};
+use headwater_ledger::labels::{Action, Claim, DateBasis};
 use headwater_types::Timestamp;
 
 use super::*;
@@ -60,6 +60,7 @@ fn table_columns_are_all_honoured() {
         reliability: 400,
         link: headwater_ledger::labels::Link::Exact,
         asserted_at: day("2024-05-06"),
+        date_basis: Some(DateBasis::Address),
         last_seen: Some(Timestamp::new(1_715_000_000)),
         valid_until: day("2025-01-01"),
         action: Action::Add,
@@ -67,6 +68,21 @@ fn table_columns_are_all_honoured() {
     };
     assert_eq!(claim, &expected);
     assert_eq!((labels.format, labels.source.as_str(), labels.list.as_str()), ("table", "list", "list"));
+}
+
+#[test]
+fn table_dates_are_of_addresses_unless_a_column_says_otherwise() {
+    let basis = |table: &str| -> Vec<_> { plain(table).claims.iter().map(|claim| claim.date_basis).collect() };
+    let (address, entity) = (Some(DateBasis::Address), Some(DateBasis::Entity));
+    assert_eq!(basis(&format!("address,chain,code,asserted_at\n{A},bsc,mixer,2024-05-06\n")), [address]);
+    assert_eq!(basis(&format!("address,chain,code,asserted_at\n{A},bsc,mixer,\n")), [None], "without a date");
+    let table = |cell: &str| format!("address,chain,code,asserted_at,date_basis\n{A},bsc,mixer,2024-05-06,{cell}\n");
+    assert_eq!(
+        [basis(&table("Entity")), basis(&table("address")), basis(&table(""))].concat(),
+        [entity, address, None]
+    );
+    let error = read(&table("list"), &LabelOptions::default()).unwrap_err();
+    assert!(error.contains("date_basis") && error.contains("address or entity"), "{error}");
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use headwater_ledger::labels::{Action, Level};
+use headwater_ledger::labels::{Action, DateBasis, Level};
 use headwater_types::Timestamp;
 
 use crate::Place;
@@ -36,6 +36,8 @@ pub(crate) struct RawClaim {
     pub(crate) confidence: Option<String>,
     /// When it was said first.
     pub(crate) asserted_at: Option<Timestamp>,
+    /// What that date belongs to.
+    pub(crate) date_basis: RawDateBasis,
     /// When it was said last.
     pub(crate) last_seen: Option<Timestamp>,
     /// When it stopped to hold.
@@ -59,6 +61,29 @@ pub(crate) enum ChainHint {
     Chain(String),
     /// Every EVM chain.
     AnyEvm,
+}
+
+/// What the date of a row belongs to.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum RawDateBasis {
+    /// The address, as in lists of addresses.
+    #[default]
+    Address,
+    /// The entity, as in lists of parties.
+    Entity,
+    /// The row leaves it open.
+    Unknown,
+}
+
+impl RawDateBasis {
+    /// What a claim says of it.
+    pub(crate) const fn stated(self) -> Option<DateBasis> {
+        match self {
+            Self::Address => Some(DateBasis::Address),
+            Self::Entity => Some(DateBasis::Entity),
+            Self::Unknown => None,
+        }
+    }
 }
 
 /// A level as a row states it.

@@ -7,6 +7,8 @@ use headwater_ledger::labels::{Action, Claim, Code, Level, Link, Scope};
 use headwater_ledger::{Cancel, Ledger, LedgerError};
 use headwater_types::{Address, Chain, Family};
 
+use super::source::LabelSource;
+
 /// Who says that an address is a contract of a bridge: the tables of this program.
 const BRIDGES: &str = "bridge_contracts";
 
@@ -31,6 +33,7 @@ pub fn bridge_claim(chain: Chain, address: &Address) -> Option<Claim<&'static st
         reliability: Level::TrustedProvider.thousandths(),
         link: Link::Exact,
         asserted_at: None,
+        date_basis: None,
         last_seen: None,
         valid_until: None,
         action: Action::Add,
@@ -51,19 +54,33 @@ pub fn claims_of<'a>(
     address: &Address,
     cancel: &Cancel,
 ) -> Result<Vec<Claim<&'a str>>, LedgerError> {
-    let mut claims = ledger.labels().claims(chain, address)?;
-    claims.extend(bridge_claim(chain, address));
-    if chain.family() != Family::Utxo || ledger.labels().is_empty() {
+    claims_by(&**ledger.labels(), ledger, (chain, address), cancel)
+}
+
+/// Returns the same by the claims of another source than the labels in force. The members of a cluster are those that the
+/// labels in force name.
+///
+/// # Errors
+/// As [`claims_of`].
+pub fn claims_by<'a>(
+    labels: &'a dyn LabelSource,
+    ledger: &dyn Ledger,
+    (chain, address): (Chain, &Address),
+    cancel: &Cancel,
+) -> Result<Vec<Claim<&'a str>>, LedgerError> {
+    let mut claims = labels.claims_on(chain, address)?;
+    if chain.family() != Family::Utxo || labels.has_none() {
         return Ok(claims);
     }
     let (Some(clusters), Some(account)) = (ledger.clusters(chain, cancel)?, ledger.account(chain, address)?) else {
         return Ok(claims);
     };
     let Some(cluster) = clusters.of(&account)? else { return Ok(claims) };
-    // Of claims that differ in their dates alone the newest counts for all.
+    // Of claims that differ in their dates alone the newest counts for all; of sanctions, which do not age, the oldest: the
+    // owner is listed since then.
     let mut inherited: BTreeMap<(Claim<&str>, bool), Claim<&str>> = BTreeMap::new();
     for other in ledger.labelled(chain, &cluster, cancel)?.iter().filter(|other| *other != address) {
-        let of_other = ledger.labels().claims(chain, other)?;
+        let of_other = labels.claims_on(chain, other)?;
         // A curator's removal holds for the address that it names.
         let removed: Vec<_> =
             of_other.iter().filter(|claim| claim.action == Action::Remove).map(|claim| claim.code).collect();
@@ -72,7 +89,11 @@ pub fn claims_of<'a>(
             let same =
                 Claim { address: *address, name: None, source_url: None, asserted_at: None, last_seen: None, ..claim };
             let newest = inherited.entry((same, claim.asserted_at.is_some())).or_insert(claim);
-            if claim.asserted_at > newest.asserted_at {
+            let is_kept = match claim.level {
+                Level::SanctionsList => claim.asserted_at < newest.asserted_at,
+                _ => claim.asserted_at > newest.asserted_at,
+            };
+            if is_kept {
                 *newest = claim;
             }
         }

@@ -1,10 +1,10 @@
 //! The vectors of the method, worked by hand.
 
-use headwater_ledger::labels::{Action, Claim, Code, Dispute, LabelTable, Level, Link, Scope};
+use headwater_ledger::labels::{Action, Claim, Code, DateBasis, Dispute, LabelTable, Level, Link, Scope};
 use headwater_types::{Address, Chain, Timestamp};
 use proptest::prelude::*;
 
-use super::{Aggregate, Moment, Standing, aggregate};
+use super::{Aggregate, Moment, SanctionsListing, Standing, aggregate};
 
 const DAY: i64 = 86_400;
 const NOW: i64 = 1_700_000_000;
@@ -23,6 +23,7 @@ fn claim(code: Code, level: Level, group: &'static str) -> Claim<&'static str> {
         reliability: level.thousandths(),
         link: Link::Exact,
         asserted_at: None,
+        date_basis: None,
         last_seen: None,
         valid_until: None,
         action: Action::Add,
@@ -254,4 +255,56 @@ proptest! {
         let without: Vec<_> = whole.codes.into_iter().filter(|code| code.code != Code::ReportedOnce).collect();
         prop_assert_eq!(with_copy, without);
     }
+}
+
+fn listed(group: &'static str, day: i64, date_basis: Option<DateBasis>) -> Claim<&'static str> {
+    let asserted_at = Some(Timestamp::new(day * DAY));
+    Claim { asserted_at, date_basis, ..claim(Code::Sanction, Level::SanctionsList, group) }
+}
+
+#[test]
+fn address_date_of_a_listing_counts_before_entity_dates() {
+    let (address, entity) = (Some(DateBasis::Address), Some(DateBasis::Entity));
+    let since = |claims: &[Claim<&'static str>]| {
+        let SanctionsListing { since, date_basis, has_undated } = of(claims).sanctions_listing().unwrap();
+        (since.map(|since| since.secs() / DAY), date_basis, has_undated)
+    };
+    let undated = claim(Code::Sanction, Level::SanctionsList, "ofac");
+    assert_eq!(since(&[listed("ofac", 100, entity)]), (Some(100), entity, false));
+    assert_eq!(since(&[listed("ofac", 100, entity), listed("eu", 300, address)]), (Some(300), address, false));
+    let addresses = [listed("a", 300, address), listed("b", 200, address), listed("c", 100, None)];
+    assert_eq!(since(&addresses), (Some(200), address, false));
+    assert_eq!(since(&[listed("a", 100, None), listed("b", 300, entity)]), (Some(300), entity, false));
+    assert_eq!(since(&[listed("a", 100, None)]), (Some(100), None, false));
+    // A copy of the same authority without dates adds nothing; another authority without dates does.
+    assert_eq!(since(&[undated, listed("ofac", 100, entity)]), (Some(100), entity, false));
+    assert_eq!(since(&[undated, listed("eu", 100, entity)]), (Some(100), entity, true));
+    assert_eq!(since(&[undated]), (None, None, true));
+    // Claims through a cluster count only without claims about the address itself.
+    let inherited = Claim { link: Link::Cluster, ..listed("ofac", 50, address) };
+    assert_eq!(since(&[inherited, listed("ofac", 100, entity)]), (Some(100), entity, false));
+    assert_eq!(since(&[inherited]), (Some(50), address, false));
+}
+
+#[test]
+fn listing_needs_an_active_list_of_sanctions() {
+    let copy = Claim { level: Level::TrustedProvider, ..listed("etherscan", 100, Some(DateBasis::Address)) };
+    assert_eq!(of(&[copy]).sanctions_listing(), None);
+    let delisted = Claim { valid_until: Some(Timestamp::new(NOW - 1)), ..listed("ofac", 100, None) };
+    assert_eq!(of(&[delisted]).sanctions_listing(), None);
+    let mixer = Claim { code: Some(Code::Mixer), ..listed("ofac", 100, None) };
+    assert_eq!(of(&[mixer]).sanctions_listing(), None);
+}
+
+#[test]
+fn listing_is_after_payments_of_earlier_days_only() {
+    let of_day = |day| of(&[listed("ofac", day, Some(DateBasis::Address))]).sanctions_listing().unwrap();
+    let listing = of_day(100);
+    assert!(listing.is_after(Timestamp::new(100 * DAY - 1)));
+    assert!(!listing.is_after(Timestamp::new(100 * DAY)));
+    // A list that states the time of day lists for the whole day.
+    let at_noon = SanctionsListing { since: Some(Timestamp::new(100 * DAY + DAY / 2)), ..listing };
+    assert!(!at_noon.is_after(Timestamp::new(100 * DAY + 1)));
+    assert!(!SanctionsListing { has_undated: true, ..listing }.is_after(Timestamp::new(0)));
+    assert!(!SanctionsListing { since: None, ..listing }.is_after(Timestamp::new(0)));
 }

@@ -78,6 +78,7 @@ impl Rows {
             reliability: claim.reliability,
             link: claim.link,
             asserted_at: claim.asserted_at,
+            date_basis: claim.date_basis,
             last_seen: claim.last_seen,
             valid_until: claim.valid_until,
             action: claim.action,

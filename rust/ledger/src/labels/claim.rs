@@ -36,6 +36,8 @@ pub struct Claim<T = Arc<str>> {
     pub link: Link,
     /// When the source said so first.
     pub asserted_at: Option<Timestamp>,
+    /// What that date belongs to; `None` without a date, and where an earlier version of the program stored the claim.
+    pub date_basis: Option<DateBasis>,
     /// When the source said so last, where that is another time.
     pub last_seen: Option<Timestamp>,
     /// When it stopped to hold.
@@ -51,7 +53,18 @@ impl Claim {
     #[must_use]
     pub fn borrowed(&self) -> Claim<&str> {
         let Self {
-            address, scope, code, level, reliability, link, asserted_at, last_seen, valid_until, action, ..
+            address,
+            scope,
+            code,
+            level,
+            reliability,
+            link,
+            asserted_at,
+            date_basis,
+            last_seen,
+            valid_until,
+            action,
+            ..
         } = *self;
         Claim {
             address,
@@ -66,6 +79,7 @@ impl Claim {
             reliability,
             link,
             asserted_at,
+            date_basis,
             last_seen,
             valid_until,
             action,
@@ -79,7 +93,18 @@ impl Claim<&str> {
     #[must_use]
     pub fn to_owned(&self) -> Claim {
         let Self {
-            address, scope, code, level, reliability, link, asserted_at, last_seen, valid_until, action, ..
+            address,
+            scope,
+            code,
+            level,
+            reliability,
+            link,
+            asserted_at,
+            date_basis,
+            last_seen,
+            valid_until,
+            action,
+            ..
         } = *self;
         Claim {
             address,
@@ -94,11 +119,44 @@ impl Claim<&str> {
             reliability,
             link,
             asserted_at,
+            date_basis,
             last_seen,
             valid_until,
             action,
             dispute: self.dispute.as_ref().map(Dispute::<&str>::to_owned),
         }
+    }
+}
+
+/// What the date of a claim belongs to.
+///
+/// A list of parties dates the party: an address that it adds to the party later carries the date of the party, which is
+/// too early for the address.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum DateBasis {
+    /// The address: the source named it then.
+    Address,
+    /// The entity behind the address: the source may have named the address later.
+    Entity,
+}
+
+impl DateBasis {
+    /// Both, the more exact one first.
+    pub const ALL: [Self; 2] = [Self::Address, Self::Entity];
+
+    /// The name in files and answers.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Address => "address",
+            Self::Entity => "entity",
+        }
+    }
+
+    /// Returns the basis of a name; `None` for an unknown one.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|basis| basis.name() == name)
     }
 }
 

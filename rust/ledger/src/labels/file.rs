@@ -186,6 +186,7 @@ impl LabelFile {
             reliability: terms.reliability,
             link: terms.link,
             asserted_at: terms.asserted_at,
+            date_basis: terms.date_basis,
             last_seen: terms.last_seen,
             valid_until: terms.valid_until,
             action: terms.action,

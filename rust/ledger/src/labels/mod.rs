@@ -21,7 +21,7 @@ mod table;
 #[cfg(test)]
 mod tests;
 
-pub use claim::{Action, Claim, Scope};
+pub use claim::{Action, Claim, DateBasis, Scope};
 pub use code::{Business, Category, Code};
 pub use dispute::Dispute;
 pub use disputes::{ClaimSelection, DisputeAction, DisputeEntry, DisputeRequest};

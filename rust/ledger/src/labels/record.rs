@@ -3,7 +3,7 @@
 use bytemuck::{Pod, Zeroable};
 use headwater_types::{Chain, Timestamp};
 
-use super::claim::{Action, Scope};
+use super::claim::{Action, DateBasis, Scope};
 use super::code::Code;
 use super::level::{Level, Link};
 
@@ -15,6 +15,10 @@ const NO_TIME: i64 = i64::MIN;
 /// The import states the claim itself; without it the claim was stated by an earlier import and ended.
 pub(super) const OWN: u8 = 1;
 const REMOVES: u8 = 2;
+/// The date of assertion is that of the address.
+const DATES_ADDRESS: u8 = 4;
+/// The date of assertion is that of the entity. Files of earlier versions have neither of the two bits.
+const DATES_ENTITY: u8 = 8;
 
 /// In the order of their numbers.
 const LINKS: [Link; 7] = [
@@ -59,6 +63,7 @@ pub(super) struct Terms {
     pub(super) reliability: u16,
     pub(super) link: Link,
     pub(super) asserted_at: Option<Timestamp>,
+    pub(super) date_basis: Option<DateBasis>,
     pub(super) last_seen: Option<Timestamp>,
     pub(super) valid_until: Option<Timestamp>,
     pub(super) action: Action,
@@ -110,7 +115,13 @@ impl Vocabulary {
 impl Record {
     pub(super) fn new(terms: &Terms, texts: &Texts) -> Self {
         let time = |time: Option<Timestamp>| time.map_or(NO_TIME, Timestamp::secs);
-        let flags = if terms.is_own { OWN } else { 0 } | if terms.action == Action::Remove { REMOVES } else { 0 };
+        let basis = match terms.date_basis {
+            Some(DateBasis::Address) => DATES_ADDRESS,
+            Some(DateBasis::Entity) => DATES_ENTITY,
+            None => 0,
+        };
+        let removes = if terms.action == Action::Remove { REMOVES } else { 0 };
+        let flags = if terms.is_own { OWN } else { 0 } | removes | basis;
         let chain = |chain: Chain| Chain::all().position(|known| known == chain).map_or(0, |place| place + 1);
         Self {
             code: terms.code.map_or(0, |code| number(Code::ALL, &code) + 1),
@@ -150,6 +161,11 @@ impl Record {
             reliability: self.reliability,
             link: *LINKS.get(usize::from(self.link))?,
             asserted_at: time(self.asserted_at),
+            date_basis: match self.flags & (DATES_ADDRESS | DATES_ENTITY) {
+                DATES_ADDRESS => Some(DateBasis::Address),
+                DATES_ENTITY => Some(DateBasis::Entity),
+                _ => None,
+            },
             last_seen: time(self.last_seen),
             valid_until: time(self.valid_until),
             action: if self.flags & REMOVES == 0 { Action::Add } else { Action::Remove },

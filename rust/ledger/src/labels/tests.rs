@@ -6,7 +6,7 @@ use std::sync::Arc;
 use headwater_types::{Address, Chain, Timestamp};
 use proptest::prelude::*;
 
-use super::{Action, Claim, Code, LabelTable, Level, Link, Scope};
+use super::{Action, Claim, Code, DateBasis, LabelTable, Level, Link, Scope};
 use crate::read::Labels as _;
 use crate::store::{LabelImport, MemoryStore, Shrinking, Store, Vanished, Writer};
 
@@ -42,6 +42,9 @@ fn claim(number: u8, code: usize, entity: Option<&str>, asserted_at: Option<i64>
         reliability: 500,
         link: Link::Exact,
         asserted_at: asserted_at.map(Timestamp::new),
+        date_basis: asserted_at.and_then(|time| {
+            [Some(DateBasis::Address), Some(DateBasis::Entity), None][usize::try_from(time).unwrap() % 3]
+        }),
         last_seen: None,
         valid_until: None,
         action: Action::Add,

@@ -9,7 +9,8 @@ use crate::clock::iso_day;
 use crate::truth::{PublicLabel, TruthError};
 
 /// The columns of a plain list.
-const HEADER: &str = "blockchain,address,code,entity,source,source_url,group,level,asserted_at,valid_until\n";
+pub(super) const HEADER: &str =
+    "blockchain,address,code,entity,source,source_url,group,level,asserted_at,valid_until\n";
 
 /// The form of the files of a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,8 +18,6 @@ pub enum LabelFormat {
     /// CSV: `blockchain,address,code,entity,source,source_url,group,level,asserted_at,valid_until`. Times are dates or
     /// epoch seconds; what is unknown is empty.
     Plain,
-    /// One file per ticker, one address per line: how OFAC's addresses are handed on.
-    OfacText,
     /// JSON: `{"result": [{address, family, blockchain, createdAt, balance, transactions}]}`.
     Ransomwhere,
 }

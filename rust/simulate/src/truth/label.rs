@@ -21,7 +21,7 @@ pub struct PublicLabel {
     pub group: String,
     /// The level of the source, such as `service_api`.
     pub level: String,
-    /// When it was claimed, in epoch seconds. A list of sanctions has no dates of its own: the date of the edition.
+    /// When it was claimed, in epoch seconds.
     pub asserted_secs: Option<u64>,
     /// When the claim was withdrawn, the freeze lifted, or the address left the list.
     pub valid_until_secs: Option<u64>,

@@ -24,10 +24,10 @@
 //! tell which of their claims are right. The table `labels` does, for every claim of every list:
 //!
 //! - A claim is right when the address is what its code says. Lists err about strangers, victims and shops.
-//! - The list `sanctions` names an EVM address once; the table has a row for every chain on which it occurs. Its two
-//!   editions have no dates: `asserted_at` is the date of the first edition that contains the address, `valid_until`
-//!   that of the second one where the address is gone from it (a delisting). A mixer is delisted although the claim was
-//!   right; a person is because it was wrong.
+//! - The list `sanctions` names an EVM address once; the table has a row for every chain on which it occurs.
+//!   `asserted_at` is the day of its listing, weeks to months after its party began; `valid_until` is the date of the
+//!   second edition where the address is gone from it (a delisting). A mixer is delisted although the claim was right; a
+//!   person is because it was wrong.
 //! - Rows of `issuer-freezes` are in no file: they follow from the logs of the contracts of Tether and Circle, as block
 //!   times. They are facts, and right even where an issuer freezes the innocent; `addresses` tells whom.
 

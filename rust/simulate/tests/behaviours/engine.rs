@@ -39,6 +39,7 @@ fn known() -> Vec<Claim> {
             reliability: Level::Ownership.thousandths(),
             link: Link::Exact,
             asserted_at: None,
+            date_basis: None,
             last_seen: None,
             valid_until: None,
             action: Action::Add,

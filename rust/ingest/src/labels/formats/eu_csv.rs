@@ -5,7 +5,7 @@
 
 use headwater_ledger::labels::{Code, Level};
 
-use super::super::raw::{RawClaim, RawLabels, Vocabulary};
+use super::super::raw::{RawClaim, RawDateBasis, RawLabels, Vocabulary};
 use super::official::{Dates, Parties, Rank, claim, each_list_row, first_date};
 use super::running_text::addresses_in;
 use super::{Files, Format, Given};
@@ -64,7 +64,11 @@ fn read_row(row: &Row<'_>, remarks: &[&str], labels: &mut RawLabels, parties: &m
         let fields = [(DATES[0], days[0].as_deref()), (DATES[1], days[1].as_deref())];
         let asserted_at = first_date(labels, row.place(), &fields, &[Dates::Iso, Dates::DayFirst]);
         for (address, coin) in found {
-            let claim = RawClaim { asserted_at, ..claim(Code::Sanction, row.place(), address, coin) };
+            let claim = RawClaim {
+                asserted_at,
+                date_basis: RawDateBasis::Entity,
+                ..claim(Code::Sanction, row.place(), address, coin)
+            };
             parties.add(labels, &party, claim);
         }
     }
@@ -105,6 +109,7 @@ Seen in 0x16f0b26a2b215994d36c79224acd1677b87cdb9724f88df0500da83ed781c7e3\";202
             ),
         ];
         assert_eq!(rows(&labels), expected);
+        assert!(labels.claims.iter().all(|claim| claim.date_basis == RawDateBasis::Entity));
         assert_eq!(labels.list_date.unwrap().to_string(), "2025-10-28T00:00:00Z");
     }
 

@@ -7,7 +7,7 @@ use std::collections::{HashMap, HashSet};
 
 use headwater_types::Timestamp;
 
-use super::super::raw::{ChainHint, RawClaim, RawLabels};
+use super::super::raw::{ChainHint, RawClaim, RawDateBasis, RawLabels};
 use super::ofac::{self, SDN_LIST, coin_of, listed};
 use super::official::date;
 use super::{Format, Given};
@@ -197,7 +197,12 @@ impl List {
 
     fn finish(self) -> impl Iterator<Item = RawClaim> {
         let Self { claims, days, .. } = self;
-        claims.into_iter().map(move |(profile, claim)| RawClaim { asserted_at: days.get(&profile).copied(), ..claim })
+        // The day is that of the entry of the profile: addresses that are added to it later carry it too.
+        let date_basis = RawDateBasis::Entity;
+        claims.into_iter().map(move |(profile, claim)| {
+            let asserted_at = days.get(&profile).copied();
+            RawClaim { asserted_at, date_basis, ..claim }
+        })
     }
 }
 
@@ -255,5 +260,6 @@ mod tests {
         let dated: Vec<_> = rows(&labels).into_iter().map(|row| (row.2, row.3)).collect();
         let first = (Some("DOE Example"), "2022-08-08".to_owned());
         assert_eq!(dated, [first.clone(), first.clone(), first, (None, String::new())]);
+        assert!(labels.claims.iter().all(|claim| claim.date_basis == RawDateBasis::Entity));
     }
 }

@@ -2,7 +2,7 @@
 
 use headwater_types::Timestamp;
 
-use super::super::raw::{ChainHint, RawClaim, RawLabels};
+use super::super::raw::{ChainHint, RawClaim, RawDateBasis, RawLabels};
 use super::ofac::{self, SDN_LIST, coin_of, listed};
 use super::official::Dates;
 use super::{Format, Given};
@@ -136,8 +136,9 @@ impl Entity {
     fn finish(&mut self, labels: &mut RawLabels) {
         let Self { listed_at, name, claims, .. } = std::mem::take(self);
         let entity = name.map(|(_, name)| name);
+        let (asserted_at, date_basis) = (listed_at, RawDateBasis::Entity);
         let named = claims.into_iter();
-        labels.claims.extend(named.map(|claim| RawClaim { entity: entity.clone(), asserted_at: listed_at, ..claim }));
+        labels.claims.extend(named.map(|claim| RawClaim { entity: entity.clone(), asserted_at, date_basis, ..claim }));
     }
 }
 
@@ -185,6 +186,7 @@ mod tests {
         let dated: Vec<_> = rows(&labels).into_iter().map(|row| (row.2, row.3)).collect();
         let first = (Some("PRIMER BIRZHA"), "2023-05-01".to_owned());
         assert_eq!(dated, [first.clone(), first, (Some("MAIN NAME"), String::new())]);
+        assert!(labels.claims.iter().all(|claim| claim.date_basis == RawDateBasis::Entity));
         assert_eq!(labels.list_date.unwrap().to_string(), "2026-02-03T14:00:00Z");
     }
 }

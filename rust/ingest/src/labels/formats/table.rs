@@ -4,12 +4,12 @@ use std::borrow::Cow;
 use std::path::Path;
 
 use arrow::array::RecordBatch;
-use headwater_ledger::labels::{Action, Level};
+use headwater_ledger::labels::{Action, DateBasis, Level};
 use headwater_types::Timestamp;
 
 use super::{Files, Format, Given};
 use crate::error::{FieldError, RowError};
-use crate::labels::raw::{ChainHint, RawClaim, RawLabels, RawLevel, Vocabulary};
+use crate::labels::raw::{ChainHint, RawClaim, RawDateBasis, RawLabels, RawLevel, Vocabulary};
 use crate::source::{Content, Counts, Probe, Row, each_row, text_columns, time_of};
 use crate::{IngestError, Place};
 
@@ -40,6 +40,7 @@ const COLUMNS: &[&[&str]] = &[
     &["level"],
     &["confidence"],
     &["asserted_at", "first_seen", "date"],
+    &["date_basis"],
     &["last_seen"],
     &["valid_until"],
     &["action"],
@@ -100,6 +101,8 @@ struct Names {
     columns: Vec<(&'static str, Vec<String>)>,
     /// Whether the label is the name, as it is where another column has the code.
     is_label_name: bool,
+    /// Whether the file says what its dates belong to.
+    has_basis: bool,
 }
 
 impl Names {
@@ -118,7 +121,7 @@ impl Names {
             };
             *names = vec![theirs.clone()];
         }
-        Ok(Self { columns, is_label_name: true })
+        Ok(Self { columns, is_label_name: true, has_basis: false })
     }
 
     /// All names that may be asked for.
@@ -155,6 +158,7 @@ impl Names {
             return Err(IngestError::MissingOption { path: path.to_owned(), option: "--code", why });
         }
         let is_mapped = |column: &str| given.columns.iter().any(|(ours, _)| ours.eq_ignore_ascii_case(column));
+        self.has_basis = is_there("date_basis");
         self.is_label_name = has("code") || has("category") || is_mapped("code") || is_mapped("category");
         Ok(())
     }
@@ -213,6 +217,7 @@ impl Rows {
             level: text("level")?.map(RawLevel::Stated),
             confidence: text("confidence")?,
             asserted_at,
+            date_basis: date_basis(names.value(row, "date_basis")?.as_deref(), names.has_basis)?,
             last_seen: time("last_seen")?,
             valid_until,
             action: action(names.value(row, "action")?.as_deref())?,
@@ -228,6 +233,19 @@ fn action(text: Option<&str>) -> Result<Action, FieldError> {
         Some(text) if text.eq_ignore_ascii_case("add") => Ok(Action::Add),
         Some(text) if text.eq_ignore_ascii_case("remove") => Ok(Action::Remove),
         Some(text) => Err(FieldError::new("action", Some(text), "add or remove")),
+    }
+}
+
+/// What the date of a row belongs to: the address, unless the table has a column for it.
+fn date_basis(text: Option<&str>, has_column: bool) -> Result<RawDateBasis, FieldError> {
+    match text {
+        None if has_column => Ok(RawDateBasis::Unknown),
+        None => Ok(RawDateBasis::Address),
+        Some(text) => match DateBasis::from_name(&text.to_ascii_lowercase()) {
+            Some(DateBasis::Address) => Ok(RawDateBasis::Address),
+            Some(DateBasis::Entity) => Ok(RawDateBasis::Entity),
+            None => Err(FieldError::new("date_basis", Some(text), "address or entity")),
+        },
     }
 }
 

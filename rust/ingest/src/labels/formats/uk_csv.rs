@@ -6,7 +6,7 @@
 use headwater_ledger::labels::{Code, Level};
 use headwater_types::Timestamp;
 
-use super::super::raw::{RawClaim, RawLabels, Vocabulary};
+use super::super::raw::{RawClaim, RawDateBasis, RawLabels, Vocabulary};
 use super::official::{Dates, Parties, Rank, Record, claim, date, each_record, first_date, wrong};
 use super::running_text::addresses_in;
 use super::{Files, Format, Given};
@@ -98,7 +98,8 @@ fn read_record(
     let day = columns.get(record, DESIGNATED);
     let asserted_at = first_date(labels, record.place, &[(DESIGNATED, Some(day))], &[Dates::DayFirst, Dates::Iso]);
     for (address, coin) in found {
-        parties.add(labels, party, RawClaim { asserted_at, ..claim(Code::Sanction, record.place, address, coin) });
+        let claim = claim(Code::Sanction, record.place, address, coin);
+        parties.add(labels, party, RawClaim { asserted_at, date_basis: RawDateBasis::Entity, ..claim });
     }
     Ok(())
 }
@@ -154,6 +155,7 @@ TPxuSe5sLqhUaRfDXe2N4rDSsiFookp8Zz (USDT)\",,03/04/2025
                 ),
             ];
             assert_eq!(rows(&labels), expected);
+            assert!(labels.claims.iter().all(|claim| claim.date_basis == RawDateBasis::Entity));
             assert_eq!(labels.list_date.unwrap().to_string(), date);
         }
     }

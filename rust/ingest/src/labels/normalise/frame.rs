@@ -30,6 +30,8 @@ pub(super) struct Statements {
     /// Level and reliability, ordered by reliability.
     pub(super) trust: Vec<u32>,
     pub(super) asserted_at: Vec<Option<i64>>,
+    /// What that date belongs to, the more exact one first; `None` without a date.
+    pub(super) date_basis: Vec<Option<u32>>,
     pub(super) last_seen: Vec<Option<i64>>,
     pub(super) valid_until: Vec<Option<i64>>,
     pub(super) action: Vec<u32>,
@@ -67,6 +69,7 @@ pub(super) struct Joined {
     pub(super) source: Option<u32>,
     pub(super) trust: u32,
     pub(super) asserted_at: Option<i64>,
+    pub(super) date_basis: Option<u32>,
     pub(super) last_seen: Option<i64>,
     pub(super) valid_until: Option<i64>,
     pub(super) action: u32,
@@ -97,15 +100,20 @@ pub(super) fn joined(statements: Statements, reviewed: Reviewed, copies: Copies)
     let missing = places.column("elsewhere")?.null_count();
     let claims = telling()
         .filter(col("scope").is_not_null())
-        // The first of equal statements is the earliest; texts decide among those of one time.
-        .sort(["asserted_at", "entity_text", "name", "source"], SortMultipleOptions::default().with_nulls_last(true))
+        // The first of equal statements is the earliest of those with the most exact date; texts decide among those of
+        // one time.
+        .sort(
+            ["date_basis", "asserted_at", "entity_text", "name", "source"],
+            SortMultipleOptions::default().with_nulls_last(true),
+        )
         .group_by(KEY.map(col))
         .agg([
             first("entity_text"),
             first("name"),
             first("source"),
             col("trust").max(),
-            col("asserted_at").min(),
+            first("asserted_at"),
+            first("date_basis"),
             col("last_seen").max(),
             col("valid_until").max(),
             col("valid_until").null_count().alias("open"),
@@ -174,6 +182,7 @@ fn frame_of(statements: Statements) -> PolarsResult<DataFrame> {
         "is_group_stated" => statements.is_group_stated,
         "trust" => statements.trust,
         "asserted_at" => statements.asserted_at,
+        "date_basis" => statements.date_basis,
         "last_seen" => statements.last_seen,
         "valid_until" => statements.valid_until,
         "action" => statements.action,
@@ -187,7 +196,7 @@ fn rows(frame: &DataFrame) -> PolarsResult<Vec<Joined>> {
     let time = |name: &str| frame.column(name)?.i64().cloned();
     let (address, scope, code, group) = (number("address")?, number("scope")?, number("code")?, number("group")?);
     let (entity_text, name, source) = (number("entity_text")?, number("name")?, number("source")?);
-    let (trust, action) = (number("trust")?, number("action")?);
+    let (trust, action, date_basis) = (number("trust")?, number("action")?, number("date_basis")?);
     let (asserted_at, last_seen, valid_until) = (time("asserted_at")?, time("last_seen")?, time("valid_until")?);
     let (open, statements) = (number("open")?, number("statements")?);
     let there = |column: &UInt32Chunked, row: usize| column.get(row).unwrap_or_default();
@@ -201,6 +210,7 @@ fn rows(frame: &DataFrame) -> PolarsResult<Vec<Joined>> {
         source: source.get(row),
         trust: there(&trust, row),
         asserted_at: asserted_at.get(row),
+        date_basis: date_basis.get(row),
         last_seen: last_seen.get(row),
         // One statement without an end keeps the claim open.
         valid_until: valid_until.get(row).filter(|_| there(&open, row) == 0),

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use headwater_ledger::labels::{Action, Claim, Code, Level, Link, Scope, entity_key, entity_name};
+use headwater_ledger::labels::{Action, Claim, Code, DateBasis, Level, Link, Scope, entity_key, entity_name};
 use headwater_types::{Address, Chain, Family, Timestamp};
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -28,6 +28,9 @@ use crate::labels::raw::{ChainHint, RawClaim};
 const ADD: u32 = 0;
 const REMOVE: u32 = 1;
 const ADD_TO_ADDRESS_ONLY: u32 = 2;
+
+/// A date of which the file does not say what it belongs to, in the column of bases: behind all that do.
+const UNKNOWN_BASIS: u32 = u32::MAX;
 
 /// A source, and where it says so.
 type Cited = (Option<Arc<str>>, Option<Arc<str>>);
@@ -191,6 +194,8 @@ impl<'a> Gathering<'a> {
         columns.trust.push(shared.trust);
         let secs = |time: Option<Timestamp>| time.map(Timestamp::secs);
         columns.asserted_at.push(secs(claim.asserted_at));
+        let basis = claim.date_basis.stated().map_or(UNKNOWN_BASIS, |basis| position(&DateBasis::ALL, &basis));
+        columns.date_basis.push(claim.asserted_at.map(|_| basis));
         columns.last_seen.push(secs(claim.last_seen.max(claim.asserted_at)));
         columns.valid_until.push(secs(claim.valid_until));
         columns.action.push(match (claim.action, claim.is_address_only) {
@@ -357,6 +362,7 @@ impl Decode {
             reliability,
             link: if joined.action == ADD_TO_ADDRESS_ONLY { Link::ExactOnly } else { Link::Exact },
             asserted_at,
+            date_basis: joined.date_basis.and_then(|basis| DateBasis::ALL.get(usize::try_from(basis).ok()?)).copied(),
             last_seen: joined.last_seen.map(Timestamp::new).filter(|last| Some(*last) != asserted_at),
             valid_until: joined.valid_until.map(Timestamp::new),
             action: if joined.action == REMOVE { Action::Remove } else { Action::Add },

@@ -1,9 +1,9 @@
-use headwater_ledger::labels::{Action, Code, Level};
+use headwater_ledger::labels::{Action, Code, DateBasis, Level};
 use headwater_types::{Chain, Timestamp};
 use proptest::prelude::*;
 
 use super::*;
-use crate::labels::raw::{ChainHint, RawClaim, RawLevel};
+use crate::labels::raw::{ChainHint, RawClaim, RawDateBasis, RawLevel};
 
 const A: &str = "0xd86e1ea9ab69acf2abc60cb07a2d2d46f369b50b";
 const B: &str = "0x0494c0950a34a7f024c18ad5dca185f4aa01d307";
@@ -74,6 +74,23 @@ fn repeats_become_one_claim_with_first_and_last_time() {
     assert_eq!((found.counts.claims, found.counts.duplicates), (1, 2));
     let once = read(vec![one("once", day(3), day(3))]);
     assert_eq!((once.claims[0].asserted_at, once.claims[0].last_seen), (day(3), None));
+}
+
+#[test]
+fn address_date_of_repeats_counts_before_earlier_entity_dates() {
+    let one = |asserted_at, date_basis| RawClaim { asserted_at, date_basis, ..raw(A, "sanction") };
+    let (address, entity, unknown) = (RawDateBasis::Address, RawDateBasis::Entity, RawDateBasis::Unknown);
+    let joined = |claims: Vec<RawClaim>| {
+        let found = read(claims);
+        let [claim] = &found.claims[..] else { panic!("one claim: {:?}", found.claims) };
+        (claim.asserted_at, claim.date_basis)
+    };
+    let dates = vec![one(day(1), entity), one(day(7), address), one(day(9), address), one(day(2), unknown)];
+    assert_eq!(joined(dates), (day(7), Some(DateBasis::Address)));
+    assert_eq!(joined(vec![one(day(5), entity), one(day(1), unknown)]), (day(5), Some(DateBasis::Entity)));
+    assert_eq!(joined(vec![one(day(5), unknown)]), (day(5), None));
+    assert_eq!(joined(vec![one(None, address), one(day(5), entity)]), (day(5), Some(DateBasis::Entity)));
+    assert_eq!(joined(vec![one(None, address)]), (None, None));
 }
 
 #[test]

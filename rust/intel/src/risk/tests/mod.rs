@@ -44,6 +44,7 @@ fn claim(code: Code, level: Level, group: &'static str) -> Claim<&'static str> {
         reliability: level.thousandths(),
         link: Link::Exact,
         asserted_at: None,
+        date_basis: None,
         last_seen: None,
         valid_until: None,
         action: Action::Add,
