@@ -45,8 +45,7 @@ fn corpus_the_money_of_a_hundred_scams_adds_up() {
         for method in ["haircut", "fifo"] {
             let settings = json!({"outward_depth": 3, "inward_depth": 3, "limit": 5, "method": method});
             let request = json!({"blockchain": "ethereum", "address": address, "track_setting": settings});
-            let report = engine.answer(endpoint("trace").unwrap(), &request, &Cancel::new()).unwrap().value();
-            let data = &report["data"];
+            let data = engine.answer(endpoint("trace").unwrap(), &request, &Cancel::new()).unwrap().value();
             for division in data["summary"]["divisions"].as_array().unwrap() {
                 let parts =
                     ["ends", "returned", "stayed", "pruned", "filtered", "fees"].map(|part| number(&division[part]));

@@ -26,7 +26,8 @@ pub struct Reached {
     pub stop: Option<Stop>,
     /// How many units of the source stayed at it in that direction, where another part went on: see [`Division`].
     pub stayed: u128,
-    /// What came to it along edges of the trace, in US dollars; `None` where nothing had a price.
+    /// What came to it along edges of the trace, in US dollars: of the direction with more of it; `None` where nothing had a
+    /// price.
     pub in_usd: Option<Usd>,
     /// What left it along edges of the trace.
     pub out_usd: Option<Usd>,
@@ -112,6 +113,13 @@ pub fn order(reached: &Reached) -> impl Ord + use<> {
     (reached.depth.unsigned_abs(), reached.heading.is_some(), Reverse(worth(reached)))
 }
 
+/// What came to an account and left it along edges of one direction.
+#[derive(Clone, Copy, Default)]
+struct Sums {
+    came: Option<Usd>,
+    out: Option<Usd>,
+}
+
 /// Puts together what a walk found and how its money was divided.
 pub(super) fn report(walk: Walk, found: [Allocation; 2]) -> Trace {
     let Walk { settings, start, units, states, opened, mut truncations, .. } = walk;
@@ -140,14 +148,16 @@ pub(super) fn report(walk: Walk, found: [Allocation; 2]) -> Trace {
         came[side(direction)] = found.came;
     }
     edges.sort_by_key(|edge| (edge.depth.unsigned_abs(), Reverse(edge.usd), edge.from, edge.to, edge.asset));
-    let mut sums: FxHashMap<Node, [Option<Usd>; 2]> = FxHashMap::default();
+    let mut sums: FxHashMap<Node, [Sums; 2]> = FxHashMap::default();
     for edge in &edges {
-        add(&mut sums.entry(edge.from).or_default()[0], edge.usd);
-        add(&mut sums.entry(edge.to).or_default()[1], edge.usd);
+        add(&mut sums.entry(edge.from).or_default()[side(edge.direction)].out, edge.usd);
+        add(&mut sums.entry(edge.to).or_default()[side(edge.direction)].came, edge.usd);
     }
     let (mut nodes, mut ends) = (Vec::new(), Vec::new());
     for state in states.iter().filter(|state| state.node == start || sums.contains_key(&state.node)) {
-        let [out_usd, in_usd] = sums.get(&state.node).copied().unwrap_or_default();
+        // A movement along which both walks go is on two edges.
+        let [one, other] = sums.get(&state.node).copied().unwrap_or_default();
+        let (in_usd, out_usd) = (one.came.max(other.came), one.out.max(other.out));
         let is_start = state.node == start;
         let heading = heading(state);
         let mut stops = [None; 2];
