@@ -36,8 +36,8 @@ class MarketData:
         Returns
         -------
         Report
-            ``report.missing`` names the symbols without a price that can be meant. The ``source`` of a row is ``import``,
-            or ``peg`` for a pegged stablecoin of which no price was imported: it is worth one US dollar.
+            ``report.missing`` names the symbols without a price that can be meant. The ``source`` of a row is
+            ``import``, or ``peg`` for a pegged stablecoin of which no price was imported: it is worth one US dollar.
 
         Examples
         --------

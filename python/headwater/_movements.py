@@ -244,8 +244,8 @@ class Movements:
         Returns
         -------
         Report or Reports
-            ``assets`` of a row has the 20 largest assets in their own units. Rows have 0 US dollars where no movement has
-            a price, and name such fields in ``unpriced_fields``; the frame has null there.
+            ``assets`` of a row has the 20 largest assets in their own units. Rows have 0 US dollars where no movement
+            has a price, and name such fields in ``unpriced_fields``; the frame has null there.
 
         Examples
         --------

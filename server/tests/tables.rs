@@ -72,6 +72,10 @@ fn rows_over_http_are_those_of_the_answer() {
     let row: Value = serde_json::from_slice(&lines.body).unwrap();
     assert_eq!(row, whole["data"]["datas"][0]);
     assert_eq!((lines.header("x-as-of-block"), lines.header("x-total-count")), ("46147", "1"));
+    // No price was imported: all stablecoins that are pegged on ethereum.
+    let pegged = "dai, fdusd, gusd, pyusd, rlusd, usd1, usdc, usdg, usdp, usds, usdt";
+    assert_eq!(whole["meta"]["pegged"], pegged.split(", ").collect::<Value>());
+    assert_eq!(lines.header("x-pegged"), pegged);
     for (accept, magic) in
         [("application/vnd.apache.parquet", &b"PAR1"[..]), ("application/vnd.apache.arrow.stream", b"\xff\xff\xff\xff")]
     {

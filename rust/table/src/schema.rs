@@ -124,7 +124,15 @@ pub(crate) fn unfit(error: impl std::error::Error + Send + Sync + 'static) -> Ar
 pub(crate) fn is_priced(columns: &[Column]) -> bool {
     columns.iter().any(|column| match &column.kind {
         ColumnKind::Record(columns) | ColumnKind::Records(columns) => is_priced(columns),
-        _ => column.name == UNPRICED,
+        ColumnKind::Text
+        | ColumnKind::Amount
+        | ColumnKind::RawAmount
+        | ColumnKind::Integer
+        | ColumnKind::Time
+        | ColumnKind::Float
+        | ColumnKind::Boolean
+        | ColumnKind::Texts
+        | ColumnKind::Json => column.name == UNPRICED,
     })
 }
 
