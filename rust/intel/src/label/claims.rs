@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use headwater_ledger::labels::{Action, Claim, Link};
+use headwater_ledger::labels::{Action, Claim, Level, Link};
 use headwater_ledger::{Cancel, Ledger, LedgerError};
 use headwater_types::{Address, Chain, Family};
 
