@@ -155,7 +155,7 @@ impl Call {
         let turn = gateway.repeats().turn(self.caller.account().id(), &key, self.deadline).await?;
         match gateway.kept(&self.caller, &key).await? {
             None => Ok(Repetition::First(Claim { key, request_hash, _turn: turn })),
-            Some(kept) => self.again(gateway, request_hash, kept).map(Repetition::Again),
+            Some(kept) => self.again(gateway, request_hash, kept).map(|reply| Repetition::Again(Box::new(reply))),
         }
     }
 
@@ -196,7 +196,7 @@ pub(crate) enum Repetition {
     /// It is the first one.
     First(Claim),
     /// It was answered before.
-    Again(Reply),
+    Again(Box<Reply>),
 }
 
 /// The right to be answered first under a key.

@@ -51,7 +51,10 @@ impl Scores {
 /// The chance that one of the first scores higher than one of the second; equal scores count half.
 pub fn area_between(positive: &[f64], negative: &[f64]) -> f64 {
     let mut scores = Scores::default();
-    positive.iter().for_each(|score| scores.add(*score, true));
-    negative.iter().for_each(|score| scores.add(*score, false));
+    for (of_kind, is_positive) in [(positive, true), (negative, false)] {
+        for score in of_kind {
+            scores.add(*score, is_positive);
+        }
+    }
     scores.area().0
 }

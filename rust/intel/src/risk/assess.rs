@@ -110,7 +110,7 @@ pub(super) fn assess<E>(
     let is_trusted_by =
         |codes: &[CodeConfidence]| codes.iter().any(|code| is_benign(code.code) && is_decisive(parameters, code));
     let is_trusted = is_trusted_by(&aggregate.codes);
-    let context = ContextChoice::of_labels(parameters, aggregate).or_else(|| match subject {
+    let context = ContextChoice::of_labels(parameters, aggregate).or(match subject {
         Subject::Seen(conduct) => conduct.class.context,
         Subject::UnsupportedChain | Subject::DataUnavailable => None,
     });

@@ -226,7 +226,6 @@ fn check(case: &Case) -> Result<(), TestCaseError> {
         for (name, fact) in &find.evidence.facts {
             let is_sound = match fact {
                 Fact::Count(_) | Fact::Secs(0..) | Fact::Asset(_) => true,
-                Fact::Secs(_) => false,
                 Fact::Usd(usd) => *usd >= Usd::ZERO,
                 Fact::Ratio(of) | Fact::Units(of) => of.is_finite() && *of >= 0.0,
                 Fact::Word(word) => !word.is_empty(),
@@ -236,7 +235,7 @@ fn check(case: &Case) -> Result<(), TestCaseError> {
                 Fact::Numbers(list) => list.iter().all(|of| of.is_finite() && *of >= 0.0) && !list.is_empty(),
                 Fact::EachSecs(list) => list.iter().all(|secs| *secs >= 0) && !list.is_empty(),
                 Fact::Words(list) => !list.is_empty(),
-                Fact::Text(_) | Fact::Features(_) => false,
+                Fact::Secs(_) | Fact::Text(_) | Fact::Features(_) => false,
             };
             prop_assert!(is_sound, "{name} of {behaviour:?}: {find:?}");
         }
