@@ -2,29 +2,19 @@
 
 use headwater_ledger::Ledger;
 use headwater_ledger::read::{Coverage, CoverageTable};
-use headwater_types::{Chain, Family};
+use headwater_types::Chain;
 
 use crate::request::Warnings;
 
-/// What an answer about movements lacks when no source brought a table.
-const ACCOUNT_TABLES: [(CoverageTable, &str); 3] = [
-    (CoverageTable::Traces, "internal transfers of the native coin"),
-    (CoverageTable::TokenTransfers, "token transfers"),
-    (CoverageTable::Receipts, "status and fees of transactions"),
-];
-
 /// What no source brought of a chain, in words.
 pub(crate) fn lacking(chain: Chain, coverage: &Coverage) -> Vec<&'static str> {
-    let claimed = |table: &CoverageTable| {
-        coverage.ranges.get(table).is_some_and(|ranges| !ranges.is_empty())
-            || coverage.accounts.get(table).is_some_and(|accounts| *accounts > 0)
+    let words = |table| match table {
+        CoverageTable::Traces => "internal transfers of the native coin",
+        CoverageTable::TokenTransfers => "token transfers",
+        CoverageTable::Receipts => "status and fees of transactions",
+        _ => "rows of another table",
     };
-    match chain.family() {
-        Family::Evm | Family::Tron => {
-            ACCOUNT_TABLES.iter().filter(|(table, _)| !claimed(table)).map(|(_, words)| *words).collect()
-        }
-        Family::Utxo => Vec::new(),
-    }
+    coverage.missing(chain).map(words).collect()
 }
 
 /// Warns of what the answer leaves out because no source claims to have brought it.

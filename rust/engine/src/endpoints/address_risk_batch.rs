@@ -20,8 +20,8 @@ use crate::method::Method;
 use crate::pricing::Pricing;
 use crate::request::{Checks, ThirdParty, Warnings, at_most};
 use crate::risk::{
-    Asked, Assessor, ContextName, FactorRecord, GateName, GraphReason, LevelName, Place, RiskDecision, RiskDimensions,
-    RiskMeta, RiskReport,
+    Asked, AssessmentName, AssessmentReasonName, Assessor, ContextName, FactorRecord, GateName, GraphReason, LevelName,
+    Place, RiskDecision, RiskDimensions, RiskMeta, RiskReport,
 };
 use crate::table::{List, Rows, TableHead};
 use crate::{Error, ErrorKind, Reason};
@@ -118,7 +118,10 @@ pub struct RiskRow {
     blockchain: String,
     /// The address, canonical; with an error as it was asked.
     address: String,
-    /// 0 to 100; null with an error, as all that follows.
+    /// How much there is to judge by; null with an error, as all that follows.
+    assessment: Option<AssessmentName>,
+    assessment_reasons: Option<Vec<AssessmentReasonName>>,
+    /// 0 to 100.
     composite_score: Option<f64>,
     risk_level: Option<LevelName>,
     gated: Option<bool>,
@@ -265,6 +268,8 @@ impl From<RiskResult> for RiskRow {
         Self {
             blockchain,
             address,
+            assessment: meta.as_ref().map(|meta| meta.assessment),
+            assessment_reasons: meta.as_ref().map(|meta| meta.assessment_reasons.clone()),
             composite_score,
             risk_level,
             gated: decision.map(|decision| decision.gated),
@@ -274,7 +279,7 @@ impl From<RiskResult> for RiskRow {
             intel_score: dimensions.map(|dimensions| dimensions.intel.score),
             behavior_score: dimensions.and_then(|dimensions| Some(dimensions.behavior.as_ref()?.score)),
             graph_score: dimensions.map(|dimensions| dimensions.graph.score),
-            graph_reason: meta.map(|meta| meta.graph_reason),
+            graph_reason: meta.as_ref().map(|meta| meta.graph_reason),
             error,
         }
     }

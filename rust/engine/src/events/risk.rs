@@ -2,14 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use headwater_intel::behaviour::{Findings, History, HistoryGather, LabelSource, OthersInLedger};
-use headwater_intel::label::{Moment, aggregate};
-use headwater_intel::risk::{Assessment, GateReason, GraphScore, Parameters, Subject, assess, is_sent_by, neighbours};
+use headwater_intel::label::{LabelSource, Moment, bridge_claim};
+use headwater_intel::risk::{Assessment, DataEnd, GateReason, Place, RiskScope, RiskScorer};
 use headwater_ledger::feed::{FeedItem, ItemKind};
 use headwater_ledger::labels::{Claim, LabelTable};
-use headwater_ledger::read::Scan;
 use headwater_ledger::{Cancel, Ledger, LedgerError};
-use headwater_types::{Address, Chain, Family};
+use headwater_types::{Address, Chain, Family, Timestamp};
 use serde_json::{Value, json};
 
 use super::event::Draft;
@@ -27,16 +25,30 @@ pub(super) fn risk_changes(subscription: &Subscription, step: &FeedStep) -> Resu
     if item.removed {
         return Ok(Vec::new());
     }
-    let ledger = &**step.view.feed.ledger();
-    let state = LabelState::of(item, step.view.next_import(item)?);
-    let before = Judge::new(ledger, item, state.before(item), &step.view.intelligence);
-    let after = Judge::new(ledger, item, state, &step.view.intelligence);
+    let view = &step.view;
+    let ledger = &**view.feed.ledger();
+    let next = view.next_import(item)?;
+    let state = LabelState::of(item, next);
+    let [labels_before, labels] = [state.before(item), state].map(|state| Labels { table: ledger.labels(), state });
+    let (moment, head) = moment(ledger, item, next.is_none())?;
+    let Intelligence { parameters, classifiers, .. } = &view.intelligence;
+    let cancel = Cancel::new();
+    let scope = |labels, before_block| RiskScope {
+        labels,
+        moment,
+        until: Some(DataEnd { before_block, head }),
+        ..RiskScope::present(ledger, Place::Chain(item.chain), (parameters, classifiers), &cancel)
+    };
+    let (blocks_before, blocks) = match item.kind {
+        ItemKind::Block => (item.number, item.number.saturating_add(1)),
+        ItemKind::Labels { .. } => [item.head.saturating_add(1); 2].into(),
+    };
+    let after = scope(&labels, blocks);
+    let touched = touched(subscription, step, &after)?;
+    let (mut before, mut after) = (RiskScorer::new(scope(&labels_before, blocks_before)), RiskScorer::new(after));
     let mut drafts = Vec::new();
-    for address in touched(subscription, step, &after)? {
-        let block = if item.kind == ItemKind::Block { item.number } else { item.head };
-        let until_before = if item.kind == ItemKind::Block { block.checked_sub(1) } else { Some(block) };
-        let old = before.assess(&address, until_before)?;
-        let new = after.assess(&address, Some(block))?;
+    for address in touched {
+        let (old, new) = (before.score(&address)?, after.score(&address)?);
         let gate = |of: &Assessment| of.gates.first().map(|gate| gate.reason);
         if old.level == new.level && gate(&old) == gate(&new) {
             continue;
@@ -44,6 +56,7 @@ pub(super) fn risk_changes(subscription: &Subscription, step: &FeedStep) -> Resu
         let data = json!({
             "blockchain": item.chain.name(),
             "address": address.to_string(),
+            "assessment": new.sufficiency.level.name(),
             "composite_score": shown(new.score),
             "previous_score": shown(old.score),
             "risk_level": new.level.name(),
@@ -60,26 +73,71 @@ fn shown(score: f64) -> f64 {
     (100.0 * score).round_ties_even() / 100.0
 }
 
+/// The moment of an item, and the time of the last block then, epoch seconds. With the last item these are the present of the
+/// store.
+fn moment(ledger: &dyn Ledger, item: &FeedItem, is_last_import: bool) -> Result<(Moment, i64), Error> {
+    let coverage = ledger.coverage().get(&item.chain);
+    let head = match item.kind {
+        ItemKind::Block => Some(item.time),
+        ItemKind::Labels { .. } => {
+            let last = coverage.and_then(|of| of.last_time);
+            match coverage.filter(|of| of.last_block != Some(item.head)) {
+                Some(_) => ledger.block(item.chain, item.head)?.map(|block| block.time).or(last),
+                None => last,
+            }
+        }
+    };
+    let imported_at = matches!(item.kind, ItemKind::Labels { .. }).then_some(item.time);
+    let moment = match head {
+        Some(head) if !is_last_import => Moment::of_state(head, imported_at),
+        head => Moment::present(ledger.labels(), head),
+    };
+    Ok((moment, head.map_or(0, Timestamp::secs)))
+}
+
 /// The watched addresses whose risk an item may change, in order.
-fn touched(subscription: &Subscription, step: &FeedStep, judge: &Judge<'_>) -> Result<Vec<Address>, Error> {
+fn touched(subscription: &Subscription, step: &FeedStep, scope: &RiskScope<'_>) -> Result<Vec<Address>, Error> {
     let item = step.item();
     let watched: BTreeSet<Address> = subscription.addresses.iter().copied().collect();
     let ItemKind::Labels { version, .. } = item.kind else {
         return Ok(watched.into_iter().filter(|address| step.block.by_address.contains_key(address)).collect());
     };
-    let labels = judge.ledger.labels();
+    let labels = scope.ledger.labels();
+    let is_any_named = |others: &mut dyn Iterator<Item = &Address>| -> Result<bool, Error> {
+        for other in others {
+            if labels.is_named_by(version, other)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    };
     let mut touched = Vec::new();
     for address in watched.into_iter().filter(|address| address.family() == item.chain.family()) {
-        let is_named = labels.is_named_by(version, &address)?
-            || judge.history(&address, Some(item.head))?.is_some_and(|history| {
-                let others = history.counterparties.iter();
-                others.into_iter().any(|other| labels.is_named_by(version, &other.address).unwrap_or(true))
-            });
-        if is_named {
+        let history = scope.history(&address)?;
+        let mut others = history.iter().flat_map(|history| &history.counterparties).map(|other| &other.address);
+        if is_any_named(&mut std::iter::once(&address))?
+            || is_any_named(&mut others)?
+            || is_any_named(&mut labelled_beside(scope, item.chain, &address)?.iter())?
+        {
             touched.push(address);
         }
     }
     Ok(touched)
+}
+
+/// The labelled addresses of the cluster of an address, from which it inherits claims.
+fn labelled_beside<'a>(scope: &RiskScope<'a>, chain: Chain, address: &Address) -> Result<&'a [Address], Error> {
+    let RiskScope { ledger, cancel, .. } = *scope;
+    if chain.family() != Family::Utxo {
+        return Ok(&[]);
+    }
+    let (Some(clusters), Some(account)) = (ledger.clusters(chain, cancel)?, ledger.account(chain, address)?) else {
+        return Ok(&[]);
+    };
+    match clusters.of(&account)? {
+        Some(cluster) => Ok(ledger.labelled(chain, &cluster, cancel)?),
+        None => Ok(&[]),
+    }
 }
 
 /// The labels as they stood with an item of the feed.
@@ -123,7 +181,7 @@ struct Labels<'a> {
 impl LabelSource for Labels<'_> {
     fn claims_on(&self, chain: Chain, address: &Address) -> Result<Vec<Claim<&str>>, LedgerError> {
         let change = |version, is_rolled_back| self.table.change((version, is_rolled_back), chain, address);
-        Ok(match self.state {
+        let mut claims = match self.state {
             LabelState::InForce => self.table.claims(chain, address)?,
             LabelState::Before { version, is_rolled_back } => {
                 change(version, is_rolled_back)?.map(|change| change.before).unwrap_or_default()
@@ -131,71 +189,12 @@ impl LabelSource for Labels<'_> {
             LabelState::After { version, is_rolled_back } => {
                 change(version, is_rolled_back)?.map(|change| change.after).unwrap_or_default()
             }
-        })
+        };
+        claims.extend(bridge_claim(chain, address));
+        Ok(claims)
     }
 
     fn has_none(&self) -> bool {
         false
-    }
-}
-
-/// Judges addresses as of an item.
-struct Judge<'a> {
-    ledger: &'a dyn Ledger,
-    chain: Chain,
-    head: i64,
-    moment: Moment,
-    labels: Labels<'a>,
-    intelligence: &'a Intelligence,
-}
-
-impl<'a> Judge<'a> {
-    fn new(ledger: &'a dyn Ledger, item: &FeedItem, state: LabelState, intelligence: &'a Intelligence) -> Self {
-        let labels = Labels { table: ledger.labels(), state };
-        let moment = Moment::of_import(item.time);
-        Self { ledger, chain: item.chain, head: item.time.secs(), moment, labels, intelligence }
-    }
-
-    /// What an address did until a block; `None` where behaviours are not judged on the chain.
-    fn history(&self, address: &Address, until: Option<u64>) -> Result<Option<History>, Error> {
-        if !matches!(self.chain, Chain::ETHEREUM | Chain::TRON) || self.chain.family() == Family::Utxo {
-            return Ok(None);
-        }
-        let (Some(account), Some(until)) = (self.ledger.account(self.chain, address)?, until) else {
-            return Ok(Some(History::until(self.head)));
-        };
-        Ok(Some(self.gather(until).read(self.ledger, &account, &Cancel::new())?))
-    }
-
-    fn gather(&self, until: u64) -> HistoryGather<'_> {
-        let of = &self.intelligence.parameters.scan;
-        let scan = Scan { up_to_block: Some(until), ..Scan::default() };
-        let gather = HistoryGather::new(self.ledger, self.chain, self.moment, &of.stablecoins, of.most_transfers);
-        gather.with_labels(&self.labels).within(scan, self.head)
-    }
-
-    /// What the rules make of what an address did until a block.
-    fn findings(&self, address: &Address, history: &History, until: Option<u64>) -> Result<Findings, Error> {
-        let Parameters { scan, behaviours, .. } = &*self.intelligence.parameters;
-        let cancel = Cancel::new();
-        let others = OthersInLedger::new(self.ledger, self.gather(until.unwrap_or_default()), scan.others, &cancel);
-        Ok(behaviours.scan(address, history, &others)?)
-    }
-
-    fn assess(&self, address: &Address, until: Option<u64>) -> Result<Assessment, Error> {
-        let parameters = &*self.intelligence.parameters;
-        let own = aggregate(&self.labels.claims_on(self.chain, address)?, &self.moment);
-        let history = self.history(address, until)?;
-        let findings = history.as_ref().map(|history| self.findings(address, history, until)).transpose()?;
-        let seen = history.as_ref().zip(findings.as_ref());
-        let subject = seen.map_or(Subject::UnsupportedChain, |(history, findings)| Subject::Seen(history, findings));
-        assess(parameters, &own, subject, None, &mut |history| {
-            let look_up =
-                |other: &Address| Ok::<_, Error>(aggregate(&self.labels.claims_on(self.chain, other)?, &self.moment));
-            let mut is_sent = is_sent_by(self.ledger, address);
-            let is_own = |transaction| Ok(is_sent(transaction)?);
-            let (screened, all) = neighbours(parameters, history, look_up, is_own)?;
-            Ok(Some(GraphScore::of(parameters, &screened, all)))
-        })
     }
 }

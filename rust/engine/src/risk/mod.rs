@@ -16,14 +16,18 @@ mod evidence;
 mod factor;
 mod report;
 
+use headwater_intel::risk::significant;
+
 use crate::fields::CodeText;
-pub(crate) use assessed::{Asked, Assessor, Place, context_of_class};
+pub(crate) use assessed::{Asked, Assessor};
 pub use evidence::EvidenceRecord;
 pub use factor::{DimensionName, EffectName, FactorRecord};
+pub(crate) use headwater_intel::risk::Place;
 pub use report::{
-    AnalysisDepth, BehaviorDimension, BehaviorRecord, BreakdownItem, CategoryRecord, CodeRecord, ContextName,
-    DataWindow, DepthReached, GateName, GraphDimension, GraphEdge, GraphReason, IntelDimension, LevelName,
-    NeighborDirection, RiskDecision, RiskDimensions, RiskMeta, RiskReport, RiskyNeighbor, ScoreBreakdown, SeverityName,
+    AnalysisDepth, AssessmentName, AssessmentReasonName, BehaviorDimension, BehaviorRecord, BreakdownItem,
+    CategoryRecord, CodeRecord, ContextName, DataWindow, DepthReached, ExposureDirection, GateName, GraphDimension,
+    GraphEdge, GraphReason, IntelDimension, LevelName, NeighborDirection, RiskDecision, RiskDimensions, RiskMeta,
+    RiskReport, RiskyNeighbor, ScoreBreakdown, SeverityName,
 };
 
 /// So many decimals, half to even.
@@ -33,12 +37,14 @@ pub(crate) fn rounded(value: f64, decimals: i32) -> f64 {
     (value * unit).round_ties_even() / unit + 0.0
 }
 
-fn score(value: f64) -> f64 {
-    rounded(value, 2)
+/// Points: two decimals, or two significant digits where that would be zero.
+pub(crate) fn score(value: f64) -> f64 {
+    significant(value, 2)
 }
 
+/// A share: six decimals, or two significant digits where that would be zero.
 fn share(value: f64) -> f64 {
-    rounded(value, 6)
+    significant(value, 6)
 }
 
 fn code(text: &str) -> CodeText {

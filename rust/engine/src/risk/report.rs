@@ -3,7 +3,8 @@
 use headwater_intel::behaviour::{Behaviour, History, Severity};
 use headwater_intel::label::Aggregate;
 use headwater_intel::risk::{
-    Assessment, BehaviourHit, BehaviourScore, Context, Expansion, GateReason, GraphScore, IntelScore, Level, Neighbour,
+    Assessment, BehaviourHit, BehaviourScore, Context, Expansion, ExposureWay, GateReason, GraphScore, IntelScore,
+    Level, Neighbour, SufficiencyLevel, SufficiencyReason,
 };
 use headwater_ledger::{Ledger, LedgerError};
 use headwater_types::{Family, Usd};
@@ -39,6 +40,15 @@ values! {
         NoActivity = "no_activity", UnsupportedChain = "unsupported_chain", DataUnavailable = "data_unavailable",
         BudgetExhausted = "budget_exhausted",
     }
+    /// How much there is to judge by.
+    AssessmentName { Full = "full", Partial = "partial", Insufficient = "insufficient" }
+    /// What is missing.
+    AssessmentReasonName {
+        BehaviorUnavailable = "behavior_unavailable", FewTransfers = "few_transfers", RulesDeferred = "rules_deferred",
+        GraphUnavailable = "graph_unavailable", HistoryIncomplete = "history_incomplete",
+    }
+    /// Which way money went that an exposure counts; `forwarded` was paid of money of many senders.
+    ExposureDirection { Both = "both", In = "in", Out = "out", Forwarded = "forwarded" }
     /// The way money went between the address and a counterparty.
     NeighborDirection { In = "in", Out = "out", Both = "both" }
 }
@@ -123,7 +133,7 @@ pub struct BehaviorDimension {
     /// After context, 0 to 100.
     #[schema(minimum = 0, maximum = 100)]
     pub score: f64,
-    /// Detected patterns.
+    /// Detected patterns; `scam_pattern` from a likeness of 0.5 on.
     pub behaviors: Vec<BehaviorRecord>,
     /// What each adds to the score.
     pub score_breakdown: ScoreBreakdown,
@@ -169,7 +179,7 @@ pub struct BehaviorRecord {
 /// What a behaviour score is made of.
 #[derive(Debug, Clone, PartialEq, Serialize, utoipa::ToSchema)]
 pub struct ScoreBreakdown {
-    /// One item per detected pattern.
+    /// One item per detected pattern, and one of `scam_pattern` wherever a classifier counts.
     pub items: Vec<BreakdownItem>,
     /// Most that all behaviours together reach.
     pub cap: f64,
@@ -269,6 +279,9 @@ pub struct RiskyNeighbor {
     pub last_activity: Time,
     /// Whether it is under sanctions.
     pub sanctioned: bool,
+    /// The day on which it was listed, epoch seconds; null where it is not, or no list gives a day. Payments from before it count
+    /// less, and open no gate.
+    pub listed_since: Option<Time>,
     /// Whether all that moved is dust that it sent: that counts a quarter and opens no gate.
     pub dust: bool,
     /// The dispute of a claim that makes it risky; null where none is disputed.
@@ -280,6 +293,12 @@ pub struct RiskyNeighbor {
 pub struct CategoryRecord {
     /// The category.
     pub category: CodeText,
+    /// Which way the money went: `in` and `out` are terms of their own for theft, ransomware and scam.
+    pub direction: ExposureDirection,
+    /// Whether it moved before its counterparties were listed as sanctioned, and nothing else is known of them.
+    pub before_listing: bool,
+    /// What the term counts: 0.25 for payments to a family with victims, and for those before a listing; else 1.
+    pub factor: f64,
     /// Severity of its gravest code that was met, 0 to 100.
     pub severity: f64,
     /// US dollars, dust counted a quarter.
@@ -311,6 +330,10 @@ pub struct RiskDecision {
 /// How a score was made.
 #[derive(Debug, Clone, PartialEq, Serialize, utoipa::ToSchema)]
 pub struct RiskMeta {
+    /// How much there is to judge by; read it before the score. `insufficient` means that a low score says nothing.
+    pub assessment: AssessmentName,
+    /// What is missing; empty for `full`.
+    pub assessment_reasons: Vec<AssessmentReasonName>,
     /// How deep the analysis went.
     pub analysis_depth: AnalysisDepth,
     /// Whether behaviours are part of the score.
@@ -390,7 +413,7 @@ impl BehaviorDimension {
         Ok(Self {
             score_raw: score(behaviour.raw),
             score: score(behaviour.score),
-            behaviors: behaviour.hits.iter().map(record).collect::<Result<_, _>>()?,
+            behaviors: behaviour.found().map(record).collect::<Result<_, _>>()?,
             score_breakdown: ScoreBreakdown {
                 items: behaviour.hits.iter().map(BreakdownItem::new).collect(),
                 cap,
@@ -457,8 +480,11 @@ impl GraphEdge {
     fn new(graph: &GraphScore) -> Self {
         let category = |of: &headwater_intel::risk::CategoryExposure| CategoryRecord {
             category: code(of.category.name()),
+            direction: of.way.into(),
+            before_listing: of.is_before_listing,
+            factor: of.factor,
             severity: of.severity,
-            amount_usd: rounded(of.amount.to_f64(), 2),
+            amount_usd: score(of.amount.to_f64()),
             share: share(of.share),
             confidence: share(of.confidence),
             contribution: score(of.contribution),
@@ -482,7 +508,7 @@ impl RiskyNeighbor {
             address: AddressText::from(of.address),
             entity_name: of.entity.clone(),
             labels: of.codes.iter().map(|one| code(one.name())).collect(),
-            direction: match (of.in_usd > Usd::ZERO, of.out_usd > Usd::ZERO) {
+            direction: match (of.all.in_usd > Usd::ZERO, of.all.out_usd > Usd::ZERO) {
                 (true, true) => NeighborDirection::Both,
                 (true, false) => NeighborDirection::In,
                 (false, _) => NeighborDirection::Out,
@@ -492,6 +518,7 @@ impl RiskyNeighbor {
             tx_count: of.transactions,
             last_activity: Time(of.last),
             sanctioned: of.is_sanctioned,
+            listed_since: of.listed_since.map(|time| Time(time.secs())),
             dust: of.is_dust(),
             disputed: of.dispute.clone().map(ClaimDispute::from),
         }
@@ -511,6 +538,11 @@ impl RiskDecision {
 }
 
 words! {
+    SufficiencyLevel => AssessmentName { Full Partial Insufficient }
+    SufficiencyReason => AssessmentReasonName {
+        BehaviorUnavailable FewTransfers RulesDeferred GraphUnavailable HistoryIncomplete
+    }
+    ExposureWay => ExposureDirection { Both In Out Forwarded }
     Level => LevelName { Low Medium High }
     GateReason => GateName { OfacSanctioned ConfirmedIllicit DirectSanctionedEdge }
     Context => ContextName { Exchange Deposit Dex Defi Bridge Payment MiningPool MevBot Mixer Illicit }

@@ -7,24 +7,22 @@ mod row;
 
 use std::sync::Arc;
 
-use headwater_intel::behaviour::{History, HistoryGather, OthersInLedger};
 use headwater_intel::classify::Classifier;
-use headwater_intel::label::{Moment, aggregate, claims_of};
-use headwater_intel::risk::{ContextChoice, Subject};
-use headwater_ledger::read::{Account, Coverage};
+use headwater_intel::label::aggregate;
+use headwater_intel::risk::{RiskScope, RiskScorer};
+use headwater_ledger::read::Coverage;
 use headwater_ledger::{Cancel, Ledger, LedgerError};
 pub use headwater_metrics::features::Observed;
 use headwater_metrics::features::{self, Base, BaseGather, Feature};
-use headwater_types::{Address, Chain, Timestamp};
+use headwater_types::{Address, Chain};
 use rayon::prelude::*;
 
 pub use self::columns::ScoreColumns;
 pub use self::row::{ClassScore, RiskScore, ScoreRow};
 use crate::held;
 use crate::intelligence::Intelligence;
-use crate::labels::LinkBudget;
-use crate::request::{ThirdParty, Warnings};
-use crate::risk::{Asked, Assessor, Place, context_of_class};
+use crate::request::Warnings;
+use crate::risk::Place;
 use crate::{Error, ErrorKind, Reason, Warning, completeness, labels};
 
 /// Addresses that one thread takes at a time: enough that caches of labels and assets pay, few enough to share the work.
@@ -223,28 +221,20 @@ impl Scorer {
 struct Task<'a> {
     scorer: &'a Scorer,
     cancel: &'a Cancel,
-    place: Place,
-    moment: Moment,
-    histories: HistoryGather<'a>,
-    others: OthersInLedger<'a>,
+    /// For rows with a risk.
+    risks: Option<RiskScorer<'a>>,
     bases: BaseGather,
     observed: BaseGather,
 }
 
 impl<'a> Task<'a> {
     fn new(scorer: &'a Scorer, cancel: &'a Cancel) -> Self {
-        let place = scorer.place();
-        let (ledger, scan) = (&*scorer.ledger, &scorer.intelligence.parameters.scan);
-        let head = ledger.coverage().get(&scorer.chain).and_then(|coverage| coverage.last_time);
-        let moment = Moment::present(ledger.labels(), head);
-        let gather = || HistoryGather::new(ledger, scorer.chain, moment, &scan.stablecoins, scan.most_transfers);
+        let Intelligence { parameters, classifiers, .. } = &scorer.intelligence;
+        let scope = || RiskScope::present(&*scorer.ledger, scorer.place(), (parameters, classifiers), cancel);
         Self {
             scorer,
             cancel,
-            place,
-            moment,
-            histories: gather(),
-            others: OthersInLedger::new(ledger, gather(), scan.others, cancel),
+            risks: scorer.columns.risk.then(|| RiskScorer::new(scope())),
             bases: BaseGather::new(scorer.chain),
             observed: BaseGather::new(scorer.chain).observed(scorer.observed),
         }
@@ -263,69 +253,37 @@ impl<'a> Task<'a> {
     fn try_row(&mut self, address: &Address) -> Result<ScoreRow, Error> {
         let Scorer { ledger, columns, features, observed, .. } = self.scorer;
         let mut row = ScoreRow::of(address.to_string());
-        let account = ledger.account(self.scorer.chain, address)?;
-        if account.is_none() && (columns.class || columns.features) {
+        if let Some(risks) = &mut self.risks {
+            let claims = risks.claims(address)?;
+            let judged = aggregate(&claims, risks.moment());
+            risks.read(address)?;
+            row.risk = Some(RiskScore::new(&risks.assess(&judged)?, &judged));
+        }
+        if !columns.class && !columns.features {
+            return Ok(row);
+        }
+        let Some(account) = ledger.account(self.scorer.chain, address)? else {
             row.error = Some(no_activity(self.scorer.chain));
+            return Ok(row);
+        };
+        if columns.features && observed.is_some() {
+            row.features = Some(values(self.observed.read(&**ledger, &account, self.cancel)?, features));
         }
-        let mut verdict = None;
-        if let Some(account) = &account {
-            if let Some(classifier) = self.scorer.classifier_in_use() {
-                let base = self.bases.read(&**ledger, account, self.cancel)?;
-                verdict = classifier.classify(base);
-                row.features = columns.features.then(|| values(base, features));
+        let (verdict, base) = match self.risks.as_ref().and_then(RiskScorer::verdict) {
+            Some((verdict, base)) => (Some(verdict.clone()), base),
+            None => {
+                let base = self.bases.read(&**ledger, &account, self.cancel)?;
+                (self.scorer.classifier.as_ref().and_then(|classifier| classifier.classify(base)), base)
             }
-            if columns.features && (observed.is_some() || row.features.is_none()) {
-                row.features = Some(values(self.observed.read(&**ledger, account, self.cancel)?, features));
-            }
-        }
-        if columns.risk {
-            let parameters = &*self.scorer.intelligence.parameters;
-            // Only where there are behaviours to score in its light.
-            let judged = verdict.as_ref().filter(|_| self.place.judged_chain().is_some());
-            let class = judged.and_then(|verdict| context_of_class(parameters, verdict));
-            row.risk = Some(self.risk(address, account.as_ref(), class)?);
+        };
+        if columns.features && row.features.is_none() {
+            row.features = Some(values(base, features));
         }
         row.class = verdict.filter(|_| columns.class).map(ClassScore::from);
-        if columns.class && row.class.is_none() && row.error.is_none() {
+        if columns.class && row.class.is_none() {
             row.error = Some(no_activity(self.scorer.chain));
         }
         Ok(row)
-    }
-
-    fn risk(
-        &mut self,
-        address: &Address,
-        account: Option<&Account>,
-        class: Option<ContextChoice>,
-    ) -> Result<RiskScore, Error> {
-        let scorer = self.scorer;
-        let ledger = &*scorer.ledger;
-        let (intelligence, links) = (&scorer.intelligence, LinkBudget::default());
-        let assessor = Assessor { ledger, intelligence, third_party: ThirdParty::Off, links, cancel: self.cancel };
-        let claims = claims_of(ledger, scorer.chain, address, self.cancel)?;
-        let judged = aggregate(&claims, &self.moment);
-        let behaviours = &scorer.intelligence.parameters.behaviours;
-        let (nothing, findings);
-        let held = ledger.coverage().get(&scorer.chain).filter(|coverage| coverage.transactions > 0);
-        let subject = match (self.place.judged_chain(), held, account) {
-            (None, _, _) => Subject::UnsupportedChain,
-            (Some(_), None, _) => Subject::DataUnavailable,
-            (Some(_), Some(_), Some(account)) => {
-                let history = self.histories.read_next(ledger, account, self.cancel)?;
-                findings = behaviours.scan(address, history, &self.others)?;
-                Subject::Seen(history, &findings)
-            }
-            (Some(_), Some(coverage), None) => {
-                nothing = History::until(coverage.last_time.map_or(0, Timestamp::secs));
-                findings = behaviours.scan(address, &nothing, &self.others)?;
-                Subject::Seen(&nothing, &findings)
-            }
-        };
-        let is_labelled = ContextChoice::of_labels(&scorer.intelligence.parameters, &judged).is_some();
-        let class = class.filter(|_| !is_labelled);
-        let assessment =
-            assessor.assess(Asked { place: self.place, address: *address }, (&judged, class), subject, self.moment)?;
-        Ok(RiskScore::new(&assessment, &judged))
     }
 }
 

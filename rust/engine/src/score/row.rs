@@ -3,10 +3,10 @@
 use headwater_intel::behaviour::Behaviour;
 use headwater_intel::classify::Verdict;
 use headwater_intel::label::Aggregate;
-use headwater_intel::risk::Assessment;
+use headwater_intel::risk::{Assessment, BehaviourScore};
 use headwater_ledger::labels::Code;
 
-use crate::risk::rounded;
+use crate::risk::{rounded, score};
 
 /// The scores of one address.
 #[derive(Debug, Clone, PartialEq)]
@@ -36,6 +36,10 @@ impl ScoreRow {
 /// The risk of an address in short.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RiskScore {
+    /// How much there is to judge by: `full`, `partial` or `insufficient`.
+    pub assessment: &'static str,
+    /// What is missing.
+    pub assessment_reasons: Vec<&'static str>,
     /// 0 to 100, two decimals.
     pub score: f64,
     /// `low`, `medium` or `high`.
@@ -59,18 +63,19 @@ pub struct RiskScore {
 impl RiskScore {
     /// The risk of an address of an assessment and the labels that it judged.
     pub(super) fn new(of: &Assessment, labels: &Aggregate<'_>) -> Self {
-        let mut found: Vec<_> =
-            of.behaviour.iter().flat_map(|behaviour| &behaviour.hits).map(|hit| hit.behaviour).collect();
+        let mut found: Vec<_> = of.behaviour.iter().flat_map(BehaviourScore::found).map(|hit| hit.behaviour).collect();
         found.sort_unstable();
         let codes = labels.codes.iter().map(|of| of.code);
         Self {
+            assessment: of.sufficiency.level.name(),
+            assessment_reasons: of.sufficiency.reasons.iter().map(|reason| reason.name()).collect(),
             score: rounded(of.score, 2),
             level: of.level.name(),
             gate: of.gates.first().map(|gate| gate.reason.name()),
             context: of.context.map(|choice| choice.context.name()),
-            intel: rounded(of.intel.score, 2),
-            behaviour: of.behaviour.as_ref().map(|behaviour| rounded(behaviour.score, 2)),
-            graph: of.graph.as_ref().map(|graph| rounded(graph.score, 2)),
+            intel: score(of.intel.score),
+            behaviour: of.behaviour.as_ref().map(|behaviour| score(behaviour.score)),
+            graph: of.graph.as_ref().map(|graph| score(graph.score)),
             behaviours: found.into_iter().map(Behaviour::code).collect(),
             disputed: codes.filter(|code| labels.dispute_of(*code).is_some()).map(Code::name).collect(),
         }

@@ -30,6 +30,8 @@ pub struct Evidence {
     pub transactions: Vec<TransactionRef>,
     /// The length of the window of the rule; `None` for rules about all that is known of the address.
     pub window_secs: Option<i64>,
+    /// How probable a pattern at least as marked is by chance; `None` for rules without a model of chance. It is in no score.
+    pub p_value: Option<f64>,
     /// What was counted and summed, by the names of the documentation.
     pub facts: Vec<(&'static str, Fact)>,
 }
@@ -63,6 +65,10 @@ pub enum Fact {
     Words(Vec<&'static str>),
     /// An asset.
     Asset(Asset),
+    /// A text.
+    Text(String),
+    /// Features of a classifier: name, value of the address (NaN where it has none), and what it adds in log-odds.
+    Features(Vec<(&'static str, f64, f64)>),
 }
 
 impl Evidence {
@@ -91,9 +97,14 @@ impl Evidence {
     }
 
     /// With a measured value.
-    pub(super) fn with(mut self, name: &'static str, fact: Fact) -> Self {
+    pub(crate) fn with(mut self, name: &'static str, fact: Fact) -> Self {
         self.facts.push((name, fact));
         self
+    }
+
+    /// With the probability of chance.
+    pub(super) fn by_chance(self, p_value: f64) -> Self {
+        Self { p_value: Some(p_value), ..self }
     }
 
     /// With a number of something.

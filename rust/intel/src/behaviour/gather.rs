@@ -12,9 +12,9 @@ use headwater_types::{Address, Asset, Chain, Timestamp, Usd};
 use rustc_hash::FxHashMap;
 
 use super::history::{AssetKind, AssetNote, Counterparty, History};
-use super::known::{KnownAs, LabelSource};
+use super::known::KnownAs;
 use super::transfer::{NOBODY, Transfer, Way};
-use crate::label::Moment;
+use crate::label::{LabelSource, Moment};
 
 /// Tables that grew past this many entries are made anew, so that a hub does not slow down those after it.
 const MOST_KEPT: usize = 1 << 12;
@@ -121,7 +121,14 @@ impl<'a> HistoryGather<'a> {
         Ok(&self.history)
     }
 
-    fn clear(&mut self) {
+    /// The history that was read last; empty after [`HistoryGather::clear`].
+    #[must_use]
+    pub const fn history(&self) -> &History {
+        &self.history
+    }
+
+    /// Forgets the history that was read last.
+    pub fn clear(&mut self) {
         self.history.clear();
         self.others.clear();
         (self.parts, self.part) = (0, None);

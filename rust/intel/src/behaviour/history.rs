@@ -1,12 +1,13 @@
 //! What one address did: its movements in order of time, each with its worth.
 
 use std::cell::OnceCell;
+use std::collections::BTreeMap;
 
 use headwater_ledger::read::TransactionRef;
 use headwater_types::{Address, Asset, Timestamp, Usd};
 
 use super::holds::{Hold, holds};
-use super::transfer::{Transfer, Way};
+use super::transfer::{NOBODY, Transfer, Way};
 
 /// What a counterparty is known as, as far as behaviours ask.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -206,6 +207,19 @@ impl History {
     /// What came in, matched with what left later, first in first out by asset.
     pub(super) fn holds(&self) -> &[Hold] {
         self.holds.get_or_init(|| holds(&self.valued))
+    }
+
+    /// Returns whose money went on to some counterparties, and how much of each: first in, first out by asset, at what it was
+    /// worth when it came. Mints and rewards are nobody's.
+    pub(crate) fn forwarded_from(&self, is_target: impl Fn(u32) -> bool) -> BTreeMap<u32, Usd> {
+        let mut senders: BTreeMap<u32, Usd> = BTreeMap::new();
+        for hold in self.holds().iter().filter(|hold| is_target(self.valued[hold.left].other)) {
+            let sender = self.valued[hold.came].other;
+            if sender != NOBODY && !is_target(sender) {
+                *senders.entry(sender).or_default() += hold.usd;
+            }
+        }
+        senders
     }
 
     /// The asset of a movement.

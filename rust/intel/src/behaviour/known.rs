@@ -1,13 +1,13 @@
 //! What labels say of counterparties, as far as behaviours ask.
 
 use headwater_ledger::LedgerError;
-use headwater_ledger::labels::{Claim, Code, LabelTable, entity_key};
+use headwater_ledger::labels::{Code, entity_key};
 use headwater_types::{Address, Chain};
 use rustc_hash::FxHashMap;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::history::Roles;
-use crate::label::{Moment, aggregate, bridge_claim};
+use crate::label::{LabelSource, Moment, aggregate};
 
 /// A role is taken from this confidence on.
 const LEAST_CONFIDENCE: f64 = 0.5;
@@ -21,30 +21,6 @@ const ROLES: [(Code, Roles); 5] = [
 ];
 /// Most addresses that are remembered.
 const MOST_KEPT: usize = 1 << 20;
-
-/// Whoever tells which claims hold about an address.
-pub trait LabelSource: Sync {
-    /// The claims about an address on a chain.
-    ///
-    /// # Errors
-    /// When labels cannot be read.
-    fn claims_on(&self, chain: Chain, address: &Address) -> Result<Vec<Claim<&str>>, LedgerError>;
-
-    /// Whether there are none at all.
-    fn has_none(&self) -> bool;
-}
-
-impl LabelSource for LabelTable {
-    fn claims_on(&self, chain: Chain, address: &Address) -> Result<Vec<Claim<&str>>, LedgerError> {
-        let mut claims = self.claims(chain, address)?;
-        claims.extend(bridge_claim(chain, address));
-        Ok(claims)
-    }
-
-    fn has_none(&self) -> bool {
-        self.is_empty()
-    }
-}
 
 /// What labels say of counterparties. Each address with labels is judged once.
 #[derive(Debug)]

@@ -9,6 +9,8 @@
 //! 1. A file in `rules/` with its limits and [`Detect`], or [`DetectAmongOthers`] where it has to see what others did.
 //! 2. A line in the catalogue below.
 //! 3. Its section in `risk/parameters.toml`.
+//!
+//! `scam_pattern` is a behaviour without a rule: the classifier finds it, see [`crate::risk::ScamLikeness`].
 
 mod dust;
 mod evidence;
@@ -21,6 +23,7 @@ mod lookalike;
 mod others;
 mod others_in_ledger;
 mod rules;
+mod scam_pattern;
 mod swaps;
 mod transfer;
 mod windows;
@@ -37,9 +40,10 @@ pub use self::dust::DustGuard;
 pub use self::evidence::{Detection, Evidence, Fact, MOST_LISTED};
 pub use self::gather::HistoryGather;
 pub use self::history::{AssetKind, AssetNote, Counterparty, CounterpartyFlow, History, Roles};
-pub use self::known::{KnownAs, LabelSource};
+pub use self::known::KnownAs;
 pub use self::others::{Creation, Moved, NoOthers, Others, OthersLimits, Reading, Sent, WholeTransaction};
 pub use self::others_in_ledger::OthersInLedger;
+pub use self::scam_pattern::ScamPattern;
 pub use self::transfer::{NOBODY, Transfer, Way};
 
 /// How grave a behaviour is.
@@ -87,6 +91,8 @@ pub enum Family {
     Market,
     /// Machines.
     Automation,
+    /// Like scams that are known.
+    Scam,
     /// Worth knowing, without a score.
     Info,
 }
@@ -105,6 +111,7 @@ impl Family {
             Self::Fraud => "fraud",
             Self::Market => "market",
             Self::Automation => "automation",
+            Self::Scam => "scam",
             Self::Info => "info",
         }
     }
@@ -188,65 +195,85 @@ macro_rules! catalogue {
     ($($variant:ident $field:ident $family:ident $name:literal $name_zh:literal $limits:ty;)*) => {
         /// An entry of the catalogue of behaviours.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-        pub enum Behaviour { $(#[doc = $name] $variant,)* }
+        pub enum Behaviour {
+            $(#[doc = $name] $variant,)*
+            /// Scam pattern, which the classifier finds.
+            ScamPattern,
+        }
 
         impl Behaviour {
-            /// The whole catalogue in its order.
+            /// The behaviours with a rule, in the order of the catalogue: all but [`Behaviour::ScamPattern`].
             pub const ALL: &'static [Self] = &[$(Self::$variant),*];
 
             /// The code in answers.
             #[must_use]
             pub const fn code(self) -> &'static str {
-                match self { $(Self::$variant => stringify!($field),)* }
+                match self { $(Self::$variant => stringify!($field),)* Self::ScamPattern => "scam_pattern" }
             }
 
             /// The name in English.
             #[must_use]
             pub const fn name(self) -> &'static str {
-                match self { $(Self::$variant => $name,)* }
+                match self { $(Self::$variant => $name,)* Self::ScamPattern => "Scam pattern" }
             }
 
             /// The name in Chinese.
             #[must_use]
             pub const fn name_zh(self) -> &'static str {
-                match self { $(Self::$variant => $name_zh,)* }
+                match self { $(Self::$variant => $name_zh,)* Self::ScamPattern => "诈骗模式" }
             }
 
             /// The family.
             #[must_use]
             pub const fn family(self) -> Family {
-                match self { $(Self::$variant => Family::$family,)* }
+                match self { $(Self::$variant => Family::$family,)* Self::ScamPattern => Family::Scam }
             }
 
             /// What its rule has to see of the address itself.
             #[must_use]
             pub const fn needs(self) -> Needs {
-                match self { $(Self::$variant => <$limits as DetectAmongOthers>::NEEDS,)* }
+                match self {
+                    $(Self::$variant => <$limits as DetectAmongOthers>::NEEDS,)*
+                    Self::ScamPattern => Needs::Movements,
+                }
             }
 
             /// Whether its rule reads what others did.
             #[must_use]
             pub const fn reads_others(self) -> bool {
-                match self { $(Self::$variant => <$limits as DetectAmongOthers>::READS_OTHERS,)* }
+                match self {
+                    $(Self::$variant => <$limits as DetectAmongOthers>::READS_OTHERS,)*
+                    Self::ScamPattern => false,
+                }
             }
         }
 
         /// The rules of all behaviours.
         #[derive(Debug, Clone, PartialEq, Deserialize)]
         #[serde(deny_unknown_fields)]
-        pub struct Rules { $(#[doc = $name] pub $field: Rule<$limits>,)* }
+        pub struct Rules {
+            $(#[doc = $name] pub $field: Rule<$limits>,)*
+            /// Scam pattern.
+            pub scam_pattern: Rule<ScamPattern>,
+        }
 
         impl Rules {
             /// Severity and base score of a behaviour.
             #[must_use]
             pub fn terms(&self, behaviour: Behaviour) -> (Severity, f64) {
-                match behaviour { $(Behaviour::$variant => (self.$field.severity, self.$field.base),)* }
+                match behaviour {
+                    $(Behaviour::$variant => (self.$field.severity, self.$field.base),)*
+                    Behaviour::ScamPattern => (self.scam_pattern.severity, self.scam_pattern.base),
+                }
             }
 
             /// How the score of a behaviour changes with who the address is.
             #[must_use]
             pub fn weights(&self, behaviour: Behaviour) -> &[f64; 8] {
-                match behaviour { $(Behaviour::$variant => &self.$field.weights,)* }
+                match behaviour {
+                    $(Behaviour::$variant => &self.$field.weights,)*
+                    Behaviour::ScamPattern => &self.scam_pattern.weights,
+                }
             }
 
             /// What the rules make of an address by its history, and by what others did where that leaves a rule open.
@@ -319,7 +346,7 @@ impl Behaviour {
     /// The behaviour of a code.
     #[must_use]
     pub fn from_code(code: &str) -> Option<Self> {
-        Self::ALL.iter().copied().find(|behaviour| behaviour.code() == code)
+        Self::ALL.iter().copied().chain([Self::ScamPattern]).find(|behaviour| behaviour.code() == code)
     }
 
     /// Whether a history tells enough of the address itself for its rule.

@@ -23,6 +23,16 @@ const SHIPPED: &[&[u8]] = &[
 pub struct Classifier {
     model: Model,
     features: Vec<&'static Feature>,
+    origin: Origin,
+}
+
+/// Who made a classifier.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Origin {
+    /// It is part of the program.
+    Program,
+    /// An operator brought it.
+    Operator,
 }
 
 /// What one feature adds to the score of a class.
@@ -49,13 +59,19 @@ impl Classifier {
         let known =
             |name: &String| features::feature(name).ok_or_else(|| ModelError::UnknownFeature { name: name.clone() });
         let features = model.features().iter().map(known).collect::<Result<_, _>>()?;
-        Ok(Self { model, features })
+        Ok(Self { model, features, origin: Origin::Operator })
     }
 
     /// The model.
     #[must_use]
     pub const fn model(&self) -> &Model {
         &self.model
+    }
+
+    /// Whether an operator brought it, and it is not part of the program.
+    #[must_use]
+    pub fn is_own(&self) -> bool {
+        self.origin == Origin::Operator
     }
 
     /// The class of the address with these aggregates; `None` without transfers.
@@ -99,7 +115,10 @@ impl Classifiers {
     #[must_use]
     pub fn standard() -> &'static Self {
         static STANDARD: LazyLock<Classifiers> = LazyLock::new(|| {
-            let read = |bytes: &&[u8]| Classifier::parse(bytes).expect("a test reads every model of the program");
+            let read = |bytes: &&[u8]| {
+                let classifier = Classifier::parse(bytes).expect("a test reads every model of the program");
+                Classifier { origin: Origin::Program, ..classifier }
+            };
             SHIPPED.iter().map(read).fold(Classifiers::default(), Classifiers::with)
         });
         &STANDARD

@@ -54,27 +54,3 @@ pub use error::ModelError;
 pub use format::{FORMAT, MAX_BYTES};
 pub use model::Model;
 pub use verdict::{UNKNOWN, Verdict};
-
-use crate::risk::Context;
-
-/// The context in which behaviours of an address of this class are scored; `None` for classes that change nothing.
-///
-/// Matches the exact names of the classes. Cost: constant.
-///
-/// ```
-/// use headwater_intel::{classify::context_of, risk::Context};
-/// assert_eq!(context_of("Scam"), Some(Context::Illicit));
-/// assert_eq!(context_of("ColdWallet"), None);
-/// ```
-#[must_use]
-pub fn context_of(class: &str) -> Option<Context> {
-    Some(match class {
-        "Exchange" => Context::Exchange,
-        "Deposit" => Context::Deposit,
-        "Defi" => Context::Defi,
-        "MiningPool" => Context::MiningPool,
-        "Mixer" => Context::Mixer,
-        "Scam" => Context::Illicit,
-        _ => return None,
-    })
-}

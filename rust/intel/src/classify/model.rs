@@ -119,6 +119,15 @@ impl Model {
         &self.card
     }
 
+    /// The number of real addresses that the model learnt a class from, or all classes together: `examples` of its card with
+    /// the source `real`. 0 where the card does not say.
+    #[must_use]
+    pub fn real_examples(&self, class: Option<&str>) -> u64 {
+        let examples = self.card["examples"].as_array().into_iter().flatten();
+        let of_class = examples.filter(|of| class.is_none_or(|class| of["class"] == class) && of["source"] == "real");
+        of_class.filter_map(|of| of["addresses"].as_u64()).sum()
+    }
+
     /// XXH3 (64 bits) of the bytes of the file, as 16 lowercase hexadecimal digits. It names the exact file in answers:
     /// the same JSON compressed in another way has another digest. It is no protection against forgery.
     #[must_use]

@@ -7,6 +7,8 @@ use headwater_ledger::labels::{Action, Claim, Code, Level, Link, Scope};
 use headwater_ledger::{Cancel, Ledger, LedgerError};
 use headwater_types::{Address, Chain, Family};
 
+use super::source::LabelSource;
+
 /// Who says that an address is a contract of a bridge: the tables of this program.
 const BRIDGES: &str = "bridge_contracts";
 
@@ -52,9 +54,22 @@ pub fn claims_of<'a>(
     address: &Address,
     cancel: &Cancel,
 ) -> Result<Vec<Claim<&'a str>>, LedgerError> {
-    let mut claims = ledger.labels().claims(chain, address)?;
-    claims.extend(bridge_claim(chain, address));
-    if chain.family() != Family::Utxo || ledger.labels().is_empty() {
+    claims_by(&**ledger.labels(), ledger, (chain, address), cancel)
+}
+
+/// Returns the same by the claims of another source than the labels in force. The members of a cluster are those that the
+/// labels in force name.
+///
+/// # Errors
+/// As [`claims_of`].
+pub fn claims_by<'a>(
+    labels: &'a dyn LabelSource,
+    ledger: &dyn Ledger,
+    (chain, address): (Chain, &Address),
+    cancel: &Cancel,
+) -> Result<Vec<Claim<&'a str>>, LedgerError> {
+    let mut claims = labels.claims_on(chain, address)?;
+    if chain.family() != Family::Utxo || labels.has_none() {
         return Ok(claims);
     }
     let (Some(clusters), Some(account)) = (ledger.clusters(chain, cancel)?, ledger.account(chain, address)?) else {
@@ -65,7 +80,7 @@ pub fn claims_of<'a>(
     // owner is listed since then.
     let mut inherited: BTreeMap<(Claim<&str>, bool), Claim<&str>> = BTreeMap::new();
     for other in ledger.labelled(chain, &cluster, cancel)?.iter().filter(|other| *other != address) {
-        let of_other = ledger.labels().claims(chain, other)?;
+        let of_other = labels.claims_on(chain, other)?;
         // A curator's removal holds for the address that it names.
         let removed: Vec<_> =
             of_other.iter().filter(|claim| claim.action == Action::Remove).map(|claim| claim.code).collect();

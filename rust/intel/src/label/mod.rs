@@ -8,13 +8,15 @@ mod claims;
 mod confidence;
 mod listing;
 mod moment;
+mod source;
 mod standing;
 #[cfg(test)]
 mod tests;
 
 pub use aggregate::{Aggregate, CodeConfidence, EntityConfidence, SourceClaim, aggregate};
-pub use claims::{bridge_claim, claims_of};
+pub use claims::{bridge_claim, claims_by, claims_of};
 pub use confidence::{ageing, noisy_or};
 pub use listing::SanctionsListing;
 pub use moment::Moment;
+pub use source::LabelSource;
 pub use standing::Standing;

@@ -30,6 +30,12 @@ impl Moment {
         Self { known_at: None, valid_at: time, aged_to: time }
     }
 
+    /// The present of an earlier state of a store, whose last block and last import have these times.
+    #[must_use]
+    pub fn of_state(head: Timestamp, imported_at: Option<Timestamp>) -> Self {
+        Self { known_at: None, valid_at: imported_at.map_or(head, |at| at.max(head)), aged_to: head }
+    }
+
     /// The present of a store: `head` is the time of the last block of the chain.
     #[must_use]
     pub fn present(labels: &LabelTable, head: Option<Timestamp>) -> Self {

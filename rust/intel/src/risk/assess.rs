@@ -1,6 +1,9 @@
 //! One address from all sides.
 
+use std::convert::Infallible;
+
 use super::behaviour::BehaviourScore;
+use super::class::ClassView;
 use super::composite::{Composite, Level};
 use super::context::ContextChoice;
 use super::factors::{Factor, Parts, factors};
@@ -8,7 +11,8 @@ use super::gates::{Gate, GateReason, is_decisive, own};
 use super::graph::GraphScore;
 use super::identity::{IntelScore, is_benign};
 use super::parameters::Parameters;
-use crate::behaviour::{Behaviour, Findings, History};
+use super::sufficiency::{Basis, Sufficiency};
+use crate::behaviour::{Behaviour, Detection, Findings, History};
 use crate::label::{Aggregate, CodeConfidence};
 
 /// What is known of an address besides its labels.
@@ -18,8 +22,35 @@ pub enum Subject<'h> {
     UnsupportedChain,
     /// They are, but the ledger holds nothing of the chain.
     DataUnavailable,
-    /// What it did, empty where it was never seen, and what the rules of behaviours make of it.
-    Seen(&'h History, &'h Findings),
+    /// They are; the history is empty where the address was never seen.
+    Seen(Conduct<'h>),
+}
+
+/// What an address did.
+#[derive(Debug, Clone, Copy)]
+pub struct Conduct<'h> {
+    /// Its movements.
+    pub history: &'h History,
+    /// What the rules find in them.
+    pub findings: &'h Findings,
+    /// What its class adds.
+    pub class: &'h ClassView,
+    /// Whether the ledger lacks tables of the chain, so that movements may be missing.
+    pub lacks_tables: bool,
+}
+
+impl Conduct<'_> {
+    /// The finds of the rules, and the likeness to scams.
+    fn found(&self) -> Vec<(Behaviour, Detection)> {
+        let mut found = self.findings.found.clone();
+        if let (Some(scam), Some((first, last))) = (&self.class.scam, self.history.span()) {
+            let evidence = scam.evidence.clone();
+            let (first, last) = (first.secs(), last.secs());
+            let likeness = Detection { intensity: scam.likeness, occurrences: 1, first, last, evidence };
+            found.push((Behaviour::ScamPattern, likeness));
+        }
+        found
+    }
 }
 
 /// Looks at the counterparties of a history; `None` where that would cost too much.
@@ -61,11 +92,21 @@ impl Expansion {
             Self::BudgetExhausted => "budget_exhausted",
         }
     }
+
+    /// Whether counterparties could not be looked at, where they might have counted.
+    pub(super) const fn is_missing(self) -> bool {
+        match self {
+            Self::NoActivity | Self::UnsupportedChain | Self::DataUnavailable | Self::BudgetExhausted => true,
+            Self::Undecided | Self::IntelGate | Self::IntelDecisive | Self::AlreadyHigh => false,
+        }
+    }
 }
 
 /// How risky an address is, and why.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Assessment {
+    /// How much there is to judge by, to be read before the score.
+    pub sufficiency: Sufficiency,
     /// 0 to 100.
     pub score: f64,
     /// The score before floors, with the points of each dimension.
@@ -92,17 +133,21 @@ pub struct Assessment {
     pub factors: Vec<Factor>,
 }
 
+/// Assesses an address by its labels alone: what they come to before anything else is known.
+#[must_use]
+pub fn of_labels(parameters: &Parameters, aggregate: &Aggregate<'_>) -> Assessment {
+    let assessed = assess::<Infallible>(parameters, aggregate, Subject::UnsupportedChain, &mut |_| Ok(None));
+    assessed.unwrap_or_else(|never| match never {})
+}
+
 /// Assesses an address by its labels, by what it did, and, where these do not decide, by its counterparties.
-///
-/// `class` is the context of a classification by behaviour: it stands where no label gives one.
 ///
 /// # Errors
 /// Those of `counterparties`.
-pub fn assess<E>(
+pub(super) fn assess<E>(
     parameters: &Parameters,
     aggregate: &Aggregate<'_>,
     subject: Subject<'_>,
-    class: Option<ContextChoice>,
     counterparties: Counterparties<'_, E>,
 ) -> Result<Assessment, E> {
     let mut gates = own(parameters, aggregate);
@@ -110,12 +155,17 @@ pub fn assess<E>(
     let is_trusted_by =
         |codes: &[CodeConfidence]| codes.iter().any(|code| is_benign(code.code) && is_decisive(parameters, code));
     let is_trusted = is_trusted_by(&aggregate.codes);
-    let context = ContextChoice::of_labels(parameters, aggregate).or(class);
+    let context = ContextChoice::of_labels(parameters, aggregate).or_else(|| match subject {
+        Subject::Seen(conduct) => conduct.class.context,
+        Subject::UnsupportedChain | Subject::DataUnavailable => None,
+    });
     let (behaviour, evaluated, deferred) = match subject {
         Subject::UnsupportedChain | Subject::DataUnavailable => (None, Vec::new(), Vec::new()),
-        Subject::Seen(history, findings) => {
-            let score = BehaviourScore::of(parameters, findings.found.clone(), context.as_ref(), history.head);
-            (Some(score), findings.evaluated().collect(), findings.deferred.clone())
+        Subject::Seen(conduct) => {
+            let score = BehaviourScore::of(parameters, conduct.found(), context.as_ref(), conduct.history.head);
+            let scam = conduct.class.scam.as_ref().map(|_| Behaviour::ScamPattern);
+            let evaluated = conduct.findings.evaluated().chain(scam).collect();
+            (Some(score), evaluated, conduct.findings.deferred.clone())
         }
     };
     let of_behaviour = behaviour.as_ref().map_or(0.0, |behaviour| behaviour.score);
@@ -126,12 +176,12 @@ pub fn assess<E>(
     match subject {
         Subject::UnsupportedChain => expansion = Expansion::UnsupportedChain,
         Subject::DataUnavailable => expansion = Expansion::DataUnavailable,
-        Subject::Seen(history, _) if history.all.is_empty() => expansion = Expansion::NoActivity,
+        Subject::Seen(conduct) if conduct.history.all.is_empty() => expansion = Expansion::NoActivity,
         Subject::Seen(..) if !gates.is_empty() => expansion = Expansion::IntelGate,
         Subject::Seen(..) if is_decided => expansion = Expansion::IntelDecisive,
         Subject::Seen(..) if provisional.score >= parameters.graph.already_high => expansion = Expansion::AlreadyHigh,
-        Subject::Seen(history, _) => {
-            graph = counterparties(history)?;
+        Subject::Seen(conduct) => {
+            graph = counterparties(conduct.history)?;
             if graph.is_none() {
                 expansion = Expansion::BudgetExhausted;
             }
@@ -161,7 +211,21 @@ pub fn assess<E>(
         graph: of_graph,
     };
     let factors = factors(&parts);
+    let history = match subject {
+        Subject::Seen(conduct) => Some((conduct.history, conduct.lacks_tables)),
+        Subject::UnsupportedChain | Subject::DataUnavailable => None,
+    };
+    let sufficiency = Sufficiency::of(&Basis {
+        labels: aggregate,
+        gates: &gates,
+        history,
+        behaviour: of_behaviour,
+        deferred: &deferred,
+        graph: of_graph,
+        expansion,
+    });
     Ok(Assessment {
+        sufficiency,
         score,
         base,
         // As shown: a score of 69.996 is one of 70.

@@ -14,8 +14,15 @@ pub struct BehaviourScore {
     pub raw: f64,
     /// After context.
     pub score: f64,
-    /// The finds, in the order of the catalogue.
+    /// What adds to the score, in the order of the catalogue: the finds, and a likeness to scams that is too low for one.
     pub hits: Vec<BehaviourHit>,
+}
+
+impl BehaviourScore {
+    /// The finds, in the order of the catalogue.
+    pub fn found(&self) -> impl Iterator<Item = &BehaviourHit> {
+        self.hits.iter().filter(|hit| hit.is_found)
+    }
 }
 
 /// One find with its score.
@@ -39,6 +46,8 @@ pub struct BehaviourHit {
     pub after_context: f64,
     /// Points of the whole score that it stands for.
     pub contribution: f64,
+    /// Whether it is a find: false for a likeness to scams below the limit.
+    pub is_found: bool,
 }
 
 impl BehaviourScore {
@@ -46,7 +55,7 @@ impl BehaviourScore {
     ///
     /// Each find: `base · (0.6 + 0.4 · I) · O · D`, with the repetition `O = min(1.25, 1 + 0.1 · log2 n)` and the age
     /// `D = max(0.1, 2^(-days / half-life))`. All together: `min(95, 100 · (1 - Π (1 - e / 100)))`, where the second find
-    /// of a family counts half and further ones a quarter.
+    /// of a family counts half and further ones a quarter. `scam_pattern` counts `base · I`: a likeness neither ages nor repeats.
     #[must_use]
     pub fn of(
         parameters: &Parameters,
@@ -59,8 +68,14 @@ impl BehaviourScore {
             .into_iter()
             .map(|(behaviour, detection)| {
                 let (severity, base) = rules.terms(behaviour);
-                let recency = recency(parameters, severity, head.saturating_sub(detection.last));
-                let score = score(parameters, base, &detection, recency);
+                let is_likeness = behaviour == Behaviour::ScamPattern;
+                let is_found = !is_likeness || detection.intensity >= rules.scam_pattern.limits.least_likeness;
+                let (recency, score) = if is_likeness {
+                    (1.0, (base * detection.intensity).min(100.0))
+                } else {
+                    let recency = recency(parameters, severity, head.saturating_sub(detection.last));
+                    (recency, score(parameters, base, &detection, recency))
+                };
                 let weight = context.map(|context| context.weight(rules.weights(behaviour)));
                 let after_context = (score * weight.unwrap_or(1.0)).clamp(0.0, 100.0);
                 let contribution = 0.0;
@@ -74,6 +89,7 @@ impl BehaviourScore {
                     weight,
                     after_context,
                     contribution,
+                    is_found,
                 }
             })
             .collect();

@@ -3,11 +3,13 @@
 use headwater_ledger::labels::Dispute;
 use headwater_types::Usd;
 
-use super::behaviour::BehaviourScore;
+use super::behaviour::{BehaviourHit, BehaviourScore};
 use super::composite::Composite;
 use super::gates::{Gate, GateReason};
-use super::graph::GraphScore;
+use super::graph::{CategoryExposure, ExposureWay, GraphScore};
 use super::identity::IntelScore;
+use super::shown::shown;
+use crate::behaviour::{Behaviour, Detection, Fact};
 use crate::label::Aggregate;
 
 /// A part of the score.
@@ -127,7 +129,11 @@ pub(super) fn factors(of: &Parts<'_>) -> Vec<Factor> {
             dimension: Dimension::Intel,
             code: share.code.name().to_owned(),
             effect: Effect::AsIs,
-            detail: format!("severity {severity} with confidence {confidence:.3}{}", disputed(dispute.as_ref())),
+            detail: format!(
+                "severity {severity} with confidence {}{}",
+                shown(confidence, 3),
+                disputed(dispute.as_ref())
+            ),
             weight: Some(confidence),
             points: share.contribution * scale,
             dispute,
@@ -136,14 +142,11 @@ pub(super) fn factors(of: &Parts<'_>) -> Vec<Factor> {
     if let Some(behaviour) = of.behaviour {
         let scale = per_point(of.base.behaviour, behaviour.score);
         for hit in &behaviour.hits {
-            let detection = &hit.detection;
-            let times =
-                if detection.occurrences == 1 { "once".to_owned() } else { format!("{} times", detection.occurrences) };
             factors.push(Factor {
                 dimension: Dimension::Behavior,
                 code: hit.behaviour.code().to_owned(),
                 effect: hit.weight.map_or(Effect::AsIs, Effect::of),
-                detail: format!("{times}, intensity {:.2}, age counts {:.2}", detection.intensity, hit.recency),
+                detail: how_marked(hit),
                 weight: hit.weight,
                 points: hit.contribution * scale,
                 dispute: None,
@@ -153,17 +156,11 @@ pub(super) fn factors(of: &Parts<'_>) -> Vec<Factor> {
     if let Some(graph) = of.graph {
         let scale = per_point(of.base.graph, graph.score);
         for exposure in &graph.categories {
-            let percent = 100.0 * exposure.share;
-            let doubt = disputed(exposure.dispute.as_ref());
-            let taken = match exposure.taken {
-                Usd::ZERO => String::new(),
-                taken => format!("; {:.2} of them in transactions that others sent", taken.to_f64()),
-            };
             factors.push(Factor {
                 dimension: Dimension::Graph,
                 code: exposure.category.name().to_owned(),
                 effect: Effect::AsIs,
-                detail: format!("{percent:.2} % of volume, {:.2} US dollars{taken}{doubt}", exposure.amount.to_f64()),
+                detail: how_exposed(exposure),
                 weight: Some(exposure.share),
                 points: exposure.contribution * scale,
                 dispute: exposure.dispute.clone(),
@@ -172,6 +169,53 @@ pub(super) fn factors(of: &Parts<'_>) -> Vec<Factor> {
     }
     factors.sort_by(|one, other| other.points.total_cmp(&one.points));
     factors
+}
+
+/// How marked a behaviour is, in a few words.
+fn how_marked(hit: &BehaviourHit) -> String {
+    let Detection { intensity, occurrences, evidence, .. } = &hit.detection;
+    if hit.behaviour == Behaviour::ScamPattern {
+        let fact = |name: &str| evidence.facts.iter().find(|(of, _)| *of == name).map(|(_, fact)| fact);
+        let ratio = |name: &str| match fact(name) {
+            Some(Fact::Ratio(ratio)) => *ratio,
+            Some(_) | None => 0.0,
+        };
+        return format!(
+            "transfers like those of known scams: probability {}, {} after dividing the odds by {}",
+            shown(ratio("probability"), 3),
+            shown(*intensity, 3),
+            ratio("odds")
+        );
+    }
+    let times = if *occurrences == 1 { "once".to_owned() } else { format!("{occurrences} times") };
+    format!("{times}, intensity {intensity:.2}, age counts {:.2}", hit.recency)
+}
+
+/// How large an exposure is, which direction counted, and what does not count in full.
+fn how_exposed(of: &CategoryExposure) -> String {
+    let direction = match of.way {
+        ExposureWay::Both => "",
+        ExposureWay::In => " received",
+        ExposureWay::Out => " paid",
+        ExposureWay::Forwarded => " paid, of money of many senders",
+    };
+    let mut words = vec![format!(
+        "{} % of volume, {} US dollars{direction}",
+        shown(100.0 * of.share, 2),
+        shown(of.amount.to_f64(), 2)
+    )];
+    if of.taken > Usd::ZERO {
+        words.push(format!("{:.2} of them in transactions that others sent", of.taken.to_f64()));
+    }
+    if of.is_before_listing {
+        words.push(format!("before the listing, counted {}", of.factor));
+    } else if of.before_listing > Usd::ZERO {
+        words.push(format!("{:.2} of them before the listing", of.before_listing.to_f64()));
+    }
+    if of.way == ExposureWay::Out && !of.is_before_listing {
+        words.push(format!("counted {}, for most who pay are victims", of.factor));
+    }
+    words.join("; ") + disputed(of.dispute.as_ref())
 }
 
 /// Says that a claim is disputed, behind the numbers of a factor.

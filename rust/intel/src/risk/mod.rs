@@ -1,12 +1,15 @@
 //! How risky it is to deal with an address, and why: a score of 0 to 100 from who it is (labels), what it did
 //! (behaviours) and whom it deals with (counterparties), with floors for what no other evidence may dilute.
 //!
+//! [`RiskScorer`] is the one way to a score: the endpoints, tables of scores and events all use it.
+//!
 //! The score orders addresses by the evidence that is held. It is no probability, no proof, and a score of 0 says only
 //! that nothing is known. All numbers it depends on stand in one file ([`Parameters`]); all that it is made of stands in
 //! the answer, so that it can be recomputed.
 
 mod assess;
 mod behaviour;
+mod class;
 mod composite;
 mod context;
 mod factors;
@@ -15,19 +18,27 @@ mod graph;
 mod identity;
 mod neighbours;
 mod parameters;
+mod place;
+mod scorer;
+mod shown;
+mod sufficiency;
 #[cfg(test)]
 mod tests;
 
-pub use assess::{Assessment, Counterparties, Expansion, Subject, assess};
+pub use assess::{Assessment, Expansion, of_labels};
 pub use behaviour::{BehaviourHit, BehaviourScore};
+pub use class::{ClassView, ScamLikeness, context_of};
 pub use composite::{Composite, Level};
 pub use context::{Context, ContextChoice};
 pub use factors::{Dimension, Effect, Factor};
 pub use gates::{Gate, GateReason};
-pub use graph::{CategoryExposure, GraphScore, Neighbour};
+pub use graph::{CategoryExposure, Dealings, ExposureWay, GraphScore, Neighbour};
 pub use identity::{CodeShare, IntelScore};
-pub use neighbours::{is_sent_by, neighbours};
 pub use parameters::{ParameterError, Parameters};
+pub use place::Place;
+pub use scorer::{DataEnd, RiskScope, RiskScorer};
+pub use shown::{shown, significant};
+pub use sufficiency::{Sufficiency, SufficiencyLevel, SufficiencyReason};
 
 /// The largest probability of a factor, so that shares of a saturated score stay finite.
 const MOST: f64 = 1.0 - 1e-9;

@@ -1,15 +1,19 @@
 //! Who the counterparties of an address are.
 
-use headwater_ledger::labels::Code;
+use std::collections::BTreeSet;
+
+use headwater_ledger::labels::{Category, Claim, Code, Level};
 use headwater_ledger::read::TransactionRef;
 use headwater_ledger::{Ledger, LedgerError};
-use headwater_types::{Address, Asset, Usd};
+use headwater_types::{Address, Asset, Timestamp, Usd};
 
 use super::gates::is_sanctioned;
-use super::graph::Neighbour;
+use super::graph::{Dealings, Neighbour};
 use super::parameters::Parameters;
-use crate::behaviour::History;
-use crate::label::Aggregate;
+use crate::behaviour::{History, Way};
+use crate::label::{Aggregate, CodeConfidence, Standing};
+
+const DAY_SECS: i64 = 86_400;
 
 /// Whether the sender of a transaction is an address, as far as is known: a token can be moved by whoever its owner allowed to,
 /// and by a thief who tricked the owner into that.
@@ -56,53 +60,121 @@ pub fn neighbours<'a, E>(
     for place in large {
         let mut found = neighbour(parameters, history, place, &labels(&address(&place))?);
         if found.worst.is_some() || found.is_sanctioned {
-            found.taken_usd = taken(history, place, &mut is_own)?;
-            let came = history.ins.iter().filter(|came| came.other as usize == place);
-            found.sent_dust = parameters.graph.dust.is_dust(found.in_usd, history, came);
+            deal(parameters, (history, place), &mut found, &mut is_own)?;
         }
-        screened.push(found);
+        screened.push((place, found));
     }
-    Ok((screened, (total, volume)))
+    mark_forwarding(parameters, history, &mut screened);
+    Ok((screened.into_iter().map(|(_, found)| found).collect(), (total, volume)))
 }
 
-/// US dollars of tokens that others sent to a counterparty.
-fn taken<E>(
-    history: &History,
-    place: usize,
+/// Completes what moved with a risky counterparty: what others took, what moved before it was listed, and what is dust.
+fn deal<E>(
+    parameters: &Parameters,
+    (history, place): (&History, usize),
+    found: &mut Neighbour,
     is_own: &mut impl FnMut(TransactionRef) -> Result<bool, E>,
-) -> Result<Usd, E> {
-    let mut taken = Usd::ZERO;
-    for sent in history.outs.iter().filter(|sent| sent.other as usize == place) {
-        let is_token = history.assets[sent.asset as usize].asset != Asset::Native;
-        if is_token && !is_own(sent.transaction)? {
-            taken += sent.usd;
+) -> Result<(), E> {
+    let listed = found.listed_since.map_or(i64::MIN, Timestamp::secs);
+    let (mut kept, mut before) = (Dealings::default(), Dealings::default());
+    for transfer in history.valued.iter().filter(|transfer| transfer.other as usize == place) {
+        let mut moved = Dealings::default();
+        match transfer.way {
+            Way::In => moved.in_usd = transfer.usd,
+            Way::Out => {
+                moved.out_usd = transfer.usd;
+                let is_token = history.assets[transfer.asset as usize].asset != Asset::Native;
+                if is_token && !is_own(transfer.transaction)? {
+                    moved.taken_usd = transfer.usd;
+                }
+            }
+        }
+        kept.add(&moved);
+        if transfer.time < listed {
+            before.add(&moved);
         }
     }
-    Ok(taken)
+    found.all.taken_usd = kept.taken_usd;
+    // Movements that were left out are older than all that were kept.
+    if history.all.first().is_some_and(|first| first.time < listed) {
+        before.in_usd += found.all.in_usd - kept.in_usd;
+        before.out_usd += found.all.out_usd - kept.out_usd;
+    }
+    found.before_listing = before;
+    let dust = &parameters.graph.dust;
+    let came = || history.ins.iter().filter(|came| came.other as usize == place);
+    found.sent_dust = dust.is_dust(found.all.in_usd, history, came());
+    let since = found.all.in_usd - before.in_usd;
+    found.sent_dust_since = dust.is_dust(since, history, came().filter(|came| came.time >= listed));
+    Ok(())
+}
+
+/// Marks the counterparties of families to which money of many senders was forwarded: first in, first out by asset, at least
+/// a dollar of each sender.
+fn mark_forwarding(parameters: &Parameters, history: &History, screened: &mut [(usize, Neighbour)]) {
+    let graph = &parameters.graph;
+    let family = |found: &Neighbour| found.victim_code().map(Code::category).filter(|_| found.all.out_usd > Usd::ZERO);
+    let families: BTreeSet<Category> = screened.iter().filter_map(|(_, found)| family(found)).collect();
+    for category in families {
+        let of_family = |found: &Neighbour| family(found) == Some(category);
+        let paid: BTreeSet<usize> =
+            screened.iter().filter(|(_, found)| of_family(found)).map(|(place, _)| *place).collect();
+        let senders = history.forwarded_from(|other| paid.contains(&(other as usize)));
+        let many = senders.values().filter(|usd| usd.to_f64() >= graph.least_usd).count() >= graph.collector_senders;
+        for (_, found) in screened.iter_mut().filter(|(_, found)| of_family(found)) {
+            found.is_forwarded_to = many;
+        }
+    }
+}
+
+/// The day on which an address was listed as sanctioned, by the lists that give one: the earliest. `None` where it is not
+/// listed, or no list gives a day.
+fn listed_since(aggregate: &Aggregate<'_>) -> Option<Timestamp> {
+    let days = listings(aggregate).filter_map(|claim| claim.asserted_at);
+    days.min().map(|time| Timestamp::new(time.secs() - time.secs().rem_euclid(DAY_SECS)))
+}
+
+/// The claims of lists of sanctions that name the address itself, most confident first.
+fn listings<'s, 'a>(aggregate: &'s Aggregate<'a>) -> impl Iterator<Item = &'s Claim<&'a str>> {
+    let active = aggregate.sources.iter().filter(|source| source.standing == Standing::Active);
+    let is_listing = |claim: &&Claim<&str>| {
+        claim.code == Some(Code::Sanction) && claim.level == Level::SanctionsList && claim.link.is_exact()
+    };
+    active.map(|source| &source.claim).filter(is_listing)
 }
 
 fn neighbour(parameters: &Parameters, history: &History, place: usize, aggregate: &Aggregate<'_>) -> Neighbour {
     let (flow, graph) = (&history.flows[place], &parameters.graph);
-    let risky = aggregate.codes.iter().filter(|code| {
+    let is_risky = |code: &&CodeConfidence| {
         parameters.severity(code.code) >= graph.risky_severity && code.confidence >= graph.risky_confidence
-    });
-    let weight = |code: &crate::label::CodeConfidence| parameters.severity(code.code) * code.confidence;
+    };
+    let weight = |code: &CodeConfidence| parameters.severity(code.code) * code.confidence;
     // Of equal ones the first of the table of codes.
-    let worst = risky.max_by(|one, other| weight(one).total_cmp(&weight(other)).then(other.code.cmp(&one.code)));
+    let worst_of = |wanted: &dyn Fn(Code) -> bool| {
+        let risky = aggregate.codes.iter().filter(is_risky).filter(|code| wanted(code.code));
+        risky.max_by(|one, other| weight(one).total_cmp(&weight(other)).then(other.code.cmp(&one.code)))
+    };
+    let worst = worst_of(&|_| true);
     let is_sanctioned = is_sanctioned(parameters, aggregate);
+    let listed_since = listed_since(aggregate);
+    let undated = listings(aggregate).next().map(|claim| claim.source.to_owned());
     let decides = worst.map(|code| code.code).or_else(|| is_sanctioned.then_some(Code::Sanction));
     Neighbour {
         address: history.counterparties[place].address,
-        in_usd: flow.in_usd,
-        out_usd: flow.out_usd,
-        taken_usd: Usd::ZERO,
+        all: Dealings { in_usd: flow.in_usd, out_usd: flow.out_usd, taken_usd: Usd::ZERO },
+        before_listing: Dealings::default(),
         transactions: flow.transactions,
         last: flow.last,
         entity: aggregate.entity.map(str::to_owned),
         codes: aggregate.codes.iter().map(|code| code.code).collect(),
         worst: worst.map(|code| (code.code, code.confidence)),
+        worst_unlisted: worst_of(&|code| code != Code::Sanction).map(|code| (code.code, code.confidence)),
         is_sanctioned,
+        listed_since: listed_since.filter(|_| is_sanctioned),
+        undated_list: undated.filter(|_| is_sanctioned && listed_since.is_none()),
         sent_dust: false,
+        sent_dust_since: false,
+        is_forwarded_to: false,
         dispute: decides.and_then(|code| aggregate.dispute_of(code)).map(|dispute| dispute.to_owned()),
     }
 }

@@ -184,6 +184,12 @@ pub struct GraphParameters {
     pub dust: DustGuard,
     /// What dust counts.
     pub dust_weight: f64,
+    /// What payments to a family with victims count.
+    pub paid_factor: f64,
+    /// The number of senders whose forwarded money makes a collector of the address.
+    pub collector_senders: usize,
+    /// What payments from before a listing count, where nothing else is known.
+    pub before_listing_factor: f64,
     /// Provisional score from which counterparties are not looked at.
     pub already_high: f64,
 }
@@ -298,7 +304,7 @@ impl Parameters {
                 return Err(ParameterError::Code { code: code.name().to_owned(), why: "missing" });
             }
         }
-        for &behaviour in Behaviour::ALL {
+        for behaviour in Behaviour::ALL.iter().copied().chain([Behaviour::ScamPattern]) {
             let name = behaviour.code();
             within(format!("behaviours.{name}.base"), self.behaviours.terms(behaviour).1, 0.0, 100.0, "0 to 100")?;
             for weight in self.behaviours.weights(behaviour) {
@@ -317,8 +323,8 @@ impl Parameters {
         within("levels.high".to_owned(), self.levels.high, self.levels.medium, 100.0, "at least levels.medium")
     }
 
-    fn shares(&self) -> [(&'static str, f64); 24] {
-        let Self { intel, behaviour, context, graph, gates, composite, .. } = self;
+    fn shares(&self) -> [(&'static str, f64); 27] {
+        let Self { intel, behaviour, context, graph, gates, composite, behaviours, .. } = self;
         [
             ("intel.second_family", intel.second_family),
             ("intel.third_family", intel.third_family),
@@ -338,6 +344,9 @@ impl Parameters {
             ("graph.half_share.other", graph.half_share.other),
             ("graph.amount_share", graph.amount_share),
             ("graph.dust_weight", graph.dust_weight),
+            ("graph.paid_factor", graph.paid_factor),
+            ("graph.before_listing_factor", graph.before_listing_factor),
+            ("behaviours.scam_pattern.limits.least_likeness", behaviours.scam_pattern.limits.least_likeness),
             ("gates.sanction_confidence", gates.sanction_confidence),
             ("gates.decisive_confidence", gates.decisive_confidence),
             ("gates.decisive_reliability", gates.decisive_reliability),
@@ -362,10 +371,11 @@ impl Parameters {
         ]
     }
 
-    fn positive(&self) -> [(&'static str, f64); 9] {
-        let Self { behaviour, graph, .. } = self;
+    fn positive(&self) -> [(&'static str, f64); 10] {
+        let Self { behaviour, graph, behaviours, .. } = self;
         [
             ("behaviour.repetition_most", behaviour.repetition_most),
+            ("behaviours.scam_pattern.limits.odds", behaviours.scam_pattern.limits.odds.unwrap_or(1.0)),
             ("behaviour.half_life_days.low", behaviour.half_life_days.low),
             ("behaviour.half_life_days.medium", behaviour.half_life_days.medium),
             ("behaviour.half_life_days.high", behaviour.half_life_days.high),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use headwater_types::{Network, Timestamp};
+use headwater_types::{Chain, Family, Network, Timestamp};
 use serde::{Deserialize, Serialize};
 
 /// A table whose completeness coverage speaks of.
@@ -47,4 +47,21 @@ pub struct Coverage {
     pub movements: u64,
     /// Number of movements among them whose amount is approximate: where it is zero, nobody has to look for any.
     pub approximate: u64,
+}
+
+impl Coverage {
+    /// The tables of movements that no source of the chain claims to have brought. UTXO chains need none of them.
+    pub fn missing(&self, chain: Chain) -> impl Iterator<Item = CoverageTable> {
+        let tables: &[CoverageTable] = match chain.family() {
+            Family::Evm | Family::Tron => {
+                &[CoverageTable::Traces, CoverageTable::TokenTransfers, CoverageTable::Receipts]
+            }
+            Family::Utxo => &[],
+        };
+        let is_claimed = |table: &CoverageTable| {
+            self.ranges.get(table).is_some_and(|ranges| !ranges.is_empty())
+                || self.accounts.get(table).is_some_and(|accounts| *accounts > 0)
+        };
+        tables.iter().copied().filter(move |table| !is_claimed(table))
+    }
 }

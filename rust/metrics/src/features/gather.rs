@@ -143,15 +143,35 @@ impl BaseGather {
     /// # Errors
     /// When the ledger cannot be read, the work is cancelled, or its memory is not enough.
     pub fn read(&mut self, ledger: &dyn Ledger, account: &Account, cancel: &Cancel) -> Result<&Base, LedgerError> {
+        self.read_within(ledger, account, &Scan::default(), cancel)
+    }
+
+    /// The aggregates of the movements of one account that a scan takes in. O(movements · log movements).
+    ///
+    /// # Errors
+    /// As [`BaseGather::read`].
+    pub fn read_within(
+        &mut self,
+        ledger: &dyn Ledger,
+        account: &Account,
+        scan: &Scan,
+        cancel: &Cancel,
+    ) -> Result<&Base, LedgerError> {
         let mut held = cancel.holding(super::FEATURES_OF_ONE);
         let of_each = 2 * std::mem::size_of::<Row>() + 2 * std::mem::size_of::<Payment>();
         held.reach(usize::try_from(account.postings).unwrap_or(usize::MAX).saturating_mul(of_each))?;
         self.begin(&account.address);
-        ledger.posting_columns(account, &Scan::default(), (Self::WANTED, cancel), &mut |columns| {
+        ledger.posting_columns(account, scan, (Self::WANTED, cancel), &mut |columns| {
             self.add(ledger, &columns)?;
             Ok(std::ops::ControlFlow::Continue(()))
         })?;
         self.finish(ledger)
+    }
+
+    /// The aggregates that were read last.
+    #[must_use]
+    pub const fn base(&self) -> &Base {
+        &self.base
     }
 
     /// The number of an asset, which is looked up once.

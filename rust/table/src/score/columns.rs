@@ -19,6 +19,8 @@ pub fn score_schema(scorer: &Scorer) -> SchemaRef {
     let list = |name: &str| Field::new_list(name, Field::new_list_field(DataType::Utf8, true), true);
     if scorer.columns().risk {
         fields.extend([
+            text("assessment"),
+            list("assessment_reasons"),
             number("risk_score"),
             text("risk_level"),
             text("gate_reason"),
@@ -64,6 +66,8 @@ pub fn score_batch(scorer: &Scorer, schema: &SchemaRef, rows: &[ScoreRow]) -> Re
             Arc::new(lists.finish())
         };
         columns.extend([
+            text(|risk| Some(risk.assessment)),
+            codes(|risk| &risk.assessment_reasons),
             number(|risk| Some(risk.score)),
             text(|risk| Some(risk.level)),
             text(|risk| risk.gate),

@@ -13,9 +13,8 @@ use std::num::NonZeroU64;
 
 use serde_json::json;
 
-use super::super::{Model, UNKNOWN, Verdict, context_of};
+use super::super::{Model, UNKNOWN, Verdict};
 use super::{near, parse, small};
-use crate::risk::Context;
 
 const NAN: f64 = f64::NAN;
 
@@ -177,22 +176,4 @@ fn tron_needs_half_of_the_probability() {
     near(elsewhere.confidence, 1.0 / 3.0, 1e-12);
     let sure = model("tron", ["Exchange", "Scam"], [0.25, 0.75]).verdict(&[5.0, 4.0], transfers(10));
     assert_eq!((sure.class.as_str(), sure.confidence), ("Exchange", 0.5));
-}
-
-#[test]
-fn classes_name_contexts_of_risk() {
-    let contexts = [
-        ("Exchange", Context::Exchange),
-        ("Deposit", Context::Deposit),
-        ("Defi", Context::Defi),
-        ("MiningPool", Context::MiningPool),
-        ("Mixer", Context::Mixer),
-        ("Scam", Context::Illicit),
-    ];
-    for (class, context) in contexts {
-        assert_eq!(context_of(class), Some(context));
-    }
-    for class in ["ColdWallet", UNKNOWN, "exchange", ""] {
-        assert_eq!(context_of(class), None);
-    }
 }
