@@ -9,7 +9,7 @@ use headwater_ledger::labels::{Claim, Code, Level};
 use headwater_ledger::read::CoverageTable;
 use headwater_ledger::store::MemoryStore;
 use headwater_testkit::{ANCHOR, Chainlet, address, claim, hash, label_import};
-use headwater_types::{Chain, Family};
+use headwater_types::{Chain, Family, Timestamp};
 use serde_json::{Value, json};
 
 use crate::town::{Town, data, engine};
@@ -178,6 +178,24 @@ fn labels_of_a_cluster_reach_its_other_addresses() {
     let wallet = data(&engine, "wallet-overview", &json!({"blockchain": "bitcoin", "address": number(2)}));
     assert_eq!(wallet["cluster"], json!({"cluster_id": number(1), "size": 2}));
     assert_eq!(wallet["label"]["entity_name"], "Bank");
+}
+
+#[test]
+fn oldest_sanction_and_newest_name_of_a_cluster_are_inherited() {
+    let dated = |of: u64, code, level, secs| Claim {
+        asserted_at: Some(Timestamp::new(secs)),
+        ..claim(Chain::BITCOIN, address(Chain::BITCOIN, of), code, level, "list")
+    };
+    let both = |code, level| vec![dated(1, code, level, 1000), dated(2, code, level, 2000)];
+    let mut claims = both(Code::Sanction, Level::SanctionsList);
+    claims.extend(both(Code::Exchange, Level::TrustedProvider));
+    let engine = with_labels(chain_of_four(), claims);
+    let report = data(&engine, "labels", &json!({"blockchain": "bitcoin", "address": number(3)}));
+    let seen = |label: &str| {
+        let mut of_label = report["sources"].as_array().unwrap().iter().filter(|source| source["label"] == label);
+        of_label.next().unwrap()["first_seen"].clone()
+    };
+    assert_eq!((seen("sanction"), seen("exchange")), (json!(1000), json!(2000)));
 }
 
 /// 1 and 2 pay together in blocks 6 and 7, 3 and 4 in block 8, and 2 and 3 in block 9.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use headwater_ledger::labels::{Claim, Code, Level};
+use headwater_ledger::labels::{Claim, Code, DateBasis, Level};
 use headwater_ledger::store::{LabelImport, MemoryStore, Segmentation, Split, in_memory};
 use headwater_testkit::{Chainlet, followed, label_import};
 use headwater_types::{Address, Chain, Timestamp};
@@ -90,6 +90,23 @@ fn labels_as_of_a_time_are_those_of_then() {
     assert_eq!(answer.warnings[0].code, "undated_claims");
     let milliseconds = town::reason(&town, "labels", &about(CAROL, json!({"as_of": 1_600_000_000_000_i64})));
     assert_eq!(milliseconds.0, headwater_engine::Reason::Milliseconds);
+}
+
+#[test]
+fn label_sources_say_what_their_dates_belong_to() {
+    let dated = |group, date_basis| Claim {
+        asserted_at: Some(Timestamp::new(1000)),
+        date_basis,
+        ..claim(person(BOB), Code::Sanction, Level::SanctionsList, group)
+    };
+    let imports = [("a", Some(DateBasis::Entity)), ("b", Some(DateBasis::Address)), ("c", None)];
+    let town = labelled(imports.map(|(group, basis)| label_import(group, vec![dated(group, basis)], 1100)).into());
+    let sources = data(&town, "labels", &about(BOB, json!({})))["sources"].clone();
+    let basis = |group: &str| {
+        let mut of_group = sources.as_array().unwrap().iter().filter(|source| source["group"] == group);
+        of_group.next().unwrap()["date_basis"].clone()
+    };
+    assert_eq!(["a", "b", "c"].map(basis), [json!("entity"), json!("address"), Value::Null]);
 }
 
 #[test]

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use headwater_intel::behaviour::{HistoryGather, OthersInLedger};
-use headwater_intel::label::{Aggregate, Moment, aggregate};
-use headwater_intel::risk::{GraphScore, Parameters, Subject, assess, is_sent_by, neighbours};
+use headwater_intel::classify::{Classifier, Classifiers};
+use headwater_intel::label::{Aggregate, aggregate};
+use headwater_intel::risk::{Parameters, Place, RiskScope, RiskScorer};
 use headwater_ledger::read::Generations;
-use headwater_ledger::{Cancel, LedgerError, Store};
+use headwater_ledger::{Cancel, Store};
 use headwater_types::{Address, Chain};
 
 use super::auc::area_between;
@@ -16,33 +16,33 @@ use super::auc::area_between;
 /// Most addresses that are named.
 const NAMED: usize = 10;
 
-/// Prints the scores of the addresses of a table `address,class,...`, and the unlabelled ones that score highest.
-pub fn print(store: &Path, table: &Path) -> Result<()> {
+/// Prints the scores of the addresses of a table `address,class,...`, and the unlabelled ones that score highest. `model` is
+/// a classifier in place of the one of the program.
+pub fn print(store: &Path, table: &Path, model: Option<&Path>) -> Result<()> {
     let ledger = Store::open(store)?.current()?;
-    let (ledger, parameters, cancel) = (&*ledger, Parameters::standard(), Cancel::new());
+    let own = model.map(|path| -> Result<Classifiers> {
+        let bytes = std::fs::read(path).with_context(|| path.display().to_string())?;
+        Ok(Classifiers::default().with(Classifier::parse(&bytes)?))
+    });
+    let own = own.transpose()?;
+    let (ledger, cancel) = (&*ledger, Cancel::new());
+    let classifiers = own.as_ref().unwrap_or_else(|| Classifiers::standard());
     let text = std::fs::read_to_string(table).with_context(|| table.display().to_string())?;
-    let moment = Moment::present(ledger.labels(), ledger.coverage()[&Chain::ETHEREUM].last_time);
-    let look_up = |address: &Address| -> Result<Aggregate<'_>, LedgerError> {
-        Ok(aggregate(&ledger.labels().claims(Chain::ETHEREUM, address)?, &moment))
-    };
-    let scan = &parameters.scan;
-    let gather = || HistoryGather::new(ledger, Chain::ETHEREUM, moment, &scan.stablecoins, scan.most_transfers);
-    let others = OthersInLedger::new(ledger, gather(), scan.others, &cancel);
+    let place = Place::Chain(Chain::ETHEREUM);
+    let mut scorer = RiskScorer::new(RiskScope::present(ledger, place, (Parameters::standard(), classifiers), &cancel));
     let mut scores: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
     let mut unlabelled: Vec<(f64, Address, Vec<String>)> = Vec::new();
     for line in text.lines().skip(1) {
         let mut fields = line.split(',');
         let (Some(address), Some(class)) = (fields.next(), fields.next()) else { continue };
         let Ok(address) = Address::parse(Chain::ETHEREUM, address) else { continue };
-        let Some(account) = ledger.account(Chain::ETHEREUM, &address)? else { continue };
-        let history = gather().read(ledger, &account, &cancel)?;
-        let findings = parameters.behaviours.scan(&address, &history, &others)?;
-        let of = assess(parameters, &Aggregate::default(), Subject::Seen(&history, &findings), None, &mut |history| {
-            let (screened, all) = neighbours(parameters, history, look_up, is_sent_by(ledger, &address))?;
-            Ok::<_, LedgerError>(Some(GraphScore::of(parameters, &screened, all)))
-        })?;
+        if ledger.account(Chain::ETHEREUM, &address)?.is_none() {
+            continue;
+        }
+        scorer.read(&address)?;
+        let of = scorer.assess(&Aggregate::default())?;
         scores.entry(class).or_default().push(of.score);
-        if class == "Unlabelled" && look_up(&address)?.codes.is_empty() {
+        if class == "Unlabelled" && aggregate(&scorer.claims(&address)?, scorer.moment()).codes.is_empty() {
             let reasons =
                 of.factors.iter().map(|factor| format!("{} {:.1} ({})", factor.code, factor.points, factor.detail));
             unlabelled.push((of.score, address, reasons.collect()));

@@ -7,7 +7,8 @@
 //!
 //! Each argument is a store with its truth in a folder beside it. With `--bitcoin` before them only the rules of bitcoin are
 //! judged, with `--bridges` only transfers over bridges, with `--risk` only scores, with `--traces` only traces. With
-//! `--classified STORE TABLE` real addresses are scored instead: TABLE is a CSV of address and class. Writes Markdown to standard output.
+//! `--classified STORE TABLE [MODEL]` real addresses are scored instead: TABLE is a CSV of address and class, MODEL a classifier
+//! in place of the one of the program. Writes Markdown to standard output.
 
 mod auc;
 mod behaviours;
@@ -48,10 +49,10 @@ fn open(folder: &Path) -> Result<Economy> {
 
 fn main() -> Result<()> {
     let folders: Vec<PathBuf> = std::env::args_os().skip(1).map(PathBuf::from).collect();
-    if let [mode, store, table] = &folders[..]
+    if let [mode, store, table, model @ ..] = &folders[..]
         && mode == Path::new("--classified")
     {
-        return classified::print(store, table);
+        return classified::print(store, table, model.first().map(PathBuf::as_path));
     }
     if let [mode, stores @ ..] = &folders[..]
         && mode == Path::new("--bitcoin")

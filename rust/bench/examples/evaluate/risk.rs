@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, HashSet};
 
 use anyhow::Result;
-use headwater_intel::behaviour::{HistoryGather, OthersInLedger};
-use headwater_intel::label::{Aggregate, Moment, aggregate};
-use headwater_intel::risk::{GraphScore, Parameters, Subject, assess, is_sent_by, neighbours};
-use headwater_ledger::{Cancel, LedgerError};
+use headwater_intel::classify::Classifiers;
+use headwater_intel::label::{Aggregate, aggregate};
+use headwater_intel::risk::{Parameters, Place, RiskScope, RiskScorer};
+use headwater_ledger::Cancel;
 use headwater_simulate::truth::{Behaviour, Role, Verdict};
 use headwater_types::{Address, Chain};
 
@@ -80,15 +80,10 @@ pub struct Tally {
 
 impl Tally {
     pub fn add(&mut self, economy: &Economy) -> Result<()> {
-        let (ledger, parameters, cancel) = (&*economy.ledger, Parameters::standard(), Cancel::new());
+        let (ledger, cancel) = (&*economy.ledger, Cancel::new());
+        let model = (Parameters::standard(), Classifiers::standard());
         for chain in CHAINS {
-            let moment = Moment::present(ledger.labels(), ledger.coverage()[&chain].last_time);
-            let look_up = |address: &Address| -> Result<Aggregate<'_>, LedgerError> {
-                Ok(aggregate(&ledger.labels().claims(chain, address)?, &moment))
-            };
-            let scan = &parameters.scan;
-            let gather = || HistoryGather::new(ledger, chain, moment, &scan.stablecoins, scan.most_transfers);
-            let others = OthersInLedger::new(ledger, gather(), scan.others, &cancel);
+            let mut scorer = RiskScorer::new(RiskScope::present(ledger, Place::Chain(chain), model, &cancel));
             let of_chain = economy.truth.behaviours.iter().filter(|row| row.chain == chain);
             let mixed: HashSet<Address> = of_chain
                 .filter(|row| row.behaviour == Behaviour::MixerInteraction && row.verdict == Verdict::Planted)
@@ -96,23 +91,20 @@ impl Tally {
                 .collect();
             let victims = victims(economy, chain);
             for row in economy.truth.addresses.iter().filter(|row| row.chain == chain) {
-                let Some(account) = ledger.account(chain, &row.address)? else { continue };
-                let history = gather().read(ledger, &account, &cancel)?;
-                let findings = parameters.behaviours.scan(&row.address, &history, &others)?;
+                if ledger.account(chain, &row.address)?.is_none() {
+                    continue;
+                }
+                let claims = scorer.claims(&row.address)?;
+                scorer.read(&row.address)?;
+                let kind = match Kind::of(row.role) {
+                    Kind::Ordinary if mixed.contains(&row.address) => Kind::MixerUser,
+                    Kind::Ordinary if victims.contains(&row.address) => Kind::Victim,
+                    kind => kind,
+                };
                 for is_withheld in [false, true] {
-                    let own = if is_withheld { Aggregate::default() } else { look_up(&row.address)? };
-                    let assessed =
-                        assess(parameters, &own, Subject::Seen(&history, &findings), None, &mut |history| {
-                            let (screened, all) =
-                                neighbours(parameters, history, look_up, is_sent_by(ledger, &row.address))?;
-                            Ok::<_, LedgerError>(Some(GraphScore::of(parameters, &screened, all)))
-                        })?;
-                    let kind = match Kind::of(row.role) {
-                        Kind::Ordinary if mixed.contains(&row.address) => Kind::MixerUser,
-                        Kind::Ordinary if victims.contains(&row.address) => Kind::Victim,
-                        kind => kind,
-                    };
-                    self.scores.entry((kind, is_withheld)).or_default().push(assessed.score);
+                    let own = if is_withheld { Aggregate::default() } else { aggregate(&claims, scorer.moment()) };
+                    let score = scorer.assess(&own)?.score;
+                    self.scores.entry((kind, is_withheld)).or_default().push(score);
                 }
             }
         }
