@@ -88,13 +88,12 @@ pub fn claims_by<'a>(
         for claim in of_other.iter().copied().filter(holds) {
             let same =
                 Claim { address: *address, name: None, source_url: None, asserted_at: None, last_seen: None, ..claim };
-            let newest = inherited.entry((same, claim.asserted_at.is_some())).or_insert(claim);
-            let is_kept = match claim.level {
-                Level::SanctionsList => claim.asserted_at < newest.asserted_at,
-                _ => claim.asserted_at > newest.asserted_at,
-            };
-            if is_kept {
-                *newest = claim;
+            let kept = inherited.entry((same, claim.asserted_at.is_some())).or_insert(claim);
+            let is_older = claim.asserted_at < kept.asserted_at;
+            let is_newer = claim.asserted_at > kept.asserted_at;
+            let replaces = if claim.level == Level::SanctionsList { is_older } else { is_newer };
+            if replaces {
+                *kept = claim;
             }
         }
     }
