@@ -157,8 +157,8 @@ class Batch:
         --------
         >>> from headwater.examples import BOB, SHOP, ledger
         >>> scores = ledger().score([SHOP, BOB, SHOP], columns=["risk"])
-        >>> scores.select("risk_score", "risk_level", "intel_score", "behaviors").rows()
-        [(0.0, 'low', 0.0, []), (0.0, 'low', 0.0, []), (0.0, 'low', 0.0, [])]
+        >>> scores.select("assessment", "risk_score", "risk_level", "behaviors").rows()
+        [('insufficient', 0.0, 'low', []), ('insufficient', 0.0, 'low', []), ('insufficient', 0.0, 'low', [])]
 
         Into a file, of all addresses of the chain:
 

@@ -90,10 +90,10 @@ class Judgements:
         --------
         >>> from headwater.examples import ALICE, BOB, ledger
         >>> report = ledger().risk(ALICE)
-        >>> report.composite_score, report.risk_level, report.factors.height
-        (0.0, 'low', 0)
-        >>> ledger().risk([ALICE, BOB]).summary.select("risk_level", "graph_score").rows()
-        [('low', 0.0), ('low', 0.0)]
+        >>> report.assessment, report.composite_score, report.risk_level, report.factors.height
+        ('insufficient', 0.0, 'low', 0)
+        >>> ledger().risk([ALICE, BOB]).summary.select("assessment", "risk_level", "graph_score").rows()
+        [('insufficient', 'low', 0.0), ('insufficient', 'low', 0.0)]
         """
         return self._each("address-risk", address, given(locals(), "address"), progress)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import polars as pl
 
-from headwater._records import node_id
+from headwater._records import node_id, points_text
 from headwater.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -234,10 +234,11 @@ def _risk(report: Drawn, ax: Axes | None, _: str | None) -> Axes:
         if factor["code"] in _GATES and (floor := re.match(r"at least ([\d.]+)", factor["detail"])):
             ax.axvline(float(floor[1]), color="black", linestyle="--", label=f"floor {floor[1]}: {factor['code']}")
     ax.axvline(score, color="black", linewidth=1)
-    ax.set_yticks(range(len(factors)), [f"{factor['code']}  {factor['points']:.2f}" for factor in factors])
+    ax.set_yticks(range(len(factors)), [f"{factor['code']}  {points_text(factor['points'])}" for factor in factors])
     # The strongest stands on top; below them is room for the names of the levels.
     ax.set(xlabel="points, added up", xlim=(0, 101), ylim=(len(factors), -0.6))
-    ax.set_title(f"{data['address'][:10]}… on {data['blockchain']}: {score:.2f}, {data['risk_level']}")
+    unclear = "not enough data to judge; " if data["meta"]["assessment"] == "insufficient" else ""
+    ax.set_title(f"{data['address'][:10]}… on {data['blockchain']}: {unclear}{score:.2f}, {data['risk_level']}")
     if factors:
         ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.15), ncols=2)
     return ax

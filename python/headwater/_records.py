@@ -30,3 +30,8 @@ def node_id(trace: dict[str, Any], row: dict[str, Any], end: str = "") -> str:
     """Name an address within a trace: by itself; on another chain than the trace's, with that chain before it."""
     chain, address = str(row[f"{end}blockchain"]), str(row[f"{end}address"])
     return address if chain == trace["blockchain"] else f"{chain}:{address}"
+
+
+def points_text(points: float) -> str:
+    """Write points with two decimals, or with two significant digits where that would read as nothing."""
+    return f"{points:.2f}" if points >= 0.005 or points == 0 else f"{points:.2g}"

@@ -12,6 +12,7 @@ import polars as pl
 from headwater._records import DISPUTE as _DISPUTE
 from headwater._records import TEXTS as _TEXTS
 from headwater._records import TIME as _TIME
+from headwater._records import points_text as _points_text
 from headwater._records import table as _table
 from headwater.reports import Report, Reports
 
@@ -43,6 +44,7 @@ _BEHAVIORS: Schema = {
     "first_detected_at": _TIME,
     "last_detected_at": _TIME,
     "window_seconds": pl.Int64,
+    "p_value": pl.Float64,
     "tx_hashes": _TEXTS,
     "evidence": pl.String,
 }
@@ -64,11 +66,15 @@ _NEIGHBORS: Schema = {
     "tx_count": pl.Int64,
     "last_activity": _TIME,
     "sanctioned": pl.Boolean,
+    "listed_since": _TIME,
     "dust": pl.Boolean,
     "disputed": _DISPUTE,
 }
 _CATEGORIES: Schema = {
     "category": pl.String,
+    "direction": pl.String,
+    "before_listing": pl.Boolean,
+    "factor": pl.Float64,
     "severity": pl.Float64,
     "amount_usd": pl.Float64,
     "share": pl.Float64,
@@ -78,6 +84,8 @@ _CATEGORIES: Schema = {
 _SUMMARY: Schema = {
     "blockchain": pl.String,
     "address": pl.String,
+    "assessment": pl.String,
+    "assessment_reasons": _TEXTS,
     "composite_score": pl.Float64,
     "risk_level": pl.String,
     "gated": pl.Boolean,
@@ -94,10 +102,21 @@ _SUMMARY: Schema = {
 class RiskReport(Report):
     """How risky an address is, with everything the score is made of.
 
-    The score orders addresses by the evidence that is held. It is no probability and no proof, and a low one says only
-    that little is known. ``report.composite_score``, ``report.risk_level``, ``report.dimensions``, ``report.decision``
+    Read :attr:`assessment` first: where it is ``insufficient``, a low score says nothing. The score orders addresses by the
+    evidence that is held. It is no probability and no proof, and a low one says only that little is known.
+    ``report.composite_score``, ``report.risk_level``, ``report.dimensions``, ``report.decision``
     and ``report.data["meta"]`` are those of the answer; ``docs/risk.md`` explains them.
     """
+
+    @property
+    def assessment(self) -> str:
+        """How much there is to judge by: ``full``, ``partial`` or ``insufficient``."""
+        return str(self.data["meta"]["assessment"])
+
+    @property
+    def assessment_reasons(self) -> list[str]:
+        """What is missing; empty for ``full``."""
+        return [str(reason) for reason in self.data["meta"]["assessment_reasons"]]
 
     @property
     def rows(self) -> list[dict[str, Any]]:
@@ -129,6 +148,7 @@ class RiskReport(Report):
     def behaviors(self) -> pl.DataFrame:
         """What the address did: one row per detected pattern, with what its score is made of and its evidence.
 
+        ``p_value`` is how probable a pattern at least as marked is by chance, null for most rules.
         ``tx_hashes`` are at most ten transactions by which it can be checked; ``evidence`` is what was measured, as
         JSON text by the names of ``docs/behaviours.md``.
         """
@@ -157,17 +177,21 @@ class RiskReport(Report):
         return _table([_summary(self.data)], _SUMMARY)
 
     def __repr__(self) -> str:
-        """Name the address, the verdict, and the three factors with the most points."""
+        """Name the address, whether there is enough data to judge, the verdict, and the three factors with the most points."""
         data = self.data
         decision = data["decision"]
         floor = f", floor by {decision['gate_reason']}" if decision["gated"] else ""
-        strongest = [f"{factor['code']} {factor['points']:.2f}" for factor in self.rows[:3] if factor["points"] > 0]
+        counted = [factor for factor in self.rows[:3] if factor["points"] > 0]
+        strongest = [f"{factor['code']} {_points_text(factor['points'])}" for factor in counted]
         more = len(self.rows) - len(strongest)
-        factors = (
-            ", ".join([*strongest, *([f"{more} more"] if strongest and more else [])]) or "nothing held against it"
-        )
+        factors = ", ".join([*strongest, *([f"{more} more"] if strongest and more else [])])
         verdict = f"{data['composite_score']:.2f} {data['risk_level']}{floor}"
-        return f"<RiskReport {data['blockchain']} {data['address']}: {verdict}; {factors}>"
+        if self.assessment == "insufficient":
+            reasons = ", ".join(self.assessment_reasons)
+            verdict = f"not enough data to judge ({reasons}); {verdict}"
+        elif not factors:
+            factors = "nothing held against it"
+        return f"<RiskReport {data['blockchain']} {data['address']}: {verdict}{'; ' if factors else ''}{factors}>"
 
 
 class RiskReports(Reports):
@@ -189,19 +213,22 @@ class RiskReports(Reports):
 
     @property
     def summary(self) -> pl.DataFrame:
-        """One row per address: score, level, gate, context, scores of the dimensions, codes of the factors."""
+        """One row per address: assessment, score, level, gate, context, scores of the dimensions, codes of the factors."""
         return _table([_summary(report.data) for report in self], _SUMMARY)
 
     def __repr__(self) -> str:
-        """Count the addresses by level."""
-        levels = Counter(report.data["risk_level"] for report in self)
+        """Count the addresses with too little data to judge, and the others by level."""
+        judged = [report for report in self if report.assessment != "insufficient"]
+        unjudged = len(self) - len(judged)
+        levels = Counter(report.data["risk_level"] for report in judged)
         counts = ", ".join(f"{levels[level]} {level}" for level in ("high", "medium", "low"))
-        return f"<RiskReports {len(self)} addresses: {counts}>"
+        unclear = f"{unjudged} without enough data to judge, " if unjudged else ""
+        return f"<RiskReports {len(self)} addresses: {unclear}{counts}>"
 
 
 def _behavior(found: Mapping[str, Any], item: Mapping[str, Any]) -> dict[str, Any]:
     evidence = dict(found["evidence"])
-    beside = {"tx_hashes": evidence.pop("tx_hashes"), "window_seconds": evidence.pop("window_seconds")}
+    beside = {name: evidence.pop(name) for name in ("tx_hashes", "window_seconds", "p_value")}
     return {**item, **found, **beside, "evidence": json.dumps(evidence, ensure_ascii=False)}
 
 
@@ -211,4 +238,5 @@ def _summary(data: Mapping[str, Any]) -> dict[str, Any]:
         f"{name}_score": None if dimensions[name] is None else dimensions[name]["score"]
         for name in ("intel", "behavior", "graph")
     }
-    return {**data, **data["decision"], **scores, "factors": [factor["code"] for factor in data["factors"]]}
+    codes = [factor["code"] for factor in data["factors"]]
+    return {**data, **data["meta"], **data["decision"], **scores, "factors": codes}

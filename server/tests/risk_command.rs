@@ -126,7 +126,8 @@ fn risk_in_words_tells_floors_and_what_was_not_looked_at() {
         &unseen,
         &[
             "0.00 of 100: low",
-            "nothing is held against",
+            "assessment  not enough data to judge",
+            "nothing was found in too little data",
             "  the address was never seen on the chain:\n    rapid_in_out",
         ],
     );
@@ -186,7 +187,7 @@ fn risk_takes_parameters_of_ones_own_or_refuses_them_whole() {
 fn page_of_behaviours_lists_the_catalogue() {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/behaviours.md");
     let page = std::fs::read_to_string(page).unwrap();
-    for &behaviour in Behaviour::ALL {
+    for behaviour in Behaviour::ALL.iter().copied().chain([Behaviour::ScamPattern]) {
         let (severity, base) = Parameters::standard().behaviours.terms(behaviour);
         let row = format!(
             "| `{}` | {}, {} | {} | {} | {base} | ",

@@ -92,7 +92,10 @@ def test_a_risk_has_frames_of_all_it_is_made_of(mixed: hw.Ledger) -> None:
     )
     assert found["tx_hashes"] == [f"0x{2:064x}"]
     assert '"direction": "out"' in found["evidence"]
-    assert report.categories.select("category", "amount_usd", "share").rows() == [("mixing", 2_000.0, 0.25)]
+    assert report.categories.select("category", "direction", "factor", "amount_usd", "share").rows() == [
+        ("mixing", "both", 1.0, 2_000.0, 0.25)
+    ]
+    assert (report.assessment, report.summary["assessment"].to_list()) == ("full", ["full"])
     assert report.neighbors.select("address", "direction", "amount_usd", "sanctioned").rows() == [
         (SHOP, "out", 2_000.0, False)
     ]
@@ -149,7 +152,7 @@ def test_addresses_that_the_demo_names_have_the_risk_that_it_says(demo: Path) ->
         of_chain = [each for each in made["highlights"] if each["blockchain"] == chain]
         kinds = {each["title"]: ledger.risk(each["address"], blockchain=chain) for each in of_chain}
         assert kinds["sanctioned"].decision["gate_reason"] == "ofac_sanctioned"
-        assert (kinds["clean"].composite_score, kinds["clean"].codes.height) == (0.0, 0)
+        assert (kinds["clean"].composite_score < 1, kinds["clean"].codes.height) == (True, 0)
         assert (kinds["exchange"].risk_level, kinds["exchange"].decision["context"]) == ("low", "exchange")
         if chain == "tron":
             assert (kinds["risky"].risk_level, kinds["risky"].codes.height) == ("high", 0)
@@ -159,8 +162,8 @@ def test_reports_say_what_they_are(mixed: hw.Ledger) -> None:
     shown = repr(mixed.risk(ALICE))
     assert ALICE in shown
     assert "medium; mixer_interaction" in shown
-    assert repr(mixed.risk(NOBODY)).endswith("0.00 low; nothing held against it>")
-    assert repr(mixed.risk([ALICE, NOBODY])) == "<RiskReports 2 addresses: 0 high, 1 medium, 1 low>"
+    assert repr(mixed.risk(NOBODY)).endswith(": not enough data to judge (few_transfers, rules_deferred, graph_unavailable); 0.00 low>")
+    assert repr(mixed.risk([ALICE, NOBODY])) == "<RiskReports 2 addresses: 1 without enough data to judge, 0 high, 1 medium, 0 low>"
     sanctioned = repr(made((SHOP, "sanction", "sanctions_list")).risk(SHOP))
     assert "100.00 high, floor by ofac_sanctioned; sanction 100.00" in sanctioned
     assert repr(mixed.labels([ALICE, BOB, SHOP])) == f"<Reports labels: 3 addresses ({ALICE}, {BOB}, …)>"

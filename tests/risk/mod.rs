@@ -1,5 +1,6 @@
 //! Every number of a score, recomputed from the answer and the parameter file alone, by other code than the engine's.
 
+mod agree;
 mod batch;
 mod bitcoin;
 
@@ -120,22 +121,31 @@ fn intel(file: &File, risk: &Value, is_gated: bool) -> f64 {
 /// The score of behaviours before and after context.
 fn behaviours(file: &File, risk: &Value) -> [f64; 2] {
     let behavior = &risk["dimensions"]["behavior"];
-    let (hits, items) = (behavior["behaviors"].as_array().unwrap(), &behavior["score_breakdown"]["items"]);
+    let hits = behavior["behaviors"].as_array().unwrap();
     let mut of_family: [BTreeMap<String, Vec<f64>>; 2] = Default::default();
-    for (place, hit) in hits.iter().enumerate() {
-        let (code, item) = (hit["code"].as_str().unwrap(), &items[place]);
-        let n = number(&hit["occurrence_count"]);
-        let repetition =
-            (1.0 + file.number("behaviour.repetition_step") * n.log2()).min(file.number("behaviour.repetition_most"));
-        let floor = file.number("behaviour.intensity_floor");
+    for item in behavior["score_breakdown"]["items"].as_array().unwrap() {
+        let code = item["code"].as_str().unwrap();
+        let hit = hits.iter().find(|hit| hit["code"] == code);
         let base = file.number(&format!("behaviours.{code}.base"));
-        let intensity = floor + (1.0 - floor) * number(&item["intensity"]);
-        let score = (base * intensity * repetition * number(&item["recency_weight"])).min(100.0);
-        near(code, risk, &hit["score"], score, 0.011);
-        let weight = hit.get("context_weight").map_or(1.0, number);
+        let score = if code == "scam_pattern" {
+            let least = file.number("behaviours.scam_pattern.limits.least_likeness");
+            assert_eq!(hit.is_some(), number(&item["intensity"]) >= least, "{risk:#}");
+            base * number(&item["intensity"])
+        } else {
+            let n = number(&hit.unwrap()["occurrence_count"]);
+            let repetition = (1.0 + file.number("behaviour.repetition_step") * n.log2())
+                .min(file.number("behaviour.repetition_most"));
+            let floor = file.number("behaviour.intensity_floor");
+            let intensity = floor + (1.0 - floor) * number(&item["intensity"]);
+            (base * intensity * repetition * number(&item["recency_weight"])).min(100.0)
+        };
+        let weight = item["context_weight"].as_f64().unwrap_or(1.0);
         let after = (score * weight).clamp(0.0, 100.0);
-        if let Some(told) = hit.get("score_after_context") {
-            near(code, risk, told, after, 0.011);
+        if let Some(hit) = hit {
+            near(code, risk, &hit["score"], score, 0.011);
+            if let Some(told) = hit.get("score_after_context") {
+                near(code, risk, told, after, 0.011);
+            }
         }
         let family = item["family"].as_str().unwrap();
         for (all, score) in of_family.iter_mut().zip([score, after]) {
@@ -176,7 +186,7 @@ fn graph(file: &File, risk: &Value) -> f64 {
         let amount = 1.0 + number(&category["amount_usd"]) / file.number("graph.amount_unit_usd");
         let absolute = (amount.log10() / file.number("graph.amount_powers")).min(1.0);
         let f = 1.0 - (1.0 - share / (share + half)) * (1.0 - file.number("graph.amount_share") * absolute);
-        rest *= 1.0 - severity / 100.0 * number(&category["confidence"]) * f;
+        rest *= 1.0 - number(&category["factor"]) * severity / 100.0 * number(&category["confidence"]) * f;
     }
     100.0 * (1.0 - rest)
 }

@@ -228,7 +228,8 @@ fn alerts_tell_of_levels_and_gates_that_change() {
     }
     assert!(by_import(4).is_empty());
     let data = events[0].data.as_object().unwrap();
-    let fields = ["blockchain", "address", "composite_score", "previous_score", "risk_level", "gate_reason"];
+    let fields =
+        ["blockchain", "address", "assessment", "composite_score", "previous_score", "risk_level", "gate_reason"];
     assert_eq!(data.keys().map(String::as_str).collect::<Vec<_>>(), fields);
 }
 

@@ -1,7 +1,7 @@
 //! A risk in words: what the score is made of, in the order in which a reader asks.
 
 use headwater_intel::behaviour::Behaviour;
-use headwater_intel::risk::Parameters;
+use headwater_intel::risk::{Parameters, shown as digits};
 use serde_json::Value;
 
 use crate::output::{grouped, table};
@@ -55,11 +55,33 @@ fn verdict(data: &Value, parameters: &Parameters) -> Vec<String> {
         Some(context) => format!("{context}, confidence {}", ratio(&decision["context_confidence"])),
         None => "none: no label tells what kind of address it is".to_owned(),
     };
-    let mut rows = vec![row(["score", &score])];
+    let mut rows = vec![row(["assessment", &assessment(&data["meta"])]), row(["score", &score])];
     rows.extend(floors.iter().enumerate().map(|(place, floor)| row([if place == 0 { "floor" } else { "" }, floor])));
     rows.push(row(["context", &context]));
     let head = format!("{} on {}", text(&data["address"]), text(&data["blockchain"]));
     std::iter::once(head).chain(table(&rows)).collect()
+}
+
+/// How much there is to judge by, and what is missing.
+fn assessment(meta: &Value) -> String {
+    let level = match text(&meta["assessment"]) {
+        "insufficient" => "not enough data to judge",
+        level => level,
+    };
+    let reasons: Vec<_> = list(&meta["assessment_reasons"]).iter().map(|reason| missing(text(reason))).collect();
+    if reasons.is_empty() { level.to_owned() } else { format!("{level}: {}", reasons.join("; ")) }
+}
+
+/// A reason of an assessment in words.
+fn missing(reason: &str) -> &str {
+    match reason {
+        "behavior_unavailable" => "behaviours are not judged",
+        "few_transfers" => "fewer than five valued transfers",
+        "rules_deferred" => "some rules were not evaluated",
+        "graph_unavailable" => "counterparties were not looked at",
+        "history_incomplete" => "a part of the history is missing",
+        other => other,
+    }
 }
 
 /// What each dimension came to, and what it adds to the score.
@@ -78,7 +100,7 @@ fn dimensions(data: &Value) -> Vec<String> {
             score => points(score),
         };
         let adds = sums(&|factor| !is_gate(factor) && factor["dimension"] == name);
-        rows.push(row([title, &score, &format!("{adds:.2}"), &words]));
+        rows.push(row([title, &score, &digits(adds, 2), &words]));
     }
     if data["decision"]["gated"] == true {
         let adds = sums(&|factor| is_gate(factor));
@@ -137,7 +159,10 @@ fn why(data: &Value) -> &'static str {
 fn factors(data: &Value) -> Vec<String> {
     let factors = list(&data["factors"]);
     if factors.is_empty() {
-        return vec!["  nothing is held against the address".to_owned()];
+        let is_judged = data["meta"]["assessment"] != "insufficient";
+        let words =
+            if is_judged { "nothing is held against the address" } else { "nothing was found in too little data" };
+        return vec![format!("  {words}")];
     }
     let mut rows = vec![row(["points", "dimension", "factor", "detail"])];
     rows.extend(factors.iter().map(|factor| {
@@ -213,11 +238,14 @@ fn counterparties(data: &Value) -> Vec<String> {
         let labels: Vec<_> = list(&one["labels"]).iter().map(text).collect();
         let disputed = !one["disputed"].is_null();
         let notes = [
-            (one["sanctioned"] == true, "under sanctions"),
+            (one["sanctioned"] == true && one["listed_since"].is_null(), "under sanctions"),
             (one["dust"] == true, "dust: counts a quarter"),
             (disputed, "disputed"),
         ];
-        let notes: Vec<_> = notes.iter().filter(|(holds, _)| *holds).map(|(_, words)| *words).collect();
+        let since =
+            (!one["listed_since"].is_null()).then(|| format!("under sanctions since {}", time(&one["listed_since"])));
+        let notes = notes.iter().filter(|(holds, _)| *holds).map(|(_, words)| (*words).to_owned());
+        let notes: Vec<_> = since.into_iter().chain(notes).collect();
         row([
             text(&one["address"]),
             text(&one["entity_name"]),
@@ -275,15 +303,15 @@ fn is_gate(factor: &Value) -> bool {
 }
 
 fn points(value: &Value) -> String {
-    format!("{:.2}", value.as_f64().unwrap_or_default())
+    digits(value.as_f64().unwrap_or_default(), 2)
 }
 
 fn ratio(value: &Value) -> String {
-    format!("{:.3}", value.as_f64().unwrap_or_default())
+    digits(value.as_f64().unwrap_or_default(), 3)
 }
 
 fn percent(value: &Value) -> String {
-    format!("{:.2} %", 100.0 * value.as_f64().unwrap_or_default())
+    format!("{} %", digits(100.0 * value.as_f64().unwrap_or_default(), 2))
 }
 
 /// US dollars with commas.
@@ -298,6 +326,9 @@ fn shown(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
         Value::Array(values) => values.iter().map(shown).collect::<Vec<_>>().join(", "),
+        Value::Object(fields) if fields.contains_key("feature") => {
+            format!("{} {} ({})", text(&value["feature"]), value["value"], value["contribution"])
+        }
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => value.to_string(),
     }
 }

@@ -29,7 +29,8 @@ pub const ENDPOINT: Endpoint = Endpoint {
     tag: Tag::Intelligence,
     summary: "Address risk",
     description: "A score of 0 to 100 with everything it is made of: who the address is (labels), what it did (behaviours) and \
-                  whom it deals with (counterparties). It orders addresses by the evidence that is held: a low score says that \
+                  whom it deals with (counterparties). Read `meta.assessment` first: where it is `insufficient` there is not \
+                  enough data to judge. The score orders addresses by the evidence that is held: a low score says that \
                   little is known against an address, not that it is clean.",
     chains: ChainScope::NamedOrEvm("blockchain"),
     reads: Reads::Movements,

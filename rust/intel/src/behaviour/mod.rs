@@ -12,6 +12,7 @@
 //!
 //! `scam_pattern` is a behaviour without a rule: the classifier finds it, see [`crate::risk::ScamLikeness`].
 
+mod chance;
 mod dust;
 mod evidence;
 mod gather;

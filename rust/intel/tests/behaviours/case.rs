@@ -305,6 +305,8 @@ impl Case {
             Fact::Numbers(list) => list.iter().map(|of| decimal(*of)).collect::<Vec<_>>().join("+"),
             Fact::EachSecs(list) => list.iter().map(i64::to_string).collect::<Vec<_>>().join("+"),
             Fact::Words(list) => list.join("+"),
+            Fact::Text(text) => text.clone(),
+            Fact::Features(_) => unreachable!("no rule reads features"),
             Fact::Asset(found) => {
                 let is = |name: &&&str| asset(self.chain, name).0 == *found;
                 ["eth", "usdt", "usdc", "dai", "weth", "wbtc", "fake", "spam"].iter().find(is).unwrap().to_string()

@@ -1,6 +1,6 @@
 //! What holds of every find in every history.
 
-use headwater_intel::behaviour::{Fact, MOST_LISTED, Rules};
+use headwater_intel::behaviour::{Behaviour, Fact, MOST_LISTED, Rules};
 use headwater_ledger::labels::Code;
 use headwater_types::Usd;
 use proptest::prelude::*;
@@ -220,6 +220,9 @@ fn check(case: &Case) -> Result<(), TestCaseError> {
         let transactions = &find.evidence.transactions;
         prop_assert!((1..=MOST_LISTED).contains(&transactions.len()), "{behaviour:?}: {find:?}");
         prop_assert!((1..transactions.len()).all(|place| !transactions[..place].contains(&transactions[place])));
+        prop_assert!(find.evidence.p_value.is_none_or(|p| p > 0.0 && p <= 1.0), "{behaviour:?}: {find:?}");
+        let has_model = matches!(behaviour, Behaviour::FixedInterval | Behaviour::Structuring);
+        prop_assert_eq!(find.evidence.p_value.is_some(), has_model, "{:?}", behaviour);
         for (name, fact) in &find.evidence.facts {
             let is_sound = match fact {
                 Fact::Count(_) | Fact::Secs(0..) | Fact::Asset(_) => true,
@@ -233,6 +236,7 @@ fn check(case: &Case) -> Result<(), TestCaseError> {
                 Fact::Numbers(list) => list.iter().all(|of| of.is_finite() && *of >= 0.0) && !list.is_empty(),
                 Fact::EachSecs(list) => list.iter().all(|secs| *secs >= 0) && !list.is_empty(),
                 Fact::Words(list) => !list.is_empty(),
+                Fact::Text(_) | Fact::Features(_) => false,
             };
             prop_assert!(is_sound, "{name} of {behaviour:?}: {find:?}");
         }

@@ -3,6 +3,7 @@
 use serde::Deserialize;
 
 use crate::behaviour::Detect;
+use crate::behaviour::chance::of_equal_gaps;
 use crate::behaviour::evidence::{Detection, Evidence, Fact};
 use crate::behaviour::history::History;
 use crate::behaviour::windows::measure;
@@ -36,19 +37,25 @@ impl Detect for FixedInterval {
         let mean = all / measure(gaps.len());
         let squares = gaps.iter().map(|gap| (gap - mean).powi(2)).sum::<f64>();
         let variation = (squares / measure(gaps.len())).sqrt() / mean;
-        let (mode, share) = self.mode(&gaps);
+        let (mode, about) = self.mode(&gaps);
+        let share = measure(about) / measure(gaps.len());
         if variation > self.most_variation && share < self.least_share {
             return None;
         }
-        let evidence = Evidence::of(valued).with("cv", Fact::Ratio(variation)).with("mode_gap_s", Fact::Ratio(mode));
+        let reach = self.most_difference * mode;
+        let p_value = of_equal_gaps(about, gaps.len(), ((mode - reach) / all, (mode + reach) / all));
+        let evidence = Evidence::of(valued)
+            .by_chance(p_value)
+            .with("cv", Fact::Ratio(variation))
+            .with("mode_gap_s", Fact::Ratio(mode));
         let (first, last) = (valued.first()?.time, valued.last()?.time);
         Some(Detection { intensity: 1.0, occurrences: 1, first, last, evidence })
     }
 }
 
 impl FixedInterval {
-    /// The gap about which most others lie, and their share. Gaps of no time are no interval. Two pointers, O(n).
-    fn mode(&self, sorted: &[f64]) -> (f64, f64) {
+    /// The gap about which most others lie, and how many they are. Gaps of no time are no interval. Two pointers, O(n).
+    fn mode(&self, sorted: &[f64]) -> (f64, usize) {
         let (mut start, mut end, mut best) = (0, 0, (0.0, 0));
         for &gap in sorted.iter().filter(|gap| **gap > 0.0) {
             let reach = self.most_difference * gap;
@@ -62,7 +69,7 @@ impl FixedInterval {
                 best = (gap, end - start);
             }
         }
-        (best.0, measure(best.1) / measure(sorted.len()))
+        best
     }
 }
 

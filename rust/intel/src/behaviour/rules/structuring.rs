@@ -4,6 +4,7 @@ use headwater_types::Usd;
 use serde::Deserialize;
 
 use crate::behaviour::Detect;
+use crate::behaviour::chance::of_amounts_below;
 use crate::behaviour::evidence::{Detection, Evidence, Fact};
 use crate::behaviour::history::History;
 use crate::behaviour::transfer::Transfer;
@@ -29,35 +30,32 @@ pub struct Structuring {
 
 impl Detect for Structuring {
     fn detect(&self, history: &History) -> Option<Detection> {
+        let bands = self.bands(history);
+        let all_near: usize = bands.iter().map(|(_, band)| band.len()).sum();
         let mut together: Option<Episodes<Evidence>> = None;
-        for &limit in &self.limits_usd {
-            for of_one_way in [&history.ins, &history.outs] {
-                let mut found = None;
-                if of_one_way.len() < self.least_count {
-                    continue;
+        for (limit, band) in bands {
+            let mut found = None;
+            let below: Vec<Transfer> = band.iter().filter(|transfer| transfer.usd.to_f64() < limit).copied().collect();
+            let mut stretch = Stretch::new(&below, 0);
+            for window in windows(&below, self.window_secs) {
+                stretch.slide(window);
+                let (within, sum) = (stretch.transfers(), stretch.usd());
+                if within.len() >= self.least_count && sum.to_f64() >= self.least_limits * limit {
+                    let (start, last) = (within[0].time, within[within.len() - 1].time);
+                    note(&mut found, (start, last), measure(within.len()), || {
+                        let end = start.saturating_add(self.window_secs);
+                        let near = band.partition_point(|transfer| transfer.time <= end)
+                            - band.partition_point(|transfer| transfer.time < start);
+                        Evidence::of(within)
+                            .within(self.window_secs)
+                            .by_chance(of_amounts_below(within.len(), near, all_near))
+                            .with("limit_usd", Fact::Usd(Usd::from_f64(limit).unwrap_or_default()))
+                            .count("count", within.len())
+                            .with("sum_usd", Fact::Usd(sum))
+                    });
                 }
-                let is_near = |transfer: &&Transfer| {
-                    let usd = transfer.usd.to_f64();
-                    usd >= self.least_share * limit && usd < limit
-                };
-                let near: Vec<Transfer> = of_one_way.iter().filter(is_near).copied().collect();
-                let mut stretch = Stretch::new(&near, 0);
-                for window in windows(&near, self.window_secs) {
-                    stretch.slide(window);
-                    let (within, sum) = (stretch.transfers(), stretch.usd());
-                    if within.len() >= self.least_count && sum.to_f64() >= self.least_limits * limit {
-                        let span = (within[0].time, within[within.len() - 1].time);
-                        note(&mut found, span, measure(within.len()), || {
-                            Evidence::of(within)
-                                .within(self.window_secs)
-                                .with("limit_usd", Fact::Usd(Usd::from_f64(limit).unwrap_or_default()))
-                                .count("count", within.len())
-                                .with("sum_usd", Fact::Usd(sum))
-                        });
-                    }
-                }
-                together = join(together, found);
             }
+            together = join(together, found);
         }
         together.map(|found| Detection {
             intensity: intensity(found.measure, measure(self.least_count), measure(self.full_count)),
@@ -66,5 +64,18 @@ impl Detect for Structuring {
             last: found.last,
             evidence: found.best,
         })
+    }
+}
+
+impl Structuring {
+    /// The transfers near each limit, below or as far above it, by direction.
+    fn bands(&self, history: &History) -> Vec<(f64, Vec<Transfer>)> {
+        let of_both = self.limits_usd.iter().flat_map(|limit| [(*limit, &history.ins), (*limit, &history.outs)]);
+        let long_enough = of_both.filter(|(_, of_one_way)| of_one_way.len() >= self.least_count);
+        let band = |(limit, of_one_way): (f64, &Vec<Transfer>)| {
+            let within = self.least_share * limit..(2.0 - self.least_share) * limit;
+            (limit, of_one_way.iter().filter(|transfer| within.contains(&transfer.usd.to_f64())).copied().collect())
+        };
+        long_enough.map(band).collect()
     }
 }

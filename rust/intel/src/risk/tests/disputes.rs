@@ -1,15 +1,13 @@
 //! Disputed claims in a score: half their weight, also where gates ask for it.
 
-use std::convert::Infallible;
-
 use headwater_ledger::labels::{Claim, Code, Level};
 
-use super::super::{Assessment, GateReason, Subject, assess};
+use super::super::{Assessment, GateReason, of_labels};
 use super::{claim, disputed, judged, near, parameters};
 
 /// The score of labels alone.
 fn assessed(claims: &[Claim<&'static str>]) -> Assessment {
-    assess::<Infallible>(parameters(), &judged(claims), Subject::UnsupportedChain, None, &mut |_| Ok(None)).unwrap()
+    of_labels(parameters(), &judged(claims))
 }
 
 fn gates(of: &Assessment) -> Vec<GateReason> {

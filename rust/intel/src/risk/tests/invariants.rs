@@ -25,7 +25,8 @@ fn context() -> impl Strategy<Value = Option<ContextChoice>> {
 
 fn finds() -> impl Strategy<Value = Vec<(Behaviour, Detection)>> {
     let one = (0.0..=1.0_f64, 1..2000_u64, 0..2000_i64);
-    prop::collection::btree_map(prop::sample::select(Behaviour::ALL.to_vec()), one, 0..8).prop_map(|finds| {
+    let all: Vec<_> = Behaviour::ALL.iter().copied().chain([Behaviour::ScamPattern]).collect();
+    prop::collection::btree_map(prop::sample::select(all), one, 0..8).prop_map(|finds| {
         finds.into_iter().map(|(behaviour, (intensity, n, days))| find(behaviour, intensity, n, days)).collect()
     })
 }
@@ -36,7 +37,7 @@ fn neighbours() -> impl Strategy<Value = Vec<Neighbour>> {
     prop::collection::vec(one, 0..12).prop_map(|all| {
         let made = (1_u8..).zip(all).map(|(number, (received, sent, worst, is_dust))| {
             let sent_dust = is_dust && sent == 0.0;
-            Neighbour { sent_dust, ..neighbour(number, (received, sent), worst) }
+            Neighbour { sent_dust, sent_dust_since: sent_dust, ..neighbour(number, (received, sent), worst) }
         });
         made.collect()
     })

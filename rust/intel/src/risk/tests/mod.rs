@@ -2,12 +2,15 @@
 
 mod disputes;
 mod invariants;
+mod likeness;
+mod sufficiency;
 mod vectors;
+mod victims;
 
 use headwater_ledger::labels::{Action, Claim, Code, Dispute, LabelTable, Level, Link, Scope};
 use headwater_types::{Address, Chain, Timestamp, Usd};
 
-use super::{ContextChoice, Neighbour, Parameters};
+use super::{ContextChoice, Dealings, Neighbour, Parameters};
 use crate::behaviour::{Behaviour, Detection, Evidence};
 use crate::label::{Aggregate, CodeConfidence, Moment, aggregate};
 
@@ -75,16 +78,20 @@ fn neighbour(number: u8, (received, sent): (f64, f64), worst: Option<(Code, f64)
     let usd = |value: f64| Usd::from_f64(value).unwrap();
     Neighbour {
         address: Address::Evm([number; 20]),
-        in_usd: usd(received),
-        out_usd: usd(sent),
-        taken_usd: Usd::ZERO,
+        all: Dealings { in_usd: usd(received), out_usd: usd(sent), taken_usd: Usd::ZERO },
+        before_listing: Dealings::default(),
         transactions: 1,
         last: NOW,
         entity: None,
         codes: worst.iter().map(|(code, _)| *code).collect(),
         worst,
+        worst_unlisted: worst.filter(|(code, _)| *code != Code::Sanction),
         is_sanctioned: worst.is_some_and(|(code, _)| code == Code::Sanction),
+        listed_since: None,
+        undated_list: None,
         sent_dust: false,
+        sent_dust_since: false,
+        is_forwarded_to: false,
         dispute: None,
     }
 }

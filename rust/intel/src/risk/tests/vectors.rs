@@ -6,10 +6,11 @@ use std::convert::Infallible;
 use headwater_ledger::labels::{Category, Code, Level};
 use headwater_types::Usd;
 
+use super::super::assess::{Conduct, Subject, assess};
 use super::super::graph::exposure;
 use super::super::{
-    BehaviourScore, Composite, Context, Expansion, GateReason, GraphScore, IntelScore, Level as RiskLevel, Parameters,
-    Subject, assess,
+    BehaviourScore, ClassView, Composite, Context, Expansion, GateReason, GraphScore, IntelScore, Level as RiskLevel,
+    Parameters,
 };
 use super::{NOW, claim, context, find, judged, labels, near, neighbour, parameters};
 use crate::behaviour::{Behaviour, Findings, History};
@@ -134,13 +135,22 @@ fn exposure_vectors() {
 
 fn assessed(aggregate: &Aggregate<'_>, graph: Option<&GraphScore>) -> super::super::Assessment {
     // One movement: somebody who was seen.
-    let history = seen();
-    let findings = Findings::default();
-    let subject = Subject::Seen(&history, &findings);
-    assess::<Infallible>(parameters(), aggregate, subject, None, &mut |_| Ok(graph.cloned())).unwrap()
+    judge(aggregate, &seen(), &ClassView::default(), graph)
 }
 
-fn seen() -> History {
+/// The assessment of an address that did so much, without finds of rules.
+pub(super) fn judge(
+    aggregate: &Aggregate<'_>,
+    history: &History,
+    class: &ClassView,
+    graph: Option<&GraphScore>,
+) -> super::super::Assessment {
+    let findings = Findings::default();
+    let subject = Subject::Seen(Conduct { history, findings: &findings, class, lacks_tables: false });
+    assess::<Infallible>(parameters(), aggregate, subject, &mut |_| Ok(graph.cloned())).unwrap()
+}
+
+pub(super) fn seen() -> History {
     let mut history = History::until(NOW);
     history.assets.push(crate::behaviour::AssetNote {
         asset: headwater_types::Asset::Native,
@@ -206,15 +216,18 @@ fn money_to_somebody_under_sanctions_is_at_least_seventy_but_not_of_an_exchange(
 
     // What a thief took with the owner's allowance is no payment.
     let taken = Usd::from_f64(40.0).unwrap();
-    let victim = super::super::Neighbour { taken_usd: taken, ..neighbour(1, (0.0, 40.0), sanctioned) };
+    let mut victim = neighbour(1, (0.0, 40.0), sanctioned);
+    victim.all.taken_usd = taken;
     let robbed = assessed(&Aggregate::default(), Some(&graph(victim)));
     assert!(robbed.gates.is_empty());
     assert!(robbed.factors[0].detail.contains("40.00 of them in transactions that others sent"));
     // Dust from the thief afterwards changes nothing.
-    let both = super::super::Neighbour { taken_usd: taken, sent_dust: true, ..neighbour(1, (0.01, 40.0), sanctioned) };
+    let mut both = super::super::Neighbour { sent_dust_since: true, ..neighbour(1, (0.01, 40.0), sanctioned) };
+    both.all.taken_usd = taken;
     assert!(assessed(&Aggregate::default(), Some(&graph(both))).gates.is_empty());
 
-    let dust = super::super::Neighbour { sent_dust: true, ..neighbour(1, (40.0, 0.0), sanctioned) };
+    let dust =
+        super::super::Neighbour { sent_dust: true, sent_dust_since: true, ..neighbour(1, (40.0, 0.0), sanctioned) };
     let dusted = assessed(&Aggregate::default(), Some(&graph(dust)));
     assert!(dusted.gates.is_empty());
     assert!(dusted.graph.unwrap().is_direct_sanctioned);
@@ -224,20 +237,18 @@ fn money_to_somebody_under_sanctions_is_at_least_seventy_but_not_of_an_exchange(
 fn whether_counterparties_are_looked_at_follows_one_order() {
     let nobody = Aggregate::default();
     let of = |aggregate: &Aggregate<'_>, subject: Subject<'_>| {
-        assess::<Infallible>(parameters(), aggregate, subject, None, &mut |_| Ok(None)).unwrap().expansion
+        assess::<Infallible>(parameters(), aggregate, subject, &mut |_| Ok(None)).unwrap().expansion
     };
-    let (silent, history, findings) = (History::until(NOW), seen(), Findings::default());
+    let (silent, history, findings, class) = (History::until(NOW), seen(), Findings::default(), ClassView::default());
+    let did = |history| Subject::Seen(Conduct { history, findings: &findings, class: &class, lacks_tables: false });
     let sanctioned = labels(&[(Code::Sanction, 1.0, 1.0)]);
     assert_eq!(of(&sanctioned, Subject::UnsupportedChain), Expansion::UnsupportedChain);
     assert_eq!(of(&sanctioned, Subject::DataUnavailable), Expansion::DataUnavailable);
-    assert_eq!(of(&sanctioned, Subject::Seen(&silent, &findings)), Expansion::NoActivity);
-    assert_eq!(of(&sanctioned, Subject::Seen(&history, &findings)), Expansion::IntelGate);
-    assert_eq!(
-        of(&labels(&[(Code::Exchange, 0.5, 0.5)]), Subject::Seen(&history, &findings)),
-        Expansion::IntelDecisive
-    );
-    assert_eq!(of(&labels(&[(Code::Scam, 0.8, 0.4)]), Subject::Seen(&history, &findings)), Expansion::AlreadyHigh);
-    assert_eq!(of(&nobody, Subject::Seen(&history, &findings)), Expansion::BudgetExhausted);
+    assert_eq!(of(&sanctioned, did(&silent)), Expansion::NoActivity);
+    assert_eq!(of(&sanctioned, did(&history)), Expansion::IntelGate);
+    assert_eq!(of(&labels(&[(Code::Exchange, 0.5, 0.5)]), did(&history)), Expansion::IntelDecisive);
+    assert_eq!(of(&labels(&[(Code::Scam, 0.8, 0.4)]), did(&history)), Expansion::AlreadyHigh);
+    assert_eq!(of(&nobody, did(&history)), Expansion::BudgetExhausted);
 }
 
 #[test]
@@ -260,6 +271,9 @@ fn the_parameter_file_is_read_whole_or_not_at_all() {
     assert!(
         refused("full_ratio = 1.00", "full_ratio = 0.80").contains("behaviours.rapid_in_out.limits.full_ratio is 0.8")
     );
+    assert!(refused("# odds = 5.0", "odds = 0.0").contains("behaviours.scam_pattern.limits.odds is 0"));
+    assert!(refused("least_likeness = 0.50", "least_likeness = 1.50").contains("limits.least_likeness is 1.5"));
+    assert!(refused("paid_factor = 0.25", "paid_factor = 1.25").contains("graph.paid_factor is 1.25"));
     assert!(refused("most_usd = 1.0", "most_usd = nan").contains("limits.most_usd is NaN"));
     assert!(refused("base = 35.0", "base = nan").contains("behaviours.rapid_in_out.base"));
 }
