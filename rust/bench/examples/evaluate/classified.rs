@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use headwater_intel::classify::{Classifier, Classifiers};
 use headwater_intel::label::{Aggregate, aggregate};
-use headwater_intel::risk::{Parameters, Place, RiskScope, RiskScorer};
+use headwater_intel::risk::{Parameters, Place, RiskScope, RiskScorer, SufficiencyLevel};
 use headwater_ledger::read::Generations;
 use headwater_ledger::{Cancel, Store};
 use headwater_types::{Address, Chain};
@@ -31,6 +31,7 @@ pub fn print(store: &Path, table: &Path, model: Option<&Path>) -> Result<()> {
     let place = Place::Chain(Chain::ETHEREUM);
     let mut scorer = RiskScorer::new(RiskScope::present(ledger, place, (Parameters::standard(), classifiers), &cancel));
     let mut scores: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
+    let mut judged: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
     let mut unlabelled: Vec<(f64, Address, Vec<String>)> = Vec::new();
     for line in text.lines().skip(1) {
         let mut fields = line.split(',');
@@ -42,15 +43,21 @@ pub fn print(store: &Path, table: &Path, model: Option<&Path>) -> Result<()> {
         scorer.read(&address)?;
         let of = scorer.assess(&Aggregate::default())?;
         scores.entry(class).or_default().push(of.score);
+        if of.sufficiency.level != SufficiencyLevel::Insufficient {
+            judged.entry(class).or_default().push(of.score);
+        }
         if class == "Unlabelled" && aggregate(&scorer.claims(&address)?, scorer.moment()).codes.is_empty() {
             let reasons =
                 of.factors.iter().map(|factor| format!("{} {:.1} ({})", factor.code, factor.points, factor.detail));
             unlabelled.push((of.score, address, reasons.collect()));
         }
     }
-    let of = |class: &str| scores.get(class).map_or(&[][..], Vec::as_slice);
-    let area = area_between(of("Scam"), of("Unlabelled"));
-    println!("Area under the curve, scams against unlabelled addresses: {area:.4}.\n");
+    println!("Area under the curve, scams against unlabelled addresses:\n");
+    for (of, what) in [(&scores, "all"), (&judged, "with enough data to judge")] {
+        let [scams, others] = ["Scam", "Unlabelled"].map(|class| of.get(class).map_or(&[][..], Vec::as_slice));
+        println!("- {what}: {:.4}, of {} and {}", area_between(scams, others), scams.len(), others.len());
+    }
+    println!();
     println!("| class | addresses | median | 75 % below | 90 % below | share from 30 | share from 70 |");
     println!("|---|---|---|---|---|---|---|");
     for (class, mut of) in scores.into_iter().filter(|(_, of)| of.len() >= 10) {

@@ -12,26 +12,27 @@ const DAY_SECS: i64 = 86_400;
 
 /// When lists of sanctions named an address, by its active claims.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct SanctionsListing {
+pub struct SanctionsListing<'a> {
     /// The date of the listing; `None` where no list is dated.
     pub since: Option<Timestamp>,
     /// What that date belongs to; `None` without a date, and where the store does not record it.
     pub date_basis: Option<DateBasis>,
-    /// Whether an authority lists the address without any date.
-    pub has_undated: bool,
+    /// A source of a list without a date, where no copy of the same group has one.
+    pub undated: Option<&'a str>,
 }
 
-impl SanctionsListing {
-    /// Whether the listing began after the day (UTC) of a time. An undated listing counts as one of always.
+impl SanctionsListing<'_> {
+    /// Returns the first second of the day (UTC) on which the listing began; `None` where a list has no date: it counts for
+    /// all times.
     #[must_use]
-    pub fn is_after(&self, time: Timestamp) -> bool {
-        let day = |time: Timestamp| time.secs().div_euclid(DAY_SECS);
-        !self.has_undated && self.since.is_some_and(|since| day(time) < day(since))
+    pub fn begins(&self) -> Option<Timestamp> {
+        let day = |time: Timestamp| Timestamp::new(time.secs() - time.secs().rem_euclid(DAY_SECS));
+        self.since.filter(|_| self.undated.is_none()).map(day)
     }
 }
 
-impl Aggregate<'_> {
-    /// When lists of sanctions named the address; `None` where none does, or only one that delisted it.
+impl<'a> Aggregate<'a> {
+    /// Returns when lists of sanctions named the address; `None` where none does, or all of them delisted it.
     ///
     /// It reads the active claims of the code `sanction` and the level `sanctions_list`: those that name the address
     /// itself, and only without them those through its cluster. An address date counts before an entity date, which is
@@ -44,7 +45,7 @@ impl Aggregate<'_> {
     /// assert_eq!(Aggregate::default().sanctions_listing(), None);
     /// ```
     #[must_use]
-    pub fn sanctions_listing(&self) -> Option<SanctionsListing> {
+    pub fn sanctions_listing(&self) -> Option<SanctionsListing<'a>> {
         let active =
             self.sources.iter().filter(|source| source.standing == Standing::Active).map(|source| &source.claim);
         let listed = active.filter(|claim| claim.code == Some(Code::Sanction) && claim.level == Level::SanctionsList);
@@ -54,7 +55,7 @@ impl Aggregate<'_> {
     }
 }
 
-fn listing(claims: &[&Claim<&str>]) -> SanctionsListing {
+fn listing<'a>(claims: &[&Claim<&'a str>]) -> SanctionsListing<'a> {
     let rank = |basis: Option<DateBasis>| (basis.is_none(), basis);
     let dated = || claims.iter().filter_map(|claim| Some((rank(claim.date_basis), claim.asserted_at?)));
     let first = dated().min();
@@ -63,6 +64,6 @@ fn listing(claims: &[&Claim<&str>]) -> SanctionsListing {
     SanctionsListing {
         since: first.map(|(_, since)| since),
         date_basis: first.and_then(|((_, basis), _)| basis),
-        has_undated: claims.iter().any(|claim| !dated_groups.contains(claim.group)),
+        undated: claims.iter().find(|claim| !dated_groups.contains(claim.group)).map(|claim| claim.source),
     }
 }

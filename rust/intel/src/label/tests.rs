@@ -266,24 +266,24 @@ fn listed(group: &'static str, day: i64, date_basis: Option<DateBasis>) -> Claim
 fn address_date_of_a_listing_counts_before_entity_dates() {
     let (address, entity) = (Some(DateBasis::Address), Some(DateBasis::Entity));
     let since = |claims: &[Claim<&'static str>]| {
-        let SanctionsListing { since, date_basis, has_undated } = of(claims).sanctions_listing().unwrap();
-        (since.map(|since| since.secs() / DAY), date_basis, has_undated)
+        let SanctionsListing { since, date_basis, undated } = of(claims).sanctions_listing().unwrap();
+        (since.map(|since| since.secs() / DAY), date_basis, undated)
     };
     let undated = claim(Code::Sanction, Level::SanctionsList, "ofac");
-    assert_eq!(since(&[listed("ofac", 100, entity)]), (Some(100), entity, false));
-    assert_eq!(since(&[listed("ofac", 100, entity), listed("eu", 300, address)]), (Some(300), address, false));
+    assert_eq!(since(&[listed("ofac", 100, entity)]), (Some(100), entity, None));
+    assert_eq!(since(&[listed("ofac", 100, entity), listed("eu", 300, address)]), (Some(300), address, None));
     let addresses = [listed("a", 300, address), listed("b", 200, address), listed("c", 100, None)];
-    assert_eq!(since(&addresses), (Some(200), address, false));
-    assert_eq!(since(&[listed("a", 100, None), listed("b", 300, entity)]), (Some(300), entity, false));
-    assert_eq!(since(&[listed("a", 100, None)]), (Some(100), None, false));
+    assert_eq!(since(&addresses), (Some(200), address, None));
+    assert_eq!(since(&[listed("a", 100, None), listed("b", 300, entity)]), (Some(300), entity, None));
+    assert_eq!(since(&[listed("a", 100, None)]), (Some(100), None, None));
     // A copy of the same authority without dates adds nothing; another authority without dates does.
-    assert_eq!(since(&[undated, listed("ofac", 100, entity)]), (Some(100), entity, false));
-    assert_eq!(since(&[undated, listed("eu", 100, entity)]), (Some(100), entity, true));
-    assert_eq!(since(&[undated]), (None, None, true));
+    assert_eq!(since(&[undated, listed("ofac", 100, entity)]), (Some(100), entity, None));
+    assert_eq!(since(&[undated, listed("eu", 100, entity)]), (Some(100), entity, Some("ofac")));
+    assert_eq!(since(&[undated]), (None, None, Some("ofac")));
     // Claims through a cluster count only without claims about the address itself.
     let inherited = Claim { link: Link::Cluster, ..listed("ofac", 50, address) };
-    assert_eq!(since(&[inherited, listed("ofac", 100, entity)]), (Some(100), entity, false));
-    assert_eq!(since(&[inherited]), (Some(50), address, false));
+    assert_eq!(since(&[inherited, listed("ofac", 100, entity)]), (Some(100), entity, None));
+    assert_eq!(since(&[inherited]), (Some(50), address, None));
 }
 
 #[test]
@@ -297,14 +297,12 @@ fn listing_needs_an_active_list_of_sanctions() {
 }
 
 #[test]
-fn listing_is_after_payments_of_earlier_days_only() {
-    let of_day = |day| of(&[listed("ofac", day, Some(DateBasis::Address))]).sanctions_listing().unwrap();
-    let listing = of_day(100);
-    assert!(listing.is_after(Timestamp::new(100 * DAY - 1)));
-    assert!(!listing.is_after(Timestamp::new(100 * DAY)));
-    // A list that states the time of day lists for the whole day.
+fn listing_begins_with_its_day_unless_a_list_has_no_date() {
+    let listing = of(&[listed("ofac", 100, Some(DateBasis::Address))]).sanctions_listing().unwrap();
+    let begins = |listing: SanctionsListing<'_>| listing.begins().map(Timestamp::secs);
+    assert_eq!(begins(listing), Some(100 * DAY));
     let at_noon = SanctionsListing { since: Some(Timestamp::new(100 * DAY + DAY / 2)), ..listing };
-    assert!(!at_noon.is_after(Timestamp::new(100 * DAY + 1)));
-    assert!(!SanctionsListing { has_undated: true, ..listing }.is_after(Timestamp::new(0)));
-    assert!(!SanctionsListing { since: None, ..listing }.is_after(Timestamp::new(0)));
+    assert_eq!(begins(at_noon), Some(100 * DAY));
+    assert_eq!(begins(SanctionsListing { undated: Some("eu"), ..listing }), None);
+    assert_eq!(begins(SanctionsListing { since: None, undated: Some("eu"), ..listing }), None);
 }

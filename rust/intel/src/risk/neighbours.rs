@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use headwater_ledger::labels::{Category, Claim, Code, Level};
+use headwater_ledger::labels::{Category, Code};
 use headwater_ledger::read::TransactionRef;
 use headwater_ledger::{Ledger, LedgerError};
 use headwater_types::{Address, Asset, Timestamp, Usd};
@@ -11,9 +11,7 @@ use super::gates::is_sanctioned;
 use super::graph::{Dealings, Neighbour};
 use super::parameters::Parameters;
 use crate::behaviour::{History, Way};
-use crate::label::{Aggregate, CodeConfidence, Standing};
-
-const DAY_SECS: i64 = 86_400;
+use crate::label::{Aggregate, CodeConfidence};
 
 /// Whether the sender of a transaction is an address, as far as is known: a token can be moved by whoever its owner allowed to,
 /// and by a thief who tricked the owner into that.
@@ -127,22 +125,6 @@ fn mark_forwarding(parameters: &Parameters, history: &History, screened: &mut [(
     }
 }
 
-/// The day on which an address was listed as sanctioned, by the lists that give one: the earliest. `None` where it is not
-/// listed, or no list gives a day.
-fn listed_since(aggregate: &Aggregate<'_>) -> Option<Timestamp> {
-    let days = listings(aggregate).filter_map(|claim| claim.asserted_at);
-    days.min().map(|time| Timestamp::new(time.secs() - time.secs().rem_euclid(DAY_SECS)))
-}
-
-/// The claims of lists of sanctions that name the address itself, most confident first.
-fn listings<'s, 'a>(aggregate: &'s Aggregate<'a>) -> impl Iterator<Item = &'s Claim<&'a str>> {
-    let active = aggregate.sources.iter().filter(|source| source.standing == Standing::Active);
-    let is_listing = |claim: &&Claim<&str>| {
-        claim.code == Some(Code::Sanction) && claim.level == Level::SanctionsList && claim.link.is_exact()
-    };
-    active.map(|source| &source.claim).filter(is_listing)
-}
-
 fn neighbour(parameters: &Parameters, history: &History, place: usize, aggregate: &Aggregate<'_>) -> Neighbour {
     let (flow, graph) = (&history.flows[place], &parameters.graph);
     let is_risky = |code: &&CodeConfidence| {
@@ -156,8 +138,7 @@ fn neighbour(parameters: &Parameters, history: &History, place: usize, aggregate
     };
     let worst = worst_of(&|_| true);
     let is_sanctioned = is_sanctioned(parameters, aggregate);
-    let listed_since = listed_since(aggregate);
-    let undated = listings(aggregate).next().map(|claim| claim.source.to_owned());
+    let listing = aggregate.sanctions_listing().filter(|_| is_sanctioned);
     let decides = worst.map(|code| code.code).or_else(|| is_sanctioned.then_some(Code::Sanction));
     Neighbour {
         address: history.counterparties[place].address,
@@ -170,8 +151,8 @@ fn neighbour(parameters: &Parameters, history: &History, place: usize, aggregate
         worst: worst.map(|code| (code.code, code.confidence)),
         worst_unlisted: worst_of(&|code| code != Code::Sanction).map(|code| (code.code, code.confidence)),
         is_sanctioned,
-        listed_since: listed_since.filter(|_| is_sanctioned),
-        undated_list: undated.filter(|_| is_sanctioned && listed_since.is_none()),
+        listed_since: listing.and_then(|listing| listing.begins()),
+        undated_list: listing.and_then(|listing| listing.undated).map(str::to_owned),
         sent_dust: false,
         sent_dust_since: false,
         is_forwarded_to: false,
