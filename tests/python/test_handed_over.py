@@ -142,6 +142,11 @@ def test_frames_of_labels_are_held_and_bad_ones_name_the_row() -> None:
     made = hw.Ledger.from_frames(moved(5), claims)
     assert made.labels(ALICE).labels == ["mixer"]
     assert made.labels([ALICE, ALICE]).frame["label"].to_list() == ["mixer", "mixer"]
+    assert made.labels(ALICE).frame["date_basis"].to_list() == [None]
+    row = {"address": ALICE, "blockchain": "ethereum", "code": "mixer", "asserted_at": "2024-05-06"}
+    for basis, table in (("address", row), ("entity", {**row, "date_basis": "entity"})):
+        dated = hw.Ledger.from_frames(moved(5), labels=[table])
+        assert dated.labels(ALICE).frame["date_basis"].to_list() == [basis]
     assert hw.Ledger.from_frames(moved(5), None).labels(ALICE).confidence == 0.0
     with pytest.raises(hw.InvalidInput, match="labels"):
         hw.Ledger.from_frames(moved(5), [{"code": "mixer"}])

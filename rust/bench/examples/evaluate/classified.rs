@@ -13,6 +13,9 @@ use headwater_types::{Address, Chain};
 
 use super::auc::area_between;
 
+/// Fewest transfers for a class.
+const MIN_TRANSFERS: usize = 5;
+
 /// Most addresses that are named.
 const NAMED: usize = 10;
 
@@ -31,6 +34,7 @@ pub fn print(store: &Path, table: &Path, model: Option<&Path>) -> Result<()> {
     let place = Place::Chain(Chain::ETHEREUM);
     let mut scorer = RiskScorer::new(RiskScope::present(ledger, place, (Parameters::standard(), classifiers), &cancel));
     let mut scores: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
+    let mut active: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
     let mut judged: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
     let mut unlabelled: Vec<(f64, Address, Vec<String>)> = Vec::new();
     for line in text.lines().skip(1) {
@@ -43,6 +47,9 @@ pub fn print(store: &Path, table: &Path, model: Option<&Path>) -> Result<()> {
         scorer.read(&address)?;
         let of = scorer.assess(&Aggregate::default())?;
         scores.entry(class).or_default().push(of.score);
+        if scorer.history().is_some_and(|history| history.all.len() >= MIN_TRANSFERS) {
+            active.entry(class).or_default().push(of.score);
+        }
         if of.sufficiency.level != SufficiencyLevel::Insufficient {
             judged.entry(class).or_default().push(of.score);
         }
@@ -53,7 +60,8 @@ pub fn print(store: &Path, table: &Path, model: Option<&Path>) -> Result<()> {
         }
     }
     println!("Area under the curve, scams against unlabelled addresses:\n");
-    for (of, what) in [(&scores, "all"), (&judged, "with enough data to judge")] {
+    for (of, what) in [(&scores, "all"), (&active, "of five transfers or more"), (&judged, "with enough data to judge")]
+    {
         let [scams, others] = ["Scam", "Unlabelled"].map(|class| of.get(class).map_or(&[][..], Vec::as_slice));
         println!("- {what}: {:.4}, of {} and {}", area_between(scams, others), scams.len(), others.len());
     }

@@ -26,7 +26,8 @@ impl Share {
         let middle = p + z * z / (2.0 * n);
         let reach = z * (p * (1.0 - p) / n + z * z / (4.0 * n * n)).sqrt();
         let scale = 1.0 + z * z / n;
-        ((middle - reach) / scale, (middle + reach) / scale)
+        // Rounding may pass the bounds, and a share of nothing is not -0.
+        (((middle - reach) / scale).max(0.0), ((middle + reach) / scale).min(1.0))
     }
 }
 
