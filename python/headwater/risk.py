@@ -102,8 +102,8 @@ _SUMMARY: Schema = {
 class RiskReport(Report):
     """How risky an address is, with everything the score is made of.
 
-    Read :attr:`assessment` first: where it is ``insufficient``, a low score says nothing. The score orders addresses by the
-    evidence that is held. It is no probability and no proof, and a low one says only that little is known.
+    Read :attr:`assessment` first: where it is ``insufficient``, a low score says nothing. The score orders addresses by
+    the evidence that is held. It is no probability and no proof, and a low one says only that little is known.
     ``report.composite_score``, ``report.risk_level``, ``report.dimensions``, ``report.decision``
     and ``report.data["meta"]`` are those of the answer; ``docs/risk.md`` explains them.
     """
@@ -177,7 +177,7 @@ class RiskReport(Report):
         return _table([_summary(self.data)], _SUMMARY)
 
     def __repr__(self) -> str:
-        """Name the address, whether there is enough data to judge, the verdict, and the three factors with the most points."""
+        """Name the address, whether data suffices to judge, the verdict, and the three factors with the most points."""
         data = self.data
         decision = data["decision"]
         floor = f", floor by {decision['gate_reason']}" if decision["gated"] else ""
@@ -213,7 +213,7 @@ class RiskReports(Reports):
 
     @property
     def summary(self) -> pl.DataFrame:
-        """One row per address: assessment, score, level, gate, context, scores of the dimensions, codes of the factors."""
+        """One row per address: assessment, score, level, gate, context, scores of dimensions, codes of factors."""
         return _table([_summary(report.data) for report in self], _SUMMARY)
 
     def __repr__(self) -> str:

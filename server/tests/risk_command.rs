@@ -108,7 +108,7 @@ fn risk_in_words_names_score_factors_and_evidence() {
     );
     has(
         &store.told(&["--chain", "ethereum", SHOP]),
-        &["mixer: mixer; confidence 0.500", "mixing", "context  mixer, confidence 0.500"],
+        &["mixer: mixer; confidence 0.500", "mixing", "context     mixer, confidence 0.500"],
     );
 }
 

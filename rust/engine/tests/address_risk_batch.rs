@@ -157,14 +157,15 @@ fn table_has_one_compact_row_per_query() {
     let Gathered(head, rows) = sink;
     assert_eq!((head.paid_items, rows.len()), (Some(4), 6));
     let columns: Vec<String> = batch.columns().unwrap().into_iter().map(|column| column.name).collect();
-    let expected = "blockchain,address,composite_score,risk_level,gated,gate_reason,context,context_confidence,intel_score,\
-                    behavior_score,graph_score,graph_reason,error";
+    let expected = "blockchain,address,assessment,assessment_reasons,composite_score,risk_level,gated,gate_reason,context,\
+                    context_confidence,intel_score,behavior_score,graph_score,graph_reason,error";
     assert_eq!(columns.join(","), expected);
     let report = data(&Town(vec![engine]), BATCH, &mixed());
     for (row, result) in rows.iter().zip(report["results"].as_array().unwrap()) {
         for field in ["blockchain", "address", "composite_score", "risk_level", "error"] {
             assert_eq!(row[field], result[field]);
         }
+        assert_eq!(row["assessment"], result["meta"]["assessment"]);
         assert_eq!(row["gate_reason"], result["decision"]["gate_reason"]);
         assert_eq!(row["behavior_score"], result["dimensions"]["behavior"]["score"]);
         assert_eq!(row["graph_reason"], result["meta"]["graph_reason"]);

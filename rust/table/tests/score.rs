@@ -222,7 +222,8 @@ fn score_file_says_what_it_was_made_with() {
     let rows = read(&place.path("risk.parquet"));
     let schema = rows.schema();
     let names: Vec<_> = schema.fields().iter().map(|field| field.name().as_str()).collect();
-    let wanted = "address risk_score risk_level gate_reason context intel_score behavior_score graph_score behaviors disputed_labels error";
+    let wanted = "address assessment assessment_reasons risk_score risk_level gate_reason context intel_score \
+                  behavior_score graph_score behaviors disputed_labels error";
     assert_eq!(names.join(" "), wanted);
     assert!(rows["risk_score"].as_primitive::<Float64Type>().iter().flatten().any(|score| score > 0.0));
 }

@@ -42,9 +42,6 @@ impl KnownAs {
     /// # Errors
     /// When labels cannot be read.
     pub fn of(&mut self, labels: &dyn LabelSource, address: &Address) -> Result<(Roles, u64), LedgerError> {
-        if labels.has_none() {
-            return Ok((Roles::default(), 0));
-        }
         if let Some(kept) = self.kept.get(address) {
             return Ok(*kept);
         }

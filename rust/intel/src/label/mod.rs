@@ -4,6 +4,7 @@
 //! says nothing: public lists know a small part of all addresses.
 
 mod aggregate;
+mod bridge;
 mod claims;
 mod confidence;
 mod listing;
@@ -14,7 +15,8 @@ mod standing;
 mod tests;
 
 pub use aggregate::{Aggregate, CodeConfidence, EntityConfidence, SourceClaim, aggregate};
-pub use claims::{bridge_claim, claims_by, claims_of};
+pub use bridge::bridge_claim;
+pub use claims::{claims_by, claims_of};
 pub use confidence::{ageing, noisy_or};
 pub use listing::SanctionsListing;
 pub use moment::Moment;

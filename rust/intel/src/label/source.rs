@@ -4,7 +4,7 @@ use headwater_ledger::LedgerError;
 use headwater_ledger::labels::{Claim, LabelTable};
 use headwater_types::{Address, Chain};
 
-use super::claims::bridge_claim;
+use super::bridge::bridge_claim;
 
 /// A source of claims about addresses: the labels in force, or those of an earlier state.
 pub trait LabelSource: Sync {

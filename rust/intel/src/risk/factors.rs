@@ -188,7 +188,7 @@ fn how_marked(hit: &BehaviourHit) -> String {
         );
     }
     let times = if *occurrences == 1 { "once".to_owned() } else { format!("{occurrences} times") };
-    format!("{times}, intensity {intensity:.2}, age counts {:.2}", hit.recency)
+    format!("{times}, intensity {}, age counts {}", shown(*intensity, 2), shown(hit.recency, 2))
 }
 
 /// How large an exposure is, which direction counted, and what does not count in full.

@@ -76,8 +76,9 @@ pub struct Neighbour {
     pub sent_dust: bool,
     /// Whether all that it sent since it was listed is dust.
     pub sent_dust_since: bool,
-    /// Whether money of many senders was forwarded to its family: then the address collects, and is no victim.
-    pub is_forwarded_to: bool,
+    /// How payments to a family with victims count: [`ExposureWay::Forwarded`] where money of many senders was forwarded to
+    /// it, for then the address collects; else [`ExposureWay::Out`].
+    pub paid_way: ExposureWay,
     /// The dispute of a claim that makes it risky.
     pub dispute: Option<Dispute>,
 }
@@ -335,9 +336,8 @@ fn terms(parameters: &Parameters, screened: &[Neighbour]) -> BTreeMap<(Category,
         for (code, confidence, Part { dealings, before }) in neighbour.parts() {
             let category = code.category();
             let Dealings { in_usd, out_usd, taken_usd } = dealings;
-            let paid = if neighbour.is_forwarded_to { ExposureWay::Forwarded } else { ExposureWay::Out };
             let ways = if has_victims(category) {
-                [(ExposureWay::In, in_usd, Usd::ZERO), (paid, out_usd, taken_usd)]
+                [(ExposureWay::In, in_usd, Usd::ZERO), (neighbour.paid_way, out_usd, taken_usd)]
             } else {
                 [(ExposureWay::Both, in_usd + out_usd, taken_usd), (ExposureWay::Both, Usd::ZERO, Usd::ZERO)]
             };

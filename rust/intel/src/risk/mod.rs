@@ -12,6 +12,7 @@ mod behaviour;
 mod class;
 mod composite;
 mod context;
+mod expansion;
 mod factors;
 mod gates;
 mod graph;
@@ -25,11 +26,12 @@ mod sufficiency;
 #[cfg(test)]
 mod tests;
 
-pub use assess::{Assessment, Expansion, of_labels};
+pub use assess::{Assessment, of_labels};
 pub use behaviour::{BehaviourHit, BehaviourScore};
 pub use class::{ClassView, ScamLikeness, context_of};
 pub use composite::{Composite, Level};
 pub use context::{Context, ContextChoice};
+pub use expansion::Expansion;
 pub use factors::{Dimension, Effect, Factor};
 pub use gates::{Gate, GateReason};
 pub use graph::{CategoryExposure, Dealings, ExposureWay, GraphScore, Neighbour};

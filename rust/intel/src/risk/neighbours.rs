@@ -8,7 +8,7 @@ use headwater_ledger::{Ledger, LedgerError};
 use headwater_types::{Address, Asset, Timestamp, Usd};
 
 use super::gates::is_sanctioned;
-use super::graph::{Dealings, Neighbour};
+use super::graph::{Dealings, ExposureWay, Neighbour};
 use super::parameters::Parameters;
 use crate::behaviour::{History, Way};
 use crate::label::{Aggregate, CodeConfidence};
@@ -119,8 +119,10 @@ fn mark_forwarding(parameters: &Parameters, history: &History, screened: &mut [(
             screened.iter().filter(|(_, found)| of_family(found)).map(|(place, _)| *place).collect();
         let senders = history.forwarded_from(|other| paid.contains(&(other as usize)));
         let many = senders.values().filter(|usd| usd.to_f64() >= graph.least_usd).count() >= graph.collector_senders;
-        for (_, found) in screened.iter_mut().filter(|(_, found)| of_family(found)) {
-            found.is_forwarded_to = many;
+        if many {
+            for (_, found) in screened.iter_mut().filter(|(_, found)| of_family(found)) {
+                found.paid_way = ExposureWay::Forwarded;
+            }
         }
     }
 }
@@ -155,7 +157,7 @@ fn neighbour(parameters: &Parameters, history: &History, place: usize, aggregate
         undated_list: listing.and_then(|listing| listing.undated).map(str::to_owned),
         sent_dust: false,
         sent_dust_since: false,
-        is_forwarded_to: false,
+        paid_way: ExposureWay::Out,
         dispute: decides.and_then(|code| aggregate.dispute_of(code)).map(|dispute| dispute.to_owned()),
     }
 }

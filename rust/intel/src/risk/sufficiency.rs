@@ -1,7 +1,7 @@
 //! Whether there is enough data to judge an address at all.
 
-use super::assess::Expansion;
 use super::behaviour::BehaviourScore;
+use super::expansion::Expansion;
 use super::gates::Gate;
 use super::graph::GraphScore;
 use crate::behaviour::{Behaviour, History};

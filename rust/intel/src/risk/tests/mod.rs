@@ -10,7 +10,7 @@ mod victims;
 use headwater_ledger::labels::{Action, Claim, Code, Dispute, LabelTable, Level, Link, Scope};
 use headwater_types::{Address, Chain, Timestamp, Usd};
 
-use super::{ContextChoice, Dealings, Neighbour, Parameters};
+use super::{ContextChoice, Dealings, ExposureWay, Neighbour, Parameters};
 use crate::behaviour::{Behaviour, Detection, Evidence};
 use crate::label::{Aggregate, CodeConfidence, Moment, aggregate};
 
@@ -91,7 +91,7 @@ fn neighbour(number: u8, (received, sent): (f64, f64), worst: Option<(Code, f64)
         undated_list: None,
         sent_dust: false,
         sent_dust_since: false,
-        is_forwarded_to: false,
+        paid_way: ExposureWay::Out,
         dispute: None,
     }
 }
