@@ -37,8 +37,8 @@ CLASSES = {
 }
 # An address of the economy counts little beside a real one: the economy is simpler than the world.
 SIMULATED_WEIGHT = 0.05
-# Entities whose hash has a second byte below this, a fifth of them, are held out of the model of ``--held-out``. By the first
-# byte the corpus itself leaves addresses out.
+# Entities whose hash has a second byte below this, a fifth of them, are held out of the model of ``--held-out``. By the
+# first byte the corpus itself leaves addresses out.
 HELD_OUT_BELOW = 51
 
 
