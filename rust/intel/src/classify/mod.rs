@@ -53,5 +53,4 @@ pub use classifier::{Classifier, Classifiers, Contribution};
 pub use error::ModelError;
 pub use format::{FORMAT, MAX_BYTES};
 pub use model::Model;
-pub(crate) use verdict::MIN_TRANSFERS;
 pub use verdict::{UNKNOWN, Verdict};

@@ -10,7 +10,7 @@ use super::model::Model;
 pub const UNKNOWN: &str = "Unknown";
 
 /// Fewest transfers for a class: below, most features (gaps, shares, moments) are undefined or noise.
-pub(crate) const MIN_TRANSFERS: u64 = 5;
+const MIN_TRANSFERS: u64 = 5;
 
 /// Transfers at which the model counts as much as the priors, where there are fewer than [`MIN_TRANSFERS`]. From there on it
 /// counts alone: it was calibrated on such addresses, and to mix in priors would spoil that.

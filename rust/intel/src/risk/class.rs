@@ -5,7 +5,7 @@ use headwater_metrics::features::Base;
 use super::context::{Context, ContextChoice};
 use super::parameters::Parameters;
 use crate::behaviour::{Evidence, Fact};
-use crate::classify::{Classifier, MIN_TRANSFERS, Verdict};
+use crate::classify::{Classifier, Verdict};
 
 /// The class of addresses that victims of frauds pay.
 const SCAM: &str = "Scam";
@@ -15,8 +15,8 @@ const SCAM: &str = "Scam";
 pub struct ClassView {
     /// Who the address seems to be; it counts where no label says so.
     pub context: Option<ContextChoice>,
-    /// How much it behaves like scams; `None` without a model that knows enough of them, and below five transfers, for which no
-    /// model is calibrated.
+    /// How much it behaves like scams; `None` without a model that knows enough of them. Of few transfers the probability is
+    /// near the prior one.
     pub scam: Option<ScamLikeness>,
 }
 
@@ -60,7 +60,7 @@ impl ScamLikeness {
         let class = model.classes().iter().position(|name| name == SCAM)?;
         let (scams, all) = (model.real_examples(Some(SCAM)), model.real_examples(None));
         let knows_scams = classifier.is_own() || scams >= limits.least_examples;
-        if !knows_scams || base.transfers() < MIN_TRANSFERS {
+        if !knows_scams {
             return None;
         }
         let probability = verdict.probabilities[class].clamp(0.0, 1.0);
