@@ -142,8 +142,8 @@ class TraceReport(Report):
     def ends(self) -> pl.DataFrame:
         """Where the trace ends, by worth, once per direction.
 
-        ``amount_usd`` is what the traced money was worth when it arrived, ``assets`` its amounts. ``share`` is its part of
-        what left the start, inward of what came to it, with the methods ``"haircut"`` and ``"fifo"``.
+        ``amount_usd`` is what the traced money was worth when it arrived, ``assets`` its amounts. ``share`` is its part
+        of what left the start, inward of what came to it, with the methods ``"haircut"`` and ``"fifo"``.
         """
         return table(self.data["ends"], _ENDS)
 

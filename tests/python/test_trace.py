@@ -73,7 +73,10 @@ def test_frames_are_worked_by_hand(trace: hw.TraceReport) -> None:
             {"direction": "in", "unit": "usd", "ends": 1.0, "stayed": 0.0, **shares},
         ],
     }
-    assert trace.divisions.select("direction", "ends", "stayed").rows() == [("out", 0.250936, 0.749064), ("in", 1.0, 0.0)]
+    assert trace.divisions.select("direction", "ends", "stayed").rows() == [
+        ("out", 0.250936, 0.749064),
+        ("in", 1.0, 0.0),
+    ]
     assert trace.nodes.filter(pl.col("address") == SHOP)["stayed_share"].to_list() == [0.749064]
 
 
