@@ -114,7 +114,8 @@ class Ledger(Movements, Holdings, Judgements, Tracing, Batch, Disputes, MarketDa
             Account chains only: transfers do not tell the inputs and outputs of Bitcoin.
         labels : table, optional
             ``address``, ``blockchain``, ``code`` (or ``name``), and where known ``entity``, ``source``, ``source_url``,
-            ``group``, ``level``, ``confidence``, ``asserted_at``, ``date_basis`` (``address`` or ``entity``), ``valid_until``.
+            ``group``, ``level``, ``confidence``, ``asserted_at``, ``date_basis`` (``address`` or ``entity``),
+            ``valid_until``.
         prices : table, optional
             ``symbol``, ``timestamp`` (or ``ts``; epoch seconds), ``price_usd``.
         tokens : table, optional

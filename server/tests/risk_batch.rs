@@ -160,7 +160,10 @@ fn table_of_a_batch_is_charged_by_its_items() {
     assert_eq!((told(&reply), reply.header("content-type")), ((200, "10", "90"), "text/csv"));
     let text = String::from_utf8(reply.body).unwrap();
     let lines: Vec<&str> = text.lines().collect();
-    assert!(lines[0].starts_with("blockchain,address,composite_score,risk_level,gated,"), "{text}");
+    assert!(
+        lines[0].starts_with("blockchain,address,assessment,assessment_reasons,composite_score,risk_level,gated,"),
+        "{text}"
+    );
     assert_eq!(lines.len(), 4);
     assert!(lines[3].starts_with("ethereum,0x12,,") && lines[3].contains("queries[2].address"), "{text}");
     assert_eq!(charged(&server), 10);

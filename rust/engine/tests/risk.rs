@@ -215,16 +215,20 @@ fn alerts_tell_of_levels_and_gates_that_change() {
         .collect();
     let by_import = |of: u64| told.iter().filter(|(address, ..)| *address == number(of)).cloned().collect::<Vec<_>>();
     // The listing: the address itself, and who paid it.
-    assert_eq!(by_import(2)[0], (json!(number(2)), json!(0.0), json!(100.0), json!("ofac_sanctioned")));
+    let listed = &by_import(2)[0];
+    assert_eq!((&listed.2, &listed.3), (&json!(100.0), &json!("ofac_sanctioned")));
     let paid = by_import(1);
-    assert_eq!((&paid[0].1, &paid[0].3), (&json!(0.0), &json!("direct_sanctioned_edge")));
+    assert_eq!(paid[0].3, json!("direct_sanctioned_edge"));
+    // Of so few transfers the class says next to nothing, and nothing else is known before.
+    let is_near_zero = |score: &Value| score.as_f64().is_some_and(|score| (0.0..5.0).contains(&score));
+    assert!(is_near_zero(&listed.1) && is_near_zero(&paid[0].1), "{told:?}");
     // Account 3 pays an address that is listed by then.
     assert_eq!(by_import(3)[0].3, json!("direct_sanctioned_edge"));
     // The rollback takes all of it back.
     for of in [1, 2, 3] {
         let last = by_import(of);
         assert_eq!(last.len(), 2, "{of}: {last:?}");
-        assert_eq!((&last[1].2, &last[1].3), (&json!(0.0), &Value::Null));
+        assert!(is_near_zero(&last[1].2) && last[1].3.is_null(), "{last:?}");
     }
     assert!(by_import(4).is_empty());
     let data = events[0].data.as_object().unwrap();

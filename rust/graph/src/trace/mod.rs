@@ -29,5 +29,5 @@ pub use exposure::{Exposed, Nameless, Reach, Share, exposure};
 pub use graph::{circles, graph};
 pub use movement::{Movement, Movements, Stop, Way};
 pub use payments::payments;
-pub use report::{Division, End, Reached, Trace, order, worth};
-pub use walk::{Settings, Truncation, trace};
+pub use report::{Division, End, Reached, Trace, order, trace, worth};
+pub use walk::{Settings, Truncation};

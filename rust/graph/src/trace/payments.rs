@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::movement::{Movement, Way};
+use super::movement::{Movement, Stop, Way};
 use crate::rank::{Payment, Payments};
 
 /// The payments among the movements of an account, which are in the order of the chain: without those that are left out, fees,
@@ -30,10 +30,12 @@ pub fn payments(movements: &[Movement]) -> Payments {
     payments
 }
 
-/// One asset less and one other more after a transaction: the two.
+/// One asset less and one other more after a transaction: the two. What filters leave out, as tokens that nobody vouches for,
+/// is no side of a swap: anybody can send such a token along.
 pub(super) fn swap(of_one: &[Movement]) -> Option<(u32, u32)> {
     let mut sums: BTreeMap<u32, (u128, u128)> = BTreeMap::new();
-    for movement in of_one.iter().filter(|movement| movement.way != Way::Fee) {
+    let counts = |movement: &&Movement| movement.way != Way::Fee && movement.left_out != Some(Stop::Filtered);
+    for movement in of_one.iter().filter(counts) {
         let (came, left) = sums.entry(movement.asset).or_default();
         let side = if movement.way == Way::In { came } else { left };
         *side = side.saturating_add(movement.amount);

@@ -9,8 +9,8 @@ use rustc_hash::FxHashMap;
 use super::account::{Balance, Unit};
 use super::allocate::{Allocation, Came, Kept, Outcome};
 use super::edge::{Edge, add};
-use super::movement::Stop;
-use super::walk::{DIRECTIONS, State, Truncation, Walk, side};
+use super::movement::{Movements, Stop};
+use super::walk::{DIRECTIONS, Settings, State, Truncation, Walk, side, walk};
 use crate::source::{Direction, Node};
 
 /// An account of a trace.
@@ -101,6 +101,26 @@ impl Trace {
     }
 }
 
+/// Follows money from an account. `is_over` ends the walk between two accounts with what was found.
+///
+/// The walk chooses accounts and the edges between them; then one pass over their movements, in order of time, divides the money.
+/// Where money came to an account after it was looked through, and left it for accounts that were not chosen, the walk goes on
+/// from there as far as there is room.
+///
+/// The same source gives the same trace, whatever it numbers nodes by, as long as it numbers them as it meets them.
+///
+/// # Errors
+/// Those of the source.
+pub fn trace<S: Movements>(
+    source: &mut S,
+    start: Node,
+    settings: Settings,
+    is_over: &dyn Fn(&S) -> bool,
+) -> Result<Trace, S::Error> {
+    let (walk, found) = walk(source, start, settings, is_over)?;
+    Ok(report(walk, found))
+}
+
 /// What came to an account along the trace, on its side of the start: inward what left it.
 #[must_use]
 pub fn worth(reached: &Reached) -> Option<Usd> {
@@ -121,7 +141,7 @@ struct Sums {
 }
 
 /// Puts together what a walk found and how its money was divided.
-pub(super) fn report(walk: Walk, found: [Allocation; 2]) -> Trace {
+fn report(walk: Walk, found: [Allocation; 2]) -> Trace {
     let Walk { settings, start, units, states, opened, mut truncations, .. } = walk;
     let mut outcomes: FxHashMap<(Node, Direction), Outcome> = FxHashMap::default();
     let mut edges: Vec<Edge> = Vec::new();

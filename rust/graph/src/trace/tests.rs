@@ -288,6 +288,40 @@ fn the_pool_of_a_swap_is_no_end() {
 }
 
 #[test]
+fn a_token_that_filters_leave_out_is_no_side_of_a_swap() {
+    struct Filtered(World);
+    impl Movements for Filtered {
+        type Error = Infallible;
+
+        fn is_service(&mut self, node: Node) -> Result<bool, Infallible> {
+            self.0.is_service(node)
+        }
+
+        fn stop(&mut self, node: Node) -> Result<Option<Stop>, Infallible> {
+            self.0.stop(node)
+        }
+
+        fn movements(&mut self, node: Node, into: &mut Vec<Movement>) -> Result<(), Infallible> {
+            self.0.movements(node, into)?;
+            for movement in into.iter_mut().filter(|movement| movement.asset == 1) {
+                movement.left_out = Some(Stop::Filtered);
+            }
+            Ok(())
+        }
+
+        fn order(&mut self, one: TransactionRef, other: TransactionRef) -> Result<Ordering, Infallible> {
+            self.0.order(one, other)
+        }
+    }
+    // 1 pays 2, which sends a worthless token back in the same transaction.
+    let fake = Paid { from: 2, to: 1, asset: 1, amount: 9, with_last: true };
+    let world = World::new(&[paid(0, 1, 10), paid(1, 2, 10), fake, paid(2, 3, 10)]);
+    let settings = Settings { method: Some(Method::Haircut), ..SETTINGS };
+    let found = trace(&mut Filtered(world), 0, settings, &|_| false).unwrap();
+    assert_eq!(edges(&found), [(0, 1, 10, Some(10)), (1, 2, 10, Some(10)), (2, 3, 10, Some(10))]);
+}
+
+#[test]
 fn money_passes_through_several_accounts_in_one_transaction() {
     // 0 pays 1, 1 pays 2 and 2 pays 3 in one transaction, in whichever order they are read.
     let with_last = |from, to, amount| Paid { with_last: true, ..paid(from, to, amount) };

@@ -13,7 +13,6 @@ use super::allocate::{Allocation, Opened, Outcome, Payment, Plan, allocate, next
 use super::edge::add;
 use super::movement::{Movement, Movements, Stop};
 use super::payments::{double, payments};
-use super::report::{Trace, report};
 use crate::rank::{Params, Rank};
 use crate::source::{Direction, Node};
 use crate::taint::{Method, Part};
@@ -53,22 +52,16 @@ pub enum Truncation {
     TimeBudget,
 }
 
-/// Follows money from an account. `is_over` ends the walk between two accounts with what was found.
-///
-/// The walk chooses accounts and the edges between them; then one pass over their movements, in order of time, divides the money.
-/// Where money came to an account after it was looked through, and left it for accounts that were not chosen, the walk goes on
-/// from there as far as there is room.
-///
-/// The same source gives the same trace, whatever it numbers nodes by, as long as it numbers them as it meets them.
+/// Chooses accounts and edges, and divides the money among them: see [`super::trace`].
 ///
 /// # Errors
 /// Those of the source.
-pub fn trace<S: Movements>(
+pub(super) fn walk<S: Movements>(
     source: &mut S,
     start: Node,
     settings: Settings,
     is_over: &dyn Fn(&S) -> bool,
-) -> Result<Trace, S::Error> {
+) -> Result<(Walk, [Allocation; 2]), S::Error> {
     let mut walk = Walk {
         settings,
         start,
@@ -97,7 +90,7 @@ pub fn trace<S: Movements>(
         let [outward, inward] = DIRECTIONS.map(|direction| walk.allocate(source, direction));
         let found = [outward?, inward?];
         if round == MOST_ROUNDS || !walk.choose_late(source, &found)? {
-            return Ok(report(walk, found));
+            return Ok((walk, found));
         }
     }
     unreachable!("the last round returns")
