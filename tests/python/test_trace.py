@@ -57,7 +57,7 @@ def test_frames_are_worked_by_hand(trace: hw.TraceReport) -> None:
     assert nodes.filter(pl.col("address") == SHOP).rows() == [(SHOP, 1, ["merchant"], "Corner Shop", 2000.0, None)]
     ends = trace.ends.select("address", "direction", "hops", "amount_usd", "share", "stop_reason")
     assert ends.rows() == [
-        (BOB, "in", 1, 6000.0, 1.0, "no_outflow"),
+        (BOB, "in", 1, 6000.0, 1.0, "time_range"),
         (BOB, "out", 1, 502.5, 0.250936, "time_range"),
     ]
     # The shop kept 1,500 of the 2,002.5 dollars that left Alice.
@@ -206,7 +206,7 @@ def test_picture_has_hops_from_left_to_right(trace: hw.TraceReport, axes: Any) -
     assert drawn is axes
     assert list(axes.get_xticks()) == [0, 1]
     texts = [text.get_text() for text in axes.texts if text.get_text()]
-    assert any(text.endswith("no_outflow, 100.0%\ntime_range, 25.1%") for text in texts), texts
+    assert any(text.endswith("time_range, 100.0%\ntime_range, 25.1%") for text in texts), texts
     widths = sorted(text.arrow_patch.get_linewidth() for text in axes.texts if text.arrow_patch is not None)
     # Beside the 6,000 dollars of the widest.
     assert [round(width, 3) for width in widths] == [0.502, 0.958, 2.333, 6.0]
@@ -238,7 +238,7 @@ def test_nothing_to_draw_is_said(town: hw.Ledger) -> None:
 
 
 def test_text_of_a_trace_says_what_was_left_out(town: hw.Ledger, trace: hw.TraceReport) -> None:
-    assert repr(trace) == f"<TraceReport ethereum {ALICE}: 3 addresses, 4 edges, 1 ends>"
+    assert repr(trace) == f"<TraceReport ethereum {ALICE}: 3 addresses, 4 edges, 2 ends>"
     cut = town.trace(ALICE, outward_depth=1, inward_depth=0)
     assert "cut by depth_limit" in repr(cut)
 

@@ -148,7 +148,11 @@ impl Spotter {
                 add(address.0, "sanctioned", format!("{owner}: listed by an authority"));
             }
             if let Some(address) = self.risky(chain) {
-                add(address, "risky", "no list names it; loot came here from an address under sanctions".to_owned());
+                add(
+                    address,
+                    "risky",
+                    "no list names it; loot came here from an address that came under sanctions".to_owned(),
+                );
             }
             if let Some((_, address, owner)) = self.clean.get(&chain) {
                 add(address.0, "clean", format!("{owner}: no list names them, and no crime touched them"));
