@@ -158,7 +158,7 @@ class Batch:
         >>> from headwater.examples import BOB, SHOP, ledger
         >>> scores = ledger().score([SHOP, BOB, SHOP], columns=["risk"])
         >>> scores.select("assessment", "risk_score", "risk_level", "behaviors").rows()
-        [('insufficient', 0.0, 'low', []), ('insufficient', 0.0, 'low', []), ('insufficient', 0.0, 'low', [])]
+        [('partial', 1.42, 'low', []), ('insufficient', 3.24, 'low', []), ('partial', 1.42, 'low', [])]
 
         Into a file, of all addresses of the chain:
 

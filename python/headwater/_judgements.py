@@ -91,7 +91,7 @@ class Judgements:
         >>> from headwater.examples import ALICE, BOB, ledger
         >>> report = ledger().risk(ALICE)
         >>> report.assessment, report.composite_score, report.risk_level, report.factors.height
-        ('insufficient', 0.0, 'low', 0)
+        ('insufficient', 3.28, 'low', 1)
         >>> ledger().risk([ALICE, BOB]).summary.select("assessment", "risk_level", "graph_score").rows()
         [('insufficient', 'low', 0.0), ('insufficient', 'low', 0.0)]
         """
