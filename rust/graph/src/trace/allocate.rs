@@ -52,8 +52,8 @@ pub(super) struct Kept {
 }
 
 impl Kept {
-    pub const fn sum(self) -> u128 {
-        self.stayed + self.pruned + self.filtered + self.fees
+    pub fn sum(self) -> u128 {
+        [self.stayed, self.pruned, self.filtered, self.fees].into_iter().fold(0, u128::saturating_add)
     }
 }
 
@@ -229,13 +229,13 @@ impl<S: Movements> Pass<'_, S> {
         self.last[event.place] = Some((event.time, event.transaction));
         for left in left {
             if opened.node == self.plan.start {
-                self.found.whole = self.found.whole.saturating_add(left.part.source);
+                raise(&mut self.found.whole, left.part.source);
             }
             let Outcome { kept, is_passed_on, pruned, .. } = &mut self.found.outcomes[event.place];
             *is_passed_on |= left.is_shown();
             match (left.fate, left.movement.other) {
-                (Fate::Fee, _) => kept.fees += left.part.source,
-                (Fate::Filtered, _) | (Fate::Followed, None) => kept.filtered += left.part.source,
+                (Fate::Fee, _) => raise(&mut kept.fees, left.part.source),
+                (Fate::Filtered, _) | (Fate::Followed, None) => raise(&mut kept.filtered, left.part.source),
                 (Fate::Swapped, _) if !left.is_shown() => {}
                 (Fate::Swapped, other) => match other.filter(|far| opened.chosen.contains(far)) {
                     Some(far) => {
@@ -245,7 +245,7 @@ impl<S: Movements> Pass<'_, S> {
                 },
                 (Fate::Followed, Some(far)) if opened.chosen.contains(&far) => self.follow(opened, far, &left)?,
                 (Fate::Followed, Some(_)) => {
-                    kept.pruned += left.part.source;
+                    raise(&mut kept.pruned, left.part.source);
                     pruned.push(left);
                     self.accounts[event.place].prune(&left);
                 }
@@ -271,15 +271,15 @@ impl<S: Movements> Pass<'_, S> {
         let priced: Option<Vec<u128>> =
             beyond.iter().map(|(_, movement)| u128::try_from(movement.usd?.raw()).ok()).collect();
         let weights = priced.unwrap_or_else(|| vec![1; beyond.len()]);
-        let (mut source, mut weight) = (paid.part.source, weights.iter().sum());
+        let (mut source, mut weight) = (paid.part.source, weights.iter().copied().fold(0, u128::saturating_add));
         for ((account, movement), of_one) in beyond.iter().zip(weights) {
             let taint = share_of(movement.amount, paid.part.taint, paid.movement.amount);
             let part = Part { taint, source: share_of(source, of_one, weight) };
-            (source, weight) = (source - part.source, weight - of_one);
+            (source, weight) = (source - part.source, weight.saturating_sub(of_one));
             if taint == 0 {
-                self.found.over_bridges.filtered += part.source;
+                raise(&mut self.found.over_bridges.filtered, part.source);
             } else if !(self.plan.is_placed)(*account) {
-                self.found.over_bridges.pruned += part.source;
+                raise(&mut self.found.over_bridges.pruned, part.source);
             } else {
                 self.edge((bridge.0, *account), bridge.1, movement, part)?;
                 let Movement { transaction, time, asset, amount, usd, other, .. } = *movement;
@@ -287,7 +287,7 @@ impl<S: Movements> Pass<'_, S> {
             }
         }
         // What a bridge was paid beside a transfer, as for its fee.
-        self.found.over_bridges.fees += source;
+        raise(&mut self.found.over_bridges.fees, source);
         Ok(())
     }
 
@@ -295,15 +295,14 @@ impl<S: Movements> Pass<'_, S> {
     fn arrive(&mut self, node: Node, arrival: Arrival, (time, usd): (i64, Option<Usd>)) -> Result<(), S::Error> {
         let Arrival { asset, amount, part, .. } = arrival;
         if node == self.plan.start {
-            self.found.returned = self.found.returned.saturating_add(part.source);
+            raise(&mut self.found.returned, part.source);
             return Ok(());
         }
         let came = self.found.came.entry(node).or_default();
         let traced = usd.and_then(|usd| Some(share_of(u128::try_from(usd.raw()).ok()?, part.taint, amount)));
         add(&mut came.usd, traced.and_then(|raw| Some(Usd::from_raw(i128::try_from(raw).ok()?))));
-        came.source = came.source.saturating_add(part.source);
-        let units = came.assets.entry(asset).or_default();
-        *units = units.saturating_add(part.taint);
+        raise(&mut came.source, part.source);
+        raise(came.assets.entry(asset).or_default(), part.taint);
         let Some(place) = self.places.get(&node).copied() else { return Ok(()) };
         let has_gone_by = match self.last[place] {
             Some(last) => {
@@ -350,6 +349,11 @@ impl<S: Movements> Pass<'_, S> {
         self.found.edges = self.edges.into_values().map(EdgeSum::finish).collect();
         self.found
     }
+}
+
+/// Adds to a sum. Tokens without worth are made in numbers at which sums end.
+pub(super) fn raise(sum: &mut u128, more: u128) {
+    *sum = sum.saturating_add(more);
 }
 
 /// The hops of an account that was paid: change stays with whoever paid.

@@ -7,7 +7,7 @@ use headwater_types::Usd;
 use rustc_hash::FxHashMap;
 
 use super::account::{Balance, Unit};
-use super::allocate::{Allocation, Came, Kept, Outcome};
+use super::allocate::{Allocation, Came, Kept, Outcome, raise};
 use super::edge::{Edge, add};
 use super::movement::{Movements, Stop};
 use super::walk::{DIRECTIONS, Settings, State, Truncation, Walk, side, walk};
@@ -192,9 +192,9 @@ fn report(walk: Walk, found: [Allocation; 2]) -> Trace {
             let came = came[side(direction)].remove(&state.node);
             if let Some(division) = &mut divisions[side(direction)] {
                 match (outcome, stop, &came) {
-                    (Some(outcome), Some(_), _) => division.ended += outcome.kept.sum(),
+                    (Some(outcome), Some(_), _) => raise(&mut division.ended, outcome.kept.sum()),
                     (Some(outcome), None, _) => division.take(outcome.kept),
-                    (None, _, Some(came)) => division.ended += came.source,
+                    (None, _, Some(came)) => raise(&mut division.ended, came.source),
                     (None, _, None) => {}
                 }
             }
@@ -225,10 +225,10 @@ fn report(walk: Walk, found: [Allocation; 2]) -> Trace {
 
 impl Division {
     fn take(&mut self, kept: Kept) {
-        self.stayed += kept.stayed;
-        self.pruned += kept.pruned;
-        self.filtered += kept.filtered;
-        self.fees += kept.fees;
+        raise(&mut self.stayed, kept.stayed);
+        raise(&mut self.pruned, kept.pruned);
+        raise(&mut self.filtered, kept.filtered);
+        raise(&mut self.fees, kept.fees);
     }
 }
 
