@@ -53,8 +53,8 @@ pub struct TraceNode {
     pub taint_amount: Option<DecimalText>,
     /// With a method: traced money by all money that came to it along edges of the trace.
     pub taint_ratio: Option<f64>,
-    /// The part of the money of the start that stayed here while another part went on, counted as the `share` of an end; null
-    /// where that is not known, and at ends.
+    /// The part of the money of the start that stayed here while another part went on, counted as the `share` of an end, in the
+    /// direction in which the walk first came here; null where the address was not looked through, and at ends.
     pub stayed_share: Option<f64>,
     /// By asset, over all of its history: what came and what became of it. Empty where it was not looked through; without assets
     /// of which more than 2^128 units came.
@@ -212,7 +212,7 @@ pub struct TraceDivision {
     /// What the shares are counted in: `usd`, at the times at which the money left the start or came to it, or the symbol of
     /// the one asset that moved, where it has no price.
     pub unit: String,
-    /// At `ends`.
+    /// What came to an address of `ends`, whatever became of it there.
     pub ends: f64,
     /// What came back to the start.
     pub returned: f64,
@@ -220,9 +220,9 @@ pub struct TraceDivision {
     pub stayed: f64,
     /// What went on to counterparties for which there was no room.
     pub pruned: f64,
-    /// What went on outside of times and filters, or to nobody.
+    /// What left such addresses outside of times and filters, or for nobody.
     pub filtered: f64,
-    /// Fees.
+    /// Fees that such addresses paid, and those of bridges.
     pub fees: f64,
 }
 
@@ -273,7 +273,7 @@ impl Shown<'_, '_> {
             stop_reason: reached.stop.map(|stop| CodeText(stop.name().to_owned())),
             taint_amount: taint.map(|(amount, _)| crate::valuation::decimal(cents(amount))),
             taint_ratio: taint.map(|(_, ratio)| rounded(ratio)),
-            stayed_share: division.filter(|_| reached.stop.is_none()).map(|of| share(reached.stayed, of.whole)),
+            stayed_share: division.zip(reached.stayed).map(|(of, stayed)| share(stayed, of.whole)),
             assets: reached
                 .balances
                 .iter()

@@ -44,9 +44,12 @@ impl Part {
         Self { taint: self.taint - other.taint, source: self.source - other.source }
     }
 
-    /// Its share `taken / whole`, rounded down.
+    /// Its share `taken / whole`, rounded down; the source goes with the taint.
     fn share(self, taken: u128, whole: u128) -> Self {
-        Self { taint: share(taken, self.taint, whole), source: share(taken, self.source, whole) }
+        let taint = share(taken, self.taint, whole);
+        let source =
+            if self.taint > 0 { share(taint, self.source, self.taint) } else { share(taken, self.source, whole) };
+        Self { taint, source }
     }
 }
 

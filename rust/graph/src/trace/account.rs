@@ -233,18 +233,26 @@ impl Account {
                 self.receive(movement, None);
             }
         }
-        let mut given = Given::default();
+        if let Some(swap) = swap {
+            self.swapped(of_one, swap, into);
+        }
+        let is_swapped =
+            |movement: &Movement| swap.is_some_and(|(from, _)| from == movement.asset) && movement.way == Way::Out;
         let leaves = |movement: &&Movement| movement.way == Way::Out || movement.way == Way::Fee && !is_inward;
-        for movement in of_one.iter().filter(leaves) {
-            let is_swap = swap.is_some_and(|(from, _)| from == movement.asset) && movement.way == Way::Out;
-            let left = self.spend(movement, is_swap);
-            if is_swap {
-                given.amount = given.amount.saturating_add(movement.amount);
-                given.part = given.part.plus(left.part);
-            }
+        for movement in of_one.iter().filter(leaves).filter(|movement| !is_swapped(movement)) {
+            into.push(self.spend(movement, false));
+        }
+    }
+
+    /// Lets the two sides of a swap go by: what it takes, then what it brings.
+    fn swapped(&mut self, of_one: &[Movement], (from, received): (u32, u32), into: &mut Vec<Left>) {
+        let mut given = Given::default();
+        for movement in of_one.iter().filter(|movement| movement.way == Way::Out && movement.asset == from) {
+            let left = self.spend(movement, true);
+            given.amount = given.amount.saturating_add(movement.amount);
+            given.part = given.part.plus(left.part);
             into.push(left);
         }
-        let Some((_, received)) = swap else { return };
         let comes = |movement: &&Movement| movement.way == Way::In && movement.asset == received;
         given.received = of_one.iter().filter(comes).fold(0, |sum: u128, movement| sum.saturating_add(movement.amount));
         for movement in of_one.iter().filter(comes) {
@@ -348,7 +356,9 @@ impl Given {
         let source = share_of(self.part.source, amount, self.received);
         self.received = self.received.saturating_sub(amount);
         self.part.source -= source;
-        Part { taint: share_of(amount, self.part.taint, self.amount), source }
+        // A part of the source that would be less than a unit is one, so that it can go on.
+        let least = u128::from(source > 0).min(amount);
+        Part { taint: share_of(amount, self.part.taint, self.amount).max(least), source }
     }
 }
 
@@ -356,7 +366,7 @@ impl Given {
 fn opening(movements: &[Movement], direction: Direction) -> BTreeMap<u32, u128> {
     match direction {
         Direction::Outgoing => missing(movements),
-        Direction::Incoming => closing(movements.iter().rev().map(turned)),
+        Direction::Incoming => closing(&movements.iter().rev().map(turned).collect::<Vec<_>>()),
     }
 }
 
@@ -382,15 +392,19 @@ fn missing(movements: &[Movement]) -> BTreeMap<u32, u128> {
     missing
 }
 
-/// What is left in each asset after the last movement.
-fn closing(movements: impl Iterator<Item = Movement>) -> BTreeMap<u32, u128> {
+/// What is left in each asset after the last movement. What comes in a transaction can leave in it.
+fn closing(movements: &[Movement]) -> BTreeMap<u32, u128> {
     let mut left: BTreeMap<u32, u128> = BTreeMap::new();
-    for movement in movements {
-        let balance = left.entry(movement.asset).or_default();
-        *balance = match movement.way {
-            Way::In => balance.saturating_add(movement.amount),
-            Way::Out | Way::Fee => balance.saturating_sub(movement.amount),
-        };
+    for of_one in movements.chunk_by(|one, other| one.transaction == other.transaction) {
+        let (ins, outs): (Vec<&Movement>, Vec<&Movement>) = of_one.iter().partition(|movement| movement.way == Way::In);
+        for movement in ins {
+            let balance = left.entry(movement.asset).or_default();
+            *balance = balance.saturating_add(movement.amount);
+        }
+        for movement in outs {
+            let balance = left.entry(movement.asset).or_default();
+            *balance = balance.saturating_sub(movement.amount);
+        }
     }
     left.retain(|_, balance| *balance > 0);
     left

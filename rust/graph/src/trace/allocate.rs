@@ -2,7 +2,7 @@
 //! went along each of its edges, and where it ended.
 
 use std::cmp::Ordering;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Range;
 use std::rc::Rc;
 
@@ -66,8 +66,12 @@ pub(super) struct Outcome {
     pub stop: Option<Stop>,
     /// Whether money went on from it, along edges or to where there was no room.
     pub is_passed_on: bool,
+    /// Whether what left it otherwise was swapped, or went to nobody.
+    is_spent: bool,
     /// What was to be followed to accounts that were not chosen.
     pub pruned: Vec<Left>,
+    /// What went to chosen accounts to which the walk has not come with money of their own: it came late.
+    pub unmet: Vec<Left>,
 }
 
 /// How the money of the start is divided among the edges and accounts of a walk in one direction.
@@ -93,6 +97,8 @@ pub(super) struct Plan<'p> {
     pub opened: &'p [Opened],
     /// Whether an account found room.
     pub is_placed: &'p dyn Fn(Node) -> bool,
+    /// Whether the walk came to it with money that is followed further.
+    pub is_met: &'p dyn Fn(Node) -> bool,
     /// One edge per pair and asset; else one per movement.
     pub accumulate: bool,
 }
@@ -133,26 +139,44 @@ struct Event {
     range: Range<usize>,
 }
 
-/// All events in the order in which the walk reads them.
+/// All events in the order in which the walk reads them: those of each account are, so they are merged.
 fn events<S: Movements>(source: &mut S, plan: &Plan<'_>) -> Result<Vec<Event>, S::Error> {
-    let mut events = Vec::new();
-    for (place, opened) in plan.opened.iter().enumerate() {
-        let mut from = 0;
-        for of_one in opened.movements.chunk_by(|one, other| one.transaction == other.transaction) {
-            let range = from..from + of_one.len();
-            from = range.end;
-            events.push(Event { time: of_one[0].time, transaction: of_one[0].transaction, place, range });
-        }
+    let mut lists: VecDeque<Vec<Event>> = plan.opened.iter().enumerate().map(of_account).collect();
+    while let Some(one) = lists.pop_front() {
+        let Some(other) = lists.pop_front() else { return Ok(one) };
+        lists.push_back(merged(source, plan.direction, one, other)?);
     }
-    let mut failure = None;
-    events.sort_by(|one, other| {
-        let order = compare(source, plan.direction, (one.time, one.transaction), (other.time, other.transaction));
-        order.unwrap_or_else(|error| {
-            failure = Some(error);
-            Ordering::Equal
-        })
-    });
-    failure.map_or(Ok(events), Err)
+    Ok(Vec::new())
+}
+
+/// The events of one account.
+fn of_account((place, opened): (usize, &Opened)) -> Vec<Event> {
+    let mut from = 0;
+    let of_one = opened.movements.chunk_by(|one, other| one.transaction == other.transaction);
+    let event = |of_one: &[Movement]| {
+        let range = from..from + of_one.len();
+        from = range.end;
+        Event { time: of_one[0].time, transaction: of_one[0].transaction, place, range }
+    };
+    of_one.map(event).collect()
+}
+
+/// Merges two lists that are in order.
+fn merged<S: Movements>(
+    source: &mut S,
+    direction: Direction,
+    one: Vec<Event>,
+    other: Vec<Event>,
+) -> Result<Vec<Event>, S::Error> {
+    let mut events = Vec::with_capacity(one.len() + other.len());
+    let (mut one, mut other) = (one.into_iter().peekable(), other.into_iter().peekable());
+    while let (Some(first), Some(second)) = (one.peek(), other.peek()) {
+        let (first, second) = ((first.time, first.transaction), (second.time, second.transaction));
+        let is_second = compare(source, direction, first, second)? == Ordering::Greater;
+        events.extend(if is_second { other.next() } else { one.next() });
+    }
+    events.extend(one.chain(other));
+    Ok(events)
 }
 
 /// The order of two transactions as the walk reads them: inward the later one comes first.
@@ -231,8 +255,10 @@ impl<S: Movements> Pass<'_, S> {
             if opened.node == self.plan.start {
                 raise(&mut self.found.whole, left.part.source);
             }
-            let Outcome { kept, is_passed_on, pruned, .. } = &mut self.found.outcomes[event.place];
-            *is_passed_on |= left.is_shown();
+            let Outcome { kept, is_passed_on, is_spent, pruned, unmet, .. } = &mut self.found.outcomes[event.place];
+            *is_passed_on |= left.fate == Fate::Followed;
+            let is_to_nobody = left.movement.other.is_none() && left.movement.left_out.is_none() && left.part.taint > 0;
+            *is_spent |= left.fate == Fate::Swapped || left.fate == Fate::Filtered && is_to_nobody;
             match (left.fate, left.movement.other) {
                 (Fate::Fee, _) => raise(&mut kept.fees, left.part.source),
                 (Fate::Filtered, _) | (Fate::Followed, None) => raise(&mut kept.filtered, left.part.source),
@@ -243,7 +269,13 @@ impl<S: Movements> Pass<'_, S> {
                     }
                     None => self.accounts[event.place].prune(&left),
                 },
-                (Fate::Followed, Some(far)) if opened.chosen.contains(&far) => self.follow(opened, far, &left)?,
+                (Fate::Followed, Some(far)) if opened.chosen.contains(&far) => {
+                    let is_carried = opened.beyond.contains_key(&payment(&left.movement));
+                    if !is_carried && far != self.plan.start && !(self.plan.is_met)(far) {
+                        unmet.push(left);
+                    }
+                    self.follow(opened, far, &left)?;
+                }
                 (Fate::Followed, Some(_)) => {
                     raise(&mut kept.pruned, left.part.source);
                     pruned.push(left);
@@ -259,7 +291,7 @@ impl<S: Movements> Pass<'_, S> {
         let Left { movement, part, .. } = *left;
         let Movement { transaction, asset, amount, usd, .. } = movement;
         let depth = self.edge((opened.node, far), opened.depth, &movement, part)?;
-        if let Some(beyond) = opened.beyond.get(&(transaction, asset, Some(far), amount)) {
+        if let Some(beyond) = opened.beyond.get(&payment(&movement)) {
             return self.cross((far, depth), left, beyond);
         }
         let arrival = Arrival { transaction, asset, from: Some(opened.node), amount, part };
@@ -268,9 +300,7 @@ impl<S: Movements> Pass<'_, S> {
 
     /// Goes along what came out of a bridge, as much of it traced as of what it was paid.
     fn cross(&mut self, bridge: (Node, i32), paid: &Left, beyond: &[(Node, Movement)]) -> Result<(), S::Error> {
-        let priced: Option<Vec<u128>> =
-            beyond.iter().map(|(_, movement)| u128::try_from(movement.usd?.raw()).ok()).collect();
-        let weights = priced.unwrap_or_else(|| vec![1; beyond.len()]);
+        let weights = weights(beyond);
         let (mut source, mut weight) = (paid.part.source, weights.iter().copied().fold(0, u128::saturating_add));
         for ((account, movement), of_one) in beyond.iter().zip(weights) {
             let taint = share_of(movement.amount, paid.part.taint, paid.movement.amount);
@@ -343,12 +373,32 @@ impl<S: Movements> Pass<'_, S> {
             outcome.balances = balances;
             if opened.node != self.plan.start {
                 outcome.kept.stayed = stayed;
-                outcome.stop = (!outcome.is_passed_on).then(|| why_not_followed(&opened.movements));
+                outcome.stop = match (outcome.is_passed_on, outcome.is_spent) {
+                    (true, _) => None,
+                    (false, true) => Some(Stop::NoOutflow),
+                    (false, false) => Some(why_not_followed(&opened.movements)),
+                };
             }
         }
         self.found.edges = self.edges.into_values().map(EdgeSum::finish).collect();
         self.found
     }
+}
+
+/// What tells a payment that bridges take on from others of its account.
+pub(super) const fn payment(movement: &Movement) -> Payment {
+    (movement.transaction, movement.asset, movement.other, movement.amount)
+}
+
+/// By what a payment is divided among the movements in which it came out: their worth, else their amounts in one asset.
+fn weights(beyond: &[(Node, Movement)]) -> Vec<u128> {
+    let priced: Option<Vec<u128>> =
+        beyond.iter().map(|(_, movement)| u128::try_from(movement.usd?.raw()).ok()).collect();
+    if let Some(priced) = priced.filter(|priced| priced.iter().any(|usd| *usd > 0)) {
+        return priced;
+    }
+    let is_of_one_asset = beyond.windows(2).all(|pair| pair[0].1.asset == pair[1].1.asset);
+    beyond.iter().map(|(_, movement)| if is_of_one_asset { movement.amount } else { 1 }).collect()
 }
 
 /// Adds to a sum. Tokens without worth are made in numbers at which sums end.

@@ -24,8 +24,9 @@ pub struct Reached {
     pub heading: Option<Direction>,
     /// Why the trace does not go on from it in that direction; `None` where it does.
     pub stop: Option<Stop>,
-    /// How many units of the source stayed at it in that direction, where another part went on: see [`Division`].
-    pub stayed: u128,
+    /// How many units of the source stayed at it in that direction, where another part went on: see [`Division`]. `None` where
+    /// it was not looked through, and at ends.
+    pub stayed: Option<u128>,
     /// What came to it along edges of the trace, in US dollars: of the direction with more of it; `None` where nothing had a
     /// price.
     pub in_usd: Option<Usd>,
@@ -184,12 +185,14 @@ fn report(walk: Walk, found: [Allocation; 2]) -> Trace {
         for direction in DIRECTIONS {
             let outcome = outcomes.get(&(state.node, direction));
             let of_side = &state.sides[side(direction)];
-            let stop = outcome.map_or(of_side.stop, |outcome| outcome.stop).filter(|_| !is_start);
+            let came = came[side(direction)].remove(&state.node);
+            // Money that came to an account only when all rounds were over.
+            let unmet = came.as_ref().map(|_| Stop::TimeBudget);
+            let stop = outcome.map_or(of_side.stop.or(unmet), |outcome| outcome.stop).filter(|_| !is_start);
             stops[side(direction)] = stop;
             if stop == Some(Stop::DepthLimit) {
                 truncations.insert(Truncation::DepthLimit);
             }
-            let came = came[side(direction)].remove(&state.node);
             if let Some(division) = &mut divisions[side(direction)] {
                 match (outcome, stop, &came) {
                     (Some(outcome), Some(_), _) => raise(&mut division.ended, outcome.kept.sum()),
@@ -211,7 +214,7 @@ fn report(walk: Walk, found: [Allocation; 2]) -> Trace {
             depth: state.sides[side(heading)].depth.unwrap_or_default(),
             heading: (!is_start).then_some(heading),
             stop: stops[side(heading)],
-            stayed: of_heading.map_or(0, |outcome| outcome.kept.stayed),
+            stayed: of_heading.filter(|_| !is_start).map(|outcome| outcome.kept.stayed),
             in_usd,
             out_usd,
             counterparties: state.counterparties,

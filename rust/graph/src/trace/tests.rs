@@ -288,6 +288,46 @@ fn the_pool_of_a_swap_is_no_end() {
 }
 
 #[test]
+fn whoever_swaps_and_holds_is_an_end() {
+    let swap = [paid(0, 1, 10), paid(1, 5, 10), Paid { asset: 1, with_last: true, ..paid(5, 1, 30) }];
+    let found = World::new(&swap).trace(Settings { method: Some(Method::Haircut), ..SETTINGS });
+    let ends: Vec<_> = found.ends.iter().map(|end| (end.node, end.source, end.stop)).collect();
+    assert_eq!(ends, [(1, 10_000_000_000_000, Stop::NoOutflow)]);
+}
+
+#[test]
+fn what_a_swap_brings_can_leave_in_its_transaction() {
+    // 1 gives 10 for 100 of asset 1, of which 25 go to 2 at once.
+    let of_one = |from, to, amount| Paid { asset: 1, with_last: true, ..paid(from, to, amount) };
+    let swap = [paid(0, 1, 10), paid(1, 5, 10), of_one(5, 1, 100), of_one(1, 2, 25)];
+    let found = World::new(&swap).trace(Settings { method: Some(Method::Haircut), ..SETTINGS });
+    let ends: Vec<_> = found.ends.iter().map(|end| (end.node, end.source)).collect();
+    assert_eq!(ends, [(2, 2_500_000_000_000)]);
+    let one = found.nodes.iter().find(|reached| reached.node == 1).unwrap();
+    assert_eq!((one.balances[&1].came, one.balances[&1].stayed), (100, 75));
+}
+
+#[test]
+fn money_that_comes_late_goes_over_a_bridge_that_is_known() {
+    // 1 sends 10 over the bridge 5, and then 5 of another asset, which came from 2 after 1 was looked through.
+    let of = |asset, payment: Paid| Paid { asset, ..payment };
+    let payments = [
+        paid(0, 1, 10),
+        of(2, paid(0, 2, 5)),
+        of(2, paid(2, 1, 5)),
+        paid(1, 5, 10),
+        of(2, paid(1, 5, 5)),
+        of(1, paid(7, 8, 10)),
+        of(1, paid(7, 9, 5)),
+    ];
+    let mut world = World::new(&payments);
+    world.crossed = vec![(1, 4, vec![6]), (1, 5, vec![7])];
+    let found = world.trace(Settings { outward: 5, method: Some(Method::Haircut), ..SETTINGS });
+    let ends: Vec<_> = found.ends.iter().map(|end| (end.node, end.source)).collect();
+    assert_eq!(ends, [(8, 10_000_000_000_000), (9, 5_000_000_000_000)]);
+}
+
+#[test]
 fn a_token_that_filters_leave_out_is_no_side_of_a_swap() {
     struct Filtered(World);
     impl Movements for Filtered {

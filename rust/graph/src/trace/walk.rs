@@ -9,7 +9,7 @@ use headwater_types::Usd;
 use rustc_hash::FxHashMap;
 
 use super::account::{Arrival, Fate, Left, Rules, Unit, directed, flow, share_of};
-use super::allocate::{Allocation, Opened, Outcome, Payment, Plan, allocate, next_depth};
+use super::allocate::{Allocation, Opened, Outcome, Plan, allocate, next_depth, payment};
 use super::edge::add;
 use super::movement::{Movement, Movements, Stop};
 use super::payments::{double, payments};
@@ -314,12 +314,22 @@ impl Walk {
     ) -> Result<Vec<Carried>, S::Error> {
         let shown: Vec<Left> = left.iter().filter(|left| left.is_shown()).copied().collect();
         let chosen = self.chosen((number, direction), &shown);
+        self.go_along(source, (number, direction), &shown, chosen)
+    }
+
+    /// Goes along what left an account for those that are chosen.
+    fn go_along<S: Movements>(
+        &mut self,
+        source: &mut S,
+        (number, direction): (usize, Direction),
+        shown: &[Left],
+        chosen: BTreeSet<Node>,
+    ) -> Result<Vec<Carried>, S::Error> {
         let Opened { node, depth, .. } = self.opened[side(direction)][number];
-        let beyond = self.beyond(source, (node, direction, depth), &shown, &chosen)?;
+        let beyond = self.beyond(source, (node, direction, depth), shown, &chosen)?;
         let mut carried = Vec::new();
         for (left, beyond) in shown.iter().zip(beyond) {
-            let Movement { transaction, asset, amount, other, .. } = left.movement;
-            let Some(far) = other.filter(|far| chosen.contains(far)) else { continue };
+            let Some(far) = left.movement.other.filter(|far| chosen.contains(far)) else { continue };
             let is_swap = left.fate == Fate::Swapped;
             let passes_by = is_swap.then_some(PassesBy::Swap).or(beyond.as_ref().map(|_| PassesBy::Bridge));
             let (movement, payer) = (&left.movement, Some(node));
@@ -327,8 +337,7 @@ impl Walk {
             let depth = self.step(source, &hop)?;
             if let Some(beyond) = beyond {
                 carried.push(self.cross(source, &Hop { depth, ..hop }, &beyond)?);
-                let payment: Payment = (transaction, asset, other, amount);
-                self.opened[side(direction)][number].beyond.insert(payment, beyond);
+                self.opened[side(direction)][number].beyond.insert(payment(&left.movement), beyond);
             }
         }
         self.opened[side(direction)][number].chosen.extend(chosen);
@@ -339,14 +348,17 @@ impl Walk {
     /// looked through. Returns whether there was any.
     fn choose_late<S: Movements>(&mut self, source: &mut S, found: &[Allocation; 2]) -> Result<bool, S::Error> {
         let chosen = |walk: &Self| walk.opened.iter().flatten().map(|opened| opened.chosen.len()).sum::<usize>();
-        let before = chosen(self);
+        let (before, mut is_met) = (chosen(self), false);
         for (direction, found) in DIRECTIONS.into_iter().zip(found) {
-            let late = |(_, outcome): &(usize, &Outcome)| !outcome.pruned.is_empty();
+            let late = |(_, of): &(usize, &Outcome)| !of.pruned.is_empty() || !of.unmet.is_empty();
             for (number, outcome) in found.outcomes.iter().enumerate().filter(late) {
                 self.choose(source, (number, direction), &outcome.pruned)?;
+                let met = outcome.unmet.iter().filter_map(|left| left.movement.other).collect();
+                self.go_along(source, (number, direction), &outcome.unmet, met)?;
+                is_met |= !outcome.unmet.is_empty();
             }
         }
-        Ok(chosen(self) > before)
+        Ok(is_met || chosen(self) > before)
     }
 
     fn allocate<S: Movements>(&self, source: &mut S, direction: Direction) -> Result<Allocation, S::Error> {
@@ -358,6 +370,9 @@ impl Walk {
                 rules: self.rules(direction, true),
                 opened: &self.opened[side(direction)],
                 is_placed: &|node| self.places.contains_key(&node),
+                is_met: &|node| {
+                    self.places.get(&node).is_some_and(|place| self.states[*place].sides[side(direction)].is_paid)
+                },
                 accumulate: self.settings.accumulate,
             },
         )
@@ -377,19 +392,18 @@ impl Walk {
             return Ok(found);
         }
         let mut over: FxHashMap<(TransactionRef, Node), Usd> = FxHashMap::default();
-        let payment =
-            |of: &Left| Some((of.movement.transaction, of.movement.other.filter(|far| chosen.contains(far))?));
+        let beside = |of: &Left| Some((of.movement.transaction, of.movement.other.filter(|far| chosen.contains(far))?));
         for (left, found) in shown.iter().zip(&mut found).filter(|(left, _)| left.fate == Fate::Followed) {
-            let Some(payment) = payment(left) else { continue };
+            let Some(beside) = beside(left) else { continue };
             let beyond = source.beyond((node, direction), &left.movement)?;
             if !beyond.is_empty() {
-                *over.entry(payment).or_default() += left.movement.usd.unwrap_or_default();
+                *over.entry(beside).or_default() += left.movement.usd.unwrap_or_default();
                 *found = Some(beyond);
             }
         }
         let is_open = |(left, found): &(&Left, &mut Beyond)| left.fate == Fate::Followed && found.is_none();
         for (left, found) in shown.iter().zip(&mut found).filter(is_open) {
-            let over = payment(left).and_then(|payment| over.get(&payment)).copied().unwrap_or_default();
+            let over = beside(left).and_then(|beside| over.get(&beside)).copied().unwrap_or_default();
             let is_small = |usd: Usd| usd.raw() <= over.raw() / SMALL;
             if over > Usd::ZERO && left.movement.usd.is_some_and(is_small) {
                 *found = Some(Vec::new());
