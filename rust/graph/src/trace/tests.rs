@@ -1,14 +1,10 @@
 //! Traces over small worlds, worked by hand and at random.
 
-use std::cmp::Ordering;
-use std::convert::Infallible;
-
-use headwater_ledger::read::TransactionRef;
 use headwater_types::Amount;
 use proptest::prelude::*;
 
 use super::world::{FEE, Paid, World, paid};
-use super::{Movement, Movements, Settings, Stop, Trace, Truncation, Unit, trace};
+use super::{Settings, Stop, Trace, Truncation, Unit, trace};
 use crate::source::{Direction, Node};
 use crate::taint::Method;
 
@@ -329,35 +325,11 @@ fn money_that_comes_late_goes_over_a_bridge_that_is_known() {
 
 #[test]
 fn a_token_that_filters_leave_out_is_no_side_of_a_swap() {
-    struct Filtered(World);
-    impl Movements for Filtered {
-        type Error = Infallible;
-
-        fn is_service(&mut self, node: Node) -> Result<bool, Infallible> {
-            self.0.is_service(node)
-        }
-
-        fn stop(&mut self, node: Node) -> Result<Option<Stop>, Infallible> {
-            self.0.stop(node)
-        }
-
-        fn movements(&mut self, node: Node, into: &mut Vec<Movement>) -> Result<(), Infallible> {
-            self.0.movements(node, into)?;
-            for movement in into.iter_mut().filter(|movement| movement.asset == 1) {
-                movement.left_out = Some(Stop::Filtered);
-            }
-            Ok(())
-        }
-
-        fn order(&mut self, one: TransactionRef, other: TransactionRef) -> Result<Ordering, Infallible> {
-            self.0.order(one, other)
-        }
-    }
     // 1 pays 2, which sends a worthless token back in the same transaction.
     let fake = Paid { from: 2, to: 1, asset: 1, amount: 9, with_last: true };
-    let world = World::new(&[paid(0, 1, 10), paid(1, 2, 10), fake, paid(2, 3, 10)]);
-    let settings = Settings { method: Some(Method::Haircut), ..SETTINGS };
-    let found = trace(&mut Filtered(world), 0, settings, &|_| false).unwrap();
+    let mut world = World::new(&[paid(0, 1, 10), paid(1, 2, 10), fake, paid(2, 3, 10)]);
+    world.filtered = Some(1);
+    let found = world.trace(Settings { method: Some(Method::Haircut), ..SETTINGS });
     assert_eq!(edges(&found), [(0, 1, 10, Some(10)), (1, 2, 10, Some(10)), (2, 3, 10, Some(10))]);
 }
 
@@ -386,32 +358,9 @@ fn a_shorter_way_that_is_found_later_counts() {
 
 #[test]
 fn without_prices_the_largest_shares_are_followed() {
-    struct Unpriced(World);
-    impl Movements for Unpriced {
-        type Error = Infallible;
-
-        fn is_service(&mut self, node: Node) -> Result<bool, Infallible> {
-            self.0.is_service(node)
-        }
-
-        fn stop(&mut self, node: Node) -> Result<Option<Stop>, Infallible> {
-            self.0.stop(node)
-        }
-
-        fn movements(&mut self, node: Node, into: &mut Vec<Movement>) -> Result<(), Infallible> {
-            self.0.movements(node, into)?;
-            for movement in into {
-                movement.usd = None;
-            }
-            Ok(())
-        }
-
-        fn order(&mut self, one: TransactionRef, other: TransactionRef) -> Result<Ordering, Infallible> {
-            self.0.order(one, other)
-        }
-    }
-    let world = World::new(&[paid(0, 1, 1), paid(0, 2, 40), paid(0, 3, 2), paid(0, 4, 30)]);
-    let found = trace(&mut Unpriced(world), 0, Settings { limit: 2, ..SETTINGS }, &|_| false).unwrap();
+    let mut world = World::new(&[paid(0, 1, 1), paid(0, 2, 40), paid(0, 3, 2), paid(0, 4, 30)]);
+    world.is_unpriced = true;
+    let found = world.trace(Settings { limit: 2, ..SETTINGS });
     assert_eq!(edges(&found).iter().map(|edge| edge.1).collect::<Vec<_>>(), [2, 4]);
 }
 

@@ -37,6 +37,10 @@ pub(crate) struct World {
     pub crossed: Vec<(Node, u32, Vec<u32>)>,
     /// Whether sums of pairs are known without a look at movements.
     pub has_sums: bool,
+    /// The asset that filters leave out.
+    pub filtered: Option<u32>,
+    /// Whether nothing has a price.
+    pub is_unpriced: bool,
 }
 
 impl World {
@@ -46,7 +50,7 @@ impl World {
             number += u32::from(!paid.with_last);
             (number, *paid)
         });
-        Self { payments: numbered.collect(), stops: BTreeMap::new(), crossed: Vec::new(), has_sums: false }
+        Self { payments: numbered.collect(), ..Self::default() }
     }
 
     pub fn all(&self) -> Vec<Paid> {
@@ -76,10 +80,10 @@ impl Movements for World {
                 time: i64::from(*number),
                 asset: paid.asset,
                 amount: paid.amount,
-                usd: Some(usd_of(paid)),
+                usd: (!self.is_unpriced).then(|| usd_of(paid)),
                 other: Some(other),
                 way,
-                left_out: None,
+                left_out: (self.filtered == Some(paid.asset)).then_some(Stop::Filtered),
             };
             if paid.from == node && paid.to != node {
                 into.push(movement(Way::Out, paid.to));
