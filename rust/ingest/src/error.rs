@@ -73,18 +73,23 @@ pub enum IngestError {
         /// Names of the formats, in lines.
         known: String,
     },
-    /// The files of one import of labels are in different formats.
-    #[error("{} is in the format {format}, {} in {other_format}: import the files of each format by themselves",
-            path.display(), other.display())]
+    /// Files that are one list of labels are in several formats.
+    #[error("{} and the files beside it are in several formats ({formats}), but are read as one list", path.display())]
     MixedLabels {
-        /// A file.
+        /// The first path.
         path: PathBuf,
-        /// Its format.
+        /// The formats.
+        formats: String,
+    },
+    /// Files of labels were read and gave no claim.
+    #[error("{} was read as {format}, and gives no claim: {why}", path.display())]
+    NoClaims {
+        /// The first file.
+        path: PathBuf,
+        /// The format.
         format: &'static str,
-        /// A file of another format.
-        other: PathBuf,
-        /// That format.
-        other_format: &'static str,
+        /// What became of the rows.
+        why: String,
     },
     /// A list that is never empty has no address.
     #[error("{} has no address, as a list in the format {format} never is: it is cut or broken, get it again",

@@ -26,7 +26,7 @@ pub(super) struct Dispute {
     #[arg(long)]
     source: Option<String>,
     /// Only claims of this code [default: all codes].
-    #[arg(long, value_parser = super::code())]
+    #[arg(long, value_parser = super::import::code())]
     code: Option<Code>,
 }
 

@@ -3,17 +3,15 @@
 mod disputes;
 mod edition;
 mod export;
+mod import;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use clap::Subcommand;
-use clap::builder::{PossibleValuesParser, TypedValueParser};
-use headwater_ingest::labels::{
-    Counts, Issuer, LabelOptions, Labels, held_freezes, issuers, label_formats, ledger_freezes, read_labels,
-};
-use headwater_ledger::labels::{Action, Claim, Code, DateBasis, DisputeAction, Level};
+use headwater_ingest::labels::{Issuer, Labels, held_freezes, issuers, ledger_freezes};
+use headwater_ledger::labels::{Action, Claim, Code, DateBasis, DisputeAction};
 use headwater_ledger::store::{ImportKind, LabelImport, Shrinking, Vanished, Writer};
 use headwater_ledger::{Cancel, Store};
 use headwater_types::{Address, Chain, Timestamp};
@@ -24,6 +22,7 @@ use super::error::Failure;
 use super::interrupt::on_interrupt;
 use super::output::{Output, grouped, table};
 use super::versions;
+use import::ImportedList;
 
 /// What `labels` takes.
 #[derive(Debug, clap::Args)]
@@ -34,9 +33,9 @@ pub struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Read a list of labels: all paths together are one version, which replaces the one before of the same source and
+    /// Read lists of labels. The files of one format are one version, which replaces the one before of the same source and
     /// list.
-    Import(Import),
+    Import(import::Import),
     /// Read the freezes that issuers of stablecoins made on chain, from the event logs of the store. `ingest` does so for the
     /// known issuers.
     Freezes {
@@ -82,71 +81,13 @@ enum Command {
     },
 }
 
-/// What `labels import` takes.
-#[derive(Debug, clap::Args)]
-struct Import {
-    /// Who says so [default: the source that the format is known for].
-    #[arg(long)]
-    source: Option<String>,
-    /// Which list of the source it is [default: the name of the file or folder, or what the names
-    /// of the files begin with].
-    #[arg(long)]
-    list: Option<String>,
-    /// The format, where it shall not be detected.
-    #[arg(long, value_parser = format())]
-    format: Option<String>,
-    /// The chain of EVM addresses, where the files do not name one.
-    #[arg(long, value_parser = super::chain(), ignore_case = true)]
-    chain: Option<Chain>,
-    /// How far the source is believed [default: what the rows say, else what the format is known for].
-    #[arg(long, value_parser = level())]
-    level: Option<Level>,
-    /// The provenance group: claims of one group count once [default: the site of the source of each row, else the format's].
-    #[arg(long)]
-    group: Option<String>,
-    /// Who is behind the addresses of rows that do not say.
-    #[arg(long)]
-    entity: Option<String>,
-    /// The code of rows that have none.
-    #[arg(long, value_parser = code())]
-    code: Option<Code>,
-    /// A column of a plain table under another name, as OURS=THEIRS: --column address=wallet.
-    #[arg(long = "column", value_name = "OURS=THEIRS", value_parser = column)]
-    columns: Vec<(String, String)>,
-    /// Take an edition that repeats too little of the one before it, or is older.
-    #[arg(long)]
-    accept_shrinking: bool,
-    /// Files, folders or patterns.
-    #[arg(required = true, value_name = "PATH")]
-    paths: Vec<PathBuf>,
-}
-
-fn format() -> impl TypedValueParser<Value = String> {
-    PossibleValuesParser::new(label_formats())
-}
-
-fn level() -> impl TypedValueParser<Value = Level> {
-    let names = Level::ALL.iter().map(|level| level.name());
-    PossibleValuesParser::new(names).map(|name| Level::from_name(&name).unwrap_or(Level::Unknown))
-}
-
-fn code() -> impl TypedValueParser<Value = Code> {
-    let names = Code::ALL.iter().map(|code| code.name());
-    PossibleValuesParser::new(names).map(|name| Code::from_name(&name).unwrap_or(Code::Scam))
-}
-
-fn column(text: &str) -> Result<(String, String), String> {
-    let (ours, theirs) = text.split_once('=').ok_or("expected OURS=THEIRS, such as address=wallet")?;
-    Ok((ours.to_owned(), theirs.to_owned()))
-}
-
 /// Claims of a comparison that are shown to people.
 const SHOWN: usize = 20;
 
 /// Imports labels, and looks after their versions.
 pub(super) fn run(settings: &Settings, arguments: Arguments, output: Output) -> Result<(), Failure> {
     match arguments.command {
-        Command::Import(arguments) => import(settings, arguments, output),
+        Command::Import(arguments) => import::run(settings, arguments, output),
         Command::Freezes { issuers } => freezes(settings, issuers.as_deref(), output),
         Command::Export { version, file } => export::run(settings, &file, version, output),
         Command::List => versions::list(settings, &[ImportKind::Labels], output),
@@ -158,31 +99,6 @@ pub(super) fn run(settings: &Settings, arguments: Arguments, output: Output) -> 
     }
 }
 
-fn import(settings: &Settings, arguments: Import, output: Output) -> Result<(), Failure> {
-    let options = LabelOptions {
-        source: arguments.source,
-        list: arguments.list,
-        format: arguments.format,
-        chain: arguments.chain,
-        level: arguments.level,
-        group: arguments.group,
-        entity: arguments.entity,
-        code: arguments.code,
-        columns: arguments.columns,
-        ..LabelOptions::default()
-    };
-    let labels = read_labels(&arguments.paths, &options)?;
-    let shrinking = if arguments.accept_shrinking { Shrinking::Accepted } else { Shrinking::Refused };
-    let mut writer = Writer::open_or_create(settings.store()?)?;
-    let versions = writer.import_versions();
-    let replaced = edition::replaced(&versions, &labels);
-    edition::check_whole(&writer, replaced, &labels, shrinking)?;
-    let mut summary = Summary { replaced, ..summary(&labels) };
-    summary.warnings.splice(0..0, edition::other_lists(&versions, &labels));
-    let version = keep(&mut writer, labels, now(), shrinking)?;
-    report(version, &summary, output)
-}
-
 /// Makes labels a version of the store.
 pub(super) fn keep(
     writer: &mut Writer,
@@ -190,9 +106,13 @@ pub(super) fn keep(
     imported_at: Timestamp,
     shrinking: Shrinking,
 ) -> Result<u64, Failure> {
+    Ok(writer.import_labels(label_import(labels, imported_at, shrinking))?)
+}
+
+fn label_import(labels: Labels, imported_at: Timestamp, shrinking: Shrinking) -> LabelImport {
     let ended_at = labels.list_date.unwrap_or(imported_at);
     let (Labels { source, list, claims, .. }, vanished) = (labels, Vanished::End);
-    Ok(writer.import_labels(LabelImport { source, list, imported_at, ended_at, claims, vanished, shrinking })?)
+    LabelImport { source, list, imported_at, ended_at, claims, vanished, shrinking }
 }
 
 /// Reads the freezes of the known issuers from the logs of the store; a version only where they changed.
@@ -246,7 +166,7 @@ fn freezes(settings: &Settings, further: Option<&Path>, output: Output) -> Resul
         }
     };
     match version {
-        Some(version) => report(version, &summary(&labels), output),
+        Some(version) => import::report(&[ImportedList::new(version, None, &labels)], &[], output),
         None => output.report(&json!({"version": null, "counts": labels.counts}), || {
             vec![format!("{} freezes, none of them new", grouped(labels.counts.claims))]
         }),
@@ -282,58 +202,6 @@ fn read_issuers(path: &Path) -> Result<Vec<Issuer>, Failure> {
 pub(super) fn now() -> Timestamp {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     Timestamp::new(i64::try_from(since).unwrap_or(i64::MAX))
-}
-
-/// What is printed of an import.
-struct Summary {
-    format: &'static str,
-    source: String,
-    list: String,
-    /// The version that it replaces.
-    replaced: Option<u64>,
-    counts: Counts,
-    warnings: Vec<String>,
-}
-
-fn summary(labels: &Labels) -> Summary {
-    let Labels { format, source, list, counts, warnings, .. } = labels;
-    let (source, list, warnings) = (source.clone(), list.clone(), warnings.clone());
-    Summary { format, source, list, replaced: None, counts: *counts, warnings }
-}
-
-fn report(version: u64, summary: &Summary, output: Output) -> Result<(), Failure> {
-    const QUOTED: usize = 10;
-    let Summary { format, source, list, replaced, counts, warnings } = summary;
-    let value = json!({
-        "version": version, "format": format, "source": source, "list": list, "replaces": replaced, "counts": counts,
-        "warnings": warnings
-    });
-    output.report(&value, || {
-        let replaces = replaced.map(|version| format!(", replaces version {version}")).unwrap_or_default();
-        let mut lines = vec![format!(
-            "{format}: {} claims of {source}, list {list}, version {version}{replaces}",
-            grouped(counts.claims)
-        )];
-        let others: Vec<String> = named(counts)
-            .into_iter()
-            .filter(|(name, count)| *count > 0 && name != "claims")
-            .map(|(name, count)| format!("{} {}", grouped(count), name.replace('_', " ")))
-            .collect();
-        if !others.is_empty() {
-            lines.push(format!("  {}", others.join(", ")));
-        }
-        lines.extend(warnings.iter().take(QUOTED).map(|warning| format!("  warning: {warning}")));
-        if warnings.len() > QUOTED {
-            lines.push(format!("  {} more warnings: see --json", grouped((warnings.len() - QUOTED) as u64)));
-        }
-        lines
-    })
-}
-
-/// The counters by name.
-fn named(counts: &Counts) -> Vec<(String, u64)> {
-    let Ok(Value::Object(fields)) = serde_json::to_value(counts) else { return Vec::new() };
-    fields.into_iter().filter_map(|(name, count)| Some((name, count.as_u64()?))).collect()
 }
 
 fn diff(settings: &Settings, version: u64, against: Option<u64>, output: Output) -> Result<(), Failure> {

@@ -19,6 +19,8 @@ pub struct Counts {
     pub cut: u64,
     /// Addresses with a name and without a code.
     pub no_code: u64,
+    /// Rows that a column of theirs denies, such as `is_scam` with the value 0.
+    pub denied: u64,
     /// EVM chains that are not held.
     pub unknown_chain: u64,
     /// Freeze events of contracts of no known issuer.

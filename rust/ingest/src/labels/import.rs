@@ -7,8 +7,9 @@ use arrow::array::RecordBatch;
 use headwater_ledger::labels::{Action, Claim, Code, Level};
 use headwater_types::Chain;
 
-use super::formats::{FORMATS, Format, Given, TABLE, read_frame};
-use super::normalise::{Rules, normalise};
+use super::counts::Counts;
+use super::formats::{FORMATS, Files, Format, Given, TABLE, has_address, read_frame};
+use super::normalise::{Normalised, Rules, normalise};
 use super::outcome::Labels;
 use super::raw::RawLabels;
 use crate::IngestError;
@@ -44,12 +45,85 @@ pub fn label_formats() -> impl Iterator<Item = &'static str> {
     FORMATS.iter().map(|format| format.name)
 }
 
-/// Reads files, folders and patterns that are one import of labels.
+/// What an import of files gives.
+#[derive(Debug)]
+pub struct LabelReading {
+    /// One list per format, narrowest format first.
+    pub lists: Vec<Labels>,
+    /// Files of folders that give no claim.
+    pub left_out: Vec<LeftOutFile>,
+}
+
+/// A file that gives no claim.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LeftOutFile {
+    /// The file.
+    pub path: PathBuf,
+    /// Why.
+    pub reason: String,
+}
+
+/// Reads files, folders and patterns that are one import of labels: one list per format.
 ///
-/// The format of each file is told from its beginning; all files of an import have one. What lies in a folder and is in
-/// no known format is left out, with a warning. The claims do not depend on the order of files and rows.
+/// The format of each file is detected from its beginning. Files of a folder that are in no known format, or give no claim,
+/// are left out; files that are named are an error. The claims do not depend on the order of files and rows.
 ///
 /// Takes memory in proportion to the number of rows, and about a second for each hundred thousand of them.
+///
+/// ```
+/// use headwater_ingest::labels::{LabelOptions, read_label_lists};
+///
+/// let folder = tempfile::tempdir()?;
+/// let rows = "address,chain,code\n0xd86e1ea9ab69acf2abc60cb07a2d2d46f369b50b,bsc,mixer\n";
+/// std::fs::write(folder.path().join("mine.csv"), rows)?;
+/// std::fs::write(folder.path().join("notes.md"), "# What I saw\n")?;
+/// let reading = read_label_lists(&[folder.path().to_owned()], &LabelOptions::default())?;
+/// assert_eq!((reading.lists.len(), reading.left_out.len()), (1, 1));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// When a file cannot be read or a named one is in no known format; when a row of a plain table is not what its columns
+/// say; when EVM addresses are of no chain; when the files of a format give no claim.
+pub fn read_label_lists(paths: &[PathBuf], options: &LabelOptions) -> Result<LabelReading, IngestError> {
+    let Detected { groups, mut left_out } = detect(paths, options)?;
+    let names: Vec<String> = groups.iter().map(|group| list_of(paths, &group.probes)).collect();
+    let sources: Vec<&str> = groups.iter().map(|group| source_of(group.format, options)).collect();
+    let mut lists = Vec::new();
+    for (place, Group { format, probes, is_named }) in groups.iter().enumerate() {
+        let mut list = options.list.clone().unwrap_or_else(|| names[place].clone());
+        // Lists of one source need names of their own.
+        let is_shared = |other: usize| {
+            other != place
+                && sources[other] == sources[place]
+                && (options.list.is_some() || names[other] == names[place])
+        };
+        if (0..groups.len()).any(is_shared) {
+            list = format!("{list}/{}", format.name);
+        }
+        let first = probes.first().map(|probe| probe.path().to_owned()).unwrap_or_default();
+        let mut raw = format.read(probes, &given(options))?;
+        raw.name_files();
+        match finish(raw, format, list, &first, options) {
+            Ok(labels) => lists.push(labels),
+            Err(IngestError::NoClaims { format, why, .. }) if !is_named && groups.len() > 1 => {
+                let reason = format!("read as {format}, but gives no claim: {why}");
+                left_out.extend(
+                    probes.iter().map(|probe| LeftOutFile { path: probe.path().to_owned(), reason: reason.clone() }),
+                );
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    match (lists.is_empty(), left_out.first()) {
+        (true, Some(LeftOutFile { path, reason })) => {
+            Err(IngestError::NoClaims { path: path.clone(), format: "labels", why: reason.clone() })
+        }
+        _ => Ok(LabelReading { lists, left_out }),
+    }
+}
+
+/// Reads files that are one list: all are in one format.
 ///
 /// ```
 /// use headwater_ingest::labels::{LabelOptions, read_labels};
@@ -64,16 +138,24 @@ pub fn label_formats() -> impl Iterator<Item = &'static str> {
 /// ```
 ///
 /// # Errors
-/// When a file cannot be read, is in no known format, or in another than the files before it; when a row of a plain table is
-/// not what its columns say; when EVM addresses are of no chain; when a list that is never empty has no address.
+/// As [`read_label_lists`], and where the files are in several formats.
 pub fn read_labels(paths: &[PathBuf], options: &LabelOptions) -> Result<Labels, IngestError> {
-    let Detected { format, probes, warnings } = detect(paths, options)?;
-    let first = probes.first().map(|probe| probe.path().to_owned()).unwrap_or_default();
-    let list = options.list.clone().unwrap_or_else(|| list_of(paths, &probes));
-    let mut raw = format.read(&probes, &given(options))?;
-    raw.name_files();
-    raw.warnings.splice(0..0, warnings);
-    finish(raw, format, list, &first, options)
+    let LabelReading { lists, left_out } = read_label_lists(paths, options)?;
+    let formats = lists.iter().map(|labels| labels.format).collect::<Vec<_>>();
+    let Ok([mut labels]) = <[Labels; 1]>::try_from(lists) else {
+        let path = paths.first().cloned().unwrap_or_default();
+        return Err(IngestError::MixedLabels { path, formats: formats.join(", ") });
+    };
+    labels.warnings.splice(0..0, left_out.iter().map(LeftOutFile::sentence));
+    Ok(labels)
+}
+
+impl LeftOutFile {
+    /// Returns a sentence for a report.
+    #[must_use]
+    pub fn sentence(&self) -> String {
+        format!("{}: left out: {}", self.path.display(), self.reason)
+    }
 }
 
 /// Reads a frame of labels, with the columns of a plain table: `address`, `chain`, `code`, and optionally `name`,
@@ -97,6 +179,11 @@ fn given(options: &LabelOptions) -> Given {
     }
 }
 
+/// The source that the caller names, else the format's; empty where that is the list.
+fn source_of<'a>(format: &Format, options: &'a LabelOptions) -> &'a str {
+    options.source.as_deref().unwrap_or(format.source)
+}
+
 fn finish(
     raw: RawLabels,
     format: &Format,
@@ -104,9 +191,11 @@ fn finish(
     path: &Path,
     options: &LabelOptions,
 ) -> Result<Labels, IngestError> {
-    let (list_date, missing_file) = (raw.list_date, raw.missing_file);
-    let own = if format.source.is_empty() { list.as_str() } else { format.source };
-    let source = options.source.clone().unwrap_or_else(|| own.to_owned());
+    let (list_date, missing_file, files) = (raw.list_date, raw.missing_file, raw.files());
+    let source = match source_of(format, options) {
+        "" => list.clone(),
+        source => source.to_owned(),
+    };
     let rules = Rules {
         source: &source,
         vocabulary: format.vocabulary,
@@ -119,7 +208,7 @@ fn finish(
         entity: options.entity.as_deref(),
         code: options.code,
     };
-    let found = normalise(raw, &rules).map_err(|source| IngestError::Frame { path: path.to_owned(), source })?;
+    let mut found = normalise(raw, &rules).map_err(|source| IngestError::Frame { path: path.to_owned(), source })?;
     if found.missing_chain > 0 {
         let why = format!("neither its rows nor its format name the chain of {} EVM addresses", found.missing_chain);
         return Err(IngestError::MissingOption { path: path.to_owned(), option: "--chain", why });
@@ -131,6 +220,19 @@ fn finish(
     }
     if format.refuses_empty && found.counts.claims == 0 && found.foreign.is_empty() {
         return Err(IngestError::EmptyList { path: path.to_owned(), format: format.name });
+    }
+    if found.claims.is_empty() {
+        let why = reason_without_claims(&found);
+        return Err(IngestError::NoClaims { path: path.to_owned(), format: format.name, why });
+    }
+    if found.counts.claims == 0 {
+        found
+            .warnings
+            .push("no row has a code, and names alone count in no score: --code gives all rows one".to_owned());
+    }
+    if format.files == Files::Apart {
+        let without = files.iter().filter(|file| !found.accepted.contains_key(*file));
+        found.warnings.extend(without.map(|file| format!("{file}: gives no claim")));
     }
     Ok(Labels {
         format: format.name,
@@ -145,11 +247,38 @@ fn finish(
     })
 }
 
-/// The files of one import.
+/// Why files give no claim: what became of their rows.
+fn reason_without_claims(found: &Normalised) -> String {
+    let Counts { other_ticker, bad_checksum, malformed, no_address, cut, no_code, denied, unknown_chain, .. } =
+        found.counts;
+    let reasons = [
+        (no_address, "without an address"),
+        (malformed, "texts that are not addresses"),
+        (bad_checksum, "addresses with a wrong checksum"),
+        (other_ticker, "addresses of coins whose chains are not held"),
+        (unknown_chain, "addresses of EVM chains that are not held"),
+        (no_code, "addresses without a code, name or entity"),
+        (denied, "denied by a column"),
+        (cut, "cut inside an address"),
+    ];
+    let counted: Vec<String> =
+        reasons.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")).collect();
+    let counted = if counted.is_empty() { "it has no row".to_owned() } else { counted.join(", ") };
+    std::iter::once(counted).chain(found.warnings.iter().cloned()).collect::<Vec<_>>().join(".\n  ")
+}
+
+/// The files of an import by format.
 struct Detected {
+    groups: Vec<Group>,
+    left_out: Vec<LeftOutFile>,
+}
+
+/// Files of one format.
+struct Group {
     format: &'static Format,
     probes: Vec<Probe>,
-    warnings: Vec<String>,
+    /// Whether the caller names one of the files.
+    is_named: bool,
 }
 
 fn detect(paths: &[PathBuf], options: &LabelOptions) -> Result<Detected, IngestError> {
@@ -158,45 +287,45 @@ fn detect(paths: &[PathBuf], options: &LabelOptions) -> Result<Detected, IngestE
         // Only plain tables have columns to name.
         None => (!options.columns.is_empty()).then_some(&TABLE),
     };
-    let (mut probes, mut warnings) = (Vec::new(), Vec::new());
-    let mut formats: BTreeMap<&str, (&'static Format, PathBuf)> = BTreeMap::new();
+    let mut groups: BTreeMap<usize, Group> = BTreeMap::new();
+    let mut left_out = Vec::new();
     let mut unread = None;
     for (path, origin) in discover_with_origin(paths)? {
         let probe = Probe::new(Input::new(&path, &options.bounds)?)?;
         let is_blank = origin == Origin::Found && *probe.content() == Content::Empty;
         let found = || FORMATS.iter().copied().find(|format| (format.reads)(&probe));
-        // With a code given, a list of addresses alone is a table of labels.
-        let told = || (options.code.is_some() && probe.has(&["address"])).then_some(&TABLE);
-        let format = wanted.filter(|_| !is_blank).or_else(found).or_else(told);
-        match format {
-            Some(format) => {
-                formats.entry(format.name).or_insert((format, path));
-                probes.push(probe);
+        // A list of addresses alone is a table of labels where the caller says what they are; else the table says what it
+        // lacks.
+        let is_told = options.code.is_some() || options.entity.is_some() || origin == Origin::Named;
+        let list = || (is_told && has_address(&probe)).then_some(&TABLE);
+        let format = wanted.filter(|_| !is_blank).or_else(found).or_else(list);
+        let Some(format) = format else {
+            let seen = probe.seen();
+            if origin == Origin::Found {
+                left_out.push(LeftOutFile {
+                    path: path.clone(),
+                    reason: format!("not a known format of labels: it {seen}"),
+                });
             }
-            None => {
-                let seen = probe.seen();
-                if origin == Origin::Found {
-                    warnings.push(format!("{}: left out, in no known format of labels: it {seen}", path.display()));
-                }
-                let error = IngestError::UnknownLabels { path, seen, known: known() };
-                if origin == Origin::Named {
-                    return Err(error);
-                }
-                unread.get_or_insert(error);
+            let error = IngestError::UnknownLabels { path, seen, known: known() };
+            if origin == Origin::Named {
+                return Err(error);
             }
-        }
+            unread.get_or_insert(error);
+            continue;
+        };
+        let place = FORMATS.iter().position(|known| known.name == format.name).unwrap_or(FORMATS.len());
+        let group = groups.entry(place).or_insert_with(|| Group { format, probes: Vec::new(), is_named: false });
+        group.is_named |= origin == Origin::Named;
+        group.probes.push(probe);
     }
-    let mut formats = formats.into_values();
-    match (formats.next(), formats.next()) {
-        (Some((format, _)), None) => Ok(Detected { format, probes, warnings }),
-        (Some((format, path)), Some((other_format, other))) => {
-            Err(IngestError::MixedLabels { path, format: format.name, other, other_format: other_format.name })
-        }
-        (None, _) => Err(unread.unwrap_or_else(|| {
+    if groups.is_empty() {
+        return Err(unread.unwrap_or_else(|| {
             let names: Vec<_> = paths.iter().map(|path| path.display().to_string()).collect();
             IngestError::NoInput(names.join(", "))
-        })),
+        }));
     }
+    Ok(Detected { groups: groups.into_values().collect(), left_out })
 }
 
 fn format_of(name: &str) -> Result<&'static Format, IngestError> {

@@ -183,14 +183,14 @@ fn table_errors_name_file_row_column_and_value() {
     assert!(error.contains("line 3"), "{error}");
     let named = LabelOptions { format: Some("table".to_owned()), ..LabelOptions::default() };
     assert!(read("address,chain\n", &named).unwrap_err().contains("needs --code"));
-    assert!(read("wallet,code\n", &named).unwrap_err().contains("needs --column"));
+    assert!(read("place,code\n", &named).unwrap_err().contains("needs --column"));
 }
 
 #[test]
 fn table_of_unknown_codes_claims_nothing() {
     let labels = plain(&format!("address,chain,code\n{A},bsc,bad guy\n{A},bsc,mixer\n{B},bsc,bad guy\n"));
     assert_eq!((labels.counts.claims, labels.counts.no_code), (1, 1));
-    assert!(labels.warnings[0].contains("\"bad guy\" (line 2)"), "{:?}", labels.warnings);
+    assert!(labels.warnings[0].ends_with("without a claim: 2, \"bad guy\" 2"), "{:?}", labels.warnings);
 }
 
 #[test]
@@ -248,10 +248,7 @@ fn warnings_of_several_files_name_the_file() {
     let labels = read_labels(&[one, two.clone()], &LabelOptions::default()).unwrap();
     let expected = [
         format!("texts without the form of an address, left out: 1, such as \"0x1234\" ({}, line 3)", two.display()),
-        format!(
-            "words that the table of concepts lacks, without a claim: 1, such as \"bad guy\" ({}, line 4)",
-            two.display()
-        ),
+        "words that the table of concepts lacks, without a claim: 1, \"bad guy\" 1".to_owned(),
     ];
     assert_eq!(labels.warnings, expected);
     let alone = read_labels(&[two], &LabelOptions::default()).unwrap();
@@ -278,7 +275,7 @@ fn frame_is_read_as_a_table() {
         ("code", text([Some("exchange"), Some("mixer")]), true),
         ("confidence", Arc::new(Float64Array::from(vec![Some(0.5), None])) as ArrayRef, true),
         ("asserted_at", Arc::new(Date32Array::from(vec![Some(19_849), None])) as ArrayRef, true),
-        ("last_seen", Arc::new(Int64Array::from(vec![None, Some(5)])) as ArrayRef, true),
+        ("last_seen", Arc::new(Int64Array::from(vec![None, Some(1_715_000_000)])) as ArrayRef, true),
         ("unread", Arc::new(arrow::array::NullArray::new(2)) as ArrayRef, true),
     ])
     .unwrap();
@@ -299,8 +296,168 @@ fn statements_are_claims_or_duplicates() {
     for number in 0..statements {
         use std::fmt::Write as _;
         let code = ["scam", "phishing", "exchange"][usize::try_from(number % 3).unwrap()];
-        writeln!(content, "0x{:040x},bsc,{code},Entity {},{}", number / 4, number % 7, number % 11).unwrap();
+        let time = 1_700_000_000 + number % 11;
+        writeln!(content, "0x{:040x},bsc,{code},Entity {},{time}", number / 4, number % 7).unwrap();
     }
     let labels = plain(&content);
     assert_eq!(labels.counts.claims + labels.counts.duplicates, u64::from(statements));
+}
+
+/// The claims of a table with these columns: codes and names, in order of addresses.
+fn told(content: &str, options: &LabelOptions) -> Vec<(Option<Code>, Option<String>)> {
+    let options = LabelOptions { chain: options.chain.or(Some(Chain::ETHEREUM)), ..options.clone() };
+    let labels = read(content, &options).unwrap();
+    labels.claims.iter().map(|claim| (claim.code, claim.name.as_deref().map(str::to_owned))).collect()
+}
+
+fn with_code(code: Code) -> LabelOptions {
+    LabelOptions { code: Some(code), ..LabelOptions::default() }
+}
+
+#[test]
+fn label_is_a_name_unless_all_its_parts_are_codes() {
+    let free = LabelOptions::default();
+    let name = |text: &str| Some(text.to_owned());
+    let one = |cell: &str| told(&format!("Address,Label\n{A},\"{cell}\"\n"), &free);
+    assert_eq!(one("Smart NFT Trader"), [(None, name("Smart NFT Trader"))]);
+    assert_eq!(one("Token Millionaire, Fund"), [(None, name("Token Millionaire, Fund"))]);
+    assert_eq!(one("Mixer, Fund"), [(None, name("Mixer, Fund"))]);
+    assert_eq!(one("Darknet Market"), [(Some(Code::DarknetMarket), None)]);
+    assert_eq!(one("scam; Mixing"), [(Some(Code::Scam), None), (Some(Code::Mixer), None)]);
+    // With a column of codes a name is a name, even where its cell is blank.
+    let beside = format!("address,category,name\n{A},,Mixer\n{B},Ransomware,Some name\n");
+    assert_eq!(told(&beside, &free), [(Some(Code::Ransomware), name("Some name")), (None, name("Mixer"))]);
+}
+
+#[test]
+fn code_of_the_caller_stands_before_all_columns() {
+    let table = format!("address,category,label\n{A},exchange,Some person\n");
+    let given = with_code(Code::Sanction);
+    assert_eq!(told(&table, &given), [(Some(Code::Sanction), Some("Some person".to_owned()))]);
+    let options = LabelOptions { chain: Some(Chain::ETHEREUM), ..given };
+    assert_eq!(read(&table, &options).unwrap().warnings, ["columns that were not read: category"]);
+}
+
+#[test]
+fn columns_that_are_not_read_are_named() {
+    let table = format!("Address,Name Tag,Private Note,Date Added,score\n{A},Some wallet,a note,2024-05-06,7\n");
+    let labels = read(&table, &LabelOptions { chain: Some(Chain::BSC), ..with_code(Code::Scam) }).unwrap();
+    assert_eq!(labels.warnings, ["columns that were not read: Private Note, score"]);
+    let claim = &labels.claims[0];
+    assert_eq!((claim.name.as_deref(), claim.asserted_at), (Some("Some wallet"), day("2024-05-06")));
+}
+
+#[test]
+fn rows_that_a_flag_denies_claim_nothing() {
+    for (column, denied, affirmed) in [
+        ("FLAG", "0", "1"),
+        ("isScam", "false", "True"),
+        ("is_fraud", "no", "yes"),
+        ("status", "removed", "active"),
+        ("revoked", "true", "false"),
+        ("class", "2", "1"),
+        ("label", "0", "1"),
+        ("malicious", "0", "1"),
+        ("type", "licit", "illicit"),
+    ] {
+        let table = format!("address,{column}\n{A},{denied}\n{B},{affirmed}\n");
+        let options = LabelOptions { chain: Some(Chain::ETHEREUM), ..with_code(Code::Scam) };
+        let labels = read(&table, &options).unwrap();
+        let addresses: Vec<_> = labels.claims.iter().map(|claim| claim.address.to_string()).collect();
+        assert_eq!((addresses, labels.counts.denied), (vec![B.to_owned()], 1), "{column}: {:?}", labels.warnings);
+        assert!(labels.warnings.iter().any(|warning| warning.contains(&format!("({column} 1)"))), "{column}");
+    }
+    // Who an address is does not depend on a flag of crime.
+    let table = format!("address,category,is_scam\n{A},exchange,0\n{B},scam,0\n");
+    assert_eq!(told(&table, &LabelOptions::default()), [(Some(Code::Exchange), None)]);
+}
+
+#[test]
+fn flags_named_after_a_code_give_it() {
+    let table = format!("address,phishing_activities,mixer,isSanctioned\n{A},1,0,false\n{B},0,0,true\n");
+    let codes = told(&table, &LabelOptions::default());
+    assert_eq!(codes, [(Some(Code::Sanction), None), (Some(Code::Phishing), None)]);
+    let none = format!("address,mixer\n{A},0\n");
+    let error = read(&none, &LabelOptions { chain: Some(Chain::BSC), ..LabelOptions::default() }).unwrap_err();
+    assert!(error.contains("gives no claim") && error.contains("1 denied by a column"), "{error}");
+}
+
+#[test]
+fn table_without_what_says_what_addresses_are_asks_for_it() {
+    let table = format!(",Index,Address,FLAG,total ether received\n0,1,{A},0,586.46\n");
+    let error = read(&table, &LabelOptions::default()).unwrap_err();
+    assert!(
+        error.contains("needs --code") && error.contains("total ether received") && error.contains("\"FLAG\""),
+        "{error}"
+    );
+}
+
+#[test]
+fn dates_that_can_mean_two_days_are_errors_of_their_row() {
+    for date in ["06/05/2024", "45418"] {
+        let error = read(&format!("address,category,date\n{A},phishing,{date}\n"), &with_code(Code::Scam)).unwrap_err();
+        assert!(error.contains("line 2") && error.contains(date) && error.contains("2024-05-06"), "{error}");
+    }
+}
+
+#[test]
+fn coin_column_is_a_ticker() {
+    let table = format!("coin,address,balance\nbtc,{BITCOIN},1\neth,{A},2\nltc,3KBJ9aU9SGZiw4oUGU3wAuyGq48uEE1y3M,1\n");
+    let options = LabelOptions { entity: Some("Some exchange".to_owned()), ..with_code(Code::Exchange) };
+    let labels = read(&table, &options).unwrap();
+    let scopes: Vec<_> = labels.claims.iter().map(|claim| claim.scope.name()).collect();
+    assert_eq!((scopes, labels.counts.other_ticker), (vec!["ethereum", "bitcoin"], 1));
+}
+
+#[test]
+fn files_without_a_claim_are_errors_that_say_why() {
+    for (table, parts) in [
+        ("address,category,entity\n".to_owned(), ["it has no row", "list.csv"]),
+        (
+            "address,category\n\"Moscow, Russia\",sanction\nMinsk,sanction\n".to_owned(),
+            ["2 texts that are not addresses", "Minsk"],
+        ),
+        (
+            format!("address,category,chain\n{A},scam,optimism\n"),
+            ["1 addresses of EVM chains that are not held", "list.csv"],
+        ),
+        (format!("address,category,chain\n{A},Odd word,bsc\n"), ["without a code, name or entity", "\"Odd word\" 1"]),
+    ] {
+        let error = read(&table, &LabelOptions::default()).unwrap_err();
+        assert!(error.contains("gives no claim") && parts.iter().all(|part| error.contains(part)), "{error}");
+    }
+}
+
+#[test]
+fn files_of_several_formats_are_a_list_each() {
+    let files = Files::new();
+    let row = format!("{{\"address\":\"{B}\",\"chain\":\"bsc\",\"code\":\"mixer\"}}");
+    files.add("a.json", &format!("[{row}]"));
+    files.add(
+        "pack.yaml",
+        &format!("title: t\ncreator: c\ntags:\n- address: '{A}'\n  label: x\n  currency: ETH\n  category: exchange\n"),
+    );
+    files.add("notes.md", "# Notes\n\nSome words about the lists.\n");
+    files.add("empty.yaml", "title: t\ncreator: c\ntags:\n- address: '?'\n  label: x\n  currency: ETH\n");
+    let folder = [files.0.path().to_owned()];
+    let reading = read_label_lists(&folder, &LabelOptions::default()).unwrap();
+    let shown: Vec<_> = reading.lists.iter().map(|labels| (labels.format, labels.counts.claims)).collect();
+    assert_eq!(shown, [("tagpack", 1), ("table", 1)]);
+    assert!(reading.lists[0].warnings.iter().any(|warning| warning.contains("empty.yaml: gives no claim")));
+    assert!(matches!(&reading.left_out[..], [LeftOutFile { path, .. }] if path.ends_with("notes.md")));
+    // One source and one name would replace one another.
+    let options = LabelOptions { source: Some("s".to_owned()), list: Some("l".to_owned()), ..LabelOptions::default() };
+    let lists: Vec<_> =
+        read_label_lists(&folder, &options).unwrap().lists.into_iter().map(|labels| labels.list).collect();
+    assert_eq!(lists, ["l/tagpack", "l/table"]);
+    let error = read_labels(&folder, &options).unwrap_err().to_string();
+    assert!(error.contains("tagpack, table"), "{error}");
+}
+
+#[test]
+fn known_actors_have_their_code_on_bitcoin_alone() {
+    let table = format!("address,chain,entity\n{BITCOIN},bitcoin,SilkRoadMarketplace\n{A},bsc,Hydra\n");
+    let labels = plain(&table);
+    let codes: Vec<_> = labels.claims.iter().map(|claim| (claim.scope.name(), claim.code)).collect();
+    assert_eq!(codes, [("bsc", None), ("bitcoin", Some(Code::DarknetMarket))]);
 }

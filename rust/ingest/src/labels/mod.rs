@@ -3,7 +3,9 @@
 //! A format reads its files into [`raw::RawLabels`]: texts, as they are written. Everything that formats have in common
 //! happens behind it: addresses are read, concepts mapped to codes, sources to provenance groups, and copies joined.
 
+mod concepts;
 mod counts;
+mod dates;
 mod formats;
 mod freezes;
 mod import;
@@ -15,6 +17,8 @@ mod raw;
 pub use counts::Counts;
 pub use formats::{PoolTag, read_pool_tags};
 pub use freezes::{FreezeLog, Issuer, freeze_topics, freezes, issuers};
-pub use import::{LabelOptions, label_formats, read_label_frame, read_labels};
+pub use import::{
+    LabelOptions, LabelReading, LeftOutFile, label_formats, read_label_frame, read_label_lists, read_labels,
+};
 pub use ledger_freezes::{held_freezes, ledger_freezes};
 pub use outcome::{Foreign, Labels};

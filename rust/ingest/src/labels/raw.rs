@@ -113,6 +113,8 @@ pub(crate) struct RawLabels {
     pub(crate) list_date: Option<Timestamp>,
     /// Texts that end inside an address, which the reader left out.
     pub(crate) cut: u64,
+    /// Rows that a column of theirs denies, which the reader left out.
+    pub(crate) denied: u64,
     /// A file that belongs to these and is not among them, where addresses are lost without it.
     pub(crate) missing_file: Option<&'static str>,
     /// What a person should know, with the place.
@@ -145,6 +147,7 @@ impl RawLabels {
         }
         self.list_date = self.list_date.max(other.list_date);
         self.cut += other.cut;
+        self.denied += other.denied;
         self.missing_file = self.missing_file.or(other.missing_file);
         self.warnings.extend(other.warnings);
     }
@@ -172,6 +175,11 @@ impl RawLabels {
             }
         }
         self.warnings = named.iter().map(Named::text).collect();
+    }
+
+    /// Returns the paths of the files, where there are several.
+    pub(crate) fn files(&self) -> Vec<Arc<str>> {
+        self.ends.iter().map(|end| Arc::clone(&end.path)).collect()
     }
 
     /// The file of each claim; `None` where it is the only one, or claims of several files were joined.

@@ -57,6 +57,7 @@ codes! {
     IssuerFrozen "issuer_frozen" Frozen,
     Mixer "mixer" Mixing,
     CoinjoinCoordinator "coinjoin_coordinator" Mixing,
+    Coinjoin "coinjoin" Mixing,
     GuaranteeMarket "guarantee_market" UnlicensedTransfer,
     UndergroundBanking "underground_banking" UnlicensedTransfer,
     NoKycExchange "no_kyc_exchange" UnlicensedTransfer,

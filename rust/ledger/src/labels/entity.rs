@@ -3,8 +3,13 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
+use super::code::Code;
+
 /// Other names of entities, reviewed one by one: `alias,entity`.
 const ALIASES: &str = include_str!("entity_aliases.csv");
+
+/// Actors that are known for one thing, reviewed one by one: `actor,code`.
+const ACTORS: &str = include_str!("actors.csv");
 
 /// What a name may end with to say which address of the entity it is, longest first.
 const ROLES: &[&[&str]] = &[
@@ -57,6 +62,22 @@ pub fn entity_key(name: &str) -> String {
     });
     let key = folded(entity_name(name));
     TABLE.get(&key).cloned().unwrap_or(key)
+}
+
+/// Returns the code that an entity is known for by the table of actors, by its [`entity_key`].
+///
+/// ```
+/// use headwater_ledger::labels::{Code, actor_code, entity_key};
+/// assert_eq!(actor_code(&entity_key("SilkRoadMarketplace")), Some(Code::DarknetMarket));
+/// assert_eq!(actor_code(&entity_key("Kraken")), None);
+/// ```
+#[must_use]
+pub fn actor_code(key: &str) -> Option<Code> {
+    static TABLE: LazyLock<HashMap<String, Code>> = LazyLock::new(|| {
+        let rows = ACTORS.lines().skip(1).filter_map(|line| line.split_once(','));
+        rows.filter_map(|(actor, code)| Some((folded(actor), Code::from_name(code)?))).collect()
+    });
+    TABLE.get(key).copied()
 }
 
 /// The name without what says which address of the entity it is, in the letters of the source.
@@ -175,6 +196,17 @@ mod tests {
             let key = entity_key(name);
             assert_eq!(entity_key(&key), key, "{name}");
         }
+    }
+
+    #[test]
+    fn actors_are_sorted_keys_with_codes() {
+        let rows: Vec<_> = ACTORS.lines().skip(1).map(|line| line.split_once(',').unwrap()).collect();
+        assert!(rows.is_sorted());
+        for (actor, code) in rows {
+            assert!(Code::from_name(code).is_some(), "{actor}: {code}");
+            assert_eq!(entity_key(actor), folded(actor), "{actor}");
+        }
+        assert_eq!(actor_code(&entity_key("Hydra Marketplace 2")), Some(Code::DarknetMarket));
     }
 
     #[test]

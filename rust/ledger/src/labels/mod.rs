@@ -25,7 +25,7 @@ pub use claim::{Action, Claim, DateBasis, Scope};
 pub use code::{Business, Category, Code};
 pub use dispute::Dispute;
 pub use disputes::{ClaimSelection, DisputeAction, DisputeEntry, DisputeRequest};
-pub use entity::{entity_key, entity_name};
+pub use entity::{actor_code, entity_key, entity_name};
 pub use level::{Level, Link};
 pub use succession::LabelDiff;
 pub use table::{LabelChange, LabelTable};

@@ -226,6 +226,18 @@ fn scope_decides_the_chains_of_a_claim() {
 }
 
 #[test]
+fn short_lists_may_not_shrink_either() {
+    let mut store = MemoryStore::default();
+    let own = |count: usize| (0..count).map(|code| claim(0, code, None, None)).collect::<Vec<_>>();
+    let next = |list, count, time| LabelImport { shrinking: Shrinking::Refused, ..import(list, own(count), time) };
+    // Code 0 is a sanction: nine tenths must stay.
+    store.import_labels(next(0, 4, 1)).unwrap();
+    assert!(store.import_labels(next(0, 3, 2)).is_err());
+    assert!(store.import_labels(next(0, 0, 2)).is_err());
+    store.import_labels(next(0, 4, 2)).unwrap();
+}
+
+#[test]
 fn list_that_lost_more_than_half_is_refused_unless_accepted() {
     let mut store = MemoryStore::default();
     let whole: Vec<Claim> = (0..Code::ALL.len()).map(|code| claim(0, code, None, None)).collect();

@@ -59,15 +59,12 @@ pub struct LabelImport {
 /// or a copy from the past.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Shrinking {
-    /// It is refused. Of less than twenty claims nobody can tell.
+    /// It is refused.
     #[default]
     Refused,
     /// It is taken.
     Accepted,
 }
-
-/// Claims of an edition from which on a shrinking successor is refused.
-const LEAST_CLAIMS: u64 = 20;
 
 /// All versions, and what those in force come to.
 #[derive(Clone)]
@@ -276,7 +273,7 @@ fn keep_labels(mut written: Vec<labels::Written>, storage: &mut dyn Storage) -> 
 fn check_size(before: &LabelFile, written: &[labels::Written], (source, list): (&str, &str)) -> Result<()> {
     let labels::Overlap { before, kept, has_sanctions } = labels::overlap(before, written)?;
     let (of, least) = if has_sanctions { (10, 9) } else { (2, 1) };
-    if before < LEAST_CLAIMS || kept.saturating_mul(of) >= before.saturating_mul(least) {
+    if kept.saturating_mul(of) >= before.saturating_mul(least) {
         return Ok(());
     }
     let (source, list) = (source.to_owned(), list.to_owned());

@@ -162,6 +162,22 @@ impl Writer {
         })
     }
 
+    /// Imports several lists of labels as one change: all of them, or none. Returns their numbers.
+    ///
+    /// # Errors
+    /// As [`Self::import_labels`], for any of them.
+    pub fn import_label_lists(&mut self, imports: Vec<LabelImport>) -> Result<Vec<u64>> {
+        self.change(|contents, folder| {
+            let (mut after, mut numbers) = (None, Vec::new());
+            for import in imports {
+                let (next, number) = after.as_ref().unwrap_or(contents).with_labels(import, folder)?;
+                after = Some(next);
+                numbers.push(number);
+            }
+            Ok((after, numbers))
+        })
+    }
+
     /// Records that claims are disputed, or that a dispute has ended, and gives the entries of the history that say so.
     /// Nothing that imports, rolls back or merges takes an entry back.
     ///

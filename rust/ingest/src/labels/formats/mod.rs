@@ -52,7 +52,7 @@ use super::raw::{RawLabels, Vocabulary};
 use crate::IngestError;
 use crate::source::Probe;
 
-pub(crate) use table::{TABLE, read_frame};
+pub(crate) use table::{TABLE, has_address, read_frame};
 
 /// One format.
 pub(crate) struct Format {

@@ -3,6 +3,7 @@
 use headwater_types::Timestamp;
 
 use crate::error::{Fault, RowError};
+use crate::labels::dates::read_date;
 use crate::labels::raw::{RawClaim, RawLabels};
 use crate::source::{Counts, Input, Probe, Row, each_row, json};
 use crate::{IngestError, Place};
@@ -84,31 +85,13 @@ fn warn(labels: &mut RawLabels, place: Place, what: &str) {
     }
 }
 
-/// A date or time as a list writes it; any other text is left out with a warning. Zero stands for no date.
+/// Returns the date of a text; one that cannot be read is left out with a warning.
 pub(super) fn date(labels: &mut RawLabels, place: Place, text: Option<&str>) -> Option<Timestamp> {
-    let text = filled(text).filter(|text| *text != "0")?;
-    let read = text.parse().ok().or_else(|| unambiguous(text).and_then(|iso| iso.parse().ok()));
-    if read.is_none() {
-        warn(labels, place, &format!("the date {text:?} is left out: expected one such as 2021-07-21"));
-    }
-    read.filter(|time: &Timestamp| time.secs() > 0)
-}
-
-/// A date with slashes in the order year, month, day, where only one order is possible.
-fn unambiguous(text: &str) -> Option<String> {
-    let (day, time) = text.split_once([' ', 'T']).unwrap_or((text, "00:00:00"));
-    let mut parts = day.split('/');
-    let (Some(first), Some(second), Some(year), None) = (parts.next(), parts.next(), parts.next(), parts.next()) else {
-        return None;
-    };
-    let (one, other): (u32, u32) = (first.parse().ok()?, second.parse().ok()?);
-    let (month, day) = match (one, other) {
-        (..=12, 13..) => (one, other),
-        (13.., ..=12) => (other, one),
-        _ if one == other => (one, other),
-        _ => return None,
-    };
-    (year.len() == 4).then(|| format!("{year}-{month:02}-{day:02} {time}"))
+    let text = filled(text)?;
+    read_date(text).unwrap_or_else(|expected| {
+        warn(labels, place, &format!("the date {text:?} is left out: expected {expected}"));
+        None
+    })
 }
 
 /// Adds one claim per text of a list; an item that is no text is an empty address.
@@ -190,30 +173,5 @@ pub(super) mod testing {
 
     pub(in super::super) fn all_shown(labels: &RawLabels) -> Vec<String> {
         labels.claims.iter().map(shown).collect()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn dates_with_slashes_are_read_where_one_order_is_possible() {
-        let read = |text: &str| {
-            let mut labels = RawLabels::default();
-            let date = date(&mut labels, Place::Row(1), Some(text));
-            (date.map(|date| date.to_string()), labels.warnings.len())
-        };
-        let day = |text: &str| (Some(text.to_owned()), 0);
-        assert_eq!(read("2021-07-21T06:43:08.000Z"), day("2021-07-21T06:43:08Z"));
-        assert_eq!(read("07/21/2021 06:43:08"), day("2021-07-21T06:43:08Z"));
-        assert_eq!(read("21/07/2021"), day("2021-07-21T00:00:00Z"));
-        assert_eq!(read("07/07/2021"), day("2021-07-07T00:00:00Z"));
-        assert_eq!(read("1614816000"), day("2021-03-04T00:00:00Z"));
-        for text in ["07/08/2021 06:43:08", "13/13/2021", "0000-00-00 00:00:00", "07/21/21", "soon"] {
-            assert_eq!(read(text), (None, 1), "{text}");
-        }
-        assert_eq!(read("0"), (None, 0));
-        assert_eq!(read(" "), (None, 0));
     }
 }

@@ -4,7 +4,6 @@
 //! provenance group by [`groups`]. Then [`frame`] maps all concepts to codes and joins what says the same.
 
 mod address;
-mod concepts;
 mod frame;
 mod groups;
 mod levels;
@@ -21,11 +20,12 @@ use std::sync::Arc;
 use headwater_ledger::labels::{Claim, Code, Level};
 use headwater_types::Chain;
 use polars::error::PolarsError;
+use rustc_hash::FxHashMap;
 
 use super::counts::Counts;
 use super::outcome::Foreign;
 use super::raw::{RawLabels, Vocabulary};
-use concepts::Concepts;
+use crate::labels::concepts::Concepts;
 use statements::Gathering;
 
 /// What decides about statements, besides themselves.
@@ -64,6 +64,8 @@ pub(super) struct Normalised {
     pub(super) counts: Counts,
     /// What a person should know.
     pub(super) warnings: Vec<String>,
+    /// Addresses that were accepted, by file, where there are several.
+    pub(super) accepted: FxHashMap<Arc<str>, u64>,
     /// EVM addresses for which neither the files nor the caller name a chain.
     pub(super) missing_chain: u64,
 }
@@ -75,7 +77,7 @@ pub(super) struct Normalised {
 pub(super) fn normalise(mut raw: RawLabels, rules: &Rules<'_>) -> Result<Normalised, PolarsError> {
     // A vocabulary without a table knows no word: a test requires one for every format.
     let concepts = Concepts::of(rules.vocabulary).unwrap_or_default();
-    let counts = Counts { cut: raw.cut, ..Counts::default() };
+    let counts = Counts { cut: raw.cut, denied: raw.denied, ..Counts::default() };
     let mut gathering = Gathering::new(rules, &concepts, counts);
     let files = raw.take_files();
     gathering.add_all(raw.claims, files);
@@ -108,6 +110,7 @@ pub(super) fn normalise(mut raw: RawLabels, rules: &Rules<'_>) -> Result<Normali
         foreign: foreign.into_iter().collect(),
         counts,
         warnings,
+        accepted: gathered.accepted,
         missing_chain: outcome.missing_chain,
     })
 }

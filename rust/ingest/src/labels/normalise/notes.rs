@@ -16,7 +16,6 @@ pub(super) enum Note {
     Repaired,
     Contradicted,
     UnknownConfidence,
-    Unreviewed,
     LookAlike,
 }
 
@@ -30,7 +29,6 @@ impl Note {
             Self::Repaired => "addresses with letters of another script, repaired as their checksum says",
             Self::Contradicted => "addresses under a chain that has no such address, taken by their form",
             Self::UnknownConfidence => "confidences that name no level, taken as unknown",
-            Self::Unreviewed => "words that the table of concepts lacks, without a claim",
             Self::LookAlike => "names that mix scripts and may imitate another name, kept as entities of their own",
         }
     }
@@ -40,6 +38,10 @@ impl Note {
 #[derive(Debug, Default)]
 pub(super) struct Notes {
     kinds: BTreeMap<Note, (u64, String)>,
+    /// Rows by word that the table of concepts lacks.
+    unknown: BTreeMap<String, u64>,
+    /// Rows by word that the table of concepts has without a code.
+    neutral: BTreeMap<String, u64>,
     /// The file of what is read now, where there are several.
     file: Option<Arc<str>>,
 }
@@ -65,10 +67,35 @@ impl Notes {
         *count += 1;
     }
 
+    /// Counts a row with a word that gives no code.
+    pub(super) fn add_word(&mut self, word: &str, is_known: bool) {
+        let words = if is_known { &mut self.neutral } else { &mut self.unknown };
+        *words.entry(word.trim().to_owned()).or_default() += 1;
+    }
+
     /// One sentence per kind.
     pub(super) fn sentences(self) -> impl Iterator<Item = String> {
-        self.kinds.into_iter().map(|(note, (count, example))| format!("{}: {count}, such as {example}", note.text()))
+        let of_kinds = self
+            .kinds
+            .into_iter()
+            .map(|(note, (count, example))| format!("{}: {count}, such as {example}", note.text()));
+        let unknown = counted("words that the table of concepts lacks, without a claim", &self.unknown);
+        let neutral = counted("words that name no code, without a claim", &self.neutral);
+        of_kinds.chain(unknown).chain(neutral)
     }
+}
+
+/// A sentence with each word and its rows, the most frequent first.
+fn counted(what: &str, words: &BTreeMap<String, u64>) -> Option<String> {
+    const NAMED: usize = 20;
+    let mut words: Vec<_> = words.iter().collect();
+    words.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
+    let rows: u64 = words.iter().map(|(_, count)| **count).sum();
+    let shown: Vec<_> =
+        words.iter().take(NAMED).map(|(word, count)| format!("{:?} {count}", shortened(word, SHOWN))).collect();
+    let others = words.len().saturating_sub(NAMED);
+    let others = if others > 0 { format!(" and {others} more") } else { String::new() };
+    (rows > 0).then(|| format!("{what}: {rows}, {}{others}", shown.join(", ")))
 }
 
 #[cfg(test)]
@@ -78,12 +105,16 @@ mod tests {
     #[test]
     fn notes_are_counted_by_kind_with_the_first_example() {
         let mut notes = Notes::default();
-        notes.add(Note::Unreviewed, "organization", None);
+        notes.add_word("organization", false);
+        notes.add_word(" Fund", false);
+        notes.add_word("Fund ", false);
+        notes.add_word("Wallet", true);
         notes.add(Note::Malformed, "0x1234", Some(Place::Line(6)));
         notes.add(Note::Malformed, "0x12", Some(Place::Line(7)));
         let expected = [
             "texts without the form of an address, left out: 2, such as \"0x1234\" (line 6)",
-            "words that the table of concepts lacks, without a claim: 1, such as \"organization\"",
+            "words that the table of concepts lacks, without a claim: 3, \"Fund\" 2, \"organization\" 1",
+            "words that name no code, without a claim: 1, \"Wallet\" 1",
         ];
         assert_eq!(notes.sentences().collect::<Vec<_>>(), expected);
     }

@@ -3,14 +3,15 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use headwater_ledger::labels::{Action, Claim, Code, DateBasis, Level, Link, Scope, entity_key, entity_name};
+use headwater_ledger::labels::{
+    Action, Claim, Code, DateBasis, Level, Link, Scope, actor_code, entity_key, entity_name,
+};
 use headwater_types::{Address, Chain, Family, Timestamp};
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Rules;
 use super::address::{Care, Piece, Reading, read_cell};
-use super::concepts::{Concepts, Meaning};
 use super::frame::{Copies, EVM, Joined, Reviewed, Statements};
 use super::groups::{ETHERSCAN, OFAC, group_of_site};
 use super::levels::trust;
@@ -20,9 +21,10 @@ use super::notes::{Note, Notes};
 use super::scope::{Chains, Named, Placed, default_chains, named, place, widens};
 use super::texts::{Numbered, Ordered};
 use crate::Place;
+use crate::labels::concepts::{Concepts, Meaning};
 use crate::labels::counts::Counts;
 use crate::labels::outcome::Foreign;
-use crate::labels::raw::{ChainHint, RawClaim};
+use crate::labels::raw::{ChainHint, RawClaim, Vocabulary};
 
 /// What a claim does, as a column of numbers.
 const ADD: u32 = 0;
@@ -48,7 +50,7 @@ pub(super) struct Gathering<'a> {
     addresses: Numbered<Address>,
     texts: Numbered<Arc<str>>,
     sources: Numbered<Cited>,
-    words: FxHashMap<String, (u32, Option<Code>)>,
+    words: FxHashMap<String, (u32, Meaning)>,
     /// By name: key and name of the entity.
     entities: FxHashMap<String, Option<Keyed>>,
     sites: FxHashMap<String, Option<String>>,
@@ -57,6 +59,8 @@ pub(super) struct Gathering<'a> {
     foreign_addresses: FxHashSet<(String, String)>,
     foreign: BTreeSet<Foreign>,
     counts: Counts,
+    /// Addresses that were accepted, by file, where there are several.
+    accepted: FxHashMap<Arc<str>, u64>,
     notes: Notes,
 }
 
@@ -68,6 +72,7 @@ pub(super) struct Gathered {
     pub(super) decode: Decode,
     pub(super) foreign: BTreeSet<Foreign>,
     pub(super) counts: Counts,
+    pub(super) accepted: FxHashMap<Arc<str>, u64>,
     pub(super) notes: Notes,
 }
 
@@ -75,6 +80,8 @@ pub(super) struct Gathered {
 struct Shared {
     words: Vec<u32>,
     codes: Vec<Code>,
+    /// The word of the code that the entity is known for, where the statement gives none.
+    actor: Option<u32>,
     entity: Option<(Arc<str>, Arc<str>)>,
     name: Option<u32>,
     source: Option<u32>,
@@ -102,6 +109,7 @@ impl<'a> Gathering<'a> {
             foreign_addresses: FxHashSet::default(),
             foreign: BTreeSet::new(),
             counts,
+            accepted: FxHashMap::default(),
             notes: Notes::default(),
         }
     }
@@ -111,8 +119,13 @@ impl<'a> Gathering<'a> {
         // Checksums take most of the time.
         let cells: Vec<Vec<Piece>> = claims.par_iter().map(|claim| read_cell(&claim.address)).collect();
         for ((claim, pieces), file) in claims.into_iter().zip(cells).zip(files) {
-            self.notes.begin(file);
+            self.notes.begin(file.clone());
+            let before = self.statements.address.len();
             self.add(&claim, pieces);
+            let accepted = u64::try_from(self.statements.address.len() - before).unwrap_or(u64::MAX);
+            if let Some(file) = file.filter(|_| accepted > 0) {
+                *self.accepted.entry(file).or_default() += accepted;
+            }
         }
     }
 
@@ -183,7 +196,9 @@ impl<'a> Gathering<'a> {
         columns.scope.push(scope);
         columns.elsewhere.push(elsewhere);
         columns.is_named.push(is_named);
-        columns.concepts.push(shared.words.clone());
+        // Known actors are of bitcoin: elsewhere a token or a contract may have the name.
+        let actor = shared.actor.filter(|_| address.family() == Family::Utxo);
+        columns.concepts.push(shared.words.iter().copied().chain(actor).collect());
         let mut text = |text: &Arc<str>| self.texts.number(Arc::clone(text));
         columns.entity.push(shared.entity.as_ref().map(|(key, _)| text(key)));
         columns.entity_text.push(shared.entity.as_ref().map(|(_, name)| text(name)));
@@ -210,11 +225,19 @@ impl<'a> Gathering<'a> {
         let given = claim.concepts.is_empty().then_some(rules.code).flatten().map(|code| code.name().to_owned());
         let (mut words, mut codes) = (Vec::new(), Vec::new());
         for concept in claim.concepts.iter().chain(&given) {
-            let (word, code) = self.word(concept, claim.place);
+            let (word, meaning) = self.word(concept);
             words.push(word);
-            codes.extend(code);
+            match meaning {
+                Meaning::Code(code) => codes.push(code),
+                // The tables of other vocabularies hold whatever their source says besides.
+                Meaning::NoCode if rules.vocabulary == Vocabulary::OWN => self.notes.add_word(concept, true),
+                Meaning::Unreviewed if !concept.trim().is_empty() => self.notes.add_word(concept, false),
+                Meaning::NoCode | Meaning::Unreviewed => {}
+            }
         }
         let entity = claim.entity.as_deref().or(rules.entity).and_then(|text| self.entity(text, claim.place));
+        let actor = entity.as_ref().filter(|_| codes.is_empty()).and_then(|(key, _)| actor_code(key));
+        let actor = actor.map(|code| self.word(code.name()).0);
         let name = claim.name.as_deref().and_then(name_of).map(|name| self.texts.number(Arc::from(name)));
         let (group, is_group_stated) = self.group(claim);
         let whole =
@@ -231,36 +254,27 @@ impl<'a> Gathering<'a> {
             self.notes.add(Note::UnknownConfidence, &text, claim.place);
         }
         let trust = packed(trust.level, trust.reliability);
-        Shared { words, codes, entity, name, source, group, is_group_stated, trust }
+        Shared { words, codes, actor, entity, name, source, group, is_group_stated, trust }
     }
 
-    /// The number of a concept, and its code.
-    fn word(&mut self, concept: &str, at: Option<Place>) -> (u32, Option<Code>) {
+    /// The number of a concept, and what it means.
+    fn word(&mut self, concept: &str) -> (u32, Meaning) {
         if let Some(known) = self.words.get(concept) {
             return *known;
         }
         let number = u32::try_from(self.words.len()).unwrap_or(u32::MAX);
         // What the caller gives is one of our own codes, whatever the vocabulary of the format.
         let given = self.rules.code.filter(|code| code.name() == concept).map(Meaning::Code);
-        let code = match given.unwrap_or_else(|| self.concepts.meaning(concept)) {
-            Meaning::Code(code) => Some(code),
-            Meaning::NoCode => None,
-            Meaning::Unreviewed => {
-                if !concept.trim().is_empty() {
-                    self.notes.add(Note::Unreviewed, concept, at);
-                }
-                None
-            }
-        };
-        if let Some(code) = code {
+        let meaning = given.unwrap_or_else(|| self.concepts.meaning(concept));
+        if let Meaning::Code(code) = meaning {
             self.reviewed.concept.push(number);
             self.reviewed.code.push(position(Code::ALL, &code));
             self.reviewed.widens.push(widens(code, true));
             self.reviewed.widens_unnamed.push(widens(code, false));
             self.reviewed.is_copied.push(code == Code::Sanction);
         }
-        self.words.insert(concept.to_owned(), (number, code));
-        (number, code)
+        self.words.insert(concept.to_owned(), (number, meaning));
+        (number, meaning)
     }
 
     /// Key and name of an entity.
@@ -324,6 +338,7 @@ impl<'a> Gathering<'a> {
             decode: Decode { addresses, texts, sources },
             foreign: self.foreign,
             counts: self.counts,
+            accepted: self.accepted,
             notes: self.notes,
         }
     }

@@ -198,7 +198,7 @@ fn names_without_code_are_kept_and_counted_by_address() {
         rows,
         [(Some("Example & Sons: Deployer"), None), (Some("Somebody"), None), (Some("Somebody"), Some(Code::Mixer)),]
     );
-    assert_eq!(found.warnings, ["words that the table of concepts lacks, without a claim: 1, such as \"unheard-of\""]);
+    assert_eq!(found.warnings, ["words that the table of concepts lacks, without a claim: 4, \"unheard-of\" 4"]);
 }
 
 #[test]

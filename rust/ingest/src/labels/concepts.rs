@@ -8,16 +8,17 @@ use crate::labels::raw::Vocabulary;
 /// The tables by vocabulary: columns `concept,code,note`. An empty code means that the word was looked at and claims
 /// nothing; a word that is missing claims nothing either, and is reported.
 const TABLES: &[(&str, &str)] = &[
-    ("bitcoinabuse", include_str!("../concepts/bitcoinabuse.csv")),
-    ("chainabuse", include_str!("../concepts/chainabuse.csv")),
-    ("cryptoscamdb", include_str!("../concepts/cryptoscamdb.csv")),
-    ("dune", include_str!("../concepts/dune.csv")),
-    ("etherscan", include_str!("../concepts/etherscan.csv")),
-    ("graphsense", include_str!("../concepts/graphsense.csv")),
-    ("oli", include_str!("../concepts/oli.csv")),
+    ("bitcoinabuse", include_str!("concepts/bitcoinabuse.csv")),
+    ("chainabuse", include_str!("concepts/chainabuse.csv")),
+    ("cryptoscamdb", include_str!("concepts/cryptoscamdb.csv")),
+    ("dune", include_str!("concepts/dune.csv")),
+    ("etherscan", include_str!("concepts/etherscan.csv")),
+    ("graphsense", include_str!("concepts/graphsense.csv")),
+    ("headwater", include_str!("concepts/headwater.csv")),
+    ("oli", include_str!("concepts/oli.csv")),
 ];
 
-/// The part of the table that one import needs.
+/// The words of one vocabulary.
 #[derive(Debug, Default)]
 pub(super) struct Concepts {
     codes: FxHashMap<String, Option<Code>>,
@@ -35,19 +36,28 @@ pub(super) enum Meaning {
 }
 
 impl Concepts {
-    /// The words of a vocabulary; `None` where it has no table.
+    /// Returns the words of a vocabulary; `None` where it has no table. Our own has the names of the codes and the
+    /// categories of vendors.
     pub(super) fn of(vocabulary: Vocabulary) -> Option<Self> {
-        if vocabulary == Vocabulary::OWN {
-            let names = Code::ALL
-                .iter()
-                .flat_map(|code| [code.name().to_owned(), squeezed(code.name())].map(|name| (name, Some(*code))));
-            return Some(Self { codes: names.collect() });
-        }
         let (_, table) = TABLES.iter().find(|(name, _)| *name == vocabulary.0)?;
-        Some(Self { codes: rows(table).map(|(concept, code)| (folded(&concept), Code::from_name(&code))).collect() })
+        let mut concepts = Self::default();
+        if vocabulary == Vocabulary::OWN {
+            for code in Code::ALL {
+                concepts.add(code.name(), Some(*code));
+            }
+        }
+        for (concept, code) in rows(table) {
+            concepts.add(&concept, Code::from_name(&code));
+        }
+        Some(concepts)
     }
 
-    /// What a word means, in whatever case it is written, with or without marks between its parts.
+    fn add(&mut self, concept: &str, code: Option<Code>) {
+        self.codes.entry(folded(concept)).or_insert(code);
+        self.codes.entry(squeezed(concept)).or_insert(code);
+    }
+
+    /// Returns what a word means, in whatever case it is written, with or without marks between its parts.
     pub(super) fn meaning(&self, concept: &str) -> Meaning {
         match self.codes.get(&folded(concept)).or_else(|| self.codes.get(&squeezed(concept))) {
             Some(Some(code)) => Meaning::Code(*code),
@@ -63,7 +73,7 @@ fn folded(concept: &str) -> String {
 
 /// Without blanks and marks: `Mining pool`, `mining_pool` and `MiningPool` are one word.
 fn squeezed(concept: &str) -> String {
-    folded(concept).replace([' ', '-', '_'], "")
+    concept.chars().filter(|letter| letter.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }
 
 /// Concept and code of each row of a table.

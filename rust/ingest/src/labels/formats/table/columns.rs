@@ -1,0 +1,257 @@
+//! The columns of a plain table of labels, under the names that people give them.
+
+use std::borrow::Cow;
+use std::path::Path;
+
+use super::Given;
+use super::flags::Flag;
+use crate::IngestError;
+use crate::error::FieldError;
+use crate::source::Row;
+
+/// Columns of labels, each with its names, the best one first. Names are compared without case, blanks and marks.
+const COLUMNS: &[(&str, &[&str])] = &[
+    (
+        "address",
+        &[
+            "address",
+            "addresses",
+            "walletaddress",
+            "wallet",
+            "cryptoaddress",
+            "blockchainaddress",
+            "accountaddress",
+            "addr",
+        ],
+    ),
+    ("chain", &["chain", "blockchain", "network", "chainid", "chainname", "networkname", "blockchainname", "caip2"]),
+    ("coin", &["coin", "asset", "currency", "cryptocurrency", "ticker"]),
+    ("code", &["code", "category", "type", "categories", "usagecategory"]),
+    ("name", &["name", "nametag", "addressname", "publicnametag", "displayname", "walletname", "contractname"]),
+    ("label", &["label", "tag", "labels", "tags"]),
+    (
+        "entity",
+        &[
+            "entity",
+            "entityname",
+            "owner",
+            "ownername",
+            "custodyowner",
+            "accountowner",
+            "ownerproject",
+            "ownerkey",
+            "cexname",
+            "exchangename",
+            "servicename",
+            "actor",
+        ],
+    ),
+    ("source", &["source"]),
+    ("source_url", &["sourceurl", "url", "link", "reference"]),
+    ("group", &["group", "provenancegroup"]),
+    ("level", &["level"]),
+    ("confidence", &["confidence"]),
+    (
+        "asserted_at",
+        &[
+            "assertedat",
+            "firstseen",
+            "date",
+            "dateadded",
+            "addeddate",
+            "addedat",
+            "addedon",
+            "createdat",
+            "datecreated",
+            "reportedat",
+            "datereported",
+            "listedat",
+            "listedon",
+            "datelisted",
+            "designatedon",
+            "datedesignated",
+            "designationdate",
+            "sanctionedat",
+            "blacklistedat",
+            "blockedat",
+            "frozenat",
+        ],
+    ),
+    ("date_basis", &["datebasis"]),
+    ("last_seen", &["lastseen", "updatedat", "lastupdated"]),
+    (
+        "valid_until",
+        &["validuntil", "enddate", "endedat", "removedat", "removedon", "dateremoved", "delistedat", "unfrozenat"],
+    ),
+    ("action", &["action"]),
+    ("is_cluster_definer", &["isclusterdefiner"]),
+];
+
+/// Columns that say what an address is.
+const TELLING: [&str; 4] = ["code", "name", "label", "entity"];
+
+/// The most columns that a warning names.
+const SHOWN: usize = 12;
+
+/// A name without case, blanks and marks: `Name Tag`, `name_tag` and `nameTag` are one name.
+pub(super) fn squeezed(name: &str) -> String {
+    name.chars().filter(|letter| letter.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+}
+
+/// Whether one of the columns has addresses, by its name.
+pub(super) fn has_address(columns: &[String]) -> bool {
+    finds("address", columns)
+}
+
+/// Whether one of the columns says what an address is, by its name.
+pub(super) fn tells(columns: &[String]) -> bool {
+    TELLING.iter().any(|field| finds(field, columns))
+        || columns.iter().any(|column| Flag::names_code(&squeezed(column)))
+}
+
+fn finds(field: &str, columns: &[String]) -> bool {
+    let names = COLUMNS.iter().find(|(known, _)| *known == field).map_or(&[][..], |(_, names)| *names);
+    columns.iter().any(|column| names.contains(&squeezed(column).as_str()))
+}
+
+/// The columns of one file.
+pub(super) struct Columns {
+    /// By ours: the names under which a row may have it, of which the first with a value counts.
+    fields: Vec<(&'static str, Vec<String>)>,
+    /// Columns that say whether a row holds.
+    pub(super) flags: Vec<Flag>,
+    /// Columns that no field and no flag reads.
+    unread: Vec<String>,
+}
+
+impl Columns {
+    /// Finds the columns of a file.
+    ///
+    /// # Errors
+    /// When a column that the caller names is unknown or missing, when no column has addresses, or when neither a column
+    /// nor the caller says what an address is.
+    pub(super) fn of(path: &Path, header: &[String], given: &Given) -> Result<Self, IngestError> {
+        let mapped = mapped(path, header, given)?;
+        let mut fields = Vec::new();
+        for (field, names) in COLUMNS {
+            let own = mapped.iter().find(|(ours, _)| ours == field).map(|(_, theirs)| theirs.clone());
+            let found = || names.iter().find_map(|name| header.iter().find(|column| squeezed(column) == *name));
+            let is_taken = |name: &str| mapped.iter().any(|(_, theirs)| theirs.eq_ignore_ascii_case(name));
+            let found = own.or_else(|| found().filter(|column| !is_taken(column)).cloned());
+            if let Some(column) = found {
+                fields.push((*field, vec![column]));
+            }
+        }
+        let field_of =
+            |column: &String| fields.iter().find(|(_, names)| names.contains(column)).map(|(field, _)| *field);
+        let flags: Vec<Flag> = header.iter().filter_map(|column| Flag::of(column, field_of(column))).collect();
+        let is_given = |field: &str| field == "code" && given.code.is_some();
+        let is_used = |column: &&String| {
+            fields.iter().any(|(field, names)| names.contains(*column) && !is_given(field))
+                || flags.iter().any(|flag| flag.column == **column)
+                || column.trim().is_empty()
+        };
+        let unread = header.iter().filter(|column| !is_used(column)).cloned().collect();
+        let columns = Self { fields, flags, unread };
+        columns.check(path, header, given)?;
+        Ok(columns)
+    }
+
+    fn check(&self, path: &Path, header: &[String], given: &Given) -> Result<(), IngestError> {
+        if !self.has("address") {
+            let columns = header.join(", ");
+            return Err(missing(path, format!("no column is named \"address\"; name it: address=..., of {columns}")));
+        }
+        let tells = TELLING.iter().any(|field| self.has(field)) || self.flags.iter().any(|flag| flag.code().is_some());
+        if tells || given.code.is_some() || given.entity.is_some() {
+            return Ok(());
+        }
+        let flag = self.flags.first().map(|flag| format!("; rows that {:?} denies are left out", flag.column));
+        let why = format!(
+            "no column says what an address is: code, category, type, name, label or entity; its columns are {}. --code says \
+             it of all rows{}",
+            listed(header),
+            flag.unwrap_or_default()
+        );
+        Err(IngestError::MissingOption { path: path.to_owned(), option: "--code", why })
+    }
+
+    /// Whether the file has one of our columns.
+    pub(super) fn has(&self, field: &str) -> bool {
+        self.fields.iter().any(|(known, _)| *known == field)
+    }
+
+    /// The value of one of our columns.
+    ///
+    /// # Errors
+    /// When the value is not text.
+    pub(super) fn value<'r>(&self, row: &Row<'r>, field: &str) -> Result<Option<Cow<'r, str>>, FieldError> {
+        let Some((_, names)) = self.fields.iter().find(|(known, _)| *known == field) else { return Ok(None) };
+        for name in names {
+            if let Some(value) = row.text(name)? {
+                return Ok(Some(value));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The name of the file's column, for errors.
+    pub(super) fn name_of<'n>(&'n self, field: &'n str) -> &'n str {
+        let names = self.fields.iter().find(|(known, _)| *known == field);
+        names.and_then(|(_, names)| names.first()).map_or(field, String::as_str)
+    }
+
+    /// The names of all columns to read.
+    pub(super) fn asked(&self) -> Vec<String> {
+        let fields = self.fields.iter().flat_map(|(_, names)| names.iter().cloned());
+        let mut asked: Vec<String> = fields.chain(self.flags.iter().map(|flag| flag.column.clone())).collect();
+        asked.sort();
+        asked.dedup();
+        asked
+    }
+
+    /// The warning that names the columns that are not read.
+    pub(super) fn unread(&self) -> Option<String> {
+        let never_boolean = self.flags.iter().filter(|flag| flag.is_unread()).map(|flag| flag.column.clone());
+        let unread: Vec<String> = self.unread.iter().cloned().chain(never_boolean).collect();
+        (!unread.is_empty()).then(|| format!("columns that were not read: {}", listed(&unread)))
+    }
+}
+
+/// The caller's names: our column, and the file's.
+fn mapped(path: &Path, header: &[String], given: &Given) -> Result<Vec<(&'static str, String)>, IngestError> {
+    let mut mapped = Vec::new();
+    for (ours, theirs) in &given.columns {
+        let is_ours = |(field, names): &&(&str, &[&str])| {
+            let ours = squeezed(ours);
+            squeezed(field) == ours || names.contains(&ours.as_str())
+        };
+        let Some((field, _)) = COLUMNS.iter().find(is_ours) else {
+            let known: Vec<_> = COLUMNS.iter().map(|(field, _)| *field).collect();
+            let why = format!("{ours:?} is not a column of labels; use one of {}", known.join(", "));
+            return Err(missing(path, why));
+        };
+        let named = |is_it: &dyn Fn(&str) -> bool| header.iter().find(|column| is_it(column)).cloned();
+        let column = named(&|column| column == theirs)
+            .or_else(|| named(&|column| column.eq_ignore_ascii_case(theirs)))
+            .or_else(|| named(&|column| squeezed(column) == squeezed(theirs)));
+        let Some(column) = column else {
+            let columns = header.join(", ");
+            return Err(missing(path, format!("column {theirs:?} is missing; its columns are {columns}")));
+        };
+        mapped.push((*field, column));
+    }
+    Ok(mapped)
+}
+
+fn listed(columns: &[String]) -> String {
+    let mut listed = columns.iter().take(SHOWN).map(String::as_str).collect::<Vec<_>>().join(", ");
+    if columns.len() > SHOWN {
+        listed = format!("{listed} and {} more", columns.len() - SHOWN);
+    }
+    listed
+}
+
+fn missing(path: &Path, why: String) -> IngestError {
+    IngestError::MissingOption { path: path.to_owned(), option: "--column", why }
+}
