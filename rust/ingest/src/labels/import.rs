@@ -162,7 +162,7 @@ fn detect(paths: &[PathBuf], options: &LabelOptions) -> Result<Detected, IngestE
     let mut formats: BTreeMap<&str, (&'static Format, PathBuf)> = BTreeMap::new();
     let mut unread = None;
     for (path, origin) in discover_with_origin(paths)? {
-        let probe = Probe::new(Input::new(&path, &options.bounds)?)?;
+        let probe = Probe::new(Input::new(&path, &options.bounds)?)?.unwrapped();
         let is_blank = origin == Origin::Found && *probe.content() == Content::Empty;
         let found = || FORMATS.iter().copied().find(|format| (format.reads)(&probe));
         // With a code given, a list of addresses alone is a table of labels.
