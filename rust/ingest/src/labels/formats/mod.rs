@@ -32,6 +32,7 @@ mod oli;
 mod opensanctions;
 mod opensanctions_csv;
 mod opensanctions_ftm;
+mod opensanctions_statements;
 mod ransomwhere;
 mod reading;
 mod running_text;
@@ -125,6 +126,7 @@ pub(crate) const FORMATS: &[&Format] = &[
     &ofac_csv::FORMAT,
     &opensanctions_csv::FORMAT,
     &opensanctions_ftm::FORMAT,
+    &opensanctions_statements::FORMAT,
     &eu_csv::FORMAT,
     &uk_csv::FORMAT,
     &il_nbctf::FORMAT,
