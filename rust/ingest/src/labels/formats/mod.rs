@@ -1,6 +1,7 @@
 //! The formats of label files. A further one is a file here and a line in [`FORMATS`].
 
 mod actorpack;
+mod arkham;
 mod bitcoinabuse;
 mod chainabuse;
 #[cfg(test)]
@@ -132,6 +133,7 @@ pub(crate) const FORMATS: &[&Format] = &[
     &il_nbctf::FORMAT,
     &fbi_lazarus::FORMAT,
     &tagpack::FORMAT,
+    &arkham::FORMAT,
     &ransomwhere::FORMAT,
     &mining_pools::FORMAT,
     &forta::FORMAT,
