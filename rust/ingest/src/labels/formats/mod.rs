@@ -1,6 +1,8 @@
 //! The formats of label files. A further one is a file here and a line in [`FORMATS`].
 
 mod actorpack;
+mod address_lines;
+mod address_list;
 mod arkham;
 mod bitcoinabuse;
 mod chainabuse;
@@ -154,4 +156,5 @@ pub(crate) const FORMATS: &[&Format] = &[
     &tornado::FORMAT,
     &defillama::FORMAT,
     &TABLE,
+    &address_list::FORMAT,
 ];
