@@ -100,6 +100,14 @@ pub enum IngestError {
         /// Its format.
         format: &'static str,
     },
+    /// The file is known, and has no addresses of which it says anything.
+    #[error("{} {what}", path.display())]
+    NoAddresses {
+        /// The file.
+        path: PathBuf,
+        /// What it is, and the remedy.
+        what: String,
+    },
     /// Labels could not be joined.
     #[error("cannot join the labels of {}", path.display())]
     Frame {

@@ -8,6 +8,7 @@ use crate::labels::raw::Vocabulary;
 /// The tables by vocabulary: columns `concept,code,note`. An empty code means that the word was looked at and claims
 /// nothing; a word that is missing claims nothing either, and is reported.
 const TABLES: &[(&str, &str)] = &[
+    ("arkham", include_str!("concepts/arkham.csv")),
     ("bitcoinabuse", include_str!("concepts/bitcoinabuse.csv")),
     ("chainabuse", include_str!("concepts/chainabuse.csv")),
     ("cryptoscamdb", include_str!("concepts/cryptoscamdb.csv")),

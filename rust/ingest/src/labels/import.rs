@@ -291,7 +291,7 @@ fn detect(paths: &[PathBuf], options: &LabelOptions) -> Result<Detected, IngestE
     let mut left_out = Vec::new();
     let mut unread = None;
     for (path, origin) in discover_with_origin(paths)? {
-        let probe = Probe::new(Input::new(&path, &options.bounds)?)?;
+        let probe = Probe::new(Input::new(&path, &options.bounds)?)?.unwrapped();
         let is_blank = origin == Origin::Found && *probe.content() == Content::Empty;
         let found = || FORMATS.iter().copied().find(|format| (format.reads)(&probe));
         // A list of addresses alone is a table of labels where the caller says what they are; else the table says what it

@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::Bounds;
 use super::container::{Compression, GzipMembers, open_zip};
 use super::layout::Layout;
+use super::wrapped::WrappedRows;
 use crate::IngestError;
 use crate::error::Place;
 
@@ -23,6 +24,7 @@ pub struct Input {
     compression: Compression,
     bounds: Bounds,
     layout: Layout,
+    wrapped: Option<Arc<WrappedRows>>,
     done: Arc<AtomicU64>,
 }
 
@@ -34,7 +36,8 @@ impl Input {
         let mut magic = Vec::new();
         (&mut file).take(4).read_to_end(&mut magic).map_err(failed)?;
         let (path, bounds, layout) = (path.to_owned(), bounds.clone(), Layout::default());
-        let mut input = Self { path, bytes, compression: Compression::None, bounds, layout, done: Arc::default() };
+        let mut input =
+            Self { path, bytes, compression: Compression::None, bounds, layout, wrapped: None, done: Arc::default() };
         // The bytes of block files mean nothing before their key is applied.
         if !input.is_block_file() {
             input.compression = Compression::of(&magic);
@@ -59,6 +62,16 @@ impl Input {
     /// How its rows of text are divided.
     pub(crate) fn layout(&self) -> Layout {
         self.layout
+    }
+
+    /// The same file as a table of the rows that its document has there.
+    pub(crate) fn with_rows(&self, rows: WrappedRows) -> Self {
+        Self { wrapped: Some(Arc::new(rows)), ..self.clone() }
+    }
+
+    /// Where its document has its rows; `None` where the file is the rows.
+    pub(crate) fn wrapped(&self) -> Option<&WrappedRows> {
+        self.wrapped.as_deref()
     }
 
     /// The file.

@@ -1,11 +1,13 @@
 //! Files on the way in: found, decompressed, probed, and read as lines or rows in bounded memory.
 
+mod address_form;
 mod array;
 mod arrow_columns;
 mod bounds;
 mod columnar;
 mod container;
 mod discover;
+mod document;
 mod guarded;
 mod handle;
 mod input;
@@ -17,10 +19,12 @@ mod pages;
 mod probe;
 mod row;
 mod table;
+mod wrapped;
 mod written;
 mod xml;
 mod yaml;
 
+pub(crate) use address_form::{has_address_form, prefixed};
 pub use bounds::Bounds;
 pub(crate) use columnar::{each_parquet_document, text_columns};
 pub use container::Compression;
@@ -33,7 +37,7 @@ pub(crate) use object::Object;
 pub use probe::{Content, Probe};
 pub(crate) use row::Names;
 pub use row::Row;
-pub(crate) use table::{each_row, each_row_under};
+pub(crate) use table::{each_json_value, each_row, each_row_under};
 pub(crate) use written::{
     WrittenAmount, hex_bytes, list_items, plain_decimal, plain_number, time_of, truth, ungrouped, whole_number,
     written_amount,

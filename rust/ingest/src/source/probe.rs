@@ -8,7 +8,8 @@ use crate::IngestError;
 use crate::source::layout::Layout;
 use crate::source::lines::without_mark;
 use crate::source::row::same_name;
-use crate::source::{Compression, Input, columnar, container, json, xml};
+use crate::source::wrapped::WrappedRows;
+use crate::source::{Bounds, Compression, Input, columnar, container, json, xml};
 
 /// How much of a file is looked at.
 const HEAD: u64 = 1 << 20;
@@ -91,6 +92,37 @@ impl Probe {
         let columns = members.iter().map(|(name, _)| name.clone().into_owned()).collect();
         let first = members.iter().map(|(_, value)| value.text().map(str::to_owned)).collect();
         (self.columns, self.first, self.content) = (columns, first, Content::Json);
+    }
+
+    /// The same file as a table of the rows that its JSON document wraps, where it wraps any: an answer of an interface,
+    /// objects under their addresses, or one object over several lines.
+    pub(crate) fn unwrapped(mut self) -> Self {
+        let Some(rows) = self.wrapped() else { return self };
+        let document = self.document();
+        let first = document.as_ref().and_then(|document| rows.rows(document)?.into_iter().next());
+        let Some(first) = first else { return self };
+        let members = first.members();
+        let columns = members.iter().map(|(name, _)| name.clone().into_owned()).collect();
+        let values = members.iter().map(|(_, value)| value.text().map(str::to_owned)).collect();
+        (self.columns, self.first) = (columns, values);
+        self.input = self.input.with_rows(rows);
+        self
+    }
+
+    fn wrapped(&self) -> Option<WrappedRows> {
+        if self.content != Content::Json {
+            return None;
+        }
+        let mut lines = self.text()?.lines().map(str::trim).filter(|line| !line.is_empty());
+        let (first, second) = (lines.next()?, lines.next());
+        // A document per line: none of them wraps the others.
+        let is_whole = first.starts_with('{') && json::parse(first, &Bounds::default()).is_ok();
+        if is_whole && second.is_some() {
+            return None;
+        }
+        let document = self.document()?;
+        let is_single = !is_whole && first.starts_with('{') && second.is_some();
+        WrappedRows::of(&document).or_else(|| is_single.then(WrappedRows::single))
     }
 
     fn look_for_csv(&mut self) {

@@ -139,48 +139,63 @@ fn names_in(record: &csv::ByteRecord) -> Vec<String> {
 }
 
 fn each_json_row<C: Counts>(input: &Input, sink: &mut C, mut handle: impl Handle<C>) -> Result<(), IngestError> {
+    each_json_value(input, |place, value| {
+        let value = match value {
+            Ok(value) => value,
+            Err(field) => {
+                sink.count_row(place)?;
+                return sink.reject(RowError { file: input.path().to_owned(), place, field });
+            }
+        };
+        one_row(input, &Row::json(value, place), sink, &mut |row: &Row<'_>, sink: &mut C| {
+            if !matches!(value, json::Value::Object(_)) {
+                return Err(FieldError::new("row", None, "one JSON object per line").into());
+            }
+            handle(row, sink)
+        })
+    })
+}
+
+/// Reads the values of a JSON file one by one: the rows that its document wraps, the items of its array, or its lines. A
+/// text that is not JSON is given as the error that it is.
+pub(crate) fn each_json_value(
+    input: &Input,
+    mut handle: impl FnMut(Place, Result<&json::Value<'_>, FieldError>) -> Result<(), IngestError>,
+) -> Result<(), IngestError> {
+    if let Some(wrapped) = input.wrapped() {
+        return input.with_document(|document| {
+            let several =
+                || input.damaged(None, "it has more than one list of rows: put the one that is meant into a file");
+            for (number, row) in (1..).zip(wrapped.rows(document).ok_or_else(several)?) {
+                handle(Place::Row(number), Ok(&*row))?;
+            }
+            Ok(())
+        });
+    }
+    let mut one = |text: &[u8], place| {
+        let text = std::str::from_utf8(text)
+            .map_err(|_| FieldError::new("row", Some(&String::from_utf8_lossy(text)), "text in UTF-8"));
+        let parsed = text.and_then(|text| {
+            json::parse(text, input.bounds()).map_err(|error| FieldError::new("row", Some(text), error.to_string()))
+        });
+        match parsed {
+            Ok(value) => handle(place, Ok(&value)),
+            Err(field) => handle(place, Err(field)),
+        }
+    };
     if let Some(mut items) = Items::of(input)? {
         while let Some((number, item)) = items.next_item()? {
-            one_document(input, item, Place::Row(number), sink, &mut handle)?;
+            one(item, Place::Row(number))?;
         }
         return Ok(());
     }
     let mut lines = input.lines()?;
     while let Some((number, line)) = lines.next_line()? {
         if !line.iter().all(u8::is_ascii_whitespace) {
-            one_document(input, line, Place::Line(number), sink, &mut handle)?;
+            one(line, Place::Line(number))?;
         }
     }
     Ok(())
-}
-
-fn one_document<C: Counts>(
-    input: &Input,
-    line: &[u8],
-    place: Place,
-    sink: &mut C,
-    handle: &mut impl Handle<C>,
-) -> Result<(), IngestError> {
-    let parsed = match std::str::from_utf8(line) {
-        Ok(text) => {
-            json::parse(text, input.bounds()).map_err(|error| FieldError::new("row", Some(text), error.to_string()))
-        }
-        Err(_) => Err(FieldError::new("row", Some(&String::from_utf8_lossy(line)), "text in UTF-8")),
-    };
-    let value = match parsed {
-        Ok(value @ json::Value::Object(_)) => value,
-        Ok(_) => json::Value::Null,
-        Err(field) => {
-            sink.count_row(place)?;
-            return sink.reject(RowError { file: input.path().to_owned(), place, field });
-        }
-    };
-    one_row(input, &Row::json(&value, place), sink, &mut |row: &Row<'_>, sink: &mut C| {
-        if value == json::Value::Null {
-            return Err(FieldError::new("row", None, "one JSON object per line").into());
-        }
-        handle(row, sink)
-    })
 }
 
 /// What stands at the beginning of a text once a byte order mark is left out.

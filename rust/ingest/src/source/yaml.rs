@@ -1,4 +1,4 @@
-//! YAML documents in bounded memory, with every scalar as the text that stands in the file.
+//! YAML documents, and JSON ones in the same shape, in bounded memory, with every scalar as the text that stands in the file.
 //!
 //! A reader that types scalars turns an unquoted `0x05` into a number and `NO` into `false`: addresses and names would be
 //! lost. Aliases share their node, so a small file cannot grow without bound.
@@ -8,6 +8,7 @@ use std::rc::Rc;
 use rustc_hash::FxHashMap;
 use saphyr_parser::{Event, Parser, ScalarStyle, ScanError, StrInput};
 
+use super::json::{self, Value};
 use super::{Bounds, Input};
 use crate::IngestError;
 use crate::error::Place;
@@ -15,10 +16,10 @@ use crate::error::Place;
 /// The key that copies the members of other mappings.
 const MERGE: &str = "<<";
 
-/// A value of a YAML document, and the line on which it begins.
+/// A value of a YAML document, and the line on which it begins; of JSON the row of the innermost list.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Yaml {
-    line: u64,
+    place: Place,
     kind: Kind,
 }
 
@@ -41,13 +42,42 @@ impl Yaml {
             let at = u64::try_from(error.valid_up_to()).unwrap_or(u64::MAX);
             input.damaged(Some(Place::Byte(at)), "it is not valid UTF-8")
         })?;
+        if text.trim_start().starts_with(['{', '['])
+            && let Ok(document) = json::parse(text, input.bounds())
+        {
+            return Ok(vec![Rc::new(Self::of_json(&document, 1))]);
+        }
         parse(text, input.bounds())
             .map_err(|error| input.damaged(Some(Place::Line(error.line)), format!("YAML: {}", error.what)))
     }
 
+    /// A JSON value in a row: strings, numbers and truth values are the texts that they are written as.
+    fn of_json(value: &Value<'_>, row: u64) -> Self {
+        let kind = match value {
+            Value::Null => Kind::Null,
+            Value::Bool(truth) => Kind::Text(truth.to_string()),
+            Value::Number(number) => Kind::Text((*number).to_owned()),
+            Value::Text(text) => Kind::Text(text.clone().into_owned()),
+            Value::List(items) => {
+                let is_of_rows = matches!(items.first(), Some(Value::Object(_)));
+                let row_of = |number: u64| if is_of_rows { number } else { row };
+                Kind::List(
+                    (1..).zip(items).map(|(number, item)| Rc::new(Self::of_json(item, row_of(number)))).collect(),
+                )
+            }
+            Value::Object(members) => {
+                let member = |(name, value): &(std::borrow::Cow<'_, str>, Value<'_>)| {
+                    (name.clone().into_owned(), Rc::new(Self::of_json(value, row)))
+                };
+                Kind::Map(members.iter().map(member).collect())
+            }
+        };
+        Self { place: Place::Row(row), kind }
+    }
+
     /// Where it begins.
     pub(crate) fn place(&self) -> Place {
-        Place::Line(self.line)
+        self.place
     }
 
     /// The text of a scalar; `None` for `null`, lists and mappings.
@@ -185,7 +215,7 @@ impl Builder<'_> {
     }
 
     fn add(&mut self, line: u64, anchor: usize, kind: Kind) -> Result<(), YamlError> {
-        let node = Rc::new(Yaml { line, kind });
+        let node = Rc::new(Yaml { place: Place::Line(line), kind });
         if anchor > 0 {
             self.anchors.insert(anchor, Rc::clone(&node));
         }

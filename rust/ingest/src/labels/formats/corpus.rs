@@ -50,13 +50,14 @@ const FILES: &[(&str, &str, usize)] = &[
     ("mining-pools/pools-v2.json", "mining_pools", 217),
 ];
 
-/// Files that make no claims.
-const UNREAD: [&str; 2] = ["hop/eliminatedSybilAttackers.csv.gz", "hop/sybil_groups.json.gz"];
+/// A file that no format reads, and one that does not say what its addresses are.
+const UNREAD: &str = "hop/sybil_groups.json.gz";
+const NAMELESS: &str = "hop/eliminatedSybilAttackers.csv.gz";
 
 #[expect(clippy::disallowed_methods, reason = "the folder of real files is named by the environment")]
 fn probe(file: &str) -> Probe {
     let folder: PathBuf = std::env::var_os("HEADWATER_CORPUS").expect("corpus tests need HEADWATER_CORPUS").into();
-    Probe::new(Input::new(&folder.join("labels").join(file), &Bounds::default()).unwrap()).unwrap()
+    Probe::new(Input::new(&folder.join("labels").join(file), &Bounds::default()).unwrap()).unwrap().unwrapped()
 }
 
 #[test]
@@ -69,8 +70,10 @@ fn corpus_label_files_are_read_whole() {
         let labels = (format.read)(&probes, &Given::default()).unwrap();
         assert_eq!(labels.claims.len(), *claims, "{file}");
     }
-    for file in UNREAD {
-        let probe = probe(file);
-        assert!(FORMATS.iter().all(|format| !(format.reads)(&probe)), "{file}");
-    }
+    let unread = probe(UNREAD);
+    assert!(FORMATS.iter().all(|format| !(format.reads)(&unread)), "{UNREAD}");
+    let nameless = [probe(NAMELESS)];
+    let format = FORMATS.iter().find(|format| (format.reads)(&nameless[0])).unwrap();
+    let error = (format.read)(&nameless, &Given::default()).unwrap_err().to_string();
+    assert!(error.contains("needs --code"), "{error}");
 }

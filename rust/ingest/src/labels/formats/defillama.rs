@@ -2,7 +2,6 @@
 
 use headwater_ledger::labels::Level;
 
-use super::reading::document_text;
 use super::script::texts;
 use super::{Files, Format, Given};
 use crate::labels::raw::{ChainHint, RawClaim, RawLabels, Vocabulary};
@@ -71,7 +70,7 @@ fn read(probes: &[Probe], given: &Given) -> Result<RawLabels, IngestError> {
             let what = "bridges and funds have such lists too, and are taken as exchanges unless --code says otherwise";
             labels.warnings.push(format!("{}: {what}", adapter.name));
         }
-        for text in texts(&document_text(probe.input())?) {
+        for text in texts(&probe.input().document_text()?) {
             let chain = match &text.keys[..] {
                 [_, item] if adapter.is_book && item.is_empty() => "bitcoin",
                 [.., chain, owners, item] if owners == OWNERS && item.is_empty() => chain,

@@ -1,16 +1,17 @@
-//! Tables of `eth-labels`: a row per label of an address or a token, with names in JSON quotes.
+//! Tables of `eth-labels`: a row per label of an address or a token, as CSV with names in JSON quotes, or as JSON.
 
 use headwater_ledger::labels::Level;
 
 use super::name_tag::{GROUP, NameTag, VOCABULARY};
-use super::reading::filled;
+use super::reading::{each_table_row, filled};
 use super::{Files, Format, Given};
 use crate::error::{FieldError, RowError};
 use crate::labels::raw::{ChainHint, RawLabels};
-use crate::source::{Bounds, Probe, json};
+use crate::source::{Bounds, Content, Probe, json};
 use crate::{IngestError, Place};
 
-/// Source: `accounts.csv` and `tokens.csv` of `dawsbot/eth-labels`, copied from Etherscan and its sister sites.
+/// Source: `data/csv` and `data/json` (`accounts`, `tokens`) of `dawsbot/eth-labels`, copied from Etherscan and its sister
+/// sites.
 pub(super) const FORMAT: Format = Format {
     name: "eth_labels",
     source: "eth-labels",
@@ -31,9 +32,31 @@ fn reads(probe: &Probe) -> bool {
 fn read(probes: &[Probe], _given: &Given) -> Result<RawLabels, IngestError> {
     let mut labels = RawLabels::default();
     for probe in probes {
-        read_table(probe, &mut labels)?;
+        match probe.content() {
+            Content::Json | Content::Parquet => read_rows(probe, &mut labels)?,
+            Content::Csv | Content::Tsv | Content::Empty | Content::Binary => read_table(probe, &mut labels)?,
+        }
     }
     Ok(labels)
+}
+
+fn read_rows(probe: &Probe, labels: &mut RawLabels) -> Result<(), IngestError> {
+    let is_token = !probe.has(&["nameTag"]);
+    each_table_row(probe, &["address", "chainId", "label", "nameTag", "name"], labels, |row, labels| {
+        let [address, chain, label] = [row.text("address")?, row.text("chainId")?, row.text("label")?];
+        let name = row.text("nameTag")?.or(row.text("name")?);
+        let tag = NameTag {
+            place: row.place(),
+            address: filled(address.as_deref()).unwrap_or_default(),
+            chain: chain.map_or(ChainHint::None, |id| ChainHint::Chain(id.into_owned())),
+            name: name.as_deref(),
+            labels: filled(label.as_deref()).into_iter().collect(),
+            asserted_at: None,
+            is_token,
+        };
+        tag.add(labels);
+        Ok(())
+    })
 }
 
 fn read_table(probe: &Probe, labels: &mut RawLabels) -> Result<(), IngestError> {
@@ -137,6 +160,32 @@ mod tests {
                 "0x5aaac8c3ee7e7a8482a546564935128a7e0815a2 | on 1 | art | named \"Hope\", by Ne...",
                 "0x6406de60ab4ac8bb2ba96e17ca163386b2ceda07 | on 424242 | exploit",
             ]
+        );
+    }
+
+    #[test]
+    fn rows_of_json_are_those_of_the_table() {
+        let rows = [
+            r#"{"address": "0xaede1d7e674698aa264a2d5cea657aa3f8fc9e69", "chainId": 1, "label": "phish-hack", "nameTag": "Fake_Phishing1234"}"#,
+            r#"{"address": "0xb8d48757be6fadfed6f01ed166cb76953d55e905", "chainId": 56, "label": "binance", "nameTag": null}"#,
+        ];
+        let list = format!("[{}]", rows.join(", "));
+        let lines = rows.join("\n");
+        let pretty = list.replace(", ", ",\n  ").replace('{', "{\n  ");
+        for (name, text) in [("accounts.json", &list), ("accounts.jsonl", &lines), ("accounts.json", &pretty)] {
+            assert_eq!(
+                all_shown(&read(&FORMAT, &[(name, text)])),
+                [
+                    "0xaede1d7e674698aa264a2d5cea657aa3f8fc9e69 | on 1 | phish-hack | named Fake_Phishing1234",
+                    "0xb8d48757be6fadfed6f01ed166cb76953d55e905 | on 56 | binance",
+                ],
+                "{text}"
+            );
+        }
+        let tokens = r#"[{"address": "0xb722cd2bfaa4f62fd43854b1db3342ad120c184c", "chainId": 1, "label": "art", "name": "Hope", "symbol": "HOPE"}]"#;
+        assert_eq!(
+            all_shown(&read(&FORMAT, &[("tokens.json", tokens)])),
+            ["0xb722cd2bfaa4f62fd43854b1db3342ad120c184c | on 1 | token-contract | named Hope"]
         );
     }
 

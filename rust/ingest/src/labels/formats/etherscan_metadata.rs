@@ -1,4 +1,4 @@
-//! The export of name tags and metadata that Etherscan sells, with semicolons.
+//! Name tags and metadata that Etherscan sells: an export with semicolons, or the answers of its interface.
 
 use headwater_ledger::labels::Level;
 
@@ -9,7 +9,8 @@ use crate::IngestError;
 use crate::labels::raw::{ChainHint, RawLabels};
 use crate::source::{Probe, Row};
 
-/// Source: the metadata CSV of `docs.etherscan.io`. The chain is that of the site, which the file does not name.
+/// Source: the metadata CSV of `docs.etherscan.io`, and the answers of `getaddresstag` there. The chain is that of the site,
+/// which the file does not name.
 pub(super) const FORMAT: Format = Format {
     name: "etherscan_metadata",
     source: "etherscan",
@@ -26,16 +27,23 @@ pub(super) const FORMAT: Format = Format {
 const COLUMNS: [&str; 4] = ["address", "nametag", "labels_slug", "lastupdatedtimestamp"];
 
 fn reads(probe: &Probe) -> bool {
-    probe.has(&COLUMNS)
+    // Without the labels a row would be taken by its name alone.
+    probe.has(&COLUMNS[..3])
 }
 
 fn read(probes: &[Probe], _given: &Given) -> Result<RawLabels, IngestError> {
     let mut labels = RawLabels::default();
     for probe in probes {
-        each_table_row(probe, &COLUMNS, &mut labels, |row: &Row<'_>, labels| {
+        let columns = [&COLUMNS[..], &["labels"]].concat();
+        each_table_row(probe, &columns, &mut labels, |row: &Row<'_>, labels| {
             let address = row.text("address")?.unwrap_or_default();
             let name = row.text("nametag")?;
             let slugs = row.text("labels_slug")?.unwrap_or_default();
+            let slugs = if slugs.is_empty() {
+                row.text("labels")?.map_or_else(String::new, |labels| slugs_of(&labels))
+            } else {
+                slugs.into_owned()
+            };
             let updated = row.text("lastupdatedtimestamp")?;
             let tag = NameTag {
                 place: row.place(),
@@ -51,6 +59,15 @@ fn read(probes: &[Probe], _given: &Given) -> Result<RawLabels, IngestError> {
         })?;
     }
     Ok(labels)
+}
+
+/// Returns the slugs of labels: `Phish / Hack` is `phish-hack`.
+fn slugs_of(labels: &str) -> String {
+    let slug = |label: &str| {
+        let words = label.split(|letter: char| !letter.is_alphanumeric()).filter(|word| !word.is_empty());
+        words.map(str::to_lowercase).collect::<Vec<_>>().join("-")
+    };
+    labels.split(',').map(slug).collect::<Vec<_>>().join(",")
 }
 
 #[cfg(test)]
@@ -79,5 +96,24 @@ mod tests {
             ]
         );
         assert!(labels.warnings.is_empty());
+    }
+
+    #[test]
+    fn answers_have_lists_of_labels() {
+        let rows = r#"[
+            {"address": "0x4680cd8c3a96219c6f0d5fe3664299362df4ef37", "nametag": "Fake_Phishing99", "labels": ["Phish / Hack"], "labels_slug": ["phish-hack"], "reputation": 2, "other_attributes": [], "lastupdatedtimestamp": 1700000000},
+            {"address": "0x9be036aeccc4d1fe8b88a3f22c6869a792004801", "nametag": "Example Exchange: Hot Wallet 2", "labels": ["Example", "Exchange"], "labels_slug": ["example", "exchange"], "lastupdatedtimestamp": 1710000000},
+            {"address": "0x5eeca767287f9231dc965c296ac0ad5789588f14", "nametag": "", "labels": ["Phish / Hack", "Token Contract"], "labels_slug": [], "lastupdatedtimestamp": 0}
+        ]"#;
+        for text in [rows.to_owned(), format!(r#"{{"status": "1", "message": "OK", "result": {rows}}}"#)] {
+            assert_eq!(
+                all_shown(&read(&FORMAT, &[("answer.json", &text)])),
+                [
+                    "0x4680cd8c3a96219c6f0d5fe3664299362df4ef37 | phish-hack | named Fake_Phishing99 | since 2023-11-14T22:13:20Z",
+                    "0x9be036aeccc4d1fe8b88a3f22c6869a792004801 | example+hot-wallet | named Example Exchange: Hot Wallet 2 | of Example Exchange | since 2024-03-09T16:00:00Z",
+                    "0x5eeca767287f9231dc965c296ac0ad5789588f14 | phish-hack+token-contract",
+                ]
+            );
+        }
     }
 }

@@ -2,14 +2,15 @@
 
 use headwater_ledger::labels::Level;
 
-use super::name_tag::{GROUP, NameTag, VOCABULARY};
+use super::name_tag::{GROUP, NameTag, VOCABULARY, site_in};
 use super::reading::each_table_row;
 use super::{Files, Format, Given};
 use crate::IngestError;
 use crate::labels::raw::{ChainHint, RawLabels};
 use crate::source::{Probe, Row};
 
-/// Source: `labels/1/*.csv` of `forta-network/labelled-datasets`; what they say was read from Etherscan.
+/// Source: `labels/<chain>/*.csv` of `forta-network/labelled-datasets`; what they say was read from Etherscan and its sister
+/// sites. The folder is the number of the chain.
 pub(super) const FORMAT: Format = Format {
     name: "forta",
     source: "forta",
@@ -42,10 +43,14 @@ const CREATORS: Columns =
 
 impl Columns {
     fn of(probe: &Probe) -> Option<&'static Self> {
-        [&PHISHING, &MALICIOUS, &CONTRACTS].into_iter().find(|set| probe.has(&[set.address, set.name, set.label]))
+        let has = |set: &&Self| probe.has(&[set.address, set.name, set.label]);
+        // The data set of Optimism has no label of the creator.
+        let lists_contracts =
+            || probe.has(&[CONTRACTS.address, CONTRACTS.name, CREATORS.address, CREATORS.name, SOURCE]);
+        [&PHISHING, &MALICIOUS].into_iter().find(has).or_else(|| lists_contracts().then_some(&CONTRACTS))
     }
 
-    fn add(&self, row: &Row<'_>, other: &str, labels: &mut RawLabels) -> Result<(), crate::Fault> {
+    fn add(&self, row: &Row<'_>, other: &str, chain: &ChainHint, labels: &mut RawLabels) -> Result<(), crate::Fault> {
         let address = row.text(self.address)?.unwrap_or_default();
         let name = row.text(self.name)?;
         let label = row.text(self.label)?.unwrap_or_default();
@@ -61,7 +66,7 @@ impl Columns {
         let tag = NameTag {
             place: row.place(),
             address: &address,
-            chain: ChainHint::Chain("1".to_owned()),
+            chain: chain.clone(),
             name: name.as_deref(),
             labels: concepts.iter().map(String::as_str).collect(),
             asserted_at: None,
@@ -74,6 +79,23 @@ impl Columns {
     }
 }
 
+/// Where a row was read.
+const SOURCE: &str = "source";
+
+/// The numbers of the chains that Forta watches.
+const CHAINS: [&str; 8] = ["1", "10", "56", "137", "250", "8453", "42161", "43114"];
+/// The folder of the folders of chains.
+const LABELS: &str = "labels";
+
+/// The chain of a file: the number of its folder, else Ethereum.
+fn chain_of(probe: &Probe) -> ChainHint {
+    let mut folders = probe.path().iter().rev().skip(1).map(|name| name.to_string_lossy());
+    let (folder, above) = (folders.next().unwrap_or_default(), folders.next().unwrap_or_default());
+    let is_number = !folder.is_empty() && folder.bytes().all(|byte| byte.is_ascii_digit());
+    let is_chain = CHAINS.contains(&&*folder) || is_number && above == LABELS;
+    ChainHint::Chain(if is_chain { folder.into_owned() } else { CHAINS[0].to_owned() })
+}
+
 fn reads(probe: &Probe) -> bool {
     Columns::of(probe).is_some()
 }
@@ -84,14 +106,19 @@ fn read(probes: &[Probe], _given: &Given) -> Result<RawLabels, IngestError> {
         let Some(columns) = Columns::of(probe) else {
             return Err(probe.input().damaged(None, "it has the columns of no data set of Forta"));
         };
-        let names = [columns.address, columns.name, columns.label, CREATORS.address, CREATORS.name];
+        let of_file = chain_of(probe);
+        let names = [columns.address, columns.name, columns.label, CREATORS.address, CREATORS.name, SOURCE];
         each_table_row(probe, &names, &mut labels, |row: &Row<'_>, labels| {
+            // The page of an explorer says more than a folder, which is lost in a copy.
+            let source = row.text(SOURCE)?;
+            let site = source.as_deref().and_then(|source| source.contains("://").then(|| site_in(source)).flatten());
+            let chain = site.map_or_else(|| of_file.clone(), |chain| ChainHint::Chain(chain.to_owned()));
             if columns.address != CONTRACTS.address {
-                return columns.add(row, "", labels);
+                return columns.add(row, "", &chain, labels);
             }
-            columns.add(row, MALICIOUS_CONTRACT, labels)?;
+            columns.add(row, MALICIOUS_CONTRACT, &chain, labels)?;
             // The label is that of the creator; without one nothing is said of it.
-            CREATORS.add(row, "", labels)
+            CREATORS.add(row, "", &chain, labels)
         })?;
     }
     Ok(labels)
@@ -101,6 +128,7 @@ fn read(probes: &[Probe], _given: &Given) -> Result<RawLabels, IngestError> {
 mod tests {
     use super::super::reading::testing::{all_shown, read};
     use super::*;
+    use crate::source::{Bounds, Input};
 
     #[test]
     fn phishing_scams_carry_their_labels() {
@@ -143,5 +171,34 @@ mod tests {
                 "0xc0ee9db1a9e07ca63e4ff0d5fb6f86bf68d47b89 | on 1 | malicious-contract",
             ]
         );
+    }
+
+    #[test]
+    fn folder_and_explorer_name_the_chain() {
+        let header = "contract_address,contract_tag,contract_creator,contract_creator_tag,source,notes\n";
+        let row = |source: &str| {
+            format!(
+                "{header}0xc5ac25cfc2b8284e84ca47dad21cf1319f732c11,Example,0x07e02088d68229300ae503395c6536f09179dc3e,x,{source},\n"
+            )
+        };
+        let read_at = |place: &str, table: &str| {
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join(place);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(&path, table).unwrap();
+            let probes = [Probe::new(Input::new(&path, &Bounds::default()).unwrap()).unwrap()];
+            assert!(reads(&probes[0]), "{place}");
+            all_shown(&(FORMAT.read)(&probes, &Given::default()).unwrap())
+        };
+        let on = |chain: &str| {
+            [format!(
+                "0xc5ac25cfc2b8284e84ca47dad21cf1319f732c11 | on {chain} | malicious-contract | named Example | of Example"
+            )]
+        };
+        assert_eq!(read_at("labels/10/contracts.csv", &row("Example report")), on("10"));
+        assert_eq!(read_at("copy/contracts.csv", &row("https://optimistic.etherscan.io/")), on("optimism"));
+        assert_eq!(read_at("2024/contracts.csv", &row("")), on("1"));
+        assert_eq!(read_at("labels/1/contracts.csv", &row("https://github.com/x")), on("1"));
+        assert_eq!(read_at("contracts.csv", &row("https://etherscan.io/x")), on("ethereum"));
     }
 }

@@ -11,7 +11,8 @@ use crate::source::json::Value;
 use crate::source::{Bounds, Content, Input, Probe};
 use crate::{IngestError, Place};
 
-/// Source: `pools-v2.json` of `mempool/mining-pools`.
+/// Source: `pools-v2.json` of `mempool/mining-pools`, or the files that it is made of, `pools/<name>.json`; `pools.json` of
+/// `blockchain/Blockchain-Known-Pools` and `btccom/Blockchain-Known-Pools`, from which it grew.
 pub(super) const FORMAT: Format = Format {
     name: "mining_pools",
     source: "mempool",
@@ -34,19 +35,31 @@ pub struct PoolTag {
     pub tag: String,
 }
 
-/// Reads the texts that mining pools write into their blocks, from `pools-v2.json` of `mempool/mining-pools`.
+/// Reads the texts that mining pools write into their blocks, from the files that give their payout addresses.
 ///
 /// # Errors
-/// When the file cannot be read or is no JSON document.
+/// When the file cannot be read or is not a JSON document.
 pub fn read_pool_tags(path: &Path) -> Result<Vec<PoolTag>, IngestError> {
     with_json(&Input::new(path, &Bounds::default())?, |document| {
-        let tags_of = |(_, pool): (Place, &Value<'_>)| {
-            let name = name_of(pool).to_owned();
-            let tags = texts(pool, "tags").filter(|tag| !tag.trim().is_empty()).map(str::to_owned);
-            tags.map(|tag| PoolTag { pool: name.clone(), tag }).collect::<Vec<_>>()
-        };
-        Ok(placed(document.items()).flat_map(tags_of).collect())
+        let of_pools = pools(document).iter().flat_map(|pool| {
+            let tags = texts(pool, "tags").filter(|tag| !tag.trim().is_empty());
+            tags.map(|tag| PoolTag { pool: name_of(pool).to_owned(), tag: tag.to_owned() })
+        });
+        let of_tags = document.get(KNOWN_TAGS).map_or(&[][..], Value::members).iter();
+        let of_tags = of_tags
+            .filter(|(tag, _)| !tag.trim().is_empty())
+            .map(|(tag, pool)| PoolTag { pool: name_of(pool).to_owned(), tag: tag.clone().into_owned() });
+        Ok(of_pools.chain(of_tags).collect())
     })
+}
+
+/// The members of a list that has no pools, but their tags and addresses with the pool of each.
+const KNOWN_TAGS: &str = "coinbase_tags";
+const KNOWN_ADDRESSES: &str = "payout_addresses";
+
+/// The pools of a list, or the one of a file of its own.
+fn pools<'v, 'a>(document: &'v Value<'a>) -> &'v [Value<'a>] {
+    if document.get("addresses").is_some() { std::slice::from_ref(document) } else { document.items() }
 }
 
 fn name_of<'v>(pool: &'v Value<'_>) -> &'v str {
@@ -58,25 +71,28 @@ fn texts<'v>(pool: &'v Value<'v>, name: &str) -> impl Iterator<Item = &'v str> {
 }
 
 fn reads(probe: &Probe) -> bool {
-    *probe.content() == Content::Json && probe.has(&["name", "addresses", "tags"])
+    let has_pools = probe.has(&["name", "addresses", "tags"]);
+    let is_known = || probe.has(&[KNOWN_TAGS, KNOWN_ADDRESSES]);
+    *probe.content() == Content::Json && (has_pools || is_known())
 }
 
 fn read(probes: &[Probe], _given: &Given) -> Result<RawLabels, IngestError> {
     let mut labels = RawLabels::default();
     for probe in probes {
         with_json(probe.input(), |document| {
-            for (place, pool) in placed(document.items()) {
-                let entity = Some(name_of(pool).to_owned()).filter(|name| !name.is_empty());
-                for address in texts(pool, "addresses") {
-                    labels.claims.push(RawClaim {
-                        place: Some(place),
-                        address: address.to_owned(),
-                        chain: ChainHint::Chain("bitcoin".to_owned()),
-                        concepts: vec!["mining_pool".to_owned()],
-                        entity: entity.clone(),
-                        ..RawClaim::default()
-                    });
-                }
+            let of_pools = placed(pools(document))
+                .flat_map(|(place, pool)| texts(pool, "addresses").map(move |address| (place, address, pool)));
+            let known = document.get(KNOWN_ADDRESSES).map_or(&[][..], Value::members);
+            let known = placed(known).map(|(place, (address, pool))| (place, &**address, pool));
+            for (place, address, pool) in of_pools.chain(known) {
+                labels.claims.push(RawClaim {
+                    place: Some(place),
+                    address: address.to_owned(),
+                    chain: ChainHint::Chain("bitcoin".to_owned()),
+                    concepts: vec!["mining_pool".to_owned()],
+                    entity: filled(Some(name_of(pool))).map(str::to_owned),
+                    ..RawClaim::default()
+                });
             }
             Ok(())
         })?;
@@ -117,5 +133,39 @@ mod tests {
         let tags = read_pool_tags(&path).unwrap();
         let tags: Vec<_> = tags.iter().map(|tag| (tag.pool.as_str(), tag.tag.as_str())).collect();
         assert_eq!(tags, [("Example Pool", "/ExamplePool/"), ("Example Pool", "Mined by "), ("示例池", "🐟")]);
+    }
+
+    #[test]
+    fn a_pool_may_have_a_file_of_its_own() {
+        let pool = r#"{"id": 44, "name": "Example Pool", "addresses": ["18hyLqUGZZyr1D6kPnTU329zdJHzXF8HfG"], "tags": ["/Example/"], "link": "https://pool.example"}"#;
+        let expected = ["18hyLqUGZZyr1D6kPnTU329zdJHzXF8HfG | on bitcoin | mining_pool | of Example Pool"];
+        for text in [pool.to_owned(), pool.replace(", ", ",\n  ")] {
+            assert_eq!(all_shown(&read(&FORMAT, &[("example.json", &text)])), expected);
+        }
+    }
+
+    #[test]
+    fn known_pools_stand_under_their_addresses() {
+        let list = r#"{
+            "coinbase_tags": {"/Example/": {"name": "Example Pool", "link": "https://pool.example"}},
+            "payout_addresses": {
+                "18hyLqUGZZyr1D6kPnTU329zdJHzXF8HfG": {"name": "Example Pool", "link": "https://pool.example"},
+                "bc1ql7gcshjghzzq79xn234q6zq80my2jktd7z6n2e": {"name": "示例池", "link": ""}
+            }
+        }"#;
+        assert_eq!(
+            all_shown(&read(&FORMAT, &[("pools.json", list)])),
+            [
+                "18hyLqUGZZyr1D6kPnTU329zdJHzXF8HfG | on bitcoin | mining_pool | of Example Pool",
+                "bc1ql7gcshjghzzq79xn234q6zq80my2jktd7z6n2e | on bitcoin | mining_pool | of 示例池",
+            ]
+        );
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("pools.json");
+        std::fs::write(&path, list).unwrap();
+        assert_eq!(
+            read_pool_tags(&path).unwrap(),
+            [PoolTag { pool: "Example Pool".to_owned(), tag: "/Example/".to_owned() }]
+        );
     }
 }

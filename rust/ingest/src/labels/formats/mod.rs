@@ -1,6 +1,9 @@
 //! The formats of label files. A further one is a file here and a line in [`FORMATS`].
 
 mod actorpack;
+mod address_lines;
+mod address_list;
+mod arkham;
 mod bitcoinabuse;
 mod chainabuse;
 #[cfg(test)]
@@ -32,6 +35,7 @@ mod oli;
 mod opensanctions;
 mod opensanctions_csv;
 mod opensanctions_ftm;
+mod opensanctions_statements;
 mod ransomwhere;
 mod reading;
 mod running_text;
@@ -125,11 +129,13 @@ pub(crate) const FORMATS: &[&Format] = &[
     &ofac_csv::FORMAT,
     &opensanctions_csv::FORMAT,
     &opensanctions_ftm::FORMAT,
+    &opensanctions_statements::FORMAT,
     &eu_csv::FORMAT,
     &uk_csv::FORMAT,
     &il_nbctf::FORMAT,
     &fbi_lazarus::FORMAT,
     &tagpack::FORMAT,
+    &arkham::FORMAT,
     &ransomwhere::FORMAT,
     &mining_pools::FORMAT,
     &forta::FORMAT,
@@ -150,4 +156,5 @@ pub(crate) const FORMATS: &[&Format] = &[
     &tornado::FORMAT,
     &defillama::FORMAT,
     &TABLE,
+    &address_list::FORMAT,
 ];

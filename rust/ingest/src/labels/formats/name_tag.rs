@@ -151,8 +151,15 @@ const FOLDERS: usize = 3;
 /// The chain of the site that the name of a file, or of a folder above it, tells.
 pub(super) fn site_of(probe: &Probe) -> ChainHint {
     let parts = probe.path().iter().rev().take(FOLDERS + 1).map(|part| part.to_string_lossy().to_ascii_lowercase());
-    let found = |part: String| SITES.iter().find(|(site, _)| part.contains(site)).map(|(_, chain)| *chain);
-    parts.into_iter().find_map(found).map_or(ChainHint::None, |chain| ChainHint::Chain(chain.to_owned()))
+    parts
+        .into_iter()
+        .find_map(|part| site_in(&part))
+        .map_or(ChainHint::None, |chain| ChainHint::Chain(chain.to_owned()))
+}
+
+/// The chain of the site that a text in lower case names.
+pub(super) fn site_in(text: &str) -> Option<&'static str> {
+    SITES.iter().find(|(site, _)| text.contains(site)).map(|(_, chain)| *chain)
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! The addresses of OFAC's lists, a file per ticker: `sanctioned_addresses_XBT.txt`, or the same as JSON.
 //!
-//! 0xB10C publishes these files. Under which ticker an address stands says little about its chain.
+//! 0xB10C publishes these files, and Brave all tickers in one: `ofac-sanctioned-digital-currency-addresses.json` with
+//! `{"addresses": []}`. Under which ticker an address stands says little about its chain.
 
 use super::super::raw::RawLabels;
 use super::ofac::{self, listed};
@@ -21,10 +22,18 @@ fn reads(probe: &Probe) -> bool {
 enum Named {
     Lines(String),
     Json(String),
+    /// All tickers, without saying which.
+    Brave,
 }
+
+/// The file of Brave.
+const BRAVE: &str = "ofac-sanctioned-digital-currency-addresses";
 
 fn named(input: &Input) -> Option<Named> {
     let name = input.name();
+    if name.starts_with(BRAVE) && name.ends_with(".json") {
+        return Some(Named::Brave);
+    }
     let rest = name.strip_prefix("sanctioned_addresses_")?;
     let is_ticker = |ticker: &&str| !ticker.is_empty() && ticker.bytes().all(|byte| byte.is_ascii_alphanumeric());
     let of_ending = |ending: &str| rest.strip_suffix(ending).filter(is_ticker).map(str::to_owned);
@@ -36,7 +45,8 @@ fn read(probes: &[Probe], _given: &Given) -> Result<RawLabels, IngestError> {
     for input in probes.iter().map(Probe::input) {
         match named(input) {
             Some(Named::Lines(coin)) => read_lines(input, &coin, &mut labels)?,
-            Some(Named::Json(coin)) => read_json(input, &coin, &mut labels)?,
+            Some(Named::Json(coin)) => read_json(input, Some(&coin), &mut labels)?,
+            Some(Named::Brave) => read_json(input, None, &mut labels)?,
             None => return Err(input.damaged(None, "its name is not sanctioned_addresses_XBT.txt or the like")),
         }
     }
@@ -55,16 +65,17 @@ fn read_lines(input: &Input, coin: &str, labels: &mut RawLabels) -> Result<(), I
     Ok(())
 }
 
-fn read_json(input: &Input, coin: &str, labels: &mut RawLabels) -> Result<(), IngestError> {
+fn read_json(input: &Input, coin: Option<&str>, labels: &mut RawLabels) -> Result<(), IngestError> {
     let content = input.read_document()?;
     let text = std::str::from_utf8(&content).map_err(|_| input.damaged(None, "it is no text in UTF-8"))?;
     let document = json::parse(text.trim_start_matches('\u{feff}'), input.bounds())
         .map_err(|error| input.damaged(u64::try_from(error.at).ok().map(Place::Byte), format!("it is not {error}")))?;
-    let Value::List(items) = document else { return Err(input.damaged(None, "it is no list of addresses")) };
-    for (number, item) in (1..).zip(&items) {
+    let list = document.get("addresses").unwrap_or(&document);
+    let Value::List(items) = list else { return Err(input.damaged(None, "it is no list of addresses")) };
+    for (number, item) in (1..).zip(items) {
         let place = Place::Row(number);
         let address = item.text().ok_or_else(|| input.damaged(Some(place), "it is no text"))?;
-        labels.claims.push(listed(place, address, ticker(Some(coin)), None));
+        labels.claims.push(listed(place, address, ticker(coin), None));
     }
     Ok(())
 }
@@ -93,6 +104,16 @@ mod tests {
         ];
         assert_eq!(addresses(&labels), expected);
         assert_eq!(labels.claims[1].place, Some(Place::Line(3)));
+    }
+
+    #[test]
+    fn the_list_of_brave_names_no_tickers() {
+        let list =
+            r#"{"addresses": ["0x86200C2DE13d46aFF78B1eb1C46d27F9f29311B7", "1zoXyXSQFozQWnriqBQQcrLZaApP9LKhP"]}"#;
+        let labels = read(&FORMAT, &[("ofac-sanctioned-digital-currency-addresses.json", list)]).unwrap();
+        let expected =
+            [("0x86200C2DE13d46aFF78B1eb1C46d27F9f29311B7", "evm"), ("1zoXyXSQFozQWnriqBQQcrLZaApP9LKhP", "evm")];
+        assert_eq!(addresses(&labels), expected);
     }
 
     #[test]

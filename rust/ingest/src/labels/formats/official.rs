@@ -219,7 +219,7 @@ pub(super) mod testing {
             .map(|(name, content)| {
                 let path = folder.path().join(name);
                 std::fs::write(&path, content).unwrap();
-                let probe = Probe::new(Input::new(&path, &Bounds::default()).unwrap()).unwrap();
+                let probe = Probe::new(Input::new(&path, &Bounds::default()).unwrap()).unwrap().unwrapped();
                 let taken = FORMATS.iter().find(|format| (format.reads)(&probe)).map(|format| format.name);
                 assert_eq!(taken, Some(format.name), "{name}");
                 probe

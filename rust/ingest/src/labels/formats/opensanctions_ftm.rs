@@ -1,4 +1,5 @@
-//! The entities of `OpenSanctions`: `entities.ftm.json`, an object per line in the model of `FollowTheMoney`.
+//! The entities of `OpenSanctions` in the model of `FollowTheMoney`: `entities.ftm.json`, an object per line;
+//! `targets.nested.json`, where an entity contains those that belong to it; answers of the interface.
 //!
 //! Holders and orders may stand before or behind their wallets, so the file is read twice: wallets first, then what belongs
 //! to them. Only wallets are kept in memory.
@@ -11,11 +12,15 @@ use super::super::raw::{RawClaim, RawLabels};
 use super::official::{Dates, ticker};
 use super::opensanctions::{self, DataSet, Order};
 use super::{Format, Given};
-use crate::source::json::{self, Value};
-use crate::source::{Content, Input, Probe};
+use crate::source::json::Value;
+use crate::source::{Content, Input, Probe, each_json_value};
 use crate::{IngestError, Place};
 
 pub(super) const FORMAT: Format = opensanctions::format("opensanctions_ftm", reads, read);
+
+/// The schemas of wallets and of orders against a party.
+pub(super) const WALLET: &str = "CryptoWallet";
+pub(super) const SANCTION: &str = "Sanction";
 
 fn reads(probe: &Probe) -> bool {
     *probe.content() == Content::Json && probe.has(&["id", "schema", "properties"])
@@ -25,10 +30,10 @@ fn read(probes: &[Probe], _given: &Given) -> Result<RawLabels, IngestError> {
     let mut labels = RawLabels::default();
     for input in probes.iter().map(Probe::input) {
         let mut wallets = Vec::new();
-        each_entity(input, |entity, place| wallets.extend(Wallet::read(entity, place)))?;
+        each_entity(input, |entity, parent, place| wallets.extend(Wallet::read(entity, parent, place)))?;
         let mut found = Belongings::of(&wallets);
         if !wallets.is_empty() {
-            each_entity(input, |entity, _| found.read(entity))?;
+            each_entity(input, |entity, parent, _| found.read(entity, parent))?;
         }
         for wallet in &wallets {
             wallet.claim(&found, &mut labels);
@@ -37,25 +42,43 @@ fn read(probes: &[Probe], _given: &Given) -> Result<RawLabels, IngestError> {
     Ok(labels)
 }
 
-fn each_entity(input: &Input, mut handle: impl FnMut(&Value<'_>, Place)) -> Result<(), IngestError> {
-    let mut lines = input.lines()?;
-    while let Some((number, line)) = lines.next_line()? {
-        let place = Place::Line(number);
-        let line = std::str::from_utf8(line).map_err(|_| input.damaged(Some(place), "it is no text in UTF-8"))?;
-        if line.trim().is_empty() {
-            continue;
-        }
-        let entity = json::parse(line, input.bounds())
-            .map_err(|error| input.damaged(Some(place), format!("the line is not {error}: was it cut off?")))?;
-        handle(&entity, place);
-    }
-    Ok(())
+/// Gives each entity, and the one that contains it.
+fn each_entity(
+    input: &Input,
+    mut handle: impl FnMut(&Value<'_>, Option<&Value<'_>>, Place),
+) -> Result<(), IngestError> {
+    each_json_value(input, |place, value| {
+        let cut = |error: crate::FieldError| {
+            input.damaged(Some(place), format!("the line is not {}: was it cut off?", error.expected))
+        };
+        visit(value.map_err(cut)?, None, place, &mut handle);
+        Ok(())
+    })
 }
 
-/// The values of a property; each has a list of them.
+fn visit(
+    entity: &Value<'_>,
+    parent: Option<&Value<'_>>,
+    place: Place,
+    handle: &mut impl FnMut(&Value<'_>, Option<&Value<'_>>, Place),
+) {
+    handle(entity, parent, place);
+    let properties = entity.get("properties").map_or(&[][..], Value::members);
+    for inner in properties.iter().flat_map(|(_, values)| values.items()) {
+        if inner.get("schema").is_some() {
+            visit(inner, Some(entity), place, handle);
+        }
+    }
+}
+
+/// The values of a property; each has a list of them. Of an entity it is the id.
 fn values<'v>(entity: &'v Value<'_>, property: &str) -> impl Iterator<Item = &'v str> {
     let list = entity.get("properties").and_then(|properties| properties.get(property));
-    list.map_or(&[][..], Value::items).iter().filter_map(Value::text)
+    list.map_or(&[][..], Value::items).iter().filter_map(|value| value.text().or_else(|| id_of(value)))
+}
+
+fn id_of<'v>(entity: &'v Value<'_>) -> Option<&'v str> {
+    entity.get("id").and_then(Value::text)
 }
 
 fn datasets<'v>(entity: &'v Value<'_>) -> impl Iterator<Item = &'v str> {
@@ -70,29 +93,33 @@ fn owned<'t>(texts: impl Iterator<Item = &'t str>) -> Vec<String> {
     texts.map(str::to_owned).collect()
 }
 
-struct Wallet {
-    place: Place,
-    id: String,
-    keys: Vec<String>,
-    currency: Option<String>,
-    holders: Vec<String>,
-    topics: Vec<String>,
-    datasets: Vec<String>,
-    first_seen: Option<Timestamp>,
-    last_seen: Option<Timestamp>,
+/// A wallet, as its list states it.
+pub(super) struct Wallet {
+    pub(super) place: Place,
+    pub(super) id: String,
+    pub(super) keys: Vec<String>,
+    pub(super) currency: Option<String>,
+    pub(super) holders: Vec<String>,
+    pub(super) topics: Vec<String>,
+    pub(super) datasets: Vec<String>,
+    pub(super) first_seen: Option<Timestamp>,
+    pub(super) last_seen: Option<Timestamp>,
 }
 
 impl Wallet {
-    fn read(entity: &Value<'_>, place: Place) -> Option<Self> {
-        if entity.get("schema")?.text()? != "CryptoWallet" {
+    fn read(entity: &Value<'_>, parent: Option<&Value<'_>>, place: Place) -> Option<Self> {
+        if entity.get("schema")?.text()? != WALLET {
             return None;
         }
+        // A party contains its wallets.
+        let is_party = |parent: &&Value<'_>| parent.get("schema").and_then(Value::text) != Some(SANCTION);
+        let parent = parent.filter(is_party).and_then(id_of);
         Some(Self {
             place,
             id: entity.get("id")?.text()?.to_owned(),
             keys: owned(values(entity, "publicKey")),
             currency: values(entity, "currency").next().map(str::to_owned),
-            holders: owned(values(entity, "holder")),
+            holders: owned(values(entity, "holder").chain(parent)),
             topics: owned(values(entity, "topics")),
             datasets: owned(datasets(entity)),
             first_seen: time(entity, "first_seen"),
@@ -101,7 +128,7 @@ impl Wallet {
     }
 
     /// A claim per key and data set.
-    fn claim(&self, found: &Belongings, labels: &mut RawLabels) {
+    pub(super) fn claim(&self, found: &Belongings, labels: &mut RawLabels) {
         let orders = found.orders.get(&self.id).map_or(&[][..], Vec::as_slice);
         let named_by_orders = orders.iter().flat_map(|order| &order.datasets);
         let mut datasets: Vec<&String> = self.datasets.iter().chain(named_by_orders).collect();
@@ -136,28 +163,29 @@ impl Wallet {
 }
 
 /// An order against a wallet.
-struct SanctionOrder {
-    datasets: Vec<String>,
-    start: Option<Timestamp>,
-    end: Option<Timestamp>,
+#[derive(Default)]
+pub(super) struct SanctionOrder {
+    pub(super) datasets: Vec<String>,
+    pub(super) start: Option<Timestamp>,
+    pub(super) end: Option<Timestamp>,
 }
 
 /// A holder of wallets, as far as it was read.
 #[derive(Default)]
-struct Holder {
-    name: Option<String>,
-    topics: Vec<String>,
+pub(super) struct Holder {
+    pub(super) name: Option<String>,
+    pub(super) topics: Vec<String>,
 }
 
 /// What other entities say of the wallets.
-struct Belongings {
-    holders: HashMap<String, Holder>,
+pub(super) struct Belongings {
+    pub(super) holders: HashMap<String, Holder>,
     /// The orders against each wallet.
-    orders: HashMap<String, Vec<SanctionOrder>>,
+    pub(super) orders: HashMap<String, Vec<SanctionOrder>>,
 }
 
 impl Belongings {
-    fn of(wallets: &[Wallet]) -> Self {
+    pub(super) fn of(wallets: &[Wallet]) -> Self {
         Self {
             holders: wallets
                 .iter()
@@ -168,15 +196,19 @@ impl Belongings {
         }
     }
 
-    fn read(&mut self, entity: &Value<'_>) {
+    fn read(&mut self, entity: &Value<'_>, parent: Option<&Value<'_>>) {
         let text = |member: &str| entity.get(member).and_then(Value::text);
         if let Some(holder) = text("id").and_then(|id| self.holders.get_mut(id)) {
-            holder.name = values(entity, "name").next().or_else(|| text("caption")).map(str::to_owned);
-            holder.topics = owned(values(entity, "topics"));
+            let name = values(entity, "name").next().or_else(|| text("caption")).map(str::to_owned);
+            holder.name = name.or(holder.name.take());
+            let topics = owned(values(entity, "topics"));
+            if !topics.is_empty() {
+                holder.topics = topics;
+            }
         }
-        if text("schema") == Some("Sanction") {
+        if text("schema") == Some(SANCTION) {
             let dates = |property| values(entity, property).filter_map(|date| Dates::Iso.read(date));
-            for wallet in values(entity, "entity") {
+            for wallet in values(entity, "entity").chain(parent.and_then(id_of)) {
                 if let Some(orders) = self.orders.get_mut(wallet) {
                     let (start, end) = (dates("startDate").min(), dates("endDate").max());
                     orders.push(SanctionOrder { datasets: owned(datasets(entity)), start, end });
@@ -243,5 +275,31 @@ mod tests {
         let cut = ENTITIES.trim_end().strip_suffix("}}").unwrap();
         let error = read(&FORMAT, &[("entities.ftm.json", cut)]).unwrap_err().to_string();
         assert!(error.contains("line 8") && error.contains("cut off"), "{error}");
+    }
+
+    #[test]
+    fn entities_may_contain_what_belongs_to_them() {
+        let person = r#"{"id": "p-1", "schema": "Person", "caption": "E. B.", "datasets": ["us_ofac_sdn"], "properties": {
+            "name": ["Erika Beispiel"], "topics": ["sanction"],
+            "cryptoWallets": [{"id": "w-1", "schema": "CryptoWallet", "datasets": ["us_ofac_sdn"], "properties": {"publicKey": ["1eP8N3dwGohePr62mqV5RHHWY3oMuEUqf"], "currency": ["XBT"]}}]}}"#;
+        let wallet = r#"{"id": "w-2", "schema": "CryptoWallet", "datasets": ["il_mod_crypto"], "properties": {
+            "publicKey": ["TK7REReUq73ASrquwC89pEctbH2wJ7Sox6"],
+            "holder": [{"id": "p-2", "schema": "Organization", "datasets": ["il_mod_crypto"], "properties": {"name": ["Example Group"]}}],
+            "sanctions": [{"id": "s-2", "schema": "Sanction", "datasets": ["il_mod_crypto"], "properties": {"startDate": ["2023-02-03"]}}]}}"#;
+        let lines = [person, wallet].map(|entity| entity.replace('\n', "")).join("\n");
+        let answer = format!(r#"{{"results": [{person}, {wallet}], "total": {{"value": 2}}}}"#);
+        for (name, text) in [("targets.nested.json", lines), ("search.json", answer)] {
+            let labels = read(&FORMAT, &[(name, &text)]).unwrap();
+            let xbt = ChainHint::Ticker("XBT".to_owned());
+            let bitcoin = "1eP8N3dwGohePr62mqV5RHHWY3oMuEUqf";
+            let tron = "TK7REReUq73ASrquwC89pEctbH2wJ7Sox6";
+            let expected = [
+                (bitcoin, &xbt, Some("Erika Beispiel"), String::new(), String::new()),
+                (tron, &ChainHint::AnyEvm, Some("Example Group"), "2023-02-03".to_owned(), String::new()),
+            ];
+            assert_eq!(rows(&labels), expected, "{name}");
+            let codes: Vec<_> = labels.claims.iter().map(|claim| claim.concepts.join(",")).collect();
+            assert_eq!(codes, ["sanction", "terrorist_financing"]);
+        }
     }
 }

@@ -32,26 +32,12 @@ impl Counts for Strict<'_> {
     }
 }
 
-/// Reads a file that is one JSON document.
+/// Reads a file that is one JSON document; of one that wraps a list, the list.
 pub(super) fn with_json<T>(
     input: &Input,
     read: impl FnOnce(&json::Value<'_>) -> Result<T, IngestError>,
 ) -> Result<T, IngestError> {
-    let text = document_text(input)?;
-    let value = json::parse(&text, input.bounds()).map_err(|error| {
-        let at = u64::try_from(error.at).unwrap_or(u64::MAX);
-        input.damaged(Some(Place::Byte(at)), error.to_string())
-    })?;
-    read(&value)
-}
-
-/// The whole text of a file, without a byte order mark.
-pub(super) fn document_text(input: &Input) -> Result<String, IngestError> {
-    let text = String::from_utf8(input.read_document()?).map_err(|error| {
-        let at = u64::try_from(error.utf8_error().valid_up_to()).unwrap_or(u64::MAX);
-        input.damaged(Some(Place::Byte(at)), "it is not valid UTF-8")
-    })?;
-    Ok(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text))
+    input.with_document(|document| read(input.wrapped().and_then(|rows| rows.list(document)).unwrap_or(document)))
 }
 
 /// The items of a document that is a list, or an object with one of these lists.
@@ -114,7 +100,7 @@ pub(super) mod testing {
         let probe = |(name, content): &(&str, &str)| {
             let path = folder.join(name);
             std::fs::write(&path, content).unwrap();
-            Probe::new(Input::new(&path, &Bounds::default()).unwrap()).unwrap()
+            Probe::new(Input::new(&path, &Bounds::default()).unwrap()).unwrap().unwrapped()
         };
         files.iter().map(probe).collect()
     }

@@ -1,4 +1,4 @@
-//! `TagPacks` of `GraphSense`: tags in YAML that inherit the fields of their header, and actor packs beside them.
+//! `TagPacks` of `GraphSense`: tags in YAML or JSON that inherit the fields of their header, and actor packs beside them.
 
 use headwater_ledger::labels::Level;
 use headwater_types::Chain;
@@ -9,9 +9,11 @@ use super::reading::{date, filled};
 use super::{Files, Format, Given};
 use crate::IngestError;
 use crate::labels::raw::{ChainHint, RawClaim, RawLabels, RawLevel, Vocabulary};
+use crate::source::json::Value;
 use crate::source::{Probe, Yaml};
 
-/// Source: the schema of `graphsense/graphsense-tagpack-tool`; packs of `graphsense/graphsense-tagpacks`.
+/// Source: the schema of `graphsense/graphsense-tagpack-tool`; packs of `graphsense/graphsense-tagpacks`, since the first of
+/// 2019.
 pub(super) const FORMAT: Format = Format {
     name: "tagpack",
     source: "graphsense_tagpacks",
@@ -40,10 +42,22 @@ fn reads(probe: &Probe) -> bool {
     let head = String::from_utf8_lossy(probe.head());
     let has_line = |start: &str| head.lines().any(|line| line.starts_with(start));
     match head.trim_start_matches('\u{feff}').trim_start().bytes().next() {
-        None | Some(b'{' | b'[' | b'<') => false,
-        Some(_) if has_line("tags:") => head.contains("address:") || head.contains("tx_hash:"),
+        None | Some(b'[' | b'<') => false,
+        Some(b'{') => probe.document().is_some_and(|document| is_pack(&document)),
+        Some(_) if has_line("tags:") => TAGGED.iter().any(|tagged| head.contains(&format!("{tagged}:"))),
         Some(_) => has_line("actors:") && head.contains("id:"),
     }
+}
+
+/// What a tag is about: an address, a transaction, or a cluster of an installation of `GraphSense`.
+const TAGGED: [&str; 3] = ["address", "tx_hash", "entity"];
+
+/// Returns whether a JSON document is a pack of tags or actors.
+fn is_pack(document: &Value<'_>) -> bool {
+    let first = |list: &str| document.get(list).and_then(|list| list.items().first());
+    let is_named = ["title", "creator"].iter().any(|key| document.get(key).is_some());
+    let is_tag = |tag: &Value<'_>| TAGGED.iter().any(|tagged| tag.get(tagged).is_some());
+    is_named && (first("tags").is_some_and(is_tag) || first("actors").is_some_and(|actor| actor.get("id").is_some()))
 }
 
 fn read(probes: &[Probe], _given: &Given) -> Result<RawLabels, IngestError> {
@@ -67,6 +81,10 @@ fn read(probes: &[Probe], _given: &Given) -> Result<RawLabels, IngestError> {
         for tag in pack.get("tags").map_or(&[][..], Yaml::items) {
             let claim = Inherited { pack, tag, actors: &actors, is_dark }.claim(&mut labels);
             labels.claims.push(claim);
+        }
+        if pack.get("tags").map_or(&[][..], Yaml::items).iter().any(|tag| tag.get(TAGGED[2]).is_some()) {
+            let what = "tags of entities are left out: their numbers are those of one installation of GraphSense";
+            labels.warnings.push(what.to_owned());
         }
         labels.end_file(path);
     }
@@ -322,5 +340,58 @@ tags:
         // Elsewhere a name in brackets is part of the label.
         let other = pack.replace("https://etherscan.io/accounts/label/exchange", "https://ransomwhe.re/");
         assert_eq!(read(&FORMAT, &[("other.yaml", &other)]).claims[0].concepts, ["exchange"]);
+    }
+
+    #[test]
+    fn packs_of_the_first_schema_are_read() {
+        let pack = "\
+---
+title: First TagPack Example
+creator: Somebody
+lastmod: 2019-03-15
+currency: BTC
+category: Exchange
+tags:
+    - label: Example Shop
+      address: 18hyLqUGZZyr1D6kPnTU329zdJHzXF8HfG
+      source: https://shop.example/donate/
+    - label: Other
+      address: 1MYhjiENF7Ph6xrNSiyujQj45GWLPvXQCV
+      source: https://other.example
+      currency: btc
+      category: Miner
+      lastmod: 2019-04-01
+    - label: A cluster
+      entity: 17642138
+      source: https://other.example
+";
+        let labels = read(&FORMAT, &[("first.yaml", pack)]);
+        assert_eq!(
+            all_shown(&labels),
+            [
+                "18hyLqUGZZyr1D6kPnTU329zdJHzXF8HfG | on BTC | Exchange | named Example Shop | of Example Shop | at https://shop.example/donate/ | since 2019-03-15T00:00:00Z",
+                "1MYhjiENF7Ph6xrNSiyujQj45GWLPvXQCV | on btc | Miner | named Other | of Other | at https://other.example | since 2019-04-01T00:00:00Z",
+                "on BTC | Exchange | named A cluster | of A cluster | at https://other.example | since 2019-03-15T00:00:00Z",
+            ]
+        );
+        assert_eq!(labels.warnings.len(), 1);
+    }
+
+    #[test]
+    fn packs_may_be_json() {
+        let pack = r#"{"title": "Pack", "creator": "Somebody", "currency": "BTC", "confidence": null, "is_cluster_definer": false, "tags": [
+            {"address": "18hyLqUGZZyr1D6kPnTU329zdJHzXF8HfG", "label": "Example \ud83d\ude00", "abuse": "ransomware", "lastmod": "2021-11-12"},
+            {"address": "1MYhjiENF7Ph6xrNSiyujQj45GWLPvXQCV", "label": "Other", "category": "mixing_service", "is_cluster_definer": true}
+        ]}"#;
+        let labels = read(&FORMAT, &[("pack.json", pack)]);
+        assert_eq!(
+            all_shown(&labels),
+            [
+                "18hyLqUGZZyr1D6kPnTU329zdJHzXF8HfG | on BTC | ransomware | named Example 😀 | of Example 😀 | since 2021-11-12T00:00:00Z",
+                "1MYhjiENF7Ph6xrNSiyujQj45GWLPvXQCV | on BTC | mixing_service | named Other | of Other",
+            ]
+        );
+        let parts: Vec<_> = labels.claims.iter().map(|claim| (claim.place.unwrap(), claim.is_address_only)).collect();
+        assert_eq!(parts, [(crate::Place::Row(1), true), (crate::Place::Row(2), false)]);
     }
 }

@@ -2,7 +2,6 @@
 
 use headwater_ledger::labels::Level;
 
-use super::reading::document_text;
 use super::script::texts;
 use super::{Files, Format, Given};
 use crate::labels::raw::{ChainHint, RawClaim, RawLabels, Vocabulary};
@@ -36,7 +35,7 @@ fn reads(probe: &Probe) -> bool {
 fn read(probes: &[Probe], _given: &Given) -> Result<RawLabels, IngestError> {
     let mut labels = RawLabels::default();
     for probe in probes {
-        for text in texts(&document_text(probe.input())?) {
+        for text in texts(&probe.input().document_text()?) {
             let [keys @ .., token, pools, amount] = &text.keys[..] else { continue };
             let chain = keys.iter().find_map(|key| key.strip_prefix(CHAIN));
             let Some(chain) = chain.filter(|_| pools == POOLS) else { continue };

@@ -2,7 +2,6 @@
 
 use headwater_ledger::labels::Level;
 
-use super::reading::document_text;
 use super::{Files, Format, Given};
 use crate::labels::raw::{ChainHint, RawClaim, RawLabels, Vocabulary};
 use crate::source::Probe;
@@ -24,6 +23,9 @@ pub(super) const FORMAT: Format = Format {
 
 /// What the first line begins with.
 const TITLE: &str = "#Wallet ";
+
+/// Columns of the other page of a wallet.
+const TRANSACTIONS: [&str; 3] = ["date", "received from", "transaction"];
 
 /// What tells wallets of one owner apart.
 const PARTS: [&str; 5] = ["-old", "-cold", "-incoming", "-hot", "-output"];
@@ -54,14 +56,20 @@ fn read(probes: &[Probe], given: &Given) -> Result<RawLabels, IngestError> {
         labels.warnings.push("the file does not say what the wallet is: give it with --code".to_owned());
     }
     for probe in probes {
-        let text = document_text(probe.input())?;
+        let text = probe.input().document_text()?;
         let mut lines = (1..).zip(text.lines());
         let entity = lines.next().and_then(|(_, line)| title(line)).and_then(owner);
         let mut header: Option<usize> = None;
         for (number, line) in lines {
             let mut fields = line.split(',').map(|field| field.trim().trim_matches('"'));
             let Some(column) = header else {
-                header = fields.position(|field| field.eq_ignore_ascii_case("address"));
+                let names: Vec<&str> = fields.collect();
+                header = names.iter().position(|field| field.eq_ignore_ascii_case("address"));
+                if TRANSACTIONS.iter().all(|column| names.contains(column)) {
+                    let what = "is a page of transactions of WalletExplorer, which names wallets and no addresses: \
+                                save the page of addresses of the wallet";
+                    return Err(IngestError::NoAddresses { path: probe.path().to_owned(), what: what.to_owned() });
+                }
                 continue;
             };
             if line.trim().is_empty() {
@@ -84,7 +92,7 @@ fn read(probes: &[Probe], given: &Given) -> Result<RawLabels, IngestError> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::reading::testing::{all_shown, read};
+    use super::super::reading::testing::{all_shown, read, read_given};
     use super::*;
 
     #[test]
@@ -106,5 +114,14 @@ mod tests {
         let labels = read(&FORMAT, &[("wallet.csv", page)]);
         assert_eq!(all_shown(&labels), ["15XfF3if5W3CdJeNQqHQwudSpmK2Dpj69q | on bitcoin | of Example.com"]);
         assert_eq!((labels.claims[0].place, labels.warnings.len()), (Some(Place::Line(3)), 1));
+    }
+
+    #[test]
+    fn transactions_are_refused_as_what_they_are() {
+        let page = "\"#Wallet Example.com (00000abc). Page 1 from 2\"\n\
+            date,\"received from\",\"received amount\",\"sent amount\",\"sent to\",balance,transaction\n\
+            \"2016-01-02 03:04:05\",000011ac,0.5,,,1.5,55cb805a2297d9598297c04cf852a052e08473019e0a70d902495e806f3a32ad\n";
+        let error = read_given(&FORMAT, &[("tx.csv", page)], &Given::default()).unwrap_err().to_string();
+        assert!(error.ends_with("save the page of addresses of the wallet"), "{error}");
     }
 }

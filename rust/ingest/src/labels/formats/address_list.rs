@@ -1,0 +1,323 @@
+//! Lists without columns: an address a line, Markdown lists and tables, JSON arrays of addresses, and JSON objects that
+//! give addresses names.
+
+use std::borrow::Cow;
+
+use headwater_ledger::labels::Level;
+
+use super::address_lines::{Line, LineReader, is_table};
+use super::reading::filled;
+use super::{Files, Format, Given};
+use crate::labels::raw::{ChainHint, RawClaim, RawLabels, Vocabulary};
+use crate::source::json::Value;
+use crate::source::{Content, Probe, has_address_form, prefixed};
+use crate::{IngestError, Place};
+
+/// A list of one's own: what its addresses are, the caller says.
+pub(super) const FORMAT: Format = Format {
+    name: "address_list",
+    source: "",
+    group: "",
+    level: Level::Unknown,
+    vocabulary: Vocabulary::OWN,
+    chain: None,
+    refuses_empty: false,
+    files: Files::Apart,
+    reads,
+    read,
+};
+
+fn reads(probe: &Probe) -> bool {
+    match probe.content() {
+        Content::Json => {
+            let lists = |document: &Value<'_>| {
+                let mut found = AddressCollector::default();
+                found.visit(document, &Surroundings::default(), Place::Row(1));
+                !found.claims.is_empty() && !found.has_other_addresses
+            };
+            probe.input().wrapped().is_none_or(|rows| !rows.is_list())
+                && probe.document().is_some_and(|document| lists(&document))
+        }
+        Content::Csv | Content::Tsv if is_table(probe) => false,
+        Content::Csv | Content::Tsv | Content::Binary => super::address_lines::lists(probe),
+        Content::Parquet | Content::Empty => false,
+    }
+}
+
+fn read(probes: &[Probe], given: &Given) -> Result<RawLabels, IngestError> {
+    let mut labels = RawLabels::default();
+    for probe in probes {
+        match probe.content() {
+            Content::Json => probe.input().with_document(|document| {
+                read_document(document, &mut labels);
+                Ok(())
+            })?,
+            _ => read_lines(probe, &mut labels)?,
+        }
+        let is_nameless =
+            |claim: &RawClaim| claim.name.is_none() && claim.entity.is_none() && claim.concepts.is_empty();
+        let says_nothing = !labels.claims.is_empty() && labels.claims.iter().all(is_nameless);
+        if says_nothing && given.code.is_none() && given.entity.is_none() {
+            let why = "it is a list of addresses that does not say what they are".to_owned();
+            return Err(IngestError::MissingOption { path: probe.path().to_owned(), option: "--code", why });
+        }
+    }
+    Ok(labels)
+}
+
+/// Returns the claim of one address.
+fn claim(place: Place, text: &str, chain: Option<&str>, name: Option<&str>) -> RawClaim {
+    // A link or the name of a chain before the address says more than what is around it.
+    let (own, address) = prefixed(text).map_or((None, text), |(chain, address)| (Some(chain), address));
+    RawClaim {
+        place: Some(place),
+        address: address.to_owned(),
+        chain: own.or(chain).map_or(ChainHint::None, |chain| ChainHint::Chain(chain.to_owned())),
+        name: filled(name).map(str::to_owned),
+        ..RawClaim::default()
+    }
+}
+
+/// Words that say that an address is not what its list is about: victims and exceptions.
+const EXCEPTIONS: [&str; 7] =
+    ["victim", "whitelist", "allowlist", "white list", "allow list", "false positive", "delisted"];
+
+/// Returns whether a remark or heading takes its addresses out of the list.
+fn is_exception(text: &str) -> bool {
+    let lower = text.to_lowercase().replace(['_', '-'], " ");
+    EXCEPTIONS.iter().any(|word| lower.contains(word))
+}
+
+fn read_lines(probe: &Probe, labels: &mut RawLabels) -> Result<(), IngestError> {
+    let input = probe.input();
+    let mut lines = input.lines()?;
+    let mut list = LineReader::default();
+    let (mut exceptions, mut prose) = (OmissionCount::default(), OmissionCount::default());
+    while let Some((number, line)) = lines.next_line()? {
+        let place = Place::Line(number);
+        let line = std::str::from_utf8(line).map_err(|_| input.damaged(Some(place), "it is not valid UTF-8"))?;
+        match list.read(line) {
+            Line::Addresses(addresses) => {
+                for (address, remark) in addresses {
+                    if is_exception(&list.heading) || remark.as_deref().is_some_and(is_exception) {
+                        exceptions.add(place);
+                    } else {
+                        labels.claims.push(claim(place, &address, None, remark.as_deref()));
+                    }
+                }
+            }
+            Line::Row(row) => {
+                let text = [&row.name, &row.entity, &row.code];
+                if is_exception(&list.heading) || text.into_iter().flatten().any(|text| is_exception(text)) {
+                    exceptions.add(place);
+                    continue;
+                }
+                labels.claims.push(RawClaim {
+                    concepts: row.code.into_iter().collect(),
+                    entity: row.entity,
+                    ..claim(place, &row.address, row.chain.as_deref(), row.name.as_deref())
+                });
+            }
+            Line::Fields(fields) => {
+                let why = format!(
+                    "{place} has an address and {} more fields: name the columns in a first line, such as address,name",
+                    fields - 1
+                );
+                return Err(IngestError::MissingOption { path: input.path().to_owned(), option: "a header", why });
+            }
+            Line::Prose => prose.add(place),
+            Line::Other => {}
+        }
+    }
+    exceptions.warn("addresses of victims or exceptions are left out", labels);
+    prose.warn("lines that do not begin with an address are left out", labels);
+    if !list.unread.is_empty() {
+        labels.warnings.push(format!("columns that were not read: {}", list.unread.join(", ")));
+    }
+    Ok(())
+}
+
+/// The number of omissions of one kind, and the place of the first.
+#[derive(Default)]
+struct OmissionCount {
+    count: u64,
+    first: Option<Place>,
+}
+
+impl OmissionCount {
+    fn add(&mut self, place: Place) {
+        self.count += 1;
+        self.first.get_or_insert(place);
+    }
+
+    fn warn(&self, what: &str, labels: &mut RawLabels) {
+        if let Some(first) = self.first {
+            labels.warnings.push(format!("{what}: {}, the first in {first}", self.count));
+        }
+    }
+}
+
+fn read_document(document: &Value<'_>, labels: &mut RawLabels) {
+    let mut found = AddressCollector::default();
+    found.visit(document, &Surroundings::default(), Place::Row(1));
+    labels.claims.extend(found.claims);
+    found.exceptions.warn("addresses of victims or exceptions are left out", labels);
+    found.false_values.warn("addresses with the value false are left out", labels);
+    found.numbers.warn("numbers beside addresses were not read", labels);
+    found.others.warn("addresses in other places of the document are left out", labels);
+}
+
+/// What is around a value of a document.
+#[derive(Default, Clone)]
+struct Surroundings {
+    chain: Option<String>,
+    name: Option<String>,
+    is_exception: bool,
+    depth: usize,
+}
+
+/// Members deeper than this are not looked at.
+const DEPTH: usize = 6;
+
+/// Members that contain a list, and are not the name of anybody.
+const CONTAINERS: &str = "accounts addresses address addressestoblock banned blacklist blacklisted blocked blockedaddresses \
+    blocklist data deny denied denylist entries fuzzylist items list lists ofac ofacaddresses prohibited result results rows \
+    sanctioned sanctionedaddresses sanctions values wallets walletaddresses";
+
+/// Members of records of transactions and contracts: what is under them is not a name of the address.
+const FIELDS: &str = "address account beneficiary caller contract contractaddress creator deployer factory from \
+    fromaddress hash holder id implementation miner operator owner payer proxy recipient sender signer spender to \
+    toaddress token tokenaddress user wallet";
+
+fn is_in(words: &str, name: &str) -> bool {
+    let plain: String = name.chars().filter(|letter| letter.is_alphanumeric()).flat_map(char::to_lowercase).collect();
+    words.split_whitespace().any(|word| word == plain)
+}
+
+/// Returns whether a member names a chain: what is under it is on that chain.
+fn names_chain(name: &str) -> bool {
+    const CHAINS: &str = "arb arbitrum avalanche avax base bitcoin bitcoincash bitcoinsv bnb bnbchain bsc btc celo dash \
+        dogecoin doge eth ethereum ethereumclassic evm fantom ftm gnosis linea litecoin ltc monero op optimism polygon matic \
+        ripple scroll sol solana ton tron trx xbt xmr xrp zcash zec zksync 1 10 56 100 137 250 324 1101 5000 8453 42161 42220 \
+        43114 59144 81457 534352 728126428";
+    name.starts_with("eip155:") || is_in(CHAINS, name)
+}
+
+/// Returns whether the members of an object are numbered: their names are not those of chains.
+fn is_numbered(members: &[(Cow<'_, str>, Value<'_>)]) -> bool {
+    members.iter().any(|(name, _)| name == "0")
+}
+
+impl Surroundings {
+    fn inside(&self, name: &str, is_numbered: bool) -> Self {
+        let is_exception = self.is_exception || is_exception(name);
+        let mut inner = Self { depth: self.depth + 1, is_exception, ..self.clone() };
+        match name {
+            _ if is_numbered => {}
+            chain if names_chain(chain) => inner.chain = Some(chain.to_owned()),
+            container if is_in(CONTAINERS, container) => {}
+            name => inner.name = Some(name.to_owned()),
+        }
+        inner
+    }
+}
+
+/// Collects the addresses of a document.
+#[derive(Default)]
+struct AddressCollector {
+    claims: Vec<RawClaim>,
+    exceptions: OmissionCount,
+    false_values: OmissionCount,
+    numbers: OmissionCount,
+    others: OmissionCount,
+    /// Whether the document has addresses that no list and no name belongs to, as records of transactions have.
+    has_other_addresses: bool,
+}
+
+impl AddressCollector {
+    fn add(&mut self, place: Place, text: &str, path: &Surroundings, name: Option<&str>) {
+        if path.is_exception || name.is_some_and(is_exception) {
+            self.exceptions.add(place);
+            return;
+        }
+        self.claims.push(claim(place, text, path.chain.as_deref(), name.or(path.name.as_deref())));
+    }
+
+    fn visit(&mut self, value: &Value<'_>, path: &Surroundings, place: Place) {
+        if path.depth > DEPTH {
+            return;
+        }
+        match value {
+            Value::List(items) => self.visit_list(items, path),
+            Value::Object(members) => {
+                let is_numbered = is_numbered(members);
+                for ((name, inner), number) in members.iter().zip(1..) {
+                    let place = if path.depth == 0 { Place::Row(number) } else { place };
+                    if has_address_form(name) {
+                        self.add_named(name, inner, path, place);
+                    } else if let Some(text) = inner.text().filter(|text| has_address_form(text)) {
+                        if is_in(FIELDS, name) {
+                            self.has_other_addresses = true;
+                            self.others.add(place);
+                        } else {
+                            let inner = path.inside(name, is_numbered);
+                            self.add(place, text, &inner, None);
+                        }
+                    } else {
+                        self.visit(inner, &path.inside(name, is_numbered), place);
+                    }
+                }
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::Text(_) => {}
+        }
+    }
+
+    fn visit_list(&mut self, items: &[Value<'_>], path: &Surroundings) {
+        let texts = || items.iter().filter_map(Value::text);
+        // A list with one address is a list of addresses: the others may be mistyped.
+        let is_list = texts().any(has_address_form);
+        for (item, number) in items.iter().zip(1..) {
+            let place = Place::Row(number);
+            match item {
+                Value::Text(text) if is_list => self.add(place, text, path, None),
+                Value::List(_) | Value::Object(_) if contains_address(item) => {
+                    self.has_other_addresses = true;
+                    self.others.add(place);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Adds an address with what stands under it: a name, names, or whether it is on the list.
+    fn add_named(&mut self, address: &str, value: &Value<'_>, path: &Surroundings, place: Place) {
+        match value {
+            Value::Bool(false) => self.false_values.add(place),
+            Value::Null | Value::Bool(true) => self.add(place, address, path, None),
+            Value::Number(_) => {
+                self.numbers.add(place);
+                self.add(place, address, path, None);
+            }
+            Value::Text(name) => self.add(place, address, path, filled(Some(name))),
+            Value::List(items) => {
+                let names: Vec<&str> = items.iter().filter_map(|item| filled(item.text())).collect();
+                self.add(place, address, path, filled(Some(&names.join(", "))));
+            }
+            Value::Object(_) => {
+                let text = |name: &str| filled(value.get(name).and_then(Value::text));
+                let name = ["name", "label", "nametag", "nameTag", "tag", "title", "entity"].into_iter().find_map(text);
+                self.add(place, address, path, name);
+            }
+        }
+    }
+}
+
+fn contains_address(value: &Value<'_>) -> bool {
+    value.text().is_some_and(has_address_form)
+        || value.items().iter().any(contains_address)
+        || value.members().iter().any(|(name, member)| has_address_form(name) || contains_address(member))
+}
+
+#[cfg(test)]
+#[path = "address_list_tests.rs"]
+mod tests;

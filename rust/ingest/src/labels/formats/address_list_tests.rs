@@ -1,0 +1,159 @@
+use super::super::reading::testing::{all_shown, probes, read_given};
+use super::*;
+
+const A: &str = "0xd86e1ea9ab69acf2abc60cb07a2d2d46f369b50b";
+const B: &str = "0x0494c0950a34a7f024c18ad5dca185f4aa01d307";
+const BITCOIN: &str = "3GbBtw4rpfsFTrcpEMFtu9nwD1n9Ewmek8";
+const TRON: &str = "TH5qganFSHrSMRJWL2wfXfy4uwyWJe8rHV";
+
+fn coded(name: &str, text: &str) -> RawLabels {
+    let given = Given { code: Some("hack".to_owned()), ..Given::default() };
+    read_given(&FORMAT, &[(name, text)], &given).unwrap()
+}
+
+fn shown(name: &str, text: &str) -> Vec<String> {
+    all_shown(&coded(name, text))
+}
+
+fn is_read(name: &str, text: &str) -> bool {
+    let folder = tempfile::tempdir().unwrap();
+    reads(&probes(folder.path(), &[(name, text)])[0])
+}
+
+fn error(name: &str, text: &str) -> String {
+    read_given(&FORMAT, &[(name, text)], &Given::default()).unwrap_err().to_string()
+}
+
+#[test]
+fn each_line_is_an_address_with_a_remark() {
+    for text in [
+        format!("{A}\n{BITCOIN}\n"),
+        format!("\u{feff}# blocked\r\n\r\n{A}\r\n// more\r\n{BITCOIN}"),
+        format!("address\n{A}\n{BITCOIN}\n"),
+        format!("const blocked = [\n  \"{A}\",\n  '{BITCOIN}',\n]\n"),
+        format!("{A}.\n{BITCOIN};\n"),
+        format!("{A},{BITCOIN}\n"),
+        format!("- `{A}`\n- `{BITCOIN}`\n"),
+        format!("1. {A}\n2. {BITCOIN}\n"),
+    ] {
+        assert_eq!(shown("list.txt", &text), [A, BITCOIN], "{text}");
+    }
+    for text in [
+        format!("{A} - Exploiter"),
+        format!("{A},Exploiter"),
+        format!("{A}\tExploiter"),
+        format!("{A}: Exploiter"),
+        format!("- {A} (Exploiter)"),
+        format!("* [{A}](https://etherscan.io/address/{A}) – Exploiter"),
+        format!("{A} # Exploiter"),
+        format!("  \"{A}\": \"Exploiter\","),
+        format!("{A} | Exploiter"),
+        format!("{A} = Exploiter"),
+    ] {
+        assert_eq!(
+            shown("list.md", &format!("{text}\n{B}\n")),
+            [format!("{A} | named Exploiter"), B.to_owned()],
+            "{text}"
+        );
+    }
+    let labels = coded("list.txt", &format!("eip155:10:{A}\nhttps://bscscan.com/address/{B}\n"));
+    assert_eq!(all_shown(&labels), [format!("{A} | on eip155:10"), format!("https://bscscan.com/address/{B}")]);
+    assert_eq!(labels.claims[1].place, Some(Place::Line(2)));
+}
+
+#[test]
+fn markdown_tables_have_columns() {
+    let table =
+        format!("# Example\n\n| address | name | amount |\n|---|---|---|\n| {A} | Exploiter | 5 |\n| `{B}` | | 6 |\n");
+    let labels = coded("table.md", &table);
+    assert_eq!(all_shown(&labels), [format!("{A} | named Exploiter"), B.to_owned()]);
+    assert_eq!(labels.warnings, ["columns that were not read: amount"]);
+    let table = format!(
+        "| Network | Category | Wallet | Owner |\n| :-- | :-- | :-- | :-- |\n| TRON | mixer | {TRON} | Somebody |\n"
+    );
+    assert_eq!(shown("table.md", &table), [format!("{TRON} | on TRON | mixer | of Somebody")]);
+}
+
+#[test]
+fn victims_and_sentences_are_left_out() {
+    let text = format!(
+        "# Report\n\nMoney went from {A} to {B}.\n\n- {A} - Exploiter\n- {B} - Victim 1\n\n## Victims\n\n- {TRON}\n\n## Others\n- {BITCOIN}\n"
+    );
+    let labels = coded("report.md", &text);
+    assert_eq!(all_shown(&labels), [format!("{A} | named Exploiter"), BITCOIN.to_owned()]);
+    assert_eq!(
+        labels.warnings,
+        [
+            "addresses of victims or exceptions are left out: 2, the first in line 6",
+            "lines that do not begin with an address are left out: 1, the first in line 3",
+        ]
+    );
+}
+
+#[test]
+fn prose_and_tables_are_not_lists() {
+    for (name, text) in [
+        ("prose.txt", format!("A text about {A} that lists nothing.\n")),
+        ("prose.md", "# Title\n\nNo address at all.\n".to_owned()),
+        ("table.csv", format!("wallet,amount\n{A},5\n")),
+        ("hashes.txt", "0x16f0b26a2b215994d36c79224acd1677b87cdb9724f88df0500da83ed781c7e3\n".to_owned()),
+        ("page.html", format!("<html>\n{A}\n</html>")),
+        ("transfers.json", format!(r#"[{{"from": "{A}", "to": "{B}", "value": "5"}}]"#)),
+        ("transaction.json", format!(r#"{{"from": "{A}", "to": "{B}", "value": "5"}}"#)),
+        ("names.json", r#"["a", "b"]"#.to_owned()),
+        ("logs.json", format!(r#"{{"logs": [{{"address": "{A}", "topics": []}}]}}"#)),
+    ] {
+        assert!(!is_read(name, &text), "{text}");
+    }
+}
+
+#[test]
+fn json_lists_and_names_are_read() {
+    assert_eq!(shown("blocked.json", &format!(r#"["{A}", "{BITCOIN}"]"#)), [A, BITCOIN]);
+    assert_eq!(shown("a.json", &format!(r#"{{"addresses": ["{A}"], "updated": "2024-05-06"}}"#)), [A]);
+    assert_eq!(
+        shown("a.json", &format!(r#"{{"ethereum": ["{A}"], "TRON": ["{TRON}"], "56": ["{B}"]}}"#)),
+        [format!("{A} | on ethereum"), format!("{TRON} | on TRON"), format!("{B} | on 56")]
+    );
+    assert_eq!(
+        shown("a.json", &format!(r#"{{"Example Exchange": ["{A}", "{B}"], "Other": "{BITCOIN}"}}"#)),
+        [
+            format!("{A} | named Example Exchange"),
+            format!("{B} | named Example Exchange"),
+            format!("{BITCOIN} | named Other"),
+        ]
+    );
+    assert_eq!(
+        shown("a.json", &format!(r#"{{"{A}": "Binance 14", "{B}": ["x", "y"], "{BITCOIN}": null}}"#)),
+        [format!("{A} | named Binance 14"), format!("{B} | named x, y"), BITCOIN.to_owned()]
+    );
+    assert_eq!(
+        shown("a.json", &format!(r#"{{"bsc": {{"{A}": "Binance 14"}}, "eth": {{"Kraken": ["{B}"]}}}}"#)),
+        [format!("{A} | on bsc | named Binance 14"), format!("{B} | on eth | named Kraken")]
+    );
+}
+
+#[test]
+fn json_exceptions_are_left_out() {
+    let labels = coded("a.json", &format!(r#"{{"blacklist": ["{A}"], "whitelist": ["{B}"]}}"#));
+    assert_eq!(all_shown(&labels), [A]);
+    assert_eq!(labels.warnings.len(), 1);
+    let labels = coded("a.json", &format!(r#"{{"{A}": true, "{B}": false, "{TRON}": 5}}"#));
+    assert_eq!(all_shown(&labels), [A, TRON]);
+    assert_eq!(labels.warnings.len(), 2);
+}
+
+#[test]
+fn lists_without_names_need_a_code() {
+    for (name, text) in [("a.txt", format!("{A}\n")), ("a.json", format!(r#"["{A}"]"#))] {
+        assert!(error(name, &text).contains("needs --code: it is a list of addresses"), "{text}");
+    }
+    let named = read_given(&FORMAT, &[("a.json", &format!(r#"{{"{A}": "Binance 14"}}"#))], &Given::default()).unwrap();
+    assert_eq!(all_shown(&named), [format!("{A} | named Binance 14")]);
+}
+
+#[test]
+fn rows_without_a_header_are_refused() {
+    let error = error("a.csv", &format!("{A},2024-05-06,scam\n"));
+    assert!(error.contains("needs a header: line 1 has an address and 2 more fields"), "{error}");
+}
