@@ -82,7 +82,7 @@ fn corpus_040_tables_of_tron_under_the_names_of_ethereum_are_refused_as_tron() {
 #[test]
 fn corpus_055_web_exports_of_sister_chains_are_refused_by_coin_or_name() {
     for (file, network) in [
-        ("export-0xa.csv", "POL (polygon)"),
+        ("export-0xa.csv", "polygon"),
         ("matic/export-0xb.csv", "polygon"),
         ("basescan-export-0xc.csv", "its name says base"),
         ("arbiscan/export-0xd.csv", "its name says arbitrum"),

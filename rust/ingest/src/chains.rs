@@ -12,7 +12,7 @@ use headwater_types::{BlockHash, Chain, Family, Network};
 
 use crate::bitcoin::object::other_network;
 use crate::formats::{Sniffed, SniffedChain};
-use crate::networks::{in_name, of_address};
+use crate::networks::{in_name, of_address, of_evm_id};
 use crate::report::ChainSource;
 use crate::source::{Content, Input, Probe, hex_bytes, json, whole_number};
 use crate::target::Target;
@@ -42,8 +42,8 @@ enum Named {
 #[derive(Clone, Copy)]
 struct Expected {
     chain: SniffedChain,
-    /// The network that the caller gives.
-    network: Network,
+    /// Whether test networks of the chain are read: the caller gives one, or the file tells it.
+    reads_tests: bool,
 }
 
 /// The first block that a file names.
@@ -55,7 +55,10 @@ struct BlockClue {
 
 impl Clues {
     pub(crate) fn of(probe: &Probe, format: &dyn Format, sniffed: &Sniffed, options: &Options) -> Self {
-        let expected = Expected { chain: sniffed.chain, network: options.network.unwrap_or_default() };
+        // Raw blocks tell their network in their frames.
+        let reads_tests =
+            options.network.unwrap_or_default() != Network::Mainnet || *probe.content() == Content::Binary;
+        let expected = Expected { chain: sniffed.chain, reads_tests };
         let name = named(probe.path(), &probe.input().name(), format.name(), expected);
         Self { name, block: BlockClue::of(probe, sniffed) }
     }
@@ -119,11 +122,13 @@ fn hash_of(text: &str) -> Option<[u8; 32]> {
 
 /// What the name of a file says, else the nearest folder whose name says something.
 fn named(path: &Path, name: &str, format: &str, expected: Expected) -> Named {
-    // Cryo writes the network into the name.
+    // Cryo writes the network into the name, one without a name by its chain id.
     if let (true, Some((network, _))) = (format == "cryo", name.split_once("__")) {
-        return match words(network, expected) {
-            Named::Nothing => Named::Foreign(network.to_owned()),
-            known => known,
+        let id = network.strip_prefix("network_").and_then(|id| id.parse().ok());
+        return match (id.and_then(of_evm_id).and_then(|network| network.held), words(network, expected)) {
+            (Some(chain), _) => Named::Held(chain, network.to_owned()),
+            (None, Named::Nothing) => Named::Foreign(network.to_owned()),
+            (None, known) => known,
         };
     }
     let folders = path.ancestors().skip(1).take(FOLDERS).filter_map(|folder| folder.file_name()?.to_str());
@@ -136,7 +141,7 @@ fn words(name: &str, expected: Expected) -> Named {
     let families: Vec<Family> = Chain::all().filter(|chain| expected.chain.may_be(*chain)).map(Chain::family).collect();
     let mut networks = in_name(name);
     networks.retain(|network| families.iter().any(|family| network.is_like(*family)));
-    if expected.network != Network::Mainnet {
+    if expected.reads_tests {
         networks.retain(|network| !network.is_test_of(expected.chain.chain()));
     }
     if let Some(network) = networks.iter().find(|network| network.held.is_none()) {
@@ -147,6 +152,12 @@ fn words(name: &str, expected: Expected) -> Named {
         [chain] => Named::Held(chain, name.to_owned()),
         _ => Named::Nothing,
     }
+}
+
+/// Whether a file prints the chain ids of its transactions, which stand above names.
+pub(crate) fn prints_chain_id(probe: &Probe) -> bool {
+    const MEMBER: &[u8] = b"\"chainId\"";
+    probe.first("chain_id").is_some() || probe.head().windows(MEMBER.len()).any(|window| window == MEMBER)
 }
 
 /// Members and columns that contain addresses.
@@ -332,13 +343,13 @@ fn mentions(input: &Input, hash: &[u8; 32]) -> Result<bool, IngestError> {
 mod tests {
     use super::*;
 
-    fn said_of(path: &str, format: &str, chain: SniffedChain, network: Network) -> Named {
+    fn said_of(path: &str, format: &str, chain: SniffedChain, reads_tests: bool) -> Named {
         let path = Path::new(path);
-        named(path, path.file_name().unwrap().to_str().unwrap(), format, Expected { chain, network })
+        named(path, path.file_name().unwrap().to_str().unwrap(), format, Expected { chain, reads_tests })
     }
 
     fn said(path: &str, format: &str) -> Named {
-        said_of(path, format, SniffedChain::Usually(Chain::ETHEREUM), Network::Mainnet)
+        said_of(path, format, SniffedChain::Usually(Chain::ETHEREUM), false)
     }
 
     fn foreign(network: &str) -> Named {
@@ -373,7 +384,7 @@ mod tests {
 
     #[test]
     fn names_of_forks_and_test_networks_refuse_files_of_bitcoin() {
-        let bitcoin = |path, network| said_of(path, "blockchair/bitcoin", SniffedChain::Is(Chain::BITCOIN), network);
+        let bitcoin = |path, tests| said_of(path, "blockchair/bitcoin", SniffedChain::Is(Chain::BITCOIN), tests);
         for (path, network) in [
             ("blockchair_litecoin_outputs_20240101.tsv", "litecoin"),
             ("blockchair_bitcoin-cash_outputs_20240101.tsv", "bitcoin-cash"),
@@ -382,12 +393,12 @@ mod tests {
             ("zcash/blocks.json", "zcash"),
             (".bitcoin/testnet3/blocks/blk00000.dat", "bitcoin-testnet"),
         ] {
-            assert_eq!(bitcoin(path, Network::Mainnet), foreign(network), "{path}");
+            assert_eq!(bitcoin(path, false), foreign(network), "{path}");
         }
-        assert!(matches!(bitcoin("blockchair_bitcoin_outputs_20240101.tsv", Network::Mainnet), Named::Held(..)));
-        assert_eq!(bitcoin("base/blocks.json", Network::Mainnet), Named::Nothing);
-        assert_eq!(bitcoin("testnet3/blocks.json", Network::Testnet), Named::Nothing);
-        assert_eq!(bitcoin("testnet/litecoin/blocks.json", Network::Testnet), foreign("litecoin"));
+        assert!(matches!(bitcoin("blockchair_bitcoin_outputs_20240101.tsv", false), Named::Held(..)));
+        assert_eq!(bitcoin("base/blocks.json", false), Named::Nothing);
+        assert_eq!(bitcoin("testnet3/blocks.json", true), Named::Nothing);
+        assert_eq!(bitcoin("testnet/litecoin/blocks.json", true), foreign("litecoin"));
     }
 
     #[test]
@@ -395,5 +406,6 @@ mod tests {
         assert_eq!(said("network_137__logs__1_to_2.csv", "cryo"), Named::Foreign("network_137".to_owned()));
         assert!(matches!(said("ethereum__logs__1_to_2.csv", "cryo"), Named::Held(Chain::ETHEREUM, _)));
         assert!(matches!(said("bnb__logs__1_to_2.csv", "cryo"), Named::Held(Chain::BSC, _)));
+        assert!(matches!(said("network_56__logs__1_to_2.csv", "cryo"), Named::Held(Chain::BSC, _)));
     }
 }

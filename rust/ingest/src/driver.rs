@@ -7,7 +7,7 @@ use headwater_ledger::store::Writer;
 use headwater_types::Chain;
 
 use crate::IngestError;
-use crate::chains::{Beside, Clues, check_addresses, settle};
+use crate::chains::{Beside, Clues, check_addresses, prints_chain_id, settle};
 use crate::formats::{FORMATS, Format, Job, Sniffed, SniffedChain};
 use crate::options::{OnError, Options, Progress};
 use crate::report::{ChainSource, FileReport, IngestReport, LeftOut};
@@ -202,7 +202,9 @@ fn plan(path: &std::path::Path, origin: Origin, options: &Options) -> Result<Opt
         (None, usual @ (SniffedChain::Usually(_) | SniffedChain::OneOf(_))) => (usual.chain(), ChainSource::Assumed),
     };
     let clues = (options.chain != Some(chain)).then(|| Clues::of(&probe, format, &sniffed, options));
-    if let Some(clues) = clues.as_ref().filter(|_| chain_source == ChainSource::Detected) {
+    // Sister chains have the same coins and forms, but chain ids of their own.
+    let is_by_form = chain_source == ChainSource::Detected && !prints_chain_id(&probe);
+    if let Some(clues) = clues.as_ref().filter(|_| is_by_form) {
         clues.check_name(probe.input(), chain)?;
     }
     let clues = clues.filter(|_| chain_source == ChainSource::Assumed);

@@ -95,11 +95,13 @@ pub(super) fn place(piece: &Piece, hint: &Hint, default: &Chains) -> Placed {
         }
     };
     match (address.family(), stated) {
-        (Family::Evm, _) => {}
         (_, Stated::One(network)) if !is_sister(network) => return foreign(),
+        (Family::Evm, Stated::OneOf(_)) => return foreign(),
+        // A ticker that is not known may be that of a token.
+        (Family::Evm, Stated::Unknown) if hint.is_chain => return foreign(),
         // Many coins have addresses that look like those of bitcoin; those of TRON are its own.
         (Family::Utxo, Stated::Unknown | Stated::OneOf(_)) => return foreign(),
-        (Family::Utxo | Family::Tron, _) => {}
+        (Family::Evm | Family::Utxo | Family::Tron, _) => {}
     }
     let family = address.family();
     let is_contradicted = match stated {
@@ -113,9 +115,9 @@ pub(super) fn place(piece: &Piece, hint: &Hint, default: &Chains) -> Placed {
         Family::Evm => evm_chains(hint, default),
     };
     let is_evm_chain = match stated {
-        Stated::One(network) => network.held.is_none_or(|chain| chain.family() == Family::Evm),
-        Stated::AnyEvm | Stated::EvmId(_) | Stated::OneOf(_) | Stated::Unknown => true,
-        Stated::Nothing => false,
+        Stated::One(network) => network.is_like(Family::Evm),
+        Stated::AnyEvm | Stated::EvmId(_) => true,
+        Stated::Nothing | Stated::OneOf(_) | Stated::Unknown => false,
     };
     Placed::On(Place { chains, is_named: hint.is_chain && is_evm_chain, is_contradicted })
 }
@@ -155,10 +157,8 @@ fn evm_chains(hint: &Hint, default: &Chains) -> Chains {
             Some(_) if *default != Chains::Missing => default.clone(),
             Some(_) | None => elsewhere(),
         },
-        Stated::EvmId(_) => elsewhere(),
-        // A ticker that is not known may be that of a token.
-        Stated::Unknown if !hint.is_chain && *default != Chains::Missing => default.clone(),
-        Stated::OneOf(_) | Stated::Unknown => elsewhere(),
+        Stated::Unknown if *default != Chains::Missing => default.clone(),
+        Stated::EvmId(_) | Stated::OneOf(_) | Stated::Unknown => elsewhere(),
         Stated::Nothing => default.clone(),
     }
 }
@@ -251,13 +251,13 @@ mod tests {
             ("eip155:10", "elsewhere optimism"),
             ("424242", "elsewhere eip155:424242"),
             ("Avalanche C-Chain", "elsewhere avalanche"),
-            ("Ziliqa", "elsewhere Ziliqa"),
-            ("Solana", "elsewhere solana"),
+            ("Ziliqa", "foreign Ziliqa"),
+            ("Solana", "foreign Solana"),
             ("BTC ", "ethereum"),
             ("Tron (TRC20)", "ethereum"),
             ("BNB Smart Chain (BEP20)", "bsc"),
             ("Ethereum (TRC20)", "ethereum"),
-            ("Ethereum / BSC", "elsewhere Ethereum / BSC"),
+            ("Ethereum / BSC", "foreign Ethereum / BSC"),
             ("BSC testnet", "elsewhere bsc-testnet"),
         ] {
             assert_eq!(chain(EVM_ADDRESS, hint), scope, "{hint}");

@@ -129,7 +129,16 @@ impl<'a> Gathering<'a> {
         let hint = self.hints.entry(claim.chain.clone()).or_insert_with(|| read_hint(&claim.chain)).clone();
         for piece in pieces {
             match place(&piece, &hint, &self.default) {
-                Placed::Foreign(elsewhere) => self.add_foreign(elsewhere, piece, &shared),
+                Placed::Foreign(elsewhere) => match piece.reading {
+                    Reading::Address(address @ Address::Evm(_), care)
+                        if shared.codes.iter().any(|code| widens(*code, true)) =>
+                    {
+                        // The code holds on every EVM chain, whatever the list calls this one.
+                        self.note_care(&piece.text, care, claim.place);
+                        self.add_address(claim, &shared, address, &Chains::Elsewhere(elsewhere.network), true);
+                    }
+                    _ => self.add_foreign(elsewhere, piece, &shared),
+                },
                 Placed::Unread => self.leave_out(&piece, claim.place),
                 Placed::On(at) => {
                     let Reading::Address(address, care) = piece.reading else { continue };
