@@ -43,7 +43,8 @@ fn address(text: &str) -> Address {
 /// Reads files into memory: blocks and transactions, by place.
 fn gathered(paths: &[PathBuf]) -> (Vec<BlockFacts>, Vec<TransactionFacts>, IngestReport) {
     let mut target = Gathered::default();
-    let report = ingest_into(paths, &Options::default(), &mut target, &Silent, &Cancel::new()).unwrap();
+    let options = Options { chain: Some(Chain::BITCOIN), ..Options::default() };
+    let report = ingest_into(paths, &options, &mut target, &Silent, &Cancel::new()).unwrap();
     let mut blocks: Vec<_> = target.batches.iter().flat_map(|batch| batch.blocks.clone()).collect();
     let mut transactions: Vec<_> = target.batches.into_iter().flat_map(|batch| batch.transactions).collect();
     blocks.sort_by_key(|block| block.number);

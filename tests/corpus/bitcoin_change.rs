@@ -25,7 +25,8 @@ fn file(name: &str) -> PathBuf {
 fn stored(folder: &Path, names: &[&str]) -> std::sync::Arc<Snapshot> {
     let paths: Vec<PathBuf> = names.iter().map(|name| file(name)).collect();
     let mut writer = Writer::open_or_create(folder).unwrap();
-    ingest(&paths, &Options::default(), &mut writer, &Silent, &Cancel::new()).unwrap();
+    let options = Options { chain: Some(Chain::BITCOIN), ..Options::default() };
+    ingest(&paths, &options, &mut writer, &Silent, &Cancel::new()).unwrap();
     Store::open(folder).unwrap().snapshot().unwrap()
 }
 

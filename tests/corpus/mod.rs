@@ -8,6 +8,7 @@ mod bitcoin_change;
 mod cases;
 mod cases_2;
 mod cases_2_labels;
+mod cases_2_networks;
 mod cases_2_tables;
 mod cases_formats;
 mod classifier;

@@ -1,64 +1,22 @@
 //! Which chain a file is of, where its content does not say so.
 //!
-//! In this order: the name of the file or of a folder it lies in; the block hashes of files beside it or of the store,
+//! Addresses that a file prints decide before everything else: a file with those of another chain is refused. Names of
+//! sister chains and test networks ([`crate::networks`]) refuse a file as well. Then, in this order: the name of the file or of a folder it lies in; the block hashes of files beside it or of the store,
 //! where several chains are possible; the one chain of the files beside it. Only a file that looks like Ethereum and
 //! of which nothing says otherwise is taken as Ethereum, and the report says so.
 
 use std::io::Read;
 use std::path::Path;
 
-use headwater_types::{BlockHash, Chain, Family};
+use headwater_types::{BlockHash, Chain, Family, Network};
 
+use crate::bitcoin::object::other_network;
 use crate::formats::{Sniffed, SniffedChain};
+use crate::networks::{in_name, of_address, of_evm_id};
 use crate::report::ChainSource;
-use crate::source::{Input, Probe, hex_bytes, whole_number};
+use crate::source::{Content, Input, Probe, hex_bytes, json, whole_number};
 use crate::target::Target;
-use crate::{Format, IngestError};
-
-/// Words in names of files and folders, and the chains they name.
-const HELD: &[(&str, Chain)] = &[
-    ("bitcoin", Chain::BITCOIN),
-    ("btc", Chain::BITCOIN),
-    ("bnb", Chain::BSC),
-    ("bnbchain", Chain::BSC),
-    ("bsc", Chain::BSC),
-    ("bscscan", Chain::BSC),
-    ("eth", Chain::ETHEREUM),
-    ("ethereum", Chain::ETHEREUM),
-    ("etherscan", Chain::ETHEREUM),
-    ("tron", Chain::TRON),
-    ("trongrid", Chain::TRON),
-    ("tronscan", Chain::TRON),
-    ("trx", Chain::TRON),
-];
-
-/// Words that name chains whose files look like those of a chain that is held.
-const FOREIGN: &[&str] = &[
-    "arbitrum",
-    "avalanche",
-    "avax",
-    "bsctestnet",
-    "celo",
-    "cronos",
-    "fantom",
-    "gnosis",
-    "goerli",
-    "holesky",
-    "kovan",
-    "linea",
-    "litecoin",
-    "matic",
-    "moonbeam",
-    "moonriver",
-    "optimism",
-    "polygon",
-    "rinkeby",
-    "ropsten",
-    "sepolia",
-    "shasta",
-    "xdai",
-    "zksync",
-];
+use crate::{Format, IngestError, Options};
 
 /// Folders above a file whose names are looked at.
 const FOLDERS: usize = 3;
@@ -74,8 +32,18 @@ pub(crate) struct Clues {
 #[derive(Debug, PartialEq, Eq)]
 enum Named {
     Nothing,
+    /// A chain that is held, and the name that says so.
     Held(Chain, String),
+    /// A network that is not held.
     Foreign(String),
+}
+
+/// What names may say of a file.
+#[derive(Clone, Copy)]
+struct Expected {
+    chain: SniffedChain,
+    /// Whether test networks of the chain are read: the caller gives one, or the file tells it.
+    reads_tests: bool,
 }
 
 /// The first block that a file names.
@@ -86,9 +54,29 @@ struct BlockClue {
 }
 
 impl Clues {
-    pub(crate) fn of(probe: &Probe, format: &dyn Format, sniffed: &Sniffed) -> Self {
-        let name = named(probe.path(), &probe.input().name(), format.name());
+    pub(crate) fn of(probe: &Probe, format: &dyn Format, sniffed: &Sniffed, options: &Options) -> Self {
+        // Raw blocks tell their network in their frames.
+        let reads_tests =
+            options.network.unwrap_or_default() != Network::Mainnet || *probe.content() == Content::Binary;
+        let expected = Expected { chain: sniffed.chain, reads_tests };
+        let name = named(probe.path(), &probe.input().name(), format.name(), expected);
         Self { name, block: BlockClue::of(probe, sniffed) }
+    }
+
+    /// Refuses a file of a network that is not held, by its name.
+    ///
+    /// # Errors
+    /// When the name of the file, or of a folder it lies in, says such a network.
+    pub(crate) fn check_name(&self, input: &Input, chain: Chain) -> Result<(), IngestError> {
+        match &self.name {
+            Named::Foreign(network) => {
+                let why = format!(
+                    "its name says {network}, a network that is not held; if it is of another, name that with --chain"
+                );
+                Err(IngestError::ForeignChain { path: input.path().to_owned(), chain, why })
+            }
+            Named::Held(..) | Named::Nothing => Ok(()),
+        }
     }
 
     /// The chain that the name says, if the file may be of it.
@@ -133,32 +121,126 @@ fn hash_of(text: &str) -> Option<[u8; 32]> {
 }
 
 /// What the name of a file says, else the nearest folder whose name says something.
-fn named(path: &Path, name: &str, format: &str) -> Named {
-    // Cryo writes the network into the name.
+fn named(path: &Path, name: &str, format: &str, expected: Expected) -> Named {
+    // Cryo writes the network into the name, one without a name by its chain id.
     if let (true, Some((network, _))) = (format == "cryo", name.split_once("__")) {
-        return match words(network) {
-            Named::Nothing => Named::Foreign(network.to_owned()),
-            known => known,
+        let id = network.strip_prefix("network_").and_then(|id| id.parse().ok());
+        return match (id.and_then(of_evm_id).and_then(|network| network.held), words(network, expected)) {
+            (Some(chain), _) => Named::Held(chain, network.to_owned()),
+            (None, Named::Nothing) => Named::Foreign(network.to_owned()),
+            (None, known) => known,
         };
     }
     let folders = path.ancestors().skip(1).take(FOLDERS).filter_map(|folder| folder.file_name()?.to_str());
-    let mut said = std::iter::once(name).chain(folders).map(words);
+    let mut said = std::iter::once(name).chain(folders).map(|name| words(name, expected));
     said.find(|named| *named != Named::Nothing).unwrap_or(Named::Nothing)
 }
 
-/// The one chain that the words of a name say.
-fn words(name: &str) -> Named {
-    let lower = name.to_lowercase();
-    let words = || lower.split(|letter: char| !letter.is_ascii_alphanumeric());
-    if let Some(word) = words().find(|word| FOREIGN.contains(word)) {
-        return Named::Foreign(word.to_owned());
+/// The one chain that the words of a name say. Networks of another form, whose files look different, say nothing.
+fn words(name: &str, expected: Expected) -> Named {
+    let families: Vec<Family> = Chain::all().filter(|chain| expected.chain.may_be(*chain)).map(Chain::family).collect();
+    let mut networks = in_name(name);
+    networks.retain(|network| families.iter().any(|family| network.is_like(*family)));
+    if expected.reads_tests {
+        networks.retain(|network| !network.is_test_of(expected.chain.chain()));
     }
-    let mut chains: Vec<Chain> =
-        words().filter_map(|word| HELD.iter().find(|(known, _)| *known == word)).map(|(_, chain)| *chain).collect();
-    chains.dedup();
-    match chains[..] {
+    if let Some(network) = networks.iter().find(|network| network.held.is_none()) {
+        return Named::Foreign(network.name.to_owned());
+    }
+    let held: Vec<Chain> = networks.iter().filter_map(|network| network.held).collect();
+    match held[..] {
         [chain] => Named::Held(chain, name.to_owned()),
         _ => Named::Nothing,
+    }
+}
+
+/// Whether a file prints the chain ids of its transactions, which stand above names.
+pub(crate) fn prints_chain_id(probe: &Probe) -> bool {
+    const MEMBER: &[u8] = b"\"chainId\"";
+    probe.first("chain_id").is_some() || probe.head().windows(MEMBER.len()).any(|window| window == MEMBER)
+}
+
+/// Members and columns that contain addresses.
+const ADDRESSES: &[&str] = &[
+    "address",
+    "addresses",
+    "recipient",
+    "sender",
+    "scriptpubkey_address",
+    "from_address",
+    "to_address",
+    "from",
+    "to",
+    "miner",
+    "token_address",
+    "contract_address",
+    "contractaddress",
+];
+
+/// Refuses a file that prints addresses of another chain or network than it would be filed under, by the first address in
+/// its beginning that tells.
+///
+/// # Errors
+/// When the first address with a known form is of another chain.
+pub(crate) fn check_addresses(probe: &Probe, sniffed: &Sniffed, options: &Options) -> Result<(), IngestError> {
+    let chain = sniffed.chain.chain();
+    let foreign = |why: String| IngestError::ForeignChain { path: probe.path().to_owned(), chain, why };
+    if sniffed.chain.may_be(Chain::BITCOIN) && !sniffed.chain.may_be(Chain::ETHEREUM) {
+        let network = options.network.unwrap_or_default();
+        for address in printed(probe) {
+            let is_read = crate::bitcoin::object::address(network, &address).is_some();
+            if is_read {
+                return Ok(());
+            }
+            if let Some(other) = other_network(network, &address) {
+                return Err(foreign(format!(
+                    "it prints the address {address:?} of {other}; expected addresses of bitcoin {network} (--network names \
+                     another network of bitcoin)"
+                )));
+            }
+        }
+    }
+    if sniffed.chain.may_be(Chain::ETHEREUM) && !sniffed.chain.may_be(Chain::TRON) {
+        let is_tron = |address: &String| of_address(address).iter().any(|network| network.held == Some(Chain::TRON));
+        let addresses = printed(probe);
+        let mut telling = addresses.iter().filter(|address| address.starts_with("0x") || is_tron(address));
+        if let Some(address) = telling.next().filter(|address| is_tron(address)) {
+            return Err(foreign(format!("it prints the address {address:?} of tron, {TRON_REMEDY}")));
+        }
+    }
+    Ok(())
+}
+
+/// What to do with data of TRON in the layout of Ethereum.
+const TRON_REMEDY: &str =
+    "in a form that hides TRC-10 tokens and stakes: give the blocks and transaction infos of a TRON node";
+
+/// The addresses in the beginning of a file, as they are written.
+fn printed(probe: &Probe) -> Vec<String> {
+    let mut texts = Vec::new();
+    match probe.content() {
+        Content::Json => {
+            if let Some(document) = probe.document() {
+                gather(&document, false, &mut texts);
+            }
+        }
+        Content::Csv | Content::Tsv | Content::Parquet => {
+            texts.extend(ADDRESSES.iter().filter_map(|column| probe.first(column)).map(str::to_owned));
+        }
+        Content::Empty | Content::Binary => {}
+    }
+    let is_divider = |letter: char| !letter.is_alphanumeric() && !matches!(letter, ':' | '-' | '_');
+    texts.iter().flat_map(|text| text.split(is_divider)).filter(|text| !text.is_empty()).map(str::to_owned).collect()
+}
+
+/// Gathers the texts of members that contain addresses.
+fn gather(value: &json::Value<'_>, is_address: bool, texts: &mut Vec<String>) {
+    texts.extend(value.text().filter(|_| is_address).map(str::to_owned));
+    for item in value.items() {
+        gather(item, is_address, texts);
+    }
+    for (name, member) in value.members() {
+        gather(member, ADDRESSES.iter().any(|known| name.eq_ignore_ascii_case(known)), texts);
     }
 }
 
@@ -188,7 +270,7 @@ pub(crate) fn settle(
     target: &dyn Target,
 ) -> Result<Settled, IngestError> {
     let told = sniffed.chain;
-    let foreign = |why: String| IngestError::ForeignChain { path: input.path().to_owned(), why };
+    let foreign = |why: String| IngestError::ForeignChain { path: input.path().to_owned(), chain: told.chain(), why };
     let inferred = |chain: Chain, why: &str| Settled {
         chain,
         source: ChainSource::Inferred,
@@ -198,18 +280,13 @@ pub(crate) fn settle(
         if told.may_be(Chain::TRON) {
             return Ok(Settled { chain: Chain::TRON, source: ChainSource::Detected, note: None });
         }
-        return Err(foreign("its block hashes are those of tron, in a form that hides TRC-10 tokens and stakes: give the blocks and transaction infos of a TRON node".to_owned()));
+        return Err(foreign(format!("its block hashes are those of tron, {TRON_REMEDY}")));
     }
-    match &clues.name {
-        Named::Foreign(word) => {
-            return Err(foreign(format!(
-                "its name says {word}, a chain that is not held; if it is of another, name that with --chain"
-            )));
-        }
-        Named::Held(chain, name) if told.may_be(*chain) => {
-            return Ok(inferred(*chain, &format!("as the name {name:?} says")));
-        }
-        Named::Held(..) | Named::Nothing => {}
+    clues.check_name(input, told.chain())?;
+    if let Named::Held(chain, name) = &clues.name
+        && told.may_be(*chain)
+    {
+        return Ok(inferred(*chain, &format!("as the name {name:?} says")));
     }
     let mut chains: Vec<Chain> = beside.iter().map(|beside| beside.chain).filter(|chain| told.may_be(*chain)).collect();
     chains.sort_unstable();
@@ -266,9 +343,17 @@ fn mentions(input: &Input, hash: &[u8; 32]) -> Result<bool, IngestError> {
 mod tests {
     use super::*;
 
-    fn said(path: &str, format: &str) -> Named {
+    fn said_of(path: &str, format: &str, chain: SniffedChain, reads_tests: bool) -> Named {
         let path = Path::new(path);
-        named(path, path.file_name().unwrap().to_str().unwrap(), format)
+        named(path, path.file_name().unwrap().to_str().unwrap(), format, Expected { chain, reads_tests })
+    }
+
+    fn said(path: &str, format: &str) -> Named {
+        said_of(path, format, SniffedChain::Usually(Chain::ETHEREUM), false)
+    }
+
+    fn foreign(network: &str) -> Named {
+        Named::Foreign(network.to_owned())
     }
 
     #[test]
@@ -282,7 +367,38 @@ mod tests {
         assert_eq!(chain("/data/bsc/ethereum-etl/logs.csv"), Some(Chain::ETHEREUM));
         assert_eq!(chain("bsc_and_eth.csv"), None);
         assert_eq!(chain("methods.csv"), None);
-        assert_eq!(said("polygon_logs.csv", "ethereum-etl"), Named::Foreign("polygon".to_owned()));
+        for (path, network) in [
+            ("polygon_logs.csv", "polygon"),
+            ("basescan-export-0xc.csv", "base"),
+            ("arbiscan/export-0xd.csv", "arbitrum"),
+            ("optimistic.etherscan/export-0xe.csv", "optimism"),
+            ("ethereum/sepolia/blocks.csv", "sepolia"),
+            ("goog_blockchain_arbitrum_one_us/blocks.csv", "arbitrum"),
+            ("ethereum_testnet/blocks.csv", "testnet"),
+        ] {
+            assert_eq!(said(path, "ethereum-etl"), foreign(network), "{path}");
+        }
+        // Files of Ethereum do not look like those of litecoin.
+        assert_eq!(said("litecoin/blocks.csv", "ethereum-etl"), Named::Nothing);
+    }
+
+    #[test]
+    fn names_of_forks_and_test_networks_refuse_files_of_bitcoin() {
+        let bitcoin = |path, tests| said_of(path, "blockchair/bitcoin", SniffedChain::Is(Chain::BITCOIN), tests);
+        for (path, network) in [
+            ("blockchair_litecoin_outputs_20240101.tsv", "litecoin"),
+            ("blockchair_bitcoin-cash_outputs_20240101.tsv", "bitcoin-cash"),
+            ("blockchair_dogecoin_transactions_20240101.tsv", "dogecoin"),
+            ("blockchair_bitcoin_testnet_outputs_20240101.tsv", "bitcoin-testnet"),
+            ("zcash/blocks.json", "zcash"),
+            (".bitcoin/testnet3/blocks/blk00000.dat", "bitcoin-testnet"),
+        ] {
+            assert_eq!(bitcoin(path, false), foreign(network), "{path}");
+        }
+        assert!(matches!(bitcoin("blockchair_bitcoin_outputs_20240101.tsv", false), Named::Held(..)));
+        assert_eq!(bitcoin("base/blocks.json", false), Named::Nothing);
+        assert_eq!(bitcoin("testnet3/blocks.json", true), Named::Nothing);
+        assert_eq!(bitcoin("testnet/litecoin/blocks.json", true), foreign("litecoin"));
     }
 
     #[test]
@@ -290,5 +406,6 @@ mod tests {
         assert_eq!(said("network_137__logs__1_to_2.csv", "cryo"), Named::Foreign("network_137".to_owned()));
         assert!(matches!(said("ethereum__logs__1_to_2.csv", "cryo"), Named::Held(Chain::ETHEREUM, _)));
         assert!(matches!(said("bnb__logs__1_to_2.csv", "cryo"), Named::Held(Chain::BSC, _)));
+        assert!(matches!(said("network_56__logs__1_to_2.csv", "cryo"), Named::Held(Chain::BSC, _)));
     }
 }

@@ -7,7 +7,7 @@ use headwater_ledger::store::Writer;
 use headwater_types::Chain;
 
 use crate::IngestError;
-use crate::chains::{Beside, Clues, settle};
+use crate::chains::{Beside, Clues, check_addresses, prints_chain_id, settle};
 use crate::formats::{FORMATS, Format, Job, Sniffed, SniffedChain};
 use crate::options::{OnError, Options, Progress};
 use crate::report::{ChainSource, FileReport, IngestReport, LeftOut};
@@ -110,14 +110,14 @@ impl Files<'_> {
     fn leave_out(&mut self, path: PathBuf, origin: Origin, error: IngestError) -> Result<(), IngestError> {
         let is_skipping = self.options.on_error == OnError::Skip;
         let may_be_left = match &error {
-            IngestError::Unrecognised { .. } | IngestError::WrongFormat { .. } | IngestError::WrongChain { .. } => {
-                origin == Origin::Found || is_skipping
-            }
+            IngestError::Unrecognised { .. }
+            | IngestError::WrongFormat { .. }
+            | IngestError::WrongChain { .. }
+            | IngestError::ForeignChain { .. } => origin == Origin::Found || is_skipping,
             IngestError::Damaged { .. }
             | IngestError::Encoding { .. }
             | IngestError::Container { .. }
             | IngestError::TooLarge { .. }
-            | IngestError::ForeignChain { .. }
             | IngestError::AmbiguousChain { .. } => is_skipping,
             _ => false,
         };
@@ -186,6 +186,7 @@ impl Plan {
 fn plan(path: &std::path::Path, origin: Origin, options: &Options) -> Result<Option<Plan>, IngestError> {
     let probe = Probe::new(Input::new(path, &options.bounds)?)?;
     let Some((format, sniffed)) = detect(&probe, origin, options)? else { return Ok(None) };
+    check_addresses(&probe, &sniffed, options)?;
     let (chain, chain_source) = match (options.chain, sniffed.chain) {
         (Some(chain), SniffedChain::Is(found)) if chain == found => (chain, ChainSource::Detected),
         (Some(chain), told) if told.may_be(chain) => (chain, ChainSource::Given),
@@ -200,7 +201,13 @@ fn plan(path: &std::path::Path, origin: Origin, options: &Options) -> Result<Opt
         (None, SniffedChain::Is(chain)) => (chain, ChainSource::Detected),
         (None, usual @ (SniffedChain::Usually(_) | SniffedChain::OneOf(_))) => (usual.chain(), ChainSource::Assumed),
     };
-    let clues = (chain_source == ChainSource::Assumed).then(|| Clues::of(&probe, format, &sniffed));
+    let clues = (options.chain != Some(chain)).then(|| Clues::of(&probe, format, &sniffed, options));
+    // Sister chains have the same coins and forms, but chain ids of their own.
+    let is_by_form = chain_source == ChainSource::Detected && !prints_chain_id(&probe);
+    if let Some(clues) = clues.as_ref().filter(|_| is_by_form) {
+        clues.check_name(probe.input(), chain)?;
+    }
+    let clues = clues.filter(|_| chain_source == ChainSource::Assumed);
     let job = Job { input: probe.input().clone(), content: probe.content().clone(), sniffed };
     Ok(Some(Plan { format, job, origin, chain, chain_source, note: None, clues }))
 }

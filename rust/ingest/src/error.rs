@@ -129,11 +129,13 @@ pub enum IngestError {
         /// Names of the chains that it may be of.
         known: String,
     },
-    /// A file that names no chain is of one that is not held.
-    #[error("{} cannot be taken as ethereum: {why}", path.display())]
+    /// A file is of another chain than those of its format.
+    #[error("{} cannot be taken as {chain}: {why}", path.display())]
     ForeignChain {
         /// The file.
         path: PathBuf,
+        /// The chain that it would be filed under.
+        chain: Chain,
         /// What says so, and the remedy.
         why: String,
     },

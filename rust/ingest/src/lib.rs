@@ -18,6 +18,7 @@ pub mod frames;
 mod genesis;
 pub mod labels;
 mod market;
+mod networks;
 mod options;
 mod report;
 mod sink;

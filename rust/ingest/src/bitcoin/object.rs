@@ -3,6 +3,7 @@
 use headwater_types::{Address, Amount, BlockHash, Chain, Family, Network, Timestamp, TxHash};
 
 use crate::error::FieldError;
+use crate::networks::{self, of_address};
 use crate::source::{Object, plain_decimal, plain_number, time_of};
 
 /// Satoshis are the eighth decimal of a bitcoin.
@@ -75,6 +76,36 @@ pub(crate) fn address(network: Network, text: &str) -> Option<Address> {
     Address::parse_on(Chain::BITCOIN, network, text).ok()
 }
 
+/// The other networks that a text is an address of; `None` for an address of `network`, and for a text without the form
+/// of one, as sources print for scripts without an address.
+pub(crate) fn other_network(network: Network, text: &str) -> Option<String> {
+    const MAX_NAMED: usize = 3;
+    if address(network, text).is_some() {
+        return None;
+    }
+    let fits = of_address(text);
+    // Releases of nodes before BIP 350 print later witness versions with another checksum.
+    let is_own = |fit: &&networks::Network| match network {
+        Network::Mainnet => fit.held == Some(Chain::BITCOIN),
+        Network::Testnet | Network::Signet | Network::Regtest => fit.is_test_of(Chain::BITCOIN),
+    };
+    if fits.is_empty() || fits.iter().any(|fit| is_own(fit)) {
+        return None;
+    }
+    Some(fits.iter().take(MAX_NAMED).map(|fit| fit.name).collect::<Vec<_>>().join(" or "))
+}
+
+/// Checks that an address, which a source prints beside a script, is not one of another network.
+pub(crate) fn check_address(network: Network, column: &str, text: &str) -> Result<(), FieldError> {
+    match other_network(network, text) {
+        None => Ok(()),
+        Some(other) => {
+            let expected = format!("an address of bitcoin {network}; this is one of {other}");
+            Err(FieldError::new(column, Some(text), expected))
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -106,6 +137,18 @@ mod tests {
         for text in ["0.000000001", "1e-9", "-1", "1e99", "22000000", "true", "\"1,5\"", "\"1e\"", "\"e5\"", "\"1e-\""]
         {
             assert_eq!(bitcoins(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn other_networks_are_named_by_the_form_of_an_address() {
+        let other = |network, text| other_network(network, text).unwrap_or_default();
+        assert_eq!(other(Network::Mainnet, "LeSpCTzPrDs1xRd2HhDkQ3Apy3gEdPcjSp"), "litecoin");
+        assert_eq!(other(Network::Mainnet, "tb1qw508d6qejxtdg4y5r3zarvary0c5xw7kxpjzsx"), "bitcoin-testnet");
+        assert_eq!(other(Network::Testnet, "tb1qw508d6qejxtdg4y5r3zarvary0c5xw7kxpjzsx"), "");
+        assert_eq!(other(Network::Testnet, "1QHVKfhTPgvLfV3MwF1RR14EQb3EPpuxJg"), "bitcoin");
+        for text in ["1QHVKfhTPgvLfV3MwF1RR14EQb3EPpuxJg", "nonstandard", "d-f3b2a1", "unknown", ""] {
+            assert_eq!(other(Network::Mainnet, text), "", "{text}");
         }
     }
 

@@ -7,6 +7,7 @@ use headwater_types::{Amount, Chain, Network, Timestamp};
 use super::bitcoin_json::{block_of, network, transaction_facts, weight_of};
 use super::documents::each_document;
 use super::{Format, Job, Sniffed, SniffedChain};
+use crate::bitcoin::object::check_address;
 use crate::bitcoin::read_script;
 use crate::error::{Fault, FieldError};
 use crate::source::json::Value;
@@ -124,11 +125,15 @@ fn read_input(input: &Object<'_>, network: Network) -> Result<InputFacts, FieldE
     Ok(InputFacts { previous, spent, sequence: input.small_number("sequence")? })
 }
 
-/// Owner and form come from the script itself: what nodes print beside it changed over the years.
+/// Owner and form come from the script itself: what nodes print beside it changed over the years. But addresses of
+/// another network are an error, since nodes of other coins print the same members.
 fn read_output(output: &Object<'_>, network: Network) -> Result<OutputFacts, FieldError> {
     let value = output.need("value", output.bitcoins("value")?, "an amount in BTC")?;
     let lock = output.object("scriptPubKey").ok_or_else(|| output.wrong("scriptPubKey", "a script"))?;
     let script = lock.need("hex", lock.script("hex")?, "a script in hex")?;
+    for address in lock.text("address").into_iter().chain(lock.texts("addresses")?) {
+        check_address(network, "scriptPubKey.address", address)?;
+    }
     Ok(read_script(&script, network).with_amount(value))
 }
 

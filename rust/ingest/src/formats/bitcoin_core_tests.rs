@@ -122,3 +122,24 @@ fn a_block_off_the_best_chain_is_left_out() {
     assert!(batches.is_empty());
     assert!(report.files[0].warnings[0].contains("not on the best chain"));
 }
+
+#[test]
+fn a_block_that_prints_addresses_of_another_coin_is_refused() {
+    let printed = |address: &str| BLOCK.replacen("\"hex\": \"0014751e", &format!("{address}, \"hex\": \"0014751e"), 1);
+    for (address, network) in [
+        (r#""address": "LVuDpNCSSj6pQ7t9Pv6d6sUkLKoqDEVUnJ""#, "litecoin"),
+        (r#""addresses": ["LVuDpNCSSj6pQ7t9Pv6d6sUkLKoqDEVUnJ"]"#, "litecoin"),
+        (r#""address": "bitcoincash:qp63uahgrxged4z5jswyt5dn5v3lzsem6cy4spdc2h""#, "bitcoin-cash"),
+        (r#""address": "tb1qw508d6qejxtdg4y5r3zarvary0c5xw7kxpjzsx""#, "bitcoin-testnet"),
+    ] {
+        let error = read(&printed(address), OnError::Stop).unwrap_err().to_string();
+        assert!(error.contains("cannot be taken as bitcoin") && error.contains(network), "{error}");
+        // Behind an address of bitcoin only the row shows it.
+        let first = r#""n": 0, "scriptPubKey": {"address": "1BgGZ9tcN4rm9KBzDn7KprQz87SZ26SAMH", "hex": "6a05"#;
+        let late = printed(address).replacen(r#""n": 0, "scriptPubKey": {"hex": "6a05"#, first, 1);
+        let error = read(&late, OnError::Stop).unwrap_err().to_string();
+        assert!(error.contains("scriptPubKey.address") && error.contains(network), "{error}");
+    }
+    let own = printed(r#""address": "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4""#);
+    assert_eq!(batch(&own).transactions.len(), 2);
+}

@@ -85,7 +85,7 @@ fn outputs_are_read_from_their_scripts() {
 fn a_file_of_another_chain_or_network_is_refused_by_its_addresses() {
     let test = Options { network: Some(Network::Testnet), ..Options::default() };
     let error = read(&row(&input(r#""value": null"#), OUTPUT, "0"), &test).unwrap_err().to_string();
-    assert!(error.contains("another chain or network"), "{error}");
+    assert!(error.contains("of bitcoin; expected addresses of bitcoin testnet"), "{error}");
     let litecoin = OUTPUT.replace("1HaHTfmvoUW6i6nhJf8jJs6tU4cHNmBQHQ", "LbWEirz9zuPCjGhkXKTzHb1EQPyoEW8xYf");
     assert!(read(&row(&input(r#""value": null"#), &litecoin, "0"), &Options::default()).is_err());
 }

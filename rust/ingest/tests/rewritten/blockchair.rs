@@ -251,7 +251,7 @@ fn dumps_of_other_chains_are_refused() {
     let [_, _, outputs] = bitcoin_dumps(folder.path(), "20100410");
     let other = folder.path().join("blockchair_litecoin_outputs_20100410.tsv");
     std::fs::copy(&outputs, &other).unwrap();
-    assert!(gathered(&[other], &Options::default()).unwrap_err().to_string().contains("known format"));
+    assert!(gathered(&[other], &Options::default()).unwrap_err().to_string().contains("its name says litecoin"));
     let content = std::fs::read_to_string(&outputs).unwrap().replace(OWNER, "1PkqKGbNLDdDJGveCcNUMV9CEFH77ADrPQ");
     let file = write(folder.path(), "outputs.tsv", &content);
     let error = gathered(&[file], &Options::default()).unwrap_err().to_string();

@@ -12,8 +12,8 @@ use headwater_types::{Address, Amount, Chain, Network, Timestamp, TxHash};
 
 use super::super::bitcoin_json::{block_of, network, transaction_facts};
 use super::super::{Format, Job, Sniffed, SniffedChain};
-use super::{chain_in, day_in, is_table};
-use crate::bitcoin::object::address;
+use super::{day_in, is_table};
+use crate::bitcoin::object::{address, check_address};
 use crate::bitcoin::read_script;
 use crate::error::{Fault, FieldError};
 use crate::source::{Probe, Row, each_row};
@@ -55,10 +55,7 @@ impl Format for BlockchairBitcoin {
 
     fn sniff(&self, probe: &Probe) -> Option<Sniffed> {
         let place = TABLES.iter().position(|columns| is_table(probe) && probe.has(columns))?;
-        // Dumps of its sisters (litecoin, dogecoin, ...) have the same columns.
-        if chain_in(&probe.input().name()).is_some_and(|chain| chain != "bitcoin") {
-            return None;
-        }
+        // Dumps of its sisters (litecoin, dogecoin, ...) have the same columns: their names and addresses refuse them.
         let table = u8::try_from(place).expect("there are three tables");
         let block = if table == INPUTS { "spending_block_id" } else { "block_id" };
         let first_block = probe.first(block).and_then(|text| text.parse().ok());
@@ -267,7 +264,11 @@ fn read_output(row: &Row<'_>, network: Network) -> Result<OutputFacts, FieldErro
         return Err(FieldError::new("value", Some(&value.to_string()), "satoshis, at most all that can exist"));
     }
     let facts = read_script(&bytes, network).with_amount(value);
-    if let (Some(text), Some(owner)) = (row.text("recipient")?, facts.owner) {
+    let recipient = row.text("recipient")?;
+    if let Some(text) = &recipient {
+        check_address(network, "recipient", text)?;
+    }
+    if let (Some(text), Some(owner)) = (recipient, facts.owner) {
         let told: Option<Address> = address(network, &text);
         if told.is_some_and(|told| told != owner) {
             let expected =

@@ -281,3 +281,15 @@ fn rows_whose_block_is_missing_are_left_out_of_their_file_with_the_reason() {
     let error = read(&files, &Options::default()).0.unwrap_err().to_string();
     assert!(error.contains("transfers.csv, line 2: column \"block_number\" is \"5\""), "{error}");
 }
+
+#[test]
+fn addresses_of_tron_in_this_layout_are_refused_with_what_is_read() {
+    let (from, to) = ("TMAT4gCKShmGPXFseYAVdJXBKcLguF2BHx", "TDumhjnkbkDDrKrMXb242Wh8jXt3u66NpT");
+    let columns = "token_address,from_address,to_address,value,transaction_hash,log_index,block_number";
+    let transfers = format!("{columns}\n{from},{from},{to},5,{},0,9\n", &hash(1)[2..]);
+    for chain in [None, Some(Chain::TRON), Some(Chain::ETHEREUM)] {
+        let options = Options { chain, ..Options::default() };
+        let error = read(&[("token_transfers.csv", transfers.clone())], &options).0.unwrap_err().to_string();
+        assert!(error.contains("of tron") && error.contains("transaction infos of a TRON node"), "{error}");
+    }
+}

@@ -25,6 +25,7 @@ use self::withdrawals::Withdrawals;
 use super::etherscan::account_in;
 use super::{Format, Job, Sniffed, SniffedChain};
 use crate::error::{Fault, FieldError};
+use crate::networks::of_coin_word;
 use crate::source::{Probe, Row, each_row};
 use crate::{IngestError, Sink};
 
@@ -49,11 +50,10 @@ impl Format for EtherscanWeb {
         let layout = Layout::of(probe)?;
         let unit = probe.first(&layout.amount).and_then(|amount| amount.split_whitespace().nth(1));
         let coin = layout.coin.as_deref().or(unit).unwrap_or_default();
-        let chain = if coin.eq_ignore_ascii_case(Chain::BSC.native_symbol()) {
-            SniffedChain::Is(Chain::BSC)
-        } else {
+        let chain = match of_coin_word(coin).and_then(|network| network.held) {
+            Some(chain) if chain == Chain::BSC => SniffedChain::Is(chain),
             // Several chains pay in ether. One whose coin is another is refused when it is read.
-            SniffedChain::Usually(Chain::ETHEREUM)
+            Some(_) | None => SniffedChain::Usually(Chain::ETHEREUM),
         };
         let rank = match layout.table {
             Table::Transactions | Table::ListedTransactions | Table::Withdrawals => 1,
@@ -90,8 +90,8 @@ impl Export {
     fn new(layout: Layout, job: &Job, sink: &Sink<'_>) -> Result<Self, IngestError> {
         let (chain, name) = (sink.chain(), job.input.name());
         if let Some(coin) = layout.coin.as_deref().filter(|coin| *coin != chain.native_symbol()) {
-            let held = Chain::all().find(|chain| chain.native_symbol() == coin).map_or("not supported", Chain::name);
-            let known = format!("the chain whose coin is {} ({held})", coin.to_uppercase());
+            let network = of_coin_word(coin).map_or("not supported", |network| network.name);
+            let known = format!("the chain whose coin is {} ({network})", coin.to_uppercase());
             return Err(IngestError::WrongChain { path: job.input.path().to_owned(), format: NAME, chain, known });
         }
         Ok(Self {

@@ -137,7 +137,7 @@ fn chain_is_that_of_the_coin_in_the_header() {
     assert_eq!((report.chain.as_str(), report.chain_source), ("bsc", ChainSource::Detected));
     let as_chain = |chain| Options { chain: Some(chain), ..Options::default() };
     let refused = error(NAME, &export("MATIC", &rows), &Options::default());
-    assert!(refused.contains("coin is MATIC (not supported)") && refused.contains("ethereum"), "{refused}");
+    assert!(refused.contains("coin is MATIC (polygon)") && refused.contains("ethereum"), "{refused}");
     let refused = error(NAME, &export("BNB", &rows), &as_chain(Chain::ETHEREUM));
     assert!(refused.contains("coin is BNB (bsc)"), "{refused}");
     assert!(error(NAME, &export("ETH", &rows), &as_chain(Chain::BSC)).contains("coin is ETH (ethereum)"));

@@ -9,6 +9,7 @@ use super::address_lines::{Line, LineReader, is_table};
 use super::reading::filled;
 use super::{Files, Format, Given};
 use crate::labels::raw::{ChainHint, RawClaim, RawLabels, Vocabulary};
+use crate::networks::{Stated, read_cell};
 use crate::source::json::Value;
 use crate::source::{Content, Probe, has_address_form, prefixed};
 use crate::{IngestError, Place};
@@ -194,13 +195,9 @@ fn is_in(words: &str, name: &str) -> bool {
     words.split_whitespace().any(|word| word == plain)
 }
 
-/// Returns whether a member names a chain: what is under it is on that chain.
-fn names_chain(name: &str) -> bool {
-    const CHAINS: &str = "arb arbitrum avalanche avax base bitcoin bitcoincash bitcoinsv bnb bnbchain bsc btc celo dash \
-        dogecoin doge eth ethereum ethereumclassic evm fantom ftm gnosis linea litecoin ltc monero op optimism polygon matic \
-        ripple scroll sol solana ton tron trx xbt xmr xrp zcash zec zksync 1 10 56 100 137 250 324 1101 5000 8453 42161 42220 \
-        43114 59144 81457 534352 728126428";
-    name.starts_with("eip155:") || is_in(CHAINS, name)
+/// Returns whether a member names a network: what is under it is on that network.
+fn names_network(name: &str) -> bool {
+    matches!(read_cell(name), Stated::One(_) | Stated::AnyEvm | Stated::EvmId(_))
 }
 
 /// Returns whether the members of an object are numbered: their names are not those of chains.
@@ -214,7 +211,7 @@ impl Surroundings {
         let mut inner = Self { depth: self.depth + 1, is_exception, ..self.clone() };
         match name {
             _ if is_numbered => {}
-            chain if names_chain(chain) => inner.chain = Some(chain.to_owned()),
+            chain if names_network(chain) => inner.chain = Some(chain.to_owned()),
             container if is_in(CONTAINERS, container) => {}
             name => inner.name = Some(name.to_owned()),
         }

@@ -2,7 +2,7 @@
 
 use headwater_ledger::labels::Level;
 
-use super::name_tag::{GROUP, NameTag, VOCABULARY, site_in};
+use super::name_tag::{GROUP, NameTag, VOCABULARY, chain_of_link};
 use super::reading::each_table_row;
 use super::{Files, Format, Given};
 use crate::IngestError;
@@ -111,7 +111,7 @@ fn read(probes: &[Probe], _given: &Given) -> Result<RawLabels, IngestError> {
         each_table_row(probe, &names, &mut labels, |row: &Row<'_>, labels| {
             // The page of an explorer says more than a folder, which is lost in a copy.
             let source = row.text(SOURCE)?;
-            let site = source.as_deref().and_then(|source| source.contains("://").then(|| site_in(source)).flatten());
+            let site = source.as_deref().and_then(chain_of_link);
             let chain = site.map_or_else(|| of_file.clone(), |chain| ChainHint::Chain(chain.to_owned()));
             if columns.address != CONTRACTS.address {
                 return columns.add(row, "", &chain, labels);

@@ -8,6 +8,7 @@ use rustc_hash::FxHashSet;
 use super::reading::filled;
 use crate::Place;
 use crate::labels::raw::{ChainHint, RawClaim, RawLabels, Vocabulary};
+use crate::networks::{in_name, of_host, of_site};
 use crate::source::Probe;
 
 /// The labels of these sites.
@@ -130,36 +131,25 @@ fn entity_of(name: &str) -> Option<&str> {
     is_named.then_some(entity)
 }
 
-/// Sites by what a file or folder of their labels is called, and the chain of each.
-const SITES: [(&str, &str); 11] = [
-    ("optimistic", "optimism"),
-    ("bscscan", "bsc"),
-    ("etherscan", "ethereum"),
-    ("polygonscan", "polygon"),
-    ("arbiscan", "arbitrum"),
-    ("ftmscan", "fantom"),
-    ("snowtrace", "avalanche"),
-    ("basescan", "base"),
-    ("celoscan", "celo"),
-    ("gnosisscan", "gnosis"),
-    ("tronscan", "tron"),
-];
-
 /// How many folders above a file may name the site.
 const FOLDERS: usize = 3;
 
 /// The chain of the site that the name of a file, or of a folder above it, tells.
 pub(super) fn site_of(probe: &Probe) -> ChainHint {
-    let parts = probe.path().iter().rev().take(FOLDERS + 1).map(|part| part.to_string_lossy().to_ascii_lowercase());
-    parts
-        .into_iter()
-        .find_map(|part| site_in(&part))
-        .map_or(ChainHint::None, |chain| ChainHint::Chain(chain.to_owned()))
+    let parts = probe.path().iter().rev().take(FOLDERS + 1);
+    let network = parts.into_iter().find_map(|part| {
+        let part = part.to_string_lossy();
+        let networks = in_name(&part);
+        <[_; 1]>::try_from(networks).map_or_else(|_| of_site(&part), |[network]| Some(network))
+    });
+    network.map_or(ChainHint::None, |network| ChainHint::Chain(network.name.to_owned()))
 }
 
-/// The chain of the site that a text in lower case names.
-pub(super) fn site_in(text: &str) -> Option<&'static str> {
-    SITES.iter().find(|(site, _)| text.contains(site)).map(|(_, chain)| *chain)
+/// The chain of the explorer that a link leads to.
+pub(super) fn chain_of_link(link: &str) -> Option<&\'static str> {
+    let (_, rest) = link.split_once("://")?;
+    let host = rest.split([\'/\', \'?\', \'#\', \':\']).next()?;
+    of_host(host).map(|network| network.name)
 }
 
 #[cfg(test)]

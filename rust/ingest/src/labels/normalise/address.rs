@@ -1,10 +1,11 @@
 //! From the text of a cell to addresses, by their form.
 
-use headwater_types::address::inspect::{Correction, Format, judge};
+use headwater_types::address::inspect::{Format, judge};
 use headwater_types::address::{Checksum, Reason, eip55};
 use headwater_types::{Address, Chain, Network};
 
 use super::look_alikes::plain_letters;
+use crate::networks::{self, Stated, of_coin_word, of_host};
 
 /// What stands in a cell, apart from blanks and remarks.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -13,8 +14,16 @@ pub(super) struct Piece {
     pub(super) text: String,
     /// What it is.
     pub(super) reading: Reading,
-    /// The chain that a URI around it names.
-    pub(super) chain: Option<Chain>,
+    /// The network that a prefix or a link around it names.
+    pub(super) network: Option<Prefix>,
+}
+
+/// What stands before an address, or around it, and names its network.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Prefix {
+    pub(super) stated: Stated,
+    /// As it is written.
+    pub(super) text: String,
 }
 
 /// What a text is, as an address.
@@ -53,7 +62,7 @@ const SHORTEST: usize = 20;
 pub(super) fn read_cell(cell: &str) -> Vec<Piece> {
     let cell = cell.trim();
     if let Some(reading) = canonical(cell) {
-        return vec![Piece { text: cell.to_owned(), reading, chain: None }];
+        return vec![Piece { text: cell.to_owned(), reading, network: None }];
     }
     let outside = without_brackets(cell);
     let mut pieces = pieces_of(&outside);
@@ -64,7 +73,7 @@ pub(super) fn read_cell(cell: &str) -> Vec<Piece> {
         let is_meant = |piece: &Piece| piece.text.len() >= SHORTEST || matches!(piece.reading, Reading::Address(..));
         pieces.retain(is_meant);
         if pieces.is_empty() {
-            pieces.push(Piece { text: cell.to_owned(), reading: Reading::Malformed, chain: None });
+            pieces.push(Piece { text: cell.to_owned(), reading: Reading::Malformed, network: None });
         }
     }
     pieces
@@ -112,23 +121,49 @@ fn pieces_of(text: &str) -> Vec<Piece> {
 }
 
 fn read_piece(text: &str, pieces: &mut Vec<Piece>) {
-    let piece = |reading, chain| Piece { text: text.to_owned(), reading, chain };
+    let piece = |reading, network| Piece { text: text.to_owned(), reading, network };
     if let Some(reading) = canonical(text) {
         pieces.push(piece(reading, None));
         return;
     }
-    let (reading, chain) = read(text);
+    let (network, bare) = without_network(text);
+    let reading = canonical(bare).unwrap_or_else(|| read(bare));
     if reading == Reading::Malformed
         && let Some(parts) = unglued(text)
     {
         pieces.extend(parts.into_iter().map(|(text, address)| Piece {
             text: text.to_owned(),
             reading: Reading::Address(address, Care::None),
-            chain: None,
+            network: None,
         }));
         return;
     }
-    pieces.push(piece(reading, chain));
+    pieces.push(piece(reading, network));
+}
+
+/// What a prefix or a link says of the network, and the rest of the text: CAIP-10, EIP-3770 (`oeth:0x...`), EIP-681, BIP 21
+/// and links to explorers.
+fn without_network(text: &str) -> (Option<Prefix>, &str) {
+    let prefix = |stated, text: &str| Some(Prefix { stated, text: text.to_owned() });
+    let (is_link, link) = text.split_once("://").map_or((false, text), |(_, link)| (true, link));
+    let (host, path) = link.split_once('/').unwrap_or((link, ""));
+    let of_path = || path.split('/').filter(|_| is_link).find_map(of_coin_word);
+    if let Some(network) = of_host(host).or_else(of_path) {
+        // The address is found inside the link.
+        return (prefix(Stated::One(network), host), text);
+    }
+    let Some((scheme, rest)) = text.split_once(':').filter(|_| !is_link) else { return (None, text) };
+    if let Some((reference, address)) = rest.split_once(':') {
+        let id = format!("{scheme}:{reference}");
+        return (prefix(networks::read_cell(&id), &id), address);
+    }
+    let Some(network) = of_coin_word(scheme) else { return (None, text) };
+    let rest = rest.strip_prefix("pay-").unwrap_or(rest);
+    let is_end = |letter: char| matches!(letter, '?' | '/' | '@' | '#');
+    let (address, behind) = rest.split_at(rest.find(is_end).unwrap_or(rest.len()));
+    let id = behind.strip_prefix('@').and_then(|behind| behind.split(is_end).next());
+    let stated = id.map_or(Stated::One(network), |id| networks::read_cell(&format!("eip155:{id}")));
+    (prefix(stated, scheme), address)
 }
 
 /// An address in the form that its chain prints, which most cells have.
@@ -147,23 +182,22 @@ fn canonical(text: &str) -> Option<Reading> {
     }
 }
 
-fn read(text: &str) -> (Reading, Option<Chain>) {
+fn read(text: &str) -> Reading {
     let found = judge(text, None, Network::Mainnet);
     if let Some(address) = found.address {
-        let named = found.corrections.contains(&Correction::UriStripped);
         let care = if found.checksum == Checksum::Failed { Care::Eip55 } else { Care::None };
-        return (Reading::Address(address, care), found.chain.filter(|_| named));
+        return Reading::Address(address, care);
     }
     let plain = plain_letters(text);
     if plain != text {
         let repaired = judge(&plain, None, Network::Mainnet);
         return match repaired.address {
-            Some(address) if repaired.checksum == Checksum::Ok => (Reading::Address(address, Care::Repaired), None),
-            Some(_) => (Reading::Malformed, None),
-            None => (unread(repaired.reason, repaired.format), None),
+            Some(address) if repaired.checksum == Checksum::Ok => Reading::Address(address, Care::Repaired),
+            Some(_) => Reading::Malformed,
+            None => unread(repaired.reason, repaired.format),
         };
     }
-    (unread(found.reason, found.format), None)
+    unread(found.reason, found.format)
 }
 
 /// What a text without an address is. Characters outside the alphabet break a checksum; they do not lengthen anything.
@@ -339,8 +373,9 @@ mod tests {
         for text in [hex.to_owned(), format!("0x{hex}"), format!("0x{}", hex.to_ascii_uppercase())] {
             assert_eq!(cell(&text), ["TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t"], "{text}");
         }
-        assert_eq!(read_cell(&format!("eip155:56:{EVM}"))[0].chain, Some(Chain::BSC));
-        assert_eq!(read_cell(EVM)[0].chain, None);
+        let network = |text: &str| read_cell(text).remove(0).network.map(|prefix| prefix.stated);
+        assert_eq!(network(&format!("eip155:56:{EVM}")), Some(networks::read_cell("bsc")));
+        assert_eq!(network(EVM), None);
     }
 
     #[test]

@@ -82,8 +82,8 @@ pub(super) struct Joined {
 pub(super) struct Outcome {
     /// The claims, and names without a code, in order.
     pub(super) claims: Vec<Joined>,
-    /// Addresses on chains that are not held.
-    pub(super) elsewhere: u64,
+    /// Numbers of chains that are not held, with how many addresses each has.
+    pub(super) elsewhere: Vec<(u32, u32)>,
     /// Statements about an EVM address of which no chain is known.
     pub(super) missing_chain: u64,
 }
@@ -98,6 +98,14 @@ pub(super) fn joined(statements: Statements, reviewed: Reviewed, copies: Copies)
     let homeless = telling().filter(col("scope").is_null());
     let places = homeless.group_by([col("address"), col("elsewhere")]).agg([]).collect()?;
     let missing = places.column("elsewhere")?.null_count();
+    let elsewhere = places
+        .lazy()
+        .filter(col("elsewhere").is_not_null())
+        .group_by([col("elsewhere")])
+        .agg([len().alias("addresses")])
+        .sort(["elsewhere"], SortMultipleOptions::default())
+        .collect()?;
+    let (names, addresses) = (elsewhere.column("elsewhere")?.u32()?, elsewhere.column("addresses")?.u32()?);
     let claims = telling()
         .filter(col("scope").is_not_null())
         // The first of equal statements is the earliest of those with the most exact date; texts decide among those of
@@ -123,7 +131,7 @@ pub(super) fn joined(statements: Statements, reviewed: Reviewed, copies: Copies)
         .collect()?;
     Ok(Outcome {
         claims: rows(&claims)?,
-        elsewhere: u64::try_from(places.height() - missing).unwrap_or(u64::MAX),
+        elsewhere: names.iter().flatten().zip(addresses.iter().flatten()).collect(),
         missing_chain: u64::try_from(missing).unwrap_or(u64::MAX),
     })
 }

@@ -3,6 +3,7 @@
 //! Each statement is read by itself: its cell by [`address`], its chains by [`scope`], its level by [`levels`], its
 //! provenance group by [`groups`]. Then [`frame`] maps all concepts to codes and joins what says the same.
 
+mod absent;
 mod address;
 mod frame;
 mod groups;
@@ -86,7 +87,11 @@ pub(super) fn normalise(mut raw: RawLabels, rules: &Rules<'_>) -> Result<Normali
     let outcome = frame::joined(gathered.statements, gathered.reviewed, gathered.copies)?;
 
     let mut counts = gathered.counts;
-    counts.unknown_chain += outcome.elsewhere;
+    let mut absent = gathered.absent;
+    for (network, addresses) in &outcome.elsewhere {
+        counts.unknown_chain += u64::from(*addresses);
+        absent.add(decode.text(*network).unwrap_or_default(), u64::from(*addresses));
+    }
     let import = Arc::from(rules.source);
     let mut coded: BTreeMap<u32, bool> = BTreeMap::new();
     let mut claims = Vec::with_capacity(outcome.claims.len());
@@ -101,9 +106,7 @@ pub(super) fn normalise(mut raw: RawLabels, rules: &Rules<'_>) -> Result<Normali
     counts.no_code += u64::try_from(coded.values().filter(|is_coded| !**is_coded).count()).unwrap_or(u64::MAX);
     let mut warnings = raw.warnings;
     warnings.extend(gathered.notes.sentences());
-    if outcome.elsewhere > 0 {
-        warnings.push(format!("addresses of EVM chains that are not held, left out: {}", outcome.elsewhere));
-    }
+    warnings.extend(absent.sentences());
     let foreign: BTreeSet<Foreign> = gathered.foreign;
     Ok(Normalised {
         claims,

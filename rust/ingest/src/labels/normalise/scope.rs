@@ -1,37 +1,41 @@
 //! On which chains a statement holds: the form of the address decides the family, the list decides among its chains.
 
 use headwater_ledger::labels::{Category, Code, Scope};
-use headwater_types::{Address, Chain, Family};
+use headwater_types::{Chain, Family};
 
 use super::address::{Piece, Reading};
 use crate::labels::raw::ChainHint;
+use crate::networks::{Kind, Network, Stated, of_prefix, read_cell};
 
 /// What a list says of the chain.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Named {
-    /// Nothing, or the symbol of a token that many chains have.
-    Nothing,
-    /// A chain that is held.
-    Held(Chain),
-    /// Every EVM chain.
-    AnyEvm,
-    /// An EVM chain that is not held.
-    ElsewhereEvm(String),
-    /// A coin whose addresses are of no chain that is held.
-    Foreign(String),
-    /// A symbol that is not known: a token, or a coin of its own.
-    Symbol(String),
+pub(super) struct Hint {
+    /// The network.
+    stated: Stated,
+    /// The words of the list.
+    text: String,
+    /// Whether these name a chain, rather than a coin.
+    is_chain: bool,
 }
 
 /// What becomes of a piece.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Placed {
-    /// It belongs to another chain, and is kept under this ticker.
-    Foreign(String),
+    /// It belongs to another chain, and is kept.
+    Foreign(Elsewhere),
     /// It is an address, and holds there; which codes widen that is in [`widens`].
     On(Place),
     /// It cannot be read as an address.
     Unread,
+}
+
+/// A chain that is not held.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Elsewhere {
+    /// The ticker or the chain, as the list writes it.
+    pub(super) ticker: String,
+    /// The name of the network; the words of the list where they are not known.
+    pub(super) network: String,
 }
 
 /// Where a statement about an address holds.
@@ -75,145 +79,130 @@ pub(super) fn default_chains(given: Option<Chain>, format: Option<Chain>) -> Cha
 }
 
 /// What becomes of a piece of a cell.
-pub(super) fn place(piece: &Piece, named: &Named, is_chain_hint: bool, default: &Chains) -> Placed {
-    let from_uri = piece.chain.filter(|_| *named == Named::Nothing).map(Named::Held);
-    let named = from_uri.as_ref().unwrap_or(named);
-    if let Named::Foreign(ticker) = named {
-        return Placed::Foreign(ticker.clone());
-    }
+pub(super) fn place(piece: &Piece, hint: &Hint, default: &Chains) -> Placed {
+    let hint = &hint_of(piece, hint);
+    let stated = &hint.stated;
+    let foreign = || Placed::Foreign(hint.elsewhere(stated));
     let address = match piece.reading {
         Reading::Address(address, _) => address,
         Reading::BadChecksum | Reading::Malformed => {
-            return match (foreign_form(&piece.text), named) {
-                (Some(ticker), _) => Placed::Foreign(ticker.to_owned()),
-                (None, Named::Symbol(ticker)) => Placed::Foreign(ticker.clone()),
+            return match (of_prefix(&piece.text).filter(|network| network.held.is_none()), stated) {
+                (Some(network), _) => Placed::Foreign(hint.elsewhere(&Stated::One(network))),
+                (None, Stated::One(network)) if !is_sister(network) => foreign(),
+                (None, Stated::Unknown) => foreign(),
                 (None, _) => Placed::Unread,
             };
         }
     };
-    // Many coins have addresses that look like those of bitcoin.
-    if let (Address::Utxo(_), Named::Symbol(ticker)) = (address, named) {
-        return Placed::Foreign(ticker.clone());
+    match (address.family(), stated) {
+        (_, Stated::One(network)) if !is_sister(network) => return foreign(),
+        (Family::Evm, Stated::OneOf(_)) => return foreign(),
+        // A ticker that is not known may be that of a token.
+        (Family::Evm, Stated::Unknown) if hint.is_chain => return foreign(),
+        // Many coins have addresses that look like those of bitcoin; those of TRON are its own.
+        (Family::Utxo, Stated::Unknown | Stated::OneOf(_)) => return foreign(),
+        (Family::Evm | Family::Utxo | Family::Tron, _) => {}
     }
-    Placed::On(on_chains(&address, named, is_chain_hint, default))
-}
-
-fn on_chains(address: &Address, named: &Named, is_chain_hint: bool, default: &Chains) -> Place {
     let family = address.family();
-    let is_contradicted = match named {
-        Named::Held(chain) => chain.family() != family,
-        Named::AnyEvm | Named::ElsewhereEvm(_) => family != Family::Evm,
-        Named::Nothing | Named::Foreign(_) | Named::Symbol(_) => false,
-    };
-    let evm = || match named {
-        Named::Held(chain) if chain.family() == Family::Evm => Chains::Of(Scope::Chain(*chain)),
-        Named::Held(chain) if *default == Chains::Missing => Chains::Elsewhere(chain.name().to_owned()),
-        Named::AnyEvm => Chains::Of(Scope::Evm),
-        Named::ElsewhereEvm(name) => Chains::Elsewhere(name.clone()),
-        Named::Symbol(name) if *default == Chains::Missing => Chains::Elsewhere(name.clone()),
-        Named::Nothing | Named::Held(_) | Named::Foreign(_) | Named::Symbol(_) => default.clone(),
+    let is_contradicted = match stated {
+        Stated::One(network) => !network.is_like(family) && is_sister(network),
+        Stated::AnyEvm | Stated::EvmId(_) => family != Family::Evm,
+        Stated::Nothing | Stated::OneOf(_) | Stated::Unknown => false,
     };
     let chains = match family {
         Family::Utxo => Chains::Of(Scope::Chain(Chain::BITCOIN)),
         Family::Tron => Chains::Of(Scope::Chain(Chain::TRON)),
-        Family::Evm => evm(),
+        Family::Evm => evm_chains(hint, default),
     };
-    let is_evm_chain = matches!(named, Named::AnyEvm | Named::ElsewhereEvm(_))
-        || matches!(named, Named::Held(chain) if chain.family() == Family::Evm);
-    Place { chains, is_named: is_chain_hint && is_evm_chain, is_contradicted }
+    let is_evm_chain = match stated {
+        Stated::One(network) => network.is_like(Family::Evm),
+        Stated::AnyEvm | Stated::EvmId(_) => true,
+        Stated::Nothing | Stated::OneOf(_) | Stated::Unknown => false,
+    };
+    Placed::On(Place { chains, is_named: hint.is_chain && is_evm_chain, is_contradicted })
+}
+
+/// What list and address say of the network together. What stands before an address is said of it alone; but `ethereum:`
+/// is also written before addresses of other EVM chains, so that a column says more than it.
+fn hint_of(piece: &Piece, hint: &Hint) -> Hint {
+    let is_general = |stated: &Stated| matches!(stated, Stated::One(network) if network.held.is_some());
+    let mut hint = match &piece.network {
+        Some(prefix) if hint.stated == Stated::Nothing || !is_general(&prefix.stated) => {
+            let text = if prefix.stated == Stated::Unknown { &prefix.text } else { &hint.text };
+            Hint { stated: prefix.stated.clone(), text: text.clone(), is_chain: true }
+        }
+        Some(_) | None => hint.clone(),
+    };
+    if let (Stated::OneOf(networks), Reading::Address(address, _)) = (&hint.stated, piece.reading) {
+        // The form of the address decides between networks of different forms.
+        let mut fits = networks.iter().copied().filter(|network| network.is_like(address.family()));
+        if let (Some(only), None) = (fits.next(), fits.next()) {
+            hint.stated = Stated::One(only);
+        }
+    }
+    hint
+}
+
+/// Whether a network is held, or an EVM chain whose accounts may be the same.
+fn is_sister(network: &Network) -> bool {
+    network.held.is_some() || network.kind == Kind::Like(Family::Evm)
+}
+
+fn evm_chains(hint: &Hint, default: &Chains) -> Chains {
+    let elsewhere = || Chains::Elsewhere(hint.elsewhere(&hint.stated).network);
+    match &hint.stated {
+        Stated::AnyEvm => Chains::Of(Scope::Evm),
+        Stated::One(network) => match network.held {
+            Some(chain) if chain.family() == Family::Evm => Chains::Of(Scope::Chain(chain)),
+            Some(_) if *default != Chains::Missing => default.clone(),
+            Some(_) | None => elsewhere(),
+        },
+        Stated::Unknown if *default != Chains::Missing => default.clone(),
+        Stated::EvmId(_) | Stated::OneOf(_) | Stated::Unknown => elsewhere(),
+        Stated::Nothing => default.clone(),
+    }
 }
 
 /// What a hint says.
-pub(super) fn named(hint: &ChainHint) -> Named {
+pub(super) fn read_hint(hint: &ChainHint) -> Hint {
     let (text, is_chain) = match hint {
-        ChainHint::None => return Named::Nothing,
-        ChainHint::AnyEvm => return Named::AnyEvm,
+        ChainHint::None => return Hint { stated: Stated::Nothing, text: String::new(), is_chain: false },
+        ChainHint::AnyEvm => return Hint { stated: Stated::AnyEvm, text: String::new(), is_chain: true },
         ChainHint::Ticker(text) => (text.trim(), false),
         ChainHint::Chain(text) => (text.trim(), true),
     };
-    if let Ok(chain) = text.parse() {
-        return Named::Held(chain);
-    }
-    let word: String = text.chars().filter(|letter| letter.is_alphanumeric()).flat_map(char::to_lowercase).collect();
-    let is_in = |words: &str| words.split_whitespace().any(|known| known == word);
-    if word.is_empty() || is_in(NOTHING) || is_in(TOKENS) {
-        return Named::Nothing;
-    }
-    if let Some((_, chain)) = HELD.iter().find(|(words, _)| is_in(words)) {
-        return Named::Held(*chain);
-    }
-    if is_in(ANY_EVM) {
-        return Named::AnyEvm;
-    }
-    let number = word.strip_prefix("eip155").unwrap_or(&word);
-    if is_in(EVM) || (!number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())) {
-        return Named::ElsewhereEvm(text.to_owned());
-    }
-    if is_chain || is_in(FOREIGN) { Named::Foreign(text.to_owned()) } else { Named::Symbol(text.to_owned()) }
+    Hint { stated: read_cell(text), text: text.to_owned(), is_chain }
 }
 
-/// Words that say nothing.
-const NOTHING: &str = "unknown none null na nan other others multiple multi multichain various crypto all default";
-
-/// Tokens of many chains.
-const TOKENS: &str = "usdt usdc tether busd tusd dai usdd fdusd pyusd usdp pax paxg xaut weth wbtc steth link uni shib";
-
-/// Further names of chains that are held, without blanks and marks.
-const HELD: &[(&str, Chain)] = &[
-    ("xbt bitcoinmainnet bitcoinnetwork btcmainnet lightning omni", Chain::BITCOIN),
-    ("erc20 ether ethereummainnet ethmainnet ethereumnetwork", Chain::ETHEREUM),
-    ("bep20 bnbchain bnbsmartchain binancesmartchain bscmainnet bnbmainnet bnbbsc", Chain::BSC),
-    ("trc20 trc10 728126428 eip155728126428 tronmainnet tronnetwork", Chain::TRON),
-];
-
-const ANY_EVM: &str = "evm allevm anyevm eip155any eip155 evmchains";
-
-/// EVM chains that are not held, by name and by ticker, without blanks and marks.
-const EVM: &str = "abstract arb arbitrum arbitrumone arbitrumnova arbitrumnitro astar aurora avalanche avalanchec \
-    avalanchecchain avax avaxc avaxcchain base berachain blast boba bob bttc celo core cronos cro dogechain etc \
-    ethereumclassic etcmainnet evmos fantom ftm flare fraxtal fuse gnosis gnosischain goerli harmony heco holesky hoodi \
-    hyperevm hyperliquid immutable ink iotex kaia kava klaytn klay kovan linea lisk manta mantle matic metis mode \
-    moonbeam moonriver okc okt oktc op opbnb optimism polygon polygonpos polygonzkevm pulsechain rinkeby ronin ropsten \
-    rootstock rsk scroll sei sepolia shibarium sonic taiko unichain wemix worldchain xdai xdc xlayer zircuit zksync \
-    zksyncera zora bsctestnet bnbtestnet";
-
-/// Coins with addresses of their own.
-const FOREIGN: &str = "ada algo algorand aptos apt atom avm bch bitcoincash bcd bitcoindiamond bsv bitcoinsv btg \
-    bitcoingold btcp cardano cosmos dash dcr decred dgb digibyte doge dogecoin dot eos fil filecoin firo grs hbar icp iota \
-    kas kaspa kda ksm ltc litecoin miota mona monero nano near neo nmc namecoin ont pivx polkadot ppc qtum ravencoin rvn \
-    ripple sc siacoin sol solana stellar sui ton vtc waves xec xem xlm xmr xrp xtz tezos xvg verge zcash zec zen zil \
-    zilliqa";
-
-/// The coin of a text in the form of an address of another chain, where the form names it.
-fn foreign_form(text: &str) -> Option<&'static str> {
-    const FORMS: &[(&str, &str)] = &[
-        ("bnb1", "BNB"),
-        ("ltc1", "LTC"),
-        ("bitcoincash:", "BCH"),
-        ("litecoin:", "LTC"),
-        ("dogecoin:", "DOGE"),
-        ("cosmos1", "ATOM"),
-        ("addr1", "ADA"),
-    ];
-    const SHORTEST: usize = 30;
-    let lower = text.to_ascii_lowercase();
-    let found = FORMS.iter().find(|(start, _)| lower.starts_with(start));
-    found.filter(|_| text.len() >= SHORTEST).map(|(_, ticker)| *ticker)
+impl Hint {
+    /// The chain that is not held, by its name in the table, its id, or the words of the list.
+    fn elsewhere(&self, stated: &Stated) -> Elsewhere {
+        let ticker = |other: String| if self.text.is_empty() { other } else { self.text.clone() };
+        match stated {
+            Stated::One(network) => Elsewhere { ticker: ticker(network.ticker()), network: network.name.to_owned() },
+            Stated::EvmId(id) => {
+                let network = format!("eip155:{id}");
+                Elsewhere { ticker: ticker(network.clone()), network }
+            }
+            Stated::Nothing | Stated::OneOf(_) | Stated::AnyEvm | Stated::Unknown => {
+                Elsewhere { ticker: self.text.clone(), network: self.text.clone() }
+            }
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::labels::normalise::address::read_cell;
+    use crate::labels::normalise::address;
 
     const EVM_ADDRESS: &str = "0xd86e1ea9ab69acf2abc60cb07a2d2d46f369b50b";
     const TRON_ADDRESS: &str = "TDumhjnkbkDDrKrMXb242Wh8jXt3u66NpT";
     const BITCOIN_ADDRESS: &str = "3GbBtw4rpfsFTrcpEMFtu9nwD1n9Ewmek8";
 
     fn shown(text: &str, hint: &ChainHint, default: &Chains) -> String {
-        let is_chain = matches!(hint, ChainHint::Chain(_) | ChainHint::AnyEvm);
-        match place(&read_cell(text)[0], &named(hint), is_chain, default) {
-            Placed::Foreign(ticker) => format!("foreign {ticker}"),
+        match place(&address::read_cell(text)[0], &read_hint(hint), default) {
+            Placed::Foreign(elsewhere) => format!("foreign {}", elsewhere.ticker),
             Placed::Unread => "unread".to_owned(),
             Placed::On(place) => match place.chains {
                 Chains::Of(scope) => scope.name().to_owned(),
@@ -240,7 +229,7 @@ mod tests {
         assert_eq!(ticker(TRON_ADDRESS, "NEWCOIN"), "tron");
         let contradicted = |text: &str, hint: &str| {
             let hint = ChainHint::Ticker(hint.to_owned());
-            matches!(place(&read_cell(text)[0], &named(&hint), false, &Chains::Missing), Placed::On(place) if place.is_contradicted)
+            matches!(place(&address::read_cell(text)[0], &read_hint(&hint), &Chains::Missing), Placed::On(place) if place.is_contradicted)
         };
         assert!(contradicted(BITCOIN_ADDRESS, "ETH") && contradicted(TRON_ADDRESS, "XBT"));
         assert!(!contradicted(TRON_ADDRESS, "USDT") && !contradicted(BITCOIN_ADDRESS, "BTC"));
@@ -258,12 +247,18 @@ mod tests {
             ("eip155:any", "evm"),
             ("USDC", "ethereum"),
             ("BTC", "ethereum"),
-            ("ARBITRUM", "elsewhere ARBITRUM"),
-            ("eip155:10", "elsewhere eip155:10"),
-            ("424242", "elsewhere 424242"),
-            ("Avalanche C-Chain", "elsewhere Avalanche C-Chain"),
+            ("ARBITRUM", "elsewhere arbitrum"),
+            ("eip155:10", "elsewhere optimism"),
+            ("424242", "elsewhere eip155:424242"),
+            ("Avalanche C-Chain", "elsewhere avalanche"),
             ("Ziliqa", "foreign Ziliqa"),
+            ("Solana", "foreign Solana"),
             ("BTC ", "ethereum"),
+            ("Tron (TRC20)", "ethereum"),
+            ("BNB Smart Chain (BEP20)", "bsc"),
+            ("Ethereum (TRC20)", "ethereum"),
+            ("Ethereum / BSC", "foreign Ethereum / BSC"),
+            ("BSC testnet", "elsewhere bsc-testnet"),
         ] {
             assert_eq!(chain(EVM_ADDRESS, hint), scope, "{hint}");
         }
@@ -275,7 +270,51 @@ mod tests {
         assert_eq!(shown(EVM_ADDRESS, &ChainHint::None, &default_chains(None, Some(Chain::ETHEREUM))), "ethereum");
         assert_eq!(shown(EVM_ADDRESS, &ChainHint::None, &default_chains(None, None)), "missing");
         assert_eq!(shown(EVM_ADDRESS, &ChainHint::None, &default_chains(Some(Chain::TRON), None)), "elsewhere tron");
-        assert_eq!(shown(&format!("eip155:56:{EVM_ADDRESS}"), &ChainHint::None, &Chains::Missing), "bsc");
+    }
+
+    #[test]
+    fn scope_follows_from_what_stands_before_an_address() {
+        let ethereum = Chains::Of(Scope::Chain(Chain::ETHEREUM));
+        for (prefix, scope) in [
+            ("eip155:56:", "bsc"),
+            ("eip155:137:", "elsewhere polygon"),
+            ("eip155:4242:", "elsewhere eip155:4242"),
+            ("bnb:", "bsc"),
+            ("eth:", "ethereum"),
+            ("oeth:", "elsewhere optimism"),
+            ("arb1:", "elsewhere arbitrum"),
+            ("base:", "elsewhere base"),
+            ("https://bscscan.com/address/", "bsc"),
+            ("https://polygonscan.com/address/", "elsewhere polygon"),
+            ("https://example.com/address/", "ethereum"),
+            ("https://blockchair.com/bnb/address/", "bsc"),
+        ] {
+            assert_eq!(shown(&format!("{prefix}{EVM_ADDRESS}"), &ChainHint::None, &ethereum), scope, "{prefix}");
+        }
+        let on = |text: String, hint: &str| chain(&text, hint);
+        assert_eq!(on(format!("ethereum:{EVM_ADDRESS}"), "bsc"), "bsc");
+        assert_eq!(on(format!("ethereum:{EVM_ADDRESS}@137"), ""), "elsewhere polygon");
+        assert_eq!(on(format!("oeth:{EVM_ADDRESS}"), "ethereum"), "elsewhere optimism");
+        assert_eq!(on(format!("foo:{EVM_ADDRESS}"), "ethereum"), "unread");
+    }
+
+    #[test]
+    fn words_that_are_not_known_claim_no_address_of_a_form_that_coins_share() {
+        assert_eq!(chain(BITCOIN_ADDRESS, "Bitcoin Candy"), "foreign Bitcoin Candy");
+        assert_eq!(chain(BITCOIN_ADDRESS, "Bitcoin (BTC)"), "bitcoin");
+        assert_eq!(chain(BITCOIN_ADDRESS, "Litecoin"), "foreign Litecoin");
+        assert_eq!(chain(TRON_ADDRESS, "Ethereum (TRC20)"), "tron");
+        assert_eq!(chain(TRON_ADDRESS, "Foo"), "tron");
+        assert_eq!(chain(TRON_ADDRESS, "Shasta"), "foreign Shasta");
+        let network = |hint: &str| match place(
+            &address::read_cell(BITCOIN_ADDRESS)[0],
+            &read_hint(&ChainHint::Chain(hint.to_owned())),
+            &Chains::Missing,
+        ) {
+            Placed::Foreign(elsewhere) => elsewhere.network,
+            placed => panic!("{placed:?}"),
+        };
+        assert_eq!((network("LTC"), network("Candy")), ("litecoin".to_owned(), "Candy".to_owned()));
     }
 
     #[test]

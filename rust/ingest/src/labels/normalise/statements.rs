@@ -11,6 +11,7 @@ use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Rules;
+use super::absent::AbsentNetworks;
 use super::address::{Care, Piece, Reading, read_cell};
 use super::frame::{Copies, EVM, Joined, Reviewed, Statements};
 use super::groups::{ETHERSCAN, OFAC, group_of_site};
@@ -18,7 +19,7 @@ use super::levels::trust;
 use super::look_alikes::mixes_scripts;
 use super::names::{is_entity, name_of};
 use super::notes::{Note, Notes};
-use super::scope::{Chains, Named, Placed, default_chains, named, place, widens};
+use super::scope::{Chains, Elsewhere, Hint, Placed, default_chains, place, read_hint, widens};
 use super::texts::{Numbered, Ordered};
 use crate::Place;
 use crate::labels::concepts::{Concepts, Meaning};
@@ -54,10 +55,11 @@ pub(super) struct Gathering<'a> {
     /// By name: key and name of the entity.
     entities: FxHashMap<String, Option<Keyed>>,
     sites: FxHashMap<String, Option<String>>,
-    hints: FxHashMap<ChainHint, Named>,
+    hints: FxHashMap<ChainHint, Hint>,
     left_out: FxHashSet<(Note, String)>,
     foreign_addresses: FxHashSet<(String, String)>,
     foreign: BTreeSet<Foreign>,
+    absent: AbsentNetworks,
     counts: Counts,
     /// Addresses that were accepted, by file, where there are several.
     accepted: FxHashMap<Arc<str>, u64>,
@@ -71,6 +73,7 @@ pub(super) struct Gathered {
     pub(super) copies: Copies,
     pub(super) decode: Decode,
     pub(super) foreign: BTreeSet<Foreign>,
+    pub(super) absent: AbsentNetworks,
     pub(super) counts: Counts,
     pub(super) accepted: FxHashMap<Arc<str>, u64>,
     pub(super) notes: Notes,
@@ -108,6 +111,7 @@ impl<'a> Gathering<'a> {
             left_out: FxHashSet::default(),
             foreign_addresses: FxHashSet::default(),
             foreign: BTreeSet::new(),
+            absent: AbsentNetworks::default(),
             counts,
             accepted: FxHashMap::default(),
             notes: Notes::default(),
@@ -135,11 +139,19 @@ impl<'a> Gathering<'a> {
             return;
         }
         let shared = self.shared(claim);
-        let hint = self.hints.entry(claim.chain.clone()).or_insert_with(|| named(&claim.chain)).clone();
-        let is_chain = matches!(claim.chain, ChainHint::Chain(_) | ChainHint::AnyEvm);
+        let hint = self.hints.entry(claim.chain.clone()).or_insert_with(|| read_hint(&claim.chain)).clone();
         for piece in pieces {
-            match place(&piece, &hint, is_chain, &self.default) {
-                Placed::Foreign(ticker) => self.add_foreign(ticker, piece, &shared),
+            match place(&piece, &hint, &self.default) {
+                Placed::Foreign(elsewhere) => match piece.reading {
+                    Reading::Address(address @ Address::Evm(_), care)
+                        if shared.codes.iter().any(|code| widens(*code, true)) =>
+                    {
+                        // The code holds on every EVM chain, whatever the list calls this one.
+                        self.note_care(&piece.text, care, claim.place);
+                        self.add_address(claim, &shared, address, &Chains::Elsewhere(elsewhere.network), true);
+                    }
+                    _ => self.add_foreign(elsewhere, piece, &shared),
+                },
                 Placed::Unread => self.leave_out(&piece, claim.place),
                 Placed::On(at) => {
                     let Reading::Address(address, care) = piece.reading else { continue };
@@ -153,9 +165,11 @@ impl<'a> Gathering<'a> {
         }
     }
 
-    fn add_foreign(&mut self, ticker: String, piece: Piece, shared: &Shared) {
+    fn add_foreign(&mut self, elsewhere: Elsewhere, piece: Piece, shared: &Shared) {
+        let Elsewhere { ticker, network } = elsewhere;
         if self.foreign_addresses.insert((ticker.clone(), piece.text.clone())) {
             self.counts.other_ticker += 1;
+            self.absent.add(&network, 1);
         }
         let entity = shared.entity.as_ref().map(|(_, text)| text.to_string());
         self.foreign.insert(Foreign { ticker, address: piece.text, code: shared.codes.first().copied(), entity });
@@ -337,6 +351,7 @@ impl<'a> Gathering<'a> {
             copies,
             decode: Decode { addresses, texts, sources },
             foreign: self.foreign,
+            absent: self.absent,
             counts: self.counts,
             accepted: self.accepted,
             notes: self.notes,
@@ -352,6 +367,11 @@ pub(super) struct Decode {
 }
 
 impl Decode {
+    /// A text by its number.
+    pub(super) fn text(&self, place: u32) -> Option<&str> {
+        self.texts.value(place).map(|text| &**text)
+    }
+
     /// The claim of a joined row; `None` where it says nothing: neither code nor name nor entity.
     pub(super) fn claim(&self, joined: &Joined, import: &Arc<str>) -> Option<Claim> {
         let text = |place: Option<u32>| place.and_then(|place| self.texts.value(place)).map(Arc::clone);

@@ -128,11 +128,19 @@ fn claims_of_other_code_entity_group_or_action_stay_apart() {
 #[test]
 fn sanctions_hold_on_every_evm_chain_whatever_the_hint() {
     let chain = |hint: &str| ChainHint::Chain(hint.to_owned());
-    let claims = [ticker("ARB"), ticker("USDT"), chain("bsc"), chain("arbitrum"), ChainHint::None]
-        .map(|chain| RawClaim { chain, ..raw(A, "sanction") });
+    let claims = [
+        ticker("ARB"),
+        ticker("USDT"),
+        chain("bsc"),
+        chain("arbitrum"),
+        ChainHint::None,
+        chain("Solana"),
+        chain("Foo"),
+    ]
+    .map(|chain| RawClaim { chain, ..raw(A, "sanction") });
     let found = read_by(&Rules { format_chain: None, ..rules() }, claims.to_vec());
     assert_eq!(shown(&found), [format!("evm {A} sanction family")]);
-    assert_eq!((found.counts.duplicates, found.counts.unknown_chain, found.missing_chain), (4, 0, 0));
+    assert_eq!((found.counts.duplicates, found.counts.unknown_chain, found.missing_chain), (6, 0, 0));
 
     let terror = |chain| RawClaim { chain, ..raw(A, "terrorist_financing") };
     let found = read(vec![terror(ChainHint::None), terror(chain("bsc"))]);
