@@ -3,6 +3,7 @@
 mod actorpack;
 mod bitcoinabuse;
 mod chainabuse;
+mod coins;
 #[cfg(test)]
 mod corpus;
 mod cryptoscamdb;

@@ -137,11 +137,11 @@ TPxuSe5sLqhUaRfDXe2N4rDSsiFookp8Zz (USDT)\",,03/04/2025
             [(LIST, "2026-02-13T00:00:00Z"), (&LIST.replace("13-Feb-2026", "05/03/2026,,"), "2026-03-05T00:00:00Z")]
         {
             let labels = read(&FORMAT, &[("UK-Sanctions-List.csv", list)]).unwrap();
-            let ethereum = ChainHint::Ticker("ETH".to_owned());
+            let [ethereum, tether] = ["ETH", "USDT"].map(|ticker| ChainHint::Ticker(ticker.to_owned()));
             let expected = [
                 (
                     "TPxuSe5sLqhUaRfDXe2N4rDSsiFookp8Zz",
-                    &ChainHint::AnyEvm,
+                    &tether,
                     Some("Jan Peter MUSTER"),
                     "2025-04-03".to_owned(),
                     String::new(),
