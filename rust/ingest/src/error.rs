@@ -95,6 +95,14 @@ pub enum IngestError {
         /// Its format.
         format: &'static str,
     },
+    /// A list was read, and is one that names no address.
+    #[error("{}: {why}", path.display())]
+    NoLabels {
+        /// The file.
+        path: PathBuf,
+        /// What the list is, and what to take instead.
+        why: String,
+    },
     /// Labels could not be joined.
     #[error("cannot join the labels of {}", path.display())]
     Frame {

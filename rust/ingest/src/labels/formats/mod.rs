@@ -27,8 +27,10 @@ mod ofac_advanced;
 mod ofac_csv;
 mod ofac_enhanced;
 mod ofac_lists;
+mod ofac_text;
 mod ofac_xml;
 mod official;
+mod official_xml;
 mod oli;
 mod opensanctions;
 mod opensanctions_csv;
@@ -70,7 +72,6 @@ pub(crate) struct Format {
     pub(crate) vocabulary: Vocabulary,
     /// The chain of EVM addresses without a hint, where the caller names none; `None` when the caller must.
     pub(crate) chain: Option<Chain>,
-    /// Whether a list without any address is refused, as a list of sanctions is.
     pub(crate) refuses_empty: bool,
     /// How the files of one import are read.
     pub(crate) files: Files,
@@ -124,10 +125,14 @@ pub(crate) const FORMATS: &[&Format] = &[
     &ofac_advanced::FORMAT,
     &ofac_enhanced::FORMAT,
     &ofac_csv::FORMAT,
+    &ofac_text::FORMAT,
     &opensanctions_csv::FORMAT,
     &opensanctions_ftm::FORMAT,
     &eu_csv::FORMAT,
+    &official_xml::EU,
     &uk_csv::FORMAT,
+    &official_xml::UK,
+    &official_xml::UN,
     &il_nbctf::FORMAT,
     &fbi_lazarus::FORMAT,
     &tagpack::FORMAT,
