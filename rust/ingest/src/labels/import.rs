@@ -7,7 +7,7 @@ use arrow::array::RecordBatch;
 use headwater_ledger::labels::{Action, Claim, Code, Level};
 use headwater_types::Chain;
 
-use super::formats::{FORMATS, Format, Given, TABLE, read_frame};
+use super::formats::{FORMATS, Format, Given, TABLE, read_frame, refused};
 use super::normalise::{Rules, normalise};
 use super::outcome::Labels;
 use super::raw::RawLabels;
@@ -174,7 +174,7 @@ fn detect(paths: &[PathBuf], options: &LabelOptions) -> Result<Detected, IngestE
                 probes.push(probe);
             }
             None => {
-                let seen = probe.seen();
+                let seen = refused(&probe).map_or_else(|| probe.seen(), str::to_owned);
                 if origin == Origin::Found {
                     warnings.push(format!("{}: left out, in no known format of labels: it {seen}", path.display()));
                 }

@@ -37,6 +37,7 @@ mod opensanctions_csv;
 mod opensanctions_ftm;
 mod ransomwhere;
 mod reading;
+mod refused;
 mod running_text;
 mod scamsniffer;
 mod script;
@@ -55,6 +56,7 @@ use super::raw::{RawLabels, Vocabulary};
 use crate::IngestError;
 use crate::source::Probe;
 
+pub(super) use refused::refused;
 pub(crate) use table::{TABLE, read_frame};
 
 /// One format.
@@ -72,6 +74,7 @@ pub(crate) struct Format {
     pub(crate) vocabulary: Vocabulary,
     /// The chain of EVM addresses without a hint, where the caller names none; `None` when the caller must.
     pub(crate) chain: Option<Chain>,
+    /// Whether a list without any address is refused, as a list of sanctions is.
     pub(crate) refuses_empty: bool,
     /// How the files of one import are read.
     pub(crate) files: Files,
