@@ -22,6 +22,9 @@ const MISTYPED: usize = 4;
 /// Hex digits that may run on into the next address where two are printed without a blank.
 const RUN_ON: usize = 16;
 
+/// The longest text in brackets that is taken for the name of a coin.
+const MAX_BRACKETS: usize = 60;
+
 /// Words of a label before an address: a clause of them alone continues the one before it, and its coin.
 const LABELS: &str = "account accounts additional address addresses adresse adresses also alt alternate alternative and asset \
     assets associated autre autres blockchain connue connues connus crypto cryptoactifs cryptocurrency cryptomonnaie \
@@ -204,7 +207,7 @@ impl Scan<'_> {
         let before = self.words.get(at.checked_sub(1)?)?;
         let rest = &self.text[before.end()..];
         let inside = rest.trim_start_matches([' ', '\u{a0}']).strip_prefix(['(', '['])?;
-        let length = inside.find([')', ']'])?;
+        let (length, _) = inside.char_indices().take(MAX_BRACKETS).find(|(_, letter)| matches!(letter, ')' | ']'))?;
         let start = self.text.len() - inside.len();
         let close = start + length;
         let (mut coin, mut next) = (None, at);
