@@ -110,6 +110,9 @@ struct Import {
     /// The code of rows that have none.
     #[arg(long, value_parser = code())]
     code: Option<Code>,
+    /// The licence of the list, as exports and scores show it [default: the licence of the source, where it is known].
+    #[arg(long, value_name = "TEXT")]
+    licence: Option<String>,
     /// A column of a plain table under another name, as OURS=THEIRS: --column address=wallet.
     #[arg(long = "column", value_name = "OURS=THEIRS", value_parser = column)]
     columns: Vec<(String, String)>,
@@ -168,6 +171,7 @@ fn import(settings: &Settings, arguments: Import, output: Output) -> Result<(), 
         group: arguments.group,
         entity: arguments.entity,
         code: arguments.code,
+        licence: arguments.licence,
         columns: arguments.columns,
         ..LabelOptions::default()
     };
@@ -191,8 +195,17 @@ pub(super) fn keep(
     shrinking: Shrinking,
 ) -> Result<u64, Failure> {
     let ended_at = labels.list_date.unwrap_or(imported_at);
-    let (Labels { source, list, claims, .. }, vanished) = (labels, Vanished::End);
-    Ok(writer.import_labels(LabelImport { source, list, imported_at, ended_at, claims, vanished, shrinking })?)
+    let (Labels { source, list, licence, claims, .. }, vanished) = (labels, Vanished::End);
+    Ok(writer.import_labels(LabelImport {
+        source,
+        list,
+        licence,
+        imported_at,
+        ended_at,
+        claims,
+        vanished,
+        shrinking,
+    })?)
 }
 
 /// Reads the freezes of the known issuers from the logs of the store; a version only where they changed.
@@ -215,6 +228,7 @@ fn keep_freezes(writer: &mut Writer, found: &Labels, imported_at: Timestamp) -> 
     let version = writer.import_labels(LabelImport {
         source: found.source.clone(),
         list: found.list.clone(),
+        licence: found.licence.clone(),
         imported_at,
         ended_at: imported_at,
         claims,
@@ -289,6 +303,7 @@ struct Summary {
     format: &'static str,
     source: String,
     list: String,
+    licence: Option<String>,
     /// The version that it replaces.
     replaced: Option<u64>,
     counts: Counts,
@@ -296,16 +311,17 @@ struct Summary {
 }
 
 fn summary(labels: &Labels) -> Summary {
-    let Labels { format, source, list, counts, warnings, .. } = labels;
-    let (source, list, warnings) = (source.clone(), list.clone(), warnings.clone());
-    Summary { format, source, list, replaced: None, counts: *counts, warnings }
+    let Labels { format, source, list, licence, counts, warnings, .. } = labels;
+    let (source, list, licence, warnings) = (source.clone(), list.clone(), licence.clone(), warnings.clone());
+    Summary { format, source, list, licence, replaced: None, counts: *counts, warnings }
 }
 
 fn report(version: u64, summary: &Summary, output: Output) -> Result<(), Failure> {
     const QUOTED: usize = 10;
-    let Summary { format, source, list, replaced, counts, warnings } = summary;
+    let Summary { format, source, list, licence, replaced, counts, warnings } = summary;
     let value = json!({
-        "version": version, "format": format, "source": source, "list": list, "replaces": replaced, "counts": counts,
+        "version": version, "format": format, "source": source, "list": list, "licence": licence,
+        "replaces": replaced, "counts": counts,
         "warnings": warnings
     });
     output.report(&value, || {
@@ -322,6 +338,7 @@ fn report(version: u64, summary: &Summary, output: Output) -> Result<(), Failure
         if !others.is_empty() {
             lines.push(format!("  {}", others.join(", ")));
         }
+        lines.push(format!("  licence: {}", licence.as_deref().unwrap_or("not known; --licence states it")));
         lines.extend(warnings.iter().take(QUOTED).map(|warning| format!("  warning: {warning}")));
         if warnings.len() > QUOTED {
             lines.push(format!("  {} more warnings: see --json", grouped((warnings.len() - QUOTED) as u64)));

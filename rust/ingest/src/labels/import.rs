@@ -7,7 +7,7 @@ use arrow::array::RecordBatch;
 use headwater_ledger::labels::{Action, Claim, Code, Level};
 use headwater_types::Chain;
 
-use super::formats::{FORMATS, Format, Given, TABLE, read_frame, refused};
+use super::formats::{FORMATS, Format, Given, TABLE, licence_of, read_frame, refused};
 use super::normalise::{Rules, normalise};
 use super::outcome::Labels;
 use super::raw::RawLabels;
@@ -33,6 +33,8 @@ pub struct LabelOptions {
     pub entity: Option<String>,
     /// The code of rows that name none.
     pub code: Option<Code>,
+    /// The licence of the list; that of its source where it is known.
+    pub licence: Option<String>,
     /// Names of columns of a plain table: ours and the file's.
     pub columns: Vec<(String, String)>,
     /// How large parts of the files may be that are held in memory as a whole.
@@ -136,6 +138,7 @@ fn finish(
         format: format.name,
         source,
         list,
+        licence: options.licence.clone().or_else(|| licence_of(format.name).map(str::to_owned)),
         list_date,
         claims: found.claims,
         foreign: found.foreign,

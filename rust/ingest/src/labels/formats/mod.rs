@@ -20,6 +20,7 @@ mod fbi_lazarus;
 mod forta;
 mod hop;
 mod il_nbctf;
+mod licences;
 mod mining_pools;
 mod name_tag;
 mod ofac;
@@ -56,6 +57,7 @@ use super::raw::{RawLabels, Vocabulary};
 use crate::IngestError;
 use crate::source::Probe;
 
+pub(super) use licences::licence_of;
 pub(super) use refused::refused;
 pub(crate) use table::{TABLE, read_frame};
 
