@@ -198,11 +198,12 @@ pub fn open_store(py: Python<'_>, path: PathBuf, classifiers: Vec<PathBuf>) -> P
 
 /// An import of a frame of labels, which was made at no time in particular.
 fn undated(labels: Labels) -> LabelImport {
-    let Labels { source, list, claims, .. } = labels;
+    let Labels { source, list, licence, claims, .. } = labels;
     let time = Timestamp::new(0);
     LabelImport {
         source,
         list,
+        licence,
         imported_at: time,
         ended_at: time,
         claims,

@@ -49,6 +49,10 @@ impl Store {
             let body = json!({"blockchain": chain, "address": address}).to_string();
             let mut answer = run_json(&["query", "labels", "--json", "--store", &self.path, "--body", &body]);
             let answer = answer["data"].as_object_mut().unwrap();
+            // The list is that of the import: another one for each file.
+            for source in answer["sources"].as_array_mut().unwrap() {
+                source.as_object_mut().unwrap().remove("list");
+            }
             ["entity_name", "labels", "confidence", "sources"].map(|name| answer.remove(name).unwrap()).into()
         };
         asked.map(ask).collect()
@@ -101,6 +105,21 @@ fn label_import_of_sdn_without_its_comments_delists_nobody() {
     let refusal = store.refused(&["import", &short]);
     assert!(refusal.contains("the file of comments is missing") && refusal.contains(A), "{refusal}");
     assert_eq!(store.labels(&["import", &short, "--accept-shrinking"])["replaces"], 1);
+}
+
+#[test]
+fn label_licences_are_stored_listed_and_exported() {
+    let store = Store::new();
+    let list = store.file("team.csv", &format!("address,chain,code\n{A},bsc,mixer\n"));
+    assert_eq!(store.labels(&["import", "--list", "old", &list])["licence"], Value::Null);
+    assert_eq!(store.labels(&["import", "--licence", "CC BY 4.0", &list])["licence"], "CC BY 4.0");
+    let listed = store.labels(&["list"]);
+    let licences: Vec<_> =
+        listed["imports"].as_array().unwrap().iter().map(|version| &version["list"]["licence"]).collect();
+    assert_eq!(licences, [&Value::Null, &json!("CC BY 4.0")]);
+    let out = store.place.path().join("out.csv").to_str().unwrap().to_owned();
+    let exported = store.labels(&["export", "--only", "2", &out]);
+    assert_eq!(exported["lists"], json!([{"source": "team", "list": "team", "licence": "CC BY 4.0"}]));
 }
 
 #[test]

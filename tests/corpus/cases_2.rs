@@ -45,6 +45,7 @@ fn sanctions(writer: &mut Writer, path: &std::path::Path) {
     let import = LabelImport {
         source: labels.source,
         list: labels.list,
+        licence: labels.licence,
         imported_at: Timestamp::new(1_764_000_000),
         ended_at: Timestamp::new(1_764_000_000),
         claims: labels.claims,

@@ -37,6 +37,7 @@ fn read_anew(paths: &[&str]) -> LabelImport {
     LabelImport {
         source: labels.source,
         list: labels.list,
+        licence: labels.licence,
         imported_at: time,
         ended_at: time,
         claims: labels.claims,

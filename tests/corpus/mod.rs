@@ -9,6 +9,7 @@ mod cases;
 mod cases_2;
 mod cases_2_labels;
 mod cases_2_networks;
+mod cases_2_official;
 mod cases_2_tables;
 mod cases_formats;
 mod classifier;

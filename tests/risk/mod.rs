@@ -61,6 +61,7 @@ fn store(economy: &Economy) -> Arc<MemoryStore> {
     let import = LabelImport {
         source: "lists".to_owned(),
         list: "lists".to_owned(),
+        licence: None,
         imported_at: now,
         ended_at: now,
         claims: claims(economy),

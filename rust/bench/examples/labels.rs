@@ -108,6 +108,7 @@ fn main() -> Result<()> {
     writer.import_labels(LabelImport {
         source: labels.source,
         list: labels.list,
+        licence: labels.licence,
         imported_at: time,
         ended_at: time,
         claims: labels.claims,
@@ -120,6 +121,7 @@ fn main() -> Result<()> {
     writer.import_labels(LabelImport {
         source: "another".to_owned(),
         list: "small".to_owned(),
+        licence: None,
         imported_at: time,
         ended_at: time,
         claims: another(),

@@ -35,7 +35,8 @@ pub(super) fn list(settings: &Settings, kinds: &[ImportKind], output: Output) ->
         if versions.is_empty() {
             return vec!["nothing was imported yet".to_owned()];
         }
-        let head = ["version", "what", "entries", "in force", "source", "list", "date"].map(str::to_owned).to_vec();
+        let head = ["version", "what", "entries", "in force", "source", "list", "date", "licence"].map(str::to_owned);
+        let head = head.to_vec();
         table(&std::iter::once(head).chain(versions.iter().map(row)).collect::<Vec<_>>())
     })
 }
@@ -49,6 +50,7 @@ fn row(version: &ImportVersion) -> Vec<String> {
         version.source.clone(),
         version.list.as_ref().map(|list| list.name.clone()).unwrap_or_default(),
         version.list.as_ref().map(|list| list.ended_at.to_string()).unwrap_or_default(),
+        version.list.as_ref().and_then(|list| list.licence.clone()).unwrap_or_default(),
     ]
 }
 

@@ -131,6 +131,8 @@ fn label(code: &str, name: &str, (first, last): (i64, i64)) -> LabelSource {
         entity: None,
         level: CodeText(SOURCE.to_owned()),
         group: SOURCE.to_owned(),
+        list: None,
+        licence: None,
         valid_until: None,
         status: ClaimStatus::Active,
         disputed: None,

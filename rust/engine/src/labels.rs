@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use headwater_intel::bitcoin::links::LinkReader;
 use headwater_intel::label::{Aggregate, Moment, SourceClaim, Standing, aggregate, claims_of};
-use headwater_ledger::labels::{self, Claim, Code, Dispute, LabelTable, Level, Link};
+use headwater_ledger::labels::{self, Claim, Code, Dispute, LabelTable, Level, Link, ListOrigin};
 use headwater_ledger::{Cancel, Ledger};
 use headwater_types::{Address, Chain, Network, Timestamp, TxHash};
 use serde::Serialize;
@@ -73,6 +73,10 @@ pub struct LabelSource {
     pub level: CodeText,
     /// Claims of one group count once.
     pub group: String,
+    /// The list that makes the claim; null where it is not from a list, such as a behaviour. Of several the first one.
+    pub list: Option<String>,
+    /// The licence of that list; null where it is not known.
+    pub licence: Option<String>,
     /// When the claim ended, epoch seconds.
     pub valid_until: Option<Time>,
     /// `active`, `ended`, or `overridden` by a local removal.
@@ -80,6 +84,38 @@ pub struct LabelSource {
     /// Who disputes the claim; null where nobody does. A disputed claim counts half, except claims of the levels
     /// `sanctions_list`, `issuer_freeze` and `ledger_immanent`.
     pub disputed: Option<ClaimDispute>,
+}
+
+/// A list of labels that an answer rests on, and the terms of its use.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, utoipa::ToSchema)]
+pub struct LabelListRecord {
+    /// The source of the import.
+    pub source: String,
+    /// The name of the list.
+    pub list: String,
+    /// The licence of the list; null where it is not known.
+    pub licence: Option<String>,
+}
+
+impl LabelListRecord {
+    /// Returns the lists that make claims, in order, each once.
+    pub(crate) fn of_claims<'c>(
+        table: &LabelTable,
+        claims: impl IntoIterator<Item = &'c Claim<&'c str>>,
+    ) -> Result<Vec<Self>, Error> {
+        let mut lists = BTreeSet::new();
+        for claim in claims {
+            lists.extend(table.origins_of(claim)?.into_iter().map(Self::from));
+        }
+        Ok(lists.into_iter().collect())
+    }
+}
+
+impl From<&ListOrigin> for LabelListRecord {
+    fn from(origin: &ListOrigin) -> Self {
+        let ListOrigin { source, list, licence } = origin.clone();
+        Self { source, list, licence }
+    }
 }
 
 /// A dispute of a claim that is in force: somebody marked the claim as doubtful, and nobody has confirmed it since.
@@ -247,9 +283,11 @@ impl<'a> Labels<'a> {
         aggregate: &Aggregate<'_>,
         cancel: &Cancel,
     ) -> Result<AggregateLabel, Error> {
-        let Some(ledger) = self.clusters else { return Ok(AggregateLabel::new(aggregate, &BTreeMap::new())) };
-        let through = self.links.inherited_through(ledger, (self.chain, address), aggregate, cancel)?;
-        Ok(AggregateLabel::new(aggregate, &through))
+        let through = match self.clusters {
+            Some(ledger) => self.links.inherited_through(ledger, (self.chain, address), aggregate, cancel)?,
+            None => BTreeMap::new(),
+        };
+        AggregateLabel::new(aggregate, &through, self.table)
     }
 
     /// What these claims about an address come to.
@@ -289,17 +327,22 @@ pub(crate) fn warn(ledger: &dyn Ledger, warnings: &mut Warnings) {
 
 impl AggregateLabel {
     /// As an answer carries it.
-    fn new(aggregate: &Aggregate<'_>, through: &BTreeMap<Address, InheritedThrough>) -> Self {
+    fn new(
+        aggregate: &Aggregate<'_>,
+        through: &BTreeMap<Address, InheritedThrough>,
+        table: &LabelTable,
+    ) -> Result<Self, Error> {
         let source = |source: &SourceClaim<'_>| {
             let through = through.get(&source.claim.address).filter(|_| source.claim.link == Link::Cluster);
-            LabelSource::new(source, through)
+            let origins = table.origins_of(&source.claim)?;
+            Ok::<_, Error>(LabelSource::new(source, through, origins.first().copied()))
         };
-        Self {
+        Ok(Self {
             entity_name: aggregate.entity.map(str::to_owned),
             labels: codes(aggregate),
             confidence: rounded(aggregate.confidence),
-            sources: aggregate.sources.iter().map(source).collect(),
-        }
+            sources: aggregate.sources.iter().map(source).collect::<Result<_, _>>()?,
+        })
     }
 }
 
@@ -309,7 +352,7 @@ pub(crate) fn codes(aggregate: &Aggregate<'_>) -> Vec<CodeText> {
 }
 
 impl LabelSource {
-    fn new(source: &SourceClaim<'_>, through: Option<&InheritedThrough>) -> Self {
+    fn new(source: &SourceClaim<'_>, through: Option<&InheritedThrough>, origin: Option<&ListOrigin>) -> Self {
         let SourceClaim { claim, standing, confidence } = source;
         let text = |text: &str| text.to_owned();
         let label = claim.code.map(Code::name).or(claim.name).or(claim.entity).unwrap_or_default();
@@ -328,6 +371,8 @@ impl LabelSource {
             entity: claim.entity.map(text),
             level: CodeText(claim.level.name().to_owned()),
             group: text(claim.group),
+            list: origin.map(|origin| origin.list.clone()),
+            licence: origin.and_then(|origin| origin.licence.clone()),
             valid_until: claim.valid_until.map(Time::from),
             status: match standing {
                 Standing::Active => ClaimStatus::Active,

@@ -63,10 +63,20 @@ fn labels_of_an_address_name_every_source() {
     let source = json!({
         "source": "tags", "source_url": null, "label": "exchange", "confidence": 0.5, "first_seen": null, "date_basis": null,
         "last_seen": null, "public": true, "inherited_from": null, "inherited_through": null, "name": null, "entity": "Bobs Bank 7", "level": "trusted_provider",
-        "group": "tags", "valid_until": null, "status": "active", "disputed": null
+        "group": "tags", "list": "tags", "licence": null, "valid_until": null, "status": "active", "disputed": null
     });
     assert_eq!(bob["sources"][0], source);
     assert_eq!(bob["sources"].as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn label_sources_name_the_licence_of_their_list() {
+    let mut imports = bob_and_carol();
+    imports[0].licence = Some("CC BY-NC 4.0".to_owned());
+    let bob = data(&labelled(imports), "labels", &about(BOB, json!({})));
+    let terms = |place: usize| (&bob["sources"][place]["list"], &bob["sources"][place]["licence"]);
+    assert_eq!(terms(0), (&json!("tags"), &json!("CC BY-NC 4.0")));
+    assert_eq!(terms(1), (&json!("web"), &Value::Null));
 }
 
 #[test]

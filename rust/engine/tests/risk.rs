@@ -44,6 +44,24 @@ fn points(risk: &Value) -> f64 {
 }
 
 #[test]
+fn risk_names_the_lists_of_its_claims() {
+    let licensed = |list: &str, claim: Claim, licence: Option<&str>| LabelImport {
+        licence: licence.map(str::to_owned),
+        ..label_import(list, vec![claim], 1100)
+    };
+    let town = labelled(vec![
+        licensed("tags", claim(person(BOB), Code::Mixer, Level::ServiceApi, "tags"), Some("MIT")),
+        licensed("own", claim(person(ALICE), Code::Scam, Level::WebCrawl, "own"), None),
+        licensed("else", claim(person(CAROL), Code::Exchange, Level::WebCrawl, "else"), Some("GPL-3.0")),
+    ]);
+    let risk = data(&town, "address-risk", &about(ALICE, json!({})));
+    let expected = json!([
+        {"source": "own", "list": "own", "licence": null}, {"source": "tags", "list": "tags", "licence": "MIT"}
+    ]);
+    assert_eq!(risk["meta"]["sources"], expected, "Bob is a risky counterparty of Alice, Carol is not");
+}
+
+#[test]
 fn whoever_deals_with_a_mixer_has_its_share_of_the_volume() {
     // Alice sent Bob 1.5 ether and 100 USDT and got 0.25 ether back, 103.5 dollars; of Carol she got 2 ether, 4 dollars. Her
     // transfer to herself, the failed one, the counterfeit token and the mint are no dealings with anybody.

@@ -51,6 +51,7 @@ fn import(number: u32) -> LabelImport {
     LabelImport {
         source: "source".to_owned(),
         list: format!("list {}", number % 2),
+        licence: None,
         imported_at: time,
         ended_at: time,
         claims: (number..number + CLAIMS).map(claim).collect(),

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use headwater_export::LabelFormat;
 use headwater_ledger::Store;
+use headwater_ledger::labels::ListOrigin;
 use headwater_ledger::read::Labels as _;
 use serde_json::json;
 
@@ -27,7 +28,15 @@ pub(super) fn run(settings: &Settings, file: &Path, version: Option<u64>, output
     }
     let written =
         headwater_export::labels(table, version, format, file).map_err(|error| Failure::from_error(&error))?;
-    output.report(&json!({"file": file.display().to_string(), "claims": written}), || {
-        vec![format!("{} claims in {}", grouped(written), file.display())]
+    let exported = table.versions().zip(table.origins()).filter(|(held, _)| version.is_none_or(|only| *held == only));
+    let lists: Vec<_> = exported.map(|(_, origin)| origin).collect();
+    let value = |origin: &&ListOrigin| json!({"source": origin.source, "list": origin.list, "licence": origin.licence});
+    let lists_json: Vec<_> = lists.iter().map(value).collect();
+    output.report(&json!({"file": file.display().to_string(), "claims": written, "lists": lists_json}), || {
+        let mut lines = vec![format!("{} claims in {}", grouped(written), file.display())];
+        lines.extend(lists.iter().map(|ListOrigin { source, list, licence }| {
+            format!("  {source}, list {list}: licence {}", licence.as_deref().unwrap_or("not known"))
+        }));
+        lines
     })
 }

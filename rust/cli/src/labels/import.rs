@@ -48,6 +48,9 @@ pub(super) struct Import {
     /// The code: of all rows of a plain table, of rows without one in other formats.
     #[arg(long, value_parser = code())]
     code: Option<Code>,
+    /// The licence of the list, as exports and scores show it [default: the licence of the source, where it is known].
+    #[arg(long, value_name = "TEXT")]
+    licence: Option<String>,
     /// A column of a plain table under another name, as OURS=THEIRS: --column address=wallet.
     #[arg(long = "column", value_name = "OURS=THEIRS", value_parser = column)]
     columns: Vec<(String, String)>,
@@ -89,6 +92,7 @@ pub(super) fn run(settings: &Settings, arguments: Import, output: Output) -> Res
         group: arguments.group,
         entity: arguments.entity,
         code: arguments.code,
+        licence: arguments.licence,
         columns: arguments.columns,
         ..LabelOptions::default()
     };
@@ -118,6 +122,7 @@ pub(super) struct ImportedList {
     format: &'static str,
     source: String,
     list: String,
+    licence: Option<String>,
     /// The version that it replaces.
     replaced: Option<u64>,
     counts: Counts,
@@ -128,25 +133,25 @@ pub(super) struct ImportedList {
 
 impl ImportedList {
     pub(super) fn new(version: u64, replaced: Option<u64>, labels: &Labels) -> Self {
-        let Labels { format, source, list, counts, warnings, .. } = labels;
+        let Labels { format, source, list, licence, counts, warnings, .. } = labels;
         let mut levels = BTreeMap::new();
         for claim in labels.claims.iter().filter(|claim| claim.code.is_some()) {
             *levels.entry(claim.level).or_default() += 1;
         }
-        let (source, list, warnings) = (source.clone(), list.clone(), warnings.clone());
-        Self { version, format, source, list, replaced, counts: *counts, levels, warnings }
+        let (source, list, licence, warnings) = (source.clone(), list.clone(), licence.clone(), warnings.clone());
+        Self { version, format, source, list, licence, replaced, counts: *counts, levels, warnings }
     }
 
     fn value(&self) -> Value {
         let levels: BTreeMap<&str, u64> = self.levels.iter().map(|(level, count)| (level.name(), *count)).collect();
         json!({
             "version": self.version, "format": self.format, "source": self.source, "list": self.list,
-            "replaces": self.replaced, "counts": self.counts, "levels": levels, "warnings": self.warnings
+            "licence": self.licence, "replaces": self.replaced, "counts": self.counts, "levels": levels, "warnings": self.warnings
         })
     }
 
     fn lines(&self, warnings_shown: usize) -> Vec<String> {
-        let Self { version, format, source, list, replaced, counts, levels, warnings } = self;
+        let Self { version, format, source, list, licence, replaced, counts, levels, warnings } = self;
         let replaces = replaced.map(|version| format!(", replaces version {version}")).unwrap_or_default();
         let mut lines = vec![format!(
             "{format}: {} claims of {source}, list {list}, version {version}{replaces}",
@@ -162,6 +167,7 @@ impl ImportedList {
             let more = if levels.len() > 1 { " for most" } else { "" };
             lines.push(format!("  level {}{more}: {}", level.name(), meaning(*level)));
         }
+        lines.push(format!("  licence: {}", licence.as_deref().unwrap_or("not known; --licence states it")));
         lines.extend(warnings.iter().take(warnings_shown).map(|warning| format!("  warning: {warning}")));
         if warnings.len() > warnings_shown {
             let more = grouped(u64::try_from(warnings.len() - warnings_shown).unwrap_or(u64::MAX));
@@ -196,7 +202,7 @@ pub(super) fn report(lists: &[ImportedList], left_out: &[LeftOutFile], output: O
         left_out.iter().map(|file| json!({"path": file.path.display().to_string(), "reason": file.reason})).collect();
     let value = json!({"lists": lists.iter().map(ImportedList::value).collect::<Vec<_>>(), "left_out": files});
     output.report(&value, || {
-        const LINES_OF_A_LIST: usize = 3;
+        const LINES_OF_A_LIST: usize = 4;
         let left = SCREEN.saturating_sub(lists.len() * LINES_OF_A_LIST + left_out.len().min(SCREEN / 4));
         let warnings_shown = (left / lists.len().max(1)).clamp(1, 10);
         let mut lines: Vec<String> = lists.iter().flat_map(|list| list.lines(warnings_shown)).collect();

@@ -111,8 +111,8 @@ pub(super) fn keep(
 
 fn label_import(labels: Labels, imported_at: Timestamp, shrinking: Shrinking) -> LabelImport {
     let ended_at = labels.list_date.unwrap_or(imported_at);
-    let (Labels { source, list, claims, .. }, vanished) = (labels, Vanished::End);
-    LabelImport { source, list, imported_at, ended_at, claims, vanished, shrinking }
+    let (Labels { source, list, licence, claims, .. }, vanished) = (labels, Vanished::End);
+    LabelImport { source, list, licence, imported_at, ended_at, claims, vanished, shrinking }
 }
 
 /// Reads the freezes of the known issuers from the logs of the store; a version only where they changed.
@@ -135,6 +135,7 @@ fn keep_freezes(writer: &mut Writer, found: &Labels, imported_at: Timestamp) -> 
     let version = writer.import_labels(LabelImport {
         source: found.source.clone(),
         list: found.list.clone(),
+        licence: found.licence.clone(),
         imported_at,
         ended_at: imported_at,
         claims,

@@ -238,6 +238,10 @@ pub struct LabelRow {
     disputed_by: Option<String>,
     disputed_at: Option<Time>,
     dispute_reason: Option<String>,
+    /// The list that makes the claim.
+    list: Option<String>,
+    /// The licence of the list; null where it is not known.
+    licence: Option<String>,
 }
 
 impl LabelledAddress {
@@ -273,6 +277,8 @@ impl LabelledAddress {
                 disputed_by: dispute.map(|dispute| dispute.by.clone()),
                 disputed_at: dispute.map(|dispute| dispute.at),
                 dispute_reason: dispute.map(|dispute| dispute.reason.clone()),
+                list: claim.and_then(|claim| claim.list.clone()),
+                licence: claim.and_then(|claim| claim.licence.clone()),
             }
         };
         if sources.is_empty() { vec![row(None)] } else { sources.into_iter().map(Some).map(row).collect() }

@@ -13,7 +13,7 @@ use super::report::{AnalysisDepth, RiskDecision, RiskDimensions, RiskMeta, RiskR
 use crate::Error;
 use crate::fields::{AddressText, CodeText, Time};
 use crate::intelligence::Intelligence;
-use crate::labels::{InheritedThrough, LinkBudget};
+use crate::labels::{InheritedThrough, LabelListRecord, LinkBudget};
 use crate::request::{ThirdParty, Warnings};
 
 /// Features that the evidence of `scam_pattern` names.
@@ -70,6 +70,7 @@ impl Assessor<'_> {
             let named: BTreeSet<Address> = of_code.map(|source| source.claim.address).collect();
             named.iter().filter_map(|address| through.get(address).cloned()).collect()
         };
+        let sources = self.lists(place, &judged, &assessment)?;
         let computed_at = self.intelligence.now_secs.map(|now| now());
         let coverage = match place {
             Place::Chain(chain) => self.ledger.coverage().get(&chain),
@@ -97,6 +98,7 @@ impl Assessor<'_> {
                 computed_at: Time(computed_at.or(head).unwrap_or_default()),
                 model_version: self.intelligence.parameters.version.clone(),
                 labels_version: self.labels_version(),
+                sources,
                 as_of_block: coverage.and_then(|coverage| coverage.last_block),
                 third_party_used,
             },
@@ -179,6 +181,25 @@ impl Assessor<'_> {
         let most = 100.0 - rest * (100.0 - score_with);
         let level = |score: f64| headwater_intel::risk::Level::of(parameters, score);
         gate != gate_with || level(most.max(assessment.score)) != assessment.level
+    }
+
+    /// Returns the lists whose claims a score rests on.
+    fn lists(
+        &self,
+        place: Place,
+        judged: &Aggregate<'_>,
+        assessment: &Assessment,
+    ) -> Result<Vec<LabelListRecord>, Error> {
+        let table = self.ledger.labels();
+        let counted = judged.sources.iter().filter(|source| source.confidence > 0.0);
+        let mut claims: Vec<Claim<&str>> = counted.map(|source| source.claim).collect();
+        for (neighbour, _) in assessment.graph.iter().flat_map(|graph| &graph.risky) {
+            let about = table.claims(place.chain(), &neighbour.address)?;
+            claims.extend(
+                about.into_iter().filter(|claim| claim.code.is_some_and(|code| neighbour.codes.contains(&code))),
+            );
+        }
+        LabelListRecord::of_claims(table, &claims)
     }
 
     /// Names the imports of labels in force.

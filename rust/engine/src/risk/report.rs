@@ -14,7 +14,7 @@ use super::evidence::EvidenceRecord;
 use super::factor::FactorRecord;
 use super::{code, rounded, score, share};
 use crate::fields::{AddressText, CodeText, Time, values};
-use crate::labels::ClaimDispute;
+use crate::labels::{ClaimDispute, LabelListRecord};
 
 values! {
     /// How risky: `low` below 30, `medium` below 70, else `high`.
@@ -348,6 +348,9 @@ pub struct RiskMeta {
     pub model_version: String,
     /// Names the imports of labels in force: equal texts are equal labels.
     pub labels_version: String,
+    /// The lists whose claims the score rests on: those about the address, and about the risky counterparties that
+    /// `dimensions.graph` names. In order of source and list.
+    pub sources: Vec<LabelListRecord>,
     /// Last block of the data; null where the chain is not held.
     pub as_of_block: Option<u64>,
     /// Whether a provider was asked for further claims.

@@ -5,11 +5,13 @@
 mod columns;
 mod row;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use headwater_intel::classify::Classifier;
 use headwater_intel::label::aggregate;
 use headwater_intel::risk::{RiskScope, RiskScorer};
+use headwater_ledger::labels::ListOrigin;
 use headwater_ledger::read::Coverage;
 use headwater_ledger::{Cancel, Ledger, LedgerError};
 pub use headwater_metrics::features::Observed;
@@ -21,6 +23,7 @@ pub use self::columns::ScoreColumns;
 pub use self::row::{ClassScore, RiskScore, ScoreRow};
 use crate::held;
 use crate::intelligence::Intelligence;
+use crate::labels::LabelListRecord;
 use crate::request::Warnings;
 use crate::risk::Place;
 use crate::{Error, ErrorKind, Reason, Warning, completeness, labels};
@@ -153,7 +156,9 @@ impl Scorer {
         ];
         if self.columns.risk {
             versions.push(("risk_parameters", self.intelligence.parameters.version.clone()));
-            versions.push(("labels", format!("{:016x}", self.ledger.labels().digest())));
+            let labels = self.ledger.labels();
+            versions.push(("labels", format!("{:016x}", labels.digest())));
+            versions.push(("label_lists", label_lists(labels.origins())));
         }
         if let Some(classifier) = self.classifier_in_use() {
             let model = classifier.model();
@@ -290,6 +295,12 @@ impl<'a> Task<'a> {
 /// Why an address has neither class nor features, as `address-classify` says it.
 fn no_activity(chain: Chain) -> String {
     format!("no activity: no transfers of the address are held on {chain}")
+}
+
+/// The lists of labels in force with their licences, as JSON.
+fn label_lists<'o>(origins: impl Iterator<Item = &'o ListOrigin>) -> String {
+    let lists: BTreeSet<LabelListRecord> = origins.map(LabelListRecord::from).collect();
+    serde_json::to_string(&lists).expect("texts have a JSON form")
 }
 
 /// What is held of a chain, in words.

@@ -197,6 +197,7 @@ pub fn freezes<'l>(logs: impl IntoIterator<Item = FreezeLog<'l>>, extra: &[Issue
         format!("{} freeze events are of contracts of no known issuer: {contract}", counts.unknown_contract)
     });
     Labels {
+        licence: None,
         format: NAME,
         source: NAME.to_owned(),
         list: NAME.to_owned(),

@@ -8,7 +8,7 @@ use headwater_ledger::labels::{Action, Claim, Code, Level};
 use headwater_types::Chain;
 
 use super::counts::Counts;
-use super::formats::{FORMATS, Files, Format, Given, TABLE, has_address, read_frame};
+use super::formats::{FORMATS, Files, Format, Given, TABLE, has_address, licence_of, read_frame, refused};
 use super::normalise::{Normalised, Rules, normalise};
 use super::outcome::Labels;
 use super::raw::RawLabels;
@@ -34,6 +34,8 @@ pub struct LabelOptions {
     pub entity: Option<String>,
     /// The code of rows that name none.
     pub code: Option<Code>,
+    /// The licence of the list; that of its source where it is known.
+    pub licence: Option<String>,
     /// Names of columns of a plain table: ours and the file's.
     pub columns: Vec<(String, String)>,
     /// How large parts of the files may be that are held in memory as a whole.
@@ -238,6 +240,7 @@ fn finish(
         format: format.name,
         source,
         list,
+        licence: options.licence.clone().or_else(|| licence_of(format.name).map(str::to_owned)),
         list_date,
         claims: found.claims,
         foreign: found.foreign,
@@ -300,7 +303,7 @@ fn detect(paths: &[PathBuf], options: &LabelOptions) -> Result<Detected, IngestE
         let list = || (is_told && has_address(&probe)).then_some(&TABLE);
         let format = wanted.filter(|_| !is_blank).or_else(found).or_else(list);
         let Some(format) = format else {
-            let seen = probe.seen();
+            let seen = refused(&probe).map_or_else(|| probe.seen(), str::to_owned);
             if origin == Origin::Found {
                 left_out.push(LeftOutFile {
                     path: path.clone(),

@@ -460,4 +460,16 @@ fn known_actors_have_their_code_on_bitcoin_alone() {
     let labels = plain(&table);
     let codes: Vec<_> = labels.claims.iter().map(|claim| (claim.scope.name(), claim.code)).collect();
     assert_eq!(codes, [("bsc", None), ("bitcoin", Some(Code::DarknetMarket))]);
+#[test]
+fn licence_is_that_of_the_source_unless_it_is_given() {
+    let list = format!("<export><sanctionEntity logicalId=\"1\"><remark>ETH: {A}</remark></sanctionEntity></export>");
+    let files = Files::new();
+    let path = files.add("list.xml", &list);
+    let licence = |licence: Option<&str>| {
+        let options = LabelOptions { licence: licence.map(str::to_owned), ..LabelOptions::default() };
+        read_labels(std::slice::from_ref(&path), &options).unwrap().licence
+    };
+    assert_eq!(licence(None).as_deref(), Some("reuse with attribution (Decision 2011/833/EU)"));
+    assert_eq!(licence(Some("own terms")).as_deref(), Some("own terms"));
+    assert_eq!(plain(&format!("address,chain,code\n{A},bsc,mixer\n")).licence, None);
 }

@@ -14,6 +14,8 @@ pub struct Labels {
     pub source: String,
     /// The list.
     pub list: String,
+    /// The licence of the list; `None` where it is not known.
+    pub licence: Option<String>,
     /// The date that the list states of itself.
     pub list_date: Option<Timestamp>,
     /// The claims, ordered by address, chains, code, entity and group. Names without a code are among them.

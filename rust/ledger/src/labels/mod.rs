@@ -15,6 +15,7 @@ mod file;
 mod filter;
 mod key;
 mod level;
+mod origin;
 mod record;
 mod succession;
 mod table;
@@ -27,6 +28,7 @@ pub use dispute::Dispute;
 pub use disputes::{ClaimSelection, DisputeAction, DisputeEntry, DisputeRequest};
 pub use entity::{actor_code, entity_key, entity_name};
 pub use level::{Level, Link};
+pub use origin::ListOrigin;
 pub use succession::LabelDiff;
 pub use table::{LabelChange, LabelTable};
 

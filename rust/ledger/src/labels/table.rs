@@ -9,13 +9,14 @@ use super::claim::Claim;
 use super::disputes::{DisputeEntry, Disputes};
 use super::file::LabelFile;
 use super::key::Key;
+use super::origin::{Edition, ListOrigin, is_same_statement};
 use super::succession::succeed_for_one;
 use crate::error::Result;
 
 /// The claims in force: of each list the last import that was not rolled back.
 #[derive(Clone, Default)]
 pub struct LabelTable {
-    lists: Vec<(u64, Arc<LabelFile>)>,
+    lists: Vec<Edition>,
     /// All imports, those rolled back included, in order of their versions.
     imports: Vec<Imported>,
     imported_at: Option<Timestamp>,
@@ -30,6 +31,7 @@ pub(crate) struct Imported {
     pub(crate) list: usize,
     pub(crate) is_in_force: bool,
     pub(crate) terms: ListTerms,
+    pub(crate) origin: Arc<ListOrigin>,
     pub(crate) file: Arc<LabelFile>,
 }
 
@@ -60,8 +62,12 @@ impl LabelTable {
         for import in imports.iter().filter(|import| import.is_in_force) {
             last.insert(import.list, import);
         }
-        let mut lists: Vec<_> = last.into_values().map(|import| (import.version, Arc::clone(&import.file))).collect();
-        lists.sort_by_key(|(version, _)| *version);
+        let edition = |import: &Imported| {
+            let (file, origin) = (Arc::clone(&import.file), Arc::clone(&import.origin));
+            Edition { version: import.version, file, origin }
+        };
+        let mut lists: Vec<_> = last.into_values().map(edition).collect();
+        lists.sort_by_key(|edition| edition.version);
         Self { lists, imports, imported_at, disputes }
     }
 
@@ -74,7 +80,7 @@ impl LabelTable {
     /// Whether a claim holds on a chain.
     #[must_use]
     pub fn holds(&self, chain: Chain) -> bool {
-        self.lists.iter().any(|(_, file)| file.chains().any(|of| of == chain))
+        self.lists.iter().any(|edition| edition.file.chains().any(|of| of == chain))
     }
 
     /// When the newest import in force was made.
@@ -86,13 +92,38 @@ impl LabelTable {
     /// The newest time at which a claim in force was asserted.
     #[must_use]
     pub fn newest_claim(&self) -> Option<Timestamp> {
-        let newest = self.lists.iter().map(|(_, file)| file.newest()).max()?;
+        let newest = self.lists.iter().map(|edition| edition.file.newest()).max()?;
         (newest != i64::MIN).then(|| Timestamp::new(newest))
     }
 
     /// Numbers of the imports in force, which name what an answer rests on.
     pub fn versions(&self) -> impl Iterator<Item = u64> {
-        self.lists.iter().map(|(version, _)| *version)
+        self.lists.iter().map(|edition| edition.version)
+    }
+
+    /// The lists in force, in the order of their imports.
+    pub fn origins(&self) -> impl Iterator<Item = &ListOrigin> {
+        self.lists.iter().map(|edition| &*edition.origin)
+    }
+
+    /// The lists in force that make a claim, in the order of their imports; none where the claim is not from a list.
+    /// O(lists), as [`LabelTable::claims_about`].
+    ///
+    /// # Errors
+    /// As [`LabelTable::claims_about`].
+    pub fn origins_of(&self, claim: &Claim<&str>) -> Result<Vec<&ListOrigin>> {
+        let key = Key::of(&claim.address);
+        let mut origins = Vec::new();
+        for Edition { file, origin, .. } in &self.lists {
+            let mut makes_it = false;
+            file.visit((&claim.address, &key, key.hash()), &mut |(held, _)| {
+                makes_it |= is_same_statement(&held, claim)
+            })?;
+            if makes_it {
+                origins.push(&**origin);
+            }
+        }
+        Ok(origins)
     }
 
     /// Stands for the imports in force and the disputes: equal digests are equal labels.
@@ -127,7 +158,7 @@ impl LabelTable {
         }
         let key = Key::of(address);
         let hash = key.hash();
-        for (_, file) in &self.lists {
+        for Edition { file, .. } in &self.lists {
             file.visit((address, &key, hash), &mut |(claim, _)| claims.push(claim))?;
         }
         self.disputes.mark(address, u64::MAX, &mut claims);
@@ -209,7 +240,7 @@ impl LabelTable {
     /// # Errors
     /// As [`LabelTable::claims_about`], or what `visit` gives.
     pub fn each<'a>(&'a self, visit: &mut dyn FnMut(u64, Claim<&'a str>) -> Result<()>) -> Result<()> {
-        for (version, file) in &self.lists {
+        for Edition { version, file, .. } in &self.lists {
             file.each(&mut |(claim, _)| visit(*version, claim))?;
         }
         Ok(())

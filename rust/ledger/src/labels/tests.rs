@@ -65,6 +65,7 @@ fn import(list: u8, claims: Vec<Claim>, time: i64) -> LabelImport {
     LabelImport {
         source: "source".into(),
         list: format!("list {list}"),
+        licence: None,
         imported_at: time,
         ended_at: time,
         claims,
@@ -249,4 +250,29 @@ fn list_that_lost_more_than_half_is_refused_unless_accepted() {
     store.import_labels(cut(Shrinking::Accepted)).unwrap();
     let older = LabelImport { shrinking: Shrinking::Refused, ..import(0, whole, 1) };
     assert!(store.import_labels(older).unwrap_err().to_string().contains("the edition that is held is of"));
+}
+
+#[test]
+fn claims_know_the_lists_that_make_them() {
+    let mut store = MemoryStore::default();
+    let (shared, own) = (claim(3, 2, Some("A"), Some(7)), claim(3, 4, None, None));
+    store
+        .import_labels(LabelImport { licence: Some("MIT".into()), ..import(0, vec![shared.clone(), own], 1) })
+        .unwrap();
+    store.import_labels(import(1, vec![shared], 2)).unwrap();
+    let snapshot = store.snapshot();
+    let table = snapshot.labels();
+    let lists = |claim: &Claim<&str>| -> Vec<_> {
+        let origins = table.origins_of(claim).unwrap();
+        origins.iter().map(|origin| (origin.list.clone(), origin.licence.clone())).collect()
+    };
+    let about = table.claims_about(&address(3)).unwrap();
+    let (first, second) = (("list 0".to_owned(), Some("MIT".to_owned())), ("list 1".to_owned(), None));
+    assert_eq!(
+        about.iter().map(lists).collect::<Vec<_>>(),
+        [vec![first.clone(), second.clone()], vec![first.clone()], vec![first, second],]
+    );
+    let elsewhere = Claim { source: "elsewhere", ..about[0] };
+    assert!(lists(&elsewhere).is_empty());
+    assert_eq!(table.origins().map(|origin| origin.list.as_str()).collect::<Vec<_>>(), ["list 0", "list 1"]);
 }

@@ -10,7 +10,7 @@ use super::disputes::DisputeHistory;
 use super::parts::{FileRef, LABELS, Storage};
 use super::{ImportKind, ImportVersion, LabelList, Vanished};
 use crate::LedgerError;
-use crate::labels::{self, Claim, Disputes, Imported, LabelDiff, LabelFile, LabelTable, ListTerms};
+use crate::labels::{self, Claim, Disputes, Imported, LabelDiff, LabelFile, LabelTable, ListOrigin, ListTerms};
 use crate::market::{FxPoint, FxTable, MarketStamp, PricePoint, PriceTable, Registry, TokenListing};
 use crate::read::Result;
 
@@ -53,6 +53,8 @@ pub struct LabelImport {
     pub vanished: Vanished,
     /// What becomes of an edition that most likely is cut off or old.
     pub shrinking: Shrinking,
+    /// The licence of the list; `None` where it is not known.
+    pub licence: Option<String>,
 }
 
 /// What becomes of an edition that says again too little of the one before it, or is older: as a rule the file is cut off,
@@ -157,7 +159,7 @@ impl Imports {
         generation: u64,
         storage: &mut dyn Storage,
     ) -> Result<(Self, u64)> {
-        let LabelImport { source, list, imported_at, ended_at, claims, vanished, shrinking } = import;
+        let LabelImport { source, list, imported_at, ended_at, claims, vanished, shrinking, licence } = import;
         // A list that dates itself into the future ends nothing before its time.
         let ended_at = ended_at.min(imported_at);
         let before = last_of(&self.versions, &source, &list);
@@ -169,13 +171,15 @@ impl Imports {
             check_size(before, &written, (&source, &list))?;
         }
         let (file, opened) = keep_labels(written, storage)?;
+        let name = list;
+        let list = LabelList { name, imported_at, ended_at, vanished, licence, generation, rolled_back: None };
         let version = ImportVersion {
             version: self.next_number(),
             kind: ImportKind::Labels,
             source,
             entries: opened.own(),
             in_force: true,
-            list: Some(LabelList { name: list, imported_at, ended_at, vanished, generation, rolled_back: None }),
+            list: Some(list),
         };
         Ok(self.with_version(Import { version, file, brought: Brought::Labels(Arc::new(opened)) }))
     }
@@ -317,7 +321,9 @@ fn label_table(versions: &[Import], disputes: &Arc<Disputes>) -> LabelTable {
         let (version, is_in_force) = (import.version.version, import.version.in_force);
         let ended_at = (of.vanished == Vanished::End).then_some(of.ended_at);
         let terms = ListTerms { generation: of.generation, rolled_back: of.rolled_back, ended_at };
-        imports.push(Imported { version, list, is_in_force, terms, file: Arc::clone(file) });
+        let (source, licence) = (import.version.source.clone(), of.licence.clone());
+        let origin = Arc::new(ListOrigin { source, list: of.name.clone(), licence });
+        imports.push(Imported { version, list, is_in_force, terms, origin, file: Arc::clone(file) });
         if is_in_force {
             imported_at = imported_at.max(Some(of.imported_at));
         }

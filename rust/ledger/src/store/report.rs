@@ -220,6 +220,9 @@ pub struct LabelList {
     /// What becomes of claims that the list no longer makes.
     #[serde(default)]
     pub vanished: Vanished,
+    /// The licence of the list; `None` where it is not known, and in stores that do not record it.
+    #[serde(default)]
+    pub licence: Option<String>,
     /// The generation that brought the edition.
     pub generation: u64,
     /// The generation that rolled it back.

@@ -56,6 +56,7 @@ fn the_rules_of_the_engine_hold_where_the_plain_ones_do() {
     let import = LabelImport {
         source: "truth".to_owned(),
         list: "truth".to_owned(),
+        licence: None,
         imported_at: now,
         ended_at: now,
         claims: known(),

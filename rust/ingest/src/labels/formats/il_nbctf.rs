@@ -9,8 +9,10 @@ use std::collections::HashMap;
 use headwater_ledger::labels::{Code, Level};
 use headwater_types::Timestamp;
 
-use super::super::raw::{RawClaim, RawLabels, Vocabulary};
+use super::super::raw::{ChainHint, RawClaim, RawLabels, Vocabulary};
+use super::coins;
 use super::official::{Dates, Record, claim, each_record, ticker};
+use super::running_text::addresses_in;
 use super::{Files, Format, Given};
 use crate::IngestError;
 use crate::source::{Content, Probe};
@@ -169,14 +171,45 @@ impl Wallets {
         if address.trim().is_empty() && name.is_empty() {
             return;
         }
-        let coin = columns.coin.map(|coin| record.field(coin));
+        let coin = columns.coin.map(|coin| record.field(coin)).filter(|coin| addresses_in(coin).is_empty());
         let release = self.order.as_ref().and_then(|order| releases.get(order));
-        labels.claims.push(RawClaim {
+        let wallet = |address: &str, coin| RawClaim {
             entity: Some(name.to_owned()).filter(|name| !name.is_empty()),
             asserted_at: release.and_then(|release| release.since),
             valid_until: release.and_then(|release| release.until),
-            ..claim(Code::TerroristFinancing, record.place, address, ticker(coin))
-        });
+            ..claim(Code::TerroristFinancing, record.place, address, coin)
+        };
+        labels.claims.push(wallet(address, coin_of(coin)));
+        // Further wallets of a row are in the fields behind, that of the coin included.
+        let behind = (columns.wallet + 1..record.len()).filter(|_| !is_broken).map(|column| record.field(column));
+        for (further, coin) in behind.flat_map(addresses_in) {
+            if !address.contains(&further) {
+                labels.claims.push(wallet(&further, coin));
+            }
+        }
+    }
+}
+
+/// Coins as the Hebrew table may write them.
+const HEBREW_COINS: [(&str, &str); 6] =
+    [("ביטקוין", "BTC"), ("אתריום", "ETH"), ("איתריום", "ETH"), ("טרון", "TRX"), ("טתר", "USDT"), ("לייטקוין", "LTC")];
+
+/// The hint of the column of the coin. Where it names several, and the form of an address decides among them, it says
+/// nothing.
+fn coin_of(text: Option<&str>) -> ChainHint {
+    let text = text.map(visible);
+    let parts: Vec<&str> =
+        text.iter().flat_map(|text| text.split([',', ';', '/', '+', '&', '\n'])).map(str::trim).collect();
+    let known = |part: &&str| {
+        let hebrew = HEBREW_COINS.iter().find(|(name, _)| name == part).map_or(*part, |(_, ticker)| *ticker);
+        let name: String = hebrew.to_lowercase().split_whitespace().collect();
+        coins::of_ticker(hebrew, true).or_else(|| coins::of_name(&name))
+    };
+    let named: Option<Vec<_>> = parts.iter().filter(|part| !part.is_empty()).map(known).collect();
+    match named.as_deref() {
+        Some([coin]) => ticker(Some(coin.ticker)),
+        Some(coins) if coins.iter().all(|coin| coin.is_held) => ChainHint::AnyEvm,
+        Some(_) | None => ticker(text.as_deref()),
     }
 }
 
@@ -222,6 +255,31 @@ mod tests {
         let row = |since: &str, until: &str| (None, since.to_owned(), until.to_owned());
         assert_eq!(found, [row("2025-11-24", ""), row("2025-11-03", "2027-11-03")]);
         assert!(labels.warnings.is_empty(), "{:?}", labels.warnings);
+    }
+
+    #[test]
+    fn a_row_may_hold_several_wallets() {
+        let (tron, other) = ("TRbDXViurAKF6xCvGQ1Xf668x7mEW5Ae4G", "TMAT4gCKShmGPXFseYAVdJXBKcLguF2BHx");
+        let (evm, bitcoin) = ("0xD90671cFb674F0aD27FF01B0a693db133961978e", "13u8BH7G5sWkmfH7PJ9d1knJVyGS9gvX1Q");
+        let wallets = format!(
+            "Order ID,Full name,ID No,Passport No,D.O.B (DD/MM/YYYY),Virtual currency address / User ID,Currency
+ASO 13/26,,,,,{tron},{other},{evm}
+,JANE DOE,,,,\"{tron}\n{bitcoin}\",\"USDT, BTC\"
+,,,,,{bitcoin},ביטקוין
+,,,,,{bitcoin},\"BTC, Litecoin\"
+"
+        );
+        let labels = read(&FORMAT, &[("wallets.csv", &wallets)]).unwrap();
+        let both = format!("{tron}\n{bitcoin}");
+        let expected = [
+            (tron, "evm"),
+            (other, "evm"),
+            (evm, "evm"),
+            (both.as_str(), "evm"),
+            (bitcoin, "BTC"),
+            (bitcoin, "BTC, Litecoin"),
+        ];
+        assert_eq!(addresses(&labels), expected);
     }
 
     #[test]

@@ -6,6 +6,7 @@ mod address_list;
 mod arkham;
 mod bitcoinabuse;
 mod chainabuse;
+mod coins;
 #[cfg(test)]
 mod corpus;
 mod cryptoscamdb;
@@ -22,6 +23,7 @@ mod fbi_lazarus;
 mod forta;
 mod hop;
 mod il_nbctf;
+mod licences;
 mod mining_pools;
 mod name_tag;
 mod ofac;
@@ -29,8 +31,10 @@ mod ofac_advanced;
 mod ofac_csv;
 mod ofac_enhanced;
 mod ofac_lists;
+mod ofac_text;
 mod ofac_xml;
 mod official;
+mod official_xml;
 mod oli;
 mod opensanctions;
 mod opensanctions_csv;
@@ -38,6 +42,7 @@ mod opensanctions_ftm;
 mod opensanctions_statements;
 mod ransomwhere;
 mod reading;
+mod refused;
 mod running_text;
 mod scamsniffer;
 mod script;
@@ -56,6 +61,8 @@ use super::raw::{RawLabels, Vocabulary};
 use crate::IngestError;
 use crate::source::Probe;
 
+pub(super) use licences::licence_of;
+pub(super) use refused::refused;
 pub(crate) use table::{TABLE, has_address, read_frame};
 
 /// One format.
@@ -127,11 +134,15 @@ pub(crate) const FORMATS: &[&Format] = &[
     &ofac_advanced::FORMAT,
     &ofac_enhanced::FORMAT,
     &ofac_csv::FORMAT,
+    &ofac_text::FORMAT,
     &opensanctions_csv::FORMAT,
     &opensanctions_ftm::FORMAT,
     &opensanctions_statements::FORMAT,
     &eu_csv::FORMAT,
+    &official_xml::EU,
     &uk_csv::FORMAT,
+    &official_xml::UK,
+    &official_xml::UN,
     &il_nbctf::FORMAT,
     &fbi_lazarus::FORMAT,
     &tagpack::FORMAT,

@@ -1,4 +1,5 @@
-//! The lists of OFAC as CSV: `sdn.csv` and `cons_prim.csv`, with `sdn_comments.csv` and `cons_comments.csv`.
+//! The lists of OFAC as CSV: `sdn.csv` and `cons_prim.csv`, with `sdn_comments.csv` and `cons_comments.csv`. The same rows
+//! with other marks between their fields are `sdn.pip` (`|`) and `sdn.del` (`@`).
 //!
 //! There is no header. Wallets stand in the last column, the remarks, which OFAC cuts at 1,000 characters, inside an
 //! address too; what was cut off is the text of the row of the same number in the file of comments.
@@ -9,9 +10,9 @@ use headwater_types::{Address, Chain};
 
 use super::super::raw::RawLabels;
 use super::ofac::{self, WALLET, listed};
-use super::official::{Record, each_record, ticker, wrong};
+use super::official::{Record, each_divided_record, ticker, wrong};
 use super::{Files, Format, Given};
-use crate::source::{Content, Input, Probe};
+use crate::source::{Input, Probe};
 use crate::{IngestError, Place};
 
 pub(super) const FORMAT: Format = Format { files: Files::Together, ..ofac::format("ofac_csv", reads, read) };
@@ -24,11 +25,30 @@ const EMPTY: &str = "-0-";
 /// Characters of the remarks that the main file keeps.
 const KEPT: usize = 1_000;
 
+/// What divides the fields: in CSV, in `.pip` and in `.del`.
+const DELIMITERS: [u8; 3] = *b",|@";
+
 fn reads(probe: &Probe) -> bool {
-    let columns = probe.columns();
-    let is_number = columns.first().is_some_and(|first| !first.is_empty() && first.bytes().all(|b| b.is_ascii_digit()));
-    let is_main = columns.len() == COLUMNS && columns.iter().any(|column| column == EMPTY);
-    *probe.content() == Content::Csv && is_number && (is_main || columns.len() == 2 && is_comments(probe.input()))
+    delimiter_of(probe).is_some()
+}
+
+/// What divides the fields of a file; `None` where its first row is not one of OFAC's.
+fn delimiter_of(probe: &Probe) -> Option<u8> {
+    let is_ours = |delimiter: &u8| {
+        let Some(first) = first_record(probe.head(), *delimiter) else { return false };
+        let is_number = first.get(0).is_some_and(|text| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit()));
+        let is_main = first.len() == COLUMNS && first.iter().any(|field| field.trim() == EMPTY);
+        is_number && (is_main || first.len() == 2 && is_comments(probe.input()))
+    };
+    DELIMITERS.into_iter().find(is_ours)
+}
+
+fn first_record(head: &[u8], delimiter: u8) -> Option<csv::StringRecord> {
+    let head = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head);
+    let mut rows = csv::ReaderBuilder::new();
+    let mut reader = rows.has_headers(false).flexible(true).delimiter(delimiter).from_reader(head);
+    let first = reader.byte_records().next()?.ok()?;
+    Some(csv::StringRecord::from_byte_record_lossy(first))
 }
 
 fn is_comments(input: &Input) -> bool {
@@ -52,8 +72,8 @@ impl Party {
 fn read(probes: &[Probe], _given: &Given) -> Result<RawLabels, IngestError> {
     let mut labels = RawLabels::default();
     let mut comments: HashMap<Party, String> = HashMap::new();
-    for input in inputs(probes, true) {
-        each_record(input, |record| {
+    for (input, delimiter) in inputs(probes, true) {
+        each_divided_record(input, delimiter, |record| {
             if record.len() < 2 {
                 let seen = format!("{} fields", record.len());
                 return Err(wrong(input, record.place, "row", &seen, "a number and a text"));
@@ -63,8 +83,8 @@ fn read(probes: &[Probe], _given: &Given) -> Result<RawLabels, IngestError> {
         })?;
     }
     let mut uncontinued = 0_u64;
-    for input in inputs(probes, false) {
-        each_record(input, |record| {
+    for (input, delimiter) in inputs(probes, false) {
+        each_divided_record(input, delimiter, |record| {
             if record.len() < COLUMNS {
                 let seen = format!("{} fields", record.len());
                 return Err(wrong(input, record.place, "row", &seen, "12 fields: the file may be cut off"));
@@ -91,8 +111,10 @@ fn read(probes: &[Probe], _given: &Given) -> Result<RawLabels, IngestError> {
     Ok(labels)
 }
 
-fn inputs(probes: &[Probe], comments: bool) -> impl Iterator<Item = &Input> {
-    probes.iter().map(Probe::input).filter(move |input| is_comments(input) == comments)
+/// The files of comments, or the others, with what divides their fields.
+fn inputs(probes: &[Probe], comments: bool) -> impl Iterator<Item = (&Input, u8)> {
+    let divided = |probe| (Probe::input(probe), delimiter_of(probe).unwrap_or(b','));
+    probes.iter().map(divided).filter(move |(input, _)| is_comments(input) == comments)
 }
 
 /// The wallets among remarks such as `DOB 01 Jan 1980; Digital Currency Address - XBT 1Ced5...; alt. Digital Currency
@@ -171,6 +193,27 @@ mod tests {
         ];
         assert_eq!(addresses(&labels), expected);
         assert_eq!((labels.cut, labels.warnings.len()), (0, 0));
+    }
+
+    #[test]
+    fn the_same_rows_may_have_other_marks_between_their_fields() {
+        for (name, mark) in [("pip", '|'), ("del", '@')] {
+            let list = format!(
+                "90001{mark}\"DOE, Example\"{mark}-0- {mark}\"CYBER2\"{mark}-0- {mark}-0- {mark}-0- {mark}-0- {mark}-0- {mark}-0- \
+                 {mark}-0- {mark}\"Email a@b.example; Digital Currency Address - XBT 1Ced5NDTrxeU4Qu8ttpFHBmUtn4Ft21Sw3; alt.\"\r\n\u{1a}"
+            );
+            let comments = format!(
+                "90001{mark}\" Digital Currency Address - ETH 0x7330C536024389edB93b629AEc8a214c391C2581.\"\r\n"
+            );
+            let files = [(format!("sdn.{name}"), list), (format!("sdn_comments.{name}"), comments)];
+            let files: Vec<_> = files.iter().map(|(name, content)| (name.as_str(), content.as_str())).collect();
+            let labels = read(&FORMAT, &files).unwrap();
+            let expected =
+                [("1Ced5NDTrxeU4Qu8ttpFHBmUtn4Ft21Sw3", "XBT"), ("0x7330C536024389edB93b629AEc8a214c391C2581", "ETH")];
+            assert_eq!(addresses(&labels), expected, "{name}");
+            assert_eq!(rows(&labels)[1].2, Some("DOE, Example"));
+            assert!(labels.warnings.is_empty(), "{:?}", labels.warnings);
+        }
     }
 
     #[test]

@@ -80,11 +80,21 @@ impl Record {
 /// meaning.
 pub(super) fn each_record(
     input: &Input,
+    handle: impl FnMut(&Record) -> Result<(), IngestError>,
+) -> Result<(), IngestError> {
+    each_divided_record(input, b',', handle)
+}
+
+/// The same of a file with another mark between its fields.
+pub(super) fn each_divided_record(
+    input: &Input,
+    delimiter: u8,
     mut handle: impl FnMut(&Record) -> Result<(), IngestError>,
 ) -> Result<(), IngestError> {
     let content = input.read_document()?;
     let content = content.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&content);
-    let mut reader = csv::ReaderBuilder::new().has_headers(false).flexible(true).from_reader(content);
+    let mut rows = csv::ReaderBuilder::new();
+    let mut reader = rows.has_headers(false).flexible(true).delimiter(delimiter).from_reader(content);
     for record in reader.byte_records() {
         let record = record.map_err(|error| {
             let line = error.position().map(|position| Place::Line(position.line()));
@@ -143,6 +153,13 @@ impl Dates {
 pub(super) fn date(year: u32, month: u32, day: u32) -> Option<Timestamp> {
     // A year of two digits names no century.
     (year >= 1_000).then(|| format!("{year}-{month:02}-{day:02}").parse().ok()).flatten()
+}
+
+/// The number of a month by its English name, of which three letters are enough.
+pub(super) fn month(name: &str) -> Option<u32> {
+    const MONTHS: [&str; 12] = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
+    let name = name.to_ascii_lowercase();
+    (1..).zip(MONTHS).find(|(_, month)| name.starts_with(month)).map(|(number, _)| number)
 }
 
 /// The first date of several fields; a warning where one of them is written in another way.

@@ -1,14 +1,11 @@
 //! Addresses inside running text.
 //!
 //! In a sentence only a word with the form of an address is one: hashes, numbers of documents and words are not, and
-//! nothing is cut out of them.
+//! nothing is cut out of them. Which coin is meant follows from the words before it: many coins have addresses that look
+//! like those of bitcoin.
 
 use super::super::raw::ChainHint;
-
-/// Tickers that lists write before addresses. Coins whose addresses have a form that is held say nothing; the others keep
-/// an address from being taken for one of bitcoin.
-const HELD: [&str; 10] = ["BTC", "XBT", "ETH", "ETC", "ARB", "BSC", "BNB", "USDC", "USDT", "TRX"];
-const OTHERS: [&str; 11] = ["LTC", "ZEC", "DASH", "XMR", "BCH", "BSV", "BTG", "XVG", "XRP", "SOL", "DOGE"];
+use super::coins::{self, Coin, MAX_WORDS};
 
 /// Words with so few characters are no addresses, apart from those in hex.
 const SHORTEST: usize = 25;
@@ -25,22 +22,209 @@ const MISTYPED: usize = 4;
 /// Hex digits that may run on into the next address where two are printed without a blank.
 const RUN_ON: usize = 16;
 
+/// The longest text in brackets that is taken for the name of a coin.
+const MAX_BRACKETS: usize = 60;
+
+/// Words of a label before an address: a clause of them alone continues the one before it, and its coin.
+const LABELS: &str = "account accounts additional address addresses adresse adresses also alt alternate alternative and asset \
+    assets associated autre autres blockchain connue connues connus crypto cryptoactifs cryptocurrency cryptomonnaie \
+    currency de des digital du et following further id including inc known la le les llc ltd more network no number of or \
+    other others portefeuille portefeuilles suivant suivante suivantes suivants the virtual wallet wallets";
+
 /// The words of a text that have the form of an address, or of several without a blank between them, with the coin that
-/// was named before.
+/// the text names for them.
+///
+/// The last coin before an address in its clause counts, or a coin in brackets behind it (`3KBJ9... (Litecoin)`). A new
+/// clause drops the coin, unless it consists of addresses and words such as `wallet`. The forms of EVM, TRON and Bech32
+/// addresses count more than a coin that has no such form.
 pub(super) fn addresses_in(text: &str) -> Vec<(String, ChainHint)> {
     let is_visible = |letter: &char| !matches!(letter, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{2060}' | '\u{feff}');
     let text: String = text.chars().filter(is_visible).collect();
-    let mut found = Vec::new();
-    let mut coin = "";
-    for word in text.split(|letter: char| !letter.is_alphanumeric()) {
-        if HELD.contains(&word) || OTHERS.contains(&word) {
-            coin = word;
-        } else if has_form(word) || OTHERS.contains(&coin) && is_key(word) {
-            let hint = if coin.is_empty() { ChainHint::AnyEvm } else { ChainHint::Ticker(coin.to_owned()) };
-            found.push((word.to_owned(), hint));
+    let words = words_of(&text);
+    if !words.iter().any(|word| has_form(word.text) || is_key(word.text)) {
+        return Vec::new();
+    }
+    Scan { text: &text, words, found: Vec::new() }.run()
+}
+
+/// A word and its place in the text.
+#[derive(Clone, Copy)]
+struct Word<'t> {
+    text: &'t str,
+    start: usize,
+}
+
+impl Word<'_> {
+    fn end(&self) -> usize {
+        self.start + self.text.len()
+    }
+}
+
+/// The words of a text. What stands before an address without a blank is a word of its own.
+fn words_of(text: &str) -> Vec<Word<'_>> {
+    let is_mark = |letter: char| !letter.is_alphanumeric();
+    let mut words = Vec::new();
+    let mut start = 0;
+    for part in text.split_inclusive(is_mark) {
+        let word = part.trim_end_matches(is_mark);
+        let (before, rest) = word.split_at(prefix_of(word));
+        let both = [Word { text: before, start }, Word { text: rest, start: start + before.len() }];
+        words.extend(both.into_iter().filter(|word| !word.text.is_empty()));
+        start += part.len();
+    }
+    words
+}
+
+/// The length of a word that an address follows without a blank: `portefeuille0x5a9B...`, `BTC1QHV...`.
+fn prefix_of(word: &str) -> usize {
+    let is_word = |text: &str| !text.is_empty() && text.chars().all(char::is_alphabetic);
+    if let Some(at) = word.find("0x").filter(|at| is_word(&word[..*at])) {
+        return if has_form(&word[at..]) { at } else { 0 };
+    }
+    let is_tron = word.starts_with('T') && word.len() == TRON;
+    let ticker = (3..=4).filter(|_| !is_tron).find(|&length| {
+        let parts = word.get(..length).zip(word.get(length..));
+        parts.is_some_and(|(ticker, rest)| coins::of_ticker(ticker, false).is_some() && has_form(rest))
+    });
+    ticker.unwrap_or_default()
+}
+
+/// Whether a text ends a sentence or a part of a list.
+fn ends_clause(gap: &str) -> bool {
+    let mut letters = gap.chars().peekable();
+    while let Some(letter) = letters.next() {
+        let is_stop = matches!(letter, '.' | '!' | '?') && letters.peek().is_some_and(|next| next.is_whitespace());
+        if is_stop || matches!(letter, ';' | '\n' | '\r' | '|') {
+            return true;
         }
     }
-    found
+    false
+}
+
+fn is_label(word: &str) -> bool {
+    let lower = word.to_lowercase();
+    // A number or a letter counts items of a list.
+    word.chars().count() == 1
+        || word.bytes().all(|b| b.is_ascii_digit())
+        || LABELS.split_whitespace().any(|w| w == lower)
+}
+
+/// A coin, and what is known of the clause that is read.
+struct Clause {
+    coin: Option<Coin>,
+    /// Whether it began behind the last coin, and has words of labels alone so far.
+    continues: bool,
+}
+
+struct Scan<'t> {
+    text: &'t str,
+    words: Vec<Word<'t>>,
+    found: Vec<(String, ChainHint)>,
+}
+
+impl Scan<'_> {
+    fn run(mut self) -> Vec<(String, ChainHint)> {
+        let mut clause = Clause { coin: None, continues: false };
+        let (mut at, mut end) = (0, 0);
+        while let Some(word) = self.words.get(at).copied() {
+            if ends_clause(&self.text[end..word.start]) {
+                clause.continues = true;
+            }
+            end = word.end();
+            if let Some((coin, count)) = self.coin_at(at) {
+                clause = Clause { coin: Some(coin), continues: false };
+                at += count;
+                end = self.words[at - 1].end();
+                continue;
+            }
+            at += 1;
+            if has_form(word.text) || is_key(word.text) {
+                let behind = self.coin_behind(at, clause.coin.is_none());
+                if let Some((coin, next)) = behind {
+                    self.add(word.text, Some(coin));
+                    at = next;
+                    end = self.words[at - 1].end();
+                } else {
+                    self.add(word.text, clause.coin);
+                }
+                clause.continues = false;
+            } else if clause.continues && !is_label(word.text) {
+                clause = Clause { coin: None, continues: false };
+            }
+        }
+        self.found
+    }
+
+    fn add(&mut self, word: &str, coin: Option<Coin>) {
+        let other = coin.filter(|coin| !coin.is_held);
+        let is_bnb = coin.is_some_and(|coin| coin.ticker == "BNB") && word.starts_with("bnb1");
+        if !has_form(word) && other.is_none() && !is_bnb {
+            return;
+        }
+        // Another coin has no addresses of these forms: its name belongs to something else.
+        let is_certain =
+            matches!(word.as_bytes(), [b'0', b'x' | b'X', ..] | [b'T', ..] | [b'b' | b'B', b'c' | b'C', b'1', ..]);
+        let coin = coin.filter(|coin| coin.is_held || !(is_certain && has_form(word)));
+        let hint = coin.map_or(ChainHint::AnyEvm, |coin| ChainHint::Ticker(coin.ticker.to_owned()));
+        self.found.push((word.to_owned(), hint));
+    }
+
+    /// The coin that the words from a place on name, and how many words its name has. The longest name counts.
+    fn coin_at(&self, at: usize) -> Option<(Coin, usize)> {
+        let word = self.words.get(at)?;
+        let mut name = String::new();
+        let mut longest = None;
+        for (count, next) in (1..=MAX_WORDS).zip(&self.words[at..]) {
+            if count > 1 {
+                let gap = &self.text[self.words[at + count - 2].end()..next.start];
+                if !gap.chars().all(|letter| matches!(letter, ' ' | '\u{a0}' | '-' | '_')) {
+                    break;
+                }
+            }
+            name.push_str(&next.text.to_lowercase());
+            longest = coins::of_name(&name).map(|coin| (coin, count)).or(longest);
+        }
+        longest.or_else(|| coins::of_ticker(word.text, self.is_marked(at)).map(|coin| (coin, 1)))
+    }
+
+    /// Whether the text uses a word as a label: a mark, an address or a word such as `wallet` follows it.
+    fn is_marked(&self, at: usize) -> bool {
+        let rest = self.text[self.words[at].end()..].trim_start();
+        let next = self.words.get(at + 1);
+        rest.starts_with([':', '-', '–', '—', '=', '(', ')', '[', ']', '/', '>'])
+            || next.is_some_and(|next| {
+                let is_wallet = ["wallet", "wallets", "address", "addresses", "portefeuille", "adresse", "adresses"];
+                rest.starts_with(next.text)
+                    && (has_form(next.text)
+                        || is_key(next.text)
+                        || is_wallet.iter().any(|word| next.text.eq_ignore_ascii_case(word)))
+            })
+    }
+
+    /// The coin in brackets directly behind an address, as in `3KBJ9... (Litecoin)`, and the word behind the brackets. Where
+    /// another address follows directly, the brackets belong to that one, unless this one has no other coin.
+    fn coin_behind(&self, at: usize, has_no_other: bool) -> Option<(Coin, usize)> {
+        let before = self.words.get(at.checked_sub(1)?)?;
+        let rest = &self.text[before.end()..];
+        let inside = rest.trim_start_matches([' ', '\u{a0}']).strip_prefix(['(', '['])?;
+        let (length, _) = inside.char_indices().take(MAX_BRACKETS).find(|(_, letter)| matches!(letter, ')' | ']'))?;
+        let start = self.text.len() - inside.len();
+        let close = start + length;
+        let (mut coin, mut next) = (None, at);
+        while let Some(word) = self.words.get(next).filter(|word| word.end() <= close) {
+            match self.coin_at(next) {
+                Some((named, count)) => (coin, next) = (Some(named), next + count),
+                None if is_label(word.text) => next += 1,
+                None => return None,
+            }
+        }
+        let is_followed = self.words.get(next).is_some_and(|word| {
+            let gap = &self.text[close + 1..word.start];
+            (has_form(word.text) || is_key(word.text))
+                && gap.chars().all(|letter| matches!(letter, ' ' | '\u{a0}' | ':' | '-' | '<'))
+        });
+        coin.filter(|_| has_no_other || !is_followed).map(|coin| (coin, next))
+    }
 }
 
 fn has_form(word: &str) -> bool {
@@ -118,6 +302,75 @@ mod tests {
         let text = format!("LTC: {litecoin}, 3GbBtw4rpfsFTrcpEMFtu9nwD1n9Ewmek8; BTC: {litecoin} {BASE58}");
         let expected = [(litecoin, "LTC"), ("3GbBtw4rpfsFTrcpEMFtu9nwD1n9Ewmek8", "LTC"), (BASE58, "BTC")];
         assert_eq!(found(&text).iter().map(|(a, b)| (a.as_str(), b.as_str())).collect::<Vec<_>>(), expected);
+    }
+
+    /// Coins of the addresses of a text.
+    fn coins(text: &str) -> Vec<String> {
+        found(text).into_iter().map(|(_, coin)| coin).collect()
+    }
+
+    /// A base58 address that bitcoin, its forks and Litecoin share.
+    const SHARED: &str = "3GbBtw4rpfsFTrcpEMFtu9nwD1n9Ewmek8";
+
+    #[test]
+    fn coins_are_known_by_words_in_any_case() {
+        for (text, coin) in [
+            ("Bitcoin wallet address: ", "BTC"),
+            ("Litecoin wallet addresses: ", "LTC"),
+            ("LITECOIN (", "LTC"),
+            ("ltc - ", "LTC"),
+            ("Ltc wallet ", "LTC"),
+            ("bitcoin cash: ", "BCH"),
+            ("Bitcoin-Cash ", "BCH"),
+            ("accepts Bitcoin and Bitcoin Cash at ", "BCH"),
+            ("Tether (Omni) ", "BTC"),
+            ("dogecoins: ", "DOGE"),
+            ("Uses litecoin: ", "LTC"),
+            ("Portefeuille Litecoin : ", "LTC"),
+            ("LTC", "LTC"),
+            ("A dash of salt, ", ""),
+            ("Ton Example, NEAR the sea, Sol street, ", ""),
+            ("Wallet ", ""),
+        ] {
+            assert_eq!(coins(&format!("{text}{SHARED}")), [coin], "{text}");
+        }
+        let tron = format!("Tether on Tron: {TRON}; tether (ERC-20): {EVM}; BNB Smart Chain {EVM}");
+        assert_eq!(coins(&tron), ["TRX", "ETH", "BSC"]);
+    }
+
+    #[test]
+    fn coins_hold_within_their_clause() {
+        let litecoin = |rest: &str| coins(&format!("Litecoin wallet address: {SHARED}{rest}"));
+        assert_eq!(litecoin(&format!("; {SHARED}, {SHARED}\n2) {SHARED}")), ["LTC"; 4]);
+        assert_eq!(litecoin(&format!("; alt. wallet address: {SHARED}")), ["LTC"; 2]);
+        assert_eq!(litecoin(&format!("; its bank uses {SHARED}")), ["LTC", ""]);
+        assert_eq!(litecoin(&format!(". Listed in 2024. Bitcoin: {SHARED}")), ["LTC", "BTC"]);
+        assert_eq!(coins(&format!("It mines Litecoin. It was paid at {SHARED}")), [""]);
+        assert_eq!(coins(&format!("It mines Litecoin for Example Ltd. Address: {SHARED}")), ["LTC"]);
+    }
+
+    #[test]
+    fn brackets_behind_an_address_name_its_coin() {
+        assert_eq!(coins(&format!("{SHARED} (Litecoin), {SHARED} (BTC) and {SHARED}")), ["LTC", "BTC", ""]);
+        assert_eq!(coins(&format!("{SHARED} (ltc wallet) {BASE58} (btc)")), ["LTC", "BTC"]);
+        assert_eq!(coins(&format!("BTC: {BASE58}, {SHARED} (LTC), {BASE58}")), ["BTC", "LTC", "BTC"]);
+        assert_eq!(coins(&format!("(LTC) {SHARED} (BTC) {BASE58}")), ["LTC", "BTC"]);
+        assert_eq!(coins(&format!("{BASE58} (used since 2020) (LTC) {SHARED}")), ["", "LTC"]);
+        assert_eq!(found("LeSpCTzPrDs1xRd2HhDkQ3Apy3gEdPcjSp (Litecoin)").len(), 1);
+    }
+
+    #[test]
+    fn forms_of_one_family_count_more_than_other_coins() {
+        assert_eq!(coins(&format!("Monero, Litecoin: {EVM}, {TRON}, {BECH32}")), ["", "", ""]);
+    }
+
+    #[test]
+    fn words_before_an_address_without_a_blank_are_cut_off() {
+        for text in [format!("portefeuille{EVM}"), format!("ETH{EVM}"), format!("TRX{TRON}"), format!("BTC{BECH32}")] {
+            let address = found(&text).into_iter().map(|(word, _)| word).collect::<Vec<_>>();
+            assert_eq!(address.len(), 1, "{text}");
+            assert!(text.ends_with(&address[0]) && [EVM, TRON, BECH32].contains(&address[0].as_str()), "{text}");
+        }
     }
 
     #[test]

@@ -1,0 +1,33 @@
+//! The list that a claim comes from.
+
+use std::sync::Arc;
+
+use super::claim::Claim;
+use super::file::LabelFile;
+
+/// A list of labels in force, and the terms of its use.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ListOrigin {
+    /// The source of the import.
+    pub source: String,
+    /// The name of the list.
+    pub list: String,
+    /// The licence of the list; `None` where it is not known.
+    pub licence: Option<String>,
+}
+
+/// The edition of a list that is in force.
+#[derive(Clone)]
+pub(super) struct Edition {
+    pub(super) version: u64,
+    pub(super) file: Arc<LabelFile>,
+    pub(super) origin: Arc<ListOrigin>,
+}
+
+/// Whether two claims are one statement: an ended sanction may carry another code, and a claim that came through a cluster
+/// another link.
+pub(super) fn is_same_statement(one: &Claim<&str>, other: &Claim<&str>) -> bool {
+    (one.source, one.group, one.level, one.asserted_at) == (other.source, other.group, other.level, other.asserted_at)
+        && (one.name, one.entity, one.source_url, one.scope)
+            == (other.name, other.entity, other.source_url, other.scope)
+}
