@@ -7,6 +7,7 @@ mod bitcoin;
 mod bitcoin_change;
 mod cases;
 mod cases_2;
+mod cases_2_exports;
 mod cases_formats;
 mod classifier;
 mod ethereum_etl;

@@ -8,10 +8,12 @@ use headwater_ledger::labels::{Action, Claim, Code, Level};
 use headwater_types::Chain;
 
 use super::formats::{FORMATS, Format, Given, TABLE, read_frame};
+use super::hints::hint;
 use super::normalise::{Rules, normalise};
 use super::outcome::Labels;
 use super::raw::RawLabels;
 use crate::IngestError;
+use crate::error::in_lines;
 use crate::source::{Bounds, Content, Input, Origin, Probe, discover_with_origin};
 
 /// What the caller says of files of labels. What is not given follows from the files.
@@ -178,7 +180,7 @@ fn detect(paths: &[PathBuf], options: &LabelOptions) -> Result<Detected, IngestE
                 if origin == Origin::Found {
                     warnings.push(format!("{}: left out, in no known format of labels: it {seen}", path.display()));
                 }
-                let error = IngestError::UnknownLabels { path, seen, known: known() };
+                let error = IngestError::UnknownLabels { path, seen, hint: hint(&probe, options.code.is_some()) };
                 if origin == Origin::Named {
                     return Err(error);
                 }
@@ -201,21 +203,7 @@ fn detect(paths: &[PathBuf], options: &LabelOptions) -> Result<Detected, IngestE
 
 fn format_of(name: &str) -> Result<&'static Format, IngestError> {
     let found = FORMATS.iter().copied().find(|format| format.name == name);
-    found.ok_or_else(|| IngestError::NoLabelFormat { name: name.to_owned(), known: known() })
-}
-
-/// The names of the formats in lines that a terminal shows whole.
-fn known() -> String {
-    const WIDTH: usize = 100;
-    let mut lines = vec![String::from(" ")];
-    for name in label_formats() {
-        let line = lines.last_mut().filter(|line| line.len() + name.len() < WIDTH);
-        match line {
-            Some(line) => *line = format!("{line} {name}"),
-            None => lines.push(format!("  {name}")),
-        }
-    }
-    lines.join("\n")
+    found.ok_or_else(|| IngestError::NoLabelFormat { name: name.to_owned(), known: in_lines(label_formats()) })
 }
 
 /// What the names of the files begin with, without the endings of compression and kind; where they have nothing in

@@ -219,10 +219,16 @@ fn files_in_no_format_are_refused_or_left_out() {
     let empty = files.add("empty.csv", "");
     let error = read_labels(std::slice::from_ref(&readme), &LabelOptions::default()).unwrap_err().to_string();
     assert!(error.contains("README.md is in no known format of labels") && error.contains("table"), "{error}");
+    assert!(error.contains("a Markdown text") && error.contains("--help"), "{error}");
+    let named = LabelOptions { format: Some("unheard".to_owned()), ..LabelOptions::default() };
+    let error_of_name = read_labels(std::slice::from_ref(&readme), &named).unwrap_err().to_string();
     // The names of all formats stand in lines that a terminal shows whole.
-    let (_, names) = error.split_once("--format:\n").unwrap();
-    assert!(names.lines().count() > 1 && names.lines().all(|line| line.len() <= 100), "{error}");
-    assert_eq!(names.split_whitespace().collect::<Vec<_>>(), label_formats().collect::<Vec<_>>());
+    let (_, names) = error_of_name.split_once("the formats are\n").unwrap();
+    assert!(names.lines().count() > 1 && names.lines().all(|line| line.len() <= 100), "{error_of_name}");
+    assert_eq!(
+        names.split([',', ' ', '\n']).filter(|name| !name.is_empty()).collect::<Vec<_>>(),
+        label_formats().collect::<Vec<_>>()
+    );
     let error = read_labels(&[empty], &LabelOptions::default()).unwrap_err().to_string();
     assert!(error.contains("is empty"), "{error}");
     assert!(read_labels(&[files.0.path().to_owned()], &LabelOptions::default()).is_err());

@@ -6,6 +6,7 @@
 mod counts;
 mod formats;
 mod freezes;
+mod hints;
 mod import;
 mod ledger_freezes;
 mod normalise;
@@ -15,6 +16,7 @@ mod raw;
 pub use counts::Counts;
 pub use formats::{PoolTag, read_pool_tags};
 pub use freezes::{FreezeLog, Issuer, freeze_topics, freezes, issuers};
+pub(crate) use hints::label_format_of;
 pub use import::{LabelOptions, label_formats, read_label_frame, read_labels};
 pub use ledger_freezes::{held_freezes, ledger_freezes};
 pub use outcome::{Foreign, Labels};

@@ -1,5 +1,6 @@
 //! Files on the way in: found, decompressed, probed, and read as lines or rows in bounded memory.
 
+mod appearance;
 mod array;
 mod arrow_columns;
 mod bounds;
@@ -16,11 +17,13 @@ mod object;
 mod pages;
 mod probe;
 mod row;
+mod shapes;
 mod table;
 mod written;
 mod xml;
 mod yaml;
 
+pub(crate) use appearance::is_address;
 pub use bounds::Bounds;
 pub(crate) use columnar::{each_parquet_document, text_columns};
 pub use container::Compression;
@@ -33,6 +36,7 @@ pub(crate) use object::Object;
 pub use probe::{Content, Probe};
 pub(crate) use row::Names;
 pub use row::Row;
+pub(crate) use shapes::shape_of;
 pub(crate) use table::{each_row, each_row_under};
 pub(crate) use written::{
     WrittenAmount, hex_bytes, list_items, plain_decimal, plain_number, time_of, truth, ungrouped, whole_number,
