@@ -22,7 +22,7 @@ use super::texts::{Numbered, Ordered};
 use crate::Place;
 use crate::labels::counts::Counts;
 use crate::labels::outcome::Foreign;
-use crate::labels::raw::{ChainHint, RawClaim};
+use crate::labels::raw::{ChainHint, RawClaim, Vocabulary};
 
 /// What a claim does, as a column of numbers.
 const ADD: u32 = 0;
@@ -242,7 +242,8 @@ impl<'a> Gathering<'a> {
         let number = u32::try_from(self.words.len()).unwrap_or(u32::MAX);
         // What the caller gives is one of our own codes, whatever the vocabulary of the format.
         let given = self.rules.code.filter(|code| code.name() == concept).map(Meaning::Code);
-        let code = match given.unwrap_or_else(|| self.concepts.meaning(concept)) {
+        let own = || Vocabulary::own_code(concept).map(Meaning::Code);
+        let code = match given.or_else(own).unwrap_or_else(|| self.concepts.meaning(concept)) {
             Meaning::Code(code) => Some(code),
             Meaning::NoCode => None,
             Meaning::Unreviewed => {
