@@ -13,12 +13,13 @@ fn refusal(case: &str, file: &str) -> String {
     let message = read.map(|report| panic!("{case}/{file} is read: {report:?}")).unwrap_err().to_string();
     assert!(target.batches.is_empty(), "nothing is half read");
     assert!(message.lines().count() <= 12 && message.contains(file) && !message.contains("bytes"), "{message}");
+    assert!(message.lines().skip(1).all(|line| line.len() <= 100), "{message}");
     message
 }
 
 /// Asserts that a file is refused with all of these words.
 fn refused(case: &str, file: &str, words: &[&str]) {
-    let message = refusal(case, file);
+    let message = refusal(case, file).replace('\n', " ");
     assert!(words.iter().all(|word| message.contains(word)), "{message}");
 }
 

@@ -27,7 +27,7 @@ const NAMES: [&str; 14] = [
     "Tom & Jerry; Inc",
     "&amp; twice",
     "back\\slash",
-    "漢字 ü \u{85} \u{2028}",
+    "漢字 \u{85} \u{2028} ü",
     "Example Token (EXT)",
 ];
 const ENTITIES: [&str; 5] = ["Example Exchange", "O'Neil: \"x\"", "Müller & Söhne; KG", "漢字", "Line\nBreak"];

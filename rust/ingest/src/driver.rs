@@ -8,13 +8,13 @@ use headwater_types::Chain;
 
 use crate::IngestError;
 use crate::chains::{Beside, Clues, settle};
-use crate::error::in_lines;
+use crate::error::{in_lines, wrapped};
 use crate::formats::{FORMATS, Format, Job, Sniffed, SniffedChain};
 use crate::labels::label_format_of;
 use crate::options::{OnError, Options, Progress};
 use crate::report::{ChainSource, FileReport, IngestReport, LeftOut, QUOTED};
 use crate::sink::Sink;
-use crate::source::{Content, Input, Origin, Probe, discover_with_origin, shape_of};
+use crate::source::{Content, Input, Origin, Probe, Subject, discover_with_origin, shape_of};
 use crate::target::Target;
 
 /// Reads files, folders and patterns into a store.
@@ -241,44 +241,56 @@ fn known() -> String {
 struct Closest {
     table: &'static str,
     format: &'static str,
-    /// The columns that it lacks, and how many of a hundred.
+    /// The columns that it has, and those that it lacks.
+    has: usize,
     lacks: Vec<&'static str>,
-    share: usize,
 }
 
-fn closest(probe: &Probe, is_meant: impl Fn(&dyn Format) -> bool) -> Option<Closest> {
-    let formats = FORMATS.iter().copied().filter(|format| is_meant(*format));
-    let tables =
-        formats.flat_map(|format| format.tables().into_iter().map(|(table, columns)| (format.name(), table, columns)));
-    let lacks = tables.map(|(format, table, columns)| {
+impl Closest {
+    /// How many of a hundred columns it lacks.
+    fn share(&self) -> usize {
+        self.lacks.len() * 100 / (self.has + self.lacks.len()).max(1)
+    }
+}
+
+/// The tables of formats, with what a file has and lacks of them.
+fn compared(probe: &Probe) -> impl Iterator<Item = Closest> {
+    let tables = FORMATS.iter().flat_map(|format| format.tables().into_iter().map(|table| (format.name(), table)));
+    tables.map(|(format, (table, columns))| {
         let lacks: Vec<&str> = columns.iter().filter(|column| !probe.has(&[column])).copied().collect();
-        Closest { table, format, share: lacks.len() * 100 / columns.len().max(1), lacks }
-    });
-    lacks.min_by_key(|closest| (closest.share, closest.lacks.len()))
+        Closest { table, format, has: columns.len() - lacks.len(), lacks }
+    })
 }
 
 /// Which columns a file lacks of the table of a format that it comes closest to.
 fn missing_columns(probe: &Probe, name: &str) -> String {
-    match closest(probe, |known| known.name() == name || known.name().split('/').next() == Some(name)) {
-        Some(Closest { table, lacks, share, .. }) if share < 100 => {
+    let of_format = |table: &Closest| table.format == name || table.format.split('/').next() == Some(name);
+    match compared(probe).filter(of_format).min_by_key(|table| (table.share(), table.lacks.len())) {
+        Some(Closest { table, lacks, has, .. }) if has > 0 => {
             format!("; it is closest to {table}, and lacks the columns {}", lacks.join(", "))
         }
         Some(_) | None => format!("; it {}", probe.seen()),
     }
 }
 
-/// The largest share of columns, of a hundred, that a table may lack and still be named as the closest one.
+/// The columns that a file must have of a table that is named as the closest one, and the largest share, of a hundred,
+/// that it may lack.
+const MIN_HAS: usize = 3;
 const MAX_LACKS: usize = 50;
 
 /// Returns what is read in place of a file that no format reads, in lines.
 fn hint(probe: &Probe) -> String {
     let mut lines = Vec::new();
+    let is_near = |table: &Closest| table.has >= MIN_HAS && !table.lacks.is_empty() && table.share() <= MAX_LACKS;
     if let Some(shape) = shape_of(probe) {
-        lines.push(shape.instead.to_owned());
-    }
-    if let Some(closest) = closest(probe, |_| true).filter(|closest| closest.share <= MAX_LACKS) {
-        let Closest { table, format, lacks, .. } = closest;
-        lines.push(format!("It is closest to {table} of {format}, and lacks the columns {}.", lacks.join(", ")));
+        lines.extend((shape.subject != Subject::Labels).then(|| wrapped(shape.instead)));
+    } else if let Some(Closest { table, format, lacks, .. }) =
+        compared(probe).filter(is_near).min_by_key(|table| (table.share(), table.lacks.len()))
+    {
+        lines.push(wrapped(&format!(
+            "It is closest to {table} of {format}, and lacks the columns {}.",
+            lacks.join(", ")
+        )));
     }
     if let Some(format) = label_format_of(probe) {
         lines.push(format!("`headwater labels import` reads it, as labels in the format {format}."));

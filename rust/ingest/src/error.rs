@@ -222,9 +222,23 @@ pub enum IngestError {
     Cancelled(#[from] Cancelled),
 }
 
+/// The longest line of a message that consists of several.
+const WIDTH: usize = 96;
+
+/// Divides a text into lines that a terminal shows whole.
+pub(crate) fn wrapped(text: &str) -> String {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split(' ') {
+        match lines.last_mut().filter(|line| line.len() + word.len() < WIDTH) {
+            Some(line) => *line = format!("{line} {word}"),
+            None => lines.push(word.to_owned()),
+        }
+    }
+    lines.join("\n")
+}
+
 /// Joins names with commas into lines that a terminal shows whole.
 pub(crate) fn in_lines<'n>(names: impl IntoIterator<Item = &'n str>) -> String {
-    const WIDTH: usize = 96;
     let mut lines: Vec<String> = Vec::new();
     for name in names {
         match lines.last_mut().filter(|line| line.len() + name.len() < WIDTH) {

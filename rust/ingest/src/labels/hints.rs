@@ -1,8 +1,9 @@
 //! Hints about files that no format of labels reads.
 
 use super::formats::{FORMATS, TABLE};
-use crate::formats::FORMATS as CHAIN_FORMATS;
-use crate::source::{Content, Probe, is_address, shape_of};
+use crate::error::wrapped;
+use crate::formats::{FORMATS as CHAIN_FORMATS, Format};
+use crate::source::{Content, Probe, Subject, is_address, shape_of};
 
 /// What every hint ends with.
 const GENERAL: &str = "\
@@ -10,6 +11,9 @@ A plain table (CSV, TSV, JSON, Parquet) has a column \"address\" and one of code
   --column address=wallet  maps a column that is called otherwise, for each of these names
   --code CODE, --entity NAME  say for all rows what the addresses are, and who is behind them
 `headwater labels import --help` lists the codes and the other formats.";
+
+/// The format of chain data that any list of addresses with amounts looks like.
+const HOLDERS: &str = "holder-snapshot";
 
 /// Columns of which a table needs one, besides the address.
 const TELLING: [&str; 3] = ["code", "name", "entity"];
@@ -19,10 +23,11 @@ const LONGEST_NAME: usize = 96;
 
 /// Returns what helps with a file that no format reads, in lines.
 pub(super) fn hint(probe: &Probe, has_code: bool) -> String {
-    if let Some(shape) = shape_of(probe) {
-        return format!("{}\n{GENERAL}", shape.instead);
+    if let Some(shape) = shape_of(probe).filter(|shape| shape.subject != Subject::Chain) {
+        return format!("{}\n{GENERAL}", wrapped(shape.instead));
     }
-    if let Some(format) = CHAIN_FORMATS.iter().find(|format| format.sniff(probe).is_some()) {
+    let is_chain_data = |format: &&&dyn Format| format.name() != HOLDERS && format.sniff(probe).is_some();
+    if let Some(format) = CHAIN_FORMATS.iter().find(is_chain_data) {
         return format!("`headwater ingest` reads it, as chain data in the format {}.\n{GENERAL}", format.name());
     }
     let own = match probe.content() {

@@ -61,7 +61,8 @@ fn of_bytes(head: &[u8]) -> String {
 
 /// Names with the noun for one of them.
 fn named<T: AsRef<str>>(noun: &str, names: &[T]) -> String {
-    let shown: Vec<_> = names.iter().take(NAMES).map(AsRef::as_ref).collect();
+    let names: Vec<&str> = names.iter().map(AsRef::as_ref).filter(|name| !name.is_empty()).collect();
+    let shown: Vec<_> = names.iter().take(NAMES).copied().collect();
     let shown = shortened(&shown.join(", "), SHOWN);
     match names.len() {
         0 => format!("no {noun}s"),

@@ -36,7 +36,7 @@ pub(crate) use object::Object;
 pub use probe::{Content, Probe};
 pub(crate) use row::Names;
 pub use row::Row;
-pub(crate) use shapes::shape_of;
+pub(crate) use shapes::{Subject, shape_of};
 pub(crate) use table::{each_row, each_row_under};
 pub(crate) use written::{
     WrittenAmount, hex_bytes, list_items, plain_decimal, plain_number, time_of, truth, ungrouped, whole_number,

@@ -13,6 +13,19 @@ pub(crate) struct Shape {
     pub(crate) what: &'static str,
     /// What is read in its place: a sentence.
     pub(crate) instead: &'static str,
+    /// The import that it is about.
+    pub(crate) subject: Subject,
+}
+
+/// What a file is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Subject {
+    /// Chain data.
+    Chain,
+    /// Labels.
+    Labels,
+    /// Tokens or prices.
+    Market,
 }
 
 const BITCOIN_NODE: &str =
@@ -33,153 +46,196 @@ const SHAPES: &[Shape] = &[
         what: "is an answer of TronScan's API with token transfers",
         instead: "Take the CSV export of TronScan's page, or answers of TronGrid \
             (/v1/accounts/ADDRESS/transactions/trc20).",
+        subject: Subject::Chain,
     },
     Shape {
         names: &["transaction_id", "token_info", "block_timestamp", "value"],
         what: "holds rows of TronGrid's token transfers without the answers around them",
         instead: "Keep each answer of /v1/accounts/ADDRESS/transactions/trc20 whole, with its \"data\", in a file of its own: \
             equal rows of one account are two transfers, those of two accounts are the same one.",
+        subject: Subject::Chain,
     },
     Shape {
         names: &["hash", "ownerAddress", "toAddress", "contractData"],
         what: "is an answer of TronScan's API with transactions",
         instead: TRON_NODE,
+        subject: Subject::Chain,
     },
     Shape {
         names: &["txID", "raw_data", "block_timestamp"],
         what: "is an answer of TronGrid with the transactions of an account (/v1/accounts/ADDRESS/transactions)",
         instead: TRON_NODE,
+        subject: Subject::Chain,
     },
     Shape {
         names: &["scriptpubkey_address", "scriptpubkey_type", "value"],
         what: "is an answer of Esplora with transactions (mempool.space, blockstream.info)",
         instead: BITCOIN_NODE,
+        subject: Subject::Chain,
     },
     Shape {
         names: &["transaction", "inputs", "outputs"],
         what: "is an answer of Blockchair's API (dashboards)",
         instead: "Take Blockchair's dumps (blockchair_bitcoin_transactions_20240101.tsv.gz and its inputs and outputs), or \
             blocks from a node: `bitcoin-cli getblock HASH 3` (or 2).",
+        subject: Subject::Chain,
     },
     Shape {
         names: &["tx_index", "inputs", "out", "hash"],
         what: "is an answer of blockchain.info with transactions",
         instead: BITCOIN_NODE,
+        subject: Subject::Chain,
     },
     Shape {
         names: &["block_height", "hash", "addresses", "preference"],
         what: "is an answer of BlockCypher with transactions",
         instead: BITCOIN_NODE,
+        subject: Subject::Chain,
     },
     Shape {
         names: &["txid", "vin", "vout"],
         what: "is one transaction of a Bitcoin node (getrawtransaction)",
         instead: BITCOIN_NODE,
+        subject: Subject::Chain,
     },
     Shape {
         names: &["transaction_hash", "label", "confirmations", "value"],
         what: "is the history of an Electrum wallet",
         instead: OF_WALLET,
+        subject: Subject::Chain,
     },
     Shape {
         names: &["Label", "Value", "Balance", "Fee", "Txid"],
         what: "is the history of a Sparrow wallet",
         instead: OF_WALLET,
+        subject: Subject::Chain,
     },
     Shape {
         names: &["Confirmed", "Date", "Type", "Label", "Address", "ID"],
         what: "is the history of a Bitcoin Core wallet",
         instead: OF_WALLET,
+        subject: Subject::Chain,
     },
     Shape {
         names: &["Transaction ID", "Fee unit", "Amount unit"],
         what: "is the history of a Trezor wallet",
         instead: OF_WALLET,
+        subject: Subject::Chain,
     },
     Shape {
         names: &["Operation Type", "Operation Amount", "Operation Hash"],
         what: "is the history of a Ledger wallet",
         instead: OF_WALLET,
+        subject: Subject::Chain,
     },
     Shape {
         names: &["User_ID", "UTC_Time", "Account", "Operation", "Coin", "Change"],
         what: "is the statement of an account at Binance",
         instead: OF_EXCHANGE,
+        subject: Subject::Chain,
     },
     Shape {
         names: &["Timestamp", "Transaction Type", "Asset", "Quantity Transacted"],
         what: "is the statement of an account at Coinbase",
         instead: OF_EXCHANGE,
+        subject: Subject::Chain,
     },
     Shape {
         names: &["txid", "refid", "time", "type", "aclass", "asset", "amount"],
         what: "is the ledger of an account at Kraken",
         instead: OF_EXCHANGE,
+        subject: Subject::Chain,
     },
     Shape {
         names: &["blockNum", "rawContract", "category"],
         what: "is an answer of Alchemy with transfers (alchemy_getAssetTransfers)",
         instead: EVM_NODE,
+        subject: Subject::Chain,
     },
     Shape {
         names: &["native_transfers", "erc20_transfers", "nft_transfers"],
         what: "is an answer of Moralis with the history of a wallet",
         instead: EVM_NODE,
+        subject: Subject::Chain,
     },
     Shape {
         names: &["block_signed_at", "tx_hash", "gas_spent"],
         what: "is an answer of GoldRush (Covalent) with transactions",
         instead: EVM_NODE,
+        subject: Subject::Chain,
     },
     Shape {
         names: &["transactionHash", "fromAddress", "toAddress", "unitValue", "historicalUSD"],
         what: "is an answer of Arkham with transfers",
         instead: EVM_NODE,
+        subject: Subject::Chain,
     },
     Shape {
         names: &["block_time", "block_number", "from", "to", "hash", "success"],
         what: "is a result of Dune with rows of its table of transactions",
         instead: EVM_NODE,
+        subject: Subject::Chain,
     },
     Shape {
         names: &["block_time", "block_number", "tx_hash", "token_standard", "amount_raw"],
         what: "is a result of Dune with rows of its table of transfers",
         instead: EVM_NODE,
+        subject: Subject::Chain,
     },
     Shape {
         names: &["block_number", "transaction_index", "hash", "from", "to", "input", "gas", "value"],
         what: "is a table of transactions as HyperSync writes it",
-        instead: EVM_NODE,
+        instead: "Its columns \"from\" and \"to\" are called from_address and to_address in tables of ethereum-etl, its hashes and \
+            amounts are texts there. Take such tables, those of cryo, or answers of a node.",
+        subject: Subject::Chain,
     },
     Shape {
         names: &["TxHash", "BlockNumber", "UnixTimestamp", "FromAddress", "ToAddress"],
         what: "is a CSV export of Blockscout",
         instead: EVM_NODE,
+        subject: Subject::Chain,
     },
     Shape {
         names: &["confirmation_duration", "hash", "gas_used"],
         what: "is an answer of Blockscout with transactions",
         instead: EVM_NODE,
+        subject: Subject::Chain,
     },
     Shape {
         names: &["blacklist", "whitelist", "fuzzylist"],
         what: "is a list of the domains of phishing (MetaMask's eth-phishing-detect), which names no address",
         instead: OF_ONE_ADDRESS,
+        subject: Subject::Labels,
     },
     Shape {
         names: &["identifications"],
         what: "is an answer of Chainalysis about one address, which it does not name",
         instead: OF_ONE_ADDRESS,
+        subject: Subject::Labels,
     },
     Shape {
         names: &["blacklist_doubt", "cybercrime", "data_source"],
         what: "is an answer of GoPlus about one address, which it does not name",
         instead: OF_ONE_ADDRESS,
+        subject: Subject::Labels,
     },
     Shape {
         names: &["addressRiskIndicators", "entities"],
         what: "is an answer of TRM Labs about the risk of addresses",
         instead: OF_ONE_ADDRESS,
+        subject: Subject::Labels,
+    },
+    Shape {
+        names: &["name", "tokens", "version"],
+        what: "is a token list",
+        instead: "`headwater tokens import` reads it.",
+        subject: Subject::Market,
+    },
+    Shape {
+        names: &["Open", "High", "Low", "Close"],
+        what: "is a table of prices",
+        instead: "`headwater prices import` reads it.",
+        subject: Subject::Market,
     },
 ];
 
@@ -202,9 +258,11 @@ fn holds(value: &Value<'_>, names: &[&str], depth: usize) -> bool {
     let is_it =
         || !members.is_empty() && names.iter().all(|name| members.iter().any(|(member, _)| member.as_ref() == *name));
     let inside = || {
-        let values = value.items().iter().chain(members.iter().map(|(_, value)| value).take(64));
+        // The transactions of a block are no answer of their own.
+        let members = members.iter().filter(|(name, _)| name != "tx").map(|(_, value)| value);
+        let values = value.items().iter().chain(members.take(64));
         let values = values.filter(|value| !value.items().is_empty() || !value.members().is_empty());
-        let limit = if members.is_empty() { ITEMS } else { usize::MAX };
+        let limit = if value.members().is_empty() { ITEMS } else { usize::MAX };
         values.take(limit).any(|value| holds(value, names, depth - 1))
     };
     depth > 0 && (is_it() || inside())
@@ -238,7 +296,7 @@ mod tests {
 
     #[test]
     fn shapes_have_short_sentences() {
-        for Shape { names, what, instead } in SHAPES {
+        for Shape { names, what, instead, .. } in SHAPES {
             assert!(
                 !names.is_empty() && (what.starts_with("is ") || what.starts_with("holds ")) && instead.ends_with('.'),
                 "{what}"
