@@ -156,6 +156,19 @@ fn label_export_reads_back_into_the_same_answers() {
         assert_eq!((&read["counts"]["duplicates"], &read["warnings"]), (&json!(0), &json!([])), "{name}");
         assert_eq!(into.answers(), expected, "{name}");
     }
+    // A TagPack says all of it but the claim that ended and the removal.
+    let pack = from.place.path().join("out.yaml").to_str().unwrap().to_owned();
+    let written = from.labels(&["export", &pack]);
+    assert_eq!(
+        (&written["format"], &written["claims"], &written["left_out"]),
+        (&json!("tagpack"), &json!(6), &json!({"claims that ended": 2, "removals of a code": 1}))
+    );
+    assert_eq!(Store::new().labels(&["import", &pack])["counts"]["claims"], 5);
+    // Tags of OLI say the exchange alone: the other codes have no category there.
+    let tags = from.place.path().join("tags.csv").to_str().unwrap().to_owned();
+    let written = from.labels(&["export", "--format", "oli", &tags]);
+    assert_eq!((&written["format"], &written["not_written"][2]), (&json!("oli"), &json!("group")));
+    assert_eq!(Store::new().labels(&["import", &tags])["format"], "oli");
     let one = from.place.path().join("one.csv").to_str().unwrap().to_owned();
     assert_eq!(from.labels(&["export", "--only", "2", &one])["claims"], 1);
     assert!(from.refused(&["export", "--only", "3", &one]).contains("those are 1, 2, 4"));

@@ -7,6 +7,7 @@ mod bitcoin;
 mod bitcoin_change;
 mod cases;
 mod cases_2;
+mod cases_2_exports;
 mod cases_2_labels;
 mod cases_2_networks;
 mod cases_2_official;

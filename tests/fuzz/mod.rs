@@ -4,6 +4,7 @@
 mod bitcoin;
 mod gateway;
 mod imports;
+mod labels;
 mod market;
 mod requests;
 mod words;

@@ -97,8 +97,8 @@ pub(super) fn read_all<T>(
             let listed = match read(&file) {
                 Ok(listed) => listed,
                 // What lies in a folder may be there for another reason; what was named itself is meant.
-                Err(error @ IngestError::Unrecognised { .. }) if file != *path => {
-                    import.reasons.push(error.to_string());
+                Err(error @ (IngestError::Unrecognised { .. } | IngestError::NothingRead { .. })) if file != *path => {
+                    import.reasons.push(error.to_string().lines().next().unwrap_or_default().to_owned());
                     unknown.get_or_insert(error);
                     continue;
                 }

@@ -9,7 +9,7 @@
 //! DIR/transfers/_headwater.json                       what it holds, written last: without it the export is not whole
 //! ```
 //!
-//! Labels are one file, with the columns that an import of labels reads; see [`labels`].
+//! Labels are one file that an import of labels reads back: a plain table, a `TagPack`, or tags of OLI; see [`labels`].
 //!
 //! The bucket is the first byte of the SHA-256 of the address as text, in hex. The same generation gives the same
 //! bytes, whatever the thread count.
@@ -25,6 +25,6 @@ mod transfers;
 
 pub use bucket::{BUCKETS, bucket_of};
 pub use error::ExportError;
-pub use labels::{LabelFormat, labels};
+pub use labels::{LabelExport, LabelFormat, labels};
 pub use manifest::{ChainExport, MANIFEST, Manifest};
 pub use transfers::{TRANSFERS, schema, transfers};

@@ -8,11 +8,13 @@ use headwater_types::Chain;
 
 use crate::IngestError;
 use crate::chains::{Beside, Clues, check_addresses, prints_chain_id, settle};
+use crate::error::{in_lines, wrapped};
 use crate::formats::{FORMATS, Format, Job, Sniffed, SniffedChain};
+use crate::labels::label_format_of;
 use crate::options::{OnError, Options, Progress};
-use crate::report::{ChainSource, FileReport, IngestReport, LeftOut};
+use crate::report::{ChainSource, FileReport, IngestReport, LeftOut, QUOTED};
 use crate::sink::Sink;
-use crate::source::{Content, Input, Origin, Probe, discover_with_origin};
+use crate::source::{Content, Input, Origin, Probe, Subject, discover_with_origin, shape_of};
 use crate::target::Target;
 
 /// Reads files, folders and patterns into a store.
@@ -77,6 +79,10 @@ pub fn ingest_into(
     if let (true, Some(error)) = (plans.is_empty(), first_unread) {
         return Err(error);
     }
+    if plans.is_empty() {
+        let path = left_out.first().map(|file| file.path.clone()).unwrap_or_default();
+        return Err(nothing_read(path, left_out.iter().map(|file| file.reason.clone())));
+    }
     plans.sort_by(|a, b| a.order().cmp(&b.order()));
     let bytes_total = plans.iter().map(|plan| plan.job.input.bytes()).sum();
     let mut sink = Sink::new(target, options, progress, cancel, plans.len(), bytes_total);
@@ -93,7 +99,28 @@ pub fn ingest_into(
         rest = after;
         read(group, &mut sink)?;
     }
-    Ok(IngestReport { left_out, ..sink.finish()? })
+    let report = sink.finish()?;
+    if report.commits == 0 && report.non_fungible == 0 {
+        let path = report.files.first().map(|file| file.path.clone()).unwrap_or_default();
+        return Err(nothing_read(path, report.files.iter().map(FileReport::why_empty)));
+    }
+    Ok(IngestReport { left_out, ..report })
+}
+
+/// The error of a call that read all of its files and got nothing from them.
+fn nothing_read(path: PathBuf, reasons: impl IntoIterator<Item = String>) -> IngestError {
+    let mut counts: Vec<(String, usize)> = Vec::new();
+    for reason in reasons {
+        match counts.iter_mut().find(|(known, _)| *known == reason) {
+            Some((_, count)) => *count += 1,
+            None => counts.push((reason, 1)),
+        }
+    }
+    let shown = counts.iter().take(QUOTED).map(|(reason, count)| match count {
+        1 => reason.clone(),
+        count => format!("{reason} ({count} files)"),
+    });
+    IngestError::NothingRead { path, what: "row of chain data", reason: shown.collect::<Vec<_>>().join("; ") }
 }
 
 /// The files of one call.
@@ -124,7 +151,8 @@ impl Files<'_> {
         if !may_be_left {
             return Err(error);
         }
-        self.left_out.push(LeftOut { path, reason: error.to_string() });
+        let reason = error.to_string().lines().next().unwrap_or_default().to_owned();
+        self.left_out.push(LeftOut { path, reason });
         self.first_unread.get_or_insert(error);
         Ok(())
     }
@@ -213,23 +241,75 @@ fn plan(path: &std::path::Path, origin: Origin, options: &Options) -> Result<Opt
 }
 
 fn known() -> String {
-    FORMATS.iter().map(|format| format.name()).collect::<Vec<_>>().join(", ")
+    in_lines(FORMATS.iter().map(|format| format.name()))
+}
+
+/// The table that a file comes closest to.
+struct Closest {
+    table: &'static str,
+    format: &'static str,
+    /// The columns that it has, and those that it lacks.
+    has: usize,
+    lacks: Vec<&'static str>,
+}
+
+impl Closest {
+    /// How many of a hundred columns it lacks.
+    fn share(&self) -> usize {
+        self.lacks.len() * 100 / (self.has + self.lacks.len()).max(1)
+    }
+}
+
+/// The tables of formats, with what a file has and lacks of them.
+fn compared(probe: &Probe) -> impl Iterator<Item = Closest> {
+    let tables = FORMATS.iter().flat_map(|format| format.tables().into_iter().map(|table| (format.name(), table)));
+    tables.map(|(format, (table, columns))| {
+        let lacks: Vec<&str> = columns.iter().filter(|column| !probe.has(&[column])).copied().collect();
+        Closest { table, format, has: columns.len() - lacks.len(), lacks }
+    })
 }
 
 /// Which columns a file lacks of the table of a format that it comes closest to.
-fn missing_columns(probe: &Probe, format: &str) -> String {
-    let is_named = |known: &&&dyn Format| known.name() == format || known.name().split('/').next() == Some(format);
-    let tables = FORMATS.iter().filter(is_named).flat_map(|format| format.tables());
-    let lacks = tables.map(|(table, columns)| {
-        let lacks: Vec<&str> = columns.iter().filter(|column| !probe.has(&[column])).copied().collect();
-        (lacks.len() * 100 / columns.len().max(1), table, lacks)
-    });
-    match lacks.min_by_key(|(share, _, lacks)| (*share, lacks.len())) {
-        Some((share, table, lacks)) if share < 100 => {
+fn missing_columns(probe: &Probe, name: &str) -> String {
+    let of_format = |table: &Closest| table.format == name || table.format.split('/').next() == Some(name);
+    match compared(probe).filter(of_format).min_by_key(|table| (table.share(), table.lacks.len())) {
+        Some(Closest { table, lacks, has, .. }) if has > 0 => {
             format!("; it is closest to {table}, and lacks the columns {}", lacks.join(", "))
         }
         Some(_) | None => format!("; it {}", probe.seen()),
     }
+}
+
+/// The columns that a file must have of a table that is named as the closest one, and the largest share, of a hundred,
+/// that it may lack.
+const MIN_HAS: usize = 3;
+const MAX_LACKS: usize = 50;
+
+/// Returns what is read in place of a file that no format reads, in lines.
+fn hint(probe: &Probe) -> String {
+    let mut lines = Vec::new();
+    let is_near = |table: &Closest| table.has >= MIN_HAS && !table.lacks.is_empty() && table.share() <= MAX_LACKS;
+    if let Some(shape) = shape_of(probe) {
+        lines.extend((shape.subject != Subject::Labels).then(|| wrapped(shape.instead)));
+    } else if let Some(Closest { table, format, lacks, .. }) =
+        compared(probe).filter(is_near).min_by_key(|table| (table.share(), table.lacks.len()))
+    {
+        lines.push(wrapped(&format!(
+            "It is closest to {table} of {format}, and lacks the columns {}.",
+            lacks.join(", ")
+        )));
+    }
+    if let Some(format) = label_format_of(probe) {
+        lines.push(format!("`headwater labels import` reads it, as labels in the format {format}."));
+    }
+    if lines.is_empty() {
+        lines.push(format!("Formats of chain data:\n{}", known()));
+        lines.push(
+            "Labels, prices and token registries have commands of their own: `headwater labels`, `prices`, `tokens`."
+                .to_owned(),
+        );
+    }
+    lines.join("\n")
 }
 
 fn detect(
@@ -252,7 +332,7 @@ fn detect(
             Err(IngestError::WrongFormat { path: probe.path().to_owned(), name: name.clone(), missing, known: known() })
         }
         (None, None) => {
-            Err(IngestError::Unrecognised { path: probe.path().to_owned(), seen: probe.seen(), known: known() })
+            Err(IngestError::Unrecognised { path: probe.path().to_owned(), seen: probe.seen(), hint: hint(probe) })
         }
     }
 }

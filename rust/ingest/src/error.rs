@@ -31,18 +31,27 @@ pub enum IngestError {
         reason: String,
     },
     /// No format knows the file.
-    #[error("{} is in no known format: it {seen}; what can be read: {known}; prices and token registries are \
-             imported by commands of their own", path.display())]
+    #[error("{} is in no known format: it {seen}.\n{hint}", path.display())]
     Unrecognised {
         /// The file.
         path: PathBuf,
         /// What was seen at its beginning.
         seen: String,
-        /// Names of the formats.
-        known: String,
+        /// What is read in its place, in lines.
+        hint: String,
+    },
+    /// A file was read, or all files were, and gave nothing.
+    #[error("{} gives no {what}: {reason}", path.display())]
+    NothingRead {
+        /// The file, or the first of several.
+        path: PathBuf,
+        /// What was expected of it.
+        what: &'static str,
+        /// Why there is none.
+        reason: String,
     },
     /// A format was named that is not there, or that cannot read the file.
-    #[error("format {name:?} cannot read {}{missing}; the formats are {known}", path.display())]
+    #[error("format {name:?} cannot read {}{missing}; the formats are\n{known}", path.display())]
     WrongFormat {
         /// The file.
         path: PathBuf,
@@ -54,16 +63,14 @@ pub enum IngestError {
         known: String,
     },
     /// No format of labels knows the file.
-    #[error("{} is in no known format of labels: it {seen}.\nA plain table has a column \"address\" and one of code, name \
-             or entity; --column names them where they are called otherwise.\nThe other formats, for --format:\n{known}",
-            path.display())]
+    #[error("{} is in no known format of labels: it {seen}.\n{hint}", path.display())]
     UnknownLabels {
         /// The file.
         path: PathBuf,
         /// What was seen at its beginning.
         seen: String,
-        /// Names of the formats, in lines.
-        known: String,
+        /// What helps, in lines.
+        hint: String,
     },
     /// A format of labels was named that is not there.
     #[error("the format of labels {name:?} is unknown; the formats are\n{known}")]
@@ -228,6 +235,33 @@ pub enum IngestError {
     /// The work was stopped from outside.
     #[error(transparent)]
     Cancelled(#[from] Cancelled),
+}
+
+/// The longest line of a message that consists of several.
+const WIDTH: usize = 96;
+
+/// Divides a text into lines that a terminal shows whole.
+pub(crate) fn wrapped(text: &str) -> String {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split(' ') {
+        match lines.last_mut().filter(|line| line.len() + word.len() < WIDTH) {
+            Some(line) => *line = format!("{line} {word}"),
+            None => lines.push(word.to_owned()),
+        }
+    }
+    lines.join("\n")
+}
+
+/// Joins names with commas into lines that a terminal shows whole.
+pub(crate) fn in_lines<'n>(names: impl IntoIterator<Item = &'n str>) -> String {
+    let mut lines: Vec<String> = Vec::new();
+    for name in names {
+        match lines.last_mut().filter(|line| line.len() + name.len() < WIDTH) {
+            Some(line) => *line = format!("{line}, {name}"),
+            None => lines.push(format!("  {name}")),
+        }
+    }
+    lines.join(",\n")
 }
 
 /// A place inside a file.

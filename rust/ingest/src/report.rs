@@ -73,6 +73,26 @@ pub struct FileReport {
     pub warnings: Vec<String>,
 }
 
+impl FileReport {
+    /// Why no row of the file counts.
+    pub(crate) fn why_empty(&self) -> String {
+        let mut reasons = Vec::new();
+        if self.skipped > 0 {
+            let first = self.skipped_reasons.first().map(String::as_str).unwrap_or_default();
+            reasons.push(format!("{} rows are wrong ({first})", self.skipped));
+        }
+        reasons.extend(self.omitted.iter().map(|omitted| format!("{} {}", omitted.rows, omitted.reason)));
+        if !reasons.is_empty() {
+            return format!("left out: {}", reasons.join(", "));
+        }
+        let of_rows = || format!("its {} rows state nothing that is kept", self.rows);
+        self.warnings.first().cloned().unwrap_or_else(of_rows)
+    }
+}
+
+/// Why a file gives nothing that has a header at most.
+pub(crate) const NO_ROW: &str = "it has no row of data";
+
 /// Rows of one file that were understood and do not count: rows of orphaned blocks, rows without a token, and the like.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct OmittedRows {

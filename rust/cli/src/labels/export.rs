@@ -12,10 +12,21 @@ use super::super::Settings;
 use super::super::error::Failure;
 use super::super::output::{Output, grouped};
 
-/// Writes the claims in force, of one version or of all, in the format that the ending of the file names.
-pub(super) fn run(settings: &Settings, file: &Path, version: Option<u64>, output: Output) -> Result<(), Failure> {
-    let format = LabelFormat::of(file).ok_or_else(|| {
-        Failure::usage(format!("{}: the file must end with .csv or .parquet, which names its format", file.display()))
+/// Writes the claims in force, of one version or of all, in the format given or that the ending of the file names.
+pub(super) fn run(
+    settings: &Settings,
+    file: &Path,
+    format: Option<&str>,
+    version: Option<u64>,
+    output: Output,
+) -> Result<(), Failure> {
+    let format = match format {
+        Some(name) => LabelFormat::named(name, file),
+        None => LabelFormat::of(file),
+    };
+    let format = format.ok_or_else(|| {
+        let endings = ".csv, .parquet, .yaml (a TagPack) or .json (tags of OLI)";
+        Failure::usage(format!("{}: name the format with --format, or by the ending: {endings}", file.display()))
     })?;
     let ledger = Store::open(settings.store()?)?.snapshot()?;
     let table = ledger.labels();
@@ -30,13 +41,24 @@ pub(super) fn run(settings: &Settings, file: &Path, version: Option<u64>, output
         headwater_export::labels(table, version, format, file).map_err(|error| Failure::from_error(&error))?;
     let exported = table.versions().zip(table.origins()).filter(|(held, _)| version.is_none_or(|only| *held == only));
     let lists: Vec<_> = exported.map(|(_, origin)| origin).collect();
-    let value = |origin: &&ListOrigin| json!({"source": origin.source, "list": origin.list, "licence": origin.licence});
-    let lists_json: Vec<_> = lists.iter().map(value).collect();
-    output.report(&json!({"file": file.display().to_string(), "claims": written, "lists": lists_json}), || {
-        let mut lines = vec![format!("{} claims in {}", grouped(written), file.display())];
+    let list_value =
+        |origin: &&ListOrigin| json!({"source": origin.source, "list": origin.list, "licence": origin.licence});
+    let value = json!({
+        "file": file.display().to_string(), "format": format.name(), "claims": written.claims,
+        "left_out": written.left_out, "not_written": format.not_written(),
+        "lists": lists.iter().map(list_value).collect::<Vec<_>>()
+    });
+    output.report(&value, || {
+        let mut lines =
+            vec![format!("{} claims in {}, format {}", grouped(written.claims), file.display(), format.name())];
         lines.extend(lists.iter().map(|ListOrigin { source, list, licence }| {
             format!("  {source}, list {list}: licence {}", licence.as_deref().unwrap_or("not known"))
         }));
+        lines
+            .extend(written.left_out.iter().map(|(reason, count)| format!("  left out: {} {reason}", grouped(*count))));
+        if !format.not_written().is_empty() {
+            lines.push(format!("  the format has no place for {}", format.not_written().join(", ")));
+        }
         lines
     })
 }

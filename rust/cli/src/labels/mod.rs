@@ -10,6 +10,8 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use clap::Subcommand;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use headwater_export::LabelFormat;
 use headwater_ingest::labels::{Issuer, Labels, held_freezes, issuers, ledger_freezes};
 use headwater_ledger::labels::{Action, Claim, Code, DateBasis, DisputeAction};
 use headwater_ledger::store::{ImportKind, LabelImport, Shrinking, Vanished, Writer};
@@ -43,8 +45,11 @@ enum Command {
         #[arg(long, value_name = "FILE")]
         issuers: Option<PathBuf>,
     },
-    /// Write the claims in force into a file that `labels import` reads: .csv or .parquet.
+    /// Write the claims in force into a file that `labels import` reads.
     Export {
+        /// Format [default: by the ending of the file: .csv, .parquet, .yaml (tagpack) or .json (oli)].
+        #[arg(long, value_parser = PossibleValuesParser::new(LabelFormat::NAMES))]
+        format: Option<String>,
         /// Only the claims of this version, as `list` shows it [default: all lists].
         #[arg(id = "number", long = "only", value_name = "VERSION")]
         version: Option<u64>,
@@ -89,7 +94,7 @@ pub(super) fn run(settings: &Settings, arguments: Arguments, output: Output) -> 
     match arguments.command {
         Command::Import(arguments) => import::run(settings, arguments, output),
         Command::Freezes { issuers } => freezes(settings, issuers.as_deref(), output),
-        Command::Export { version, file } => export::run(settings, &file, version, output),
+        Command::Export { format, version, file } => export::run(settings, &file, format.as_deref(), version, output),
         Command::List => versions::list(settings, &[ImportKind::Labels], output),
         Command::Diff { version, against } => diff(settings, version, against, output),
         Command::Rollback { version } => versions::roll_back(settings, version, &[ImportKind::Labels], output),

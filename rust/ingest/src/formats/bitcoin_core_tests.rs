@@ -110,17 +110,15 @@ fn what_cannot_be_a_block_is_named() {
     let error = read(ids, OnError::Stop).unwrap_err().to_string();
     assert!(error.contains("verbosity 2 or 3"), "{error}");
     // A block is stated as a whole or not at all.
-    let (batches, report) = read(&BLOCK.replacen("0.00000100", "1e-9", 1), OnError::Skip).unwrap();
-    assert!(batches.is_empty());
-    assert_eq!(report.skipped, 1);
+    let error = read(&BLOCK.replacen("0.00000100", "1e-9", 1), OnError::Skip).unwrap_err().to_string();
+    assert!(error.contains("gives no row of chain data: left out: 1 rows are wrong"), "{error}");
 }
 
 #[test]
 fn a_block_off_the_best_chain_is_left_out() {
-    let (batches, report) =
-        read(&BLOCK.replace("\"confirmations\": 7", "\"confirmations\": -1"), OnError::Stop).unwrap();
-    assert!(batches.is_empty());
-    assert!(report.files[0].warnings[0].contains("not on the best chain"));
+    let stale = BLOCK.replace("\"confirmations\": 7", "\"confirmations\": -1");
+    let error = read(&stale, OnError::Stop).unwrap_err().to_string();
+    assert!(error.contains("gives no row") && error.contains("not on the best chain"), "{error}");
 }
 
 #[test]

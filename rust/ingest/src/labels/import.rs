@@ -9,10 +9,12 @@ use headwater_types::Chain;
 
 use super::counts::Counts;
 use super::formats::{FORMATS, Files, Format, Given, TABLE, has_address, licence_of, read_frame, refused};
-use super::normalise::{Normalised, Rules, normalise};
+use super::hints::hint;
+use super::normalise::{Rules, normalise};
 use super::outcome::Labels;
 use super::raw::RawLabels;
 use crate::IngestError;
+use crate::error::in_lines;
 use crate::source::{Bounds, Content, Input, Origin, Probe, discover_with_origin};
 
 /// What the caller says of files of labels. What is not given follows from the files.
@@ -92,34 +94,35 @@ pub fn read_label_lists(paths: &[PathBuf], options: &LabelOptions) -> Result<Lab
     let names: Vec<String> = groups.iter().map(|group| list_of(paths, &group.probes)).collect();
     let sources: Vec<&str> = groups.iter().map(|group| source_of(group.format, options)).collect();
     let mut lists = Vec::new();
-    for (place, Group { format, probes, is_named }) in groups.iter().enumerate() {
+    for (place, group) in groups.iter().enumerate() {
         let mut list = options.list.clone().unwrap_or_else(|| names[place].clone());
         // Lists of one source need names of their own.
         let is_shared = |other: usize| {
-            other != place
-                && sources[other] == sources[place]
-                && (options.list.is_some() || names[other] == names[place])
+            other != place && sources[other] == sources[place] && (options.list.is_some() || names[other] == names[place])
         };
         if (0..groups.len()).any(is_shared) {
-            list = format!("{list}/{}", format.name);
+            list = format!("{list}/{}", group.format.name);
         }
-        let first = probes.first().map(|probe| probe.path().to_owned()).unwrap_or_default();
-        let mut raw = format.read(probes, &given(options))?;
-        raw.name_files();
-        match finish(raw, format, list, &first, options) {
-            Ok(labels) => lists.push(labels),
-            Err(IngestError::NoClaims { format, why, .. }) if !is_named && groups.len() > 1 => {
-                let reason = format!("read as {format}, but gives no claim: {why}");
-                left_out.extend(
-                    probes.iter().map(|probe| LeftOutFile { path: probe.path().to_owned(), reason: reason.clone() }),
-                );
-            }
-            Err(error) => return Err(error),
+        let first = group.probes.first().map(|probe| probe.path().to_owned()).unwrap_or_default();
+        let raw = group.read(options, &mut left_out)?;
+        let labels = finish(raw, group.format, list, &first, options)?;
+        if !labels.claims.is_empty() {
+            lists.push(labels);
+            continue;
         }
+        let why = reason_without_claims(&labels);
+        if group.is_named() {
+            return Err(IngestError::NoClaims { path: first, format: labels.format, why });
+        }
+        let reason = format!("read as {}, but gives no claim: {why}", labels.format);
+        let is_new = |probe: &&Probe| left_out.iter().all(|file| file.path != probe.path());
+        let files: Vec<_> = group.probes.iter().filter(is_new).map(|probe| probe.path().to_owned()).collect();
+        left_out.extend(files.into_iter().map(|path| LeftOutFile { path, reason: reason.clone() }));
     }
-    match (lists.is_empty(), left_out.first()) {
-        (true, Some(LeftOutFile { path, reason })) => {
-            Err(IngestError::NoClaims { path: path.clone(), format: "labels", why: reason.clone() })
+    left_out.sort_by(|one, other| one.path.cmp(&other.path));
+    match left_out.first() {
+        Some(LeftOutFile { path, reason }) if lists.is_empty() => {
+            Err(IngestError::NoAddresses { path: path.clone(), what: reason.clone() })
         }
         _ => Ok(LabelReading { lists, left_out }),
     }
@@ -220,17 +223,12 @@ fn finish(
         let why = format!("it removes a code of {}, which only an override may do", claim.address);
         return Err(IngestError::MissingOption { path: path.to_owned(), option: "--level override", why });
     }
-    if format.refuses_empty && found.counts.claims == 0 && found.foreign.is_empty() {
+    let Counts { claims, no_code, .. } = found.counts;
+    if format.refuses_empty && claims == 0 && no_code == 0 && found.foreign.is_empty() {
         return Err(IngestError::EmptyList { path: path.to_owned(), format: format.name });
     }
-    if found.claims.is_empty() {
-        let why = reason_without_claims(&found);
-        return Err(IngestError::NoClaims { path: path.to_owned(), format: format.name, why });
-    }
-    if found.counts.claims == 0 {
-        found
-            .warnings
-            .push("no row has a code, and names alone count in no score: --code gives all rows one".to_owned());
+    if claims == 0 && no_code > 0 {
+        found.warnings.push("no row has a code, and names alone count in no score: --code gives all rows one".to_owned());
     }
     if format.files == Files::Apart {
         let without = files.iter().filter(|file| !found.accepted.contains_key(*file));
@@ -251,9 +249,9 @@ fn finish(
 }
 
 /// Why files give no claim: what became of their rows.
-fn reason_without_claims(found: &Normalised) -> String {
+fn reason_without_claims(labels: &Labels) -> String {
     let Counts { other_ticker, bad_checksum, malformed, no_address, cut, no_code, denied, unknown_chain, .. } =
-        found.counts;
+        labels.counts;
     let reasons = [
         (no_address, "without an address"),
         (malformed, "texts that are not addresses"),
@@ -267,7 +265,7 @@ fn reason_without_claims(found: &Normalised) -> String {
     let counted: Vec<String> =
         reasons.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")).collect();
     let counted = if counted.is_empty() { "it has no row".to_owned() } else { counted.join(", ") };
-    std::iter::once(counted).chain(found.warnings.iter().cloned()).collect::<Vec<_>>().join(".\n  ")
+    std::iter::once(counted).chain(labels.warnings.iter().cloned()).collect::<Vec<_>>().join(".\n  ")
 }
 
 /// The files of an import by format.
@@ -280,8 +278,39 @@ struct Detected {
 struct Group {
     format: &'static Format,
     probes: Vec<Probe>,
-    /// Whether the caller names one of the files.
-    is_named: bool,
+    /// Whether the caller names each of the files; others are of folders.
+    named: Vec<bool>,
+}
+
+impl Group {
+    /// Returns whether the caller names one of the files.
+    fn is_named(&self) -> bool {
+        self.named.contains(&true)
+    }
+
+    /// Reads the files. Files of folders that do not say what their addresses are, are left out.
+    fn read(&self, options: &LabelOptions, left_out: &mut Vec<LeftOutFile>) -> Result<RawLabels, IngestError> {
+        let given = given(options);
+        let mut raw = RawLabels::default();
+        if self.format.files == Files::Together {
+            raw = self.format.read(&self.probes, &given)?;
+        } else {
+            for (probe, is_named) in self.probes.iter().zip(&self.named) {
+                match self.format.read(std::slice::from_ref(probe), &given) {
+                    Ok(of_file) => {
+                        raw.append(of_file);
+                        raw.end_file(probe.path());
+                    }
+                    Err(IngestError::MissingOption { path, option: "--code", why }) if !is_named => {
+                        left_out.push(LeftOutFile { path, reason: format!("needs --code: {why}") });
+                    }
+                    Err(error) => return Err(error),
+                }
+            }
+        }
+        raw.name_files();
+        Ok(raw)
+    }
 }
 
 fn detect(paths: &[PathBuf], options: &LabelOptions) -> Result<Detected, IngestError> {
@@ -310,7 +339,7 @@ fn detect(paths: &[PathBuf], options: &LabelOptions) -> Result<Detected, IngestE
                     reason: format!("not a known format of labels: it {seen}"),
                 });
             }
-            let error = IngestError::UnknownLabels { path, seen, known: known() };
+            let error = IngestError::UnknownLabels { path, seen, hint: hint(&probe, options.code.is_some()) };
             if origin == Origin::Named {
                 return Err(error);
             }
@@ -318,8 +347,8 @@ fn detect(paths: &[PathBuf], options: &LabelOptions) -> Result<Detected, IngestE
             continue;
         };
         let place = FORMATS.iter().position(|known| known.name == format.name).unwrap_or(FORMATS.len());
-        let group = groups.entry(place).or_insert_with(|| Group { format, probes: Vec::new(), is_named: false });
-        group.is_named |= origin == Origin::Named;
+        let group = groups.entry(place).or_insert_with(|| Group { format, probes: Vec::new(), named: Vec::new() });
+        group.named.push(origin == Origin::Named);
         group.probes.push(probe);
     }
     if groups.is_empty() {
@@ -333,21 +362,7 @@ fn detect(paths: &[PathBuf], options: &LabelOptions) -> Result<Detected, IngestE
 
 fn format_of(name: &str) -> Result<&'static Format, IngestError> {
     let found = FORMATS.iter().copied().find(|format| format.name == name);
-    found.ok_or_else(|| IngestError::NoLabelFormat { name: name.to_owned(), known: known() })
-}
-
-/// The names of the formats in lines that a terminal shows whole.
-fn known() -> String {
-    const WIDTH: usize = 100;
-    let mut lines = vec![String::from(" ")];
-    for name in label_formats() {
-        let line = lines.last_mut().filter(|line| line.len() + name.len() < WIDTH);
-        match line {
-            Some(line) => *line = format!("{line} {name}"),
-            None => lines.push(format!("  {name}")),
-        }
-    }
-    lines.join("\n")
+    found.ok_or_else(|| IngestError::NoLabelFormat { name: name.to_owned(), known: in_lines(label_formats()) })
 }
 
 /// What the names of the files begin with, without the endings of compression and kind; where they have nothing in

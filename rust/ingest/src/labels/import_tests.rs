@@ -219,10 +219,16 @@ fn files_in_no_format_are_refused_or_left_out() {
     let empty = files.add("empty.csv", "");
     let error = read_labels(std::slice::from_ref(&readme), &LabelOptions::default()).unwrap_err().to_string();
     assert!(error.contains("README.md is in no known format of labels") && error.contains("table"), "{error}");
+    assert!(error.contains("a Markdown text") && error.contains("--help"), "{error}");
+    let named = LabelOptions { format: Some("unheard".to_owned()), ..LabelOptions::default() };
+    let error_of_name = read_labels(std::slice::from_ref(&readme), &named).unwrap_err().to_string();
     // The names of all formats stand in lines that a terminal shows whole.
-    let (_, names) = error.split_once("--format:\n").unwrap();
-    assert!(names.lines().count() > 1 && names.lines().all(|line| line.len() <= 100), "{error}");
-    assert_eq!(names.split_whitespace().collect::<Vec<_>>(), label_formats().collect::<Vec<_>>());
+    let (_, names) = error_of_name.split_once("the formats are\n").unwrap();
+    assert!(names.lines().count() > 1 && names.lines().all(|line| line.len() <= 100), "{error_of_name}");
+    assert_eq!(
+        names.split([',', ' ', '\n']).filter(|name| !name.is_empty()).collect::<Vec<_>>(),
+        label_formats().collect::<Vec<_>>()
+    );
     let error = read_labels(&[empty], &LabelOptions::default()).unwrap_err().to_string();
     assert!(error.contains("is empty"), "{error}");
     assert!(read_labels(&[files.0.path().to_owned()], &LabelOptions::default()).is_err());
@@ -415,7 +421,7 @@ fn files_without_a_claim_are_errors_that_say_why() {
         ("address,category,entity\n".to_owned(), ["it has no row", "list.csv"]),
         (
             "address,category\n\"Moscow, Russia\",sanction\nMinsk,sanction\n".to_owned(),
-            ["2 texts that are not addresses", "Minsk"],
+            ["2 texts that are not addresses", "Moscow"],
         ),
         (
             format!("address,category,chain\n{A},scam,optimism\n"),
@@ -438,13 +444,16 @@ fn files_of_several_formats_are_a_list_each() {
         &format!("title: t\ncreator: c\ntags:\n- address: '{A}'\n  label: x\n  currency: ETH\n  category: exchange\n"),
     );
     files.add("notes.md", "# Notes\n\nSome words about the lists.\n");
-    files.add("empty.yaml", "title: t\ncreator: c\ntags:\n- address: '?'\n  label: x\n  currency: ETH\n");
+    files.add("empty.csv", "address,code\n?,mixer\n");
+    files.add("bare.csv", &format!("address\n{A}\n"));
     let folder = [files.0.path().to_owned()];
     let reading = read_label_lists(&folder, &LabelOptions::default()).unwrap();
     let shown: Vec<_> = reading.lists.iter().map(|labels| (labels.format, labels.counts.claims)).collect();
     assert_eq!(shown, [("tagpack", 1), ("table", 1)]);
-    assert!(reading.lists[0].warnings.iter().any(|warning| warning.contains("empty.yaml: gives no claim")));
-    assert!(matches!(&reading.left_out[..], [LeftOutFile { path, .. }] if path.ends_with("notes.md")));
+    let warnings = &reading.lists[1].warnings;
+    assert!(warnings.iter().any(|warning| warning.contains("empty.csv: gives no claim")), "{warnings:?}");
+    let left_out: Vec<_> = reading.left_out.iter().map(|file| file.path.file_name().unwrap().to_str().unwrap()).collect();
+    assert_eq!(left_out, ["bare.csv", "notes.md"], "{:?}", reading.left_out);
     // One source and one name would replace one another.
     let options = LabelOptions { source: Some("s".to_owned()), list: Some("l".to_owned()), ..LabelOptions::default() };
     let lists: Vec<_> =

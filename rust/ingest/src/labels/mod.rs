@@ -8,6 +8,7 @@ mod counts;
 mod dates;
 mod formats;
 mod freezes;
+mod hints;
 mod import;
 mod ledger_freezes;
 mod normalise;
@@ -17,6 +18,7 @@ mod raw;
 pub use counts::Counts;
 pub use formats::{PoolTag, read_pool_tags};
 pub use freezes::{FreezeLog, Issuer, freeze_topics, freezes, issuers};
+pub(crate) use hints::label_format_of;
 pub use import::{
     LabelOptions, LabelReading, LeftOutFile, label_formats, read_label_frame, read_label_lists, read_labels,
 };

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use headwater_ledger::labels::{Action, DateBasis, Level};
+use headwater_ledger::labels::{Action, Code, DateBasis, Level};
 use headwater_types::Timestamp;
 
 use crate::Place;
@@ -102,6 +102,19 @@ pub(crate) struct Vocabulary(pub(crate) &'static str);
 impl Vocabulary {
     /// Our own codes.
     pub(crate) const OWN: Self = Self("headwater");
+
+    /// What stands before one of our own codes among the words of another vocabulary.
+    const PREFIX: &'static str = "headwater:";
+
+    /// Returns the word for one of our own codes in any vocabulary.
+    pub(crate) fn own_word(code: &str) -> String {
+        format!("{}{code}", Self::PREFIX)
+    }
+
+    /// Returns the code of such a word; `None` for any other word.
+    pub(crate) fn own_code(word: &str) -> Option<Code> {
+        Code::from_name(word.strip_prefix(Self::PREFIX)?)
+    }
 }
 
 /// All that one import states, and what its reader counted.

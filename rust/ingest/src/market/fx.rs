@@ -35,7 +35,7 @@ pub(super) fn list(probe: &Probe) -> Result<Listed<FxPoint>, IngestError> {
     let layout = layout(probe).ok_or_else(|| IngestError::Unrecognised {
         path: probe.path().to_owned(),
         seen: probe.seen(),
-        known: "csv with date, currency and units_per_usd, or with Date and a column per currency code".to_owned(),
+        hint: "What is read: CSV or Parquet with date, currency and units_per_usd, or with Date and a column per currency code".to_owned(),
     })?;
     let mut listed = Listed::new(match layout.rates {
         Rates::Long { .. } => "exchange-rates",
@@ -246,7 +246,11 @@ mod tests {
             assert!(error.contains("line 3"), "{error}");
         }
         for none in ["", "null", "NaN", "N/A", "ND", "-"] {
-            assert_eq!(list(&format!("date,currency,rate\n2022-02-14,EUR,{none}\n")).unwrap().skipped, 1, "{none}");
+            assert_eq!(
+                list(&format!("date,currency,rate\n2022-02-13,EUR,1\n2022-02-14,EUR,{none}\n")).unwrap().skipped,
+                1,
+                "{none}"
+            );
         }
         assert!(list("a,b\n1,2\n").is_err());
     }

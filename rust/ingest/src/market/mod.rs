@@ -11,7 +11,7 @@ use headwater_ledger::market::{FxPoint, PricePoint, TokenListing};
 use headwater_types::Chain;
 
 use crate::error::{FieldError, RowError};
-use crate::report::QUOTED;
+use crate::report::{NO_ROW, QUOTED};
 use crate::source::{Counts, Input, Probe, Row, ungrouped};
 use crate::{IngestError, Options, Place};
 
@@ -36,6 +36,21 @@ impl<T> Listed<T> {
         Self { entries: Vec::new(), format, skipped: 0, skipped_reasons: Vec::new() }
     }
 
+    /// The list, where it is not empty.
+    ///
+    /// # Errors
+    /// When it is: why nothing of the file counts.
+    fn filled(self, path: &Path, what: &'static str) -> Result<Self, IngestError> {
+        if !self.entries.is_empty() {
+            return Ok(self);
+        }
+        let reason = match self.skipped_reasons.first() {
+            None => NO_ROW.to_owned(),
+            Some(first) => format!("all {} rows are left out ({first})", self.skipped),
+        };
+        Err(IngestError::NothingRead { path: path.to_owned(), what, reason })
+    }
+
     fn skip(&mut self, reason: impl FnOnce() -> String) {
         self.skipped += 1;
         if self.skipped_reasons.len() < QUOTED {
@@ -51,7 +66,7 @@ impl<T> Listed<T> {
 /// Ethereum. Bad entries and those of other chains are left out: see [`list_tokens`] for their number.
 ///
 /// # Errors
-/// When the file cannot be read or is none of these.
+/// When the file cannot be read, is none of these, or lists no token.
 pub fn read_token_registry(path: &Path, chain: Option<Chain>) -> Result<Vec<TokenListing>, IngestError> {
     Ok(list_tokens(path, chain)?.entries)
 }
@@ -59,9 +74,9 @@ pub fn read_token_registry(path: &Path, chain: Option<Chain>) -> Result<Vec<Toke
 /// [`read_token_registry`], with the number of entries that were left out and why.
 ///
 /// # Errors
-/// When the file cannot be read or is no token registry.
+/// When the file cannot be read, is not a token registry, or lists no token.
 pub fn list_tokens(path: &Path, chain: Option<Chain>) -> Result<Listed<TokenListing>, IngestError> {
-    tokens::list(&probe(path)?, chain)
+    tokens::list(&probe(path)?, chain)?.filled(path, "token")
 }
 
 /// Reads prices in US dollars from CSV or Parquet: daily rows (`Date`, `Close`), candles (`Unix`, `Close`, or a `Date`
@@ -81,7 +96,8 @@ pub fn list_tokens(path: &Path, chain: Option<Chain>) -> Result<Listed<TokenList
 /// nothing.
 ///
 /// # Errors
-/// When the file cannot be read, is none of these, names no symbol, or a price is negative or no number.
+/// When the file cannot be read, is none of these, names no symbol, lists no price, or a price is negative or not a
+/// number.
 pub fn read_prices(path: &Path, symbol: Option<&str>) -> Result<Vec<PricePoint>, IngestError> {
     Ok(list_prices(path, symbol)?.entries)
 }
@@ -91,7 +107,7 @@ pub fn read_prices(path: &Path, symbol: Option<&str>) -> Result<Vec<PricePoint>,
 /// # Errors
 /// As [`read_prices`].
 pub fn list_prices(path: &Path, symbol: Option<&str>) -> Result<Listed<PricePoint>, IngestError> {
-    prices::list(&probe(path)?, symbol)
+    prices::list(&probe(path)?, symbol)?.filled(path, "price")
 }
 
 /// Reads exchange rates from CSV or Parquet: long (`date`, `currency`, `units_per_usd`), or wide with a column per
@@ -108,9 +124,9 @@ pub fn list_prices(path: &Path, symbol: Option<&str>) -> Result<Listed<PricePoin
 /// `N/A`, `ND`) list none.
 ///
 /// # Errors
-/// When the file cannot be read, is none of these, or a rate is not above zero.
+/// When the file cannot be read, is none of these, lists no rate, or a rate is not above zero.
 pub fn list_exchange_rates(path: &Path) -> Result<Listed<FxPoint>, IngestError> {
-    fx::list(&probe(path)?)
+    fx::list(&probe(path)?)?.filled(path, "exchange rate")
 }
 
 /// How tables write that there is no number.

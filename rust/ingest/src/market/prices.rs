@@ -39,7 +39,8 @@ pub(super) fn list(probe: &Probe, symbol: Option<&str>) -> Result<Listed<PricePo
     let layout = layout(probe).ok_or_else(|| IngestError::Unrecognised {
         path: probe.path().to_owned(),
         seen: probe.seen(),
-        known: "csv with Date and Close, with Unix and Close, or with symbol, ts and price_usd".to_owned(),
+        hint: "What is read: CSV or Parquet with Date and Close, with Unix and Close, or with symbol, ts and price_usd"
+            .to_owned(),
     })?;
     let name = probe.input().name();
     let from_name = symbol_in(&name);

@@ -156,3 +156,14 @@ fn symbols_are_the_first_part_of_a_pair_in_dollars() {
     assert_eq!(from_name("é-USD.csv").unwrap(), "é");
     assert!(from_name("ETH-EUR.csv").is_err());
 }
+
+#[test]
+fn files_without_a_price_are_refused_with_the_reason() {
+    for (content, expected) in [
+        ("symbol,ts,price_usd\n", "p.csv gives no price: it has no row of data"),
+        ("symbol,ts,price_usd\nETH,100,null\n", "p.csv gives no price: all 1 rows are left out (line 2: no price)"),
+    ] {
+        let error = list("p.csv", content, None).unwrap_err().to_string();
+        assert!(error.contains(expected), "{error}");
+    }
+}

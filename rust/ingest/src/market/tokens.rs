@@ -45,9 +45,11 @@ pub(super) fn list(probe: &Probe, chain: Option<Chain>) -> Result<Listed<TokenLi
 }
 
 fn unknown(input: &Input, seen: String) -> IngestError {
-    let known =
-        "ethereum-lists, metamask-contract-map, uniswap token list, csv with address, symbol, decimals".to_owned();
-    IngestError::Unrecognised { path: input.path().to_owned(), seen, known }
+    let hint =
+        "What is read: token lists of ethereum-lists, MetaMask and Uniswap (JSON), CSV or Parquet with address, \
+                symbol and decimals"
+            .to_owned();
+    IngestError::Unrecognised { path: input.path().to_owned(), seen, hint }
 }
 
 /// The chain that the name of the file, or of its folder, says.
@@ -279,7 +281,14 @@ mod tests {
         assert_eq!(chain("tokens.json", None), Chain::ETHEREUM);
         let own = entry.replace("\"symbol\"", "\"chainId\": 56, \"symbol\"");
         assert_eq!(list("eth.json", &own, None).unwrap().entries[0].chain, Chain::BSC);
-        assert_eq!(list("eth.json", &own, Some(Chain::ETHEREUM)).unwrap().skipped, 1);
+        let error = list("eth.json", &own, Some(Chain::ETHEREUM)).unwrap_err().to_string();
+        assert!(error.contains("eth.json gives no token: all 1 rows are left out (entry 1"), "{error}");
+    }
+
+    #[test]
+    fn registry_without_a_token_is_refused() {
+        let error = list("t.csv", "address,symbol,decimals\n", None).unwrap_err().to_string();
+        assert!(error.contains("t.csv gives no token: it has no row of data"), "{error}");
     }
 
     #[test]

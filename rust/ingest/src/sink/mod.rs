@@ -15,7 +15,7 @@ use crate::IngestError;
 use crate::error::{Place, RowError};
 use crate::genesis::genesis_time;
 use crate::options::{OnError, Options, Progress, ProgressState};
-use crate::report::{FileReport, IngestReport, OmittedRows, QUOTED};
+use crate::report::{FileReport, IngestReport, NO_ROW, OmittedRows, QUOTED};
 use crate::source::{Counts, Input};
 use crate::target::{HeldToken, Target};
 
@@ -385,6 +385,9 @@ impl<'a> Sink<'a> {
     pub(crate) fn end_file(&mut self, damage: Option<String>) -> Result<(), IngestError> {
         if let Some(damage) = damage {
             self.skip(damage);
+        }
+        if self.current.rows == 0 && self.current.skipped == 0 {
+            self.warn(NO_ROW);
         }
         self.tell();
         self.report.files.push(std::mem::take(&mut self.current));

@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 
 use flate2::bufread::{DeflateDecoder, GzDecoder};
+use headwater_types::text::{SHOWN, shortened};
 use zip::CompressionMethod;
 
 /// How a file is compressed.
@@ -64,6 +65,12 @@ const UNREAD: &[(usize, &[u8], &str)] = &[
     (0, b"\x89HDF", "is an HDF5 file: write it as Parquet"),
     (0, b"\xd0\xcf\x11\xe0", "is an old Excel workbook: save it as CSV"),
     (0, b"%PDF", "is a PDF document: export the table as CSV"),
+    (0, b"{\\rtf", "is a rich text document: save it as plain text or CSV"),
+    (0, b"PGDMP", "is a dump of PostgreSQL: restore it, and export the table as CSV"),
+    (0, b"\x89PNG", "is a picture: get the table itself as CSV"),
+    (0, b"\xff\xd8\xff", "is a picture: get the table itself as CSV"),
+    (0, b"GIF8", "is a picture: get the table itself as CSV"),
+    (8, b"WEBP", "is a picture: get the table itself as CSV"),
 ];
 
 /// What a file is, where it is a known container that is not read, and the remedy.
@@ -117,6 +124,19 @@ impl<R: BufRead> Read for GzipMembers<R> {
     }
 }
 
+/// Documents that are zip archives, by two files in them.
+const DOCUMENTS: &[(&str, &str, &str)] = &[
+    ("[Content_Types].xml", "word/", "is a Word document: save its table as CSV"),
+    ("[Content_Types].xml", "ppt/", "is a PowerPoint document: get the table itself as CSV"),
+    ("[Content_Types].xml", "", "is an Excel workbook: save its sheet as CSV"),
+    ("mimetype", "content.xml", "is an OpenDocument spreadsheet or text: save its sheet as CSV"),
+];
+
+/// Whether a system put a file into an archive beside those of the user.
+fn is_of_system(name: &str) -> bool {
+    name.starts_with("__MACOSX/") || name.ends_with(".DS_Store") || name.ends_with("Thumbs.db")
+}
+
 /// The one file of a zip archive.
 pub(super) fn open_zip(
     file: File,
@@ -125,16 +145,24 @@ pub(super) fn open_zip(
     let damaged = |error: zip::result::ZipError| io::Error::new(io::ErrorKind::InvalidData, format!("zip: {error}"));
     let unread = |what: String| io::Error::new(io::ErrorKind::Unsupported, what);
     let mut archive = zip::ZipArchive::new(BufReader::new(file.try_clone()?)).map_err(damaged)?;
-    let mut files = Vec::new();
+    let (mut files, mut names) = (Vec::new(), Vec::new());
     for place in 0..archive.len() {
         let entry = archive.by_index_raw(place).map_err(damaged)?;
-        if entry.name().map_err(damaged)? == "[Content_Types].xml" {
-            return Err(unread("is an Excel workbook: save its sheet as CSV".to_owned()));
+        let name = entry.name().map_err(damaged)?.to_string();
+        if entry.is_file() && !is_of_system(&name) {
+            names.push(name);
+            files.push(place);
         }
-        files.extend(entry.is_file().then_some(place));
+    }
+    let has = |part: &str| names.iter().any(|name| name.starts_with(part));
+    if let Some((_, _, what)) = DOCUMENTS.iter().find(|(mark, part, _)| has(mark) && has(part)) {
+        return Err(unread((*what).to_owned()));
     }
     let [place] = files[..] else {
-        let what = format!("is a zip archive of {} files: unpack it, and name the files or their folder", files.len());
+        let shown = shortened(&names.iter().take(5).map(String::as_str).collect::<Vec<_>>().join(", "), SHOWN);
+        let shown = if shown.is_empty() { shown } else { format!(" ({shown})") };
+        let what =
+            format!("is a zip archive of {} files{shown}: unpack it, and name the files or their folder", files.len());
         return Err(unread(what));
     };
     let entry = archive.by_index_raw(place).map_err(damaged)?;

@@ -1,6 +1,7 @@
 //! Files on the way in: found, decompressed, probed, and read as lines or rows in bounded memory.
 
 mod address_form;
+mod appearance;
 mod array;
 mod arrow_columns;
 mod bounds;
@@ -18,6 +19,7 @@ mod object;
 mod pages;
 mod probe;
 mod row;
+mod shapes;
 mod table;
 mod wrapped;
 mod written;
@@ -37,6 +39,7 @@ pub(crate) use object::Object;
 pub use probe::{Content, Probe};
 pub(crate) use row::Names;
 pub use row::Row;
+pub(crate) use shapes::{Subject, shape_of};
 pub(crate) use table::{each_json_value, each_row, each_row_under};
 pub(crate) use written::{
     WrittenAmount, hex_bytes, list_items, plain_decimal, plain_number, time_of, truth, ungrouped, whole_number,

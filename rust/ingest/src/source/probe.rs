@@ -2,14 +2,12 @@
 
 use std::path::Path;
 
-use headwater_types::text::{SHOWN, shortened};
-
 use crate::IngestError;
 use crate::source::layout::Layout;
 use crate::source::lines::without_mark;
 use crate::source::row::same_name;
 use crate::source::wrapped::WrappedRows;
-use crate::source::{Bounds, Compression, Input, columnar, container, json, xml};
+use crate::source::{Bounds, Compression, Input, columnar, json, xml};
 
 /// How much of a file is looked at.
 const HEAD: u64 = 1 << 20;
@@ -64,7 +62,7 @@ impl Probe {
         Ok(probe)
     }
 
-    fn text(&self) -> Option<&str> {
+    pub(super) fn text(&self) -> Option<&str> {
         let head = without_mark(&self.head);
         match std::str::from_utf8(head) {
             Ok(text) => Some(text),
@@ -202,27 +200,5 @@ impl Probe {
     pub fn first(&self, column: &str) -> Option<&str> {
         let place = self.columns.iter().position(|name| same_name(name, column))?;
         self.first.get(place)?.as_deref()
-    }
-
-    /// What is said of a file that no format knows.
-    pub(crate) fn seen(&self) -> String {
-        if let (Content::Binary, Some(what)) = (&self.content, container::unread(&self.head)) {
-            return what.to_owned();
-        }
-        let columns = || {
-            let shown: Vec<_> = self.columns.iter().take(8).map(String::as_str).collect();
-            shortened(&shown.join(", "), SHOWN)
-        };
-        match self.content {
-            Content::Empty => "is empty".to_owned(),
-            Content::Tsv => format!("looks like a table with tabs and the columns {}", columns()),
-            Content::Csv => format!("looks like CSV with the columns {}", columns()),
-            Content::Json => format!("looks like JSON with the members {}", columns()),
-            Content::Parquet => format!("is Parquet with the columns {}", columns()),
-            Content::Binary => {
-                let start: Vec<_> = self.head.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
-                format!("begins with the bytes {}", start.join(" "))
-            }
-        }
     }
 }

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::io::{self, BufReader};
 
+use headwater_types::text::{SHOWN, shortened};
 use quick_xml::Reader;
 use quick_xml::escape::resolve_predefined_entity;
 use quick_xml::events::{BytesRef, BytesStart, Event};
@@ -168,6 +169,7 @@ fn resolved(name: &BytesRef<'_>) -> Result<String, Cow<'static, str>> {
 }
 
 fn damaged(input: &Input, position: u64, error: &dyn std::fmt::Display) -> IngestError {
+    let error = shortened(&error.to_string(), 2 * SHOWN);
     input.damaged(Some(Place::Byte(position)), format!("it is not XML: {error}"))
 }
 

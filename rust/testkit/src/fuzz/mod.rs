@@ -1,7 +1,7 @@
 //! Random input for readers of what strangers send: bytes, and valid inputs that were damaged.
 //!
 //! A [`Reader`] is tried on every file of its corpus, on its samples, and on inputs made from them by `bolero`'s
-//! generators, for a second, or a minute with `HEADWATER_FULL`. It may neither panic, nor take longer than a second
+//! generators, for a second, a minute with `HEADWATER_FULL`, or `HEADWATER_FUZZ_SECS`. It may neither panic, nor take longer than a second
 //! for one input, nor make the process grow by more than 512 MiB. What is made depends on the seed alone, which is
 //! printed and taken from `HEADWATER_SEED`. An input that fails is saved, to be put into the corpus.
 
@@ -83,7 +83,7 @@ impl Reader {
     /// At the first input that panics, takes too long or too much memory, and when a sample is refused.
     pub fn check(self, check: impl Fn(&[u8]) -> Met) {
         let (name, seed) = (self.name, seed());
-        let time = Duration::from_secs(if crate::is_full() { 60 } else { 1 });
+        let time = Duration::from_secs(seconds());
         println!("fuzz {name}: HEADWATER_SEED={seed}");
         let bounds = Bounds::begin(name);
         for sample in &self.samples {
@@ -114,6 +114,20 @@ impl Reader {
         let mut files: Vec<PathBuf> = entries.map(|entry| entry.expect("a folder can be listed").path()).collect();
         files.sort();
         files.into_iter().map(|file| (file.clone(), std::fs::read(file).expect("a case can be read"))).collect()
+    }
+}
+
+/// How long one reader is tried: `HEADWATER_FUZZ_SECS`, else a minute in the long runs and a second otherwise.
+fn seconds() -> u64 {
+    match std::env::var("HEADWATER_FUZZ_SECS") {
+        Ok(secs) => secs.parse().expect("HEADWATER_FUZZ_SECS is a number"),
+        Err(_) => {
+            if crate::is_full() {
+                60
+            } else {
+                1
+            }
+        }
     }
 }
 

@@ -195,13 +195,13 @@ fn json_lines_keep_amounts_past_64_bits() {
     let movement = &batches[0].transactions[0].movements[0];
     assert_eq!((movement.amount, movement.ordinal), (Amount::MAX, Ordinal::Indexed(3)));
     let (report, _) = read(
-        &[("t.json", line("-5") + &line("1.5") + "not json\n[1]\n")],
+        &[("t.json", line(max) + &line("-5") + &line("1.5") + "not json\n[1]\n")],
         &Options { on_error: OnError::Skip, ..Options::default() },
     );
     let report = report.unwrap();
-    assert_eq!((report.rows, report.skipped), (4, 4));
+    assert_eq!((report.rows, report.skipped), (5, 4));
     assert!(
-        report.files[0].skipped_reasons[1].contains("line 2") && report.files[0].skipped_reasons[1].contains("1.5")
+        report.files[0].skipped_reasons[1].contains("line 3") && report.files[0].skipped_reasons[1].contains("1.5")
     );
 }
 

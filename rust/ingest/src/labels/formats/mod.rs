@@ -48,6 +48,7 @@ mod scamsniffer;
 mod script;
 mod table;
 mod tagpack;
+mod tagpack_context;
 mod tornado;
 mod uk_csv;
 mod walletexplorer;

@@ -6,6 +6,7 @@ use headwater_types::Chain;
 use super::actorpack::{Actor, Actors};
 use super::name_tag::{names_hot_wallet, names_token};
 use super::reading::{date, filled};
+use super::tagpack_context::own_claim;
 use super::{Files, Format, Given};
 use crate::IngestError;
 use crate::labels::raw::{ChainHint, RawClaim, RawLabels, RawLevel, Vocabulary};
@@ -79,7 +80,8 @@ fn read(probes: &[Probe], _given: &Given) -> Result<RawLabels, IngestError> {
         let is_dark =
             ["title", "description"].iter().any(|key| pack.get(key).and_then(Yaml::text).is_some_and(says_dark));
         for tag in pack.get("tags").map_or(&[][..], Yaml::items) {
-            let claim = Inherited { pack, tag, actors: &actors, is_dark }.claim(&mut labels);
+            let own = own_claim(tag, &mut labels);
+            let claim = own.unwrap_or_else(|| Inherited { pack, tag, actors: &actors, is_dark }.claim(&mut labels));
             labels.claims.push(claim);
         }
         if pack.get("tags").map_or(&[][..], Yaml::items).iter().any(|tag| tag.get(TAGGED[2]).is_some()) {

@@ -279,7 +279,8 @@ impl<'a> Gathering<'a> {
         let number = u32::try_from(self.words.len()).unwrap_or(u32::MAX);
         // What the caller gives is one of our own codes, whatever the vocabulary of the format.
         let given = self.rules.code.filter(|code| code.name() == concept).map(Meaning::Code);
-        let meaning = given.unwrap_or_else(|| self.concepts.meaning(concept));
+        let own = || Vocabulary::own_code(concept).map(Meaning::Code);
+        let meaning = given.or_else(own).unwrap_or_else(|| self.concepts.meaning(concept));
         if let Meaning::Code(code) = meaning {
             self.reviewed.concept.push(number);
             self.reviewed.code.push(position(Code::ALL, &code));

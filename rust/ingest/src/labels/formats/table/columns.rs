@@ -148,7 +148,7 @@ impl Columns {
         let is_given = |field: &str| field == "code" && given.code.is_some();
         let is_used = |column: &&String| {
             fields.iter().any(|(field, names)| names.contains(*column) && !is_given(field))
-                || flags.iter().any(|flag| flag.column == **column)
+                || flags.iter().any(|flag| flag.column == **column && !flag.is_shared)
                 || column.trim().is_empty()
         };
         let unread = header.iter().filter(|column| !is_used(column)).cloned().collect();

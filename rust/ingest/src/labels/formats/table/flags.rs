@@ -102,7 +102,7 @@ pub(super) struct Flag {
     /// Whether any number but 1 denies.
     is_class: bool,
     /// Whether another field reads the column too, so that only values of a flag speak.
-    is_shared: bool,
+    pub(super) is_shared: bool,
     /// Rows that the column denies.
     pub(super) denied: u64,
     has_spoken: bool,
