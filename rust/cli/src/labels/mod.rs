@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use clap::Subcommand;
-use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::builder::PossibleValuesParser;
 use headwater_export::LabelFormat;
 use headwater_ingest::labels::{Issuer, Labels, held_freezes, issuers, ledger_freezes};
 use headwater_ledger::labels::{Action, Claim, Code, DateBasis, DisputeAction};

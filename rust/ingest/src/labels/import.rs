@@ -98,7 +98,9 @@ pub fn read_label_lists(paths: &[PathBuf], options: &LabelOptions) -> Result<Lab
         let mut list = options.list.clone().unwrap_or_else(|| names[place].clone());
         // Lists of one source need names of their own.
         let is_shared = |other: usize| {
-            other != place && sources[other] == sources[place] && (options.list.is_some() || names[other] == names[place])
+            other != place
+                && sources[other] == sources[place]
+                && (options.list.is_some() || names[other] == names[place])
         };
         if (0..groups.len()).any(is_shared) {
             list = format!("{list}/{}", group.format.name);
@@ -228,7 +230,9 @@ fn finish(
         return Err(IngestError::EmptyList { path: path.to_owned(), format: format.name });
     }
     if claims == 0 && no_code > 0 {
-        found.warnings.push("no row has a code, and names alone count in no score: --code gives all rows one".to_owned());
+        found
+            .warnings
+            .push("no row has a code, and names alone count in no score: --code gives all rows one".to_owned());
     }
     if format.files == Files::Apart {
         let without = files.iter().filter(|file| !found.accepted.contains_key(*file));

@@ -452,7 +452,8 @@ fn files_of_several_formats_are_a_list_each() {
     assert_eq!(shown, [("tagpack", 1), ("table", 1)]);
     let warnings = &reading.lists[1].warnings;
     assert!(warnings.iter().any(|warning| warning.contains("empty.csv: gives no claim")), "{warnings:?}");
-    let left_out: Vec<_> = reading.left_out.iter().map(|file| file.path.file_name().unwrap().to_str().unwrap()).collect();
+    let left_out: Vec<_> =
+        reading.left_out.iter().map(|file| file.path.file_name().unwrap().to_str().unwrap()).collect();
     assert_eq!(left_out, ["bare.csv", "notes.md"], "{:?}", reading.left_out);
     // One source and one name would replace one another.
     let options = LabelOptions { source: Some("s".to_owned()), list: Some("l".to_owned()), ..LabelOptions::default() };
@@ -469,6 +470,8 @@ fn known_actors_have_their_code_on_bitcoin_alone() {
     let labels = plain(&table);
     let codes: Vec<_> = labels.claims.iter().map(|claim| (claim.scope.name(), claim.code)).collect();
     assert_eq!(codes, [("bsc", None), ("bitcoin", Some(Code::DarknetMarket))]);
+}
+
 #[test]
 fn licence_is_that_of_the_source_unless_it_is_given() {
     let list = format!("<export><sanctionEntity logicalId=\"1\"><remark>ETH: {A}</remark></sanctionEntity></export>");

@@ -1,8 +1,8 @@
 //! The look of a file that no reader takes, in words.
 
 use headwater_types::text::{SHOWN, shortened};
-use headwater_types::{Address, Chain};
 
+use super::address_form::has_address_form;
 use super::json::{self, Value};
 use super::layout::Layout;
 use super::shapes::shape_of;

@@ -6,10 +6,10 @@ use headwater_ledger::labels::Level;
 
 use super::reading::{filled, placed, with_json};
 use super::{Files, Format, Given};
+use crate::IngestError;
 use crate::labels::raw::{ChainHint, RawClaim, RawLabels, Vocabulary};
 use crate::source::json::Value;
 use crate::source::{Bounds, Content, Input, Probe};
-use crate::{IngestError, Place};
 
 /// Source: `pools-v2.json` of `mempool/mining-pools`, or the files that it is made of, `pools/<name>.json`; `pools.json` of
 /// `blockchain/Blockchain-Known-Pools` and `btccom/Blockchain-Known-Pools`, from which it grew.

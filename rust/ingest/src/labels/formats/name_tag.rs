@@ -146,9 +146,9 @@ pub(super) fn site_of(probe: &Probe) -> ChainHint {
 }
 
 /// The chain of the explorer that a link leads to.
-pub(super) fn chain_of_link(link: &str) -> Option<&\'static str> {
+pub(super) fn chain_of_link(link: &str) -> Option<&'static str> {
     let (_, rest) = link.split_once("://")?;
-    let host = rest.split([\'/\', \'?\', \'#\', \':\']).next()?;
+    let host = rest.split(['/', '?', '#', ':']).next()?;
     of_host(host).map(|network| network.name)
 }
 
