@@ -89,7 +89,7 @@ pub(crate) fn other_network(network: Network, text: &str) -> Option<String> {
         Network::Mainnet => fit.held == Some(Chain::BITCOIN),
         Network::Testnet | Network::Signet | Network::Regtest => fit.is_test_of(Chain::BITCOIN),
     };
-    if fits.is_empty() || fits.iter().any(|fit| is_own(fit)) {
+    if fits.is_empty() || fits.iter().any(is_own) {
         return None;
     }
     Some(fits.iter().take(MAX_NAMED).map(|fit| fit.name).collect::<Vec<_>>().join(" or "))

@@ -110,7 +110,8 @@ fn number(text: &str) -> Option<u64> {
 struct Parts {
     names: Vec<&'static Network>,
     coins: Vec<&'static Network>,
-    has_erc20: bool,
+    /// Ethereum, where the cell names its standard of tokens.
+    erc20: Option<&'static Network>,
     has_standard: bool,
     has_token: bool,
     has_network_mark: bool,
@@ -141,7 +142,7 @@ impl Parts {
             }
             self.has_standard |= is_in(STANDARDS, &word);
             if word == ERC20 {
-                self.has_erc20 = true;
+                self.erc20 = super::by_name(Chain::ETHEREUM.name());
                 return count;
             }
             if is_in(TOKENS, &word) {
@@ -169,14 +170,12 @@ impl Parts {
             return Stated::Unknown;
         }
         self.prefer_test_networks();
-        let evm = |network: &&'static Network| network.is_like(Family::Evm);
-        let ethereum = super::by_name(Chain::ETHEREUM.name());
         let mut found = if !self.names.is_empty() {
-            let has_evm = self.names.iter().any(|network| evm(&network));
-            self.names.extend(ethereum.filter(|_| self.has_erc20 && !has_evm));
+            let has_evm = self.names.iter().any(|network| network.is_like(Family::Evm));
+            self.names.extend(self.erc20.filter(|_| !has_evm));
             self.names
-        } else if self.has_erc20 {
-            ethereum.into_iter().collect()
+        } else if self.erc20.is_some() {
+            self.erc20.into_iter().collect()
         } else {
             self.coins
         };

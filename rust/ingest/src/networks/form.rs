@@ -9,10 +9,10 @@ const SHORTEST: usize = 25;
 
 const BECH32_CHARACTERS: &str = "qpzry9x8gf2tvdw0s3jn54khce6mua7l";
 
-/// The characters of an address of CashAddr behind its prefix.
+/// The characters of an address of `CashAddr` behind its prefix.
 const CASH_CHARACTERS: usize = 42;
 
-/// The networks that have addresses with the prefix, or the version byte of Base58Check, of a text.
+/// The networks that have addresses with the prefix, or the version byte of `Base58Check`, of a text.
 pub(crate) fn of_address(text: &str) -> Vec<&'static Network> {
     if let Some(network) = of_prefix(text) {
         return vec![network];
@@ -47,7 +47,7 @@ fn has_form(network: &Network, kind: &str, is: impl Fn(&str) -> bool) -> bool {
     network.forms.iter().filter_map(|form| form.strip_prefix(kind)).any(is)
 }
 
-/// The bytes before the hash of a Base58Check address in hex: one or two, where its checksum holds.
+/// The bytes before the hash of a `Base58Check` address in hex: one or two, where its checksum holds.
 fn version_of(text: &str) -> Option<String> {
     const HASH: usize = 20;
     if text.len() < SHORTEST || text.len() > 2 * SHORTEST {

@@ -96,11 +96,10 @@ pub(super) fn place(piece: &Piece, hint: &Hint, default: &Chains) -> Placed {
     };
     match (address.family(), stated) {
         (_, Stated::One(network)) if !is_sister(network) => return foreign(),
-        (Family::Evm, Stated::OneOf(_)) => return foreign(),
         // A ticker that is not known may be that of a token.
-        (Family::Evm, Stated::Unknown) if hint.is_chain => return foreign(),
-        // Many coins have addresses that look like those of bitcoin; those of TRON are its own.
-        (Family::Utxo, Stated::Unknown | Stated::OneOf(_)) => return foreign(),
+        (Family::Evm, Stated::Unknown) if !hint.is_chain => {}
+        // Many coins have addresses that look like those of these families; those of TRON are its own.
+        (Family::Evm | Family::Utxo, Stated::Unknown | Stated::OneOf(_)) => return foreign(),
         (Family::Evm | Family::Utxo | Family::Tron, _) => {}
     }
     let family = address.family();
