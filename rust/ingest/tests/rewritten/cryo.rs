@@ -404,9 +404,8 @@ fn balance_diffs_are_recognised_and_said_not_to_be_read() {
         "ethereum__balance_diffs__00000005_to_00000005.csv",
         &format!("{header}\n5,0,,{A},0x00,0,0x01,1,1\n"),
     );
-    let (report, batches) = gathered(&[file], &Options::default()).unwrap();
-    assert_eq!((formats(&report), batches.len()), (vec!["cryo"], 0));
-    assert!(report.files[0].warnings[0].contains("balance_diffs is not read"));
+    let error = gathered(&[file], &Options::default()).unwrap_err().to_string();
+    assert!(error.contains("gives no row") && error.contains("balance_diffs is not read"), "{error}");
 }
 
 #[test]
