@@ -104,6 +104,7 @@ fn read(probes: &[Probe], _given: &Given) -> Result<RawLabels, IngestError> {
 mod tests {
     use super::super::reading::testing::{all_shown, read};
     use super::*;
+    use crate::Place;
 
     const POOLS: &str = r#"[
         {"id": 1, "name": "Example Pool", "addresses": ["18hyLqUGZZyr1D6kPnTU329zdJHzXF8HfG", "bc1ql7gcshjghzzq79xn234q6zq80my2jktd7z6n2e"], "tags": ["/ExamplePool/", "Mined by "], "link": "https://pool.example"},
