@@ -171,7 +171,7 @@ fn corpus_web_export_other_chain_or_decimals_is_refused() {
     };
     let normal = std::fs::read_to_string(case("01-bscscan-web-normal").join(path.file_name().unwrap())).unwrap();
     let text = refused(&normal.replace("BNB", "POL")).to_string();
-    assert!(text.contains("coin is POL (not supported)"), "{text}");
+    assert!(text.contains("coin is POL (polygon)"), "{text}");
     let token = "0xdac17f958d2ee523a2206206994597c13d831ec7";
     let text = refused(&format!(
         "Txhash,Blockno,UnixTimestamp,DateTime (UTC),From,To,TokenValue,USDValueDayOfTx,ContractAddress,TokenName,TokenSymbol\n0xfacd7f9aa6cf4e35c87bbb3c09578b37ceff597056bd5f42b9e4fa019b573818,5,1680911891,x,{OWN},{OWN},5,1,{token},Tether USD,USDT\n"

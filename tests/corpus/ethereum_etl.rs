@@ -381,8 +381,12 @@ fn corpus_contracts_and_tokens_are_read_to_the_values_published() {
 }
 
 #[test]
-fn corpus_an_export_of_no_rows_is_no_error() {
-    let name = "test_export_blocks_job/block_without_transactions/expected_transactions.csv";
-    let (report, batches) = ingest(&[fixtures().join(name)]);
-    assert_eq!((report.rows, batches.len()), (0, 0));
+fn corpus_export_without_rows_is_an_error_where_it_is_alone() {
+    let empty = fixtures().join("test_export_blocks_job/block_without_transactions/expected_transactions.csv");
+    let blocks = fixtures().join("test_export_blocks_job/block_without_transactions/expected_blocks.csv");
+    let mut target = Gathered::default();
+    let alone = ingest_into(&[empty.clone()], &Options::default(), &mut target, &Silent, &Cancel::new());
+    assert!(alone.unwrap_err().to_string().contains("expected_transactions.csv"));
+    let (report, _) = ingest(&[blocks, empty]);
+    assert_eq!(report.rows, 1);
 }

@@ -72,8 +72,8 @@ fn folded(concept: &str) -> String {
     concept.trim().to_lowercase()
 }
 
-/// Without blanks and marks: `Mining pool`, `mining_pool` and `MiningPool` are one word.
-fn squeezed(concept: &str) -> String {
+/// Returns a word without case, blanks and marks: `Mining pool`, `mining_pool` and `MiningPool` are one word.
+pub(super) fn squeezed(concept: &str) -> String {
     concept.chars().filter(|letter| letter.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }
 

@@ -2,6 +2,7 @@
 
 use std::sync::LazyLock;
 
+use headwater_ledger::labels::Code;
 use headwater_types::Timestamp;
 use rustc_hash::FxHashSet;
 
@@ -36,6 +37,9 @@ static EXCHANGES: LazyLock<FxHashSet<&str>> = LazyLock::new(|| {
     };
     rows.filter_map(concept).collect()
 });
+
+/// What the part of a name behind its colon begins with at an address that takes deposits.
+const DEPOSIT: &str = "Deposit";
 
 /// What stands before the colon of a name where that is no entity.
 const KINDS: [&str; 15] = [
@@ -87,12 +91,17 @@ impl NameTag<'_> {
         } else {
             of().map(|label| if is_hot && EXCHANGES.contains(label) { HOT_WALLET } else { label }).collect()
         };
+        let mut concepts: Vec<String> = concepts.into_iter().map(str::to_owned).collect();
+        if !is_token && name.is_some_and(names_deposit) {
+            concepts.retain(|label| !EXCHANGES.contains(label.as_str()));
+            concepts.push(Vocabulary::own_word(Code::Deposit.name()));
+        }
         let entity = name.filter(|_| !is_token && !is_made_up).and_then(entity_of);
         labels.claims.push(RawClaim {
             place: Some(self.place),
             address: self.address.to_owned(),
             chain: self.chain.clone(),
-            concepts: concepts.into_iter().map(str::to_owned).collect(),
+            concepts,
             name: name.map(str::to_owned),
             entity: entity.map(str::to_owned),
             asserted_at: self.asserted_at,
@@ -109,6 +118,12 @@ pub(super) fn names_token(name: &str) -> bool {
     // What stands behind a colon is a part of an entity, and brackets after it say which.
     (symbol.is_some_and(is_symbol) && !name.contains(": "))
         || [" Token", " Stablecoin"].iter().any(|ending| name.ends_with(ending))
+}
+
+/// Returns whether a name is one of an address that takes deposits: `Binance: Deposit 12`.
+fn names_deposit(name: &str) -> bool {
+    let role = name.split_once(": ").and_then(|(_, role)| role.trim().strip_prefix(DEPOSIT));
+    role.is_some_and(|number| number.trim().bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 /// Whether a name is one of a hot wallet.
@@ -176,6 +191,10 @@ mod tests {
     #[test]
     fn names_are_entities_unless_they_are_made_up() {
         assert_eq!(added("Binance 14", &["binance"]), ["0x1 | on 1 | binance | named Binance 14 | of Binance 14"]);
+        assert_eq!(
+            added("Binance: Deposit 12", &["binance"]),
+            ["0x1 | on 1 | headwater:deposit | named Binance: Deposit 12 | of Binance"]
+        );
         for name in ["Fake_Phishing12", "🐟 Example Drainer", "Phish/Hack victim 7", "MEV Bot: 0x00...b8D", "Tether"]
         {
             let shown = added(name, &["phish-hack"]);

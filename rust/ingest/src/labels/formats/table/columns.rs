@@ -7,6 +7,7 @@ use super::Given;
 use super::flags::Flag;
 use crate::IngestError;
 use crate::error::FieldError;
+use crate::labels::concepts::squeezed;
 use crate::source::Row;
 
 /// Columns of labels, each with its names, the best one first. Names are compared without case, blanks and marks.
@@ -92,11 +93,6 @@ const TELLING: [&str; 4] = ["code", "name", "label", "entity"];
 
 /// The most columns that a warning names.
 const SHOWN: usize = 12;
-
-/// A name without case, blanks and marks: `Name Tag`, `name_tag` and `nameTag` are one name.
-pub(super) fn squeezed(name: &str) -> String {
-    name.chars().filter(|letter| letter.is_alphanumeric()).flat_map(char::to_lowercase).collect()
-}
 
 /// Whether one of the columns has addresses, by its name.
 pub(super) fn has_address(columns: &[String]) -> bool {

@@ -4,8 +4,7 @@ use std::sync::LazyLock;
 
 use headwater_ledger::labels::{Category, Code};
 
-use super::columns::squeezed;
-use crate::labels::concepts::{Concepts, Meaning};
+use crate::labels::concepts::{Concepts, Meaning, squeezed};
 use crate::labels::raw::Vocabulary;
 use crate::source::truth;
 
