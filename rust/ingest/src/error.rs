@@ -108,7 +108,7 @@ pub enum IngestError {
         format: &'static str,
     },
     /// The file is known, and has no addresses of which it says anything.
-    #[error("{}: {what}", path.display())]
+    #[error("{} {what}", path.display())]
     NoAddresses {
         /// The file.
         path: PathBuf,

@@ -200,7 +200,13 @@ const SCREEN: usize = 40;
 pub(super) fn report(lists: &[ImportedList], left_out: &[LeftOutFile], output: Output) -> Result<(), Failure> {
     let files: Vec<Value> =
         left_out.iter().map(|file| json!({"path": file.path.display().to_string(), "reason": file.reason})).collect();
-    let value = json!({"lists": lists.iter().map(ImportedList::value).collect::<Vec<_>>(), "left_out": files});
+    let mut value = json!({"lists": lists.iter().map(ImportedList::value).collect::<Vec<_>>(), "left_out": files});
+    // The fields of a list that is alone are those of the report too.
+    if let ([list], Value::Object(fields)) = (lists, &mut value)
+        && let Value::Object(own) = list.value()
+    {
+        fields.extend(own);
+    }
     output.report(&value, || {
         const LINES_OF_A_LIST: usize = 4;
         let left = SCREEN.saturating_sub(lists.len() * LINES_OF_A_LIST + left_out.len().min(SCREEN / 4));

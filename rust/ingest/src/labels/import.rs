@@ -124,7 +124,7 @@ pub fn read_label_lists(paths: &[PathBuf], options: &LabelOptions) -> Result<Lab
     left_out.sort_by(|one, other| one.path.cmp(&other.path));
     match left_out.first() {
         Some(LeftOutFile { path, reason }) if lists.is_empty() => {
-            Err(IngestError::NoAddresses { path: path.clone(), what: reason.clone() })
+            Err(IngestError::NoAddresses { path: path.clone(), what: format!("gives no claim: {reason}") })
         }
         _ => Ok(LabelReading { lists, left_out }),
     }

@@ -116,7 +116,7 @@ fn read_un(probes: &[Probe], _given: &Given) -> Result<RawLabels, IngestError> {
     let labels = read(probes, &UN_LIST)?;
     if labels.claims.is_empty() {
         let path = probes.first().map(|probe| probe.path().to_owned()).unwrap_or_default();
-        let why = "the consolidated list of the United Nations names no wallet in this edition: it lists persons and \
+        let why = "is the consolidated list of the United Nations, which names no wallet in this edition: it lists persons and \
                    companies by name. No address can be checked against it; import the lists of OFAC, the EU and the \
                    United Kingdom";
         return Err(IngestError::NoAddresses { path, what: why.to_owned() });

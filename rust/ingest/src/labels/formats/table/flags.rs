@@ -199,11 +199,13 @@ fn bare(name: &str) -> &str {
     ["is", "has"].iter().find_map(|start| name.strip_prefix(start)).filter(|rest| rest.len() > 2).unwrap_or(name)
 }
 
-/// The code that a column of this squeezed name speaks of: `is_scam`, `sanctioned`, `phishing_activities`.
+/// Returns the code that a column of this squeezed name speaks of: `is_exchange`, `sanctioned`, `phishing_activities`.
+/// Without `is` only names of crimes, fraud and risk are flags: other words may head columns of any kind.
 fn code_of(name: &str) -> Option<Code> {
     static CONCEPTS: LazyLock<Concepts> = LazyLock::new(|| Concepts::of(Vocabulary::OWN).unwrap_or_default());
-    match CONCEPTS.meaning(bare(name)) {
-        Meaning::Code(code) => Some(code),
+    let word = bare(name);
+    match CONCEPTS.meaning(word) {
+        Meaning::Code(code) => (word != name || is_adverse(code)).then_some(code),
         Meaning::NoCode | Meaning::Unreviewed => None,
     }
 }
