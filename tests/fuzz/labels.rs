@@ -105,18 +105,43 @@ fn lists_in_json_are_read_or_refused() {
         format!(
             r#"{{"id":"a","schema":"CryptoWallet","properties":{{"publicKey":["{A}"],"currency":["ETH"],"holder":["b"],"topics":["sanction"]}},"datasets":["us_ofac_sdn"]}}"#
         ),
+        format!(
+            r#"{{"status":"1","message":"OK","result":[{{"address":"{A}","nametag":"Example: Deposit 2","labels":["Phish / Hack"],"labels_slug":["phish-hack"],"lastupdatedtimestamp":1721899658}}]}}"#
+        ),
+        format!(
+            r#"[{{"address":"{A}","chain":"ethereum","arkhamEntity":{{"id":"x","name":"Example","type":"cex"}},"arkhamLabel":{{"name":"Hot Wallet"}}}}]"#
+        ),
+        format!(
+            r#"{{"success":true,"result":[{{"id":1,"name":"x.example","category":"Phishing","addresses":["{A}","{B}"]}}]}}"#
+        ),
+        format!(
+            r#"{{"id":"p","schema":"Person","caption":"X","target":true,"datasets":["us_ofac_sdn"],"properties":{{"topics":["sanction"],"cryptoWallets":[{{"id":"w","schema":"CryptoWallet","properties":{{"publicKey":["{BITCOIN}"],"currency":["XBT"]}}}}]}}}}"#
+        ),
+        format!(r#"{{"{A}":"Example 14","{B}":{{"name":"Other"}},"tron":["{TRON}"]}}"#),
+        format!(r#"{{"coinbase_tags":{{}},"payout_addresses":{{"{BITCOIN}":{{"name":"Pool","link":"x"}}}}}}"#),
     ];
     try_out("labels_json", "list.json", &samples);
 }
 
 #[test]
 fn lists_in_xml_are_read_or_refused() {
-    let samples = [format!(
-        "<?xml version=\"1.0\"?><sdnList xmlns=\"http://x\"><publshInformation><Publish_Date>05/06/2024</Publish_Date>\
+    let samples = [
+        format!(
+            "<export generationDate=\"2026-02-13T00:00:00\"><sanctionEntity logicalId=\"1\"><remark>Wallet TRX: {TRON}</remark>\
+             <nameAlias wholeName=\"Example\" strong=\"true\"/></sanctionEntity></export>"
+        ),
+        format!(
+            "<CONSOLIDATED_LIST dateGenerated=\"2026-02-13T00:00:00\"><INDIVIDUALS><INDIVIDUAL><DATAID>1</DATAID><FIRST_NAME>A\
+             </FIRST_NAME><LISTED_ON>2020-01-02</LISTED_ON><COMMENTS1>Bitcoin: {BITCOIN}</COMMENTS1></INDIVIDUAL></INDIVIDUALS>\
+             </CONSOLIDATED_LIST>"
+        ),
+        format!(
+            "<?xml version=\"1.0\"?><sdnList xmlns=\"http://x\"><publshInformation><Publish_Date>05/06/2024</Publish_Date>\
          </publshInformation><sdnEntry><uid>1</uid><lastName>EXAMPLE &amp; CO</lastName><sdnType>Entity</sdnType><idList>\
          <id><uid>2</uid><idType>Digital Currency Address - ETH</idType><idNumber>{A} </idNumber></id></idList></sdnEntry>\
          </sdnList>"
-    )];
+        ),
+    ];
     try_out("labels_xml", "list.xml", &samples);
 }
 
@@ -148,6 +173,15 @@ fn lists_in_tables_are_read_or_refused() {
         ),
         format!("chain_id,address,tag_id,tag_value\neip155:1,{A},usage_category,cex\neip155:any,{B},owner_project,x\n"),
         format!("address;name;code;chain\n{TRON};A;scam;tron\n"),
+        format!(
+            "Address,FLAG,isSanctioned,status,Date Added\n{A},1,false,active,\"May 6, 2024\"\n{B},0,true,removed,45418\n"
+        ),
+        format!("coin,address,balance,message,signature\nbtc,{BITCOIN},12.5,m,s\nusdt,{TRON},1,m,s\n"),
+        format!(
+            "canonical_id,entity_id,schema,prop,value,dataset,lang,original_value,external,first_seen,last_seen\n\
+             a,a,CryptoWallet,publicKey,{BITCOIN},us_ofac_sdn,,,f,2024-05-06T00:00:00,2026-01-01T00:00:00\n\
+             a,a,CryptoWallet,topics,sanction,us_ofac_sdn,,,f,2024-05-06T00:00:00,2026-01-01T00:00:00\n"
+        ),
     ];
     try_out("labels_tables", "list.csv", &samples);
 }
