@@ -93,6 +93,23 @@ impl<'a> Row<'a> {
         Self { given: Some((column, number)), ..*self }
     }
 
+    /// Returns the names of the members of a JSON row; of other rows none, whose header names them.
+    pub(crate) fn members(&self) -> impl Iterator<Item = &'a str> {
+        let members = match &self.cells {
+            Cells::Json(value) => value.members(),
+            Cells::Csv { .. } | Cells::Frame { .. } => &[],
+        };
+        members.iter().map(|(name, _)| &**name)
+    }
+
+    /// Returns how many items a list of JSON has; 1 for any other value.
+    pub(crate) fn items(&self, column: &str) -> usize {
+        match &self.cells {
+            Cells::Json(value) => member(value, column).map_or(1, |value| value.items().len().max(1)),
+            Cells::Csv { .. } | Cells::Frame { .. } => 1,
+        }
+    }
+
     /// Where the row stands in its file.
     #[must_use]
     pub fn place(&self) -> Place {

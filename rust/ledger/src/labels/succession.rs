@@ -59,7 +59,7 @@ pub(crate) fn succeed(before: Option<&LabelFile>, own: Vec<Claim>, ended_at: Tim
     Ok(written)
 }
 
-/// How many subjects of an edition, and how many of them a later one names too; of sanctions only where it has any.
+/// How many subjects of an edition, names among them, and how many of them a later one has too.
 pub(crate) struct Overlap {
     pub(crate) before: u64,
     pub(crate) kept: u64,
@@ -72,7 +72,7 @@ pub(crate) fn overlap(before: &LabelFile, written: &[Written]) -> Result<Overlap
         written.iter().filter(|written| written.is_own).map(|written| subject(&written.claim)).collect();
     let mut overlap = Overlap { before: 0, kept: 0, has_sanctions: false };
     before.each(&mut |(claim, is_own)| {
-        if is_own && claim.code.is_some() {
+        if is_own {
             overlap.before += 1;
             overlap.kept += u64::from(stated.contains(&subject(&claim)));
             overlap.has_sanctions |= claim.code == Some(Code::Sanction);

@@ -27,7 +27,23 @@ const COLUMNS: &[(&str, &[&str])] = &[
     ),
     ("chain", &["chain", "blockchain", "network", "chainid", "chainname", "networkname", "blockchainname", "caip2"]),
     ("coin", &["coin", "asset", "currency", "cryptocurrency", "ticker"]),
-    ("code", &["code", "category", "type", "categories", "usagecategory"]),
+    (
+        "code",
+        &[
+            "code",
+            "category",
+            "type",
+            "categories",
+            "usagecategory",
+            "clustercategory",
+            "entitycategory",
+            "entitiescategory",
+            "ownertype",
+            "entitytype",
+            "abusetype",
+            "threattype",
+        ],
+    ),
     ("name", &["name", "nametag", "addressname", "publicnametag", "displayname", "walletname", "contractname"]),
     ("label", &["label", "tag", "labels", "tags"]),
     (
@@ -82,7 +98,27 @@ const COLUMNS: &[(&str, &[&str])] = &[
     ("last_seen", &["lastseen", "updatedat", "lastupdated"]),
     (
         "valid_until",
-        &["validuntil", "enddate", "endedat", "removedat", "removedon", "dateremoved", "delistedat", "unfrozenat"],
+        &[
+            "validuntil",
+            "enddate",
+            "endedat",
+            "removedat",
+            "removedon",
+            "dateremoved",
+            "delistedat",
+            "unfrozenat",
+            "delisteddate",
+            "datedelisted",
+            "removeddate",
+            "revokedat",
+            "revokeddate",
+            "liftedat",
+            "unsanctionedat",
+            "unblacklistedat",
+            "expiresat",
+            "expirydate",
+            "expirationdate",
+        ],
     ),
     ("action", &["action"]),
     ("is_cluster_definer", &["isclusterdefiner"]),
@@ -112,8 +148,8 @@ fn finds(field: &str, columns: &[String]) -> bool {
 
 /// The columns of one file.
 pub(super) struct Columns {
-    /// By ours: the names under which a row may have it, of which the first with a value counts.
-    fields: Vec<(&'static str, Vec<String>)>,
+    /// Ours, and the file's.
+    fields: Vec<(&'static str, String)>,
     /// Columns that say whether a row holds.
     pub(super) flags: Vec<Flag>,
     /// Columns that no field and no flag reads.
@@ -135,15 +171,20 @@ impl Columns {
             let is_taken = |name: &str| mapped.iter().any(|(_, theirs)| theirs.eq_ignore_ascii_case(name));
             let found = own.or_else(|| found().filter(|column| !is_taken(column)).cloned());
             if let Some(column) = found {
-                fields.push((*field, vec![column]));
+                if header.iter().filter(|other| other.eq_ignore_ascii_case(&column)).count() > 1 {
+                    return Err(missing(
+                        path,
+                        format!("several columns are named {column:?}: give each a name of its own"),
+                    ));
+                }
+                fields.push((*field, column));
             }
         }
-        let field_of =
-            |column: &String| fields.iter().find(|(_, names)| names.contains(column)).map(|(field, _)| *field);
+        let field_of = |column: &String| fields.iter().find(|(_, own)| own == column).map(|(field, _)| *field);
         let flags: Vec<Flag> = header.iter().filter_map(|column| Flag::of(column, field_of(column))).collect();
         let is_given = |field: &str| field == "code" && given.code.is_some();
         let is_used = |column: &&String| {
-            fields.iter().any(|(field, names)| names.contains(*column) && !is_given(field))
+            fields.iter().any(|(field, own)| own == *column && !is_given(field))
                 || flags.iter().any(|flag| flag.column == **column && !flag.is_shared)
                 || column.trim().is_empty()
         };
@@ -161,6 +202,16 @@ impl Columns {
         let tells = TELLING.iter().any(|field| self.has(field)) || self.flags.iter().any(|flag| flag.code().is_some());
         if tells || given.code.is_some() || given.entity.is_some() {
             return Ok(());
+        }
+        let is_kind = |column: &&String| {
+            let name = squeezed(column);
+            !self.fields.iter().any(|(_, own)| own == *column)
+                && (name.contains("categor") || name.ends_with("type") || name.ends_with("label"))
+        };
+        if let Some(column) = header.iter().find(is_kind) {
+            let why =
+                format!("no column says what an address is; if {column:?} does, read it: --column code=\"{column}\"");
+            return Err(missing(path, why));
         }
         let flag = self.flags.first().map(|flag| format!("; rows that {:?} denies are left out", flag.column));
         let why = format!(
@@ -182,24 +233,26 @@ impl Columns {
     /// # Errors
     /// When the value is not text.
     pub(super) fn value<'r>(&self, row: &Row<'r>, field: &str) -> Result<Option<Cow<'r, str>>, FieldError> {
-        let Some((_, names)) = self.fields.iter().find(|(known, _)| *known == field) else { return Ok(None) };
-        for name in names {
-            if let Some(value) = row.text(name)? {
-                return Ok(Some(value));
-            }
+        match self.fields.iter().find(|(known, _)| *known == field) {
+            Some((_, column)) => row.text(column),
+            None => Ok(None),
         }
-        Ok(None)
+    }
+
+    /// Returns how many items the list has in one of our columns; 1 for a plain value.
+    pub(super) fn items(&self, row: &Row<'_>, field: &str) -> usize {
+        self.fields.iter().find(|(known, _)| *known == field).map_or(0, |(_, column)| row.items(column))
     }
 
     /// The name of the file's column, for errors.
     pub(super) fn name_of<'n>(&'n self, field: &'n str) -> &'n str {
-        let names = self.fields.iter().find(|(known, _)| *known == field);
-        names.and_then(|(_, names)| names.first()).map_or(field, String::as_str)
+        let own = self.fields.iter().find(|(known, _)| *known == field);
+        own.map_or(field, |(_, column)| column.as_str())
     }
 
     /// The names of all columns to read.
     pub(super) fn asked(&self) -> Vec<String> {
-        let fields = self.fields.iter().flat_map(|(_, names)| names.iter().cloned());
+        let fields = self.fields.iter().map(|(_, column)| column.clone());
         let mut asked: Vec<String> = fields.chain(self.flags.iter().map(|flag| flag.column.clone())).collect();
         asked.sort();
         asked.dedup();

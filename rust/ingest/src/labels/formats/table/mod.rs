@@ -8,7 +8,9 @@ use std::path::Path;
 
 use arrow::array::RecordBatch;
 use headwater_ledger::labels::{Action, Code, DateBasis, Level};
+use rustc_hash::FxHashSet;
 
+use super::name_tag::chain_of_link;
 use super::{Files, Format, Given};
 use crate::error::{FieldError, RowError};
 use crate::labels::concepts::{Concepts, Meaning};
@@ -17,7 +19,7 @@ use crate::labels::raw::{ChainHint, RawClaim, RawDateBasis, RawLabels, RawLevel,
 use crate::source::{Content, Counts, Probe, Row, each_row, text_columns};
 use crate::{IngestError, Place};
 use columns::Columns;
-use flags::{Flag, Verdict};
+use flags::{Flag, Verdict, is_adverse, names_bystander};
 
 pub(crate) const TABLE: Format = Format {
     name: "table",
@@ -38,11 +40,15 @@ pub(crate) fn has_address(probe: &Probe) -> bool {
     is_table(probe) && columns::has_address(probe.columns())
 }
 
+/// Columns of logs and key stores, whose addresses nothing is said about.
+const OTHERS: [&str; 3] = ["topics", "crypto", "logIndex"];
+
 fn is_table(probe: &Probe) -> bool {
-    match probe.content() {
+    let has_rows = match probe.content() {
         Content::Csv | Content::Tsv | Content::Json | Content::Parquet => true,
         Content::Empty | Content::Binary => false,
-    }
+    };
+    has_rows && !OTHERS.iter().any(|column| probe.has(&[column]))
 }
 
 fn reads(probe: &Probe) -> bool {
@@ -52,13 +58,47 @@ fn reads(probe: &Probe) -> bool {
 fn read(probes: &[Probe], given: &Given) -> Result<RawLabels, IngestError> {
     let mut raw = RawLabels::default();
     for probe in probes {
-        let mut rows = Rows::new(Columns::of(probe.path(), probe.columns(), given)?, given, raw);
+        let header = header_of(probe)?;
+        let mut rows = Rows::new(Columns::of(probe.path(), &header, given)?, given, raw);
         let asked = rows.columns.asked();
         let asked: Vec<&str> = asked.iter().map(String::as_str).collect();
         each_row(probe.input(), probe.content(), &asked, &mut rows, |row, rows| Ok(rows.add(row)?))?;
         raw = rows.finish();
     }
     Ok(raw)
+}
+
+/// Returns the names of the columns: in JSON the members of all rows, since a row may leave out what it does not have.
+fn header_of(probe: &Probe) -> Result<Vec<String>, IngestError> {
+    let mut header = probe.columns().to_vec();
+    if *probe.content() == Content::Json {
+        let mut known: FxHashSet<String> = header.iter().cloned().collect();
+        let mut members = Members { header: &mut header, known: &mut known };
+        each_row(probe.input(), probe.content(), &[], &mut members, |row, members| {
+            for name in row.members().filter(|name| !members.known.contains(*name)).collect::<Vec<_>>() {
+                members.known.insert(name.to_owned());
+                members.header.push(name.to_owned());
+            }
+            Ok(())
+        })?;
+    }
+    Ok(header)
+}
+
+/// The names of the members of all rows, in order of their first row.
+struct Members<'h> {
+    header: &'h mut Vec<String>,
+    known: &'h mut FxHashSet<String>,
+}
+
+impl Counts for Members<'_> {
+    fn count_row(&mut self, _place: Place) -> Result<(), IngestError> {
+        Ok(())
+    }
+
+    fn reject(&mut self, error: RowError) -> Result<(), IngestError> {
+        Err(IngestError::Row(Box::new(error)))
+    }
 }
 
 /// Reads a frame under the same names; `name` stands for the file in errors.
@@ -95,21 +135,32 @@ struct Rows {
     code: Option<String>,
     raw: RawLabels,
     denied: u64,
+    /// The flags that put a claim in doubt, a bit each, by the place of the claim; known to be flags at the end alone.
+    doubts: Vec<(usize, u64)>,
 }
 
 impl Rows {
     fn new(columns: Columns, given: &Given, raw: RawLabels) -> Self {
         let concepts = Concepts::of(TABLE.vocabulary).unwrap_or_default();
-        Self { columns, concepts, code: given.code.clone(), raw, denied: 0 }
+        Self { columns, concepts, code: given.code.clone(), raw, denied: 0, doubts: Vec::new() }
     }
 
     fn add(&mut self, row: &Row<'_>) -> Result<(), FieldError> {
         let texts = self.texts(row)?;
-        let Some(concepts) = self.undenied(row, texts.concepts)? else {
+        let Some((concepts, doubts)) = self.undenied(row, &texts)? else {
             self.denied += 1;
             return Ok(());
         };
+        if doubts != 0 {
+            self.doubts.push((self.raw.claims.len(), doubts));
+        }
         let columns = &self.columns;
+        if ["code", "name", "label", "entity"].iter().any(|field| columns.items(row, field) > 1)
+            && columns.items(row, "address") > 1
+        {
+            let expected = "one address for each row: columns as lists side by side are not read";
+            return Err(FieldError::new(columns.name_of("address"), None, expected));
+        }
         let text = |field: &str| Ok(columns.value(row, field)?.map(Cow::into_owned));
         let time = |field: &str| match columns.value(row, field)? {
             Some(value) => {
@@ -126,7 +177,11 @@ impl Rows {
         let chain = match (text("chain")?, text("coin")?) {
             (Some(chain), _) => ChainHint::Chain(chain),
             (None, Some(coin)) => ChainHint::Ticker(coin),
-            (None, None) => ChainHint::None,
+            // The page of an explorer names the chain too.
+            (None, None) => text("source_url")?
+                .as_deref()
+                .and_then(chain_of_link)
+                .map_or(ChainHint::None, |chain| ChainHint::Chain(chain.to_owned())),
         };
         self.raw.claims.push(RawClaim {
             place: Some(row.place()),
@@ -134,7 +189,7 @@ impl Rows {
             chain,
             concepts,
             name: texts.name,
-            entity: text("entity")?,
+            entity: text("entity")?.filter(|entity| !is_missing(entity)),
             source: text("source")?,
             source_url: text("source_url")?,
             group: text("group")?,
@@ -155,19 +210,25 @@ impl Rows {
     fn texts(&self, row: &Row<'_>) -> Result<Texts, FieldError> {
         let columns = &self.columns;
         let (name, label) = (columns.value(row, "name")?, columns.value(row, "label")?);
-        let (name, label) = (name.map(Cow::into_owned), label.map(Cow::into_owned));
+        let text = |cell: Option<Cow<'_, str>>| cell.map(Cow::into_owned).filter(|text| !is_missing(text));
+        let (name, label) = (text(name), text(label));
         if let Some(code) = &self.code {
             return Ok(Texts { concepts: vec![code.clone()], name: name.or(label) });
         }
+        let of_label = label.as_deref().and_then(|label| self.known_concepts(label));
         if columns.has("code") {
             let concepts =
                 columns.value(row, "code")?.as_deref().map(|text| self.concepts_of(text)).unwrap_or_default();
+            // A name beside a column of codes is a name; a label counts where the cell of the code says nothing.
+            let is_telling = concepts.iter().any(|word| self.code_of(word).is_some());
+            let concepts = if is_telling { concepts } else { of_label.unwrap_or(concepts) };
             return Ok(Texts { concepts, name: name.or(label) });
         }
-        let of_label = label.as_deref().and_then(|label| self.known_concepts(label));
         let (label, of_label) = if of_label.is_some() { (None, of_label) } else { (label, None) };
         let of_name = || name.as_deref().and_then(|name| self.known_concepts(name));
         let concepts = of_label.or_else(of_name).unwrap_or_default();
+        // The class of a row is not a name.
+        let label = label.filter(|label| label.trim().parse::<f64>().is_err());
         Ok(Texts { concepts, name: name.or(label) })
     }
 
@@ -178,7 +239,7 @@ impl Rows {
 
     /// The words of a cell, where the whole cell or each of its parts is a word with a code.
     fn known_concepts(&self, cell: &str) -> Option<Vec<String>> {
-        let is_known = |text: &str| matches!(self.concepts.meaning(text), Meaning::Code(_));
+        let is_known = |text: &str| !text.contains('?') && matches!(self.concepts.meaning(text), Meaning::Code(_));
         if is_known(cell) {
             return Some(vec![cell.trim().to_owned()]);
         }
@@ -186,32 +247,88 @@ impl Rows {
         (!words.is_empty() && words.iter().all(|word| is_known(word))).then_some(words)
     }
 
-    /// The words of a row that no flag denies, with those that flags affirm; `None` where flags deny the row.
-    fn undenied(&mut self, row: &Row<'_>, mut concepts: Vec<String>) -> Result<Option<Vec<String>>, FieldError> {
-        let had_words = !concepts.is_empty();
-        let mut is_denied = false;
+    /// Returns the words of a row that no flag denies, with those that flags affirm, and the flags that put it in doubt;
+    /// `None` where the row is denied.
+    fn undenied(&mut self, row: &Row<'_>, texts: &Texts) -> Result<Option<(Vec<String>, u64)>, FieldError> {
         let mut flags = std::mem::take(&mut self.columns.flags);
+        let mut cells = Vec::with_capacity(flags.len());
         for flag in &mut flags {
-            let Some(value) = row.text(&flag.column)? else { continue };
-            match flag.read(&value) {
-                Some(Verdict::Denied) => {
-                    let before = concepts.len();
-                    concepts.retain(|word| !flag.denies(self.code_of(word)));
-                    let denies_row = flag.denies(None) || (concepts.is_empty() && before > 0);
-                    flag.denied += u64::from(denies_row || concepts.len() < before);
-                    is_denied |= denies_row;
-                }
-                Some(Verdict::Affirmed) if self.code.is_none() => {
-                    concepts.extend(flag.code().map(|code| code.name().to_owned()));
-                }
-                Some(Verdict::Affirmed) | None => {}
+            let value = row.text(&flag.column)?.filter(|value| !is_missing(value));
+            cells.push(value.map(|value| flag.read(&value)));
+        }
+        let mut kept = texts.concepts.clone();
+        let (mut is_denied, mut denies_code) = (false, false);
+        for (flag, _) in flags.iter_mut().zip(&cells).filter(|(_, cell)| **cell == Some(Some(Verdict::Denied))) {
+            let before = kept.len();
+            kept.retain(|word| !self.code_of(word).is_some_and(|code| flag.denies(code)));
+            is_denied |= flag.denies_row();
+            denies_code |= flag.code().is_some();
+            if flag.denies_row() || kept.len() < before {
+                flag.count();
             }
         }
-        let denied_all_codes = !had_words && concepts.is_empty() && flags.iter().any(|flag| flag.code().is_some());
+        let doubts = self.doubts_of(&flags, &cells, &kept);
+        let given = self.code.as_deref().and_then(|code| self.code_of(code));
+        match given {
+            None => {
+                let affirmed = flags.iter().zip(&cells).filter(|(_, cell)| **cell == Some(Some(Verdict::Affirmed)));
+                kept.extend(affirmed.filter_map(|(flag, _)| Some(flag.code()?.name().to_owned())));
+            }
+            Some(given) => {
+                let of = |verdict| {
+                    let mut asked = flags.iter().zip(&cells).filter(|(flag, _)| flag.must_affirm(given));
+                    asked.any(|(_, cell)| *cell == Some(Some(verdict)))
+                };
+                if of(Verdict::Denied) && !of(Verdict::Affirmed) {
+                    is_denied = true;
+                    let asked = flags.iter_mut().zip(&cells).filter(|(flag, _)| flag.must_affirm(given));
+                    asked.filter(|(_, cell)| **cell == Some(Some(Verdict::Denied))).for_each(|(flag, _)| flag.count());
+                }
+            }
+        }
         self.columns.flags = flags;
         // A row of flags alone that are all false says nothing of its address.
-        let is_empty = denied_all_codes && !["name", "label", "entity"].iter().any(|field| self.columns.has(field));
-        Ok((!is_denied && !is_empty).then_some(concepts))
+        let has_name = ["name", "label", "entity"].iter().any(|field| self.columns.has(field));
+        is_denied |= kept.is_empty() && (!texts.concepts.is_empty() || (denies_code && !has_name));
+        let is_bystander = texts.name.as_deref().is_some_and(names_bystander);
+        is_denied |= is_bystander && kept.iter().any(|word| self.code_of(word).is_some_and(is_adverse));
+        Ok((!is_denied).then_some((kept, doubts)))
+    }
+
+    /// Returns the flags, a bit each, of which a cell cannot be read and without which the row may not hold.
+    fn doubts_of(&self, flags: &[Flag], cells: &[Option<Option<Verdict>>], kept: &[String]) -> u64 {
+        let given = self.code.as_deref().and_then(|code| self.code_of(code));
+        let is_affirmed = |given: Code| {
+            let mut asked = flags.iter().zip(cells).filter(|(flag, _)| flag.must_affirm(given));
+            asked.any(|(_, cell)| *cell == Some(Some(Verdict::Affirmed)))
+        };
+        let is_in_doubt = |flag: &Flag, cell: &Option<Option<Verdict>>| match (cell, given) {
+            (Some(Some(_)), _) => false,
+            (_, Some(given)) if flag.must_affirm(given) => !is_affirmed(given),
+            (Some(None), _) => flag.doubts(None) && (flag.denies_row() || self.is_about(flag, kept)),
+            (None, given) => given.is_some() && flag.doubts_blank(),
+        };
+        let bits = (0..64_u32).zip(flags.iter().zip(cells)).filter(|(_, (flag, cell))| is_in_doubt(flag, cell));
+        bits.fold(0, |doubts, (bit, _)| doubts | 1 << bit)
+    }
+
+    /// Returns whether a flag is about one of the codes of a row.
+    fn is_about(&self, flag: &Flag, kept: &[String]) -> bool {
+        kept.iter().any(|word| self.code_of(word).is_some_and(|code| flag.doubts(Some(code))))
+    }
+
+    /// Leaves out the rows in doubt, now that it is known which columns are flags.
+    fn leave_out_doubts(&mut self) {
+        let bits = (0..64_u32).zip(&self.columns.flags).filter(|(_, flag)| flag.has_spoken());
+        let spoken = bits.fold(0_u64, |spoken, (bit, _)| spoken | 1 << bit);
+        let in_doubt: FxHashSet<usize> =
+            self.doubts.iter().filter(|(_, doubts)| doubts & spoken != 0).map(|(place, _)| *place).collect();
+        self.denied += u64::try_from(in_doubt.len()).unwrap_or(u64::MAX);
+        let mut place = 0;
+        self.raw.claims.retain(|_| {
+            place += 1;
+            !in_doubt.contains(&(place - 1))
+        });
     }
 
     fn code_of(&self, word: &str) -> Option<Code> {
@@ -223,17 +340,24 @@ impl Rows {
 
     /// The statements, with what a person should know of the columns.
     fn finish(mut self) -> RawLabels {
+        self.leave_out_doubts();
         self.raw.warnings.extend(self.columns.unread());
-        let denied: Vec<String> = self.columns.flags.iter().filter(|flag| flag.denied > 0).map(Flag::shown).collect();
-        if self.denied > 0 {
-            let columns = if denied.is_empty() { "their flags".to_owned() } else { denied.join(", ") };
-            self.raw
-                .warnings
-                .push(format!("rows without a claim, since a column denies it: {} ({columns})", self.denied));
+        self.raw.warnings.extend(self.columns.flags.iter().filter_map(Flag::unknown_values));
+        let denied: Vec<String> = self.columns.flags.iter().filter_map(Flag::shown).collect();
+        if self.denied > 0 || !denied.is_empty() {
+            let columns = if denied.is_empty() { "all of their flags are false".to_owned() } else { denied.join(", ") };
+            self.raw.warnings.push(format!("rows left out because a column denies them: {} ({columns})", self.denied));
         }
         self.raw.denied += self.denied;
         self.raw
     }
+}
+
+/// Returns whether a cell says that it has no value.
+fn is_missing(text: &str) -> bool {
+    const MISSING: [&str; 6] = ["null", "none", "nan", "n/a", "na", "nil"];
+    let text = text.trim();
+    !text.contains(char::is_alphanumeric) || MISSING.iter().any(|missing| text.eq_ignore_ascii_case(missing))
 }
 
 /// What a row says an address is.
