@@ -205,6 +205,7 @@ pub fn freezes<'l>(logs: impl IntoIterator<Item = FreezeLog<'l>>, extra: &[Issue
         claims,
         foreign: Vec::new(),
         missing_file: None,
+        without_claims: Vec::new(),
         counts,
         warnings: warnings.into_iter().collect(),
     }

@@ -109,6 +109,7 @@ pub fn read_label_lists(paths: &[PathBuf], options: &LabelOptions) -> Result<Lab
         let raw = group.read(options, &mut left_out)?;
         let labels = finish(raw, group.format, list, &first, options)?;
         if !labels.claims.is_empty() {
+            group.check_named(&labels, options)?;
             lists.push(labels);
             continue;
         }
@@ -124,7 +125,7 @@ pub fn read_label_lists(paths: &[PathBuf], options: &LabelOptions) -> Result<Lab
     left_out.sort_by(|one, other| one.path.cmp(&other.path));
     match left_out.first() {
         Some(LeftOutFile { path, reason }) if lists.is_empty() => {
-            Err(IngestError::NoAddresses { path: path.clone(), what: format!("gives no claim: {reason}") })
+            Err(IngestError::NothingRead { path: path.clone(), what: "claim", reason: reason.clone() })
         }
         _ => Ok(LabelReading { lists, left_out }),
     }
@@ -234,10 +235,11 @@ fn finish(
             .warnings
             .push("no row has a code, and names alone count in no score: --code gives all rows one".to_owned());
     }
-    if format.files == Files::Apart {
-        let without = files.iter().filter(|file| !found.accepted.contains_key(*file));
-        found.warnings.extend(without.map(|file| format!("{file}: gives no claim")));
-    }
+    // Files that are read together complete one another.
+    let is_apart = format.files == Files::Apart;
+    let without = files.iter().filter(|file| is_apart && !found.accepted.contains_key(*file));
+    let without_claims: Vec<PathBuf> = without.map(|file| PathBuf::from(&**file)).collect();
+    found.warnings.extend(without_claims.iter().map(|file| format!("{}: gives no claim", file.display())));
     Ok(Labels {
         format: format.name,
         source,
@@ -247,6 +249,7 @@ fn finish(
         claims: found.claims,
         foreign: found.foreign,
         missing_file,
+        without_claims,
         counts: found.counts,
         warnings: found.warnings,
     })
@@ -292,6 +295,18 @@ impl Group {
         self.named.contains(&true)
     }
 
+    /// Refuses files that the caller names and that give no claim, each with its own reason.
+    fn check_named(&self, labels: &Labels, options: &LabelOptions) -> Result<(), IngestError> {
+        let named = self.probes.iter().zip(&self.named).filter(|(_, is_named)| **is_named).map(|(probe, _)| probe);
+        for probe in named.filter(|probe| labels.without_claims.iter().any(|path| path == probe.path())) {
+            let raw = (self.format.read)(std::slice::from_ref(probe), &given(options))?;
+            let alone = finish(raw, self.format, labels.list.clone(), probe.path(), options)?;
+            let (path, why) = (probe.path().to_owned(), reason_without_claims(&alone));
+            return Err(IngestError::NoClaims { path, format: self.format.name, why });
+        }
+        Ok(())
+    }
+
     /// Reads the files. Files of folders that do not say what their addresses are, are left out.
     fn read(&self, options: &LabelOptions, left_out: &mut Vec<LeftOutFile>) -> Result<RawLabels, IngestError> {
         let given = given(options);
@@ -300,13 +315,13 @@ impl Group {
             raw = self.format.read(&self.probes, &given)?;
         } else {
             for (probe, is_named) in self.probes.iter().zip(&self.named) {
-                match self.format.read(std::slice::from_ref(probe), &given) {
+                match (self.format.read)(std::slice::from_ref(probe), &given) {
                     Ok(of_file) => {
                         raw.append(of_file);
                         raw.end_file(probe.path());
                     }
-                    Err(IngestError::MissingOption { path, option: "--code", why }) if !is_named => {
-                        left_out.push(LeftOutFile { path, reason: format!("needs --code: {why}") });
+                    Err(IngestError::MissingOption { path, option, why }) if !is_named => {
+                        left_out.push(LeftOutFile { path, reason: format!("needs {option}: {why}") });
                     }
                     Err(error) => return Err(error),
                 }
@@ -327,7 +342,14 @@ fn detect(paths: &[PathBuf], options: &LabelOptions) -> Result<Detected, IngestE
     let mut left_out = Vec::new();
     let mut unread = None;
     for (path, origin) in discover_with_origin(paths)? {
-        let probe = Probe::new(Input::new(&path, &options.bounds)?)?.unwrapped();
+        let probe = match Input::new(&path, &options.bounds).and_then(Probe::new) {
+            Ok(probe) => probe.unwrapped(),
+            Err(error) if origin == Origin::Found => {
+                left_out.push(LeftOutFile { path, reason: error.to_string() });
+                continue;
+            }
+            Err(error) => return Err(error),
+        };
         let is_blank = origin == Origin::Found && *probe.content() == Content::Empty;
         let found = || FORMATS.iter().copied().find(|format| (format.reads)(&probe));
         // A list of addresses alone is a table of labels where the caller says what they are; else the table says what it

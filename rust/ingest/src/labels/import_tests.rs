@@ -378,6 +378,121 @@ fn rows_that_a_flag_denies_claim_nothing() {
     assert_eq!(told(&table, &LabelOptions::default()), [(Some(Code::Exchange), None)]);
 }
 
+/// The codes of a table on Ethereum, by address.
+fn codes_of(content: &str, code: Option<Code>) -> Vec<(String, Option<Code>)> {
+    let options = LabelOptions { chain: Some(Chain::ETHEREUM), code, ..LabelOptions::default() };
+    match read(content, &options) {
+        Ok(labels) => labels.claims.iter().map(|claim| (claim.address.to_string(), claim.code)).collect(),
+        Err(error) => panic!("{content}: {error}"),
+    }
+}
+
+#[test]
+fn flags_do_not_depend_on_the_order_of_columns() {
+    let (phishing, scam) = ((A.to_owned(), Some(Code::Phishing)), (A.to_owned(), Some(Code::Scam)));
+    for table in [
+        "address,phishing_activities,fake_token\nA,1,0\n",
+        "address,fake_token,phishing_activities\nA,0,1\n",
+        "address,category,is_ponzi\nA,phishing,0\n",
+    ] {
+        assert_eq!(
+            codes_of(&table.replace("\nA", &format!("\n{A}")), None),
+            std::slice::from_ref(&phishing),
+            "{table}"
+        );
+    }
+    let table = format!("address,is_scam,is_phishing\n{A},1,0\n");
+    assert_eq!(codes_of(&table, None), std::slice::from_ref(&scam));
+    assert_eq!(codes_of(&table, Some(Code::Scam)), [scam]);
+}
+
+#[test]
+fn rows_whose_flags_cannot_be_read_are_left_out() {
+    let table = |cell: &str| format!("address,sanctioned\n{A},{cell}\n{B},true\n");
+    for cell in ["unknown", "N/A", "pending", "", "no match", "not sanctioned", "maybe"] {
+        let codes = codes_of(&table(cell), Some(Code::Sanction));
+        assert_eq!(codes, [(B.to_owned(), Some(Code::Sanction))], "{cell}");
+    }
+    // A flag of another crime must not be false either.
+    let other = format!("address,is_hacker\n{A},0\n{B},1\n");
+    assert_eq!(codes_of(&other, Some(Code::Scam)), [(B.to_owned(), Some(Code::Scam))]);
+    let status = format!("address,category,status\n{A},scam,under review\n{B},scam,active\n");
+    assert_eq!(codes_of(&status, None), [(B.to_owned(), Some(Code::Scam))]);
+    // A column without any value of a flag is not one.
+    let offline = format!("address,category,status\n{A},scam,Offline\n");
+    assert_eq!(codes_of(&offline, None).len(), 1);
+    let removed = format!("address,category,delisted\n{A},scam,2021-05-05\n{B},scam,false\n");
+    assert_eq!(codes_of(&removed, None), [(B.to_owned(), Some(Code::Scam))]);
+}
+
+#[test]
+fn words_for_harmless_deny_crimes_alone() {
+    for (column, cell) in [
+        ("category", "scam, false positive"),
+        ("category", "phishing|whitelisted"),
+        ("verdict", "benign"),
+        ("role", "victim"),
+        ("name", "Phishing victim 7"),
+    ] {
+        let table = format!("address,type,{column}\n{A},scam,\"{cell}\"\n{B},scam,x\n");
+        let table = if column == "category" { table.replace(",type,", ",n,") } else { table };
+        let options = LabelOptions { chain: Some(Chain::ETHEREUM), ..LabelOptions::default() };
+        let labels = read(&table, &options);
+        let is_there = labels.is_ok_and(|labels| labels.claims.iter().any(|claim| claim.address.to_string() == A));
+        assert!(!is_there, "{table}");
+    }
+    for label in ["white", "non-phishing", "not a scam", "safe", "Victim"] {
+        let table = format!("address,label\n{A},{label}\n{B},scam\n");
+        assert_eq!(codes_of(&table, Some(Code::Scam)), [(B.to_owned(), Some(Code::Scam))], "{label}");
+    }
+    let safe = format!("address,label\n{A},Safe\n");
+    assert_eq!(codes_of(&safe, None), [(A.to_owned(), None)], "the name of a wallet");
+    let named = format!("address,label\n{A},No KYC exchange\n");
+    assert_eq!(codes_of(&named, None), [(A.to_owned(), Some(Code::NoKycExchange))]);
+}
+
+#[test]
+fn members_of_later_rows_of_json_count() {
+    let rows = format!(
+        "[{{\"address\":\"{A}\",\"category\":\"scam\"}},{{\"address\":\"{B}\",\"category\":\"scam\",\"status\":\"removed\"}}]"
+    );
+    let lines = rows.trim_matches(['[', ']']).replace("},{", "}\n{");
+    for content in [rows, lines] {
+        assert_eq!(codes_of(&content, None), [(A.to_owned(), Some(Code::Scam))], "{content}");
+    }
+    let beside = format!("{{\"address\":[\"{A}\",\"{B}\"],\"category\":[\"scam\",\"exchange\"]}}");
+    let error = read(&beside, &LabelOptions { chain: Some(Chain::BSC), ..LabelOptions::default() }).unwrap_err();
+    assert!(error.contains("side by side"), "{error}");
+}
+
+#[test]
+fn columns_of_one_name_and_of_several_chains_are_refused() {
+    let given = LabelOptions { chain: Some(Chain::ETHEREUM), ..LabelOptions::default() };
+    let error = read(&format!("address,address,code\n{A},{B},scam\n"), &given).unwrap_err();
+    assert!(error.contains("several columns are named \"address\""), "{error}");
+    let error = read(&format!("address,blockchain,network,code\n{A},ethereum,sepolia,scam\n"), &given).unwrap_err();
+    assert!(error.contains("several columns name the chain"), "{error}");
+    let cash = read(&format!("address,chain,coin,code\n{BITCOIN},bitcoin,BCH,scam\n"), &given).unwrap_err();
+    assert!(cash.contains("gives no claim"), "{cash}");
+    let link = plain(&format!("address,url,code\n{A},https://bscscan.com/address/{A},scam\n"));
+    assert_eq!(link.claims[0].scope.name(), "bsc");
+}
+
+#[test]
+fn named_file_without_a_claim_is_an_error_beside_good_ones() {
+    let files = Files::new();
+    let good = files.add("good.csv", &format!("address,chain,code\n{A},bsc,mixer\n"));
+    let empty = files.add("empty.csv", "address,chain,code\n?,bsc,mixer\n");
+    let error = read_label_lists(&[good, empty], &LabelOptions::default()).unwrap_err().to_string();
+    assert!(error.contains("empty.csv") && error.contains("1 without an address"), "{error}");
+}
+
+#[test]
+fn words_for_nothing_are_neither_names_nor_entities() {
+    let labels = plain(&format!("address,chain,code,name,entity\n{A},bsc,mixer,N/A,null\n"));
+    assert_eq!((&labels.claims[0].name, &labels.claims[0].entity), (&None, &None));
+}
+
 #[test]
 fn flags_named_after_a_code_give_it() {
     let table = format!("address,phishing_activities,mixer,isSanctioned\n{A},1,0,false\n{B},0,0,true\n");

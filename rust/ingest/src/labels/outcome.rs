@@ -1,5 +1,7 @@
 //! What an import of labels gives.
 
+use std::path::PathBuf;
+
 use headwater_ledger::labels::{Claim, Code};
 use headwater_types::Timestamp;
 
@@ -25,6 +27,8 @@ pub struct Labels {
     /// A file that belongs to those read and was not among them, where addresses are lost without it: of `sdn.csv` its
     /// comments.
     pub missing_file: Option<&'static str>,
+    /// The files among several that give no claim.
+    pub without_claims: Vec<PathBuf>,
     /// What became of the rows.
     pub counts: Counts,
     /// What a person should know.

@@ -45,11 +45,18 @@ fn read(probes: &[Probe], _given: &Given) -> Result<RawLabels, IngestError> {
     for probe in probes {
         let is_exchange = lists_exchanges(probe);
         let columns = if is_exchange { &EXCHANGES[..] } else { &LABELS[..] };
+        let mut of_usage = 0_u64;
         each_table_row(probe, columns, &mut labels, |row: &Row<'_>, labels| {
             let claim = if is_exchange { Some(exchange(row, labels)?) } else { label(row, labels)? };
+            of_usage += u64::from(claim.is_none());
             labels.claims.extend(claim);
             Ok(())
         })?;
+        if of_usage > 0 {
+            labels
+                .warnings
+                .push(format!("rows left out because they say what an address used, not what it is: {of_usage}"));
+        }
     }
     Ok(labels)
 }

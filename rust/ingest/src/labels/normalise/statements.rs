@@ -61,7 +61,9 @@ pub(super) struct Gathering<'a> {
     foreign: BTreeSet<Foreign>,
     absent: AbsentNetworks,
     counts: Counts,
-    /// Addresses that were accepted, by file, where there are several.
+    /// Addresses of which something is claimed.
+    claims_made: u64,
+    /// The same by file, where there are several.
     accepted: FxHashMap<Arc<str>, u64>,
     notes: Notes,
 }
@@ -113,6 +115,7 @@ impl<'a> Gathering<'a> {
             foreign: BTreeSet::new(),
             absent: AbsentNetworks::default(),
             counts,
+            claims_made: 0,
             accepted: FxHashMap::default(),
             notes: Notes::default(),
         }
@@ -124,9 +127,9 @@ impl<'a> Gathering<'a> {
         let cells: Vec<Vec<Piece>> = claims.par_iter().map(|claim| read_cell(&claim.address)).collect();
         for ((claim, pieces), file) in claims.into_iter().zip(cells).zip(files) {
             self.notes.begin(file.clone());
-            let before = self.statements.address.len();
+            let before = self.claims_made;
             self.add(&claim, pieces);
-            let accepted = u64::try_from(self.statements.address.len() - before).unwrap_or(u64::MAX);
+            let accepted = self.claims_made - before;
             if let Some(file) = file.filter(|_| accepted > 0) {
                 *self.accepted.entry(file).or_default() += accepted;
             }
@@ -199,6 +202,8 @@ impl<'a> Gathering<'a> {
     }
 
     fn add_address(&mut self, claim: &RawClaim, shared: &Shared, address: Address, chains: &Chains, is_named: bool) {
+        let is_telling = !shared.codes.is_empty() || shared.name.is_some() || shared.entity.is_some();
+        self.claims_made += u64::from(is_telling && matches!(chains, Chains::Of(_)));
         let columns = &mut self.statements;
         columns.address.push(self.addresses.number(address));
         columns.is_evm.push(address.family() == Family::Evm);

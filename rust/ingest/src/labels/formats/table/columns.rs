@@ -180,6 +180,14 @@ impl Columns {
                 fields.push((*field, column));
             }
         }
+        let names = COLUMNS.iter().find(|(field, _)| *field == "chain").map_or(&[][..], |(_, names)| *names);
+        let of_chains: Vec<&String> =
+            header.iter().filter(|column| names.contains(&squeezed(column).as_str())).collect();
+        if let ([first, second, ..], false) = (&of_chains[..], mapped.iter().any(|(field, _)| *field == "chain")) {
+            let why =
+                format!("several columns name the chain, {first:?} and {second:?}: --column chain={first:?} takes one");
+            return Err(missing(path, why));
+        }
         let field_of = |column: &String| fields.iter().find(|(_, own)| own == column).map(|(field, _)| *field);
         let flags: Vec<Flag> = header.iter().filter_map(|column| Flag::of(column, field_of(column))).collect();
         let is_given = |field: &str| field == "code" && given.code.is_some();

@@ -114,6 +114,10 @@ const ENDED: [&str; 11] = [
     "unlisted",
 ];
 
+/// Words that affirm a row in a column of states.
+const IN_FORCE: [&str; 10] =
+    ["active", "listed", "confirmed", "verified", "open", "current", "valid", "enabled", "sanctioned", "inforce"];
+
 /// The kinds of columns that affirm or deny.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
@@ -150,6 +154,8 @@ pub(super) struct Flag {
 pub(super) enum Verdict {
     Affirmed,
     Denied,
+    /// A word for "harmless" in a column of other words: it denies crimes, fraud and risk alone.
+    Harmless,
 }
 
 impl Flag {
@@ -202,7 +208,7 @@ impl Flag {
         let is_one = |words: &[&str]| words.contains(&word.as_str());
         if self.kind == Kind::Words {
             let is_any = denies_crime(value) || value.split([',', ';', '|']).any(denies_crime);
-            return (is_any || (!self.is_shared && is_one(&["none", "low", "minimal"]))).then_some(Verdict::Denied);
+            return (is_any || (!self.is_shared && is_one(&["none", "low", "minimal"]))).then_some(Verdict::Harmless);
         }
         let is_true = truth(value.trim()).or_else(|| is_one(&["yes", "y", "t"]).then_some(true));
         let is_true = is_true.or_else(|| is_one(&["no", "n", "f"]).then_some(false));
@@ -213,8 +219,10 @@ impl Flag {
             (Kind::RowInverted, None) if matches!(read_date(value), Ok(Some(_))) => of(false),
             (Kind::Class, None) if value.trim().parse::<f64>().is_ok() => of(false),
             (Kind::Class, None) if !self.is_shared && word == "unknown" => of(false),
+            (Kind::Class, None) if self.is_shared => denies_crime(value).then_some(Verdict::Harmless),
             (_, None) if denies_crime(value) => of(false),
             (Kind::Row | Kind::RowInverted, None) if is_one(&ENDED) => of(false),
+            (Kind::Row, None) if is_one(&IN_FORCE) => of(true),
             (_, None) => None,
         }
     }

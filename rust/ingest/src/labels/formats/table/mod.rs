@@ -8,6 +8,7 @@ use std::path::Path;
 
 use arrow::array::RecordBatch;
 use headwater_ledger::labels::{Action, Code, DateBasis, Level};
+use headwater_types::Family;
 use rustc_hash::FxHashSet;
 
 use super::name_tag::chain_of_link;
@@ -16,6 +17,7 @@ use crate::error::{FieldError, RowError};
 use crate::labels::concepts::{Concepts, Meaning};
 use crate::labels::dates::read_date;
 use crate::labels::raw::{ChainHint, RawClaim, RawDateBasis, RawLabels, RawLevel, Vocabulary};
+use crate::networks::{Stated, read_cell};
 use crate::source::{Content, Counts, Probe, Row, each_row, text_columns};
 use crate::{IngestError, Place};
 use columns::Columns;
@@ -175,6 +177,7 @@ impl Rows {
             return Err(FieldError::new(column, until.as_deref(), "a time not before asserted_at"));
         }
         let chain = match (text("chain")?, text("coin")?) {
+            (Some(chain), Some(coin)) if contradicts(&chain, &coin) => ChainHint::Chain(format!("{chain} with {coin}")),
             (Some(chain), _) => ChainHint::Chain(chain),
             (None, Some(coin)) => ChainHint::Ticker(coin),
             // The page of an explorer names the chain too.
@@ -258,8 +261,21 @@ impl Rows {
         }
         let mut kept = texts.concepts.clone();
         let (mut is_denied, mut denies_code) = (false, false);
-        for (flag, _) in flags.iter_mut().zip(&cells).filter(|(_, cell)| **cell == Some(Some(Verdict::Denied))) {
+        let given = self.code.as_deref().and_then(|code| self.code_of(code));
+        for (flag, cell) in flags.iter_mut().zip(&cells) {
             let before = kept.len();
+            if *cell == Some(Some(Verdict::Harmless)) {
+                kept.retain(|word| !self.code_of(word).is_some_and(is_adverse));
+                if kept.len() < before {
+                    flag.count();
+                }
+            }
+            if *cell != Some(Some(Verdict::Denied)) {
+                continue;
+            }
+            if given.is_some_and(|given| flag.must_affirm(given)) {
+                continue;
+            }
             kept.retain(|word| !self.code_of(word).is_some_and(|code| flag.denies(code)));
             is_denied |= flag.denies_row();
             denies_code |= flag.code().is_some();
@@ -268,7 +284,6 @@ impl Rows {
             }
         }
         let doubts = self.doubts_of(&flags, &cells, &kept);
-        let given = self.code.as_deref().and_then(|code| self.code_of(code));
         match given {
             None => {
                 let affirmed = flags.iter().zip(&cells).filter(|(_, cell)| **cell == Some(Some(Verdict::Affirmed)));
@@ -350,6 +365,14 @@ impl Rows {
         }
         self.raw.denied += self.denied;
         self.raw
+    }
+}
+
+/// Returns whether a coin has its own chain, with addresses as those of the chain that is named: `bitcoin` with `BCH`.
+fn contradicts(chain: &str, coin: &str) -> bool {
+    match (read_cell(chain), read_cell(coin)) {
+        (Stated::One(chain), Stated::One(coin)) => coin.is_like(Family::Utxo) && coin.name != chain.name,
+        _ => false,
     }
 }
 
