@@ -73,7 +73,7 @@ pub enum IngestError {
         hint: String,
     },
     /// A format of labels was named that is not there.
-    #[error("the format of labels {name:?} is unknown; the formats are\n{known}")]
+    #[error("unknown label format {name:?}; use one of\n{known}")]
     NoLabelFormat {
         /// The name given.
         name: String,
@@ -99,8 +99,8 @@ pub enum IngestError {
         why: String,
     },
     /// A list that is never empty has no address.
-    #[error("{} has no address, as a list in the format {format} never is: it is cut or broken, get it again",
-            path.display())]
+    #[error("{}: no address found; lists in the format {format} are never empty, so the file is probably cut off: get it \
+             again", path.display())]
     EmptyList {
         /// The file.
         path: PathBuf,

@@ -1,6 +1,6 @@
 //! Hints about files that no format of labels reads.
 
-use super::formats::{FORMATS, TABLE};
+use super::formats::{FORMATS, TABLE, has_address, tells};
 use crate::error::wrapped;
 use crate::formats::{FORMATS as CHAIN_FORMATS, Format};
 use crate::source::{Content, Probe, Subject, has_address_form, shape_of};
@@ -15,8 +15,8 @@ A plain table (CSV, TSV, JSON, Parquet) has a column \"address\" and one of code
 /// The format of chain data that any list of addresses with amounts looks like.
 const HOLDERS: &str = "holder-snapshot";
 
-/// Columns of which a table needs one, besides the address.
-const TELLING: [&str; 3] = ["code", "name", "entity"];
+/// Columns of transactions: their addresses are those of whoever took part.
+const OF_TRANSACTIONS: [&str; 6] = ["from", "to", "from_address", "to_address", "sender", "receiver"];
 
 /// The longest name of a column that a hint repeats, in bytes.
 const LONGEST_NAME: usize = 96;
@@ -40,15 +40,16 @@ pub(super) fn hint(probe: &Probe, has_code: bool) -> String {
 /// What a table lacks.
 fn of_columns(probe: &Probe, has_code: bool) -> Option<String> {
     let holds_address = |column: &&String| probe.first(column).is_some_and(|cell| has_address_form(cell.trim()));
+    if OF_TRANSACTIONS.iter().any(|column| probe.has(&[column])) {
+        return Some("It lists transactions, which say nothing of what their addresses are.".to_owned());
+    }
     let address = probe.columns().iter().filter(|column| column.len() <= LONGEST_NAME).find(holds_address)?;
-    let is_own = address.eq_ignore_ascii_case("address");
-    let is_telling = has_code || TELLING.iter().any(|column| probe.has(&[column]));
-    match (is_own, is_telling) {
+    match (has_address(probe), has_code || tells(probe)) {
         (true, true) => None,
-        (true, false) => Some("Its column \"address\" holds addresses, and no column says what they are.".to_owned()),
-        (false, true) => Some(format!("Its column {address:?} holds addresses: --column address=\"{address}\"")),
+        (true, false) => Some(format!("Its column {address:?} contains addresses, and no column says what they are.")),
+        (false, true) => Some(format!("Its column {address:?} contains addresses: --column address=\"{address}\"")),
         (false, false) => Some(format!(
-            "Its column {address:?} holds addresses: --column address=\"{address}\", with --code, or with another column \
+            "Its column {address:?} contains addresses: --column address=\"{address}\", with --code, or with another column \
              for what they are."
         )),
     }
@@ -76,13 +77,14 @@ mod tests {
     fn hints_name_the_column_that_holds_addresses() {
         let row = "0xd86e1ea9ab69acf2abc60cb07a2d2d46f369b50b,x";
         for (content, expected) in [
-            (format!("wallet,name\n{row}\n"), "Its column \"wallet\" holds addresses: --column address=\"wallet\"\n"),
+            (format!("place,name\n{row}\n"), "Its column \"place\" contains addresses: --column address=\"place\"\n"),
             (
-                format!("wallet,b\n{row}\n"),
-                "Its column \"wallet\" holds addresses: --column address=\"wallet\", with --code",
+                format!("place,b\n{row}\n"),
+                "Its column \"place\" contains addresses: --column address=\"place\", with --code",
             ),
-            (format!("address,b\n{row}\n"), "Its column \"address\" holds addresses, and no column says"),
+            (format!("address,b\n{row}\n"), "Its column \"address\" contains addresses, and no column says"),
             ("a,b\n1,2\n".to_owned(), "A plain table (CSV"),
+            ("from,b\n0xd86e1ea9ab69acf2abc60cb07a2d2d46f369b50b,x\n".to_owned(), "It lists transactions"),
             (
                 "number,hash,parent_hash,timestamp,gas_limit\n7,,,1438270000,5000\n".to_owned(),
                 "`headwater ingest` reads it",

@@ -52,7 +52,15 @@ fn is_text(text: &str) -> bool {
 
 fn of_bytes(head: &[u8]) -> String {
     let zeros = |odd: usize| head.iter().skip(odd).step_by(2).take(64).filter(|byte| **byte == 0).count();
-    if head.len() >= 8 && zeros(0).max(zeros(1)) * 4 > head.len().div_ceil(2).min(64) * 3 {
+    // Where every other byte is zero, the bytes between them are letters.
+    let is_plain = |odd: usize| {
+        let mut between = head.iter().skip(odd).step_by(2).take(64).filter(|byte| **byte != 0);
+        between.all(|byte| byte.is_ascii_graphic() || byte.is_ascii_whitespace())
+    };
+    if head.len() >= 8
+        && zeros(0).max(zeros(1)) * 4 > head.len().div_ceil(2).min(64) * 3
+        && is_plain(usize::from(zeros(1) < zeros(0)))
+    {
         return "is UTF-16 text without a byte order mark: convert it to UTF-8".to_owned();
     }
     let start: Vec<_> = head.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
@@ -358,6 +366,7 @@ mod tests {
             (&b"%PDF-1.7\n%\xe2\xe3"[..], "is a PDF document"),
             (b"\x89PNG\r\n\x1a\n", "is a picture"),
             (b"\xd0\xcf\x11\xe0\xa1\xb1", "is an old Excel workbook"),
+            (b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0\x03\0\x3e\0\x01\0\0\0\0\0\0\0", "is binary data"),
             (b"a\0d\0d\0r\0e\0s\0s\0\n\0", "is UTF-16 text without a byte order mark"),
             (b"\x01\x02\x03\x04", "is binary data of an unknown kind, which begins with the bytes 01 02 03 04"),
         ] {

@@ -64,7 +64,7 @@ use crate::source::Probe;
 
 pub(super) use licences::licence_of;
 pub(super) use refused::refused;
-pub(crate) use table::{TABLE, has_address, read_frame};
+pub(crate) use table::{TABLE, has_address, read_frame, tells};
 
 /// One format.
 pub(crate) struct Format {

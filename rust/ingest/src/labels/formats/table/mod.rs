@@ -42,6 +42,11 @@ pub(crate) fn has_address(probe: &Probe) -> bool {
     is_table(probe) && columns::has_address(probe.columns())
 }
 
+/// Whether a probe has a column that says what its addresses are, by its name.
+pub(crate) fn tells(probe: &Probe) -> bool {
+    columns::tells(probe.columns())
+}
+
 /// Columns of logs and key stores, whose addresses nothing is said about.
 const OTHERS: [&str; 3] = ["topics", "crypto", "logIndex"];
 
@@ -54,7 +59,7 @@ fn is_table(probe: &Probe) -> bool {
 }
 
 fn reads(probe: &Probe) -> bool {
-    has_address(probe) && columns::tells(probe.columns())
+    has_address(probe) && tells(probe)
 }
 
 fn read(probes: &[Probe], given: &Given) -> Result<RawLabels, IngestError> {
