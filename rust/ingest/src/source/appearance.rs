@@ -3,6 +3,7 @@
 use headwater_types::text::{SHOWN, shortened};
 
 use super::address_form::has_address_form;
+use super::exceptions::is_exception;
 use super::json::{self, Value};
 use super::layout::Layout;
 use super::shapes::shape_of;
@@ -85,6 +86,12 @@ fn of_document(document: &Value<'_>, probe: &Probe) -> String {
         Value::Object(of) if of.is_empty() => "is an empty JSON object".to_owned(),
         Value::Object(of) if of.iter().take(ITEMS).all(|(name, _)| has_address_form(name)) => {
             format!("is a JSON object from addresses to {}", of.first().map_or("nothing", |(_, value)| plural(value)))
+        }
+        Value::Object(of) if of.iter().any(|(name, inner)| is_exception(name) && !inner.items().is_empty()) => {
+            let names = named("member", &members(document));
+            format!(
+                "is a JSON object with {names}, which lists victims or allowed addresses: put the others into a file"
+            )
         }
         Value::Object(_) if is_lines() => format!("is JSON lines with {}", named("member", &members(document))),
         Value::Object(_) => {
@@ -344,6 +351,10 @@ mod tests {
             (
                 "{\"status\": \"0\", \"message\": \"NOTOK\"}",
                 "is a JSON object with the members status, message (\"NOTOK\")",
+            ),
+            (
+                "{\"whitelist\": [{\"address\": \"a\"}]}",
+                "is a JSON object with the member whitelist, which lists victims or allowed addresses: put the others into a file",
             ),
             (map.as_str(), "is a JSON object from addresses to texts"),
             (list.as_str(), "is a JSON list of addresses"),

@@ -11,7 +11,7 @@ use super::{Files, Format, Given};
 use crate::labels::raw::{ChainHint, RawClaim, RawLabels, Vocabulary};
 use crate::networks::{Stated, read_cell};
 use crate::source::json::Value;
-use crate::source::{Content, Probe, has_address_form, prefixed};
+use crate::source::{Content, Probe, has_address_form, is_exception, prefixed};
 use crate::{IngestError, Place};
 
 /// A list of one's own: what its addresses are, the caller says.
@@ -77,16 +77,6 @@ fn claim(place: Place, text: &str, chain: Option<&str>, name: Option<&str>) -> R
         name: filled(name).map(str::to_owned),
         ..RawClaim::default()
     }
-}
-
-/// Words that say that an address is not what its list is about: victims and exceptions.
-const EXCEPTIONS: [&str; 7] =
-    ["victim", "whitelist", "allowlist", "white list", "allow list", "false positive", "delisted"];
-
-/// Returns whether a remark or heading takes its addresses out of the list.
-fn is_exception(text: &str) -> bool {
-    let lower = text.to_lowercase().replace(['_', '-'], " ");
-    EXCEPTIONS.iter().any(|word| lower.contains(word))
 }
 
 fn read_lines(probe: &Probe, labels: &mut RawLabels) -> Result<(), IngestError> {

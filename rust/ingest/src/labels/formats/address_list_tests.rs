@@ -144,6 +144,22 @@ fn json_exceptions_are_left_out() {
 }
 
 #[test]
+fn rows_of_exceptions_are_read_by_no_format() {
+    let folder = tempfile::tempdir().unwrap();
+    for text in [
+        format!(r#"{{"whitelist": [{{"address": "{A}", "name": "x"}}]}}"#),
+        format!(r#"{{"victims": [{{"address": "{A}", "category": "phishing"}}], "updated": "2024"}}"#),
+        format!("{{\n\"data\": {{\"false_positives\": [{{\"address\": \"{A}\", \"category\": \"phishing\"}}]}}\n}}"),
+        format!(r#"{{"whitelist": {{"{A}": {{"name": "x", "category": "phishing"}}}}}}"#),
+        format!(r#"{{"blacklist": [{{"address": "{A}"}}], "whitelist": [{{"address": "{B}", "name": "x"}}]}}"#),
+    ] {
+        let probe = &probes(folder.path(), &[("a.json", &text)])[0];
+        let taken = super::super::FORMATS.iter().find(|format| (format.reads)(probe)).map(|format| format.name);
+        assert_eq!(taken, None, "{text}");
+    }
+}
+
+#[test]
 fn lists_without_names_need_a_code() {
     for (name, text) in [("a.txt", format!("{A}\n")), ("a.json", format!(r#"["{A}"]"#))] {
         assert!(error(name, &text).contains("needs --code: it is a list of addresses"), "{text}");
