@@ -232,6 +232,7 @@ impl AddressCollector {
 
     fn visit(&mut self, value: &Value<'_>, path: &Surroundings, place: Place) {
         if path.depth > DEPTH {
+            each_address(value, &mut || self.others.add(place));
             return;
         }
         match value {
@@ -296,6 +297,22 @@ impl AddressCollector {
                 self.add(place, address, path, name);
             }
         }
+    }
+}
+
+/// Calls a function for each address of a value.
+fn each_address(value: &Value<'_>, found: &mut impl FnMut()) {
+    if value.text().is_some_and(has_address_form) {
+        found();
+    }
+    for item in value.items() {
+        each_address(item, found);
+    }
+    for (name, member) in value.members() {
+        if has_address_form(name) {
+            found();
+        }
+        each_address(member, found);
     }
 }
 

@@ -160,6 +160,16 @@ fn rows_of_exceptions_are_read_by_no_format() {
 }
 
 #[test]
+fn addresses_in_deep_members_are_counted() {
+    let deep = format!(
+        r#"{{"x":{{"a":{{"b":{{"c":{{"d":{{"e":{{"f":["{B}", {{"{TRON}": null}}]}}}}}}}}}}}}, "addresses": ["{A}"]}}"#
+    );
+    let labels = coded("a.json", &deep);
+    assert_eq!(all_shown(&labels), [A]);
+    assert_eq!(labels.warnings, ["addresses in other places of the document are left out: 2, the first in row 1"]);
+}
+
+#[test]
 fn lists_without_names_need_a_code() {
     for (name, text) in [("a.txt", format!("{A}\n")), ("a.json", format!(r#"["{A}"]"#))] {
         assert!(error(name, &text).contains("needs --code: it is a list of addresses"), "{text}");
