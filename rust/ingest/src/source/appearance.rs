@@ -6,6 +6,7 @@ use super::address_form::has_address_form;
 use super::exceptions::is_exception;
 use super::json::{self, Value};
 use super::layout::Layout;
+use super::listing::ListedItems;
 use super::shapes::shape_of;
 use super::{Bounds, Content, Probe, container};
 
@@ -250,17 +251,18 @@ fn of_list(text: &str) -> Option<String> {
         |letter: char| letter.is_whitespace() || matches!(letter, '-' | '*' | '|' | '`' | ',' | ';' | '"' | '\'');
     let lines =
         text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with(['#', '/'])).take(LINES);
-    let (mut count, mut listed, mut alone) = (0, 0, 0);
+    let (mut items, mut listed, mut alone) = (ListedItems::default(), 0, 0);
     for line in lines {
-        count += 1;
         let line = line.trim_start_matches(is_mark);
         let address = line.split(is_mark).next().unwrap_or_default();
-        if has_address_form(address) {
+        let is_listed = has_address_form(address);
+        items.add(is_listed);
+        if is_listed {
             listed += 1;
             alone += usize::from(line.trim_end_matches(is_mark).len() == address.len());
         }
     }
-    match (listed * 2 > count, alone == listed) {
+    match (items.is_list(), alone == listed) {
         (false, _) => None,
         (true, true) => Some("is a list of addresses, one a line".to_owned()),
         (true, false) => Some("is a list of addresses, one a line, with text behind them".to_owned()),

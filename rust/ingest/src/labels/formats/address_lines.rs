@@ -1,6 +1,6 @@
 //! Lines of lists without columns: an address and a remark, items of Markdown lists, rows of Markdown tables.
 
-use crate::source::{Probe, has_address_form};
+use crate::source::{ListedItems, Probe, has_address_form};
 
 /// What a line of a list is.
 #[derive(Debug, PartialEq, Eq)]
@@ -60,8 +60,15 @@ pub(super) fn lists(probe: &Probe) -> bool {
         return false;
     }
     let mut lines = LineReader::default();
-    let is_item = |line: Line| matches!(line, Line::Addresses(_) | Line::Row(_) | Line::Fields(_));
-    text.lines().take(LOOKED_AT).any(|line| is_item(lines.read(line)))
+    let mut items = ListedItems::default();
+    for line in text.lines().take(LOOKED_AT) {
+        match lines.read(line) {
+            Line::Addresses(_) | Line::Row(_) | Line::Fields(_) => items.add(true),
+            Line::Prose => items.add(false),
+            Line::Other => {}
+        }
+    }
+    items.is_list()
 }
 
 /// Returns whether a file is a table: a header, and rows of as many fields.

@@ -94,6 +94,8 @@ fn victims_and_sentences_are_left_out() {
 fn prose_and_tables_are_not_lists() {
     for (name, text) in [
         ("prose.txt", format!("A text about {A} that lists nothing.\n")),
+        ("log.txt", format!("started\n{A} was seen\nstopped\n")),
+        ("note.md", format!("# Title\n\n{A} is named here once.\n\nMore words.\n\n- an item\n")),
         ("prose.md", "# Title\n\nNo address at all.\n".to_owned()),
         ("table.csv", format!("wallet,amount\n{A},5\n")),
         ("hashes.txt", "0x16f0b26a2b215994d36c79224acd1677b87cdb9724f88df0500da83ed781c7e3\n".to_owned()),
