@@ -32,7 +32,6 @@ fn each_line_is_an_address_with_a_remark() {
         format!("address\n{A}\n{BITCOIN}\n"),
         format!("const blocked = [\n  \"{A}\",\n  '{BITCOIN}',\n]\n"),
         format!("{A}.\n{BITCOIN};\n"),
-        format!("{A},{BITCOIN}\n"),
         format!("- `{A}`\n- `{BITCOIN}`\n"),
         format!("1. {A}\n2. {BITCOIN}\n"),
     ] {
@@ -88,6 +87,40 @@ fn victims_and_sentences_are_left_out() {
             "lines that do not begin with an address are left out: 1, the first in line 3",
         ]
     );
+}
+
+#[test]
+fn pairs_of_addresses_are_not_lists() {
+    for arrow in ["->", "-->", "=>", " -> ", " → ", " = ", "=", ": ", " - ", " to ", " <- "] {
+        for (name, text) in [("a.txt", format!("{A}{arrow}{B}\n")), ("a.md", format!("- {A}{arrow}`{B}`\n"))] {
+            assert!(!is_read(name, &text), "{text}");
+        }
+    }
+    for text in [
+        format!("{A},{B}\n"),
+        format!("{A},{B}\n{B},{A}\n"),
+        format!("{A}\t{B}\n{B}\t{A}\n{A}\n"),
+        format!("{A},{B},{TRON}\n{B},{A},{TRON}\n"),
+    ] {
+        let error = error("a.txt", &text);
+        assert!(error.contains("needs a header: most lines have"), "{text}: {error}");
+    }
+    for pairs in [format!(r#"{{"{A}": "{B}"}}"#), format!(r#"{{"{A}": ["{B}"], "{B}": "x"}}"#)] {
+        assert!(!is_read("a.json", &pairs), "{pairs}");
+    }
+    let table = format!("| from | to |\n|---|---|\n| {A} | {B} |\n");
+    assert!(!is_read("a.md", &table));
+    // Lists in one line, and links to the same address.
+    let text = format!("{A}, {BITCOIN}, {TRON}\n{B},https://etherscan.io/address/{B}\n");
+    assert_eq!(shown("a.txt", &text), [A, BITCOIN, TRON, B]);
+    let table = format!("| wallet | link |\n|---|---|\n| {A} | https://etherscan.io/address/{A} |\n");
+    assert_eq!(shown("a.md", &table), [A]);
+    let text = format!(
+        "{A} - https://etherscan.io/address/{A}
+{B} - Exploiter (https://etherscan.io/address/{B})
+"
+    );
+    assert_eq!(shown("a.txt", &text), [A.to_owned(), format!("{B} | named Exploiter")]);
 }
 
 #[test]
