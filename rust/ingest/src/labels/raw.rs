@@ -48,6 +48,16 @@ pub(crate) struct RawClaim {
     pub(crate) is_address_only: bool,
 }
 
+/// The concept of an address that a source only names beside somebody: it need not be theirs.
+pub(crate) const MENTION: &str = "mention";
+
+impl RawClaim {
+    /// Returns whether the address is only named beside the name: on a site, in a forum, or somewhere else.
+    pub(crate) fn is_mention(&self) -> bool {
+        self.concepts.iter().any(|concept| concept.to_ascii_lowercase().ends_with(MENTION))
+    }
+}
+
 /// What a file says of the chain of an address. The form of the address decides the family; this decides among chains of
 /// that form.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]

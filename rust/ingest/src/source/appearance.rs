@@ -3,8 +3,10 @@
 use headwater_types::text::{SHOWN, shortened};
 
 use super::address_form::has_address_form;
+use super::exceptions::is_exception;
 use super::json::{self, Value};
 use super::layout::Layout;
+use super::listing::ListedItems;
 use super::shapes::shape_of;
 use super::{Bounds, Content, Probe, container};
 
@@ -93,6 +95,12 @@ fn of_document(document: &Value<'_>, probe: &Probe) -> String {
         Value::Object(of) if of.is_empty() => "is an empty JSON object".to_owned(),
         Value::Object(of) if of.iter().take(ITEMS).all(|(name, _)| has_address_form(name)) => {
             format!("is a JSON object from addresses to {}", of.first().map_or("nothing", |(_, value)| plural(value)))
+        }
+        Value::Object(of) if of.iter().any(|(name, inner)| is_exception(name) && !inner.items().is_empty()) => {
+            let names = named("member", &members(document));
+            format!(
+                "is a JSON object with {names}, which lists victims or allowed addresses: put the others into a file"
+            )
         }
         Value::Object(_) if is_lines() => format!("is JSON lines with {}", named("member", &members(document))),
         Value::Object(_) => {
@@ -251,17 +259,18 @@ fn of_list(text: &str) -> Option<String> {
         |letter: char| letter.is_whitespace() || matches!(letter, '-' | '*' | '|' | '`' | ',' | ';' | '"' | '\'');
     let lines =
         text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with(['#', '/'])).take(LINES);
-    let (mut count, mut listed, mut alone) = (0, 0, 0);
+    let (mut items, mut listed, mut alone) = (ListedItems::default(), 0, 0);
     for line in lines {
-        count += 1;
         let line = line.trim_start_matches(is_mark);
         let address = line.split(is_mark).next().unwrap_or_default();
-        if has_address_form(address) {
+        let is_listed = has_address_form(address);
+        items.add(is_listed);
+        if is_listed {
             listed += 1;
             alone += usize::from(line.trim_end_matches(is_mark).len() == address.len());
         }
     }
-    match (listed * 2 > count, alone == listed) {
+    match (items.is_list(), alone == listed) {
         (false, _) => None,
         (true, true) => Some("is a list of addresses, one a line".to_owned()),
         (true, false) => Some("is a list of addresses, one a line, with text behind them".to_owned()),
@@ -352,6 +361,10 @@ mod tests {
             (
                 "{\"status\": \"0\", \"message\": \"NOTOK\"}",
                 "is a JSON object with the members status, message (\"NOTOK\")",
+            ),
+            (
+                "{\"whitelist\": [{\"address\": \"a\"}]}",
+                "is a JSON object with the member whitelist, which lists victims or allowed addresses: put the others into a file",
             ),
             (map.as_str(), "is a JSON object from addresses to texts"),
             (list.as_str(), "is a JSON list of addresses"),

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use super::address_form::has_address_form;
+use super::exceptions::is_exception;
 use super::json::Value;
 
 /// Where a document has its rows.
@@ -44,11 +45,15 @@ const DEPTH: usize = 4;
 const LOOKED_AT: usize = 64;
 
 impl WrappedRows {
-    /// Finds the rows of a document; `None` where it is a row itself, has no list of objects, or several.
+    /// Finds the rows of a document; `None` where it is a row itself, has no list of objects, several, or one of exceptions.
     pub(crate) fn of(document: &Value<'_>) -> Option<Self> {
         let mut found = Vec::new();
         search(document, &mut Vec::new(), &mut found);
         let (way, shape) = found.pop()?;
+        // Victims and allowed addresses are not what a table says of its rows.
+        if way.iter().any(|name| is_exception(name)) {
+            return None;
+        }
         let is_around = |name: &String| AROUND.iter().any(|known| name.eq_ignore_ascii_case(known));
         let is_known = way.iter().all(is_around);
         let rows = Self { way, shape };
@@ -178,6 +183,9 @@ mod tests {
             r#"{"id": 1, "properties": {"wallets": [{"a": 1}]}}"#,
             r#"{"title": "x", "tags": [{"name": "1"}]}"#,
             r#"{"result": ["a"]}"#,
+            r#"{"whitelist": [{"address": "a"}]}"#,
+            r#"{"data": {"falsePositives": [{"address": "a"}]}}"#,
+            r#"{"blacklist": [{"address": "a"}], "victims": [{"address": "b"}]}"#,
             r#"[{"a": 1}]"#,
         ] {
             assert_eq!(rows(text), None, "{text}");

@@ -1,6 +1,6 @@
 //! Lines of lists without columns: an address and a remark, items of Markdown lists, rows of Markdown tables.
 
-use crate::source::{Probe, has_address_form};
+use crate::source::{ListedItems, Probe, has_address_form};
 
 /// What a line of a list is.
 #[derive(Debug, PartialEq, Eq)]
@@ -60,8 +60,15 @@ pub(super) fn lists(probe: &Probe) -> bool {
         return false;
     }
     let mut lines = LineReader::default();
-    let is_item = |line: Line| matches!(line, Line::Addresses(_) | Line::Row(_) | Line::Fields(_));
-    text.lines().take(LOOKED_AT).any(|line| is_item(lines.read(line)))
+    let mut items = ListedItems::default();
+    for line in text.lines().take(LOOKED_AT) {
+        match lines.read(line) {
+            Line::Addresses(_) | Line::Row(_) | Line::Fields(_) => items.add(true),
+            Line::Prose => items.add(false),
+            Line::Other => {}
+        }
+    }
+    items.is_list()
 }
 
 /// Returns whether a file is a table: a header, and rows of as many fields.
@@ -125,8 +132,15 @@ impl LineReader {
             self.header = cells.iter().map(|cell| (*cell).to_owned()).collect();
             return Line::Other;
         };
+        // Which of several addresses the row is about is open.
+        if cells.iter().any(|cell| has_address_form(cell) && !is_same(cell, cells[address])) {
+            return Line::Prose;
+        }
         let mut found = TableRow { address: cells[address].to_owned(), ..TableRow::default() };
-        let others = cells.iter().enumerate().filter(|(place, cell)| *place != address && !cell.is_empty());
+        let others = cells
+            .iter()
+            .enumerate()
+            .filter(|(place, cell)| *place != address && !cell.is_empty() && !has_address_form(cell));
         let is_only = cells.len() == 2;
         for (place, cell) in others {
             let header = self.header.get(place).map(String::as_str).unwrap_or_default();
@@ -224,25 +238,48 @@ fn item(line: &str) -> Line {
         let filled = fields.iter().filter(|field| !bare(field).is_empty()).count();
         let addresses = fields.iter().filter(is_address).count();
         if addresses == filled {
-            let others = fields.iter().filter(is_address).map(|field| (bare(field).to_owned(), None));
-            return Line::Addresses(std::iter::once((address, None)).chain(others).collect());
+            return Line::Addresses(several(address, fields.iter().map(|field| bare(field))));
         }
         if filled > 1 && !rest.contains(", ") {
             return Line::Fields(filled + 1);
         }
     }
-    let words: Vec<&str> = rest.split_whitespace().map(bare).filter(|word| !word.is_empty()).collect();
-    let is_address = |word: &&&str| has_address_form(word);
-    if words.iter().any(|word| has_address_form(word)) {
-        // Several addresses in a line are a list; in a sentence they are not.
-        let is_list = words.iter().all(|word| has_address_form(word) || !word.contains(char::is_alphanumeric));
-        if !is_list {
+    // A link to the address itself says nothing more.
+    let is_other = |word: &&str| !has_address_form(plain(word)) || !is_same(plain(word), &address);
+    let rest = &rest.split_whitespace().filter(is_other).collect::<Vec<_>>().join(" ");
+    let words = || rest.split_whitespace().map(plain);
+    if words().any(has_address_form) {
+        // Several addresses in a line are a list; in a sentence or beside an arrow they are not.
+        let is_separator = |letter: char| letter.is_whitespace() || ",;|&+\"'`*()[]{}.".contains(letter);
+        let is_listed = |word: &str| {
+            let word = word.trim_matches(is_separator);
+            word.is_empty() || has_address_form(if word.contains("](") { bare(word) } else { word })
+        };
+        if !rest.split_whitespace().all(is_listed) {
             return Line::Prose;
         }
-        let others = words.iter().filter(is_address).map(|word| ((*word).to_owned(), None));
-        return Line::Addresses(std::iter::once((address, None)).chain(others).collect());
+        return Line::Addresses(several(address, words()));
     }
     Line::Addresses(vec![(address, remark(rest))])
+}
+
+/// Returns a word without the marks around it, arrows included.
+fn plain(word: &str) -> &str {
+    bare(word.trim_matches(|letter: char| !letter.is_alphanumeric()))
+}
+
+/// Returns the addresses of a line that lists several; a link to the first one is not another.
+fn several<'t>(address: String, words: impl Iterator<Item = &'t str>) -> Vec<(String, Option<String>)> {
+    let others =
+        words.filter(|word| has_address_form(word) && !is_same(word, &address)).map(|word| (word.to_owned(), None));
+    let others: Vec<_> = others.collect();
+    std::iter::once((address, None)).chain(others).collect()
+}
+
+/// Returns whether two texts have one address, alone or in a link.
+fn is_same(one: &str, other: &str) -> bool {
+    let key = |text: &str| text.rsplit(['/', ':']).next().unwrap_or_default().to_lowercase();
+    key(one) == key(other)
 }
 
 /// Returns the text behind an address, without the marks between the two.

@@ -2,6 +2,7 @@
 //! give addresses names.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use headwater_ledger::labels::Level;
 
@@ -11,7 +12,7 @@ use super::{Files, Format, Given};
 use crate::labels::raw::{ChainHint, RawClaim, RawLabels, Vocabulary};
 use crate::networks::{Stated, read_cell};
 use crate::source::json::Value;
-use crate::source::{Content, Probe, has_address_form, prefixed};
+use crate::source::{Content, Probe, has_address_form, is_exception, prefixed};
 use crate::{IngestError, Place};
 
 /// A list of one's own: what its addresses are, the caller says.
@@ -79,26 +80,18 @@ fn claim(place: Place, text: &str, chain: Option<&str>, name: Option<&str>) -> R
     }
 }
 
-/// Words that say that an address is not what its list is about: victims and exceptions.
-const EXCEPTIONS: [&str; 7] =
-    ["victim", "whitelist", "allowlist", "white list", "allow list", "false positive", "delisted"];
-
-/// Returns whether a remark or heading takes its addresses out of the list.
-fn is_exception(text: &str) -> bool {
-    let lower = text.to_lowercase().replace(['_', '-'], " ");
-    EXCEPTIONS.iter().any(|word| lower.contains(word))
-}
-
 fn read_lines(probe: &Probe, labels: &mut RawLabels) -> Result<(), IngestError> {
     let input = probe.input();
     let mut lines = input.lines()?;
     let mut list = LineReader::default();
     let (mut exceptions, mut prose) = (OmissionCount::default(), OmissionCount::default());
+    let mut widths: BTreeMap<usize, u64> = BTreeMap::new();
     while let Some((number, line)) = lines.next_line()? {
         let place = Place::Line(number);
         let line = std::str::from_utf8(line).map_err(|_| input.damaged(Some(place), "it is not valid UTF-8"))?;
         match list.read(line) {
             Line::Addresses(addresses) => {
+                *widths.entry(addresses.len()).or_default() += 1;
                 for (address, remark) in addresses {
                     if is_exception(&list.heading) || remark.as_deref().is_some_and(is_exception) {
                         exceptions.add(place);
@@ -130,12 +123,27 @@ fn read_lines(probe: &Probe, labels: &mut RawLabels) -> Result<(), IngestError> 
             Line::Other => {}
         }
     }
+    if let Some(width) = columns_of(&widths) {
+        let why = format!(
+            "most lines have {width} addresses, such as payer and payee: name the columns in a first line, or put one \
+             address a line"
+        );
+        return Err(IngestError::MissingOption { path: input.path().to_owned(), option: "a header", why });
+    }
     exceptions.warn("addresses of victims or exceptions are left out", labels);
     prose.warn("lines that do not begin with an address are left out", labels);
     if !list.unread.is_empty() {
         labels.warnings.push(format!("columns that were not read: {}", list.unread.join(", ")));
     }
     Ok(())
+}
+
+/// Returns the number of addresses that most lines have, where they are columns: pairs, or more in line after line. Which of
+/// them the list is about is open.
+fn columns_of(widths: &BTreeMap<usize, u64>) -> Option<usize> {
+    let lines: u64 = widths.values().sum();
+    let (width, count) = widths.iter().find(|(_, count)| *count * 2 > lines)?;
+    (*width == 2 || *width > 2 && *count > 1).then_some(*width)
 }
 
 /// The number of omissions of one kind, and the place of the first.
@@ -242,6 +250,7 @@ impl AddressCollector {
 
     fn visit(&mut self, value: &Value<'_>, path: &Surroundings, place: Place) {
         if path.depth > DEPTH {
+            each_address(value, &mut || self.others.add(place));
             return;
         }
         match value {
@@ -295,6 +304,15 @@ impl AddressCollector {
                 self.numbers.add(place);
                 self.add(place, address, path, None);
             }
+            // Which address of a pair the document is about is open.
+            Value::Text(other) if has_address_form(other) => {
+                self.has_other_addresses = true;
+                self.others.add(place);
+            }
+            Value::List(items) if items.iter().filter_map(Value::text).any(has_address_form) => {
+                self.has_other_addresses = true;
+                self.others.add(place);
+            }
             Value::Text(name) => self.add(place, address, path, filled(Some(name))),
             Value::List(items) => {
                 let names: Vec<&str> = items.iter().filter_map(|item| filled(item.text())).collect();
@@ -306,6 +324,22 @@ impl AddressCollector {
                 self.add(place, address, path, name);
             }
         }
+    }
+}
+
+/// Calls a function for each address of a value.
+fn each_address(value: &Value<'_>, found: &mut impl FnMut()) {
+    if value.text().is_some_and(has_address_form) {
+        found();
+    }
+    for item in value.items() {
+        each_address(item, found);
+    }
+    for (name, member) in value.members() {
+        if has_address_form(name) {
+            found();
+        }
+        each_address(member, found);
     }
 }
 

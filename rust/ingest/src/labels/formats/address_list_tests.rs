@@ -32,7 +32,6 @@ fn each_line_is_an_address_with_a_remark() {
         format!("address\n{A}\n{BITCOIN}\n"),
         format!("const blocked = [\n  \"{A}\",\n  '{BITCOIN}',\n]\n"),
         format!("{A}.\n{BITCOIN};\n"),
-        format!("{A},{BITCOIN}\n"),
         format!("- `{A}`\n- `{BITCOIN}`\n"),
         format!("1. {A}\n2. {BITCOIN}\n"),
     ] {
@@ -91,9 +90,45 @@ fn victims_and_sentences_are_left_out() {
 }
 
 #[test]
+fn pairs_of_addresses_are_not_lists() {
+    for arrow in ["->", "-->", "=>", " -> ", " → ", " = ", "=", ": ", " - ", " to ", " <- "] {
+        for (name, text) in [("a.txt", format!("{A}{arrow}{B}\n")), ("a.md", format!("- {A}{arrow}`{B}`\n"))] {
+            assert!(!is_read(name, &text), "{text}");
+        }
+    }
+    for text in [
+        format!("{A},{B}\n"),
+        format!("{A},{B}\n{B},{A}\n"),
+        format!("{A}\t{B}\n{B}\t{A}\n{A}\n"),
+        format!("{A},{B},{TRON}\n{B},{A},{TRON}\n"),
+    ] {
+        let error = error("a.txt", &text);
+        assert!(error.contains("needs a header: most lines have"), "{text}: {error}");
+    }
+    for pairs in [format!(r#"{{"{A}": "{B}"}}"#), format!(r#"{{"{A}": ["{B}"], "{B}": "x"}}"#)] {
+        assert!(!is_read("a.json", &pairs), "{pairs}");
+    }
+    let table = format!("| from | to |\n|---|---|\n| {A} | {B} |\n");
+    assert!(!is_read("a.md", &table));
+    // Lists in one line, and links to the same address.
+    let text = format!("{A}, {BITCOIN}, {TRON}\n{B},https://etherscan.io/address/{B}\n");
+    assert_eq!(shown("a.txt", &text), [A, BITCOIN, TRON, B]);
+    let table = format!("| wallet | link |\n|---|---|\n| {A} | https://etherscan.io/address/{A} |\n");
+    assert_eq!(shown("a.md", &table), [A]);
+    let text = format!(
+        "{A} - https://etherscan.io/address/{A}
+{B} - Exploiter (https://etherscan.io/address/{B})
+"
+    );
+    assert_eq!(shown("a.txt", &text), [A.to_owned(), format!("{B} | named Exploiter")]);
+}
+
+#[test]
 fn prose_and_tables_are_not_lists() {
     for (name, text) in [
         ("prose.txt", format!("A text about {A} that lists nothing.\n")),
+        ("log.txt", format!("started\n{A} was seen\nstopped\n")),
+        ("note.md", format!("# Title\n\n{A} is named here once.\n\nMore words.\n\n- an item\n")),
         ("prose.md", "# Title\n\nNo address at all.\n".to_owned()),
         ("table.csv", format!("wallet,amount\n{A},5\n")),
         ("hashes.txt", "0x16f0b26a2b215994d36c79224acd1677b87cdb9724f88df0500da83ed781c7e3\n".to_owned()),
@@ -141,6 +176,32 @@ fn json_exceptions_are_left_out() {
     let labels = coded("a.json", &format!(r#"{{"{A}": true, "{B}": false, "{TRON}": 5}}"#));
     assert_eq!(all_shown(&labels), [A, TRON]);
     assert_eq!(labels.warnings.len(), 2);
+}
+
+#[test]
+fn rows_of_exceptions_are_read_by_no_format() {
+    let folder = tempfile::tempdir().unwrap();
+    for text in [
+        format!(r#"{{"whitelist": [{{"address": "{A}", "name": "x"}}]}}"#),
+        format!(r#"{{"victims": [{{"address": "{A}", "category": "phishing"}}], "updated": "2024"}}"#),
+        format!("{{\n\"data\": {{\"false_positives\": [{{\"address\": \"{A}\", \"category\": \"phishing\"}}]}}\n}}"),
+        format!(r#"{{"whitelist": {{"{A}": {{"name": "x", "category": "phishing"}}}}}}"#),
+        format!(r#"{{"blacklist": [{{"address": "{A}"}}], "whitelist": [{{"address": "{B}", "name": "x"}}]}}"#),
+    ] {
+        let probe = &probes(folder.path(), &[("a.json", &text)])[0];
+        let taken = super::super::FORMATS.iter().find(|format| (format.reads)(probe)).map(|format| format.name);
+        assert_eq!(taken, None, "{text}");
+    }
+}
+
+#[test]
+fn addresses_in_deep_members_are_counted() {
+    let deep = format!(
+        r#"{{"x":{{"a":{{"b":{{"c":{{"d":{{"e":{{"f":["{B}", {{"{TRON}": null}}]}}}}}}}}}}}}, "addresses": ["{A}"]}}"#
+    );
+    let labels = coded("a.json", &deep);
+    assert_eq!(all_shown(&labels), [A]);
+    assert_eq!(labels.warnings, ["addresses in other places of the document are left out: 2, the first in row 1"]);
 }
 
 #[test]

@@ -14,6 +14,7 @@ const LICENCES: &[(&str, &str)] = &[
     ("ofac_text", OFAC),
     ("opensanctions_csv", OPEN_SANCTIONS),
     ("opensanctions_ftm", OPEN_SANCTIONS),
+    ("opensanctions_statements", OPEN_SANCTIONS),
     ("eu_csv", EU),
     ("eu_xml", EU),
     ("uk_csv", UK),
@@ -53,6 +54,16 @@ mod tests {
             assert!(FORMATS.iter().any(|format| format.name == *name), "{name}");
         }
         assert_eq!(licence_of("eu_xml"), Some(EU));
-        assert_eq!(licence_of("cryptoscamdb"), None);
+        for name in ["cryptoscamdb", "arkham", "address_list", "table", "tagpack"] {
+            assert_eq!(licence_of(name), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn opensanctions_is_non_commercial_in_every_format() {
+        let names = FORMATS.iter().map(|format| format.name).filter(|name| name.starts_with("opensanctions"));
+        for name in names {
+            assert_eq!(licence_of(name), Some(OPEN_SANCTIONS), "{name}");
+        }
     }
 }

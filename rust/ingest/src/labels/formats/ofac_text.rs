@@ -92,9 +92,11 @@ impl Entry {
         Some(Place::Line(self.first_line))
     }
 
-    /// Whether the programs are read, which end an entry.
+    /// Whether the programs are read, which end an entry; other parties that it is linked to may be behind them.
     fn is_ended(&self) -> bool {
-        self.text.ends_with("].")
+        let count = |mark| self.text.matches(mark).count();
+        let is_closed = || count('(') == count(')') && count('[') == count(']');
+        self.text.ends_with("].") || self.text.ends_with(").") && self.text.contains(" [") && is_closed()
     }
 
     /// Whether an entry with a wallet ends without its programs or a full stop.
@@ -162,6 +164,16 @@ ROE, Richard, Example City, Nowhere; DOB 1 Jan 1980; Digital Currency Address - 
         assert_eq!(names, [Some("EXAMPLE EXCHANGE"), Some("EXAMPLE EXCHANGE"), Some("ROE, Richard")]);
         assert_eq!(labels.list_date.unwrap().to_string(), "2026-03-04T00:00:00Z");
         assert_eq!(labels.claims[2].place, Some(Place::Line(15)));
+    }
+
+    #[test]
+    fn linked_parties_end_an_entry_before_the_next_one() {
+        let list = format!(
+            "{LIST}EXAMPLE MIXER; Digital Currency Address - XBT\r\n      15XfF3if5W3CdJeNQqHQwudSpmK2Dpj69q [CYBER2] (Linked To:\r\n      OTHER (GROUP)).\r\nEXAMPLE SHOP; Digital Currency Address - XBT 1MYhjiENF7Ph6xrNSiyujQj45GWLPvXQCV [CYBER2].\r\n"
+        );
+        let labels = read(&FORMAT, &[("sdnlist.txt", &list)]).unwrap();
+        let names: Vec<_> = rows(&labels).into_iter().map(|row| row.2).collect();
+        assert_eq!(names[2..], [Some("ROE, Richard"), Some("EXAMPLE MIXER"), Some("EXAMPLE SHOP")]);
     }
 
     #[test]

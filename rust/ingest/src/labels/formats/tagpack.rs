@@ -9,7 +9,7 @@ use super::reading::{date, filled};
 use super::tagpack_context::own_claim;
 use super::{Files, Format, Given};
 use crate::IngestError;
-use crate::labels::raw::{ChainHint, RawClaim, RawLabels, RawLevel, Vocabulary};
+use crate::labels::raw::{ChainHint, MENTION, RawClaim, RawLabels, RawLevel, Vocabulary};
 use crate::source::json::Value;
 use crate::source::{Probe, Yaml};
 
@@ -133,9 +133,14 @@ impl Inherited<'_> {
         is_page && self.text("label").is_some_and(names_token)
     }
 
+    /// A tag that says where an address is named, not whose it is.
+    fn is_mention(&self) -> bool {
+        self.text("tag_type").is_some_and(|text| text.eq_ignore_ascii_case(MENTION))
+    }
+
     fn concepts(&self, actor: Option<&Actor>) -> Vec<String> {
-        if self.text("tag_type") == Some("mention") {
-            return Vec::new();
+        if self.is_mention() {
+            return vec![MENTION.to_owned()];
         }
         if self.is_token_of_a_page() {
             return vec![TOKEN_CONTRACT.to_owned()];
@@ -183,6 +188,7 @@ impl Inherited<'_> {
         let is_entity =
             concepts.iter().all(|concept| concept != TOKEN_CONTRACT && !LABEL_IS_NO_ENTITY.contains(&concept.as_str()));
         let entity = actor.map(|actor| actor.name.as_str()).or(actor_id).or(label.filter(|_| is_entity));
+        let is_mention = self.is_mention();
         RawClaim {
             place: Some(place),
             // A tag of a transaction has none.
@@ -190,7 +196,7 @@ impl Inherited<'_> {
             chain: self.chain(),
             concepts,
             name: label.map(str::to_owned),
-            entity: entity.map(str::to_owned),
+            entity: entity.filter(|_| !is_mention).map(str::to_owned),
             source_url: self.text("source").map(str::to_owned),
             level: self.text("confidence").map(|text| RawLevel::Stated(text.to_owned())),
             asserted_at: date(labels, place, self.text("lastmod")),
@@ -270,12 +276,33 @@ tags:
                     "0xA0D6Ee9478ACD7ed0FDdBBC6d17Cb7Aff9734BeA | on ETH | defi_bridge+organization | named NO | of NO | {rest}"
                 ),
                 format!(
-                    "0x583dF118810cB509e1678b2445DBb314360ff431 | on ETH | named Named in an article | of Named in an article | {rest}"
+                    "0x583dF118810cB509e1678b2445DBb314360ff431 | on ETH | mention | named Named in an article | {rest}"
                 ),
                 format!(
                     "0x8779aA9955F1Dc44351d9A0B434a519d67025B6a | on BSC | hot_wallet | named Example Hot | of example | {rest}"
                 ),
                 format!("on ETH | scam | named A transaction | of A transaction | {rest}"),
+            ]
+        );
+    }
+
+    #[test]
+    fn mentions_keep_the_name_without_an_entity() {
+        let pack = "\
+title: Pack
+currency: BTC
+tags:
+- {address: a1, label: Silk Road, tag_type: mention, category: market}
+- {address: a2, label: x, actor: silkroad, tag_type: Mention}
+- {address: a3, label: Silk Road}
+";
+        let labels = read(&FORMAT, &[("pack.yaml", pack)]);
+        assert_eq!(
+            all_shown(&labels),
+            [
+                "a1 | on BTC | mention | named Silk Road",
+                "a2 | on BTC | mention | named x",
+                "a3 | on BTC | named Silk Road | of Silk Road"
             ]
         );
     }

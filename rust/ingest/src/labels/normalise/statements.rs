@@ -255,7 +255,8 @@ impl<'a> Gathering<'a> {
             }
         }
         let entity = claim.entity.as_deref().or(rules.entity).and_then(|text| self.entity(text, claim.place));
-        let actor = entity.as_ref().filter(|_| codes.is_empty()).and_then(|(key, _)| actor_code(key));
+        let takes_actor = codes.is_empty() && !claim.is_mention();
+        let actor = entity.as_ref().filter(|_| takes_actor).and_then(|(key, _)| actor_code(key));
         let actor = actor.map(|code| self.word(code.name()).0);
         let name = claim.name.as_deref().and_then(name_of).map(|name| self.texts.number(Arc::from(name)));
         let (group, is_group_stated) = self.group(claim);

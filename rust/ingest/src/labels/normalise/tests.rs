@@ -3,7 +3,7 @@ use headwater_types::{Chain, Timestamp};
 use proptest::prelude::*;
 
 use super::*;
-use crate::labels::raw::{ChainHint, RawClaim, RawDateBasis, RawLevel};
+use crate::labels::raw::{ChainHint, MENTION, RawClaim, RawDateBasis, RawLevel};
 
 const A: &str = "0xd86e1ea9ab69acf2abc60cb07a2d2d46f369b50b";
 const B: &str = "0x0494c0950a34a7f024c18ad5dca185f4aa01d307";
@@ -74,6 +74,24 @@ fn repeats_become_one_claim_with_first_and_last_time() {
     assert_eq!((found.counts.claims, found.counts.duplicates), (1, 2));
     let once = read(vec![one("once", day(3), day(3))]);
     assert_eq!((once.claims[0].asserted_at, once.claims[0].last_seen), (day(3), None));
+}
+
+#[test]
+fn mentions_take_no_code_of_actors_and_callers() {
+    let silk_road = |concepts: &[&str]| RawClaim {
+        address: BITCOIN.to_owned(),
+        name: text("Silk Road"),
+        concepts: concepts.iter().map(|concept| (*concept).to_owned()).collect(),
+        ..RawClaim::default()
+    };
+    let rules = Rules { vocabulary: Vocabulary("graphsense"), entity: Some("Silk Road"), ..rules() };
+    let read = |rules: &Rules<'_>, concepts: &[&str]| read_by(rules, vec![silk_road(concepts)]);
+    assert_eq!(read(&rules, &[]).claims[0].code, Some(Code::DarknetMarket));
+    for (code, concept) in [(None, MENTION), (Some(Code::Scam), MENTION), (None, "website_mention")] {
+        let found = read(&Rules { code, ..rules }, &[concept]);
+        assert_eq!((found.claims[0].code, found.claims[0].name.as_deref()), (None, Some("Silk Road")));
+        assert!(found.warnings.is_empty(), "{:?}", found.warnings);
+    }
 }
 
 #[test]
