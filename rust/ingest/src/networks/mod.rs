@@ -156,6 +156,17 @@ pub(crate) fn of_evm_id(id: u64) -> Option<&'static Network> {
     of_id(&format!("eip155:{id}"))
 }
 
+/// Years, which are not chain ids where a number stands alone.
+const YEARS: std::ops::Range<u64> = 1990..2100;
+
+/// The network with a chain id of EIP-155 that stands alone, in a place where it may also be a count, a day or a year:
+/// such as these name no network.
+pub(crate) fn of_lone_evm_id(text: &str) -> Option<&'static Network> {
+    let is_plain = text.bytes().all(|byte| byte.is_ascii_digit()) && !text.starts_with('0') && text.len() > 1;
+    let id = text.parse().ok().filter(|id| is_plain && !YEARS.contains(id))?;
+    of_evm_id(id)
+}
+
 /// Whether a text is the CAIP-2 identifier of an EVM chain.
 pub(crate) fn is_evm_id(text: &str) -> bool {
     text.strip_prefix("eip155:").is_some_and(|id| id.parse::<u64>().is_ok())

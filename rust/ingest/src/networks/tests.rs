@@ -66,6 +66,10 @@ fn evm_networks_have_an_id_or_are_short_lived() {
     assert_eq!(without, ["ephemery"]);
     assert_eq!(of_evm_id(42_161).unwrap().name, "arbitrum");
     assert_eq!(of_evm_id(97).unwrap().name, "bsc-testnet");
+    assert_eq!(of_lone_evm_id("42161").unwrap().name, "arbitrum");
+    for text in ["", "1", "056", "+56", "2020", "2022", "99999999999999999999"] {
+        assert_eq!(of_lone_evm_id(text), None, "{text}");
+    }
 }
 
 #[test]
