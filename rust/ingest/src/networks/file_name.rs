@@ -1,6 +1,6 @@
 //! Finds the networks that the name of a file or folder says.
 
-use super::{INDEX, Network, Strength, find, squeezed};
+use super::{INDEX, Network, Strength, find};
 
 /// A name of a network, or of the site of an explorer, has at most so many words.
 const MAX_WORDS: usize = 4;
@@ -43,10 +43,38 @@ fn of_name(word: &str) -> Option<&'static Network> {
     of_word.map(|(network, _)| network).or_else(|| INDEX.sites.get(word).copied())
 }
 
-/// The network whose explorer a name says, also inside a longer word: `etherscan_combinedAccountLabels`, `bscscanLabels`.
+/// Endings of the names of explorers that no other word has, and the shortest of such names: shorter ones end common words,
+/// as `escan` ends `rescan`.
+const EXPLORERS: [&str; 2] = ["scan", "trace"];
+const MIN_EXPLORER: usize = 7;
+
+/// The network whose explorer a name says, in words of its own or at the beginning of a compound such as
+/// `etherscan_combinedAccountLabels` or `bscscanLabels`.
 pub(crate) fn of_site(name: &str) -> Option<&'static Network> {
-    let word = squeezed(name);
-    let sites = INDEX.sites.iter().filter(|(site, _)| word.contains(site.as_str()));
-    let longest = sites.max_by_key(|(site, network)| (site.len(), network.name));
-    longest.map(|(_, network)| *network)
+    let words = words_of_compounds(name);
+    let site = |word: String| {
+        let is_explorer = word.len() >= MIN_EXPLORER && EXPLORERS.iter().any(|ending| word.ends_with(ending));
+        INDEX.sites.get(&word).copied().filter(|_| is_explorer)
+    };
+    (0..words.len()).find_map(|start| {
+        let rest = words.get(start..)?;
+        (1..=rest.len().min(MAX_WORDS)).rev().find_map(|count| site(rest.iter().take(count).cloned().collect()))
+    })
+}
+
+/// The words of a name in lower case. A capital after a small letter begins one.
+fn words_of_compounds(name: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let mut is_small = false;
+    for letter in name.chars() {
+        if !letter.is_alphanumeric() || (is_small && letter.is_uppercase()) {
+            words.push(String::new());
+        }
+        if let Some(word) = words.last_mut().filter(|_| letter.is_alphanumeric()) {
+            word.extend(letter.to_lowercase());
+        }
+        is_small = letter.is_lowercase();
+    }
+    words.retain(|word| !word.is_empty());
+    words
 }

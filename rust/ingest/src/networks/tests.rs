@@ -185,6 +185,28 @@ fn file_names_say_networks_by_their_longest_words() {
 }
 
 #[test]
+fn sites_in_names_are_those_of_explorers() {
+    for (text, expected) in [
+        ("etherscan_combinedAccountLabels.json", "ethereum"),
+        ("bscscanLabels", "bsc"),
+        ("optimistic.etherscan", "optimism"),
+        ("optimistic.etherscan.io-accounts", "optimism"),
+        ("testnet.bscscan.com", "bsc-testnet"),
+        ("arbiscan", "arbitrum"),
+        ("snowtrace", "avalanche"),
+        ("all_ofac.json", ""),
+        ("allo.json", ""),
+        ("rescan-2024", ""),
+        ("database-scan", ""),
+        ("cottonscan", ""),
+        ("optimism", ""),
+        ("ronin-bridge.csv", ""),
+    ] {
+        assert_eq!(of_site(text).map_or("", |network| network.name), expected, "{text}");
+    }
+}
+
+#[test]
 fn addresses_of_other_coins_are_told_by_their_form() {
     for (text, expected) in [
         ("LeSpCTzPrDs1xRd2HhDkQ3Apy3gEdPcjSp", "litecoin"),
