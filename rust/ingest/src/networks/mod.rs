@@ -1,7 +1,7 @@
 //! Networks: the chains that are held, their sister chains and their test networks, with the words that name them.
 //!
 //! One table, `networks.csv`, serves the chain columns of lists ([`read_cell`]), the names of files and folders
-//! ([`in_name`]), links to explorers ([`of_host`]) and the forms of addresses ([`of_address`]).
+//! ([`in_name`], [`in_folder`]), links to explorers ([`of_host`]) and the forms of addresses ([`of_address`]).
 
 mod cell;
 mod file_name;
@@ -14,7 +14,7 @@ use headwater_types::{Chain, Family};
 use rustc_hash::FxHashMap;
 
 pub(crate) use cell::{Stated, read_cell};
-pub(crate) use file_name::{in_name, of_site};
+pub(crate) use file_name::{in_folder, in_name, of_site};
 pub(crate) use form::{of_address, of_prefix};
 
 const TABLE: &str = include_str!("networks.csv");

@@ -185,6 +185,44 @@ fn file_names_say_networks_by_their_longest_words() {
 }
 
 #[test]
+fn folder_names_say_networks_by_names_but_not_by_tickers() {
+    for (text, expected) in [
+        ("ron", ""),
+        ("rose", ""),
+        ("pol", ""),
+        ("zeta", ""),
+        ("hype", ""),
+        ("arb", ""),
+        ("mode", ""),
+        ("core", ""),
+        ("bnb", "bsc"),
+        ("crypto_eth", "ethereum"),
+        ("ronin", "ronin"),
+        ("polygon-mainnet", "polygon"),
+        ("arbiscan", "arbitrum"),
+        ("optimistic.etherscan", "optimism"),
+    ] {
+        assert_eq!(names(&in_folder(text)), expected, "{text}");
+    }
+    assert_eq!(names(&in_name("ron_logs.csv")), "ronin");
+}
+
+#[test]
+fn common_words_are_networks_where_they_stand_alone() {
+    for text in
+        ["data-base", "knowledge-base", "scroll-down", "blast_results_2024.csv", "base_rates.csv", "mantle plume"]
+    {
+        assert_eq!((names(&in_name(text)), names(&in_folder(text))), (String::new(), String::new()), "{text}");
+    }
+    for text in
+        ["base", "base-mainnet", "base-scan", "base_logs_2024-01-02.csv", "export-base-0xab.csv", "network_base"]
+    {
+        assert_eq!((names(&in_name(text)), names(&in_folder(text))), ("base".to_owned(), "base".to_owned()), "{text}");
+    }
+    assert_eq!(names(&in_name("scroll_token_transfers.json")), "scroll");
+}
+
+#[test]
 fn sites_in_names_are_those_of_explorers() {
     for (text, expected) in [
         ("etherscan_combinedAccountLabels.json", "ethereum"),
