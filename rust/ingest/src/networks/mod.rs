@@ -13,7 +13,7 @@ use headwater_bridge::BridgeChain;
 use headwater_types::{Chain, Family};
 use rustc_hash::FxHashMap;
 
-pub(crate) use cell::{Stated, read_cell};
+pub(crate) use cell::{Stated, names_network, read_cell};
 pub(crate) use file_name::{in_folder, in_name, of_site};
 pub(crate) use form::{of_address, of_prefix};
 

@@ -161,6 +161,23 @@ fn cells_that_contradict_themselves_or_are_not_known_name_no_network() {
 }
 
 #[test]
+fn common_words_and_lone_numbers_name_no_network_by_themselves() {
+    for text in
+        ["eth", "BSC", "Tron (TRC20)", "BNB Smart Chain (BEP20)", "Optimism (OP Mainnet)", "ERC20", "Arbitrum Nova"]
+    {
+        assert!(names_network(text), "{text}");
+    }
+    for text in ["eip155:56", "eip155:424242", "0x38", "EVM"] {
+        assert!(names_network(text), "{text}");
+    }
+    for text in
+        ["core", "mode", "flow", "gas", "Core Wallet", "Flow Token", "1", "56", "56.0", "2022", "0x2022", "USDT"]
+    {
+        assert!(!names_network(text), "{text}");
+    }
+}
+
+#[test]
 fn file_names_say_networks_by_their_longest_words() {
     for (text, expected) in [
         ("basescan-export-0xc.csv", "base"),
