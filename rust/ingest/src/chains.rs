@@ -12,11 +12,11 @@ use headwater_types::{BlockHash, Chain, Family, Network};
 
 use crate::bitcoin::object::other_network;
 use crate::formats::{Sniffed, SniffedChain};
-use crate::networks::{in_name, of_address, of_evm_id};
+use crate::networks::{in_folder, in_name, of_address, of_evm_id};
 use crate::report::ChainSource;
 use crate::source::{Content, Input, Probe, hex_bytes, json, whole_number};
 use crate::target::Target;
-use crate::{Format, IngestError, Options};
+use crate::{Format, IngestError, Options, networks};
 
 /// Folders above a file whose names are looked at.
 const FOLDERS: usize = 3;
@@ -125,21 +125,25 @@ fn named(path: &Path, name: &str, format: &str, expected: Expected) -> Named {
     // Cryo writes the network into the name, one without a name by its chain id.
     if let (true, Some((network, _))) = (format == "cryo", name.split_once("__")) {
         let id = network.strip_prefix("network_").and_then(|id| id.parse().ok());
-        return match (id.and_then(of_evm_id).and_then(|network| network.held), words(network, expected)) {
+        return match (
+            id.and_then(of_evm_id).and_then(|network| network.held),
+            said_by(in_name(network), network, expected),
+        ) {
             (Some(chain), _) => Named::Held(chain, network.to_owned()),
             (None, Named::Nothing) => Named::Foreign(network.to_owned()),
             (None, known) => known,
         };
     }
     let folders = path.ancestors().skip(1).take(FOLDERS).filter_map(|folder| folder.file_name()?.to_str());
-    let mut said = std::iter::once(name).chain(folders).map(|name| words(name, expected));
-    said.find(|named| *named != Named::Nothing).unwrap_or(Named::Nothing)
+    let folders = folders.map(|folder| (folder, in_folder(folder)));
+    let mut said = std::iter::once((name, in_name(name))).chain(folders);
+    said.find_map(|(name, networks)| Some(said_by(networks, name, expected)).filter(|named| *named != Named::Nothing))
+        .unwrap_or(Named::Nothing)
 }
 
-/// The one chain that the words of a name say. Networks of another form, whose files look different, say nothing.
-fn words(name: &str, expected: Expected) -> Named {
+/// The one chain that the networks of a name say. Networks of another form, whose files look different, say nothing.
+fn said_by(mut networks: Vec<&networks::Network>, name: &str, expected: Expected) -> Named {
     let families: Vec<Family> = Chain::all().filter(|chain| expected.chain.may_be(*chain)).map(Chain::family).collect();
-    let mut networks = in_name(name);
     networks.retain(|network| families.iter().any(|family| network.is_like(*family)));
     if expected.reads_tests {
         networks.retain(|network| !network.is_test_of(expected.chain.chain()));
@@ -378,6 +382,10 @@ mod tests {
         ] {
             assert_eq!(said(path, "ethereum-etl"), foreign(network), "{path}");
         }
+        // Folders may be named for people.
+        assert_eq!(said("/home/ron/data/logs.csv", "ethereum-etl"), Named::Nothing);
+        assert_eq!(said("/home/rose/knowledge-base/logs.csv", "ethereum-etl"), Named::Nothing);
+        assert_eq!(said("/data/base/logs.csv", "ethereum-etl"), foreign("base"));
         // Files of Ethereum do not look like those of litecoin.
         assert_eq!(said("litecoin/blocks.csv", "ethereum-etl"), Named::Nothing);
     }

@@ -78,6 +78,24 @@ pub(crate) fn read_cell(text: &str) -> Stated {
     }
 }
 
+/// Whether a text names a network where it may also be a name of anything else. Common words and lone numbers, which
+/// [`read_cell`] knows, name none; identifiers with a prefix, such as `eip155:56` and `0x38`, do.
+pub(crate) fn names_network(text: &str) -> bool {
+    let text = text.trim();
+    let is_number = || text.split('.').all(|part| part.bytes().all(|byte| byte.is_ascii_digit()));
+    match read_cell(text) {
+        Stated::One(network) => {
+            let mut words = text.split(|letter: char| !letter.is_alphanumeric()).filter(|word| !word.is_empty());
+            let is_own = |text: &str| super::of_coin_word(text) == Some(network);
+            let is_common = |word: &str| matches!(find(&squeezed(word)), Some((_, Strength::Cell)));
+            !is_number() && (is_own(text) || words.clone().any(is_own) || !(is_common(text) || words.any(is_common)))
+        }
+        Stated::EvmId(_) => text.contains(':'),
+        Stated::AnyEvm => true,
+        Stated::Nothing | Stated::OneOf(_) | Stated::Unknown => false,
+    }
+}
+
 /// What a CAIP-2 or CAIP-10 identifier, or the number of an EVM chain, says.
 fn identifier(text: &str) -> Option<Stated> {
     if let Some((namespace, rest)) = text.split_once(':') {

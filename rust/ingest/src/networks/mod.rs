@@ -1,7 +1,7 @@
 //! Networks: the chains that are held, their sister chains and their test networks, with the words that name them.
 //!
 //! One table, `networks.csv`, serves the chain columns of lists ([`read_cell`]), the names of files and folders
-//! ([`in_name`]), links to explorers ([`of_host`]) and the forms of addresses ([`of_address`]).
+//! ([`in_name`], [`in_folder`]), links to explorers ([`of_host`]) and the forms of addresses ([`of_address`]).
 
 mod cell;
 mod file_name;
@@ -13,8 +13,8 @@ use headwater_bridge::BridgeChain;
 use headwater_types::{Chain, Family};
 use rustc_hash::FxHashMap;
 
-pub(crate) use cell::{Stated, read_cell};
-pub(crate) use file_name::{in_name, of_site};
+pub(crate) use cell::{Stated, names_network, read_cell};
+pub(crate) use file_name::{in_folder, in_name, of_site};
 pub(crate) use form::{of_address, of_prefix};
 
 const TABLE: &str = include_str!("networks.csv");
@@ -154,6 +154,17 @@ pub(crate) fn of_id(id: &str) -> Option<&'static Network> {
 /// The network with a chain id of EIP-155.
 pub(crate) fn of_evm_id(id: u64) -> Option<&'static Network> {
     of_id(&format!("eip155:{id}"))
+}
+
+/// Years, which are not chain ids where a number stands alone.
+const YEARS: std::ops::Range<u64> = 1990..2100;
+
+/// The network with a chain id of EIP-155 that stands alone, in a place where it may also be a count, a day or a year:
+/// such as these name no network.
+pub(crate) fn of_lone_evm_id(text: &str) -> Option<&'static Network> {
+    let is_plain = text.bytes().all(|byte| byte.is_ascii_digit()) && !text.starts_with('0') && text.len() > 1;
+    let id = text.parse().ok().filter(|id| is_plain && !YEARS.contains(id))?;
+    of_evm_id(id)
 }
 
 /// Whether a text is the CAIP-2 identifier of an EVM chain.

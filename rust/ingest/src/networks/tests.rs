@@ -66,6 +66,10 @@ fn evm_networks_have_an_id_or_are_short_lived() {
     assert_eq!(without, ["ephemery"]);
     assert_eq!(of_evm_id(42_161).unwrap().name, "arbitrum");
     assert_eq!(of_evm_id(97).unwrap().name, "bsc-testnet");
+    assert_eq!(of_lone_evm_id("42161").unwrap().name, "arbitrum");
+    for text in ["", "1", "056", "+56", "2020", "2022", "99999999999999999999"] {
+        assert_eq!(of_lone_evm_id(text), None, "{text}");
+    }
 }
 
 #[test]
@@ -157,6 +161,23 @@ fn cells_that_contradict_themselves_or_are_not_known_name_no_network() {
 }
 
 #[test]
+fn common_words_and_lone_numbers_name_no_network_by_themselves() {
+    for text in
+        ["eth", "BSC", "Tron (TRC20)", "BNB Smart Chain (BEP20)", "Optimism (OP Mainnet)", "ERC20", "Arbitrum Nova"]
+    {
+        assert!(names_network(text), "{text}");
+    }
+    for text in ["eip155:56", "eip155:424242", "0x38", "EVM"] {
+        assert!(names_network(text), "{text}");
+    }
+    for text in
+        ["core", "mode", "flow", "gas", "Core Wallet", "Flow Token", "1", "56", "56.0", "2022", "0x2022", "USDT"]
+    {
+        assert!(!names_network(text), "{text}");
+    }
+}
+
+#[test]
 fn file_names_say_networks_by_their_longest_words() {
     for (text, expected) in [
         ("basescan-export-0xc.csv", "base"),
@@ -177,6 +198,66 @@ fn file_names_say_networks_by_their_longest_words() {
         ("export-account.csv", ""),
     ] {
         assert_eq!(names(&in_name(text)), expected, "{text}");
+    }
+}
+
+#[test]
+fn folder_names_say_networks_by_names_but_not_by_tickers() {
+    for (text, expected) in [
+        ("ron", ""),
+        ("rose", ""),
+        ("pol", ""),
+        ("zeta", ""),
+        ("hype", ""),
+        ("arb", ""),
+        ("mode", ""),
+        ("core", ""),
+        ("bnb", "bsc"),
+        ("crypto_eth", "ethereum"),
+        ("ronin", "ronin"),
+        ("polygon-mainnet", "polygon"),
+        ("arbiscan", "arbitrum"),
+        ("optimistic.etherscan", "optimism"),
+    ] {
+        assert_eq!(names(&in_folder(text)), expected, "{text}");
+    }
+    assert_eq!(names(&in_name("ron_logs.csv")), "ronin");
+}
+
+#[test]
+fn common_words_are_networks_where_they_stand_alone() {
+    for text in
+        ["data-base", "knowledge-base", "scroll-down", "blast_results_2024.csv", "base_rates.csv", "mantle plume"]
+    {
+        assert_eq!((names(&in_name(text)), names(&in_folder(text))), (String::new(), String::new()), "{text}");
+    }
+    for text in
+        ["base", "base-mainnet", "base-scan", "base_logs_2024-01-02.csv", "export-base-0xab.csv", "network_base"]
+    {
+        assert_eq!((names(&in_name(text)), names(&in_folder(text))), ("base".to_owned(), "base".to_owned()), "{text}");
+    }
+    assert_eq!(names(&in_name("scroll_token_transfers.json")), "scroll");
+}
+
+#[test]
+fn sites_in_names_are_those_of_explorers() {
+    for (text, expected) in [
+        ("etherscan_combinedAccountLabels.json", "ethereum"),
+        ("bscscanLabels", "bsc"),
+        ("optimistic.etherscan", "optimism"),
+        ("optimistic.etherscan.io-accounts", "optimism"),
+        ("testnet.bscscan.com", "bsc-testnet"),
+        ("arbiscan", "arbitrum"),
+        ("snowtrace", "avalanche"),
+        ("all_ofac.json", ""),
+        ("allo.json", ""),
+        ("rescan-2024", ""),
+        ("database-scan", ""),
+        ("cottonscan", ""),
+        ("optimism", ""),
+        ("ronin-bridge.csv", ""),
+    ] {
+        assert_eq!(of_site(text).map_or("", |network| network.name), expected, "{text}");
     }
 }
 

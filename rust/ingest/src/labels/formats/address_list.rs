@@ -10,7 +10,7 @@ use super::address_lines::{Line, LineReader, is_table};
 use super::reading::filled;
 use super::{Files, Format, Given};
 use crate::labels::raw::{ChainHint, RawClaim, RawLabels, Vocabulary};
-use crate::networks::{Stated, read_cell};
+use crate::networks::{names_network, of_evm_id, of_lone_evm_id};
 use crate::source::json::Value;
 use crate::source::{Content, Probe, has_address_form, is_exception, prefixed};
 use crate::{IngestError, Place};
@@ -203,22 +203,48 @@ fn is_in(words: &str, name: &str) -> bool {
     words.split_whitespace().any(|word| word == plain)
 }
 
-/// Returns whether a member names a network: what is under it is on that network.
-fn names_network(name: &str) -> bool {
-    matches!(read_cell(name), Stated::One(_) | Stated::AnyEvm | Stated::EvmId(_))
+/// What the names of the members of an object say, where they are numbers.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Numbers {
+    /// Nothing: they count, or are years. Other names are read.
+    Nothing,
+    /// They are chain ids.
+    ChainIds,
+    /// They are positions, and other names are not read either.
+    Positions,
 }
 
-/// Returns whether the members of an object are numbered: their names are not those of chains.
-fn is_numbered(members: &[(Cow<'_, str>, Value<'_>)]) -> bool {
-    members.iter().any(|(name, _)| name == "0")
+impl Numbers {
+    /// Numbers are chain ids where every member with addresses has the id or the name of a network, and one of them could
+    /// not be a count or a year.
+    fn of(members: &[(Cow<'_, str>, Value<'_>)]) -> Self {
+        if members.iter().any(|(name, _)| name == "0") {
+            return Self::Positions;
+        }
+        if !members.iter().any(|(name, _)| is_number(name)) {
+            return Self::Nothing;
+        }
+        let names = || members.iter().filter(|(_, inner)| contains_address(inner)).map(|(name, _)| name.as_ref());
+        let is_certain = |name: &str| names_network(name) || of_lone_evm_id(name).is_some();
+        let is_known = |name: &str| {
+            let is_long = || name.len() > 1 && name.parse().ok().and_then(of_evm_id).is_some();
+            is_certain(name) || name == "1" || is_number(name) && is_long()
+        };
+        if names().all(is_known) && names().any(is_certain) { Self::ChainIds } else { Self::Nothing }
+    }
+}
+
+fn is_number(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 impl Surroundings {
-    fn inside(&self, name: &str, is_numbered: bool) -> Self {
+    fn inside(&self, name: &str, numbers: Numbers) -> Self {
         let is_exception = self.is_exception || is_exception(name);
         let mut inner = Self { depth: self.depth + 1, is_exception, ..self.clone() };
         match name {
-            _ if is_numbered => {}
+            _ if numbers == Numbers::Positions => {}
+            id if is_number(id) => inner.chain = (numbers == Numbers::ChainIds).then(|| id.to_owned()).or(inner.chain),
             chain if names_network(chain) => inner.chain = Some(chain.to_owned()),
             container if is_in(CONTAINERS, container) => {}
             name => inner.name = Some(name.to_owned()),
@@ -256,7 +282,7 @@ impl AddressCollector {
         match value {
             Value::List(items) => self.visit_list(items, path),
             Value::Object(members) => {
-                let is_numbered = is_numbered(members);
+                let numbers = Numbers::of(members);
                 for ((name, inner), number) in members.iter().zip(1..) {
                     let place = if path.depth == 0 { Place::Row(number) } else { place };
                     if has_address_form(name) {
@@ -266,11 +292,11 @@ impl AddressCollector {
                             self.has_other_addresses = true;
                             self.others.add(place);
                         } else {
-                            let inner = path.inside(name, is_numbered);
+                            let inner = path.inside(name, numbers);
                             self.add(place, text, &inner, None);
                         }
                     } else {
-                        self.visit(inner, &path.inside(name, is_numbered), place);
+                        self.visit(inner, &path.inside(name, numbers), place);
                     }
                 }
             }

@@ -169,6 +169,26 @@ fn json_lists_and_names_are_read() {
 }
 
 #[test]
+fn json_members_name_networks_by_names_and_ids_of_the_table() {
+    for (first, second) in [("2022", "2023"), ("2020", "2021"), ("1", "2"), ("10", "11"), ("1", "5"), ("2020", "1")] {
+        let text = format!(r#"{{"{first}": ["{A}"], "{second}": ["{B}"]}}"#);
+        assert_eq!(shown("a.json", &text), [A, B], "{text}");
+    }
+    for name in ["core", "mode", "flow", "gas", "Core Wallet"] {
+        let text = format!(r#"{{"{name}": ["{A}"]}}"#);
+        assert_eq!(shown("a.json", &text), [format!("{A} | named {name}")], "{text}");
+    }
+    for (first, second) in [("1", "56"), ("10", "137"), ("2020", "bsc"), ("0x1", "0x38"), ("eip155:1", "LTC")] {
+        let text = format!(r#"{{"{first}": ["{A}"], "{second}": ["{B}"], "version": "2"}}"#);
+        assert_eq!(shown("a.json", &text), [format!("{A} | on {first}"), format!("{B} | on {second}")], "{text}");
+    }
+    assert_eq!(
+        shown("a.json", &format!(r#"{{"56": ["{A}"], "Example": ["{B}"]}}"#)),
+        [A.to_owned(), format!("{B} | named Example")]
+    );
+}
+
+#[test]
 fn json_exceptions_are_left_out() {
     let labels = coded("a.json", &format!(r#"{{"blacklist": ["{A}"], "whitelist": ["{B}"]}}"#));
     assert_eq!(all_shown(&labels), [A]);

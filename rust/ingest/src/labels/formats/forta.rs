@@ -7,6 +7,7 @@ use super::reading::each_table_row;
 use super::{Files, Format, Given};
 use crate::IngestError;
 use crate::labels::raw::{ChainHint, RawLabels};
+use crate::networks::of_lone_evm_id;
 use crate::source::{Probe, Row};
 
 /// Source: `labels/<chain>/*.csv` of `forta-network/labelled-datasets`; what they say was read from Etherscan and its sister
@@ -82,8 +83,8 @@ impl Columns {
 /// Where a row was read.
 const SOURCE: &str = "source";
 
-/// The numbers of the chains that Forta watches.
-const CHAINS: [&str; 8] = ["1", "10", "56", "137", "250", "8453", "42161", "43114"];
+/// The number of Ethereum.
+const ETHEREUM: &str = "1";
 /// The folder of the folders of chains.
 const LABELS: &str = "labels";
 
@@ -91,9 +92,10 @@ const LABELS: &str = "labels";
 fn chain_of(probe: &Probe) -> ChainHint {
     let mut folders = probe.path().iter().rev().skip(1).map(|name| name.to_string_lossy());
     let (folder, above) = (folders.next().unwrap_or_default(), folders.next().unwrap_or_default());
-    let is_number = !folder.is_empty() && folder.bytes().all(|byte| byte.is_ascii_digit());
-    let is_chain = CHAINS.contains(&&*folder) || is_number && above == LABELS;
-    ChainHint::Chain(if is_chain { folder.into_owned() } else { CHAINS[0].to_owned() })
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    // Folders of a year contain those of months and days.
+    let is_chain = is_number(&folder) && (above == LABELS || of_lone_evm_id(&folder).is_some() && !is_number(&above));
+    ChainHint::Chain(if is_chain { folder.into_owned() } else { ETHEREUM.to_owned() })
 }
 
 fn reads(probe: &Probe) -> bool {
@@ -197,7 +199,9 @@ mod tests {
         };
         assert_eq!(read_at("labels/10/contracts.csv", &row("Example report")), on("10"));
         assert_eq!(read_at("copy/contracts.csv", &row("https://optimistic.etherscan.io/")), on("optimism"));
-        assert_eq!(read_at("2024/contracts.csv", &row("")), on("1"));
+        for (folder, chain) in [("25", "25"), ("81457", "81457"), ("424242", "1"), ("2020", "1"), ("2024/05/10", "1")] {
+            assert_eq!(read_at(&format!("copy/{folder}/contracts.csv"), &row("")), on(chain), "{folder}");
+        }
         assert_eq!(read_at("labels/1/contracts.csv", &row("https://github.com/x")), on("1"));
         assert_eq!(read_at("contracts.csv", &row("https://etherscan.io/x")), on("ethereum"));
     }

@@ -9,7 +9,7 @@ use rustc_hash::FxHashSet;
 use super::reading::filled;
 use crate::Place;
 use crate::labels::raw::{ChainHint, RawClaim, RawLabels, Vocabulary};
-use crate::networks::{in_name, of_host, of_site};
+use crate::networks::{of_host, of_site};
 use crate::source::Probe;
 
 /// The labels of these sites.
@@ -149,14 +149,21 @@ fn entity_of(name: &str) -> Option<&str> {
 /// How many folders above a file may name the site.
 const FOLDERS: usize = 3;
 
-/// The chain of the site that the name of a file, or of a folder above it, tells.
+/// The chain of the explorer that the name of a file, or of a folder above it, contains.
 pub(super) fn site_of(probe: &Probe) -> ChainHint {
-    let parts = probe.path().iter().rev().take(FOLDERS + 1);
-    let network = parts.into_iter().find_map(|part| {
-        let part = part.to_string_lossy();
-        let networks = in_name(&part);
-        <[_; 1]>::try_from(networks).map_or_else(|_| of_site(&part), |[network]| Some(network))
-    });
+    site_among(probe, FOLDERS + 1, 0)
+}
+
+/// The chain of the explorer that a folder above a file is named for, where the name of the file is something else.
+pub(super) fn site_of_folders(probe: &Probe) -> ChainHint {
+    site_among(probe, FOLDERS, 1)
+}
+
+/// The chain by the nearest of some parts of a path. Names of networks do not count: they are labels as well, such as
+/// `optimism` and `ronin-bridge`.
+fn site_among(probe: &Probe, count: usize, skipped: usize) -> ChainHint {
+    let mut parts = probe.path().iter().rev().skip(skipped).take(count);
+    let network = parts.find_map(|part| of_site(&part.to_string_lossy()));
     network.map_or(ChainHint::None, |network| ChainHint::Chain(network.name.to_owned()))
 }
 

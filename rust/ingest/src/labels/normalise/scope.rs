@@ -153,7 +153,8 @@ fn evm_chains(hint: &Hint, default: &Chains) -> Chains {
         Stated::AnyEvm => Chains::Of(Scope::Evm),
         Stated::One(network) => match network.held {
             Some(chain) if chain.family() == Family::Evm => Chains::Of(Scope::Chain(chain)),
-            Some(_) if *default != Chains::Missing => default.clone(),
+            // The ticker may be that of a token; a chain without EVM addresses leaves it unknown which chain is meant.
+            Some(_) if !hint.is_chain && *default != Chains::Missing => default.clone(),
             Some(_) | None => elsewhere(),
         },
         Stated::Unknown if *default != Chains::Missing => default.clone(),
@@ -245,15 +246,15 @@ mod tests {
             ("56", "bsc"),
             ("eip155:any", "evm"),
             ("USDC", "ethereum"),
-            ("BTC", "ethereum"),
+            ("BTC", "elsewhere bitcoin"),
             ("ARBITRUM", "elsewhere arbitrum"),
             ("eip155:10", "elsewhere optimism"),
             ("424242", "elsewhere eip155:424242"),
             ("Avalanche C-Chain", "elsewhere avalanche"),
             ("Ziliqa", "foreign Ziliqa"),
             ("Solana", "foreign Solana"),
-            ("BTC ", "ethereum"),
-            ("Tron (TRC20)", "ethereum"),
+            ("BTC ", "elsewhere bitcoin"),
+            ("Tron (TRC20)", "elsewhere tron"),
             ("BNB Smart Chain (BEP20)", "bsc"),
             ("Ethereum (TRC20)", "ethereum"),
             ("Ethereum / BSC", "foreign Ethereum / BSC"),
@@ -261,7 +262,9 @@ mod tests {
         ] {
             assert_eq!(chain(EVM_ADDRESS, hint), scope, "{hint}");
         }
-        assert_eq!(ticker(EVM_ADDRESS, "NEWCOIN"), "ethereum");
+        for hint in ["NEWCOIN", "BTC", "TRX"] {
+            assert_eq!(ticker(EVM_ADDRESS, hint), "ethereum", "{hint}");
+        }
         assert_eq!(
             shown(EVM_ADDRESS, &ChainHint::None, &default_chains(Some(Chain::BSC), Some(Chain::ETHEREUM))),
             "bsc"

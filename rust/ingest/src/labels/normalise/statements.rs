@@ -159,7 +159,9 @@ impl<'a> Gathering<'a> {
                 Placed::On(at) => {
                     let Reading::Address(address, care) = piece.reading else { continue };
                     self.note_care(&piece.text, care, claim.place);
-                    if at.is_contradicted {
+                    let is_taken = matches!(at.chains, Chains::Of(_))
+                        || shared.codes.iter().any(|code| widens(*code, at.is_named));
+                    if at.is_contradicted && is_taken {
                         self.notes.add(Note::Contradicted, &piece.text, claim.place);
                     }
                     self.add_address(claim, &shared, address, &at.chains, at.is_named);

@@ -191,6 +191,21 @@ fn bitcoin_and_tron_go_by_their_form() {
 }
 
 #[test]
+fn evm_addresses_under_a_chain_without_any_are_left_out() {
+    let on = |chain, concept| RawClaim { chain, ..raw(A, concept) };
+    let chain = |name: &str| ChainHint::Chain(name.to_owned());
+    let left_out = ["EVM addresses under a chain that has none, left out: tron 1"];
+    for rules in [rules(), Rules { chain: Some(Chain::BSC), ..rules() }, Rules { format_chain: None, ..rules() }] {
+        let found = read_by(&rules, vec![on(chain("tron"), "scam")]);
+        assert_eq!((shown(&found), &found.warnings[..]), (Vec::new(), &left_out.map(str::to_owned)[..]));
+        let found = read_by(&rules, vec![on(chain("tron"), "sanction")]);
+        assert_eq!(shown(&found), [format!("evm {A} sanction family")]);
+        assert!(found.warnings[0].contains("taken by their form"), "{:?}", found.warnings);
+    }
+    assert_eq!(shown(&read(vec![on(ticker("TRX"), "scam")])), [format!("ethereum {A} scam family")]);
+}
+
+#[test]
 fn other_coins_are_kept_under_their_ticker() {
     let litecoin = RawClaim {
         chain: ticker("LTC"),
