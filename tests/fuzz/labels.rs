@@ -115,7 +115,7 @@ fn lists_in_json_are_read_or_refused() {
             r#"{{"success":true,"result":[{{"id":1,"name":"x.example","category":"Phishing","addresses":["{A}","{B}"]}}]}}"#
         ),
         format!(
-            r#"{{"id":"p","schema":"Person","caption":"X","target":true,"datasets":["us_ofac_sdn"],"properties":{{"topics":["sanction"],"cryptoWallets":[{{"id":"w","schema":"CryptoWallet","properties":{{"publicKey":["{BITCOIN}"],"currency":["XBT"]}}}}]}}}}"#
+            r#"{{"id":"p","schema":"Person","caption":"X","target":true,"datasets":["us_ofac_sdn"],"properties":{{"topics":["sanction"],"cryptoWallets":[{{"id":"w","schema":"CryptoWallet","datasets":["us_ofac_sdn"],"properties":{{"publicKey":["{BITCOIN}"],"currency":["XBT"]}}}}]}}}}"#
         ),
         format!(r#"{{"{A}":"Example 14","{B}":{{"name":"Other"}},"tron":["{TRON}"]}}"#),
         format!(r#"{{"coinbase_tags":{{}},"payout_addresses":{{"{BITCOIN}":{{"name":"Pool","link":"x"}}}}}}"#),
@@ -174,7 +174,7 @@ fn lists_in_tables_are_read_or_refused() {
         format!("chain_id,address,tag_id,tag_value\neip155:1,{A},usage_category,cex\neip155:any,{B},owner_project,x\n"),
         format!("address;name;code;chain\n{TRON};A;scam;tron\n"),
         format!(
-            "Address,FLAG,isSanctioned,status,Date Added\n{A},1,false,active,\"May 6, 2024\"\n{B},0,true,removed,45418\n"
+            "Address,FLAG,isSanctioned,status,Date Added\n{A},1,false,active,\"May 6, 2024\"\n{B},0,true,removed,2024-05-06\n"
         ),
         format!("coin,address,balance,message,signature\nbtc,{BITCOIN},12.5,m,s\nusdt,{TRON},1,m,s\n"),
         format!(

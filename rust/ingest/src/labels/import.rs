@@ -408,6 +408,9 @@ fn list_of(paths: &[PathBuf], probes: &[Probe]) -> String {
 }
 
 #[cfg(test)]
+#[path = "table_tests.rs"]
+mod table_tests;
+#[cfg(test)]
 #[path = "import_tests.rs"]
 mod tests;
 

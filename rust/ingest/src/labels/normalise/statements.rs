@@ -172,6 +172,7 @@ impl<'a> Gathering<'a> {
 
     fn add_foreign(&mut self, elsewhere: Elsewhere, piece: Piece, shared: &Shared) {
         let Elsewhere { ticker, network } = elsewhere;
+        self.claims_made += 1;
         if self.foreign_addresses.insert((ticker.clone(), piece.text.clone())) {
             self.counts.other_ticker += 1;
             self.absent.add(&network, 1);

@@ -311,7 +311,7 @@ impl Rows {
         let has_name = ["name", "label", "entity"].iter().any(|field| self.columns.has(field));
         is_denied |= kept.is_empty() && (!texts.concepts.is_empty() || (denies_code && !has_name));
         let is_bystander = texts.name.as_deref().is_some_and(names_bystander);
-        is_denied |= is_bystander && kept.iter().any(|word| self.code_of(word).is_some_and(is_adverse));
+        is_denied |= is_bystander && given.is_some_and(is_adverse);
         Ok((!is_denied).then_some((kept, doubts)))
     }
 
