@@ -148,7 +148,7 @@ impl Entry {
 /// are in capitals, the address behind them is not.
 fn name_of(entry: &str) -> String {
     let end = [" (", ";", " ["].iter().filter_map(|mark| entry.find(mark)).min().unwrap_or(entry.len());
-    let parts: Vec<&str> = entry[..end].split(", ").collect();
+    let parts: Vec<&str> = entry.get(..end).unwrap_or(entry).split(", ").collect();
     let is_person = entry.contains("(individual)");
     let is_name = |part: &&&str| !part.chars().any(char::is_lowercase);
     let count = if is_person { 2 } else { parts.iter().take_while(is_name).count().max(1) };

@@ -4,6 +4,8 @@
 //! nothing is cut out of them. Which coin is meant follows from the words before it: many coins have addresses that look
 //! like those of bitcoin.
 
+use std::slice::SliceIndex;
+
 use super::super::raw::ChainHint;
 use super::coins::{self, Coin, MAX_WORDS};
 
@@ -82,8 +84,8 @@ fn words_of(text: &str) -> Vec<Word<'_>> {
 /// The length of a word that an address follows without a blank: `portefeuille0x5a9B...`, `BTC1QHV...`.
 fn prefix_of(word: &str) -> usize {
     let is_word = |text: &str| !text.is_empty() && text.chars().all(char::is_alphabetic);
-    if let Some(at) = word.find("0x").filter(|at| is_word(&word[..*at])) {
-        return if has_form(&word[at..]) { at } else { 0 };
+    if let Some(at) = word.find("0x").filter(|at| word.get(..*at).is_some_and(is_word)) {
+        return if word.get(at..).is_some_and(has_form) { at } else { 0 };
     }
     let is_tron = word.starts_with('T') && word.len() == TRON;
     let ticker = (3..=4).filter(|_| !is_tron).find(|&length| {
@@ -159,7 +161,7 @@ impl<'t> Scan<'t> {
         let mut clause = Clause { coin: None, continues: false };
         let (mut at, mut end) = (0, 0);
         while let Some(word) = self.words.get(at).copied() {
-            if ends_clause(&self.text[end..word.start]) {
+            if ends_clause(self.slice(end..word.start)) {
                 clause.continues = true;
             }
             end = word.end();
@@ -230,7 +232,12 @@ impl<'t> Scan<'t> {
             return false;
         };
         let is_direct = |gap: &str| gap.chars().all(|letter| " \u{a0}:-–—=()[]".contains(letter));
-        is_direct(&self.text[*end..other.start]) && !is_direct(&self.text[one.end()..*start])
+        is_direct(self.slice(*end..other.start)) && !is_direct(self.slice(one.end()..*start))
+    }
+
+    /// A part of the text, between the ends of words.
+    fn slice(&self, range: impl SliceIndex<str, Output = str>) -> &'t str {
+        self.text.get(range).unwrap_or_default()
     }
 
     fn add(&mut self, word: &str, coin: Option<Coin>) {
@@ -254,7 +261,7 @@ impl<'t> Scan<'t> {
         let mut longest = None;
         for (count, next) in (1..=MAX_WORDS).zip(&self.words[at..]) {
             if count > 1 {
-                let gap = &self.text[self.words[at + count - 2].end()..next.start];
+                let gap = self.slice(self.words[at + count - 2].end()..next.start);
                 if !gap.chars().all(|letter| matches!(letter, ' ' | '\u{a0}' | '-' | '_')) {
                     break;
                 }
@@ -286,11 +293,11 @@ impl<'t> Scan<'t> {
     fn other_name(&self, at: usize) -> Option<String> {
         let (word, next) = (self.words.get(at)?, self.words.get(at + 1)?);
         let is_name = next.text.chars().all(char::is_alphabetic) && next.text.starts_with(char::is_uppercase);
-        let is_adjacent = matches!(&self.text[word.end()..next.start], " " | "\u{a0}" | "-" | "_");
+        let is_adjacent = matches!(self.slice(word.end()..next.start), " " | "\u{a0}" | "-" | "_");
         let lower = next.text.to_lowercase();
         let is_use = is_label(next.text) || USES.split_whitespace().any(|word| word == lower);
         let is_coin = coins::of_name(&lower).is_some() || coins::of_ticker(next.text, true).is_some();
-        let rest = self.text[next.end()..].trim_start();
+        let rest = self.slice(next.end()..).trim_start();
         let is_marked = rest.starts_with([':', '-', '–', '—', '=', '('])
             || self.words.get(at + 2).is_some_and(|behind| rest.starts_with(behind.text) && has_form(behind.text));
         (is_name && is_adjacent && is_marked && !is_use && !is_coin).then(|| format!("{} {}", word.text, next.text))
@@ -298,7 +305,7 @@ impl<'t> Scan<'t> {
 
     /// Whether the text uses a word as a label: a mark, an address or a word such as `wallet` follows it.
     fn is_marked(&self, at: usize) -> bool {
-        let rest = self.text[self.words[at].end()..].trim_start();
+        let rest = self.slice(self.words[at].end()..).trim_start();
         let next = self.words.get(at + 1);
         rest.starts_with([':', '-', '–', '—', '=', '(', ')', '[', ']', '/', '>'])
             || next.is_some_and(|next| {
@@ -314,7 +321,7 @@ impl<'t> Scan<'t> {
     /// another address follows directly, the brackets belong to that one, unless this one has no other coin.
     fn coin_behind(&self, at: usize, has_no_other: bool) -> Option<(Coin, usize)> {
         let before = self.words.get(at.checked_sub(1)?)?;
-        let rest = &self.text[before.end()..];
+        let rest = self.slice(before.end()..);
         let inside = rest.trim_start_matches([' ', '\u{a0}']).strip_prefix(['(', '['])?;
         let (length, _) = inside.char_indices().take(MAX_BRACKETS).find(|(_, letter)| matches!(letter, ')' | ']'))?;
         let start = self.text.len() - inside.len();
@@ -328,7 +335,7 @@ impl<'t> Scan<'t> {
             }
         }
         let is_followed = self.words.get(next).is_some_and(|word| {
-            let gap = &self.text[close + 1..word.start];
+            let gap = self.slice(close + 1..word.start);
             (has_form(word.text) || is_key(word.text))
                 && gap.chars().all(|letter| matches!(letter, ' ' | '\u{a0}' | ':' | '-' | '<'))
         });
