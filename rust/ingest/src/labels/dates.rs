@@ -86,7 +86,8 @@ fn of_number(number: u64, length: usize) -> Result<Timestamp, String> {
 fn split_time(text: &str) -> (&str, String) {
     let text = ["UTC", "GMT"].iter().find_map(|zone| text.strip_suffix(zone)).unwrap_or(text).trim_end();
     let Some(colon) = text.find(':') else { return (text, "00:00:00".to_owned()) };
-    let start = text[..colon].rfind([' ', 'T', ',']).map_or(0, |place| place + 1);
+    let before = text.get(..colon).unwrap_or_default();
+    let start = before.rfind([' ', 'T', ',']).map_or(0, |place| place + 1);
     let (date, time) = text.split_at(start);
     let seconds = if time.matches(':').count() == 1 { ":00" } else { "" };
     (date.trim_end_matches([' ', 'T', ',']), format!("{time}{seconds}"))

@@ -117,7 +117,7 @@ impl LabelTable {
         for Edition { file, origin, .. } in &self.lists {
             let mut makes_it = false;
             file.visit((&claim.address, &key, key.hash()), &mut |(held, _)| {
-                makes_it |= is_same_statement(&held, claim)
+                makes_it |= is_same_statement(&held, claim);
             })?;
             if makes_it {
                 origins.push(&**origin);

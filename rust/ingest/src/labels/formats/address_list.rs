@@ -8,6 +8,7 @@ use headwater_ledger::labels::Level;
 
 use super::address_lines::{Line, LineReader, is_table};
 use super::reading::filled;
+use super::refused::is_record_of_changes;
 use super::{Files, Format, Given};
 use crate::labels::raw::{ChainHint, RawClaim, RawLabels, Vocabulary};
 use crate::networks::{names_network, of_evm_id, of_lone_evm_id};
@@ -41,7 +42,9 @@ fn reads(probe: &Probe) -> bool {
                 && probe.document().is_some_and(|document| lists(&document))
         }
         Content::Csv | Content::Tsv if is_table(probe) => false,
-        Content::Csv | Content::Tsv | Content::Binary => super::address_lines::lists(probe),
+        Content::Csv | Content::Tsv | Content::Binary => {
+            !is_record_of_changes(probe) && super::address_lines::lists(probe)
+        }
         Content::Parquet | Content::Empty => false,
     }
 }

@@ -1,10 +1,15 @@
-//! The words with which running text names a coin: tickers, names, and names of networks.
+//! The words with which running text names a coin. The table of networks names them; this module adds words of tokens,
+//! plural forms and the words that name a coin even where no mark makes them one.
+
+use headwater_types::{Chain, Family};
+
+use crate::networks::{Kind, of_coin_word};
 
 /// A coin that a text names.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Coin {
-    /// The ticker.
-    pub(super) ticker: &'static str,
+    /// The ticker, or the name of a coin that is not known.
+    pub(super) ticker: String,
     /// Whether its addresses have a form of their own among the chains that are held, so that the form decides. Addresses
     /// of the other coins may look like those of bitcoin.
     pub(super) is_held: bool,
@@ -27,19 +32,19 @@ const HELD: &[(&str, &str)] = &[
     ("TRX", "tron trc20 tronix"),
 ];
 
-/// The same of all other coins.
+/// The same of other coins, as far as the table of networks lacks them or a text needs no mark to name them.
 const OTHERS: &[(&str, &str)] = &[
-    ("LTC", "litecoin"),
-    ("ZEC", "zcash"),
+    ("LTC", ""),
+    ("ZEC", ""),
     ("DASH", "dashcoin"),
     ("XMR", "monero"),
-    ("BCH", "bitcoincash bcash"),
-    ("BSV", "bitcoinsv bitcoinsatoshivision"),
-    ("BTG", "bitcoingold"),
+    ("BCH", "bcash"),
+    ("BSV", ""),
+    ("BTG", ""),
     ("XVG", ""),
     ("XRP", "ripple"),
     ("SOL", "solana"),
-    ("DOGE", "dogecoin"),
+    ("DOGE", ""),
     ("XLM", "stellarlumens stellarlumen"),
     ("ADA", "cardano"),
     ("ALGO", "algorand"),
@@ -54,12 +59,12 @@ const OTHERS: &[(&str, &str)] = &[
     ("HBAR", "hedera"),
     ("KAS", "kaspa"),
     ("NEAR", "nearprotocol"),
-    ("NMC", "namecoin"),
-    ("PPC", "peercoin"),
+    ("NMC", ""),
+    ("PPC", ""),
     ("QTUM", ""),
-    ("RVN", "ravencoin"),
+    ("RVN", ""),
     ("TON", "toncoin"),
-    ("VTC", "vertcoin"),
+    ("VTC", ""),
     ("XTZ", "tezos"),
 ];
 
@@ -73,7 +78,34 @@ pub(super) const MAX_WORDS: usize = 3;
 pub(super) fn of_name(name: &str) -> Option<Coin> {
     let singular = name.strip_suffix('s').unwrap_or(name);
     let is_it = |(_, names): &&(&str, &str)| names.split_whitespace().any(|known| known == name || known == singular);
-    find(|entry| is_it(&entry))
+    let is_clear = singular.contains("coin") || singular.ends_with("cash");
+    find(|entry| is_it(&entry)).or_else(|| is_clear.then(|| sharing(singular)).flatten())
+}
+
+/// The coin of a name or ticker that the text uses as one: a word of the table of networks.
+pub(super) fn of_marked_name(name: &str) -> Option<Coin> {
+    sharing(name.strip_suffix('s').unwrap_or(name)).or_else(|| sharing(name))
+}
+
+/// The same of a single word, also of one that is made like the name of a coin (`Syscoin`, `BitcoinCashABC`).
+pub(super) fn of_marked_word(name: &str) -> Option<Coin> {
+    let lower = name.to_lowercase();
+    let singular = lower.strip_suffix('s').unwrap_or(&lower);
+    let is_coin = singular.ends_with("coin") && !["coin", "stablecoin"].contains(&singular);
+    let is_made = (is_coin || singular.starts_with("bitcoin")) && !singular.ends_with("bitcoin");
+    of_marked_name(&lower).or_else(|| is_made.then(|| unknown(name)))
+}
+
+/// A coin that is not known: its addresses are not taken for those of bitcoin.
+pub(super) fn unknown(name: &str) -> Coin {
+    Coin { ticker: name.to_owned(), is_held: false }
+}
+
+/// The coin of a word of the table, where its addresses may have the form of those of bitcoin.
+fn sharing(word: &str) -> Option<Coin> {
+    let is_like = |kind: Kind| matches!(kind, Kind::Like(Family::Utxo) | Kind::Any);
+    let network = of_coin_word(word).filter(|network| is_like(network.kind))?;
+    Some(Coin { ticker: network.ticker(), is_held: network.held == Some(Chain::BITCOIN) })
 }
 
 /// The coin of a ticker. In capitals it is enough by itself; otherwise `is_marked` says that the text uses the word as
@@ -86,7 +118,7 @@ pub(super) fn of_ticker(word: &str, is_marked: bool) -> Option<Coin> {
 fn find(is_it: impl Fn(&(&'static str, &'static str)) -> bool) -> Option<Coin> {
     let held = HELD.iter().map(|entry| (entry, true));
     let mut all = held.chain(OTHERS.iter().map(|entry| (entry, false)));
-    all.find(|(entry, _)| is_it(entry)).map(|(&(ticker, _), is_held)| Coin { ticker, is_held })
+    all.find(|(entry, _)| is_it(entry)).map(|(&(ticker, _), is_held)| Coin { ticker: ticker.to_owned(), is_held })
 }
 
 #[cfg(test)]
@@ -96,12 +128,14 @@ mod tests {
     #[test]
     fn coin_names_are_known_in_the_plural_and_tickers_when_marked() {
         let name = |text: &str| of_name(text).map(|coin| (coin.ticker, coin.is_held));
-        assert_eq!(name("bitcoins"), Some(("BTC", true)));
-        assert_eq!(name("bitcoincash"), Some(("BCH", false)));
-        assert_eq!(name("tether"), Some(("USDT", true)));
-        assert_eq!([name(""), name("s"), name("cash"), name("ltc")], [None; 4]);
+        let coin = |ticker: &str, is_held| Some((ticker.to_owned(), is_held));
+        assert_eq!(name("bitcoins"), coin("BTC", true));
+        assert_eq!(name("bitcoincash"), coin("BCH", false));
+        assert_eq!(name("bitcoindiamond"), coin("BCD", false));
+        assert_eq!(name("tether"), coin("USDT", true));
+        assert_eq!([name(""), name("s"), name("cash"), name("ltc")], [None, None, None, None]);
         let ticker = |text: &str, is_marked: bool| of_ticker(text, is_marked).map(|coin| coin.ticker);
-        assert_eq!([ticker("LTC", false), ticker("ltc", true)], [Some("LTC"); 2]);
-        assert_eq!([ticker("ltc", false), ticker("Sol", false), ticker("ADA", false)], [None; 3]);
+        assert_eq!([ticker("LTC", false), ticker("ltc", true)], [(); 2].map(|()| Some("LTC".to_owned())));
+        assert_eq!([ticker("ltc", false), ticker("Sol", false), ticker("ADA", false)], [None, None, None]);
     }
 }

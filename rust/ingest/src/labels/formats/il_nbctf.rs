@@ -179,7 +179,15 @@ impl Wallets {
             valid_until: release.and_then(|release| release.until),
             ..claim(Code::TerroristFinancing, record.place, address, coin)
         };
-        labels.claims.push(wallet(address, coin_of(coin)));
+        let hint = coin_of(coin);
+        // Where the column names no coin, the cell of the wallet may.
+        let within: Vec<_> = if hint == ChainHint::AnyEvm { coins_within(address) } else { Vec::new() };
+        if within.is_empty() {
+            labels.claims.push(wallet(address, hint));
+        }
+        for (address, coin) in within {
+            labels.claims.push(wallet(&address, coin));
+        }
         // Further wallets of a row are in the fields behind, that of the coin included.
         let behind = (columns.wallet + 1..record.len()).filter(|_| !is_broken).map(|column| record.field(column));
         for (further, coin) in behind.flat_map(addresses_in) {
@@ -207,10 +215,20 @@ fn coin_of(text: Option<&str>) -> ChainHint {
     };
     let named: Option<Vec<_>> = parts.iter().filter(|part| !part.is_empty()).map(known).collect();
     match named.as_deref() {
-        Some([coin]) => ticker(Some(coin.ticker)),
+        Some([coin]) => ticker(Some(coin.ticker.as_str())),
         Some(coins) if coins.iter().all(|coin| coin.is_held) => ChainHint::AnyEvm,
         Some(_) | None => ticker(text.as_deref()),
     }
+}
+
+/// The addresses of a cell that names the coin of one of them, `3KBJ9... (LTC)`; none where the form of each decides.
+fn coins_within(cell: &str) -> Vec<(String, ChainHint)> {
+    let mut text = visible(cell);
+    for (hebrew, ticker) in HEBREW_COINS {
+        text = text.replace(hebrew, ticker);
+    }
+    let found = addresses_in(&text);
+    if found.iter().all(|(_, coin)| *coin == ChainHint::AnyEvm) { Vec::new() } else { found }
 }
 
 /// A text without blanks around it and marks that print nothing.
@@ -278,6 +296,34 @@ ASO 13/26,,,,,{tron},{other},{evm}
             (both.as_str(), "evm"),
             (bitcoin, "BTC"),
             (bitcoin, "BTC, Litecoin"),
+        ];
+        assert_eq!(addresses(&labels), expected);
+    }
+
+    #[test]
+    fn the_cell_of_a_wallet_may_name_its_coin() {
+        let (bitcoin, shared) = ("13u8BH7G5sWkmfH7PJ9d1knJVyGS9gvX1Q", "3GbBtw4rpfsFTrcpEMFtu9nwD1n9Ewmek8");
+        let wallets = format!(
+            "Order ID,Full name,ID No,Passport No,D.O.B (DD/MM/YYYY),Virtual currency address / User ID,Currency
+ASO 13/26,,,,,{bitcoin} (BCH),
+,,,,,{bitcoin} BCH,
+,,,,,LTC {shared},-
+,,,,,{bitcoin} - Bitcoin Cash,
+,,,,,{shared} לייטקוין,
+,,,,,{bitcoin},
+,,,,,{bitcoin} / {shared},
+"
+        );
+        let labels = read(&FORMAT, &[("wallets.csv", &wallets)]).unwrap();
+        let both = format!("{bitcoin} / {shared}");
+        let expected = [
+            (bitcoin, "BCH"),
+            (bitcoin, "BCH"),
+            (shared, "LTC"),
+            (bitcoin, "BCH"),
+            (shared, "LTC"),
+            (bitcoin, "evm"),
+            (both.as_str(), "evm"),
         ];
         assert_eq!(addresses(&labels), expected);
     }

@@ -31,9 +31,29 @@ fn reads(probe: &Probe) -> bool {
     (has_title || is_named) && !is_changes(&beginning)
 }
 
-/// Whether a text that begins so, in capitals, is OFAC's record of changes: what was added, and what was removed.
+/// What a record of changes is, and the remedy.
+pub(super) const RECORD_OF_CHANGES: &str = "is OFAC's record of changes, which also names who was removed: import sdn.csv with \
+    sdn_comments.csv, or sdnlist.txt";
+
+/// Whether a text that begins so, in capitals, is a record of changes: what was added, and what was removed.
+///
+/// The list itself also speaks of changes to its entries, but not in a heading.
 pub(super) fn is_changes(beginning: &str) -> bool {
-    beginning.contains(TITLE) && beginning.contains("CHANGES TO")
+    let mut is_heading = true;
+    let mut has_heading = false;
+    for line in beginning.lines().map(str::trim) {
+        let heading = line.strip_prefix(TITLE).unwrap_or(line).trim_start();
+        has_heading |= is_heading && heading.starts_with("CHANGES TO");
+        is_heading = line.is_empty() || line.ends_with(TITLE);
+    }
+    let words: Vec<&str> = beginning.split_whitespace().collect();
+    has_heading || words.join(" ").split([':', ';', '.']).any(announces_changes)
+}
+
+/// Whether a sentence in capitals says that what follows was removed or changed: `The following deletions have been made`.
+fn announces_changes(sentence: &str) -> bool {
+    let has = |words: &[&str]| words.iter().any(|word| sentence.contains(word));
+    has(&["FOLLOWING", "BELOW"]) && has(&["DELETI", "DELETE", "REMOV", "DELIST", "CHANGE", "AMEND"])
 }
 
 fn read(probes: &[Probe], _given: &Given) -> Result<RawLabels, IngestError> {
@@ -45,6 +65,10 @@ fn read(probes: &[Probe], _given: &Given) -> Result<RawLabels, IngestError> {
         labels.list_date = labels.list_date.max(date);
         let mut entry = Entry::default();
         for (number, line) in (1..).zip(text.lines()) {
+            if entry.announces_changes() {
+                let (path, what) = (input.path().to_owned(), RECORD_OF_CHANGES.to_owned());
+                return Err(IngestError::NoAddresses { path, what });
+            }
             if line.trim().is_empty() {
                 std::mem::take(&mut entry).read(&mut labels);
                 continue;
@@ -99,6 +123,12 @@ impl Entry {
         self.text.ends_with("].") || self.text.ends_with(").") && self.text.contains(" [") && is_closed()
     }
 
+    /// Whether it is no entry: the entries below it were removed or changed.
+    fn announces_changes(&self) -> bool {
+        let is_sentence = self.text.get(..14).is_some_and(|start| start.eq_ignore_ascii_case("the following "));
+        is_sentence && announces_changes(self.text.split(':').next().unwrap_or_default().to_uppercase().as_str())
+    }
+
     /// Whether an entry with a wallet ends without its programs or a full stop.
     fn is_cut(&self) -> bool {
         self.text.contains(WALLET) && !self.text.trim_end_matches('\u{1a}').ends_with(['.', ']', ')'])
@@ -120,7 +150,7 @@ impl Entry {
 /// are in capitals, the address behind them is not.
 fn name_of(entry: &str) -> String {
     let end = [" (", ";", " ["].iter().filter_map(|mark| entry.find(mark)).min().unwrap_or(entry.len());
-    let parts: Vec<&str> = entry[..end].split(", ").collect();
+    let parts: Vec<&str> = entry.get(..end).unwrap_or(entry).split(", ").collect();
     let is_person = entry.contains("(individual)");
     let is_name = |part: &&&str| !part.chars().any(char::is_lowercase);
     let count = if is_person { 2 } else { parts.iter().take_while(is_name).count().max(1) };
@@ -174,6 +204,17 @@ ROE, Richard, Example City, Nowhere; DOB 1 Jan 1980; Digital Currency Address - 
         let labels = read(&FORMAT, &[("sdnlist.txt", &list)]).unwrap();
         let names: Vec<_> = rows(&labels).into_iter().map(|row| row.2).collect();
         assert_eq!(names[2..], [Some("ROE, Richard"), Some("EXAMPLE MIXER"), Some("EXAMPLE SHOP")]);
+    }
+
+    #[test]
+    fn a_notice_of_deletions_is_refused_wherever_it_says_so() {
+        // Behind the part by which formats are told apart.
+        let blank = "\r\n".repeat(1_000);
+        let notice = [LIST, &blank, "The following names have been removed from\r\nthe list:\r\n\r\n", LIST].concat();
+        let error = read(&FORMAT, &[("sdnlist.txt", &notice)]).unwrap_err().to_string();
+        assert!(error.contains("record of changes"), "{error}");
+        let list = LIST.replace("wallets are", "users check it for other\r\nchanges to the listings, and wallets are");
+        assert_eq!(read(&FORMAT, &[("sdnlist.txt", &list)]).unwrap().claims.len(), 3);
     }
 
     #[test]

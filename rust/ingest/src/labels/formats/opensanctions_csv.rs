@@ -14,6 +14,9 @@ pub(super) const FORMAT: Format = opensanctions::format("opensanctions_csv", rea
 
 const COLUMNS: &[&str] = &["schema", "name", "identifiers", "sanctions", "dataset", "first_seen", "last_seen"];
 
+const NO_COIN: &str =
+    "no coin is named: addresses of Litecoin or Bitcoin Cash may be among these; entities.ftm.json names the coin";
+
 fn reads(probe: &Probe) -> bool {
     matches!(probe.content(), Content::Csv | Content::Parquet) && probe.has(COLUMNS)
 }
@@ -22,6 +25,10 @@ fn read(probes: &[Probe], _given: &Given) -> Result<RawLabels, IngestError> {
     let mut labels = RawLabels::default();
     for probe in probes {
         each_list_row(probe, COLUMNS, &mut labels, read_row)?;
+    }
+    // Litecoin and Bitcoin Cash use these forms too.
+    if labels.claims.iter().any(|claim| claim.address.starts_with(['1', '3'])) {
+        labels.warnings.push(NO_COIN.to_owned());
     }
     Ok(labels)
 }
@@ -86,6 +93,7 @@ mod tests {
         let third = "1eP8N3dwGohePr62mqV5RHHWY3oMuEUqf";
         let of_each = [(first, "evm"), (second, "evm"), (first, "evm"), (second, "evm"), (third, "evm")];
         assert_eq!(addresses(&labels), of_each);
+        assert_eq!(labels.warnings, [NO_COIN]);
         let groups: Vec<_> = labels.claims.iter().map(|claim| claim.group.as_deref().unwrap()).collect();
         assert_eq!(groups, ["ofac", "ofac", "japan_list", "japan_list", "ransomwhe.re"]);
         let codes: Vec<_> = labels.claims.iter().map(|claim| claim.concepts.join(",")).collect();

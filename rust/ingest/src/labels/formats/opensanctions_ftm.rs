@@ -113,6 +113,9 @@ impl Wallet {
         }
         // A party contains its wallets.
         let is_party = |parent: &&Value<'_>| parent.get("schema").and_then(Value::text) != Some(SANCTION);
+        // The data sets of an entity without its own are those of the entity around it.
+        let is_named = datasets(entity).next().is_some();
+        let around = parent.filter(|_| !is_named);
         let parent = parent.filter(is_party).and_then(id_of);
         Some(Self {
             place,
@@ -121,7 +124,7 @@ impl Wallet {
             currency: values(entity, "currency").next().map(str::to_owned),
             holders: owned(values(entity, "holder").chain(parent)),
             topics: owned(values(entity, "topics")),
-            datasets: owned(datasets(entity)),
+            datasets: owned(datasets(around.unwrap_or(entity))),
             first_seen: time(entity, "first_seen"),
             last_seen: time(entity, "last_seen"),
         })
@@ -288,7 +291,14 @@ mod tests {
             "sanctions": [{"id": "s-2", "schema": "Sanction", "datasets": ["il_mod_crypto"], "properties": {"startDate": ["2023-02-03"]}}]}}"#;
         let lines = [person, wallet].map(|entity| entity.replace('\n', "")).join("\n");
         let answer = format!(r#"{{"results": [{person}, {wallet}], "total": {{"value": 2}}}}"#);
-        for (name, text) in [("targets.nested.json", lines), ("search.json", answer)] {
+        let array = format!("[\n  {person},\n  {wallet}\n]\n");
+        let bare = array.replacen(
+            r#""schema": "CryptoWallet", "datasets": ["us_ofac_sdn"],"#,
+            r#""schema": "CryptoWallet","#,
+            1,
+        );
+        let files = [("nested.json", lines), ("search.json", answer), ("array.json", array), ("bare.json", bare)];
+        for (name, text) in files {
             let labels = read(&FORMAT, &[(name, &text)]).unwrap();
             let xbt = ChainHint::Ticker("XBT".to_owned());
             let bitcoin = "1eP8N3dwGohePr62mqV5RHHWY3oMuEUqf";

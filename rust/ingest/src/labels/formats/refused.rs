@@ -1,6 +1,6 @@
 //! Files that people take for lists of addresses and that are none, with what to import instead.
 
-use super::ofac_text::is_changes;
+use super::ofac_text::{RECORD_OF_CHANGES, is_changes};
 use crate::source::Probe;
 
 /// Names of files in lower case, as they begin and end; what they are, and the remedy.
@@ -36,10 +36,15 @@ pub(in super::super) fn refused(probe: &Probe) -> Option<&'static str> {
     if let Some((.., what)) = FILES.iter().find(|(begin, end, _)| is_named((begin, end))) {
         return Some(what);
     }
+    is_record_of_changes(probe).then_some(RECORD_OF_CHANGES)
+}
+
+/// Whether a file is a record of changes to a list of OFAC, or a notice of them.
+pub(super) fn is_record_of_changes(probe: &Probe) -> bool {
     let beginning = probe.head().get(..2_000).unwrap_or(probe.head());
-    is_changes(&String::from_utf8_lossy(beginning).to_uppercase()).then_some(
-        "is OFAC's record of changes, which also names who was removed: import sdn.csv with sdn_comments.csv, or sdnlist.txt",
-    )
+    let beginning = String::from_utf8_lossy(beginning).to_uppercase();
+    let is_ofac = ["OFFICE OF FOREIGN ASSETS CONTROL", "OFAC", "SDN LIST"].iter().any(|word| beginning.contains(word));
+    is_ofac && is_changes(&beginning)
 }
 
 #[cfg(test)]
@@ -59,6 +64,11 @@ mod tests {
             (
                 "sdnew26.txt",
                 "OFFICE OF FOREIGN ASSETS CONTROL\n\nChanges to the list\n\nEXAMPLE [X].\n",
+                "record of changes",
+            ),
+            (
+                "sdnlist.txt",
+                "OFFICE OF FOREIGN ASSETS CONTROL\n\nThe following deletions have been\nmade to OFAC's SDN List:\n\nEXAMPLE; Digital Currency Address - ETH\n0xD389FE6a479A836797eb0F1497CDD90Fa9e028Df [X].\n",
                 "record of changes",
             ),
         ];

@@ -4,6 +4,8 @@
 //! nothing is cut out of them. Which coin is meant follows from the words before it: many coins have addresses that look
 //! like those of bitcoin.
 
+use std::slice::SliceIndex;
+
 use super::super::raw::ChainHint;
 use super::coins::{self, Coin, MAX_WORDS};
 
@@ -30,6 +32,10 @@ const LABELS: &str = "account accounts additional address addresses adresse adre
     assets associated autre autres blockchain connue connues connus crypto cryptoactifs cryptocurrency cryptomonnaie \
     currency de des digital du et following further id including inc known la le les llc ltd more network no number of or \
     other others portefeuille portefeuilles suivant suivante suivantes suivants the virtual wallet wallets";
+
+/// Words behind `Bitcoin` that say what an address is used for, and are not part of the name of another coin.
+const USES: &str = "btc cold deposit deposits donation donations hot legacy lightning main mainnet payment payments ransom \
+    segwit taproot transfer transfers xbt";
 
 /// The words of a text that have the form of an address, or of several without a blank between them, with the coin that
 /// the text names for them.
@@ -78,8 +84,8 @@ fn words_of(text: &str) -> Vec<Word<'_>> {
 /// The length of a word that an address follows without a blank: `portefeuille0x5a9B...`, `BTC1QHV...`.
 fn prefix_of(word: &str) -> usize {
     let is_word = |text: &str| !text.is_empty() && text.chars().all(char::is_alphabetic);
-    if let Some(at) = word.find("0x").filter(|at| is_word(&word[..*at])) {
-        return if has_form(&word[at..]) { at } else { 0 };
+    if let Some(at) = word.find("0x").filter(|at| word.get(..*at).is_some_and(is_word)) {
+        return if word.get(at..).is_some_and(has_form) { at } else { 0 };
     }
     let is_tron = word.starts_with('T') && word.len() == TRON;
     let ticker = (3..=4).filter(|_| !is_tron).find(|&length| {
@@ -122,42 +128,121 @@ struct Scan<'t> {
     found: Vec<(String, ChainHint)>,
 }
 
-impl Scan<'_> {
+/// What a text contains, in its order.
+enum Item<'t> {
+    Address {
+        word: Word<'t>,
+        coin: Option<Coin>,
+        /// Whether the coin is in brackets behind it.
+        is_own: bool,
+    },
+    Coin {
+        coin: Coin,
+        start: usize,
+        end: usize,
+    },
+}
+
+impl<'t> Scan<'t> {
     fn run(mut self) -> Vec<(String, ChainHint)> {
+        let mut items = self.items();
+        self.read_backwards(&mut items);
+        for item in items {
+            if let Item::Address { word, coin, .. } = item {
+                self.add(word.text, coin);
+            }
+        }
+        self.found
+    }
+
+    /// The addresses of the text, each with the coin before it, and all coins.
+    fn items(&self) -> Vec<Item<'t>> {
+        let mut items = Vec::new();
         let mut clause = Clause { coin: None, continues: false };
         let (mut at, mut end) = (0, 0);
         while let Some(word) = self.words.get(at).copied() {
-            if ends_clause(&self.text[end..word.start]) {
+            if ends_clause(self.slice(end..word.start)) {
                 clause.continues = true;
             }
             end = word.end();
             if let Some((coin, count)) = self.coin_at(at) {
-                clause = Clause { coin: Some(coin), continues: false };
                 at += count;
                 end = self.words[at - 1].end();
+                items.push(Item::Coin { coin: coin.clone(), start: word.start, end });
+                clause = Clause { coin: Some(coin), continues: false };
                 continue;
             }
             at += 1;
             if has_form(word.text) || is_key(word.text) {
                 let behind = self.coin_behind(at, clause.coin.is_none());
                 if let Some((coin, next)) = behind {
-                    self.add(word.text, Some(coin));
+                    items.push(Item::Address { word, coin: Some(coin), is_own: true });
                     at = next;
                     end = self.words[at - 1].end();
                 } else {
-                    self.add(word.text, clause.coin);
+                    items.push(Item::Address { word, coin: clause.coin.clone(), is_own: false });
                 }
                 clause.continues = false;
             } else if clause.continues && !is_label(word.text) {
                 clause = Clause { coin: None, continues: false };
             }
         }
-        self.found
+        items
+    }
+
+    /// Gives each address the coin behind it (`3KBJ9... - Litecoin; 1QHV... - Bitcoin`), where the first address has no
+    /// coin before it and the last one has a coin behind it.
+    ///
+    /// Where a coin belongs to the address behind it all the same, both readings are possible. The hint then names the
+    /// coins of both, so that only an address whose form decides is taken.
+    fn read_backwards(&self, items: &mut [Item<'t>]) {
+        let is_address = |item: &Item<'_>| matches!(item, Item::Address { .. });
+        let Some(first) = items.iter().position(is_address) else { return };
+        let items = &mut items[first..];
+        let is_told = matches!(&items[0], Item::Address { coin: Some(_), is_own: false, .. });
+        if is_told || items.last().is_none_or(is_address) {
+            return;
+        }
+        let is_mixed = items.windows(3).any(|three| self.is_before_its_address(three));
+        let mut behind: Vec<Coin> = Vec::new();
+        let mut was_coin = false;
+        for item in items.iter_mut().rev() {
+            match item {
+                Item::Coin { coin, .. } => {
+                    if !was_coin {
+                        behind.clear();
+                    }
+                    behind.push(coin.clone());
+                    was_coin = true;
+                }
+                Item::Address { is_own: true, .. } => (behind, was_coin) = (Vec::new(), false),
+                Item::Address { coin, .. } => {
+                    let before = coin.take().filter(|_| is_mixed);
+                    *coin = joined(behind.iter().rev().chain(&before));
+                    was_coin = false;
+                }
+            }
+        }
+    }
+
+    /// Whether the coin between two addresses stands directly before the second one and not directly behind the first.
+    fn is_before_its_address(&self, items: &[Item<'t>]) -> bool {
+        let [Item::Address { word: one, .. }, Item::Coin { start, end, .. }, Item::Address { word: other, .. }] = items
+        else {
+            return false;
+        };
+        let is_direct = |gap: &str| gap.chars().all(|letter| " \u{a0}:-–—=()[]".contains(letter));
+        is_direct(self.slice(*end..other.start)) && !is_direct(self.slice(one.end()..*start))
+    }
+
+    /// A part of the text, between the ends of words.
+    fn slice(&self, range: impl SliceIndex<str, Output = str>) -> &'t str {
+        self.text.get(range).unwrap_or_default()
     }
 
     fn add(&mut self, word: &str, coin: Option<Coin>) {
-        let other = coin.filter(|coin| !coin.is_held);
-        let is_bnb = coin.is_some_and(|coin| coin.ticker == "BNB") && word.starts_with("bnb1");
+        let other = coin.as_ref().filter(|coin| !coin.is_held);
+        let is_bnb = coin.as_ref().is_some_and(|coin| coin.ticker == "BNB") && word.starts_with("bnb1");
         if !has_form(word) && other.is_none() && !is_bnb {
             return;
         }
@@ -165,7 +250,7 @@ impl Scan<'_> {
         let is_certain =
             matches!(word.as_bytes(), [b'0', b'x' | b'X', ..] | [b'T', ..] | [b'b' | b'B', b'c' | b'C', b'1', ..]);
         let coin = coin.filter(|coin| coin.is_held || !(is_certain && has_form(word)));
-        let hint = coin.map_or(ChainHint::AnyEvm, |coin| ChainHint::Ticker(coin.ticker.to_owned()));
+        let hint = coin.map_or(ChainHint::AnyEvm, |coin| ChainHint::Ticker(coin.ticker));
         self.found.push((word.to_owned(), hint));
     }
 
@@ -176,20 +261,51 @@ impl Scan<'_> {
         let mut longest = None;
         for (count, next) in (1..=MAX_WORDS).zip(&self.words[at..]) {
             if count > 1 {
-                let gap = &self.text[self.words[at + count - 2].end()..next.start];
+                let gap = self.slice(self.words[at + count - 2].end()..next.start);
                 if !gap.chars().all(|letter| matches!(letter, ' ' | '\u{a0}' | '-' | '_')) {
                     break;
                 }
             }
             name.push_str(&next.text.to_lowercase());
-            longest = coins::of_name(&name).map(|coin| (coin, count)).or(longest);
+            let last = at + count - 1;
+            let marked = || match count {
+                _ if !self.is_marked(last) || self.is_bitcoin_label(at, count) => None,
+                1 => coins::of_marked_word(next.text),
+                _ => coins::of_marked_name(&name),
+            };
+            let known = coins::of_name(&name).or_else(marked);
+            longest = known.map(|coin| (coin, count)).or(longest);
+        }
+        let is_bitcoin = matches!(&longest, Some((coin, 1)) if coin.ticker == "BTC");
+        if let Some(name) = self.other_name(at).filter(|_| is_bitcoin) {
+            return Some((coins::unknown(&name), 2));
         }
         longest.or_else(|| coins::of_ticker(word.text, self.is_marked(at)).map(|coin| (coin, 1)))
     }
 
+    /// Whether words are `bitcoin` with a label behind it without a blank, as in `Bitcoinadresse`.
+    fn is_bitcoin_label(&self, at: usize, count: usize) -> bool {
+        let rest = self.words[at].text.to_lowercase().strip_prefix("bitcoin").map(str::to_owned);
+        count == 1 && rest.is_some_and(|rest| rest.chars().count() > 1 && is_label(&rest))
+    }
+
+    /// The name of a coin that begins with `Bitcoin` and is not known: `Bitcoin Example: 1...`.
+    fn other_name(&self, at: usize) -> Option<String> {
+        let (word, next) = (self.words.get(at)?, self.words.get(at + 1)?);
+        let is_name = next.text.chars().all(char::is_alphabetic) && next.text.starts_with(char::is_uppercase);
+        let is_adjacent = matches!(self.slice(word.end()..next.start), " " | "\u{a0}" | "-" | "_");
+        let lower = next.text.to_lowercase();
+        let is_use = is_label(next.text) || USES.split_whitespace().any(|word| word == lower);
+        let is_coin = coins::of_name(&lower).is_some() || coins::of_ticker(next.text, true).is_some();
+        let rest = self.slice(next.end()..).trim_start();
+        let is_marked = rest.starts_with([':', '-', '–', '—', '=', '('])
+            || self.words.get(at + 2).is_some_and(|behind| rest.starts_with(behind.text) && has_form(behind.text));
+        (is_name && is_adjacent && is_marked && !is_use && !is_coin).then(|| format!("{} {}", word.text, next.text))
+    }
+
     /// Whether the text uses a word as a label: a mark, an address or a word such as `wallet` follows it.
     fn is_marked(&self, at: usize) -> bool {
-        let rest = self.text[self.words[at].end()..].trim_start();
+        let rest = self.slice(self.words[at].end()..).trim_start();
         let next = self.words.get(at + 1);
         rest.starts_with([':', '-', '–', '—', '=', '(', ')', '[', ']', '/', '>'])
             || next.is_some_and(|next| {
@@ -205,7 +321,7 @@ impl Scan<'_> {
     /// another address follows directly, the brackets belong to that one, unless this one has no other coin.
     fn coin_behind(&self, at: usize, has_no_other: bool) -> Option<(Coin, usize)> {
         let before = self.words.get(at.checked_sub(1)?)?;
-        let rest = &self.text[before.end()..];
+        let rest = self.slice(before.end()..);
         let inside = rest.trim_start_matches([' ', '\u{a0}']).strip_prefix(['(', '['])?;
         let (length, _) = inside.char_indices().take(MAX_BRACKETS).find(|(_, letter)| matches!(letter, ')' | ']'))?;
         let start = self.text.len() - inside.len();
@@ -219,12 +335,27 @@ impl Scan<'_> {
             }
         }
         let is_followed = self.words.get(next).is_some_and(|word| {
-            let gap = &self.text[close + 1..word.start];
+            let gap = self.slice(close + 1..word.start);
             (has_form(word.text) || is_key(word.text))
                 && gap.chars().all(|letter| matches!(letter, ' ' | '\u{a0}' | ':' | '-' | '<'))
         });
         coin.filter(|_| has_no_other || !is_followed).map(|coin| (coin, next))
     }
+}
+
+/// One coin of several: the last one where the form of an address decides among all, else none of them alone.
+fn joined<'c>(coins: impl Iterator<Item = &'c Coin>) -> Option<Coin> {
+    let mut all: Vec<&Coin> = Vec::new();
+    for coin in coins {
+        if !all.contains(&coin) {
+            all.push(coin);
+        }
+    }
+    if all.iter().all(|coin| coin.is_held) || all.len() == 1 {
+        return all.pop().cloned();
+    }
+    let tickers: Vec<&str> = all.iter().map(|coin| coin.ticker.as_str()).collect();
+    Some(coins::unknown(&tickers.join(" / ")))
 }
 
 fn has_form(word: &str) -> bool {
@@ -357,6 +488,46 @@ mod tests {
         assert_eq!(coins(&format!("(LTC) {SHARED} (BTC) {BASE58}")), ["LTC", "BTC"]);
         assert_eq!(coins(&format!("{BASE58} (used since 2020) (LTC) {SHARED}")), ["", "LTC"]);
         assert_eq!(found("LeSpCTzPrDs1xRd2HhDkQ3Apy3gEdPcjSp (Litecoin)").len(), 1);
+    }
+
+    #[test]
+    fn coins_behind_their_addresses_are_read_backwards() {
+        for text in [
+            "L - Litecoin; B - Bitcoin",
+            "L - Litecoin\nB - Bitcoin",
+            "L: LTC; B: BTC",
+            "L Litecoin\nB Bitcoin",
+            "Wallet address L. Currency: Litecoin. Wallet address B. Currency: Bitcoin.",
+        ] {
+            let text = text.replace("L ", &format!("{SHARED} ")).replace("L:", &format!("{SHARED}:"));
+            let text = text.replace("L.", &format!("{SHARED}.")).replace("B ", &format!("{BASE58} "));
+            let text = text.replace("B:", &format!("{BASE58}:")).replace("B.", &format!("{BASE58}."));
+            assert_eq!(coins(&text), ["LTC", "BTC"], "{text}");
+        }
+        assert_eq!(coins(&format!("{SHARED}, {SHARED} - Bitcoin Cash; {BASE58} - BTC")), ["BCH", "BCH", "BTC"]);
+        assert_eq!(coins(&format!("Wallet {SHARED}. Bitcoin: {BASE58}. It mines Litecoin")), ["BTC", "LTC / BTC"]);
+        assert_eq!(coins(&format!("Wallet {SHARED}. Litecoin: {SHARED}")), ["", "LTC"]);
+    }
+
+    #[test]
+    fn coins_that_are_named_after_bitcoin_are_not_bitcoin() {
+        for (name, coin) in [
+            ("Bitcoin Diamond: ", "BCD"),
+            ("Bitcoin Private: ", "BTCP"),
+            ("eCash (XEC): ", "XEC"),
+            ("Monacoin: ", "MONA"),
+            ("Syscoin: ", "Syscoin"),
+            ("BitcoinCashABC: ", "BitcoinCashABC"),
+            ("Bitcoin Example: ", "Bitcoin Example"),
+            ("Bitcoin Example ", "Bitcoin Example"),
+            ("Bitcoin Address: ", "BTC"),
+            ("Bitcoin Deposit: ", "BTC"),
+            ("Bitcoin Core: ", "BTC"),
+            ("BITCOIN WALLET: ", "BTC"),
+            ("Bitcoin (BTC): ", "BTC"),
+        ] {
+            assert_eq!(coins(&format!("{name}{SHARED}")), [coin], "{name}");
+        }
     }
 
     #[test]
