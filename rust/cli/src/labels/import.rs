@@ -33,10 +33,10 @@ pub(super) struct Import {
     /// The chain of EVM addresses, where the files do not name one.
     #[arg(long, value_parser = super::super::chain(), ignore_case = true)]
     chain: Option<Chain>,
-    /// How far the source is believed [default: what the rows say, else what the format is known for, else unknown].
+    /// Trust level of the source [default: what the rows say, else what the format is known for, else unknown].
     #[arg(long, value_parser = level())]
     level: Option<Level>,
-    /// Believe the source as a trusted provider; short for --level trusted_provider.
+    /// Take the source for a trusted provider: its claims decide scores by themselves.
     #[arg(long, conflicts_with = "level")]
     trust: bool,
     /// The provenance group: claims of one group count once [default: the site of the source of each row, else the format's].

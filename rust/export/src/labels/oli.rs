@@ -47,7 +47,7 @@ struct Statement {
 
 /// A row of the file.
 #[derive(Serialize)]
-struct Tag<'t> {
+struct OliRow<'t> {
     chain_id: &'t str,
     address: &'t str,
     tag_id: &'static str,
@@ -114,7 +114,7 @@ impl LabelWriter for OliWriter {
 /// Adds the tags of an address. It has one name and one owner: those of the most reliable statement, one with a code before
 /// one without. Statements with another name or owner would be joined with them, and are left out.
 fn add_tags<'t>(
-    tags: &mut Vec<Tag<'t>>,
+    tags: &mut Vec<OliRow<'t>>,
     chain: &'t str,
     address: &'t str,
     statements: &[Statement],
@@ -125,7 +125,7 @@ fn add_tags<'t>(
     let Some(best) = statements.iter().rev().max_by_key(rank) else { return };
     let mut tag = |tag_id, tag_value: &str, time: Option<Timestamp>| {
         let (tag_value, time_created) = (tag_value.to_owned(), time.map(|time| time.to_string()));
-        tags.push(Tag { chain_id: chain, address, tag_id, tag_value, time_created });
+        tags.push(OliRow { chain_id: chain, address, tag_id, tag_value, time_created });
     };
     if let Some(name) = &best.name {
         tag("contract_name", name, best.asserted_at);
@@ -148,7 +148,7 @@ fn add_tags<'t>(
     }
 }
 
-fn write_json(tags: &[Tag<'_>], file: &File) -> std::io::Result<()> {
+fn write_json(tags: &[OliRow<'_>], file: &File) -> std::io::Result<()> {
     let mut file = BufWriter::new(file);
     for (place, tag) in tags.iter().enumerate() {
         file.write_all(if place == 0 { b"[\n" } else { b",\n" })?;
@@ -158,7 +158,7 @@ fn write_json(tags: &[Tag<'_>], file: &File) -> std::io::Result<()> {
     file.flush()
 }
 
-fn write_csv(tags: &[Tag<'_>], file: &File) -> Result<(), arrow::error::ArrowError> {
+fn write_csv(tags: &[OliRow<'_>], file: &File) -> Result<(), arrow::error::ArrowError> {
     let columns: [(&str, ArrayRef); 5] = [
         ("chain_id", text(tags, |tag| Some(tag.chain_id))),
         ("address", text(tags, |tag| Some(tag.address))),
@@ -172,6 +172,6 @@ fn write_csv(tags: &[Tag<'_>], file: &File) -> Result<(), arrow::error::ArrowErr
     WriterBuilder::new().with_header(true).build(file).write(&rows)
 }
 
-fn text<'t>(tags: &'t [Tag<'t>], cell: impl Fn(&'t Tag<'t>) -> Option<&'t str>) -> ArrayRef {
-    Arc::new(StringArray::from_iter(tags.iter().map(cell)))
+fn text<'t>(tags: &'t [OliRow<'t>], cell: impl Fn(&'t OliRow<'t>) -> Option<&'t str>) -> ArrayRef {
+    Arc::new(tags.iter().map(cell).collect::<StringArray>())
 }

@@ -183,7 +183,10 @@ fn quoted(text: &str) -> String {
             '\r' => quoted.push_str("\\r"),
             '\t' => quoted.push_str("\\t"),
             letter if letter.is_control() || UNPRINTABLE.contains(&letter) => {
-                quoted.push_str(&format!("\\u{:04x}", u32::from(letter)));
+                quoted.push_str("\\u");
+                quoted.extend(
+                    (0..4).rev().filter_map(|digit| char::from_digit(u32::from(letter) >> (4 * digit) & 15, 16)),
+                );
             }
             letter => quoted.push(letter),
         }

@@ -298,7 +298,8 @@ impl Group {
     /// Refuses files that the caller names and that give no claim, each with its own reason.
     fn check_named(&self, labels: &Labels, options: &LabelOptions) -> Result<(), IngestError> {
         let named = self.probes.iter().zip(&self.named).filter(|(_, is_named)| **is_named).map(|(probe, _)| probe);
-        for probe in named.filter(|probe| labels.without_claims.iter().any(|path| path == probe.path())) {
+        let mut without = named.filter(|probe| labels.without_claims.iter().any(|path| path == probe.path()));
+        if let Some(probe) = without.next() {
             let raw = (self.format.read)(std::slice::from_ref(probe), &given(options))?;
             let alone = finish(raw, self.format, labels.list.clone(), probe.path(), options)?;
             let (path, why) = (probe.path().to_owned(), reason_without_claims(&alone));

@@ -45,7 +45,7 @@ fn is_scheme(text: &str) -> bool {
 }
 
 fn is_base58(text: &str) -> bool {
-    let has = |is_it: fn(&u8) -> bool| text.as_bytes().iter().any(|byte| is_it(byte));
+    let has = |is_it: fn(&u8) -> bool| text.as_bytes().iter().any(is_it);
     let is_letter = |byte: u8| byte.is_ascii_alphanumeric() && !matches!(byte, b'0' | b'O' | b'I' | b'l');
     BASE58.iter().any(|lengths| lengths.contains(&text.len()))
         && text.bytes().all(is_letter)

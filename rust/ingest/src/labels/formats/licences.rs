@@ -1,7 +1,7 @@
 //! The licences under which the sources of the formats publish their lists.
 //!
 //! Only what a source states itself is here, read in its repository or on its page. Other formats have no licence here: it is
-//! unknown, not free. So have formats in which everybody publishes, such as TagPacks. `--licence` states the terms of one
+//! unknown, not free. So have formats in which everybody publishes, such as packs of tags. `--licence` states the terms of one
 //! list.
 
 /// Licences by the names of formats.

@@ -31,7 +31,7 @@ const BRAVE: &str = "ofac-sanctioned-digital-currency-addresses";
 
 fn named(input: &Input) -> Option<Named> {
     let name = input.name();
-    if name.starts_with(BRAVE) && name.ends_with(".json") {
+    if name.starts_with(BRAVE) && name.to_ascii_lowercase().ends_with("json") {
         return Some(Named::Brave);
     }
     let rest = name.strip_prefix("sanctioned_addresses_")?;

@@ -25,7 +25,7 @@ fn reads(probe: &Probe) -> bool {
     let has_title = beginning.trim_start_matches('\u{feff}').trim_start().starts_with(TITLE);
     let is_named = {
         let name = probe.input().name().to_lowercase();
-        name.starts_with("sdnlist") && name.ends_with(".txt") && *probe.content() == Content::Binary
+        name.starts_with("sdnlist") && name.to_ascii_lowercase().ends_with("txt") && *probe.content() == Content::Binary
     };
     // The record of changes contains names that were removed.
     (has_title || is_named) && !is_changes(&beginning)
@@ -79,7 +79,7 @@ fn read(probes: &[Probe], _given: &Given) -> Result<RawLabels, IngestError> {
             }
         }
         if entry.is_cut() {
-            return Err(input.damaged(entry.place(), "it ends inside of an entry: it was cut off"));
+            return Err(input.damaged(Some(entry.place()), "it ends inside of an entry: it was cut off"));
         }
         entry.read(&mut labels);
     }
@@ -112,8 +112,8 @@ impl Entry {
         self.text.push_str(&words.join(" "));
     }
 
-    fn place(&self) -> Option<Place> {
-        Some(Place::Line(self.first_line))
+    fn place(&self) -> Place {
+        Place::Line(self.first_line)
     }
 
     /// Whether the programs are read, which end an entry; other parties that it is linked to may be behind them.

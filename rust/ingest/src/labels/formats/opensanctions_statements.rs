@@ -29,7 +29,7 @@ fn read(probes: &[Probe], _given: &Given) -> Result<RawLabels, IngestError> {
     for probe in probes {
         let mut wallets = Wallets::default();
         each_statement(probe, &mut labels, |statement| wallets.add(&statement))?;
-        let Wallets { wallets, orders, .. } = wallets;
+        let Wallets { all: wallets, orders, .. } = wallets;
         let mut found = Belongings::of(&wallets);
         let mut orders: HashMap<String, Order> = orders
             .into_iter()
@@ -115,7 +115,7 @@ fn is_true(text: &str) -> bool {
 /// The wallets of a file, in the order of their first statements, and the parties of each order.
 #[derive(Default)]
 struct Wallets {
-    wallets: Vec<Wallet>,
+    all: Vec<Wallet>,
     places: HashMap<String, usize>,
     orders: HashMap<String, Vec<String>>,
 }
@@ -130,7 +130,7 @@ impl Wallets {
             return;
         }
         let place = *self.places.entry(statement.id.to_owned()).or_insert_with(|| {
-            self.wallets.push(Wallet {
+            self.all.push(Wallet {
                 place: statement.place,
                 id: statement.id.to_owned(),
                 keys: Vec::new(),
@@ -141,9 +141,9 @@ impl Wallets {
                 first_seen: None,
                 last_seen: None,
             });
-            self.wallets.len() - 1
+            self.all.len() - 1
         });
-        let Some(wallet) = self.wallets.get_mut(place) else { return };
+        let Some(wallet) = self.all.get_mut(place) else { return };
         add_once(&mut wallet.datasets, statement.dataset);
         let (first, last) = (statement.first_seen, statement.last_seen);
         let [first, last] = [first, last].map(|date| date.and_then(|date| Dates::Iso.read(date)));

@@ -152,6 +152,10 @@ pub(super) struct Flag {
 /// What a flag says of a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Verdict {
+    /// The cell is blank.
+    Blank,
+    /// The cell is not one of a flag.
+    Unknown,
     Affirmed,
     Denied,
     /// A word for "harmless" in a column of other words: it denies crimes, fraud and risk alone.
@@ -166,10 +170,9 @@ impl Flag {
         let bare = bare(&name);
         let is_class = CLASSES.contains(&name.as_str());
         let kind = match field {
-            Some("label") if is_class => Kind::Class,
+            Some("label") | None if is_class => Kind::Class,
             Some("code" | "label") => Kind::Words,
             Some(_) => return None,
-            None if is_class => Kind::Class,
             None if ROW_INVERTED.contains(&bare) => Kind::RowInverted,
             None if ROW.contains(&name.as_str()) => Kind::Row,
             None if JUDGEMENTS.contains(&name.as_str()) => Kind::Words,
@@ -193,14 +196,15 @@ impl Flag {
         }
     }
 
-    /// Reads a value; `None` where it is not one of a flag.
-    pub(super) fn read(&mut self, value: &str) -> Option<Verdict> {
+    /// Reads a cell; `None` is a blank one.
+    pub(super) fn read(&mut self, value: Option<&str>) -> Verdict {
+        let Some(value) = value else { return Verdict::Blank };
         let verdict = self.verdict(value);
         self.has_spoken |= verdict.is_some();
         if verdict.is_none() && self.kind != Kind::Words && !self.is_shared {
             *self.unknown.entry(value.trim().to_owned()).or_default() += 1;
         }
-        verdict
+        verdict.unwrap_or(Verdict::Unknown)
     }
 
     fn verdict(&self, value: &str) -> Option<Verdict> {

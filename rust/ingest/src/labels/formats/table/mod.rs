@@ -262,20 +262,20 @@ impl Rows {
         let mut cells = Vec::with_capacity(flags.len());
         for flag in &mut flags {
             let value = row.text(&flag.column)?.filter(|value| !is_missing(value));
-            cells.push(value.map(|value| flag.read(&value)));
+            cells.push(flag.read(value.as_deref()));
         }
         let mut kept = texts.concepts.clone();
         let (mut is_denied, mut denies_code) = (false, false);
         let given = self.code.as_deref().and_then(|code| self.code_of(code));
         for (flag, cell) in flags.iter_mut().zip(&cells) {
             let before = kept.len();
-            if *cell == Some(Some(Verdict::Harmless)) {
+            if *cell == Verdict::Harmless {
                 kept.retain(|word| !self.code_of(word).is_some_and(is_adverse));
                 if kept.len() < before {
                     flag.count();
                 }
             }
-            if *cell != Some(Some(Verdict::Denied)) {
+            if *cell != Verdict::Denied {
                 continue;
             }
             if given.is_some_and(|given| flag.must_affirm(given)) {
@@ -291,18 +291,18 @@ impl Rows {
         let doubts = self.doubts_of(&flags, &cells, &kept);
         match given {
             None => {
-                let affirmed = flags.iter().zip(&cells).filter(|(_, cell)| **cell == Some(Some(Verdict::Affirmed)));
+                let affirmed = flags.iter().zip(&cells).filter(|(_, cell)| **cell == Verdict::Affirmed);
                 kept.extend(affirmed.filter_map(|(flag, _)| Some(flag.code()?.name().to_owned())));
             }
             Some(given) => {
                 let of = |verdict| {
                     let mut asked = flags.iter().zip(&cells).filter(|(flag, _)| flag.must_affirm(given));
-                    asked.any(|(_, cell)| *cell == Some(Some(verdict)))
+                    asked.any(|(_, cell)| *cell == verdict)
                 };
                 if of(Verdict::Denied) && !of(Verdict::Affirmed) {
                     is_denied = true;
                     let asked = flags.iter_mut().zip(&cells).filter(|(flag, _)| flag.must_affirm(given));
-                    asked.filter(|(_, cell)| **cell == Some(Some(Verdict::Denied))).for_each(|(flag, _)| flag.count());
+                    asked.filter(|(_, cell)| **cell == Verdict::Denied).for_each(|(flag, _)| flag.count());
                 }
             }
         }
@@ -316,19 +316,19 @@ impl Rows {
     }
 
     /// Returns the flags, a bit each, of which a cell cannot be read and without which the row may not hold.
-    fn doubts_of(&self, flags: &[Flag], cells: &[Option<Option<Verdict>>], kept: &[String]) -> u64 {
+    fn doubts_of(&self, flags: &[Flag], cells: &[Verdict], kept: &[String]) -> u64 {
         let given = self.code.as_deref().and_then(|code| self.code_of(code));
         let is_affirmed = |given: Code| {
             let mut asked = flags.iter().zip(cells).filter(|(flag, _)| flag.must_affirm(given));
-            asked.any(|(_, cell)| *cell == Some(Some(Verdict::Affirmed)))
+            asked.any(|(_, cell)| *cell == Verdict::Affirmed)
         };
-        let is_in_doubt = |flag: &Flag, cell: &Option<Option<Verdict>>| match (cell, given) {
-            (Some(Some(_)), _) => false,
+        let is_in_doubt = |flag: &Flag, cell: Verdict| match (cell, given) {
+            (Verdict::Affirmed | Verdict::Denied | Verdict::Harmless, _) => false,
             (_, Some(given)) if flag.must_affirm(given) => !is_affirmed(given),
-            (Some(None), _) => flag.doubts(None) && (flag.denies_row() || self.is_about(flag, kept)),
-            (None, given) => given.is_some() && flag.doubts_blank(),
+            (Verdict::Unknown, _) => flag.doubts(None) && (flag.denies_row() || self.is_about(flag, kept)),
+            (Verdict::Blank, given) => given.is_some() && flag.doubts_blank(),
         };
-        let bits = (0..64_u32).zip(flags.iter().zip(cells)).filter(|(_, (flag, cell))| is_in_doubt(flag, cell));
+        let bits = (0..64_u32).zip(flags.iter().zip(cells)).filter(|(_, (flag, cell))| is_in_doubt(flag, **cell));
         bits.fold(0, |doubts, (bit, _)| doubts | 1 << bit)
     }
 
