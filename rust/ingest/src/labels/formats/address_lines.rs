@@ -1,6 +1,7 @@
 //! Lines of lists without columns: an address and a remark, items of Markdown lists, rows of Markdown tables.
 
-use crate::source::{ListedItems, Probe, has_address_form};
+use super::table::denies_crime;
+use crate::source::{ListedItems, Probe, has_address_form, is_exception, truth};
 
 /// What a line of a list is.
 #[derive(Debug, PartialEq, Eq)]
@@ -34,6 +35,14 @@ const CODES: &str = "code category type";
 const CHAINS: &str = "chain network blockchain";
 /// Words above a list that are its header.
 const HEADERS: &str = "address addresses wallet wallets account accounts";
+
+/// Words behind a denial that add nothing to it: `innocent user`, `safe addresses`.
+const DENIED: &str =
+    "address addresses wallet wallets account accounts user users contract contracts exchange exchanges";
+/// Words for an end, of a list or of a case, with which a remark or a heading begins.
+const ENDED: &str = "removed delisted unlisted cleared revoked retracted withdrawn refunded";
+/// Words behind a word for an end.
+const AFTER_END: &str = "from on in by since after";
 
 /// Lines of a head that are looked at to recognise a list.
 const LOOKED_AT: usize = 5_000;
@@ -170,6 +179,42 @@ impl LineReader {
 fn is_in(words: &str, text: &str) -> bool {
     let plain: String = text.chars().filter(|letter| letter.is_alphanumeric()).flat_map(char::to_lowercase).collect();
     words.split_whitespace().any(|word| word == plain)
+}
+
+/// Returns whether a remark, a heading or the name of a member says that an address is not on the list: in full, or in a part
+/// between commas and brackets.
+pub(super) fn denies(text: &str) -> bool {
+    is_exception(text)
+        || is_no(text.trim()) == Some(true)
+        || denies_part(text)
+        || text.split([',', ';', '|', '(', ')', '[', ']', ':', '=', '?']).any(denies_part)
+        || [" - ", " – ", " — ", " / "].iter().any(|mark| text.split(mark).any(denies_part))
+}
+
+/// Returns whether a text is a word for no, or one for yes.
+pub(super) fn is_no(text: &str) -> Option<bool> {
+    let is_one = |words: &[&str]| words.iter().any(|word| text.eq_ignore_ascii_case(word));
+    let is_true = truth(text).or_else(|| is_one(&["yes", "y", "t"]).then_some(true));
+    is_true.or_else(|| is_one(&["no", "n", "f"]).then_some(false)).map(|is_true| !is_true)
+}
+
+fn denies_part(part: &str) -> bool {
+    let words: Vec<&str> =
+        part.split(|letter: char| !letter.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
+    let Some((first, rest)) = words.split_first() else { return false };
+    let is_number = |word: &&str| word.bytes().all(|byte| byte.is_ascii_digit());
+    // `No. 5` counts.
+    if first.eq_ignore_ascii_case("no") && rest.first().is_some_and(is_number) {
+        return false;
+    }
+    let is_false = rest.is_empty() && ["no", "false"].iter().any(|word| first.eq_ignore_ascii_case(word));
+    let is_ended = is_in(ENDED, first)
+        && rest.first().is_none_or(|next| is_in(AFTER_END, next) || is_in(DENIED, next) || is_number(next));
+    // `No KYC exchange` is whole as it stands.
+    let is_negated = is_in("no not non", first);
+    let told = words.iter().rposition(|word| !is_in(DENIED, word)).map_or(0, |last| last + 1);
+    let told = words.get(..told).unwrap_or_default().join(" ");
+    is_false || is_ended || denies_crime(part) || (!is_negated && !told.is_empty() && denies_crime(&told))
 }
 
 /// Returns the text of a heading: `## Addresses`, `Addresses:`, `**Addresses**`.

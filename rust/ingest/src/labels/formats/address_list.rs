@@ -6,13 +6,13 @@ use std::collections::BTreeMap;
 
 use headwater_ledger::labels::Level;
 
-use super::address_lines::{Line, LineReader, is_table};
+use super::address_lines::{Line, LineReader, denies, is_no, is_table};
 use super::reading::filled;
 use super::{Files, Format, Given};
 use crate::labels::raw::{ChainHint, RawClaim, RawLabels, Vocabulary};
 use crate::networks::{names_network, of_evm_id, of_lone_evm_id};
 use crate::source::json::Value;
-use crate::source::{Content, Probe, has_address_form, is_exception, prefixed};
+use crate::source::{Content, Probe, has_address_form, prefixed};
 use crate::{IngestError, Place};
 
 /// A list of one's own: what its addresses are, the caller says.
@@ -75,7 +75,8 @@ fn claim(place: Place, text: &str, chain: Option<&str>, name: Option<&str>) -> R
         place: Some(place),
         address: address.to_owned(),
         chain: own.or(chain).map_or(ChainHint::None, |chain| ChainHint::Chain(chain.to_owned())),
-        name: filled(name).map(str::to_owned),
+        // A word for yes is not a name.
+        name: filled(name).filter(|name| is_no(name).is_none()).map(str::to_owned),
         ..RawClaim::default()
     }
 }
@@ -93,7 +94,7 @@ fn read_lines(probe: &Probe, labels: &mut RawLabels) -> Result<(), IngestError> 
             Line::Addresses(addresses) => {
                 *widths.entry(addresses.len()).or_default() += 1;
                 for (address, remark) in addresses {
-                    if is_exception(&list.heading) || remark.as_deref().is_some_and(is_exception) {
+                    if denies(&list.heading) || remark.as_deref().is_some_and(denies) {
                         exceptions.add(place);
                     } else {
                         labels.claims.push(claim(place, &address, None, remark.as_deref()));
@@ -102,7 +103,7 @@ fn read_lines(probe: &Probe, labels: &mut RawLabels) -> Result<(), IngestError> 
             }
             Line::Row(row) => {
                 let text = [&row.name, &row.entity, &row.code];
-                if is_exception(&list.heading) || text.into_iter().flatten().any(|text| is_exception(text)) {
+                if denies(&list.heading) || text.into_iter().flatten().any(|text| denies(text)) {
                     exceptions.add(place);
                     continue;
                 }
@@ -240,7 +241,8 @@ fn is_number(text: &str) -> bool {
 
 impl Surroundings {
     fn inside(&self, name: &str, numbers: Numbers) -> Self {
-        let is_exception = self.is_exception || is_exception(name);
+        // Numbers are positions and chains, whatever they count.
+        let is_exception = self.is_exception || (!is_number(name) && denies(name));
         let mut inner = Self { depth: self.depth + 1, is_exception, ..self.clone() };
         match name {
             _ if numbers == Numbers::Positions => {}
@@ -267,7 +269,7 @@ struct AddressCollector {
 
 impl AddressCollector {
     fn add(&mut self, place: Place, text: &str, path: &Surroundings, name: Option<&str>) {
-        if path.is_exception || name.is_some_and(is_exception) {
+        if path.is_exception || name.is_some_and(denies) {
             self.exceptions.add(place);
             return;
         }
@@ -326,8 +328,11 @@ impl AddressCollector {
         match value {
             Value::Bool(false) => self.false_values.add(place),
             Value::Null | Value::Bool(true) => self.add(place, address, path, None),
-            Value::Number(_) => {
-                self.numbers.add(place);
+            Value::Number(number) if number.to_string().parse() == Ok(0.0) => self.exceptions.add(place),
+            Value::Number(number) => {
+                if number.to_string() != "1" {
+                    self.numbers.add(place);
+                }
                 self.add(place, address, path, None);
             }
             // Which address of a pair the document is about is open.

@@ -90,6 +90,53 @@ fn victims_and_sentences_are_left_out() {
 }
 
 #[test]
+fn denied_addresses_are_left_out() {
+    for remark in [
+        " no",
+        " 0",
+        ",0",
+        " false",
+        " safe",
+        " not scam",
+        " legit",
+        " removed",
+        " - not malicious, exchange",
+        " innocent user",
+        " - white hat",
+        " (scam: no)",
+        " # removed from list 2024",
+        " legit exchange",
+        " - exchange (not the attacker)",
+    ] {
+        let labels = coded("a.txt", &format!("{A}{remark}\n{B} yes\n{TRON},1\n{BITCOIN} no. 5\n"));
+        let last = format!("{BITCOIN} | named no. 5");
+        assert_eq!(all_shown(&labels), [B, TRON, &last], "{remark}");
+        assert_eq!(labels.warnings, ["addresses of victims or exceptions are left out: 1, the first in line 1"]);
+    }
+    for heading in [
+        "### Removed from list",
+        "## Refunded wallets (safe)",
+        "Exchange deposit addresses (not the attacker):",
+        "# Safe addresses",
+        "Not scammers:",
+    ] {
+        assert_eq!(shown("a.md", &format!("- {B}\n\n{heading}\n- {A}\n")), [B], "{heading}");
+    }
+    for value in [r#""0""#, r#""no""#, "0", r#""safe""#, r#""not a scam""#, r#""benign""#, r#"["legit", "x"]"#] {
+        let labels = coded("a.json", &format!(r#"{{"{A}": {value}, "{B}": 1, "{TRON}": "1"}}"#));
+        assert_eq!(all_shown(&labels), [B, TRON], "{value}");
+        assert_eq!(labels.warnings.len(), 1);
+    }
+    for key in ["not a scam", "safe", "not_scam", "legit wallets"] {
+        assert_eq!(shown("a.json", &format!(r#"{{"{key}": ["{A}"], "addresses": ["{B}"]}}"#)), [B], "{key}");
+    }
+    assert_eq!(shown("a.json", &format!(r#"{{"0": "{A}", "1": "{B}"}}"#)), [A, B]);
+    for remark in ["No KYC exchange", "removed liquidity", "balance: 0", "Safeguard"] {
+        assert_eq!(shown("a.txt", &format!("{A} - {remark}\n")), [format!("{A} | named {remark}")]);
+    }
+}
+
+#[test]
 fn pairs_of_addresses_are_not_lists() {
     for arrow in ["->", "-->", "=>", " -> ", " → ", " = ", "=", ": ", " - ", " to ", " <- "] {
         for (name, text) in [("a.txt", format!("{A}{arrow}{B}\n")), ("a.md", format!("- {A}{arrow}`{B}`\n"))] {

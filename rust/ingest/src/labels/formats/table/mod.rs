@@ -47,6 +47,11 @@ pub(crate) fn tells(probe: &Probe) -> bool {
     columns::tells(probe.columns())
 }
 
+/// Returns whether a text denies a crime: a word for "harmless", or a negation before another word.
+pub(super) fn denies_crime(text: &str) -> bool {
+    flags::denies_crime(text)
+}
+
 /// Columns of logs and key stores, whose addresses nothing is said about.
 const OTHERS: [&str; 3] = ["topics", "crypto", "logIndex"];
 
