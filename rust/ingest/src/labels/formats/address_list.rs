@@ -372,9 +372,9 @@ impl AddressCollector {
         match value {
             Value::Bool(false) => self.false_values.add(place),
             Value::Null | Value::Bool(true) => self.add(place, address, path, None),
-            Value::Number(number) if number.to_string().parse() == Ok(0.0) => self.exceptions.add(place),
+            Value::Number(number) if number.parse() == Ok(0.0) => self.exceptions.add(place),
             Value::Number(number) => {
-                if number.to_string() != "1" {
+                if *number != "1" {
                     self.numbers.add(place);
                 }
                 self.add(place, address, path, None);
