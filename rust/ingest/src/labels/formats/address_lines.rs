@@ -1,6 +1,8 @@
 //! Lines of lists without columns: an address and a remark, items of Markdown lists, rows of Markdown tables.
 
-use crate::source::{ListedItems, Probe, has_address_form};
+use super::table::{denies_crime, may_deny};
+use crate::networks::names_network;
+use crate::source::{ListedItems, Probe, has_address_form, is_exception, truth};
 
 /// What a line of a list is.
 #[derive(Debug, PartialEq, Eq)]
@@ -11,6 +13,8 @@ pub(super) enum Line {
     Row(Box<TableRow>),
     /// A row of so many fields that a header would have to name.
     Fields(usize),
+    /// A row of a Markdown table with a column that may deny rows, which is not read here.
+    Denying(String),
     /// A text that does not begin with an address.
     Prose,
     /// A blank line, a comment, a heading or a rule.
@@ -25,6 +29,7 @@ pub(super) struct TableRow {
     pub(super) entity: Option<String>,
     pub(super) code: Option<String>,
     pub(super) chain: Option<String>,
+    pub(super) coin: Option<String>,
 }
 
 /// Headers of Markdown tables.
@@ -32,14 +37,25 @@ const NAMES: &str = "name label tag nametag title description note notes remark 
 const ENTITIES: &str = "entity owner project organisation organization actor";
 const CODES: &str = "code category type";
 const CHAINS: &str = "chain network blockchain";
+const COINS: &str = "coin asset currency cryptocurrency ticker";
 /// Words above a list that are its header.
 const HEADERS: &str = "address addresses wallet wallets account accounts";
+
+/// Words behind a denial that add nothing to it: `innocent user`, `safe addresses`.
+const DENIED: &str =
+    "address addresses wallet wallets account accounts user users contract contracts exchange exchanges";
+/// Words for an end, of a list or of a case, with which a remark or a heading begins.
+const ENDED: &str = "removed delisted unlisted cleared revoked retracted withdrawn refunded";
+/// Words behind a word for an end.
+const AFTER_END: &str = "from on in by since after";
 
 /// Lines of a head that are looked at to recognise a list.
 const LOOKED_AT: usize = 5_000;
 /// Files that describe a folder, and files of source text: addresses in them are examples and constants.
 const DOCUMENTS: [&str; 4] = ["readme", "license", "changelog", "contributing"];
 const CODE: [&str; 11] = [".py", ".js", ".ts", ".sol", ".rs", ".go", ".sh", ".java", ".ipynb", ".toml", ".lock"];
+/// The level of headings without a mark of Markdown.
+const LOWEST_LEVEL: usize = 7;
 /// A line longer than this is not part of a list.
 const LONGEST: usize = 4_096;
 
@@ -63,7 +79,7 @@ pub(super) fn lists(probe: &Probe) -> bool {
     let mut items = ListedItems::default();
     for line in text.lines().take(LOOKED_AT) {
         match lines.read(line) {
-            Line::Addresses(_) | Line::Row(_) | Line::Fields(_) => items.add(true),
+            Line::Addresses(_) | Line::Row(_) | Line::Fields(_) | Line::Denying(_) => items.add(true),
             Line::Prose => items.add(false),
             Line::Other => {}
         }
@@ -84,6 +100,8 @@ pub(super) fn is_table(probe: &Probe) -> bool {
 pub(super) struct LineReader {
     /// The heading above the line.
     pub(super) heading: String,
+    /// The headings around the line that name a network, with their levels.
+    networks: Vec<(usize, String)>,
     /// Names of columns that nothing was read from.
     pub(super) unread: Vec<String>,
     /// The header of the table around the line.
@@ -109,6 +127,10 @@ impl LineReader {
         }
         if let Some(heading) = heading(line) {
             heading.clone_into(&mut self.heading);
+            let level = line.bytes().take_while(|byte| *byte == b'#').count();
+            let level = if level == 0 { LOWEST_LEVEL } else { level };
+            self.networks.retain(|(above, _)| *above < level);
+            self.networks.extend(network(heading).map(|name| (level, name.to_owned())));
             return Line::Other;
         }
         let is_comment = ["#", "//", ";", "--", "%", "/*", "*/"].iter().any(|mark| line.starts_with(mark));
@@ -117,6 +139,11 @@ impl LineReader {
             return Line::Other;
         }
         item(line)
+    }
+
+    /// Returns the network that the nearest heading with one names.
+    pub(super) fn network(&self) -> Option<&str> {
+        self.networks.last().map(|(_, name)| name.as_str())
     }
 
     fn read_cells(&mut self, line: &str) -> Line {
@@ -136,6 +163,11 @@ impl LineReader {
         if cells.iter().any(|cell| has_address_form(cell) && !is_same(cell, cells[address])) {
             return Line::Prose;
         }
+        let is_read = |header: &str| [NAMES, ENTITIES, CODES, CHAINS, COINS].iter().any(|words| is_in(words, header));
+        let mut others = self.header.iter().enumerate().filter(|(place, _)| *place != address);
+        if let Some((_, header)) = others.find(|(_, header)| !is_read(header) && may_deny(header)) {
+            return Line::Denying(header.clone());
+        }
         let mut found = TableRow { address: cells[address].to_owned(), ..TableRow::default() };
         let others = cells
             .iter()
@@ -149,6 +181,7 @@ impl LineReader {
                 header if is_in(ENTITIES, header) => &mut found.entity,
                 header if is_in(CODES, header) => &mut found.code,
                 header if is_in(CHAINS, header) => &mut found.chain,
+                header if is_in(COINS, header) => &mut found.coin,
                 _ if is_only => &mut found.name,
                 header => {
                     let header = if header.is_empty() { format!("column {}", place + 1) } else { header.to_owned() };
@@ -170,6 +203,61 @@ impl LineReader {
 fn is_in(words: &str, text: &str) -> bool {
     let plain: String = text.chars().filter(|letter| letter.is_alphanumeric()).flat_map(char::to_lowercase).collect();
     words.split_whitespace().any(|word| word == plain)
+}
+
+/// Returns the network that a text names and nothing else: `Litecoin`, `(BCH)`.
+pub(super) fn network(text: &str) -> Option<&str> {
+    let text = text.trim_matches(|letter: char| !letter.is_alphanumeric());
+    names_network(text).then_some(text)
+}
+
+/// Returns whether a line is the header of a table of several columns, one of them of addresses.
+pub(super) fn is_header(line: &str) -> bool {
+    let cells = || line.split([',', ';', '\t']);
+    let is_address = |cell: &str| is_in(HEADERS, cell) || is_in("walletaddress cryptoaddress", cell);
+    cells().count() > 1 && cells().any(is_address)
+}
+
+/// Returns the link to an address in a line.
+pub(super) fn link_to<'l>(line: &'l str, address: &str) -> Option<&'l str> {
+    let mut words = line.split(|letter: char| letter.is_whitespace() || "()[]<>|,;\"'`".contains(letter));
+    words.find(|word| word.contains("://") && is_same(word.trim_end_matches('.'), address))
+}
+
+/// Returns whether a remark, a heading or the name of a member says that an address is not on the list: in full, or in a part
+/// between commas and brackets.
+pub(super) fn denies(text: &str) -> bool {
+    is_exception(text)
+        || is_no(text.trim()) == Some(true)
+        || denies_part(text)
+        || text.split([',', ';', '|', '(', ')', '[', ']', ':', '=', '?']).any(denies_part)
+        || [" - ", " – ", " — ", " / "].iter().any(|mark| text.split(mark).any(denies_part))
+}
+
+/// Returns whether a text is a word for no, or one for yes.
+pub(super) fn is_no(text: &str) -> Option<bool> {
+    let is_one = |words: &[&str]| words.iter().any(|word| text.eq_ignore_ascii_case(word));
+    let is_true = truth(text).or_else(|| is_one(&["yes", "y", "t"]).then_some(true));
+    is_true.or_else(|| is_one(&["no", "n", "f"]).then_some(false)).map(|is_true| !is_true)
+}
+
+fn denies_part(part: &str) -> bool {
+    let words: Vec<&str> =
+        part.split(|letter: char| !letter.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
+    let Some((first, rest)) = words.split_first() else { return false };
+    let is_number = |word: &&str| word.bytes().all(|byte| byte.is_ascii_digit());
+    // `No. 5` counts.
+    if first.eq_ignore_ascii_case("no") && rest.first().is_some_and(is_number) {
+        return false;
+    }
+    let is_false = rest.is_empty() && ["no", "false"].iter().any(|word| first.eq_ignore_ascii_case(word));
+    let is_ended = is_in(ENDED, first)
+        && rest.first().is_none_or(|next| is_in(AFTER_END, next) || is_in(DENIED, next) || is_number(next));
+    // `No KYC exchange` is whole as it stands.
+    let is_negated = is_in("no not non", first);
+    let told = words.iter().rposition(|word| !is_in(DENIED, word)).map_or(0, |last| last + 1);
+    let told = words.get(..told).unwrap_or_default().join(" ");
+    is_false || is_ended || denies_crime(part) || (!is_negated && !told.is_empty() && denies_crime(&told))
 }
 
 /// Returns the text of a heading: `## Addresses`, `Addresses:`, `**Addresses**`.

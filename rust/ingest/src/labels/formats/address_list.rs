@@ -6,14 +6,19 @@ use std::collections::BTreeMap;
 
 use headwater_ledger::labels::Level;
 
-use super::address_lines::{Line, LineReader, is_table};
+use super::address_lines::{Line, LineReader, denies, is_header, is_no, is_table, link_to, network};
+use super::name_tag::chain_of_link;
 use super::reading::filled;
+<<<<<<< HEAD
 use super::refused::is_record_of_changes;
+=======
+use super::table::contradicts;
+>>>>>>> fc1fbcd58ad9e74481785812cb803812211a6896
 use super::{Files, Format, Given};
 use crate::labels::raw::{ChainHint, RawClaim, RawLabels, Vocabulary};
 use crate::networks::{names_network, of_evm_id, of_lone_evm_id};
 use crate::source::json::Value;
-use crate::source::{Content, Probe, has_address_form, is_exception, prefixed};
+use crate::source::{Content, Probe, has_address_form, prefixed};
 use crate::{IngestError, Place};
 
 /// A list of one's own: what its addresses are, the caller says.
@@ -71,15 +76,43 @@ fn read(probes: &[Probe], given: &Given) -> Result<RawLabels, IngestError> {
 }
 
 /// Returns the claim of one address.
-fn claim(place: Place, text: &str, chain: Option<&str>, name: Option<&str>) -> RawClaim {
+fn claim(place: Place, text: &str, chain: ChainHint, name: Option<&str>) -> RawClaim {
     // A link or the name of a chain before the address says more than what is around it.
     let (own, address) = prefixed(text).map_or((None, text), |(chain, address)| (Some(chain), address));
+    // A word for yes is not a name.
+    let name = filled(name).filter(|name| is_no(name).is_none());
+    let of_chain = |chain: &str| ChainHint::Chain(chain.to_owned());
+    let (chain, name) = match (own, chain, name.and_then(network)) {
+        (Some(own), _, _) => (of_chain(own), name),
+        // A network is not a name where nothing else names one.
+        (None, ChainHint::None, Some(network)) => (of_chain(network), None),
+        (None, chain, _) => (chain, name),
+    };
     RawClaim {
         place: Some(place),
         address: address.to_owned(),
-        chain: own.or(chain).map_or(ChainHint::None, |chain| ChainHint::Chain(chain.to_owned())),
-        name: filled(name).map(str::to_owned),
+        chain,
+        name: name.map(str::to_owned),
         ..RawClaim::default()
+    }
+}
+
+/// Gives a claim that names no chain that of the link to its address, or else that of the heading.
+fn with_chain(claim: RawClaim, line: &str, heading: Option<&str>) -> RawClaim {
+    if claim.chain != ChainHint::None || claim.address.contains("://") {
+        return claim;
+    }
+    let chain = link_to(line, &claim.address).and_then(chain_of_link).or(heading);
+    RawClaim { chain: chain.map_or(ChainHint::None, |chain| ChainHint::Chain(chain.to_owned())), ..claim }
+}
+
+/// Returns what the columns of a row say of the chain.
+fn chain_of(chain: Option<String>, coin: Option<String>) -> ChainHint {
+    match (chain, coin) {
+        (Some(chain), Some(coin)) if contradicts(&chain, &coin) => ChainHint::Chain(format!("{chain} with {coin}")),
+        (Some(chain), _) => ChainHint::Chain(chain),
+        (None, Some(coin)) => ChainHint::Ticker(coin),
+        (None, None) => ChainHint::None,
     }
 }
 
@@ -96,23 +129,25 @@ fn read_lines(probe: &Probe, labels: &mut RawLabels) -> Result<(), IngestError> 
             Line::Addresses(addresses) => {
                 *widths.entry(addresses.len()).or_default() += 1;
                 for (address, remark) in addresses {
-                    if is_exception(&list.heading) || remark.as_deref().is_some_and(is_exception) {
+                    if denies(&list.heading) || remark.as_deref().is_some_and(denies) {
                         exceptions.add(place);
                     } else {
-                        labels.claims.push(claim(place, &address, None, remark.as_deref()));
+                        let claim = claim(place, &address, ChainHint::None, remark.as_deref());
+                        labels.claims.push(with_chain(claim, line, list.network()));
                     }
                 }
             }
             Line::Row(row) => {
                 let text = [&row.name, &row.entity, &row.code];
-                if is_exception(&list.heading) || text.into_iter().flatten().any(|text| is_exception(text)) {
+                if denies(&list.heading) || text.into_iter().flatten().any(|text| denies(text)) {
                     exceptions.add(place);
                     continue;
                 }
+                let claim = claim(place, &row.address, chain_of(row.chain, row.coin), row.name.as_deref());
                 labels.claims.push(RawClaim {
                     concepts: row.code.into_iter().collect(),
                     entity: row.entity,
-                    ..claim(place, &row.address, row.chain.as_deref(), row.name.as_deref())
+                    ..with_chain(claim, line, list.network())
                 });
             }
             Line::Fields(fields) => {
@@ -120,6 +155,18 @@ fn read_lines(probe: &Probe, labels: &mut RawLabels) -> Result<(), IngestError> 
                     "{place} has an address and {} more fields: name the columns in a first line, such as address,name",
                     fields - 1
                 );
+                return Err(IngestError::MissingOption { path: input.path().to_owned(), option: "a header", why });
+            }
+            Line::Denying(column) => {
+                let why = format!("the column {column:?} may say which rows hold, and is read there alone");
+                return Err(IngestError::MissingOption {
+                    path: input.path().to_owned(),
+                    option: "its table as CSV",
+                    why,
+                });
+            }
+            Line::Prose if widths.is_empty() && is_header(line) => {
+                let why = format!("the table has lines above its header in {place}: remove them");
                 return Err(IngestError::MissingOption { path: input.path().to_owned(), option: "a header", why });
             }
             Line::Prose => prose.add(place),
@@ -243,7 +290,8 @@ fn is_number(text: &str) -> bool {
 
 impl Surroundings {
     fn inside(&self, name: &str, numbers: Numbers) -> Self {
-        let is_exception = self.is_exception || is_exception(name);
+        // Numbers are positions and chains, whatever they count.
+        let is_exception = self.is_exception || (!is_number(name) && denies(name));
         let mut inner = Self { depth: self.depth + 1, is_exception, ..self.clone() };
         match name {
             _ if numbers == Numbers::Positions => {}
@@ -270,11 +318,12 @@ struct AddressCollector {
 
 impl AddressCollector {
     fn add(&mut self, place: Place, text: &str, path: &Surroundings, name: Option<&str>) {
-        if path.is_exception || name.is_some_and(is_exception) {
+        if path.is_exception || name.is_some_and(denies) {
             self.exceptions.add(place);
             return;
         }
-        self.claims.push(claim(place, text, path.chain.as_deref(), name.or(path.name.as_deref())));
+        let chain = path.chain.clone().map_or(ChainHint::None, ChainHint::Chain);
+        self.claims.push(claim(place, text, chain, name.or(path.name.as_deref())));
     }
 
     fn visit(&mut self, value: &Value<'_>, path: &Surroundings, place: Place) {
@@ -329,8 +378,11 @@ impl AddressCollector {
         match value {
             Value::Bool(false) => self.false_values.add(place),
             Value::Null | Value::Bool(true) => self.add(place, address, path, None),
-            Value::Number(_) => {
-                self.numbers.add(place);
+            Value::Number(number) if number.parse() == Ok(0.0) => self.exceptions.add(place),
+            Value::Number(number) => {
+                if *number != "1" {
+                    self.numbers.add(place);
+                }
                 self.add(place, address, path, None);
             }
             // Which address of a pair the document is about is open.

@@ -43,7 +43,6 @@ fn each_line_is_an_address_with_a_remark() {
         format!("{A}\tExploiter"),
         format!("{A}: Exploiter"),
         format!("- {A} (Exploiter)"),
-        format!("* [{A}](https://etherscan.io/address/{A}) – Exploiter"),
         format!("{A} # Exploiter"),
         format!("  \"{A}\": \"Exploiter\","),
         format!("{A} | Exploiter"),
@@ -90,6 +89,98 @@ fn victims_and_sentences_are_left_out() {
 }
 
 #[test]
+fn denied_addresses_are_left_out() {
+    for remark in [
+        " no",
+        " 0",
+        ",0",
+        " false",
+        " safe",
+        " not scam",
+        " legit",
+        " removed",
+        " - not malicious, exchange",
+        " innocent user",
+        " - white hat",
+        " (scam: no)",
+        " # removed from list 2024",
+        " legit exchange",
+        " - exchange (not the attacker)",
+    ] {
+        let labels = coded("a.txt", &format!("{A}{remark}\n{B} yes\n{TRON},1\n{BITCOIN} no. 5\n"));
+        let last = format!("{BITCOIN} | named no. 5");
+        assert_eq!(all_shown(&labels), [B, TRON, &last], "{remark}");
+        assert_eq!(labels.warnings, ["addresses of victims or exceptions are left out: 1, the first in line 1"]);
+    }
+    for heading in [
+        "### Removed from list",
+        "## Refunded wallets (safe)",
+        "Exchange deposit addresses (not the attacker):",
+        "# Safe addresses",
+        "Not scammers:",
+    ] {
+        assert_eq!(shown("a.md", &format!("- {B}\n\n{heading}\n- {A}\n")), [B], "{heading}");
+    }
+    for value in [r#""0""#, r#""no""#, "0", r#""safe""#, r#""not a scam""#, r#""benign""#, r#"["legit", "x"]"#] {
+        let labels = coded("a.json", &format!(r#"{{"{A}": {value}, "{B}": 1, "{TRON}": "1"}}"#));
+        assert_eq!(all_shown(&labels), [B, TRON], "{value}");
+        assert_eq!(labels.warnings.len(), 1);
+    }
+    for key in ["not a scam", "safe", "not_scam", "legit wallets"] {
+        assert_eq!(shown("a.json", &format!(r#"{{"{key}": ["{A}"], "addresses": ["{B}"]}}"#)), [B], "{key}");
+    }
+    assert_eq!(shown("a.json", &format!(r#"{{"0": "{A}", "1": "{B}"}}"#)), [A, B]);
+    for remark in ["No KYC exchange", "removed liquidity", "balance: 0", "Safeguard"] {
+        assert_eq!(shown("a.txt", &format!("{A} - {remark}\n")), [format!("{A} | named {remark}")]);
+    }
+}
+
+#[test]
+fn networks_beside_addresses_are_their_chains() {
+    for text in [
+        format!("## polygon\n- {A}\n"),
+        format!("Polygon:\n{A}\n"),
+        format!("# Polygon\n## Exploiters\n- {A}\n"),
+        format!("{A} polygon"),
+        format!("{A} # polygon"),
+        format!("{A}, polygon"),
+        format!("{A} (Polygon)"),
+        format!("# Base\n{A} - Polygon"),
+        format!("- [{A}](https://polygonscan.com/address/{A})\n"),
+        format!("| Address | Network |\n|---|---|\n| {A} | polygon |\n"),
+        format!("| Address | Name |\n|---|---|\n| {A} | polygon |\n"),
+    ] {
+        let expected = format!("{A} | on polygon");
+        assert_eq!(shown("a.md", &text).join("\n").to_lowercase(), expected, "{text}");
+    }
+    let labels = coded("a.md", &format!("| Address | Coin |\n|---|---|\n| {BITCOIN} | Litecoin |\n"));
+    assert_eq!(labels.claims[0].chain, ChainHint::Ticker("Litecoin".to_owned()));
+    assert_eq!(shown("a.md", &format!("## Base\n- {A}\n## Others\n- {B} core\n"))[1], format!("{B} | named core"));
+    assert_eq!(
+        shown("a.md", &format!("* [{A}](https://bscscan.com/address/{A}) – Exploiter")),
+        [format!("{A} | on bsc | named Exploiter")]
+    );
+}
+
+#[test]
+fn tables_with_columns_that_may_deny_are_refused() {
+    for column in ["Scam?", "Status", "Sanctioned", "Removed on"] {
+        let table = format!("| Address | {column} |\n|---|---|\n| {A} | x |\n");
+        assert!(error("a.md", &table).contains("needs its table as CSV"), "{column}");
+    }
+}
+
+#[test]
+fn tables_below_a_title_are_refused() {
+    for mark in [",", ";", "\t"] {
+        let table = format!(
+            "Screening 2026-11-01\n\nAddress{mark}isSanctioned\n{A}{mark}true\n{B}{mark}false\n{TRON}{mark}true\n{BITCOIN}{mark}true\n"
+        );
+        assert!(error("a.csv", &table).contains("the table has lines above its header in line 3"), "{table}");
+    }
+}
+
+#[test]
 fn pairs_of_addresses_are_not_lists() {
     for arrow in ["->", "-->", "=>", " -> ", " → ", " = ", "=", ": ", " - ", " to ", " <- "] {
         for (name, text) in [("a.txt", format!("{A}{arrow}{B}\n")), ("a.md", format!("- {A}{arrow}`{B}`\n"))] {
@@ -112,15 +203,15 @@ fn pairs_of_addresses_are_not_lists() {
     assert!(!is_read("a.md", &table));
     // Lists in one line, and links to the same address.
     let text = format!("{A}, {BITCOIN}, {TRON}\n{B},https://etherscan.io/address/{B}\n");
-    assert_eq!(shown("a.txt", &text), [A, BITCOIN, TRON, B]);
+    assert_eq!(shown("a.txt", &text), [A, BITCOIN, TRON, &format!("{B} | on ethereum")]);
     let table = format!("| wallet | link |\n|---|---|\n| {A} | https://etherscan.io/address/{A} |\n");
-    assert_eq!(shown("a.md", &table), [A]);
+    assert_eq!(shown("a.md", &table), [format!("{A} | on ethereum")]);
     let text = format!(
         "{A} - https://etherscan.io/address/{A}
 {B} - Exploiter (https://etherscan.io/address/{B})
 "
     );
-    assert_eq!(shown("a.txt", &text), [A.to_owned(), format!("{B} | named Exploiter")]);
+    assert_eq!(shown("a.txt", &text), [format!("{A} | on ethereum"), format!("{B} | on ethereum | named Exploiter")]);
 }
 
 #[test]

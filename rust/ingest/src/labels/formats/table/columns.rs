@@ -106,6 +106,7 @@ const COLUMNS: &[(&str, &[&str])] = &[
             "removedon",
             "dateremoved",
             "delistedat",
+            "delistedon",
             "unfrozenat",
             "delisteddate",
             "datedelisted",

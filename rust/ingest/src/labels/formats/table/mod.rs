@@ -47,6 +47,19 @@ pub(crate) fn tells(probe: &Probe) -> bool {
     columns::tells(probe.columns())
 }
 
+/// Returns whether a text denies a crime: a word for "harmless", or a negation before another word.
+pub(super) fn denies_crime(text: &str) -> bool {
+    flags::denies_crime(text)
+}
+
+/// Returns whether a column of this name may deny rows or end them.
+pub(super) fn may_deny(column: &str) -> bool {
+    let header = ["address".to_owned(), column.to_owned()];
+    let given = Given { code: Some(String::new()), ..Given::default() };
+    Columns::of(Path::new(""), &header, &given)
+        .is_ok_and(|columns| !columns.flags.is_empty() || columns.has("valid_until") || columns.has("action"))
+}
+
 /// Columns of logs and key stores, whose addresses nothing is said about.
 const OTHERS: [&str; 3] = ["topics", "crypto", "logIndex"];
 
@@ -374,7 +387,7 @@ impl Rows {
 }
 
 /// Returns whether a coin has its own chain, with addresses as those of the chain that is named: `bitcoin` with `BCH`.
-fn contradicts(chain: &str, coin: &str) -> bool {
+pub(super) fn contradicts(chain: &str, coin: &str) -> bool {
     match (read_cell(chain), read_cell(coin)) {
         (Stated::One(chain), Stated::One(coin)) => coin.is_like(Family::Utxo) && coin.name != chain.name,
         _ => false,
