@@ -9,11 +9,8 @@ use headwater_ledger::labels::Level;
 use super::address_lines::{Line, LineReader, denies, is_header, is_no, is_table, link_to, network};
 use super::name_tag::chain_of_link;
 use super::reading::filled;
-<<<<<<< HEAD
 use super::refused::is_record_of_changes;
-=======
 use super::table::contradicts;
->>>>>>> fc1fbcd58ad9e74481785812cb803812211a6896
 use super::{Files, Format, Given};
 use crate::labels::raw::{ChainHint, RawClaim, RawLabels, Vocabulary};
 use crate::networks::{names_network, of_evm_id, of_lone_evm_id};
