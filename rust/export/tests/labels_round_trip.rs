@@ -122,7 +122,7 @@ fn any_claim() -> impl Strategy<Value = Claim> {
 fn distinct() -> impl Strategy<Value = Vec<Claim>> {
     prop::collection::vec(any_claim(), 1..24).prop_map(|claims| {
         let key = |claim: &Claim| {
-            let entity = claim.entity.as_deref().map(|entity| entity_key(entity));
+            let entity = claim.entity.as_deref().map(entity_key);
             let action = (claim.action, claim.link == Link::ExactOnly);
             (claim.address, claim.scope, claim.code, entity, Arc::clone(&claim.group), action)
         };
