@@ -134,6 +134,8 @@ fn named(path: &Path, name: &str, format: &str, expected: Expected) -> Named {
             (None, known) => known,
         };
     }
+    // A path may be given from inside of the folder that names the chain.
+    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let folders = path.ancestors().skip(1).take(FOLDERS).filter_map(|folder| folder.file_name()?.to_str());
     let folders = folders.map(|folder| (folder, in_folder(folder)));
     let mut said = std::iter::once((name, in_name(name))).chain(folders);

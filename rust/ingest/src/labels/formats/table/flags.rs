@@ -255,6 +255,11 @@ impl Flag {
         }
     }
 
+    /// Returns whether a true value of the flag affirms a code that the caller gives.
+    pub(super) fn affirms(&self, given: Code) -> bool {
+        self.kind == Kind::Class || self.must_affirm(given)
+    }
+
     /// Returns whether a row with a code of the caller is in doubt where the cell is blank.
     pub(super) fn doubts_blank(&self) -> bool {
         self.kind == Kind::Class && !self.is_shared

@@ -308,11 +308,12 @@ impl Rows {
                 kept.extend(affirmed.filter_map(|(flag, _)| Some(flag.code()?.name().to_owned())));
             }
             Some(given) => {
-                let of = |verdict| {
-                    let mut asked = flags.iter().zip(&cells).filter(|(flag, _)| flag.must_affirm(given));
-                    asked.any(|(_, cell)| *cell == verdict)
+                let of = |verdict, is_asked: &dyn Fn(&Flag) -> bool| {
+                    flags.iter().zip(&cells).any(|(flag, cell)| is_asked(flag) && *cell == verdict)
                 };
-                if of(Verdict::Denied) && !of(Verdict::Affirmed) {
+                let is_asked = |flag: &Flag| flag.must_affirm(given);
+                let is_affirmed = of(Verdict::Affirmed, &|flag| flag.affirms(given));
+                if of(Verdict::Denied, &is_asked) && !is_affirmed {
                     is_denied = true;
                     let asked = flags.iter_mut().zip(&cells).filter(|(flag, _)| flag.must_affirm(given));
                     asked.filter(|(_, cell)| **cell == Verdict::Denied).for_each(|(flag, _)| flag.count());
@@ -332,8 +333,8 @@ impl Rows {
     fn doubts_of(&self, flags: &[Flag], cells: &[Verdict], kept: &[String]) -> u64 {
         let given = self.code.as_deref().and_then(|code| self.code_of(code));
         let is_affirmed = |given: Code| {
-            let mut asked = flags.iter().zip(cells).filter(|(flag, _)| flag.must_affirm(given));
-            asked.any(|(_, cell)| *cell == Verdict::Affirmed)
+            let mut says = flags.iter().zip(cells).filter(|(flag, _)| flag.affirms(given));
+            says.any(|(_, cell)| *cell == Verdict::Affirmed)
         };
         let is_in_doubt = |flag: &Flag, cell: Verdict| match (cell, given) {
             (Verdict::Affirmed | Verdict::Denied | Verdict::Harmless, _) => false,
