@@ -255,6 +255,9 @@ fn finish(
     })
 }
 
+/// Warnings that an error about files without a claim repeats.
+const REASONS: usize = 4;
+
 /// Why files give no claim: what became of their rows.
 fn reason_without_claims(labels: &Labels) -> String {
     let Counts { other_ticker, bad_checksum, malformed, no_address, cut, no_code, denied, unknown_chain, .. } =
@@ -272,7 +275,7 @@ fn reason_without_claims(labels: &Labels) -> String {
     let counted: Vec<String> =
         reasons.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")).collect();
     let counted = if counted.is_empty() { "it has no row".to_owned() } else { counted.join(", ") };
-    std::iter::once(counted).chain(labels.warnings.iter().cloned()).collect::<Vec<_>>().join(".\n  ")
+    std::iter::once(counted).chain(labels.warnings.iter().take(REASONS).cloned()).collect::<Vec<_>>().join(".\n  ")
 }
 
 /// The files of an import by format.

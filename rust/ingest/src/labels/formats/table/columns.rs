@@ -3,6 +3,8 @@
 use std::borrow::Cow;
 use std::path::Path;
 
+use headwater_types::text::{SHOWN, shortened};
+
 use super::Given;
 use super::flags::Flag;
 use crate::IngestError;
@@ -129,7 +131,7 @@ const COLUMNS: &[(&str, &[&str])] = &[
 const TELLING: [&str; 4] = ["code", "name", "label", "entity"];
 
 /// The most columns that a warning names.
-const SHOWN: usize = 12;
+const NAMED: usize = 12;
 
 /// Whether one of the columns has addresses, by its name.
 pub(super) fn has_address(columns: &[String]) -> bool {
@@ -175,7 +177,10 @@ impl Columns {
                 if header.iter().filter(|other| other.eq_ignore_ascii_case(&column)).count() > 1 {
                     return Err(missing(
                         path,
-                        format!("several columns are named {column:?}: give each a name of its own"),
+                        format!(
+                            "several columns are named {:?}: give each a name of its own",
+                            shortened(&column, SHOWN)
+                        ),
                     ));
                 }
                 fields.push((*field, column));
@@ -205,7 +210,7 @@ impl Columns {
 
     fn check(&self, path: &Path, header: &[String], given: &Given) -> Result<(), IngestError> {
         if !self.has("address") {
-            let columns = header.join(", ");
+            let columns = listed(header);
             return Err(missing(path, format!("no column is named \"address\"; name it: address=..., of {columns}")));
         }
         let tells = TELLING.iter().any(|field| self.has(field)) || self.flags.iter().any(|flag| flag.code().is_some());
@@ -214,7 +219,8 @@ impl Columns {
         }
         let is_kind = |column: &&String| {
             let name = squeezed(column);
-            !self.fields.iter().any(|(_, own)| own == *column)
+            column.len() <= SHOWN
+                && !self.fields.iter().any(|(_, own)| own == *column)
                 && (name.contains("categor") || name.ends_with("type") || name.ends_with("label"))
         };
         if let Some(column) = header.iter().find(is_kind) {
@@ -294,7 +300,7 @@ fn mapped(path: &Path, header: &[String], given: &Given) -> Result<Vec<(&'static
             .or_else(|| named(&|column| column.eq_ignore_ascii_case(theirs)))
             .or_else(|| named(&|column| squeezed(column) == squeezed(theirs)));
         let Some(column) = column else {
-            let columns = header.join(", ");
+            let columns = listed(header);
             return Err(missing(path, format!("column {theirs:?} is missing; its columns are {columns}")));
         };
         mapped.push((*field, column));
@@ -303,11 +309,12 @@ fn mapped(path: &Path, header: &[String], given: &Given) -> Result<Vec<(&'static
 }
 
 fn listed(columns: &[String]) -> String {
-    let mut listed = columns.iter().take(SHOWN).map(String::as_str).collect::<Vec<_>>().join(", ");
-    if columns.len() > SHOWN {
-        listed = format!("{listed} and {} more", columns.len() - SHOWN);
+    let shown: Vec<_> = columns.iter().take(NAMED).map(|column| shortened(column, SHOWN)).collect();
+    let listed = shown.join(", ");
+    match columns.len().saturating_sub(NAMED) {
+        0 => listed,
+        more => format!("{listed} and {more} more"),
     }
-    listed
 }
 
 fn missing(path: &Path, why: String) -> IngestError {
