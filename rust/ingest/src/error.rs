@@ -313,7 +313,8 @@ impl FieldError {
     /// An error about one value.
     #[must_use]
     pub fn new(column: &str, value: Option<&str>, expected: impl Into<String>) -> Self {
-        Self { column: column.to_owned(), value: value.map(|value| shortened(value, SHOWN)), expected: expected.into() }
+        let (column, value) = (shortened(column, SHOWN), value.map(|value| shortened(value, SHOWN)));
+        Self { column, value, expected: expected.into() }
     }
 }
 
