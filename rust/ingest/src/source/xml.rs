@@ -171,7 +171,7 @@ fn resolved(name: &BytesRef<'_>) -> Result<String, Cow<'static, str>> {
 fn damaged(input: &Input, position: u64, error: &dyn std::fmt::Display) -> IngestError {
     let error = shortened(&error.to_string(), 2 * SHOWN);
     // The message repeats names of elements, however long they are.
-    let error = error.to_string().split_whitespace().collect::<Vec<_>>().join(" ");
+    let error = error.split_whitespace().collect::<Vec<_>>().join(" ");
     input.damaged(Some(Place::Byte(position)), format!("it is not XML: {}", shortened(&error, 2 * SHOWN)))
 }
 
