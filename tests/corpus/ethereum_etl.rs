@@ -385,7 +385,7 @@ fn corpus_export_without_rows_is_an_error_where_it_is_alone() {
     let empty = fixtures().join("test_export_blocks_job/block_without_transactions/expected_transactions.csv");
     let blocks = fixtures().join("test_export_blocks_job/block_without_transactions/expected_blocks.csv");
     let mut target = Gathered::default();
-    let alone = ingest_into(&[empty.clone()], &Options::default(), &mut target, &Silent, &Cancel::new());
+    let alone = ingest_into(std::slice::from_ref(&empty), &Options::default(), &mut target, &Silent, &Cancel::new());
     assert!(alone.unwrap_err().to_string().contains("expected_transactions.csv"));
     let (report, _) = ingest(&[blocks, empty]);
     assert_eq!(report.rows, 1);
