@@ -17,10 +17,10 @@ use super::super::error::Failure;
 use super::super::output::{Output, grouped};
 use super::{edition, label_import, now};
 
-/// What `labels import` takes.
+/// The arguments of `labels import`.
 #[derive(Debug, clap::Args)]
 pub(super) struct Import {
-    /// Who says so [default: the source that the format is known for].
+    /// Source of the claims [default: the source of the format].
     #[arg(long)]
     source: Option<String>,
     /// Which list of the source it is [default: the name of the file or folder, or what the names
@@ -42,7 +42,7 @@ pub(super) struct Import {
     /// The provenance group: claims of one group count once [default: the site of the source of each row, else the format's].
     #[arg(long)]
     group: Option<String>,
-    /// Who is behind the addresses of rows that do not say.
+    /// Entity of rows that name none.
     #[arg(long)]
     entity: Option<String>,
     /// The code: of all rows of a plain table, of rows without one in other formats.
@@ -177,7 +177,7 @@ impl ImportedList {
     }
 }
 
-/// What a level means for scores, and how to change it.
+/// Describes what a level means for scores, and how to change it.
 fn meaning(level: Level) -> String {
     let (value, whole) =
         (f64::from(level.thousandths()) / 1000.0, f64::from(Level::TrustedProvider.thousandths()) / 1000.0);

@@ -60,7 +60,7 @@ creator: headwater
 description: The claims in force of a store, written by `headwater labels export`.
 tags:";
 
-/// What the fields of a tag cannot say.
+/// The parts of a claim for which a tag has no field.
 #[derive(Serialize)]
 struct Context<'c> {
     headwater: Rest<'c>,
@@ -80,7 +80,7 @@ struct Rest<'c> {
     date_basis: Option<&'c str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     last_seen: Option<String>,
-    /// Whether the label repeats the entity or the code, since the claim has no name.
+    /// True if the claim has no name, so that the label repeats the entity or the code.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     unnamed: bool,
 }
