@@ -8,10 +8,13 @@ use utoipa::ToSchema;
 use crate::pricing::Pricing;
 use crate::report::Reported;
 use crate::request::{Checks, Warnings};
-use crate::{Error, Pagination, QueryMeta, Warning};
+use crate::{Endpoint, Error, Pagination, QueryMeta, Warning};
 
 /// One analysis: request, parameters, report.
 pub trait Analysis {
+    /// The endpoint that answers with it.
+    const ENDPOINT: &'static Endpoint;
+
     /// The request as a client writes it.
     type Request: DeserializeOwned + ToSchema;
     /// What is left after checking.

@@ -13,6 +13,7 @@ use crate::method::Method;
 use crate::peg;
 use crate::pricing::Pricing;
 use crate::request::{CanonicalRequest, Checks, Given, Warnings, decode_with};
+use crate::response::Response;
 use crate::table::{List, Rows, TableSink};
 
 /// One call on its way to an analysis.
@@ -32,19 +33,25 @@ pub(crate) fn check<A: Analysis>(call: &Call<'_>, max_rows: u32) -> Result<(), E
     params::<A>(call, max_rows, &mut Warnings::default()).map(drop)
 }
 
-/// Answers a call.
-pub(crate) fn run<A: Analysis>(call: &Call<'_>) -> Result<Made, Error> {
+/// Answers a call with the report as it is typed.
+pub(crate) fn respond<A: Analysis>(call: &Call<'_>) -> Result<Response<A::Report>, Error> {
     let mut warnings = Warnings::default();
     let params = params::<A>(call, MAX_LIMIT, &mut warnings)?;
     let report = A::report(call.ledger, &params, &mut warnings, call.cancel)?;
-    let (pagination, meta, is_kept) =
-        (A::pagination(&report), A::meta(&report), A::is_kept(&report) && !warnings.are_passing());
+    let is_kept = A::is_kept(&report) && !warnings.are_passing();
     let paid_items = match A::PRICING {
         Pricing::PerCall => None,
         Pricing::PerItem { .. } => Some(A::paid_items(&report)),
     };
-    let (report, warnings, pegged) = (Box::new(report), warnings.into_list(), pegged::<A>(call));
-    Ok(Made { report, pagination, warnings, pegged, meta, is_kept, paid_items })
+    let (pagination, warnings, pegged) = (A::pagination(&report), warnings.into_list(), pegged::<A>(call));
+    Ok(Response { report, pagination, warnings, pegged, paid_items, is_kept })
+}
+
+/// Answers a call.
+pub(crate) fn run<A: Analysis>(call: &Call<'_>) -> Result<Made, Error> {
+    let Response { report, pagination, warnings, pegged, paid_items, is_kept } = respond::<A>(call)?;
+    let meta = A::meta(&report);
+    Ok(Made { report: Box::new(report), pagination, warnings, pegged, meta, is_kept, paid_items })
 }
 
 /// Answers a call as a table.

@@ -48,6 +48,7 @@ mod ranking;
 mod rebasing;
 mod report;
 mod request;
+mod response;
 pub mod risk;
 mod rows;
 mod scope;
@@ -86,6 +87,7 @@ pub use request::{
     CanonicalRequest, Checks, Crossing, DirectionFilter, GroupBy, HistoryUnit, Offsets, PageInfo, RankingSort, Sign,
     SortOrder, ThirdParty, TransactionSort, TransferSort, Warnings, decode,
 };
+pub use response::Response;
 pub use rows::{Excluded, TransferRow};
 pub use scope::{Bound, FilterCriteria};
 pub use table::{List, Rows, SinkClosed, TableHead, TableSink};

@@ -9,15 +9,15 @@ use headwater_ledger::{Cancel, Ledger, LedgerError};
 use headwater_types::Chain;
 use serde_json::Value;
 
-use crate::analysis::Made;
+use crate::analysis::{Analysis, Made};
 use crate::cache::{Cache, Data, Kept, Question};
-use crate::call::Call;
+use crate::call::{Call, respond};
 use crate::intelligence::Intelligence;
 use crate::limits::{MAX_LIMIT, MAX_TABLE};
 use crate::query_meta::Headed;
 use crate::request::{CanonicalRequest, Cursor, Given};
 use crate::score::{ScoreColumns, Scorer};
-use crate::{Answer, Endpoint, Error, ErrorKind, Report, TableSink};
+use crate::{Answer, Endpoint, Error, ErrorKind, Report, Response, TableSink};
 
 /// Most bytes of an answer that is kept though it costs little to make.
 const SMALL: usize = 16 << 10;
@@ -103,6 +103,17 @@ impl QueryEngine {
         Scorer::new(self.ledgers.current()?, self.intelligence.clone(), chain, columns)
     }
 
+    /// Answers one call with its typed report; `request` is as in [`QueryEngine::answer`].
+    ///
+    /// # Errors
+    /// See [`crate::ErrorKind`].
+    pub fn ask<A: Analysis>(&self, request: &Value, cancel: &Cancel) -> Result<Response<A::Report>, Error> {
+        cancel.check().map_err(LedgerError::from)?;
+        let request = CanonicalRequest::new(A::ENDPOINT.name, request.clone());
+        let ledger = self.ledger(request.request())?;
+        respond::<A>(&self.call(A::ENDPOINT, &request, &*ledger, cancel))
+    }
+
     /// Answers one call.
     ///
     /// `request` is a JSON object: the body of a POST, or the query and path parameters of a GET, whose values may
@@ -124,7 +135,7 @@ impl QueryEngine {
         request: &CanonicalRequest,
         cancel: &Cancel,
     ) -> Result<Answer, Error> {
-        self.ask(endpoint, request, cancel, Text::Now)?.into_answer(cancel)
+        self.make(endpoint, request, cancel, Text::Now)?.into_answer(cancel)
     }
 
     /// Answers one call with its report as a value, of which a table can be made without any text.
@@ -132,10 +143,10 @@ impl QueryEngine {
     /// # Errors
     /// As [`QueryEngine::answer`].
     pub fn report(&self, endpoint: &Endpoint, request: &Value, cancel: &Cancel) -> Result<Report, Error> {
-        self.ask(endpoint, &CanonicalRequest::new(endpoint.name, request.clone()), cancel, Text::OnDemand)
+        self.make(endpoint, &CanonicalRequest::new(endpoint.name, request.clone()), cancel, Text::OnDemand)
     }
 
-    fn ask(
+    fn make(
         &self,
         endpoint: &Endpoint,
         request: &CanonicalRequest,

@@ -48,6 +48,7 @@ pub struct HeightReport {
 pub struct Height;
 
 impl Analysis for Height {
+    const ENDPOINT: &Endpoint = &ENDPOINT;
     type Request = HeightRequest;
     type Params = Chain;
     type Report = HeightReport;

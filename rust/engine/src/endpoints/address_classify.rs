@@ -143,6 +143,7 @@ pub struct ClassModel {
 pub struct AddressClassify;
 
 impl Analysis for AddressClassify {
+    const ENDPOINT: &Endpoint = &ENDPOINT;
     type Request = AddressClassifyRequest;
     type Params = AddressClassifyParams;
     type Report = AddressClassifyReport;

@@ -73,6 +73,7 @@ pub struct AddressRiskParams {
 pub struct AddressRisk;
 
 impl Analysis for AddressRisk {
+    const ENDPOINT: &Endpoint = &ENDPOINT;
     type Request = AddressRiskRequest;
     type Params = AddressRiskParams;
     type Report = RiskReport;

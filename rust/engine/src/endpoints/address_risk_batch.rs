@@ -141,6 +141,7 @@ pub struct RiskRow {
 pub struct AddressRiskBatch;
 
 impl Analysis for AddressRiskBatch {
+    const ENDPOINT: &Endpoint = &ENDPOINT;
     type Request = AddressRiskBatchRequest;
     type Params = AddressRiskBatchParams;
     type Report = AddressRiskBatchReport;

@@ -100,6 +100,7 @@ pub struct AddressAutocompleteReport {
 pub struct AddressAutocomplete;
 
 impl Analysis for AddressAutocomplete {
+    const ENDPOINT: &Endpoint = &ENDPOINT;
     type Request = AddressAutocompleteRequest;
     type Params = AddressAutocompleteParams;
     type Report = AddressAutocompleteReport;

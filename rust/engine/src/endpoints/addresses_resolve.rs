@@ -140,6 +140,7 @@ pub struct AddressCandidate {
 pub struct AddressResolve;
 
 impl Analysis for AddressResolve {
+    const ENDPOINT: &Endpoint = &ENDPOINT;
     type Request = AddressResolveRequest;
     type Params = AddressResolveParams;
     type Report = AddressResolveReport;

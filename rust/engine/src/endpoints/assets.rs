@@ -58,6 +58,7 @@ pub struct AssetsReport {
 pub struct Assets;
 
 impl Analysis for Assets {
+    const ENDPOINT: &Endpoint = &ENDPOINT;
     type Request = AssetsRequest;
     type Params = AssetsParams;
     type Report = AssetsReport;

@@ -153,6 +153,7 @@ pub struct BalanceSnapshot {
 pub struct BalanceHistory;
 
 impl Analysis for BalanceHistory {
+    const ENDPOINT: &Endpoint = &ENDPOINT;
     type Request = BalanceHistoryRequest;
     type Params = BalanceHistoryParams;
     type Report = BalanceHistoryReport;

@@ -190,6 +190,7 @@ pub struct CoinJoinSign {
 pub struct BtcChangeAddress;
 
 impl Analysis for BtcChangeAddress {
+    const ENDPOINT: &Endpoint = &ENDPOINT;
     type Request = BtcChangeAddressRequest;
     type Params = BtcChangeAddressParams;
     type Report = BtcChangeAddressReport;

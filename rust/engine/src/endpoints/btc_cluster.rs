@@ -185,6 +185,7 @@ pub struct RefusedLink {
 pub struct BtcCluster;
 
 impl Analysis for BtcCluster {
+    const ENDPOINT: &Endpoint = &ENDPOINT;
     type Request = BtcClusterRequest;
     type Params = BtcClusterParams;
     type Report = BtcClusterReport;

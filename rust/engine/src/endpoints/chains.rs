@@ -106,6 +106,7 @@ pub struct ChainEntry {
 pub struct Chains;
 
 impl Analysis for Chains {
+    const ENDPOINT: &Endpoint = &ENDPOINT;
     type Request = ChainsRequest;
     type Params = ChainsParams;
     type Report = ChainsReport;

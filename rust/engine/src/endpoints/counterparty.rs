@@ -115,6 +115,7 @@ pub struct CounterpartyReport {
 pub struct Counterparty;
 
 impl Analysis for Counterparty {
+    const ENDPOINT: &Endpoint = &ENDPOINT;
     type Request = CounterpartyRequest;
     type Params = CounterpartyParams;
     type Report = CounterpartyReport;

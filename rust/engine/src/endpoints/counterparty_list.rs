@@ -127,6 +127,7 @@ pub struct CounterpartyListReport {
 pub struct CounterpartyList;
 
 impl Analysis for CounterpartyList {
+    const ENDPOINT: &Endpoint = &ENDPOINT;
     type Request = CounterpartyListRequest;
     type Params = CounterpartyListParams;
     type Report = CounterpartyListReport;

@@ -164,6 +164,7 @@ pub struct SymbolSum {
 pub struct CounterpartyOverview;
 
 impl Analysis for CounterpartyOverview {
+    const ENDPOINT: &Endpoint = &ENDPOINT;
     type Request = CounterpartyOverviewRequest;
     type Params = CounterpartyOverviewParams;
     type Report = CounterpartyOverviewReport;

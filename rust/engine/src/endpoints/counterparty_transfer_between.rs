@@ -118,6 +118,7 @@ pub struct TransferBetweenReport {
 pub struct TransferBetween;
 
 impl Analysis for TransferBetween {
+    const ENDPOINT: &Endpoint = &ENDPOINT;
     type Request = TransferBetweenRequest;
     type Params = TransferBetweenParams;
     type Report = TransferBetweenReport;

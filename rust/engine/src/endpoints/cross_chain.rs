@@ -116,6 +116,7 @@ pub struct CrossChainRow {
 pub struct CrossChain;
 
 impl Analysis for CrossChain {
+    const ENDPOINT: &Endpoint = &ENDPOINT;
     type Request = CrossChainRequest;
     type Params = CrossChainParams;
     type Report = CrossChainReport;

@@ -75,6 +75,7 @@ pub struct CrossChainBatchReport {
 pub struct CrossChainBatch;
 
 impl Analysis for CrossChainBatch {
+    const ENDPOINT: &Endpoint = &ENDPOINT;
     type Request = CrossChainBatchRequest;
     type Params = CrossChainBatchParams;
     type Report = CrossChainBatchReport;

@@ -185,6 +185,7 @@ pub struct UnattributedRecord {
 pub struct ExposureAnalysis;
 
 impl Analysis for ExposureAnalysis {
+    const ENDPOINT: &Endpoint = &ENDPOINT;
     type Request = ExposureRequest;
     type Params = ExposureParams;
     type Report = ExposureReport;

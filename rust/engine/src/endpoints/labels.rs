@@ -100,6 +100,7 @@ pub struct LabelledAddress {
 pub struct AddressLabels;
 
 impl Analysis for AddressLabels {
+    const ENDPOINT: &Endpoint = &ENDPOINT;
     type Request = LabelsRequest;
     type Params = LabelsParams;
     type Report = LabelsReport;

@@ -145,6 +145,7 @@ pub struct MoneyPath {
 pub struct PathAnalysis;
 
 impl Analysis for PathAnalysis {
+    const ENDPOINT: &Endpoint = &ENDPOINT;
     type Request = PathRequest;
     type Params = PathParams;
     type Report = PathReport;

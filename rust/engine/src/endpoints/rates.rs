@@ -110,6 +110,7 @@ pub struct Rate {
 pub struct Rates;
 
 impl Analysis for Rates {
+    const ENDPOINT: &Endpoint = &ENDPOINT;
     type Request = RatesRequest;
     type Params = RatesParams;
     type Report = RatesReport;

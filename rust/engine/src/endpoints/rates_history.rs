@@ -100,6 +100,7 @@ pub struct RatePoint {
 pub struct RatesHistory;
 
 impl Analysis for RatesHistory {
+    const ENDPOINT: &Endpoint = &ENDPOINT;
     type Request = RatesHistoryRequest;
     type Params = RatesHistoryParams;
     type Report = RatesHistoryReport;

@@ -91,6 +91,7 @@ pub struct RateCoverage {
 pub struct RatesSymbols;
 
 impl Analysis for RatesSymbols {
+    const ENDPOINT: &Endpoint = &ENDPOINT;
     type Request = RatesSymbolsRequest;
     type Params = RatesSymbolsParams;
     type Report = RatesSymbolsReport;

@@ -112,6 +112,7 @@ pub(super) fn entries(ledger: &dyn Ledger, chain: Chain) -> Vec<TokenEntry> {
 pub struct WholeRegistry;
 
 impl Analysis for WholeRegistry {
+    const ENDPOINT: &Endpoint = &ENDPOINT;
     type Request = RegistryRequest;
     type Params = RegistryParams;
     type Report = RegistryReport;

@@ -113,6 +113,7 @@ pub struct Unresolved {
 pub struct Resolve;
 
 impl Analysis for Resolve {
+    const ENDPOINT: &Endpoint = &ENDPOINT;
     type Request = ResolveRequest;
     type Params = ResolveParams;
     type Report = ResolveReport;

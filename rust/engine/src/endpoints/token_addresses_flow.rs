@@ -161,6 +161,7 @@ pub struct AddressesFlowAggregate {
 pub struct AddressesFlow;
 
 impl Analysis for AddressesFlow {
+    const ENDPOINT: &Endpoint = &ENDPOINT;
     type Request = AddressesFlowRequest;
     type Params = AddressesFlowParams;
     type Report = AddressesFlowReport;

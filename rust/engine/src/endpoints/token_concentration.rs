@@ -127,6 +127,7 @@ pub struct ConcentrationMetrics {
 pub struct TokenConcentration;
 
 impl Analysis for TokenConcentration {
+    const ENDPOINT: &Endpoint = &ENDPOINT;
     type Request = TokenConcentrationRequest;
     type Params = TokenConcentrationParams;
     type Report = TokenConcentrationReport;

@@ -129,6 +129,7 @@ pub struct HolderEntry {
 pub struct TokenHolders;
 
 impl Analysis for TokenHolders {
+    const ENDPOINT: &Endpoint = &ENDPOINT;
     type Request = TokenHoldersRequest;
     type Params = TokenHoldersParams;
     type Report = TokenHoldersReport;

@@ -209,6 +209,7 @@ pub struct TraceSettings {
 pub struct TraceAnalysis;
 
 impl Analysis for TraceAnalysis {
+    const ENDPOINT: &Endpoint = &ENDPOINT;
     type Request = TraceRequest;
     type Params = TraceParams;
     type Report = TraceReport;

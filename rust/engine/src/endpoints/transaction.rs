@@ -242,6 +242,7 @@ pub struct Log {
 pub struct TransactionDetail;
 
 impl Analysis for TransactionDetail {
+    const ENDPOINT: &Endpoint = &ENDPOINT;
     type Request = TransactionRequest;
     type Params = TransactionParams;
     type Report = TransactionReport;

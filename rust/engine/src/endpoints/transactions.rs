@@ -110,6 +110,7 @@ pub struct TransactionsReport {
 pub struct Transactions;
 
 impl Analysis for Transactions {
+    const ENDPOINT: &Endpoint = &ENDPOINT;
     type Request = TransactionsRequest;
     type Params = TransactionsParams;
     type Report = TransactionsReport;

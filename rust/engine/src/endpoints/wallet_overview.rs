@@ -203,6 +203,7 @@ pub struct AsOf {
 pub struct WalletOverview;
 
 impl Analysis for WalletOverview {
+    const ENDPOINT: &Endpoint = &ENDPOINT;
     type Request = WalletOverviewRequest;
     type Params = WalletOverviewParams;
     type Report = WalletOverviewReport;
