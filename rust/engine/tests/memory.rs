@@ -8,9 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-use headwater_engine::{
-    Answer, AnyRow, Error, ErrorKind, QueryEngine, Reason, SinkClosed, TableHead, TableSink, endpoint,
-};
+use headwater_engine::{AnyRow, Error, ErrorKind, QueryEngine, Reason, SinkClosed, TableHead, TableSink, endpoint};
 use headwater_ledger::facts::Batch;
 use headwater_ledger::market::{PricePoint, TokenListing};
 use headwater_ledger::memory::{FREE_BYTES, Purpose};
@@ -83,8 +81,9 @@ fn questions() -> Vec<(&'static str, &'static str, Value)> {
     ]
 }
 
-fn ask(engine: &QueryEngine, name: &str, request: &Value, cancel: &Cancel) -> Result<Answer, Error> {
-    engine.answer(endpoint(name).unwrap(), request, cancel)
+/// The JSON text of an answer, which takes memory of the query too.
+fn ask(engine: &QueryEngine, name: &str, request: &Value, cancel: &Cancel) -> Result<String, Error> {
+    engine.answer(endpoint(name).unwrap(), request, cancel)?.report.json(cancel)
 }
 
 #[test]
