@@ -67,7 +67,7 @@ fn table_errors_name_file_and_line() {
     assert!(error.to_string().starts_with("x.toml:7: unknown field `stepp`"), "{error}");
     let facts = "[facts]\ncontracts = '''\n# comment\nx,ethereum,0x00,Pool,,,yes,s1\n'''\n";
     for (facts, message) in [
-        (facts.to_owned(), "x.toml:10: ethereum address"),
+        (facts.to_owned(), "x.toml:10: \"0x00\" is not a valid Ethereum address"),
         (facts.replace("x,eth", "y,eth"), "x.toml:10: no name \"y\" in [names]"),
         (facts.replace(",s1", ""), "x.toml:10: expected 8 fields, found 7"),
         ("[facts]\nchain_ids = '''\nx,ethereum,1,s1\n'''\n".to_owned(), "x.toml:9: no source \"s1\" in the file"),
