@@ -5,6 +5,8 @@ use std::io;
 use arrow::error::ArrowError;
 use parquet::errors::ParquetError;
 
+use crate::builder::Misfit;
+
 /// Why a table could not be written.
 #[expect(clippy::large_enum_variant, reason = "an error is rare, and boxing it would only hide what it names")]
 #[derive(Debug, thiserror::Error)]
@@ -26,6 +28,12 @@ impl From<ArrowError> for TableError {
             ArrowError::IoError(_, error) => Self::Write(error),
             error => Self::Rows(error),
         }
+    }
+}
+
+impl From<Misfit> for TableError {
+    fn from(misfit: Misfit) -> Self {
+        Self::Rows(misfit.into())
     }
 }
 
