@@ -26,7 +26,8 @@ pub fn measures(py: Python<'_>, lists: PyTable, tops: Vec<usize>, tau: (u32, u32
     let params = Params::default().with_tops(tops.clone()).with_tau(tau.0, tau.1).ok_or_else(|| {
         raise(py, "InvalidInput", "tau: expected a share above 0, at most 1", Some("invalid_value"), Some("tau"))
     })?;
-    let rows = interruptible(py, |cancel| rows(&batches, &params, cancel))?.map_err(|refused| refused.raise(py))?;
+    let rows =
+        interruptible(py, move |cancel| rows(&batches, &params, cancel))?.map_err(|refused| refused.raise(py))?;
     let batch = table(&rows, tops, holds_doubles(&schema)).map_err(|error| Refused::whole(&error).raise(py))?;
     let schema = batch.schema();
     PyTable::try_new(vec![batch], schema)

@@ -15,6 +15,7 @@ use serde_json::json;
 use crate::address::chain_of;
 use crate::errors::{exception, raise};
 use crate::interrupt::interruptible_with;
+use crate::objects::object_of;
 
 /// Chain, names of columns, and the share and seed of observed addresses.
 pub type Wanted = (String, String, Option<(f64, u64)>);
@@ -39,23 +40,28 @@ pub fn with_models(py: Python<'_>, files: &[PathBuf]) -> PyResult<Intelligence> 
     })
 }
 
-/// The scores as a table, and warnings as JSON.
-pub fn table(py: Python<'_>, engine: &QueryEngine, question: Question) -> PyResult<(PyTable, String)> {
+/// Returns the scores as a table, and warnings.
+pub fn table<'py>(py: Python<'py>, engine: &QueryEngine, question: Question) -> PyResult<(PyTable, Bound<'py, PyAny>)> {
     let (scorer, addresses) = prepared(py, engine, question.addresses, question.wanted)?;
     let (schema, batches) = watched(py, question.progress.as_ref(), &|progress, cancel| {
         score_table(&scorer, &addresses, progress, cancel)
     })?;
-    Ok((PyTable::try_new(batches, schema)?, json!(scorer.warnings()).to_string()))
+    Ok((PyTable::try_new(batches, schema)?, object_of(py, &scorer.warnings())?))
 }
 
-/// Writes the scores to a file; what was written comes back as JSON.
-pub fn file(py: Python<'_>, engine: &QueryEngine, question: Question, output: &Path) -> PyResult<String> {
+/// Writes the scores to a file; its counts come back.
+pub fn file<'py>(
+    py: Python<'py>,
+    engine: &QueryEngine,
+    question: Question,
+    output: &Path,
+) -> PyResult<Bound<'py, PyAny>> {
     let (scorer, addresses) = prepared(py, engine, question.addresses, question.wanted)?;
     let job = ScoreJob { scorer: &scorer, addresses: &addresses, output, addresses_per_part: ADDRESSES_PER_PART };
     let Scored { rows, failed, resumed } =
         watched(py, question.progress.as_ref(), &|progress, cancel| job.run(progress, cancel))?;
     let (file, warnings) = (output.display().to_string(), scorer.warnings());
-    Ok(json!({"file": file, "rows": rows, "failed": failed, "resumed": resumed, "warnings": warnings}).to_string())
+    object_of(py, &json!({"file": file, "rows": rows, "failed": failed, "resumed": resumed, "warnings": warnings}))
 }
 
 fn prepared(
