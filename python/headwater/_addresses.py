@@ -54,7 +54,7 @@ class AddressMethods:
         >>> report.chain, report.address, report.corrections
         ('tron', 'T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb', ['trimmed'])
         """
-        return self.query("addresses/resolve", {**given(locals(), "query"), "q": query})
+        return self.query("addresses/resolve", {"q": query, **given(locals(), "query")})
 
     def autocomplete(
         self,
@@ -87,4 +87,4 @@ class AddressMethods:
         >>> ledger().autocomplete("0xaaa").total
         1
         """
-        return self.query("addresses/autocomplete", {**given(locals(), "prefix"), "q": prefix})
+        return self.query("addresses/autocomplete", {"q": prefix, **given(locals(), "prefix")})

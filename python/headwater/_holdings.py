@@ -456,7 +456,7 @@ class HoldingMethods:
         return self.query(
             "token/addresses_flow",
             {
-                **given(locals(), "addresses"),
                 "addresses": [addresses] if isinstance(addresses, str) else whole_texts(addresses, "addresses"),
+                **given(locals(), "addresses"),
             },
         )

@@ -169,8 +169,8 @@ class MarketMethods:
         return self.query(
             "rates",
             {
-                **given(locals(), "symbols"),
                 "symbols": symbols if isinstance(symbols, str) else ",".join(whole_texts(symbols, "symbols")),
+                **given(locals(), "symbols"),
             },
         )
 

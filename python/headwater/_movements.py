@@ -194,7 +194,7 @@ class MovementMethods:
         >>> ledger().transaction(f"0x{2:064x}").amount
         '1'
         """
-        return self.query("transaction", {**given(locals(), "tx_hash"), "hash": tx_hash})
+        return self.query("transaction", {"hash": tx_hash, **given(locals(), "tx_hash")})
 
     @overload
     def counterparties(  # pyright: ignore[reportOverlappingOverload]

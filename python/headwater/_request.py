@@ -23,8 +23,6 @@ Criteria = Sequence[Mapping[str, Any]] | None
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _MOST_BITS = 256
-# Types of most arguments, which are plain as they are.
-_PLAIN = frozenset({str, bool, type(None)})
 # Arguments of methods that are no fields of a request.
 _OWN = frozenset({"self", "fields", "progress", "__class__"})
 
@@ -80,7 +78,7 @@ def plain(name: str, value: Any) -> Any:  # noqa: ANN401
     second is cut), and every collection is a list, in which what is missing is null. ``name`` is how messages call it.
     """
     if type(value) in _PLAIN:
-        return _text(name, value) if type(value) is str else value
+        return _PLAIN[type(value)](name, value)
     if isinstance(value, Mapping):
         return {str(field): plain(f"{name}.{field}", item) for field, item in value.items()}
     if getattr(value, "shape", None) == () and isinstance(value.item(), (bool, float, str)):
@@ -133,6 +131,14 @@ def _seconds(name: str, time: datetime) -> int:
 def _as_it_is(_: str, value: bool | None) -> bool | None:
     return value
 
+
+# The forms of the types that most arguments are of.
+_PLAIN: dict[type, Callable[[str, Any], Any]] = {
+    bool: _as_it_is,
+    type(None): _as_it_is,
+    str: _text,
+    int: _integer,
+}
 
 # What values of a kind become; the first kind that fits counts.
 _FORMS: tuple[tuple[type, Callable[[str, Any], Any]], ...] = (

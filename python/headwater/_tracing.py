@@ -249,7 +249,7 @@ class TracingMethods:
         return cast(
             "PathReport",
             self.query(
-                "path", {**given(locals(), "targets"), "targets": [targets] if isinstance(targets, str) else targets}
+                "path", {"targets": [targets] if isinstance(targets, str) else targets, **given(locals(), "targets")}
             ),
         )
 

@@ -226,7 +226,7 @@ class Method:
             request = f"in_records({request}, _{self.name.upper()}_RECORDS)"
         if values:
             entries = ", ".join(f'"{name}": {value}' for name, value in values.items())
-            request = f"{{**{request}, {entries}}}"
+            request = f"{{{entries}, **{request}}}"
         if self.is_many:
             call = source.get("call", "_each")
             named = "" if call != "_each" else f'"{source["endpoint"]}", '

@@ -3,6 +3,7 @@
 use arrow::array::RecordBatch;
 use headwater_engine::{self as engine, AnyRow, Column, ColumnKind, Endpoint, Response, endpoint};
 use headwater_table::{TableError, frame, table};
+use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3_arrow::PyTable;
@@ -15,7 +16,7 @@ use crate::tables::refused;
 pub struct Answer {
     name: String,
     /// The answer of a ledger in this process; `None` of an answer of a server, which came as objects.
-    answer: Option<engine::Answer>,
+    local: Option<engine::Answer>,
     data: PyOnceLock<Py<PyAny>>,
     meta: PyOnceLock<Py<PyAny>>,
 }
@@ -25,7 +26,7 @@ impl Answer {
     /// Creates the answer of a server to a call.
     #[new]
     fn of_objects(py: Python<'_>, name: String, data: Py<PyAny>, meta: Py<PyAny>) -> Self {
-        let answer = Self { name, answer: None, data: PyOnceLock::new(), meta: PyOnceLock::new() };
+        let answer = Self { name, local: None, data: PyOnceLock::new(), meta: PyOnceLock::new() };
         answer.data.get_or_init(py, || data);
         answer.meta.get_or_init(py, || meta);
         answer
@@ -34,14 +35,14 @@ impl Answer {
     /// The report as Python objects.
     #[getter]
     fn data<'py>(&self, py: Python<'py>) -> PyResult<&Bound<'py, PyAny>> {
-        let make = || object_of(py, &self.answer.as_ref().map(|answer| &answer.report)).map(Bound::unbind);
+        let make = || object_of(py, &self.local.as_ref().map(|answer| &answer.report)).map(Bound::unbind);
         self.data.get_or_try_init(py, make).map(|data| data.bind(py))
     }
 
     /// What the answer contains besides its data.
     #[getter]
     fn meta<'py>(&self, py: Python<'py>) -> PyResult<&Bound<'py, PyAny>> {
-        let make = || object_of(py, &self.answer.as_ref().map(without_report))?.get_item("meta").map(Bound::unbind);
+        let make = || object_of(py, &self.local.as_ref().map(without_report))?.get_item("meta").map(Bound::unbind);
         self.meta.get_or_try_init(py, make).map(|meta| meta.bind(py))
     }
 
@@ -61,9 +62,8 @@ impl Answer {
         Ok(py.detach(|| headwater_table::graphml(&trace)))
     }
 
-    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (&str, Py<PyAny>, Py<PyAny>))> {
-        let (data, meta) = (self.data(py)?.clone().unbind(), self.meta(py)?.clone().unbind());
-        Ok((py.get_type::<Self>().into_any(), (&self.name, data, meta)))
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        (py.get_type::<Self>(), (&self.name, self.data(py)?, self.meta(py)?)).into_bound_py_any(py)
     }
 }
 
@@ -74,12 +74,12 @@ impl Answer {
     /// Creates the answer of a ledger in this process.
     pub fn of_engine(endpoint: &Endpoint, answer: engine::Answer) -> Self {
         let (data, meta) = (PyOnceLock::new(), PyOnceLock::new());
-        Self { name: endpoint.name.to_owned(), answer: Some(answer), data, meta }
+        Self { name: endpoint.name.to_owned(), local: Some(answer), data, meta }
     }
 
     fn table_by(&self, py: Python<'_>, make: MakeTable<'_>) -> PyResult<Option<PyTable>> {
         let Some(endpoint) = endpoint(&self.name) else { return Ok(None) };
-        let batch = match &self.answer {
+        let batch = match &self.local {
             Some(answer) => make(endpoint, &*answer.report),
             None => make(endpoint, &value_of(self.data(py)?)?),
         };

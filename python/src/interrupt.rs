@@ -31,7 +31,7 @@ impl Worker {
 
     /// Runs a job on a waiting thread, or on a new one.
     fn run(job: Job) -> Self {
-        let worker = with_idle(|idle| idle.pop()).unwrap_or_else(Self::start);
+        let worker = with_idle(Vec::pop).unwrap_or_else(Self::start);
         // A worker whose last job panicked has ended.
         match worker.jobs.send(job) {
             Ok(()) => worker,
