@@ -11,7 +11,7 @@ use crate::objects::object_of;
 /// of its answer that holds the rows.
 type Call = (&'static str, &'static str, &'static str, u32, Option<&'static str>, Option<&'static str>);
 
-/// Every call.
+/// Returns every call.
 #[pyfunction]
 pub fn calls() -> Vec<Call> {
     let call = |endpoint: &'static headwater_engine::Endpoint| {
@@ -29,7 +29,7 @@ pub fn calls() -> Vec<Call> {
     ENDPOINTS.iter().map(call).collect()
 }
 
-/// The schemas of requests and reports by call, and the named schemas that they refer to, as in the `OpenAPI` document: the
+/// Returns the schemas of requests and reports by call, and the named schemas that they refer to, as in the `OpenAPI` document: the
 /// methods of ledgers and the types of records are generated from them.
 #[pyfunction]
 pub fn descriptions(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {

@@ -143,7 +143,7 @@ impl NativeLedger {
         object_of(py, &listed.map_err(|error| exception(py, &error))?)
     }
 
-    /// Where the data comes from, for people.
+    /// The origin of the data, for people.
     #[getter]
     fn source(&self) -> &str {
         &self.source

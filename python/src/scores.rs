@@ -20,7 +20,7 @@ use crate::objects::object_of;
 /// Chain, names of columns, and the share and seed of observed addresses.
 pub type Wanted = (String, String, Option<(f64, u64)>);
 
-/// What a caller asks for, as Python says it.
+/// The arguments of a call.
 pub struct Question {
     /// All of the chain where there is none.
     pub addresses: Option<PyTable>,
@@ -87,7 +87,7 @@ fn prepared(
 
 type Work<'a, T> = &'a (dyn Fn(&dyn Fn(ScoreProgress), &Cancel) -> Result<T, ScoreError> + Sync);
 
-/// Runs work that tells how far it is.
+/// Runs work that reports its progress.
 fn watched<T: Send>(py: Python<'_>, progress: Option<&Py<PyAny>>, work: Work<'_, T>) -> PyResult<T> {
     let latest = Mutex::new(None);
     let note = |progress: ScoreProgress| {
@@ -95,16 +95,16 @@ fn watched<T: Send>(py: Python<'_>, progress: Option<&Py<PyAny>>, work: Work<'_,
             *latest = Some(progress);
         }
     };
-    let mut tell = || {
-        let told = latest.lock().ok().and_then(|mut latest| latest.take());
-        match (progress, told) {
+    let mut report = || {
+        let reached = latest.lock().ok().and_then(|mut latest| latest.take());
+        match (progress, reached) {
             (Some(progress), Some(ScoreProgress { done, total, resumed })) => {
                 progress.call1(py, (done, total, resumed)).map(drop)
             }
             _ => Ok(()),
         }
     };
-    interruptible_with(py, |cancel| work(&note, cancel), &mut tell)?.map_err(|error| refused(py, &error))
+    interruptible_with(py, |cancel| work(&note, cancel), &mut report)?.map_err(|error| refused(py, &error))
 }
 
 fn refused(py: Python<'_>, error: &ScoreError) -> PyErr {

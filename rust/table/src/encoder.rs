@@ -1,4 +1,4 @@
-//! Rows in, a format of tables out.
+//! Encoding of rows in a format of tables.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use crate::builder::{ColumnBuilder, Misfit};
 use crate::schema::{Nested, Times, fields_of, flat, flattened, metadata_of};
 use crate::{Format, TableError};
 
-/// Rows that are encoded together, and a row group of Parquet: what bounds memory.
+/// Rows that are encoded together, and a row group of Parquet: the bound of memory.
 const BATCH: usize = 8192;
 
 /// Encodes the rows of a list.
@@ -109,7 +109,7 @@ impl<W: Write + Send> Encoder<W> {
         }
     }
 
-    /// Ends the table, and gives back where it went.
+    /// Ends the table, and returns its writer.
     ///
     /// # Errors
     /// When the rest cannot be written.

@@ -1,4 +1,4 @@
-//! What can go wrong with a table.
+//! Errors of tables.
 
 use std::io;
 
@@ -7,7 +7,7 @@ use parquet::errors::ParquetError;
 
 use crate::builder::Misfit;
 
-/// Why a table could not be written.
+/// The reason for which a table could not be written.
 #[expect(clippy::large_enum_variant, reason = "an error is rare, and boxing it would only hide what it names")]
 #[derive(Debug, thiserror::Error)]
 pub enum TableError {
@@ -17,7 +17,7 @@ pub enum TableError {
     /// The rows do not fit their columns: a defect.
     #[error("rows do not fit their columns: {0}")]
     Rows(#[source] ArrowError),
-    /// The table could not be written where it goes.
+    /// The destination failed.
     #[error("the table could not be written: {0}")]
     Write(#[from] io::Error),
 }

@@ -1,4 +1,4 @@
-//! Columns as Arrow knows them, and batches as a format needs them.
+//! Columns as fields of Arrow, and batches as a format needs them.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -61,7 +61,7 @@ pub(crate) fn fields_of(columns: &[Column], nested: Nested, times: Times) -> Fie
         .collect()
 }
 
-/// What a list says besides its rows, as metadata of its schema.
+/// Returns the head of a list as metadata of its schema.
 pub(crate) fn metadata_of(head: &TableHead) -> HashMap<String, String> {
     let head = [
         ("next_cursor", head.next_cursor.clone()),
