@@ -6,9 +6,8 @@ use serde::de::DeserializeOwned;
 use utoipa::ToSchema;
 
 use crate::pricing::Pricing;
-use crate::report::Reported;
 use crate::request::{Checks, Warnings};
-use crate::{Endpoint, Error, Pagination, QueryMeta, Warning};
+use crate::{Endpoint, Error, Pagination, QueryMeta};
 
 /// One analysis: request, parameters, report.
 pub trait Analysis {
@@ -16,7 +15,7 @@ pub trait Analysis {
     const ENDPOINT: &'static Endpoint;
 
     /// The request as a client writes it.
-    type Request: DeserializeOwned + ToSchema;
+    type Request: DeserializeOwned + ToSchema + Clone + Send + Sync + 'static;
     /// What is left after checking.
     type Params;
     /// The `data` of the answer.
@@ -61,9 +60,9 @@ pub trait Analysis {
         None
     }
 
-    /// Whether an answer may be given again to whoever asks the same of the same data.
+    /// Returns whether the same request of the same data always gets this report.
     #[must_use]
-    fn is_kept(_: &Self::Report) -> bool {
+    fn is_repeatable(_: &Self::Report) -> bool {
         true
     }
 
@@ -73,23 +72,9 @@ pub trait Analysis {
         0
     }
 
-    /// The `data.meta` of a report, which must be its last field; the engine fills in how long it took, and keeps answers
-    /// that have one.
+    /// The `data.meta` of a report, which must be its last field; the engine fills in how long the query took.
     #[must_use]
-    fn meta(_: &Self::Report) -> Option<QueryMeta> {
+    fn meta(_: &mut Self::Report) -> Option<&mut QueryMeta> {
         None
     }
-}
-
-/// An answer before it has a form.
-pub(crate) struct Made {
-    pub report: Box<dyn Reported>,
-    pub pagination: Option<Pagination>,
-    pub warnings: Vec<Warning>,
-    /// Symbols that are valued by the peg.
-    pub pegged: Vec<String>,
-    pub meta: Option<QueryMeta>,
-    pub is_kept: bool,
-    /// Items that are paid for; `None` where the call is.
-    pub paid_items: Option<u32>,
 }

@@ -1,31 +1,32 @@
-//! The way of a call through an analysis.
+//! The way of a query through an analysis.
 
 use headwater_ledger::{Cancel, Ledger};
 
-use crate::Error;
-use crate::analysis::{Analysis, Made};
-use crate::chain_scope::{ChainScope, Reads};
-use crate::description::nested_fields;
+use crate::analysis::Analysis;
 use crate::held;
 use crate::intelligence::Intelligence;
 use crate::limits::{MAX_LIMIT, MAX_TABLE};
-use crate::method::Method;
 use crate::peg;
 use crate::pricing::Pricing;
-use crate::request::{CanonicalRequest, Checks, Given, Warnings, decode_with};
-use crate::response::Response;
+use crate::query::Query;
+use crate::request::{Checks, Given, Warnings};
 use crate::table::{List, Rows, TableSink};
+use crate::{Clock, Error, Response};
 
-/// One call on its way to an analysis.
+/// A query and all that it is answered from.
 pub(crate) struct Call<'a> {
-    pub method: Method,
-    pub chains: ChainScope,
-    pub reads: Reads,
-    pub request: &'a CanonicalRequest,
+    pub query: &'a Query,
     pub ledger: &'a dyn Ledger,
     pub given: Given,
+    pub clock: Option<Clock>,
     pub intelligence: &'a Intelligence,
     pub cancel: &'a Cancel,
+}
+
+impl Call<'_> {
+    fn now_ms(&self) -> u64 {
+        self.clock.map_or(0, |clock| clock())
+    }
 }
 
 /// Checks a call that may ask for so many rows.
@@ -33,25 +34,29 @@ pub(crate) fn check<A: Analysis>(call: &Call<'_>, max_rows: u32) -> Result<(), E
     params::<A>(call, max_rows, &mut Warnings::default()).map(drop)
 }
 
-/// Answers a call with the report as it is typed.
+/// Answers a call.
 pub(crate) fn respond<A: Analysis>(call: &Call<'_>) -> Result<Response<A::Report>, Error> {
     let mut warnings = Warnings::default();
+    let started = call.now_ms();
     let params = params::<A>(call, MAX_LIMIT, &mut warnings)?;
-    let report = A::report(call.ledger, &params, &mut warnings, call.cancel)?;
-    let is_kept = A::is_kept(&report) && !warnings.are_passing();
+    let mut report = A::report(call.ledger, &params, &mut warnings, call.cancel)?;
+    let meta = A::meta(&mut report).map(|meta| {
+        meta.query_duration_ms = call.now_ms().saturating_sub(started);
+        *meta
+    });
     let paid_items = match A::PRICING {
         Pricing::PerCall => None,
         Pricing::PerItem { .. } => Some(A::paid_items(&report)),
     };
-    let (pagination, warnings, pegged) = (A::pagination(&report), warnings.into_list(), pegged::<A>(call));
-    Ok(Response { report, pagination, warnings, pegged, paid_items, is_kept })
-}
-
-/// Answers a call.
-pub(crate) fn run<A: Analysis>(call: &Call<'_>) -> Result<Made, Error> {
-    let Response { report, pagination, warnings, pegged, paid_items, is_kept } = respond::<A>(call)?;
-    let meta = A::meta(&report);
-    Ok(Made { report: Box::new(report), pagination, warnings, pegged, meta, is_kept, paid_items })
+    Ok(Response {
+        pagination: A::pagination(&report),
+        is_repeatable: A::is_repeatable(&report) && !warnings.are_passing(),
+        meta,
+        pegged: pegged::<A>(call),
+        warnings: warnings.into_list(),
+        paid_items,
+        report,
+    })
 }
 
 /// Answers a call as a table.
@@ -64,17 +69,16 @@ pub(crate) fn write<A: List>(call: &Call<'_>, sink: &mut dyn TableSink) -> Resul
 
 /// The symbols that an answer values by the peg.
 fn pegged<A: Analysis>(call: &Call<'_>) -> Vec<String> {
-    if A::IS_VALUED { peg::pegged(call.ledger, call.chains, call.request.request()) } else { Vec::new() }
+    if A::IS_VALUED { peg::pegged(call.ledger, call.query.chains()) } else { Vec::new() }
 }
 
 fn params<A: Analysis>(call: &Call<'_>, max_rows: u32, warnings: &mut Warnings) -> Result<A::Params, Error> {
-    let Call { method, chains, reads, request, ledger, given, intelligence, .. } = *call;
-    let asked = request.request();
-    let fields = decode_with(asked, method, warnings, &nested_fields::<A::Request>)?;
-    let filter_hash = request.filter_hash();
-    let params = A::params(fields, &mut Checks { ledger, warnings, filter_hash, max_rows, given, intelligence })?;
+    let Call { query, ledger, given, intelligence, .. } = *call;
+    let request = query.request::<A::Request>(warnings)?;
+    let filter_hash = query.filter_hash();
+    let params = A::params(request, &mut Checks { ledger, warnings, filter_hash, max_rows, given, intelligence })?;
     if !A::asks_elsewhere(&params) {
-        held::check(ledger, (chains, reads), asked)?;
+        held::check(ledger, query)?;
     }
     Ok(params)
 }

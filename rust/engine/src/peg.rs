@@ -3,16 +3,15 @@
 use headwater_ledger::Ledger;
 use headwater_ledger::market::Price;
 use headwater_types::{Chain, Timestamp};
-use serde_json::Value;
 
-use crate::chain_scope::{ChainScope, ChainsRead};
+use crate::chain_scope::ChainsRead;
 
 /// Returns the symbols that the chains of a call value by the peg, in order: those of pegged contracts of which no price
 /// was imported.
-pub(crate) fn pegged(ledger: &dyn Ledger, scope: ChainScope, request: &Value) -> Vec<String> {
-    match scope.of(request) {
-        ChainsRead::One(chain) => pegged_on(ledger, [chain]),
-        ChainsRead::Several(chains) => pegged_on(ledger, chains),
+pub(crate) fn pegged(ledger: &dyn Ledger, chains: &ChainsRead) -> Vec<String> {
+    match chains {
+        ChainsRead::One(chain) => pegged_on(ledger, [*chain]),
+        ChainsRead::Several(chains) => pegged_on(ledger, chains.iter().copied()),
         ChainsRead::Any(_) => pegged_on(ledger, ledger.coverage().keys().copied()),
         ChainsRead::None | ChainsRead::Invalid => Vec::new(),
     }

@@ -1,55 +1,52 @@
 //! The one canonical form of a request, for cursors, cached answers, idempotency keys and the audit: two requests that
 //! differ only in the order of fields, in null fields or in the spelling of a chain have the same text.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
 use headwater_types::Chain;
 use serde_json::{Map, Value};
+
+use super::Arguments;
 
 /// Fields that name a chain.
 const CHAIN_FIELDS: [&str; 2] = ["blockchain", "chain"];
 /// Fields that select a page of a list.
 const PAGING_FIELDS: [&str; 4] = ["limit", "page", "offset", "cursor"];
 
-/// A request in canonical form.
-///
-/// ```
-/// use headwater_engine::CanonicalRequest;
-/// use serde_json::json;
-/// let request = json!({"symbols": ["eth"], "limit": 5, "chain": null, "blockchain": "ETH"});
-/// let canonical = CanonicalRequest::new("transactions", request);
-/// assert_eq!(
-///     canonical.text(),
-///     "transactions\n{\"blockchain\":\"ethereum\",\"symbols\":[\"eth\"]}\n{\"limit\":5}"
-/// );
-/// assert_eq!(canonical.request()["blockchain"], "ethereum");
-/// ```
+/// The canonical text of a request.
 #[derive(Debug, Clone)]
-pub struct CanonicalRequest {
-    request: Value,
+pub struct CanonicalText {
     text: Arc<str>,
     /// Bytes of the text before the paging fields.
     filters: usize,
 }
 
-impl CanonicalRequest {
-    /// The canonical form of a request to a named endpoint. `request` is a JSON object as a client writes it.
+impl CanonicalText {
+    /// Writes the arguments of a call to a named endpoint, in which each chain then has its canonical name.
+    ///
+    /// ```
+    /// use headwater_engine::{Arguments, CanonicalText};
+    /// use serde_json::json;
+    /// let mut request = Arguments::from(json!({"symbols": ["eth"], "limit": 5, "chain": null, "blockchain": "ETH"}));
+    /// let canonical = CanonicalText::new("transactions", &mut request);
+    /// assert_eq!(
+    ///     canonical.text(),
+    ///     "transactions\n{\"blockchain\":\"ethereum\",\"symbols\":[\"eth\"]}\n{\"limit\":5}"
+    /// );
+    /// assert_eq!(request.value()["blockchain"], "ethereum");
+    /// ```
     #[must_use]
-    pub fn new(endpoint: &str, request: Value) -> Self {
-        let request = match canonical_chains(&request) {
-            Cow::Owned(renamed) => renamed,
-            Cow::Borrowed(_) => request,
-        };
+    pub fn new(endpoint: &str, arguments: &mut Arguments) -> Self {
+        rename_chains(arguments.value_mut());
         let none = Map::new();
-        let mut fields: Vec<_> = request.as_object().unwrap_or(&none).iter().collect();
+        let mut fields: Vec<_> = arguments.value().as_object().unwrap_or(&none).iter().collect();
         fields.retain(|(_, value)| !value.is_null());
         fields.sort_by_key(|(name, _)| *name);
         let is_paging = |(name, _): &(&String, &Value)| PAGING_FIELDS.contains(&name.as_str());
         let (paging, filters): (Vec<_>, Vec<_>) = fields.into_iter().partition(is_paging);
         let filters = format!("{endpoint}\n{}", Object(&filters));
         let text = format!("{filters}\n{}", Object(&paging)).into();
-        Self { request, text, filters: filters.len() }
+        Self { text, filters: filters.len() }
     }
 
     /// Endpoint, filters and paging, one line each. Equal texts mean equal answers from the same data.
@@ -58,15 +55,8 @@ impl CanonicalRequest {
         &self.text
     }
 
-    /// The same text to keep.
-    pub(crate) fn shared_text(&self) -> Arc<str> {
-        Arc::clone(&self.text)
-    }
-
-    /// The request, with each chain under its canonical name.
-    #[must_use]
-    pub const fn request(&self) -> &Value {
-        &self.request
+    pub(crate) const fn shared(&self) -> &Arc<str> {
+        &self.text
     }
 
     /// A hash of endpoint and filters, by which a cursor is refused with other filters than it was made for: FNV-1a over
@@ -93,33 +83,25 @@ impl std::fmt::Display for Object<'_> {
     }
 }
 
-/// The request with each chain under its canonical name, in the filters of a subscription too. A value that is not a chain
-/// stays: the call itself refuses it.
-fn canonical_chains(request: &Value) -> Cow<'_, Value> {
-    let in_filters = request.get("filters").into_iter().flat_map(renamed);
-    let mut renames: Vec<_> = renamed(request).map(|(field, name)| (None, field, name)).collect();
-    renames.extend(in_filters.map(|(field, name)| (Some("filters"), field, name)));
-    if renames.is_empty() {
-        return Cow::Borrowed(request);
+/// Gives each chain of a request its canonical name, in the filters of a subscription too. A value that is not a chain stays:
+/// the call itself refuses it.
+fn rename_chains(request: &mut Value) {
+    rename_in(request);
+    if let Some(filters) = request.get_mut("filters") {
+        rename_in(filters);
     }
-    let mut request = request.clone();
-    for (parent, field, name) in renames {
-        let object = match parent {
-            Some(parent) => &mut request[parent],
-            None => &mut request,
-        };
-        object[field] = Value::from(name);
-    }
-    Cow::Owned(request)
 }
 
-/// The fields of an object that name a chain by an alias, with the canonical name.
-fn renamed(object: &Value) -> impl Iterator<Item = (&'static str, &'static str)> {
-    CHAIN_FIELDS.into_iter().filter_map(|field| {
-        let given = object.get(field)?.as_str()?;
-        let name = given.parse::<Chain>().ok()?.name();
-        (name != given).then_some((field, name))
-    })
+fn rename_in(object: &mut Value) {
+    let Some(fields) = object.as_object_mut() else { return };
+    for field in CHAIN_FIELDS {
+        let Some(Value::String(given)) = fields.get_mut(field) else { continue };
+        if let Ok(chain) = given.parse::<Chain>()
+            && chain.name() != given
+        {
+            chain.name().clone_into(given);
+        }
+    }
 }
 
 #[cfg(test)]
@@ -129,7 +111,7 @@ mod tests {
     use super::*;
 
     fn text(request: Value) -> String {
-        CanonicalRequest::new("x", request).text().to_owned()
+        CanonicalText::new("x", &mut request.into()).text().to_owned()
     }
 
     #[test]
@@ -137,8 +119,7 @@ mod tests {
         let named = text(json!({"blockchain": "bsc", "limit": 5}));
         assert_eq!(text(json!({"limit": 5, "blockchain": "eip155:56", "cursor": null})), named);
         assert_ne!(text(json!({"limit": 5, "blockchain": "ethereum"})), named);
-        let filters = json!({"filters": {"blockchain": "trx"}});
-        assert_eq!(CanonicalRequest::new("x", filters).request()["filters"]["blockchain"], "tron");
+        assert_eq!(text(json!({"filters": {"blockchain": "trx"}})), "x\n{\"filters\":{\"blockchain\":\"tron\"}}\n{}");
     }
 
     #[test]
@@ -159,13 +140,15 @@ mod tests {
             json!([{"blockchain": "eth"}]),
             json!(null),
         ] {
-            assert!(matches!(canonical_chains(&request), Cow::Borrowed(_)), "{request}");
+            let mut renamed = request.clone();
+            rename_chains(&mut renamed);
+            assert_eq!(renamed, request);
         }
     }
 
     #[test]
     fn filter_hash_ignores_paging_order_and_case() {
-        let of = |endpoint: &str, request: &Value| CanonicalRequest::new(endpoint, request.clone()).filter_hash();
+        let of = |endpoint: &str, request: &Value| CanonicalText::new(endpoint, &mut request.into()).filter_hash();
         let one = json!({"address": "0xab", "limit": 5, "page": 2, "direction": "in"});
         let same = json!({"direction": "in", "cursor": "x", "address": "0xAB", "sort": null});
         assert_eq!(of("transactions", &one), of("transactions", &same));

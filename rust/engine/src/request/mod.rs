@@ -1,5 +1,6 @@
 //! Conventions that all requests share: decoding, switches, checks, paging.
 
+mod arguments;
 mod canonical;
 mod checks;
 mod decode;
@@ -8,7 +9,8 @@ mod switch;
 mod unknown;
 mod warnings;
 
-pub use canonical::CanonicalRequest;
+pub use arguments::Arguments;
+pub use canonical::CanonicalText;
 pub use checks::Checks;
 pub use decode::decode;
 pub use paging::{Offsets, PageInfo};

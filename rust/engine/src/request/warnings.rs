@@ -6,7 +6,7 @@ use crate::Warning;
 const PASSING: [&str; 1] = ["provider_failed"];
 
 /// Collects warnings in the order they arise, each once.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Warnings(Vec<Warning>);
 
 impl Warnings {
