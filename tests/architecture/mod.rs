@@ -4,6 +4,7 @@ mod bridges;
 mod circles;
 mod features;
 mod supply;
+mod words;
 
 use std::collections::BTreeMap;
 use std::fs;

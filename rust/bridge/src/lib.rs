@@ -1,6 +1,6 @@
 //! Bridges between chains: which transactions are legs of a transfer, and which legs belong together.
 //!
-//! Pure: logs in, legs out, no store. [`decode`] reads the legs of one transaction, [`HalfTable`] (or [`join`], where a
+//! Pure: logs in, legs out, no store. [`decode`] reads the legs of one transaction, [`LegTable`] (or [`join`], where a
 //! caller groups legs itself) joins them, [`Tables`] contains what both know.
 //!
 //! # Add a bridge
@@ -37,7 +37,7 @@ pub use decode::{CelerTransfer, Memo, MemoKind, MemoPayment, celer_transfer_id, 
 pub use error::TableError;
 pub use half::{Half, HalfId, LinkKey, MatchClass, Step, Token};
 pub use log::{Log, TokenTransfer, Transaction, account_bytes};
-pub use matching::{HalfTable, Status, Transfer, join};
+pub use matching::{LegTable, Status, Transfer, join};
 pub use party::Party;
 pub use tables::{Contract, Event, Family, Tables};
 

@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use headwater_ledger::memory::{Held, table_bytes};
+use headwater_ledger::memory::{Reservation, table_bytes};
 use headwater_ledger::read::{
     Account, AccountRef, ColumnSet, Direction, Posting, PostingKey, Scan, Transaction, TransactionRef,
 };
@@ -45,7 +45,7 @@ pub(crate) struct Walk<'a> {
     /// Whether the scanned account is the counterparty, because it has less to scan.
     mirrored: bool,
     matches: FxHashMap<AccountRef, bool>,
-    held: Held,
+    held: Reservation,
     /// How the assets of the book are judged, by their numbers; those that were met.
     rules: Vec<Option<Rule>>,
 }

@@ -9,7 +9,7 @@ use headwater_graph::trace::{Exposed, Movement, Movements, Nameless, Share, Stop
 use headwater_intel::label::{Aggregate, CodeConfidence};
 use headwater_ledger::edges::EdgeOrder;
 use headwater_ledger::labels::Code;
-use headwater_ledger::memory::{Held, Purpose};
+use headwater_ledger::memory::{Purpose, Reservation};
 use headwater_ledger::read::{
     Account, AccountRef, ColumnSet, Direction, MovementKind, Posting, Scan, ScanOrder, TransactionRef,
 };
@@ -135,7 +135,7 @@ pub(crate) struct LedgerMovements<'a> {
     pub changes: ChangeBook,
     /// Of bridge transfers that were not looked for everywhere.
     pub warnings: Warnings,
-    held: Held,
+    held: Reservation,
     pub(super) cancel: &'a Cancel,
 }
 
@@ -526,7 +526,7 @@ impl Neighbours for LedgerMovements<'_> {
         if visited.is_none() {
             return Ok(None);
         }
-        let is_unmet_left_out = asked.is_met_only && self.ledger.is_one_handle_each(self.chains[0].chain());
+        let is_unmet_left_out = asked.is_met_only && self.ledger.has_unique_handles(self.chains[0].chain());
         for (handle, side) in sides {
             if is_unmet_left_out && !self.by_handle.contains_key(&handle) {
                 continue;
@@ -539,7 +539,7 @@ impl Neighbours for LedgerMovements<'_> {
 
     fn payments(&mut self, node: Node, into: &mut Vec<Movement>) -> Result<(), Error> {
         let chain = self.chains[0].chain();
-        let is_told_apart = chain.family() != Family::Utxo && self.ledger.is_one_handle_each(chain);
+        let is_told_apart = chain.family() != Family::Utxo && self.ledger.has_unique_handles(chain);
         self.read(node, if is_told_apart { Whom::Met } else { Whom::Anyone }, into)
     }
 
