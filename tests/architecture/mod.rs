@@ -3,6 +3,7 @@
 mod bridges;
 mod circles;
 mod features;
+mod settings;
 mod supply;
 mod words;
 
