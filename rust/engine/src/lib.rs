@@ -19,7 +19,6 @@ mod cache;
 mod calendar;
 mod call;
 mod chain_scope;
-mod change;
 mod clusters;
 mod columns;
 mod completeness;
@@ -58,6 +57,7 @@ mod text;
 pub mod trace;
 mod transaction_places;
 mod unverified;
+mod utxo_pairs;
 mod valuation;
 mod walk;
 

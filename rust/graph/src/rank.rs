@@ -196,7 +196,7 @@ mod tests {
 
     use super::*;
     use crate::trace::world::{Paid, World, paid};
-    use crate::trace::{Movements, payments as payments_of};
+    use crate::trace::{TraceSource, payments as payments_of};
 
     /// Payments of all nodes from (from, to, weight, time).
     fn town(edges: &[(Node, Node, f64, i64)], nodes: usize) -> Vec<Payments> {

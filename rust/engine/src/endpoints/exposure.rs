@@ -4,8 +4,9 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use headwater_graph::source::Direction;
-use headwater_graph::trace::{Exposed, Nameless, Reach, Share, Stop, exposure};
-use headwater_ledger::labels::Code;
+use headwater_graph::trace::{
+    Exposed, LedgerSource, Nameless, Reach, Stop, StopRules, exposure, exposure_category, gravest, naming_codes,
+};
 use headwater_ledger::{Cancel, Ledger};
 use headwater_types::{Address, Usd};
 use serde::{Deserialize, Serialize};
@@ -18,15 +19,12 @@ use crate::cost_class::CostClass;
 use crate::endpoint::{Calls, ChainScope, Endpoint, Example, Reads, Tag};
 use crate::example::ALICE;
 use crate::fields::{AddressText, ChainName, ChainText, CodeText, ContractList, SymbolList, TimeBound, form, values};
-use crate::labels::{self, ClaimDispute, Labels};
+use crate::labels::{self, ClaimDispute};
 use crate::method::Method;
 use crate::query_meta::{MovementSource, QueryMeta};
 use crate::request::{Checks, DirectionFilter, Warnings};
 use crate::scope::{Scope, ScopeFields};
-use crate::trace::{
-    EdgeDirection, LedgerMovements, MAX_MOVEMENTS, Stops, TruncationName, bounded, dollars, exposure_category,
-    is_known, rounded,
-};
+use crate::trace::{EdgeDirection, TruncationName, bounded, dollars, movement_source, rounded, source};
 
 /// The endpoint.
 pub const ENDPOINT: Endpoint = Endpoint {
@@ -54,8 +52,6 @@ const HOPS: (i64, i64) = (1, 5);
 const FANOUT: usize = 100;
 /// Addresses that are looked through in one direction.
 const MAX_NODES: usize = 1_000;
-/// What is left of a share with each hop beyond the first.
-const LEFT_PER_HOP: f64 = 0.95;
 /// Addresses of a category that are named.
 const MAX_NAMED: usize = 10;
 
@@ -225,28 +221,19 @@ impl Analysis for ExposureAnalysis {
         let chain = scope.chain;
         labels::warn(ledger, warnings);
         completeness::warn(ledger, chain, warnings);
-        let named = Code::ALL.iter().copied().filter(|code| exposure_category(*code).is_some());
-        let stops = Stops::at(named.collect());
-        let mut source = LedgerMovements::new(ledger, scope, &stops, cancel);
+        let stops = StopRules::at(naming_codes());
+        let mut source = source(ledger, scope, &stops, cancel);
         let start = source.node(*address);
         let reach = Reach { max_hops: *max_hops, limit: FANOUT, max_nodes: MAX_NODES };
-        let mut read = source.kind();
         let mut found = Vec::new();
         for direction in directions {
-            let direct = if *max_hops == 1 { source.direct(start, *direction)? } else { None };
-            let exposed = match direct {
-                Some(exposed) => {
-                    read = MovementSource::Edges;
-                    exposed
-                }
-                None => exposure(&mut source, start, (*direction, reach), &|source| source.read > MAX_MOVEMENTS)?,
-            };
-            found.push((*direction, exposed));
+            found.push((*direction, exposure(&mut source, start, (*direction, reach))?));
         }
-        let labels = Labels::present(ledger, chain);
+        let is_from_sums = found.iter().any(|(_, exposed)| exposed.is_from_sums);
+        let read = if is_from_sums { MovementSource::Edges } else { movement_source(chain) };
         let mut summary = Summary::default();
         for (direction, exposed) in &found {
-            summary.add(*direction, exposed, &source, &labels)?;
+            summary.add(*direction, exposed, &source)?;
         }
         Ok(ExposureReport {
             blockchain: ChainName::from(chain),
@@ -291,40 +278,28 @@ struct Summary {
 }
 
 impl Summary {
-    fn add(
-        &mut self,
-        direction: Direction,
-        exposed: &Exposed,
-        source: &LedgerMovements<'_>,
-        labels: &Labels<'_>,
-    ) -> Result<(), Error> {
-        let direction = match direction {
-            Direction::Outgoing => EdgeDirection::Out,
-            Direction::Incoming => EdgeDirection::In,
-        };
+    fn add(&mut self, direction: Direction, exposed: &Exposed, source: &LedgerSource<'_>) -> Result<(), Error> {
+        let direction = EdgeDirection::from(direction);
         self.total += exposed.total;
         self.of_direction.insert(direction, exposed.total);
         self.unpriced += exposed.unpriced;
-        for Share { node, hops, usd } in &exposed.shares {
-            let address = source.address(*node);
-            let judged = labels.of(address)?;
-            let codes = judged.codes.iter().filter(|code| is_known(code));
-            // The table of codes begins with the gravest.
-            let gravest = codes.map(|code| code.code).filter(|code| exposure_category(*code).is_some()).min();
-            let category = gravest.and_then(exposure_category).expect("a named address has a category");
-            let left = decayed(*usd, *hops);
-            if left < *usd {
-                *self.nameless.entry((direction, NamelessName::Decay)).or_default() += *usd - left;
+        for share in &exposed.shares {
+            let judged = source.labels(share.node)?;
+            let code = gravest(&judged.codes);
+            let category = code.and_then(exposure_category).expect("a named address has a category");
+            let weighted = share.weighted_usd();
+            if weighted < share.usd {
+                *self.nameless.entry((direction, NamelessName::Decay)).or_default() += share.usd - weighted;
             }
-            let key = (direction, category, *hops == 1);
-            let (of_address, nearest) = self.shares.entry(key).or_insert_with(|| (BTreeMap::new(), *hops));
-            *nearest = (*nearest).min(*hops);
-            let share = of_address.entry(*address).or_insert_with(|| NamedShare {
+            let key = (direction, category, share.hops == 1);
+            let (of_address, nearest) = self.shares.entry(key).or_insert_with(|| (BTreeMap::new(), share.hops));
+            *nearest = (*nearest).min(share.hops);
+            let named = of_address.entry(*source.address(share.node)).or_insert_with(|| NamedShare {
                 usd: Usd::ZERO,
                 entity: judged.entity.map(str::to_owned),
-                dispute: gravest.and_then(|code| judged.dispute_of(code)).map(ClaimDispute::from),
+                dispute: code.and_then(|code| judged.dispute_of(code)).map(ClaimDispute::from),
             });
-            share.usd += left;
+            named.usd += weighted;
         }
         for (why, usd) in &exposed.nameless {
             let (reason, cut) = named(*why);
@@ -377,14 +352,6 @@ impl Summary {
     /// Nothing is known where payments have no price and none has one.
     fn known(&self, usd: Usd) -> Option<f64> {
         (self.total > Usd::ZERO || self.unpriced == 0).then(|| dollars(usd))
-    }
-}
-
-/// What is left of a share after its hops.
-fn decayed(usd: Usd, hops: u8) -> Usd {
-    match hops {
-        1 => usd,
-        _ => Usd::from_f64(usd.to_f64() * LEFT_PER_HOP.powi(i32::from(hops) - 1)).map_or(usd, |left| left.min(usd)),
     }
 }
 

@@ -18,7 +18,6 @@ use crate::fields::{Action, AddressText, FlowDirection, TransferType};
 use crate::labels::Labels;
 use crate::rows::{RowParts, TransferRow, UtxoSides};
 use crate::valuation::{Output, Valuer};
-use crate::walk::attribution;
 
 /// Longest symbol that an event carries: whoever makes a token may name it as they like.
 const MOST_SYMBOL: usize = 64;
@@ -272,11 +271,11 @@ impl Maker<'_> {
     /// addresses that were not known to take part.
     fn utxo(&mut self, new: NewTransaction) -> Result<(), Error> {
         let NewTransaction { transaction, before } = new;
-        let attributed = attribution(&transaction);
+        let attributed = Attribution::of_transaction(&transaction);
         let known: FxHashSet<Address> = match before {
             Some(before) => {
                 let before = Transaction { facts: before, ..transaction.clone() };
-                attribution(&before).changes().iter().map(|change| change.address).collect()
+                Attribution::of_transaction(&before).changes().iter().map(|change| change.address).collect()
             }
             None => FxHashSet::default(),
         };

@@ -1,55 +1,9 @@
-use std::cmp::{Ordering, Reverse};
-use std::collections::BTreeMap;
-use std::convert::Infallible;
+use std::cmp::Reverse;
 
 use proptest::prelude::*;
 
 use super::*;
-use crate::trace::world::{Paid, World, paid, usd_of};
-
-impl Neighbours for World {
-    fn size(&mut self, node: Node) -> Result<u64, Infallible> {
-        let of_node = self.all().into_iter().filter(|paid| paid.from == node || paid.to == node);
-        Ok(of_node.count() as u64)
-    }
-
-    fn largest(&mut self, node: Node, way: Way, asked: Asked) -> Result<Option<Largest>, Infallible> {
-        if !self.has_sums {
-            return Ok(None);
-        }
-        let mut sums: BTreeMap<Node, (Usd, usize)> = BTreeMap::new();
-        for paid in self.all() {
-            let (account, other) = if way == Way::Out { (paid.from, paid.to) } else { (paid.to, paid.from) };
-            if account == node && other != node {
-                let (usd, count) = sums.entry(other).or_default();
-                *usd += usd_of(&paid);
-                *count += 1;
-            }
-        }
-        let mut order: Vec<_> = sums.into_iter().collect();
-        order.sort_by_key(|(other, sum)| (Reverse(*sum), *other));
-        let is_cut = order.len() > asked.limit;
-        order.truncate(asked.limit);
-        Ok(Some(Largest { parties: order.into_iter().map(|(other, (usd, _))| (other, Some(usd))).collect(), is_cut }))
-    }
-
-    fn payments(&mut self, node: Node, into: &mut Vec<Movement>) -> Result<(), Infallible> {
-        self.movements(node, into)
-    }
-
-    fn may_move(&mut self, (from, to): (Node, Node), asset: u32) -> Result<bool, Infallible> {
-        let mut between = self.all().into_iter().filter(|paid| (paid.from, paid.to) == (from, to));
-        Ok(!self.has_sums || between.any(|paid| paid.asset == asset))
-    }
-
-    fn compare(&self, one: Node, other: Node) -> Ordering {
-        one.cmp(&other)
-    }
-
-    fn compare_assets(&self, one: u32, other: u32) -> Ordering {
-        one.cmp(&other)
-    }
-}
+use crate::trace::world::{Paid, World, paid};
 
 const SETTINGS: Settings = Settings {
     max_hops: 4,

@@ -9,9 +9,9 @@ use std::collections::{BTreeSet, BinaryHeap};
 use headwater_types::Usd;
 use rustc_hash::FxHashMap;
 
-use super::{Link, Neighbours, Path, Search, worth};
+use super::{Link, Path, Search, worth};
 use crate::source::Node;
-use crate::trace::{Movement, Movements};
+use crate::trace::{Movement, PathSource, TraceSource};
 
 /// Partial paths that are tried at most.
 const MAX_TRIED: usize = 200_000;
@@ -85,7 +85,7 @@ struct Rest {
 
 impl Search {
     /// Tries simple paths, at the widest first, until enough are found.
-    pub(super) fn walk<S: Neighbours>(
+    pub(super) fn walk<S: PathSource>(
         &mut self,
         source: &mut S,
         start: Node,
@@ -140,7 +140,7 @@ impl Search {
     }
 
     /// Reads the payments of the last hop, and tries it in each asset.
-    fn read<S: Neighbours>(
+    fn read<S: PathSource>(
         &mut self,
         source: &mut S,
         (start, targets): (Node, &BTreeSet<Node>),
@@ -180,7 +180,7 @@ impl Search {
     }
 
     /// A path that has come to a target, without the payments that came too late for the hop that follows.
-    fn complete<S: Movements>(
+    fn complete<S: TraceSource>(
         &self,
         source: &mut S,
         start: Node,
@@ -250,7 +250,7 @@ impl Search {
 }
 
 /// Whether money of one payment can have gone on in another.
-fn fits<S: Movements>(source: &mut S, one: &Movement, next: &Movement) -> Result<bool, S::Error> {
+fn fits<S: TraceSource>(source: &mut S, one: &Movement, next: &Movement) -> Result<bool, S::Error> {
     Ok(match one.time.cmp(&next.time) {
         Ordering::Less => true,
         Ordering::Greater => false,
@@ -259,7 +259,7 @@ fn fits<S: Movements>(source: &mut S, one: &Movement, next: &Movement) -> Result
 }
 
 /// Where the payments begin that can have gone on from another.
-fn begin_after<S: Movements>(source: &mut S, payments: &[Movement], first: &Movement) -> Result<usize, S::Error> {
+fn begin_after<S: TraceSource>(source: &mut S, payments: &[Movement], first: &Movement) -> Result<usize, S::Error> {
     let mut begin = payments.partition_point(|payment| payment.time < first.time);
     while let Some(payment) = payments.get(begin) {
         if fits(source, first, payment)? {

@@ -12,7 +12,9 @@ use rustc_hash::FxHashMap;
 
 use super::account::{Account, Arrival, Balance, Fate, Left, Rules, share_of};
 use super::edge::{Edge, EdgeSum, add};
-use super::movement::{Movement, Movements, Stop, Way};
+use super::movement::{Movement, Way};
+use super::source::TraceSource;
+use super::stop::Stop;
 use crate::source::{Direction, Node};
 use crate::taint::Part;
 
@@ -107,7 +109,7 @@ pub(super) struct Plan<'p> {
 ///
 /// # Errors
 /// Those of the source.
-pub(super) fn allocate<S: Movements>(source: &mut S, plan: &Plan<'_>) -> Result<Allocation, S::Error> {
+pub(super) fn allocate<S: TraceSource>(source: &mut S, plan: &Plan<'_>) -> Result<Allocation, S::Error> {
     let events = events(source, plan)?;
     let rules = |opened: &Opened| Rules { start: plan.rules.start.filter(|_| opened.node == plan.start), ..plan.rules };
     let mut pass = Pass {
@@ -140,7 +142,7 @@ struct Event {
 }
 
 /// All events in the order in which the walk reads them: those of each account are, so they are merged.
-fn events<S: Movements>(source: &mut S, plan: &Plan<'_>) -> Result<Vec<Event>, S::Error> {
+fn events<S: TraceSource>(source: &mut S, plan: &Plan<'_>) -> Result<Vec<Event>, S::Error> {
     let mut lists: VecDeque<Vec<Event>> = plan.opened.iter().enumerate().map(of_account).collect();
     while let Some(one) = lists.pop_front() {
         let Some(other) = lists.pop_front() else { return Ok(one) };
@@ -162,7 +164,7 @@ fn of_account((place, opened): (usize, &Opened)) -> Vec<Event> {
 }
 
 /// Merges two lists that are in order.
-fn merged<S: Movements>(
+fn merged<S: TraceSource>(
     source: &mut S,
     direction: Direction,
     one: Vec<Event>,
@@ -180,7 +182,7 @@ fn merged<S: Movements>(
 }
 
 /// The order of two transactions as the walk reads them: inward the later one comes first.
-fn compare<S: Movements>(
+fn compare<S: TraceSource>(
     source: &mut S,
     direction: Direction,
     one: (i64, TransactionRef),
@@ -244,7 +246,7 @@ struct Pass<'p, S> {
     found: Allocation,
 }
 
-impl<S: Movements> Pass<'_, S> {
+impl<S: TraceSource> Pass<'_, S> {
     /// Lets the movements of an account in a transaction go by.
     fn take(&mut self, event: &Event) -> Result<(), S::Error> {
         let opened = &self.plan.opened[event.place];

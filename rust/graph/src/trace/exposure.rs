@@ -4,13 +4,45 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
+use headwater_intel::label::CodeConfidence;
+use headwater_ledger::labels::{Category, Code};
 use headwater_types::Usd;
 use rustc_hash::FxHashSet;
 
 use super::account::{Arrival, Fate, Rules, directed, flow};
-use super::movement::{Movement, Movements, Stop, Way};
+use super::movement::{Movement, Way};
+use super::source::{PairSums, SumQuery, TraceSource};
+use super::stop::{Stop, is_reliable};
 use crate::source::{Direction, Node};
 use crate::taint::{Method, Part};
+
+/// The part of a share that is left with each hop beyond the first.
+const LEFT_PER_HOP: f64 = 0.95;
+
+/// Returns the category of an address with a code: the family of a risk, or the kind of a service. `None` for codes that name
+/// nobody.
+#[must_use]
+pub fn exposure_category(code: Code) -> Option<&'static str> {
+    match (code.category(), code) {
+        (Category::Historical | Category::Activity, _) => None,
+        (Category::Identity, Code::ExchangeHotWallet | Code::Deposit) => Some(Code::Exchange.name()),
+        (Category::Identity, _) => Some(code.name()),
+        (risk, _) => Some(risk.name()),
+    }
+}
+
+/// Returns the codes that name somebody, at which an exposure ends.
+#[must_use]
+pub fn naming_codes() -> Vec<Code> {
+    Code::ALL.iter().copied().filter(|code| exposure_category(*code).is_some()).collect()
+}
+
+/// Returns the gravest code that names somebody: the table of codes begins with it.
+#[must_use]
+pub fn gravest(codes: &[CodeConfidence]) -> Option<Code> {
+    let known = codes.iter().filter(|code| is_reliable(code)).map(|code| code.code);
+    known.filter(|code| exposure_category(*code).is_some()).min()
+}
 
 /// How far and how wide.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,6 +81,20 @@ pub struct Share {
     pub usd: Usd,
 }
 
+impl Share {
+    /// Returns what counts of it: 5 % less for each hop beyond the first.
+    #[must_use]
+    pub fn weighted_usd(&self) -> Usd {
+        match self.hops {
+            1 => self.usd,
+            hops => {
+                let weighted = self.usd.to_f64() * LEFT_PER_HOP.powi(i32::from(hops) - 1);
+                Usd::from_f64(weighted).map_or(self.usd, |weighted| weighted.min(self.usd))
+            }
+        }
+    }
+}
+
 /// The exposure of an account in one direction. `total` is the sum of the shares and of what has no name.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Exposed {
@@ -62,6 +108,8 @@ pub struct Exposed {
     pub nameless: BTreeMap<Nameless, Usd>,
     /// Accounts that were looked through, the account itself included.
     pub looked_through: usize,
+    /// Whether it is from sums over the payments of the account, without a look at its movements.
+    pub is_from_sums: bool,
 }
 
 /// Where the money of an account went, or came from, until somebody is known: outward or inward.
@@ -72,12 +120,16 @@ pub struct Exposed {
 ///
 /// # Errors
 /// Those of the source.
-pub fn exposure<S: Movements>(
+pub fn exposure<S: TraceSource>(
     source: &mut S,
     start: Node,
     (direction, reach): (Direction, Reach),
-    is_over: &dyn Fn(&S) -> bool,
 ) -> Result<Exposed, S::Error> {
+    if reach.max_hops == 1
+        && let Some(sums) = source.sums(start, direction, SumQuery::ALL)?
+    {
+        return direct(source, &sums);
+    }
     let mut spread = Spread { direction, reach, seen: FxHashSet::from_iter([start]), exposed: Exposed::default() };
     let mut movements = Vec::new();
     source.movements(start, &mut movements)?;
@@ -89,7 +141,7 @@ pub fn exposure<S: Movements>(
         for (node, of_node) in order {
             if node != start && source.is_service(node)? {
                 spread.exposed.shares.push(Share { node, hops, usd: dollars(of_node.usd) });
-            } else if let Some(why) = spread.end(source, (node, hops), is_over)? {
+            } else if let Some(why) = spread.end(source, (node, hops))? {
                 spread.lose(why, of_node.usd);
             } else {
                 movements.clear();
@@ -99,6 +151,24 @@ pub fn exposure<S: Movements>(
         }
     }
     Ok(spread.exposed)
+}
+
+/// Returns the direct exposure of an account, from the sums over its payments.
+fn direct<S: TraceSource>(source: &mut S, sums: &PairSums) -> Result<Exposed, S::Error> {
+    let mut exposed = Exposed { looked_through: 1, is_from_sums: true, ..Exposed::default() };
+    for sum in &sums.pairs {
+        exposed.total += sum.usd;
+        exposed.unpriced += sum.unpriced;
+        if sum.usd == Usd::ZERO {
+            continue;
+        }
+        if source.is_service(sum.other)? {
+            exposed.shares.push(Share { node: sum.other, hops: 1, usd: sum.usd });
+        } else {
+            *exposed.nameless.entry(Nameless::Stopped(Stop::DepthLimit)).or_default() += sum.usd;
+        }
+    }
+    Ok(exposed)
 }
 
 /// What comes to an account at a hop.
@@ -149,12 +219,7 @@ impl Spread {
     }
 
     /// Why an account without a name is not looked through.
-    fn end<S: Movements>(
-        &mut self,
-        source: &mut S,
-        (node, hops): (Node, u8),
-        is_over: &dyn Fn(&S) -> bool,
-    ) -> Result<Option<Nameless>, S::Error> {
+    fn end<S: TraceSource>(&mut self, source: &mut S, (node, hops): (Node, u8)) -> Result<Option<Nameless>, S::Error> {
         if self.seen.contains(&node) {
             return Ok(Some(Nameless::Again));
         }
@@ -164,7 +229,7 @@ impl Spread {
         if self.exposed.looked_through >= self.reach.max_nodes {
             return Ok(Some(Nameless::MaxNodes));
         }
-        if is_over(source) {
+        if source.is_over() {
             return Ok(Some(Nameless::TimeBudget));
         }
         if let Some(stop) = source.stop(node)? {
@@ -233,7 +298,7 @@ mod tests {
     fn exposed(payments: &[Paid], services: &[Node], direction: Direction, reach: Reach) -> Exposed {
         let mut world = World::new(payments);
         world.stops = services.iter().map(|service| (*service, Stop::Label)).collect();
-        exposure(&mut world, 0, (direction, reach), &|_| false).unwrap()
+        exposure(&mut world, 0, (direction, reach)).unwrap()
     }
 
     fn whole(usd: i128) -> Usd {

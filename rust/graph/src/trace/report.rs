@@ -9,7 +9,8 @@ use rustc_hash::FxHashMap;
 use super::account::{Balance, Unit};
 use super::allocate::{Allocation, Came, Kept, Outcome, raise};
 use super::edge::{Edge, add};
-use super::movement::{Movements, Stop};
+use super::source::TraceSource;
+use super::stop::Stop;
 use super::walk::{DIRECTIONS, Settings, State, Truncation, Walk, side, walk};
 use crate::source::{Direction, Node};
 
@@ -102,7 +103,7 @@ impl Trace {
     }
 }
 
-/// Follows money from an account. `is_over` ends the walk between two accounts with what was found.
+/// Follows money from an account. A source that is over ends the walk between two accounts with what was found.
 ///
 /// The walk chooses accounts and the edges between them; then one pass over their movements, in order of time, divides the money.
 /// Where money came to an account after it was looked through, and left it for accounts that were not chosen, the walk goes on
@@ -112,25 +113,18 @@ impl Trace {
 ///
 /// # Errors
 /// Those of the source.
-pub fn trace<S: Movements>(
-    source: &mut S,
-    start: Node,
-    settings: Settings,
-    is_over: &dyn Fn(&S) -> bool,
-) -> Result<Trace, S::Error> {
-    let (walk, found) = walk(source, start, settings, is_over)?;
-    Ok(report(walk, found))
+pub fn trace<S: TraceSource>(source: &mut S, start: Node, settings: Settings) -> Result<Trace, S::Error> {
+    let (walk, found) = walk(source, start, settings)?;
+    Ok(report(source, walk, found))
 }
 
-/// What came to an account along the trace, on its side of the start: inward what left it.
-#[must_use]
-pub fn worth(reached: &Reached) -> Option<Usd> {
+/// Returns what came to an account along the trace, on its side of the start: inward what left it.
+fn worth(reached: &Reached) -> Option<Usd> {
     if reached.heading == Some(Direction::Incoming) { reached.out_usd } else { reached.in_usd }
 }
 
-/// The order of accounts: the start, then by hops, then by what came to them.
-#[must_use]
-pub fn order(reached: &Reached) -> impl Ord + use<> {
+/// Returns the key of the order of accounts: the start, then by hops, then by what came to them.
+fn order(reached: &Reached) -> impl Ord + use<> {
     (reached.depth.unsigned_abs(), reached.heading.is_some(), Reverse(worth(reached)))
 }
 
@@ -141,8 +135,9 @@ struct Sums {
     out: Option<Usd>,
 }
 
-/// Puts together what a walk found and how its money was divided.
-fn report(walk: Walk, found: [Allocation; 2]) -> Trace {
+/// Puts together what a walk found and how its money was divided. Ties are in the order of accounts, which does not depend
+/// on the way of the walk.
+fn report<S: TraceSource>(source: &S, walk: Walk, found: [Allocation; 2]) -> Trace {
     let Walk { settings, start, units, states, opened, mut truncations, .. } = walk;
     let mut outcomes: FxHashMap<(Node, Direction), Outcome> = FxHashMap::default();
     let mut edges: Vec<Edge> = Vec::new();
@@ -168,7 +163,12 @@ fn report(walk: Walk, found: [Allocation; 2]) -> Trace {
         edges.extend(found.edges);
         came[side(direction)] = found.came;
     }
-    edges.sort_by_key(|edge| (edge.depth.unsigned_abs(), Reverse(edge.usd), edge.from, edge.to, edge.asset));
+    edges.sort_by(|one, other| {
+        let key = |edge: &Edge| (edge.depth.unsigned_abs(), Reverse(edge.usd));
+        let ends = || source.compare(one.from, other.from).then_with(|| source.compare(one.to, other.to));
+        let within = |edge: &Edge| (edge.is_change, edge.asset);
+        key(one).cmp(&key(other)).then_with(ends).then_with(|| within(one).cmp(&within(other)))
+    });
     let mut sums: FxHashMap<Node, [Sums; 2]> = FxHashMap::default();
     for edge in &edges {
         add(&mut sums.entry(edge.from).or_default()[side(edge.direction)].out, edge.usd);
@@ -221,7 +221,7 @@ fn report(walk: Walk, found: [Allocation; 2]) -> Trace {
             balances: balances.map(|outcome| outcome.balances.clone()).unwrap_or_default(),
         });
     }
-    nodes.sort_by_key(|reached| (order(reached), reached.node));
+    nodes.sort_by(|one, other| order(one).cmp(&order(other)).then_with(|| source.compare(one.node, other.node)));
     ends.sort_by_key(|end| (Reverse(end.usd), end.hops, end.node, side(end.direction)));
     Trace { nodes, edges, ends, divisions, truncations }
 }

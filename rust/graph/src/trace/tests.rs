@@ -55,7 +55,7 @@ fn what_is_missing_was_there_at_first() {
     let with = |method| Settings { method: Some(method), ..SETTINGS };
     assert_eq!(edges(&world.trace(with(Method::Haircut)))[1..], [(1, 2, 5, Some(2)), (1, 3, 5, Some(2))]);
     assert_eq!(edges(&world.trace(with(Method::Fifo)))[1..], [(1, 3, 5, Some(4))]);
-    let inward = trace(&mut world, 3, Settings { outward: 0, inward: 3, ..with(Method::Haircut) }, &|_| false).unwrap();
+    let inward = trace(&mut world, 3, Settings { outward: 0, inward: 3, ..with(Method::Haircut) }).unwrap();
     assert_eq!(edges(&inward), [(0, 1, 4, Some(2)), (1, 3, 5, Some(5))]);
 }
 
@@ -129,7 +129,8 @@ fn walks_stop_where_they_are_told_and_say_so() {
     let few = world.trace(Settings { max_nodes: 3, ..SETTINGS });
     assert_eq!(few.nodes.len(), 3);
     assert!(few.truncations.contains(&Truncation::MaxNodes));
-    let over = trace(&mut world, 0, SETTINGS, &|_| true).unwrap();
+    world.is_over = true;
+    let over = world.trace(SETTINGS);
     assert_eq!((over.nodes.len(), over.truncations.contains(&Truncation::TimeBudget)), (3, true));
 }
 
@@ -202,7 +203,7 @@ fn inward_what_came_over_a_bridge_is_followed_to_who_sent_it() {
     let mut world = World::new(&bridged());
     world.crossed = vec![(8, 7, vec![3])];
     let inward = Settings { outward: 0, inward: 4, ..SETTINGS };
-    let found = trace(&mut world, 9, inward, &|_| false).unwrap();
+    let found = trace(&mut world, 9, inward).unwrap();
     assert_eq!(without_fees(&found), [(0, 1, 20, None), (1, 7, 10, None), (7, 8, 9, None), (8, 9, 6, None)]);
 }
 
@@ -432,7 +433,7 @@ proptest! {
             let both = Settings { method: Some(method), ..SETTINGS };
             let inward = World::new(&world).trace(Settings { outward: 0, inward: 2, ..both });
             for source in 2..5 {
-                let outward = trace(&mut World::new(&world), source, Settings { outward: 2, ..both }, &|_| false).unwrap();
+                let outward = trace(&mut World::new(&world), source, Settings { outward: 2, ..both }).unwrap();
                 let (forward, backward) = (shares(&outward, 1, 0), shares(&inward, source, 1));
                 prop_assert!(forward.abs_diff(backward) <= 12, "{method:?} of {source}: {forward} and {backward}");
             }

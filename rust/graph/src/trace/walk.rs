@@ -11,8 +11,10 @@ use rustc_hash::FxHashMap;
 use super::account::{Arrival, Fate, Left, Rules, Unit, directed, flow, share_of};
 use super::allocate::{Allocation, Opened, Outcome, Plan, allocate, next_depth, payment};
 use super::edge::add;
-use super::movement::{Movement, Movements, Stop};
+use super::movement::Movement;
 use super::payments::{double, payments};
+use super::source::TraceSource;
+use super::stop::Stop;
 use crate::rank::{Params, Rank};
 use crate::source::{Direction, Node};
 use crate::taint::{Method, Part};
@@ -56,11 +58,10 @@ pub enum Truncation {
 ///
 /// # Errors
 /// Those of the source.
-pub(super) fn walk<S: Movements>(
+pub(super) fn walk<S: TraceSource>(
     source: &mut S,
     start: Node,
     settings: Settings,
-    is_over: &dyn Fn(&S) -> bool,
 ) -> Result<(Walk, [Allocation; 2]), S::Error> {
     let mut walk = Walk {
         settings,
@@ -86,7 +87,7 @@ pub(super) fn walk<S: Movements>(
         }
     }
     for round in 1.. {
-        walk.go_on(source, &mut rank, is_over)?;
+        walk.explore(source, &mut rank)?;
         let [outward, inward] = DIRECTIONS.map(|direction| walk.allocate(source, direction));
         let found = [outward?, inward?];
         if round == MOST_ROUNDS || !walk.choose_late(source, &found)? {
@@ -200,14 +201,9 @@ impl Walk {
     }
 
     /// Looks through accounts until none is left.
-    fn go_on<S: Movements>(
-        &mut self,
-        source: &mut S,
-        rank: &mut Rank,
-        is_over: &dyn Fn(&S) -> bool,
-    ) -> Result<(), S::Error> {
+    fn explore<S: TraceSource>(&mut self, source: &mut S, rank: &mut Rank) -> Result<(), S::Error> {
         while let Some((place, direction)) = self.next(rank) {
-            if is_over(source) {
+            if source.is_over() {
                 self.truncations.insert(Truncation::TimeBudget);
                 for side in self.states.iter_mut().flat_map(|state| &mut state.sides).filter(|side| side.is_open) {
                     (side.is_open, side.stop) = (false, Some(Stop::TimeBudget));
@@ -260,7 +256,7 @@ impl Walk {
     }
 
     /// The movements of an account in the order of the chain.
-    fn movements<S: Movements>(&self, source: &mut S, node: Node) -> Result<Rc<[Movement]>, S::Error> {
+    fn movements<S: TraceSource>(&self, source: &mut S, node: Node) -> Result<Rc<[Movement]>, S::Error> {
         for direction in DIRECTIONS {
             if let Some(opened) = self.opened[side(direction)].iter().find(|opened| opened.node == node) {
                 return Ok(match direction {
@@ -275,7 +271,7 @@ impl Walk {
     }
 
     /// Looks through an account: chooses whose payments are followed.
-    fn open<S: Movements>(
+    fn open<S: TraceSource>(
         &mut self,
         source: &mut S,
         node: Node,
@@ -306,7 +302,7 @@ impl Walk {
     }
 
     /// Goes along what left an account that was looked through, as far as there is room.
-    fn choose<S: Movements>(
+    fn choose<S: TraceSource>(
         &mut self,
         source: &mut S,
         (number, direction): (usize, Direction),
@@ -318,7 +314,7 @@ impl Walk {
     }
 
     /// Goes along what left an account for those that are chosen.
-    fn go_along<S: Movements>(
+    fn go_along<S: TraceSource>(
         &mut self,
         source: &mut S,
         (number, direction): (usize, Direction),
@@ -346,7 +342,7 @@ impl Walk {
 
     /// Goes along what left accounts for others that were not chosen, as far as there is room: money that came after they were
     /// looked through. Returns whether there was any.
-    fn choose_late<S: Movements>(&mut self, source: &mut S, found: &[Allocation; 2]) -> Result<bool, S::Error> {
+    fn choose_late<S: TraceSource>(&mut self, source: &mut S, found: &[Allocation; 2]) -> Result<bool, S::Error> {
         let chosen = |walk: &Self| walk.opened.iter().flatten().map(|opened| opened.chosen.len()).sum::<usize>();
         let (before, mut is_met) = (chosen(self), false);
         for (direction, found) in DIRECTIONS.into_iter().zip(found) {
@@ -361,7 +357,7 @@ impl Walk {
         Ok(is_met || chosen(self) > before)
     }
 
-    fn allocate<S: Movements>(&self, source: &mut S, direction: Direction) -> Result<Allocation, S::Error> {
+    fn allocate<S: TraceSource>(&self, source: &mut S, direction: Direction) -> Result<Allocation, S::Error> {
         allocate(
             source,
             &Plan {
@@ -380,7 +376,7 @@ impl Walk {
 
     /// Which of the payments of an account bridges took on. What little it paid the bridge beside one, as for its fee, went
     /// nowhere else.
-    fn beyond<S: Movements>(
+    fn beyond<S: TraceSource>(
         &self,
         source: &mut S,
         (node, direction, depth): (Node, Direction, i32),
@@ -395,7 +391,7 @@ impl Walk {
         let beside = |of: &Left| Some((of.movement.transaction, of.movement.other.filter(|far| chosen.contains(far))?));
         for (left, found) in shown.iter().zip(&mut found).filter(|(left, _)| left.fate == Fate::Followed) {
             let Some(beside) = beside(left) else { continue };
-            let beyond = source.beyond((node, direction), &left.movement)?;
+            let beyond = source.other_legs((node, direction), &left.movement)?;
             if !beyond.is_empty() {
                 *over.entry(beside).or_default() += left.movement.usd.unwrap_or_default();
                 *found = Some(beyond);
@@ -413,7 +409,7 @@ impl Walk {
     }
 
     /// Goes along what came out of a bridge, as much of it traced as of what it was paid.
-    fn cross<S: Movements>(
+    fn cross<S: TraceSource>(
         &mut self,
         source: &mut S,
         paid: &Hop<'_>,
@@ -483,7 +479,7 @@ impl Walk {
     }
 
     /// Goes along one movement: a hop, unless it is change, which stays with whoever paid. Returns the hops of the far account.
-    fn step<S: Movements>(&mut self, source: &mut S, hop: &Hop<'_>) -> Result<i32, S::Error> {
+    fn step<S: TraceSource>(&mut self, source: &mut S, hop: &Hop<'_>) -> Result<i32, S::Error> {
         let Hop { near, far, direction, depth, movement, part, payer, passes_by } = *hop;
         let Movement { transaction, asset, amount, .. } = *movement;
         let ends = match direction {
