@@ -3,8 +3,8 @@
 use headwater_graph::source::{Direction, Node};
 use headwater_graph::taint::Method;
 use headwater_graph::trace::{
-    AssetFilter, Balance, Division, Edge, End, Inclusion, LedgerSource, MovementFilter, Reached, StopRules, Trace,
-    TraceScope, TracedAsset, Truncation, Unit,
+    AssetFilter, Balance, Division, Edge, End, Inclusion, LedgerSource, MovementFilter, StopRules, Trace, TraceScope,
+    TracedAccount, TracedAsset, Truncation, Unit,
 };
 use headwater_intel::bitcoin::change_output::MAX_JUDGED;
 use headwater_ledger::market::AssetTerms;
@@ -320,7 +320,7 @@ impl TraceWriter<'_, '_> {
         trace.nodes.iter().map(|reached| self.node(reached, trace)).collect()
     }
 
-    fn node(&self, reached: &Reached, trace: &Trace) -> Result<TraceNode, Error> {
+    fn node(&self, reached: &TracedAccount, trace: &Trace) -> Result<TraceNode, Error> {
         let judged = self.source.labels(reached.node)?;
         let taint = self.method.and_then(|_| Self::taint(reached, &trace.edges));
         let division = reached.heading.and_then(|heading| trace.division(heading)).filter(|of| of.whole > 0);
@@ -349,7 +349,7 @@ impl TraceWriter<'_, '_> {
     }
 
     /// Traced US dollars that came to an account along the trace, and their share of all that did.
-    fn taint(reached: &Reached, edges: &[Edge]) -> Option<(f64, f64)> {
+    fn taint(reached: &TracedAccount, edges: &[Edge]) -> Option<(f64, f64)> {
         let is_outward = reached.heading != Some(Direction::Incoming);
         let comes = |edge: &&Edge| match edge.direction {
             Direction::Outgoing => is_outward && edge.to == reached.node,

@@ -20,17 +20,17 @@ use self::pairs::Pairs;
 use crate::source::{Direction, Node};
 use crate::trace::{Edge, EdgeSum, Movement, PairSum, PathSource, SumQuery, TraceSource, Way, direction_of};
 
-/// How far, how many, and by which rules.
+/// The limits and rules of a search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Settings {
     /// Payments of a path at most.
     pub max_hops: u8,
     /// Paths at most.
     pub count: usize,
-    /// Whether each payment has to come after the one before.
+    /// True where each payment has to come after the one before.
     pub is_time_ordered: bool,
-    /// What each hop has to carry at least; a hop without a price carries nothing that is known.
-    pub least: Option<Usd>,
+    /// The least US dollars that each hop has to carry; one without a price does not carry any.
+    pub min_usd: Option<Usd>,
     /// Counterparties of an account that are looked at in each direction, largest first.
     pub limit: usize,
     /// Accounts that are looked through.
@@ -42,9 +42,9 @@ pub struct Settings {
 /// Payments between two accounts in one asset, in the order of the chain.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Link {
-    /// Who paid.
+    /// The payer.
     pub from: Node,
-    /// Who was paid.
+    /// The payee.
     pub to: Node,
     /// The asset.
     pub asset: u32,
@@ -81,18 +81,18 @@ impl Path {
     }
 }
 
-/// What a search found.
+/// The paths of a search, and what it left out.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Found {
+pub struct PathSet {
     /// Paths, widest first, then the shorter, then over those who come first among the counterparties.
     pub paths: Vec<Path>,
     /// Accounts that were looked through.
     pub looked_through: usize,
-    /// Whether counterparties of an account were left out.
+    /// True where counterparties of an account were left out.
     pub is_fanout_limited: bool,
-    /// Whether there was no room for more accounts.
+    /// True where there was no room for more accounts.
     pub is_node_limited: bool,
-    /// Whether the search ended before all paths were tried.
+    /// True where the search ended before all paths were tried.
     pub is_over: bool,
 }
 
@@ -105,14 +105,14 @@ pub fn paths<S: PathSource>(
     start: Node,
     targets: &BTreeSet<Node>,
     settings: Settings,
-) -> Result<Found, S::Error> {
+) -> Result<PathSet, S::Error> {
     let mut search = Search {
         settings,
         pairs: Pairs::default(),
         places: FxHashMap::default(),
         stations: FxHashMap::default(),
         movements: 0,
-        found: Found::default(),
+        found: PathSet::default(),
     };
     let ahead = settings.max_hops.div_ceil(2);
     let joint = search.spread(source, Vec::from([start]), (Way::Out, ahead), Joint::Later)?;
@@ -131,14 +131,14 @@ struct Search {
     pairs: Pairs,
     /// The order in which accounts were met.
     places: FxHashMap<Node, u32>,
-    /// Whether a path may lead through an account.
+    /// By account, true where a path may lead through it.
     stations: FxHashMap<Node, bool>,
     /// Movements of the accounts that were looked through.
     movements: u64,
-    found: Found,
+    found: PathSet,
 }
 
-/// When the accounts of the last hop of a half are looked through.
+/// The time at which the accounts of the last hop of a half are looked through.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Joint {
     Now,
@@ -232,10 +232,7 @@ impl Search {
     }
 }
 
-/// US dollars of some payments; `None` where none has a price.
+/// Returns the US dollars of some payments; `None` where none has a price.
 fn worth(payments: &[Movement]) -> Option<Usd> {
     payments.iter().filter_map(|payment| payment.usd).reduce(|sum, usd| sum + usd)
 }
-
-#[cfg(test)]
-mod tests;

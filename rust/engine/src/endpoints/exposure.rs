@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use headwater_graph::source::Direction;
 use headwater_graph::trace::{
-    Exposed, LedgerSource, Nameless, Reach, Stop, StopRules, exposure, exposure_category, gravest, naming_codes,
+    Exposure, LedgerSource, Reach, Stop, StopRules, UnattributedReason, exposure, exposure_category, gravest,
+    naming_codes,
 };
 use headwater_ledger::{Cancel, Ledger};
 use headwater_types::{Address, Usd};
@@ -65,8 +66,8 @@ values! {
     /// (`hub`), to one that has no owner (`no_owner`), stayed at an address between, was there before the data begins or paid fees (`kept`), came back to an address of
     /// the walk (`again`), was left out (`fanout_limit`, `max_nodes`, `time_budget`), or is what every hop beyond the first takes
     /// off (`decay`).
-    NamelessName {
-        DepthLimit = "depth_limit", Hub = "hub", NoOwner = "no_owner", Kept = "kept", Again = "again", FanoutLimit = "fanout_limit",
+    UnattributedName {
+        DepthLimit = "depth_limit", Hub = "hub", NoOwner = "no_owner", Stayed = "kept", Returned = "again", FanoutLimit = "fanout_limit",
         MaxNodes = "max_nodes", TimeBudget = "time_budget", Decay = "decay",
     }
 }
@@ -172,7 +173,7 @@ pub struct UnattributedRecord {
     /// `in`: it came to the address; `out`: it left it.
     pub direction: EdgeDirection,
     /// Why.
-    pub reason: NamelessName,
+    pub reason: UnattributedName,
     /// US dollars.
     pub amount_usd: f64,
 }
@@ -241,7 +242,7 @@ impl Analysis for ExposureAnalysis {
             direct: summary.records(|hops| hops == 1),
             indirect: summary.records(|hops| hops > 1),
             total_usd: summary.known(summary.total),
-            unattributed_usd: summary.known(summary.nameless.values().copied().sum()),
+            unattributed_usd: summary.known(summary.unattributed.values().copied().sum()),
             unattributed: summary.unattributed(),
             unpriced_count: summary.unpriced,
             explored_nodes: found.iter().map(|(_, exposed)| exposed.looked_through as u64).sum(),
@@ -273,12 +274,12 @@ struct Summary {
     of_direction: BTreeMap<EdgeDirection, Usd>,
     unpriced: u64,
     shares: Shares,
-    nameless: BTreeMap<(EdgeDirection, NamelessName), Usd>,
+    unattributed: BTreeMap<(EdgeDirection, UnattributedName), Usd>,
     truncations: BTreeSet<TruncationName>,
 }
 
 impl Summary {
-    fn add(&mut self, direction: Direction, exposed: &Exposed, source: &LedgerSource<'_>) -> Result<(), Error> {
+    fn add(&mut self, direction: Direction, exposed: &Exposure, source: &LedgerSource<'_>) -> Result<(), Error> {
         let direction = EdgeDirection::from(direction);
         self.total += exposed.total;
         self.of_direction.insert(direction, exposed.total);
@@ -289,7 +290,7 @@ impl Summary {
             let category = code.and_then(exposure_category).expect("a named address has a category");
             let weighted = share.weighted_usd();
             if weighted < share.usd {
-                *self.nameless.entry((direction, NamelessName::Decay)).or_default() += share.usd - weighted;
+                *self.unattributed.entry((direction, UnattributedName::Decay)).or_default() += share.usd - weighted;
             }
             let key = (direction, category, share.hops == 1);
             let (of_address, nearest) = self.shares.entry(key).or_insert_with(|| (BTreeMap::new(), share.hops));
@@ -301,9 +302,9 @@ impl Summary {
             });
             named.usd += weighted;
         }
-        for (why, usd) in &exposed.nameless {
+        for (why, usd) in &exposed.unattributed {
             let (reason, cut) = named(*why);
-            *self.nameless.entry((direction, reason)).or_default() += *usd;
+            *self.unattributed.entry((direction, reason)).or_default() += *usd;
             self.truncations.extend(cut);
         }
         Ok(())
@@ -339,9 +340,9 @@ impl Summary {
     }
 
     fn unattributed(&self) -> Vec<UnattributedRecord> {
-        let mut order: Vec<_> = self.nameless.iter().collect();
+        let mut order: Vec<_> = self.unattributed.iter().collect();
         order.sort_by_key(|(_, usd)| Reverse(**usd));
-        let record = |((direction, reason), usd): (&(EdgeDirection, NamelessName), &Usd)| UnattributedRecord {
+        let record = |((direction, reason), usd): (&(EdgeDirection, UnattributedName), &Usd)| UnattributedRecord {
             direction: *direction,
             reason: *reason,
             amount_usd: dollars(*usd),
@@ -356,15 +357,17 @@ impl Summary {
 }
 
 /// The name of a reason, and what it leaves out.
-fn named(why: Nameless) -> (NamelessName, Option<TruncationName>) {
+fn named(why: UnattributedReason) -> (UnattributedName, Option<TruncationName>) {
     match why {
-        Nameless::Kept => (NamelessName::Kept, None),
-        Nameless::Again => (NamelessName::Again, None),
-        Nameless::Stopped(Stop::DepthLimit) => (NamelessName::DepthLimit, None),
-        Nameless::Stopped(Stop::FanoutLimit) => (NamelessName::FanoutLimit, Some(TruncationName::FanoutLimit)),
-        Nameless::Stopped(Stop::NoOwner) => (NamelessName::NoOwner, None),
-        Nameless::Stopped(_) => (NamelessName::Hub, None),
-        Nameless::MaxNodes => (NamelessName::MaxNodes, Some(TruncationName::MaxNodes)),
-        Nameless::TimeBudget => (NamelessName::TimeBudget, Some(TruncationName::TimeBudget)),
+        UnattributedReason::Stayed => (UnattributedName::Stayed, None),
+        UnattributedReason::Returned => (UnattributedName::Returned, None),
+        UnattributedReason::Stopped(Stop::DepthLimit) => (UnattributedName::DepthLimit, None),
+        UnattributedReason::Stopped(Stop::FanoutLimit) => {
+            (UnattributedName::FanoutLimit, Some(TruncationName::FanoutLimit))
+        }
+        UnattributedReason::Stopped(Stop::NoOwner) => (UnattributedName::NoOwner, None),
+        UnattributedReason::Stopped(_) => (UnattributedName::Hub, None),
+        UnattributedReason::MaxNodes => (UnattributedName::MaxNodes, Some(TruncationName::MaxNodes)),
+        UnattributedReason::TimeBudget => (UnattributedName::TimeBudget, Some(TruncationName::TimeBudget)),
     }
 }

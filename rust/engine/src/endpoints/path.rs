@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use headwater_graph::paths::{Found, Path, Settings, paths};
+use headwater_graph::paths::{Path, PathSet, Settings, paths};
 use headwater_graph::trace::{Edge, MAX_MOVEMENTS, STOP_CODES, StopRules};
 use headwater_ledger::{Cancel, Ledger};
 use headwater_types::{Address, Usd};
@@ -155,7 +155,7 @@ impl Analysis for PathAnalysis {
         let targets = targets(checks, chain, &request.targets, source)?;
         let max_hops = bounded("max_hops", request.max_hops.map(i64::from), (1, HOPS))?;
         let count = bounded("k", request.k.map(i64::from), (1, PATHS))?;
-        let least = request.min_amount_usd.as_ref().map(least).transpose()?;
+        let min_usd = request.min_amount_usd.as_ref().map(usd).transpose()?;
         let fields = ScopeFields {
             symbols: request.symbols,
             contracts: request.contracts,
@@ -171,7 +171,7 @@ impl Analysis for PathAnalysis {
                 max_hops: u8::try_from(max_hops).expect("at most 7"),
                 count: usize::try_from(count).expect("at most 20"),
                 is_time_ordered: request.time_ordered.is_none_or(bool::from),
-                least,
+                min_usd,
                 limit: FANOUT,
                 max_nodes: MAX_NODES,
                 max_movements: MAX_MOVEMENTS,
@@ -245,12 +245,12 @@ fn targets(
     Ok(targets)
 }
 
-fn least(usd: &Bound) -> Result<Usd, Error> {
-    let too_large = || refused(Reason::InvalidValue, "min_amount_usd", usd.text(), &"there is not so much money");
-    Usd::from_f64(usd.to_f64()).ok_or_else(too_large)
+fn usd(bound: &Bound) -> Result<Usd, Error> {
+    let too_large = || refused(Reason::InvalidValue, "min_amount_usd", bound.text(), &"there is not so much money");
+    Usd::from_f64(bound.to_f64()).ok_or_else(too_large)
 }
 
-fn truncations(found: &Found) -> Vec<TruncationName> {
+fn truncations(found: &PathSet) -> Vec<TruncationName> {
     let cuts = [
         (found.is_fanout_limited, TruncationName::FanoutLimit),
         (found.is_node_limited, TruncationName::MaxNodes),

@@ -12,7 +12,7 @@ use crate::trace::{Movement, PairSum, PairSums, PathSource, TraceSource, Way};
 /// Payments by asset, in the order of the assets.
 type ByAsset = Vec<(u32, Vec<Movement>)>;
 
-/// What went from one account to another.
+/// The payments from one account to another.
 #[derive(Debug, Default)]
 pub(super) struct Pair {
     /// US dollars of all payments; `None` where none has a price.
@@ -35,12 +35,12 @@ impl Pairs {
         }
     }
 
-    /// Whom an account paid.
+    /// Returns the payees of an account.
     pub fn of(&self, from: Node) -> impl Iterator<Item = (Node, &Pair)> {
         self.0.get(&from).into_iter().flatten().map(|(to, pair)| (*to, pair))
     }
 
-    /// Who paid each account, with the US dollars.
+    /// Returns the payers of each account, with the US dollars.
     pub fn senders(&self) -> FxHashMap<Node, Vec<(Node, Option<Usd>)>> {
         let mut senders: FxHashMap<_, Vec<_>> = FxHashMap::default();
         for (from, pairs) in &self.0 {
@@ -51,7 +51,7 @@ impl Pairs {
         senders
     }
 
-    /// The payments of a pair that were read.
+    /// Returns the payments of a pair that were read.
     pub fn payments(&self, from: Node, to: Node) -> &[(u32, Vec<Movement>)] {
         self.0[&from][&to].payments.as_deref().unwrap_or_default()
     }

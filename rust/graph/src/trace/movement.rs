@@ -6,7 +6,7 @@ use headwater_types::Usd;
 use super::stop::Stop;
 use crate::source::Node;
 
-/// Which way a movement went, as seen from the account.
+/// The way of a movement, as seen from the account.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Way {
     /// To the account.
@@ -28,12 +28,12 @@ pub struct Movement {
     pub asset: u32,
     /// In its smallest unit.
     pub amount: u128,
-    /// What it was worth; `None` without a price.
+    /// The worth; `None` without a price.
     pub usd: Option<Usd>,
     /// The other side; `None` for nobody, such as a mint, and for fees.
     pub other: Option<Node>,
-    /// Which way.
+    /// The way.
     pub way: Way,
-    /// Why it is not followed: it is outside of the time or of the filters; `None` where it may be.
+    /// The reason for which it is not followed: it is outside of the time or of the filters; `None` where it may be.
     pub left_out: Option<Stop>,
 }

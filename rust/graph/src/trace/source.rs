@@ -1,4 +1,4 @@
-//! What a trace reads from outside: the one interface between its rules and where movements come from.
+//! The one interface between the rules of a trace and the source of its movements.
 
 use std::cmp::Ordering;
 
@@ -11,7 +11,7 @@ use crate::source::{Direction, Node};
 
 /// A source of the movements that traces, paths and exposures follow: [`super::LedgerSource`] reads a ledger.
 pub trait TraceSource {
-    /// Why it cannot be read.
+    /// The failure to read it.
     type Error;
 
     /// Returns whether an account is a service by its labels, or otherwise known: [`Stop::Label`].
@@ -83,7 +83,7 @@ pub trait TraceSource {
     }
 }
 
-/// What a search for paths reads besides.
+/// The further needs of a search for paths.
 pub trait PathSource: TraceSource {
     /// Returns the number of movements of an account, in which the work of a search is counted.
     ///
@@ -108,12 +108,12 @@ pub trait PathSource: TraceSource {
     fn compare_assets(&self, one: u32, other: u32) -> Ordering;
 }
 
-/// Which sums are wanted.
+/// The sums that are wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SumQuery {
     /// The number of counterparties, at most.
     pub limit: usize,
-    /// Whether counterparties without a number may be left out.
+    /// True where counterparties without a number may be left out.
     pub is_numbered_only: bool,
 }
 
@@ -128,7 +128,7 @@ impl SumQuery {
 pub struct PairSums {
     /// One sum per counterparty.
     pub pairs: Vec<PairSum>,
-    /// Whether there are more.
+    /// True where there are more.
     pub is_cut: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Where walks stop: the rules, and the reasons that they give.
+//! The rules by which walks stop at accounts, and the reasons that they give.
 
 use headwater_intel::label::CodeConfidence;
 use headwater_ledger::labels::Code;
@@ -21,7 +21,7 @@ pub fn is_reliable(code: &CodeConfidence) -> bool {
     code.reliability >= MIN_RELIABILITY && code.confidence >= MIN_CONFIDENCE
 }
 
-/// Why an account is not looked through.
+/// The reason for which an account is not looked through.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Stop {
     /// The walk has gone as far as was asked.
@@ -36,11 +36,11 @@ pub enum Stop {
     NoOwner,
     /// Nothing left it, or came to it.
     NoOutflow,
-    /// What did is outside of the filters.
+    /// Its payments are outside of the filters.
     Filtered,
     /// There was no room for it.
     FanoutLimit,
-    /// What did is outside of the time.
+    /// Its payments are outside of the time.
     TimeRange,
     /// Only a part of its history is in the store.
     NotHeld,
@@ -71,7 +71,7 @@ impl Stop {
 /// The facts about an account that the rules ask for, from the cheapest on: each is read only where those before it do not
 /// decide.
 pub(super) trait AccountFacts {
-    /// Why they cannot be read.
+    /// The failure to read them.
     type Error;
 
     /// Returns whether anybody can spend what it holds.
@@ -97,7 +97,7 @@ pub struct StopRules {
     pub codes: Vec<Code>,
     /// The number of counterparties beyond which an account is a hub.
     pub max_counterparties: usize,
-    /// Whether they stop at contracts.
+    /// True where they stop at contracts.
     pub at_contracts: bool,
     /// The chains on which they continue over bridges; all of the store where it is `None`.
     pub bridge_chains: Option<Vec<Chain>>,

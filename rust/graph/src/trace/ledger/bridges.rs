@@ -30,7 +30,7 @@ const LEG_WORK: u64 = 50;
 struct FarMovement {
     node: Node,
     movement: Movement,
-    /// Whether the account did not pay it back in the same transaction; inward, whether it did not get it there.
+    /// True where the account did not pay it back in the same transaction; inward, where it did not get it there.
     is_kept: bool,
 }
 
@@ -55,7 +55,7 @@ impl LedgerSource<'_> {
         let mut found: Vec<FarMovement> = Vec::new();
         for transfer in legs.transfers() {
             let Some(source) = transfer.source.filter(|_| transfer.confidence() >= MIN_CONFIDENCE) else { continue };
-            let (here, beyond) = match near.1 {
+            let (here, other_legs) = match near.1 {
                 Direction::Outgoing => (vec![source], transfer.destinations),
                 Direction::Incoming => (transfer.destinations, vec![source]),
             };
@@ -63,7 +63,7 @@ impl LedgerSource<'_> {
                 |leg: &&Half| leg.chain == transaction.head.chain.into() && leg.transaction == transaction.head.hash;
             for leg in here.into_iter().filter(is_read) {
                 if self.is_about(leg, near, movement, &transaction)? {
-                    for leg in beyond.iter().filter(|far| far.chain != leg.chain) {
+                    for leg in other_legs.iter().filter(|far| far.chain != leg.chain) {
                         found.extend(self.far(leg, near.1, &found)?);
                     }
                 }

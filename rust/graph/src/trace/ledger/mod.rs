@@ -50,7 +50,7 @@ pub struct TraceScope<'a> {
     pub window: TimeWindow,
     /// The movements that are asked for.
     pub filter: &'a dyn MovementFilter,
-    /// Where walks stop.
+    /// The rules by which walks stop.
     pub stops: &'a StopRules,
 }
 
@@ -191,7 +191,7 @@ impl<'a> LedgerSource<'a> {
         self.changes.unjudged
     }
 
-    /// Whether not all legs of a transfer over a bridge were looked for.
+    /// Returns whether legs of a transfer over a bridge were not looked for.
     #[must_use]
     pub const fn is_missing_legs(&self) -> bool {
         self.is_missing_legs

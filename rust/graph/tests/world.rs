@@ -4,16 +4,17 @@ use std::cmp::{Ordering, Reverse};
 use std::collections::BTreeMap;
 use std::convert::Infallible;
 
+use headwater_graph::source::{Direction, Node};
+use headwater_graph::trace::{
+    Movement, PairSum, PairSums, PathSource, Settings, Stop, SumQuery, Trace, TraceSource, Way, trace,
+};
 use headwater_ledger::read::{PostingColumns, TransactionRef};
 use headwater_types::Usd;
-
-use super::{Movement, PairSum, PairSums, PathSource, Settings, Stop, SumQuery, Trace, TraceSource, Way, trace};
-use crate::source::{Direction, Node};
 
 /// A payment of a world: sender, receiver, asset, amount; each is a transaction of its own, in order of time, unless it is
 /// marked as one with that before.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Paid {
+pub(crate) struct Transfer {
     pub from: Node,
     pub to: Node,
     pub asset: u32,
@@ -21,8 +22,8 @@ pub(crate) struct Paid {
     pub with_last: bool,
 }
 
-pub(crate) const fn paid(from: Node, to: Node, amount: u128) -> Paid {
-    Paid { from, to, asset: 0, amount, with_last: false }
+pub(crate) const fn paid(from: Node, to: Node, amount: u128) -> Transfer {
+    Transfer { from, to, asset: 0, amount, with_last: false }
 }
 
 /// The asset in which bridges are paid their fees.
@@ -30,23 +31,23 @@ pub(crate) const FEE: u32 = 9;
 
 #[derive(Debug, Default)]
 pub(crate) struct World {
-    payments: Vec<(u32, Paid)>,
+    payments: Vec<(u32, Transfer)>,
     pub stops: BTreeMap<Node, Stop>,
     /// Payments over a bridge: who made or got it there, its number, and the numbers of the payments on the other side. What is
     /// paid in [`FEE`] beside it is not.
     pub crossed: Vec<(Node, u32, Vec<u32>)>,
-    /// Whether sums of pairs are known without a look at movements.
+    /// True where sums of pairs are known without a look at movements.
     pub has_sums: bool,
     /// The asset that filters leave out.
     pub filtered: Option<u32>,
-    /// Whether nothing has a price.
+    /// True where nothing has a price.
     pub is_unpriced: bool,
-    /// Whether the budget is used up.
+    /// True where the budget is used up.
     pub is_over: bool,
 }
 
 impl World {
-    pub fn new(payments: &[Paid]) -> Self {
+    pub fn new(payments: &[Transfer]) -> Self {
         let mut number = 0;
         let numbered = payments.iter().map(|paid| {
             number += u32::from(!paid.with_last);
@@ -55,7 +56,7 @@ impl World {
         Self { payments: numbered.collect(), ..Self::default() }
     }
 
-    pub fn all(&self) -> Vec<Paid> {
+    pub fn all(&self) -> Vec<Transfer> {
         self.payments.iter().map(|(_, paid)| *paid).collect()
     }
 
@@ -180,6 +181,6 @@ impl PathSource for World {
     }
 }
 
-fn usd_of(paid: &Paid) -> Usd {
+fn usd_of(paid: &Transfer) -> Usd {
     Usd::from_f64(f64::from(u32::try_from(paid.amount).unwrap())).unwrap()
 }

@@ -1,15 +1,20 @@
-use std::cmp::Reverse;
+//! Paths over small worlds, worked by hand and against brute force.
 
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
+
+use headwater_graph::paths::{Path, Settings, paths};
+use headwater_graph::source::Node;
+use headwater_types::Usd;
 use proptest::prelude::*;
 
-use super::*;
-use crate::trace::world::{Paid, World, paid};
+use crate::world::{Transfer, World, paid};
 
 const SETTINGS: Settings = Settings {
     max_hops: 4,
     count: 3,
     is_time_ordered: true,
-    least: None,
+    min_usd: None,
     limit: 100,
     max_nodes: 100,
     max_movements: 1_000,
@@ -45,7 +50,7 @@ fn the_widest_path_in_time_comes_first() {
 
 #[test]
 fn a_hop_carries_what_fits_before_and_after_it() {
-    // Of what 0 pays to 1, the last comes too late to go on; of what 1 pays to 9, the first came too early.
+    // Of what 0 pays to 1, the last comes too late; of what 1 pays to 9, the first came too early.
     let mut world = World::new(&[paid(1, 9, 7), paid(0, 1, 3), paid(0, 1, 2), paid(1, 9, 100), paid(0, 1, 1000)]);
     assert_eq!(found(&mut world, &[9], SETTINGS), [(vec![1, 9], Some(5.0))]);
     let least = |usd| Settings { least: Usd::from_f64(usd), ..SETTINGS };
@@ -57,15 +62,15 @@ fn a_hop_carries_what_fits_before_and_after_it() {
 fn no_path_leads_through_a_service() {
     let mut world = World::new(&[paid(0, 1, 5), paid(1, 9, 5)]);
     assert_eq!(found(&mut world, &[9], SETTINGS).len(), 1);
-    world.stops.insert(1, crate::trace::Stop::Label);
+    world.stops.insert(1, headwater_graph::trace::Stop::Label);
     assert_eq!(found(&mut world, &[9], SETTINGS), [], "what leaves it is other people's money");
     assert_eq!(found(&mut world, &[1], SETTINGS).len(), 1);
 }
 
 /// All paths, by trying every chain of payments.
-fn by_brute_force(payments: &[Paid], target: Node, hops: usize) -> BTreeSet<(Vec<Node>, u32)> {
-    fn go_on(
-        payments: &[Paid],
+fn by_brute_force(payments: &[Transfer], target: Node, hops: usize) -> BTreeSet<(Vec<Node>, u32)> {
+    fn extend(
+        payments: &[Transfer],
         path: &[Node],
         (time, asset): (usize, Option<u32>),
         end: (Node, usize),
@@ -82,12 +87,12 @@ fn by_brute_force(payments: &[Paid], target: Node, hops: usize) -> BTreeSet<(Vec
         for (number, paid) in payments.iter().enumerate().skip(time) {
             if paid.from == at && !path.contains(&paid.to) && asset.is_none_or(|asset| asset == paid.asset) {
                 let longer: Vec<Node> = path.iter().copied().chain([paid.to]).collect();
-                go_on(payments, &longer, (number, Some(paid.asset)), end, into);
+                extend(payments, &longer, (number, Some(paid.asset)), end, into);
             }
         }
     }
     let mut all = BTreeSet::new();
-    go_on(payments, &[0], (0, None), (target, hops), &mut all);
+    extend(payments, &[0], (0, None), (target, hops), &mut all);
     all
 }
 
@@ -131,7 +136,7 @@ proptest! {
     }
 }
 
-fn payments(ends: Vec<(Node, Node, u32, u128)>) -> Vec<Paid> {
+fn payments(ends: Vec<(Node, Node, u32, u128)>) -> Vec<Transfer> {
     let ends = ends.into_iter().filter(|(from, to, ..)| from != to);
-    ends.map(|(from, to, asset, amount)| Paid { from, to, asset, amount, with_last: false }).collect()
+    ends.map(|(from, to, asset, amount)| Transfer { from, to, asset, amount, with_last: false }).collect()
 }
