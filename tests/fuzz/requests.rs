@@ -5,7 +5,7 @@ use std::sync::Arc;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use headwater_engine::{
-    AnyRow, CanonicalRequest, ENDPOINTS, Endpoint, ErrorKind, QueryEngine, SinkClosed, TableHead, TableSink, endpoint,
+    AnyRow, ENDPOINTS, Endpoint, ErrorKind, QueryEngine, SinkClosed, TableHead, TableSink, endpoint,
 };
 use headwater_ledger::Cancel;
 use headwater_ledger::market::{FxPoint, PricePoint, TokenListing};
@@ -151,12 +151,7 @@ fn every_request_is_answered_or_refused_for_a_reason_that_is_the_callers() {
         let Ok(request) = serde_json::from_str::<Value>(body) else { return Met::Refused };
         let answer = engine.answer(endpoint, &request, &Cancel::new());
         let again = engine.answer(endpoint, &request, &Cancel::new());
-        let table = engine.table(
-            endpoint,
-            &CanonicalRequest::new(endpoint.name, request.clone()),
-            &Cancel::new(),
-            &mut Counted::default(),
-        );
+        let table = engine.table(&endpoint.query(request), &Cancel::new(), &mut Counted::default());
         for error in answer.as_ref().err().into_iter().chain(table.as_ref().err()) {
             assert!(matches!(error.kind, ErrorKind::InvalidInput(_) | ErrorKind::NotFound), "{error:?}");
             assert!(error.message.len() < 4_000, "a message stays short: {} bytes", error.message.len());

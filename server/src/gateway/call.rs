@@ -7,12 +7,13 @@ use axum::body::Body;
 use axum::extract::Request;
 use axum::http::request::Parts;
 use axum::http::{HeaderValue, Response, header};
-use headwater_engine::{Answer, CanonicalRequest, Column, Endpoint, ErrorKind, Pricing, QueryEngine, Shape, TableHead};
+use headwater_engine::{Column, Endpoint, ErrorKind, Pricing, Query, QueryEngine, Shape, TableHead};
 use headwater_state::{Answered, Caller, Hold, Keep, Kept, StateError, causes};
 use headwater_table::Format;
 use tokio::time::timeout_at;
 
 use super::answer::{Large, OnItsWay};
+use super::answers::{self, JsonAnswer};
 use super::context::Charged;
 use super::limits::CallSlot;
 use super::pool::Stopped;
@@ -27,7 +28,7 @@ struct Call<'a> {
     context: &'a Arc<Context>,
     caller: Option<Caller>,
     slot: Arc<CallSlot>,
-    request: Arc<CanonicalRequest>,
+    query: Arc<Query>,
     request_hash: [u8; 32],
     /// The table that the client takes in place of JSON.
     form: Option<(Vec<Column>, Format)>,
@@ -78,14 +79,13 @@ impl Gateway {
         let form = arguments::form_of(&parts.headers, || endpoint.columns())?;
         let read = arguments::read(endpoint, parts, body, &self.0.settings).await?;
         outcome.parameters = self.0.settings.audit_parameters.then(|| read.parameters());
-        let request = Arc::new(CanonicalRequest::new(endpoint.name, read.request));
+        let query = Arc::new(endpoint.query(read.request));
         let format = form.as_ref().map(|(_, format)| *format);
-        let request_hash = self.request_hash(endpoint.path, &request, format);
+        let request_hash = self.request_hash(endpoint.path, query.text(), format);
         outcome.request_hash = Some(request_hash);
-        self.check_chains(endpoint, caller.as_ref(), request.request())?;
+        self.check_chains(caller.as_ref(), query.chains())?;
         let (budget, started) = (self.0.settings.deadlines.of(endpoint.path, endpoint.class), Instant::now().into());
-        let call =
-            Call { gateway: self, endpoint, context, caller, slot, request, request_hash, form, budget, started };
+        let call = Call { gateway: self, endpoint, context, caller, slot, query, request_hash, form, budget, started };
         match key {
             Some(key) => call.respond_once(outcome, key).await,
             None if is_reserved_last => call.respond_per_item(outcome).await,
@@ -95,9 +95,9 @@ impl Gateway {
 
     /// The one digest of a request, for idempotency keys and the audit: keyed, so that nobody without the pepper can test
     /// guesses of what was asked.
-    pub(super) fn request_hash(&self, path: &str, request: &CanonicalRequest, format: Option<Format>) -> [u8; 32] {
+    pub(super) fn request_hash(&self, path: &str, canonical: &str, format: Option<Format>) -> [u8; 32] {
         let format = format.map_or("json", Format::media_type);
-        let parts = [b"request", path.as_bytes(), format.as_bytes(), request.text().as_bytes()];
+        let parts = [b"request", path.as_bytes(), format.as_bytes(), canonical.as_bytes()];
         self.0.state.home().pepper().digest(&parts)
     }
 
@@ -141,8 +141,7 @@ impl Call<'_> {
 
     /// Holds the most that the call can cost. The request was read and checked before.
     async fn reserve(&self) -> Result<Option<Hold>, Problem> {
-        let credits = self.endpoint.max_credits(self.request.request());
-        self.gateway.reserve(credits, self.caller.as_ref()).await
+        self.gateway.reserve(self.query.max_credits(), self.caller.as_ref()).await
     }
 
     /// Does the work and makes the answer of a call that is paid by its items.
@@ -189,11 +188,11 @@ impl Call<'_> {
     /// Refuses invalid values before anything is paid.
     async fn check_values(&self) -> Result<(), Problem> {
         let shape = if self.form.is_some() { Shape::Table } else { Shape::Envelope };
-        let (engine, endpoint, request) = (self.gateway.0.engine.clone(), self.endpoint, Arc::clone(&self.request));
+        let (engine, query) = (self.gateway.0.engine.clone(), Arc::clone(&self.query));
         // The call counts as under way until the check is over, whoever waits for it.
         let slot = Arc::clone(&self.slot);
         let check = tokio::task::spawn_blocking(move || {
-            let checked = engine.check(endpoint, &request, shape);
+            let checked = engine.check(&query, shape);
             drop(slot);
             checked
         });
@@ -215,7 +214,7 @@ impl Call<'_> {
         if let Some((columns, format)) = &self.form {
             return self.respond_table(outcome, (columns.clone(), *format), hold, claim).await;
         }
-        let answer = match self.gateway.0.engine.at_hand(&self.request, Instant::now()) {
+        let answer = match self.cached() {
             Some(answer) => answer,
             None => self.work().await?,
         };
@@ -238,7 +237,7 @@ impl Call<'_> {
             Some(Claim(key)) => {
                 let generation = self.generation().await?;
                 let keep = Keep { key, request_hash: self.request_hash, answer: Answered::Table { generation } };
-                (self.desk_at(generation), Some(keep))
+                (self.engine_at(generation), Some(keep))
             }
         };
         let (head, table) = self.begin(form, engine).await?;
@@ -250,7 +249,7 @@ impl Call<'_> {
         let mut response = match (&kept.body, kept.generation, &self.form) {
             (Some(body), _, _) => OnItsWay::send(json(Body::from(body.clone())), None, &self.slot),
             (None, Some(generation), Some((columns, format))) => {
-                let begun = self.begin((columns.clone(), *format), self.desk_at(generation)).await?;
+                let begun = self.begin((columns.clone(), *format), self.engine_at(generation)).await?;
                 self.settle_table(outcome, None, None, begun).await?
             }
             (None, _, _) => return Err(repeat::mismatch()),
@@ -273,18 +272,29 @@ impl Call<'_> {
         }
     }
 
-    fn desk_at(&self, number: u64) -> QueryEngine {
+    fn engine_at(&self, number: u64) -> QueryEngine {
         self.gateway.0.engine.over(Arc::new(repeat::At { ledgers: Arc::clone(&self.gateway.0.ledgers), number }))
     }
 
+    /// Returns the answer where it is cached for the generation that is known without a wait.
+    fn cached(&self) -> Option<JsonAnswer> {
+        let (parts, now) = (&self.gateway.0, Instant::now());
+        // A query with a cursor is answered from the generation of that.
+        if !matches!(self.query.generation(), Ok(None)) {
+            return None;
+        }
+        let generation = parts.ledgers.at_hand(now)?;
+        let elapsed_ms = || u64::try_from(now.elapsed().as_millis()).unwrap_or(u64::MAX);
+        parts.answers.find(generation, &self.query, elapsed_ms)
+    }
+
     /// Asks the engine, on a thread that may block, within the budget.
-    async fn work(&self) -> Result<Answer, Problem> {
-        let Gateway(parts) = self.gateway;
+    async fn work(&self) -> Result<JsonAnswer, Problem> {
         let ticket = self.gateway.ticket(self.endpoint.class)?;
-        let (engine, endpoint, request) = (parts.engine.clone(), self.endpoint, Arc::clone(&self.request));
+        let (Gateway(parts), query) = (self.gateway.clone(), Arc::clone(&self.query));
         let cancel = self.context.cancel().clone();
-        let work = move || engine.answer_canonical(endpoint, &request, &cancel).map_err(Box::new);
-        match parts.pool.run(ticket, self.deadline(self.budget), (self.context, &self.slot), work).await {
+        let work = move || answers::answer((&parts.engine, &parts.answers), &query, &cancel).map_err(Box::new);
+        match self.gateway.0.pool.run(ticket, self.deadline(self.budget), (self.context, &self.slot), work).await {
             Ok(Ok(answer)) => Ok(answer),
             Ok(Err(error)) => Err(self.explain(&error)),
             Err(Stopped::Deadline) => Err(self.timed_out()),
@@ -300,7 +310,7 @@ impl Call<'_> {
         let parts = &self.gateway.0;
         let ticket = self.gateway.ticket(self.endpoint.class)?;
         let held = (self.context.cancel().clone(), parts.pool.slot(&ticket));
-        let (job, begun, body) = stream::table(engine, self.endpoint, Arc::clone(&self.request), form, held);
+        let (job, begun, body) = stream::table(engine, Arc::clone(&self.query), form, held);
         let (gateway, context, slot) = (self.gateway.clone(), Arc::clone(self.context), Arc::clone(&self.slot));
         let end = self.deadline(self.budget * LONGER);
         tokio::spawn(async move {
@@ -344,9 +354,9 @@ impl Call<'_> {
         outcome: &mut Outcome,
         hold: Hold,
         claim: Option<Claim>,
-        answer: Answer,
+        answer: JsonAnswer,
     ) -> Result<Response<Body>, Problem> {
-        let (cost, Answer { data, pagination, warnings, pegged, .. }) = (hold.cost(), answer);
+        let (cost, JsonAnswer { data, pagination, warnings, pegged, .. }) = (hold.cost(), answer);
         let request_id = self.context.request_id;
         let meta = move |remaining| Meta {
             credit_cost: Some(cost),
@@ -385,8 +395,8 @@ impl Call<'_> {
     }
 
     /// An answer that costs nothing.
-    fn give(&self, outcome: &mut Outcome, answer: Answer) -> Response<Body> {
-        let Answer { data, pagination, warnings, pegged, .. } = answer;
+    fn give(&self, outcome: &mut Outcome, answer: JsonAnswer) -> Response<Body> {
+        let JsonAnswer { data, pagination, warnings, pegged, .. } = answer;
         let (credit_remaining, request_id) = (outcome.told_remaining(), Some(self.context.request_id));
         let meta = Meta { credit_cost: Some(0), credit_remaining, pagination, request_id, warnings, pegged };
         OnItsWay::send(json(self.body(meta.wrap(&data))), None, &self.slot)

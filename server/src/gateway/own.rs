@@ -9,7 +9,7 @@ use axum::body::Body;
 use axum::extract::{FromRequestParts, RawPathParams, Request};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, Response, StatusCode, header};
-use headwater_engine::{CanonicalRequest, Column, CostClass, Method, Pagination, TableHead, Warning, Warnings, decode};
+use headwater_engine::{CanonicalText, Column, CostClass, Method, Pagination, TableHead, Warning, Warnings, decode};
 use headwater_state::{Answered, Caller, Keep, Kept, StateError, causes};
 use headwater_table::Format;
 use serde::Serialize;
@@ -321,8 +321,8 @@ impl Gateway {
         };
         let format = form.as_ref().map(|(_, format)| *format);
         // What the path names is a parameter like others.
-        let canonical = CanonicalRequest::new(parts.uri.path(), request.clone());
-        let request_hash = self.request_hash(route.path, &canonical, format);
+        let canonical = CanonicalText::new(parts.uri.path(), &mut (&request).into());
+        let request_hash = self.request_hash(route.path, canonical.text(), format);
         outcome.request_hash = Some(request_hash);
         let remaining = caller.account().balance();
         Ok(Call {

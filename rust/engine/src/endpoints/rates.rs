@@ -13,9 +13,9 @@ use crate::example::START;
 use crate::fields::{CurrencyText, Time, TimeBound, form, values};
 use crate::limits::{MAX_ITEMS, MAX_SYMBOL};
 use crate::method::Method;
-use crate::peg;
 use crate::request::{Checks, Warnings, refused, symbol_texts};
 use crate::table::{List, Rows, TableHead};
+use crate::valuation::pegged_price;
 use crate::{Error, Reason};
 
 /// The endpoint.
@@ -143,7 +143,7 @@ impl Analysis for Rates {
                 Some(time) => ledger.prices().at(symbol, time),
                 None => ledger.prices().latest(symbol),
             };
-            let by_peg = || Some((peg::price(ledger, symbol, params.at)?, RateSource::Peg));
+            let by_peg = || Some((pegged_price(ledger, symbol, params.at)?, RateSource::Peg));
             let price = found.map(|price| (price, RateSource::Import)).or_else(by_peg);
             match price.and_then(|price| rate(ledger, symbol, price, &params.quote, warnings)) {
                 Some(rate) => rates.push(rate),
