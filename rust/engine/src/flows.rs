@@ -8,18 +8,19 @@ use headwater_ledger::memory::{Reservation, table_bytes};
 use headwater_ledger::read::{AccountRef, Direction, MovementKind};
 use headwater_ledger::{Cancel, Ledger};
 use headwater_metrics::flow::{AssetTally, Counterparties, Group, Movement, Side, Tally, Way};
+use headwater_metrics::utxo_attribution::Attribution;
 use headwater_types::{Address, Amount, Asset, Balance, Chain, Family, Pico, Usd};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::Error;
 use crate::asset_book::{AssetBook, AssetView};
-use crate::change::{UtxoPairs, paired};
 use crate::clusters::clusters;
 use crate::purposes::COUNTERPARTIES;
 use crate::request::GroupBy;
 use crate::scope::Scope;
+use crate::utxo_pairs::UtxoPairs;
 use crate::valuation::{Output, Valuer};
-use crate::walk::{CANCEL_EVERY, Flow, attribution, others};
+use crate::walk::{CANCEL_EVERY, Flow};
 
 /// The movement of a flow, valued; `None` for a transfer of the account to itself, which is in no sum.
 pub(crate) fn movement(
@@ -100,11 +101,11 @@ impl<'a> Others<'a> {
         let posting = &flow.posting;
         if posting.kind == MovementKind::Utxo {
             let transaction = self.ledger.transaction(posting.transaction)?;
-            let Some(attribution) = paired(self.ledger, &transaction, self.pairs, self.cancel)? else {
+            let Some(attribution) = self.pairs.attribution(self.ledger, &transaction, self.cancel)? else {
                 self.coinjoins += 1;
                 return Ok(Vec::new());
             };
-            let shares = others(&attribution, &self.address);
+            let shares = attribution.counterparties(&self.address);
             let mut numbered: Vec<(usize, Amount)> = Vec::with_capacity(shares.len());
             for (address, amount) in shares {
                 let number = self.of_address(address)?;
@@ -149,7 +150,7 @@ impl<'a> Others<'a> {
     pub fn unknown(&self, flow: &Flow) -> Result<bool, Error> {
         let posting = &flow.posting;
         Ok(posting.kind == MovementKind::Utxo
-            && attribution(&self.ledger.transaction(posting.transaction)?).unresolved_inputs() > 0)
+            && Attribution::of_transaction(&self.ledger.transaction(posting.transaction)?).unresolved_inputs() > 0)
     }
 
     /// The addresses by their numbers, with the memory that they take.

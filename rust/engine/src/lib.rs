@@ -16,7 +16,6 @@ mod balances;
 mod behaviours;
 mod calendar;
 mod chain_scope;
-mod change;
 mod clusters;
 mod columns;
 mod completeness;
@@ -53,6 +52,7 @@ mod table;
 pub mod trace;
 mod transaction_places;
 mod unverified;
+mod utxo_pairs;
 mod valuation;
 mod walk;
 

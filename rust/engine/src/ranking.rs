@@ -13,7 +13,6 @@ use headwater_types::{Address, Amount, Pico, Usd};
 use rayon::prelude::*;
 
 use crate::asset_book::AssetBook;
-use crate::change::{JudgedPairs, UtxoPairs};
 use crate::counterparty_row::{BelowCutoff, CounterpartyRow};
 use crate::edge_groups::{EdgeRanking, edge_groups, groups_with};
 use crate::flows::{Groups, Others, Part, SumUnit, Sums, Unverified, UnverifiedPairs, joined, movement};
@@ -24,6 +23,7 @@ use crate::request::{CursorKey, GroupBy, Paging, RankingSort, SortOrder, Warning
 use crate::scope::{EdgeScope, Scope, Verdict};
 use crate::table::TableHead;
 use crate::unverified::{self, Hidden};
+use crate::utxo_pairs::{UtxoPairCounts, UtxoPairs};
 use crate::valuation::{Output, Valuer};
 use crate::walk::{CANCEL_EVERY, Walk};
 use crate::{Error, ErrorKind};
@@ -60,7 +60,7 @@ pub(crate) struct RankedPage<'a> {
     pub receivers: u64,
     pub amount_unit: String,
     pub below: Option<BelowCutoff>,
-    pub judged: JudgedPairs,
+    pub judged: UtxoPairCounts,
     hidden: Hidden,
     basis: Basis,
 }
@@ -137,7 +137,7 @@ struct Ranking {
     senders: u64,
     receivers: u64,
     below: Option<BelowCutoff>,
-    judged: JudgedPairs,
+    judged: UtxoPairCounts,
     hidden: Hidden,
     basis: Basis,
 }
@@ -243,7 +243,7 @@ impl Ranker {
         let below = BelowCutoff::of(ranking.entries[end..].iter().map(|entry| entry.usd));
         let hidden = Hidden::Counterparties(ranking.unverified);
         let EdgeRanking { senders, receivers, .. } = ranking;
-        let judged = JudgedPairs::default();
+        let judged = UtxoPairCounts::default();
         Ok(Some(Ranking { page, held, rows, senders, receivers, below, judged, hidden, basis }))
     }
 
@@ -303,7 +303,7 @@ impl Ranker {
         let page = page.split_off(start);
         let mut held = cancel.holding(COUNTERPARTIES);
         held.reach(page.iter().map(|row| Ranked::BYTES + row.group.by_asset.len() * Group::ASSET_BYTES).sum())?;
-        let judged = JudgedPairs { coinjoins: others.coinjoins, unjudged };
+        let judged = UtxoPairCounts { coinjoins: others.coinjoins, unjudged };
         Ok(Ranking { page, held, rows, senders, receivers, below, judged, hidden, basis })
     }
 

@@ -10,7 +10,7 @@ use headwater_cli::output::Output;
 use headwater_cli::{Failure, check_secrets, intelligence};
 use headwater_engine::Endpoint;
 use headwater_ledger::Store;
-use headwater_state::{BootReport, Home, StateLocation, State};
+use headwater_state::{BootReport, Home, State, StateLocation};
 use tracing_subscriber::EnvFilter;
 
 use super::claim_provider::{provider, with_provider};
