@@ -13,7 +13,7 @@ use headwater_ingest::frames::{Transfers, transfers_batch};
 use headwater_ingest::labels::{LabelOptions, Labels, read_label_frame};
 use headwater_ledger::labels::DisputeAction;
 use headwater_ledger::read::Generations;
-use headwater_ledger::store::{LabelImport, Shrinking, Vanished, in_memory};
+use headwater_ledger::store::{LabelImport, MissingClaims, ShrinkPolicy, in_memory};
 use headwater_ledger::{LedgerError, Store};
 use headwater_types::Timestamp;
 use pyo3::prelude::*;
@@ -214,8 +214,8 @@ fn undated(labels: Labels) -> LabelImport {
         imported_at: time,
         ended_at: time,
         claims,
-        vanished: Vanished::End,
-        shrinking: Shrinking::Accepted,
+        vanished: MissingClaims::End,
+        shrinking: ShrinkPolicy::Accepted,
     }
 }
 

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-use headwater_engine::score::{Observed, ScoreColumns, Scorer};
+use headwater_engine::score::{ObservationSample, ScoreColumns, Scorer};
 use headwater_engine::{Intelligence, QueryEngine};
 use headwater_ledger::Cancel;
 use headwater_table::score::{ADDRESSES_PER_PART, Addresses, ScoreError, ScoreJob, ScoreProgress, Scored, score_table};
@@ -75,7 +75,7 @@ fn prepared(
     };
     let chain = chain_of(py, &chain)?;
     let columns: ScoreColumns = columns.parse().map_err(|why| refused("columns", why))?;
-    let observed = observed.map(|(share, seed)| Observed { share, seed });
+    let observed = observed.map(|(share, seed)| ObservationSample { share, seed });
     let scorer = py.detach(|| engine.scorer(chain, columns).and_then(|scorer| scorer.observed(observed)));
     let scorer = scorer.map_err(|error| exception(py, &error))?;
     let addresses = match addresses {

@@ -2,8 +2,7 @@
 
 use serde_json::Value;
 
-use crate::analysis::Analysis;
-use crate::call::{self, Call};
+use crate::analysis::{self, Analysis, Call};
 pub(crate) use crate::chain_scope::is_every_evm_chain;
 pub use crate::chain_scope::{ChainScope, ChainsRead, ListedChains, Reads};
 use crate::columns::{Column, columns, columns_of_report};
@@ -142,9 +141,9 @@ impl Calls {
     #[must_use]
     pub const fn of<A: Analysis>() -> Self {
         Self {
-            check: call::check::<A>,
+            check: analysis::check::<A>,
             query: Query::of::<A>,
-            answer: |call| call::respond::<A>(call).map(Response::erased),
+            answer: |call| analysis::respond::<A>(call).map(Response::erased),
             pricing: A::PRICING,
             describe: describe::<A>,
             report_columns: columns_of_report::<A::Report>,
@@ -156,7 +155,7 @@ impl Calls {
     /// Those of an analysis whose answer is a list, which may be had as a table.
     #[must_use]
     pub const fn list<A: List>() -> Self {
-        let list = ListCalls { columns: A::columns, write: call::write::<A> };
+        let list = ListCalls { columns: A::columns, write: analysis::write::<A> };
         Self { list: Some(list), ..Self::of::<A>() }
     }
 }

@@ -7,8 +7,7 @@ use headwater_ledger::read::Generations;
 use headwater_ledger::{Cancel, Ledger, LedgerError};
 use headwater_types::Chain;
 
-use crate::analysis::Analysis;
-use crate::call::{Call, respond};
+use crate::analysis::{Analysis, Call, respond};
 use crate::intelligence::Intelligence;
 use crate::limits::{MAX_LIMIT, MAX_TABLE};
 use crate::query::Query;

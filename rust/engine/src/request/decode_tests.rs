@@ -4,6 +4,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::*;
+use crate::Arguments;
 use crate::ErrorKind;
 
 #[derive(Debug, Deserialize, PartialEq)]
@@ -188,4 +189,35 @@ fn unknown_key_of_the_reserved_object_is_a_warning() {
     assert_eq!((warned.field.as_deref(), warned.count), (Some("stop_track_condition.later"), Some(2)));
     let places = r#""stop_track_condition.later", "stop_track_condition.more""#;
     assert_eq!(warned.message, format!("unknown fields without effect: {places}"));
+}
+
+#[test]
+fn texts_of_a_post_are_read_as_the_field_wants() {
+    let texts = [
+        ("blockchain", "12"),
+        ("limit", "5"),
+        ("include_all", "true"),
+        ("contracts", "a, b"),
+        ("criteria", r#"[{"symbol": "x", "at_least": 3}]"#),
+        ("ratio", "0.5"),
+        ("start_time", "null"),
+    ];
+    let arguments = texts.iter().fold(Arguments::default(), |all, (name, text)| all.with_text(name, *text));
+    let is_text = |field: &str| arguments.is_text(field);
+    let source = (arguments.value(), &is_text as &dyn Fn(&str) -> bool);
+    let got: Outer = decode_with(source, Method::Post, &mut Warnings::default(), &Vec::new).unwrap();
+    let criteria = Some(vec![Inner { symbol: "x".into(), at_least: Some(3) }]);
+    let contracts = Some(vec![Some("a".into()), Some("b".into())]);
+    let blockchain = "12".to_owned();
+    let (limit, include_all, ratio) = (Some(5), Some(true), Some(0.5));
+    assert_eq!(got, Outer { blockchain, limit, include_all, contracts, criteria, ratio, start_time: None });
+
+    let wrong = Arguments::from(json!({"blockchain": "x"})).with_text("limit", "five");
+    let is_text = |field: &str| wrong.is_text(field);
+    let error = decode_with::<Outer>((wrong.value(), &is_text), Method::Post, &mut Warnings::default(), &Vec::new);
+    assert_eq!(error.unwrap_err().message, "limit: expected an integer, got \"five\"");
+    // The same text in a body is refused: JSON has numbers.
+    assert!(
+        decode::<Outer>(&json!({"blockchain": "x", "limit": "5"}), Method::Post, &mut Warnings::default()).is_err()
+    );
 }
