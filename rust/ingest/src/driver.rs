@@ -1,4 +1,4 @@
-//! From paths to commits: finds the files, tells what each is, orders them, and reads them one after the other.
+//! From paths to commits: finds the files, detects their formats, orders them, and reads them one after the other.
 
 use std::path::PathBuf;
 
@@ -19,12 +19,12 @@ use crate::target::Target;
 
 /// Reads files, folders and patterns into a store.
 ///
-/// The format and the chain of each file are told from its content. What is found in folders or by patterns and is in
+/// The format and the chain of each file are detected from its content. What is found in folders or by patterns and is in
 /// no known format is left out and listed in the report; a file named itself must be understood. Files are read in order of the first block they
 /// hold, blocks before transactions before what refers to them, so that facts about one range of blocks come
 /// together; they are gathered over files and committed in batches of bounded size. The store joins what it holds
-/// with what is offered, so the same call repeated changes nothing, and one that was stopped midway goes on where it
-/// stopped.
+/// with what is offered, so the same call repeated changes nothing, and one that was stopped midway continues where it
+/// stopped. [`load`](fn@crate::load) also finishes the load.
 ///
 /// ```
 /// use headwater_ingest::{Options, Silent, ingest};
