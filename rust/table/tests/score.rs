@@ -55,7 +55,7 @@ fn text(number: u64) -> String {
     address(Chain::ETHEREUM, number).to_string()
 }
 
-/// Addresses with duplicates, unseen ones and what is no address.
+/// Addresses with duplicates, unseen ones and an invalid one.
 fn asked() -> Vec<String> {
     let mut asked: Vec<String> = (0..100).map(|number| text(1 + number * 31 % (ACCOUNTS + 10))).collect();
     "0x12".clone_into(&mut asked[17]);
@@ -166,15 +166,15 @@ fn score_bytes_equal_for_all_threads_and_interruptions() {
             assert_eq!(part_files(&output).len() as u64, after);
             // Interrupted once more, in another number of threads.
             threads(1, || run_until(&scorer(ALL), list, &output, 1)).unwrap();
-            let told = Mutex::new(Vec::new());
-            let note = |progress| told.lock().unwrap().push(progress);
+            let updates = Mutex::new(Vec::new());
+            let note = |progress| updates.lock().unwrap().push(progress);
             let scored = job(&scorer(ALL), list, &output).run::<ParquetScores>(&note, &Cancel::new()).unwrap();
             assert_eq!(scored.resumed, (after + 1) * PER_PART as u64);
             assert!(fs::read(&output).unwrap() == bytes, "after {after} parts");
             assert!(!parts(&output).exists());
-            let told = told.into_inner().unwrap();
-            assert_eq!(told.last().map(|last| (last.done, last.total)), Some((scored.rows, scored.rows)));
-            assert!(told.windows(2).all(|pair| pair[0].done < pair[1].done && pair[0].total == pair[1].total));
+            let updates = updates.into_inner().unwrap();
+            assert_eq!(updates.last().map(|last| (last.done, last.total)), Some((scored.rows, scored.rows)));
+            assert!(updates.windows(2).all(|pair| pair[0].done < pair[1].done && pair[0].total == pair[1].total));
         }
     }
 }
@@ -338,15 +338,15 @@ fn score_unusable_input_is_refused_by_name() {
     ];
     for (list, wanted) in cases {
         let output = place.path("out.parquet");
-        let told = run(&scorer("risk"), &list, &output).unwrap_err().to_string();
+        let message = run(&scorer("risk"), &list, &output).unwrap_err().to_string();
         let AddressSource::File(file) = &list else { unreachable!() };
-        assert!(told.contains(wanted) && told.contains(file.to_str().unwrap()), "{told}");
+        assert!(message.contains(wanted) && message.contains(file.to_str().unwrap()), "{message}");
         assert!(!output.exists());
     }
-    // What was refused is in nobody's way.
+    // A refused job does not block the next one.
     assert_eq!(run(&scorer(ALL), &place.list, &place.path("out.parquet")).unwrap().resumed, 0);
-    let told = AddressSource::of_tables(&[table]).unwrap_err();
-    assert!(told.contains("expected text"), "{told}");
+    let message = AddressSource::of_tables(&[table]).unwrap_err();
+    assert!(message.contains("expected text"), "{message}");
 }
 
 #[test]
@@ -364,8 +364,11 @@ fn score_other_job_is_refused_with_the_difference() {
     ] {
         let refused = run(scorer, list, &output).unwrap_err();
         assert!(matches!(refused, ScoreError::OtherJob { .. }));
-        let told = refused.to_string();
-        assert!(told.contains(wanted) && told.contains("scores.parquet.parts") && told.contains("remove"), "{told}");
+        let message = refused.to_string();
+        assert!(
+            message.contains(wanted) && message.contains("scores.parquet.parts") && message.contains("remove"),
+            "{message}"
+        );
     }
     // What was in the way is as it was.
     assert_eq!(part_files(&output).len(), 2);
@@ -405,15 +408,15 @@ fn score_second_process_is_refused_and_harmless() {
     let output = place.path("scores.parquet");
     let refused = Mutex::new(Vec::new());
     let progress = |_| {
-        let told = run(&scorer(ALL), &place.list, &output).unwrap_err();
-        refused.lock().unwrap().push(told.to_string());
+        let message = run(&scorer(ALL), &place.list, &output).unwrap_err();
+        refused.lock().unwrap().push(message.to_string());
     };
     let scored = job(&scorer(ALL), Addresses::List(&place.list), &output)
         .run::<ParquetScores>(&progress, &Cancel::new())
         .unwrap();
     let refused = refused.into_inner().unwrap();
     assert_eq!((scored.rows, refused.len()), (100, 7));
-    assert!(refused.iter().all(|told| told.contains("scores.parquet is being written by another process")));
+    assert!(refused.iter().all(|message| message.contains("scores.parquet is being written by another process")));
     let straight = place.path("straight.parquet");
     run(&scorer(ALL), &place.list, &straight).unwrap();
     assert!(fs::read(&output).unwrap() == fs::read(&straight).unwrap());
@@ -424,10 +427,10 @@ fn score_output_that_would_be_lost_is_refused() {
     let place = Place::new();
     let file = place.path("addresses.parquet");
     fs::write(&file, asked().join("\n")).unwrap();
-    let told = run(&scorer("risk"), &AddressSource::File(file.clone()), &file).unwrap_err().to_string();
-    assert!(told.contains("this is the input"), "{told}");
-    let told = run(&scorer("risk"), &place.list, place.folder.path()).unwrap_err().to_string();
-    assert!(told.contains("this is a folder"), "{told}");
-    let told = run(&scorer("risk"), &place.list, &place.path("none/scores.parquet")).unwrap_err().to_string();
-    assert!(told.contains("none/scores.parquet.parts") && told.contains("No such file"), "{told}");
+    let message = run(&scorer("risk"), &AddressSource::File(file.clone()), &file).unwrap_err().to_string();
+    assert!(message.contains("this is the input"), "{message}");
+    let message = run(&scorer("risk"), &place.list, place.folder.path()).unwrap_err().to_string();
+    assert!(message.contains("this is a folder"), "{message}");
+    let message = run(&scorer("risk"), &place.list, &place.path("none/scores.parquet")).unwrap_err().to_string();
+    assert!(message.contains("none/scores.parquet.parts") && message.contains("No such file"), "{message}");
 }

@@ -22,7 +22,7 @@ pub const ADDRESSES_PER_PART: usize = 16_384;
 pub type AddressParts<'a> = Box<dyn Iterator<Item = Result<Vec<Option<String>>, ScoreError>> + 'a>;
 
 /// A list of addresses outside the ledger.
-pub trait AddressList {
+pub trait AddressList: Sync {
     /// Returns a text that identifies the content, so that a job resumes with the same list only.
     ///
     /// # Errors
