@@ -14,9 +14,9 @@ use crate::{IngestError, IngestReport, Options, Progress, ingest};
 /// The options of a load.
 #[derive(Debug, Clone)]
 pub struct LoadOptions {
-    /// How the files are read.
+    /// The options for reading files.
     pub reading: Options,
-    /// Which items commits add to the change feed.
+    /// The items that commits add to the change feed.
     pub feed: FeedItems,
     /// The time of the import of freezes.
     pub imported_at: Timestamp,
@@ -35,7 +35,7 @@ pub enum FeedItems {
 /// The outcome of a load. Its JSON form is that of [`IngestReport`] with the unlisted tokens.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct LoadReport {
-    /// What was read and committed.
+    /// The files that were read, and the commits.
     #[serde(flatten)]
     pub ingest: IngestReport,
     /// The count of tokens that no registry lists. Reported once: by the load that brings the first ones into a store

@@ -79,7 +79,7 @@ pub struct ProgressState<'a> {
     pub file: &'a Path,
     /// Its number, from 1.
     pub file_number: usize,
-    /// How many files there are.
+    /// The count of files.
     pub files: usize,
     /// Bytes read so far, as they lie on disk.
     pub bytes_done: u64,
