@@ -4,10 +4,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-use headwater_engine::score::{ObservationSample, ScoreColumns, Scorer};
+use headwater_engine::score::{
+    ADDRESSES_PER_PART, Addresses, ObservationSample, ScoreColumns, ScoreError, ScoreJob, ScoreProgress, Scorer,
+};
 use headwater_engine::{Intelligence, QueryEngine};
 use headwater_ledger::Cancel;
-use headwater_table::score::{ADDRESSES_PER_PART, Addresses, ScoreError, ScoreJob, ScoreProgress, Scored, score_table};
+use headwater_table::score::{AddressSource, ParquetScores, score_table};
 use pyo3::prelude::*;
 use pyo3_arrow::PyTable;
 use serde_json::json;
@@ -44,7 +46,7 @@ pub fn with_models(py: Python<'_>, files: &[PathBuf]) -> PyResult<Intelligence> 
 pub fn table<'py>(py: Python<'py>, engine: &QueryEngine, question: Question) -> PyResult<(PyTable, Bound<'py, PyAny>)> {
     let (scorer, addresses) = prepared(py, engine, question.addresses, question.wanted)?;
     let (schema, batches) = watched(py, question.progress.as_ref(), &|progress, cancel| {
-        score_table(&scorer, &addresses, progress, cancel)
+        score_table(&scorer, listed(addresses.as_ref()), progress, cancel)
     })?;
     Ok((PyTable::try_new(batches, schema)?, object_of(py, &scorer.warnings())?))
 }
@@ -57,11 +59,16 @@ pub fn file<'py>(
     output: &Path,
 ) -> PyResult<Bound<'py, PyAny>> {
     let (scorer, addresses) = prepared(py, engine, question.addresses, question.wanted)?;
-    let job = ScoreJob { scorer: &scorer, addresses: &addresses, output, addresses_per_part: ADDRESSES_PER_PART };
-    let Scored { rows, failed, resumed } =
-        watched(py, question.progress.as_ref(), &|progress, cancel| job.run(progress, cancel))?;
-    let (file, warnings) = (output.display().to_string(), scorer.warnings());
-    object_of(py, &json!({"file": file, "rows": rows, "failed": failed, "resumed": resumed, "warnings": warnings}))
+    let report = watched(py, question.progress.as_ref(), &|progress, cancel| {
+        let addresses = listed(addresses.as_ref());
+        let job = ScoreJob { scorer: &scorer, addresses, output, addresses_per_part: ADDRESSES_PER_PART };
+        job.run::<ParquetScores>(progress, cancel)
+    })?;
+    object_of(py, &json!(report))
+}
+
+fn listed(addresses: Option<&AddressSource>) -> Addresses<'_> {
+    addresses.map_or(Addresses::All, |list| Addresses::List(list))
 }
 
 fn prepared(
@@ -69,7 +76,7 @@ fn prepared(
     engine: &QueryEngine,
     addresses: Option<PyTable>,
     (chain, columns, observed): Wanted,
-) -> PyResult<(Scorer, Addresses)> {
+) -> PyResult<(Scorer, Option<AddressSource>)> {
     let refused = |field: &str, why: String| {
         raise(py, "InvalidInput", &format!("{field}: {why}"), Some("invalid_value"), Some(field))
     };
@@ -78,11 +85,8 @@ fn prepared(
     let observed = observed.map(|(share, seed)| ObservationSample { share, seed });
     let scorer = py.detach(|| engine.scorer(chain, columns).and_then(|scorer| scorer.observed(observed)));
     let scorer = scorer.map_err(|error| exception(py, &error))?;
-    let addresses = match addresses {
-        None => Addresses::All,
-        Some(table) => Addresses::of_tables(&table.into_inner().0).map_err(|why| refused("addresses", why))?,
-    };
-    Ok((scorer, addresses))
+    let addresses = addresses.map(|table| AddressSource::of_tables(&table.into_inner().0)).transpose();
+    Ok((scorer, addresses.map_err(|why| refused("addresses", why))?))
 }
 
 type Work<'a, T> = &'a (dyn Fn(&dyn Fn(ScoreProgress), &Cancel) -> Result<T, ScoreError> + Sync);

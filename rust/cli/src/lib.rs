@@ -136,7 +136,7 @@ pub fn run(
 ) -> Result<(), Failure> {
     match command {
         Command::Simulate(arguments) => simulate::run(settings, &arguments, output),
-        Command::Ingest(arguments) => ingest::run(settings, arguments, output),
+        Command::Ingest(arguments) => ingest::run(settings, &arguments, output),
         Command::Tokens(arguments) => tokens::run(settings, arguments, output),
         Command::Prices(arguments) => prices::run(settings, arguments, output),
         Command::Labels(arguments) => labels::run(settings, arguments, output),

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use super::super::Settings;
 use super::super::error::Failure;
 use super::super::output::{Output, grouped};
-use super::{edition, label_import, now};
+use super::{edition, now};
 
 /// The arguments of `labels import`.
 #[derive(Debug, clap::Args)]
@@ -109,7 +109,7 @@ pub(super) fn run(settings: &Settings, arguments: Import, output: Output) -> Res
         imported.push(list);
     }
     let at = now();
-    let imports = lists.into_iter().map(|labels| label_import(labels, at, shrinking)).collect();
+    let imports = lists.into_iter().map(|labels| labels.into_import(at, shrinking)).collect();
     for (list, version) in imported.iter_mut().zip(writer.import_label_lists(imports)?) {
         list.version = version;
     }

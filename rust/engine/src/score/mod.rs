@@ -3,6 +3,9 @@
 //! The numbers are those that `address-risk` and `address-classify` give for one address, without what explains them.
 
 mod columns;
+mod error;
+mod folder;
+mod job;
 mod row;
 
 use std::collections::BTreeSet;
@@ -20,6 +23,11 @@ use headwater_types::{Address, Chain};
 use rayon::prelude::*;
 
 pub use self::columns::ScoreColumns;
+pub use self::error::ScoreError;
+pub use self::job::{
+    ADDRESSES_PER_PART, AddressList, AddressParts, Addresses, PartCounts, ScoreFormat, ScoreJob, ScoreProgress,
+    ScoreReport, score_parts,
+};
 pub use self::row::{ClassScore, RiskScore, ScoreRow};
 use crate::held;
 use crate::intelligence::Intelligence;

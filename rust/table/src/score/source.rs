@@ -1,4 +1,4 @@
-//! Lists of addresses to score, part by part.
+//! Lists of addresses to score, in files and in columns.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
@@ -11,58 +11,35 @@ use arrow::csv::ReaderBuilder;
 use arrow::csv::reader::Format;
 use arrow::datatypes::{DataType, Field, Schema};
 use arrow::error::ArrowError;
-use headwater_engine::score::Scorer;
-use headwater_types::Address;
+use headwater_engine::score::{AddressList, AddressParts, ScoreError};
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use xxhash_rust::xxh3::Xxh3;
 
-use super::error::ScoreError;
-
-/// The column that holds the addresses.
+/// The column that contains the addresses.
 const COLUMN: &str = "address";
 
-/// Texts that are looked at together where parts do not matter.
+/// Texts that are hashed together where parts do not matter.
 const TEXTS_AT_A_TIME: usize = 1 << 16;
 
-/// What some programs write before the first line of a text.
+/// The bytes that some programs write before the first line of a text.
 const BYTE_ORDER_MARK: [u8; 3] = [0xef, 0xbb, 0xbf];
 
-/// Which addresses are scored.
+/// Addresses in a file or in memory.
 #[derive(Debug, Clone)]
-pub enum Addresses {
-    /// All that the ledger holds of the chain, in order.
-    All,
+pub enum AddressSource {
     /// Those of a file, in its order, by its ending: `.parquet` and `.csv` with a column `address`, anything else with one
     /// address per line. Blank lines are skipped; a missing address in a column has a row.
     File(PathBuf),
     /// Columns of text, in their order.
-    Texts(Vec<ArrayRef>),
+    Columns(Vec<ArrayRef>),
 }
 
-/// One part of a list.
-pub(super) enum Part {
-    Addresses(Vec<Address>),
-    Texts(StringArray),
-}
-
-impl Part {
-    fn len(&self) -> usize {
-        match self {
-            Self::Addresses(addresses) => addresses.len(),
-            Self::Texts(texts) => texts.len(),
-        }
-    }
-}
-
-/// The parts of a list, one after the other.
-pub(super) type Parts<'a> = Box<dyn Iterator<Item = Result<Part, ScoreError>> + 'a>;
-
-impl Addresses {
-    /// Those in the column `address` of tables, in their order.
+impl AddressSource {
+    /// Takes the column `address` of tables, in their order.
     ///
     /// # Errors
-    /// The message, where there is no such column or it is not text.
+    /// The message, where the column is missing or is not text.
     pub fn of_tables(tables: &[RecordBatch]) -> Result<Self, String> {
         let column = |table: &RecordBatch| {
             let schema = table.schema();
@@ -70,18 +47,18 @@ impl Addresses {
             let column = table.column(position(&names)?);
             check_text(column.data_type()).map(|()| Arc::clone(column))
         };
-        Ok(Self::Texts(tables.iter().map(column).collect::<Result<_, _>>()?))
+        Ok(Self::Columns(tables.iter().map(column).collect::<Result<_, _>>()?))
     }
+}
 
-    /// Names the list, so that a job resumes with the same one only.
-    pub(super) fn fingerprint(&self) -> Result<String, ScoreError> {
+impl AddressList for AddressSource {
+    fn fingerprint(&self) -> Result<String, ScoreError> {
         let mut hash = Xxh3::new();
         match self {
-            Self::All => Ok("all of the chain".to_owned()),
-            Self::Texts(columns) => {
+            Self::Columns(columns) => {
                 let mut count = 0;
                 for column in slices(columns, TEXTS_AT_A_TIME) {
-                    let column = texts(&column).map_err(ScoreError::Columns)?;
+                    let column = texts(&column).map_err(of_columns)?;
                     for text in &column {
                         // So that neither a missing text nor the border between two of them can be mistaken.
                         hash.update(&text.map_or(u64::MAX, |text| text.len() as u64).to_le_bytes());
@@ -108,44 +85,41 @@ impl Addresses {
         }
     }
 
-    /// How many addresses there are. Reads all of them once, so that a damaged row is found before the work begins.
-    pub(super) fn count(&self, scorer: &Scorer, part: usize) -> Result<u64, ScoreError> {
-        self.parts(scorer, part)?.map(|part| Ok(part?.len() as u64)).sum()
-    }
-
-    /// Parts of so many addresses; the last one may be smaller.
-    pub(super) fn parts<'a>(&'a self, scorer: &'a Scorer, part: usize) -> Result<Parts<'a>, ScoreError> {
+    fn parts(&self, size: usize) -> Result<AddressParts<'_>, ScoreError> {
         match self {
-            Self::All => Ok(all(scorer, part)),
-            Self::Texts(columns) => Ok(Box::new(
-                slices(columns, part).map(|column| texts(&column).map(Part::Texts).map_err(ScoreError::Columns)),
-            )),
+            Self::Columns(columns) => {
+                let part = |column: ArrayRef| texts(&column).map(|texts| owned(&texts)).map_err(of_columns);
+                Ok(Box::new(slices(columns, size).map(part)))
+            }
             Self::File(path) => {
                 match path.extension().and_then(|ending| ending.to_str()).map(str::to_lowercase).as_deref() {
-                    Some("parquet") => parquet(path, part),
-                    Some("csv") => csv(path, part),
-                    _ => lines(path, part),
+                    Some("parquet") => parquet(path, size),
+                    Some("csv") => csv(path, size),
+                    _ => lines(path, size),
                 }
             }
         }
     }
+
+    fn file(&self) -> Option<&Path> {
+        match self {
+            Self::File(path) => Some(path),
+            Self::Columns(_) => None,
+        }
+    }
 }
 
-fn all(scorer: &Scorer, part: usize) -> Parts<'_> {
-    let mut last: Option<Address> = None;
-    let mut is_over = false;
-    Box::new(std::iter::from_fn(move || {
-        if is_over {
-            return None;
-        }
-        let read = scorer.addresses(last.as_ref(), part);
-        last = read.as_ref().ok().and_then(|addresses| addresses.last().copied());
-        is_over = last.is_none();
-        match read {
-            Ok(addresses) if addresses.is_empty() => None,
-            read => Some(read.map(Part::Addresses).map_err(ScoreError::from)),
-        }
-    }))
+fn of_columns(error: ArrowError) -> ScoreError {
+    ScoreError::Columns(Box::new(error))
+}
+
+/// Returns a function that names the file of an error of its content.
+fn damaged<E: ToString>(path: &Path) -> impl Fn(E) -> ScoreError {
+    move |error| ScoreError::input(path, error.to_string())
+}
+
+fn owned(texts: &StringArray) -> Vec<Option<String>> {
+    texts.iter().map(|text| text.map(str::to_owned)).collect()
 }
 
 fn open(path: &Path) -> Result<File, ScoreError> {
@@ -163,7 +137,7 @@ fn open_text(path: &Path) -> Result<File, ScoreError> {
     behind_mark(open(path)?).map_err(ScoreError::file(path))
 }
 
-fn lines(path: &Path, part: usize) -> Result<Parts<'_>, ScoreError> {
+fn lines(path: &Path, size: usize) -> Result<AddressParts<'_>, ScoreError> {
     let failed = move |number: usize, error: io::Error| match error.kind() {
         io::ErrorKind::InvalidData => ScoreError::input(
             path,
@@ -175,42 +149,43 @@ fn lines(path: &Path, part: usize) -> Result<Parts<'_>, ScoreError> {
         _ => ScoreError::file(path)(error),
     };
     let lines = BufReader::new(open_text(path)?).lines().enumerate();
-    let lines = lines.map(move |(place, line)| line.map_err(|error| failed(place + 1, error)));
-    let mut lines = lines.filter(|line| line.as_ref().map_or(true, |line| !line.trim().is_empty()));
+    let lines = lines.map(move |(place, line)| line.map(Some).map_err(|error| failed(place + 1, error)));
+    let is_blank = |line: &Option<String>| line.as_ref().is_some_and(|line| line.trim().is_empty());
+    let mut lines = lines.filter(move |line| !line.as_ref().is_ok_and(is_blank));
     Ok(Box::new(std::iter::from_fn(move || {
-        let texts: Result<Vec<_>, _> = lines.by_ref().take(part).collect();
+        let texts: Result<Vec<_>, _> = lines.by_ref().take(size).collect();
         match texts {
             Ok(texts) if texts.is_empty() => None,
-            texts => Some(texts.map(|texts| Part::Texts(StringArray::from_iter_values(texts)))),
+            texts => Some(texts),
         }
     })))
 }
 
-fn csv(path: &Path, part: usize) -> Result<Parts<'_>, ScoreError> {
+fn csv(path: &Path, size: usize) -> Result<AddressParts<'_>, ScoreError> {
     let format = Format::default().with_header(true);
-    let (found, _) = format.infer_schema(open_text(path)?, Some(0)).map_err(ScoreError::arrow(path))?;
+    let (found, _) = format.infer_schema(open_text(path)?, Some(0)).map_err(damaged(path))?;
     let names: Vec<_> = found.fields().iter().map(|field| field.name().as_str()).collect();
     let column = position(&names).map_err(|message| ScoreError::input(path, message))?;
     let schema = Schema::new(names.iter().map(|name| Field::new(*name, DataType::Utf8, true)).collect::<Vec<_>>());
     let reader = ReaderBuilder::new(Arc::new(schema))
         .with_format(format)
-        .with_batch_size(part)
+        .with_batch_size(size)
         .with_projection(vec![column])
         .build(open_text(path)?)
-        .map_err(ScoreError::arrow(path))?;
-    Ok(Box::new(reader.map(move |batch| only_column(path, &batch.map_err(ScoreError::arrow(path))?))))
+        .map_err(damaged(path))?;
+    Ok(Box::new(reader.map(move |batch| only_column(path, &batch.map_err(damaged(path))?))))
 }
 
-fn parquet(path: &Path, part: usize) -> Result<Parts<'_>, ScoreError> {
-    let builder = ParquetRecordBatchReaderBuilder::try_new(open(path)?).map_err(ScoreError::parquet(path))?;
+fn parquet(path: &Path, size: usize) -> Result<AddressParts<'_>, ScoreError> {
+    let builder = ParquetRecordBatchReaderBuilder::try_new(open(path)?).map_err(damaged(path))?;
     let names: Vec<_> = builder.schema().fields().iter().map(|field| field.name().as_str()).collect();
     let column = position(&names).map_err(|message| ScoreError::input(path, message))?;
     let mask = ProjectionMask::roots(builder.parquet_schema(), [column]);
-    let reader = builder.with_projection(mask).with_batch_size(part).build().map_err(ScoreError::parquet(path))?;
-    Ok(Box::new(reader.map(move |batch| only_column(path, &batch.map_err(ScoreError::arrow(path))?))))
+    let reader = builder.with_projection(mask).with_batch_size(size).build().map_err(damaged(path))?;
+    Ok(Box::new(reader.map(move |batch| only_column(path, &batch.map_err(damaged(path))?))))
 }
 
-/// The column of addresses among columns of these names.
+/// Finds the column of addresses among columns of these names.
 fn position(names: &[&str]) -> Result<usize, String> {
     let found = names.iter().position(|name| *name == COLUMN);
     let similar = || names.iter().position(|name| name.trim().eq_ignore_ascii_case(COLUMN));
@@ -222,10 +197,10 @@ fn position(names: &[&str]) -> Result<usize, String> {
     })
 }
 
-fn only_column(path: &Path, batch: &RecordBatch) -> Result<Part, ScoreError> {
+fn only_column(path: &Path, batch: &RecordBatch) -> Result<Vec<Option<String>>, ScoreError> {
     let column = batch.column(0);
     check_text(column.data_type()).map_err(|message| ScoreError::input(path, message))?;
-    texts(column).map(Part::Texts).map_err(ScoreError::arrow(path))
+    texts(column).map(|texts| owned(&texts)).map_err(damaged(path))
 }
 
 fn check_text(kind: &DataType) -> Result<(), String> {
@@ -238,7 +213,7 @@ fn check_text(kind: &DataType) -> Result<(), String> {
     if is_texts { Ok(()) } else { Err(format!("the column `{COLUMN}` is {kind}; expected text")) }
 }
 
-/// Columns in slices of so many rows, which are not copied.
+/// Cuts columns into slices of so many rows, without a copy.
 fn slices(columns: &[ArrayRef], rows: usize) -> impl Iterator<Item = ArrayRef> {
     columns.iter().flat_map(move |column| {
         let starts = (0..column.len()).step_by(rows);

@@ -1,11 +1,9 @@
-//! Why a file of scores could not be made.
+//! Why a list of addresses could not be scored.
 
 use std::io;
 use std::path::PathBuf;
 
-use arrow::error::ArrowError;
-use headwater_engine::Error;
-use parquet::errors::ParquetError;
+use crate::Error;
 
 /// Why scores could not be made. Complete parts of a file stay, and the same job resumes from them.
 #[derive(Debug, thiserror::Error)]
@@ -18,18 +16,18 @@ pub enum ScoreError {
     File {
         /// The file.
         path: PathBuf,
-        /// What happened.
+        /// The error of the operating system.
         source: io::Error,
     },
-    /// A file is not what it should be.
+    /// A file does not have the expected content.
     #[error("{}: {message}", path.display())]
     Input {
         /// The file.
         path: PathBuf,
-        /// What is wrong, and what was expected.
+        /// The fault, and what was expected.
         message: String,
     },
-    /// The parts in the way belong to another job.
+    /// The folder of the parts belongs to another job.
     #[error(
         "{} contains parts of another job: {difference}; remove the folder to start again, or name another output",
         path.display()
@@ -37,7 +35,7 @@ pub enum ScoreError {
     OtherJob {
         /// The folder of the parts.
         path: PathBuf,
-        /// What differs.
+        /// The properties that differ.
         difference: String,
     },
     /// Another process writes the same output.
@@ -46,28 +44,20 @@ pub enum ScoreError {
         /// The output.
         path: PathBuf,
     },
-    /// Columns in memory could not be read or made.
+    /// Columns in memory could not be read or encoded.
     #[error("columns of addresses or scores: {0}")]
-    Columns(#[source] ArrowError),
+    Columns(#[source] Box<dyn std::error::Error + Send + Sync>),
 }
 
 impl ScoreError {
-    pub(super) fn file(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
+    /// Returns a function that names the file of an error of the operating system.
+    pub fn file(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
         let path = path.into();
         move |source| Self::File { path, source }
     }
 
-    pub(super) fn input(path: impl Into<PathBuf>, message: impl Into<String>) -> Self {
+    /// Reports that a file does not have the expected content.
+    pub fn input(path: impl Into<PathBuf>, message: impl Into<String>) -> Self {
         Self::Input { path: path.into(), message: message.into() }
-    }
-
-    pub(super) fn parquet(path: impl Into<PathBuf>) -> impl FnOnce(ParquetError) -> Self {
-        let path = path.into();
-        move |error| Self::Input { path, message: error.to_string() }
-    }
-
-    pub(super) fn arrow(path: impl Into<PathBuf>) -> impl FnOnce(ArrowError) -> Self {
-        let path = path.into();
-        move |error| Self::Input { path, message: error.to_string() }
     }
 }
