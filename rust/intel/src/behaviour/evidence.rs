@@ -3,10 +3,8 @@
 use headwater_ledger::read::TransactionRef;
 use headwater_types::{Address, Asset, Usd};
 
-use super::transfer::Transfer;
-
-/// Most transactions and addresses that a detection lists.
-pub const MOST_LISTED: usize = 10;
+use super::MAX_LISTED;
+use super::history::Transfer;
 
 /// One detector's find.
 #[derive(Debug, Clone, PartialEq)]
@@ -81,7 +79,7 @@ impl Evidence {
     pub(super) fn by(those: impl IntoIterator<Item = TransactionRef>) -> Self {
         let mut transactions: Vec<TransactionRef> = Vec::new();
         for transaction in those {
-            if transactions.len() == MOST_LISTED {
+            if transactions.len() == MAX_LISTED {
                 break;
             }
             if !transactions.contains(&transaction) {

@@ -1,13 +1,14 @@
-//! What one address did: its movements in order of time, each with its worth.
+//! The movements of an address as rules read them: transfers, holding times, dust.
 
 use std::cell::OnceCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 use headwater_ledger::read::TransactionRef;
 use headwater_types::{Address, Asset, Timestamp, Usd};
+use rustc_hash::FxHashMap;
+use serde::Deserialize;
 
-use super::holds::{Hold, holds};
-use super::transfer::{NOBODY, Transfer, Way};
+use super::{MAX_LISTED, ratio};
 
 /// What a counterparty is known as, as far as behaviours ask.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -248,7 +249,7 @@ impl History {
         let mut addresses: Vec<_> = known.map(|other| other.address).collect();
         addresses.sort_unstable();
         addresses.dedup();
-        addresses.truncate(super::evidence::MOST_LISTED);
+        addresses.truncate(MAX_LISTED);
         addresses
     }
 
@@ -256,5 +257,121 @@ impl History {
     pub(super) fn units(&self, transfer: &Transfer) -> Option<f64> {
         let decimals = self.assets[transfer.asset as usize].decimals?;
         Some(headwater_types::Amount::from_u128(transfer.raw).to_f64(decimals))
+    }
+}
+
+/// The number of a counterparty that is nobody: of mints, burns and rewards.
+pub const NOBODY: u32 = u32::MAX;
+
+/// Which way a movement went, as seen from the address.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Way {
+    /// Towards it.
+    In,
+    /// Away from it.
+    Out,
+}
+
+/// One movement of the address. Failed ones and those to itself are left out.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Transfer {
+    /// Time of the block, epoch seconds.
+    pub time: i64,
+    /// The transaction.
+    pub transaction: TransactionRef,
+    /// In the smallest unit of the asset; at most `u128::MAX`.
+    pub raw: u128,
+    /// US dollars at its time; zero where it is not valued.
+    pub usd: Usd,
+    /// The counterparty by its number in [`super::History::counterparties`], or [`NOBODY`].
+    pub other: u32,
+    /// The asset by its number in [`super::History::assets`].
+    pub asset: u32,
+    /// Which way it went.
+    pub way: Way,
+}
+
+/// A part of a movement that came in, and the movement it left with.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Hold {
+    /// Place among the valued movements of the one that came in.
+    pub came: usize,
+    /// Place among the valued movements of the one it left with.
+    pub left: usize,
+    /// Seconds between the two.
+    pub secs: i64,
+    /// Its worth when it came.
+    pub usd: Usd,
+}
+
+/// Matches first in, first out, by asset. What left beyond what came is matched with nothing. O(n).
+pub(super) fn holds(valued: &[Transfer]) -> Vec<Hold> {
+    let mut open: FxHashMap<u32, VecDeque<(usize, u128)>> = FxHashMap::default();
+    let mut holds = Vec::new();
+    for (place, transfer) in valued.iter().enumerate() {
+        let lots = open.entry(transfer.asset).or_default();
+        if transfer.way == Way::In {
+            lots.push_back((place, transfer.raw));
+            continue;
+        }
+        let mut rest = transfer.raw;
+        while let Some((came, left)) = lots.front_mut()
+            && rest > 0
+        {
+            let taken = rest.min(*left);
+            (rest, *left) = (rest - taken, *left - taken);
+            let lot = &valued[*came];
+            let hold = Hold { came: *came, left: place, secs: transfer.time - lot.time, usd: share(lot, taken) };
+            holds.push(hold);
+            if *left == 0 {
+                lots.pop_front();
+            }
+        }
+    }
+    holds
+}
+
+/// The worth of a part of a movement.
+#[expect(clippy::cast_precision_loss, reason = "values are doubles")]
+fn share(of: &Transfer, raw: u128) -> Usd {
+    if raw == of.raw {
+        return of.usd;
+    }
+    Usd::from_f64(of.usd.to_f64() * (raw as f64 / of.raw as f64)).unwrap_or(of.usd)
+}
+
+/// Money that only came, so little that it may have been sent to compromise the address. In August 2022 somebody sent
+/// small amounts from a sanctioned mixer to well-known people.
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DustGuard {
+    /// Less than this is dust.
+    pub most_usd: f64,
+    /// Less than this is dust where it is a small share of the inflow and was never spent.
+    pub most_unspent_usd: f64,
+    /// What a small share of all inflow is.
+    pub most_share: f64,
+}
+
+impl DustGuard {
+    /// Whether movements that only came, worth so much together, are dust. Spent means: any amount of the same asset left
+    /// later.
+    pub fn is_dust(&self, usd: Usd, history: &History, came: impl IntoIterator<Item = impl AsRef<Transfer>>) -> bool {
+        let worth = usd.to_f64();
+        if worth < self.most_usd {
+            return true;
+        }
+        // What became of movements that were left out is not known.
+        let is_spent = |came: &Transfer| history.last_out(came.asset).is_some_and(|left| left >= came.time);
+        !history.is_truncated
+            && worth < self.most_unspent_usd
+            && ratio(usd, history.in_usd) < self.most_share
+            && !came.into_iter().any(|came| is_spent(came.as_ref()))
+    }
+}
+
+impl AsRef<Self> for Transfer {
+    fn as_ref(&self) -> &Self {
+        self
     }
 }

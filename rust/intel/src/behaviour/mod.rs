@@ -13,20 +13,12 @@
 //! `scam_pattern` is a behaviour without a rule: the classifier finds it, see [`crate::risk::ScamLikeness`].
 
 mod chance;
-mod dust;
 mod evidence;
 mod gather;
 mod history;
-mod holds;
-mod hops;
-mod known;
-mod lookalike;
 mod others;
-mod others_in_ledger;
+mod patterns;
 mod rules;
-mod scam_pattern;
-mod swaps;
-mod transfer;
 mod windows;
 
 #[cfg(test)]
@@ -37,15 +29,17 @@ use headwater_types::{Address, Usd};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
-pub use self::dust::DustGuard;
-pub use self::evidence::{Detection, Evidence, Fact, MOST_LISTED};
-pub use self::gather::HistoryGather;
-pub use self::history::{AssetKind, AssetNote, Counterparty, CounterpartyFlow, History, Roles};
-pub use self::known::KnownAs;
-pub use self::others::{Creation, Moved, NoOthers, Others, OthersLimits, Reading, Sent, WholeTransaction};
-pub use self::others_in_ledger::OthersInLedger;
-pub use self::scam_pattern::ScamPattern;
-pub use self::transfer::{NOBODY, Transfer, Way};
+pub use self::evidence::{Detection, Evidence, Fact};
+pub use self::gather::{HistoryGather, KnownAs};
+pub use self::history::{
+    AssetKind, AssetNote, Counterparty, CounterpartyFlow, DustGuard, History, NOBODY, Roles, Transfer, Way,
+};
+pub use self::others::{
+    Creation, Moved, NoOthers, Others, OthersInLedger, OthersLimits, Reading, Sent, WholeTransaction,
+};
+
+/// Most transactions and addresses that a detection lists.
+pub const MAX_LISTED: usize = 10;
 
 /// How grave a behaviour is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -175,6 +169,18 @@ impl Findings {
     pub fn evaluated(&self) -> impl Iterator<Item = Behaviour> {
         Behaviour::ALL.iter().copied().filter(|behaviour| !self.deferred.contains(behaviour))
     }
+}
+
+/// When the classifier counts, and how. `risk::ScamLikeness` states the formula.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ScamPattern {
+    /// The likeness from which the pattern counts as found. Below it only adds its points.
+    pub least_likeness: f64,
+    /// The number of real scams that a model of the program has learnt from, at least. An operator's own model always counts.
+    pub least_examples: u64,
+    /// By how much the odds of the model are divided; `None` for the `least_odds` that the model states.
+    pub odds: Option<f64>,
 }
 
 /// One behaviour's parameters.

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use headwater_types::Usd;
 
-use super::transfer::{NOBODY, Transfer};
+use super::history::{NOBODY, Transfer};
 
 /// For each movement the longest run from it on that lasts at most so many seconds. Both ends only move forward, so
 /// all windows together cost O(n).

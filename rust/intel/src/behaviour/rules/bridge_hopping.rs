@@ -4,8 +4,7 @@ use rustc_hash::FxHashMap;
 use serde::Deserialize;
 
 use crate::behaviour::evidence::{Detection, Evidence, Fact};
-use crate::behaviour::history::{History, Roles};
-use crate::behaviour::transfer::Transfer;
+use crate::behaviour::history::{History, Roles, Transfer};
 use crate::behaviour::windows::{Stretch, intensity, measure, note, windows};
 use crate::behaviour::{Detect, ratio};
 

@@ -3,8 +3,7 @@
 use serde::Deserialize;
 
 use crate::behaviour::evidence::{Detection, Evidence, Fact};
-use crate::behaviour::history::{AssetKind, History};
-use crate::behaviour::transfer::Transfer;
+use crate::behaviour::history::{AssetKind, History, Transfer};
 use crate::behaviour::windows::intensity;
 use crate::behaviour::{Detect, ratio, residual};
 

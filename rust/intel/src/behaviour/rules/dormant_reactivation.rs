@@ -4,8 +4,7 @@ use headwater_types::Usd;
 use serde::Deserialize;
 
 use crate::behaviour::evidence::{Detection, Evidence, Fact};
-use crate::behaviour::history::History;
-use crate::behaviour::transfer::{Transfer, Way};
+use crate::behaviour::history::{History, Transfer, Way};
 use crate::behaviour::windows::{intensity, note};
 use crate::behaviour::{Detect, ratio};
 

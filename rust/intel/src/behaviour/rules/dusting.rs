@@ -4,8 +4,7 @@ use serde::Deserialize;
 
 use crate::behaviour::Detect;
 use crate::behaviour::evidence::{Detection, Evidence, Fact};
-use crate::behaviour::history::History;
-use crate::behaviour::transfer::Transfer;
+use crate::behaviour::history::{History, Transfer};
 use crate::behaviour::windows::{Stretch, intensity, measure, note, windows};
 
 /// Within `window_secs` movements of less than `most_usd` to very many recipients, none of whom ever paid back.

@@ -6,8 +6,7 @@ use headwater_types::Usd;
 use serde::Deserialize;
 
 use crate::behaviour::evidence::{Detection, Evidence, Fact};
-use crate::behaviour::history::History;
-use crate::behaviour::transfer::{NOBODY, Transfer};
+use crate::behaviour::history::{History, NOBODY, Transfer};
 use crate::behaviour::windows::{Stretch, intensity, measure, note, windows};
 use crate::behaviour::{Detect, ratio};
 

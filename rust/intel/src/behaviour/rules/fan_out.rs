@@ -4,8 +4,7 @@ use serde::Deserialize;
 
 use crate::behaviour::Detect;
 use crate::behaviour::evidence::{Detection, Evidence, Fact};
-use crate::behaviour::history::History;
-use crate::behaviour::transfer::NOBODY;
+use crate::behaviour::history::{History, NOBODY};
 use crate::behaviour::windows::{Stretch, intensity, measure, note, windows};
 
 /// Within `window_secs` many distinct recipients, where few have paid in so far.

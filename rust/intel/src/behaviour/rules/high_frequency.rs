@@ -4,8 +4,7 @@ use serde::Deserialize;
 
 use crate::behaviour::Detect;
 use crate::behaviour::evidence::{Detection, Evidence, Fact};
-use crate::behaviour::history::History;
-use crate::behaviour::transfer::Transfer;
+use crate::behaviour::history::{History, Transfer};
 use crate::behaviour::windows::{Episodes, intensity, measure, note, windows};
 
 const HOUR_SECS: i64 = 3_600;

@@ -7,9 +7,8 @@ use serde::Deserialize;
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::behaviour::evidence::{Detection, Evidence, Fact};
-use crate::behaviour::history::{Counterparty, History, Roles};
+use crate::behaviour::history::{Counterparty, History, NOBODY, Roles, Transfer};
 use crate::behaviour::others::Reading;
-use crate::behaviour::transfer::{NOBODY, Transfer};
 use crate::behaviour::windows::{Stretch, intensity, measure, note, windows};
 use crate::behaviour::{DetectAmongOthers, Needs, ratio};
 

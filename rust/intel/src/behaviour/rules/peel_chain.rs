@@ -5,10 +5,9 @@ use headwater_types::{Address, Usd};
 use serde::Deserialize;
 
 use crate::behaviour::evidence::{Detection, Fact};
-use crate::behaviour::history::History;
-use crate::behaviour::hops::{Hop, Path, evidence, hops, path, shown};
+use crate::behaviour::history::{History, Way};
 use crate::behaviour::others::Reading;
-use crate::behaviour::transfer::Way;
+use crate::behaviour::patterns::{Hop, Path, evidence, hops, path, shown};
 use crate::behaviour::windows::{intensity, measure};
 use crate::behaviour::{DetectAmongOthers, Needs};
 

@@ -5,8 +5,7 @@ use serde::Deserialize;
 
 use crate::behaviour::Detect;
 use crate::behaviour::evidence::{Detection, Evidence, Fact};
-use crate::behaviour::history::History;
-use crate::behaviour::transfer::{NOBODY, Transfer};
+use crate::behaviour::history::{History, NOBODY, Transfer};
 use crate::behaviour::windows::measure;
 
 /// Over all that is known of the address: many payers; most payouts go to those who paid before, out of what others paid

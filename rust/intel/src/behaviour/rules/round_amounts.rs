@@ -4,8 +4,7 @@ use serde::Deserialize;
 
 use crate::behaviour::Detect;
 use crate::behaviour::evidence::{Detection, Evidence, Fact};
-use crate::behaviour::history::History;
-use crate::behaviour::transfer::Transfer;
+use crate::behaviour::history::{History, Transfer};
 use crate::behaviour::windows::{intensity, measure};
 
 /// Over all that is known of the address: the share of movements of a round amount.

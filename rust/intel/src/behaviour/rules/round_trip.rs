@@ -7,10 +7,9 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use serde::Deserialize;
 
 use crate::behaviour::evidence::{Detection, Evidence, Fact};
-use crate::behaviour::history::{Counterparty, History, Roles};
+use crate::behaviour::history::{Counterparty, History, Roles, Transfer};
 use crate::behaviour::others::Reading;
-use crate::behaviour::swaps::trades;
-use crate::behaviour::transfer::Transfer;
+use crate::behaviour::patterns::trades;
 use crate::behaviour::windows::{intensity, measure};
 use crate::behaviour::{DetectAmongOthers, Needs};
 

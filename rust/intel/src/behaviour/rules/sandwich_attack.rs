@@ -7,9 +7,8 @@ use headwater_ledger::read::TransactionRef;
 use serde::Deserialize;
 
 use crate::behaviour::evidence::{Detection, Evidence, Fact};
-use crate::behaviour::history::{AssetKind, History};
+use crate::behaviour::history::{AssetKind, History, NOBODY, Transfer, Way};
 use crate::behaviour::others::Reading;
-use crate::behaviour::transfer::{NOBODY, Transfer, Way};
 use crate::behaviour::windows::{intensity, measure};
 use crate::behaviour::{DetectAmongOthers, Needs};
 
