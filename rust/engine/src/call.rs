@@ -2,12 +2,10 @@
 
 use headwater_ledger::{Cancel, Ledger};
 
-use crate::Error;
 use crate::analysis::{Analysis, Made};
 use crate::chain_scope::{ChainScope, Reads};
 use crate::description::nested_fields;
 use crate::held;
-use crate::intelligence::Intelligence;
 use crate::limits::{MAX_LIMIT, MAX_TABLE};
 use crate::method::Method;
 use crate::peg;
@@ -15,6 +13,7 @@ use crate::pricing::Pricing;
 use crate::request::{CanonicalRequest, Checks, Given, Warnings, decode_with};
 use crate::response::Response;
 use crate::table::{List, Rows, TableSink};
+use crate::{Error, Intelligence};
 
 /// One call on its way to an analysis.
 pub(crate) struct Call<'a> {

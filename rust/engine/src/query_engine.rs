@@ -12,12 +12,11 @@ use serde_json::Value;
 use crate::analysis::{Analysis, Made};
 use crate::cache::{Cache, Data, Kept, Question};
 use crate::call::{Call, respond};
-use crate::intelligence::Intelligence;
 use crate::limits::{MAX_LIMIT, MAX_TABLE};
 use crate::query_meta::Headed;
 use crate::request::{CanonicalRequest, Cursor, Given};
 use crate::score::{ScoreColumns, Scorer};
-use crate::{Answer, Endpoint, Error, ErrorKind, Report, Response, TableSink};
+use crate::{Answer, Endpoint, Error, ErrorKind, Intelligence, Report, Response, TableSink};
 
 /// Most bytes of an answer that is kept though it costs little to make.
 const SMALL: usize = 16 << 10;

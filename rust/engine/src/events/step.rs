@@ -8,8 +8,7 @@ use headwater_types::Chain;
 
 use super::changes::Changes;
 use super::rows::BlockRows;
-use crate::Error;
-use crate::intelligence::Intelligence;
+use crate::{Error, Intelligence};
 
 /// So many items are kept as they were read, for those who look back or ahead.
 const KEPT_BLOCKS: usize = 64;

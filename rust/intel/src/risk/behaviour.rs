@@ -1,8 +1,8 @@
-//! What the address did: the score of its behaviours.
+//! The score of the behaviours of an address.
 
 use super::context::ContextChoice;
 use super::parameters::Parameters;
-use super::{MOST, split};
+use super::{MAX_PROBABILITY, split};
 use crate::behaviour::{Behaviour, Detection, Family, Severity};
 
 const DAY_SECS: f64 = 86_400.0;
@@ -14,7 +14,7 @@ pub struct BehaviourScore {
     pub raw: f64,
     /// After context.
     pub score: f64,
-    /// What adds to the score, in the order of the catalogue: the finds, and a likeness to scams that is too low for one.
+    /// The parts of the score, in the order of the catalogue: the finds, and a likeness to scams that is too low for one.
     pub hits: Vec<BehaviourHit>,
 }
 
@@ -34,19 +34,19 @@ pub struct BehaviourHit {
     pub severity: Severity,
     /// Its base score.
     pub base: f64,
-    /// What was found.
+    /// The find.
     pub detection: Detection,
-    /// What age leaves, 0.1 to 1.
+    /// The factor of age, 0.1 to 1.
     pub recency: f64,
     /// Before context.
     pub score: f64,
-    /// What context multiplies by; `None` without context.
+    /// The factor of the context; `None` without one.
     pub weight: Option<f64>,
     /// After context; the same as before without one.
     pub after_context: f64,
     /// Points of the whole score that it stands for.
     pub contribution: f64,
-    /// Whether it is a find: false for a likeness to scams below the limit.
+    /// True if it is a find; false for a likeness to scams below the limit.
     pub is_found: bool,
 }
 
@@ -120,7 +120,7 @@ fn score(parameters: &Parameters, base: f64, detection: &Detection, recency: f64
     (base * intensity * repetition * recency).min(100.0)
 }
 
-/// What each hit counts within its family, in the order of the hits.
+/// Returns the score that each hit counts within its family, in the order of the hits.
 fn damped(parameters: &Parameters, hits: &[BehaviourHit], score: impl Fn(&BehaviourHit) -> f64) -> Vec<f64> {
     let mut order: Vec<usize> = (0..hits.len()).collect();
     order.sort_by(|one, other| score(&hits[*other]).total_cmp(&score(&hits[*one])).then(one.cmp(other)));
@@ -140,5 +140,5 @@ fn damped(parameters: &Parameters, hits: &[BehaviourHit], score: impl Fn(&Behavi
 }
 
 fn together(effective: &[f64]) -> f64 {
-    100.0 * (1.0 - effective.iter().map(|e| 1.0 - (e / 100.0).min(MOST)).product::<f64>())
+    100.0 * (1.0 - effective.iter().map(|e| 1.0 - (e / 100.0).min(MAX_PROBABILITY)).product::<f64>())
 }
