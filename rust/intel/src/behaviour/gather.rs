@@ -19,7 +19,7 @@ use crate::label::{LabelSource, Moment, aggregate};
 /// Tables that grew past this many entries are made anew, so that a hub does not slow down those after it.
 const MAX_KEPT: usize = 1 << 12;
 
-/// What memory is taken for, as a refusal tells it.
+/// The purpose of the memory, as a refusal names it.
 const HISTORY: Purpose = Purpose {
     what: "all movements of the address",
     narrower: "ask with `headwater query`, which has no such limit, or have `limits.query_memory_mib` raised",
@@ -28,7 +28,7 @@ const HISTORY: Purpose = Purpose {
 /// Reads the history of one address after the other. What it learned of assets and labels it keeps.
 pub struct HistoryGather<'a> {
     labels: &'a dyn LabelSource,
-    /// What [`HistoryGather::read`] reads.
+    /// The part of the movements that [`HistoryGather::read`] reads.
     scan: Scan,
     chain: Chain,
     stablecoins: Vec<String>,
@@ -153,7 +153,7 @@ impl<'a> HistoryGather<'a> {
         Ok(std::mem::replace(&mut self.history, next))
     }
 
-    /// What an asset counts as, and what so much of it is worth at a time.
+    /// Returns the kind of an asset, and the worth of an amount of it at a time.
     pub(super) fn worth_of(
         &mut self,
         ledger: &dyn Ledger,
@@ -338,7 +338,7 @@ impl Gather for HistoryGather<'_> {
 }
 
 /// A role is taken from this confidence on.
-const LEAST_CONFIDENCE: f64 = 0.5;
+const MIN_CONFIDENCE: f64 = 0.5;
 /// The roles that codes give.
 const ROLES: [(Code, Roles); 5] = [
     (Code::Mixer, Roles::MIXER),
@@ -347,10 +347,10 @@ const ROLES: [(Code, Roles); 5] = [
     (Code::ExchangeHotWallet, Roles::EXCHANGE),
     (Code::Deposit, Roles::DEPOSIT),
 ];
-/// Most addresses that are remembered.
+/// The maximum number of addresses that are remembered.
 const MAX_KNOWN: usize = 1 << 20;
 
-/// What labels say of counterparties. Each address with labels is judged once.
+/// The roles of counterparties by their labels. Each address with labels is judged once.
 #[derive(Debug)]
 pub struct KnownAs {
     chain: Chain,
@@ -380,7 +380,7 @@ impl KnownAs {
         let judged = aggregate(&claims, &self.moment);
         let mut roles = Roles::default();
         for (code, role) in ROLES {
-            if judged.of(code) >= LEAST_CONFIDENCE {
+            if judged.of(code) >= MIN_CONFIDENCE {
                 roles = roles.with(role);
             }
         }

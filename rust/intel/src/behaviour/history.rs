@@ -10,7 +10,7 @@ use serde::Deserialize;
 
 use super::{MAX_LISTED, ratio};
 
-/// What a counterparty is known as, as far as behaviours ask.
+/// The roles of a counterparty, as far as behaviours ask.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Roles(u8);
 
@@ -30,7 +30,7 @@ impl Roles {
         Self(self.0 | others.0)
     }
 
-    /// Whether these hold all of the others.
+    /// Returns true if these contain all of the others.
     #[must_use]
     pub const fn holds(self, others: Self) -> bool {
         self.0 & others.0 == others.0
@@ -42,13 +42,13 @@ impl Roles {
 pub struct Counterparty {
     /// The address.
     pub address: Address,
-    /// What it is known as.
+    /// Its roles.
     pub roles: Roles,
     /// Stands for its entity: equal numbers are one entity; 0 where none is known.
     pub entity: u64,
 }
 
-/// What moved between the address and a counterparty, over all valued movements, those left out of [`History::all`]
+/// The sums between the address and a counterparty, over all valued movements, those left out of [`History::all`]
 /// included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct CounterpartyFlow {
@@ -85,13 +85,13 @@ impl CounterpartyFlow {
 pub struct AssetNote {
     /// Which one it is.
     pub asset: Asset,
-    /// What it counts as.
+    /// Its kind.
     pub kind: AssetKind,
     /// Decimals; `None` when nobody states them.
     pub decimals: Option<u8>,
 }
 
-/// What an asset counts as.
+/// The kind of an asset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum AssetKind {
     /// The coin of the chain.
@@ -106,7 +106,7 @@ pub enum AssetKind {
     Counterfeit,
 }
 
-/// What one address did, newest movements only where there are very many.
+/// The movements of one address, the newest ones only where there are very many.
 #[derive(Debug, Default)]
 pub struct History {
     /// All movements in order of time.
@@ -123,7 +123,7 @@ pub struct History {
     pub out_usd: Usd,
     /// Those it dealt with.
     pub counterparties: Vec<Counterparty>,
-    /// What moved between the address and each of them.
+    /// The sums between the address and each of them.
     pub flows: Vec<CounterpartyFlow>,
     /// The assets that moved; may hold others.
     pub assets: Vec<AssetNote>,
@@ -131,7 +131,7 @@ pub struct History {
     pub head: i64,
     /// Movements of the native coin and of main stablecoins for which no price is known.
     pub unpriced: u64,
-    /// Whether older movements were left out.
+    /// True if older movements were left out.
     pub is_truncated: bool,
     /// When each asset left last, by the numbers of assets.
     last_outs: Vec<Option<i64>>,
@@ -205,7 +205,7 @@ impl History {
         self.last_outs.get(asset as usize).copied().flatten()
     }
 
-    /// What came in, matched with what left later, first in first out by asset.
+    /// Returns inflows matched with later outflows, first in first out by asset.
     pub(super) fn holds(&self) -> &[Hold] {
         self.holds.get_or_init(|| holds(&self.valued))
     }
@@ -228,7 +228,7 @@ impl History {
         self.assets[transfer.asset as usize].asset
     }
 
-    /// What the asset of a movement counts as.
+    /// Returns the kind of the asset of a movement.
     pub(super) fn kind(&self, transfer: &Transfer) -> AssetKind {
         self.assets[transfer.asset as usize].kind
     }
@@ -238,7 +238,7 @@ impl History {
         self.counterparties.get(transfer.other as usize)
     }
 
-    /// What a counterparty is known as.
+    /// Returns the roles of a counterparty.
     pub(super) fn roles(&self, other: u32) -> Roles {
         self.counterparties.get(other as usize).map_or_else(Roles::default, |other| other.roles)
     }
@@ -349,12 +349,12 @@ pub struct DustGuard {
     pub most_usd: f64,
     /// Less than this is dust where it is a small share of the inflow and was never spent.
     pub most_unspent_usd: f64,
-    /// What a small share of all inflow is.
+    /// The largest share of all inflow that is small.
     pub most_share: f64,
 }
 
 impl DustGuard {
-    /// Whether movements that only came, worth so much together, are dust. Spent means: any amount of the same asset left
+    /// Returns true if movements that only came, worth so much together, are dust. Spent means: any amount of the same asset left
     /// later.
     pub fn is_dust(&self, usd: Usd, history: &History, came: impl IntoIterator<Item = impl AsRef<Transfer>>) -> bool {
         let worth = usd.to_f64();

@@ -39,7 +39,7 @@ pub trait Others {
     /// When the ledger cannot be read, or the work is cancelled. The same holds of all methods here.
     fn size(&self, of: &Address) -> Result<u64, LedgerError>;
 
-    /// What an address did, read as that of the address that is judged.
+    /// Returns the movements of an address, read as those of the address that is judged.
     ///
     /// # Errors
     /// As [`Others::size`].
@@ -57,7 +57,7 @@ pub trait Others {
     /// As [`Others::size`].
     fn transaction(&self, of: TransactionRef) -> Result<Rc<WholeTransaction>, LedgerError>;
 
-    /// What left an address of one asset in one block, in the order of the chain.
+    /// Returns the outflows of an address of one asset in one block, in the order of the chain.
     ///
     /// # Errors
     /// As [`Others::size`].
@@ -69,21 +69,21 @@ pub trait Others {
     /// As [`Others::size`].
     fn creation(&self, of: &Address) -> Result<Option<Creation>, LedgerError>;
 
-    /// What was minted of a token less what was burnt of it, from one time to another, both included, epoch seconds;
+    /// Returns the minted amount of a token less the burnt one, from one time to another, both included, epoch seconds;
     /// `None` where more than `most` movements would have to be read.
     ///
     /// # Errors
     /// As [`Others::size`].
     fn supply(&self, token: &Address, times: (i64, i64), most: u64) -> Result<Option<u128>, LedgerError>;
 
-    /// Whether the balances of an asset follow from its movements alone.
+    /// Returns true if the balances of an asset follow from its movements alone.
     fn has_whole_history(&self, asset: &Asset) -> bool;
 }
 
 /// A transaction as rules see it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WholeTransaction {
-    /// Who sent it.
+    /// Its sender.
     pub sender: Option<Address>,
     /// Number of its block.
     pub block: u64,
@@ -91,7 +91,7 @@ pub struct WholeTransaction {
     pub index: Option<u32>,
     /// Price per gas that was paid.
     pub gas_price: Option<Amount>,
-    /// What moved in it, besides the transaction's own value.
+    /// Its movements, besides the transaction's own value.
     pub movements: Vec<Moved>,
 }
 
@@ -102,7 +102,7 @@ pub struct Moved {
     pub from: Address,
     /// To whom.
     pub to: Address,
-    /// What the asset counts as.
+    /// The kind of the asset.
     pub kind: AssetKind,
     /// In the smallest unit of the asset; at most `u128::MAX`.
     pub raw: u128,
@@ -110,7 +110,7 @@ pub struct Moved {
     pub usd: Usd,
 }
 
-/// What left an address in a block.
+/// The outflows of an address in a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sent {
     /// The transaction.
@@ -124,11 +124,11 @@ pub struct Sent {
 pub struct Creation {
     /// When, epoch seconds.
     pub time: i64,
-    /// Who sent the transaction.
+    /// The sender of the transaction.
     pub creator: Address,
 }
 
-/// What one rule reads of others for one address, counted against the limits.
+/// The reading of others by one rule for one address, counted against the limits.
 pub struct Reading<'o> {
     others: &'o dyn Others,
     subject: Address,
@@ -156,7 +156,7 @@ impl<'o> Reading<'o> {
         self.subject
     }
 
-    /// Whether anything was asked for that the limits do not allow.
+    /// Returns true if anything was asked for that the limits do not allow.
     pub(super) fn has_missed(&self) -> bool {
         self.has_missed.get()
     }
@@ -167,12 +167,12 @@ impl<'o> Reading<'o> {
         None
     }
 
-    /// Whether so many movements are more than are read of one address.
+    /// Returns true if so many movements are more than are read of one address.
     pub(super) fn is_hub(&self, movements: usize) -> bool {
         movements as u64 > self.others.limits().most_transfers
     }
 
-    /// Whether an address is small enough to be read; noted where it is not.
+    /// Returns true if an address is small enough to be read; noted where it is not.
     pub(super) fn is_readable(&self, of: &Address) -> Result<bool, LedgerError> {
         let limits = self.others.limits();
         let is_small = limits.most_addresses > 0 && self.others.size(of)? <= limits.most_transfers;
@@ -182,7 +182,7 @@ impl<'o> Reading<'o> {
         Ok(is_small)
     }
 
-    /// What an address did; `None`, and noted, where the limits do not allow to read it.
+    /// Returns the movements of an address; `None`, and noted, where the limits do not allow to read it.
     pub(super) fn history(&self, of: &Address) -> Result<Option<Rc<History>>, LedgerError> {
         if !self.is_readable(of)? {
             return Ok(None);
@@ -200,7 +200,7 @@ impl<'o> Reading<'o> {
         Ok(Some(self.others.history(of)?))
     }
 
-    /// Whether another look-up is allowed; noted where it is not.
+    /// Returns true if another look-up is allowed; noted where it is not.
     fn can_look_up(&self) -> bool {
         let can = self.lookups.get() < self.others.limits().most_lookups;
         if can {
@@ -211,7 +211,7 @@ impl<'o> Reading<'o> {
         can
     }
 
-    /// Whether an address moved before a time; `None`, and noted, where it may not be looked up.
+    /// Returns whether an address moved before a time; `None`, and noted, where it may not be looked up.
     pub(super) fn moved_before(&self, of: &Address, time: i64) -> Result<Option<bool>, LedgerError> {
         if !self.can_look_up() {
             return Ok(None);
@@ -224,7 +224,7 @@ impl<'o> Reading<'o> {
         if self.can_look_up() { Ok(Some(self.others.transaction(of)?)) } else { Ok(None) }
     }
 
-    /// What left an address of an asset in a block; `None`, and noted, where it may not be looked up.
+    /// Returns the outflows of an address of an asset in a block; `None`, and noted, where it may not be looked up.
     pub(super) fn sent_in_block(
         &self,
         of: &Address,
@@ -252,7 +252,7 @@ impl<'o> Reading<'o> {
         Ok(supply.or_else(|| self.miss()))
     }
 
-    /// Whether balances of an asset can be summed from movements; noted where they cannot.
+    /// Returns true if balances of an asset can be summed from movements; noted where they cannot.
     pub(super) fn has_whole_history(&self, asset: &Asset) -> bool {
         let is_whole = self.others.has_whole_history(asset);
         if !is_whole {
@@ -308,7 +308,7 @@ impl Others for NoOthers {
 }
 
 /// Movements and transactions of others that are kept for the next address.
-const MOST_KEPT: usize = 1 << 17;
+const MAX_KEPT: usize = 1 << 17;
 
 /// Reads others from a ledger. What was read is kept, so that one object serves one address after the other.
 pub struct OthersInLedger<'a> {
@@ -321,7 +321,7 @@ pub struct OthersInLedger<'a> {
     kept: RefCell<Kept>,
 }
 
-/// What was read.
+/// The answers that were read.
 #[derive(Default)]
 struct Kept {
     accounts: FxHashMap<Address, Option<Account>>,
@@ -342,10 +342,10 @@ impl<'a> OthersInLedger<'a> {
         Self { ledger, limits, cancel, chain, scan, gather, kept }
     }
 
-    /// What is kept, emptied where it has grown large.
+    /// Returns the kept answers, emptied where they have grown large.
     fn kept(&self) -> RefMut<'_, Kept> {
         let mut kept = self.kept.borrow_mut();
-        if kept.size + kept.accounts.len() + kept.first_seen.len() + kept.creations.len() > MOST_KEPT {
+        if kept.size + kept.accounts.len() + kept.first_seen.len() + kept.creations.len() > MAX_KEPT {
             *kept = Kept::default();
         }
         kept

@@ -8,7 +8,7 @@ use headwater_types::{Address, Asset, Usd};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::MAX_LISTED;
-use super::evidence::{Evidence, Fact};
+use super::episodes::{Evidence, Fact};
 use super::history::{AssetKind, History, Transfer, Way};
 use super::others::Reading;
 
@@ -70,7 +70,7 @@ fn swap(history: &History, movements: &[Transfer], after: usize) -> Option<Swap>
     Some(Swap { time: movements[0].time, transaction: movements[0].transaction, gave, got, raw, after })
 }
 
-/// What came and what left of each asset that moved. Counterfeit tokens are left out: their contracts write what they like
+/// Returns the inflow and the outflow of each asset that moved. Counterfeit tokens are left out: their contracts write what they like
 /// into the history of anybody.
 pub(super) fn by_asset(history: &History, movements: &[Transfer]) -> Vec<(u32, u128, u128)> {
     let mut sums: Vec<(u32, u128, u128)> = Vec::new();
@@ -90,10 +90,10 @@ pub(super) fn by_asset(history: &History, movements: &[Transfer]) -> Vec<(u32, u
     sums
 }
 
-/// What an address passes on.
+/// An amount that an address passes on.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Hop {
-    /// Who passes it on.
+    /// The address that passes it on.
     pub at: Address,
     /// To whom.
     pub to: Address,
@@ -105,11 +105,11 @@ pub(super) struct Hop {
     pub transaction: TransactionRef,
     /// The part of all that came of the asset.
     pub ratio: f64,
-    /// What else left of the asset.
+    /// The other outflow of the asset.
     pub rest: Usd,
 }
 
-/// What came and left of one asset.
+/// The inflow and the outflow of one asset.
 #[derive(Default)]
 struct Sums {
     first: Option<i64>,
@@ -159,7 +159,7 @@ pub(super) fn share(part: u128, whole: u128) -> f64 {
     if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
 }
 
-/// What makes a path.
+/// The conditions of a path.
 pub(super) trait Path {
     /// Addresses after which a path is not followed further.
     fn most(&self) -> usize;
@@ -167,10 +167,10 @@ pub(super) trait Path {
     /// The hops that an address may be, by its own history.
     fn hops(&self, at: &Address, history: &History) -> Vec<Hop>;
 
-    /// Whether a hop is one, by who gets it.
+    /// Returns true if a hop belongs to the path, by its recipient.
     fn holds(&self, hop: &Hop, others: &Reading<'_>) -> Result<bool, LedgerError>;
 
-    /// Whether the address that gets something may be a hop itself, before its history is read.
+    /// Returns true if the recipient may be a hop itself, before its history is read.
     fn may_go_on(&self, hop: &Hop, others: &Reading<'_>) -> Result<bool, LedgerError>;
 
     /// Those from whom a hop may have come, in the order in which they are tried.

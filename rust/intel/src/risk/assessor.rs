@@ -9,7 +9,7 @@ use headwater_ledger::{Cancel, Ledger, LedgerError};
 use headwater_metrics::features::{Base, BaseGather};
 use headwater_types::{Address, Chain, Timestamp};
 
-use super::context::ClassView;
+use super::behaviour::ClassView;
 use super::counterparties::{GraphScore, is_sent_by, neighbours};
 use super::factors::Dimension;
 use super::intelligence::{Intelligence, ProviderPolicy, ProviderUse};

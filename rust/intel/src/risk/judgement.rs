@@ -3,8 +3,7 @@
 
 use std::convert::Infallible;
 
-use super::behaviour::BehaviourScore;
-use super::context::{ClassView, ContextChoice};
+use super::behaviour::{BehaviourScore, ClassView, ContextChoice};
 use super::counterparties::GraphScore;
 use super::factors::{Composite, Factor, FactorSources, factors};
 use super::identity::{Gate, GateReason, IntelScore, is_benign, is_decisive, own_gates};

@@ -9,7 +9,6 @@
 
 mod assessor;
 mod behaviour;
-mod context;
 mod counterparties;
 mod factors;
 mod identity;
@@ -20,8 +19,7 @@ mod parameters;
 mod tests;
 
 pub use assessor::{Assessment, Assessor, DataEnd, Detail, RiskScope, judged_chain};
-pub use behaviour::{BehaviourHit, BehaviourScore};
-pub use context::{ClassView, Context, ContextChoice, ScamLikeness, context_of};
+pub use behaviour::{BehaviourHit, BehaviourScore, ClassView, Context, ContextChoice, ScamLikeness, context_of};
 pub use counterparties::{CategoryExposure, Dealings, ExposureWay, GraphScore, Neighbour};
 pub use factors::{Composite, Dimension, Effect, Factor, shown, significant};
 pub use identity::{CodeShare, Gate, GateReason, IntelScore};

@@ -8,11 +8,10 @@ use headwater_types::{Address, Usd};
 use rustc_hash::FxHashSet;
 use serde::Deserialize;
 
-use crate::behaviour::evidence::{Detection, Evidence, Fact};
+use crate::behaviour::episodes::{Detection, Evidence, Fact, intensity, measure};
 use crate::behaviour::history::{AssetKind, History, Transfer, Way};
 use crate::behaviour::others::Reading;
 use crate::behaviour::patterns::{ends, transactions};
-use crate::behaviour::windows::{intensity, measure};
 use crate::behaviour::{DetectAmongOthers, MAX_LISTED, Needs};
 
 /// Movements of nothing, of dust or of counterfeit tokens with many victims, each with an address that looks like one that

@@ -8,11 +8,10 @@ use headwater_types::{Address, Usd};
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::Deserialize;
 
-use crate::behaviour::evidence::{Detection, Evidence, Fact};
+use crate::behaviour::episodes::{Detection, Evidence, Fact, intensity, measure, note};
 use crate::behaviour::history::{AssetKind, History, NOBODY, Roles, Transfer, Way};
 use crate::behaviour::others::Reading;
 use crate::behaviour::patterns::{share, transactions};
-use crate::behaviour::windows::{intensity, measure, note};
 use crate::behaviour::{DetectAmongOthers, MAX_LISTED, Needs};
 
 /// Within `window_secs` tokens of several owners come in transactions that the owners did not send, each nearly all that

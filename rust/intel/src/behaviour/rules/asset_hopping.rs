@@ -5,10 +5,9 @@ use std::collections::BTreeSet;
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::Deserialize;
 
-use crate::behaviour::evidence::{Detection, Evidence, Fact};
+use crate::behaviour::episodes::{Detection, Evidence, Fact, measure, note};
 use crate::behaviour::history::{History, Way};
 use crate::behaviour::patterns::{Swap, swaps};
-use crate::behaviour::windows::{measure, note};
 use crate::behaviour::{Detect, MAX_LISTED, Needs};
 
 /// Within `window_secs` several swaps; of what the last one brought most leaves within `forward_secs`.

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use crate::behaviour::evidence::{Detection, Evidence, Fact};
+use crate::behaviour::episodes::{Detection, Evidence, Fact};
 use crate::behaviour::history::{AssetKind, History, Roles, Way};
 use crate::behaviour::{Detect, Needs};
 

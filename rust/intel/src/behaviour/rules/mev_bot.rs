@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use crate::behaviour::evidence::{Detection, Evidence};
+use crate::behaviour::episodes::{Detection, Evidence};
 use crate::behaviour::history::{History, Transfer};
 use crate::behaviour::patterns::{by_asset, transactions};
 use crate::behaviour::{Detect, Needs};

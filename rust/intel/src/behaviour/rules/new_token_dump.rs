@@ -6,7 +6,7 @@ use headwater_types::Address;
 use rustc_hash::FxHashSet;
 use serde::Deserialize;
 
-use crate::behaviour::evidence::{Detection, Evidence, Fact};
+use crate::behaviour::episodes::{Detection, Evidence, Fact};
 use crate::behaviour::history::{AssetKind, History, NOBODY, Transfer, Way};
 use crate::behaviour::others::Reading;
 use crate::behaviour::patterns::{by_asset, share, transactions};

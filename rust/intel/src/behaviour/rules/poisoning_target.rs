@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use rustc_hash::FxHashMap;
 use serde::Deserialize;
 
-use crate::behaviour::evidence::{Detection, Evidence, Fact};
+use crate::behaviour::episodes::{Detection, Evidence, Fact};
 use crate::behaviour::history::{AssetKind, History, NOBODY, Transfer, Way};
 use crate::behaviour::patterns::ends;
 use crate::behaviour::{Detect, Needs};

@@ -8,10 +8,9 @@ use headwater_types::{Address, Usd};
 use rustc_hash::FxHashSet;
 use serde::Deserialize;
 
-use crate::behaviour::evidence::{Detection, Evidence, Fact};
+use crate::behaviour::episodes::{Detection, Evidence, Fact, Stretch, windows};
 use crate::behaviour::history::{Counterparty, History, NOBODY, Roles, Transfer};
 use crate::behaviour::others::Reading;
-use crate::behaviour::windows::{Stretch, windows};
 use crate::behaviour::{DetectAmongOthers, Needs, ratio};
 
 /// Within `window_secs` several intermediaries get something, and within `window_secs` after that each pays most of it on to

@@ -8,10 +8,9 @@ use headwater_types::{Address, Amount, Asset};
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::Deserialize;
 
-use crate::behaviour::evidence::{Detection, Evidence, Fact};
+use crate::behaviour::episodes::{Detection, Episodes, Evidence, Fact, intensity, join, measure, note};
 use crate::behaviour::history::{AssetKind, History, NOBODY, Roles, Transfer, Way};
 use crate::behaviour::others::Reading;
-use crate::behaviour::windows::{Episodes, intensity, join, measure, note};
 use crate::behaviour::{DetectAmongOthers, MAX_LISTED, Needs};
 
 /// A set of at most `most_accounts` that can all reach each other by repeated transfers of one asset, and within one of
