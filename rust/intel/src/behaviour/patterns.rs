@@ -1,21 +1,99 @@
-//! Paths of money from address to address, each of which passes on most of what it got.
+//! Patterns that several rules share: swaps in a transaction, money passed on over hops, look-alike addresses.
 
 use std::collections::VecDeque;
 
 use headwater_ledger::LedgerError;
 use headwater_ledger::read::TransactionRef;
 use headwater_types::{Address, Asset, Usd};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::evidence::{Evidence, Fact, MOST_LISTED};
-use super::history::History;
+use super::MAX_LISTED;
+use super::episodes::{Evidence, Fact};
+use super::history::{AssetKind, History, Transfer, Way};
 use super::others::Reading;
-use super::transfer::Way;
 
-/// What an address passes on.
+/// A transaction by which an address gave one asset and got another.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Swap {
+    pub time: i64,
+    pub transaction: TransactionRef,
+    /// The asset given.
+    pub gave: u32,
+    /// The asset got.
+    pub got: u32,
+    /// How much of it, in the smallest unit.
+    pub raw: u128,
+    /// Place among all movements of the first one behind it.
+    pub after: usize,
+}
+
+/// The movements of one transaction after the other, in order of time.
+pub(super) fn transactions(all: &[Transfer]) -> impl Iterator<Item = &[Transfer]> {
+    all.chunk_by(|one, other| one.transaction == other.transaction)
+}
+
+/// The transactions in which exactly one asset left and exactly one other came.
+pub(super) fn swaps(history: &History) -> Vec<Swap> {
+    let (mut after, mut swaps) = (0, Vec::new());
+    for movements in transactions(&history.all) {
+        after += movements.len();
+        if movements.len() >= 2 {
+            swaps.extend(swap(history, movements, after));
+        }
+    }
+    swaps
+}
+
+/// The transactions in which something left and something else came.
+pub(super) fn trades(history: &History) -> FxHashSet<TransactionRef> {
+    let is_trade = |movements: &&[Transfer]| {
+        let sums = by_asset(history, movements);
+        sums.iter().any(|(_, came, left)| left > came) && sums.iter().any(|(_, came, left)| came > left)
+    };
+    let several = transactions(&history.all).filter(|movements| movements.len() >= 2);
+    several.filter(is_trade).map(|movements| movements[0].transaction).collect()
+}
+
+fn swap(history: &History, movements: &[Transfer], after: usize) -> Option<Swap> {
+    let (mut gave, mut got) = (None, None);
+    for (asset, came, left) in by_asset(history, movements) {
+        let side = match came.cmp(&left) {
+            std::cmp::Ordering::Less => &mut gave,
+            std::cmp::Ordering::Greater => &mut got,
+            std::cmp::Ordering::Equal => continue,
+        };
+        if side.replace((asset, came.abs_diff(left))).is_some() {
+            return None;
+        }
+    }
+    let ((gave, _), (got, raw)) = (gave?, got?);
+    Some(Swap { time: movements[0].time, transaction: movements[0].transaction, gave, got, raw, after })
+}
+
+/// Returns the inflow and the outflow of each asset that moved. Counterfeit tokens are left out: their contracts write what they like
+/// into the history of anybody.
+pub(super) fn by_asset(history: &History, movements: &[Transfer]) -> Vec<(u32, u128, u128)> {
+    let mut sums: Vec<(u32, u128, u128)> = Vec::new();
+    let is_genuine = |transfer: &&Transfer| history.assets[transfer.asset as usize].kind != AssetKind::Counterfeit;
+    for transfer in movements.iter().filter(is_genuine) {
+        let place = sums.iter().position(|sum| sum.0 == transfer.asset).unwrap_or_else(|| {
+            sums.push((transfer.asset, 0, 0));
+            sums.len() - 1
+        });
+        let (_, came, left) = &mut sums[place];
+        let sum = match transfer.way {
+            Way::In => came,
+            Way::Out => left,
+        };
+        *sum = sum.saturating_add(transfer.raw);
+    }
+    sums
+}
+
+/// An amount that an address passes on.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Hop {
-    /// Who passes it on.
+    /// The address that passes it on.
     pub at: Address,
     /// To whom.
     pub to: Address,
@@ -27,11 +105,11 @@ pub(super) struct Hop {
     pub transaction: TransactionRef,
     /// The part of all that came of the asset.
     pub ratio: f64,
-    /// What else left of the asset.
+    /// The other outflow of the asset.
     pub rest: Usd,
 }
 
-/// What came and left of one asset.
+/// The inflow and the outflow of one asset.
 #[derive(Default)]
 struct Sums {
     first: Option<i64>,
@@ -81,7 +159,7 @@ pub(super) fn share(part: u128, whole: u128) -> f64 {
     if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
 }
 
-/// What makes a path.
+/// The conditions of a path.
 pub(super) trait Path {
     /// Addresses after which a path is not followed further.
     fn most(&self) -> usize;
@@ -89,10 +167,10 @@ pub(super) trait Path {
     /// The hops that an address may be, by its own history.
     fn hops(&self, at: &Address, history: &History) -> Vec<Hop>;
 
-    /// Whether a hop is one, by who gets it.
+    /// Returns true if a hop belongs to the path, by its recipient.
     fn holds(&self, hop: &Hop, others: &Reading<'_>) -> Result<bool, LedgerError>;
 
-    /// Whether the address that gets something may be a hop itself, before its history is read.
+    /// Returns true if the recipient may be a hop itself, before its history is read.
     fn may_go_on(&self, hop: &Hop, others: &Reading<'_>) -> Result<bool, LedgerError>;
 
     /// Those from whom a hop may have come, in the order in which they are tried.
@@ -172,12 +250,20 @@ fn before(
 
 /// At most ten hops of a path, the one at a place among them.
 pub(super) fn shown(path: &[Hop], place: usize) -> &[Hop] {
-    let start = (place + 1).saturating_sub(MOST_LISTED);
-    &path[start..path.len().min(start + MOST_LISTED)]
+    let start = (place + 1).saturating_sub(MAX_LISTED);
+    &path[start..path.len().min(start + MAX_LISTED)]
 }
 
 /// Evidence in the transactions of hops, with their addresses in order.
 pub(super) fn evidence(shown: &[Hop], name: &'static str) -> Evidence {
     Evidence::by(shown.iter().map(|hop| hop.transaction))
         .with(name, Fact::Path(shown.iter().map(|hop| hop.at).collect()))
+}
+
+/// The first and the last characters of an address, `0x` apart; `None` where it has fewer.
+pub(super) fn ends(address: &Address, leading: usize, trailing: usize) -> Option<(String, String)> {
+    let text = address.to_string();
+    let body = text.strip_prefix("0x").unwrap_or(&text);
+    let behind = body.len().checked_sub(trailing)?;
+    Some((body.get(..leading)?.to_owned(), body.get(behind..)?.to_owned()))
 }

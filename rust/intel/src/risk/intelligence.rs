@@ -1,40 +1,72 @@
-//! What judgements rest on besides the ledger: the parameters of risk, classifiers, a provider of further claims, a clock.
+//! The knowledge of judgements beside the ledger: parameters of risk, classifiers, a provider of claims, a clock.
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
 use std::sync::{Arc, LazyLock};
 
-use headwater_intel::classify::{Classifier, Classifiers};
-use headwater_intel::risk::Parameters;
 use headwater_ledger::labels::{Claim, Level};
 use headwater_types::{Address, Chain};
 
-/// Whoever can be asked for claims about an address that no list of the store makes.
+use super::parameters::Parameters;
+use crate::classify::{Classifier, Classifiers};
+
+/// A service outside that makes claims about addresses which no list of the store makes.
 pub trait ClaimProvider: Send + Sync {
-    /// Its name, under which its claims are shown.
+    /// Returns its name, under which its claims are shown.
     fn name(&self) -> &str;
 
-    /// How far its claims are believed, by their kind.
+    /// Returns how far its claims are believed, by their kind.
     fn level(&self) -> Level;
 
-    /// What it says of an address on a chain (`evm` for every EVM chain). May wait for a network, within its own time limit.
+    /// Returns its claims about an address on a chain (`evm` for every EVM chain). May wait for a network, within its own
+    /// time limit.
     ///
     /// # Errors
     /// Why it could not be asked, in words for the caller.
     fn claims(&self, chain: &str, address: &Address) -> Result<Vec<Claim>, String>;
 }
 
-/// What judgements rest on besides the ledger. Cheap to clone.
+/// When an assessor asks the provider of claims.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ProviderPolicy {
+    /// Never.
+    #[default]
+    Never,
+    /// If its claims could change level or gate.
+    IfDecisive,
+    /// For every address.
+    Always,
+}
+
+/// The part of the provider in one assessment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ProviderUse {
+    /// It was not asked.
+    Unused,
+    /// It should have been asked, and none is configured.
+    Unconfigured,
+    /// It could not be asked.
+    Failed {
+        /// Its name.
+        provider: String,
+        /// Its error.
+        reason: String,
+    },
+    /// It was asked; its claims count.
+    Used,
+}
+
+/// The knowledge of judgements beside the ledger. Cheap to clone.
 #[derive(Clone)]
 pub struct Intelligence {
     /// The parameters of the risk score.
     pub parameters: Arc<Parameters>,
-    /// What classifies addresses by their behaviour, by chain.
+    /// The classifiers of addresses by chain.
     pub classifiers: Arc<Classifiers>,
-    /// Whom to ask for further claims; nobody by default.
+    /// The provider of further claims; none by default.
     pub provider: Option<Arc<dyn ClaimProvider>>,
-    /// Seconds since 1970, to say when a score was computed; without a clock that is the end of the data.
+    /// Seconds since 1970 at which a score is computed; without a clock that is the end of the data.
     pub now_secs: Option<fn() -> i64>,
 }
 
@@ -47,8 +79,7 @@ impl Default for Intelligence {
 }
 
 impl Intelligence {
-    /// These, with the classifiers of model files, each in the place of that of its chain. Files come with their names, as
-    /// they could be read.
+    /// Replaces the classifiers of chains by those of model files. Files come with their names, as they could be read.
     ///
     /// # Errors
     /// Which file cannot be used, and why: it cannot be read, it is not a model of this version, or two are of one chain.

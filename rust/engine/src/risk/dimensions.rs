@@ -1,127 +1,34 @@
-//! The records of `POST /v1/address-risk`.
+//! The form of behaviours, their evidence and counterparties in answers.
 
-use headwater_intel::behaviour::{Behaviour, History, Severity};
-use headwater_intel::label::Aggregate;
+use std::collections::BTreeMap;
+
+use headwater_intel::behaviour::{Behaviour, Evidence, Fact, Severity};
 use headwater_intel::risk::{
-    Assessment, BehaviourHit, BehaviourScore, Context, Expansion, ExposureWay, GateReason, GraphScore, IntelScore,
-    Level, Neighbour, SufficiencyLevel, SufficiencyReason,
+    Assessment, BehaviourHit, CategoryExposure, ExposureWay, GraphScore, Judgement, Neighbour, significant,
 };
 use headwater_ledger::{Ledger, LedgerError};
-use headwater_types::{Family, Usd};
+use headwater_types::{Address, Asset, Family, Usd};
 use serde::Serialize;
+use serde_json::{Value, json};
 
-use super::evidence::EvidenceRecord;
-use super::factor::FactorRecord;
-use super::{code, rounded, score, share};
-use crate::fields::{AddressText, CodeText, Time, values};
-use crate::labels::{ClaimDispute, LabelListRecord};
+use super::{GraphReason, code, rounded, score, share};
+use crate::fields::{AddressText, CodeText, HashText, Time, values};
+use crate::labels::ClaimDispute;
 
 values! {
-    /// How risky: `low` below 30, `medium` below 70, else `high`.
-    LevelName { Low = "low", Medium = "medium", High = "high" }
-    /// Why a floor holds.
-    GateName {
-        OfacSanctioned = "ofac_sanctioned", ConfirmedIllicit = "confirmed_illicit", DirectSanctionedEdge = "direct_sanctioned_edge",
-    }
-    /// Who the address was taken for.
-    ContextName {
-        Exchange = "exchange", Deposit = "deposit", Dex = "dex", Defi = "defi", Bridge = "bridge", Payment = "payment",
-        MiningPool = "mining_pool", MevBot = "mev_bot", Mixer = "mixer", Illicit = "illicit",
-    }
     /// How grave a behaviour is.
     SeverityName { Low = "low", Medium = "medium", High = "high" }
     /// How far counterparties were looked at.
     DepthReached { Point = "point", Edge = "edge" }
-    /// How deep the analysis went: labels alone, behaviours too, counterparties too.
-    AnalysisDepth { IntelOnly = "intel_only", Point = "point", Edge = "edge" }
-    /// Why counterparties were looked at (`undecided`), or were not.
-    GraphReason {
-        Undecided = "undecided", IntelGate = "intel_gate", IntelDecisive = "intel_decisive", AlreadyHigh = "already_high",
-        NoActivity = "no_activity", UnsupportedChain = "unsupported_chain", DataUnavailable = "data_unavailable",
-        BudgetExhausted = "budget_exhausted",
-    }
-    /// How much there is to judge by.
-    AssessmentName { Full = "full", Partial = "partial", Insufficient = "insufficient" }
-    /// What is missing.
-    AssessmentReasonName {
-        BehaviorUnavailable = "behavior_unavailable", FewTransfers = "few_transfers", RulesDeferred = "rules_deferred",
-        GraphUnavailable = "graph_unavailable", HistoryIncomplete = "history_incomplete",
-    }
     /// Which way money went that an exposure counts; `forwarded` was paid of money of many senders.
     ExposureDirection { Both = "both", In = "in", Out = "out", Forwarded = "forwarded" }
     /// The way money went between the address and a counterparty.
     NeighborDirection { In = "in", Out = "out", Both = "both" }
 }
 
-/// How risky an address is, and why.
-#[derive(Debug, Clone, PartialEq, Serialize, utoipa::ToSchema)]
-pub struct RiskReport {
-    /// Chain, or `evm`.
-    pub blockchain: CodeText,
-    /// The address, canonical.
-    pub address: AddressText,
-    /// 0 to 100, two decimals. It orders addresses by the evidence that is held; it is no probability and no proof.
-    #[schema(minimum = 0, maximum = 100)]
-    pub composite_score: f64,
-    /// `low`, `medium` or `high`.
-    pub risk_level: LevelName,
-    /// What the score rests on.
-    pub dimensions: RiskDimensions,
-    /// Floors and context.
-    pub decision: RiskDecision,
-    /// What the score is made of, most points first; the points add up to it.
-    pub factors: Vec<FactorRecord>,
-    /// How it was made.
-    pub meta: RiskMeta,
-}
-
-/// What a score rests on.
-#[derive(Debug, Clone, PartialEq, Serialize, utoipa::ToSchema)]
-pub struct RiskDimensions {
-    /// Who the address is.
-    pub intel: IntelDimension,
-    /// What it did; null where that cannot be told: on chains but ethereum and tron, and where the chain is not held.
-    pub behavior: Option<BehaviorDimension>,
-    /// Whom it deals with.
-    pub graph: GraphDimension,
-}
-
-/// Who an address is.
-#[derive(Debug, Clone, PartialEq, Serialize, utoipa::ToSchema)]
-pub struct IntelDimension {
-    /// 0 to 100.
-    #[schema(minimum = 0, maximum = 100)]
-    pub score: f64,
-    /// Confidence of the code that decides, 0 to 1; 0 without labels.
-    #[schema(minimum = 0, maximum = 1)]
-    pub confidence: f64,
-    /// The entity, or the code that decides; null without labels.
-    pub label: Option<String>,
-    /// The same as `label`.
-    pub entity: Option<String>,
-    /// Codes of the labels, most confident first.
-    pub labels: Vec<CodeText>,
-    /// What each code adds.
-    pub codes: Vec<CodeRecord>,
-}
-
-/// One label code.
-#[derive(Debug, Clone, PartialEq, Serialize, utoipa::ToSchema)]
-pub struct CodeRecord {
-    /// The code.
-    pub code: CodeText,
-    /// Its family; each family counts once.
-    pub family: CodeText,
-    /// Its severity, 0 to 100.
-    pub severity: f64,
-    /// Its confidence, 0 to 1.
-    pub confidence: f64,
-    /// Reliability of the most reliable claim of it, 0 to 1: from 0.5 on a code may open a gate, or an identity be trusted.
-    pub reliability: f64,
-    /// Points of the intel score that it stands for.
-    pub contribution: f64,
-    /// The dispute of a claim of the code, the most confident one first; null where none is disputed.
-    pub disputed: Option<ClaimDispute>,
+words! {
+    Severity => SeverityName { Low Medium High }
+    ExposureWay => ExposureDirection { Both In Out Forwarded }
 }
 
 /// What an address did.
@@ -174,6 +81,22 @@ pub struct BehaviorRecord {
     pub last_detected_at: Time,
     /// How many times.
     pub occurrence_count: u64,
+}
+
+/// By what a behaviour can be checked: transactions, the window of the rule, and what was measured, by the names that
+/// `docs/behaviours.md` explains.
+#[derive(Debug, Clone, PartialEq, Serialize, utoipa::ToSchema)]
+pub struct EvidenceRecord {
+    /// Transactions of the most marked episode, in order of time, at most ten.
+    pub tx_hashes: Vec<HashText>,
+    /// The length of the window of the rule; null for rules about all that is known of the address.
+    pub window_seconds: Option<i64>,
+    /// How probable a pattern at least as marked is by chance, 0 to 1; null for rules without a model of chance. It is in no score.
+    #[schema(minimum = 0, maximum = 1)]
+    pub p_value: Option<f64>,
+    /// What was counted and summed.
+    #[serde(flatten)]
+    pub facts: BTreeMap<String, Value>,
 }
 
 /// What a behaviour score is made of.
@@ -311,115 +234,21 @@ pub struct CategoryRecord {
     pub contribution: f64,
 }
 
-/// Floors and context.
-#[derive(Debug, Clone, PartialEq, Serialize, utoipa::ToSchema)]
-pub struct RiskDecision {
-    /// Whether a floor holds: then the score is at least that, whatever else is known.
-    pub gated: bool,
-    /// Confidence of the context, 0 to 1; 0 without one.
-    #[schema(minimum = 0, maximum = 1)]
-    pub context_confidence: f64,
-    /// Who the address was taken for; null where that is not known.
-    pub context: Option<ContextName>,
-    /// Why the floor holds; null without one. `ofac_sanctioned` stands for the lists of all authorities.
-    pub gate_reason: Option<GateName>,
-    /// The score before floors, 0 to 100.
-    pub base_score: f64,
-}
-
-/// How a score was made.
-#[derive(Debug, Clone, PartialEq, Serialize, utoipa::ToSchema)]
-pub struct RiskMeta {
-    /// How much there is to judge by; read it before the score. `insufficient` means that a low score says nothing.
-    pub assessment: AssessmentName,
-    /// What is missing; empty for `full`.
-    pub assessment_reasons: Vec<AssessmentReasonName>,
-    /// How deep the analysis went.
-    pub analysis_depth: AnalysisDepth,
-    /// Whether behaviours are part of the score.
-    pub behavior_available: bool,
-    /// Whether counterparties are part of the score.
-    pub graph_available: bool,
-    /// The same as `dimensions.graph.reason`.
-    pub graph_reason: GraphReason,
-    /// When the score was computed, epoch seconds.
-    pub computed_at: Time,
-    /// Version of the parameters.
-    pub model_version: String,
-    /// Names the imports of labels in force: equal texts are equal labels.
-    pub labels_version: String,
-    /// The lists whose claims the score rests on: those about the address, and about the risky counterparties that
-    /// `dimensions.graph` names. In order of source and list.
-    pub sources: Vec<LabelListRecord>,
-    /// Last block of the data; null where the chain is not held.
-    pub as_of_block: Option<u64>,
-    /// Whether a provider was asked for further claims.
-    pub third_party_used: bool,
-}
-
-impl RiskDimensions {
-    pub(super) fn new(
-        ledger: &dyn Ledger,
-        family: Family,
-        assessment: &Assessment,
-        (aggregate, history): (&Aggregate<'_>, Option<&History>),
-        cap: f64,
-    ) -> Result<Self, LedgerError> {
-        let behavior = match (&assessment.behaviour, history) {
-            (Some(behaviour), Some(history)) => {
-                Some(BehaviorDimension::new((ledger, family), assessment, behaviour, history, cap)?)
-            }
-            (None, _) | (_, None) => None,
-        };
-        let intel = IntelDimension::new(&assessment.intel, aggregate);
-        Ok(Self { intel, behavior, graph: GraphDimension::new(assessment) })
-    }
-}
-
-impl IntelDimension {
-    fn new(intel: &IntelScore, aggregate: &Aggregate<'_>) -> Self {
-        let decides = intel.codes.iter().max_by(|one, other| {
-            one.contribution.total_cmp(&other.contribution).then(one.confidence.total_cmp(&other.confidence))
-        });
-        let label = aggregate.entity.map(str::to_owned).or_else(|| decides.map(|share| share.code.name().to_owned()));
-        let record = |of: &headwater_intel::risk::CodeShare| CodeRecord {
-            code: code(of.code.name()),
-            family: code(of.code.category().name()),
-            severity: of.severity,
-            confidence: share(of.confidence),
-            reliability: share(of.reliability),
-            contribution: score(of.contribution),
-            disputed: aggregate.dispute_of(of.code).map(ClaimDispute::from),
-        };
-        Self {
-            score: score(intel.score),
-            confidence: rounded(intel.confidence, 3),
-            entity: label.clone(),
-            label,
-            labels: crate::labels::codes(aggregate),
-            codes: intel.codes.iter().map(record).collect(),
-        }
-    }
-}
-
 impl BehaviorDimension {
-    fn new(
-        (ledger, family): (&dyn Ledger, Family),
-        assessment: &Assessment,
-        behaviour: &BehaviourScore,
-        history: &History,
-        cap: f64,
-    ) -> Result<Self, LedgerError> {
+    /// Returns the form of the behaviours of an assessment; `None` if they are not judged.
+    pub(super) fn new(ledger: &dyn Ledger, of: &Assessment<'_>) -> Result<Option<Self>, LedgerError> {
+        let (Some(behaviour), Some(history)) = (&of.judgement.behaviour, of.history) else { return Ok(None) };
         let codes = |of: &[Behaviour]| of.iter().map(|behaviour| code(behaviour.code())).collect();
+        let family = of.chains.address_chain().family();
         let record = |hit: &BehaviourHit| BehaviorRecord::new(ledger, hit, family);
         let window = history.span();
-        Ok(Self {
+        Ok(Some(Self {
             score_raw: score(behaviour.raw),
             score: score(behaviour.score),
             behaviors: behaviour.found().map(record).collect::<Result<_, _>>()?,
             score_breakdown: ScoreBreakdown {
                 items: behaviour.hits.iter().map(BreakdownItem::new).collect(),
-                cap,
+                cap: of.parameters.behaviour.cap,
                 total: score(behaviour.score),
             },
             data_window: DataWindow {
@@ -428,9 +257,9 @@ impl BehaviorDimension {
                 tx_count: history.all.len() as u64,
                 truncated: history.is_truncated,
             },
-            evaluated: codes(&assessment.evaluated),
-            deferred: codes(&assessment.deferred),
-        })
+            evaluated: codes(&of.judgement.evaluated),
+            deferred: codes(&of.judgement.deferred),
+        }))
     }
 }
 
@@ -467,12 +296,12 @@ impl BreakdownItem {
 }
 
 impl GraphDimension {
-    fn new(assessment: &Assessment) -> Self {
-        let graph = assessment.graph.as_ref();
+    pub(super) fn new(judgement: &Judgement) -> Self {
+        let graph = judgement.graph.as_ref();
         Self {
             score: graph.map_or(0.0, |graph| score(graph.score)),
             depth_reached: if graph.is_some() { DepthReached::Edge } else { DepthReached::Point },
-            reason: assessment.expansion.into(),
+            reason: judgement.expansion.into(),
             edge: graph.map(GraphEdge::new),
             paths: Vec::new(),
         }
@@ -481,7 +310,7 @@ impl GraphDimension {
 
 impl GraphEdge {
     fn new(graph: &GraphScore) -> Self {
-        let category = |of: &headwater_intel::risk::CategoryExposure| CategoryRecord {
+        let category = |of: &CategoryExposure| CategoryRecord {
             category: code(of.category.name()),
             direction: of.way.into(),
             before_listing: of.is_before_listing,
@@ -528,29 +357,43 @@ impl RiskyNeighbor {
     }
 }
 
-impl RiskDecision {
-    pub(super) fn new(assessment: &Assessment) -> Self {
-        Self {
-            gated: !assessment.gates.is_empty(),
-            context_confidence: rounded(assessment.context.map_or(0.0, |of| of.confidence), 3),
-            context: assessment.context.map(|of| of.context.into()),
-            gate_reason: assessment.gates.first().map(|gate| gate.reason.into()),
-            base_score: score(assessment.base.score),
-        }
+impl EvidenceRecord {
+    fn new(ledger: &dyn Ledger, evidence: &Evidence, family: Family) -> Result<Self, LedgerError> {
+        let hash = |transaction: &_| Ok(HashText::new(&ledger.transaction_head(*transaction)?.hash, family));
+        Ok(Self {
+            tx_hashes: evidence.transactions.iter().map(hash).collect::<Result<_, LedgerError>>()?,
+            window_seconds: evidence.window_secs,
+            p_value: evidence.p_value.map(|p_value| significant(p_value, 4)),
+            facts: evidence.facts.iter().map(|(name, fact)| ((*name).to_owned(), value(fact))).collect(),
+        })
     }
 }
 
-words! {
-    SufficiencyLevel => AssessmentName { Full Partial Insufficient }
-    SufficiencyReason => AssessmentReasonName {
-        BehaviorUnavailable FewTransfers RulesDeferred GraphUnavailable HistoryIncomplete
+fn value(fact: &Fact) -> Value {
+    match fact {
+        Fact::Count(count) => json!(count),
+        Fact::Usd(usd) => json!(rounded(usd.to_f64(), 2)),
+        Fact::Ratio(ratio) | Fact::Units(ratio) => json!(significant(*ratio, 6)),
+        Fact::Secs(secs) => json!(secs),
+        Fact::Word(word) => json!(word),
+        Fact::Addresses(addresses) | Fact::Path(addresses) => json!(texts(addresses)),
+        Fact::Pairs(pairs) => json!(pairs.iter().map(|(one, other)| texts(&[*one, *other])).collect::<Vec<_>>()),
+        Fact::Numbers(numbers) => json!(numbers.iter().map(|number| rounded(*number, 6)).collect::<Vec<_>>()),
+        Fact::EachSecs(secs) => json!(secs),
+        Fact::Words(words) => json!(words),
+        Fact::Text(text) => json!(text),
+        Fact::Features(features) => features.iter().map(feature).collect(),
+        Fact::Asset(Asset::Native) => json!("native"),
+        Fact::Asset(Asset::Token(contract)) => json!(contract.to_string()),
     }
-    ExposureWay => ExposureDirection { Both In Out Forwarded }
-    Level => LevelName { Low Medium High }
-    GateReason => GateName { OfacSanctioned ConfirmedIllicit DirectSanctionedEdge }
-    Context => ContextName { Exchange Deposit Dex Defi Bridge Payment MiningPool MevBot Mixer Illicit }
-    Severity => SeverityName { Low Medium High }
-    Expansion => GraphReason {
-        Undecided IntelGate IntelDecisive AlreadyHigh NoActivity UnsupportedChain DataUnavailable BudgetExhausted
-    }
+}
+
+/// A feature as `address-classify` shows it; null where the address has no value.
+fn feature((name, value, contribution): &(&'static str, f64, f64)) -> Value {
+    let value = value.is_finite().then(|| significant(*value, 6));
+    json!({"feature": name, "value": value, "contribution": significant(*contribution, 6)})
+}
+
+fn texts(addresses: &[Address]) -> Vec<String> {
+    addresses.iter().map(Address::to_string).collect()
 }

@@ -1,15 +1,20 @@
-//! Whom the address deals with: the score of its counterparties.
+//! The counterparties of an address: which are looked up, and their score.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use headwater_ledger::labels::{Category, Code, Dispute};
-use headwater_types::{Address, Timestamp, Usd};
+use headwater_ledger::read::TransactionRef;
+use headwater_ledger::{Ledger, LedgerError};
+use headwater_types::{Address, Asset, Timestamp, Usd};
 
+use super::identity::is_sanctioned;
 use super::parameters::Parameters;
-use super::{MOST, split};
+use super::{MAX_PROBABILITY, split};
+use crate::behaviour::{History, Way};
+use crate::label::{Aggregate, CodeConfidence};
 
-/// Most risky counterparties that are named.
-const MOST_NAMED: usize = 5;
+/// The maximum number of risky counterparties that are named.
+const MAX_NAMED: usize = 5;
 
 /// US dollars that moved with a counterparty.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -35,7 +40,7 @@ impl Dealings {
         self.taken_usd += other.taken_usd;
     }
 
-    /// What is left after a part of it.
+    /// Returns the rest without a part.
     fn less(&self, part: &Self) -> Self {
         Self {
             in_usd: self.in_usd - part.in_usd,
@@ -52,7 +57,7 @@ pub struct Neighbour {
     pub address: Address,
     /// All that moved.
     pub all: Dealings,
-    /// What moved before the day on which it was listed as sanctioned; nothing without that day.
+    /// The dealings before the day on which it was listed as sanctioned; nothing without that day.
     pub before_listing: Dealings,
     /// Distinct transactions.
     pub transactions: u64,
@@ -66,15 +71,15 @@ pub struct Neighbour {
     pub worst: Option<(Code, f64)>,
     /// The same without `sanction`: what it was before it was listed.
     pub worst_unlisted: Option<(Code, f64)>,
-    /// Whether it is under sanctions.
+    /// True if it is under sanctions.
     pub is_sanctioned: bool,
     /// The day on which it was listed as sanctioned; `None` where it is not, or no list gives the day.
     pub listed_since: Option<Timestamp>,
     /// The list of sanctions that names it without a day.
     pub undated_list: Option<String>,
-    /// Whether all that it sent is dust.
+    /// True if all that it sent is dust.
     pub sent_dust: bool,
-    /// Whether all that it sent since it was listed is dust.
+    /// True if all that it sent since it was listed is dust.
     pub sent_dust_since: bool,
     /// How payments to a family with victims count: [`ExposureWay::Forwarded`] where money of many senders was forwarded to
     /// it, for then the address collects; else [`ExposureWay::Out`].
@@ -84,13 +89,13 @@ pub struct Neighbour {
 }
 
 impl Neighbour {
-    /// Whether all that moved is dust that it sent.
+    /// Returns true if all that moved is dust that it sent.
     #[must_use]
     pub fn is_dust(&self) -> bool {
         self.sent_dust && self.all.out_usd == Usd::ZERO
     }
 
-    /// Whether one under sanctions was paid by the address itself, or sent it more than dust, since it was listed.
+    /// Returns true if one under sanctions was paid by the address itself, or sent it more than dust, since it was listed.
     pub(super) fn opens_gate(&self, parameters: &Parameters) -> bool {
         let since = self.all.less(&self.before_listing);
         let paid = (since.out_usd - since.taken_usd).to_f64();
@@ -112,7 +117,7 @@ impl Neighbour {
         code.map(|(code, _)| code).filter(|code| has_victims(code.category()))
     }
 
-    /// What moved, by the code that it counts by: with its confidence, and whether it counts as before the listing.
+    /// Returns the dealings by the code that they count by, with its confidence, and whether they count as before the listing.
     fn parts(&self) -> Vec<(Code, f64, Part)> {
         let Some((code, confidence)) = self.worst else { return Vec::new() };
         if code != Code::Sanction || self.before_listing == Dealings::default() {
@@ -136,7 +141,7 @@ struct Part {
     before: Before,
 }
 
-/// Whether a part moved before the counterparty was listed.
+/// The time of a part relative to the listing of the counterparty.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Before {
     /// It did not.
@@ -147,7 +152,7 @@ enum Before {
     ByListing,
 }
 
-/// Whether most who pay addresses of a family are its victims, so that the directions count apart.
+/// Returns true if most who pay addresses of a family are its victims, so that the directions count apart.
 pub(super) fn has_victims(category: Category) -> bool {
     match category {
         Category::Theft | Category::Ransomware | Category::Scam => true,
@@ -193,9 +198,9 @@ pub struct GraphScore {
     pub screened: u64,
     /// Those of them that are risky.
     pub hit: u64,
-    /// Whether one of them is under sanctions.
+    /// True if one of them is under sanctions.
     pub is_direct_sanctioned: bool,
-    /// Whether the address paid one under sanctions, or money came from one and is no dust.
+    /// True if the address paid one under sanctions, or received more than dust from one.
     pub opens_gate: bool,
     /// The strongest risky ones, at most five, with their share of all volume.
     pub risky: Vec<(Neighbour, f64)>,
@@ -212,7 +217,7 @@ pub struct CategoryExposure {
     pub category: Category,
     /// The direction.
     pub way: ExposureWay,
-    /// Whether it moved before its counterparties were listed as sanctioned, and nothing else is known of them.
+    /// True if it moved before its counterparties were listed as sanctioned, and nothing else is known of them.
     pub is_before_listing: bool,
     /// Severity of its gravest code that was met.
     pub severity: f64,
@@ -226,7 +231,7 @@ pub struct CategoryExposure {
     pub share: f64,
     /// Confidence of the codes, weighted by amount.
     pub confidence: f64,
-    /// What the term is multiplied by: less than 1 for payments to a family with victims, and for those before a listing.
+    /// The multiplier of the term: less than 1 for payments to a family with victims, and for those before a listing.
     pub factor: f64,
     /// `factor · severity / 100 · C · f`.
     pub risk: f64,
@@ -293,7 +298,7 @@ impl GraphScore {
                 }
             })
             .collect();
-        let score = 100.0 * (1.0 - categories.iter().map(|one| 1.0 - one.risk.min(MOST)).product::<f64>());
+        let score = 100.0 * (1.0 - categories.iter().map(|one| 1.0 - one.risk.min(MAX_PROBABILITY)).product::<f64>());
         let risks: Vec<f64> = categories.iter().map(|one| one.risk).collect();
         for (category, contribution) in categories.iter_mut().zip(split(score, &risks)) {
             category.contribution = contribution;
@@ -309,7 +314,7 @@ impl GraphScore {
         let mut named: Vec<_> = risky().collect();
         named.sort_by(|one, other| weight(other).total_cmp(&weight(one)).then(one.0.address.cmp(&other.0.address)));
         let hit = named.len() as u64;
-        named.truncate(MOST_NAMED);
+        named.truncate(MAX_NAMED);
         let sanctioned = || screened.iter().filter(|neighbour| neighbour.is_sanctioned);
         let undated: BTreeSet<&String> = sanctioned().filter_map(|one| one.undated_list.as_ref()).collect();
         Self {
@@ -373,4 +378,153 @@ pub(super) fn exposure(parameters: &Parameters, severity: f64, share: f64, amoun
     let half = graph.half_share(severity);
     let absolute = ((1.0 + amount / graph.amount_unit_usd).log10() / graph.amount_powers).min(1.0);
     1.0 - (1.0 - share / (share + half)) * (1.0 - graph.amount_share * absolute)
+}
+
+/// Returns a check whether an address sent a transaction, as far as is known: a token can be moved by whoever its owner allowed to,
+/// and by a thief who tricked the owner into that.
+pub(super) fn is_sent_by<'a>(
+    ledger: &'a dyn Ledger,
+    address: &'a Address,
+) -> impl FnMut(TransactionRef) -> Result<bool, LedgerError> + use<'a> {
+    move |transaction| {
+        let sender = ledger.transaction(transaction)?.facts.body.and_then(|body| body.from);
+        Ok(sender.is_none_or(|sender| sender == *address))
+    }
+}
+
+/// Looks up the counterparties of a history: the largest, and the most recent besides. Gives those looked up, and how many
+/// there are with what volume. `is_own` says whether the address sent a transaction itself; it is asked for risky ones alone.
+///
+/// # Errors
+/// Those of `labels` and `is_own`.
+pub(super) fn neighbours<'a, E>(
+    parameters: &Parameters,
+    history: &History,
+    mut labels: impl FnMut(&Address) -> Result<Aggregate<'a>, E>,
+    mut is_own: impl FnMut(TransactionRef) -> Result<bool, E>,
+) -> Result<(Vec<Neighbour>, (u64, Usd)), E> {
+    let graph = &parameters.graph;
+    let mut large: Vec<usize> =
+        (0..history.flows.len()).filter(|place| history.flows[*place].usd().to_f64() >= graph.least_usd).collect();
+    let volume = large.iter().map(|place| history.flows[*place].usd()).sum();
+    let total = large.len() as u64;
+    let address = |place: &usize| history.counterparties[*place].address;
+    if large.len() > graph.most_neighbors {
+        let by_amount = |one: &usize, other: &usize| {
+            let usd = |place: &usize| history.flows[*place].usd();
+            usd(other).cmp(&usd(one)).then_with(|| address(one).cmp(&address(other)))
+        };
+        large.sort_by(by_amount);
+        let mut others = large.split_off(graph.most_neighbors);
+        let last = |place: &usize| history.flows[*place].last;
+        others.sort_by(|one, other| last(other).cmp(&last(one)).then_with(|| address(one).cmp(&address(other))));
+        others.truncate(graph.most_recent);
+        large.append(&mut others);
+    }
+    let mut screened = Vec::with_capacity(large.len());
+    for place in large {
+        let mut found = neighbour(parameters, history, place, &labels(&address(&place))?);
+        if found.worst.is_some() || found.is_sanctioned {
+            deal(parameters, (history, place), &mut found, &mut is_own)?;
+        }
+        screened.push((place, found));
+    }
+    mark_forwarding(parameters, history, &mut screened);
+    Ok((screened.into_iter().map(|(_, found)| found).collect(), (total, volume)))
+}
+
+/// Completes what moved with a risky counterparty: what others took, what moved before it was listed, and what is dust.
+fn deal<E>(
+    parameters: &Parameters,
+    (history, place): (&History, usize),
+    found: &mut Neighbour,
+    is_own: &mut impl FnMut(TransactionRef) -> Result<bool, E>,
+) -> Result<(), E> {
+    let listed = found.listed_since.map_or(i64::MIN, Timestamp::secs);
+    let (mut kept, mut before) = (Dealings::default(), Dealings::default());
+    for transfer in history.valued.iter().filter(|transfer| transfer.other as usize == place) {
+        let mut moved = Dealings::default();
+        match transfer.way {
+            Way::In => moved.in_usd = transfer.usd,
+            Way::Out => {
+                moved.out_usd = transfer.usd;
+                let is_token = history.assets[transfer.asset as usize].asset != Asset::Native;
+                if is_token && !is_own(transfer.transaction)? {
+                    moved.taken_usd = transfer.usd;
+                }
+            }
+        }
+        kept.add(&moved);
+        if transfer.time < listed {
+            before.add(&moved);
+        }
+    }
+    found.all.taken_usd = kept.taken_usd;
+    // Movements that were left out are older than all that were kept.
+    if history.all.first().is_some_and(|first| first.time < listed) {
+        before.in_usd += found.all.in_usd - kept.in_usd;
+        before.out_usd += found.all.out_usd - kept.out_usd;
+    }
+    found.before_listing = before;
+    let dust = &parameters.graph.dust;
+    let came = || history.ins.iter().filter(|came| came.other as usize == place);
+    found.sent_dust = dust.is_dust(found.all.in_usd, history, came());
+    let since = found.all.in_usd - before.in_usd;
+    found.sent_dust_since = dust.is_dust(since, history, came().filter(|came| came.time >= listed));
+    Ok(())
+}
+
+/// Marks the counterparties of families to which money of many senders was forwarded: first in, first out by asset, at least
+/// a dollar of each sender.
+fn mark_forwarding(parameters: &Parameters, history: &History, screened: &mut [(usize, Neighbour)]) {
+    let graph = &parameters.graph;
+    let family = |found: &Neighbour| found.victim_code().map(Code::category).filter(|_| found.all.out_usd > Usd::ZERO);
+    let families: BTreeSet<Category> = screened.iter().filter_map(|(_, found)| family(found)).collect();
+    for category in families {
+        let of_family = |found: &Neighbour| family(found) == Some(category);
+        let paid: BTreeSet<usize> =
+            screened.iter().filter(|(_, found)| of_family(found)).map(|(place, _)| *place).collect();
+        let senders = history.forwarded_from(|other| paid.contains(&(other as usize)));
+        let many = senders.values().filter(|usd| usd.to_f64() >= graph.least_usd).count() >= graph.collector_senders;
+        if many {
+            for (_, found) in screened.iter_mut().filter(|(_, found)| of_family(found)) {
+                found.paid_way = ExposureWay::Forwarded;
+            }
+        }
+    }
+}
+
+fn neighbour(parameters: &Parameters, history: &History, place: usize, aggregate: &Aggregate<'_>) -> Neighbour {
+    let (flow, graph) = (&history.flows[place], &parameters.graph);
+    let is_risky = |code: &&CodeConfidence| {
+        parameters.severity(code.code) >= graph.risky_severity && code.confidence >= graph.risky_confidence
+    };
+    let weight = |code: &CodeConfidence| parameters.severity(code.code) * code.confidence;
+    // Of equal ones the first of the table of codes.
+    let worst_of = |wanted: &dyn Fn(Code) -> bool| {
+        let risky = aggregate.codes.iter().filter(is_risky).filter(|code| wanted(code.code));
+        risky.max_by(|one, other| weight(one).total_cmp(&weight(other)).then(other.code.cmp(&one.code)))
+    };
+    let worst = worst_of(&|_| true);
+    let is_sanctioned = is_sanctioned(parameters, aggregate);
+    let listing = aggregate.sanctions_listing().filter(|_| is_sanctioned);
+    let decides = worst.map(|code| code.code).or_else(|| is_sanctioned.then_some(Code::Sanction));
+    Neighbour {
+        address: history.counterparties[place].address,
+        all: Dealings { in_usd: flow.in_usd, out_usd: flow.out_usd, taken_usd: Usd::ZERO },
+        before_listing: Dealings::default(),
+        transactions: flow.transactions,
+        last: flow.last,
+        entity: aggregate.entity.map(str::to_owned),
+        codes: aggregate.codes.iter().map(|code| code.code).collect(),
+        worst: worst.map(|code| (code.code, code.confidence)),
+        worst_unlisted: worst_of(&|code| code != Code::Sanction).map(|code| (code.code, code.confidence)),
+        is_sanctioned,
+        listed_since: listing.and_then(|listing| listing.begins()),
+        undated_list: listing.and_then(|listing| listing.undated).map(str::to_owned),
+        sent_dust: false,
+        sent_dust_since: false,
+        paid_way: ExposureWay::Out,
+        dispute: decides.and_then(|code| aggregate.dispute_of(code)).map(|dispute| dispute.to_owned()),
+    }
 }
