@@ -34,6 +34,7 @@ mod intelligence;
 mod labels;
 mod limits;
 mod method;
+mod movement_reader;
 mod overflow;
 mod pricing;
 mod purposes;
@@ -54,7 +55,6 @@ mod transaction_places;
 mod unverified;
 mod utxo_pairs;
 mod valuation;
-mod walk;
 
 pub use analysis::Analysis;
 pub use columns::{Column, ColumnKind, columns};

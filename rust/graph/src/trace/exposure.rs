@@ -59,9 +59,9 @@ pub struct Reach {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum UnattributedReason {
     /// It stayed at an account between, was there before the data begins, or paid fees.
-    Remainder,
+    Stayed,
     /// It came back to an account that was looked through already.
-    Again,
+    Returned,
     /// Its account is not looked through.
     Stopped(Stop),
     /// There was no room for more accounts.
