@@ -3,7 +3,9 @@
 mod bridges;
 mod circles;
 mod features;
+mod settings;
 mod supply;
+mod words;
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::slice;
 use std::sync::Arc;
 
-use headwater_engine::score::{Observed, ScoreColumns, Scorer};
+use headwater_engine::score::{ObservationSample, ScoreColumns, Scorer};
 use headwater_engine::{ErrorKind, Intelligence, QueryEngine};
 use headwater_ledger::{Cancel, Store};
 use headwater_table::score::{ADDRESSES_PER_PART, Addresses, ScoreError, ScoreJob, ScoreProgress, Scored};
@@ -100,7 +100,7 @@ fn scorer(settings: &Settings, arguments: &Arguments) -> Result<Scorer, Failure>
     }
     let store = Store::open(settings.store()?)?;
     let engine = QueryEngine::new(Arc::new(store)).with_intelligence(intelligence);
-    let observed = arguments.observed_share.map(|share| Observed { share, seed: arguments.observed_seed });
+    let observed = arguments.observed_share.map(|share| ObservationSample { share, seed: arguments.observed_seed });
     let scorer = engine.scorer(arguments.chain, arguments.columns);
     let scorer = scorer.and_then(|scorer| scorer.observed(observed));
     scorer.map_err(|error| Failure::from_engine(&error))

@@ -6,7 +6,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use headwater_ingest::labels::{LabelOptions, read_labels};
 use headwater_ledger::Cancel;
 use headwater_ledger::read::Generation;
-use headwater_ledger::store::{Shrinking, Writer};
+use headwater_ledger::store::{ShrinkPolicy, Writer};
 use headwater_simulate::{Destination, LabelList, Preset, SimulateReport, simulate};
 use headwater_types::Timestamp;
 
@@ -75,7 +75,7 @@ fn import_lists(writer: &mut Writer, lists: &[LabelList], cancel: &Cancel) -> Re
             ..LabelOptions::default()
         };
         let labels = read_labels(&paths, &options)?;
-        labels::keep(writer, labels, list.edition.unwrap_or(head), Shrinking::Accepted)?;
+        labels::keep(writer, labels, list.edition.unwrap_or(head), ShrinkPolicy::Accepted)?;
     }
     labels::refresh_freezes(writer, head, cancel)?;
     Ok(())

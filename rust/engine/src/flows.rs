@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::mem::size_of;
 
 use headwater_ledger::clusters::Clusters;
-use headwater_ledger::memory::{Held, table_bytes};
+use headwater_ledger::memory::{Reservation, table_bytes};
 use headwater_ledger::read::{AccountRef, Direction, MovementKind};
 use headwater_ledger::{Cancel, Ledger};
 use headwater_metrics::flow::{AssetTally, Counterparties, Group, Movement, Side, Tally, Way};
@@ -56,7 +56,7 @@ pub(crate) struct Others<'a> {
     pairs: UtxoPairs,
     /// `CoinJoins` that made no pairs.
     pub coinjoins: u64,
-    held: Held,
+    held: Reservation,
     cancel: &'a Cancel,
 }
 
@@ -154,7 +154,7 @@ impl<'a> Others<'a> {
     }
 
     /// The addresses by their numbers, with the memory that they take.
-    pub fn into_addresses(self) -> (Vec<Address>, Held) {
+    pub fn into_addresses(self) -> (Vec<Address>, Reservation) {
         (self.addresses, self.held)
     }
 
@@ -175,7 +175,7 @@ pub(crate) struct Groups {
     pub list: Vec<(usize, Group)>,
     /// What the scope hides as unverified.
     pub unverified: Unverified,
-    pub held: Held,
+    pub held: Reservation,
 }
 
 /// Pairs of a counterparty and a token that no registry vouches for, by their numbers.
@@ -207,7 +207,7 @@ pub(crate) struct Part {
     pub groups: Groups,
     pub unverified: UnverifiedPairs,
     /// The counterparties by number.
-    pub others: (Vec<Address>, Held),
+    pub others: (Vec<Address>, Reservation),
     /// `CoinJoins` that made no pairs.
     pub coinjoins: u64,
     /// The assets by number.

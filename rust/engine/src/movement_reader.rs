@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use headwater_ledger::memory::{Held, table_bytes};
+use headwater_ledger::memory::{Reservation, table_bytes};
 use headwater_ledger::read::{Account, AccountRef, ColumnSet, Direction, Posting, PostingKey, Scan};
 use headwater_ledger::{Cancel, Ledger, LedgerError};
 use headwater_metrics::utxo_attribution::Attribution;
@@ -43,7 +43,7 @@ pub(crate) struct MovementReader<'a> {
     /// True where the scanned account is the counterparty, because it has less to scan.
     mirrored: bool,
     matches: FxHashMap<AccountRef, bool>,
-    held: Held,
+    held: Reservation,
     /// The rules of the assets of the book, by their numbers; those that were met.
     rules: Vec<Option<Rule>>,
 }

@@ -5,7 +5,7 @@ use std::mem::size_of;
 use std::ops::ControlFlow;
 
 use headwater_ledger::edges::EdgeFlows;
-use headwater_ledger::memory::{Held, table_bytes};
+use headwater_ledger::memory::{Reservation, table_bytes};
 use headwater_ledger::read::{Direction, Scan};
 use headwater_ledger::{Cancel, Ledger, LedgerError};
 use headwater_metrics::flow::{AssetTally, Counterparties, Group, Side};
@@ -51,7 +51,7 @@ pub(crate) struct RankedPage<'a> {
     book: AssetBook<'a>,
     labels: Labels<'a>,
     page: Vec<Ranked>,
-    _held: Held,
+    _held: Reservation,
     /// Rows of all pages.
     pub total: usize,
     /// The last row, where more follow.
@@ -131,7 +131,7 @@ impl RankedPage<'_> {
 struct Ranking {
     page: Vec<Ranked>,
     /// What the page takes.
-    held: Held,
+    held: Reservation,
     /// Rows of all pages.
     rows: usize,
     senders: u64,
@@ -389,7 +389,7 @@ impl Ranker {
         others: &Others<'_>,
         book: &AssetBook<'_>,
         cancel: &Cancel,
-    ) -> Result<(Vec<Ranked>, Basis, Held), Error> {
+    ) -> Result<(Vec<Ranked>, Basis, Reservation), Error> {
         let Groups { list: groups, mut held, .. } = groups;
         // Amounts of several assets compare only by value.
         let comparable = self.scope.only_asset().is_some() && matches!(self.output, Output::Own | Output::PerSymbol);

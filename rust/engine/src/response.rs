@@ -3,7 +3,7 @@
 use std::{fmt, io};
 
 use headwater_ledger::Cancel;
-use headwater_ledger::memory::{Held, OverBudget};
+use headwater_ledger::memory::{OverBudget, Reservation};
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
@@ -231,7 +231,7 @@ pub(crate) fn text(report: &impl Serialize, cancel: &Cancel) -> Result<String, E
 
 struct Text {
     bytes: Vec<u8>,
-    held: Held,
+    held: Reservation,
     /// Why there is no room for more.
     refusal: Option<OverBudget>,
 }

@@ -14,7 +14,7 @@ use clap::builder::PossibleValuesParser;
 use headwater_export::LabelFormat;
 use headwater_ingest::labels::{Issuer, Labels, held_freezes, issuers, ledger_freezes};
 use headwater_ledger::labels::{Action, Claim, Code, DateBasis, DisputeAction};
-use headwater_ledger::store::{ImportKind, LabelImport, Shrinking, Vanished, Writer};
+use headwater_ledger::store::{ImportKind, LabelImport, MissingClaims, ShrinkPolicy, Writer};
 use headwater_ledger::{Cancel, Store};
 use headwater_types::{Address, Chain, Timestamp};
 use serde_json::{Value, json};
@@ -109,14 +109,14 @@ pub(super) fn keep(
     writer: &mut Writer,
     labels: Labels,
     imported_at: Timestamp,
-    shrinking: Shrinking,
+    shrinking: ShrinkPolicy,
 ) -> Result<u64, Failure> {
     Ok(writer.import_labels(label_import(labels, imported_at, shrinking))?)
 }
 
-fn label_import(labels: Labels, imported_at: Timestamp, shrinking: Shrinking) -> LabelImport {
+fn label_import(labels: Labels, imported_at: Timestamp, shrinking: ShrinkPolicy) -> LabelImport {
     let ended_at = labels.list_date.unwrap_or(imported_at);
-    let (Labels { source, list, licence, claims, .. }, vanished) = (labels, Vanished::End);
+    let (Labels { source, list, licence, claims, .. }, vanished) = (labels, MissingClaims::End);
     LabelImport { source, list, licence, imported_at, ended_at, claims, vanished, shrinking }
 }
 
@@ -144,8 +144,8 @@ fn keep_freezes(writer: &mut Writer, found: &Labels, imported_at: Timestamp) -> 
         imported_at,
         ended_at: imported_at,
         claims,
-        vanished: Vanished::Forgotten,
-        shrinking: Shrinking::Accepted,
+        vanished: MissingClaims::Forgotten,
+        shrinking: ShrinkPolicy::Accepted,
     })?;
     Ok(Some(version))
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use headwater_ledger::LedgerError;
 use headwater_ledger::facts::{Batch, Claim};
-use headwater_ledger::store::{Contradiction, Offered};
+use headwater_ledger::store::{Contradiction, StatementRef};
 use headwater_types::{BlockHash, Timestamp};
 
 use super::{Quoted, Sink, Told, Weight};
@@ -171,8 +171,8 @@ impl Sink<'_> {
     fn leave_contradictions(&mut self, batch: &mut Batch, told: &Rows) -> Result<(), IngestError> {
         for Contradiction { offered, error } in self.target.set_contradictions_aside(batch, self.cancel)? {
             let told = match offered {
-                Offered::Block(place) => told.blocks[place],
-                Offered::Transaction(place) => told.transactions[place],
+                StatementRef::Block(place) => told.blocks[place],
+                StatementRef::Transaction(place) => told.transactions[place],
             };
             let is_first = match &error {
                 LedgerError::Conflict { what, field, .. } => self.named.insert((told.file, what, field)),

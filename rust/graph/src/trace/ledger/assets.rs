@@ -1,7 +1,7 @@
 //! The assets that a walk meets: their terms, and which of their movements the request asks for.
 
 use headwater_ledger::market::AssetTerms;
-use headwater_ledger::memory::{Held, Purpose, table_bytes};
+use headwater_ledger::memory::{Purpose, Reservation, table_bytes};
 use headwater_ledger::read::{AssetRef, Posting};
 use headwater_ledger::{Cancel, Ledger, LedgerError};
 use headwater_types::{Asset, Chain};
@@ -70,7 +70,7 @@ pub(super) struct AssetTable<'a> {
     by_handle: FxHashMap<AssetRef, u32>,
     numbers: FxHashMap<(Chain, Asset), u32>,
     assets: Vec<TracedAsset>,
-    memory: Held,
+    memory: Reservation,
 }
 
 impl<'a> AssetTable<'a> {

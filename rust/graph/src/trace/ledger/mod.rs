@@ -12,7 +12,7 @@ use std::cmp::Ordering;
 
 use headwater_intel::label::{Aggregate, Moment, aggregate, claims_of};
 use headwater_ledger::market::PriceTable;
-use headwater_ledger::memory::{Held, Purpose};
+use headwater_ledger::memory::{Purpose, Reservation};
 use headwater_ledger::read::{Account, AccountRef, TransactionRef};
 use headwater_ledger::{Cancel, Ledger, LedgerError};
 use headwater_types::{Address, Chain, Family, TimeWindow};
@@ -74,7 +74,7 @@ pub struct LedgerSource<'a> {
     /// Movements that a trace keeps.
     kept: usize,
     is_missing_legs: bool,
-    memory: Held,
+    memory: Reservation,
     cancel: &'a Cancel,
 }
 
@@ -274,7 +274,7 @@ impl PathSource for LedgerSource<'_> {
 
     fn payments(&mut self, node: Node, into: &mut Vec<Movement>) -> Result<(), LedgerError> {
         let chain = self.chain(node);
-        let has_distinct_handles = chain.family() != Family::Utxo && self.ledger.is_one_handle_each(chain);
+        let has_distinct_handles = chain.family() != Family::Utxo && self.ledger.has_unique_handles(chain);
         self.read(node, if has_distinct_handles { Counterparties::Numbered } else { Counterparties::All }, into)
     }
 

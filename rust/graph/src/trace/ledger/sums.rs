@@ -39,7 +39,7 @@ impl LedgerSource<'_> {
             return Ok(None);
         }
         let chain = self.chain(node);
-        let skips_others = query.is_numbered_only && self.ledger.is_one_handle_each(chain);
+        let skips_others = query.is_numbered_only && self.ledger.has_unique_handles(chain);
         for (handle, side) in sides {
             if skips_others && !self.by_handle.contains_key(&handle) {
                 continue;
