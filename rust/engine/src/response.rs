@@ -187,15 +187,6 @@ impl Warnings {
         self.0.push(Warning { count: Some(count), ..Warning::new(code, None, message) });
     }
 
-    /// Adds those of another collection that were not given already.
-    pub(crate) fn append(&mut self, other: Self) {
-        for warning in other.0 {
-            if !self.0.contains(&warning) {
-                self.0.push(warning);
-            }
-        }
-    }
-
     /// Whether one of them is about this moment alone, so that the answer is not to be given again.
     pub(crate) fn are_passing(&self) -> bool {
         self.0.iter().any(|warning| PASSING.contains(&warning.code.as_str()))
