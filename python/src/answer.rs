@@ -2,11 +2,11 @@
 
 use arrow::array::RecordBatch;
 use arrow::error::ArrowError;
-use headwater_engine::{AnyRow, Column, ColumnKind, Endpoint, Report, endpoint};
+use headwater_engine::{Answer as Answered, AnyRow, Column, ColumnKind, Endpoint, endpoint};
 use headwater_table::{TableError, frame};
 use pyo3::prelude::*;
 use pyo3_arrow::PyTable;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::tables::refused;
 
@@ -19,7 +19,7 @@ pub struct Answer {
 
 enum Content {
     /// Of a ledger in this process.
-    Report(Report),
+    Report(Answered),
     /// Of a server: `{"data", "meta"}`.
     Text(String),
 }
@@ -35,7 +35,7 @@ impl Answer {
     /// `{"data", "meta"}` as JSON.
     fn text(&self, py: Python<'_>) -> PyResult<String> {
         match &self.content {
-            Content::Report(report) => py.detach(|| envelope(report)).map_err(|error| refused(py, &error.into(), None)),
+            Content::Report(report) => py.detach(|| envelope(report)).map_err(|error| refused(py, &error, None)),
             Content::Text(text) => Ok(text.clone()),
         }
     }
@@ -54,7 +54,7 @@ impl Answer {
 
 impl Answer {
     /// The answer of a ledger in this process.
-    pub fn of_report(endpoint: &Endpoint, report: Report) -> Self {
+    pub fn of_report(endpoint: &Endpoint, report: Answered) -> Self {
         Self { name: endpoint.name.to_owned(), content: Content::Report(report) }
     }
 
@@ -65,13 +65,7 @@ impl Answer {
                 data = parsed(text)?["data"].take();
                 &data
             }
-            Content::Report(report) => match report.value() {
-                Some(value) => value,
-                None => {
-                    data = parsed(report.data()?)?;
-                    &data
-                }
-            },
+            Content::Report(answer) => &*answer.report,
         };
         frame(endpoint, value)
     }
@@ -81,18 +75,8 @@ fn parsed(text: &str) -> Result<Value, TableError> {
     serde_json::from_str(text).map_err(|error| ArrowError::JsonError(error.to_string()).into())
 }
 
-fn envelope(report: &Report) -> Result<String, headwater_engine::Error> {
-    let mut meta = serde_json::Map::new();
-    if let Some(pagination) = report.pagination {
-        meta.insert("pagination".into(), json!(pagination));
-    }
-    if !report.warnings.is_empty() {
-        meta.insert("warnings".into(), json!(report.warnings));
-    }
-    if !report.pegged.is_empty() {
-        meta.insert("pegged".into(), json!(report.pegged));
-    }
-    Ok(format!(r#"{{"data":{},"meta":{}}}"#, report.data()?, json!(meta)))
+fn envelope(answer: &Answered) -> Result<String, TableError> {
+    serde_json::to_string(answer).map_err(|error| ArrowError::JsonError(error.to_string()).into())
 }
 
 /// The columns of an answer and what they hold: of a list those of its table, else those of its frame.

@@ -13,7 +13,7 @@ use headwater_ingest::frames::{Transfers, transfers_batch};
 use headwater_ingest::labels::{LabelOptions, Labels, read_label_frame};
 use headwater_ledger::labels::DisputeAction;
 use headwater_ledger::read::Generations;
-use headwater_ledger::store::{LabelImport, Shrinking, Vanished, in_memory};
+use headwater_ledger::store::{LabelImport, MissingClaims, ShrinkPolicy, in_memory};
 use headwater_ledger::{LedgerError, Store};
 use headwater_types::Timestamp;
 use pyo3::prelude::*;
@@ -26,9 +26,6 @@ use crate::errors::{exception, raise};
 use crate::interrupt::interruptible;
 use crate::scores::{self, Question, Wanted};
 use crate::tables;
-
-/// Bytes of answers that are kept for those who ask the same, as many as the gateway keeps.
-const CACHE_BYTES: usize = 64 << 20;
 
 /// A ledger that answers calls by name.
 #[pyclass(frozen, module = "headwater._headwater")]
@@ -43,7 +40,7 @@ impl NativeLedger {
     /// Answers one call: the endpoint's name and its request as JSON.
     fn answer(&self, py: Python<'_>, name: &str, request: &str) -> PyResult<Answer> {
         let (endpoint, request) = question(py, name, request)?;
-        interruptible(py, |cancel| self.engine.report(endpoint, &request, cancel))?
+        interruptible(py, |cancel| self.engine.answer(endpoint, &request, cancel))?
             .map(|report| Answer::of_report(endpoint, report))
             .map_err(|error| exception(py, &error))
     }
@@ -157,7 +154,7 @@ fn export_error(py: Python<'_>, error: &ExportError) -> PyErr {
 
 impl NativeLedger {
     fn new(ledgers: Arc<dyn Generations>, source: String, intelligence: Intelligence) -> Self {
-        let engine = QueryEngine::new(Arc::clone(&ledgers)).with_cache(CACHE_BYTES).with_clock(milliseconds);
+        let engine = QueryEngine::new(Arc::clone(&ledgers)).with_clock(milliseconds);
         Self { engine: engine.with_intelligence(intelligence), ledgers, source }
     }
 }
@@ -207,8 +204,8 @@ fn undated(labels: Labels) -> LabelImport {
         imported_at: time,
         ended_at: time,
         claims,
-        vanished: Vanished::End,
-        shrinking: Shrinking::Accepted,
+        vanished: MissingClaims::End,
+        shrinking: ShrinkPolicy::Accepted,
     }
 }
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use headwater_engine::score::{
-    ADDRESSES_PER_PART, Addresses, Observed, ScoreColumns, ScoreError, ScoreJob, ScoreProgress, Scorer,
+    ADDRESSES_PER_PART, Addresses, ObservationSample, ScoreColumns, ScoreError, ScoreJob, ScoreProgress, Scorer,
 };
 use headwater_engine::{Intelligence, QueryEngine};
 use headwater_ledger::Cancel;
@@ -76,7 +76,7 @@ fn prepared(
     };
     let chain = chain_of(py, &chain)?;
     let columns: ScoreColumns = columns.parse().map_err(|why| refused("columns", why))?;
-    let observed = observed.map(|(share, seed)| Observed { share, seed });
+    let observed = observed.map(|(share, seed)| ObservationSample { share, seed });
     let scorer = py.detach(|| engine.scorer(chain, columns).and_then(|scorer| scorer.observed(observed)));
     let scorer = scorer.map_err(|error| exception(py, &error))?;
     let addresses = addresses.map(|table| AddressSource::of_tables(&table.into_inner().0)).transpose();

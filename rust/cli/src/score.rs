@@ -5,7 +5,7 @@ use std::slice;
 use std::sync::Arc;
 
 use headwater_engine::score::{
-    ADDRESSES_PER_PART, Addresses, Observed, ScoreColumns, ScoreError, ScoreJob, ScoreProgress, Scorer,
+    ADDRESSES_PER_PART, Addresses, ObservationSample, ScoreColumns, ScoreError, ScoreJob, ScoreProgress, Scorer,
 };
 use headwater_engine::{ErrorKind, Intelligence, QueryEngine};
 use headwater_ledger::{Cancel, Store};
@@ -98,7 +98,7 @@ fn scorer(settings: &Settings, arguments: &Arguments) -> Result<Scorer, Failure>
     }
     let store = Store::open(settings.store()?)?;
     let engine = QueryEngine::new(Arc::new(store)).with_intelligence(intelligence);
-    let observed = arguments.observed_share.map(|share| Observed { share, seed: arguments.observed_seed });
+    let observed = arguments.observed_share.map(|share| ObservationSample { share, seed: arguments.observed_seed });
     let scorer = engine.scorer(arguments.chain, arguments.columns);
     let scorer = scorer.and_then(|scorer| scorer.observed(observed));
     scorer.map_err(|error| Failure::from_engine(&error))

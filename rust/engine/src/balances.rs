@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 
 use chrono::NaiveDate;
 use headwater_ledger::Cancel;
-use headwater_ledger::memory::Held;
+use headwater_ledger::memory::Reservation;
 use headwater_ledger::read::{Direction, Holding, MovementKind, Scan, ScanOrder, Status};
 use headwater_metrics::flow::Tally;
 use headwater_types::{Amount, Asset, Balance, SumOverflow, Timestamp, Usd};
@@ -116,7 +116,7 @@ impl Changes {
         walk: &mut Walk<'_>,
         valuer: &Valuer,
         ends: &[Timestamp],
-        held: &mut Held,
+        held: &mut Reservation,
         cancel: &Cancel,
     ) -> Result<Self, Error> {
         held.more((ends.len() + 1) * size_of::<Span>())?;
@@ -197,7 +197,7 @@ impl Closing {
         walk: &mut Walk<'_>,
         scope: &Scope,
         mut changes: Changes,
-        held: &mut Held,
+        held: &mut Reservation,
         cancel: &Cancel,
     ) -> Result<Self, Error> {
         let (mut opening, mut begins, mut passed) =
@@ -247,7 +247,7 @@ impl Closing {
         output: &Output,
         (days, ends): (&[NaiveDate], &[Timestamp]),
         notes: &mut Vec<String>,
-        memory: &mut Held,
+        memory: &mut Reservation,
     ) -> Result<Vec<DailyPoint>, Error> {
         memory.more(days.len() * (size_of::<DailyPoint>() + TEXT_BYTES))?;
         let mut held = self.opening.clone();

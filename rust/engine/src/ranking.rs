@@ -5,7 +5,7 @@ use std::mem::size_of;
 use std::ops::ControlFlow;
 
 use headwater_ledger::edges::EdgeFlows;
-use headwater_ledger::memory::{Held, table_bytes};
+use headwater_ledger::memory::{Reservation, table_bytes};
 use headwater_ledger::read::{Direction, Scan};
 use headwater_ledger::{Cancel, Ledger, LedgerError};
 use headwater_metrics::flow::{AssetTally, Counterparties, Group, Side};
@@ -13,7 +13,6 @@ use headwater_types::{Address, Amount, Pico, Usd};
 use rayon::prelude::*;
 
 use crate::asset_book::AssetBook;
-use crate::change::{JudgedPairs, UtxoPairs};
 use crate::counterparty_row::{BelowCutoff, CounterpartyRow};
 use crate::edge_groups::{EdgeRanking, edge_groups, groups_with};
 use crate::flows::{Groups, Others, Part, SumUnit, Sums, Unverified, UnverifiedPairs, joined, movement};
@@ -24,6 +23,7 @@ use crate::request::{CursorKey, GroupBy, Paging, RankingSort, SortOrder, Warning
 use crate::scope::{EdgeScope, Scope, Verdict};
 use crate::table::TableHead;
 use crate::unverified::{self, Hidden};
+use crate::utxo_pairs::{UtxoPairCounts, UtxoPairs};
 use crate::valuation::{Output, Valuer};
 use crate::walk::{CANCEL_EVERY, Walk};
 use crate::{Error, ErrorKind};
@@ -51,7 +51,7 @@ pub(crate) struct RankedPage<'a> {
     book: AssetBook<'a>,
     labels: Labels<'a>,
     page: Vec<Ranked>,
-    _held: Held,
+    _held: Reservation,
     /// Rows of all pages.
     pub total: usize,
     /// The last row, where more follow.
@@ -60,7 +60,7 @@ pub(crate) struct RankedPage<'a> {
     pub receivers: u64,
     pub amount_unit: String,
     pub below: Option<BelowCutoff>,
-    pub judged: JudgedPairs,
+    pub judged: UtxoPairCounts,
     hidden: Hidden,
     basis: Basis,
 }
@@ -131,13 +131,13 @@ impl RankedPage<'_> {
 struct Ranking {
     page: Vec<Ranked>,
     /// What the page takes.
-    held: Held,
+    held: Reservation,
     /// Rows of all pages.
     rows: usize,
     senders: u64,
     receivers: u64,
     below: Option<BelowCutoff>,
-    judged: JudgedPairs,
+    judged: UtxoPairCounts,
     hidden: Hidden,
     basis: Basis,
 }
@@ -243,7 +243,7 @@ impl Ranker {
         let below = BelowCutoff::of(ranking.entries[end..].iter().map(|entry| entry.usd));
         let hidden = Hidden::Counterparties(ranking.unverified);
         let EdgeRanking { senders, receivers, .. } = ranking;
-        let judged = JudgedPairs::default();
+        let judged = UtxoPairCounts::default();
         Ok(Some(Ranking { page, held, rows, senders, receivers, below, judged, hidden, basis }))
     }
 
@@ -303,7 +303,7 @@ impl Ranker {
         let page = page.split_off(start);
         let mut held = cancel.holding(COUNTERPARTIES);
         held.reach(page.iter().map(|row| Ranked::BYTES + row.group.by_asset.len() * Group::ASSET_BYTES).sum())?;
-        let judged = JudgedPairs { coinjoins: others.coinjoins, unjudged };
+        let judged = UtxoPairCounts { coinjoins: others.coinjoins, unjudged };
         Ok(Ranking { page, held, rows, senders, receivers, below, judged, hidden, basis })
     }
 
@@ -388,7 +388,7 @@ impl Ranker {
         others: &Others<'_>,
         book: &AssetBook<'_>,
         cancel: &Cancel,
-    ) -> Result<(Vec<Ranked>, Basis, Held), Error> {
+    ) -> Result<(Vec<Ranked>, Basis, Reservation), Error> {
         let Groups { list: groups, mut held, .. } = groups;
         // Amounts of several assets compare only by value.
         let comparable = self.scope.only_asset().is_some() && matches!(self.output, Output::Own | Output::PerSymbol);

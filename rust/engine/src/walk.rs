@@ -2,13 +2,11 @@
 
 use std::ops::ControlFlow;
 
-use headwater_ledger::memory::{Held, table_bytes};
-use headwater_ledger::read::{
-    Account, AccountRef, ColumnSet, Direction, Posting, PostingKey, Scan, Transaction, TransactionRef,
-};
+use headwater_ledger::memory::{Reservation, table_bytes};
+use headwater_ledger::read::{Account, AccountRef, ColumnSet, Direction, Posting, PostingKey, Scan};
 use headwater_ledger::{Cancel, Ledger, LedgerError};
-use headwater_metrics::utxo_attribution::{Attribution, NetChange, Pair, Shape, pairs};
-use headwater_types::{Address, Amount, Family};
+use headwater_metrics::utxo_attribution::Attribution;
+use headwater_types::{Address, Family};
 use rustc_hash::FxHashMap;
 
 use crate::Error;
@@ -45,7 +43,7 @@ pub(crate) struct Walk<'a> {
     /// Whether the scanned account is the counterparty, because it has less to scan.
     mirrored: bool,
     matches: FxHashMap<AccountRef, bool>,
-    held: Held,
+    held: Reservation,
     /// How the assets of the book are judged, by their numbers; those that were met.
     rules: Vec<Option<Rule>>,
 }
@@ -213,7 +211,7 @@ impl<'a> Walk<'a> {
             return Ok(own.then_some(posting));
         }
         if self.scope.chain.family() == Family::Utxo {
-            let attribution = attribution(&self.ledger.transaction(posting.transaction)?);
+            let attribution = Attribution::of_transaction(&self.ledger.transaction(posting.transaction)?);
             let value = match posting.direction {
                 Direction::Out => attribution.value(&self.address, &other),
                 Direction::In | Direction::Own => attribution.value(&other, &self.address),
@@ -250,79 +248,4 @@ pub(crate) fn key(ledger: &dyn Ledger, posting: &Posting) -> Result<PostingKey, 
         kind: posting.kind,
         ordinal: posting.ordinal,
     })
-}
-
-/// Who paid whom in a UTXO transaction.
-pub(crate) fn attribution(transaction: &Transaction) -> Attribution {
-    attributed(transaction, None)
-}
-
-/// The same without one of the outputs, which must not be of an address that paid.
-pub(crate) fn attributed(transaction: &Transaction, without: Option<usize>) -> Attribution {
-    let Some(utxo) = &transaction.facts.utxo else { return pairs(&[], &[], Shape::Ordinary) };
-    let spent = |input: &headwater_ledger::facts::InputFacts| match &input.spent {
-        Some(output) => (output.owner, Some(output.amount)),
-        None => (None, None),
-    };
-    let inputs: Vec<_> = utxo.inputs.iter().map(spent).collect();
-    let kept = utxo.outputs.iter().enumerate().filter(|(place, _)| without != Some(*place));
-    let outputs: Vec<_> = kept.map(|(_, output)| (output.owner, output.amount)).collect();
-    pairs(&inputs, &outputs, Shape::Ordinary)
-}
-
-/// The counterparties of an account in a UTXO transaction with what moved between them. Shares are rounded, and the last shares
-/// of a payee are reduced where together they would exceed what it got. Payer and payee have the same amounts.
-pub(crate) fn counterparties(
-    ledger: &dyn Ledger,
-    transaction: TransactionRef,
-    address: &Address,
-) -> Result<Vec<(Address, Amount)>, Error> {
-    let attribution = attribution(&ledger.transaction(transaction)?);
-    if attribution.change(address).is_some_and(|change| change.net_out() > 0) {
-        return Ok(payers(&attribution, address));
-    }
-    let of_payee = |(payee, _): (Address, Amount)| {
-        let own = payers(&attribution, &payee).into_iter().find(|(payer, _)| payer == address);
-        own.map(|(_, value)| (payee, value))
-    };
-    Ok(others(&attribution, address).into_iter().filter_map(of_payee).collect())
-}
-
-/// Who paid an address in an attribution, and how much: together at most what it got.
-fn payers(attribution: &Attribution, payee: &Address) -> Vec<(Address, Amount)> {
-    let mut rest = Amount::from_u128(attribution.change(payee).map_or(0, NetChange::net_out));
-    let paid = |pair: Pair| {
-        let value = pair.value.min(rest);
-        rest = rest.checked_sub(value).unwrap_or(Amount::ZERO);
-        (pair.from, value)
-    };
-    attribution.of(payee).map(paid).collect()
-}
-
-/// The counterparties of an account in an attribution.
-pub(crate) fn others(attribution: &Attribution, address: &Address) -> Vec<(Address, Amount)> {
-    let other = |pair: Pair| if pair.from == *address { pair.to } else { pair.from };
-    attribution.of(address).map(|pair| (other(pair), pair.value)).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use headwater_types::Chain;
-
-    use super::*;
-
-    #[test]
-    fn rounded_shares_of_a_payee_sum_to_what_it_got() {
-        let texts = [
-            "1FDCgJ8m2xDyVmYuankk13XReVC2Zvs5cz",
-            "1HxbaBMF2jXBVnagoHvaA6rLxmaYL8gb8T",
-            "1231PgW8KbpwKkvACPhp13fcL6fM5sKGvy",
-        ];
-        let payers_of_one = texts.map(|text| Address::parse(Chain::BITCOIN, text).unwrap());
-        let payee = Address::parse(Chain::BITCOIN, "12c6DSiU4Rq3P4ZxziKxzrL5LmMBrzjrJX").unwrap();
-        // Each of three inputs of 1 paid two thirds, which is 1 when it is rounded.
-        let inputs = payers_of_one.map(|payer| (Some(payer), Some(1)));
-        let found = payers(&pairs(&inputs, &[(Some(payee), 2)], Shape::Ordinary), &payee);
-        assert_eq!(found.iter().map(|(_, value)| value.to_u128().unwrap()).collect::<Vec<_>>(), [1, 1, 0]);
-    }
 }

@@ -157,10 +157,10 @@ fn unpriced_dollars_are_null_in_tables_and_zero_in_json() {
     let overview = endpoint("counterparty/overview").unwrap();
     let (who, other) = (address(Chain::ETHEREUM, 1).to_string(), address(Chain::ETHEREUM, 2).to_string());
     let asked = json!({"blockchain": "ethereum", "target": who, "counterparty": other, "output_asset": "usd"});
-    let report = engine.report(overview, &asked, &Cancel::new()).unwrap();
-    let data: Value = serde_json::from_str(report.data().unwrap()).unwrap();
+    let report = engine.answer(overview, &asked, &Cancel::new()).unwrap();
+    let data: Value = report.value();
     assert_eq!((&data["total_amount_usd"], &data["unpriced_count"]), (&json!("0"), &json!(1)));
-    for made in [frame(overview, report.value().unwrap()), frame(overview, &data)] {
+    for made in [frame(overview, &*report.report), frame(overview, &data)] {
         let made = made.unwrap().unwrap();
         let sides = made.column_by_name("transfer_betweens").map(Arc::clone);
         match sides {
@@ -296,9 +296,9 @@ fn every_report_is_a_frame_equal_to_that_of_its_json() {
     let engine = engine();
     for endpoint in headwater_engine::ENDPOINTS {
         let Some(request) = asked(endpoint.name) else { continue };
-        let report = engine.report(endpoint, &request, &Cancel::new()).unwrap();
-        let data: Value = serde_json::from_str(report.data().unwrap()).unwrap();
-        let made = frame(endpoint, report.value().unwrap()).unwrap().unwrap();
+        let report = engine.answer(endpoint, &request, &Cancel::new()).unwrap();
+        let data: Value = report.value();
+        let made = frame(endpoint, &*report.report).unwrap().unwrap();
         assert_eq!(frame(endpoint, &data).unwrap().unwrap(), made, "{}", endpoint.name);
         let rows = endpoint.report_rows();
         let count = rows.field.map_or(1, |field| data[field].as_array().unwrap().len());
@@ -320,8 +320,8 @@ fn a_frame_without_rows_has_the_columns_of_one_with_rows() {
     let engine = engine();
     let transactions = endpoint("transactions").unwrap();
     let of = |request: &Value| {
-        let report = engine.report(transactions, request, &Cancel::new()).unwrap();
-        frame(transactions, report.value().unwrap()).unwrap().unwrap()
+        let report = engine.answer(transactions, request, &Cancel::new()).unwrap();
+        frame(transactions, &*report.report).unwrap().unwrap()
     };
     let mut nobody = request();
     nobody["address"] = json!(address(Chain::ETHEREUM, 999).to_string());

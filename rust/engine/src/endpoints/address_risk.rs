@@ -108,7 +108,7 @@ impl Analysis for AddressRisk {
     }
 
     /// What a provider says may be another thing the next time.
-    fn is_kept(report: &RiskReport) -> bool {
+    fn is_repeatable(report: &RiskReport) -> bool {
         !report.meta.third_party_used
     }
 }

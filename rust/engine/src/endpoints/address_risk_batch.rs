@@ -198,7 +198,7 @@ impl Analysis for AddressRiskBatch {
     }
 
     /// What a provider says may be another thing the next time.
-    fn is_kept(report: &AddressRiskBatchReport) -> bool {
+    fn is_repeatable(report: &AddressRiskBatchReport) -> bool {
         !report.results.iter().filter_map(|result| result.meta.as_ref()).any(|meta| meta.third_party_used)
     }
 

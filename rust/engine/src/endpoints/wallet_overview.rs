@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::mem::size_of;
 use std::ops::ControlFlow;
 
-use headwater_ledger::memory::{Held, table_bytes};
+use headwater_ledger::memory::{Reservation, table_bytes};
 use headwater_ledger::read::{Account, Direction, Holding, MovementKind, Scan, ScanOrder};
 use headwater_ledger::{Cancel, Ledger};
 use headwater_metrics::flow::{AssetTally, Group};
@@ -298,7 +298,7 @@ struct Activity {
     first_funding: Option<(Flow, usize)>,
     /// Whether the first who paid in cannot be told.
     funder_unknown: bool,
-    held: Held,
+    held: Reservation,
 }
 
 impl Activity {

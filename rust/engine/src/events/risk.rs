@@ -11,16 +11,28 @@ use headwater_types::{Address, Chain, Family, Timestamp};
 use serde_json::{Value, json};
 
 use super::event::Draft;
+use super::kind::EventKind;
+use super::subscription::Filter;
 use super::{FeedStep, Subscription};
 use crate::Error;
 use crate::intelligence::Intelligence;
+
+/// The event.
+pub(super) const KIND: EventKind = EventKind {
+    name: "risk_alert",
+    needs_addresses: true,
+    needs_threshold: false,
+    default_min_usd: None,
+    ignored: &[Filter::Symbols, Filter::Contracts, Filter::Direction, Filter::MinAmountUsd, Filter::Labels],
+    drafts: |subscription, step, _| risk_changes(subscription, step),
+};
 
 /// A draft for each watched address whose level or gate an item of the feed changes, in order of address.
 ///
 /// A block changes the risk of those who move in it, an import that of those whom it names and of those who deal with
 /// them. Both are judged as of the item: what the address did until then, by the labels that were in force. A block that is
 /// taken back makes nothing: what comes in its place is compared anew.
-pub(super) fn risk_changes(subscription: &Subscription, step: &FeedStep) -> Result<Vec<Draft>, Error> {
+fn risk_changes(subscription: &Subscription, step: &FeedStep) -> Result<Vec<Draft>, Error> {
     let item = step.item();
     if item.removed {
         return Ok(Vec::new());
@@ -63,7 +75,7 @@ pub(super) fn risk_changes(subscription: &Subscription, step: &FeedStep) -> Resu
             "gate_reason": gate(&new).map(GateReason::name),
         });
         let Value::Object(data) = data else { unreachable!("it is written as an object") };
-        drafts.push(Draft { cause: None, matched: Some(address), data, tells_depth: false });
+        drafts.push(Draft { cause: None, matched: Some(address), data, has_confirmations: false });
     }
     Ok(drafts)
 }

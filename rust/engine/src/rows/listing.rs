@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 use std::mem::size_of;
 use std::ops::ControlFlow;
 
-use headwater_ledger::memory::Held;
+use headwater_ledger::memory::Reservation;
 use headwater_ledger::read::{PostingKey, Scan, ScanOrder};
 use headwater_ledger::{Cancel, Ledger};
 use headwater_types::Address;
@@ -50,7 +50,7 @@ pub(crate) struct Page<'a> {
     valuer: Valuer,
     labels: Labels<'a>,
     flows: Vec<Flow>,
-    _held: Held,
+    _held: Reservation,
     pub pagination: PageInfo,
     pub excluded: Excluded,
     /// What is hidden as unverified, as far as it was read.
@@ -186,7 +186,12 @@ impl Listing {
 
     /// The page of a list in the order of the chain, whether more follows, and how many on the way are unverified:
     /// reads no further than that.
-    fn in_order(&self, walk: &mut Walk<'_>, held: &mut Held, cancel: &Cancel) -> Result<(Vec<Flow>, bool, u64), Error> {
+    fn in_order(
+        &self,
+        walk: &mut Walk<'_>,
+        held: &mut Reservation,
+        cancel: &Cancel,
+    ) -> Result<(Vec<Flow>, bool, u64), Error> {
         let after = match &self.paging.after {
             Some(CursorKey::Posting(key)) => Some(*key),
             Some(CursorKey::Counterparty { .. } | CursorKey::Member(_)) | None => None,
@@ -220,7 +225,7 @@ impl Listing {
         &self,
         walk: &mut Walk<'_>,
         valuer: &Valuer,
-        held: &mut Held,
+        held: &mut Reservation,
         cancel: &Cancel,
     ) -> Result<(Vec<Flow>, bool, u64), Error> {
         /// Bytes of a movement, half of it once more while all of them are sorted.

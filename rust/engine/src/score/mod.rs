@@ -17,7 +17,7 @@ use headwater_intel::risk::{RiskScope, RiskScorer};
 use headwater_ledger::labels::ListOrigin;
 use headwater_ledger::read::Coverage;
 use headwater_ledger::{Cancel, Ledger, LedgerError};
-pub use headwater_metrics::features::Observed;
+pub use headwater_metrics::features::ObservationSample;
 use headwater_metrics::features::{self, Base, BaseGather, Feature};
 use headwater_types::{Address, Chain};
 use rayon::prelude::*;
@@ -45,7 +45,7 @@ pub struct Scorer {
     intelligence: Intelligence,
     chain: Chain,
     columns: ScoreColumns,
-    observed: Option<Observed>,
+    observed: Option<ObservationSample>,
     classifier: Option<Arc<Classifier>>,
     features: Vec<&'static Feature>,
 }
@@ -74,9 +74,9 @@ impl Scorer {
     ///
     /// # Errors
     /// When the share is not above 0 and at most 1.
-    pub fn observed(self, observed: Option<Observed>) -> Result<Self, Error> {
+    pub fn observed(self, observed: Option<ObservationSample>) -> Result<Self, Error> {
         match observed {
-            Some(Observed { share, .. }) if !(share > 0.0 && share <= 1.0) => Err(Error::invalid(
+            Some(ObservationSample { share, .. }) if !(share > 0.0 && share <= 1.0) => Err(Error::invalid(
                 Reason::InvalidValue,
                 "observed",
                 format!("observed: the share is {share}; give a number above 0 and at most 1"),
@@ -175,7 +175,7 @@ impl Scorer {
         if self.columns.features || self.columns.class {
             versions.push(("features", features::VERSION.to_string()));
         }
-        if let Some(Observed { share, seed }) = self.observed {
+        if let Some(ObservationSample { share, seed }) = self.observed {
             versions.push(("observed", format!("share {share}, seed {seed}")));
         }
         versions

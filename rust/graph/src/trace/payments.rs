@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::movement::{Movement, Stop, Way};
+use super::movement::{Movement, Way};
+use super::stop::Stop;
 use crate::rank::{Payment, Payments};
 
 /// The payments among the movements of an account, which are in the order of the chain: without those that are left out, fees,

@@ -2,7 +2,7 @@
 
 use headwater_ledger::labels::Claim;
 use headwater_ledger::logs::{FirstTopic, Log, LogFilter};
-use headwater_ledger::store::{LabelImport, Shrinking, Vanished, Writer};
+use headwater_ledger::store::{LabelImport, MissingClaims, ShrinkPolicy, Writer};
 use headwater_ledger::{Cancel, Ledger, LedgerError};
 use headwater_types::Timestamp;
 
@@ -65,8 +65,8 @@ pub fn import_freezes(writer: &mut Writer, found: &Labels, imported_at: Timestam
         imported_at,
         ended_at: imported_at,
         claims,
-        vanished: Vanished::Forgotten,
-        shrinking: Shrinking::Accepted,
+        vanished: MissingClaims::Forgotten,
+        shrinking: ShrinkPolicy::Accepted,
     })?;
     Ok(Some(version))
 }

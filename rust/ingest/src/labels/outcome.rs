@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use headwater_ledger::labels::{Claim, Code};
-use headwater_ledger::store::{LabelImport, Shrinking, Vanished};
+use headwater_ledger::store::{LabelImport, MissingClaims, ShrinkPolicy};
 use headwater_types::Timestamp;
 
 use super::counts::Counts;
@@ -40,10 +40,10 @@ impl Labels {
     /// Returns the import of the list. It ends the claims of the edition before that it does not repeat, as of its own
     /// date or else of the import.
     #[must_use]
-    pub fn into_import(self, imported_at: Timestamp, shrinking: Shrinking) -> LabelImport {
+    pub fn into_import(self, imported_at: Timestamp, shrinking: ShrinkPolicy) -> LabelImport {
         let ended_at = self.list_date.unwrap_or(imported_at);
         let Self { source, list, licence, claims, .. } = self;
-        LabelImport { source, list, licence, imported_at, ended_at, claims, vanished: Vanished::End, shrinking }
+        LabelImport { source, list, licence, imported_at, ended_at, claims, vanished: MissingClaims::End, shrinking }
     }
 }
 

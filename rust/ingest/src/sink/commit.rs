@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use headwater_ledger::LedgerError;
 use headwater_ledger::facts::{Batch, Claim};
-use headwater_ledger::store::{Contradiction, Offered};
+use headwater_ledger::store::{Contradiction, StatementRef};
 use headwater_types::{BlockHash, Timestamp};
 
 use super::{Quoted, RowOrigin, Sink, Weight};
@@ -173,8 +173,8 @@ impl Sink<'_> {
     fn leave_contradictions(&mut self, batch: &mut Batch, origins: &BatchOrigins) -> Result<(), IngestError> {
         for Contradiction { offered, error } in self.target.set_contradictions_aside(batch, self.cancel)? {
             let origin = match offered {
-                Offered::Block(place) => origins.blocks[place],
-                Offered::Transaction(place) => origins.transactions[place],
+                StatementRef::Block(place) => origins.blocks[place],
+                StatementRef::Transaction(place) => origins.transactions[place],
             };
             let is_first = match &error {
                 LedgerError::Conflict { what, field, .. } => self.named.insert((origin.file, what, field)),

@@ -1,6 +1,6 @@
 //! Contracts of bridges, as labels.
 
-use headwater_bridge::{BridgeChain, Tables, account_bytes};
+use headwater_bridge::Tables;
 use headwater_ledger::labels::{Action, Claim, Code, Level, Link, Scope};
 use headwater_types::{Address, Chain};
 
@@ -11,9 +11,8 @@ const BRIDGES: &str = "bridge_contracts";
 /// that were read in no source, are left out.
 #[must_use]
 pub fn bridge_claim(chain: Chain, address: &Address) -> Option<Claim<&'static str>> {
-    let bytes = account_bytes(address)?;
     let is_token = |role: &str| role.ends_with("Token") || role.ends_with("OFT");
-    let mut contracts = Tables::builtin().contract(BridgeChain::from(chain), &bytes);
+    let mut contracts = Tables::builtin().contracts_of(chain, address);
     let contract = contracts.find(|contract| contract.verified() && !is_token(contract.role()))?;
     Some(Claim {
         address: *address,

@@ -1,4 +1,4 @@
-//! Addresses, contracts and symbols that a subscription names, on one chain or on any.
+//! Addresses, contracts and symbols of a subscription, on one chain or on any.
 
 use headwater_types::address::Reason as AddressReason;
 use headwater_types::{Address, Asset, Chain};
@@ -7,19 +7,19 @@ use crate::request::{Checks, refused, repair};
 use crate::valuation::verified;
 use crate::{Error, Reason};
 
-/// What an address stands for in a request.
+/// The role of an address in a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Named {
+pub(super) enum AddressRole {
     Address,
     Contract,
 }
 
-/// An address of a chain, or of the first family whose form it has.
+/// Parses an address of a chain, or of the first family whose form it has.
 pub(super) fn address(
     checks: &mut Checks<'_>,
     chain: Option<Chain>,
     (field, text): (&str, &str),
-    named: Named,
+    role: AddressRole,
 ) -> Result<Address, Error> {
     let forms = [Chain::ETHEREUM, Chain::TRON, Chain::BITCOIN];
     let fits = |chain: &Chain| match Address::parse_on(*chain, checks.network(*chain), text) {
@@ -31,15 +31,15 @@ pub(super) fn address(
         let why = format!("{text:?} is not a valid address of a supported chain{}", repair(checks, None, text));
         Err(refused(reason, field, text, &why))
     };
-    match (found, named) {
-        (Some(chain), Named::Address) => checks.address(chain, field, text),
-        (Some(chain), Named::Contract) => checks.contract(chain, field, text),
-        (None, Named::Address) => unfit(Reason::InvalidAddress),
-        (None, Named::Contract) => unfit(Reason::InvalidContract),
+    match (found, role) {
+        (Some(chain), AddressRole::Address) => checks.address(chain, field, text),
+        (Some(chain), AddressRole::Contract) => checks.contract(chain, field, text),
+        (None, AddressRole::Address) => unfit(Reason::InvalidAddress),
+        (None, AddressRole::Contract) => unfit(Reason::InvalidContract),
     }
 }
 
-/// The asset that a contract names.
+/// Parses the contract of an asset.
 pub(super) fn contract(
     checks: &mut Checks<'_>,
     chain: Option<Chain>,
@@ -49,11 +49,11 @@ pub(super) fn contract(
     match text {
         None => Ok(Asset::Native),
         Some(text) if checks.is_native(chain, field, text) => Ok(Asset::Native),
-        Some(text) => address(checks, chain, (field, text), Named::Contract).map(Asset::Token),
+        Some(text) => address(checks, chain, (field, text), AddressRole::Contract).map(Asset::Token),
     }
 }
 
-/// A symbol that a verified asset of the chain, or of any chain, has.
+/// Parses the symbol of a verified asset of the chain, or of any chain.
 pub(super) fn symbol(
     checks: &Checks<'_>,
     chain: Option<Chain>,

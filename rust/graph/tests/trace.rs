@@ -1,12 +1,12 @@
 //! Traces over small worlds, worked by hand and at random.
 
+use headwater_graph::source::{Direction, Node};
+use headwater_graph::taint::Method;
+use headwater_graph::trace::{Settings, Stop, Trace, Truncation, Unit, trace};
 use headwater_types::Amount;
 use proptest::prelude::*;
 
-use super::world::{FEE, Paid, World, paid};
-use super::{Settings, Stop, Trace, Truncation, Unit, trace};
-use crate::source::{Direction, Node};
-use crate::taint::Method;
+use crate::world::{FEE, Transfer, World, paid};
 
 const SETTINGS: Settings = Settings {
     outward: 3,
@@ -55,7 +55,7 @@ fn what_is_missing_was_there_at_first() {
     let with = |method| Settings { method: Some(method), ..SETTINGS };
     assert_eq!(edges(&world.trace(with(Method::Haircut)))[1..], [(1, 2, 5, Some(2)), (1, 3, 5, Some(2))]);
     assert_eq!(edges(&world.trace(with(Method::Fifo)))[1..], [(1, 3, 5, Some(4))]);
-    let inward = trace(&mut world, 3, Settings { outward: 0, inward: 3, ..with(Method::Haircut) }, &|_| false).unwrap();
+    let inward = trace(&mut world, 3, Settings { outward: 0, inward: 3, ..with(Method::Haircut) }).unwrap();
     assert_eq!(edges(&inward), [(0, 1, 4, Some(2)), (1, 3, 5, Some(5))]);
 }
 
@@ -87,8 +87,8 @@ fn a_swap_goes_on_in_the_other_asset() {
         paid(0, 1, 10),
         // 1 gives 10 of asset 0 to the pool 5 and gets 30 of asset 1.
         paid(1, 5, 10),
-        Paid { from: 5, to: 1, asset: 1, amount: 30, with_last: true },
-        Paid { from: 1, to: 2, asset: 1, amount: 12, with_last: false },
+        Transfer { from: 5, to: 1, asset: 1, amount: 30, with_last: true },
+        Transfer { from: 1, to: 2, asset: 1, amount: 12, with_last: false },
         paid(5, 6, 3),
     ];
     let mut world = World::new(&swap);
@@ -103,7 +103,7 @@ fn whoever_is_paid_after_a_swap_is_looked_through() {
     let mut world = World::new(&[
         paid(0, 1, 10),
         paid(1, 5, 4),
-        Paid { from: 5, to: 1, asset: 1, amount: 30, with_last: true },
+        Transfer { from: 5, to: 1, asset: 1, amount: 30, with_last: true },
         paid(1, 5, 6),
         paid(5, 6, 6),
     ]);
@@ -129,22 +129,23 @@ fn walks_stop_where_they_are_told_and_say_so() {
     let few = world.trace(Settings { max_nodes: 3, ..SETTINGS });
     assert_eq!(few.nodes.len(), 3);
     assert!(few.truncations.contains(&Truncation::MaxNodes));
-    let over = trace(&mut world, 0, SETTINGS, &|_| true).unwrap();
+    world.is_over = true;
+    let over = world.trace(SETTINGS);
     assert_eq!((over.nodes.len(), over.truncations.contains(&Truncation::TimeBudget)), (3, true));
 }
 
 /// 1 pays 10 over the bridge 5, with a fee, and then 7 to 5. With the first 9 of asset 1 came to 8 on the other side, from 7, and
 /// were paid on to 9. The bridge pays others, as 7 does.
-fn bridged() -> Vec<Paid> {
-    let far = |from, to, amount| Paid { asset: 1, ..paid(from, to, amount) };
+fn bridged() -> Vec<Transfer> {
+    let far = |from, to, amount| Transfer { asset: 1, ..paid(from, to, amount) };
     vec![
         paid(0, 1, 20),
-        Paid { asset: FEE, ..paid(0, 1, 2) },
+        Transfer { asset: FEE, ..paid(0, 1, 2) },
         paid(1, 5, 10),
-        Paid { asset: FEE, with_last: true, ..paid(1, 5, 1) },
+        Transfer { asset: FEE, with_last: true, ..paid(1, 5, 1) },
         paid(1, 5, 7),
         paid(5, 6, 17),
-        Paid { asset: FEE, ..paid(5, 2, 3) },
+        Transfer { asset: FEE, ..paid(5, 2, 3) },
         far(7, 8, 9),
         far(7, 4, 3),
         far(8, 9, 6),
@@ -202,14 +203,14 @@ fn inward_what_came_over_a_bridge_is_followed_to_who_sent_it() {
     let mut world = World::new(&bridged());
     world.crossed = vec![(8, 7, vec![3])];
     let inward = Settings { outward: 0, inward: 4, ..SETTINGS };
-    let found = trace(&mut world, 9, inward, &|_| false).unwrap();
+    let found = trace(&mut world, 9, inward).unwrap();
     assert_eq!(without_fees(&found), [(0, 1, 20, None), (1, 7, 10, None), (7, 8, 9, None), (8, 9, 6, None)]);
 }
 
 #[test]
 fn a_bridge_takes_on_what_comes_to_it_whenever_it_was_met() {
     // 1 sends over the bridge 5, 3 does two hops later, 2 pays 5 something else, before both or after both.
-    let far = |from, to, amount| Paid { asset: 1, ..paid(from, to, amount) };
+    let far = |from, to, amount| Transfer { asset: 1, ..paid(from, to, amount) };
     for of_two in [vec![paid(0, 2, 6), paid(2, 5, 6)], vec![paid(0, 2, 6), paid(2, 4, 6), paid(4, 3, 6), paid(3, 5, 6)]]
     {
         let mut payments = vec![paid(0, 1, 20), paid(1, 5, 20), paid(0, 10, 5), paid(10, 3, 5), paid(3, 5, 4)];
@@ -274,8 +275,8 @@ fn the_pool_of_a_swap_is_no_end() {
     let swap = [
         paid(0, 1, 10),
         paid(1, 5, 10),
-        Paid { from: 5, to: 1, asset: 1, amount: 30, with_last: true },
-        Paid { from: 1, to: 2, asset: 1, amount: 12, with_last: false },
+        Transfer { from: 5, to: 1, asset: 1, amount: 30, with_last: true },
+        Transfer { from: 1, to: 2, asset: 1, amount: 12, with_last: false },
     ];
     let found = World::new(&swap).trace(Settings { method: Some(Method::Haircut), ..SETTINGS });
     let ends: Vec<_> = found.ends.iter().map(|end| (end.node, end.source, end.usd.unwrap().to_f64())).collect();
@@ -285,7 +286,7 @@ fn the_pool_of_a_swap_is_no_end() {
 
 #[test]
 fn whoever_swaps_and_holds_is_an_end() {
-    let swap = [paid(0, 1, 10), paid(1, 5, 10), Paid { asset: 1, with_last: true, ..paid(5, 1, 30) }];
+    let swap = [paid(0, 1, 10), paid(1, 5, 10), Transfer { asset: 1, with_last: true, ..paid(5, 1, 30) }];
     let found = World::new(&swap).trace(Settings { method: Some(Method::Haircut), ..SETTINGS });
     let ends: Vec<_> = found.ends.iter().map(|end| (end.node, end.source, end.stop)).collect();
     assert_eq!(ends, [(1, 10_000_000_000_000, Stop::NoOutflow)]);
@@ -294,7 +295,7 @@ fn whoever_swaps_and_holds_is_an_end() {
 #[test]
 fn what_a_swap_brings_can_leave_in_its_transaction() {
     // 1 gives 10 for 100 of asset 1, of which 25 go to 2 at once.
-    let of_one = |from, to, amount| Paid { asset: 1, with_last: true, ..paid(from, to, amount) };
+    let of_one = |from, to, amount| Transfer { asset: 1, with_last: true, ..paid(from, to, amount) };
     let swap = [paid(0, 1, 10), paid(1, 5, 10), of_one(5, 1, 100), of_one(1, 2, 25)];
     let found = World::new(&swap).trace(Settings { method: Some(Method::Haircut), ..SETTINGS });
     let ends: Vec<_> = found.ends.iter().map(|end| (end.node, end.source)).collect();
@@ -306,7 +307,7 @@ fn what_a_swap_brings_can_leave_in_its_transaction() {
 #[test]
 fn money_that_comes_late_goes_over_a_bridge_that_is_known() {
     // 1 sends 10 over the bridge 5, and then 5 of another asset, which came from 2 after 1 was looked through.
-    let of = |asset, payment: Paid| Paid { asset, ..payment };
+    let of = |asset, payment: Transfer| Transfer { asset, ..payment };
     let payments = [
         paid(0, 1, 10),
         of(2, paid(0, 2, 5)),
@@ -326,7 +327,7 @@ fn money_that_comes_late_goes_over_a_bridge_that_is_known() {
 #[test]
 fn a_token_that_filters_leave_out_is_no_side_of_a_swap() {
     // 1 pays 2, which sends a worthless token back in the same transaction.
-    let fake = Paid { from: 2, to: 1, asset: 1, amount: 9, with_last: true };
+    let fake = Transfer { from: 2, to: 1, asset: 1, amount: 9, with_last: true };
     let mut world = World::new(&[paid(0, 1, 10), paid(1, 2, 10), fake, paid(2, 3, 10)]);
     world.filtered = Some(1);
     let found = world.trace(Settings { method: Some(Method::Haircut), ..SETTINGS });
@@ -336,7 +337,7 @@ fn a_token_that_filters_leave_out_is_no_side_of_a_swap() {
 #[test]
 fn money_passes_through_several_accounts_in_one_transaction() {
     // 0 pays 1, 1 pays 2 and 2 pays 3 in one transaction, in whichever order they are read.
-    let with_last = |from, to, amount| Paid { with_last: true, ..paid(from, to, amount) };
+    let with_last = |from, to, amount| Transfer { with_last: true, ..paid(from, to, amount) };
     for payments in [
         [paid(0, 1, 10), with_last(1, 2, 10), with_last(2, 3, 10)],
         [paid(2, 3, 10), with_last(1, 2, 10), with_last(0, 1, 10)],
@@ -364,9 +365,9 @@ fn without_prices_the_largest_shares_are_followed() {
     assert_eq!(edges(&found).iter().map(|edge| edge.1).collect::<Vec<_>>(), [2, 4]);
 }
 
-fn some_paid() -> impl Strategy<Value = Paid> {
+fn some_paid() -> impl Strategy<Value = Transfer> {
     (0..7_u32, 0..7_u32, 0..2_u32, 1..100_u128, prop::bool::weighted(0.3))
-        .prop_map(|(from, to, asset, amount, with_last)| Paid { from, to, asset, amount, with_last })
+        .prop_map(|(from, to, asset, amount, with_last)| Transfer { from, to, asset, amount, with_last })
 }
 
 proptest! {
@@ -418,7 +419,7 @@ proptest! {
     #[test]
     fn inward_and_outward_shares_are_equal(payments in prop::collection::vec((0..4_u32, 1..100_000_000_u128), 1..12)) {
         // 1 is paid by 2, 3 and 4 in turn with payments to the start.
-        let mut world: Vec<Paid> = payments.iter().map(|(who, amount)| match who {
+        let mut world: Vec<Transfer> = payments.iter().map(|(who, amount)| match who {
             0 => paid(1, 0, *amount),
             _ => paid(who + 1, 1, *amount),
         }).collect();
@@ -432,7 +433,7 @@ proptest! {
             let both = Settings { method: Some(method), ..SETTINGS };
             let inward = World::new(&world).trace(Settings { outward: 0, inward: 2, ..both });
             for source in 2..5 {
-                let outward = trace(&mut World::new(&world), source, Settings { outward: 2, ..both }, &|_| false).unwrap();
+                let outward = trace(&mut World::new(&world), source, Settings { outward: 2, ..both }).unwrap();
                 let (forward, backward) = (shares(&outward, 1, 0), shares(&inward, source, 1));
                 prop_assert!(forward.abs_diff(backward) <= 12, "{method:?} of {source}: {forward} and {backward}");
             }

@@ -1,61 +1,20 @@
-use std::cmp::{Ordering, Reverse};
-use std::collections::BTreeMap;
-use std::convert::Infallible;
+//! Paths over small worlds, worked by hand and against brute force.
 
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
+
+use headwater_graph::paths::{Path, Settings, paths};
+use headwater_graph::source::Node;
+use headwater_types::Usd;
 use proptest::prelude::*;
 
-use super::*;
-use crate::trace::world::{Paid, World, paid, usd_of};
-
-impl Neighbours for World {
-    fn size(&mut self, node: Node) -> Result<u64, Infallible> {
-        let of_node = self.all().into_iter().filter(|paid| paid.from == node || paid.to == node);
-        Ok(of_node.count() as u64)
-    }
-
-    fn largest(&mut self, node: Node, way: Way, asked: Asked) -> Result<Option<Largest>, Infallible> {
-        if !self.has_sums {
-            return Ok(None);
-        }
-        let mut sums: BTreeMap<Node, (Usd, usize)> = BTreeMap::new();
-        for paid in self.all() {
-            let (account, other) = if way == Way::Out { (paid.from, paid.to) } else { (paid.to, paid.from) };
-            if account == node && other != node {
-                let (usd, count) = sums.entry(other).or_default();
-                *usd += usd_of(&paid);
-                *count += 1;
-            }
-        }
-        let mut order: Vec<_> = sums.into_iter().collect();
-        order.sort_by_key(|(other, sum)| (Reverse(*sum), *other));
-        let is_cut = order.len() > asked.limit;
-        order.truncate(asked.limit);
-        Ok(Some(Largest { parties: order.into_iter().map(|(other, (usd, _))| (other, Some(usd))).collect(), is_cut }))
-    }
-
-    fn payments(&mut self, node: Node, into: &mut Vec<Movement>) -> Result<(), Infallible> {
-        self.movements(node, into)
-    }
-
-    fn may_move(&mut self, (from, to): (Node, Node), asset: u32) -> Result<bool, Infallible> {
-        let mut between = self.all().into_iter().filter(|paid| (paid.from, paid.to) == (from, to));
-        Ok(!self.has_sums || between.any(|paid| paid.asset == asset))
-    }
-
-    fn compare(&self, one: Node, other: Node) -> Ordering {
-        one.cmp(&other)
-    }
-
-    fn compare_assets(&self, one: u32, other: u32) -> Ordering {
-        one.cmp(&other)
-    }
-}
+use crate::world::{Transfer, World, paid};
 
 const SETTINGS: Settings = Settings {
     max_hops: 4,
     count: 3,
     is_time_ordered: true,
-    least: None,
+    min_usd: None,
     limit: 100,
     max_nodes: 100,
     max_movements: 1_000,
@@ -91,10 +50,10 @@ fn the_widest_path_in_time_comes_first() {
 
 #[test]
 fn a_hop_carries_what_fits_before_and_after_it() {
-    // Of what 0 pays to 1, the last comes too late to go on; of what 1 pays to 9, the first came too early.
+    // Of what 0 pays to 1, the last comes too late; of what 1 pays to 9, the first came too early.
     let mut world = World::new(&[paid(1, 9, 7), paid(0, 1, 3), paid(0, 1, 2), paid(1, 9, 100), paid(0, 1, 1000)]);
     assert_eq!(found(&mut world, &[9], SETTINGS), [(vec![1, 9], Some(5.0))]);
-    let least = |usd| Settings { least: Usd::from_f64(usd), ..SETTINGS };
+    let least = |usd| Settings { min_usd: Usd::from_f64(usd), ..SETTINGS };
     assert_eq!(found(&mut world, &[9], least(5.0)).len(), 1);
     assert_eq!(found(&mut world, &[9], least(5.5)), []);
 }
@@ -103,15 +62,15 @@ fn a_hop_carries_what_fits_before_and_after_it() {
 fn no_path_leads_through_a_service() {
     let mut world = World::new(&[paid(0, 1, 5), paid(1, 9, 5)]);
     assert_eq!(found(&mut world, &[9], SETTINGS).len(), 1);
-    world.stops.insert(1, crate::trace::Stop::Label);
+    world.stops.insert(1, headwater_graph::trace::Stop::Label);
     assert_eq!(found(&mut world, &[9], SETTINGS), [], "what leaves it is other people's money");
     assert_eq!(found(&mut world, &[1], SETTINGS).len(), 1);
 }
 
 /// All paths, by trying every chain of payments.
-fn by_brute_force(payments: &[Paid], target: Node, hops: usize) -> BTreeSet<(Vec<Node>, u32)> {
-    fn go_on(
-        payments: &[Paid],
+fn by_brute_force(payments: &[Transfer], target: Node, hops: usize) -> BTreeSet<(Vec<Node>, u32)> {
+    fn extend(
+        payments: &[Transfer],
         path: &[Node],
         (time, asset): (usize, Option<u32>),
         end: (Node, usize),
@@ -128,12 +87,12 @@ fn by_brute_force(payments: &[Paid], target: Node, hops: usize) -> BTreeSet<(Vec
         for (number, paid) in payments.iter().enumerate().skip(time) {
             if paid.from == at && !path.contains(&paid.to) && asset.is_none_or(|asset| asset == paid.asset) {
                 let longer: Vec<Node> = path.iter().copied().chain([paid.to]).collect();
-                go_on(payments, &longer, (number, Some(paid.asset)), end, into);
+                extend(payments, &longer, (number, Some(paid.asset)), end, into);
             }
         }
     }
     let mut all = BTreeSet::new();
-    go_on(payments, &[0], (0, None), (target, hops), &mut all);
+    extend(payments, &[0], (0, None), (target, hops), &mut all);
     all
 }
 
@@ -177,7 +136,7 @@ proptest! {
     }
 }
 
-fn payments(ends: Vec<(Node, Node, u32, u128)>) -> Vec<Paid> {
+fn payments(ends: Vec<(Node, Node, u32, u128)>) -> Vec<Transfer> {
     let ends = ends.into_iter().filter(|(from, to, ..)| from != to);
-    ends.map(|(from, to, asset, amount)| Paid { from, to, asset, amount, with_last: false }).collect()
+    ends.map(|(from, to, asset, amount)| Transfer { from, to, asset, amount, with_last: false }).collect()
 }

@@ -1,4 +1,4 @@
-//! Balances that pass an amount.
+//! Thresholds of balances: balances of watched addresses that pass an amount.
 
 use headwater_ledger::Ledger;
 use headwater_ledger::feed::FeedItem;
@@ -7,16 +7,28 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::FeedStep;
 use super::changes::{Change, Changes};
 use super::event::Draft;
-use super::named::{contract, symbol};
+use super::kind::EventKind;
+use super::selector::{contract, symbol};
 use super::step::View;
+use super::subscription::Filter;
+use super::{FeedStep, Subscription};
 use crate::asset_book::{AssetBook, AssetView};
 use crate::fields::{ContractText, SymbolText};
 use crate::request::{Checks, Crossing, refused};
 use crate::scope::Bound;
 use crate::{Error, Reason};
+
+/// The event.
+pub(super) const KIND: EventKind = EventKind {
+    name: "balance_threshold",
+    needs_addresses: true,
+    needs_threshold: true,
+    default_min_usd: None,
+    ignored: &[Filter::Symbols, Filter::Contracts, Filter::Direction, Filter::MinAmountUsd, Filter::Labels],
+    drafts: crossings,
+};
 
 /// The amount that a balance must pass: of a symbol or of a contract, not of both.
 #[derive(Debug, Deserialize, utoipa::ToSchema)]
@@ -39,13 +51,14 @@ impl BalanceThreshold {
 /// An amount of an asset, and which way a balance must pass it.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Threshold {
-    asset: Wanted,
+    asset: ThresholdAsset,
     amount: Bound,
     crossing: Crossing,
 }
 
+/// The asset of a threshold.
 #[derive(Debug, Clone, PartialEq)]
-enum Wanted {
+enum ThresholdAsset {
     /// Every verified asset of this symbol, lowercase.
     Symbol(String),
     /// This one, whoever vouches for it.
@@ -53,6 +66,7 @@ enum Wanted {
 }
 
 impl Threshold {
+    /// Checks the fields of a request.
     pub fn new(
         checks: &mut Checks<'_>,
         chain: Option<Chain>,
@@ -61,9 +75,11 @@ impl Threshold {
     ) -> Result<Self, Error> {
         let asset = match (&fields.symbol, &fields.contract) {
             (Some(text), None) => {
-                Wanted::Symbol(symbol(checks, chain, ("filters.threshold.symbol", text), must_be_known)?)
+                ThresholdAsset::Symbol(symbol(checks, chain, ("filters.threshold.symbol", text), must_be_known)?)
             }
-            (None, Some(text)) => Wanted::Asset(contract(checks, chain, "filters.threshold.contract", Some(text))?),
+            (None, Some(text)) => {
+                ThresholdAsset::Asset(contract(checks, chain, "filters.threshold.contract", Some(text))?)
+            }
             (None, None) => {
                 let why = "filters.threshold.symbol is required, or filters.threshold.contract";
                 return Err(Error::invalid(Reason::MissingField, "filters.threshold.symbol", why));
@@ -76,11 +92,12 @@ impl Threshold {
         Ok(Self { asset, amount: fields.amount, crossing: fields.crossing.unwrap_or(Crossing::Both) })
     }
 
+    /// Returns the fields, defaults included.
     pub fn to_json(&self) -> Value {
         let mut text = json!({ "amount": self.amount.text(), "crossing": self.crossing.name() });
         match &self.asset {
-            Wanted::Symbol(symbol) => text["symbol"] = json!(symbol),
-            Wanted::Asset(asset) => {
+            ThresholdAsset::Symbol(symbol) => text["symbol"] = json!(symbol),
+            ThresholdAsset::Asset(asset) => {
                 text["contract"] = json!(asset.contract().map_or_else(|| "native".to_owned(), Address::to_string));
             }
         }
@@ -89,12 +106,12 @@ impl Threshold {
 
     fn is_of(&self, view: &AssetView) -> bool {
         match &self.asset {
-            Wanted::Symbol(symbol) => view.verified && view.symbol.as_ref() == Some(symbol),
-            Wanted::Asset(asset) => view.asset == *asset,
+            ThresholdAsset::Symbol(symbol) => view.verified && view.symbol.as_ref() == Some(symbol),
+            ThresholdAsset::Asset(asset) => view.asset == *asset,
         }
     }
 
-    /// Which way a balance passes the amount from one to the other, if it does and that is asked for.
+    /// Returns the direction in which a balance passes the amount, if the threshold includes it.
     fn crossed(&self, least: Amount, before: Amount, after: Amount) -> Option<&'static str> {
         match (before >= least, after >= least) {
             (false, true) if self.crossing != Crossing::Below => Some("above"),
@@ -104,22 +121,22 @@ impl Threshold {
     }
 }
 
-/// What the feed changes in the balances of the watched addresses behind the items that were told already: what a
-/// balance is now, less that, is what it was.
+/// The changes of the feed in balances of watched addresses behind the items that are processed. An earlier balance is
+/// the present one less these changes.
 #[derive(Debug, Default)]
-pub(super) struct Ahead {
+pub(super) struct LaterChanges {
     by_account: FxHashMap<(Chain, Address), Vec<(FeedItem, Change)>>,
-    /// The items up to this position are in it.
+    /// The last position that is included.
     until: u64,
 }
 
-impl Ahead {
-    /// Drops what lies at or before a position, and reads what was added to the feed since.
+impl LaterChanges {
+    /// Drops changes at or before a position, and reads new items of the feed.
     fn read(&mut self, view: &View, position: u64, addresses: &FxHashSet<Address>) -> Result<(), Error> {
         let newest = view.feed.newest();
         let mut until = self.until.max(position);
         while until < newest {
-            // A few at a time, so that what was read of a long feed is not held whole.
+            // A few at a time, so that a long feed is never in memory whole.
             for item in view.feed.after(until, 256)? {
                 let changes = view.changes(&item)?;
                 each_watched(&changes, addresses, |address, of_address| {
@@ -138,7 +155,7 @@ impl Ahead {
         Ok(())
     }
 
-    /// What an account held of an asset after the item at a position.
+    /// Returns the balance of an account in an asset after the last processed item.
     fn balance(&self, ledger: &dyn Ledger, chain: Chain, address: &Address, asset: &Asset) -> Result<Balance, Error> {
         let mut balance = Balance::default();
         if let Some(account) = ledger.account(chain, address)? {
@@ -153,7 +170,7 @@ impl Ahead {
     }
 }
 
-/// Shows what an item changes for watched addresses, looking through the shorter list.
+/// Visits the changes of watched addresses, by way of the shorter list.
 fn each_watched(changes: &Changes, addresses: &FxHashSet<Address>, mut show: impl FnMut(&Address, &[Change])) {
     if addresses.len() < changes.by_address.len() {
         for address in addresses {
@@ -168,15 +185,11 @@ fn each_watched(changes: &Changes, addresses: &FxHashSet<Address>, mut show: imp
     }
 }
 
-/// The balances of watched addresses that pass the threshold with an item, those of one address in order.
-pub(super) fn crossings(
-    threshold: &Threshold,
-    addresses: &FxHashSet<Address>,
-    ahead: &mut Ahead,
-    step: &FeedStep,
-) -> Result<Vec<Draft>, Error> {
-    let (item, ledger) = (step.item(), &**step.view.feed.ledger());
-    ahead.read(&step.view, item.position, addresses)?;
+/// Returns the balances of watched addresses that pass the threshold with an item, those of one address in order.
+fn crossings(subscription: &Subscription, step: &FeedStep, later: &mut LaterChanges) -> Result<Vec<Draft>, Error> {
+    let Some(threshold) = &subscription.threshold else { return Ok(Vec::new()) };
+    let (item, ledger, addresses) = (step.item(), &**step.view.feed.ledger(), &subscription.addresses);
+    later.read(&step.view, item.position, addresses)?;
     let mut touched: Vec<(Address, Vec<Change>)> = Vec::new();
     each_watched(&step.block.changes, addresses, |address, changes| touched.push((*address, changes.to_vec())));
     touched.sort_unstable_by_key(|(address, _)| *address);
@@ -192,9 +205,8 @@ pub(super) fn crossings(
             let Some(least) = view.decimals.filter(|_| threshold.is_of(view)) else { continue };
             let Some(least) = threshold.amount.least(least) else { continue };
             let of_asset: Vec<&Change> = changes.iter().filter(|change| change.asset == asset).collect();
-            let mut held = ahead.balance(ledger, item.chain, &address, &asset)?;
-            // Before a block is taken back the ledger holds what it held behind it: either way the block is gone
-            // through from what was held before it.
+            let mut held = later.balance(ledger, item.chain, &address, &asset)?;
+            // After a removal the balance is that before the block: in both cases the changes start there.
             if !item.removed {
                 held = of_asset.iter().rev().fold(held, |held, change| change.before(held));
             }
@@ -203,7 +215,7 @@ pub(super) fn crossings(
                 if let Some(crossed) = threshold.crossed(least, held.shown(), after.shown()) {
                     let data = data(item, &address, view, (held.shown(), after.shown()), crossed);
                     let cause = Some(change.cause);
-                    drafts.push(Draft { cause, matched: Some(address), data, tells_depth: false });
+                    drafts.push(Draft { cause, matched: Some(address), data, has_confirmations: false });
                 }
                 held = after;
             }
@@ -232,7 +244,7 @@ fn data(
         "block_number": item.number,
         "timestamp": item.time.secs(),
     }) else {
-        unreachable!("an object was written")
+        unreachable!("an object is written above")
     };
     data
 }

@@ -1,19 +1,25 @@
-//! Traces as answers carry them.
+//! Traces, paths and exposure: how requests become settings of `headwater_graph::trace`, and how answers carry what it found.
 
 use headwater_graph::source::{Direction, Node};
 use headwater_graph::taint::Method;
-use headwater_graph::trace::{Balance, Division, Edge, End, Reached, Trace, Truncation, Unit};
+use headwater_graph::trace::{
+    AssetFilter, Balance, Division, Edge, End, Inclusion, LedgerSource, MovementFilter, StopRules, Trace, TraceScope,
+    TracedAccount, TracedAsset, Truncation, Unit,
+};
+use headwater_intel::bitcoin::change_output::MAX_JUDGED;
+use headwater_ledger::market::AssetTerms;
 use headwater_ledger::read::TransactionRef;
 use headwater_ledger::{Cancel, Ledger};
-use headwater_types::{Amount, Usd};
+use headwater_types::{Amount, Asset, Chain, Family, Usd};
 use serde::Serialize;
 
-use super::source::LedgerMovements;
-use crate::Error;
 use crate::crossings::{CrossChainTransfer, CrossingStatus, crossings};
 use crate::fields::{AddressText, ChainName, CodeText, DecimalText, HashText, RawAmountText, Time, values};
 use crate::labels::{ClaimDispute, codes};
-use crate::request::Warnings;
+use crate::query_meta::MovementSource;
+use crate::request::{Warnings, refused};
+use crate::scope::{EdgeScope, Judged, Scope, Verdict};
+use crate::{Error, Reason};
 
 values! {
     /// Which way the walk went along an edge.
@@ -243,20 +249,78 @@ pub struct TraceSummary {
     pub divisions: Vec<TraceDivision>,
 }
 
-/// A trace with what answers show of it.
-pub(crate) struct Shown<'s, 'a> {
+/// Checks a number of a request against its bounds; without one it is the default.
+pub(crate) fn bounded(field: &str, value: Option<i64>, (min, (default, max)): (i64, (i64, i64))) -> Result<i64, Error> {
+    match value {
+        None => Ok(default),
+        Some(value) if (min..=max).contains(&value) => Ok(value),
+        Some(value) => {
+            let why = format!("expected a number from {min} to {max}, got {value}");
+            Err(refused(Reason::InvalidValue, field, &value.to_string(), &why))
+        }
+    }
+}
+
+/// Returns the source of a walk over the movements of a scope.
+pub(crate) fn source<'a>(
+    ledger: &'a dyn Ledger,
+    scope: &'a Scope,
+    stops: &'a StopRules,
+    cancel: &'a Cancel,
+) -> LedgerSource<'a> {
+    let scope = TraceScope { chain: scope.chain, window: scope.window, filter: scope, stops };
+    LedgerSource::new(ledger, scope, cancel)
+}
+
+impl MovementFilter for Scope {
+    fn of_asset(&self, asset: &Asset, terms: &AssetTerms) -> AssetFilter {
+        let rule = self.rule_of(asset, terms);
+        Box::new(move |posting| match rule.judge(&Judged::from(posting)) {
+            Verdict::Shown => Inclusion::Followed,
+            Verdict::Unverified | Verdict::Outside => Inclusion::BalanceOnly,
+            Verdict::Failed | Verdict::ZeroValue => Inclusion::LeftOut,
+        })
+    }
+
+    fn is_of_sums(&self) -> bool {
+        self.of_edges() == Some(EdgeScope::Default)
+    }
+}
+
+/// The tables that the movements of the accounts of a chain are read from.
+pub(crate) fn movement_source(chain: Chain) -> MovementSource {
+    match chain.family() {
+        Family::Utxo => MovementSource::Utxo,
+        Family::Evm | Family::Tron => MovementSource::Postings,
+    }
+}
+
+/// Warns of bitcoin payments that may be change, as a walk came to too many transactions.
+pub(crate) fn warn_of_change(source: &LedgerSource<'_>, warnings: &mut Warnings) {
+    let unjudged = source.unjudged_change();
+    if unjudged > 0 {
+        let message = format!(
+            "change was looked for in the first {MAX_JUDGED} transactions: in those that the walk came to later, change counts \
+             as paid; ask for fewer hops or a shorter time"
+        );
+        warnings.add_counted("change_limit", message, unjudged);
+    }
+}
+
+/// A trace with the source of what answers show of it.
+pub(crate) struct TraceWriter<'s, 'a> {
     pub ledger: &'a dyn Ledger,
-    pub source: &'s LedgerMovements<'a>,
+    pub source: &'s LedgerSource<'a>,
     pub method: Option<Method>,
     pub cancel: &'a Cancel,
 }
 
-impl Shown<'_, '_> {
+impl TraceWriter<'_, '_> {
     pub fn nodes(&self, trace: &Trace) -> Result<Vec<TraceNode>, Error> {
         trace.nodes.iter().map(|reached| self.node(reached, trace)).collect()
     }
 
-    fn node(&self, reached: &Reached, trace: &Trace) -> Result<TraceNode, Error> {
+    fn node(&self, reached: &TracedAccount, trace: &Trace) -> Result<TraceNode, Error> {
         let judged = self.source.labels(reached.node)?;
         let taint = self.method.and_then(|_| Self::taint(reached, &trace.edges));
         let division = reached.heading.and_then(|heading| trace.division(heading)).filter(|of| of.whole > 0);
@@ -285,7 +349,7 @@ impl Shown<'_, '_> {
     }
 
     /// Traced US dollars that came to an account along the trace, and their share of all that did.
-    fn taint(reached: &Reached, edges: &[Edge]) -> Option<(f64, f64)> {
+    fn taint(reached: &TracedAccount, edges: &[Edge]) -> Option<(f64, f64)> {
         let is_outward = reached.heading != Some(Direction::Incoming);
         let comes = |edge: &&Edge| match edge.direction {
             Direction::Outgoing => is_outward && edge.to == reached.node,
@@ -304,8 +368,8 @@ impl Shown<'_, '_> {
         let view = self.source.asset(asset);
         let raw = |amount: u128| RawAmountText::from(Amount::from_u128(amount));
         TraceAsset {
-            symbol: view.name().to_owned(),
-            contract: view.contract.clone(),
+            symbol: view.name(),
+            contract: contract(view),
             in_amount: raw(balance.came),
             out_amount: raw(balance.followed),
             taint_amount: raw(balance.taint),
@@ -337,7 +401,7 @@ impl Shown<'_, '_> {
 
     pub fn edge(&self, edge: &Edge, warnings: &mut Warnings) -> Result<TraceEdge, Error> {
         let view = self.source.asset(edge.asset);
-        let whole = |amount: Amount| view.decimals.map(|decimals| DecimalText::new(amount, decimals));
+        let whole = |amount: Amount| view.terms.decimals.map(|decimals| DecimalText::new(amount, decimals));
         Ok(TraceEdge {
             from_blockchain: ChainName::from(self.source.chain(edge.from)),
             from_address: AddressText::from(self.source.address(edge.from)),
@@ -345,8 +409,8 @@ impl Shown<'_, '_> {
             to_address: AddressText::from(self.source.address(edge.to)),
             depth: edge.depth,
             direction: edge.direction.into(),
-            symbol: view.name().to_owned(),
-            contract: view.contract.clone(),
+            symbol: view.name(),
+            contract: contract(view),
             amount: whole(edge.amount),
             amount_raw: RawAmountText::from(edge.amount),
             amount_usd: edge.usd.map(dollars),
@@ -380,9 +444,9 @@ impl Shown<'_, '_> {
     fn end_asset(&self, asset: u32, amount: u128) -> TraceEndAsset {
         let (view, amount) = (self.source.asset(asset), Amount::from_u128(amount));
         TraceEndAsset {
-            symbol: view.name().to_owned(),
-            contract: view.contract.clone(),
-            amount: view.decimals.map(|decimals| DecimalText::new(amount, decimals)),
+            symbol: view.name(),
+            contract: contract(view),
+            amount: view.terms.decimals.map(|decimals| DecimalText::new(amount, decimals)),
             amount_raw: RawAmountText::from(amount),
         }
     }
@@ -405,7 +469,7 @@ impl Shown<'_, '_> {
         (division.whole > 0).then(|| TraceDivision {
             direction: direction.into(),
             unit: match division.unit {
-                Unit::Asset(asset) => self.source.asset(asset).name().to_owned(),
+                Unit::Asset(asset) => self.source.asset(asset).name(),
                 Unit::Dollars | Unit::None => "usd".to_owned(),
             },
             ends: of(division.ended),
@@ -416,6 +480,11 @@ impl Shown<'_, '_> {
             fees: of(division.fees),
         })
     }
+}
+
+/// The contract of an asset; `None` for the native coin.
+fn contract(asset: &TracedAsset) -> Option<AddressText> {
+    asset.asset.contract().map(AddressText::from)
 }
 
 const DIRECTIONS: [Direction; 2] = [Direction::Outgoing, Direction::Incoming];

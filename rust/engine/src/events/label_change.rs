@@ -1,4 +1,4 @@
-//! What an import changed about the labels of watched addresses.
+//! Changes of labels: an import that changes codes or entity of watched addresses.
 
 use std::collections::BTreeSet;
 
@@ -7,12 +7,24 @@ use headwater_types::Address;
 use serde_json::{Value, json};
 
 use super::event::Draft;
+use super::kind::EventKind;
+use super::subscription::Filter;
 use super::{FeedStep, Subscription};
 use crate::Error;
 use crate::labels::Labels;
 
-/// A draft for each watched address whose codes or entity an import changed, in order of address.
-pub(super) fn label_changes(subscription: &Subscription, step: &FeedStep) -> Result<Vec<Draft>, Error> {
+/// The event.
+pub(super) const KIND: EventKind = EventKind {
+    name: "label_change",
+    needs_addresses: true,
+    needs_threshold: false,
+    default_min_usd: None,
+    ignored: &[Filter::Symbols, Filter::Contracts, Filter::Direction, Filter::MinAmountUsd, Filter::MinConfirmations],
+    drafts: |subscription, step, _| label_changes(subscription, step),
+};
+
+/// Returns a draft for each watched address whose codes or entity an import changed, in order of address.
+fn label_changes(subscription: &Subscription, step: &FeedStep) -> Result<Vec<Draft>, Error> {
     let item = step.item();
     let ItemKind::Labels { version, is_rolled_back } = item.kind else { return Ok(Vec::new()) };
     let ledger = step.view.feed.ledger();
@@ -29,9 +41,9 @@ pub(super) fn label_changes(subscription: &Subscription, step: &FeedStep) -> Res
         let (old, new) = (codes(&before), codes(&after));
         let added: Vec<_> = new.difference(&old).copied().collect();
         let removed: Vec<_> = old.difference(&new).copied().collect();
-        let is_asked_for = subscription.labels.is_empty()
+        let is_wanted = subscription.labels.is_empty()
             || added.iter().chain(&removed).any(|code| subscription.labels.iter().any(|wanted| wanted == code));
-        if !is_asked_for || (added.is_empty() && removed.is_empty() && before.entity == after.entity) {
+        if !is_wanted || (added.is_empty() && removed.is_empty() && before.entity == after.entity) {
             continue;
         }
         let data = json!({
@@ -41,8 +53,8 @@ pub(super) fn label_changes(subscription: &Subscription, step: &FeedStep) -> Res
             "removed": removed,
             "entity_name": after.entity,
         });
-        let Value::Object(data) = data else { unreachable!("it is written as an object") };
-        drafts.push(Draft { cause: None, matched: Some(*address), data, tells_depth: false });
+        let Value::Object(data) = data else { unreachable!("an object is written above") };
+        drafts.push(Draft { cause: None, matched: Some(*address), data, has_confirmations: false });
     }
     Ok(drafts)
 }
