@@ -17,11 +17,12 @@ use serde_json::json;
 use crate::address::chain_of;
 use crate::errors::{exception, raise};
 use crate::interrupt::interruptible_with;
+use crate::objects::object_of;
 
 /// Chain, names of columns, and the share and seed of observed addresses.
 pub type Wanted = (String, String, Option<(f64, u64)>);
 
-/// What a caller asks for, as Python says it.
+/// The arguments of a call.
 pub struct Question {
     /// All of the chain where there is none.
     pub addresses: Option<PyTable>,
@@ -41,24 +42,29 @@ pub fn with_models(py: Python<'_>, files: &[PathBuf]) -> PyResult<Intelligence> 
     })
 }
 
-/// The scores as a table, and warnings as JSON.
-pub fn table(py: Python<'_>, engine: &QueryEngine, question: Question) -> PyResult<(PyTable, String)> {
+/// Returns the scores as a table, and warnings.
+pub fn table<'py>(py: Python<'py>, engine: &QueryEngine, question: Question) -> PyResult<(PyTable, Bound<'py, PyAny>)> {
     let (scorer, addresses) = prepared(py, engine, question.addresses, question.wanted)?;
     let (schema, batches) = watched(py, question.progress.as_ref(), &|progress, cancel| {
         score_table(&scorer, listed(addresses.as_ref()), progress, cancel)
     })?;
-    Ok((PyTable::try_new(batches, schema)?, json!(scorer.warnings()).to_string()))
+    Ok((PyTable::try_new(batches, schema)?, object_of(py, &scorer.warnings())?))
 }
 
-/// Writes the scores to a file; what was written comes back as JSON.
-pub fn file(py: Python<'_>, engine: &QueryEngine, question: Question, output: &Path) -> PyResult<String> {
+/// Writes the scores to a file; its counts come back.
+pub fn file<'py>(
+    py: Python<'py>,
+    engine: &QueryEngine,
+    question: Question,
+    output: &Path,
+) -> PyResult<Bound<'py, PyAny>> {
     let (scorer, addresses) = prepared(py, engine, question.addresses, question.wanted)?;
     let report = watched(py, question.progress.as_ref(), &|progress, cancel| {
         let addresses = listed(addresses.as_ref());
         let job = ScoreJob { scorer: &scorer, addresses, output, addresses_per_part: ADDRESSES_PER_PART };
         job.run::<ParquetScores>(progress, cancel)
     })?;
-    Ok(json!(report).to_string())
+    object_of(py, &json!(report))
 }
 
 fn listed(addresses: Option<&AddressSource>) -> Addresses<'_> {
@@ -85,7 +91,7 @@ fn prepared(
 
 type Work<'a, T> = &'a (dyn Fn(&dyn Fn(ScoreProgress), &Cancel) -> Result<T, ScoreError> + Sync);
 
-/// Runs work that tells how far it is.
+/// Runs work that reports its progress.
 fn watched<T: Send>(py: Python<'_>, progress: Option<&Py<PyAny>>, work: Work<'_, T>) -> PyResult<T> {
     let latest = Mutex::new(None);
     let note = |progress: ScoreProgress| {
@@ -93,16 +99,16 @@ fn watched<T: Send>(py: Python<'_>, progress: Option<&Py<PyAny>>, work: Work<'_,
             *latest = Some(progress);
         }
     };
-    let mut tell = || {
-        let told = latest.lock().ok().and_then(|mut latest| latest.take());
-        match (progress, told) {
+    let mut report = || {
+        let reached = latest.lock().ok().and_then(|mut latest| latest.take());
+        match (progress, reached) {
             (Some(progress), Some(ScoreProgress { done, total, resumed })) => {
                 progress.call1(py, (done, total, resumed)).map(drop)
             }
             _ => Ok(()),
         }
     };
-    interruptible_with(py, |cancel| work(&note, cancel), &mut tell)?.map_err(|error| refused(py, &error))
+    interruptible_with(py, |cancel| work(&note, cancel), &mut report)?.map_err(|error| refused(py, &error))
 }
 
 fn refused(py: Python<'_>, error: &ScoreError) -> PyErr {

@@ -30,7 +30,6 @@ mod error;
 mod flows;
 mod held;
 mod holdings;
-mod intelligence;
 mod labels;
 mod limits;
 mod method;
@@ -71,9 +70,9 @@ pub use erased_serde::Serialize as AnyRow;
 pub use error::{Details, Error, ErrorKind, Reason};
 /// The classifiers, which an operator may replace.
 pub use headwater_intel::classify::{Classifier, Classifiers, ModelError};
+pub use headwater_intel::risk::{ClaimProvider, Intelligence};
 /// The parameters of the risk score, which an operator may replace.
 pub use headwater_intel::risk::{ParameterError as RiskParameterError, Parameters as RiskParameters};
-pub use intelligence::{ClaimProvider, Intelligence};
 pub use method::Method;
 pub use pricing::Pricing;
 pub use query::Query;

@@ -7,12 +7,12 @@ use arrow::array::{Array, AsArray, RecordBatch};
 use arrow::datatypes::{DataType, Float64Type, Int64Type, TimeUnit, TimestampMicrosecondType};
 use arrow::ipc::reader::StreamReader;
 use bytes::Bytes;
-use headwater_engine::{QueryEngine, endpoint};
+use headwater_engine::{Column, ColumnKind, QueryEngine, endpoint};
 use headwater_ledger::Cancel;
 use headwater_ledger::labels::{Code, Level};
 use headwater_ledger::market::PricePoint;
 use headwater_ledger::store::in_memory;
-use headwater_table::{Format, TableError, frame, write};
+use headwater_table::{Format, TableError, frame, table, write};
 use headwater_testkit::{Chainlet, address, claim, label_import};
 use headwater_types::{Chain, Timestamp};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
@@ -312,6 +312,36 @@ fn every_report_is_a_frame_equal_to_that_of_its_json() {
             let is_unknown = value.is_null() || unpriced.contains(&json!(name));
             assert_eq!(column.is_null(0), is_unknown, "{}: {name}", endpoint.name);
         }
+    }
+}
+
+/// The paths of the lists of records within a record, and their numbers of columns.
+fn lists_within(columns: &[Column], above: &str) -> Vec<(String, usize)> {
+    let below = |column: &Column| match &column.kind {
+        ColumnKind::Records(columns) => vec![(format!("{above}{}", column.name), columns.len())],
+        ColumnKind::Record(columns) => lists_within(columns, &format!("{above}{}.", column.name)),
+        _ => Vec::new(),
+    };
+    columns.iter().flat_map(below).collect()
+}
+
+#[test]
+fn every_list_within_a_report_is_a_table() {
+    let engine = engine();
+    for endpoint in headwater_engine::ENDPOINTS {
+        let Some(request) = asked(endpoint.name) else { continue };
+        let answer = engine.answer(endpoint, &request, &Cancel::new()).unwrap();
+        let data = answer.value();
+        for (path, columns) in lists_within(&endpoint.report_columns(), "") {
+            let at = format!("{} {path}", endpoint.name);
+            let made = table(endpoint, &*answer.report, &path).unwrap().expect(&at);
+            assert_eq!(table(endpoint, &data, &path).unwrap().unwrap(), made, "{at}");
+            let items = data.pointer(&format!("/{}", path.replace('.', "/"))).and_then(Value::as_array);
+            assert_eq!((made.num_rows(), made.num_columns()), (items.map_or(0, Vec::len), columns), "{at}");
+        }
+        let whole = table(endpoint, &data, "").unwrap().unwrap();
+        assert_eq!((whole.num_rows(), whole.num_columns()), (1, endpoint.report_columns().len()), "{}", endpoint.name);
+        assert_eq!(table(endpoint, &data, "nothing.here").unwrap(), None);
     }
 }
 
