@@ -1,6 +1,6 @@
 //! Bridges between chains: the legs of transfers in logs, and the legs that belong together.
 //!
-//! Logs in, legs out, without a store. [`decode`] reads the legs of one transaction, [`HalfTable`] (or [`join`], for legs that
+//! Logs in, legs out, without a store. [`decode`] reads the legs of one transaction, [`LegTable`] (or [`join`], for legs that
 //! a caller has grouped) joins them, [`Tables`] contains the facts for both.
 //!
 //! # Add a bridge
@@ -36,7 +36,7 @@ pub use decode::{CelerTransfer, Memo, MemoKind, MemoPayment, celer_transfer_id, 
 pub use error::TableError;
 pub use half::{Half, HalfId, LinkKey, MatchClass, Step, Token};
 pub use log::{Log, TokenTransfer, Transaction};
-pub use matching::{HalfTable, Status, Transfer, join};
+pub use matching::{LegTable, Status, Transfer, join};
 pub use party::Party;
 pub use tables::{Contract, Event, Family, Tables, account_bytes};
 

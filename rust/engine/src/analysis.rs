@@ -6,14 +6,13 @@ use serde::de::DeserializeOwned;
 use utoipa::ToSchema;
 
 use crate::held;
-use crate::intelligence::Intelligence;
 use crate::limits::{MAX_LIMIT, MAX_TABLE};
 use crate::pricing::Pricing;
 use crate::query::Query;
 use crate::request::{Checks, Given, Warnings};
 use crate::table::{List, Rows, TableSink};
 use crate::valuation;
-use crate::{Clock, Endpoint, Error, Pagination, QueryMeta, Response};
+use crate::{Clock, Endpoint, Error, Intelligence, Pagination, QueryMeta, Response};
 
 /// One analysis: request, parameters, report.
 pub trait Analysis {

@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::analysis::{self, Analysis, Call};
 pub(crate) use crate::chain_scope::is_every_evm_chain;
 pub use crate::chain_scope::{ChainScope, ChainsRead, ListedChains, Reads};
-use crate::columns::{Column, columns_of_report};
+use crate::columns::{Column, columns, columns_of_report};
 use crate::cost_class::CostClass;
 use crate::description::{Description, describe};
 use crate::method::Method;
@@ -126,6 +126,7 @@ pub struct Calls {
     pricing: Pricing,
     describe: fn() -> Description,
     report_columns: fn(Option<&str>) -> Vec<Column>,
+    report_fields: fn() -> Vec<Column>,
     list: Option<ListCalls>,
 }
 
@@ -146,6 +147,7 @@ impl Calls {
             pricing: A::PRICING,
             describe: describe::<A>,
             report_columns: columns_of_report::<A::Report>,
+            report_fields: columns::<A::Report>,
             list: None,
         }
     }
@@ -175,6 +177,12 @@ impl Endpoint {
     #[must_use]
     pub fn report_rows(&self) -> ReportRows {
         ReportRows { field: self.rows, columns: (self.calls.report_columns)(self.rows) }
+    }
+
+    /// The fields of its report as columns.
+    #[must_use]
+    pub fn report_columns(&self) -> Vec<Column> {
+        (self.calls.report_fields)()
     }
 
     /// What its credits pay for.

@@ -93,7 +93,7 @@ impl Query {
     /// # Errors
     /// The fault of the arguments.
     pub(crate) fn request<R: Clone + 'static>(&self, warnings: &mut Warnings) -> Result<R, Error> {
-        warnings.append(self.warnings.clone());
+        warnings.clone_from(&self.warnings);
         let request = self.request.as_ref().map_err(Error::repeated)?;
         Ok(request.downcast_ref::<R>().expect("a query is decoded for its own endpoint").clone())
     }

@@ -8,12 +8,11 @@ use headwater_ledger::{Cancel, Ledger, LedgerError};
 use headwater_types::Chain;
 
 use crate::analysis::{Analysis, Call, respond};
-use crate::intelligence::Intelligence;
 use crate::limits::{MAX_LIMIT, MAX_TABLE};
 use crate::query::Query;
 use crate::request::{Arguments, Given};
 use crate::score::{ScoreColumns, Scorer};
-use crate::{Answer, Endpoint, Error, ErrorKind, Response, TableSink};
+use crate::{Answer, Endpoint, Error, ErrorKind, Intelligence, Response, TableSink};
 
 /// Answers calls over a source of generations. Cheap to clone; share one among all callers.
 #[derive(Clone)]

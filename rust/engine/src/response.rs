@@ -3,7 +3,7 @@
 use std::{fmt, io};
 
 use headwater_ledger::Cancel;
-use headwater_ledger::memory::{Held, OverBudget};
+use headwater_ledger::memory::{OverBudget, Reservation};
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
@@ -187,15 +187,6 @@ impl Warnings {
         self.0.push(Warning { count: Some(count), ..Warning::new(code, None, message) });
     }
 
-    /// Adds those of another collection that were not given already.
-    pub(crate) fn append(&mut self, other: Self) {
-        for warning in other.0 {
-            if !self.0.contains(&warning) {
-                self.0.push(warning);
-            }
-        }
-    }
-
     /// Whether one of them is about this moment alone, so that the answer is not to be given again.
     pub(crate) fn are_passing(&self) -> bool {
         self.0.iter().any(|warning| PASSING.contains(&warning.code.as_str()))
@@ -231,7 +222,7 @@ pub(crate) fn text(report: &impl Serialize, cancel: &Cancel) -> Result<String, E
 
 struct Text {
     bytes: Vec<u8>,
-    held: Held,
+    held: Reservation,
     /// Why there is no room for more.
     refusal: Option<OverBudget>,
 }

@@ -10,7 +10,7 @@ use headwater_cli::output::Output;
 use headwater_cli::{Failure, check_secrets, intelligence};
 use headwater_engine::Endpoint;
 use headwater_ledger::Store;
-use headwater_state::{BootReport, Home, Place, State};
+use headwater_state::{BootReport, Home, State, StateLocation};
 use tracing_subscriber::EnvFilter;
 
 use super::claim_provider::{provider, with_provider};
@@ -54,8 +54,8 @@ pub(super) fn run(
         )
     })?;
     let place = match &config.state {
-        Some(state) => Place::parse(state)?,
-        None => Place::Folder(Home::beside(&store)),
+        Some(state) => StateLocation::parse(state)?,
+        None => StateLocation::Folder(Home::beside(&store)),
     };
     check_secrets(&place, config.secrets_dir.as_deref())?;
     start_log(&config);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use headwater_ledger::labels::Level;
-use headwater_state::{Place, is_endpoint};
+use headwater_state::{StateLocation, is_endpoint};
 use toml::Value;
 
 use super::LogFormat;
@@ -139,13 +139,13 @@ pub(super) const KEYS: &[Key] = &[
             expected: "the path of a folder, or an address such as postgres://user:password@host/database",
             set: |config, value| {
                 let state = text(value).filter(|text| !text.is_empty())?;
-                Place::parse(state).ok()?;
+                StateLocation::parse(state).ok()?;
                 config.state = Some(state.to_owned());
                 Some(())
             },
-            show: |config| match config.state.as_deref().map(Place::parse) {
-                Some(Ok(Place::Postgres(address))) => address.to_string(),
-                Some(Ok(Place::Folder(path))) => path.display().to_string(),
+            show: |config| match config.state.as_deref().map(StateLocation::parse) {
+                Some(Ok(StateLocation::Postgres(address))) => address.to_string(),
+                Some(Ok(StateLocation::Folder(path))) => path.display().to_string(),
                 Some(Err(_)) | None => "(beside the store)".to_owned(),
             },
         },

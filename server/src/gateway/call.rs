@@ -8,11 +8,11 @@ use axum::extract::Request;
 use axum::http::request::Parts;
 use axum::http::{HeaderValue, Response, header};
 use headwater_engine::{Column, Endpoint, ErrorKind, Pricing, Query, QueryEngine, Shape, TableHead};
-use headwater_state::{Answered, Caller, Hold, Keep, Kept, StateError, causes};
+use headwater_state::{AnswerBody, AnswerRecord, Caller, Hold, StateError, StoredAnswer, causes};
 use headwater_table::Format;
 use tokio::time::timeout_at;
 
-use super::answer::{Large, OnItsWay};
+use super::answer::{InFlightResponse, Large};
 use super::answers::{self, JsonAnswer};
 use super::context::Charged;
 use super::limits::CallSlot;
@@ -102,7 +102,7 @@ impl Gateway {
     }
 
     /// The answer that is kept for a request of this caller.
-    pub(super) async fn kept(&self, caller: &Caller, key: &str) -> Result<Option<Kept>, Problem> {
+    pub(super) async fn kept(&self, caller: &Caller, key: &str) -> Result<Option<StoredAnswer>, Problem> {
         let (gateway, account, key) = (self.clone(), caller.account().id(), key.to_owned());
         let found = tokio::task::spawn_blocking(move || gateway.0.state.kept(account, &key)).await;
         match found {
@@ -236,7 +236,8 @@ impl Call<'_> {
             None => (self.gateway.0.engine.clone(), None),
             Some(Claim(key)) => {
                 let generation = self.generation().await?;
-                let keep = Keep { key, request_hash: self.request_hash, answer: Answered::Table { generation } };
+                let keep =
+                    AnswerRecord { key, request_hash: self.request_hash, answer: AnswerBody::Table { generation } };
                 (self.engine_at(generation), Some(keep))
             }
         };
@@ -245,9 +246,9 @@ impl Call<'_> {
     }
 
     /// Gives a kept answer again, without a charge.
-    async fn replay(&self, outcome: &mut Outcome, kept: &Kept) -> Result<Response<Body>, Problem> {
+    async fn replay(&self, outcome: &mut Outcome, kept: &StoredAnswer) -> Result<Response<Body>, Problem> {
         let mut response = match (&kept.body, kept.generation, &self.form) {
-            (Some(body), _, _) => OnItsWay::send(json(Body::from(body.clone())), None, &self.slot),
+            (Some(body), _, _) => InFlightResponse::send(json(Body::from(body.clone())), None, &self.slot),
             (None, Some(generation), Some((columns, format))) => {
                 let begun = self.begin((columns.clone(), *format), self.engine_at(generation)).await?;
                 self.settle_table(outcome, None, None, begun).await?
@@ -333,14 +334,14 @@ impl Call<'_> {
         &self,
         outcome: &mut Outcome,
         hold: Option<Hold>,
-        keep: Option<Keep>,
+        keep: Option<AnswerRecord>,
         (head, body): (TableHead, Body),
     ) -> Result<Response<Body>, Problem> {
         let mut response = Response::new(body);
         if let Some(hold) = hold.and_then(|hold| self.due(hold, head.paid_items)) {
             self.charge(outcome, hold, keep, 0).await?;
             let charged = (self.gateway.0.state.unsent(), self.context.request_id);
-            response = OnItsWay::send(response, Some(charged), &self.slot);
+            response = InFlightResponse::send(response, Some(charged), &self.slot);
         }
         if let Some((_, format)) = &self.form {
             stream::add_headers(response.headers_mut(), head, *format);
@@ -371,16 +372,22 @@ impl Call<'_> {
         let envelope = Arc::new(move |remaining| meta(remaining).wrap(&data));
         let keep = claim.map(|Claim(key)| {
             let envelope = Arc::clone(&envelope);
-            Keep { key, request_hash: self.request_hash, answer: Answered::Envelope(envelope) }
+            AnswerRecord { key, request_hash: self.request_hash, answer: AnswerBody::Envelope(envelope) }
         });
         let remaining = self.charge(outcome, hold, keep, bytes as u64).await?;
         let charged = (self.gateway.0.state.unsent(), request_id);
-        Ok(OnItsWay::send(json(self.body(envelope(remaining))), Some(charged), &self.slot))
+        Ok(InFlightResponse::send(json(self.body(envelope(remaining))), Some(charged), &self.slot))
     }
 
     /// Commits a charge with its audit row, whose body has so many bytes without the digits of the balance. Gives the
     /// balance.
-    async fn charge(&self, outcome: &mut Outcome, hold: Hold, keep: Option<Keep>, bytes: u64) -> Result<i64, Problem> {
+    async fn charge(
+        &self,
+        outcome: &mut Outcome,
+        hold: Hold,
+        keep: Option<AnswerRecord>,
+        bytes: u64,
+    ) -> Result<i64, Problem> {
         if self.context.is_client_gone() {
             return Err(client_gone());
         }
@@ -399,7 +406,7 @@ impl Call<'_> {
         let JsonAnswer { data, pagination, warnings, pegged, .. } = answer;
         let (credit_remaining, request_id) = (outcome.told_remaining(), Some(self.context.request_id));
         let meta = Meta { credit_cost: Some(0), credit_remaining, pagination, request_id, warnings, pegged };
-        OnItsWay::send(json(self.body(meta.wrap(&data))), None, &self.slot)
+        InFlightResponse::send(json(self.body(meta.wrap(&data))), None, &self.slot)
     }
 
     /// The body of an answer. A large one holds the memory of its query until it has left.

@@ -1,6 +1,6 @@
 //! Prices of rate symbols, latest or at a time.
 
-use headwater_ledger::market::{FX_MAX_AGE_SECS, Implausible, LeftOut, PRICE_MAX_AGE_SECS, Price, USD};
+use headwater_ledger::market::{ExcludedPrice, FX_MAX_AGE_SECS, Implausible, PRICE_MAX_AGE_SECS, Price, USD};
 use headwater_ledger::{Cancel, Ledger};
 use headwater_types::{TimeWindow, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -204,7 +204,7 @@ fn warn_of_left_out(ledger: &dyn Ledger, symbol: &str, at: Option<Timestamp>, wa
     let left_out = ledger.prices().left_out(symbol);
     let known = at.map_or(left_out, |at| &left_out[..left_out.partition_point(|one| one.price.time <= at)]);
     let used = at.map_or_else(|| ledger.prices().latest(symbol), |at| ledger.prices().at(symbol, at));
-    let Some(LeftOut { price, why }) = known.last() else { return };
+    let Some(ExcludedPrice { price, why }) = known.last() else { return };
     let is_newest = used.is_none_or(|used| used.time < price.time);
     let is_old = at.is_some_and(|at| at.secs().saturating_sub(price.time.secs()) > PRICE_MAX_AGE_SECS);
     if is_newest && !is_old {

@@ -4,11 +4,11 @@ use headwater_ledger::Ledger;
 use headwater_ledger::facts::MovementFact;
 use headwater_ledger::feed::{NewTransaction, new_movements};
 use headwater_ledger::read::{MovementKind, Ordinal, Status};
+use headwater_metrics::utxo_attribution::Attribution;
 use headwater_types::{Address, Amount, Asset, Balance, Chain};
 use rustc_hash::FxHashMap;
 
 use super::event::{Cause, CausePlace};
-use crate::walk::attribution;
 
 /// The change of one movement in a balance, its fee included.
 #[derive(Debug, Clone, Copy)]
@@ -120,9 +120,12 @@ impl Changes {
     }
 
     fn take_utxo(&mut self, new: &NewTransaction) {
-        let after = attribution(&new.transaction);
+        let after = Attribution::of_transaction(&new.transaction);
         let before = new.before.as_ref().map(|facts| {
-            attribution(&headwater_ledger::read::Transaction { facts: facts.clone(), ..new.transaction.clone() })
+            Attribution::of_transaction(&headwater_ledger::read::Transaction {
+                facts: facts.clone(),
+                ..new.transaction.clone()
+            })
         });
         for change in after.changes() {
             let earlier = before.as_ref().and_then(|before| before.change(&change.address));

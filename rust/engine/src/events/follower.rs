@@ -7,8 +7,7 @@ use headwater_ledger::read::Generations;
 
 use super::FeedStep;
 use super::step::{RecentItems, View};
-use crate::intelligence::Intelligence;
-use crate::{Error, Reason};
+use crate::{Error, Intelligence, Reason};
 
 /// Reads the feed item by item. Share one among all watchers.
 pub struct Follower {

@@ -18,7 +18,6 @@ use crate::fields::{Action, AddressText, FlowDirection, TransferType};
 use crate::labels::Labels;
 use crate::rows::{RowParts, TransferRow, UtxoSides};
 use crate::valuation::{Output, Valuer};
-use crate::walk::attribution;
 
 /// The maximum length of a symbol in an event: anybody may deploy a token with a long one.
 const MAX_SYMBOL: usize = 64;
@@ -272,11 +271,11 @@ impl RowBuilder<'_> {
     /// Adds one row per address: its loss or its gain. Of a transaction that is not new, only rows of new parties.
     fn utxo(&mut self, new: NewTransaction) -> Result<(), Error> {
         let NewTransaction { transaction, before } = new;
-        let attributed = attribution(&transaction);
+        let attributed = Attribution::of_transaction(&transaction);
         let known: FxHashSet<Address> = match before {
             Some(before) => {
                 let before = Transaction { facts: before, ..transaction.clone() };
-                attribution(&before).changes().iter().map(|change| change.address).collect()
+                Attribution::of_transaction(&before).changes().iter().map(|change| change.address).collect()
             }
             None => FxHashSet::default(),
         };

@@ -8,8 +8,7 @@ use headwater_types::Chain;
 
 use super::changes::Changes;
 use super::rows::BlockRows;
-use crate::Error;
-use crate::intelligence::Intelligence;
+use crate::{Error, Intelligence};
 
 /// The number of items whose rows are cached, for watchers that read earlier or later items.
 const CACHED_BLOCKS: usize = 64;

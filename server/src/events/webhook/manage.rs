@@ -3,7 +3,7 @@
 use headwater_engine::events::{EventFilters, EventType, Subscription};
 use headwater_engine::fields::TimeBound;
 use headwater_engine::{Error, ErrorKind, Offsets, Pagination, Reason, Warning};
-use headwater_state::{Kept, StateError, find_kept, keep, now_ms};
+use headwater_state::{StateError, StoredAnswer, find_kept, keep, now_ms};
 use headwater_types::{TimeWindow, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
@@ -198,7 +198,7 @@ enum Made {
     /// Its account has as many as it may have.
     TooMany,
     /// It was made under the same `Idempotency-Key`.
-    Before(Kept),
+    Before(StoredAnswer),
 }
 
 /// Lists the webhooks of the caller.
