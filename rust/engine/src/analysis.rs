@@ -73,10 +73,10 @@ pub trait Analysis {
         0
     }
 
-    /// The `data.meta` of a report, which must be its last field; the engine fills in how long it took, and keeps answers
-    /// that have one.
+    /// Returns the `data.meta` of a report, which must be its last field. The engine sets the duration of the query, and
+    /// caches answers that have one.
     #[must_use]
-    fn meta(_: &Self::Report) -> Option<QueryMeta> {
+    fn meta(_: &mut Self::Report) -> Option<&mut QueryMeta> {
         None
     }
 }

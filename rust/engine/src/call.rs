@@ -49,8 +49,8 @@ pub(crate) fn respond<A: Analysis>(call: &Call<'_>) -> Result<Response<A::Report
 
 /// Answers a call.
 pub(crate) fn run<A: Analysis>(call: &Call<'_>) -> Result<Made, Error> {
-    let Response { report, pagination, warnings, pegged, paid_items, is_kept } = respond::<A>(call)?;
-    let meta = A::meta(&report);
+    let Response { mut report, pagination, warnings, pegged, paid_items, is_kept } = respond::<A>(call)?;
+    let meta = A::meta(&mut report).copied();
     Ok(Made { report: Box::new(report), pagination, warnings, pegged, meta, is_kept, paid_items })
 }
 

@@ -111,7 +111,12 @@ impl QueryEngine {
         cancel.check().map_err(LedgerError::from)?;
         let request = CanonicalRequest::new(A::ENDPOINT.name, request.clone());
         let ledger = self.ledger(request.request())?;
-        respond::<A>(&self.call(A::ENDPOINT, &request, &*ledger, cancel))
+        let started = self.now_ms();
+        let mut response = respond::<A>(&self.call(A::ENDPOINT, &request, &*ledger, cancel))?;
+        if let Some(meta) = A::meta(&mut response.report) {
+            meta.query_duration_ms = self.since(started);
+        }
+        Ok(response)
     }
 
     /// Answers one call.

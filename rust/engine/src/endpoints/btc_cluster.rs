@@ -247,8 +247,8 @@ impl Analysis for BtcCluster {
         Some(report.pagination)
     }
 
-    fn meta(report: &BtcClusterReport) -> Option<QueryMeta> {
-        Some(report.meta)
+    fn meta(report: &mut BtcClusterReport) -> Option<&mut QueryMeta> {
+        Some(&mut report.meta)
     }
 }
 

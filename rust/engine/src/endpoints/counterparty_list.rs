@@ -201,8 +201,8 @@ impl Analysis for CounterpartyList {
         Some(report.pagination)
     }
 
-    fn meta(report: &CounterpartyListReport) -> Option<QueryMeta> {
-        Some(report.meta)
+    fn meta(report: &mut CounterpartyListReport) -> Option<&mut QueryMeta> {
+        Some(&mut report.meta)
     }
 }
 

@@ -265,8 +265,8 @@ impl Analysis for ExposureAnalysis {
         })
     }
 
-    fn meta(report: &ExposureReport) -> Option<QueryMeta> {
-        Some(report.meta)
+    fn meta(report: &mut ExposureReport) -> Option<&mut QueryMeta> {
+        Some(&mut report.meta)
     }
 }
 

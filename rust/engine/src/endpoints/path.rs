@@ -218,8 +218,8 @@ impl Analysis for PathAnalysis {
         })
     }
 
-    fn meta(report: &PathReport) -> Option<QueryMeta> {
-        Some(report.meta)
+    fn meta(report: &mut PathReport) -> Option<&mut QueryMeta> {
+        Some(&mut report.meta)
     }
 }
 

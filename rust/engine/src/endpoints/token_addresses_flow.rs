@@ -224,8 +224,8 @@ impl Analysis for AddressesFlow {
         })
     }
 
-    fn meta(report: &AddressesFlowReport) -> Option<QueryMeta> {
-        Some(report.meta)
+    fn meta(report: &mut AddressesFlowReport) -> Option<&mut QueryMeta> {
+        Some(&mut report.meta)
     }
 }
 

@@ -162,8 +162,8 @@ impl Analysis for TokenConcentration {
         })
     }
 
-    fn meta(report: &TokenConcentrationReport) -> Option<QueryMeta> {
-        Some(report.meta)
+    fn meta(report: &mut TokenConcentrationReport) -> Option<&mut QueryMeta> {
+        Some(&mut report.meta)
     }
 }
 

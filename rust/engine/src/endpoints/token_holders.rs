@@ -175,8 +175,8 @@ impl Analysis for TokenHolders {
         Some(Pagination { limit, offset, total: Some(report.holder_count) })
     }
 
-    fn meta(report: &TokenHoldersReport) -> Option<QueryMeta> {
-        Some(report.meta)
+    fn meta(report: &mut TokenHoldersReport) -> Option<&mut QueryMeta> {
+        Some(&mut report.meta)
     }
 }
 

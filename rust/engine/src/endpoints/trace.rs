@@ -310,8 +310,8 @@ impl Analysis for TraceAnalysis {
         })
     }
 
-    fn meta(report: &TraceReport) -> Option<QueryMeta> {
-        Some(report.meta)
+    fn meta(report: &mut TraceReport) -> Option<&mut QueryMeta> {
+        Some(&mut report.meta)
     }
 }
 
