@@ -66,6 +66,7 @@ pub use answer::{Answer, Pagination, Warning};
 pub use columns::{Column, ColumnKind, columns};
 pub use cost_class::CostClass;
 pub use counterparty_row::{BelowCutoff, CounterpartyAsset, CounterpartyRow};
+pub use crossings::{CrossChainTransfer, CrossingMatch, CrossingStatus};
 pub use description::{Description, Written, either, record};
 pub use disputes::{ClaimDisputeRequest, DisputeRecord, MAX_LISTED, list_disputes, record_dispute};
 pub use endpoint::{Alternative, Calls, ChainScope, ChainsRead, Endpoint, Example, ListedChains, Reads, Tag};
@@ -78,6 +79,7 @@ pub use headwater_intel::classify::{Classifier, Classifiers, ModelError};
 /// The parameters of the risk score, which an operator may replace.
 pub use headwater_intel::risk::{ParameterError as RiskParameterError, Parameters as RiskParameters};
 pub use intelligence::{ClaimProvider, Intelligence};
+pub use labels::{ClaimDispute, InheritedThrough, LabelListRecord};
 pub use method::Method;
 pub use pricing::Pricing;
 pub use query_engine::{Clock, QueryEngine, Shape};

@@ -2,8 +2,9 @@
 
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
+use serde_json::Value;
 
-use crate::{Pagination, Warning};
+use crate::{Answer, Pagination, Warning};
 
 /// The answer to one call, with its report as a value.
 ///
@@ -23,6 +24,14 @@ pub struct Response<R> {
     pub paid_items: Option<u32>,
     /// Whether the same request of the same data always gets this answer.
     pub(crate) is_kept: bool,
+}
+
+impl From<Answer> for Response<Value> {
+    fn from(answer: Answer) -> Self {
+        let report = answer.value();
+        let Answer { pagination, warnings, pegged, paid_items, .. } = answer;
+        Self { report, pagination, warnings, pegged, paid_items, is_kept: false }
+    }
 }
 
 impl<R: Serialize> Serialize for Response<R> {

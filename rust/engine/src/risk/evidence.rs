@@ -7,7 +7,6 @@ use headwater_intel::risk::significant;
 use headwater_ledger::{Ledger, LedgerError};
 use headwater_types::{Address, Asset, Family};
 use serde::Serialize;
-use serde_json::{Value, json};
 
 use super::rounded;
 use crate::fields::HashText;
@@ -25,7 +24,43 @@ pub struct EvidenceRecord {
     pub p_value: Option<f64>,
     /// What was counted and summed.
     #[serde(flatten)]
-    pub facts: BTreeMap<String, Value>,
+    #[schema(value_type = BTreeMap<String, serde_json::Value>)]
+    pub facts: BTreeMap<String, MeasuredValue>,
+}
+
+/// A measured value.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum MeasuredValue {
+    /// A number of something.
+    Count(u64),
+    /// Seconds.
+    Secs(i64),
+    /// US dollars, a share, a factor or whole units of an asset.
+    Number(f64),
+    /// A word, an asset or another text.
+    Text(String),
+    /// Words, or addresses in order.
+    Texts(Vec<String>),
+    /// Pairs of addresses that belong together.
+    Pairs(Vec<[String; 2]>),
+    /// A number for each address of a path.
+    Numbers(Vec<f64>),
+    /// Seconds for each address of a path.
+    EachSecs(Vec<i64>),
+    /// The features that decided a class.
+    Features(Vec<MeasuredFeature>),
+}
+
+/// A feature of a classifier, as `address-classify` shows it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct MeasuredFeature {
+    /// Its name.
+    pub feature: String,
+    /// The value of the address; null where it has none.
+    pub value: Option<f64>,
+    /// What it adds in log-odds.
+    pub contribution: f64,
 }
 
 impl EvidenceRecord {
@@ -40,29 +75,33 @@ impl EvidenceRecord {
     }
 }
 
-fn value(fact: &Fact) -> Value {
+fn value(fact: &Fact) -> MeasuredValue {
     match fact {
-        Fact::Count(count) => json!(count),
-        Fact::Usd(usd) => json!(rounded(usd.to_f64(), 2)),
-        Fact::Ratio(ratio) | Fact::Units(ratio) => json!(significant(*ratio, 6)),
-        Fact::Secs(secs) => json!(secs),
-        Fact::Word(word) => json!(word),
-        Fact::Addresses(addresses) | Fact::Path(addresses) => json!(texts(addresses)),
-        Fact::Pairs(pairs) => json!(pairs.iter().map(|(one, other)| texts(&[*one, *other])).collect::<Vec<_>>()),
-        Fact::Numbers(numbers) => json!(numbers.iter().map(|number| rounded(*number, 6)).collect::<Vec<_>>()),
-        Fact::EachSecs(secs) => json!(secs),
-        Fact::Words(words) => json!(words),
-        Fact::Text(text) => json!(text),
-        Fact::Features(features) => features.iter().map(feature).collect(),
-        Fact::Asset(Asset::Native) => json!("native"),
-        Fact::Asset(Asset::Token(contract)) => json!(contract.to_string()),
+        Fact::Count(count) => MeasuredValue::Count(*count),
+        Fact::Usd(usd) => MeasuredValue::Number(rounded(usd.to_f64(), 2)),
+        Fact::Ratio(ratio) | Fact::Units(ratio) => MeasuredValue::Number(significant(*ratio, 6)),
+        Fact::Secs(secs) => MeasuredValue::Secs(*secs),
+        Fact::Word(word) => MeasuredValue::Text((*word).to_owned()),
+        Fact::Addresses(addresses) | Fact::Path(addresses) => MeasuredValue::Texts(texts(addresses)),
+        Fact::Pairs(pairs) => {
+            MeasuredValue::Pairs(pairs.iter().map(|(one, other)| [one, other].map(Address::to_string)).collect())
+        }
+        Fact::Numbers(numbers) => MeasuredValue::Numbers(numbers.iter().map(|number| rounded(*number, 6)).collect()),
+        Fact::EachSecs(secs) => MeasuredValue::EachSecs(secs.clone()),
+        Fact::Words(words) => MeasuredValue::Texts(words.iter().map(|word| (*word).to_owned()).collect()),
+        Fact::Text(text) => MeasuredValue::Text(text.clone()),
+        Fact::Features(features) => MeasuredValue::Features(features.iter().map(feature).collect()),
+        Fact::Asset(Asset::Native) => MeasuredValue::Text("native".to_owned()),
+        Fact::Asset(Asset::Token(contract)) => MeasuredValue::Text(contract.to_string()),
     }
 }
 
-/// A feature as `address-classify` shows it; null where the address has no value.
-fn feature((name, value, contribution): &(&'static str, f64, f64)) -> Value {
-    let value = value.is_finite().then(|| significant(*value, 6));
-    json!({"feature": name, "value": value, "contribution": significant(*contribution, 6)})
+fn feature((name, value, contribution): &(&'static str, f64, f64)) -> MeasuredFeature {
+    MeasuredFeature {
+        feature: (*name).to_owned(),
+        value: value.is_finite().then(|| significant(*value, 6)),
+        contribution: significant(*contribution, 6),
+    }
 }
 
 fn texts(addresses: &[Address]) -> Vec<String> {

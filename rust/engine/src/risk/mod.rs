@@ -20,7 +20,7 @@ use headwater_intel::risk::significant;
 
 use crate::fields::CodeText;
 pub(crate) use assessed::{Asked, Assessor};
-pub use evidence::EvidenceRecord;
+pub use evidence::{EvidenceRecord, MeasuredFeature, MeasuredValue};
 pub use factor::{DimensionName, EffectName, FactorRecord};
 pub(crate) use headwater_intel::risk::Place;
 pub use report::{
