@@ -19,7 +19,7 @@ SBOM ?= $(CACHE)/headwater.cdx.json
 BIN := $(CARGO_TARGET_DIR)/debug/headwater
 WHEELS := $(CARGO_TARGET_DIR)/wheels
 
-.PHONY: help demo serve build test test-rust test-python test-notebooks test-schemathesis test-docs test-same-build test-full check run-check fmt docs wheel bench bench-wheel load models deny sbom clean-demo
+.PHONY: help demo serve build test test-rust test-python test-notebooks test-schemathesis test-docs test-same-build test-full check run-check fmt docs methods wheel bench bench-wheel load models deny sbom clean-demo
 
 help: ## what there is
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-18s %s\n", $$1, $$2}'
@@ -80,6 +80,10 @@ fmt: $(VENV)/ready ## format everything
 
 docs: ## the reference of the Rust crates
 	RUSTDOCFLAGS="--deny warnings" cargo doc --workspace --no-deps
+
+methods: wheel ## write the Python methods and records from the descriptions of the engine
+	$(VENV_BIN)/pip install --quiet --disable-pip-version-check --force-reinstall --no-deps "$(WHEELS)"/headwater-*.whl
+	$(VENV_BIN)/python python/methods/generate.py
 
 wheel: $(VENV)/ready ## the Python wheel, with the profile that the tests use
 	@mkdir -p "$(WHEELS)" && rm -f "$(WHEELS)"/headwater-*.whl

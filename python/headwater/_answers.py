@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from os import PathLike
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from headwater._headwater import Answer, _ArrowStream, _Progress, _Wanted
@@ -18,21 +18,21 @@ class Answers(Protocol):
         """Where the data comes from, for people."""
         ...
 
-    def answer(self, name: str, request: str, /) -> Answer:
+    def answer(self, name: str, request: dict[str, Any], /) -> Answer:
         """Answer one call."""
         ...
 
-    def write_table(self, name: str, request: str, path: str | PathLike[str], /) -> str:
+    def write_table(self, name: str, request: dict[str, Any], path: str | PathLike[str], /) -> dict[str, Any]:
         """Write the rows of a list to a file; rows, cursor and warnings come back."""
         ...
 
-    def read_table(self, name: str, request: str, /) -> _ArrowStream:
+    def read_table(self, name: str, request: dict[str, Any], /) -> _ArrowStream:
         """Give the rows of a list as a table."""
         ...
 
     def score_table(
         self, addresses: _ArrowStream | None, wanted: _Wanted, progress: _Progress | None, /
-    ) -> tuple[_ArrowStream, str]:
+    ) -> tuple[_ArrowStream, list[dict[str, Any]]]:
         """Give scores of many addresses as a table, and warnings."""
         ...
 
@@ -43,20 +43,20 @@ class Answers(Protocol):
         output: str | PathLike[str],
         progress: _Progress | None,
         /,
-    ) -> str:
+    ) -> dict[str, Any]:
         """Write scores of many addresses to a file; what was written comes back."""
         ...
 
-    def export_transfers(self, out: str | PathLike[str], chains: Sequence[str], /) -> str:
+    def export_transfers(self, out: str | PathLike[str], chains: Sequence[str], /) -> dict[str, Any]:
         """Write all movements as partitioned Parquet; what was written comes back."""
         ...
 
     def record_dispute(
         self, action: str, address: str, reason: str, only: tuple[str | None, str | None, str | None], /
-    ) -> str:
+    ) -> list[dict[str, Any]]:
         """Record that claims are disputed or confirmed; what was recorded comes back."""
         ...
 
-    def list_disputes(self, address: str | None, /) -> str:
+    def list_disputes(self, address: str | None, /) -> list[dict[str, Any]]:
         """Give the history of disputes."""
         ...

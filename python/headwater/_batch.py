@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import warnings
 from os import PathLike
 from typing import TYPE_CHECKING, Any, overload
@@ -179,16 +178,15 @@ class Batch:
             raise InvalidInput(message, reason="invalid_value", field="output")
         listed = _listed(addresses)
         with Bar("score", "addresses", shown=progress) as bar:
-            told = self._answers.score_file(listed, wanted, path, bar.follow if progress else None)
-        written: dict[str, Any] = json.loads(told)
+            written = self._answers.score_file(listed, wanted, path, bar.follow if progress else None)
         _warn("score", written["warnings"], 3)
         return written
 
     def _scores(self, name: str, addresses: object, wanted: _Wanted, progress: bool) -> pl.DataFrame:
         listed = _listed(addresses)
         with Bar(name, "addresses", shown=progress) as bar:
-            table, told = self._answers.score_table(listed, wanted, bar.follow if progress else None)
-        _warn(name, json.loads(told), 4)
+            table, warned = self._answers.score_table(listed, wanted, bar.follow if progress else None)
+        _warn(name, warned, 4)
         return pl.DataFrame(table)
 
 
@@ -209,8 +207,8 @@ def _listed(addresses: Any) -> pl.DataFrame | None:  # noqa: ANN401
     return pl.DataFrame({"address": pl.Series(texts, dtype=pl.String)})
 
 
-def _warn(name: str, told: list[dict[str, Any]], level: int) -> None:
+def _warn(name: str, warned: list[dict[str, Any]], level: int) -> None:
     """Warn the caller, who is so many calls above."""
-    for warning in told:
+    for warning in warned:
         if warning["code"] in _WARNED:
             warnings.warn(f"{name}: {warning['message']}", UserWarning, stacklevel=level)

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from headwater._records import TIME, table
-
 if TYPE_CHECKING:
     from headwater._answers import Answers
-    from headwater._records import Schema
 
-_DISPUTES: Schema = {
+_DISPUTES = {
     "action": pl.String,
     "address": pl.String,
     "blockchain": pl.String,
@@ -21,7 +17,7 @@ _DISPUTES: Schema = {
     "source": pl.String,
     "group": pl.String,
     "by": pl.String,
-    "at": TIME,
+    "at": pl.Int64,
     "reason": pl.String,
     "in_force": pl.Boolean,
 }
@@ -134,9 +130,13 @@ class Disputes:
         >>> ledger().disputes().height
         0
         """
-        return table(json.loads(self._answers.list_disputes(address)), _DISPUTES)
+        return _frame(self._answers.list_disputes(address))
 
     def _record(
         self, action: str, address: str, reason: str, only: tuple[str | None, str | None, str | None]
     ) -> pl.DataFrame:
-        return table(json.loads(self._answers.record_dispute(action, address, reason, only)), _DISPUTES)
+        return _frame(self._answers.record_dispute(action, address, reason, only))
+
+
+def _frame(records: list[dict[str, Any]]) -> pl.DataFrame:
+    return pl.DataFrame(records, _DISPUTES).with_columns(pl.from_epoch("at").cast(pl.Datetime("us", "UTC")))

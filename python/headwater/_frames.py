@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from functools import cache
 from typing import Any
@@ -57,8 +56,8 @@ def _built(
 def _coins() -> frozenset[str]:
     """Give the symbols of the chains' own coins, which have no contract."""
     empty = _tables.table([], "transfers")
-    registry = json.loads(_headwater.from_frames(empty).answer("registry", "{}").text())
-    return frozenset(entry["symbol"] for entry in registry["data"]["tokens"] if entry["contract"] is None)
+    registry = _headwater.from_frames(empty).answer("registry", {}).data
+    return frozenset(entry["symbol"] for entry in registry["tokens"] if entry["contract"] is None)
 
 
 def _rows_of_tokens(tokens: pl.DataFrame) -> list[int]:

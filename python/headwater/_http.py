@@ -11,7 +11,7 @@ import time
 import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from headwater import _refusals
 from headwater._headwater import __version__
@@ -142,9 +142,9 @@ class Connections:
         """Close every connection; calls under way end with an error."""
         self._pool.close()
 
-    def text(self, response: http.client.HTTPResponse) -> str:
+    def envelope(self, response: http.client.HTTPResponse) -> dict[str, Any]:
         """Read a JSON answer whole."""
-        return _refusals.text_of(response.status, response.headers, self.body(response))
+        return _refusals.envelope_of(response.status, response.headers, self.body(response))
 
     def body(self, response: http.client.HTTPResponse) -> bytes:
         """Read an answer whole, whatever it is."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import warnings
 from collections.abc import Mapping
 from os import PathLike
@@ -173,17 +172,16 @@ class WholeLists:
                 warnings.warn(f"{name}: {said}", UserWarning, stacklevel=2)
         return given_as(_rows.with_amounts(name, table, amounts), as_)
 
-    def _written(self, name: str, body: str, path: str, bar: Bar) -> dict[str, Any]:
-        written: dict[str, Any] = json.loads(self._answers.write_table(name, body, path))
-        return written
+    def _written(self, name: str, body: dict[str, Any], path: str, bar: Bar) -> dict[str, Any]:
+        return self._answers.write_table(name, body, path)
 
-    def _read(self, name: str, body: str, bar: Bar) -> tuple[_ArrowStream, list[dict[str, Any]]]:
+    def _read(self, name: str, body: dict[str, Any], bar: Bar) -> tuple[_ArrowStream, list[dict[str, Any]]]:
         table = self._answers.read_table(name, body)
-        first = json.loads(body)
+        first = dict(body)
         if _calls.route(name).pages is not None:
             first["limit"] = 1
         told: list[dict[str, Any]] = []
         # The table does not carry them, and is there whatever becomes of the question for them.
         with contextlib.suppress(HeadwaterError):
-            told = json.loads(self._answers.answer(name, json.dumps(first)).text())["meta"].get("warnings", [])
+            told = self._answers.answer(name, first).meta.get("warnings", [])
         return table, told

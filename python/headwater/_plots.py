@@ -36,7 +36,7 @@ class Drawn(Protocol):
     endpoint: str
 
     @property
-    def data(self) -> dict[str, Any]:
+    def data(self) -> Any:  # noqa: ANN401
         """The ``data`` of the answer."""
         ...
 

@@ -1,32 +1,26 @@
-"""Records of answers as frames whose columns do not depend on them."""
+"""Records within answers: their frames, names and numbers."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 import polars as pl
 
-if TYPE_CHECKING:
-    from polars.datatypes import DataType, DataTypeClass
 
-    Schema = dict[str, DataType | DataTypeClass]
-
-TIME = pl.Datetime("us", "UTC")
-TEXTS = pl.List(pl.String)
-# A dispute of a claim: its author, time (epoch seconds) and reason.
-DISPUTE = pl.Struct({"by": pl.String, "at": pl.Int64, "reason": pl.String})
+def flattened(frame: pl.DataFrame, records: str) -> pl.DataFrame:
+    """Return a row for each record of a column of lists, with its fields in place of the column."""
+    return frame.filter(pl.col(records).list.len() > 0).explode(records).unnest(records)
 
 
-def table(records: Sequence[Mapping[str, Any]], schema: Schema) -> pl.DataFrame:
-    """Give records as a frame; times are epoch seconds in them."""
-    read = {name: pl.Int64() if kind == TIME else kind for name, kind in schema.items()}
-    frame = pl.DataFrame({name: [record.get(name) for record in records] for name in schema}, schema=read)
-    times = [name for name, kind in schema.items() if kind == TIME]
-    return frame.with_columns(pl.from_epoch(name).cast(TIME) for name in times)
+def with_dispute_secs(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return a frame whose disputes have epoch seconds as their time."""
+    at = pl.col("disputed").struct.field("at").dt.epoch("s")
+    secs = pl.col("disputed").struct.with_fields(at.alias("at"))
+    return frame.with_columns(pl.when(pl.col("disputed").is_not_null()).then(secs).alias("disputed"))
 
 
-def node_id(trace: dict[str, Any], row: dict[str, Any], end: str = "") -> str:
+def node_id(trace: Mapping[str, Any], row: Mapping[str, Any], end: str = "") -> str:
     """Name an address within a trace: by itself; on another chain than the trace's, with that chain before it."""
     chain, address = str(row[f"{end}blockchain"]), str(row[f"{end}address"])
     return address if chain == trace["blockchain"] else f"{chain}:{address}"

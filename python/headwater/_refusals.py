@@ -58,15 +58,14 @@ def of(status: int, headers: http.client.HTTPMessage, body: bytes) -> HeadwaterE
     return error
 
 
-def text_of(status: int, headers: http.client.HTTPMessage, body: bytes) -> str:
-    """Give an answer as text, or refuse what is no answer of Headwater, such as the page of a proxy in between."""
+def envelope_of(status: int, headers: http.client.HTTPMessage, body: bytes) -> dict[str, Any]:
+    """Return an answer, or refuse a body that is not one of Headwater, such as the page of a proxy in between."""
     try:
-        text = body.decode()
-        told = json.loads(text) if headers.get_content_type() == "application/json" else None
+        envelope = json.loads(body.decode()) if headers.get_content_type() == "application/json" else None
     except (ValueError, RecursionError):
-        told = None
-    if isinstance(told, dict) and all(isinstance(told.get(name), dict) for name in ("data", "meta")):
-        return text
+        envelope = None
+    if isinstance(envelope, dict) and all(isinstance(envelope.get(name), dict) for name in ("data", "meta")):
+        return envelope
     raise foreign(status, body)
 
 

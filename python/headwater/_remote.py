@@ -79,11 +79,13 @@ class Remote:
         """Close the connections."""
         self._connections.close()
 
-    def answer(self, name: str, request: str) -> _headwater.Answer:
+    def answer(self, name: str, request: dict[str, Any]) -> _headwater.Answer:
         """Answer one call."""
         return self._answer(name, request, None)
 
-    def answers(self, name: str, requests: Sequence[str], answered: dict[int, _headwater.Answer], reach: Reach) -> None:
+    def answers(
+        self, name: str, requests: Sequence[dict[str, Any]], answered: dict[int, _headwater.Answer], reach: Reach
+    ) -> None:
         """Answer many calls, some of them at the same time; the first that fails ends all.
 
         The answers come by their positions, those that are there after a failure too.
@@ -108,53 +110,57 @@ class Remote:
             whole = {place: future for place, future in enumerate(futures) if future.done() and not future.cancelled()}
             answered.update({place: each.result() for place, each in whole.items() if each.exception() is None})
 
-    def _answer(self, name: str, request: str, batch: _Batch | None) -> _headwater.Answer:
-        call = call_of(name, json.loads(request))
+    def _answer(self, name: str, request: dict[str, Any], batch: _Batch | None) -> _headwater.Answer:
+        call = call_of(name, request)
 
-        def receive(response: http.client.HTTPResponse) -> str:
-            text = self._connections.text(response)
+        def receive(response: http.client.HTTPResponse) -> dict[str, Any]:
+            envelope = self._connections.envelope(response)
             self._count(name, response, batch)
-            return text
+            return envelope
 
         try:
-            text = self._connections.call(call, receive, None if batch is None else batch.stop)
-            return _headwater.Answer(name, text)
+            envelope = self._connections.call(call, receive, None if batch is None else batch.stop)
+            return _headwater.Answer(name, envelope["data"], envelope["meta"])
         except NotFound as error:
             # Of what is named in the path, the answer does not say the field.
             error.field = error.field or next(iter(route(name).parts), None)
             raise
 
-    def write_table(self, name: str, request: str, path: str | PathLike[str], reach: Reach = _unseen) -> str:
+    def write_table(
+        self, name: str, request: dict[str, Any], path: str | PathLike[str], reach: Reach = _unseen
+    ) -> dict[str, Any]:
         """Write the rows of a list to a file."""
         table = _headwater.Lines(name, path)
-        told = self._fill(name, json.loads(request), table, reach)
+        written = self._fill(name, dict(request), table, reach)
         with _of_a_server():
             table.finish()
-        return json.dumps(told)
+        return written
 
-    def read_table(self, name: str, request: str, reach: Reach = _unseen) -> _ArrowStream:
+    def read_table(self, name: str, request: dict[str, Any], reach: Reach = _unseen) -> _ArrowStream:
         """Give the rows of a list as a table."""
         return self.read_warned(name, request, reach)[0]
 
-    def read_warned(self, name: str, request: str, reach: Reach) -> tuple[_ArrowStream, list[dict[str, Any]]]:
+    def read_warned(
+        self, name: str, request: dict[str, Any], reach: Reach
+    ) -> tuple[_ArrowStream, list[dict[str, Any]]]:
         """Give the rows of a list as a table, and the warnings."""
         table = _headwater.Lines(name)
-        told = self._fill(name, json.loads(request), table, reach)
+        written = self._fill(name, dict(request), table, reach)
         with _of_a_server():
             made = table.finish()
         if made is None:
             message = "a table without a file is in memory"
             raise InternalError(message)
-        return made, told["warnings"]
+        return made, written["warnings"]
 
-    def export_transfers(self, out: str | PathLike[str], chains: Sequence[str]) -> str:
+    def export_transfers(self, out: str | PathLike[str], chains: Sequence[str]) -> dict[str, Any]:
         """Refuse: no server gives everything it holds."""
         message = "export needs the store itself: open it with headwater.open, or run `headwater export` beside it"
         raise Unsupported(message)
 
     def score_table(
         self, addresses: _ArrowStream | None, wanted: _Wanted, progress: _Progress | None
-    ) -> tuple[_ArrowStream, str]:
+    ) -> tuple[_ArrowStream, list[dict[str, Any]]]:
         """Refuse: a server is asked about one address or a hundred."""
         raise _needs_store()
 
@@ -164,17 +170,17 @@ class Remote:
         wanted: _Wanted,
         output: str | PathLike[str],
         progress: _Progress | None,
-    ) -> str:
+    ) -> dict[str, Any]:
         """Refuse: a server is asked about one address or a hundred."""
         raise _needs_store()
 
     def record_dispute(
         self, action: str, address: str, reason: str, only: tuple[str | None, str | None, str | None]
-    ) -> str:
+    ) -> list[dict[str, Any]]:
         """Refuse: keys of the public listener change nothing."""
         raise _needs_back_office()
 
-    def list_disputes(self, address: str | None) -> str:
+    def list_disputes(self, address: str | None) -> list[dict[str, Any]]:
         """Refuse: the history names who runs the service."""
         raise _needs_back_office()
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta, timezone
@@ -19,6 +18,9 @@ Contracts = Iterable[str | None] | None
 # Epoch seconds, or a datetime with a time zone.
 Time = int | datetime | None
 
+# Records of criteria, one or many of which an amount has to meet.
+Criteria = Sequence[Mapping[str, Any]] | None
+
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _MOST_BITS = 256
 # Arguments of methods that are no fields of a request.
@@ -31,27 +33,35 @@ def given(values: Mapping[str, Any], *but: str) -> dict[str, Any]:
     return {**request, **values.get("fields", {})}
 
 
-def body(request: Mapping[str, Any] | None, *more: Mapping[str, Any]) -> str:
-    """Give a request as JSON, of whatever its values are made: see :func:`plain`."""
-    return json.dumps(plain_fields(request, *more))
+def in_records(request: Mapping[str, Any], records: Mapping[str, Mapping[str, str]]) -> dict[str, Any]:
+    """Return a request whose arguments stand in its records, each under the name that it has there."""
+    moved = {name for names in records.values() for name in names}
+    made = {name: value for name, value in request.items() if name not in moved}
+    for record, names in records.items():
+        held = {field: request[name] for name, field in names.items() if name in request}
+        own = made.get(record, {})
+        # A value that is not a mapping is refused as it is.
+        if held and isinstance(own, Mapping):
+            made[record] = {**held, **own}
+    return made
 
 
-def bodies(request: Mapping[str, Any], addresses: Sequence[str]) -> list[str]:
+def bodies(request: Mapping[str, Any], addresses: Sequence[str]) -> list[dict[str, Any]]:
     """Give one request for many addresses."""
     # Made plain once: what can be gone through only once stands in all of them.
-    shared = plain_fields(request)
-    return [json.dumps({**shared, "address": plain("address", address)}) for address in addresses]
+    shared = body(request)
+    return [{**shared, "address": plain("address", address)} for address in addresses]
 
 
-def batches(request: Mapping[str, Any], addresses: Sequence[str], most: int) -> list[str]:
+def batches(request: Mapping[str, Any], addresses: Sequence[str], most: int) -> list[dict[str, Any]]:
     """Give requests about at most so many addresses each."""
-    shared = plain_fields(request)
+    shared = body(request)
     named = [plain(f"address[{place}]", address) for place, address in enumerate(addresses)]
-    return [json.dumps({**shared, "addresses": named[place : place + most]}) for place in range(0, len(named), most)]
+    return [{**shared, "addresses": named[place : place + most]} for place in range(0, len(named), most)]
 
 
-def plain_fields(request: Mapping[str, Any] | None, *more: Mapping[str, Any]) -> dict[str, Any]:
-    """Give the fields of a request as JSON has them; the later ones prevail."""
+def body(request: Mapping[str, Any] | None, *more: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of a request as plain values (see :func:`plain`); the later ones prevail."""
     if request is not None and not isinstance(request, Mapping):
         message = f"request: expected a mapping of fields, not {type(request).__name__}"
         raise InvalidInput(message, reason="invalid_type", field="request")
@@ -62,11 +72,13 @@ def plain_fields(request: Mapping[str, Any] | None, *more: Mapping[str, Any]) ->
 
 
 def plain(name: str, value: Any) -> Any:  # noqa: ANN401
-    """Give a value as JSON has it; its meaning must be plain.
+    """Return a value as JSON has it; its meaning must be plain.
 
     Integers of any library are integers, decimals are exact text, times with a zone are epoch seconds (what is below a
     second is cut), and every collection is a list, in which what is missing is null. ``name`` is how messages call it.
     """
+    if type(value) in _PLAIN:
+        return _PLAIN[type(value)](name, value)
     if isinstance(value, Mapping):
         return {str(field): plain(f"{name}.{field}", item) for field, item in value.items()}
     if getattr(value, "shape", None) == () and isinstance(value.item(), (bool, float, str)):
@@ -119,6 +131,14 @@ def _seconds(name: str, time: datetime) -> int:
 def _as_it_is(_: str, value: bool | None) -> bool | None:
     return value
 
+
+# The forms of the types that most arguments are of.
+_PLAIN: dict[type, Callable[[str, Any], Any]] = {
+    bool: _as_it_is,
+    type(None): _as_it_is,
+    str: _text,
+    int: _integer,
+}
 
 # What values of a kind become; the first kind that fits counts.
 _FORMS: tuple[tuple[type, Callable[[str, Any], Any]], ...] = (

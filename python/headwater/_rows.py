@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from functools import cache
 
 import polars as pl
 
 from headwater import _calls, _headwater
-from headwater.errors import InvalidInput
+from headwater.errors import InternalError, InvalidInput
 
 # What only a server answers, the engine has no columns of.
 _USAGE = {"endpoint": pl.String, "calls": pl.Int64, "failed": pl.Int64, "credits": pl.Int64}
@@ -31,9 +30,18 @@ def kinds(endpoint: str) -> dict[str, str]:
 def frame(endpoint: str, answer: _headwater.Answer) -> pl.DataFrame | None:
     """Give the rows of an answer; ``None`` where it has no list."""
     if endpoint == "usage":
-        return pl.DataFrame(json.loads(answer.text())["data"][_calls.route(endpoint).rows], schema=_USAGE)
+        return pl.DataFrame(answer.data["by_endpoint"], schema=_USAGE)
     table = answer.rows()
     return None if table is None else _spread(endpoint, pl.DataFrame(table))
+
+
+def table(endpoint: str, path: str, answer: _headwater.Answer | None = None) -> pl.DataFrame:
+    """Return a list of records within an answer as a frame; without an answer, one without rows."""
+    found = (_headwater.Answer(endpoint, {}, {}) if answer is None else answer).table(path)
+    if found is None:
+        message = f"reports of {endpoint!r} have no list at {path!r}"
+        raise InternalError(message)
+    return pl.DataFrame(found)
 
 
 def empty(endpoint: str) -> pl.DataFrame:
@@ -41,7 +49,7 @@ def empty(endpoint: str) -> pl.DataFrame:
     rows = _calls.route(endpoint).rows
     if rows is None:
         return pl.DataFrame()
-    answer = _headwater.Answer(endpoint, json.dumps({"data": {rows: []}}))
+    answer = _headwater.Answer(endpoint, {rows: []}, {})
     made = frame(endpoint, answer)
     return pl.DataFrame() if made is None else made
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from headwater.exposure import ExposureReport, ExposureReports
 from headwater.path import PathReport
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from headwater._headwater import Answer
 
 # Calls whose answers have more to them than rows: the kind for one address, and for many.
-_KINDS: dict[str, tuple[type[Report], type[Reports]]] = {
+_KINDS: dict[str, tuple[type[Report[Any]], type[Reports[Any]]]] = {
     "address-risk": (RiskReport, RiskReports),
     "exposure": (ExposureReport, ExposureReports),
     "path": (PathReport, Reports),
@@ -24,11 +24,11 @@ _KINDS: dict[str, tuple[type[Report], type[Reports]]] = {
 _PLAIN = (Report, Reports)
 
 
-def report(endpoint: str, answer: Answer) -> Report:
+def report(endpoint: str, answer: Answer) -> Report[Any]:
     """Give the report of an answer."""
     return _KINDS.get(endpoint, _PLAIN)[0](endpoint, answer)
 
 
-def reports(endpoint: str, addresses: Sequence[str], each: Sequence[Report]) -> Reports:
+def reports(endpoint: str, addresses: Sequence[str], each: Sequence[Report[Any]]) -> Reports[Any]:
     """Give the reports of many addresses."""
     return _KINDS.get(endpoint, _PLAIN)[1](endpoint, addresses, each)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 import polars as pl
 
-from headwater import _headwater
+from headwater import _headwater, _rows, records
+from headwater._records import flattened
 from headwater.reports import Report, Reports
 
 if TYPE_CHECKING:
@@ -21,18 +21,12 @@ CALL = "address-classify"
 # Addresses that one call takes.
 MOST_ADDRESSES = 100
 
-_SUMMARY: Schema = {
-    "blockchain": pl.String,
-    "address": pl.String,
-    "predicted_class": pl.String,
-    "confidence": pl.Float64,
-    "error": pl.String,
-}
+_SUMMARY = ("blockchain", "address", "predicted_class", "confidence", "error")
+# The classes of a model are the keys of a map.
 _PROBABILITIES: Schema = {"class": pl.String, "probability": pl.Float64}
-_CONTRIBUTIONS: Schema = {"feature": pl.String, "value": pl.Float64, "contribution": pl.Float64}
 
 
-class ClassReport(Report):
+class ClassReport(Report[records.AddressClassifyReport]):
     """The class of one address, such as ``Exchange`` or ``Deposit``, predicted from its transfers alone.
 
     The confidence is a probability under the assumptions of the model. It is no measure of risk, and a class is no
@@ -42,9 +36,8 @@ class ClassReport(Report):
     """
 
     @property
-    def _result(self) -> dict[str, Any]:
-        result: dict[str, Any] = self.data["results"][0]
-        return result
+    def _result(self) -> records.AddressClassification:
+        return self.data["results"][0]
 
     @property
     def blockchain(self) -> str:
@@ -59,7 +52,7 @@ class ClassReport(Report):
     @property
     def predicted_class(self) -> str | None:
         """The class; ``None`` where there is an error. New models may bring new classes."""
-        return cast("str | None", self._result["predicted_class"])
+        return self._result["predicted_class"]
 
     @property
     def confidence(self) -> float:
@@ -69,7 +62,7 @@ class ClassReport(Report):
     @property
     def error(self) -> str | None:
         """Why the address could not be classified."""
-        return cast("str | None", self._result["error"])
+        return self._result["error"]
 
     @property
     def explained_class(self) -> str | None:
@@ -78,7 +71,7 @@ class ClassReport(Report):
         It is the predicted class, or the most probable one where the model has no class ``Unknown`` and that is
         predicted for want of data.
         """
-        return cast("str | None", self._result["explained_class"])
+        return self._result["explained_class"]
 
     @property
     def probabilities(self) -> pl.DataFrame:
@@ -97,13 +90,12 @@ class ClassReport(Report):
         Columns: ``feature`` (``docs/classification.md`` lists them), ``value`` (null where the address has none), and
         ``contribution``, in log-odds before calibration; below 0 it speaks against the class.
         """
-        rows: Sequence[Mapping[str, Any]] = self._result["contributions"] or []
-        return pl.DataFrame([tuple(row[name] for name in _CONTRIBUTIONS) for row in rows], _CONTRIBUTIONS, orient="row")
+        return flattened(self._table("results").select("contributions"), "contributions")
 
     @property
     def summary(self) -> pl.DataFrame:
         """The verdict in one row: ``blockchain``, ``address``, ``predicted_class``, ``confidence``, ``error``."""
-        return pl.DataFrame([tuple(self._result[name] for name in _SUMMARY)], _SUMMARY, orient="row")
+        return self._table("results").select(_SUMMARY)
 
     @property
     def frame(self) -> pl.DataFrame:
@@ -120,7 +112,7 @@ class ClassReport(Report):
         return f"<ClassReport {self.blockchain} {self.address}: {verdict}>"
 
 
-class ClassReports(Reports):
+class ClassReports(Reports[records.AddressClassifyReport]):
     """Classes of many addresses, in the order given."""
 
     def __iter__(self) -> Iterator[ClassReport]:
@@ -130,9 +122,10 @@ class ClassReports(Reports):
     @property
     def frame(self) -> pl.DataFrame:
         """One row per address, the queried address in the first column: see :attr:`summary`."""
-        if not self._reports:
-            return pl.DataFrame(schema={"queried_address": pl.String(), **_SUMMARY})
         return super().frame
+
+    def _without_rows(self) -> pl.DataFrame:
+        return _rows.table(self.endpoint, "results").select(_SUMMARY)
 
     @property
     def summary(self) -> pl.DataFrame:
@@ -142,19 +135,19 @@ class ClassReports(Reports):
     @property
     def probabilities(self) -> pl.DataFrame:
         """One row per address and class: ``address``, ``class``, ``probability``."""
-        return self._whole([(report.address, report.probabilities) for report in self], _PROBABILITIES)
+        nobody = pl.DataFrame(schema=_PROBABILITIES)
+        return self._whole([(report.address, report.probabilities) for report in self], nobody)
 
     @property
     def contributions(self) -> pl.DataFrame:
         """One row per address and feature: ``address``, ``feature``, ``value``, ``contribution``."""
-        return self._whole([(report.address, report.contributions) for report in self], _CONTRIBUTIONS)
+        nobody = flattened(_rows.table(self.endpoint, "results").select("contributions"), "contributions")
+        return self._whole([(report.address, report.contributions) for report in self], nobody)
 
     @staticmethod
-    def _whole(tables: Sequence[tuple[str, pl.DataFrame]], schema: Schema) -> pl.DataFrame:
-        nobody = pl.DataFrame(schema={"address": pl.String(), **schema})
-        return pl.concat(
-            [nobody, *(table.select(pl.lit(address).alias("address"), pl.all()) for address, table in tables)]
-        )
+    def _whole(tables: Sequence[tuple[str, pl.DataFrame]], nobody: pl.DataFrame) -> pl.DataFrame:
+        named = [("", nobody), *tables]
+        return pl.concat([table.select(pl.lit(address).alias("address"), pl.all()) for address, table in named])
 
     def __repr__(self) -> str:
         """Count the addresses by class."""
@@ -166,5 +159,5 @@ class ClassReports(Reports):
 def each(answered: Report) -> list[ClassReport]:
     """Give a report for each address of a call; what stands beside the results stays with each of them."""
     data, meta = answered.data, answered.meta
-    texts = [json.dumps({"data": {**data, "results": [result]}, "meta": meta}) for result in data["results"]]
-    return [ClassReport(CALL, _headwater.Answer(CALL, text)) for text in texts]
+    each = [{**data, "results": [result]} for result in data["results"]]
+    return [ClassReport(CALL, _headwater.Answer(CALL, data, meta)) for data in each]

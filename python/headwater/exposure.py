@@ -3,38 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import polars as pl
 
-from headwater._records import DISPUTE, table
+from headwater import _rows, records
+from headwater._records import flattened, with_dispute_secs
 from headwater.reports import Report, Reports
 
-if TYPE_CHECKING:
-    from headwater._records import Schema
-
-_SHARES: Schema = {
-    "kind": pl.String,
-    "category": pl.String,
-    "direction": pl.String,
-    "amount_usd": pl.Float64,
-    "share": pl.Float64,
-    "addresses": pl.Int64,
-    "hops": pl.Int64,
-}
-_UNATTRIBUTED: Schema = {"direction": pl.String, "reason": pl.String, "amount_usd": pl.Float64}
-_TOP: Schema = {
-    "kind": pl.String,
-    "category": pl.String,
-    "direction": pl.String,
-    "address": pl.String,
-    "entity_name": pl.String,
-    "amount_usd": pl.Float64,
-    "disputed": DISPUTE,
-}
+_KINDS = ("direct", "indirect")
 
 
-class ExposureReport(Report):
+class ExposureReport(Report[records.ExposureReport]):
     """Which part of the money of an address came from, or went to, exchanges, mixers and other named addresses.
 
     ``report.total_usd`` is the sum of the rows and of ``report.unattributed_usd``, for which no named address was
@@ -44,12 +24,12 @@ class ExposureReport(Report):
     @property
     def rows(self) -> list[dict[str, Any]]:
         """The exposures, direct ones first, with their ``kind``."""
-        return [{"kind": kind, **record} for kind in ("direct", "indirect") for record in self.data[kind]]
+        return [{"kind": kind, **record} for kind in _KINDS for record in self._native.data[kind]]
 
     @property
     def frame(self) -> pl.DataFrame:
         """The exposures: ``kind`` (direct or indirect), category, direction, US dollars, share, addresses, hops."""
-        return table(self.rows, _SHARES)
+        return self._shares.drop("top")
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         """Export the exposures through the Arrow C stream interface."""
@@ -58,14 +38,16 @@ class ExposureReport(Report):
     @property
     def unattributed(self) -> pl.DataFrame:
         """What no named address was found for, in US dollars, by direction and reason."""
-        return table(self.data["unattributed"], _UNATTRIBUTED)
+        return self._table("unattributed")
 
     @property
     def top(self) -> pl.DataFrame:
         """The largest named addresses of each row, at most ten."""
-        named = [{**row, **address} for row in self.rows for address in row["top"]]
-        columns = list(_TOP)
-        return table([{name: record[name] for name in columns} for record in named], _TOP)
+        return with_dispute_secs(flattened(self._shares.select("kind", "category", "direction", "top"), "top"))
+
+    @property
+    def _shares(self) -> pl.DataFrame:
+        return pl.concat([_of_kind(kind, self._table(kind)) for kind in _KINDS])
 
     def __repr__(self) -> str:
         """Name the address and its largest exposures."""
@@ -76,7 +58,7 @@ class ExposureReport(Report):
         return f"<ExposureReport {data['blockchain']} {data['address']}: {told or 'nobody named'}{cut}>"
 
 
-class ExposureReports(Reports):
+class ExposureReports(Reports[records.ExposureReport]):
     """Exposures of many addresses, in the order given."""
 
     def __iter__(self) -> Iterator[ExposureReport]:
@@ -86,6 +68,11 @@ class ExposureReports(Reports):
     @property
     def frame(self) -> pl.DataFrame:
         """The exposures of all addresses, the queried address in the first column."""
-        if not self._reports:
-            return table([], {"queried_address": pl.String(), **_SHARES})
         return super().frame
+
+    def _without_rows(self) -> pl.DataFrame:
+        return _of_kind(_KINDS[0], _rows.table(self.endpoint, _KINDS[0])).drop("top")
+
+
+def _of_kind(kind: str, shares: pl.DataFrame) -> pl.DataFrame:
+    return shares.select(pl.lit(kind).alias("kind"), pl.all())

@@ -2,28 +2,29 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, NoReturn, overload
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from headwater import _calls, _frames, _headwater, _objects, _request, _typed
+from headwater._addresses import AddressMethods
 from headwater._answers import Answers
 from headwater._batch import Batch
+from headwater._bitcoin import BitcoinMethods
 from headwater._disputes import Disputes
-from headwater._judgements import Judgements
+from headwater._holdings import HoldingMethods
+from headwater._judgements import JudgementMethods
 from headwater._lists import WholeLists
-from headwater._market import MarketData
-from headwater._movements import Movements
+from headwater._market import MarketMethods
+from headwater._movements import MovementMethods
 from headwater._progress import Bar
-from headwater._request import Addresses, Contracts, Texts, Time
+from headwater._request import Addresses, Texts
 from headwater._request import given as _given
-from headwater._tokens import Holdings
-from headwater._tracing import Tracing
+from headwater._tracing import TracingMethods
 from headwater.classify import CALL, MOST_ADDRESSES, ClassReport, ClassReports, each
 from headwater.errors import InvalidInput, Unsupported
-from headwater.reports import Report, Reports
+from headwater.reports import Report
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -57,7 +58,18 @@ def open(path: str | PathLike[str], classifiers: Paths = None) -> Ledger:  # noq
     return Ledger(_headwater.open_store(_objects.path(path, "path"), _objects.paths(classifiers, "classifiers")))
 
 
-class Ledger(Movements, Holdings, Judgements, Tracing, Batch, Disputes, MarketData, WholeLists):
+class Ledger(
+    MovementMethods,
+    HoldingMethods,
+    JudgementMethods,
+    TracingMethods,
+    BitcoinMethods,
+    MarketMethods,
+    AddressMethods,
+    Batch,
+    Disputes,
+    WholeLists,
+):
     """Answers about addresses.
 
     :func:`headwater.open` a store, :func:`headwater.connect` to a server, or build one with :meth:`from_frames`.
@@ -136,7 +148,7 @@ class Ledger(Movements, Holdings, Judgements, Tracing, Batch, Disputes, MarketDa
         models = _objects.paths(classifiers, "classifiers")
         return Ledger(_frames.native_ledger(transfers, labels, prices, tokens, models))
 
-    def query(self, endpoint: str, request: Mapping[str, Any] | None = None, **fields: Any) -> Report:  # noqa: ANN401
+    def query(self, endpoint: str, request: Mapping[str, Any] | None = None, **fields: Any) -> Report[Any]:  # noqa: ANN401
         """Ask any data endpoint by its path, as ``headwater query`` does.
 
         Parameters
@@ -168,284 +180,9 @@ class Ledger(Movements, Holdings, Judgements, Tracing, Batch, Disputes, MarketDa
         name, parts = _calls.named(endpoint)
         return _typed.report(name, self._answers.answer(name, _request.body(request, fields, parts)))
 
-    @overload
-    def wallet(
-        self,
-        address: str,
-        *,
-        blockchain: str = ...,
-        symbols: Texts = ...,
-        contracts: Contracts = ...,
-        output_asset: str | None = ...,
-        include_unverified: bool | None = ...,
-        include_zero_value: bool | None = ...,
-        include_failed: bool | None = ...,
-        progress: bool = ...,
-        **fields: Any,  # noqa: ANN401
-    ) -> Report: ...
-    @overload
-    def wallet(
-        self,
-        address: Iterable[str],
-        *,
-        blockchain: str = ...,
-        symbols: Texts = ...,
-        contracts: Contracts = ...,
-        output_asset: str | None = ...,
-        include_unverified: bool | None = ...,
-        include_zero_value: bool | None = ...,
-        include_failed: bool | None = ...,
-        progress: bool = ...,
-        **fields: Any,  # noqa: ANN401
-    ) -> Reports: ...
-    def wallet(
-        self,
-        address: Addresses,
-        *,
-        blockchain: str = "ethereum",
-        symbols: Texts = None,
-        contracts: Contracts = None,
-        output_asset: str | None = None,
-        include_unverified: bool | None = None,
-        include_zero_value: bool | None = None,
-        include_failed: bool | None = None,
-        progress: bool = False,
-        **fields: Any,
-    ) -> Report | Reports:
-        """Give balances, counts, first and last activity of an address.
-
-        Parameters
-        ----------
-        address : str or column of str
-            One address or many.
-        blockchain : str
-            The chain.
-        symbols, contracts : sequence, optional
-            Only these assets.
-        output_asset : str, optional
-            Unit of ``received_amount`` and ``sent_amount``: ``"usd"`` or a registry symbol. Missing: own units.
-        include_unverified, include_zero_value, include_failed : bool, optional
-            Count what is left out else.
-        progress : bool, optional
-            Show on standard error how many of many addresses are answered.
-        **fields
-            Further fields of the request.
-
-        Returns
-        -------
-        Report or Reports
-            Rows are the assets held or once moved.
-
-        Examples
-        --------
-        >>> from headwater.examples import ALICE, ledger
-        >>> ledger().wallet(ALICE).frame.select("symbol", "balance", "balance_usd").rows()
-        [('eth', '2', 4000.0), ('usdt', '0', 0.0)]
-        """
-        return self._each("wallet-overview", address, _given(locals(), "address"), progress)
-
-    @overload
-    def labels(
-        self,
-        address: str,
-        *,
-        blockchain: str = ...,
-        as_of: Time = ...,
-        progress: bool = ...,
-        **fields: Any,  # noqa: ANN401
-    ) -> Report: ...
-    @overload
-    def labels(
-        self,
-        address: Iterable[str],
-        *,
-        blockchain: str = ...,
-        as_of: Time = ...,
-        progress: bool = ...,
-        **fields: Any,  # noqa: ANN401
-    ) -> Reports: ...
-    def labels(
-        self,
-        address: Addresses,
-        *,
-        blockchain: str = "ethereum",
-        as_of: Time = None,
-        progress: bool = False,
-        **fields: Any,
-    ) -> Report | Reports:
-        """Give who an address is, and who says so.
-
-        Parameters
-        ----------
-        address : str or column of str
-            One address or many.
-        blockchain : str
-            The chain.
-        as_of : int or datetime, optional
-            Labels as they stood at this time. Claims without a date count.
-        progress : bool, optional
-            Show on standard error how many of many addresses are answered.
-        **fields
-            Further fields of the request.
-
-        Returns
-        -------
-        Report or Reports
-            Rows are the claims, one each. ``report.entity_name``, ``report.labels`` and ``report.confidence`` say what
-            they come to; a confidence says how sure the labels are, not how risky the address is. An address that no
-            list names has no rows and confidence 0.
-
-        Examples
-        --------
-        >>> from headwater.examples import SHOP, ledger
-        >>> report = ledger().labels(SHOP)
-        >>> report.entity_name, report.labels, report.confidence
-        ('Corner Shop', ['merchant'], 0.5)
-        >>> report.frame.select("source", "label", "level").rows()
-        [('labels', 'merchant', 'service_data')]
-        """
-        return self._each("labels", address, _given(locals(), "address"), progress)
-
-    def transaction(self, tx_hash: str, *, blockchain: str | None = None, include: str | None = None) -> Report:
-        """Give all that is known of one transaction.
-
-        Parameters
-        ----------
-        tx_hash : str
-            Its hash.
-        blockchain : str, optional
-            The chain; found out from the hash when missing.
-        include : str, optional
-            Comma list of ``logs``, ``input``, ``labels``.
-
-        Returns
-        -------
-        Report
-            Rows are its movements.
-
-        Raises
-        ------
-        NotFound
-            When no chain held has it.
-
-        Examples
-        --------
-        >>> from headwater.examples import ledger
-        >>> ledger().transaction(f"0x{2:064x}").amount
-        '1'
-        """
-        return self.query("transaction", _given({"hash": tx_hash, "blockchain": blockchain, "include": include}))
-
-    def change_address(self, txid: str) -> Report:
-        """Give the output of a Bitcoin transaction that went back to whoever paid.
-
-        Parameters
-        ----------
-        txid : str
-            The transaction.
-
-        Returns
-        -------
-        Report
-            Rows are its outputs, with the probability of each and the rules that vote for it. ``report.change`` is the
-            change, ``None`` where no output is named, and ``report.reason`` says why; ``report.coinjoin`` says whether
-            several people made the transaction together.
-
-        Raises
-        ------
-        InvalidInput
-            When the ledger holds nothing of Bitcoin.
-        NotFound
-            When the transaction is not held.
-
-        Notes
-        -----
-        An answer is a probability by rules of the field, and no proof: the chain does not say whose an output is.
-
-        Examples
-        --------
-        >>> from headwater.examples import ledger
-        >>> ledger().change_address("f" * 64)
-        Traceback (most recent call last):
-        headwater.errors.InvalidInput: the store contains neither rows nor labels of bitcoin; it contains ethereum
-        """
-        return self.query("btc/change-address", txid=txid)
-
-    @overload
-    def cluster(
-        self,
-        address: str,
-        *,
-        include_change: bool | None = ...,
-        limit: int | None = ...,
-        offset: int | None = ...,
-        cursor: str | None = ...,
-        progress: bool = ...,
-        **fields: Any,  # noqa: ANN401
-    ) -> Report: ...
-    @overload
-    def cluster(
-        self,
-        address: Iterable[str],
-        *,
-        include_change: bool | None = ...,
-        limit: int | None = ...,
-        offset: int | None = ...,
-        cursor: str | None = ...,
-        progress: bool = ...,
-        **fields: Any,  # noqa: ANN401
-    ) -> Reports: ...
-    def cluster(
-        self,
-        address: Addresses,
-        *,
-        include_change: bool | None = None,
-        limit: int | None = None,
-        offset: int | None = None,
-        cursor: str | None = None,
-        progress: bool = False,
-        **fields: Any,
-    ) -> Report | Reports:
-        """Give the Bitcoin addresses that one person is taken to hold.
-
-        Parameters
-        ----------
-        address : str or column of str
-            One address or many.
-        include_change : bool, optional
-            Also find the clusters that change links to it.
-        limit, offset : int, optional
-            Addresses per page (default 20, at most 1000), and left out before it.
-        cursor : str, optional
-            ``report.next_cursor`` of the page before.
-        progress : bool, optional
-            Show on standard error how many of many addresses are answered.
-        **fields
-            Further fields of the request.
-
-        Returns
-        -------
-        Report or Reports
-            Rows are the addresses of the page, each with the transaction that linked it. ``report.cluster_id`` is the
-            address of the cluster that appears first on the chain, ``report.size`` the number of addresses,
-            ``report.weakest_link`` the transaction on which most of them hang, and ``report.with_change`` what change
-            adds.
-
-        Notes
-        -----
-        Addresses that one transaction spends from belong together, unless several people may have made it. A cluster is
-        an inference, and no proof.
-
-        Examples
-        --------
-        >>> from headwater.examples import ledger
-        >>> ledger().cluster("bc1qdxnccj5wrr39nydzkc0rzhhqyd6r8jtjv7sjg0")
-        Traceback (most recent call last):
-        headwater.errors.InvalidInput: the store contains neither rows nor labels of bitcoin; it contains ethereum
-        """
-        return self._each("btc/cluster", address, _given(locals(), "address"), progress)
-
-    def cross_chain(self, txhash: str | Iterable[str], *, label: str | None = None, chain: str | None = None) -> Report:
+    def cross_chain(
+        self, txhash: str | Iterable[str], *, label: str | None = None, chain: str | None = None
+    ) -> Report[Any]:
         """Give the transfers over bridges that transactions are legs of.
 
         Parameters
@@ -482,119 +219,6 @@ class Ledger(Movements, Holdings, Judgements, Tracing, Batch, Disputes, MarketDa
             return self.query("cross-chain", _given({"txhash": txhash, "label": label, "chain": chain}))
         queries = [_given({"txhash": each, "label": label}) for each in txhash]
         return self.query("cross-chain/batch", _given({"queries": queries, "chain": chain}))
-
-    def resolve(self, *, blockchain: str = "ethereum", symbols: Texts = None, contracts: Contracts = None) -> Report:
-        """Resolve symbols or contracts to assets.
-
-        Parameters
-        ----------
-        blockchain : str
-            The chain.
-        symbols, contracts : sequence, optional
-            What to resolve; neither gives every asset of the chain.
-
-        Returns
-        -------
-        Report
-            ``report.unresolved`` names what was not found or is ambiguous.
-
-        Examples
-        --------
-        >>> from headwater.examples import ledger
-        >>> ledger().resolve(symbols=["USDT"]).assets[0]["contract"]
-        '0xdac17f958d2ee523a2206206994597c13d831ec7'
-        """
-        fields = {"blockchain": blockchain, "symbols": symbols, "contracts": contracts}
-        return self.query("resolve", _given(fields))
-
-    def chains(self) -> Report:
-        """Give the supported chains and what is held of each.
-
-        Examples
-        --------
-        >>> from headwater.examples import ledger
-        >>> [chain["chain"] for chain in ledger().chains().rows]
-        ['bitcoin', 'bsc', 'ethereum', 'tron']
-        """
-        return self.query("chains")
-
-    def registry(self) -> Report:
-        """Give every token of the registry: coins of chains, core tokens, and what was imported.
-
-        The core tokens are part of the package; imported ones stand above them, contract by contract.
-
-        Examples
-        --------
-        >>> from headwater.examples import ledger
-        >>> tokens = ledger().registry().frame
-        >>> tokens.filter(tokens["symbol"] == "usdt")["decimals"].to_list()
-        [18, 6, 6]
-        """
-        return self.query("registry")
-
-    def assets(self, chain: str) -> Report:
-        """Give the tokens of one chain, the native coin first.
-
-        Parameters
-        ----------
-        chain : str
-            The chain.
-
-        Examples
-        --------
-        >>> from headwater.examples import ledger
-        >>> ledger().assets("tron").frame["symbol"].head(3).to_list()
-        ['trx', 'btc', 'btt']
-        """
-        return self.query("assets", chain=chain)
-
-    def resolve_address(self, query: str, *, chain: str | None = None) -> Report:
-        """Validate an address and correct its form without guessing.
-
-        Parameters
-        ----------
-        query : str
-            What somebody typed or pasted.
-        chain : str, optional
-            Only this chain.
-
-        Returns
-        -------
-        Report
-            ``report.address`` is the canonical form, or ``None``; guesses stand in ``report.candidates`` only.
-
-        Examples
-        --------
-        >>> from headwater.examples import ledger
-        >>> report = ledger().resolve_address(" T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb ")
-        >>> report.chain, report.address, report.corrections
-        ('tron', 'T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb', ['trimmed'])
-        """
-        return self.query("addresses/resolve", _given({"q": query, "chain": chain}))
-
-    def autocomplete(self, prefix: str, *, chain: str | None = None, limit: int | None = None) -> Report:
-        """Give known addresses that begin with a prefix, the most active first.
-
-        Parameters
-        ----------
-        prefix : str
-            At least 5 characters.
-        chain : str, optional
-            Only this chain.
-        limit : int, optional
-            At most so many (10, at most 50).
-
-        Returns
-        -------
-        Report
-
-        Examples
-        --------
-        >>> from headwater.examples import ledger
-        >>> ledger().autocomplete("0xaaa").total
-        1
-        """
-        return self.query("addresses/autocomplete", _given({"q": prefix, "chain": chain, "limit": limit}))
 
     def export(self, out: str | PathLike[str], *, chains: Texts = None) -> dict[str, Any]:
         """Write every movement under both its ends as Parquet, for other engines, as ``headwater export`` does.
@@ -636,10 +260,9 @@ class Ledger(Movements, Holdings, Judgements, Tracing, Batch, Disputes, MarketDa
         (1, 'out', '3000000000000000000')
         """
         named = [] if chains is None else _objects.whole_texts(chains, "chains")
-        written: dict[str, Any] = json.loads(self._answers.export_transfers(_objects.path(out, "out"), named))
-        return written
+        return self._answers.export_transfers(_objects.path(out, "out"), named)
 
-    def _each(self, endpoint: str, address: Addresses, request: dict[str, Any], progress: bool) -> Report | Reports:
+    def _each(self, endpoint: str, address: Addresses, request: dict[str, Any], progress: bool) -> Any:  # noqa: ANN401
         if isinstance(address, str):
             return self.query(endpoint, {**request, "address": address})
         addresses = _objects.whole_texts(address, "address")
@@ -658,7 +281,7 @@ class Ledger(Movements, Holdings, Judgements, Tracing, Batch, Disputes, MarketDa
             try:
                 answered = self._all(CALL, requests, bar)
             except BaseException as error:
-                calls: dict[int, Report] = vars(error)["answered"]
+                calls: dict[int, Report[Any]] = vars(error)["answered"]
                 vars(error)["answered"] = {
                     MOST_ADDRESSES * call + place: report
                     for call, whole in calls.items()
@@ -667,8 +290,8 @@ class Ledger(Movements, Holdings, Judgements, Tracing, Batch, Disputes, MarketDa
                 raise
         return ClassReports(CALL, addresses, [report for whole in answered for report in each(whole)])
 
-    def _all(self, endpoint: str, requests: Sequence[str], bar: Bar) -> list[Report]:
-        reports: list[Report] = []
+    def _all(self, endpoint: str, requests: Sequence[dict[str, Any]], bar: Bar) -> list[Report[Any]]:
+        reports: list[Report[Any]] = []
         try:
             for request in requests:
                 reports.append(_typed.report(endpoint, self._answers.answer(endpoint, request)))

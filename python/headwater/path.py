@@ -2,36 +2,33 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 
-from headwater._records import TEXTS, TIME, table
+from headwater import records
+from headwater._records import flattened
 from headwater.reports import Report
 
-if TYPE_CHECKING:
-    from headwater._records import Schema
-
-_PATHS: Schema = {"path": pl.Int64, "target": pl.String, "hops": pl.Int64, "bottleneck_usd": pl.Float64}
-_EDGES: Schema = {
-    "path": pl.Int64,
-    "hop": pl.Int64,
-    "from_address": pl.String,
-    "to_address": pl.String,
-    "symbol": pl.String,
-    "contract": pl.String,
-    "amount": pl.String,
-    "amount_raw": pl.String,
-    "amount_usd": pl.Float64,
-    "tx_count": pl.Int64,
-    "first_activity": TIME,
-    "last_activity": TIME,
-    "tx_hashes": TEXTS,
-    "is_change": pl.Boolean,
-}
+_EDGES = [
+    "path",
+    "hop",
+    "from_address",
+    "to_address",
+    "symbol",
+    "contract",
+    "amount",
+    "amount_raw",
+    "amount_usd",
+    "tx_count",
+    "first_activity",
+    "last_activity",
+    "tx_hashes",
+    "is_change",
+]
 
 
-class PathReport(Report):
+class PathReport(Report[records.PathReport]):
     """Paths along which money can have gone, widest first.
 
     A path is a possibility, not a proof: coins in one account cannot be told apart. ``report.truncated`` says whether
@@ -50,12 +47,17 @@ class PathReport(Report):
     @property
     def frame(self) -> pl.DataFrame:
         """The hops of all paths: ``amount`` is exact text in whole units, ``amount_raw`` in the smallest."""
-        return table(self.rows, _EDGES)
+        hops = flattened(self._paths.select("path", "edges"), "edges")
+        return hops.rename({"depth": "hop"}).select(_EDGES)
 
     @property
     def paths(self) -> pl.DataFrame:
         """The paths: where each leads, its hops, and the US dollars of the hop that carried least."""
-        return table([{**path, "path": number} for number, path in enumerate(self.data["paths"], start=1)], _PATHS)
+        return self._paths.drop("edges")
+
+    @property
+    def _paths(self) -> pl.DataFrame:
+        return self._table("paths").with_row_index("path", offset=1).with_columns(pl.col("path").cast(pl.Int64))
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         """Export the hops through the Arrow C stream interface."""

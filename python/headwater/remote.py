@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import ssl
 from collections.abc import Sequence
@@ -193,7 +192,7 @@ class RemoteLedger(Ledger):
         """Close the connections; a later call opens new ones."""
         self._answers.close()
 
-    def _all(self, endpoint: str, requests: Sequence[str], bar: Bar) -> list[Report]:
+    def _all(self, endpoint: str, requests: Sequence[dict[str, Any]], bar: Bar) -> list[Report]:
         answered: dict[int, Answer] = {}
         try:
             self._answers.answers(endpoint, requests, answered, bar.reach)
@@ -202,9 +201,8 @@ class RemoteLedger(Ledger):
             raise
         return [_typed.report(endpoint, answered[place]) for place in range(len(requests))]
 
-    def _written(self, name: str, body: str, path: str, bar: Bar) -> dict[str, Any]:
-        written: dict[str, Any] = json.loads(self._answers.write_table(name, body, path, bar.reach))
-        return written
+    def _written(self, name: str, body: dict[str, Any], path: str, bar: Bar) -> dict[str, Any]:
+        return self._answers.write_table(name, body, path, bar.reach)
 
-    def _read(self, name: str, body: str, bar: Bar) -> tuple[_ArrowStream, list[dict[str, Any]]]:
+    def _read(self, name: str, body: dict[str, Any], bar: Bar) -> tuple[_ArrowStream, list[dict[str, Any]]]:
         return self._answers.read_warned(name, body, bar.reach)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Sequence
-from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Generic, cast
 
 import polars as pl
 
@@ -14,9 +12,16 @@ from headwater._tables import check_form, given_as
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from typing_extensions import TypeVar
+
+    Data = TypeVar("Data", bound=Mapping[str, Any], default=dict[str, Any])
+else:
+    from typing import TypeVar
+
+    Data = TypeVar("Data")
 
 
-class Report:
+class Report(Generic[Data]):
     """The answer to one call, the same as the HTTP interface gives.
 
     Attributes
@@ -34,17 +39,10 @@ class Report:
         self.endpoint = endpoint
         self._native = answer
 
-    @cached_property
-    def _answer(self) -> dict[str, Any]:
-        # A table needs neither the text nor a dict of every row, so that both are made on demand.
-        answer: dict[str, Any] = json.loads(self._native.text())
-        return answer
-
     @property
-    def data(self) -> dict[str, Any]:
-        """The ``data`` of the answer."""
-        data: dict[str, Any] = self._answer["data"]
-        return data
+    def data(self) -> Data:
+        """The ``data`` of the answer; :mod:`headwater.records` has its types."""
+        return cast("Data", self._native.data)
 
     @property
     def meta(self) -> dict[str, Any]:
@@ -53,14 +51,17 @@ class Report:
         Where they apply ``pagination`` and ``warnings``; of a server also ``credit_cost``, ``credit_remaining`` and
         ``request_id``.
         """
-        meta: dict[str, Any] = self._answer["meta"]
-        return meta
+        return self._native.meta
 
     @property
     def warnings(self) -> list[dict[str, Any]]:
         """What the caller should know."""
         warnings: list[dict[str, Any]] = self.meta.get("warnings", [])
         return warnings
+
+    def _table(self, path: str) -> pl.DataFrame:
+        """Return a list of records within the data as a frame, by its path, such as ``"summary.divisions"``."""
+        return _rows.table(self.endpoint, path, self._native)
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401
         """Read a key of ``data`` as an attribute."""
@@ -74,15 +75,15 @@ class Report:
         message = f"{type(self).__name__} of {self.endpoint!r} has no {name!r}: it holds {', '.join(self.data)}"
         raise AttributeError(message)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Data:
         """Give the ``data`` of the answer as plain Python."""
         return self.data
 
     @property
     def rows(self) -> list[dict[str, Any]]:
         """The rows of the answer, or the answer itself as the only row."""
-        key = _calls.route(self.endpoint).rows
-        return [self.data] if key is None or key not in self.data else self.data[key]
+        key, data = _calls.route(self.endpoint).rows, self._native.data
+        return [data] if key is None or key not in data else data[key]
 
     @property
     def frame(self) -> pl.DataFrame:
@@ -176,10 +177,10 @@ class Report:
         return f"<Report {self.endpoint}: {rows}{notes}>"
 
 
-class Reports(Sequence[Report]):
+class Reports(Sequence[Report[Data]]):
     """Answers to one call for many addresses, in the order given."""
 
-    def __init__(self, endpoint: str, addresses: Sequence[str], reports: Sequence[Report]) -> None:
+    def __init__(self, endpoint: str, addresses: Sequence[str], reports: Sequence[Report[Data]]) -> None:
         self.endpoint = endpoint
         self.addresses = list(addresses)
         self._reports = list(reports)
@@ -192,7 +193,7 @@ class Reports(Sequence[Report]):
         """Count the addresses."""
         return len(self._reports)
 
-    def __iter__(self) -> Iterator[Report]:
+    def __iter__(self) -> Iterator[Report[Data]]:
         """Go over the reports."""
         return iter(self._reports)
 
@@ -203,8 +204,12 @@ class Reports(Sequence[Report]):
             report.frame.select(pl.lit(address).alias("queried_address"), pl.all())
             for address, report in zip(self.addresses, self._reports, strict=True)
         ]
-        nobody = _rows.empty(self.endpoint).select(pl.lit("").alias("queried_address"), pl.all())
+        nobody = self._without_rows().select(pl.lit("").alias("queried_address"), pl.all())
         return pl.concat(frames, how="diagonal_relaxed") if frames else nobody
+
+    def _without_rows(self) -> pl.DataFrame:
+        """Return the frame of no address."""
+        return _rows.empty(self.endpoint)
 
     def to_dict(self) -> dict[str, Any]:
         """Give ``{address: data}``."""

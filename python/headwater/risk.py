@@ -5,101 +5,56 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import polars as pl
 
-from headwater._records import DISPUTE as _DISPUTE
-from headwater._records import TEXTS as _TEXTS
-from headwater._records import TIME as _TIME
-from headwater._records import points_text as _points_text
-from headwater._records import table as _table
+from headwater import _rows, records
+from headwater._records import points_text, with_dispute_secs
 from headwater.reports import Report, Reports
 
-if TYPE_CHECKING:
-    from headwater._records import Schema
-
-_FACTORS: Schema = {
-    "dimension": pl.String,
-    "code": pl.String,
-    "points": pl.Float64,
-    "effect": pl.String,
-    "weight": pl.Float64,
-    "detail": pl.String,
-    "disputed": _DISPUTE,
-}
-_BEHAVIORS: Schema = {
-    "code": pl.String,
-    "name_zh": pl.String,
-    "family": pl.String,
-    "severity": pl.String,
-    "base": pl.Float64,
-    "intensity": pl.Float64,
-    "occurrence_count": pl.Int64,
-    "recency_weight": pl.Float64,
-    "score": pl.Float64,
-    "context_weight": pl.Float64,
-    "score_after_context": pl.Float64,
-    "contribution": pl.Float64,
-    "first_detected_at": _TIME,
-    "last_detected_at": _TIME,
-    "window_seconds": pl.Int64,
-    "p_value": pl.Float64,
-    "tx_hashes": _TEXTS,
-    "evidence": pl.String,
-}
-_CODES: Schema = {
-    "code": pl.String,
-    "family": pl.String,
-    "severity": pl.Float64,
-    "confidence": pl.Float64,
-    "contribution": pl.Float64,
-    "disputed": _DISPUTE,
-}
-_NEIGHBORS: Schema = {
-    "address": pl.String,
-    "entity_name": pl.String,
-    "labels": _TEXTS,
-    "direction": pl.String,
-    "amount_usd": pl.Float64,
-    "share": pl.Float64,
-    "tx_count": pl.Int64,
-    "last_activity": _TIME,
-    "sanctioned": pl.Boolean,
-    "listed_since": _TIME,
-    "dust": pl.Boolean,
-    "disputed": _DISPUTE,
-}
-_CATEGORIES: Schema = {
-    "category": pl.String,
-    "direction": pl.String,
-    "before_listing": pl.Boolean,
-    "factor": pl.Float64,
-    "severity": pl.Float64,
-    "amount_usd": pl.Float64,
-    "share": pl.Float64,
-    "confidence": pl.Float64,
-    "contribution": pl.Float64,
-}
-_SUMMARY: Schema = {
-    "blockchain": pl.String,
-    "address": pl.String,
-    "assessment": pl.String,
-    "assessment_reasons": _TEXTS,
-    "composite_score": pl.Float64,
-    "risk_level": pl.String,
-    "gated": pl.Boolean,
-    "gate_reason": pl.String,
-    "context": pl.String,
-    "base_score": pl.Float64,
-    "intel_score": pl.Float64,
-    "behavior_score": pl.Float64,
-    "graph_score": pl.Float64,
-    "factors": _TEXTS,
-}
+# Columns of frames in their order, where it is not that of the records.
+_FACTORS = ("dimension", "code", "points", "effect", "weight", "detail", "disputed")
+_BEHAVIORS = [
+    "code",
+    "name_zh",
+    "family",
+    "severity",
+    "base",
+    "intensity",
+    "occurrence_count",
+    "recency_weight",
+    "score",
+    "context_weight",
+    "score_after_context",
+    "contribution",
+    "first_detected_at",
+    "last_detected_at",
+    "window_seconds",
+    "p_value",
+    "tx_hashes",
+    "evidence",
+]
+_SCORES = ("intel", "behavior", "graph")
+_SUMMARY = [
+    "blockchain",
+    "address",
+    "assessment",
+    "assessment_reasons",
+    "composite_score",
+    "risk_level",
+    "gated",
+    "gate_reason",
+    "context",
+    "base_score",
+    "intel_score",
+    "behavior_score",
+    "graph_score",
+    "factors",
+]
 
 
-class RiskReport(Report):
+class RiskReport(Report[records.AddressRiskReport]):
     """How risky an address is, with everything the score is made of.
 
     Read :attr:`assessment` first: where it is ``insufficient``, a low score says nothing. The score orders addresses by
@@ -121,8 +76,7 @@ class RiskReport(Report):
     @property
     def rows(self) -> list[dict[str, Any]]:
         """The factors, most points first."""
-        factors: list[dict[str, Any]] = self.data["factors"]
-        return factors
+        return cast("list[dict[str, Any]]", self.data["factors"])
 
     @property
     def frame(self) -> pl.DataFrame:
@@ -142,7 +96,7 @@ class RiskReport(Report):
         of a category), ``detail`` in words, ``disputed`` (``by``, ``at``, ``reason`` of the dispute of a claim behind
         it, or null).
         """
-        return _table(self.rows, _FACTORS)
+        return with_dispute_secs(self._table("factors")).select(_FACTORS)
 
     @property
     def behaviors(self) -> pl.DataFrame:
@@ -152,29 +106,32 @@ class RiskReport(Report):
         ``tx_hashes`` are at most ten transactions by which it can be checked; ``evidence`` is what was measured, as
         JSON text by the names of ``docs/behaviours.md``.
         """
-        behavior = self.data["dimensions"]["behavior"] or {"behaviors": [], "score_breakdown": {"items": []}}
-        items = {item["code"]: item for item in behavior["score_breakdown"]["items"]}
-        return _table([_behavior(found, items[found["code"]]) for found in behavior["behaviors"]], _BEHAVIORS)
+        behavior = self.data["dimensions"]["behavior"]
+        found = self._table("dimensions.behavior.behaviors").unnest("evidence")
+        items = self._table("dimensions.behavior.score_breakdown.items").drop("context_weight")
+        evidence = [_measured(found["evidence"]) for found in (behavior["behaviors"] if behavior else [])]
+        found = found.with_columns(pl.Series("evidence", evidence, pl.String))
+        return found.join(items, on="code", how="left", maintain_order="left").select(_BEHAVIORS)
 
     @property
     def codes(self) -> pl.DataFrame:
         """Who the address is: one row per label code, with the points of the intel score that it stands for."""
-        return _table(self.data["dimensions"]["intel"]["codes"], _CODES)
+        return with_dispute_secs(self._table("dimensions.intel.codes")).drop("reliability")
 
     @property
     def neighbors(self) -> pl.DataFrame:
         """The strongest risky counterparties, at most five; none where counterparties were not looked at."""
-        return _table((self.data["dimensions"]["graph"]["edge"] or {}).get("risky_neighbors", []), _NEIGHBORS)
+        return with_dispute_secs(self._table("dimensions.graph.edge.risky_neighbors"))
 
     @property
     def categories(self) -> pl.DataFrame:
         """Exposure by category of risk; none where counterparties were not looked at."""
-        return _table((self.data["dimensions"]["graph"]["edge"] or {}).get("categories", []), _CATEGORIES)
+        return self._table("dimensions.graph.edge.categories")
 
     @property
     def summary(self) -> pl.DataFrame:
         """The verdict in one row."""
-        return _table([_summary(self.data)], _SUMMARY)
+        return _summary(self._table(""))
 
     def __repr__(self) -> str:
         """Name the address, whether data suffices to judge, the verdict, and the three factors with the most points."""
@@ -182,7 +139,7 @@ class RiskReport(Report):
         decision = data["decision"]
         floor = f", floor by {decision['gate_reason']}" if decision["gated"] else ""
         counted = [factor for factor in self.rows[:3] if factor["points"] > 0]
-        strongest = [f"{factor['code']} {_points_text(factor['points'])}" for factor in counted]
+        strongest = [f"{factor['code']} {points_text(factor['points'])}" for factor in counted]
         more = len(self.rows) - len(strongest)
         factors = ", ".join([*strongest, *([f"{more} more"] if strongest and more else [])])
         verdict = f"{data['composite_score']:.2f} {data['risk_level']}{floor}"
@@ -194,7 +151,7 @@ class RiskReport(Report):
         return f"<RiskReport {data['blockchain']} {data['address']}: {verdict}{'; ' if factors else ''}{factors}>"
 
 
-class RiskReports(Reports):
+class RiskReports(Reports[records.AddressRiskReport]):
     """Risks of many addresses, in the order given."""
 
     def __iter__(self) -> Iterator[RiskReport]:
@@ -207,14 +164,16 @@ class RiskReports(Reports):
 
         An address that nothing is held against has no row here; :attr:`summary` has one for each.
         """
-        if not self._reports:
-            return _table([], {"queried_address": pl.String(), **_FACTORS})
         return super().frame
 
     @property
     def summary(self) -> pl.DataFrame:
         """One row per address: assessment, score, level, gate, context, scores of dimensions, codes of factors."""
-        return _table([_summary(report.data) for report in self], _SUMMARY)
+        nobody = _summary(_rows.table(self.endpoint, "").clear())
+        return pl.concat([nobody, *(report.summary for report in self)])
+
+    def _without_rows(self) -> pl.DataFrame:
+        return with_dispute_secs(_rows.table(self.endpoint, "factors")).select(_FACTORS)
 
     def __repr__(self) -> str:
         """Count the addresses with too little data to judge, and the others by level."""
@@ -226,17 +185,14 @@ class RiskReports(Reports):
         return f"<RiskReports {len(self)} addresses: {unclear}{counts}>"
 
 
-def _behavior(found: Mapping[str, Any], item: Mapping[str, Any]) -> dict[str, Any]:
-    evidence = dict(found["evidence"])
-    beside = {name: evidence.pop(name) for name in ("tx_hashes", "window_seconds", "p_value")}
-    return {**item, **found, **beside, "evidence": json.dumps(evidence, ensure_ascii=False)}
+def _measured(evidence: Mapping[str, Any]) -> str:
+    """Return the facts of an evidence as JSON text: what has columns of its own is left out."""
+    facts = {name: fact for name, fact in evidence.items() if name not in ("tx_hashes", "window_seconds", "p_value")}
+    return json.dumps(facts, ensure_ascii=False)
 
 
-def _summary(data: Mapping[str, Any]) -> dict[str, Any]:
-    dimensions = data["dimensions"]
-    scores = {
-        f"{name}_score": None if dimensions[name] is None else dimensions[name]["score"]
-        for name in ("intel", "behavior", "graph")
-    }
-    codes = [factor["code"] for factor in data["factors"]]
-    return {**data, **data["meta"], **data["decision"], **scores, "factors": codes}
+def _summary(reports: pl.DataFrame) -> pl.DataFrame:
+    """Return the verdicts of reports, one a row."""
+    scores = [pl.col("dimensions").struct.field(name).struct.field("score").alias(f"{name}_score") for name in _SCORES]
+    codes = pl.col("factors").list.eval(pl.element().struct.field("code"))
+    return reports.with_columns(*scores, codes).unnest("decision", "meta").select(_SUMMARY)

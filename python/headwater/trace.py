@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from os import PathLike
 from pathlib import Path
@@ -10,91 +9,64 @@ from typing import TYPE_CHECKING, Any, cast
 
 import polars as pl
 
-from headwater import _headwater, _objects
-from headwater._records import DISPUTE, TEXTS, TIME, node_id, table
+from headwater import _objects, _rows, records
+from headwater._records import flattened, node_id, with_dispute_secs
 from headwater.errors import StorageError, Unsupported
 from headwater.reports import Report, Reports
 
 if TYPE_CHECKING:
     from networkx import MultiDiGraph
 
-    from headwater._records import Schema
-
-_NODES: Schema = {
-    "blockchain": pl.String,
-    "address": pl.String,
-    "depth": pl.Int64,
-    "labels": TEXTS,
-    "entity_name": pl.String,
-    "in_amount_usd": pl.Float64,
-    "out_amount_usd": pl.Float64,
-    "counterparties": pl.Int64,
-    "stop_reason": pl.String,
-    "taint_amount": pl.String,
-    "taint_ratio": pl.Float64,
-    "stayed_share": pl.Float64,
-    "disputed": DISPUTE,
-}
-_EDGES: Schema = {
-    "from_blockchain": pl.String,
-    "from_address": pl.String,
-    "to_blockchain": pl.String,
-    "to_address": pl.String,
-    "depth": pl.Int64,
-    "direction": pl.String,
-    "symbol": pl.String,
-    "contract": pl.String,
-    "amount": pl.String,
-    "amount_raw": pl.String,
-    "amount_usd": pl.Float64,
-    "tx_count": pl.Int64,
-    "first_activity": TIME,
-    "last_activity": TIME,
-    "tx_hashes": TEXTS,
-    "taint_amount": pl.String,
-    "is_change": pl.Boolean,
-}
-_ENDS: Schema = {
-    "blockchain": pl.String,
-    "address": pl.String,
-    "label": pl.String,
-    "direction": pl.String,
-    "hops": pl.Int64,
-    "amount_usd": pl.Float64,
-    "share": pl.Float64,
-    "assets": pl.List(
-        pl.Struct({"symbol": pl.String, "contract": pl.String, "amount": pl.String, "amount_raw": pl.String})
-    ),
-    "stop_reason": pl.String,
-    "disputed": DISPUTE,
-}
-_DIVISIONS: Schema = {
-    "direction": pl.String,
-    "unit": pl.String,
-    "ends": pl.Float64,
-    "returned": pl.Float64,
-    "stayed": pl.Float64,
-    "pruned": pl.Float64,
-    "filtered": pl.Float64,
-    "fees": pl.Float64,
-}
-_ASSETS: Schema = {
-    "blockchain": pl.String,
-    "address": pl.String,
-    "depth": pl.Int64,
-    "symbol": pl.String,
-    "contract": pl.String,
-    "in_amount": pl.String,
-    "out_amount": pl.String,
-    "taint_amount": pl.String,
-    "stayed": pl.String,
-    "pruned": pl.String,
-    "filtered": pl.String,
-    "fee": pl.String,
-}
+# Columns of frames and attributes of graphs in their order, where it is not that of the records.
+_NODES = [
+    "blockchain",
+    "address",
+    "depth",
+    "labels",
+    "entity_name",
+    "in_amount_usd",
+    "out_amount_usd",
+    "counterparties",
+    "stop_reason",
+    "taint_amount",
+    "taint_ratio",
+    "stayed_share",
+    "disputed",
+]
+_EDGES = [
+    "from_blockchain",
+    "from_address",
+    "to_blockchain",
+    "to_address",
+    "depth",
+    "direction",
+    "symbol",
+    "contract",
+    "amount",
+    "amount_raw",
+    "amount_usd",
+    "tx_count",
+    "first_activity",
+    "last_activity",
+    "tx_hashes",
+    "taint_amount",
+    "is_change",
+]
+_ENDS = [
+    "blockchain",
+    "address",
+    "label",
+    "direction",
+    "hops",
+    "amount_usd",
+    "share",
+    "assets",
+    "stop_reason",
+    "disputed",
+]
 
 
-class TraceReport(Report):
+class TraceReport(Report[records.TraceReport]):
     """Where money went from an address and where it came from, hop by hop.
 
     A trace is a hypothesis: coins in one account cannot be told apart. ``report.summary``, ``report.settings``,
@@ -104,8 +76,7 @@ class TraceReport(Report):
     @property
     def rows(self) -> list[dict[str, Any]]:
         """The edges, by hops, then by worth."""
-        edges: list[dict[str, Any]] = self.data["edges"]
-        return edges
+        return cast("list[dict[str, Any]]", self.data["edges"])
 
     @property
     def frame(self) -> pl.DataFrame:
@@ -125,7 +96,7 @@ class TraceReport(Report):
         leads to another chain. ``taint_amount``, in US dollars, and ``taint_ratio`` are there with a method.
         ``stayed_share`` is the part of the money that stayed at an address while another part went on.
         """
-        return table(self.data["nodes"], _NODES)
+        return with_dispute_secs(self._table("nodes")).select(_NODES)
 
     @property
     def edges(self) -> pl.DataFrame:
@@ -136,7 +107,7 @@ class TraceReport(Report):
         as a hop. An edge between two chains leads over a bridge; its asset, amount, times and transactions are those of
         the far chain.
         """
-        return table(self.rows, _EDGES)
+        return self._table("edges").select(_EDGES)
 
     @property
     def ends(self) -> pl.DataFrame:
@@ -145,7 +116,7 @@ class TraceReport(Report):
         ``amount_usd`` is what the traced money was worth when it arrived, ``assets`` its amounts. ``share`` is its part
         of what left the start, inward of what came to it, with the methods ``"haircut"`` and ``"fifo"``.
         """
-        return table(self.data["ends"], _ENDS)
+        return with_dispute_secs(self._table("ends")).select(_ENDS)
 
     @property
     def divisions(self) -> pl.DataFrame:
@@ -154,7 +125,7 @@ class TraceReport(Report):
         The shares are at ends, back at the start, at addresses between, with counterparties for which there was no
         room, outside of filters, and in fees. Empty with the methods ``"none"`` and ``"poison"``.
         """
-        return table(self.data["summary"]["divisions"], _DIVISIONS)
+        return self._table("summary.divisions")
 
     @property
     def assets(self) -> pl.DataFrame:
@@ -163,12 +134,7 @@ class TraceReport(Report):
         ``in_amount = out_amount + stayed + pruned + filtered + fee``. At addresses inward of the start the walk goes
         against time, so that ``in_amount`` is what left them there.
         """
-        named = [
-            {**asset, **{name: node[name] for name in ("blockchain", "address", "depth")}}
-            for node in self.data["nodes"]
-            for asset in node["assets"]
-        ]
-        return table(named, _ASSETS)
+        return flattened(self._table("nodes").select("blockchain", "address", "depth", "assets"), "assets")
 
     def to_networkx(self) -> MultiDiGraph[str]:
         """Give the trace as a graph of networkx.
@@ -199,7 +165,7 @@ class TraceReport(Report):
             message = "graphs need networkx: pip install 'headwater[graph]'; to_graphml() does without"
             raise Unsupported(message) from error
         graph: MultiDiGraph[str] = MultiDiGraph(blockchain=self.data["blockchain"], address=self.data["address"])
-        for node in self.data["nodes"]:
+        for node in cast("list[dict[str, Any]]", self.data["nodes"]):
             graph.add_node(node_id(self.data, node), **{name: node[name] for name in _NODES if name != "address"})
         for edge in self.rows:
             attributes = {name: edge[name] for name in _EDGES if not name.startswith(("from_", "to_"))}
@@ -234,7 +200,7 @@ class TraceReport(Report):
         """
         file = Path(_objects.path(path, "path"))
         try:
-            file.write_text(_headwater.graphml(json.dumps(self.data)), encoding="utf-8", newline="\n")
+            file.write_text(self._native.graphml(), encoding="utf-8", newline="\n")
         except OSError as error:
             message = f"cannot write {file}: {error.strerror or error}"
             raise StorageError(message) from error
@@ -261,7 +227,7 @@ class TraceReport(Report):
         return f"<TraceReport {data['blockchain']} {data['address']}: {found}{cut}>"
 
 
-class TraceReports(Reports):
+class TraceReports(Reports[records.TraceReport]):
     """Traces from many addresses, in the order given."""
 
     def __iter__(self) -> Iterator[TraceReport]:
@@ -271,9 +237,10 @@ class TraceReports(Reports):
     @property
     def frame(self) -> pl.DataFrame:
         """The edges of all traces, the queried address in the first column."""
-        if not self._reports:
-            return table([], {"queried_address": pl.String(), **_EDGES})
         return super().frame
+
+    def _without_rows(self) -> pl.DataFrame:
+        return _rows.table(self.endpoint, "edges").select(_EDGES)
 
     def __repr__(self) -> str:
         """Count the traces and their edges."""

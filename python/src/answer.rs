@@ -1,101 +1,104 @@
-//! Answers in Python's hands: text, or Arrow's memory, once somebody asks for it.
+//! Answers in Python: objects, or tables in Arrow's memory, once a caller asks for them.
 
 use arrow::array::RecordBatch;
-use arrow::error::ArrowError;
-use headwater_engine::{AnyRow, Column, ColumnKind, Endpoint, Report, endpoint};
-use headwater_table::{TableError, frame};
+use headwater_engine::endpoints::trace::TraceReport;
+use headwater_engine::{self as engine, AnyRow, Column, ColumnKind, Endpoint, Response, endpoint};
+use headwater_table::{TableError, frame, table};
+use pyo3::IntoPyObjectExt;
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
 use pyo3_arrow::PyTable;
-use serde_json::{Value, json};
 
+use crate::objects::{object_of, value_of};
 use crate::tables::refused;
 
 /// The answer to one call.
 #[pyclass(frozen, module = "headwater._headwater")]
 pub struct Answer {
     name: String,
-    content: Content,
-}
-
-enum Content {
-    /// Of a ledger in this process.
-    Report(Report),
-    /// Of a server: `{"data", "meta"}`.
-    Text(String),
+    /// The answer of a ledger in this process; `None` of an answer of a server, which came as objects.
+    local: Option<engine::Answer>,
+    data: PyOnceLock<Py<PyAny>>,
+    meta: PyOnceLock<Py<PyAny>>,
 }
 
 #[pymethods]
 impl Answer {
-    /// The answer of a server to a call.
+    /// Creates the answer of a server to a call.
     #[new]
-    fn of_text(name: String, text: String) -> Self {
-        Self { name, content: Content::Text(text) }
+    fn of_objects(py: Python<'_>, name: String, data: Py<PyAny>, meta: Py<PyAny>) -> Self {
+        let answer = Self { name, local: None, data: PyOnceLock::new(), meta: PyOnceLock::new() };
+        answer.data.get_or_init(py, || data);
+        answer.meta.get_or_init(py, || meta);
+        answer
     }
 
-    /// `{"data", "meta"}` as JSON.
-    fn text(&self, py: Python<'_>) -> PyResult<String> {
-        match &self.content {
-            Content::Report(report) => py.detach(|| envelope(report)).map_err(|error| refused(py, &error.into(), None)),
-            Content::Text(text) => Ok(text.clone()),
-        }
+    /// The report as Python objects.
+    #[getter]
+    fn data<'py>(&self, py: Python<'py>) -> PyResult<&Bound<'py, PyAny>> {
+        let make = || object_of(py, &self.local.as_ref().map(|answer| &answer.report)).map(Bound::unbind);
+        self.data.get_or_try_init(py, make).map(|data| data.bind(py))
+    }
+
+    /// What the answer contains besides its data.
+    #[getter]
+    fn meta<'py>(&self, py: Python<'py>) -> PyResult<&Bound<'py, PyAny>> {
+        let make = || object_of(py, &self.local.as_ref().map(without_report))?.get_item("meta").map(Bound::unbind);
+        self.meta.get_or_try_init(py, make).map(|meta| meta.bind(py))
     }
 
     /// The rows in Arrow's memory; `None` where the engine does not know the call, or the answer has no list.
     fn rows(&self, py: Python<'_>) -> PyResult<Option<PyTable>> {
-        let Some(endpoint) = endpoint(&self.name) else { return Ok(None) };
-        let batch = py.detach(|| self.batch(endpoint)).map_err(|error| refused(py, &error, None))?;
-        batch.map(|batch| PyTable::try_new(vec![batch.clone()], batch.schema())).transpose()
+        self.table_by(py, &frame)
     }
 
-    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (String, String))> {
-        Ok((py.get_type::<Self>().into_any(), (self.name.clone(), self.text(py)?)))
+    /// The list of records at a path within the report in Arrow's memory; `None` where reports have no such list.
+    fn table(&self, py: Python<'_>, path: &str) -> PyResult<Option<PyTable>> {
+        self.table_by(py, &|endpoint, report| table(endpoint, report, path))
+    }
+
+    /// A trace as `GraphML`.
+    fn graphml(&self, py: Python<'_>) -> PyResult<String> {
+        let trace = serde_json::from_value::<TraceReport>(value_of(self.data(py)?)?);
+        let trace = trace.map_err(|error| PyValueError::new_err(error.to_string()))?;
+        Ok(py.detach(|| headwater_table::graphml(&trace)))
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        (py.get_type::<Self>(), (&self.name, self.data(py)?, self.meta(py)?)).into_bound_py_any(py)
     }
 }
+
+/// Makes a table of a report.
+type MakeTable<'a> = &'a dyn Fn(&Endpoint, &dyn AnyRow) -> Result<Option<RecordBatch>, TableError>;
 
 impl Answer {
-    /// The answer of a ledger in this process.
-    pub fn of_report(endpoint: &Endpoint, report: Report) -> Self {
-        Self { name: endpoint.name.to_owned(), content: Content::Report(report) }
+    /// Creates the answer of a ledger in this process.
+    pub fn of_engine(endpoint: &Endpoint, answer: engine::Answer) -> Self {
+        let (data, meta) = (PyOnceLock::new(), PyOnceLock::new());
+        Self { name: endpoint.name.to_owned(), local: Some(answer), data, meta }
     }
 
-    fn batch(&self, endpoint: &Endpoint) -> Result<Option<RecordBatch>, TableError> {
-        let data: Value;
-        let value: &dyn AnyRow = match &self.content {
-            Content::Text(text) => {
-                data = parsed(text)?["data"].take();
-                &data
-            }
-            Content::Report(report) => match report.value() {
-                Some(value) => value,
-                None => {
-                    data = parsed(report.data()?)?;
-                    &data
-                }
-            },
+    fn table_by(&self, py: Python<'_>, make: MakeTable<'_>) -> PyResult<Option<PyTable>> {
+        let Some(endpoint) = endpoint(&self.name) else { return Ok(None) };
+        let batch = match &self.local {
+            Some(answer) => make(endpoint, &*answer.report),
+            None => make(endpoint, &value_of(self.data(py)?)?),
         };
-        frame(endpoint, value)
+        let batch = batch.map_err(|error| refused(py, &error, None))?;
+        batch.map(|batch| PyTable::try_new(vec![batch.clone()], batch.schema())).transpose()
     }
 }
 
-fn parsed(text: &str) -> Result<Value, TableError> {
-    serde_json::from_str(text).map_err(|error| ArrowError::JsonError(error.to_string()).into())
+/// Returns an answer of which nothing but its meta is left.
+fn without_report(answer: &engine::Answer) -> Response<()> {
+    let engine::Answer { pagination, paid_items, meta, is_repeatable, .. } = *answer;
+    let (warnings, pegged) = (answer.warnings.clone(), answer.pegged.clone());
+    Response { report: (), pagination, warnings, pegged, paid_items, meta, is_repeatable }
 }
 
-fn envelope(report: &Report) -> Result<String, headwater_engine::Error> {
-    let mut meta = serde_json::Map::new();
-    if let Some(pagination) = report.pagination {
-        meta.insert("pagination".into(), json!(pagination));
-    }
-    if !report.warnings.is_empty() {
-        meta.insert("warnings".into(), json!(report.warnings));
-    }
-    if !report.pegged.is_empty() {
-        meta.insert("pegged".into(), json!(report.pegged));
-    }
-    Ok(format!(r#"{{"data":{},"meta":{}}}"#, report.data()?, json!(meta)))
-}
-
-/// The columns of an answer and what they hold: of a list those of its table, else those of its frame.
+/// Returns the columns of an answer and the kinds of their values: of a list those of its table, else those of its frame.
 #[pyfunction]
 pub fn columns(name: &str) -> Vec<(String, &'static str)> {
     let of = |endpoint: &Endpoint| endpoint.columns().unwrap_or_else(|| endpoint.report_rows().columns);

@@ -1,14 +1,17 @@
 //! The table of calls, for a client of the HTTP gateway.
 
-use headwater_engine::{ENDPOINTS, Method};
+use headwater_engine::{Description, ENDPOINTS, Method};
 use headwater_table::Pages;
 use pyo3::prelude::*;
+use serde_json::{Map, json};
+
+use crate::objects::object_of;
 
 /// A call as HTTP has it: name, path, method, credits, the field that leads through the pages of its list, and the field
 /// of its answer that holds the rows.
 type Call = (&'static str, &'static str, &'static str, u32, Option<&'static str>, Option<&'static str>);
 
-/// Every call.
+/// Returns every call.
 #[pyfunction]
 pub fn calls() -> Vec<Call> {
     let call = |endpoint: &'static headwater_engine::Endpoint| {
@@ -24,4 +27,17 @@ pub fn calls() -> Vec<Call> {
         (endpoint.name, endpoint.path, method, endpoint.cost, pages, rows)
     };
     ENDPOINTS.iter().map(call).collect()
+}
+
+/// Returns the schemas of requests and reports by call, and the named schemas that they refer to, as in the `OpenAPI` document: the
+/// methods of ledgers and the types of records are generated from them.
+#[pyfunction]
+pub fn descriptions(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
+    let (mut calls, mut components) = (Map::new(), Map::new());
+    for endpoint in ENDPOINTS {
+        let Description { request, report, components: named } = endpoint.describe();
+        calls.insert(endpoint.name.to_owned(), json!({"request": request, "report": report}));
+        components.extend(named);
+    }
+    object_of(py, &json!({"calls": calls, "components": components}))
 }

@@ -13,10 +13,11 @@ use headwater_ingest::frames::{Transfers, transfers_batch};
 use headwater_ingest::labels::{LabelOptions, Labels, read_label_frame};
 use headwater_ledger::labels::DisputeAction;
 use headwater_ledger::read::Generations;
-use headwater_ledger::store::{LabelImport, Shrinking, Vanished, in_memory};
+use headwater_ledger::store::{LabelImport, MissingClaims, ShrinkPolicy, in_memory};
 use headwater_ledger::{LedgerError, Store};
 use headwater_types::Timestamp;
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 use pyo3_arrow::PyTable;
 use serde_json::{Value, json};
 
@@ -24,11 +25,9 @@ use crate::address::chain_of;
 use crate::answer::Answer;
 use crate::errors::{exception, raise};
 use crate::interrupt::interruptible;
+use crate::objects::{object_of, value_of};
 use crate::scores::{self, Question, Wanted};
 use crate::tables;
-
-/// Bytes of answers that are kept for those who ask the same, as many as the gateway keeps.
-const CACHE_BYTES: usize = 64 << 20;
 
 /// A ledger that answers calls by name.
 #[pyclass(frozen, module = "headwater._headwater")]
@@ -40,81 +39,90 @@ pub struct NativeLedger {
 
 #[pymethods]
 impl NativeLedger {
-    /// Answers one call: the endpoint's name and its request as JSON.
-    fn answer(&self, py: Python<'_>, name: &str, request: &str) -> PyResult<Answer> {
+    /// Answers one call: the endpoint's name and the fields of its request.
+    fn answer(&self, py: Python<'_>, name: &str, request: &Bound<'_, PyDict>) -> PyResult<Answer> {
         let (endpoint, request) = question(py, name, request)?;
-        interruptible(py, |cancel| self.engine.report(endpoint, &request, cancel))?
-            .map(|report| Answer::of_report(endpoint, report))
+        let engine = self.engine.clone();
+        interruptible(py, move |cancel| engine.answer(endpoint, request, cancel))?
+            .map(|answer| Answer::of_engine(endpoint, answer))
             .map_err(|error| exception(py, &error))
     }
 
     /// Writes the rows of a list to a file, in the form that its ending stands for: all of them unless the request has a
-    /// `limit`. Rows, cursor and warnings come back as JSON.
+    /// `limit`. Rows, cursor and warnings come back.
     #[expect(clippy::needless_pass_by_value, reason = "arguments from Python arrive as owned values")]
-    fn write_table(&self, py: Python<'_>, name: &str, request: &str, path: PathBuf) -> PyResult<String> {
+    fn write_table<'py>(
+        &self,
+        py: Python<'py>,
+        name: &str,
+        request: &Bound<'py, PyDict>,
+        path: PathBuf,
+    ) -> PyResult<Bound<'py, PyAny>> {
         let (endpoint, request) = question(py, name, request)?;
         let form = tables::form_of(py, &path)?;
+        let (engine, file) = (self.engine.clone(), path.clone());
         let written =
-            interruptible(py, |cancel| tables::to_file(&self.engine, (endpoint, &request), (form, &path), cancel))?
+            interruptible(py, move |cancel| tables::to_file(&engine, (endpoint, &request), (form, &file), cancel))?
                 .map_err(|error| tables::refused(py, &error, Some(&path)))?;
         let (next_cursor, warnings) = (written.next_cursor, written.warnings);
-        Ok(json!({"rows": written.rows, "next_cursor": next_cursor, "warnings": warnings}).to_string())
+        object_of(py, &json!({"rows": written.rows, "next_cursor": next_cursor, "warnings": warnings}))
     }
 
     /// The rows of a list as a table: all of them unless the request has a `limit`.
-    fn read_table(&self, py: Python<'_>, name: &str, request: &str) -> PyResult<PyTable> {
+    fn read_table(&self, py: Python<'_>, name: &str, request: &Bound<'_, PyDict>) -> PyResult<PyTable> {
         let (endpoint, request) = question(py, name, request)?;
+        let engine = self.engine.clone();
         let (batches, schema) =
-            interruptible(py, |cancel| tables::in_memory(&self.engine, (endpoint, &request), cancel))?
+            interruptible(py, move |cancel| tables::in_memory(&engine, (endpoint, &request), cancel))?
                 .map_err(|error| tables::refused(py, &error, None))?;
         PyTable::try_new(batches, schema)
     }
 
-    /// Writes the transfers as partitioned Parquet; what was written comes back as JSON.
+    /// Writes the transfers as partitioned Parquet; the manifest comes back.
     #[expect(clippy::needless_pass_by_value, reason = "arguments from Python arrive as owned values")]
-    fn export_transfers(&self, py: Python<'_>, out: PathBuf, chains: Vec<String>) -> PyResult<String> {
+    fn export_transfers<'py>(&self, py: Python<'py>, out: PathBuf, chains: Vec<String>) -> PyResult<Bound<'py, PyAny>> {
         let chains: Vec<_> = chains.iter().map(|name| chain_of(py, name)).collect::<PyResult<_>>()?;
-        interruptible(py, |cancel| {
-            let ledger = self.ledgers.current()?;
+        let ledgers = Arc::clone(&self.ledgers);
+        let manifest = interruptible(py, move |cancel| {
+            let ledger = ledgers.current()?;
             headwater_export::transfers(&*ledger, &chains, &out, &|_, _| {}, cancel)
-        })?
-        .map(|manifest| json!(manifest).to_string())
-        .map_err(|error| export_error(py, &error))
+        })?;
+        object_of(py, &manifest.map_err(|error| export_error(py, &error))?)
     }
 
-    /// Scores of many addresses as a table, and warnings as JSON. Without addresses: of all of the chain.
-    fn score_table(
+    /// Scores of many addresses as a table, and warnings. Without addresses: of all of the chain.
+    fn score_table<'py>(
         &self,
-        py: Python<'_>,
+        py: Python<'py>,
         addresses: Option<PyTable>,
         wanted: Wanted,
         progress: Option<Py<PyAny>>,
-    ) -> PyResult<(PyTable, String)> {
+    ) -> PyResult<(PyTable, Bound<'py, PyAny>)> {
         scores::table(py, &self.engine, Question { addresses, wanted, progress })
     }
 
-    /// Writes scores to a Parquet file; the same call resumes after an interruption. What was written comes back as JSON.
+    /// Writes scores to a Parquet file; the same call resumes after an interruption. Its counts come back.
     #[expect(clippy::needless_pass_by_value, reason = "arguments from Python arrive as owned values")]
-    fn score_file(
+    fn score_file<'py>(
         &self,
-        py: Python<'_>,
+        py: Python<'py>,
         addresses: Option<PyTable>,
         wanted: Wanted,
         output: PathBuf,
         progress: Option<Py<PyAny>>,
-    ) -> PyResult<String> {
+    ) -> PyResult<Bound<'py, PyAny>> {
         scores::file(py, &self.engine, Question { addresses, wanted, progress }, &output)
     }
 
-    /// Records that claims are disputed or confirmed; an entry for each claim comes back as JSON.
-    fn record_dispute(
+    /// Records that claims are disputed or confirmed; an entry for each claim comes back.
+    fn record_dispute<'py>(
         &self,
-        py: Python<'_>,
+        py: Python<'py>,
         action: &str,
         address: String,
         reason: String,
         only: (Option<String>, Option<String>, Option<String>),
-    ) -> PyResult<String> {
+    ) -> PyResult<Bound<'py, PyAny>> {
         let unknown = || raise(py, "InvalidInput", &format!("unknown action {action:?}"), None, Some("action"));
         let action = DisputeAction::from_name(action).ok_or_else(unknown)?;
         let Some(folder) = self.ledgers.folder() else {
@@ -124,20 +132,18 @@ impl NativeLedger {
         let (blockchain, source, code) = only;
         let request = ClaimDisputeRequest { address, reason, blockchain, source, code };
         let by = format!("python:{}", headwater_cli::user());
-        py.detach(|| record_dispute(folder, action, &request, (&by, now())))
-            .map(|recorded| json!(recorded).to_string())
-            .map_err(|error| exception(py, &error))
+        let recorded = py.detach(|| record_dispute(folder, action, &request, (&by, now())));
+        object_of(py, &recorded.map_err(|error| exception(py, &error))?)
     }
 
-    /// The history of disputes, of one address or of all, the newest first, as JSON.
+    /// The history of disputes, of one address or of all, the newest first.
     #[expect(clippy::needless_pass_by_value, reason = "arguments from Python arrive as owned values")]
-    fn list_disputes(&self, py: Python<'_>, address: Option<String>) -> PyResult<String> {
-        py.detach(|| list_disputes(&*self.ledgers.current()?, address.as_deref()))
-            .map(|listed| json!(listed).to_string())
-            .map_err(|error| exception(py, &error))
+    fn list_disputes<'py>(&self, py: Python<'py>, address: Option<String>) -> PyResult<Bound<'py, PyAny>> {
+        let listed = py.detach(|| list_disputes(&*self.ledgers.current()?, address.as_deref()));
+        object_of(py, &listed.map_err(|error| exception(py, &error))?)
     }
 
-    /// Where the data comes from, for people.
+    /// The origin of the data, for people.
     #[getter]
     fn source(&self) -> &str {
         &self.source
@@ -157,16 +163,17 @@ fn export_error(py: Python<'_>, error: &ExportError) -> PyErr {
 
 impl NativeLedger {
     fn new(ledgers: Arc<dyn Generations>, source: String, intelligence: Intelligence) -> Self {
-        let engine = QueryEngine::new(Arc::clone(&ledgers)).with_cache(CACHE_BYTES).with_clock(milliseconds);
+        let engine = QueryEngine::new(Arc::clone(&ledgers)).with_clock(milliseconds);
         Self { engine: engine.with_intelligence(intelligence), ledgers, source }
     }
 }
 
-/// An endpoint by its name, and a request from its text.
-fn question(py: Python<'_>, name: &str, request: &str) -> PyResult<(&'static Endpoint, Value)> {
+/// Returns an endpoint by its name, and a request from its fields.
+fn question(py: Python<'_>, name: &str, request: &Bound<'_, PyDict>) -> PyResult<(&'static Endpoint, Value)> {
     let endpoint =
         endpoint(name).ok_or_else(|| raise(py, "NotFound", &format!("there is no call {name:?}"), None, None))?;
-    let request = serde_json::from_str(request).map_err(|error| {
+    let request = value_of(request).map_err(|error| {
+        let error = error.value(py);
         raise(py, "InvalidInput", &format!("the request is no JSON: {error}"), Some("invalid_json"), None)
     })?;
     Ok((endpoint, request))
@@ -207,8 +214,8 @@ fn undated(labels: Labels) -> LabelImport {
         imported_at: time,
         ended_at: time,
         claims,
-        vanished: Vanished::End,
-        shrinking: Shrinking::Accepted,
+        vanished: MissingClaims::End,
+        shrinking: ShrinkPolicy::Accepted,
     }
 }
 

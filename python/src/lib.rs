@@ -7,11 +7,11 @@ mod calls;
 mod cli;
 mod errors;
 mod features;
-mod graphml;
 mod interrupt;
 mod ledger;
 mod lines;
 mod metrics;
+mod objects;
 mod scores;
 mod tables;
 
@@ -25,6 +25,7 @@ fn _headwater(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<lines::Lines>()?;
     module.add_class::<answer::Answer>()?;
     module.add_function(wrap_pyfunction!(calls::calls, module)?)?;
+    module.add_function(wrap_pyfunction!(calls::descriptions, module)?)?;
     module.add_function(wrap_pyfunction!(answer::columns, module)?)?;
     module.add_function(wrap_pyfunction!(ledger::open_store, module)?)?;
     module.add_function(wrap_pyfunction!(ledger::from_frames, module)?)?;
@@ -33,7 +34,6 @@ fn _headwater(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(address::address_error, module)?)?;
     module.add_function(wrap_pyfunction!(features::features, module)?)?;
     module.add_function(wrap_pyfunction!(features::features_version, module)?)?;
-    module.add_function(wrap_pyfunction!(graphml::graphml, module)?)?;
     module.add_function(wrap_pyfunction!(metrics::measures, module)?)?;
     module.add_function(wrap_pyfunction!(cli::main, module)?)?;
     Ok(())

@@ -26,15 +26,16 @@ pub fn measures(py: Python<'_>, lists: PyTable, tops: Vec<usize>, tau: (u32, u32
     let params = Params::default().with_tops(tops.clone()).with_tau(tau.0, tau.1).ok_or_else(|| {
         raise(py, "InvalidInput", "tau: expected a share above 0, at most 1", Some("invalid_value"), Some("tau"))
     })?;
-    let rows = interruptible(py, |cancel| rows(&batches, &params, cancel))?.map_err(|refused| refused.raise(py))?;
+    let rows =
+        interruptible(py, move |cancel| rows(&batches, &params, cancel))?.map_err(|refused| refused.raise(py))?;
     let batch = table(&rows, tops, holds_doubles(&schema)).map_err(|error| Refused::whole(&error).raise(py))?;
     let schema = batch.schema();
     PyTable::try_new(vec![batch], schema)
 }
 
-/// Why lists are not measured.
+/// The reason for which lists are not measured.
 struct Refused {
-    /// Where the value stands, in all lists one after the other.
+    /// The position of the value, in all lists one after the other.
     position: Option<usize>,
     message: String,
 }
@@ -99,7 +100,7 @@ fn rows(batches: &[RecordBatch], params: &Params, cancel: &Cancel) -> Result<Vec
     rows.into_iter().collect()
 }
 
-/// Measures one list, whose first value stands at `first`.
+/// Measures one list, whose first value has the position `first`.
 fn row(values: &ArrayRef, first: usize, params: &Params, cancel: &Cancel) -> Result<Row, Refused> {
     if let Some(missing) = (0..values.len()).find(|place| values.is_null(*place)) {
         return Err(Refused::at(first + missing, "is missing: leave out what is not known"));
@@ -111,7 +112,7 @@ fn row(values: &ArrayRef, first: usize, params: &Params, cancel: &Cancel) -> Res
         })?;
         return Ok(Row::new(report, spread, Total::Double));
     }
-    let held = Held::new(values).map_err(|(place, why)| Refused::at(first + place, &why))?;
+    let held = ExactBalances::new(values).map_err(|(place, why)| Refused::at(first + place, &why))?;
     let balances = Balances { small: &held.small, large: &held.large };
     let report = concentration(balances, params, cancel).map_err(|error| Refused::whole(&error))?;
     Ok(Row::new(report, spread(balances), |total| Total::Exact(total.to_decimal(held.decimals))))
@@ -123,14 +124,14 @@ fn no_balance(value: &dyn Display) -> String {
 
 /// Exact balances in one unit.
 #[derive(Default)]
-struct Held {
+struct ExactBalances {
     small: Vec<u128>,
     large: Vec<Amount>,
     /// Decimals of the unit: as many as the most precise text has.
     decimals: u8,
 }
 
-impl Held {
+impl ExactBalances {
     fn new(values: &ArrayRef) -> Result<Self, (usize, String)> {
         let of = |small: Vec<u128>| Self { small, ..Self::default() };
         match values.data_type() {
@@ -153,7 +154,7 @@ impl Held {
     fn of_texts(texts: &[&str]) -> Result<Self, (usize, String)> {
         let digits = |text: &&str| text.split_once('.').map_or(0, |(_, digits)| digits.trim_end_matches('0').len());
         // A text of more digits than a unit can have is refused below: nothing of it fits 256 bits.
-        let decimals = texts.iter().map(digits).max().map_or(0, |most| u8::try_from(most).unwrap_or(u8::MAX));
+        let decimals = texts.iter().map(digits).max().map_or(0, |digits| u8::try_from(digits).unwrap_or(u8::MAX));
         let mut held = Self { decimals, ..Self::default() };
         for (place, text) in texts.iter().enumerate() {
             let plain = decimals == 0 && text.bytes().all(|byte| byte.is_ascii_digit());

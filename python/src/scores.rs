@@ -4,10 +4,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-use headwater_engine::score::{Observed, ScoreColumns, Scorer};
+use headwater_engine::score::{
+    ADDRESSES_PER_PART, Addresses, ObservationSample, ScoreColumns, ScoreError, ScoreJob, ScoreProgress, Scorer,
+};
 use headwater_engine::{Intelligence, QueryEngine};
 use headwater_ledger::Cancel;
-use headwater_table::score::{ADDRESSES_PER_PART, Addresses, ScoreError, ScoreJob, ScoreProgress, Scored, score_table};
+use headwater_table::score::{AddressSource, ParquetScores, score_table};
 use pyo3::prelude::*;
 use pyo3_arrow::PyTable;
 use serde_json::json;
@@ -15,11 +17,12 @@ use serde_json::json;
 use crate::address::chain_of;
 use crate::errors::{exception, raise};
 use crate::interrupt::interruptible_with;
+use crate::objects::object_of;
 
 /// Chain, names of columns, and the share and seed of observed addresses.
 pub type Wanted = (String, String, Option<(f64, u64)>);
 
-/// What a caller asks for, as Python says it.
+/// The arguments of a call.
 pub struct Question {
     /// All of the chain where there is none.
     pub addresses: Option<PyTable>,
@@ -39,23 +42,33 @@ pub fn with_models(py: Python<'_>, files: &[PathBuf]) -> PyResult<Intelligence> 
     })
 }
 
-/// The scores as a table, and warnings as JSON.
-pub fn table(py: Python<'_>, engine: &QueryEngine, question: Question) -> PyResult<(PyTable, String)> {
+/// Returns the scores as a table, and warnings.
+pub fn table<'py>(py: Python<'py>, engine: &QueryEngine, question: Question) -> PyResult<(PyTable, Bound<'py, PyAny>)> {
     let (scorer, addresses) = prepared(py, engine, question.addresses, question.wanted)?;
     let (schema, batches) = watched(py, question.progress.as_ref(), &|progress, cancel| {
-        score_table(&scorer, &addresses, progress, cancel)
+        score_table(&scorer, listed(addresses.as_ref()), progress, cancel)
     })?;
-    Ok((PyTable::try_new(batches, schema)?, json!(scorer.warnings()).to_string()))
+    Ok((PyTable::try_new(batches, schema)?, object_of(py, &scorer.warnings())?))
 }
 
-/// Writes the scores to a file; what was written comes back as JSON.
-pub fn file(py: Python<'_>, engine: &QueryEngine, question: Question, output: &Path) -> PyResult<String> {
+/// Writes the scores to a file; its counts come back.
+pub fn file<'py>(
+    py: Python<'py>,
+    engine: &QueryEngine,
+    question: Question,
+    output: &Path,
+) -> PyResult<Bound<'py, PyAny>> {
     let (scorer, addresses) = prepared(py, engine, question.addresses, question.wanted)?;
-    let job = ScoreJob { scorer: &scorer, addresses: &addresses, output, addresses_per_part: ADDRESSES_PER_PART };
-    let Scored { rows, failed, resumed } =
-        watched(py, question.progress.as_ref(), &|progress, cancel| job.run(progress, cancel))?;
-    let (file, warnings) = (output.display().to_string(), scorer.warnings());
-    Ok(json!({"file": file, "rows": rows, "failed": failed, "resumed": resumed, "warnings": warnings}).to_string())
+    let report = watched(py, question.progress.as_ref(), &|progress, cancel| {
+        let addresses = listed(addresses.as_ref());
+        let job = ScoreJob { scorer: &scorer, addresses, output, addresses_per_part: ADDRESSES_PER_PART };
+        job.run::<ParquetScores>(progress, cancel)
+    })?;
+    object_of(py, &json!(report))
+}
+
+fn listed(addresses: Option<&AddressSource>) -> Addresses<'_> {
+    addresses.map_or(Addresses::All, |list| Addresses::List(list))
 }
 
 fn prepared(
@@ -63,25 +76,22 @@ fn prepared(
     engine: &QueryEngine,
     addresses: Option<PyTable>,
     (chain, columns, observed): Wanted,
-) -> PyResult<(Scorer, Addresses)> {
+) -> PyResult<(Scorer, Option<AddressSource>)> {
     let refused = |field: &str, why: String| {
         raise(py, "InvalidInput", &format!("{field}: {why}"), Some("invalid_value"), Some(field))
     };
     let chain = chain_of(py, &chain)?;
     let columns: ScoreColumns = columns.parse().map_err(|why| refused("columns", why))?;
-    let observed = observed.map(|(share, seed)| Observed { share, seed });
+    let observed = observed.map(|(share, seed)| ObservationSample { share, seed });
     let scorer = py.detach(|| engine.scorer(chain, columns).and_then(|scorer| scorer.observed(observed)));
     let scorer = scorer.map_err(|error| exception(py, &error))?;
-    let addresses = match addresses {
-        None => Addresses::All,
-        Some(table) => Addresses::of_tables(&table.into_inner().0).map_err(|why| refused("addresses", why))?,
-    };
-    Ok((scorer, addresses))
+    let addresses = addresses.map(|table| AddressSource::of_tables(&table.into_inner().0)).transpose();
+    Ok((scorer, addresses.map_err(|why| refused("addresses", why))?))
 }
 
 type Work<'a, T> = &'a (dyn Fn(&dyn Fn(ScoreProgress), &Cancel) -> Result<T, ScoreError> + Sync);
 
-/// Runs work that tells how far it is.
+/// Runs work that reports its progress.
 fn watched<T: Send>(py: Python<'_>, progress: Option<&Py<PyAny>>, work: Work<'_, T>) -> PyResult<T> {
     let latest = Mutex::new(None);
     let note = |progress: ScoreProgress| {
@@ -89,16 +99,16 @@ fn watched<T: Send>(py: Python<'_>, progress: Option<&Py<PyAny>>, work: Work<'_,
             *latest = Some(progress);
         }
     };
-    let mut tell = || {
-        let told = latest.lock().ok().and_then(|mut latest| latest.take());
-        match (progress, told) {
+    let mut report = || {
+        let reached = latest.lock().ok().and_then(|mut latest| latest.take());
+        match (progress, reached) {
             (Some(progress), Some(ScoreProgress { done, total, resumed })) => {
                 progress.call1(py, (done, total, resumed)).map(drop)
             }
             _ => Ok(()),
         }
     };
-    interruptible_with(py, |cancel| work(&note, cancel), &mut tell)?.map_err(|error| refused(py, &error))
+    interruptible_with(py, |cancel| work(&note, cancel), &mut report)?.map_err(|error| refused(py, &error))
 }
 
 fn refused(py: Python<'_>, error: &ScoreError) -> PyErr {

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use headwater_state::{Home, Place};
+use headwater_state::{Home, StateLocation};
 use rusqlite::Connection;
 
 use crate::support::live::{Live, LiveServer, Receiver, local};
@@ -75,7 +75,7 @@ fn a_backup_is_the_state_of_one_moment_while_others_write() {
         for round in 0..rounds {
             let (backup, to) = (place.path().join(format!("b{round}")), place.path().join(format!("r{round}")));
             state.back_up(&backup).unwrap();
-            Home::restore(&backup, &Place::Folder(to.clone()), None).unwrap();
+            Home::restore(&backup, &StateLocation::Folder(to.clone()), None).unwrap();
             restored.push(Home::in_folder(&to).unwrap());
             thread::sleep(Duration::from_millis(20));
         }

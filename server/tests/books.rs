@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use axum::http::Method;
 use headwater_state::{
-    Access, AuditRow, DEFAULT_PLAN, Environment, Health, Home, Keep, KeyId, Options, RequestId, State, StateError, Tx,
-    Usage, check_ledger,
+    Access, AnswerRecord, AuditRow, DEFAULT_PLAN, Environment, Health, Home, KeyId, Options, RequestId, State,
+    StateError, Tx, Usage, check_ledger,
 };
 
 use crate::support::postgres::Postgres;
@@ -31,11 +31,11 @@ pub fn row(number: u32, key: &str, account: i64, cost: i64) -> AuditRow {
     }
 }
 
-fn keep(key: &str) -> Keep {
-    Keep {
+fn keep(key: &str) -> AnswerRecord {
+    AnswerRecord {
         key: key.to_owned(),
         request_hash: [1; 32],
-        answer: headwater_state::Answered::Envelope(Arc::new(|balance| {
+        answer: headwater_state::AnswerBody::Envelope(Arc::new(|balance| {
             format!(r#"{{"data":[],"meta":{{"credit_cost":5,"credit_remaining":{balance}}}}}"#).into_bytes()
         })),
     }

@@ -6,13 +6,13 @@ use std::sync::Mutex;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use headwater_state::Place;
+use headwater_state::StateLocation;
 
 use crate::support::{Mood, QUIET, Server, connections, is_full, quantile, verdict, within};
 
 /// Files of its state and connections that a server in this process has open; other tests have others.
 fn handles(server: &Server) -> usize {
-    let Place::Folder(state) = server.home().place().clone() else { panic!("a state in a folder") };
+    let StateLocation::Folder(state) = server.home().place().clone() else { panic!("a state in a folder") };
     let open = fs::read_dir("/proc/self/fd").unwrap().filter_map(|file| fs::read_link(file.unwrap().path()).ok());
     open.filter(|file| file.starts_with(&state)).count() + connections(server.address)
 }

@@ -7,7 +7,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use headwater_state::{Home, Options, Place, State};
+use headwater_state::{Home, Options, State, StateLocation};
 use rusqlite::Connection;
 
 use crate::support::faults::Chance;
@@ -119,7 +119,7 @@ fn names(said: &str, folder: &Path, file: &str, damaged: Option<&BTreeSet<String
 fn start(folder: &Path) -> Result<(), String> {
     let latched = std::sync::Arc::new(AtomicBool::new(false));
     let seen = std::sync::Arc::clone(&latched);
-    let started = Home::open_existing(&Place::Folder(folder.to_owned()), None)
+    let started = Home::open_existing(&StateLocation::Folder(folder.to_owned()), None)
         .and_then(|home| State::start(&home, Options::default(), Box::new(move || seen.store(true, Ordering::SeqCst))));
     match started {
         Ok(state) => {
@@ -167,7 +167,7 @@ fn one_flipped_bit_in_any_file_of_the_state_is_found_or_lies_where_nothing_is_ke
             if let Err(error) = start(&folder) {
                 return Some((true, error));
             }
-            let home = Home::open_existing(&Place::Folder(folder.clone()), None).unwrap();
+            let home = Home::open_existing(&StateLocation::Folder(folder.clone()), None).unwrap();
             home.check().err().map(|error| (false, error.to_string()))
         }));
         match (outcome, found) {

@@ -8,7 +8,7 @@ use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::time::Duration;
 
 use headwater_server::routes::document;
-use headwater_testkit::fuzz::{Met, Reader};
+use headwater_testkit::fuzz::{FuzzOutcome, Reader};
 use serde_json::Value;
 
 use crate::support::{Client, QUIET, Reply, Server};
@@ -70,7 +70,7 @@ impl Line {
     }
 
     /// Sends a request; the answer is whole and no defect.
-    fn check(&self, input: &[u8]) -> Met {
+    fn check(&self, input: &[u8]) -> FuzzOutcome {
         let asked = Asked::read(input);
         let reply = self.ask(&asked);
         let text = String::from_utf8_lossy(&reply.body);
@@ -82,7 +82,7 @@ impl Line {
             assert!(!code.is_empty() && reply.body.len() < 20_000, "an error stays short: {} bytes", reply.body.len());
         }
         // What is not there was asked for rightly.
-        if reply.status < 300 || reply.status == 404 { Met::Taken } else { Met::Refused }
+        if reply.status < 300 || reply.status == 404 { FuzzOutcome::Taken } else { FuzzOutcome::Refused }
     }
 }
 
@@ -125,7 +125,7 @@ fn no_request_of_any_described_route_is_met_with_a_defect() {
     // Some ask for what an empty store does not hold.
     let all = described();
     let samples: Vec<String> =
-        all.iter().filter(|request| line.check(request.as_bytes()) == Met::Taken).cloned().collect();
+        all.iter().filter(|request| line.check(request.as_bytes()) == FuzzOutcome::Taken).cloned().collect();
     assert!(samples.len() * 2 > all.len(), "{} of {} examples are answered", samples.len(), all.len());
     let words = [
         "%00",
@@ -145,7 +145,7 @@ fn no_request_of_any_described_route_is_met_with_a_defect() {
         "DELETE",
     ];
     reader("http_requests").samples(samples).words(words).check(|input| line.check(input));
-    assert_eq!(line.check(b"GET /healthz"), Met::Taken);
+    assert_eq!(line.check(b"GET /healthz"), FuzzOutcome::Taken);
 }
 
 #[test]
@@ -167,7 +167,7 @@ fn no_request_of_the_back_office_is_met_with_a_defect() {
         "GET /admin/v1/lost-answers".to_owned(),
     ];
     let samples: Vec<String> =
-        samples.into_iter().filter(|request| line.check(request.as_bytes()) == Met::Taken).collect();
+        samples.into_iter().filter(|request| line.check(request.as_bytes()) == FuzzOutcome::Taken).collect();
     assert!(samples.len() > 7, "{samples:?}");
     let words = [
         "%00",
@@ -181,7 +181,7 @@ fn no_request_of_the_back_office_is_met_with_a_defect() {
         "\"add\":",
     ];
     reader("admin_requests").samples(samples).words(words).check(|input| line.check(input));
-    assert_eq!(line.check(b"GET /admin/v1/keys"), Met::Taken);
+    assert_eq!(line.check(b"GET /admin/v1/keys"), FuzzOutcome::Taken);
 }
 
 /// A masked frame of WebSocket.
@@ -235,7 +235,7 @@ fn no_bytes_bring_the_server_down() {
         let _ = stream.read_to_end(&mut answer);
         let status = answer.strip_prefix(b"HTTP/1.1 ").and_then(|rest| rest.first().copied());
         assert!(status != Some(b'5'), "{}", String::from_utf8_lossy(&answer));
-        if answer.is_empty() || status == Some(b'4') { Met::Refused } else { Met::Taken }
+        if answer.is_empty() || status == Some(b'4') { FuzzOutcome::Refused } else { FuzzOutcome::Taken }
     });
     assert_eq!(server.send("GET", "/healthz", &[], "").status, 200);
 }

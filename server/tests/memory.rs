@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use headwater_ledger::Cancel;
 use headwater_ledger::facts::{Batch, BlockFacts, Body, TransactionFacts};
-use headwater_ledger::memory::{FREE_BYTES, Held, Purpose};
+use headwater_ledger::memory::{FREE_BYTES, Purpose, Reservation};
 use headwater_ledger::read::Status;
 use headwater_ledger::store::{MemoryStore, Writer};
 use headwater_server::gateway::{Deadlines, ListenerConfig, Settings};
@@ -64,7 +64,7 @@ fn gateway(total: u64, per_query: u64, deadlines: Deadlines) -> (Server, String)
 }
 
 /// Takes memory of the gateway as a query would.
-fn take(server: &Server, bytes: u64) -> Held {
+fn take(server: &Server, bytes: u64) -> Reservation {
     let purpose = Purpose { what: "the rows of the test", narrower: "wait" };
     let mut held = server.gateway.memory().token().holding(purpose);
     held.reach(usize::try_from(FREE_BYTES + bytes).unwrap()).unwrap();

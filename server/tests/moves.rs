@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use headwater_state::{Access, Environment, Home, Place};
+use headwater_state::{Access, Environment, Home, StateLocation};
 
 use crate::support::live::{Live, PAYER, Receiver, call, webhook};
 use crate::support::postgres::Postgres;
@@ -55,7 +55,7 @@ fn difference(home: &Home) -> i64 {
 }
 
 fn restore(backup: &Path, postgres: &Postgres, secrets: &Path) -> Home {
-    let place = Place::parse(&postgres.url()).unwrap();
+    let place = StateLocation::parse(&postgres.url()).unwrap();
     Home::restore(backup, &place, Some(secrets)).unwrap();
     Home::open(&place, Some(secrets)).unwrap()
 }
@@ -104,7 +104,7 @@ fn postgres_backups_are_of_one_moment_while_others_write_and_become_states_of_ei
             let backup = place.path().join(format!("b{round}"));
             let checked = replicas.home.back_up(&backup).unwrap();
             let to = place.path().join(format!("r{round}"));
-            assert_eq!(Home::restore(&backup, &Place::Folder(to.clone()), None).unwrap(), checked);
+            assert_eq!(Home::restore(&backup, &StateLocation::Folder(to.clone()), None).unwrap(), checked);
             restored.push(Home::in_folder(&to).unwrap());
             thread::sleep(Duration::from_millis(50));
         }
@@ -116,7 +116,7 @@ fn postgres_backups_are_of_one_moment_while_others_write_and_become_states_of_ei
     let back = place.path().join("back");
     moved.back_up(&back).unwrap();
     let end = place.path().join("end");
-    Home::restore(&back, &Place::Folder(end.clone()), None).unwrap();
+    Home::restore(&back, &StateLocation::Folder(end.clone()), None).unwrap();
     let last = restored.last().unwrap();
     for home in [&moved, &Home::in_folder(&end).unwrap()] {
         assert_eq!((heads(home), rows(home)), (heads(last), rows(last)));

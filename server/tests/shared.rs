@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
 use headwater_state::{
-    Access, AdminService, Caller, DEFAULT_PLAN, Db, Environment, Home, NewKey, Options, Place, SECRET_FILES, State,
-    StateError,
+    Access, AdminService, Caller, DEFAULT_PLAN, Db, Environment, Home, NewKey, Options, SECRET_FILES, State,
+    StateError, StateLocation,
 };
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
@@ -239,7 +239,7 @@ fn postgres_looking_for_a_state_makes_none() {
     let shared = Shared::start();
     let mut client = postgres::Client::connect(&shared.postgres.url(), postgres::NoTls).unwrap();
     client.batch_execute("CREATE DATABASE empty").unwrap();
-    let empty = Place::parse(&shared.postgres.database("empty")).unwrap();
+    let empty = StateLocation::parse(&shared.postgres.database("empty")).unwrap();
     for name in SECRET_FILES {
         std::fs::copy(shared.place.path().join(name), place.path().join(name)).unwrap();
     }

@@ -3,7 +3,9 @@
 mod bridges;
 mod circles;
 mod features;
+mod settings;
 mod supply;
+mod words;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -16,17 +18,17 @@ const LAYERS: &[(&str, u8)] = &[
     ("headwater-ledger", 2),
     ("headwater-frame", 2),
     ("headwater-metrics", 3),
-    ("headwater-graph", 3),
     ("headwater-intel", 4),
     ("headwater-ingest", 4),
     ("headwater-simulate", 4),
     ("headwater-export", 4),
-    ("headwater-engine", 5),
-    ("headwater-table", 6),
-    ("headwater-state", 6),
-    ("headwater-cli", 7),
-    ("headwater-server", 8),
-    ("headwater-python", 9),
+    ("headwater-graph", 5),
+    ("headwater-engine", 6),
+    ("headwater-table", 7),
+    ("headwater-state", 7),
+    ("headwater-cli", 8),
+    ("headwater-server", 9),
+    ("headwater-python", 10),
 ];
 
 /// Heavy libraries and the only crates that may name them, so that the edit-test loop of the core stays short.

@@ -13,7 +13,7 @@ use headwater_ingest::{Gathered, IngestReport, Options, Silent, ingest, ingest_i
 use headwater_ledger::Cancel;
 use headwater_ledger::facts::{BlockFacts, OutputFacts, TransactionFacts};
 use headwater_ledger::read::{
-    Accounts, Balances, CoverageTable, Direction, Generation, Grouped, Movements, Scan, ScanOrder, ScriptType,
+    Accounts, Balances, ClusterReader, CoverageTable, Direction, Generation, Movements, Scan, ScanOrder, ScriptType,
     Transactions,
 };
 use headwater_ledger::store::{LogicalDigest, Store, Writer};

@@ -7,7 +7,7 @@ use headwater_ingest::labels::{LabelOptions, read_labels};
 use headwater_ingest::{IngestReport, Options, Silent, ingest};
 use headwater_ledger::Cancel;
 use headwater_ledger::labels::Level;
-use headwater_ledger::store::{LabelImport, Shrinking, Store, Vanished, Writer};
+use headwater_ledger::store::{LabelImport, MissingClaims, ShrinkPolicy, Store, Writer};
 use headwater_types::Timestamp;
 use serde_json::{Value, json};
 
@@ -49,8 +49,8 @@ fn sanctions(writer: &mut Writer, path: &std::path::Path) {
         imported_at: Timestamp::new(1_764_000_000),
         ended_at: Timestamp::new(1_764_000_000),
         claims: labels.claims,
-        shrinking: Shrinking::Refused,
-        vanished: Vanished::End,
+        shrinking: ShrinkPolicy::Refused,
+        vanished: MissingClaims::End,
     };
     writer.import_labels(import).unwrap();
 }

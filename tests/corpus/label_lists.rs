@@ -9,7 +9,7 @@ use headwater_ingest::labels::{LabelOptions, read_labels};
 use headwater_intel::label::{Moment, aggregate};
 use headwater_ledger::labels::{Category, Claim, Code};
 use headwater_ledger::read::Labels;
-use headwater_ledger::store::{LabelImport, MemoryStore, Shrinking, Vanished, Writer};
+use headwater_ledger::store::{LabelImport, MemoryStore, MissingClaims, ShrinkPolicy, Writer};
 use headwater_ledger::{Cancel, Snapshot};
 use headwater_types::{Address, Chain, Timestamp};
 use serde_json::{Value, json};
@@ -41,8 +41,8 @@ fn read_anew(paths: &[&str]) -> LabelImport {
         imported_at: time,
         ended_at: time,
         claims: labels.claims,
-        vanished: Vanished::End,
-        shrinking: Shrinking::Refused,
+        vanished: MissingClaims::End,
+        shrinking: ShrinkPolicy::Refused,
     }
 }
 

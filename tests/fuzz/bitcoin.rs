@@ -6,7 +6,7 @@ use bitcoin::hashes::Hash;
 use bitcoin::{Amount, Block, OutPoint, ScriptBuf, Sequence, Transaction, TxIn, TxOut, Txid, Witness, transaction};
 use headwater_ingest::bitcoin::block_file::{Records, XorKey};
 use headwater_ingest::bitcoin::{decode_block, peek_block, read_script, to_facts};
-use headwater_testkit::fuzz::Met;
+use headwater_testkit::fuzz::FuzzOutcome;
 use headwater_types::{Address, Chain, Network};
 
 use crate::fuzz::reader;
@@ -61,7 +61,7 @@ const SCRIPTS: [&str; 7] = [
 fn a_block_is_taken_only_as_the_bitcoin_crate_reads_it() {
     reader("bitcoin_blocks").samples([genesis(), busy()]).check(|input| {
         let _ = peek_block(input);
-        let Ok(block) = decode_block(input) else { return Met::Refused };
+        let Ok(block) = decode_block(input) else { return FuzzOutcome::Refused };
         let theirs: bitcoin::Block = deserialize(input).expect("what is taken here is a block to others");
         assert_eq!(block.transactions.len(), theirs.txdata.len());
         let (facts, transactions) = to_facts(&block, 7, Network::Mainnet);
@@ -76,7 +76,7 @@ fn a_block_is_taken_only_as_the_bitcoin_crate_reads_it() {
             let paid: Vec<u64> = ours.utxo.as_ref().unwrap().outputs.iter().map(|output| output.amount).collect();
             assert_eq!(paid, theirs.output.iter().map(|output| output.value.to_sat()).collect::<Vec<_>>());
         }
-        Met::Taken
+        FuzzOutcome::Taken
     });
 }
 
@@ -87,13 +87,13 @@ fn the_owner_of_a_script_is_who_the_bitcoin_crate_says() {
     reader("scripts").samples(samples).words(words).check(|script| {
         let lock = read_script(script, Network::Mainnet).with_amount(5);
         let theirs = bitcoin::Address::from_script(bitcoin::Script::from_bytes(script), bitcoin::Network::Bitcoin);
-        let Some(owner) = lock.owner else { return Met::Refused };
+        let Some(owner) = lock.owner else { return FuzzOutcome::Refused };
         assert_eq!(Address::parse(Chain::BITCOIN, &owner.to_string()), Ok(owner));
         // A bare key has an address of old here and none there.
         if let Ok(theirs) = theirs {
             assert_eq!(owner.to_string(), theirs.to_string());
         }
-        Met::Taken
+        FuzzOutcome::Taken
     });
 }
 
@@ -111,7 +111,7 @@ fn a_block_file_ends_in_bounded_memory() {
     };
     let samples = [framed(&[genesis()]), framed(&[genesis(), busy(), genesis()])];
     reader("block_files").samples(samples).words([[0xf9, 0xbe, 0xb4, 0xd9], [0xfa, 0xbf, 0xb5, 0xda]]).check(|input| {
-        let mut met = Met::Taken;
+        let mut met = FuzzOutcome::Taken;
         for key in [[0; 8], [0x5a; 8]] {
             let mut records = Records::new(input, XorKey::new(&key).expect("a key has 8 bytes"));
             let mut end = 0;
@@ -126,7 +126,7 @@ fn a_block_file_ends_in_bounded_memory() {
                     Ok(None) => break,
                     Err(error) => {
                         assert!(error.at().is_none_or(|at| at <= input.len() as u64), "{error}");
-                        met = if key == [0; 8] { Met::Refused } else { met };
+                        met = if key == [0; 8] { FuzzOutcome::Refused } else { met };
                         break;
                     }
                 }

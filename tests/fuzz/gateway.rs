@@ -6,7 +6,7 @@ use headwater_server::config::Config;
 use headwater_server::events::webhook::egress::{Host, LONGEST, Policy, Reach, Scheme, Scope, Target, reach};
 use headwater_server::events::webhook::sign::{Secret, signatures};
 use headwater_state::{Environment, KeyText};
-use headwater_testkit::fuzz::Met;
+use headwater_testkit::fuzz::FuzzOutcome;
 
 use crate::fuzz::{put, reader, text};
 
@@ -85,8 +85,8 @@ fn no_url_of_a_webhook_leads_anywhere_but_to_the_public_internet() {
         "192.0.0.192",
     ];
     reader("webhook_urls").samples(URLS).words(words).check(|input| {
-        let Some(url) = text(input) else { return Met::Refused };
-        let Ok(target) = Target::parse(url, Policy::PUBLIC) else { return Met::Refused };
+        let Some(url) = text(input) else { return FuzzOutcome::Refused };
+        let Ok(target) = Target::parse(url, Policy::PUBLIC) else { return FuzzOutcome::Refused };
         assert!(url.len() <= LONGEST && url.is_ascii());
         assert_eq!(target.scheme, Scheme::Https, "{url}");
         assert!([443, 80].contains(&target.port), "{url}");
@@ -110,7 +110,7 @@ fn no_url_of_a_webhook_leads_anywhere_but_to_the_public_internet() {
         }
         // What is public is open for local use as well.
         assert!(Target::parse(url, Policy { scope: Scope::Local, ports: None }).is_ok());
-        Met::Taken
+        FuzzOutcome::Taken
     });
 }
 
@@ -130,12 +130,12 @@ fn an_address_is_dialled_only_where_it_is_public() {
         } else if let Some(bytes) = input.first_chunk::<4>() {
             IpAddr::V4(Ipv4Addr::from(*bytes))
         } else {
-            return Met::Refused;
+            return FuzzOutcome::Refused;
         };
         let global = reach(address) == Reach::Global;
         assert_eq!(global, is_public(address), "{address}");
         assert_eq!(Policy::PUBLIC.admits(address), global, "{address}");
-        if global { Met::Taken } else { Met::Refused }
+        if global { FuzzOutcome::Taken } else { FuzzOutcome::Refused }
     });
 }
 
@@ -146,13 +146,13 @@ fn a_key_is_taken_only_as_it_was_made() {
         .to_vec();
     let made = samples.clone();
     reader("keys").samples(samples).words(["hw_", "_", "live", "admin", "hw_live_", "ä"]).check(|input| {
-        let Some(text) = text(input) else { return Met::Refused };
-        let Some(key) = KeyText::parse(text) else { return Met::Refused };
+        let Some(text) = text(input) else { return FuzzOutcome::Refused };
+        let Some(key) = KeyText::parse(text) else { return FuzzOutcome::Refused };
         assert_eq!(key.expose(), text);
         assert!(key.id().len() == 8 && text.contains(&format!("hw_{}_{}_", key.environment().name(), key.id())));
         // 32 bits of checksum: that a damaged one is taken happens once in four thousand million inputs.
         assert!(made.iter().any(|made| made == text), "{text}");
-        Met::Taken
+        FuzzOutcome::Taken
     });
 }
 
@@ -164,9 +164,11 @@ fn a_signature_changes_with_everything_that_is_signed() {
         let mut parts = input.splitn(4, |byte| *byte == b'\n');
         let mut next = || parts.next().unwrap_or_default();
         let (id, time, given, body) = (next(), next(), next(), next());
-        let (Some(id), Some(time), Some(given)) = (text(id), text(time), text(given)) else { return Met::Refused };
-        let Ok(time) = time.parse::<i64>() else { return Met::Refused };
-        let Some(other) = Secret::parse(given) else { return Met::Refused };
+        let (Some(id), Some(time), Some(given)) = (text(id), text(time), text(given)) else {
+            return FuzzOutcome::Refused;
+        };
+        let Ok(time) = time.parse::<i64>() else { return FuzzOutcome::Refused };
+        let Some(other) = Secret::parse(given) else { return FuzzOutcome::Refused };
         assert!((24..=64).contains(&other.bytes().len()));
         assert_eq!(Secret::parse(&other.expose()).as_ref(), Some(&other));
         let header = signatures(&[other.clone(), secret.clone()], id, time, body);
@@ -181,7 +183,7 @@ fn a_signature_changes_with_everything_that_is_signed() {
         ] {
             assert_ne!(both[0], changed);
         }
-        Met::Taken
+        FuzzOutcome::Taken
     });
 }
 
@@ -214,19 +216,19 @@ fn a_configuration_that_is_taken_is_shown_whole_and_set_again_from_what_is_shown
         if let Err(error) = config.read_file(&file) {
             let message = error.to_string();
             assert!(message.contains("headwater.toml"), "{message}");
-            return Met::Refused;
+            return FuzzOutcome::Refused;
         }
         let shown = config.to_string();
         assert!(shown.lines().count() >= ever);
-        Met::Taken
+        FuzzOutcome::Taken
     });
     reader("settings")
         .samples(["server.listen=127.0.0.1:1", "limits.light=50/100", "log.format=json"])
         .words(["="])
         .check(|input| {
-            let Some(assignment) = text(input) else { return Met::Refused };
+            let Some(assignment) = text(input) else { return FuzzOutcome::Refused };
             let mut config = Config::default();
-            let met = Met::from(&config.assign(assignment));
+            let met = FuzzOutcome::from(&config.assign(assignment));
             let _ = config.read_environment([("HEADWATER_SERVER_LISTEN".to_owned(), assignment.to_owned())]);
             met
         });

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use headwater_ingest::labels::{LabelOptions, read_labels};
 use headwater_ledger::labels::{Action, Code, Level};
-use headwater_testkit::fuzz::Met;
+use headwater_testkit::fuzz::FuzzOutcome;
 use headwater_types::Chain;
 
 use crate::fuzz::{put, reader};
@@ -59,7 +59,7 @@ impl Door {
 
     /// Reads the file as it is and with all that a caller can say: claims that hold together, or an error that names
     /// the file and is short.
-    fn take(&self, input: &[u8]) -> Met {
+    fn take(&self, input: &[u8]) -> FuzzOutcome {
         put(&self.path, input);
         let said = LabelOptions { code: Some(Code::Scam), chain: Some(Chain::ETHEREUM), ..LabelOptions::default() };
         let read = [LabelOptions::default(), said].map(|options| {
@@ -80,7 +80,7 @@ impl Door {
             }
             read.is_ok()
         });
-        if read.contains(&true) { Met::Taken } else { Met::Refused }
+        if read.contains(&true) { FuzzOutcome::Taken } else { FuzzOutcome::Refused }
     }
 }
 
@@ -201,6 +201,6 @@ fn lists_in_text_and_markdown_are_read_or_refused() {
     reader("labels_text").samples(samples).words(WORDS).check(|input| {
         let _ = (text.take(input), markdown.take(input));
         // Some of the forms are refused by what they look like, whoever asks.
-        Met::Taken
+        FuzzOutcome::Taken
     });
 }

@@ -1,7 +1,7 @@
 //! Token registries, prices and exchange rates.
 
 use headwater_ingest::{list_exchange_rates, list_prices, list_tokens};
-use headwater_testkit::fuzz::Met;
+use headwater_testkit::fuzz::FuzzOutcome;
 
 use crate::fuzz::{put, reader};
 
@@ -32,7 +32,7 @@ fn a_registry_names_tokens_or_the_file_that_is_none() {
                 }
                 Err(error) => assert!(error.to_string().contains("tokens.json"), "{error}"),
             }
-            Met::from(&listed)
+            FuzzOutcome::from(&listed)
         },
     );
 }
@@ -53,7 +53,7 @@ fn prices_and_rates_are_finite_and_not_negative() {
             Ok(listed) => assert!(listed.entries.iter().all(|price| price.usd.is_finite() && price.usd >= 0.0)),
             Err(error) => assert!(error.to_string().contains("ETH-USD-1d.csv"), "{error}"),
         }
-        Met::from(&listed)
+        FuzzOutcome::from(&listed)
     });
     let samples = [
         "Date,USD,JPY,GBP\n2024-01-02,1.0956,155.7,0.86\n2024-01-01,N/A,155.7,0.86\n",
@@ -67,6 +67,6 @@ fn prices_and_rates_are_finite_and_not_negative() {
             Ok(listed) => assert!(listed.entries.iter().all(|rate| rate.per_usd.is_finite() && rate.per_usd > 0.0)),
             Err(error) => assert!(error.to_string().contains("ETH-USD-1d.csv"), "{error}"),
         }
-        Met::from(&listed)
+        FuzzOutcome::from(&listed)
     });
 }

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use headwater_engine::{
-    AnyRow, CanonicalRequest, ENDPOINTS, Endpoint, ErrorKind, QueryEngine, SinkClosed, TableHead, TableSink, endpoint,
+    AnyRow, ENDPOINTS, Endpoint, ErrorKind, QueryEngine, SinkClosed, TableHead, TableSink, endpoint,
 };
 use headwater_ledger::Cancel;
 use headwater_ledger::market::{FxPoint, PricePoint, TokenListing};
 use headwater_ledger::store::MemoryStore;
-use headwater_testkit::fuzz::Met;
+use headwater_testkit::fuzz::FuzzOutcome;
 use headwater_testkit::{Chainlet, address, hash, token};
 use headwater_types::{Asset, Chain, Family, Timestamp};
 use serde_json::{Value, json};
@@ -146,17 +146,14 @@ fn every_request_is_answered_or_refused_for_a_reason_that_is_the_callers() {
         "9007199254740993",
     ];
     reader("requests").samples(samples).words(words).check(|input| {
-        let Some((name, body)) = text(input).and_then(|text| text.split_once('\n')) else { return Met::Refused };
-        let Some(endpoint) = endpoint(name) else { return Met::Refused };
-        let Ok(request) = serde_json::from_str::<Value>(body) else { return Met::Refused };
+        let Some((name, body)) = text(input).and_then(|text| text.split_once('\n')) else {
+            return FuzzOutcome::Refused;
+        };
+        let Some(endpoint) = endpoint(name) else { return FuzzOutcome::Refused };
+        let Ok(request) = serde_json::from_str::<Value>(body) else { return FuzzOutcome::Refused };
         let answer = engine.answer(endpoint, &request, &Cancel::new());
         let again = engine.answer(endpoint, &request, &Cancel::new());
-        let table = engine.table(
-            endpoint,
-            &CanonicalRequest::new(endpoint.name, request.clone()),
-            &Cancel::new(),
-            &mut Counted::default(),
-        );
+        let table = engine.table(&endpoint.query(request), &Cancel::new(), &mut Counted::default());
         for error in answer.as_ref().err().into_iter().chain(table.as_ref().err()) {
             assert!(matches!(error.kind, ErrorKind::InvalidInput(_) | ErrorKind::NotFound), "{error:?}");
             assert!(error.message.len() < 4_000, "a message stays short: {} bytes", error.message.len());
@@ -166,7 +163,7 @@ fn every_request_is_answered_or_refused_for_a_reason_that_is_the_callers() {
             (Err(one), Err(other)) => assert_eq!(one.message, other.message),
             (one, other) => panic!("{one:?} and then {other:?}"),
         }
-        Met::from(&answer)
+        FuzzOutcome::from(&answer)
     });
 }
 
@@ -217,11 +214,11 @@ fn a_cursor_goes_on_behind_its_row_and_a_forged_one_shows_nothing_else() {
             Some(json) => URL_SAFE_NO_PAD.encode(json),
             None => String::from_utf8_lossy(input).into_owned(),
         };
-        let mut met = Met::Refused;
+        let mut met = FuzzOutcome::Refused;
         for (list, whole) in lists.iter().zip(&whole) {
             match ask(list, 5, Some(&cursor)) {
                 Ok(answer) => {
-                    met = Met::Taken;
+                    met = FuzzOutcome::Taken;
                     let (page, _) = rows(&answer.value());
                     let follows =
                         page.is_empty() || cursor.is_empty() || whole.windows(page.len()).any(|some| some == page);

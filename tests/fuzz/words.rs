@@ -1,8 +1,8 @@
 //! The words: addresses, hashes, amounts.
 
-use headwater_testkit::fuzz::Met;
+use headwater_testkit::fuzz::FuzzOutcome;
 use headwater_types::address::eip55;
-use headwater_types::address::inspect::{MOST_CANDIDATES, inspect};
+use headwater_types::address::inspect::{MAX_CANDIDATES, inspect};
 use headwater_types::{Address, Amount, Chain, Family, Network, TxHash};
 
 use crate::fuzz::{reader, text};
@@ -24,12 +24,12 @@ const NETWORKS: [Network; 4] = [Network::Mainnet, Network::Testnet, Network::Sig
 fn an_address_that_is_taken_prints_itself_on_every_chain_and_network() {
     let words = ["0x", "bc1", "tb1p", "bcrt1", "41", "T", "1", "3", "ı", "\u{200b}", "0X"];
     reader("addresses").samples(ADDRESSES).words(words).check(|input| {
-        let Some(text) = text(input) else { return Met::Refused };
+        let Some(text) = text(input) else { return FuzzOutcome::Refused };
         let _ = eip55(text);
-        let mut met = Met::Refused;
+        let mut met = FuzzOutcome::Refused;
         for (chain, network) in Chain::all().flat_map(|chain| NETWORKS.map(|network| (chain, network))) {
             let Ok(address) = Address::parse_on(chain, network, text) else { continue };
-            met = Met::Taken;
+            met = FuzzOutcome::Taken;
             for printed in [address.to_string(), address.to_checksummed()] {
                 assert_eq!(Address::parse_on(chain, network, &printed), Ok(address), "{text:?} on {chain} {network}");
             }
@@ -52,15 +52,15 @@ fn what_is_put_right_is_an_address_and_a_guess_is_one_too() {
     ];
     let words = ["XE", "bitcoin:", "eip155:1:", "tron:", "https://tronscan.org/#/address/", "?", "@", "\u{feff}", "İ"];
     reader("inspections").samples(samples).samples(&ADDRESSES[..8]).words(words).check(|input| {
-        let Some(text) = text(input).filter(|text| text.len() < 10_000) else { return Met::Refused };
-        let mut met = Met::Refused;
+        let Some(text) = text(input).filter(|text| text.len() < 10_000) else { return FuzzOutcome::Refused };
+        let mut met = FuzzOutcome::Refused;
         for chain in [None, Some(Chain::ETHEREUM), Some(Chain::TRON), Some(Chain::BITCOIN)] {
             let found = inspect(text, chain, Network::Mainnet);
             assert_eq!(found.valid, found.address.is_some());
-            assert!(found.candidates.len() <= MOST_CANDIDATES);
+            assert!(found.candidates.len() <= MAX_CANDIDATES);
             assert!(!found.valid || found.reason.is_none(), "{text:?}");
             if let Some(address) = found.address {
-                met = Met::Taken;
+                met = FuzzOutcome::Taken;
                 let of = found.chain.or(found.chains.first().copied()).expect("an address is of a chain");
                 assert_eq!(Address::parse(of, &address.to_string()), Ok(address), "{text:?}");
                 let again = inspect(&address.to_string(), Some(of), Network::Mainnet);
@@ -83,11 +83,11 @@ fn a_hash_that_is_taken_prints_itself() {
     ];
     let words = ["OPENING_", "FORK_", "REWARD_", "GENESIS_", "_", "0x", "+1", "4294967295", "-0"];
     reader("hashes").samples(samples).words(words).check(|input| {
-        let Some(text) = text(input) else { return Met::Refused };
-        let mut met = Met::Refused;
+        let Some(text) = text(input) else { return FuzzOutcome::Refused };
+        let mut met = FuzzOutcome::Refused;
         for family in [Family::Evm, Family::Tron, Family::Utxo] {
             let Ok(hash) = TxHash::parse(family, text) else { continue };
-            met = Met::Taken;
+            met = FuzzOutcome::Taken;
             assert_eq!(TxHash::parse(family, &hash.display(family)), Ok(hash), "{text:?} of {}", family.name());
         }
         met
@@ -99,8 +99,8 @@ fn an_amount_that_is_taken_prints_itself_and_nothing_is_rounded() {
     let samples = ["0", "12.5", "0x1bc16d674ec80000", "1000000000000000000", "0.000000000000000001"];
     let words = [".", "00", "e18", "_", "+", "-", "٣", "\u{a0}"];
     reader("amounts").samples(samples).words(words).check(|input| {
-        let Some(text) = text(input) else { return Met::Refused };
-        let mut met = Met::from(&Amount::parse_hex(text));
+        let Some(text) = text(input) else { return FuzzOutcome::Refused };
+        let mut met = FuzzOutcome::from(&Amount::parse_hex(text));
         if let Ok(amount) = Amount::parse_raw(text) {
             assert_eq!(
                 amount.to_string(),
@@ -109,7 +109,7 @@ fn an_amount_that_is_taken_prints_itself_and_nothing_is_rounded() {
         }
         for decimals in [0, 1, 6, 8, 18, 77, 255] {
             let Ok(amount) = Amount::parse_decimal(text, decimals) else { continue };
-            met = Met::Taken;
+            met = FuzzOutcome::Taken;
             let printed = amount.to_decimal(decimals);
             assert_eq!(Amount::parse_decimal(&printed, decimals), Ok(amount), "{text:?}");
             let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));

@@ -54,16 +54,15 @@ class Fake:
         self.asked: list[dict[str, Any]] = []
         self._fails_at = fails_at
 
-    def answer(self, name: str, request: str, /) -> _headwater.Answer:
-        asked = json.loads(request)
-        self.asked.append(asked)
+    def answer(self, name: str, request: dict[str, Any], /) -> _headwater.Answer:
+        self.asked.append(request)
         if len(self.asked) - 1 == self._fails_at:
             message = "the store is broken"
             raise hw.StorageError(message)
-        results = [result(each, explain=asked["explain"]) for each in asked["addresses"]]
+        results = [result(each, explain=request["explain"]) for each in request["addresses"]]
         data = {"results": results, "model": MODEL, "as_of_block": 9}
         warnings = [{"code": "partial_data", "field": None, "message": "some of it"}]
-        return _headwater.Answer(name, json.dumps({"data": data, "meta": {"warnings": warnings}}))
+        return _headwater.Answer(name, data, {"warnings": warnings})
 
 
 def ledger_over(answers: Any) -> hw.Ledger:  # noqa: ANN401

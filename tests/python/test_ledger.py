@@ -152,7 +152,7 @@ def test_a_frame_without_rows_has_the_columns_and_types_it_always_has(ledger: hw
 
 
 def test_every_answer_has_its_columns_beforehand(ledger: hw.Ledger) -> None:
-    reports = [
+    reports: list[hw.Report[Any]] = [
         ledger.registry(),
         ledger.resolve(),
         ledger.overview(ALICE, BOB),
@@ -247,10 +247,10 @@ def test_a_call_is_known_by_its_name_and_by_its_path(ledger: hw.Ledger) -> None:
         assert (report.endpoint, report.rows) == ("chains", expected)
     assert ledger.query("/v2/counterparty/list", address=ALICE, blockchain="ethereum").endpoint == "counterparty/list"
     tx_hash = "0x" + "02" * 32
-    expected = ledger.transaction(tx_hash).data
+    transaction = ledger.transaction(tx_hash).data
     for name in (f"transaction/{tx_hash}", f"/v1/transaction/{tx_hash}"):
-        assert ledger.query(name, blockchain="ethereum").data == expected
-    assert ledger.query("/v1/transaction/{hash}", hash=tx_hash).data == expected
+        assert ledger.query(name, blockchain="ethereum").data == transaction
+    assert ledger.query("/v1/transaction/{hash}", hash=tx_hash).data == transaction
     assert ledger.read_all("/v1/registry").equals(ledger.read_all("registry"))
     for name in ("v3/chains", "chains/ethereum", "", "\ud800"):
         with pytest.raises(hw.NotFound, match="there is no call"):

@@ -27,6 +27,7 @@ def imported(module: Path, known: set[str]) -> set[str]:
 def circle_of(folder: Path) -> list[str]:
     """Modules of a package that import each other in a circle, if there are any."""
     paths = {path.stem: path for path in sorted(folder.glob("*.py*")) if path.suffix in (".py", ".pyi")}
+    paths |= {path.parent.name: path for path in sorted(folder.glob("*/__init__.py"))}
     modules = {folder.name if stem == "__init__" else f"{folder.name}.{stem}": path for stem, path in paths.items()}
     try:
         TopologicalSorter({name: imported(path, set(modules)) for name, path in modules.items()}).prepare()

@@ -141,7 +141,7 @@ def test_rankings_are_those_of_an_independent_computation(
             report = ledger.counterparties(address, contracts=[None], limit=1000, page=page)
             assert isinstance(report, hw.Report)
             for item in report.data["datas"]:
-                wei = [int(Decimal(item[key]) * 10**18) for key in ("sent_amount", "received_amount")]
+                wei = [int(Decimal(str(item[key])) * 10**18) for key in ("sent_amount", "received_amount")]
                 found[item["address"]] = (*wei, item["total_count"])
             if not report.data["pagination"]["has_more"]:
                 break

@@ -31,7 +31,7 @@ def axes() -> Iterator[Any]:
     pyplot.close("all")
 
 
-def report(answer: hw.Report | hw.Reports) -> hw.Report:
+def report(answer: hw.Report[Any] | hw.Reports[Any]) -> hw.Report[Any]:
     assert isinstance(answer, hw.Report)
     return answer
 

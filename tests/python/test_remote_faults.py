@@ -228,7 +228,7 @@ def test_headers_whose_numbers_cannot_be_meant_are_passed_over(stub: Stub) -> No
     endless = "9" * 5000
     stub.script = lambda handler, _: handler.success(X_Credit_Cost=endless, X_Credit_Remaining=endless)
     ledger = connect(stub)
-    assert ledger.chains().data == {}
+    assert ledger.query("chains").data == {}
     assert ledger.credits == hw.Credits(None, 0, None)
     head = {"Content-Type": "application/x-ndjson", "X-Total-Count": endless, "X-As-Of-Block": endless}
     stub.script = lambda handler, _: handler.send(200, lines_of(1), head)

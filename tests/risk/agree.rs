@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use headwater_engine::events::{Follower, Subscription, Watcher};
 use headwater_engine::score::ScoreColumns;
-use headwater_engine::{QueryEngine, endpoint};
-use headwater_intel::classify::Classifiers;
-use headwater_intel::risk::{Assessment, DataEnd, Parameters, Place, RiskScope, RiskScorer};
+use headwater_engine::{Intelligence, QueryEngine, endpoint};
+use headwater_intel::risk::{Assessor, DataEnd, GateReason, Judgement, RiskScope};
+use headwater_ledger::labels::Scope;
 use headwater_ledger::read::Generations;
 use headwater_ledger::store::{MemoryStore, in_memory};
 use headwater_ledger::{Cancel, Ledger};
@@ -46,10 +46,9 @@ fn single(engine: &QueryEngine, chain: Chain, address: &Address) -> Value {
     verdict_of(&engine.answer(endpoint("address-risk").unwrap(), &request, &Cancel::new()).unwrap().value())
 }
 
-fn of_assessment(of: &Assessment) -> Value {
+fn of_judgement(of: &Judgement) -> Value {
     let score = (100.0 * of.score).round_ties_even() / 100.0;
-    let gate = of.gates.first().map(|gate| gate.reason.name());
-    json!([of.sufficiency.level.name(), score, of.level.name(), gate])
+    json!([of.sufficiency.level.name(), score, of.level.name(), of.gate().map(GateReason::name)])
 }
 
 #[test]
@@ -64,9 +63,9 @@ fn batches_tables_and_alerts_score_like_single_calls() {
         // What an alert about the last block is made of.
         let coverage = &ledger.coverage()[&chain];
         let (last, head) = (coverage.last_block.unwrap(), coverage.last_time.unwrap().secs());
-        let present = (Parameters::standard(), Classifiers::standard());
-        let scope = RiskScope::present(&*ledger, Place::Chain(chain), present, &cancel);
-        let mut alerts = RiskScorer::new(RiskScope { until: Some(DataEnd { before_block: last + 1, head }), ..scope });
+        let intelligence = Intelligence::default();
+        let scope = RiskScope::present(&*ledger, &intelligence, Scope::Chain(chain), &cancel);
+        let mut alerts = Assessor::new(RiskScope { until: Some(DataEnd { before_block: last + 1, head }), ..scope });
         for (few, rows) in addresses.chunks(BATCH).zip(rows.chunks(BATCH)) {
             let query = |address: &Address| json!({"blockchain": chain.name(), "address": address.to_string()});
             let request = json!({"queries": few.iter().map(query).collect::<Vec<_>>()});
@@ -76,7 +75,8 @@ fn batches_tables_and_alerts_score_like_single_calls() {
                 let risk = row.risk.as_ref().unwrap();
                 assert_eq!(verdict_of(of_batch), wanted, "batch: {chain} {address}");
                 assert_eq!(json!([risk.assessment, risk.score, risk.level, risk.gate]), wanted, "{chain} {address}");
-                assert_eq!(of_assessment(&alerts.score(address).unwrap()), wanted, "alert: {chain} {address}");
+                let alert = of_judgement(&alerts.assess(address).unwrap().judgement);
+                assert_eq!(alert, wanted, "alert: {chain} {address}");
                 compared += 1;
             }
         }

@@ -3,7 +3,7 @@
 use std::io;
 use std::sync::Arc;
 
-use headwater_engine::score::{Observed, ScoreColumns, ScoreRow, Scorer};
+use headwater_engine::score::{ObservationSample, ScoreColumns, ScoreRow, Scorer};
 use headwater_engine::{Intelligence, QueryEngine, endpoint};
 use headwater_ledger::Cancel;
 use headwater_ledger::read::Generations;
@@ -126,12 +126,12 @@ fn observing_a_share_changes_features_alone() {
     let engine = engine();
     let scorer = |observed| engine.scorer(Chain::ETHEREUM, ALL).unwrap().observed(observed);
     for share in [0.0, -1.0, 1.5, f64::NAN] {
-        let refused = scorer(Some(Observed { share, seed: 1 })).err().unwrap().message;
+        let refused = scorer(Some(ObservationSample { share, seed: 1 })).err().unwrap().message;
         assert!(refused.contains("above 0 and at most 1"), "{refused}");
     }
     let addresses = all_addresses(&scorer(None).unwrap());
     let score = |observed| scorer(observed).unwrap().score(&addresses, &Cancel::new()).unwrap();
-    let (whole, half) = (score(None), score(Some(Observed { share: 0.5, seed: 1 })));
+    let (whole, half) = (score(None), score(Some(ObservationSample { share: 0.5, seed: 1 })));
     let of = |row: &ScoreRow| (row.address.clone(), row.risk.clone(), row.class.clone());
     assert!(whole.iter().zip(&half).all(|(one, other)| of(one) == of(other)));
     let movements = |rows: &[ScoreRow]| -> f64 {

@@ -10,7 +10,7 @@ use std::sync::{Arc, LazyLock};
 use headwater_engine::{QueryEngine, endpoint};
 use headwater_ledger::Cancel;
 use headwater_ledger::labels::{Action, Claim, Code, Level, Link, Scope};
-use headwater_ledger::store::{LabelImport, MemoryStore, Shrinking, Vanished, in_memory};
+use headwater_ledger::store::{LabelImport, MemoryStore, MissingClaims, ShrinkPolicy, in_memory};
 use headwater_simulate::{Economy, Preset, economy};
 use headwater_types::{Address, Chain, Timestamp};
 use serde_json::{Value, json};
@@ -65,8 +65,8 @@ fn store(economy: &Economy) -> Arc<MemoryStore> {
         imported_at: now,
         ended_at: now,
         claims: claims(economy),
-        vanished: Vanished::End,
-        shrinking: Shrinking::Refused,
+        vanished: MissingClaims::End,
+        shrinking: ShrinkPolicy::Refused,
     };
     Arc::get_mut(&mut store).unwrap().import_labels(import).unwrap();
     store

@@ -21,7 +21,7 @@ use headwater_intel::label::{Moment, aggregate};
 use headwater_ledger::Store;
 use headwater_ledger::labels::{Action, Claim, Code, Level, Link, Scope};
 use headwater_ledger::read::Labels;
-use headwater_ledger::store::{LabelImport, Shrinking, Vanished, Writer};
+use headwater_ledger::store::{LabelImport, MissingClaims, ShrinkPolicy, Writer};
 use headwater_types::{Address, Chain, Timestamp};
 use sha2::{Digest, Sha256};
 
@@ -112,8 +112,8 @@ fn main() -> Result<()> {
         imported_at: time,
         ended_at: time,
         claims: labels.claims,
-        vanished: Vanished::End,
-        shrinking: Shrinking::Refused,
+        vanished: MissingClaims::End,
+        shrinking: ShrinkPolicy::Refused,
     })?;
     let committed = begun.stop();
     let before = bytes(&store)?;
@@ -125,8 +125,8 @@ fn main() -> Result<()> {
         imported_at: time,
         ended_at: time,
         claims: another(),
-        vanished: Vanished::End,
-        shrinking: Shrinking::Refused,
+        vanished: MissingClaims::End,
+        shrinking: ShrinkPolicy::Refused,
     })?;
     let committed_another = begun.stop();
     let written = bytes(&store)? - before;

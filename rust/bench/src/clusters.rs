@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use headwater_bench::generator::{BLOCK_TRANSACTIONS, Coins};
 use headwater_bench::suite::counters::{Cost, cpu_ns, memory, timed, watched};
-use headwater_ledger::read::{Generation as _, Grouped as _};
+use headwater_ledger::read::{ClusterReader as _, Generation as _};
 use headwater_ledger::store::Writer;
 use headwater_ledger::{Cancel, Ledger};
 use headwater_types::{Address, Chain};

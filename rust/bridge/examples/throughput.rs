@@ -4,7 +4,7 @@
 
 use std::time::Instant;
 
-use headwater_bridge::{BridgeChain, Half, HalfTable, Log, Status, Tables, Transaction, decode};
+use headwater_bridge::{BridgeChain, Half, LegTable, Log, Status, Tables, Transaction, decode};
 use headwater_types::{Amount, Timestamp, TxHash};
 
 const TRANSFERS: u64 = 500_000;
@@ -65,7 +65,7 @@ fn main() {
     assert_eq!(halves.len() as u64, 2 * TRANSFERS);
 
     let start = now();
-    let mut table = HalfTable::default();
+    let mut table = LegTable::default();
     table.extend(halves);
     rate("insert", 2 * TRANSFERS, start);
 

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use headwater_types::{Chain, Family};
 
 use crate::error::TableError;
-use crate::rows::rows;
+use crate::rows::RowTable;
 
 /// The file of the names.
 const FILE: &str = "chains.csv";
@@ -128,9 +128,10 @@ fn find(is: impl Fn(&Row) -> bool) -> Option<BridgeChain> {
 }
 
 fn read(text: &'static str) -> Result<Vec<Row>, TableError> {
-    let read = rows(FILE, text).map(|row| {
+    let table = RowTable { file: FILE, text, lines_before: 0 };
+    let read = table.rows().map(|row| {
         let (line, [name, caip2, source]) = row?;
-        let error = |reason: &str| TableError::new(FILE, line, reason);
+        let error = |reason: &str| table.error(line, reason);
         if name.is_empty() || source.is_empty() {
             return Err(error("expected name,caip2,source"));
         }

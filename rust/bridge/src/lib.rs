@@ -1,17 +1,16 @@
-//! Bridges between chains: which transactions are legs of a transfer, and which legs belong together.
+//! Bridges between chains: the legs of transfers in logs, and the legs that belong together.
 //!
-//! Pure: logs in, legs out, no store. [`decode`] reads the legs of one transaction, [`HalfTable`] (or [`join`], where a
-//! caller groups legs itself) joins them, [`Tables`] contains what both know.
+//! Logs in, legs out, without a store. [`decode`] reads the legs of one transaction, [`LegTable`] (or [`join`], for legs that
+//! a caller has grouped) joins them, [`Tables`] contains the facts for both.
 //!
 //! # Add a bridge
 //!
-//! 1. Add its contracts to `tables/contracts.csv`, and its chain numbers, if it has its own, to `tables/chain_ids.csv`.
-//! 2. Write `tables/families/<family>.toml`: one `[[event]]` per event with its declaration, and where sender, receiver,
-//!    token, amount and key stand in it. `tables/README.md` explains every column. Name the file in `FAMILIES`
-//!    (`src/tables/family.rs`).
-//! 3. Only if logs contain packed messages, or several logs make one leg: leave `step` out, write
-//!    `src/decode/<family>.rs`, and add its function to `CODE` (`src/decode/mod.rs`).
-//! 4. Add a worked vector to `src/tests/worked/`.
+//! 1. Write `tables/families/<family>.toml`: its contracts, its ids of chains, and one `[[event]]` per event with its
+//!    declaration and the fields of sender, receiver, token, amount and key. `tables/README.md` explains every column.
+//! 2. Add the file to `FAMILIES` (`src/tables/family.rs`).
+//!
+//! Only if logs contain packed messages, or several logs make one leg: leave `step` out, write `src/decode/<family>.rs`, and
+//! add its function to `CODE` (`src/decode/mod.rs`). A worked vector in `src/tests/worked/` tests a new decoder.
 //!
 //! # What counts
 //!
@@ -36,10 +35,10 @@ pub use chain::BridgeChain;
 pub use decode::{CelerTransfer, Memo, MemoKind, MemoPayment, celer_transfer_id, decode, memo_leg};
 pub use error::TableError;
 pub use half::{Half, HalfId, LinkKey, MatchClass, Step, Token};
-pub use log::{Log, TokenTransfer, Transaction, account_bytes};
-pub use matching::{HalfTable, Status, Transfer, join};
+pub use log::{Log, TokenTransfer, Transaction};
+pub use matching::{LegTable, Status, Transfer, join};
 pub use party::Party;
-pub use tables::{Contract, Event, Family, Tables};
+pub use tables::{Contract, Event, Family, Tables, account_bytes};
 
 /// Changes whenever the legs of a transaction, or their keys, may be others than before: stored indexes of keys are built
 /// again then.

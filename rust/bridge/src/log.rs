@@ -1,6 +1,6 @@
 //! What the decoder reads: one transaction with its logs, borrowed.
 
-use headwater_types::{Address, Amount, Timestamp, TxHash};
+use headwater_types::{Amount, Timestamp, TxHash};
 
 use crate::chain::BridgeChain;
 
@@ -42,21 +42,6 @@ pub struct Transaction<'a> {
     pub logs: &'a [Log<'a>],
     /// Token transfers that a source knows apart from the logs. `Transfer` logs are read as well; an index counts once.
     pub transfers: &'a [TokenTransfer],
-}
-
-/// The 20 bytes of an account of an EVM chain or TRON, as [`Log::contract`] has them.
-///
-/// ```
-/// use headwater_types::{Address, Chain};
-/// let usdt = Address::parse(Chain::TRON, "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t").unwrap();
-/// assert_eq!(headwater_bridge::account_bytes(&usdt).unwrap()[0], 0xa6);
-/// ```
-#[must_use]
-pub const fn account_bytes(address: &Address) -> Option<[u8; 20]> {
-    match address {
-        Address::Evm(bytes) | Address::Tron(bytes) => Some(*bytes),
-        Address::Utxo(_) => None,
-    }
 }
 
 /// A transfer of a token (ERC-20 `Transfer`). Tokens and amounts of legs are taken from those beside the bridge's event

@@ -1,7 +1,7 @@
 //! `headwater exposure`.
 
 use headwater_engine::endpoints::exposure::{
-    ExposureAnalysis, ExposureRecord, ExposureReport, NamelessName, UnattributedRecord,
+    ExposureAnalysis, ExposureRecord, ExposureReport, UnattributedName, UnattributedRecord,
 };
 use headwater_types::Chain;
 use serde_json::json;
@@ -97,16 +97,16 @@ fn unattributed(records: &[UnattributedRecord]) -> Vec<String> {
 }
 
 /// Describes why money has no named source or destination.
-fn reason(reason: NamelessName) -> &'static str {
+fn reason(reason: UnattributedName) -> &'static str {
     match reason {
-        NamelessName::DepthLimit => "beyond the last hop: raise --max-hops",
-        NamelessName::Hub => "through an address that deals with too many",
-        NamelessName::NoOwner => reason.name(),
-        NamelessName::Kept => "stayed at an address between, was there before the data begins, or paid fees",
-        NamelessName::Again => "came back to an address of the walk",
-        NamelessName::FanoutLimit => "small payments of busy addresses",
-        NamelessName::MaxNodes => "beyond the addresses that are looked through",
-        NamelessName::TimeBudget => "would have taken more work than one answer may",
-        NamelessName::Decay => "5 % for each hop beyond the first",
+        UnattributedName::DepthLimit => "beyond the last hop: raise --max-hops",
+        UnattributedName::Hub => "through an address that deals with too many",
+        UnattributedName::NoOwner => reason.name(),
+        UnattributedName::Stayed => "stayed at an address between, was there before the data begins, or paid fees",
+        UnattributedName::Returned => "came back to an address of the walk",
+        UnattributedName::FanoutLimit => "small payments of busy addresses",
+        UnattributedName::MaxNodes => "beyond the addresses that are looked through",
+        UnattributedName::TimeBudget => "would have taken more work than one answer may",
+        UnattributedName::Decay => "5 % for each hop beyond the first",
     }
 }

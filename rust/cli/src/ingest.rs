@@ -1,59 +1,61 @@
 //! `headwater ingest`.
 
+use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
 
-use headwater_ingest::{Bounds, FORMATS, IngestReport, OnError, Options, Progress, ProgressState, SnapshotOptions};
+use headwater_ingest::{
+    Bounds, FORMATS, FeedItems, IngestReport, LoadOptions, LoadReport, OnError, Options, Progress, ProgressState,
+    SnapshotOptions, load,
+};
 use headwater_ledger::Cancel;
-use headwater_ledger::store::{CommitReport, DoubleSpend, ImportKind, ImportVersion, Writer};
+use headwater_ledger::store::{CommitReport, DoubleSpend};
 use headwater_types::{Chain, Network, Timestamp};
 
 use super::Settings;
-use super::derived;
 use super::error::Failure;
 use super::interrupt::on_interrupt;
 use super::labels;
 use super::output::{Output, grouped, say, table};
 use super::progress::{Bar, Unit};
 
-/// What `ingest` takes.
+/// The arguments of `ingest`.
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
-    /// The chain, for files that do not name one. Files that cannot be of it are refused. Without it, such a file is of the
-    /// chain that its name or the files beside it tell, else of Ethereum.
+    /// Chain of files that do not name one; files of other chains are refused [default: as the name of the file or the
+    /// files beside it show, else Ethereum].
     #[arg(long, value_parser = super::chain(), ignore_case = true)]
     chain: Option<Chain>,
-    /// The format, where it shall not be detected.
+    /// Input format; detected if omitted.
     #[arg(long, value_parser = format)]
     format: Option<String>,
-    /// The network of a UTXO chain, where the files do not tell it: mainnet, testnet, signet or regtest.
+    /// Network of a UTXO chain, for files that do not state it: mainnet, testnet, signet or regtest.
     #[arg(long)]
     network: Option<Network>,
-    /// Of a list of holders, or of token transfers exported by a web page: the contract of the token.
+    /// Token contract of a list of holders, or of token transfers exported by a web page.
     #[arg(long, value_name = "ADDRESS")]
     contract: Option<String>,
-    /// Of a list of holders: the block at whose end its balances were held.
+    /// Block at whose end the balances of a list of holders were held.
     #[arg(long, value_name = "BLOCK")]
     at_block: Option<u64>,
-    /// Of a list of holders: the time of that block in epoch seconds, where the store does not hold it.
+    /// Time of that block in epoch seconds, if the store does not contain the block.
     #[arg(long, value_name = "SECONDS")]
     at_time: Option<i64>,
-    /// Of a list of holders, or of token transfers exported by a web page: decimals of the token, where amounts are in
-    /// whole units.
+    /// Decimals of the token of a list of holders, or of token transfers exported by a web page, if amounts are in whole
+    /// units.
     #[arg(long, value_name = "N")]
     decimals: Option<u8>,
-    /// What to do with rows that cannot be understood, or that contradict the store or earlier rows.
+    /// Treatment of rows that cannot be understood, or that contradict the store or earlier rows.
     #[arg(long, value_enum, default_value_t = Broken::Stop)]
     on_error: Broken,
-    /// Commit once so many transactions are gathered [default: 500000]. Fewer take less memory and more time.
+    /// Transactions per commit [default: 500000]. Fewer take less memory and more time.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     batch_transactions: Option<u32>,
     #[command(flatten)]
     bounds: BoundArguments,
-    /// Make events of what is new: webhooks and streams hear of it as of followed blocks. Without it, loading history
-    /// is silent.
+    /// Emit events for new data to webhooks and streams, as for followed blocks.
     #[arg(long)]
     events: bool,
-    /// Tell of each commit, once it is durable, by a line of JSON on standard error.
+    /// Print one JSON line per durable commit on standard error.
     #[arg(long)]
     report_commits: bool,
     /// Files, folders or patterns.
@@ -61,7 +63,7 @@ pub struct Arguments {
     paths: Vec<PathBuf>,
 }
 
-/// How large parts of files may be that are held in memory as a whole.
+/// The maximum sizes of parts of files that are in memory as a whole.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Bounds on hostile or very large files")]
 struct BoundArguments {
@@ -74,7 +76,7 @@ struct BoundArguments {
     /// Values of a JSON document, each of 32 to 56 bytes in memory [default: 32000000].
     #[arg(long = "max-document-values", value_name = "N")]
     document_values: Option<usize>,
-    /// How deep the values of a JSON document may be nested [default: 2560, call trees of 1024 calls].
+    /// Nesting of the values of a JSON document [default: 2560, call trees of 1024 calls].
     #[arg(long = "max-document-depth", value_name = "N", value_parser = clap::value_parser!(u16).range(1..=10_000))]
     document_depth: Option<u16>,
     /// Bytes of one column of a row group of a Parquet file, decompressed [default: 2 GiB].
@@ -105,7 +107,7 @@ fn format(text: &str) -> Result<String, String> {
     Err(format!("expected one of {}", names.join(", ")))
 }
 
-/// Double spends that are named.
+/// The maximum number of double spends that are named.
 const MAX_NAMED: usize = 5;
 
 /// `--on-error`.
@@ -117,119 +119,83 @@ enum Broken {
     Skip,
 }
 
-/// What is told while the files are read.
-#[derive(Debug, Clone, Copy)]
-enum Told {
-    /// How far it is, to people.
-    Progress,
-    /// Each commit too, to programs.
-    Commits,
+/// Shows the progress of a load.
+struct LoadProgress {
+    reading: Bar,
+    building: OnceCell<Bar>,
+    commits: CommitLines,
 }
 
-/// Hears how the ingest goes.
-struct Listener {
-    bar: Bar,
-    told: Told,
+/// `--report-commits`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum CommitLines {
+    Omitted,
+    Printed,
 }
 
-impl Progress for Listener {
+impl Progress for LoadProgress {
     fn update(&self, state: ProgressState<'_>) {
-        Progress::update(&self.bar, state);
+        Progress::update(&self.reading, state);
     }
 
     fn committed(&self, report: &CommitReport) {
-        match self.told {
-            Told::Progress => {}
-            Told::Commits => say(&serde_json::json!({ "commit": report }).to_string()),
+        if self.commits == CommitLines::Printed {
+            say(&serde_json::json!({ "commit": report }).to_string());
         }
+    }
+
+    fn building(&self, kind: &'static str, done: u64, total: u64) {
+        self.reading.clear();
+        self.building.get_or_init(|| Bar::new(Unit::Steps)).building(kind, done, total);
+    }
+}
+
+impl Arguments {
+    fn options(&self) -> LoadOptions {
+        let defaults = Options::default();
+        let reading = Options {
+            batch_transactions: self.batch_transactions.map_or(defaults.batch_transactions, |number| number as usize),
+            bounds: self.bounds.bounds(),
+            chain: self.chain,
+            format: self.format.clone(),
+            network: self.network,
+            snapshot: SnapshotOptions {
+                contract: self.contract.clone(),
+                at_block: self.at_block,
+                at_time: self.at_time.map(Timestamp::new),
+                decimals: self.decimals,
+            },
+            on_error: match self.on_error {
+                Broken::Stop => OnError::Stop,
+                Broken::Skip => OnError::Skip,
+            },
+            ..defaults
+        };
+        let feed = if self.events { FeedItems::PerBlock } else { FeedItems::None };
+        LoadOptions { reading, feed, imported_at: labels::now() }
     }
 }
 
 /// Reads files into the store.
-pub(super) fn run(settings: &Settings, arguments: Arguments, output: Output) -> Result<(), Failure> {
-    let defaults = Options::default();
-    let options = Options {
-        batch_transactions: arguments.batch_transactions.map_or(defaults.batch_transactions, |number| number as usize),
-        bounds: arguments.bounds.bounds(),
-        chain: arguments.chain,
-        format: arguments.format,
-        network: arguments.network,
-        snapshot: SnapshotOptions {
-            contract: arguments.contract,
-            at_block: arguments.at_block,
-            at_time: arguments.at_time.map(Timestamp::new),
-            decimals: arguments.decimals,
-        },
-        on_error: match arguments.on_error {
-            Broken::Stop => OnError::Stop,
-            Broken::Skip => OnError::Skip,
-        },
-        ..defaults
-    };
+pub(super) fn run(settings: &Settings, arguments: &Arguments, output: Output) -> Result<(), Failure> {
+    let options = arguments.options();
     let store = settings.store()?;
-    // So that a path that names nothing leaves no empty store behind.
-    headwater_ingest::source::discover(&arguments.paths)?;
-    let mut writer = Writer::open_or_create(store)?;
-    let knew_all_tokens = writer.snapshot().unlisted_tokens()?.is_empty();
-    writer.begin_load();
-    if arguments.events {
-        writer.begin_events();
-    }
     let cancel = Cancel::new();
     on_interrupt(&cancel);
-    let told = if arguments.report_commits { Told::Commits } else { Told::Progress };
-    let listener = Listener { bar: Bar::new(Unit::Bytes), told };
-    let report = headwater_ingest::ingest(&arguments.paths, &options, &mut writer, &listener, &cancel);
-    drop(listener);
+    let commits = if arguments.report_commits { CommitLines::Printed } else { CommitLines::Omitted };
+    let progress = LoadProgress { reading: Bar::new(Unit::Bytes), building: OnceCell::new(), commits };
+    let report = load(&store, &arguments.paths, &options, &progress, &cancel);
+    drop(progress);
     let report = report?;
-    writer.end_load(&cancel)?;
-    derived::rebuild(&mut writer, &cancel)?;
-    let (freezes, found) = labels::refresh_freezes(&mut writer, labels::now(), &cancel)?;
-    let unlisted_tokens = if knew_all_tokens { new_tokens(&writer)? } else { None };
-    let said = Said { report: &report, unlisted_tokens };
-    output.report(&said, || {
-        let note = unlisted_tokens.map(|count| {
-            let tokens = if count == 1 { "token is" } else { "tokens are" };
-            format!(
-                "note: {} {tokens} in no registry, hidden from answers and without a price: `headwater tokens import \
-                 FILE` adds a registry",
-                grouped(count)
-            )
-        });
-        let frozen = freezes.map(|version| {
-            let count = grouped(found.counts.claims);
-            format!("note: {count} freezes of token issuers are labels now, version {version}")
-        });
-        lines(&report).into_iter().chain(frozen).chain(note).collect()
-    })
+    output.report(&report, || lines(&report))
 }
 
-/// What is printed of an ingest.
-#[derive(Debug, serde::Serialize)]
-struct Said<'a> {
-    #[serde(flatten)]
-    report: &'a IngestReport,
-    /// Tokens that the core registry does not know, where the first ones came in and nothing was imported.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    unlisted_tokens: Option<u64>,
-}
-
-/// How many tokens are in no registry, where none was imported.
-fn new_tokens(writer: &Writer) -> Result<Option<u64>, Failure> {
-    let is_registry = |version: &ImportVersion| version.kind == ImportKind::Tokens && version.in_force;
-    if writer.import_versions().iter().any(is_registry) {
-        return Ok(None);
-    }
-    let count = writer.snapshot().unlisted_tokens()?.len() as u64;
-    Ok(Some(count).filter(|count| *count > 0))
-}
-
-/// A reason with the file that it is about, where it does not name it itself.
+/// Returns a reason with the file that it is about.
 fn of_file(path: &str, reason: &str) -> String {
     if reason.contains(path) { reason.to_owned() } else { format!("{path}, {reason}") }
 }
 
-/// The warnings of files, each once with the first file that it is about.
+/// Returns the warnings of files, each once with the first file that it is about.
 fn warnings(report: &IngestReport) -> impl Iterator<Item = String> {
     let mut files_of: Vec<(&str, Vec<&Path>)> = Vec::new();
     for file in &report.files {
@@ -253,14 +219,32 @@ fn warnings(report: &IngestReport) -> impl Iterator<Item = String> {
     })
 }
 
-/// The first transactions that are left out, and how many more there are.
+/// Names the first transactions that are left out, and counts the others.
 fn double_spends(found: &[DoubleSpend]) -> impl Iterator<Item = String> {
     let more = found.len().saturating_sub(MAX_NAMED);
     let more = (more > 0).then(|| format!("  left out: {} more double spends", grouped(more as u64)));
     found.iter().take(MAX_NAMED).map(|double| format!("  left out: {double}")).chain(more)
 }
 
-fn lines(report: &IngestReport) -> Vec<String> {
+/// Describes a load.
+fn lines(report: &LoadReport) -> Vec<String> {
+    let mut lines = lines_of_files(&report.ingest);
+    lines.extend(report.freezes.map(|freezes| {
+        let count = grouped(freezes.claims);
+        format!("note: {count} freezes of token issuers are labels now, version {}", freezes.version)
+    }));
+    lines.extend(report.unlisted_tokens.map(|count| {
+        let tokens = if count == 1 { "token is" } else { "tokens are" };
+        format!(
+            "note: {} {tokens} in no registry, hidden from answers and without a price: `headwater tokens import \
+             FILE` adds a registry",
+            grouped(count)
+        )
+    }));
+    lines
+}
+
+fn lines_of_files(report: &IngestReport) -> Vec<String> {
     let mut rows = vec![["file", "format", "chain", "rows", "left out"].map(str::to_owned).to_vec()];
     let mut notes = Vec::new();
     for file in &report.files {

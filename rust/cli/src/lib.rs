@@ -43,7 +43,7 @@ use std::path::{Path, PathBuf};
 use clap::Subcommand;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use headwater_engine::Endpoint;
-use headwater_state::{AdminService, Home, Place, Plan};
+use headwater_state::{AdminService, Home, Plan, StateLocation};
 use headwater_types::Chain;
 
 pub use error::{Failure, Refusal};
@@ -136,7 +136,7 @@ pub fn run(
 ) -> Result<(), Failure> {
     match command {
         Command::Simulate(arguments) => simulate::run(settings, &arguments, output),
-        Command::Ingest(arguments) => ingest::run(settings, arguments, output),
+        Command::Ingest(arguments) => ingest::run(settings, &arguments, output),
         Command::Tokens(arguments) => tokens::run(settings, arguments, output),
         Command::Prices(arguments) => prices::run(settings, arguments, output),
         Command::Labels(arguments) => labels::run(settings, arguments, output),
@@ -171,10 +171,10 @@ impl Settings {
     }
 
     /// Returns the state for commands that use the store only to locate it.
-    fn place(&self) -> Result<Place, Failure> {
+    fn place(&self) -> Result<StateLocation, Failure> {
         let place = match (&self.state, &self.store) {
-            (Some(state), _) => Place::parse(state)?,
-            (None, Some(store)) => Place::Folder(Home::beside(store)),
+            (Some(state), _) => StateLocation::parse(state)?,
+            (None, Some(store)) => StateLocation::Folder(Home::beside(store)),
             (None, None) => {
                 return Err(Failure::usage(
                     "neither a state nor a store is named: give --state DIR, --store DIR or --config FILE, or set \
@@ -201,13 +201,13 @@ impl Settings {
 ///
 /// # Errors
 /// When it is not set.
-pub fn check_secrets(place: &Place, secrets: Option<&Path>) -> Result<(), Failure> {
+pub fn check_secrets(place: &StateLocation, secrets: Option<&Path>) -> Result<(), Failure> {
     match (place, secrets) {
-        (Place::Postgres(_), None) => Err(Failure::usage(
+        (StateLocation::Postgres(_), None) => Err(Failure::usage(
             "a state in PostgreSQL has its secrets in a folder of their own, and none is named: give --secrets-dir DIR, \
              or set auth.secrets_dir in the configuration; `headwater state init` makes the files of a new state there",
         )),
-        (Place::Folder(_), _) | (Place::Postgres(_), Some(_)) => Ok(()),
+        (StateLocation::Folder(_), _) | (StateLocation::Postgres(_), Some(_)) => Ok(()),
     }
 }
 

@@ -6,15 +6,15 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-/// Work shorter than this shows nothing.
-const PATIENCE: Duration = Duration::from_secs(2);
+/// Work shorter than this shows no bar.
+const MIN_DURATION: Duration = Duration::from_secs(2);
 
-/// What a bar counts.
+/// The unit of a bar.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Unit {
     /// Bytes of files.
     Bytes,
-    /// Things.
+    /// Items of any other kind.
     Steps,
 }
 
@@ -32,14 +32,14 @@ impl Bar {
         Self { unit, started: Instant::now(), shown: std::io::stderr().is_terminal(), drawn: OnceLock::new() }
     }
 
-    /// Tells how far the work is.
+    /// Shows how far the work is.
     pub fn update(&self, done: u64, total: u64, what: &str) {
         self.update_from(0, (done, total), what);
     }
 
-    /// Tells how far the work is of which some was done before, so that it counts for neither rate nor time left.
+    /// Shows how far the work is. What was done before counts for neither rate nor time left.
     pub fn update_from(&self, before: u64, (done, total): (u64, u64), what: &str) {
-        if !self.shown || self.started.elapsed() < PATIENCE {
+        if !self.shown || self.started.elapsed() < MIN_DURATION {
             return;
         }
         let bar = self.drawn.get_or_init(|| {
@@ -63,13 +63,18 @@ impl Bar {
         bar.set_position(done);
         bar.set_message(what.to_owned());
     }
+
+    /// Removes the bar from the terminal.
+    pub fn clear(&self) {
+        if let Some(bar) = self.drawn.get() {
+            bar.finish_and_clear();
+        }
+    }
 }
 
 impl Drop for Bar {
     fn drop(&mut self) {
-        if let Some(bar) = self.drawn.get() {
-            bar.finish_and_clear();
-        }
+        self.clear();
     }
 }
 
@@ -79,5 +84,9 @@ impl headwater_ingest::Progress for Bar {
         let what =
             format!("{name} ({}/{}), {} rows", state.file_number, state.files, super::output::grouped(state.rows));
         Self::update(self, state.bytes_done, state.bytes_total, &what);
+    }
+
+    fn building(&self, kind: &'static str, done: u64, total: u64) {
+        Self::update(self, done, total, &format!("building {kind}"));
     }
 }

@@ -5,7 +5,7 @@ use std::io::{self, BufWriter, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use headwater_engine::{Analysis, Endpoint, Intelligence, Method, QueryEngine, Response};
+use headwater_engine::{self as engine, Analysis, Endpoint, Intelligence, QueryEngine, Response};
 use headwater_ledger::{Cancel, Store};
 use headwater_state::clock::milliseconds;
 use headwater_table::{Format, TableError};
@@ -27,7 +27,7 @@ pub struct Arguments {
     /// The request as a JSON object; `@FILE` reads it from a file, `-` from standard input.
     #[arg(long, value_name = "JSON")]
     body: Option<String>,
-    /// One parameter; of a POST endpoint, a field of the body (JSON where it is JSON, else text; a chain is text).
+    /// Set one parameter, or one field of the body of a POST endpoint, as text or as a JSON list or object.
     #[arg(long = "param", value_name = "NAME=VALUE")]
     params: Vec<String>,
     /// Write the answer to a file, by its ending: .json for the whole answer; .csv, .ndjson, .parquet or .arrow for the
@@ -44,14 +44,13 @@ pub(super) fn run(
     output: Output,
 ) -> Result<(), Failure> {
     let (endpoint, in_path) = find(endpoints, &arguments.endpoint)?;
-    let request = request(endpoint, in_path, arguments.body.as_deref(), &arguments.params)?;
+    let request = request(in_path, arguments.body.as_deref(), &arguments.params)?;
     let form = arguments.out.as_deref().map(|out| form_of(out, endpoint)).transpose()?.flatten();
-    let (engine, cancel) = engine(settings, intelligence(settings)?)?;
+    let (engine, cancel) = open(settings, intelligence(settings)?)?;
     if let (Some(format), Some(out)) = (form, &arguments.out) {
-        return table(&engine, (endpoint, &request), (format, out), output, &cancel);
+        return table(&engine, (endpoint, request), (format, out), output, &cancel);
     }
-    let answer = engine.answer(endpoint, &request, &cancel).map_err(|error| Failure::from_engine(&error))?;
-    let response = Response::from(answer);
+    let response = engine.answer(endpoint, request, &cancel).map_err(|error| Failure::from_engine(&error))?;
     output.warn(&response.warnings);
     match arguments.out {
         None => output.json(&response),
@@ -75,15 +74,14 @@ pub(super) fn ask<A: Analysis>(
     arguments: Value,
     output: Output,
 ) -> Result<Response<A::Report>, Failure> {
-    let (engine, cancel) = engine(settings, intelligence)?;
-    let request = without_nulls(arguments);
-    let response = engine.ask::<A>(&request, &cancel).map_err(|error| Failure::from_engine(&error))?;
+    let (engine, cancel) = open(settings, intelligence)?;
+    let response = engine.ask::<A>(without_nulls(arguments), &cancel).map_err(|error| Failure::from_engine(&error))?;
     output.warn(&response.warnings);
     Ok(response)
 }
 
 /// Opens the store for queries that an interrupt cancels.
-fn engine(settings: &Settings, intelligence: Intelligence) -> Result<(QueryEngine, Cancel), Failure> {
+fn open(settings: &Settings, intelligence: Intelligence) -> Result<(QueryEngine, Cancel), Failure> {
     let store = Store::open(settings.store()?)?;
     let cancel = Cancel::new();
     on_interrupt(&cancel);
@@ -104,7 +102,7 @@ fn without_nulls(value: Value) -> Value {
 /// Writes the rows of a list; an existing file is kept until the new one is complete.
 fn table(
     engine: &QueryEngine,
-    question: (&Endpoint, &Value),
+    question: (&Endpoint, engine::Arguments),
     (format, out): (Format, &Path),
     output: Output,
     cancel: &Cancel,
@@ -176,38 +174,24 @@ fn parameter_in<'a>(endpoint: &Endpoint, bare: &'a str) -> Option<Parameter<'a>>
     (!value.is_empty() && !value.contains('/')).then_some((name, value))
 }
 
+/// Collects the arguments of a call; the engine decides what the texts of parameters mean.
 fn request(
-    endpoint: &Endpoint,
     in_path: Option<Parameter<'_>>,
     body: Option<&str>,
     params: &[String],
-) -> Result<Value, Failure> {
-    let twice = |name: &str| Failure::usage(format!("the parameter {name:?} is given twice"));
-    let mut fields = match body {
-        None => Map::new(),
-        Some(body) => read_body(body)?,
-    };
-    if let Some((name, value)) = in_path
-        && fields.insert(name.to_owned(), value.into()).is_some()
-    {
-        return Err(twice(name));
-    }
-    for param in params {
-        let (name, value) = param
-            .split_once('=')
-            .ok_or_else(|| Failure::usage(format!("--param {param:?} is not of the form NAME=VALUE")))?;
-        let text = || Value::String(value.to_owned());
-        let value = match endpoint.method {
-            Method::Get => text(),
-            // The number of a chain is one of its names.
-            Method::Post if matches!(name, "blockchain" | "chain") => text(),
-            Method::Post => serde_json::from_str(value).unwrap_or_else(|_| text()),
-        };
-        if fields.insert(name.to_owned(), value).is_some() {
-            return Err(twice(name));
+) -> Result<engine::Arguments, Failure> {
+    let body = body.map(read_body).transpose()?.unwrap_or_default();
+    let mut arguments = engine::Arguments::from(Value::Object(body));
+    let split = |param| str::split_once(param, '=').ok_or(param);
+    for param in in_path.map(Ok).into_iter().chain(params.iter().map(|param| split(&**param))) {
+        let (name, value) =
+            param.map_err(|param| Failure::usage(format!("--param {param:?} is not of the form NAME=VALUE")))?;
+        if arguments.contains(name) {
+            return Err(Failure::usage(format!("the parameter {name:?} is given twice")));
         }
+        arguments = arguments.with_text(name, value);
     }
-    Ok(Value::Object(fields))
+    Ok(arguments)
 }
 
 fn read_body(body: &str) -> Result<Map<String, Value>, Failure> {

@@ -4,12 +4,13 @@ use std::path::PathBuf;
 use std::slice;
 use std::sync::Arc;
 
-use headwater_engine::score::{Observed, ScoreColumns, Scorer};
+use headwater_engine::score::{
+    ADDRESSES_PER_PART, Addresses, ObservationSample, ScoreColumns, ScoreError, ScoreJob, ScoreProgress, Scorer,
+};
 use headwater_engine::{ErrorKind, Intelligence, QueryEngine};
 use headwater_ledger::{Cancel, Store};
-use headwater_table::score::{ADDRESSES_PER_PART, Addresses, ScoreError, ScoreJob, ScoreProgress, Scored};
+use headwater_table::score::{AddressSource, ParquetScores};
 use headwater_types::Chain;
-use serde_json::json;
 
 use super::Settings;
 use super::error::Failure;
@@ -18,7 +19,7 @@ use super::interrupt::on_interrupt;
 use super::output::{Output, grouped};
 use super::progress::{Bar, Unit};
 
-/// What `score` takes.
+/// The arguments of `score`.
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
     /// The chain.
@@ -28,10 +29,10 @@ pub struct Arguments {
     /// the chain].
     #[arg(long, value_name = "FILE")]
     input: Option<PathBuf>,
-    /// The Parquet file that is written. Until it is whole, its parts lie in FILE.parts beside it.
+    /// The Parquet file. Until it is whole, its parts lie in FILE.parts beside it.
     #[arg(long, value_name = "FILE")]
     output: PathBuf,
-    /// What is computed, with commas between: risk, class, features.
+    /// Columns, separated by commas: risk, class, features.
     #[arg(long, value_name = "NAMES", default_value = "risk,class")]
     columns: ScoreColumns,
     /// A model file in place of the classifier of the chain.
@@ -40,7 +41,7 @@ pub struct Arguments {
     /// Compute features as if only this share of all addresses had been observed, and an address only through them.
     #[arg(long, value_name = "SHARE", hide = true)]
     observed_share: Option<f64>,
-    /// Which addresses are observed.
+    /// Seed of the choice of observed addresses.
     #[arg(long, value_name = "N", default_value_t = 0, hide = true, requires = "observed_share")]
     observed_seed: u64,
     /// Addresses of a part; for tests.
@@ -62,26 +63,23 @@ pub(super) fn run(settings: &Settings, arguments: &Arguments, output: Output) ->
     on_interrupt(&cancel);
     let bar = Bar::new(Unit::Steps);
     let progress = |ScoreProgress { done, total, resumed }| bar.update_from(resumed, (done, total), "addresses");
-    let addresses = arguments.input.clone().map_or(Addresses::All, Addresses::File);
+    let input = arguments.input.clone().map(AddressSource::File);
     let job = ScoreJob {
         scorer: &scorer,
-        addresses: &addresses,
+        addresses: input.as_ref().map_or(Addresses::All, |list| Addresses::List(list)),
         output: &arguments.output,
         addresses_per_part: arguments.addresses_per_part.max(1),
     };
-    let scored = job.run(&progress, &cancel);
+    let report = job.run::<ParquetScores>(&progress, &cancel);
     drop(bar);
-    let Scored { rows, failed, resumed } = scored.map_err(|error| failure(&error))?;
-    let file = arguments.output.display().to_string();
-    let report =
-        json!({"file": file, "rows": rows, "failed": failed, "resumed": resumed, "warnings": scorer.warnings()});
+    let report = report.map_err(|error| failure(&error))?;
     output.report(&report, || {
-        let mut lines = vec![format!("{} addresses in {file}", grouped(rows))];
-        if resumed > 0 {
-            lines.push(format!("{} of them were scored by an earlier run", grouped(resumed)));
+        let mut lines = vec![format!("{} addresses in {}", grouped(report.rows), report.file)];
+        if report.resumed > 0 {
+            lines.push(format!("{} of them were scored by an earlier run", grouped(report.resumed)));
         }
-        if failed > 0 {
-            lines.push(format!("{} of them lack something: the column `error` says what", grouped(failed)));
+        if report.failed > 0 {
+            lines.push(format!("{} of them lack something: the column `error` says what", grouped(report.failed)));
         }
         lines
     })
@@ -99,7 +97,7 @@ fn scorer(settings: &Settings, arguments: &Arguments) -> Result<Scorer, Failure>
     }
     let store = Store::open(settings.store()?)?;
     let engine = QueryEngine::new(Arc::new(store)).with_intelligence(intelligence);
-    let observed = arguments.observed_share.map(|share| Observed { share, seed: arguments.observed_seed });
+    let observed = arguments.observed_share.map(|share| ObservationSample { share, seed: arguments.observed_seed });
     let scorer = engine.scorer(arguments.chain, arguments.columns);
     let scorer = scorer.and_then(|scorer| scorer.observed(observed));
     scorer.map_err(|error| Failure::from_engine(&error))

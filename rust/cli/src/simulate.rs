@@ -3,22 +3,21 @@
 use std::path::PathBuf;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
+use headwater_ingest::finish_load;
 use headwater_ingest::labels::{LabelOptions, read_labels};
 use headwater_ledger::Cancel;
 use headwater_ledger::read::Generation;
-use headwater_ledger::store::{Shrinking, Writer};
+use headwater_ledger::store::{ShrinkPolicy, Writer};
 use headwater_simulate::{Destination, LabelList, Preset, SimulateReport, simulate};
 use headwater_types::Timestamp;
 
 use super::Settings;
-use super::derived;
 use super::error::Failure;
 use super::interrupt::on_interrupt;
-use super::labels;
 use super::output::{Output, grouped, table};
 use super::progress::{Bar, Unit};
 
-/// What `simulate` takes.
+/// The arguments of `simulate`.
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
     /// Size of the economy: about 50 thousand transfers, 1 million, 20 million or 200 million.
@@ -50,17 +49,16 @@ pub(super) fn run(settings: &Settings, arguments: &Arguments, output: Output) ->
     let report = simulate(arguments.preset, arguments.seed, destination, &progress, &cancel);
     drop(bar);
     let report = report.map_err(|error| Failure::from_error(&error))?;
-    writer.end_load(&cancel)?;
-    derived::rebuild(&mut writer, &cancel)?;
-    import_lists(&mut writer, &report.lists, &cancel)?;
+    // Dated by the last block: the same seed gives the same store.
+    let head = writer.snapshot().coverage().values().filter_map(|coverage| coverage.last_time).max();
+    let head = head.unwrap_or(Timestamp::new(0));
+    import_lists(&mut writer, &report.lists, head)?;
+    finish_load(&mut writer, head, &Bar::new(Unit::Steps), &cancel)?;
     output.report(&report, || lines(&report))
 }
 
-/// Imports the public lists of the economy and the freezes of its issuers, as of its last block: the same store for the
-/// same seed.
-fn import_lists(writer: &mut Writer, lists: &[LabelList], cancel: &Cancel) -> Result<(), Failure> {
-    let head = writer.snapshot().coverage().values().filter_map(|coverage| coverage.last_time).max();
-    let head = head.unwrap_or(Timestamp::new(0));
+/// Imports the public lists of the economy.
+fn import_lists(writer: &mut Writer, lists: &[LabelList], imported_at: Timestamp) -> Result<(), Failure> {
     for list in lists {
         let folder = tempfile::tempdir()?;
         let mut paths = Vec::new();
@@ -75,9 +73,8 @@ fn import_lists(writer: &mut Writer, lists: &[LabelList], cancel: &Cancel) -> Re
             ..LabelOptions::default()
         };
         let labels = read_labels(&paths, &options)?;
-        labels::keep(writer, labels, list.edition.unwrap_or(head), Shrinking::Accepted)?;
+        writer.import_labels(labels.into_import(list.edition.unwrap_or(imported_at), ShrinkPolicy::Accepted))?;
     }
-    labels::refresh_freezes(writer, head, cancel)?;
     Ok(())
 }
 

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Subcommand;
-use headwater_state::{Home, Place};
+use headwater_state::{Home, StateLocation};
 use serde_json::json;
 
 use super::Settings;
@@ -72,9 +72,9 @@ pub(super) fn run(settings: &Settings, arguments: &Arguments, output: Output) ->
 }
 
 /// Formats the place of a state, without a password.
-fn shown(place: &Place) -> String {
+fn shown(place: &StateLocation) -> String {
     match place {
-        Place::Folder(path) => path.display().to_string(),
-        Place::Postgres(address) => address.to_string(),
+        StateLocation::Folder(path) => path.display().to_string(),
+        StateLocation::Postgres(address) => address.to_string(),
     }
 }

@@ -1,14 +1,18 @@
-//! The shape of every analysis, and how a call goes through one.
+//! The shape of every analysis, and the way of a query through one.
 
 use headwater_ledger::{Cancel, Ledger};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use utoipa::ToSchema;
 
+use crate::held;
+use crate::limits::{MAX_LIMIT, MAX_TABLE};
 use crate::pricing::Pricing;
-use crate::report::Reported;
-use crate::request::{Checks, Warnings};
-use crate::{Endpoint, Error, Pagination, QueryMeta, Warning};
+use crate::query::Query;
+use crate::request::{Checks, Given, Warnings};
+use crate::table::{List, Rows, TableSink};
+use crate::valuation;
+use crate::{Clock, Endpoint, Error, Intelligence, Pagination, QueryMeta, Response};
 
 /// One analysis: request, parameters, report.
 pub trait Analysis {
@@ -16,7 +20,7 @@ pub trait Analysis {
     const ENDPOINT: &'static Endpoint;
 
     /// The request as a client writes it.
-    type Request: DeserializeOwned + ToSchema;
+    type Request: DeserializeOwned + ToSchema + Clone + Send + Sync + 'static;
     /// What is left after checking.
     type Params;
     /// The `data` of the answer.
@@ -61,9 +65,9 @@ pub trait Analysis {
         None
     }
 
-    /// Whether an answer may be given again to whoever asks the same of the same data.
+    /// Returns whether the same request of the same data always gets this report.
     #[must_use]
-    fn is_kept(_: &Self::Report) -> bool {
+    fn is_repeatable(_: &Self::Report) -> bool {
         true
     }
 
@@ -73,23 +77,79 @@ pub trait Analysis {
         0
     }
 
-    /// Returns the `data.meta` of a report, which must be its last field. The engine sets the duration of the query, and
-    /// caches answers that have one.
+    /// The `data.meta` of a report, which must be its last field; the engine fills in how long the query took.
     #[must_use]
     fn meta(_: &mut Self::Report) -> Option<&mut QueryMeta> {
         None
     }
 }
 
-/// An answer before it has a form.
-pub(crate) struct Made {
-    pub report: Box<dyn Reported>,
-    pub pagination: Option<Pagination>,
-    pub warnings: Vec<Warning>,
-    /// Symbols that are valued by the peg.
-    pub pegged: Vec<String>,
-    pub meta: Option<QueryMeta>,
-    pub is_kept: bool,
-    /// Items that are paid for; `None` where the call is.
-    pub paid_items: Option<u32>,
+/// A query and all that it is answered from.
+pub(crate) struct Call<'a> {
+    pub query: &'a Query,
+    pub ledger: &'a dyn Ledger,
+    pub given: Given,
+    pub clock: Option<Clock>,
+    pub intelligence: &'a Intelligence,
+    pub cancel: &'a Cancel,
+}
+
+impl Call<'_> {
+    fn now_ms(&self) -> u64 {
+        self.clock.map_or(0, |clock| clock())
+    }
+}
+
+/// Checks a call that may ask for so many rows.
+pub(crate) fn check<A: Analysis>(call: &Call<'_>, max_rows: u32) -> Result<(), Error> {
+    params::<A>(call, max_rows, &mut Warnings::default()).map(drop)
+}
+
+/// Answers a call.
+pub(crate) fn respond<A: Analysis>(call: &Call<'_>) -> Result<Response<A::Report>, Error> {
+    let mut warnings = Warnings::default();
+    let started = call.now_ms();
+    let params = params::<A>(call, MAX_LIMIT, &mut warnings)?;
+    let mut report = A::report(call.ledger, &params, &mut warnings, call.cancel)?;
+    let meta = A::meta(&mut report).map(|meta| {
+        meta.query_duration_ms = call.now_ms().saturating_sub(started);
+        *meta
+    });
+    let paid_items = match A::PRICING {
+        Pricing::PerCall => None,
+        Pricing::PerItem { .. } => Some(A::paid_items(&report)),
+    };
+    Ok(Response {
+        pagination: A::pagination(&report),
+        is_repeatable: A::is_repeatable(&report) && !warnings.are_passing(),
+        meta,
+        pegged: pegged::<A>(call),
+        warnings: warnings.into_list(),
+        paid_items,
+        report,
+    })
+}
+
+/// Answers a call as a table.
+pub(crate) fn write<A: List>(call: &Call<'_>, sink: &mut dyn TableSink) -> Result<(), Error> {
+    let mut warnings = Warnings::default();
+    let params = params::<A>(call, MAX_TABLE, &mut warnings)?;
+    let mut rows = Rows::new(sink, call.cancel).with_pegged(pegged::<A>(call));
+    A::list(call.ledger, &params, &mut warnings, &mut rows)
+}
+
+/// The symbols that an answer values by the peg.
+fn pegged<A: Analysis>(call: &Call<'_>) -> Vec<String> {
+    if A::IS_VALUED { valuation::pegged(call.ledger, call.query.chains()) } else { Vec::new() }
+}
+
+fn params<A: Analysis>(call: &Call<'_>, max_rows: u32, warnings: &mut Warnings) -> Result<A::Params, Error> {
+    let Call { query, ledger, given, intelligence, .. } = *call;
+    let request = query.request::<A::Request>(warnings)?;
+    let filter_hash = query.filter_hash();
+    let params = A::params(request, &mut Checks { ledger, warnings, filter_hash, max_rows, given, intelligence })?;
+    if !A::asks_elsewhere(&params) {
+        held::check(ledger, query)?;
+    }
+    Ok(params)
 }

@@ -6,7 +6,7 @@ use std::mem::size_of;
 use std::ops::Deref;
 
 use headwater_ledger::market::{AssetTerms, skeleton};
-use headwater_ledger::memory::{Held, table_bytes};
+use headwater_ledger::memory::{Reservation, table_bytes};
 use headwater_ledger::read::AssetRef;
 use headwater_ledger::{Cancel, Ledger};
 use headwater_types::{Asset, Chain};
@@ -55,7 +55,7 @@ pub(crate) struct AssetBook<'a> {
     rebasing: Vec<OnceCell<bool>>,
     /// Skeletons of the verified symbols: made when the first token without a verdict is met, as most calls meet none.
     trusted: OnceCell<HashSet<String>>,
-    held: Option<Held>,
+    held: Option<Reservation>,
     cancel: Cancel,
 }
 

@@ -8,10 +8,9 @@ use headwater_ledger::read::{Account, Scan, ScanOrder};
 use headwater_ledger::{Cancel, Ledger};
 use headwater_types::{Address, Chain, Family, TimeWindow, Timestamp};
 
-use crate::Error;
 use crate::fields::{CodeText, Time};
-use crate::intelligence::Intelligence;
 use crate::labels::{ClaimStatus, DateBasis, LabelSource};
+use crate::{Error, Intelligence};
 
 /// Who is named as the source, and as the level, of what was detected.
 pub(crate) const SOURCE: &str = "behaviour_detector";

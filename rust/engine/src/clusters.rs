@@ -1,8 +1,7 @@
 //! Clusters of Bitcoin addresses, as endpoints read them.
 
-use headwater_intel::bitcoin::gather::{Gathered, in_cluster_of_inputs};
 use headwater_ledger::clusters::{Cluster, Clusters};
-use headwater_ledger::read::{Account, Transaction};
+use headwater_ledger::read::Account;
 use headwater_ledger::{Cancel, Ledger};
 use headwater_types::{Chain, Family};
 use serde::Serialize;
@@ -57,19 +56,4 @@ pub(crate) fn cluster_name(
         return Ok(None);
     };
     Ok(Some(ClusterName::of(account, clusters.of(account)?.as_ref())))
-}
-
-/// A transaction with all that tells about its change, clusters among it where they are built.
-pub(crate) fn gathered(
-    ledger: &dyn Ledger,
-    transaction: Transaction,
-    cancel: &Cancel,
-) -> Result<Option<Gathered>, Error> {
-    Ok(match ledger.clusters(transaction.head.chain, cancel)? {
-        Some(clusters) => {
-            let same_cluster = in_cluster_of_inputs(ledger, clusters, &transaction);
-            Gathered::read(ledger, transaction, Some(&same_cluster), cancel)?
-        }
-        None => Gathered::read(ledger, transaction, None, cancel)?,
-    })
 }

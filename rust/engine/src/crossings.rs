@@ -2,7 +2,7 @@
 
 use headwater_bridge::{BridgeChain, Half, MatchClass, Party, Status, Token, Transfer};
 use headwater_intel::bridge::Legs;
-use headwater_ledger::read::{Transaction, TransactionRef};
+use headwater_ledger::read::TransactionRef;
 use headwater_ledger::{Cancel, Ledger};
 use headwater_types::{Amount, Asset, Family, Timestamp, TxHash};
 use serde::Serialize;
@@ -83,24 +83,18 @@ pub(crate) fn crossings(
     warnings: &mut Warnings,
     cancel: &Cancel,
 ) -> Result<Vec<CrossChainTransfer>, Error> {
-    let legs = bridge_legs(ledger, &ledger.transaction(transaction)?, warnings, cancel)?;
+    let legs = Legs::read(ledger, &ledger.transaction(transaction)?, cancel)?;
+    if legs.is_partial {
+        warn_of_missing_legs(warnings);
+    }
     legs.transfers().iter().map(|transfer| CrossChainTransfer::new(ledger, transfer)).collect()
 }
 
-/// The legs of a transaction with those of other chains; warns where not all were looked for.
-pub(crate) fn bridge_legs(
-    ledger: &dyn Ledger,
-    transaction: &Transaction,
-    warnings: &mut Warnings,
-    cancel: &Cancel,
-) -> Result<Legs, Error> {
-    let legs = Legs::read(ledger, transaction, cancel)?;
-    if legs.is_partial {
-        let message = "not all legs were looked for: an index of bridges is missing (run `headwater compact`), or too many \
-                       legs share a key";
-        warnings.add("partial_match", None, message);
-    }
-    Ok(legs)
+/// Warns of legs of transfers that were not looked for.
+pub(crate) fn warn_of_missing_legs(warnings: &mut Warnings) {
+    let message = "not all legs were looked for: an index of bridges is missing (run `headwater compact`), or too many \
+                   legs share a key";
+    warnings.add("partial_match", None, message);
 }
 
 /// One side of a transfer, as far as its own leg, or the other one, tells of it.

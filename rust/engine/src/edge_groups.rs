@@ -6,7 +6,7 @@ use std::mem::size_of;
 use std::ops::{ControlFlow, Range};
 
 use headwater_ledger::edges::{Edge, EdgeFlows, EdgeOrder, Edges};
-use headwater_ledger::memory::{Held, table_bytes};
+use headwater_ledger::memory::{Reservation, table_bytes};
 use headwater_ledger::read::{Account, AccountRef};
 use headwater_ledger::{Cancel, Ledger, LedgerError};
 use headwater_metrics::flow::{AssetTally, Group, Tally};
@@ -15,9 +15,9 @@ use headwater_types::{Address, Usd};
 use crate::Error;
 use crate::asset_book::AssetBook;
 use crate::flows::{Groups, Others, Unverified};
+use crate::movement_reader::CANCEL_EVERY;
 use crate::purposes::COUNTERPARTIES;
 use crate::scope::EdgeScope;
-use crate::walk::CANCEL_EVERY;
 
 /// The movements of an account by counterparty, in no particular order; `None` where edges are not built, or stale.
 pub(crate) fn edge_groups(
@@ -56,7 +56,7 @@ pub(crate) fn groups_with(
     account: &Account,
     counterparties: &[AccountRef],
     book: &mut AssetBook<'_>,
-    (held, cancel): (&mut Held, &Cancel),
+    (held, cancel): (&mut Reservation, &Cancel),
 ) -> Result<HashMap<Address, Group>, Error> {
     let edges = ledger.edges_with(account, counterparties, cancel)?.unwrap_or_default();
     held.more(edges.bytes() + table_bytes::<(Address, Group)>(edges.pairs.len()))?;
@@ -107,7 +107,7 @@ pub(crate) struct EdgeRanking {
     pub unverified: u64,
     /// Whether any of their movements has a price.
     pub is_priced: bool,
-    held: Held,
+    held: Reservation,
 }
 
 /// One of them.

@@ -2,17 +2,18 @@
 
 use serde_json::Value;
 
-use crate::analysis::{Analysis, Made};
-use crate::call::{self, Call};
+use crate::analysis::{self, Analysis, Call};
 pub(crate) use crate::chain_scope::is_every_evm_chain;
 pub use crate::chain_scope::{ChainScope, ChainsRead, ListedChains, Reads};
-use crate::columns::{Column, columns_of_report};
+use crate::columns::{Column, columns, columns_of_report};
 use crate::cost_class::CostClass;
 use crate::description::{Description, describe};
 use crate::method::Method;
 use crate::pricing::Pricing;
+use crate::query::Query;
+use crate::request::Arguments;
 use crate::table::{List, TableSink};
-use crate::{Error, ReportRows};
+use crate::{Answer, Error, Response};
 
 /// One data endpoint: HTTP routes, plan checks, `OpenAPI`, `headwater query`, Python and the documentation follow from it.
 #[derive(Debug, Clone, Copy)]
@@ -107,14 +108,25 @@ impl Example {
     }
 }
 
+/// The rows of an endpoint's answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReportRows {
+    /// The field of the report that is the list of rows; `None` where the report itself is the only row.
+    pub field: Option<&'static str>,
+    /// Their columns.
+    pub columns: Vec<Column>,
+}
+
 /// The functions of an endpoint's analysis, whatever its types.
 #[derive(Debug, Clone, Copy)]
 pub struct Calls {
     check: fn(&Call<'_>, u32) -> Result<(), Error>,
-    run: fn(&Call<'_>) -> Result<Made, Error>,
+    query: fn(&Endpoint, Arguments) -> Query,
+    answer: fn(&Call<'_>) -> Result<Answer, Error>,
     pricing: Pricing,
     describe: fn() -> Description,
     report_columns: fn(Option<&str>) -> Vec<Column>,
+    report_fields: fn() -> Vec<Column>,
     list: Option<ListCalls>,
 }
 
@@ -129,11 +141,13 @@ impl Calls {
     #[must_use]
     pub const fn of<A: Analysis>() -> Self {
         Self {
-            check: call::check::<A>,
-            run: call::run::<A>,
+            check: analysis::check::<A>,
+            query: Query::of::<A>,
+            answer: |call| analysis::respond::<A>(call).map(Response::erased),
             pricing: A::PRICING,
             describe: describe::<A>,
             report_columns: columns_of_report::<A::Report>,
+            report_fields: columns::<A::Report>,
             list: None,
         }
     }
@@ -141,7 +155,7 @@ impl Calls {
     /// Those of an analysis whose answer is a list, which may be had as a table.
     #[must_use]
     pub const fn list<A: List>() -> Self {
-        let list = ListCalls { columns: A::columns, write: call::write::<A> };
+        let list = ListCalls { columns: A::columns, write: analysis::write::<A> };
         Self { list: Some(list), ..Self::of::<A>() }
     }
 }
@@ -165,17 +179,22 @@ impl Endpoint {
         ReportRows { field: self.rows, columns: (self.calls.report_columns)(self.rows) }
     }
 
+    /// The fields of its report as columns.
+    #[must_use]
+    pub fn report_columns(&self) -> Vec<Column> {
+        (self.calls.report_fields)()
+    }
+
     /// What its credits pay for.
     #[must_use]
     pub const fn pricing(&self) -> Pricing {
         self.calls.pricing
     }
 
-    /// The most that a call with this request can cost, in credits.
+    /// Decodes the arguments of a call.
     #[must_use]
-    pub fn max_credits(&self, request: &Value) -> u32 {
-        let pricing = self.pricing();
-        pricing.credits(self.cost, pricing.items(request))
+    pub fn query(&self, arguments: impl Into<Arguments>) -> Query {
+        (self.calls.query)(self, arguments.into())
     }
 
     /// What a success costs, in credits; `paid_items` is that of its [`crate::Answer`] or [`crate::TableHead`].
@@ -190,8 +209,8 @@ impl Endpoint {
     }
 
     /// Answers a call.
-    pub(crate) fn run(&self, call: &Call<'_>) -> Result<Made, Error> {
-        (self.calls.run)(call)
+    pub(crate) fn answer(&self, call: &Call<'_>) -> Result<Answer, Error> {
+        (self.calls.answer)(call)
     }
 
     /// Answers a call as a table; `None` where the answer is not a list.

@@ -168,6 +168,22 @@ impl ErrorKind {
 }
 
 impl Error {
+    /// The same error again, without the failure below it.
+    pub(crate) fn repeated(&self) -> Self {
+        let Self { kind, message, field, index, limit, value, candidates, .. } = self;
+        let (message, field, value) = (message.clone(), field.clone(), value.clone());
+        Self {
+            kind: *kind,
+            message,
+            field,
+            index: *index,
+            limit: *limit,
+            value,
+            candidates: candidates.clone(),
+            source: None,
+        }
+    }
+
     /// Reason and place of the error, where there is more to say than its code.
     #[must_use]
     pub fn details(&self) -> Option<Details> {

@@ -4,22 +4,23 @@ use std::collections::HashMap;
 use std::mem::size_of;
 
 use headwater_ledger::clusters::Clusters;
-use headwater_ledger::memory::{Held, table_bytes};
+use headwater_ledger::memory::{Reservation, table_bytes};
 use headwater_ledger::read::{AccountRef, Direction, MovementKind};
 use headwater_ledger::{Cancel, Ledger};
 use headwater_metrics::flow::{AssetTally, Counterparties, Group, Movement, Side, Tally, Way};
+use headwater_metrics::utxo_attribution::Attribution;
 use headwater_types::{Address, Amount, Asset, Balance, Chain, Family, Pico, Usd};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::Error;
 use crate::asset_book::{AssetBook, AssetView};
-use crate::change::{UtxoPairs, paired};
 use crate::clusters::clusters;
+use crate::movement_reader::{CANCEL_EVERY, Flow};
 use crate::purposes::COUNTERPARTIES;
 use crate::request::GroupBy;
 use crate::scope::Scope;
+use crate::utxo_pairs::UtxoPairs;
 use crate::valuation::{Output, Valuer};
-use crate::walk::{CANCEL_EVERY, Flow, attribution, others};
 
 /// The movement of a flow, valued; `None` for a transfer of the account to itself, which is in no sum.
 pub(crate) fn movement(
@@ -55,7 +56,7 @@ pub(crate) struct Others<'a> {
     pairs: UtxoPairs,
     /// `CoinJoins` that made no pairs.
     pub coinjoins: u64,
-    held: Held,
+    held: Reservation,
     cancel: &'a Cancel,
 }
 
@@ -100,11 +101,11 @@ impl<'a> Others<'a> {
         let posting = &flow.posting;
         if posting.kind == MovementKind::Utxo {
             let transaction = self.ledger.transaction(posting.transaction)?;
-            let Some(attribution) = paired(self.ledger, &transaction, self.pairs, self.cancel)? else {
+            let Some(attribution) = self.pairs.attribution(self.ledger, &transaction, self.cancel)? else {
                 self.coinjoins += 1;
                 return Ok(Vec::new());
             };
-            let shares = others(&attribution, &self.address);
+            let shares = attribution.counterparties(&self.address);
             let mut numbered: Vec<(usize, Amount)> = Vec::with_capacity(shares.len());
             for (address, amount) in shares {
                 let number = self.of_address(address)?;
@@ -149,11 +150,11 @@ impl<'a> Others<'a> {
     pub fn unknown(&self, flow: &Flow) -> Result<bool, Error> {
         let posting = &flow.posting;
         Ok(posting.kind == MovementKind::Utxo
-            && attribution(&self.ledger.transaction(posting.transaction)?).unresolved_inputs() > 0)
+            && Attribution::of_transaction(&self.ledger.transaction(posting.transaction)?).unresolved_inputs() > 0)
     }
 
     /// The addresses by their numbers, with the memory that they take.
-    pub fn into_addresses(self) -> (Vec<Address>, Held) {
+    pub fn into_addresses(self) -> (Vec<Address>, Reservation) {
         (self.addresses, self.held)
     }
 
@@ -174,7 +175,7 @@ pub(crate) struct Groups {
     pub list: Vec<(usize, Group)>,
     /// What the scope hides as unverified.
     pub unverified: Unverified,
-    pub held: Held,
+    pub held: Reservation,
 }
 
 /// Pairs of a counterparty and a token that no registry vouches for, by their numbers.
@@ -206,7 +207,7 @@ pub(crate) struct Part {
     pub groups: Groups,
     pub unverified: UnverifiedPairs,
     /// The counterparties by number.
-    pub others: (Vec<Address>, Held),
+    pub others: (Vec<Address>, Reservation),
     /// `CoinJoins` that made no pairs.
     pub coinjoins: u64,
     /// The assets by number.

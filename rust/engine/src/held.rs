@@ -5,10 +5,10 @@
 
 use headwater_ledger::Ledger;
 use headwater_types::Chain;
-use serde_json::Value;
 
-use crate::chain_scope::{ChainScope, ChainsRead, Reads};
-use crate::{Error, Reason};
+use crate::chain_scope::{ChainsRead, Reads};
+use crate::query::Query;
+use crate::{Endpoint, Error, Reason};
 
 /// Whether the store contains rows or labels of a chain.
 pub(crate) fn is_held(ledger: &dyn Ledger, chain: Chain) -> bool {
@@ -16,14 +16,15 @@ pub(crate) fn is_held(ledger: &dyn Ledger, chain: Chain) -> bool {
 }
 
 /// Refuses a call about a chain that is not held; of several (`evm`) one is enough.
-pub(crate) fn check(ledger: &dyn Ledger, (scope, reads): (ChainScope, Reads), request: &Value) -> Result<(), Error> {
+pub(crate) fn check(ledger: &dyn Ledger, query: &Query) -> Result<(), Error> {
+    let Endpoint { chains: scope, reads, .. } = query.endpoint();
     match reads {
         Reads::Market => return Ok(()),
         Reads::Movements | Reads::Labels => {}
     }
-    match scope.subject(request) {
-        ChainsRead::One(chain) => check_any(ledger, scope.field(), chain.name(), &[chain]),
-        ChainsRead::Several(chains) => check_any(ledger, scope.field(), "evm", &chains),
+    match query.subject() {
+        ChainsRead::One(chain) => check_any(ledger, scope.field(), chain.name(), &[*chain]),
+        ChainsRead::Several(chains) => check_any(ledger, scope.field(), "evm", chains),
         ChainsRead::None | ChainsRead::Any(_) | ChainsRead::Invalid => Ok(()),
     }
 }

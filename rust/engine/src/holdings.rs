@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::ops::ControlFlow;
 
-use headwater_ledger::holders::{Holders, Ranked};
+use headwater_ledger::holders::{HolderRanking, Holders};
 use headwater_ledger::read::AccountRef;
 use headwater_ledger::{Cancel, Ledger, LedgerError};
 use headwater_types::{Address, Amount, Asset, Chain, Family, TxHash};
@@ -279,7 +279,7 @@ impl<'a> Holdings<'a> {
     }
 
     /// The balances of the holders that count, for measures over all of them.
-    pub fn ranked(&self) -> Result<Ranked<'_>, Error> {
+    pub fn ranked(&self) -> Result<HolderRanking<'_>, Error> {
         let without: Vec<_> = self.exclusions.iter().map(|one| (one.balance, one.excluded)).collect();
         Ok(self.holders.ranked(&without)?)
     }

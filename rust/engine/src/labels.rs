@@ -1,9 +1,8 @@
-//! Labels as answers carry them.
+//! The form of labels in answers.
 
-use std::cell::Cell;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-use headwater_intel::bitcoin::links::LinkReader;
+use headwater_intel::bitcoin::links::{InheritedLink, LinkBudget};
 use headwater_intel::label::{Aggregate, Moment, SourceClaim, Standing, aggregate, claims_of};
 use headwater_ledger::labels::{self, Claim, Code, Dispute, LabelTable, Level, Link, ListOrigin};
 use headwater_ledger::{Cancel, Ledger};
@@ -97,20 +96,6 @@ pub struct LabelListRecord {
     pub licence: Option<String>,
 }
 
-impl LabelListRecord {
-    /// Returns the lists that make claims, in order, each once.
-    pub(crate) fn of_claims<'c>(
-        table: &LabelTable,
-        claims: impl IntoIterator<Item = &'c Claim<&'c str>>,
-    ) -> Result<Vec<Self>, Error> {
-        let mut lists = BTreeSet::new();
-        for claim in claims {
-            lists.extend(table.origins_of(claim)?.into_iter().map(Self::from));
-        }
-        Ok(lists.into_iter().collect())
-    }
-}
-
 impl From<&ListOrigin> for LabelListRecord {
     fn from(origin: &ListOrigin) -> Self {
         let ListOrigin { source, list, licence } = origin.clone();
@@ -149,80 +134,24 @@ pub struct InheritedThrough {
     pub transactions: Option<Vec<HashText>>,
 }
 
-impl InheritedThrough {
-    /// The same in words.
-    pub(crate) fn words(&self) -> String {
-        let Self { address, cluster_id, confidence, transactions } = self;
-        let linked = match transactions {
-            Some(transactions) => {
-                let hashes: Vec<&str> = transactions.iter().take(MAX_NAMED).map(|hash| &*hash.0).collect();
-                let more = transactions.len() - hashes.len();
-                let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-                format!("linked by {}{more}", hashes.join(", "))
-            }
-            None => "link not found within the search limit".to_owned(),
+impl From<&InheritedLink> for InheritedThrough {
+    fn from(link: &InheritedLink) -> Self {
+        let hashes = |hashes: &Vec<TxHash>| -> Vec<HashText> {
+            hashes.iter().map(|hash| HashText::new(hash, link.address.family())).collect()
         };
-        format!("inherited with {confidence} from {} of the cluster {}, {linked}", &**address, &**cluster_id)
-    }
-}
-
-/// Linking transactions that words name.
-const MAX_NAMED: usize = 3;
-/// Transactions that are read to find what links an address to those whose labels it inherits.
-const MAX_LINKS: usize = 1_000;
-/// The same of all addresses of an answer.
-const MAX_LINKS_IN_ALL: usize = 5_000;
-
-/// The transactions that an answer may still read to find what links addresses.
-pub(crate) struct LinkBudget(Cell<usize>);
-
-impl Default for LinkBudget {
-    fn default() -> Self {
-        Self(Cell::new(MAX_LINKS_IN_ALL))
-    }
-}
-
-impl LinkBudget {
-    /// Returns what links an address to those of its cluster whose labels it inherits, by their addresses.
-    pub fn inherited_through(
-        &self,
-        ledger: &dyn Ledger,
-        (chain, address): (Chain, &Address),
-        aggregate: &Aggregate<'_>,
-        cancel: &Cancel,
-    ) -> Result<BTreeMap<Address, InheritedThrough>, Error> {
-        let inherited = aggregate.sources.iter().filter(|source| source.claim.link == Link::Cluster);
-        let named: BTreeSet<Address> = inherited.map(|source| source.claim.address).collect();
-        if named.is_empty() {
-            return Ok(BTreeMap::new());
+        Self {
+            address: AddressText::from(link.address),
+            cluster_id: AddressText::from(link.cluster),
+            confidence: link.confidence(),
+            transactions: link.transactions.as_ref().map(hashes),
         }
-        let (Some(clusters), Some(account)) = (ledger.clusters(chain, cancel)?, ledger.account(chain, address)?) else {
-            return Ok(BTreeMap::new());
-        };
-        let Some(cluster) = clusters.of(&account)? else { return Ok(BTreeMap::new()) };
-        let limit = self.0.get().min(MAX_LINKS);
-        let mut reader = LinkReader::new((ledger, chain), clusters, limit, cancel);
-        let mut paths = reader.paths(address, &named)?;
-        self.0.set(self.0.get() - (limit - reader.left()));
-        let through = named.into_iter().map(|named| {
-            let hash = |hash: TxHash| HashText(hash.display(chain.family()));
-            let transactions = paths.remove(&named).map(|path| path.into_iter().map(hash).collect());
-            let through = InheritedThrough {
-                address: AddressText::from(named),
-                cluster_id: AddressText::from(cluster.name),
-                confidence: f64::from(Link::Cluster.thousandths()) / 1000.0,
-                transactions,
-            };
-            (named, through)
-        });
-        Ok(through.collect())
     }
 }
 
 /// The labels of one chain at a moment.
 pub(crate) struct Labels<'a> {
     table: &'a LabelTable,
-    /// Where clusters pass labels on; `None` where only what names an address counts.
+    /// The ledger whose clusters pass labels on; `None` if only claims that name an address count.
     clusters: Option<&'a dyn Ledger>,
     chain: Chain,
     network: Network,
@@ -231,7 +160,7 @@ pub(crate) struct Labels<'a> {
 }
 
 impl<'a> Labels<'a> {
-    /// The labels as they stand with the last block and the last import.
+    /// Returns the labels with the last block and the last import.
     pub fn present(ledger: &'a dyn Ledger, chain: Chain) -> Self {
         let table = &**ledger.labels();
         let coverage = ledger.coverage().get(&chain);
@@ -247,18 +176,18 @@ impl<'a> Labels<'a> {
         }
     }
 
-    /// The labels at a time, or as they stand.
+    /// Returns the labels at a time, or the present ones.
     pub fn at(ledger: &'a dyn Ledger, chain: Chain, time: Option<Timestamp>) -> Self {
         let present = Self::present(ledger, chain);
         Self { moment: time.map_or(present.moment, Moment::at), ..present }
     }
 
-    /// The labels as they stood with an import of a time: what came later changes nothing of its events.
+    /// Returns the labels with an import of a time: later ones change nothing of its events.
     pub fn at_import(ledger: &'a dyn Ledger, chain: Chain, time: Timestamp) -> Self {
         Self { clusters: None, moment: Moment::of_import(time), ..Self::present(ledger, chain) }
     }
 
-    /// What the claims about an address come to.
+    /// Aggregates the claims about an address.
     pub fn of(&self, address: &Address) -> Result<Aggregate<'a>, Error> {
         let claims = match self.clusters {
             Some(ledger) => claims_of(ledger, self.chain, address, &Cancel::new())?,
@@ -267,7 +196,7 @@ impl<'a> Labels<'a> {
         Ok(self.judge(&claims))
     }
 
-    /// The same as an answer carries it; `None` where nobody says anything.
+    /// Returns the same as an answer carries it; `None` without claims.
     pub fn shown(&self, address: &Address, cancel: &Cancel) -> Result<Option<AggregateLabel>, Error> {
         let aggregate = self.of(address)?;
         if aggregate.sources.is_empty() {
@@ -276,26 +205,26 @@ impl<'a> Labels<'a> {
         self.record(address, &aggregate, cancel).map(Some)
     }
 
-    /// What claims come to, as an answer carries it.
+    /// Returns an aggregate as an answer carries it.
     pub fn record(
         &self,
         address: &Address,
         aggregate: &Aggregate<'_>,
         cancel: &Cancel,
     ) -> Result<AggregateLabel, Error> {
-        let through = match self.clusters {
-            Some(ledger) => self.links.inherited_through(ledger, (self.chain, address), aggregate, cancel)?,
+        let links = match self.clusters {
+            Some(ledger) => self.links.inherited(ledger, (self.chain, address), aggregate, cancel)?,
             None => BTreeMap::new(),
         };
-        AggregateLabel::new(aggregate, &through, self.table)
+        AggregateLabel::new(aggregate, &links, self.table)
     }
 
-    /// What these claims about an address come to.
+    /// Aggregates claims about an address.
     pub fn judge<'c>(&self, claims: &[Claim<&'c str>]) -> Aggregate<'c> {
         aggregate(claims, &self.moment)
     }
 
-    /// The same of an address as answers of this ledger write it.
+    /// Aggregates the claims about an address as answers of this ledger write it.
     pub fn of_text(&self, address: &str) -> Result<Aggregate<'a>, Error> {
         if self.table.is_empty() {
             return Ok(Aggregate::default());
@@ -306,18 +235,18 @@ impl<'a> Labels<'a> {
         }
     }
 
-    /// The entity behind an address.
+    /// Returns the entity behind an address.
     pub fn entity(&self, address: &Address) -> Result<Option<String>, Error> {
         Ok(self.of(address)?.entity.map(str::to_owned))
     }
 
-    /// Whether claims without a date are taken as made before the time asked for.
+    /// Returns true if claims without a date are taken as made before the requested time.
     pub const fn is_at_a_time(&self) -> bool {
         self.moment.is_named()
     }
 }
 
-/// Says that the ledger has no labels.
+/// Warns that the ledger has no labels.
 pub(crate) fn warn(ledger: &dyn Ledger, warnings: &mut Warnings) {
     if ledger.labels().is_empty() {
         let message = "no list of labels is imported: import some with `headwater labels import`";
@@ -326,16 +255,15 @@ pub(crate) fn warn(ledger: &dyn Ledger, warnings: &mut Warnings) {
 }
 
 impl AggregateLabel {
-    /// As an answer carries it.
     fn new(
         aggregate: &Aggregate<'_>,
-        through: &BTreeMap<Address, InheritedThrough>,
+        links: &BTreeMap<Address, InheritedLink>,
         table: &LabelTable,
     ) -> Result<Self, Error> {
         let source = |source: &SourceClaim<'_>| {
-            let through = through.get(&source.claim.address).filter(|_| source.claim.link == Link::Cluster);
+            let link = links.get(&source.claim.address).filter(|_| source.claim.link == Link::Cluster);
             let origins = table.origins_of(&source.claim)?;
-            Ok::<_, Error>(LabelSource::new(source, through, origins.first().copied()))
+            Ok::<_, Error>(LabelSource::new(source, link, origins.first().copied()))
         };
         Ok(Self {
             entity_name: aggregate.entity.map(str::to_owned),
@@ -346,13 +274,13 @@ impl AggregateLabel {
     }
 }
 
-/// The codes of an address, most confident first.
+/// Returns the codes of an address, most confident first.
 pub(crate) fn codes(aggregate: &Aggregate<'_>) -> Vec<CodeText> {
     aggregate.codes.iter().map(|code| CodeText(code.code.name().to_owned())).collect()
 }
 
 impl LabelSource {
-    fn new(source: &SourceClaim<'_>, through: Option<&InheritedThrough>, origin: Option<&ListOrigin>) -> Self {
+    fn new(source: &SourceClaim<'_>, link: Option<&InheritedLink>, origin: Option<&ListOrigin>) -> Self {
         let SourceClaim { claim, standing, confidence } = source;
         let text = |text: &str| text.to_owned();
         let label = claim.code.map(Code::name).or(claim.name).or(claim.entity).unwrap_or_default();
@@ -366,7 +294,7 @@ impl LabelSource {
             last_seen: claim.last_seen.or(claim.asserted_at).map(Time::from),
             public: claim.level != Level::Override,
             inherited_from: inheritance(claim.link),
-            inherited_through: through.cloned(),
+            inherited_through: link.map(InheritedThrough::from),
             name: claim.name.map(text),
             entity: claim.entity.map(text),
             level: CodeText(claim.level.name().to_owned()),
@@ -404,7 +332,7 @@ const fn inheritance(link: Link) -> Option<Inheritance> {
     }
 }
 
-/// Three decimals, half to even.
+/// Rounds to three decimals, half to even.
 fn rounded(confidence: f64) -> f64 {
     (confidence * 1000.0).round_ties_even() / 1000.0
 }

@@ -11,15 +11,11 @@ pub mod example;
 pub mod fields;
 
 mod analysis;
-mod answer;
 mod asset_book;
 mod balances;
 mod behaviours;
-mod cache;
 mod calendar;
-mod call;
 mod chain_scope;
-mod change;
 mod clusters;
 mod columns;
 mod completeness;
@@ -34,19 +30,18 @@ mod error;
 mod flows;
 mod held;
 mod holdings;
-mod intelligence;
 mod labels;
 mod limits;
 mod method;
+mod movement_reader;
 mod overflow;
-mod peg;
 mod pricing;
 mod purposes;
+mod query;
 mod query_engine;
 mod query_meta;
 mod ranking;
 mod rebasing;
-mod report;
 mod request;
 mod response;
 pub mod risk;
@@ -54,42 +49,42 @@ mod rows;
 mod scope;
 pub mod score;
 mod table;
-mod text;
 pub mod trace;
 mod transaction_places;
 mod unverified;
+mod utxo_pairs;
 mod valuation;
-mod walk;
 
 pub use analysis::Analysis;
-pub use answer::{Answer, Pagination, Warning};
 pub use columns::{Column, ColumnKind, columns};
 pub use cost_class::CostClass;
 pub use counterparty_row::{BelowCutoff, CounterpartyAsset, CounterpartyRow};
 pub use crossings::{CrossChainTransfer, CrossingMatch, CrossingStatus};
 pub use description::{Description, Written, either, record};
 pub use disputes::{ClaimDisputeRequest, DisputeRecord, MAX_LISTED, list_disputes, record_dispute};
-pub use endpoint::{Alternative, Calls, ChainScope, ChainsRead, Endpoint, Example, ListedChains, Reads, Tag};
+pub use endpoint::{
+    Alternative, Calls, ChainScope, ChainsRead, Endpoint, Example, ListedChains, Reads, ReportRows, Tag,
+};
 pub use endpoints::{ENDPOINTS, endpoint};
 /// A row of a list, or a report, whatever its type: anything that serialises.
 pub use erased_serde::Serialize as AnyRow;
 pub use error::{Details, Error, ErrorKind, Reason};
 /// The classifiers, which an operator may replace.
 pub use headwater_intel::classify::{Classifier, Classifiers, ModelError};
+pub use headwater_intel::risk::{ClaimProvider, Intelligence};
 /// The parameters of the risk score, which an operator may replace.
 pub use headwater_intel::risk::{ParameterError as RiskParameterError, Parameters as RiskParameters};
-pub use intelligence::{ClaimProvider, Intelligence};
 pub use labels::{ClaimDispute, InheritedThrough, LabelListRecord};
 pub use method::Method;
 pub use pricing::Pricing;
+pub use query::Query;
 pub use query_engine::{Clock, QueryEngine, Shape};
 pub use query_meta::{MovementSource, QueryMeta};
-pub use report::{Report, ReportRows};
 pub use request::{
-    CanonicalRequest, Checks, Crossing, DirectionFilter, GroupBy, HistoryUnit, Offsets, PageInfo, RankingSort, Sign,
-    SortOrder, ThirdParty, TransactionSort, TransferSort, Warnings, decode,
+    Arguments, CanonicalText, Checks, Crossing, DirectionFilter, GroupBy, HistoryUnit, Offsets, PageInfo, RankingSort,
+    Sign, SortOrder, ThirdParty, TransactionSort, TransferSort, Warnings, decode,
 };
-pub use response::Response;
+pub use response::{Answer, AnyReport, Pagination, Response, Warning};
 pub use rows::{Excluded, TransferRow};
 pub use scope::{Bound, FilterCriteria};
 pub use table::{List, Rows, SinkClosed, TableHead, TableSink};

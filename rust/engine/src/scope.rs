@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
+use headwater_ledger::market::AssetTerms;
 use headwater_ledger::read::{Direction, Posting, Scan, Status};
 use headwater_types::{Amount, AmountError, Asset, Chain, Family, TimeWindow};
 use serde::{Deserialize, Deserializer, de};
@@ -229,11 +230,6 @@ impl Scope {
         }
     }
 
-    /// The same on another chain; assets that are named by contract are not there.
-    pub fn on(&self, chain: Chain) -> Self {
-        Self { chain, ..self.clone() }
-    }
-
     /// The same in another window.
     pub fn within(&self, window: TimeWindow) -> Self {
         Self { window, ..self.clone() }
@@ -289,18 +285,21 @@ impl Scope {
 
     /// How movements of an asset are judged.
     pub fn rule(&self, asset: &AssetView) -> Rule {
+        self.rule_of(&asset.asset, &asset.terms)
+    }
+
+    /// How movements of an asset of these terms are judged.
+    pub fn rule_of(&self, asset: &Asset, terms: &AssetTerms) -> Rule {
         let at_best = match &self.assets {
-            Selection::All if asset.verified || self.include_unverified => Verdict::Shown,
+            Selection::All if terms.verified || self.include_unverified => Verdict::Shown,
             Selection::All => Verdict::Unverified,
-            Selection::Symbols(assets) | Selection::Contracts(assets) if assets.contains(&asset.asset) => {
-                Verdict::Shown
-            }
+            Selection::Symbols(assets) | Selection::Contracts(assets) if assets.contains(asset) => Verdict::Shown,
             Selection::Symbols(_) | Selection::Contracts(_) => Verdict::Outside,
         };
         Rule {
             at_best,
             direction: self.direction,
-            ranges: self.ranges(asset),
+            ranges: self.ranges(terms),
             include_failed: self.include_failed,
             include_zero_value: self.include_zero_value,
         }
@@ -313,13 +312,13 @@ impl Scope {
 
     /// The amount ranges of an asset, one of which a movement must meet; `None` where its symbol is not listed and so
     /// free. A namesake that is neither verified nor named by contract is not meant by a symbol.
-    fn ranges(&self, asset: &AssetView) -> Option<Vec<AmountRange>> {
-        if !asset.verified && !matches!(self.assets, Selection::Contracts(_)) {
+    fn ranges(&self, terms: &AssetTerms) -> Option<Vec<AmountRange>> {
+        if !terms.verified && !matches!(self.assets, Selection::Contracts(_)) {
             return None;
         }
-        let symbol = asset.symbol.as_ref()?;
+        let symbol = terms.symbol.as_ref()?;
         let of_symbol = self.criteria.iter().filter(|criterion| criterion.symbol.to_lowercase() == *symbol);
-        let ranges: Vec<_> = of_symbol.map(|criterion| criterion.range(asset.decimals)).collect();
+        let ranges: Vec<_> = of_symbol.map(|criterion| criterion.range(terms.decimals)).collect();
         (!ranges.is_empty()).then_some(ranges)
     }
 }

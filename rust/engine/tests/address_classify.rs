@@ -1,8 +1,6 @@
 //! The classes of addresses: worked by hand, order, errors of items, refusals, tables.
 
-use headwater_engine::{
-    AnyRow, CanonicalRequest, ErrorKind, Pricing, QueryEngine, Reason, SinkClosed, TableHead, TableSink, endpoint,
-};
+use headwater_engine::{AnyRow, ErrorKind, Pricing, QueryEngine, Reason, SinkClosed, TableHead, TableSink, endpoint};
 use headwater_ledger::labels::{Code, Level};
 use headwater_ledger::store::in_memory;
 use headwater_ledger::{Cancel, Memory};
@@ -219,7 +217,7 @@ fn answer_warns_of_classes_learnt_from_simulated_addresses() {
 fn call_has_one_price() {
     let classify = endpoint(NAME).unwrap();
     assert_eq!((classify.pricing(), classify.cost), (Pricing::PerCall, 5));
-    assert_eq!(classify.max_credits(&request(&[BOB; 100])), 5);
+    assert_eq!(classify.query(request(&[BOB; 100])).max_credits(), 5);
 }
 
 #[derive(Default)]
@@ -241,8 +239,7 @@ impl TableSink for Gathered {
 fn table_has_a_row_per_address() {
     let (town, classify, mut sink) = (classifying(), endpoint(NAME).unwrap(), Gathered::default());
     let request = with(request(&[ALICE, NOBODY]), json!({"explain": true}));
-    let canonical = CanonicalRequest::new(NAME, request.clone());
-    town.0[0].table(classify, &canonical, &Cancel::new(), &mut sink).unwrap();
+    town.0[0].table(&classify.query(&request), &Cancel::new(), &mut sink).unwrap();
     let Gathered(head, rows) = sink;
     assert_eq!((Value::Array(rows), head.as_of_block), (data(&town, NAME, &request)["results"].clone(), Some(6)));
     assert!(head.warnings.iter().any(|warning| warning.code == "simulated_class"));

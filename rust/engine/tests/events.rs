@@ -1,5 +1,7 @@
 //! Events of small chains, worked by hand.
 
+use std::collections::BTreeSet;
+
 use headwater_engine::events::{EventType, Follower, Subscription, Watcher, position_of};
 use headwater_engine::{ErrorKind, Reason};
 use headwater_ledger::Cancel;
@@ -412,7 +414,8 @@ fn subscriptions_are_checked_and_say_what_they_mean() {
         Subscription::restore("address_activity", &lost, &*ledger).unwrap().to_json()["symbols"],
         json!(["gold"])
     );
-    assert_eq!(EventType::ALL.map(EventType::name).len(), 5);
+    let names: BTreeSet<_> = EventType::all().map(EventType::name).collect();
+    assert_eq!(names.len(), EventType::all().count(), "a name is unique");
 }
 
 #[test]

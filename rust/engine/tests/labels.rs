@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use headwater_ledger::labels::{Claim, Code, DateBasis, Level};
-use headwater_ledger::store::{LabelImport, MemoryStore, Segmentation, Shrinking, Split, in_memory};
+use headwater_ledger::store::{LabelImport, MemoryStore, Segmentation, ShrinkPolicy, Split, in_memory};
 use headwater_testkit::{Chainlet, followed, label_import};
 use headwater_types::{Address, Chain, Timestamp};
 use serde_json::{Value, json};
@@ -199,7 +199,7 @@ fn rollback_of_an_earlier_edition_tells_what_it_changed() {
     let mut store = store();
     let first = store.import_labels(label_import("list", vec![sanction(2), sanction(3)], 5000)).unwrap();
     let shorter = label_import("list", vec![sanction(3)], 6000);
-    store.import_labels(LabelImport { shrinking: Shrinking::Accepted, ..shorter }).unwrap();
+    store.import_labels(LabelImport { shrinking: ShrinkPolicy::Accepted, ..shorter }).unwrap();
     store.roll_back_import(first).unwrap();
     let watched = json!({"addresses": [address(2).to_string(), address(3).to_string()]});
     let events = all_events(store, &watch("label_change", watched));

@@ -8,9 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-use headwater_engine::{
-    Answer, AnyRow, CanonicalRequest, Error, ErrorKind, QueryEngine, Reason, SinkClosed, TableHead, TableSink, endpoint,
-};
+use headwater_engine::{AnyRow, Error, ErrorKind, QueryEngine, Reason, SinkClosed, TableHead, TableSink, endpoint};
 use headwater_ledger::facts::Batch;
 use headwater_ledger::market::{PricePoint, TokenListing};
 use headwater_ledger::memory::{FREE_BYTES, Purpose};
@@ -83,8 +81,9 @@ fn questions() -> Vec<(&'static str, &'static str, Value)> {
     ]
 }
 
-fn ask(engine: &QueryEngine, name: &str, request: &Value, cancel: &Cancel) -> Result<Answer, Error> {
-    engine.answer(endpoint(name).unwrap(), request, cancel)
+/// The JSON text of an answer, which takes memory of the query too.
+fn ask(engine: &QueryEngine, name: &str, request: &Value, cancel: &Cancel) -> Result<String, Error> {
+    engine.answer(endpoint(name).unwrap(), request, cancel)?.report.json(cancel)
 }
 
 #[test]
@@ -163,12 +162,7 @@ fn a_table_holds_its_page_until_it_ends_or_breaks_off() {
         let memory = Memory::new(1 << 30, 1 << 30);
         let mut sink = Broken { rows, memory: memory.clone(), most: 0 };
         let request = about(&json!({"limit": 100_000}));
-        let made = engine.table(
-            endpoint("transactions").unwrap(),
-            &CanonicalRequest::new("transactions", request.clone()),
-            &memory.token(),
-            &mut sink,
-        );
+        let made = engine.table(&endpoint("transactions").unwrap().query(request), &memory.token(), &mut sink);
         assert_eq!(made.is_ok(), rows == usize::MAX);
         // The movements of the page, of 100 bytes at least.
         assert!(sink.most > 4000 * 100, "{}", sink.most);

@@ -12,30 +12,30 @@ use crate::source::{Direction, Edge, Node, Source};
 /// The token to stop is looked at once per so many nodes.
 const CANCEL_EVERY: usize = 256;
 
-/// What becomes of an amount that comes to a node a second time.
+/// The rule for an amount that comes to a node a second time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Again {
+pub enum RevisitPolicy {
     /// It stays there: a node is expanded once, with what had arrived by then. The default of a trace.
     #[default]
-    Rests,
-    /// It goes on, hop by hop, as often as it comes: shares then tell where every unit is after the last hop.
-    GoesOn,
+    Stays,
+    /// It continues, hop by hop, as often as it comes: shares then say where every unit is after the last hop.
+    Continues,
 }
 
-/// How far and how wide.
+/// The hops and edges of an expansion.
 #[derive(Debug, Clone)]
 pub struct Params {
     hops: u8,
     cap: usize,
     direction: Direction,
-    again: Again,
-    most_edges: usize,
+    revisits: RevisitPolicy,
+    max_edges: usize,
 }
 
 impl Default for Params {
     /// Three hops, 50 edges per node, as a trace begins; a million edges in all, which is some 100 MB of answer.
     fn default() -> Self {
-        Self { hops: 3, cap: 50, direction: Direction::Outgoing, again: Again::Rests, most_edges: 1_000_000 }
+        Self { hops: 3, cap: 50, direction: Direction::Outgoing, revisits: RevisitPolicy::Stays, max_edges: 1_000_000 }
     }
 }
 
@@ -54,54 +54,54 @@ impl Params {
 
     /// With a rule for what comes to a node again.
     #[must_use]
-    pub fn with_again(self, again: Again) -> Self {
-        Self { again, ..self }
+    pub fn with_revisits(self, revisits: RevisitPolicy) -> Self {
+        Self { revisits, ..self }
     }
 
     /// Ending where so many edges were followed; the node that is being expanded is finished.
     #[must_use]
-    pub fn with_most_edges(self, most_edges: usize) -> Self {
-        Self { most_edges, ..self }
+    pub fn with_max_edges(self, max_edges: usize) -> Self {
+        Self { max_edges, ..self }
     }
 }
 
 /// A node that was reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Reached {
+pub struct ReachedNode {
     /// The node.
     pub node: Node,
     /// The hop at which it was first reached, from 1.
     pub hop: u8,
-    /// What arrived there, over all hops.
+    /// The amount that arrived there, over all hops.
     pub amount: u128,
 }
 
 /// An edge that was followed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Step {
-    /// Where the amount was; for incoming edges, the receiver.
+    /// The node that the amount was at; for incoming edges, the receiver.
     pub from: Node,
-    /// Where it went; for incoming edges, the sender.
+    /// The node that it went to; for incoming edges, the sender.
     pub to: Node,
     /// At which hop, from 1.
     pub hop: u8,
-    /// How much of it.
+    /// The amount.
     pub amount: u128,
 }
 
-/// What an expansion found.
+/// The nodes and counts of an expansion.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Report {
     /// Nodes reached, in order of being reached.
-    pub reached: Vec<Reached>,
+    pub reached: Vec<ReachedNode>,
     /// Nodes whose edges were followed, each time it happened.
     pub expanded: usize,
     /// Edges followed.
     pub edges: usize,
-    /// What stayed behind at an earlier hop: at nodes without an edge, where it came again and rested, or where the limit
+    /// The amount that stayed behind at an earlier hop: at nodes without an edge, where it came again and stayed, or where the limit
     /// of edges was met. The amount less what arrived at the last hop.
     pub rested: u128,
-    /// Whether the limit of edges ended the expansion early.
+    /// True where the limit of edges ended the expansion early.
     pub truncated: bool,
 }
 
@@ -114,7 +114,7 @@ impl Report {
     }
 }
 
-/// Why an expansion failed.
+/// The failure of an expansion.
 #[derive(Debug, thiserror::Error)]
 pub enum Error<E> {
     /// The edges cannot be read.
@@ -132,15 +132,15 @@ pub struct Scratch {
     epoch: u32,
     /// By node: the expansion that wrote it, and the place of the node among those reached.
     stamps: Vec<(u32, u32)>,
-    places: Vec<Place>,
+    places: Vec<NodeState>,
     edges: Vec<Edge>,
     shares: Vec<u128>,
 }
 
 #[derive(Debug)]
-struct Place {
-    reached: Reached,
-    /// What goes on at the next hop, by the parity of the hop at which it arrived.
+struct NodeState {
+    reached: ReachedNode,
+    /// The amount that continues at the next hop, by the parity of the hop at which it arrived.
     waiting: [u128; 2],
     /// The last hop at which it joined the next frontier.
     queued: u8,
@@ -171,12 +171,12 @@ impl Scratch {
         }
         let new = self.places.len();
         (*epoch, *place) = (self.epoch, u32::try_from(new).expect("no more places than nodes"));
-        self.places.push(Place { reached: Reached { node, hop, amount: 0 }, waiting: [0, 0], queued: 0 });
+        self.places.push(NodeState { reached: ReachedNode { node, hop, amount: 0 }, waiting: [0, 0], queued: 0 });
         (new, true)
     }
 }
 
-/// Where something that arrives at a hop waits.
+/// Returns the queue of what arrives at a hop.
 const fn parity(hop: u8) -> usize {
     (hop & 1) as usize
 }
@@ -209,7 +209,7 @@ pub fn expand<S: Source>(
             if number % CANCEL_EVERY == 0 {
                 cancel.check()?;
             }
-            if report.edges >= params.most_edges {
+            if report.edges >= params.max_edges {
                 report.truncated = true;
                 break;
             }
@@ -228,7 +228,7 @@ pub fn expand<S: Source>(
                 arrived += share;
                 on_step(Step { from: node, to: edge.to, hop, amount: *share });
                 let joined = at.queued == hop;
-                if joined || is_new || params.again == Again::GoesOn {
+                if joined || is_new || params.revisits == RevisitPolicy::Continues {
                     at.queued = hop;
                     at.waiting[parity(hop)] += share;
                     if !joined {

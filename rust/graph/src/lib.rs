@@ -1,7 +1,10 @@
 //! Walks over the graph of who paid whom: accounts are nodes, what moved between two of them an edge.
 //!
-//! The hot path stands on edges in order of weight ([`source::Source`]: those of a ledger are [`stored::Stored`]) and scratch that is stamped instead of cleared
-//! ([`expand::Scratch`]); petgraph is for what was cut out of the graph and is small ([`subgraph`], [`trace::graph()`]).
+//! * [`trace`]: money followed hop by hop, and exposure; the rules, and their source over a ledger.
+//! * [`paths`]: how money went from one account to others.
+//! * [`taint`]: how traced money mixes with other money.
+//! * [`rank`]: which account to look through next.
+//! * [`expand`]: an amount spread along the strongest edges, for the benchmark; [`source`], [`stored`] and [`csr`] are its graphs.
 #![forbid(unsafe_code)]
 
 pub mod csr;
@@ -10,6 +13,5 @@ pub mod paths;
 pub mod rank;
 pub mod source;
 pub mod stored;
-pub mod subgraph;
 pub mod taint;
 pub mod trace;

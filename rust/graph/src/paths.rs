@@ -11,7 +11,6 @@
 mod pairs;
 mod walk;
 
-use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
 use headwater_types::Usd;
@@ -19,72 +18,19 @@ use rustc_hash::FxHashMap;
 
 use self::pairs::Pairs;
 use crate::source::{Direction, Node};
-use crate::trace::{Edge, EdgeSum, Movement, Movements, Way};
+use crate::trace::{Edge, EdgeSum, Movement, PairSum, PathSource, SumQuery, TraceSource, Way, direction_of};
 
-/// Where counterparties and movements come from.
-pub trait Neighbours: Movements {
-    /// Movements of an account: what the work of a search is counted in.
-    ///
-    /// # Errors
-    /// When they cannot be counted.
-    fn size(&mut self, node: Node) -> Result<u64, Self::Error>;
-
-    /// The largest counterparties of an account in one direction, as [`Largest`] says, without a look at its movements;
-    /// `None` where only these can tell.
-    ///
-    /// # Errors
-    /// When they cannot be read.
-    fn largest(&mut self, node: Node, way: Way, asked: Asked) -> Result<Option<Largest>, Self::Error>;
-
-    /// The movements of an account as [`Movements::movements`] hands them out; those with accounts without a number may be
-    /// left out.
-    ///
-    /// # Errors
-    /// When they cannot be read.
-    fn payments(&mut self, node: Node, into: &mut Vec<Movement>) -> Result<(), Self::Error>;
-
-    /// Whether an asset can have gone from one account to another, as far as can be told without a look at movements.
-    ///
-    /// # Errors
-    /// When that cannot be read.
-    fn may_move(&mut self, ends: (Node, Node), asset: u32) -> Result<bool, Self::Error>;
-
-    /// The order of accounts, whatever the order in which they were met.
-    fn compare(&self, one: Node, other: Node) -> Ordering;
-
-    /// The order of assets, whatever the order in which they were met.
-    fn compare_assets(&self, one: u32, other: u32) -> Ordering;
-}
-
-/// Which counterparties are wanted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Asked {
-    /// Among how many of the largest.
-    pub limit: usize,
-    /// Whether counterparties without a number can be left out.
-    pub is_met_only: bool,
-}
-
-/// The largest counterparties of an account: by US dollars, then by number of payments, then in their own order.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Largest {
-    /// With the US dollars of all payments; `None` where none has a price.
-    pub parties: Vec<(Node, Option<Usd>)>,
-    /// Whether there are more.
-    pub is_cut: bool,
-}
-
-/// How far, how many, and by which rules.
+/// The limits and rules of a search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Settings {
     /// Payments of a path at most.
     pub max_hops: u8,
     /// Paths at most.
     pub count: usize,
-    /// Whether each payment has to come after the one before.
+    /// True where each payment has to come after the one before.
     pub is_time_ordered: bool,
-    /// What each hop has to carry at least; a hop without a price carries nothing that is known.
-    pub least: Option<Usd>,
+    /// The least US dollars that each hop has to carry; one without a price does not carry any.
+    pub min_usd: Option<Usd>,
     /// Counterparties of an account that are looked at in each direction, largest first.
     pub limit: usize,
     /// Accounts that are looked through.
@@ -96,26 +42,14 @@ pub struct Settings {
 /// Payments between two accounts in one asset, in the order of the chain.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Link {
-    /// Who paid.
+    /// The payer.
     pub from: Node,
-    /// Who was paid.
+    /// The payee.
     pub to: Node,
     /// The asset.
     pub asset: u32,
     /// The payments.
     pub payments: Vec<Movement>,
-}
-
-impl Link {
-    /// The link as an edge of a hop.
-    #[must_use]
-    pub fn edge(&self, hop: i32) -> Edge {
-        let mut edge = EdgeSum::new((self.from, self.to), (hop, Direction::Outgoing), self.asset);
-        for payment in &self.payments {
-            edge.add(payment, None);
-        }
-        edge.finish()
-    }
 }
 
 /// A path.
@@ -128,18 +62,37 @@ pub struct Path {
     pub bottleneck: Option<Usd>,
 }
 
-/// What a search found.
+impl Path {
+    /// Returns its hops as edges. One is change where all of its payments are.
+    ///
+    /// # Errors
+    /// Those of the source.
+    pub fn edges<S: TraceSource>(&self, source: &mut S) -> Result<Vec<Edge>, S::Error> {
+        let edge = |(hop, link): (i32, &Link)| {
+            let ends = (link.from, link.to);
+            let (mut sum, mut is_change) = (EdgeSum::new(ends, (hop, Direction::Outgoing), link.asset), true);
+            for payment in &link.payments {
+                is_change = is_change && source.is_change(payment.transaction, ends)?;
+                sum.add(payment, None);
+            }
+            Ok(sum.of_change(is_change).finish())
+        };
+        (1..).zip(&self.links).map(edge).collect()
+    }
+}
+
+/// The paths of a search, and what it left out.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Found {
+pub struct PathSet {
     /// Paths, widest first, then the shorter, then over those who come first among the counterparties.
     pub paths: Vec<Path>,
     /// Accounts that were looked through.
     pub looked_through: usize,
-    /// Whether counterparties of an account were left out.
+    /// True where counterparties of an account were left out.
     pub is_fanout_limited: bool,
-    /// Whether there was no room for more accounts.
+    /// True where there was no room for more accounts.
     pub is_node_limited: bool,
-    /// Whether the search ended before all paths were tried.
+    /// True where the search ended before all paths were tried.
     pub is_over: bool,
 }
 
@@ -147,19 +100,19 @@ pub struct Found {
 ///
 /// # Errors
 /// Those of the source.
-pub fn paths<S: Neighbours>(
+pub fn paths<S: PathSource>(
     source: &mut S,
     start: Node,
     targets: &BTreeSet<Node>,
     settings: Settings,
-) -> Result<Found, S::Error> {
+) -> Result<PathSet, S::Error> {
     let mut search = Search {
         settings,
         pairs: Pairs::default(),
         places: FxHashMap::default(),
         stations: FxHashMap::default(),
         movements: 0,
-        found: Found::default(),
+        found: PathSet::default(),
     };
     let ahead = settings.max_hops.div_ceil(2);
     let joint = search.spread(source, Vec::from([start]), (Way::Out, ahead), Joint::Later)?;
@@ -167,7 +120,7 @@ pub fn paths<S: Neighbours>(
     targets_in_order.sort_by(|one, other| source.compare(*one, *other));
     search.spread(source, targets_in_order, (Way::In, settings.max_hops - ahead), Joint::Now)?;
     for node in joint {
-        search.look(source, node, Way::Out, Asked { limit: settings.limit, is_met_only: true })?;
+        search.look(source, node, Way::Out, SumQuery { limit: settings.limit, is_numbered_only: true })?;
     }
     search.walk(source, start, targets)?;
     Ok(search.found)
@@ -178,14 +131,14 @@ struct Search {
     pairs: Pairs,
     /// The order in which accounts were met.
     places: FxHashMap<Node, u32>,
-    /// Whether a path may lead through an account.
+    /// By account, true where a path may lead through it.
     stations: FxHashMap<Node, bool>,
     /// Movements of the accounts that were looked through.
     movements: u64,
-    found: Found,
+    found: PathSet,
 }
 
-/// When the accounts of the last hop of a half are looked through.
+/// The time at which the accounts of the last hop of a half are looked through.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Joint {
     Now,
@@ -195,7 +148,7 @@ enum Joint {
 
 impl Search {
     /// Looks through accounts hop by hop; hands out those that are to be looked through later.
-    fn spread<S: Neighbours>(
+    fn spread<S: PathSource>(
         &mut self,
         source: &mut S,
         from: Vec<Node>,
@@ -226,8 +179,8 @@ impl Search {
                     later.push(node);
                     continue;
                 }
-                let anyone = Asked { limit: self.settings.limit, is_met_only: false };
-                let others = self.look(source, node, way, anyone)?;
+                let all = SumQuery { limit: self.settings.limit, is_numbered_only: false };
+                let others = self.look(source, node, way, all)?;
                 for other in others {
                     self.place(other);
                     next.extend(seen.insert(other).then_some(other));
@@ -243,7 +196,7 @@ impl Search {
         self.places.entry(node).or_insert(next);
     }
 
-    fn is_station<S: Movements>(&mut self, source: &mut S, node: Node) -> Result<bool, S::Error> {
+    fn is_station<S: TraceSource>(&mut self, source: &mut S, node: Node) -> Result<bool, S::Error> {
         if let Some(is_station) = self.stations.get(&node) {
             return Ok(*is_station);
         }
@@ -252,37 +205,34 @@ impl Search {
         Ok(is_station)
     }
 
-    /// Keeps the pairs of an account and its largest counterparties, and names these; where asked, only those that were met.
-    fn look<S: Neighbours>(
+    /// Keeps the pairs of an account and its largest counterparties, and returns these; where asked, only those that were met.
+    fn look<S: PathSource>(
         &mut self,
         source: &mut S,
         node: Node,
         way: Way,
-        asked: Asked,
+        query: SumQuery,
     ) -> Result<Vec<Node>, S::Error> {
-        let (known, movements) = match source.largest(node, way, asked)? {
-            Some(known) => (known, None),
+        let (sums, movements) = match source.sums(node, direction_of(way), query)? {
+            Some(sums) => (sums, None),
             None => {
                 let mut movements = Vec::new();
                 source.movements(node, &mut movements)?;
-                (pairs::largest(source, &movements, way, asked.limit), Some(movements))
+                (pairs::sums(source, &movements, way, query.limit), Some(movements))
             }
         };
-        self.found.is_fanout_limited |= known.is_cut;
-        let is_kept = |other: &Node| !asked.is_met_only || self.places.contains_key(other);
-        let parties: Vec<_> = known.parties.into_iter().filter(|(other, _)| is_kept(other)).collect();
-        self.pairs.add(node, way, &parties);
+        self.found.is_fanout_limited |= sums.is_cut;
+        let is_kept = |sum: &PairSum| !query.is_numbered_only || self.places.contains_key(&sum.other);
+        let kept: Vec<PairSum> = sums.pairs.into_iter().filter(is_kept).collect();
+        self.pairs.add(node, way, &kept);
         if let Some(movements) = movements {
             self.pairs.fill(source, node, way, &movements);
         }
-        Ok(parties.into_iter().map(|(other, _)| other).collect())
+        Ok(kept.into_iter().map(|sum| sum.other).collect())
     }
 }
 
-/// US dollars of some payments; `None` where none has a price.
+/// Returns the US dollars of some payments; `None` where none has a price.
 fn worth(payments: &[Movement]) -> Option<Usd> {
     payments.iter().filter_map(|payment| payment.usd).reduce(|sum, usd| sum + usd)
 }
-
-#[cfg(test)]
-mod tests;

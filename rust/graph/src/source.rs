@@ -1,9 +1,9 @@
-//! Where edges come from.
+//! Edges, and their source.
 
 /// A node, by the number its source gives it: dense, from 0.
 pub type Node = u32;
 
-/// Which edges of a node are followed.
+/// The direction in which edges of a node are followed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Direction {
     /// To whom it sent.
@@ -18,13 +18,13 @@ pub enum Direction {
 pub struct Edge {
     /// The other end.
     pub to: Node,
-    /// What it weighs: US dollars in pico-units, a count, or an amount of one asset; never mixed in one graph.
+    /// The weight: US dollars in pico-units, a count, or an amount of one asset; never mixed in one graph.
     pub weight: u128,
 }
 
 /// A graph whose edges are handed out strongest first.
 pub trait Source {
-    /// Why edges cannot be read.
+    /// The failure to read edges.
     type Error;
 
     /// Numbers of nodes met so far are below this.

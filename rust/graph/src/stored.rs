@@ -11,7 +11,7 @@ use rustc_hash::FxHashMap;
 
 use crate::source::{Direction, Edge, Node, Source};
 
-/// Why the edges of a ledger cannot be walked.
+/// The failure to walk the edges of a ledger.
 #[derive(Debug, thiserror::Error)]
 pub enum StoredError {
     /// They are not built, or not under the registry and prices in force.
@@ -40,8 +40,8 @@ pub enum StoredError {
 pub struct Stored<'a> {
     ledger: &'a dyn Ledger,
     chain: Chain,
-    /// Whether a handle says as much as an address.
-    is_one_handle_each: bool,
+    /// True where different handles are different accounts.
+    has_unique_handles: bool,
     /// By address, where an account has several handles.
     nodes: FxHashMap<Address, Node>,
     /// By handle, so that an account that was met needs no look at its address.
@@ -57,8 +57,8 @@ impl<'a> Stored<'a> {
     #[must_use]
     pub fn new(ledger: &'a dyn Ledger, chain: Chain) -> Self {
         let (nodes, by_handle) = (FxHashMap::default(), FxHashMap::default());
-        let is_one_handle_each = ledger.is_one_handle_each(chain);
-        Self { ledger, chain, is_one_handle_each, nodes, by_handle, handles: Vec::new(), cancel: Cancel::new() }
+        let has_unique_handles = ledger.has_unique_handles(chain);
+        Self { ledger, chain, has_unique_handles, nodes, by_handle, handles: Vec::new(), cancel: Cancel::new() }
     }
 
     /// The node of an address; `None` when it was never seen on the chain.
@@ -88,7 +88,7 @@ impl<'a> Stored<'a> {
             Entry::Vacant(free) => free,
         };
         let next = Node::try_from(self.handles.len()).map_err(|_| StoredError::TooMany)?;
-        let node = if self.is_one_handle_each {
+        let node = if self.has_unique_handles {
             next
         } else {
             *self.nodes.entry(self.ledger.address(handle)?).or_insert(next)

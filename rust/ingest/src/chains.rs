@@ -1,4 +1,4 @@
-//! Which chain a file is of, where its content does not say so.
+//! The chain of a file whose content does not state it.
 //!
 //! Addresses that a file prints decide before everything else: a file with those of another chain is refused. Names of
 //! sister chains and test networks ([`crate::networks`]) refuse a file as well. Then, in this order: the name of the file or of a folder it lies in; the block hashes of files beside it or of the store,
@@ -21,14 +21,14 @@ use crate::{Format, IngestError, Options, networks};
 /// Folders above a file whose names are looked at.
 const FOLDERS: usize = 3;
 
-/// What is known of the chain of a file besides what its format tells.
+/// Clues about the chain of a file beside its format.
 #[derive(Debug)]
 pub(crate) struct Clues {
     name: Named,
     block: Option<BlockClue>,
 }
 
-/// What the name of a file, or of a folder it lies in, says.
+/// The network that the name of a file, or of a folder around it, states.
 #[derive(Debug, PartialEq, Eq)]
 enum Named {
     Nothing,
@@ -38,11 +38,11 @@ enum Named {
     Foreign(String),
 }
 
-/// What names may say of a file.
+/// The networks that names may state.
 #[derive(Clone, Copy)]
 struct Expected {
     chain: SniffedChain,
-    /// Whether test networks of the chain are read: the caller gives one, or the file tells it.
+    /// Test networks of the chain are read: the caller or the file names one.
     reads_tests: bool,
 }
 
@@ -55,7 +55,7 @@ struct BlockClue {
 
 impl Clues {
     pub(crate) fn of(probe: &Probe, format: &dyn Format, sniffed: &Sniffed, options: &Options) -> Self {
-        // Raw blocks tell their network in their frames.
+        // Raw blocks state their network in their frames.
         let reads_tests =
             options.network.unwrap_or_default() != Network::Mainnet || *probe.content() == Content::Binary;
         let expected = Expected { chain: sniffed.chain, reads_tests };
@@ -80,9 +80,9 @@ impl Clues {
     }
 
     /// The chain that the name says, if the file may be of it.
-    pub(crate) fn named_chain(&self, told: SniffedChain) -> Option<Chain> {
+    pub(crate) fn named_chain(&self, sniffed: SniffedChain) -> Option<Chain> {
         match self.name {
-            Named::Held(chain, _) if told.may_be(chain) => Some(chain),
+            Named::Held(chain, _) if sniffed.may_be(chain) => Some(chain),
             Named::Held(..) | Named::Nothing | Named::Foreign(_) => None,
         }
     }
@@ -120,7 +120,7 @@ fn hash_of(text: &str) -> Option<[u8; 32]> {
     hex_bytes(&format!("0x{digits}"))?.try_into().ok()
 }
 
-/// What the name of a file says, else the nearest folder whose name says something.
+/// Returns the network of the name of a file, else of the nearest folder whose name states one.
 fn named(path: &Path, name: &str, format: &str, expected: Expected) -> Named {
     // Cryo writes the network into the name, one without a name by its chain id.
     if let (true, Some((network, _))) = (format == "cryo", name.split_once("__")) {
@@ -160,7 +160,7 @@ fn said_by(mut networks: Vec<&networks::Network>, name: &str, expected: Expected
     }
 }
 
-/// Whether a file prints the chain ids of its transactions, which stand above names.
+/// Returns true if a file prints the chain ids of its transactions, which stand above names.
 pub(crate) fn prints_chain_id(probe: &Probe) -> bool {
     const MEMBER: &[u8] = b"\"chainId\"";
     probe.first("chain_id").is_some() || probe.head().windows(MEMBER.len()).any(|window| window == MEMBER)
@@ -184,7 +184,7 @@ const ADDRESSES: &[&str] = &[
 ];
 
 /// Refuses a file that prints addresses of another chain or network than it would be filed under, by the first address in
-/// its beginning that tells.
+/// its beginning that decides.
 ///
 /// # Errors
 /// When the first address with a known form is of another chain.
@@ -209,15 +209,15 @@ pub(crate) fn check_addresses(probe: &Probe, sniffed: &Sniffed, options: &Option
     if sniffed.chain.may_be(Chain::ETHEREUM) && !sniffed.chain.may_be(Chain::TRON) {
         let is_tron = |address: &String| of_address(address).iter().any(|network| network.held == Some(Chain::TRON));
         let addresses = printed(probe);
-        let mut telling = addresses.iter().filter(|address| address.starts_with("0x") || is_tron(address));
-        if let Some(address) = telling.next().filter(|address| is_tron(address)) {
+        let mut deciding = addresses.iter().filter(|address| address.starts_with("0x") || is_tron(address));
+        if let Some(address) = deciding.next().filter(|address| is_tron(address)) {
             return Err(foreign(format!("it prints the address {address:?} of tron, {TRON_REMEDY}")));
         }
     }
     Ok(())
 }
 
-/// What to do with data of TRON in the layout of Ethereum.
+/// The remedy for data of TRON in the layout of Ethereum.
 const TRON_REMEDY: &str =
     "in a form that hides TRC-10 tokens and stakes: give the blocks and transaction infos of a TRON node";
 
@@ -254,17 +254,17 @@ fn gather(value: &json::Value<'_>, is_address: bool, texts: &mut Vec<String>) {
 pub(crate) struct Settled {
     pub(crate) chain: Chain,
     pub(crate) source: ChainSource,
-    /// What the report says about it.
+    /// The note of the report about it.
     pub(crate) note: Option<String>,
 }
 
-/// A file beside the one in question that tells its chain.
+/// A file beside the one in question whose chain is known.
 pub(crate) struct Beside<'a> {
     pub(crate) input: &'a Input,
     pub(crate) chain: Chain,
 }
 
-/// The chain of a file that does not tell it. `beside` are the files of its folder that do.
+/// Infers the chain of a file that does not state it. `beside` are the files of its folder that do.
 ///
 /// # Errors
 /// When the file is of a chain that is not held, or several chains are possible.
@@ -275,26 +275,28 @@ pub(crate) fn settle(
     beside: &[Beside<'_>],
     target: &dyn Target,
 ) -> Result<Settled, IngestError> {
-    let told = sniffed.chain;
-    let foreign = |why: String| IngestError::ForeignChain { path: input.path().to_owned(), chain: told.chain(), why };
+    let sniffed_chain = sniffed.chain;
+    let foreign =
+        |why: String| IngestError::ForeignChain { path: input.path().to_owned(), chain: sniffed_chain.chain(), why };
     let inferred = |chain: Chain, why: &str| Settled {
         chain,
         source: ChainSource::Inferred,
         note: Some(format!("the file names no chain: taken as {chain}, {why}; name another with --chain")),
     };
     if clues.is_of_tron() {
-        if told.may_be(Chain::TRON) {
+        if sniffed_chain.may_be(Chain::TRON) {
             return Ok(Settled { chain: Chain::TRON, source: ChainSource::Detected, note: None });
         }
         return Err(foreign(format!("its block hashes are those of tron, {TRON_REMEDY}")));
     }
-    clues.check_name(input, told.chain())?;
+    clues.check_name(input, sniffed_chain.chain())?;
     if let Named::Held(chain, name) = &clues.name
-        && told.may_be(*chain)
+        && sniffed_chain.may_be(*chain)
     {
         return Ok(inferred(*chain, &format!("as the name {name:?} says")));
     }
-    let mut chains: Vec<Chain> = beside.iter().map(|beside| beside.chain).filter(|chain| told.may_be(*chain)).collect();
+    let mut chains: Vec<Chain> =
+        beside.iter().map(|beside| beside.chain).filter(|chain| sniffed_chain.may_be(*chain)).collect();
     chains.sort_unstable();
     chains.dedup();
     if let [only] = chains[..] {
@@ -302,12 +304,12 @@ pub(crate) fn settle(
     }
     if let Some(block) = &clues.block {
         for beside in beside {
-            if told.may_be(beside.chain) && mentions(beside.input, &block.hash)? {
+            if sniffed_chain.may_be(beside.chain) && mentions(beside.input, &block.hash)? {
                 return Ok(inferred(beside.chain, "the chain of the file beside it that has its blocks"));
             }
         }
         let hash = BlockHash::new(block.hash);
-        for chain in Chain::all().filter(|chain| chain.family() != Family::Utxo && told.may_be(*chain)) {
+        for chain in Chain::all().filter(|chain| chain.family() != Family::Utxo && sniffed_chain.may_be(*chain)) {
             if let Some(number) = block.number
                 && target.block_hash(chain, number)? == Some(hash)
             {
@@ -319,7 +321,7 @@ pub(crate) fn settle(
         let chains = chains.iter().map(|chain| chain.name()).collect::<Vec<_>>().join(" and ");
         return Err(IngestError::AmbiguousChain { path: input.path().to_owned(), chains });
     }
-    let (chain, source) = (told.chain(), ChainSource::Assumed);
+    let (chain, source) = (sniffed_chain.chain(), ChainSource::Assumed);
     let note = format!(
         "the file names no chain: taken as {chain}, as files of its kind mostly are, since neither its name nor a file \
          beside it names another; name another with --chain"
@@ -327,7 +329,7 @@ pub(crate) fn settle(
     Ok(Settled { chain, source, note: Some(note) })
 }
 
-/// Whether a file has this hash anywhere, in hex.
+/// Returns true if a file has this hash anywhere, in hex.
 fn mentions(input: &Input, hash: &[u8; 32]) -> Result<bool, IngestError> {
     let digits = hex::encode(hash);
     let mut reader = input.open()?;
@@ -363,7 +365,7 @@ mod tests {
     }
 
     #[test]
-    fn chain_is_told_by_file_name_then_by_nearest_folder() {
+    fn chain_follows_file_name_then_nearest_folder() {
         let chain = |path| match said(path, "ethereum-etl") {
             Named::Held(chain, _) => Some(chain),
             Named::Nothing | Named::Foreign(_) => None,

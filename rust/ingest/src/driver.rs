@@ -1,4 +1,4 @@
-//! From paths to commits: finds the files, tells what each is, orders them, and reads them one after the other.
+//! From paths to commits: finds the files, detects their formats, orders them, and reads them one after the other.
 
 use std::path::PathBuf;
 
@@ -19,12 +19,12 @@ use crate::target::Target;
 
 /// Reads files, folders and patterns into a store.
 ///
-/// The format and the chain of each file are told from its content. What is found in folders or by patterns and is in
+/// The format and the chain of each file are detected from its content. What is found in folders or by patterns and is in
 /// no known format is left out and listed in the report; a file named itself must be understood. Files are read in order of the first block they
 /// hold, blocks before transactions before what refers to them, so that facts about one range of blocks come
 /// together; they are gathered over files and committed in batches of bounded size. The store joins what it holds
-/// with what is offered, so the same call repeated changes nothing, and one that was stopped midway goes on where it
-/// stopped.
+/// with what is offered, so the same call repeated changes nothing, and one that was stopped midway continues where it
+/// stopped. [`load`](fn@crate::load) also finishes the load.
 ///
 /// ```
 /// use headwater_ingest::{Options, Silent, ingest};
@@ -157,7 +157,7 @@ impl Files<'_> {
         Ok(())
     }
 
-    /// Settles the chain of files that do not tell theirs.
+    /// Settles the chain of files that do not state theirs.
     fn settle_chains(&mut self, target: &dyn Target) -> Result<(), IngestError> {
         let mut settled = Vec::with_capacity(self.plans.len());
         for plan in &self.plans {
@@ -198,9 +198,9 @@ struct Plan {
     origin: Origin,
     chain: Chain,
     chain_source: ChainSource,
-    /// What the report says about the chain.
+    /// A note of the report about the chain.
     note: Option<String>,
-    /// What tells the chain where neither the content nor the caller does.
+    /// Clues about the chain, if neither the content nor the caller names it.
     clues: Option<Clues>,
 }
 
@@ -217,12 +217,12 @@ fn plan(path: &std::path::Path, origin: Origin, options: &Options) -> Result<Opt
     check_addresses(&probe, &sniffed, options)?;
     let (chain, chain_source) = match (options.chain, sniffed.chain) {
         (Some(chain), SniffedChain::Is(found)) if chain == found => (chain, ChainSource::Detected),
-        (Some(chain), told) if told.may_be(chain) => (chain, ChainSource::Given),
-        // Files in a folder that tell that they are of another family than the one named: what they are outweighs what was
+        (Some(chain), sniffed) if sniffed.may_be(chain) => (chain, ChainSource::Given),
+        // Files in a folder whose content is of another family than the one named: the content outweighs what was
         // said of the whole call.
         (Some(_), SniffedChain::Is(found)) if origin == Origin::Found => (found, ChainSource::Detected),
-        (Some(chain), told) => {
-            let known: Vec<&str> = Chain::all().filter(|one| told.may_be(*one)).map(Chain::name).collect();
+        (Some(chain), sniffed) => {
+            let known: Vec<&str> = Chain::all().filter(|one| sniffed.may_be(*one)).map(Chain::name).collect();
             let (path, known) = (path.to_owned(), known.join(" or "));
             return Err(IngestError::WrongChain { path, format: format.name(), chain, known });
         }
@@ -244,7 +244,7 @@ fn known() -> String {
     in_lines(FORMATS.iter().map(|format| format.name()))
 }
 
-/// The table that a file comes closest to.
+/// The table that a file is closest to.
 struct Closest {
     table: &'static str,
     format: &'static str,
@@ -254,7 +254,7 @@ struct Closest {
 }
 
 impl Closest {
-    /// How many of a hundred columns it lacks.
+    /// Returns the percentage of columns that it lacks.
     fn share(&self) -> usize {
         self.lacks.len() * 100 / (self.has + self.lacks.len()).max(1)
     }
@@ -269,7 +269,7 @@ fn compared(probe: &Probe) -> impl Iterator<Item = Closest> {
     })
 }
 
-/// Which columns a file lacks of the table of a format that it comes closest to.
+/// Returns the columns that a file lacks of the table of a format that it comes closest to.
 fn missing_columns(probe: &Probe, name: &str) -> String {
     let of_format = |table: &Closest| table.format == name || table.format.split('/').next() == Some(name);
     match compared(probe).filter(of_format).min_by_key(|table| (table.share(), table.lacks.len())) {

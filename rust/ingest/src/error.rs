@@ -1,4 +1,4 @@
-//! What can go wrong between a file and the store.
+//! The errors between a file and the store.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -15,7 +15,7 @@ pub enum IngestError {
     Io {
         /// The file or folder.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the operating system.
         #[source]
         source: std::io::Error,
     },
@@ -27,7 +27,7 @@ pub enum IngestError {
     Pattern {
         /// The pattern.
         pattern: String,
-        /// What is wrong with it.
+        /// The fault.
         reason: String,
     },
     /// No format knows the file.
@@ -35,9 +35,9 @@ pub enum IngestError {
     Unrecognised {
         /// The file.
         path: PathBuf,
-        /// What was seen at its beginning.
+        /// The content seen at its beginning.
         seen: String,
-        /// What is read in its place, in lines.
+        /// The files that are read in its place, in lines.
         hint: String,
     },
     /// A file was read, or all files were, and gave nothing.
@@ -45,7 +45,7 @@ pub enum IngestError {
     NothingRead {
         /// The file, or the first of several.
         path: PathBuf,
-        /// What was expected of it.
+        /// The expected content.
         what: &'static str,
         /// Why there is none.
         reason: String,
@@ -57,7 +57,7 @@ pub enum IngestError {
         path: PathBuf,
         /// The name given.
         name: String,
-        /// Which columns are missing of the table that the file comes closest to, or what it looks like.
+        /// The missing columns of the closest table, or a description of the file.
         missing: String,
         /// Names of the formats.
         known: String,
@@ -67,9 +67,9 @@ pub enum IngestError {
     UnknownLabels {
         /// The file.
         path: PathBuf,
-        /// What was seen at its beginning.
+        /// The content seen at its beginning.
         seen: String,
-        /// What helps, in lines.
+        /// The remedy, in lines.
         hint: String,
     },
     /// A format of labels was named that is not there.
@@ -95,7 +95,7 @@ pub enum IngestError {
         path: PathBuf,
         /// The format.
         format: &'static str,
-        /// What became of the rows.
+        /// The outcome of the rows.
         why: String,
     },
     /// A list that is never empty has no address.
@@ -112,7 +112,7 @@ pub enum IngestError {
     NoAddresses {
         /// The file.
         path: PathBuf,
-        /// What it is, and the remedy.
+        /// Its description, and the remedy.
         what: String,
     },
     /// Labels could not be joined.
@@ -120,7 +120,7 @@ pub enum IngestError {
     Frame {
         /// The first file.
         path: PathBuf,
-        /// What polars says.
+        /// The error of polars.
         #[source]
         source: polars::error::PolarsError,
     },
@@ -143,7 +143,7 @@ pub enum IngestError {
         path: PathBuf,
         /// The chain that it would be filed under.
         chain: Chain,
-        /// What says so, and the remedy.
+        /// The evidence, and the remedy.
         why: String,
     },
     /// A file that names no chain may be of several.
@@ -172,14 +172,14 @@ pub enum IngestError {
         /// The format.
         format: &'static str,
     },
-    /// A file needs an option that says what it does not tell.
+    /// A file needs an option for a property that it does not state.
     #[error("{} needs {option}: {why}", path.display())]
     MissingOption {
         /// The file.
         path: PathBuf,
         /// The option.
         option: &'static str,
-        /// What is missing or wrong.
+        /// The missing or wrong value.
         why: String,
     },
     /// The container (compression, Parquet, framing) is cut off or damaged.
@@ -189,7 +189,7 @@ pub enum IngestError {
         path: PathBuf,
         /// Where, as far as it is known.
         place: Option<Place>,
-        /// What does not fit.
+        /// The damage.
         what: String,
     },
     /// A part of the file is larger than the bound on what is held in memory.
@@ -199,7 +199,7 @@ pub enum IngestError {
         path: PathBuf,
         /// Where, as far as it is known.
         place: Option<Place>,
-        /// Which part.
+        /// The part.
         part: &'static str,
         /// The bound in bytes.
         limit: usize,
@@ -211,7 +211,7 @@ pub enum IngestError {
     Container {
         /// The file.
         path: PathBuf,
-        /// What it is, and the remedy.
+        /// Its description, and the remedy.
         what: String,
     },
     /// A row cannot be what it claims.
@@ -226,7 +226,7 @@ pub enum IngestError {
         first: u64,
         /// The highest one.
         last: u64,
-        /// What is wrong with them.
+        /// The fault.
         reason: Box<LedgerError>,
     },
     /// The store failed.
@@ -291,9 +291,9 @@ impl fmt::Display for Place {
 pub struct RowError {
     /// The file.
     pub file: PathBuf,
-    /// Where in it.
+    /// The position in it.
     pub place: Place,
-    /// Which column and value.
+    /// The column and the value.
     pub field: FieldError,
 }
 
@@ -305,7 +305,7 @@ pub struct FieldError {
     pub column: String,
     /// The value as found, cut when long; `None` when it is missing.
     pub value: Option<String>,
-    /// What was expected.
+    /// The expected value.
     pub expected: String,
 }
 

@@ -15,7 +15,7 @@ use crate::error::{FieldError, Place, RowError};
 use crate::market::{listing_of, price_of};
 use crate::source::{Row, text_columns};
 
-/// What a frame of transfers comes to.
+/// The facts of a frame of transfers.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Transfers {
     /// The facts, one batch per chain, ordered by name of chain.
@@ -31,7 +31,7 @@ pub struct Transfers {
 /// optionally `kind` (`native`, `internal`, `token`), `log_index`, `tx_index`, `status` (`success` or `failed`),
 /// `symbol`, `decimals`.
 ///
-/// The first native row of a transaction is its own value, further ones are internal movements, unless `kind` tells.
+/// The first native row of a transaction is its own value, further ones are internal movements, unless `kind` states it.
 /// Token rows without a log index stay separate however equal they are. The frame vouches for the tokens it names.
 ///
 /// # Errors
@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn amounts_may_be_decimals_and_times_may_be_dates_but_amounts_never_floats() {
+    fn frames_accept_decimals_and_dates_but_no_float_amounts() {
         let decimals = Decimal128Array::from(vec![100_i128, 200, 300, 400]).with_precision_and_scale(30, 2).unwrap();
         let millis: ArrayRef = Arc::new(TimestampMillisecondArray::from(vec![77_999; 4]));
         let transfers = transfers_batch(&[frame(Arc::new(decimals), millis)]).unwrap();

@@ -1,6 +1,7 @@
 //! Sources on their way into the ledger: one file per public format, read row by row in bounded memory.
 //!
-//! * [`ingest`]: files, folders and patterns into a store; says aloud what each file was taken for.
+//! * [`load()`]: files, folders and patterns into a store, finished with sidecars and the freezes of token issuers.
+//! * [`ingest`]: the same files into an open store, without the finish; reports what each file was read as.
 //! * [`FORMATS`]: the formats; a further one is one file and one line.
 //! * [`bitcoin`]: blocks, block files and the node's JSON, decoded into facts.
 //! * [`read_token_registry`], [`read_prices`]: token lists and prices.
@@ -17,6 +18,7 @@ mod formats;
 pub mod frames;
 mod genesis;
 pub mod labels;
+mod load;
 mod market;
 mod networks;
 mod options;
@@ -28,6 +30,7 @@ mod target;
 pub use driver::{ingest, ingest_into};
 pub use error::{Fault, FieldError, IngestError, Place, RowError};
 pub use formats::{FORMATS, Format, Job, Sniffed, SniffedChain};
+pub use load::{FeedItems, FreezeImport, LoadOptions, LoadReport, finish_load, load};
 pub use market::{Listed, list_exchange_rates, list_prices, list_tokens, read_prices, read_token_registry};
 pub use options::{OnError, Options, Progress, ProgressState, Silent, SnapshotOptions};
 pub use report::{ChainSource, FileReport, IngestReport, LeftOut, OmittedRows};

@@ -1,4 +1,4 @@
-//! What a caller may choose about an ingest, and how it hears of its progress.
+//! The options of an ingest, and its progress.
 
 use std::path::Path;
 
@@ -7,19 +7,19 @@ use headwater_types::{Chain, Network, Timestamp};
 
 use crate::source::Bounds;
 
-/// What to do with a row that cannot be understood.
+/// The treatment of rows that cannot be understood.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum OnError {
     /// Stop with an error that names file, row, column and value. What was committed before stays; nothing of the
     /// batch that was being gathered does.
     #[default]
     Stop,
-    /// Leave the row out, count it, and go on. A file that is damaged midway gives what stood before the damage. Rows
+    /// Leave the row out, count it, and continue. A file that is damaged midway gives what stood before the damage. Rows
     /// that contradict the store or earlier rows are left out too, and the first of each kind is named.
     Skip,
 }
 
-/// What a list of holders, or an export of token transfers in whole units, does not tell of itself.
+/// Properties that a list of holders, or an export of token transfers in whole units, does not state.
 #[derive(Debug, Clone, Default)]
 pub struct SnapshotOptions {
     /// The contract of the token.
@@ -36,15 +36,15 @@ pub struct SnapshotOptions {
 #[derive(Debug, Clone)]
 pub struct Options {
     /// The chain, for files that do not name one; a file that cannot be of it is refused. Without it such a file is of the
-    /// chain that its name, its block hashes or the files beside it tell, else of Ethereum, and the report says so.
+    /// chain that its name, its block hashes or the files beside it show, else of Ethereum, and the report says so.
     pub chain: Option<Chain>,
-    /// The format by name (or its part before the slash), where it shall not be detected.
+    /// The format by name (or its part before the slash); detected if omitted.
     pub format: Option<String>,
-    /// The network of a UTXO chain, where the files do not tell it.
+    /// The network of a UTXO chain, for files that do not state it.
     pub network: Option<Network>,
-    /// What lists of holders do not tell of themselves.
+    /// Properties that lists of holders do not state.
     pub snapshot: SnapshotOptions,
-    /// What to do with broken rows.
+    /// The treatment of broken rows.
     pub on_error: OnError,
     /// A commit is made once so many transactions are gathered.
     pub batch_transactions: usize,
@@ -52,7 +52,7 @@ pub struct Options {
     pub batch_movements: usize,
     /// A commit is made once the call data and log data gathered pass so many bytes.
     pub batch_bytes: usize,
-    /// How large parts of files may be that are held in memory as a whole.
+    /// The maximum sizes of parts of files that are in memory as a whole.
     pub bounds: Bounds,
 }
 
@@ -72,14 +72,14 @@ impl Default for Options {
     }
 }
 
-/// Where an ingest stands.
+/// The state of a running ingest.
 #[derive(Debug, Clone, Copy)]
 pub struct ProgressState<'a> {
     /// The file being read.
     pub file: &'a Path,
     /// Its number, from 1.
     pub file_number: usize,
-    /// How many files there are.
+    /// The count of files.
     pub files: usize,
     /// Bytes read so far, as they lie on disk.
     pub bytes_done: u64,
@@ -89,16 +89,19 @@ pub struct ProgressState<'a> {
     pub rows: u64,
 }
 
-/// Hears how an ingest goes.
+/// Receives the progress of an ingest or a load.
 pub trait Progress {
     /// Called every few thousand rows, at every commit and at the end of every file.
     fn update(&self, state: ProgressState<'_>);
 
-    /// Called when a commit is durable: what it holds is never lost, nor ever there in part.
+    /// Called when a commit is durable.
     fn committed(&self, _report: &CommitReport) {}
+
+    /// Called while sidecars are built, with the kind, the work done and all work of the kind.
+    fn building(&self, _kind: &'static str, _done: u64, _total: u64) {}
 }
 
-/// Hears nothing.
+/// Ignores progress.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Silent;
 

@@ -1,14 +1,14 @@
-//! What an ingest did, said aloud.
+//! The report of an ingest.
 
 use std::path::PathBuf;
 
 use headwater_ledger::store::DoubleSpend;
 use serde::Serialize;
 
-/// How many reasons of skipped rows a report quotes per file.
+/// The maximum number of reasons of skipped rows that a report quotes per file.
 pub(crate) const QUOTED: usize = 5;
 
-/// What an ingest did.
+/// The report of an ingest.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct IngestReport {
     /// Per file, in the order they were read.
@@ -26,9 +26,9 @@ pub struct IngestReport {
     pub skipped: u64,
     /// Transactions that were not held before.
     pub added: u64,
-    /// Transactions of which more is known now.
+    /// Transactions that gained facts.
     pub enriched: u64,
-    /// Transactions of which nothing new was said.
+    /// Transactions that gained no facts.
     pub unchanged: u64,
     /// Blocks that were not held before or of which more is known now.
     pub blocks: u64,
@@ -44,11 +44,11 @@ pub struct IngestReport {
 pub struct LeftOut {
     /// The file.
     pub path: PathBuf,
-    /// Why.
+    /// The reason.
     pub reason: String,
 }
 
-/// What was read from one file.
+/// The report of one file.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct FileReport {
     /// The file.
@@ -57,24 +57,24 @@ pub struct FileReport {
     pub format: String,
     /// The chain.
     pub chain: String,
-    /// Whether the chain was detected, given, inferred or assumed.
+    /// The source of the chain.
     pub chain_source: ChainSource,
     /// Rows read.
     pub rows: u64,
     /// Rows left out.
     pub skipped: u64,
-    /// Why, for the first few of them.
+    /// The reasons of the first few of them.
     pub skipped_reasons: Vec<String>,
     /// Rows that are well formed and must not count, by reason.
     pub omitted: Vec<OmittedRows>,
     /// Movements of non-fungible tokens.
     pub non_fungible: u64,
-    /// What a reader of the answers should know.
+    /// Warnings for readers of the answers.
     pub warnings: Vec<String>,
 }
 
 impl FileReport {
-    /// Why no row of the file counts.
+    /// Explains why no row of the file counts.
     pub(crate) fn why_empty(&self) -> String {
         let mut reasons = Vec::new();
         if self.skipped > 0 {
@@ -90,31 +90,31 @@ impl FileReport {
     }
 }
 
-/// Why a file gives nothing that has a header at most.
+/// The warning about a file with a header at most.
 pub(crate) const NO_ROW: &str = "it has no row of data";
 
 /// Rows of one file that were understood and do not count: rows of orphaned blocks, rows without a token, and the like.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct OmittedRows {
-    /// Why they do not count.
+    /// The reason why they do not count.
     pub reason: String,
-    /// How many there are.
+    /// The count of rows.
     pub rows: u64,
-    /// Where the first of them is.
+    /// The position of the first row.
     pub first: String,
 }
 
-/// Where the chain of a file came from.
+/// The source of the chain of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ChainSource {
-    /// The content tells it.
+    /// The content.
     Detected,
-    /// The caller named it.
+    /// The caller.
     Given,
-    /// Its name, its block hashes or the files beside it tell it.
+    /// Its name, its block hashes or the files beside it.
     Inferred,
-    /// Nothing did: the format's usual chain was taken.
+    /// The usual chain of the format, without evidence.
     #[default]
     Assumed,
 }

@@ -1,4 +1,4 @@
-//! Where facts go, and what may be looked up on the way.
+//! The target of facts, with the look-ups that readers need.
 
 use headwater_ledger::facts::Batch;
 use headwater_ledger::read::{Accounts, Assets, CoverageTable, Generation, Transactions};
@@ -45,20 +45,20 @@ pub trait Target {
     fn block_hash(&self, chain: Chain, block: u64) -> Result<Option<BlockHash>, LedgerError>;
 
     /// The hash of a block that a source of blocks stated, so that rows of another block at its height are orphans;
-    /// `None` where only rows that name it told of it.
+    /// `None` if only rows that name it state it.
     ///
     /// # Errors
     /// When the target cannot be read.
     fn stated_block_hash(&self, chain: Chain, block: u64) -> Result<Option<BlockHash>, LedgerError>;
 
-    /// What is held of a contract as a token.
+    /// Returns the state of a contract as a token.
     ///
     /// # Errors
     /// When the target cannot be read.
     fn token_of(&self, chain: Chain, contract: &Address) -> Result<HeldToken, LedgerError>;
 
     /// The number of a block of this hash; `None` when it is not held. Looks at every block that is covered: asked
-    /// only for blocks of which nothing else tells the height.
+    /// only for blocks whose height has no other source.
     ///
     /// # Errors
     /// When the target cannot be read.
@@ -81,7 +81,7 @@ pub trait Target {
     }
 }
 
-/// What a target holds of a contract as a token.
+/// The state of a contract as a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HeldToken {
     /// Nothing.

@@ -217,7 +217,7 @@ fn senders(columns: &RecordBatch, properties: WriterProperties) -> (Vec<u8>, usi
 }
 
 #[test]
-fn a_page_that_claims_more_than_comes_out_of_it_is_refused_and_the_best_compressed_is_read() {
+fn page_with_a_false_size_is_refused() {
     // One page of more than 1 MiB of one address, so that its length takes four bytes in the header: 15, kind, 15, length.
     let columns = columns((1 << 20) / ACCOUNT.len());
     for version in [WriterVersion::PARQUET_1_0, WriterVersion::PARQUET_2_0] {

@@ -3,5 +3,6 @@
 mod hostile;
 mod implied;
 mod laws;
+mod load;
 mod one_rule;
 mod rewritten;

@@ -183,7 +183,7 @@ fn an_ingest_that_was_stopped_goes_on_with_the_same_call() {
 }
 
 #[test]
-fn what_lies_in_a_folder_for_another_reason_is_left_out_and_listed() {
+fn unrelated_files_of_a_folder_are_left_out_and_listed() {
     let folder = tempfile::tempdir().unwrap();
     let parts = folder.path().join("parts");
     std::fs::create_dir(&parts).unwrap();

@@ -41,7 +41,7 @@ struct Event {
 }
 
 impl Event {
-    /// An event with its arguments, of which as many as told are topics.
+    /// An event with its arguments, of which so many are topics.
     fn new(contract: &'static str, signature: &str, arguments: &[String], indexed: usize) -> Self {
         let topic = format!("0x{}", hex::encode(Keccak256::digest(signature)));
         let (topics, data) = arguments.split_at(indexed);
@@ -150,9 +150,9 @@ fn tron_files(event: &Event) -> Vec<File> {
     ]
 }
 
-/// What a receipt tells: whether it succeeded, and of blobs where there are any.
+/// The outcome of a receipt, and its blobs.
 #[derive(Clone, Copy)]
-struct Told {
+struct ReceiptRow {
     success: bool,
     /// Gas of blobs and its price, where the source tells them.
     blobs: Option<(u64, u64)>,
@@ -160,12 +160,12 @@ struct Told {
 }
 
 /// A transaction of 21,000 gas at 10 wei, with its receipt, as each format writes it.
-fn receipts(number: u64, told: Told) -> Vec<File> {
-    let (tx, of, kind, success) = (hash(1), hash(9), told.kind, u8::from(told.success));
+fn receipts(number: u64, receipt: ReceiptRow) -> Vec<File> {
+    let (tx, of, kind, success) = (hash(1), hash(9), receipt.kind, u8::from(receipt.success));
     let text = |number: Option<u64>| number.map_or(String::new(), |number| number.to_string());
     let json = |number: Option<u64>| number.map_or("null".to_owned(), |number| number.to_string());
-    let (gas, price) = (told.blobs.map(|blobs| blobs.0), told.blobs.map(|blobs| blobs.1));
-    let node = told
+    let (gas, price) = (receipt.blobs.map(|blobs| blobs.0), receipt.blobs.map(|blobs| blobs.1));
+    let node = receipt
         .blobs
         .map_or(String::new(), |(gas, price)| format!(r#","blobGasUsed":"0x{gas:x}","blobGasPrice":"0x{price:x}""#));
     let row = |time: &str| {
@@ -191,7 +191,7 @@ fn receipts(number: u64, told: Told) -> Vec<File> {
             "ethereum__transactions__0_to_99999999.csv",
             format!(
                 "block_number,transaction_index,transaction_hash,nonce,from_address,to_address,value_string,input,gas_limit,gas_used,gas_price,transaction_type,success,timestamp,block_hash,chain_id\n{number},0,{tx},1,{A},{B},0,0x,21000,21000,10,{kind},{},1700000000,{of},1\n",
-                told.success
+                receipt.success
             ),
         ),
         (
@@ -293,7 +293,7 @@ fn success_before_byzantium_is_unknown() {
     for (number, success, expected) in
         [(4_369_999, true, None), (4_370_000, true, Some(Status::Success)), (4_369_999, false, Some(Status::Failed))]
     {
-        let mut files = receipts(number, Told { success, blobs: None, kind: 0 });
+        let mut files = receipts(number, ReceiptRow { success, blobs: None, kind: 0 });
         let transactions = files.pop().unwrap();
         for file in files {
             let (_, batches) = read(&[&file, &transactions], &Options::default());
@@ -309,16 +309,16 @@ fn fee_holds_the_blob_part_or_is_unknown() {
         let facts = facts(&batches);
         (facts.carries_blobs, headwater_ledger::segment::fee_of(&facts))
     };
-    for (told, expected, otherwise) in [
-        (Told { success: true, blobs: None, kind: 2 }, Some(210_000), Some(210_000)),
-        (Told { success: true, blobs: Some((131_072, 3)), kind: 3 }, Some(603_216), None),
-        (Told { success: true, blobs: None, kind: 3 }, None, None),
+    for (receipt, expected, otherwise) in [
+        (ReceiptRow { success: true, blobs: None, kind: 2 }, Some(210_000), Some(210_000)),
+        (ReceiptRow { success: true, blobs: Some((131_072, 3)), kind: 3 }, Some(603_216), None),
+        (ReceiptRow { success: true, blobs: None, kind: 3 }, None, None),
     ] {
-        let mut files = receipts(20_000_000, told);
+        let mut files = receipts(20_000_000, receipt);
         let transactions = files.pop().unwrap();
         for file in files {
             let expected = if tells_blobs(file.0) { expected } else { otherwise };
-            let expected = (told.kind == 3, expected.map(|fee: u64| Amount::from(fee)));
+            let expected = (receipt.kind == 3, expected.map(|fee: u64| Amount::from(fee)));
             assert_eq!(fee(&file, &transactions), expected, "{}", file.0);
         }
     }
@@ -364,7 +364,7 @@ fn transaction_in_two_blocks_is_a_conflict_that_may_be_skipped() {
 
 #[test]
 fn failed_receipt_beside_a_token_transfer_is_a_conflict() {
-    let mut files = receipts(20_000_000, Told { success: false, blobs: None, kind: 0 });
+    let mut files = receipts(20_000_000, ReceiptRow { success: false, blobs: None, kind: 0 });
     let transactions = files.pop().unwrap();
     let transfer = logs(1, 20_000_000, 9).remove(0);
     for file in files {

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::memory::{Held, Memory, Purpose, Share};
+use crate::memory::{Memory, Purpose, Reservation, Share};
 
 /// Shared between whoever starts long work and whoever may stop it.
 #[derive(Debug, Clone, Default)]
@@ -50,8 +50,8 @@ impl Cancel {
 
     /// An account of memory for one purpose, which has taken nothing yet.
     #[must_use]
-    pub fn holding(&self, purpose: Purpose) -> Held {
-        Held::new(self.0.share.clone(), purpose)
+    pub fn holding(&self, purpose: Purpose) -> Reservation {
+        Reservation::new(self.0.share.clone(), purpose)
     }
 
     /// Bytes that the work holds now; 0 where memory is not limited.

@@ -13,14 +13,14 @@ pub type Result<T> = std::result::Result<T, LedgerError>;
 
 /// Who disagrees in a conflict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Between {
+pub enum ConflictParties {
     /// Two rows of one load.
     Rows,
     /// The store and what is offered to it.
     StoreAndRow,
 }
 
-impl Between {
+impl ConflictParties {
     const fn held(self) -> &'static str {
         match self {
             Self::Rows => "in one row",
@@ -145,7 +145,7 @@ pub enum LedgerError {
         /// What was offered.
         offered: String,
         /// Who disagrees.
-        between: Between,
+        between: ConflictParties,
     },
     /// A transaction was offered whose block has no known time.
     #[error(
@@ -309,7 +309,7 @@ impl LedgerError {
     /// The same error about what the store holds, where it is a conflict.
     pub(crate) fn with_the_store(mut self) -> Self {
         if let Self::Conflict { between, .. } = &mut self {
-            *between = Between::StoreAndRow;
+            *between = ConflictParties::StoreAndRow;
         }
         self
     }

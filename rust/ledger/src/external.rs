@@ -196,7 +196,7 @@ impl<T: Pod + Ord + Send> ExternalSorter<T> {
 
     fn merge(&self, runs: Vec<Run>) -> Result<Run> {
         let length = runs.iter().map(|run| run.length).sum();
-        let mut sorted: Sorted<T> = Sorted::of(runs, Vec::new(), &self.scratch, &self.cancel)?;
+        let mut sorted: SortedRecords<T> = SortedRecords::of(runs, Vec::new(), &self.scratch, &self.cancel)?;
         let mut file = self.scratch.file()?.expect("there are runs only where there is a folder");
         let mut out: Vec<T> = Vec::with_capacity(READ_BYTES.1 / size_of::<T>().max(1) + 1);
         loop {
@@ -220,7 +220,7 @@ impl<T: Pod + Ord + Send> ExternalSorter<T> {
     ///
     /// # Errors
     /// When a run cannot be read or written, or the work is cancelled.
-    pub fn finish(mut self) -> Result<Sorted<T>> {
+    pub fn finish(mut self) -> Result<SortedRecords<T>> {
         self.cancel.check()?;
         self.buffer.par_sort_unstable();
         let mut runs: Vec<Run> = std::mem::take(&mut self.levels).into_iter().flatten().collect();
@@ -231,12 +231,12 @@ impl<T: Pod + Ord + Send> ExternalSorter<T> {
             runs.push(merged);
         }
         let buffer = std::mem::take(&mut self.buffer);
-        Sorted::of(runs, buffer, &self.scratch, &self.cancel)
+        SortedRecords::of(runs, buffer, &self.scratch, &self.cancel)
     }
 }
 
 /// The records of an [`ExternalSorter`] in order.
-pub struct Sorted<T> {
+pub struct SortedRecords<T> {
     /// The smallest record of each source that has one, and the place of the source.
     heads: BinaryHeap<Reverse<(T, usize)>>,
     sources: Vec<Source<T>>,
@@ -253,7 +253,7 @@ struct Source<T> {
     at: usize,
 }
 
-impl<T: Pod + Ord> Sorted<T> {
+impl<T: Pod + Ord> SortedRecords<T> {
     fn of(runs: Vec<Run>, buffer: Vec<T>, scratch: &Scratch, cancel: &Cancel) -> Result<Self> {
         let left = runs.iter().map(|run| run.length).sum::<u64>() + buffer.len() as u64;
         let share = (scratch.memory_bytes / (4 * runs.len().max(1))).clamp(READ_BYTES.0, READ_BYTES.1);
@@ -323,7 +323,7 @@ impl<T: Pod> Source<T> {
     }
 }
 
-impl<T: Pod + Ord> Iterator for Sorted<T> {
+impl<T: Pod + Ord> Iterator for SortedRecords<T> {
     type Item = Result<T>;
 
     fn next(&mut self) -> Option<Self::Item> {

@@ -189,7 +189,7 @@ fn raise(figure: &AtomicU64, bytes: u64, limit: u64) -> Option<u64> {
 
 /// What a part of some work holds of the memory of its query; given back when it is dropped.
 #[derive(Debug)]
-pub struct Held {
+pub struct Reservation {
     share: Option<Arc<Share>>,
     purpose: Purpose,
     /// What was asked for.
@@ -198,7 +198,7 @@ pub struct Held {
     room: u64,
 }
 
-impl Held {
+impl Reservation {
     pub(crate) fn new(share: Option<Arc<Share>>, purpose: Purpose) -> Self {
         let room = if share.is_some() { FREE_BYTES } else { u64::MAX };
         Self { share, purpose, wanted: 0, room }
@@ -218,7 +218,7 @@ impl Held {
     /// Takes so many bytes more.
     ///
     /// # Errors
-    /// As [`Held::reach`].
+    /// As [`Reservation::reach`].
     #[inline]
     pub fn more(&mut self, bytes: usize) -> Result<(), OverBudget> {
         self.reach(usize::try_from(self.wanted).unwrap_or(usize::MAX).saturating_add(bytes))
@@ -254,7 +254,7 @@ impl Held {
     }
 }
 
-impl Drop for Held {
+impl Drop for Reservation {
     fn drop(&mut self) {
         if let Some(share) = &self.share {
             share.give_back(self.room - FREE_BYTES);

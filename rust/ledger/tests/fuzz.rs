@@ -13,7 +13,7 @@ use headwater_ledger::read::{
 };
 use headwater_ledger::store::Writer;
 use headwater_ledger::{Cancel, LedgerError, Store};
-use headwater_testkit::fuzz::{Met, Reader};
+use headwater_testkit::fuzz::{FuzzOutcome, Reader};
 use headwater_testkit::{Chainlet, address, followed, hash, token, topic};
 use headwater_types::{Address, Asset, Chain, Timestamp};
 use xxhash_rust::xxh3::{Xxh3, xxh3_128};
@@ -231,7 +231,7 @@ fn a_damaged_file_is_told_by_name_and_a_forged_one_never_brings_its_reader_down(
         .samples(samples)
         .words(words)
         .check(|input| {
-            let [number, sealed, bytes @ ..] = input else { return Met::Refused };
+            let [number, sealed, bytes @ ..] = input else { return FuzzOutcome::Refused };
             let (file, before) = &files[usize::from(*number) % files.len()];
             let (is_manifest, is_sealed) = (file == manifest, sealed % 2 == 1);
             let mut bytes = bytes.to_vec();
@@ -258,6 +258,6 @@ fn a_damaged_file_is_told_by_name_and_a_forged_one_never_brings_its_reader_down(
                 let problems = verified.as_ref().map(|report| report.problems.len());
                 assert!(answered.is_ok() || problems.is_ok_and(|problems| problems > 0), "verification finds nothing");
             }
-            Met::from(&answered)
+            FuzzOutcome::from(&answered)
         });
 }

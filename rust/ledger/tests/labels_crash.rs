@@ -12,7 +12,7 @@ use headwater_ledger::labels::{
     Action, Claim, ClaimSelection, Code, Dispute, DisputeAction, DisputeRequest, Level, Link, Scope,
 };
 use headwater_ledger::read::Labels;
-use headwater_ledger::store::{LabelImport, Shrinking, Vanished, Writer};
+use headwater_ledger::store::{LabelImport, MissingClaims, ShrinkPolicy, Writer};
 use headwater_ledger::{Cancel, Store};
 use headwater_types::{Address, Chain, Timestamp};
 
@@ -55,8 +55,8 @@ fn import(number: u32) -> LabelImport {
         imported_at: time,
         ended_at: time,
         claims: (number..number + CLAIMS).map(claim).collect(),
-        vanished: Vanished::End,
-        shrinking: Shrinking::Refused,
+        vanished: MissingClaims::End,
+        shrinking: ShrinkPolicy::Refused,
     }
 }
 

@@ -25,7 +25,7 @@ const ROOM: u64 = 1 << 26;
 
 /// Whether movements of failed transactions count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Failed {
+pub enum FailedTransactions {
     /// They do not: nothing moved.
     #[default]
     LeftOut,
@@ -37,7 +37,7 @@ pub enum Failed {
 #[derive(Debug, Clone)]
 pub struct Params {
     scan: Scan,
-    failed: Failed,
+    failed: FailedTransactions,
     top: usize,
 }
 
@@ -45,12 +45,12 @@ impl Params {
     /// The `top` largest groups of a scan, without failed transactions.
     #[must_use]
     pub fn new(scan: Scan, top: usize) -> Self {
-        Self { scan, failed: Failed::LeftOut, top }
+        Self { scan, failed: FailedTransactions::LeftOut, top }
     }
 
     /// With other rules for failed transactions.
     #[must_use]
-    pub fn with_failed(self, failed: Failed) -> Self {
+    pub fn with_failed(self, failed: FailedTransactions) -> Self {
         Self { failed, ..self }
     }
 }
@@ -116,7 +116,7 @@ trait Ranked: Tally {
     fn rows(runs: &Range<usize>) -> Self::Rows;
 
     /// Adds the movements of a batch.
-    fn push(rows: &mut Self::Rows, columns: &PostingColumns<'_>, failed: Failed);
+    fn push(rows: &mut Self::Rows, columns: &PostingColumns<'_>, failed: FailedTransactions);
 
     /// Shows the groups of several threads together.
     fn grouped<R: Send>(
@@ -139,7 +139,7 @@ impl Ranked for Count {
         Numbers::default()
     }
 
-    fn push(rows: &mut Numbers, columns: &PostingColumns<'_>, failed: Failed) {
+    fn push(rows: &mut Numbers, columns: &PostingColumns<'_>, failed: FailedTransactions) {
         let others = columns.counterparties().iter();
         rows.extend(columns.flags().iter().zip(others).map(|(flags, &other)| {
             let (side, kept) = movement(*flags, other, failed);
@@ -169,7 +169,7 @@ impl Ranked for Flow {
         if runs.len() == RUNS { Grouper::default() } else { Grouper::of_runs(runs.clone()) }
     }
 
-    fn push(rows: &mut Grouper<Self>, columns: &PostingColumns<'_>, failed: Failed) {
+    fn push(rows: &mut Grouper<Self>, columns: &PostingColumns<'_>, failed: FailedTransactions) {
         let (flags, others, assets) = (columns.flags(), columns.counterparties(), columns.assets());
         let (amounts, seconds) = (columns.amounts(), columns.seconds());
         let row = |at: usize| {
@@ -202,10 +202,10 @@ impl Ranked for Flow {
 
 /// Which way a movement went, and whether it is with somebody else and counts.
 #[inline]
-fn movement(flags: PostingFlags, other: u32, failed: Failed) -> (Side, bool) {
+fn movement(flags: PostingFlags, other: u32, failed: FailedTransactions) -> (Side, bool) {
     // By table, for which way it went no processor foresees.
     let (side, is_moved) = WAYS[flags.direction() as usize];
-    (side, is_moved && other != NOBODY && (failed == Failed::Counted || !flags.is_failed()))
+    (side, is_moved && other != NOBODY && (failed == FailedTransactions::Counted || !flags.is_failed()))
 }
 
 /// Sides by direction, and whether anything moved to somebody else.
@@ -277,7 +277,7 @@ fn gathered<T: Ranked>(
     ledger: &dyn Ledger,
     account: &Account,
     scan: &Scan,
-    failed: Failed,
+    failed: FailedTransactions,
     runs: &Range<usize>,
     wanted: (ColumnSet, &Cancel),
 ) -> Result<ByPart<T>, LedgerError> {

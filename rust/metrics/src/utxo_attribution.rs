@@ -15,6 +15,8 @@
 
 use std::collections::HashMap;
 
+use headwater_ledger::facts::{InputFacts, OutputFacts};
+use headwater_ledger::read::Transaction;
 use headwater_types::{Address, Amount};
 use ruint::aliases::U256;
 
@@ -130,6 +132,27 @@ pub fn pairs(
 }
 
 impl Attribution {
+    /// Attributes a transaction of a ledger. One without inputs and outputs has no pairs.
+    #[must_use]
+    pub fn of_transaction(transaction: &Transaction) -> Self {
+        Self::without_output(transaction, None)
+    }
+
+    /// Attributes a transaction as if it did not have one of its outputs, which must not be of an address that paid.
+    #[must_use]
+    pub fn without_output(transaction: &Transaction, output: Option<usize>) -> Self {
+        let Some(utxo) = &transaction.facts.utxo else { return pairs(&[], &[], Shape::Ordinary) };
+        let spent = |input: &InputFacts| match &input.spent {
+            Some(output) => (output.owner, Some(output.amount)),
+            None => (None, None),
+        };
+        let of_output = |output: &OutputFacts| (output.owner, output.amount);
+        let inputs: Vec<_> = utxo.inputs.iter().map(spent).collect();
+        let kept = utxo.outputs.iter().enumerate().filter(|(place, _)| output != Some(*place));
+        let outputs: Vec<_> = kept.map(|(_, output)| of_output(output)).collect();
+        pairs(&inputs, &outputs, Shape::Ordinary)
+    }
+
     fn change_of(&mut self, address: Address) -> &mut NetChange {
         let position = *self.positions.entry(address).or_insert_with(|| {
             self.changes.push(NetChange { address, gross_out: 0, gross_in: 0 });
@@ -185,6 +208,38 @@ impl Attribution {
             let own = own.as_ref()?;
             self.pair(own, other).or_else(|| self.pair(other, own))
         })
+    }
+
+    /// Returns the counterparties of an address with what moved between them.
+    #[must_use]
+    pub fn counterparties(&self, address: &Address) -> Vec<(Address, Amount)> {
+        let other = |pair: Pair| if pair.from == *address { pair.to } else { pair.from };
+        self.of(address).map(|pair| (other(pair), pair.value)).collect()
+    }
+
+    /// Returns the same with shares that together are at most what their payee got: shares are rounded, and the last ones
+    /// of a payee are reduced where their sum would exceed it. Payer and payee have the same amounts.
+    #[must_use]
+    pub fn bounded_counterparties(&self, address: &Address) -> Vec<(Address, Amount)> {
+        if self.change(address).is_some_and(|change| change.net_out() > 0) {
+            return self.payers(address);
+        }
+        let of_payee = |(payee, _): (Address, Amount)| {
+            let own = self.payers(&payee).into_iter().find(|(payer, _)| payer == address);
+            own.map(|(_, value)| (payee, value))
+        };
+        self.counterparties(address).into_iter().filter_map(of_payee).collect()
+    }
+
+    /// Returns who paid an address, and how much: together at most what it got.
+    fn payers(&self, payee: &Address) -> Vec<(Address, Amount)> {
+        let mut rest = Amount::from_u128(self.change(payee).map_or(0, NetChange::net_out));
+        let paid = |pair: Pair| {
+            let value = pair.value.min(rest);
+            rest = rest.checked_sub(value).unwrap_or(Amount::ZERO);
+            (pair.from, value)
+        };
+        self.of(payee).map(paid).collect()
     }
 
     fn pair(&self, from: &NetChange, to: &NetChange) -> Option<Pair> {

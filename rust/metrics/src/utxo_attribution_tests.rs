@@ -156,6 +156,18 @@ fn by_the_book(inputs: &Inputs, outputs: &Outputs, from: Address, to: Address) -
     (lost > 0 && gained > 0).then(|| u128::try_from((2 * lost * gained + denominator) / (2 * denominator)).unwrap())
 }
 
+#[test]
+fn bounded_shares_sum_to_what_the_payee_got() {
+    // Each of three inputs of 1 paid two thirds, which is 1 when it is rounded.
+    let found = ordinary(&[known(1, 1), known(2, 1), known(3, 1)], &[to(9, 2)]);
+    let values = |of: u8| -> Vec<u128> {
+        let counterparties = found.bounded_counterparties(&address(of));
+        counterparties.iter().map(|(_, value)| value.to_u128().unwrap()).collect()
+    };
+    assert_eq!(values(9), [1, 1, 0]);
+    assert_eq!([values(1), values(2), values(3)], [[1], [1], [0]]);
+}
+
 proptest! {
     #[test]
     fn every_pair_is_the_rule_by_the_book((inputs, outputs) in transaction()) {

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use headwater_ledger::Cancel;
 use headwater_ledger::read::{Direction, Ledger, Posting, Scan, Status};
-use headwater_metrics::counterparties::{Failed, Params, by_asset, by_count};
+use headwater_metrics::counterparties::{FailedTransactions, Params, by_asset, by_count};
 use headwater_metrics::grouping::{Count, Side};
 use headwater_metrics::sums::{AssetSum, AssetSums, BalanceColumns, balances_of_every_address};
 use headwater_metrics::sweep::every_address;
@@ -83,12 +83,13 @@ fn check_sums(ledger: &dyn Ledger) -> Vec<(Address, Vec<AssetSum>)> {
 type Flows = (u64, u64, Amount, Amount, i64, i64);
 type Named = (Address, Option<Asset>, (u64, u64), Option<(Amount, Amount, i64, i64)>);
 
-fn check_ranking(ledger: &dyn Ledger, address: &Address, failed: Failed, top: usize) -> Vec<Named> {
+fn check_ranking(ledger: &dyn Ledger, address: &Address, failed: FailedTransactions, top: usize) -> Vec<Named> {
     let Some(account) = ledger.account(CHAIN, address).unwrap() else { return Vec::new() };
     let mut groups: BTreeMap<(Address, Option<Asset>), Flows> = BTreeMap::new();
     for posting in postings(ledger, address) {
         let Some(other) = other(ledger, &posting) else { continue };
-        if posting.direction == Direction::Own || (failed == Failed::LeftOut && posting.status == Some(Status::Failed))
+        if posting.direction == Direction::Own
+            || (failed == FailedTransactions::LeftOut && posting.status == Some(Status::Failed))
         {
             continue;
         }
@@ -154,7 +155,7 @@ proptest! {
     #[test]
     fn rankings_of_counterparties_are_those_by_the_book(batch in strategies::account_chain(), top in 1usize..20) {
         over_segmentations([batch], |ledger| {
-            let failed = [Failed::LeftOut, Failed::Counted];
+            let failed = [FailedTransactions::LeftOut, FailedTransactions::Counted];
             let asked = addresses().flat_map(|address| failed.map(|failed| (address, failed)));
             asked.map(|(address, failed)| check_ranking(ledger, &address, failed, top)).collect::<Vec<_>>()
         });

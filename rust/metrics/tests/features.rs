@@ -7,7 +7,7 @@ use headwater_ledger::facts::Batch;
 use headwater_ledger::market::core_tokens;
 use headwater_ledger::read::Ledger;
 use headwater_ledger::{Cancel, Snapshot};
-use headwater_metrics::features::{Base, BaseGather, Observed, features, features_of, values};
+use headwater_metrics::features::{Base, BaseGather, ObservationSample, features, features_of, values};
 use headwater_metrics::sweep::fold_addresses_with;
 use headwater_testkit::{Chainlet, address, in_one_segment, over_segmentations, strategies, token};
 use headwater_types::{Address, Amount, Asset, Chain, Family, Timestamp};
@@ -28,7 +28,7 @@ fn bits(rows: &[Row]) -> Vec<(Address, Vec<u64>)> {
     rows.iter().map(|(address, row)| (*address, row.iter().map(|value| value.to_bits()).collect())).collect()
 }
 
-fn swept(ledger: &dyn Ledger, chain: Chain, observed: Option<Observed>, threads: usize) -> Vec<Row> {
+fn swept(ledger: &dyn Ledger, chain: Chain, observed: Option<ObservationSample>, threads: usize) -> Vec<Row> {
     let make = || BaseGather::new(chain).observed(observed);
     let fold = |rows: &mut Vec<Row>, address: &Address, base: &Base| rows.push((*address, of(base)));
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
@@ -49,7 +49,7 @@ fn is_close(found: f64, expected: f64) -> bool {
     (found.is_nan() && expected.is_nan()) || (found - expected).abs() <= 1e-9 * expected.abs().max(1.0)
 }
 
-fn check(ledger: &dyn Ledger, chain: Chain, observed: Option<Observed>) -> Vec<(Address, Vec<u64>)> {
+fn check(ledger: &dyn Ledger, chain: Chain, observed: Option<ObservationSample>) -> Vec<(Address, Vec<u64>)> {
     let rows = swept(ledger, chain, observed, 1);
     assert_eq!(bits(&rows), bits(&swept(ledger, chain, observed, 3)));
     if observed.is_none() {
@@ -121,7 +121,7 @@ proptest! {
     #[test]
     fn observed_keeps_movements_of_observed_counterparties(batch in chains(), seed: u64) {
         over_segmentations([batch], |ledger| {
-            let check = |share| check(ledger, Chain::ETHEREUM, Some(Observed { share, seed }));
+            let check = |share| check(ledger, Chain::ETHEREUM, Some(ObservationSample { share, seed }));
             [check(1.0), check(0.5), check(0.1)]
         });
     }
@@ -197,16 +197,18 @@ fn families_without_outputs_have_no_utxo_features() {
 
 #[test]
 fn observed_share_is_about_that_of_addresses() {
-    let held =
-        |observed: Observed| (0..4000).filter(|number| observed.holds(&address(Chain::ETHEREUM, *number))).count();
-    assert_eq!(held(Observed { share: 1.0, seed: 7 }), 4000);
-    let (one, other) = (held(Observed { share: 0.25, seed: 7 }), held(Observed { share: 0.25, seed: 8 }));
+    let held = |observed: ObservationSample| {
+        (0..4000).filter(|number| observed.holds(&address(Chain::ETHEREUM, *number))).count()
+    };
+    assert_eq!(held(ObservationSample { share: 1.0, seed: 7 }), 4000);
+    let (one, other) =
+        (held(ObservationSample { share: 0.25, seed: 7 }), held(ObservationSample { share: 0.25, seed: 8 }));
     assert!((850..1150).contains(&one) && (850..1150).contains(&other), "{one}, {other}");
     // A larger share of one seed observes those of a smaller one, too.
-    let [less, more] = [0.25, 0.5].map(|share| Observed { share, seed: 7 });
+    let [less, more] = [0.25, 0.5].map(|share| ObservationSample { share, seed: 7 });
     let addresses = || (0..4000).map(|number| address(Chain::ETHEREUM, number));
     assert!(addresses().all(|address| more.holds(&address) || !less.holds(&address)));
-    assert!(addresses().any(|address| less.holds(&address) != Observed { seed: 8, ..less }.holds(&address)));
+    assert!(addresses().any(|address| less.holds(&address) != ObservationSample { seed: 8, ..less }.holds(&address)));
 }
 
 #[test]

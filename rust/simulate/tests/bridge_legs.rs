@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use headwater_bridge::{
-    BridgeChain, HalfTable, Log, MemoPayment, Status, Tables, TokenTransfer, Transaction, account_bytes, decode,
+    BridgeChain, LegTable, Log, MemoPayment, Status, Tables, TokenTransfer, Transaction, account_bytes, decode,
     memo_leg,
 };
 use headwater_ledger::facts::{Batch, MovementFact, TransactionFacts};
@@ -15,7 +15,7 @@ use crate::DEMO;
 /// Two ends of a transfer.
 type Ends = ((Chain, TxHash), (Chain, TxHash));
 
-fn account_legs(chain: Chain, facts: &TransactionFacts, time: Timestamp, table: &mut HalfTable) {
+fn account_legs(chain: Chain, facts: &TransactionFacts, time: Timestamp, table: &mut LegTable) {
     let bytes = |address: Option<&headwater_types::Address>| address.and_then(account_bytes).unwrap_or_default();
     let logs: Vec<Log<'_>> = facts
         .logs
@@ -55,7 +55,7 @@ fn account_legs(chain: Chain, facts: &TransactionFacts, time: Timestamp, table: 
     ));
 }
 
-fn memo_legs(chain: Chain, facts: &TransactionFacts, time: Timestamp, table: &mut HalfTable) {
+fn memo_legs(chain: Chain, facts: &TransactionFacts, time: Timestamp, table: &mut LegTable) {
     let Some(utxo) = &facts.utxo else { return };
     for memo in utxo.outputs.iter().filter_map(|output| std::str::from_utf8(output.data.as_ref()?).ok()) {
         table.extend(memo_leg(
@@ -74,7 +74,7 @@ fn memo_legs(chain: Chain, facts: &TransactionFacts, time: Timestamp, table: &mu
     }
 }
 
-fn read(batch: &Batch, table: &mut HalfTable) {
+fn read(batch: &Batch, table: &mut LegTable) {
     let times: BTreeMap<u64, Timestamp> = batch.blocks.iter().map(|block| (block.number, block.time)).collect();
     for facts in &batch.transactions {
         let time = facts.time.or(times.get(&facts.block).copied()).unwrap_or(Timestamp::new(0));
@@ -87,7 +87,7 @@ fn read(batch: &Batch, table: &mut HalfTable) {
 
 #[test]
 fn bridge_legs_of_the_economy_join_as_the_truth_says() {
-    let mut table = HalfTable::default();
+    let mut table = LegTable::default();
     for batch in &DEMO.batches {
         read(batch, &mut table);
     }

@@ -8,14 +8,14 @@ use std::fs;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use super::db::{Access, Db, Place};
+use super::db::{Access, Db, StateLocation};
 use super::home::{DATABASE, Home, LOG, WATERMARK};
 use super::secrets::{MASTER, PEPPER, io_error, put};
 use super::{Pepper, StateError, check_ledger, checksums, copy, row_macs};
 
 /// What a check went through.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Checked {
+pub struct CheckReport {
     /// Entries of the credit ledger.
     pub entries: u64,
 }
@@ -25,13 +25,13 @@ impl Home {
     ///
     /// # Errors
     /// As [`Home::open`], and when there is none.
-    pub fn open_existing(place: &Place, secrets_dir: Option<&Path>) -> Result<Self, StateError> {
+    pub fn open_existing(place: &StateLocation, secrets_dir: Option<&Path>) -> Result<Self, StateError> {
         match place {
-            Place::Folder(path) if !path.join(DATABASE).exists() => {
+            StateLocation::Folder(path) if !path.join(DATABASE).exists() => {
                 return Err(StateError::NoState { path: path.clone() });
             }
-            Place::Folder(_) => {}
-            Place::Postgres(address) => {
+            StateLocation::Folder(_) => {}
+            StateLocation::Postgres(address) => {
                 let made = "SELECT CAST(tablename AS TEXT) FROM pg_tables
                             WHERE tablename = 'setting' AND schemaname = ANY (current_schemas(false))";
                 let found = Db::open_postgres(address, Access::Read)?.transaction(|tx| tx.row(made, &[]))?;
@@ -46,7 +46,7 @@ impl Home {
     ///
     /// # Errors
     /// The first thing that does not fit.
-    pub fn check(&self) -> Result<Checked, StateError> {
+    pub fn check(&self) -> Result<CheckReport, StateError> {
         // It takes long, and writers need not wait for it.
         check(&mut self.connect(Access::Read)?, self.pepper())
     }
@@ -56,7 +56,7 @@ impl Home {
     ///
     /// # Errors
     /// When `folder` is there already, cannot be written, or the copy does not pass the check.
-    pub fn back_up(&self, folder: &Path) -> Result<Checked, StateError> {
+    pub fn back_up(&self, folder: &Path) -> Result<CheckReport, StateError> {
         vacant(folder)?;
         let draft = Draft::make(folder)?;
         let copy = draft.path.join(DATABASE);
@@ -73,10 +73,14 @@ impl Home {
     ///
     /// # Errors
     /// When there is a state or a secret in the way, or the backup is not whole.
-    pub fn restore(backup: &Path, place: &Place, secrets_dir: Option<&Path>) -> Result<Checked, StateError> {
+    pub fn restore(
+        backup: &Path,
+        place: &StateLocation,
+        secrets_dir: Option<&Path>,
+    ) -> Result<CheckReport, StateError> {
         match place {
-            Place::Folder(folder) => Self::restore_folder(backup, folder, secrets_dir),
-            Place::Postgres(address) => {
+            StateLocation::Folder(folder) => Self::restore_folder(backup, folder, secrets_dir),
+            StateLocation::Postgres(address) => {
                 let secrets = secrets_dir.ok_or(StateError::NoSecretsDir)?;
                 let draft = Draft::make(secrets)?;
                 let (home, _) = unpack(backup, &draft)?;
@@ -90,7 +94,7 @@ impl Home {
         }
     }
 
-    fn restore_folder(backup: &Path, folder: &Path, secrets_dir: Option<&Path>) -> Result<Checked, StateError> {
+    fn restore_folder(backup: &Path, folder: &Path, secrets_dir: Option<&Path>) -> Result<CheckReport, StateError> {
         vacant(folder)?;
         let draft = Draft::make(folder)?;
         let (home, checked) = unpack(backup, &draft)?;
@@ -107,7 +111,7 @@ impl Home {
 }
 
 /// A state in a folder out of a backup, opened as a state is opened: schema, secrets and database must fit.
-fn unpack(backup: &Path, draft: &Draft) -> Result<(Home, Checked), StateError> {
+fn unpack(backup: &Path, draft: &Draft) -> Result<(Home, CheckReport), StateError> {
     let log = backup.join(LOG);
     if fs::metadata(&log).is_ok_and(|log| log.len() > 0) {
         return Err(StateError::NoBackup { path: log });
@@ -147,14 +151,14 @@ fn put_secrets(home: &Home, folder: &Path) -> Result<(), StateError> {
     missing.into_iter().try_for_each(|(name, bytes)| put(folder, name, bytes))
 }
 
-fn check(db: &mut Db, pepper: &Pepper) -> Result<Checked, StateError> {
+fn check(db: &mut Db, pepper: &Pepper) -> Result<CheckReport, StateError> {
     db.check_integrity()?;
     db.transaction(|tx| {
-        tx.hold_still()?;
+        tx.repeatable_read()?;
         row_macs::check(tx, pepper)?;
         checksums::check(tx)
     })?;
-    Ok(Checked { entries: check_ledger(db)? })
+    Ok(CheckReport { entries: check_ledger(db)? })
 }
 
 /// Nothing may be there, an empty folder excepted.
@@ -223,14 +227,14 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         let (home, id) = state(&place.path().join("state"));
         let backup = place.path().join("deep/backup");
-        assert_eq!(home.back_up(&backup).unwrap(), Checked { entries: 1 });
+        assert_eq!(home.back_up(&backup).unwrap(), CheckReport { entries: 1 });
         for (name, mode) in [(DATABASE, 0o600), (PEPPER, 0o600), (MASTER, 0o600), (".", 0o700)] {
             assert_eq!(fs::metadata(backup.join(name)).unwrap().permissions().mode() & 0o777, mode, "{name}");
         }
         home.admin("test", |admin| admin.add_credits(&id, 5)).unwrap();
         let again = place.path().join("again");
-        Home::restore(&backup, &Place::Folder(again.clone()), None).unwrap();
-        let restored = Home::open_existing(&Place::Folder(again), None).unwrap();
+        Home::restore(&backup, &StateLocation::Folder(again.clone()), None).unwrap();
+        let restored = Home::open_existing(&StateLocation::Folder(again), None).unwrap();
         assert_eq!(restored.admin("test", |admin| admin.key(&id)).unwrap().credits, 7);
         assert_eq!(restored.pepper().digest(&[b"x"]), home.pepper().digest(&[b"x"]));
     }
@@ -244,7 +248,7 @@ mod tests {
         assert!(matches!(home.back_up(&backup), Err(StateError::Occupied { .. })));
         let occupied = Home::restore(&backup, home.place(), None);
         assert!(matches!(occupied, Err(StateError::Occupied { .. })));
-        let to = Place::Folder(place.path().join("to"));
+        let to = StateLocation::Folder(place.path().join("to"));
         fs::write(backup.join(PEPPER), [1; 32]).unwrap();
         assert!(matches!(Home::restore(&backup, &to, None), Err(StateError::WrongSecret { .. })));
         let left: Vec<_> = fs::read_dir(place.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
@@ -261,7 +265,7 @@ mod tests {
         let database = rusqlite::Connection::open(backup.join(DATABASE)).unwrap();
         database.execute_batch("UPDATE account SET balance = 8").unwrap();
         drop(database);
-        let refused = Home::restore(&backup, &Place::Folder(place.path().join("to")), None);
+        let refused = Home::restore(&backup, &StateLocation::Folder(place.path().join("to")), None);
         assert!(matches!(refused, Err(StateError::BrokenLedger { .. })), "{refused:?}");
     }
 
@@ -269,13 +273,13 @@ mod tests {
     fn the_folder_of_a_state_whose_log_holds_commits_is_no_backup() {
         let place = tempfile::tempdir().unwrap();
         let (home, id) = state(&place.path().join("state"));
-        let Place::Folder(folder) = home.place() else { unreachable!("it was made in a folder") };
+        let StateLocation::Folder(folder) = home.place() else { unreachable!("it was made in a folder") };
         // Who reads leaves the log as it is.
         let mut reader = home.connect(Access::Read).unwrap();
         reader.transaction(|tx| tx.rows("SELECT id FROM account", &[])).unwrap();
         home.admin("test", |admin| admin.add_credits(&id, 5)).unwrap();
         drop(reader);
-        let to = Place::Folder(place.path().join("to"));
+        let to = StateLocation::Folder(place.path().join("to"));
         let refused = Home::restore(folder, &to, None).unwrap_err();
         assert!(matches!(&refused, StateError::NoBackup { path } if path.ends_with(LOG)), "{refused:?}");
         assert!(refused.to_string().contains("`headwater state backup`"), "{refused}");
@@ -291,9 +295,9 @@ mod tests {
         let state = State::start(&home, Options::default(), Box::new(|| panic!("latched"))).unwrap();
         state.read(|tx| tx.rows("SELECT id FROM account", &[])).unwrap();
         state.close();
-        let Place::Folder(folder) = home.place() else { unreachable!("it was made in a folder") };
+        let StateLocation::Folder(folder) = home.place() else { unreachable!("it was made in a folder") };
         assert!(!folder.join(LOG).exists());
-        Home::restore(folder, &Place::Folder(place.path().join("to")), None).unwrap();
+        Home::restore(folder, &StateLocation::Folder(place.path().join("to")), None).unwrap();
     }
 
     #[test]
@@ -302,7 +306,7 @@ mod tests {
         let (home, _) = state(&place.path().join("state"));
         let backup = place.path().join("backup");
         home.back_up(&backup).unwrap();
-        let (to, secrets) = (Place::Folder(place.path().join("to")), place.path().join("secrets"));
+        let (to, secrets) = (StateLocation::Folder(place.path().join("to")), place.path().join("secrets"));
         Home::restore(&backup, &to, Some(&secrets)).unwrap();
         assert!(Home::open(&to, Some(&secrets)).is_ok());
         assert!(!place.path().join("to").join(PEPPER).exists());

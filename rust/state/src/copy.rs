@@ -99,7 +99,7 @@ pub(super) fn copy_to_file(from: &mut Db, path: &Path) -> Result<(), StateError>
     }
     let mut copied = Db::open_sqlite(path, Access::Write)?;
     copy(from, &mut copied)?;
-    copied.stand_alone()
+    copied.checkpoint_to_single_file()
 }
 
 /// Copies all rows as they are at one moment, while others may write to `from`. All of them are there afterwards, or
@@ -109,9 +109,9 @@ pub(super) fn copy_to_file(from: &mut Db, path: &Path) -> Result<(), StateError>
 /// When a database fails, or `to` holds rows already.
 pub(super) fn copy(from: &mut Db, to: &mut Db) -> Result<(), StateError> {
     from.transaction(|source| {
-        source.hold_still()?;
+        source.repeatable_read()?;
         to.transaction(|target| {
-            target.take_time()?;
+            target.lift_statement_timeout()?;
             check_empty(target)?;
             TABLES.iter().try_for_each(|table| copy_table(source, target, table))?;
             go_on_counting(target)

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use super::db::{Access, Db, Place, Tx};
+use super::db::{Access, Db, StateLocation, Tx};
 use super::secrets::{self, MASTER, Master, PEPPER};
 use super::{Pepper, StateError};
 
@@ -39,7 +39,7 @@ impl Presence {
 /// An opened state.
 #[derive(Debug, Clone)]
 pub struct Home {
-    place: Place,
+    place: StateLocation,
     pepper: Pepper,
     master: Master,
 }
@@ -50,10 +50,10 @@ impl Home {
     ///
     /// # Errors
     /// When it cannot be made, read or reached, or when its secrets do not belong to its database.
-    pub fn open(place: &Place, secrets_dir: Option<&Path>) -> Result<Self, StateError> {
+    pub fn open(place: &StateLocation, secrets_dir: Option<&Path>) -> Result<Self, StateError> {
         match place {
-            Place::Folder(path) => Self::open_folder(path, secrets_dir.unwrap_or(path)),
-            Place::Postgres(_) => {
+            StateLocation::Folder(path) => Self::open_folder(path, secrets_dir.unwrap_or(path)),
+            StateLocation::Postgres(_) => {
                 let folder = secrets_dir.ok_or_else(|| StateError::MissingSecret { path: PathBuf::from(PEPPER) })?;
                 let home =
                     Self { place: place.clone(), pepper: secrets::pepper(folder)?, master: secrets::master(folder)? };
@@ -69,7 +69,7 @@ impl Home {
     /// # Errors
     /// As [`Home::open`].
     pub fn in_folder(path: &Path) -> Result<Self, StateError> {
-        Self::open(&Place::Folder(path.to_owned()), None)
+        Self::open(&StateLocation::Folder(path.to_owned()), None)
     }
 
     /// Makes a state: also the secrets of a shared one, which [`Home::open`] never makes, so that a replica cannot come
@@ -77,8 +77,8 @@ impl Home {
     ///
     /// # Errors
     /// As [`Home::open`]. Secrets that a database was made with and that are missing are not made anew.
-    pub fn init(place: &Place, secrets_dir: Option<&Path>) -> Result<Self, StateError> {
-        if let (Place::Postgres(address), Some(folder)) = (place, secrets_dir) {
+    pub fn init(place: &StateLocation, secrets_dir: Option<&Path>) -> Result<Self, StateError> {
+        if let (StateLocation::Postgres(address), Some(folder)) = (place, secrets_dir) {
             let mut db = Db::open_postgres(address, Access::Write)?;
             if db.transaction(|tx| fingerprint(tx, "pepper"))?.is_none() {
                 secrets::make(folder)?;
@@ -107,7 +107,7 @@ impl Home {
         if !known {
             secrets::make(secrets_dir)?;
         }
-        let place = Place::Folder(path.to_owned());
+        let place = StateLocation::Folder(path.to_owned());
         let home = Self { place, pepper: secrets::pepper(secrets_dir)?, master: secrets::master(secrets_dir)? };
         home.check_secrets(&mut db, secrets_dir)?;
         Ok(home)
@@ -123,7 +123,7 @@ impl Home {
 
     /// Where it is.
     #[must_use]
-    pub const fn place(&self) -> &Place {
+    pub const fn place(&self) -> &StateLocation {
         &self.place
     }
 
@@ -131,8 +131,8 @@ impl Home {
     #[must_use]
     pub fn database(&self) -> Option<PathBuf> {
         match &self.place {
-            Place::Folder(path) => Some(path.join(DATABASE)),
-            Place::Postgres(_) => None,
+            StateLocation::Folder(path) => Some(path.join(DATABASE)),
+            StateLocation::Postgres(_) => None,
         }
     }
 
@@ -151,8 +151,8 @@ impl Home {
     /// Lets a server be known to others; of a shared database they know by its beats.
     pub(super) fn presence(&self) -> Result<Option<Presence>, StateError> {
         match &self.place {
-            Place::Folder(path) => Presence::in_folder(path).map(Some),
-            Place::Postgres(_) => Ok(None),
+            StateLocation::Folder(path) => Presence::in_folder(path).map(Some),
+            StateLocation::Postgres(_) => Ok(None),
         }
     }
 
@@ -162,8 +162,8 @@ impl Home {
     /// When the database cannot be opened or reached.
     pub fn connect(&self, access: Access) -> Result<Db, StateError> {
         match &self.place {
-            Place::Folder(path) => Db::open_sqlite(&path.join(DATABASE), access),
-            Place::Postgres(address) => Db::open_postgres(address, access),
+            StateLocation::Folder(path) => Db::open_sqlite(&path.join(DATABASE), access),
+            StateLocation::Postgres(address) => Db::open_postgres(address, access),
         }
     }
 

@@ -11,18 +11,18 @@ pub(super) const KEPT_MS: i64 = 24 * 3_600_000;
 
 /// What is to be kept of an answer.
 #[derive(Debug, Clone)]
-pub struct Keep {
+pub struct AnswerRecord {
     /// The client's key.
     pub key: String,
     /// Digest of the request that the key belongs to.
     pub request_hash: [u8; 32],
     /// What the answer says.
-    pub answer: Answered,
+    pub answer: AnswerBody,
 }
 
 /// An answer in the form that it is kept in.
 #[derive(Clone)]
-pub enum Answered {
+pub enum AnswerBody {
     /// The body, given the balance after the charge.
     Envelope(Arc<dyn Fn(i64) -> Vec<u8> + Send + Sync>),
     /// A table, which is made again from this generation of the store.
@@ -34,7 +34,7 @@ pub enum Answered {
     Sealed(Vec<u8>),
 }
 
-impl fmt::Debug for Answered {
+impl fmt::Debug for AnswerBody {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Answered(..)")
     }
@@ -42,7 +42,7 @@ impl fmt::Debug for Answered {
 
 /// An answer that was kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Kept {
+pub struct StoredAnswer {
     /// Digest of the request that it answered.
     pub request_hash: [u8; 32],
     /// Id of that request.
@@ -69,14 +69,14 @@ pub(super) fn is_kept(tx: &mut Tx<'_>, account: i64, key: &str) -> Result<bool, 
 pub fn keep(
     tx: &mut Tx<'_>,
     account: i64,
-    keep: &Keep,
+    keep: &AnswerRecord,
     (request_id, status): (&str, u16),
     balance: i64,
 ) -> Result<(), StateError> {
     let (body, sealed, generation) = match &keep.answer {
-        Answered::Envelope(body) => (Some(body(balance)), false, None),
-        Answered::Table { generation } => (None, false, Some(i64::try_from(*generation).unwrap_or(i64::MAX))),
-        Answered::Sealed(body) => (Some(body.clone()), true, None),
+        AnswerBody::Envelope(body) => (Some(body(balance)), false, None),
+        AnswerBody::Table { generation } => (None, false, Some(i64::try_from(*generation).unwrap_or(i64::MAX))),
+        AnswerBody::Sealed(body) => (Some(body.clone()), true, None),
     };
     // One that is past its time gives way.
     tx.execute("DELETE FROM idempotency WHERE account_id = ?1 AND key = ?2", &[account.into(), (&keep.key).into()])?;
@@ -105,7 +105,7 @@ pub fn keep(
 ///
 /// # Errors
 /// When it cannot be read, or was changed on the disk.
-pub fn find(tx: &mut Tx<'_>, account: i64, key: &str) -> Result<Option<Kept>, StateError> {
+pub fn find(tx: &mut Tx<'_>, account: i64, key: &str) -> Result<Option<StoredAnswer>, StateError> {
     let row = tx.row(
         "SELECT account_id, key, request_hash, request_id, status, body, sealed, generation, created_at_ms, checksum
          FROM idempotency WHERE account_id = ?1 AND key = ?2 AND created_at_ms > ?3",
@@ -115,7 +115,7 @@ pub fn find(tx: &mut Tx<'_>, account: i64, key: &str) -> Result<Option<Kept>, St
         if !checksums::fits(&row) {
             return Err(StateError::CorruptRow { table: "idempotency", id: key.to_owned() });
         }
-        Ok(Kept {
+        Ok(StoredAnswer {
             request_hash: row.digest(2)?,
             request_id: row.text(3)?.to_owned(),
             status: u16::try_from(row.int(4)?).unwrap_or(200),

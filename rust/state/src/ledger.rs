@@ -10,7 +10,7 @@ use super::StateError;
 use super::account_cache::Hold;
 use super::audit::{AuditRow, Page};
 use super::db::{Db, Insert, Row, Tx, Value};
-use super::idempotency::{self, Keep};
+use super::idempotency::{self, AnswerRecord};
 use super::lease::{self, Leases};
 
 /// What an entry is.
@@ -181,7 +181,7 @@ pub fn check_ledger(db: &mut Db) -> Result<u64, StateError> {
 fn check_all(db: &mut Db, mut broken: impl FnMut(StateError) -> Result<(), StateError>) -> Result<u64, StateError> {
     // One transaction, so that what is written meanwhile is not half seen.
     db.transaction(|tx| {
-        tx.hold_still()?;
+        tx.repeatable_read()?;
         let mut checked = 0;
         for row in tx.rows("SELECT id FROM account ORDER BY id", &[])? {
             match check_account(tx, row.int(0)?) {
@@ -314,7 +314,7 @@ pub(super) struct Charge {
     pub hold: Hold,
     pub audit: AuditRow,
     /// What is kept of the answer for who repeats the request.
-    pub keep: Option<Keep>,
+    pub keep: Option<AnswerRecord>,
     pub done: oneshot::Sender<Result<i64, StateError>>,
     /// Where the caller waits.
     pub runtime: Option<Handle>,

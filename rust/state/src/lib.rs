@@ -46,18 +46,18 @@ use uuid::Uuid;
 pub use account_cache::{Account, AccountCache, Caller, Hold, Refusal};
 pub use admin_service::{AdminListing, AdminService, ChangeListing, KeyListing, LostAnswer, NewKey, Usage, UsageLine};
 pub use audit::{AuditFilter, AuditListing, AuditRow, RequestId};
-pub use backup::Checked;
-pub use db::{Access, Db, Insert, Place, PostgresAddress, Row, Tx, Value, checksum};
+pub use backup::CheckReport;
+pub use db::{Access, Db, Insert, PostgresAddress, Row, StateLocation, Tx, Value, checksum};
 pub use error::StateError;
 pub use errors::causes;
 pub use health::Health;
 pub use home::Home;
-pub use idempotency::{Answered, Keep, Kept, find as find_kept, keep};
+pub use idempotency::{AnswerBody, AnswerRecord, StoredAnswer, find as find_kept, keep};
 pub use keys::{Environment, KeyId, KeyText, Pepper};
 pub use ledger::check_ledger;
 pub use plan::{DEFAULT_PLAN, NoRate, Plan, Rate, is_endpoint};
-pub use recurring::Recurring;
-pub use run::{BootReport, Unsent};
+pub use recurring::ErrorThrottle;
+pub use run::{BootReport, UnsentAnswers};
 pub use writer::OnLatch;
 
 /// The files that a state cannot be used without.
@@ -98,7 +98,7 @@ pub struct State {
     rows: Arc<Rows>,
     /// Where replicas share the database: what has nothing to do with credits.
     jobs: Option<mpsc::Sender<Box<dyn Job>>>,
-    unsent: Arc<Unsent>,
+    unsent: Arc<UnsentAnswers>,
     readers: Readers,
     boot: BootReport,
     commits: Histogram,
@@ -115,7 +115,7 @@ impl State {
     pub fn start(home: &Home, options: Options, on_latch: OnLatch) -> Result<Self, StateError> {
         let mut db = home.connect(Access::Write)?;
         let accounts = Arc::new(AccountCache::new(home.pepper().clone(), db.is_shared()));
-        let unsent = Arc::new(Unsent::default());
+        let unsent = Arc::new(UnsentAnswers::default());
         let id = Uuid::now_v7().to_string();
         let presence = home.presence()?;
         let alone = presence.as_ref().is_some_and(|presence| presence.alone);
@@ -135,7 +135,7 @@ impl State {
         db.transaction(|tx| accounts.load(tx))?;
         let (health, rows) = (Arc::new(HealthFlag::default()), Arc::new(Rows::default()));
         let (queue, waiting) = mpsc::channel(QUEUE);
-        if let Place::Postgres(address) = home.place() {
+        if let StateLocation::Postgres(address) = home.place() {
             listen(address.clone(), queue.downgrade());
         }
         let commits = Histogram::new(exponential_buckets(0.0005, 2.0, 14));
@@ -159,7 +159,7 @@ impl State {
         };
         let mut threads = vec![spawn("state-writer", move || writer.run())?];
         let mut jobs = None;
-        if let Place::Postgres(_) = home.place() {
+        if let StateLocation::Postgres(_) = home.place() {
             let (sender, queue) = mpsc::channel(QUEUE);
             let made = Jobs { db: home.connect(Access::Write)?, queue, _watch: watch() };
             threads.push(spawn("state-jobs", move || made.run())?);
@@ -225,7 +225,9 @@ impl State {
     /// When the database cannot be asked.
     pub async fn reserve(&self, account: &Arc<Account>, cost: i64) -> Result<Option<Hold>, StateError> {
         match account.reserve(cost) {
-            None if matches!(self.home.place(), Place::Postgres(_)) => Box::pin(self.borrow(account, cost)).await,
+            None if matches!(self.home.place(), StateLocation::Postgres(_)) => {
+                Box::pin(self.borrow(account, cost)).await
+            }
             held => Ok(held),
         }
     }
@@ -256,12 +258,12 @@ impl State {
     }
 
     /// Commits ledger entry, balance, audit row and what is kept of the answer together and gives the balance after it.
-    /// `audit.bytes` counts the body without the digits of that balance. Until [`Unsent::end`] the answer counts as
+    /// `audit.bytes` counts the body without the digits of that balance. Until [`UnsentAnswers::end`] the answer counts as
     /// one that may be lost with this process.
     ///
     /// # Errors
     /// When nothing was committed, or nothing certain is known of it; the hold is given back then.
-    pub async fn charge(&self, hold: Hold, audit: AuditRow, keep: Option<Keep>) -> Result<i64, StateError> {
+    pub async fn charge(&self, hold: Hold, audit: AuditRow, keep: Option<AnswerRecord>) -> Result<i64, StateError> {
         let (done, result) = oneshot::channel();
         let request_id = audit.request_id;
         self.unsent.begin(request_id);
@@ -279,7 +281,7 @@ impl State {
 
     /// Charged answers on their way, for whoever sees them leave.
     #[must_use]
-    pub fn unsent(&self) -> Arc<Unsent> {
+    pub fn unsent(&self) -> Arc<UnsentAnswers> {
         Arc::clone(&self.unsent)
     }
 
@@ -373,7 +375,7 @@ impl State {
     ///
     /// # Errors
     /// When the database cannot be read.
-    pub fn kept(&self, account: i64, key: &str) -> Result<Option<Kept>, StateError> {
+    pub fn kept(&self, account: i64, key: &str) -> Result<Option<StoredAnswer>, StateError> {
         self.read(|tx| idempotency::find(tx, account, key))
     }
 

@@ -13,7 +13,7 @@ const SAID: usize = 16;
 
 /// What one thing that is tried again and again meets with: the last errors that were said.
 #[derive(Debug, Default)]
-pub struct Recurring(Mutex<Vec<Said>>);
+pub struct ErrorThrottle(Mutex<Vec<Said>>);
 
 #[derive(Debug)]
 struct Said {
@@ -23,7 +23,7 @@ struct Said {
     times: u64,
 }
 
-impl Recurring {
+impl ErrorThrottle {
     /// It did not work.
     pub fn met(&self, what: &'static str, error: &dyn Error) {
         let causes = causes(error);
@@ -58,7 +58,7 @@ mod tests {
 
     #[test]
     fn an_error_is_news_once_a_minute_and_another_one_at_once() {
-        let (recurring, begun) = (Recurring::default(), Instant::now());
+        let (recurring, begun) = (ErrorThrottle::default(), Instant::now());
         let news = |text: &str, seconds| recurring.news(text, begun + Duration::from_secs(seconds));
         assert_eq!([news("a", 0), news("a", 1), news("b", 2), news("a", 59)], [Some(1), None, Some(1), None]);
         assert_eq!([news("a", 60), news("a", 61), news("b", 62)], [Some(3), None, Some(1)]);

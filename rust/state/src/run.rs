@@ -18,9 +18,9 @@ const LOOK: Duration = Duration::from_secs(10);
 
 /// Charged answers on their way to their clients.
 #[derive(Debug, Default)]
-pub struct Unsent(Mutex<HashSet<RequestId, RandomState>>);
+pub struct UnsentAnswers(Mutex<HashSet<RequestId, RandomState>>);
 
-impl Unsent {
+impl UnsentAnswers {
     /// An answer is about to be charged.
     pub(super) fn begin(&self, request_id: RequestId) {
         self.set().insert(request_id);
@@ -43,7 +43,7 @@ pub(super) struct Run {
     started_ms: i64,
     /// The last beat, one that was not committed among them: later by a millisecond at least than the one before.
     beat_ms: i64,
-    unsent: Arc<Unsent>,
+    unsent: Arc<UnsentAnswers>,
     beaten: Instant,
     looked: Instant,
     /// What refunds are made with, where they are made without being asked for.
@@ -65,7 +65,7 @@ impl Run {
     pub fn start(
         tx: &mut Tx<'_>,
         id: &str,
-        unsent: Arc<Unsent>,
+        unsent: Arc<UnsentAnswers>,
         alone: bool,
     ) -> Result<(Self, BootReport), StateError> {
         let now = tx.clock_ms()?;

@@ -19,7 +19,7 @@ use super::ledger::{Booked, Charge, write_charges};
 use super::rows::Rows;
 use super::run::Run;
 use super::{StateError, retention};
-use crate::recurring::Recurring;
+use crate::recurring::ErrorThrottle;
 
 /// Most operations in one commit.
 const BATCH: usize = 4096;
@@ -113,9 +113,9 @@ pub(super) struct Writer {
 /// What the writer meets with.
 #[derive(Debug, Default)]
 pub(super) struct Errors {
-    commits: Recurring,
-    looks: Recurring,
-    upkeep: Recurring,
+    commits: ErrorThrottle,
+    looks: ErrorThrottle,
+    upkeep: ErrorThrottle,
 }
 
 /// What a commit made of a batch.

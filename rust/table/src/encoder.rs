@@ -1,8 +1,9 @@
-//! Rows in, a format of tables out.
+//! Encoding of rows in a format of tables.
 
 use std::io::Write;
 use std::sync::Arc;
 
+use arrow::array::{AsArray, RecordBatch};
 use arrow::csv;
 use arrow::datatypes::{Schema, SchemaRef};
 use arrow::ipc::writer::StreamWriter;
@@ -10,12 +11,14 @@ use headwater_engine::{AnyRow, Column, TableHead};
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::file::properties::WriterProperties;
+use serde::Serialize;
 use serde_json::Value;
 
-use crate::schema::{Builder, Nested, fields_of, flat, flattened, metadata_of, timed, unfit, with_times};
+use crate::builder::{ColumnBuilder, Misfit};
+use crate::schema::{Nested, Times, fields_of, flat, flattened, metadata_of};
 use crate::{Format, TableError};
 
-/// Rows that are encoded together, and a row group of Parquet: what bounds memory.
+/// Rows that are encoded together, and a row group of Parquet: the bound of memory.
 const BATCH: usize = 8192;
 
 /// Encodes the rows of a list.
@@ -32,7 +35,7 @@ struct ColumnWriter<W: Write + Send> {
     columns: Vec<Column>,
     /// The columns as they are written.
     schema: SchemaRef,
-    builder: Builder,
+    rows: ColumnBuilder,
     writer: Writer<W>,
 }
 
@@ -48,15 +51,16 @@ impl<W: Write + Send> Encoder<W> {
     /// # Errors
     /// When its beginning cannot be written.
     pub fn new(format: Format, columns: &[Column], head: &TableHead, out: W) -> Result<Self, TableError> {
-        let fields = fields_of(columns, Nested::Text);
-        let schema: SchemaRef = Arc::new(Schema::new_with_metadata(timed(columns, &fields), metadata_of(head)));
+        let times = if format == Format::Csv { Times::Seconds } else { Times::Utc };
+        let fields = fields_of(columns, Nested::Text, times);
+        let schema: SchemaRef = Arc::new(Schema::new_with_metadata(fields.clone(), metadata_of(head)));
         let (writer, schema) = match format {
             Format::Ndjson => return Ok(Self { form: Form::Lines(out) }),
             Format::Csv => {
                 let flat = flat(columns, &fields);
                 let mut writer = csv::WriterBuilder::new().with_header(true).build(out);
                 // A table without rows has its line of names too.
-                writer.write(&arrow::array::RecordBatch::new_empty(SchemaRef::clone(&flat)))?;
+                writer.write(&RecordBatch::new_empty(SchemaRef::clone(&flat)))?;
                 (Writer::Csv(Box::new(writer)), flat)
             }
             Format::Parquet => {
@@ -69,8 +73,8 @@ impl<W: Write + Send> Encoder<W> {
             }
             Format::Arrow => (Writer::Arrow(Box::new(StreamWriter::try_new(out, &schema)?)), schema),
         };
-        let builder = Builder::new(columns, Nested::Text)?;
-        Ok(Self { form: Form::Columns(Box::new(ColumnWriter { columns: columns.to_vec(), schema, builder, writer })) })
+        let rows = ColumnBuilder::of_records(&fields);
+        Ok(Self { form: Form::Columns(Box::new(ColumnWriter { columns: columns.to_vec(), schema, rows, writer })) })
     }
 
     /// Adds a row.
@@ -97,7 +101,7 @@ impl<W: Write + Send> Encoder<W> {
             Form::Columns(columns) => {
                 let lines = lines.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
                 for line in lines {
-                    let row: Value = serde_json::from_slice(line).map_err(unfit)?;
+                    let row: Value = serde_json::from_slice(line).map_err(Misfit::from)?;
                     columns.push(&row)?;
                 }
                 Ok(())
@@ -105,7 +109,7 @@ impl<W: Write + Send> Encoder<W> {
         }
     }
 
-    /// Ends the table, and gives back where it went.
+    /// Ends the table, and returns its writer.
     ///
     /// # Errors
     /// When the rest cannot be written.
@@ -126,19 +130,20 @@ impl<W: Write + Send> Encoder<W> {
 
 impl<W: Write + Send> ColumnWriter<W> {
     fn push(&mut self, row: &dyn AnyRow) -> Result<(), TableError> {
-        self.builder.push(row)?;
-        if self.builder.len() == BATCH { self.write() } else { Ok(()) }
+        row.serialize(&mut self.rows)?;
+        if self.rows.len() == BATCH { self.write() } else { Ok(()) }
     }
 
     fn write(&mut self) -> Result<(), TableError> {
-        if self.builder.len() == 0 {
+        if self.rows.len() == 0 {
             return Ok(());
         }
-        let batch = self.builder.batch()?;
+        let rows = self.rows.finish()?;
+        let columns = rows.as_struct().columns().to_vec();
         match &mut self.writer {
-            Writer::Csv(writer) => writer.write(&flattened(&batch, &self.columns, &self.schema)?)?,
-            Writer::Parquet(writer) => writer.write(&with_times(batch.columns(), &self.schema)?)?,
-            Writer::Arrow(writer) => writer.write(&with_times(batch.columns(), &self.schema)?)?,
+            Writer::Csv(writer) => writer.write(&flattened(&columns, &self.columns, &self.schema)?)?,
+            Writer::Parquet(writer) => writer.write(&RecordBatch::try_new(Arc::clone(&self.schema), columns)?)?,
+            Writer::Arrow(writer) => writer.write(&RecordBatch::try_new(Arc::clone(&self.schema), columns)?)?,
         }
         Ok(())
     }

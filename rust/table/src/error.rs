@@ -1,11 +1,13 @@
-//! What can go wrong with a table.
+//! Errors of tables.
 
 use std::io;
 
 use arrow::error::ArrowError;
 use parquet::errors::ParquetError;
 
-/// Why a table could not be written.
+use crate::builder::Misfit;
+
+/// The reason for which a table could not be written.
 #[expect(clippy::large_enum_variant, reason = "an error is rare, and boxing it would only hide what it names")]
 #[derive(Debug, thiserror::Error)]
 pub enum TableError {
@@ -15,7 +17,7 @@ pub enum TableError {
     /// The rows do not fit their columns: a defect.
     #[error("rows do not fit their columns: {0}")]
     Rows(#[source] ArrowError),
-    /// The table could not be written where it goes.
+    /// The destination failed.
     #[error("the table could not be written: {0}")]
     Write(#[from] io::Error),
 }
@@ -26,6 +28,12 @@ impl From<ArrowError> for TableError {
             ArrowError::IoError(_, error) => Self::Write(error),
             error => Self::Rows(error),
         }
+    }
+}
+
+impl From<Misfit> for TableError {
+    fn from(misfit: Misfit) -> Self {
+        Self::Rows(misfit.into())
     }
 }
 

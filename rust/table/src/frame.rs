@@ -1,82 +1,112 @@
-//! The rows of one answer in Arrow's memory, without a text in between.
+//! Lists of records within one answer in Arrow's memory, without a text in between.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, LazyLock, OnceLock};
 
 use arrow::array::{Array, AsArray, RecordBatch};
-use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
-use headwater_engine::{AnyRow, Column, ColumnKind, ENDPOINTS, Endpoint, ReportRows};
-use serde_arrow::ArrayBuilder;
-use serde_json::Value;
+use arrow::datatypes::{DataType, Field, Fields, Schema, SchemaRef};
+use headwater_engine::{AnyRow, Column, ColumnKind, ENDPOINTS, Endpoint};
+use serde::Serialize;
 
 use crate::TableError;
-use crate::schema::{Nested, fields_of, is_priced, timed, unfit, with_texts, with_times, without_zeros};
+use crate::builder::ColumnBuilder;
+use crate::schema::{Nested, Times, fields_of};
 
-/// How the rows of an endpoint's answer become columns.
-struct Shape {
-    /// The field of the report that holds the rows; `None` where the report is the only row.
-    rows: Option<&'static str>,
-    /// The report as a record: its list of rows alone, or its fields.
-    record: Vec<Arc<Field>>,
-    /// The columns.
-    schema: SchemaRef,
-    /// Columns that are the text of their JSON.
-    texts: Vec<String>,
-    /// Whether numbers may be null for want of a price.
-    is_priced: bool,
+/// The lists of an endpoint's report.
+struct Lists {
+    /// The table of its rows.
+    rows: List,
+    /// The list at each path, such as `dimensions.intel.codes`; the report itself at the empty path.
+    by_path: BTreeMap<String, List>,
 }
 
-static SHAPES: LazyLock<BTreeMap<&'static str, Shape>> =
-    LazyLock::new(|| ENDPOINTS.iter().map(|endpoint| (endpoint.name, Shape::of(endpoint.report_rows()))).collect());
+/// A list of records within a report.
+struct List {
+    /// The fields that lead to the list; empty where the report itself is the only record.
+    path: Vec<String>,
+    /// The report as a record of nothing but the list.
+    report: Fields,
+    /// The columns of the records.
+    schema: SchemaRef,
+}
 
-impl Shape {
-    fn of(ReportRows { field: rows, columns }: ReportRows) -> Self {
-        let fields = fields_of(&columns, Nested::Records);
-        let schema = Arc::new(Schema::new(timed(&columns, &fields)));
-        let record = match rows {
-            Some(rows) => {
-                let items = Arc::new(Field::new_list_field(DataType::Struct(fields), true));
-                vec![Arc::new(Field::new(rows, DataType::List(items), true))]
-            }
-            None => fields.iter().cloned().collect(),
-        };
-        let is_priced = is_priced(&columns);
-        let is_json = |column: Column| (column.kind == ColumnKind::Json).then_some(column.name);
-        Self { rows, record, schema, texts: columns.into_iter().filter_map(is_json).collect(), is_priced }
+static LISTS: LazyLock<BTreeMap<&'static str, OnceLock<Lists>>> =
+    LazyLock::new(|| ENDPOINTS.iter().map(|endpoint| (endpoint.name, OnceLock::new())).collect());
+
+fn lists(endpoint: &Endpoint) -> Option<&'static Lists> {
+    LISTS.get(endpoint.name).map(|lists| lists.get_or_init(|| Lists::of(endpoint)))
+}
+
+impl Lists {
+    fn of(endpoint: &Endpoint) -> Self {
+        let rows = endpoint.report_rows();
+        let rows = List::new(rows.field.map(str::to_owned).into_iter().collect(), &rows.columns);
+        let report = endpoint.report_columns();
+        let mut by_path = BTreeMap::from([(String::new(), List::new(Vec::new(), &report))]);
+        collect(&mut by_path, &[], &report);
+        Self { rows, by_path }
     }
 }
 
-/// The rows of an answer, from its report or, as a JSON value, its `data`. Records within a row stay records, and a report
-/// that is no list is the only row. `None` where the answer has no list this time.
+/// Collects the lists of records below a record.
+fn collect(by_path: &mut BTreeMap<String, List>, above: &[String], columns: &[Column]) {
+    for Column { name, kind } in columns {
+        let path = [above, std::slice::from_ref(name)].concat();
+        if let ColumnKind::Records(columns) = kind {
+            by_path.insert(path.join("."), List::new(path, columns));
+        } else if let ColumnKind::Record(columns) = kind {
+            collect(by_path, &path, columns);
+        }
+    }
+}
+
+impl List {
+    fn new(path: Vec<String>, columns: &[Column]) -> Self {
+        let fields = fields_of(columns, Nested::Records, Times::Utc);
+        let schema = Arc::new(Schema::new(fields.clone()));
+        let mut report = fields;
+        for (place, name) in path.iter().enumerate().rev() {
+            let record = DataType::Struct(report);
+            let is_list = place + 1 == path.len();
+            let kind = if is_list { DataType::List(Arc::new(Field::new_list_field(record, true))) } else { record };
+            report = Fields::from(vec![Field::new(name, kind, true)]);
+        }
+        Self { path, report, schema }
+    }
+
+    /// Returns the records of the list in a report; `None` where the report has no list this time.
+    fn of(&self, report: &dyn AnyRow) -> Result<Option<RecordBatch>, TableError> {
+        let mut reports = ColumnBuilder::of_records(&self.report);
+        report.serialize(&mut reports)?;
+        let mut found = reports.finish()?;
+        for _ in &self.path {
+            let child = Arc::clone(found.as_struct().column(0));
+            if child.is_null(0) {
+                return Ok(None);
+            }
+            found = child.as_list_opt::<i32>().map_or_else(|| Arc::clone(&child), |list| list.value(0));
+        }
+        let columns = found.as_struct().columns().to_vec();
+        Ok(Some(RecordBatch::try_new(Arc::clone(&self.schema), columns)?))
+    }
+}
+
+/// Returns the rows of an answer, from its report or, as a JSON value, its `data`. Records within a row stay records, and a
+/// report that is no list is the only row. `None` where the answer has no list this time.
 ///
 /// # Errors
 /// [`TableError::Rows`] where the report is not that of the endpoint.
 pub fn frame(endpoint: &Endpoint, report: &dyn AnyRow) -> Result<Option<RecordBatch>, TableError> {
-    let Some(shape) = SHAPES.get(endpoint.name) else { return Ok(None) };
-    let mut builder = ArrayBuilder::from_arrow(&shape.record).map_err(unfit)?;
-    if shape.texts.is_empty() && !shape.is_priced {
-        builder.push(report).map_err(unfit)?;
-    } else {
-        let mut report = serde_json::to_value(report).map_err(unfit)?;
-        without_zeros(&mut report);
-        let rows = match shape.rows {
-            Some(rows) => report.get_mut(rows).and_then(Value::as_array_mut).into_iter().flatten().collect(),
-            None => vec![&mut report],
-        };
-        for row in rows {
-            if let Value::Object(row) = row {
-                with_texts(row, &shape.texts);
-            }
-        }
-        builder.push(&report).map_err(unfit)?;
-    }
-    let arrays = builder.to_arrow().map_err(unfit)?;
-    if shape.rows.is_none() {
-        return Ok(Some(with_times(&arrays, &shape.schema)?));
-    }
-    let lists = arrays[0].as_list::<i32>();
-    if lists.is_null(0) {
-        return Ok(None);
-    }
-    Ok(Some(with_times(lists.value(0).as_struct().columns(), &shape.schema)?))
+    lists(endpoint).map_or(Ok(None), |lists| lists.rows.of(report))
+}
+
+/// Returns the list of records at a path within a report, such as `dimensions.intel.codes`; at the empty path the report is
+/// the only record. Without rows where the report has no list this time, `None` where reports of the endpoint have no list of records there.
+///
+/// # Errors
+/// As [`frame`].
+pub fn table(endpoint: &Endpoint, report: &dyn AnyRow, path: &str) -> Result<Option<RecordBatch>, TableError> {
+    let Some(list) = lists(endpoint).and_then(|lists| lists.by_path.get(path)) else { return Ok(None) };
+    let records = list.of(report)?;
+    Ok(Some(records.unwrap_or_else(|| RecordBatch::new_empty(Arc::clone(&list.schema)))))
 }

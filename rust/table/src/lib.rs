@@ -6,6 +6,8 @@
 //! integers of 256 bits.
 #![forbid(unsafe_code)]
 
+mod append;
+mod builder;
 mod encoder;
 mod error;
 mod format;
@@ -18,6 +20,6 @@ mod write;
 pub use encoder::Encoder;
 pub use error::TableError;
 pub use format::Format;
-pub use frame::frame;
+pub use frame::{frame, table};
 pub use graphml::{edge_ends, graphml, node_id, xml};
 pub use write::{Pages, Written, write};

@@ -3,16 +3,15 @@
 use std::io::Write;
 
 use headwater_engine::{
-    AnyRow, CanonicalRequest, Column, Endpoint, Error, ErrorKind, QueryEngine, SinkClosed, TableHead, TableSink,
-    Warning,
+    AnyRow, Arguments, Column, Endpoint, Error, ErrorKind, QueryEngine, SinkClosed, TableHead, TableSink, Warning,
 };
 use headwater_ledger::Cancel;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::{Encoder, Format, TableError};
 
 /// Rows that one call of the engine gives.
-const MOST_ROWS: u32 = 100_000;
+const MAX_ROWS: u32 = 100_000;
 
 /// Rows between two reports of progress.
 const REPORTED: u64 = 1024;
@@ -35,7 +34,7 @@ pub struct Written {
 /// What the engine refuses (before anything is written), [`TableError::Write`] where the table cannot be written.
 pub fn write<W: Write + Send>(
     engine: &QueryEngine,
-    (endpoint, request): (&Endpoint, &Value),
+    (endpoint, arguments): (&Endpoint, impl Into<Arguments>),
     (format, out): (Format, W),
     progress: &dyn Fn(u64, Option<u64>),
     cancel: &Cancel,
@@ -44,16 +43,13 @@ pub fn write<W: Write + Send>(
         let message = format!("the answer of {:?} is no list: it can be given as JSON only", endpoint.name);
         Error::invalid(headwater_engine::Reason::InvalidValue, "format", message)
     })?;
-    let mut request = match request {
-        Value::Object(fields) => fields.clone(),
-        _ => Map::new(),
-    };
-    let pages = Pages::of(endpoint).filter(|_| request.get("limit").is_none_or(Value::is_null));
+    let mut arguments = arguments.into();
+    let pages = Pages::of(endpoint).filter(|_| !arguments.contains("limit"));
     if pages.is_some() {
-        request.insert("limit".to_owned(), MOST_ROWS.into());
+        arguments = arguments.with("limit", MAX_ROWS);
     }
     let engine = engine.pinned()?;
-    let skipped = skipped(&request);
+    let skipped = skipped(arguments.value());
     let mut sink = Sink {
         columns,
         format,
@@ -68,12 +64,7 @@ pub fn write<W: Write + Send>(
     };
     loop {
         let before = sink.rows;
-        let asked = engine.table(
-            endpoint,
-            &CanonicalRequest::new(endpoint.name, Value::Object(request.clone())),
-            cancel,
-            &mut sink,
-        );
+        let asked = engine.table(&endpoint.query(arguments.clone()), cancel, &mut sink);
         match (asked, sink.error.take()) {
             (_, Some(error)) => return Err(error),
             (Err(error), None) => return Err(error.into()),
@@ -85,14 +76,14 @@ pub fn write<W: Write + Send>(
                 next.map(|next| ("cursor", Value::String(next)))
             }
             Some(Pages::Offset) => {
-                (sink.rows - before == u64::from(MOST_ROWS)).then(|| ("offset", (skipped + sink.rows).into()))
+                (sink.rows - before == u64::from(MAX_ROWS)).then(|| ("offset", (skipped + sink.rows).into()))
             }
             None => None,
         };
         match next {
-            Some((field, place)) => request.insert(field.to_owned(), place),
+            Some((field, place)) => arguments = arguments.with(field, place),
             None => break,
-        };
+        }
     }
     progress(sink.rows, sink.total);
     let (Some(encoder), Some(written)) = (sink.encoder, sink.written) else {
@@ -131,7 +122,7 @@ impl Pages {
 }
 
 /// Rows that a request leaves out before the first one; of one that says no number, the engine says so.
-fn skipped(request: &Map<String, Value>) -> u64 {
+fn skipped(request: &Value) -> u64 {
     match request.get("offset") {
         Some(Value::String(text)) => text.trim().parse().unwrap_or(0),
         offset => offset.and_then(Value::as_u64).unwrap_or(0),

@@ -7,12 +7,12 @@ use arrow::array::{Array, AsArray, RecordBatch};
 use arrow::datatypes::{DataType, Float64Type, Int64Type, TimeUnit, TimestampMicrosecondType};
 use arrow::ipc::reader::StreamReader;
 use bytes::Bytes;
-use headwater_engine::{QueryEngine, endpoint};
+use headwater_engine::{Column, ColumnKind, QueryEngine, endpoint};
 use headwater_ledger::Cancel;
 use headwater_ledger::labels::{Code, Level};
 use headwater_ledger::market::PricePoint;
 use headwater_ledger::store::in_memory;
-use headwater_table::{Format, TableError, frame, write};
+use headwater_table::{Format, TableError, frame, table, write};
 use headwater_testkit::{Chainlet, address, claim, label_import};
 use headwater_types::{Chain, Timestamp};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
@@ -107,11 +107,11 @@ fn parquet_and_arrow_hold_what_the_pages_hold() {
     let engine = engine();
     for name in ["transactions", "counterparty"] {
         let expected = of_pages(&pages(&engine, name, &request()));
-        let (parquet, told) = written(&engine, name, &request(), Format::Parquet);
+        let (parquet, counts) = written(&engine, name, &request(), Format::Parquet);
         let reader = ParquetRecordBatchReaderBuilder::try_new(Bytes::from(parquet)).unwrap().build().unwrap();
         let rows: Vec<_> = reader.flat_map(|batch| values(&batch.unwrap())).collect();
         assert_eq!(rows, expected, "{name}");
-        assert_eq!((told.rows, told.next_cursor), (expected.len() as u64, None));
+        assert_eq!((counts.rows, counts.next_cursor), (expected.len() as u64, None));
 
         let (arrow, _) = written(&engine, name, &request(), Format::Arrow);
         let reader = StreamReader::try_new(&arrow[..], None).unwrap();
@@ -157,10 +157,10 @@ fn unpriced_dollars_are_null_in_tables_and_zero_in_json() {
     let overview = endpoint("counterparty/overview").unwrap();
     let (who, other) = (address(Chain::ETHEREUM, 1).to_string(), address(Chain::ETHEREUM, 2).to_string());
     let asked = json!({"blockchain": "ethereum", "target": who, "counterparty": other, "output_asset": "usd"});
-    let report = engine.report(overview, &asked, &Cancel::new()).unwrap();
-    let data: Value = serde_json::from_str(report.data().unwrap()).unwrap();
+    let report = engine.answer(overview, &asked, &Cancel::new()).unwrap();
+    let data: Value = report.value();
     assert_eq!((&data["total_amount_usd"], &data["unpriced_count"]), (&json!("0"), &json!(1)));
-    for made in [frame(overview, report.value().unwrap()), frame(overview, &data)] {
+    for made in [frame(overview, &*report.report), frame(overview, &data)] {
         let made = made.unwrap().unwrap();
         let sides = made.column_by_name("transfer_betweens").map(Arc::clone);
         match sides {
@@ -191,7 +191,7 @@ fn csv_has_a_line_of_names_times_twice_and_lists_as_text() {
     let mut request = request();
     request["limit"] = json!(2);
     request["include_failed"] = json!(true);
-    let (csv, told) = written(&engine, "transactions", &request, Format::Csv);
+    let (csv, counts) = written(&engine, "transactions", &request, Format::Csv);
     let text = String::from_utf8(csv).unwrap();
     let mut lines = text.lines().map(|line| line.split(',').collect::<Vec<_>>());
     let names = lines.next().unwrap();
@@ -208,7 +208,7 @@ fn csv_has_a_line_of_names_times_twice_and_lists_as_text() {
         assert_eq!(field(place, "flags"), flags.join(";"));
     }
     // A limit ends the table, and the cursor leads on to the rows that follow.
-    request["cursor"] = json!(told.next_cursor.unwrap());
+    request["cursor"] = json!(counts.next_cursor.unwrap());
     let (more, _) = written(&engine, "transactions", &request, Format::Ndjson);
     let all = pages(&engine, "transactions", &{
         let mut all = request.clone();
@@ -221,13 +221,13 @@ fn csv_has_a_line_of_names_times_twice_and_lists_as_text() {
 }
 
 #[test]
-fn a_table_of_prices_has_a_row_for_every_symbol_in_the_order_of_the_request() {
+fn price_table_has_a_row_per_symbol_in_request_order() {
     let engine = engine();
     let request = json!({"symbols": ["nope", "ETH", "none"], "at": 60});
-    let (csv, told) = written(&engine, "rates", &request, Format::Csv);
+    let (csv, counts) = written(&engine, "rates", &request, Format::Csv);
     let expected =
         "symbol,price_usd,ts,ts_iso,source,price\nnope,,,,,\neth,2000.0,0,1970-01-01T00:00:00Z,import,\nnone,,,,,\n";
-    assert_eq!((String::from_utf8(csv).unwrap().as_str(), told.rows), (expected, 3));
+    assert_eq!((String::from_utf8(csv).unwrap().as_str(), counts.rows), (expected, 3));
     let (lines, _) = written(&engine, "rates", &request, Format::Ndjson);
     let lines: Vec<Value> =
         String::from_utf8(lines).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect();
@@ -284,8 +284,8 @@ fn every_list_can_be_written_in_every_form() {
     let lists: Vec<_> = lists.filter_map(|endpoint| Some((endpoint, asked(endpoint.name)?))).collect();
     for (endpoint, request) in &lists {
         for format in Format::ALL {
-            let (bytes, told) = written(&engine, endpoint.name, request, format);
-            assert!(!bytes.is_empty() && told.rows > 0, "{} as {format:?}", endpoint.name);
+            let (bytes, counts) = written(&engine, endpoint.name, request, format);
+            assert!(!bytes.is_empty() && counts.rows > 0, "{} as {format:?}", endpoint.name);
         }
     }
     assert!(lists.len() >= 12, "{}", lists.len());
@@ -296,9 +296,9 @@ fn every_report_is_a_frame_equal_to_that_of_its_json() {
     let engine = engine();
     for endpoint in headwater_engine::ENDPOINTS {
         let Some(request) = asked(endpoint.name) else { continue };
-        let report = engine.report(endpoint, &request, &Cancel::new()).unwrap();
-        let data: Value = serde_json::from_str(report.data().unwrap()).unwrap();
-        let made = frame(endpoint, report.value().unwrap()).unwrap().unwrap();
+        let report = engine.answer(endpoint, &request, &Cancel::new()).unwrap();
+        let data: Value = report.value();
+        let made = frame(endpoint, &*report.report).unwrap().unwrap();
         assert_eq!(frame(endpoint, &data).unwrap().unwrap(), made, "{}", endpoint.name);
         let rows = endpoint.report_rows();
         let count = rows.field.map_or(1, |field| data[field].as_array().unwrap().len());
@@ -315,13 +315,43 @@ fn every_report_is_a_frame_equal_to_that_of_its_json() {
     }
 }
 
+/// The paths of the lists of records within a record, and their numbers of columns.
+fn lists_within(columns: &[Column], above: &str) -> Vec<(String, usize)> {
+    let below = |column: &Column| match &column.kind {
+        ColumnKind::Records(columns) => vec![(format!("{above}{}", column.name), columns.len())],
+        ColumnKind::Record(columns) => lists_within(columns, &format!("{above}{}.", column.name)),
+        _ => Vec::new(),
+    };
+    columns.iter().flat_map(below).collect()
+}
+
+#[test]
+fn every_list_within_a_report_is_a_table() {
+    let engine = engine();
+    for endpoint in headwater_engine::ENDPOINTS {
+        let Some(request) = asked(endpoint.name) else { continue };
+        let answer = engine.answer(endpoint, &request, &Cancel::new()).unwrap();
+        let data = answer.value();
+        for (path, columns) in lists_within(&endpoint.report_columns(), "") {
+            let at = format!("{} {path}", endpoint.name);
+            let made = table(endpoint, &*answer.report, &path).unwrap().expect(&at);
+            assert_eq!(table(endpoint, &data, &path).unwrap().unwrap(), made, "{at}");
+            let items = data.pointer(&format!("/{}", path.replace('.', "/"))).and_then(Value::as_array);
+            assert_eq!((made.num_rows(), made.num_columns()), (items.map_or(0, Vec::len), columns), "{at}");
+        }
+        let whole = table(endpoint, &data, "").unwrap().unwrap();
+        assert_eq!((whole.num_rows(), whole.num_columns()), (1, endpoint.report_columns().len()), "{}", endpoint.name);
+        assert_eq!(table(endpoint, &data, "nothing.here").unwrap(), None);
+    }
+}
+
 #[test]
 fn a_frame_without_rows_has_the_columns_of_one_with_rows() {
     let engine = engine();
     let transactions = endpoint("transactions").unwrap();
     let of = |request: &Value| {
-        let report = engine.report(transactions, request, &Cancel::new()).unwrap();
-        frame(transactions, report.value().unwrap()).unwrap().unwrap()
+        let report = engine.answer(transactions, request, &Cancel::new()).unwrap();
+        frame(transactions, &*report.report).unwrap().unwrap()
     };
     let mut nobody = request();
     nobody["address"] = json!(address(Chain::ETHEREUM, 999).to_string());
@@ -337,9 +367,9 @@ fn all_holders_go_into_a_table_where_no_limit_is_given() {
     let engine = QueryEngine::new(in_memory(vec![chain.batch()], Vec::new(), Vec::new()).unwrap());
     let mut request = json!({"blockchain": "ethereum", "contract": "native"});
     let ranks = |request: &Value| -> Vec<i64> {
-        let (lines, told) = written(&engine, "token/holders", request, Format::Ndjson);
+        let (lines, counts) = written(&engine, "token/holders", request, Format::Ndjson);
         let lines = String::from_utf8(lines).unwrap();
-        assert_eq!(told.rows, lines.lines().count() as u64);
+        assert_eq!(counts.rows, lines.lines().count() as u64);
         let rank = |line| serde_json::from_str::<Value>(line).unwrap()["rank"].as_i64().unwrap();
         lines.lines().map(rank).collect()
     };
@@ -360,7 +390,7 @@ fn what_is_no_list_and_what_is_refused_says_so() {
         let question = (endpoint(name).unwrap(), &request);
         match write(&engine, question, (Format::Csv, Vec::new()), &|_, _| {}, &Cancel::new()) {
             Err(TableError::Engine(error)) => error.to_string(),
-            other => panic!("{:?}", other.map(|(_, told)| told)),
+            other => panic!("{:?}", other.map(|(_, counts)| counts)),
         }
     };
     assert!(refused("counterparty/overview", json!({})).contains("no list"));

@@ -10,13 +10,13 @@ use std::sync::{Arc, Mutex};
 use arrow::array::{Array, ArrayRef, AsArray, Int64Array, LargeStringArray, RecordBatch, StringArray, StringViewArray};
 use arrow::compute::concat_batches;
 use arrow::datatypes::{Float64Type, UInt32Type};
-use headwater_engine::score::{ScoreColumns, Scorer};
+use headwater_engine::score::{Addresses, ScoreColumns, ScoreError, ScoreJob, ScoreProgress, ScoreReport, Scorer};
 use headwater_engine::{Intelligence, QueryEngine};
 use headwater_ledger::Cancel;
 use headwater_ledger::labels::{Code, Level};
 use headwater_ledger::market::PricePoint;
 use headwater_ledger::store::in_memory;
-use headwater_table::score::{Addresses, ScoreError, ScoreJob, ScoreProgress, Scored, score_table};
+use headwater_table::score::{AddressSource, ParquetScores, score_table};
 use headwater_testkit::{Chainlet, address, claim, label_import, model};
 use headwater_types::{Chain, Timestamp};
 use parquet::arrow::ArrowWriter;
@@ -55,7 +55,7 @@ fn text(number: u64) -> String {
     address(Chain::ETHEREUM, number).to_string()
 }
 
-/// Addresses with duplicates, unseen ones and what is no address.
+/// Addresses with duplicates, unseen ones and an invalid one.
 fn asked() -> Vec<String> {
     let mut asked: Vec<String> = (0..100).map(|number| text(1 + number * 31 % (ACCOUNTS + 10))).collect();
     "0x12".clone_into(&mut asked[17]);
@@ -63,16 +63,25 @@ fn asked() -> Vec<String> {
     asked
 }
 
-fn job<'a>(scorer: &'a Scorer, addresses: &'a Addresses, output: &'a Path) -> ScoreJob<'a> {
+fn job<'a>(scorer: &'a Scorer, addresses: Addresses<'a>, output: &'a Path) -> ScoreJob<'a> {
     ScoreJob { scorer, addresses, output, addresses_per_part: PER_PART }
 }
 
-fn run(scorer: &Scorer, addresses: &Addresses, output: &Path) -> Result<Scored, ScoreError> {
-    job(scorer, addresses, output).run(&|_| {}, &Cancel::new())
+fn run(scorer: &Scorer, list: &AddressSource, output: &Path) -> Result<ScoreReport, ScoreError> {
+    run_all(scorer, Addresses::List(list), output)
 }
 
-/// Runs a job that is cancelled after so many parts of its own; gives why it ended.
-fn run_until(scorer: &Scorer, addresses: &Addresses, output: &Path, parts: u64) -> Option<ScoreError> {
+fn run_all(scorer: &Scorer, addresses: Addresses<'_>, output: &Path) -> Result<ScoreReport, ScoreError> {
+    job(scorer, addresses, output).run::<ParquetScores>(&|_| {}, &Cancel::new())
+}
+
+/// Addresses, those with an error, and those of an earlier run.
+const fn counts(report: &ScoreReport) -> (u64, u64, u64) {
+    (report.rows, report.failed, report.resumed)
+}
+
+/// Runs a job that is cancelled after so many parts of its own; returns its error.
+fn run_until(scorer: &Scorer, addresses: Addresses<'_>, output: &Path, parts: u64) -> Option<ScoreError> {
     let (cancel, written) = (Cancel::new(), AtomicU64::new(0));
     let progress = |progress: ScoreProgress| {
         let own = progress.done - progress.resumed;
@@ -80,7 +89,7 @@ fn run_until(scorer: &Scorer, addresses: &Addresses, output: &Path, parts: u64) 
             cancel.cancel();
         }
     };
-    job(scorer, addresses, output).run(&progress, &cancel).err()
+    job(scorer, addresses, output).run::<ParquetScores>(&progress, &cancel).err()
 }
 
 fn threads<T: Send>(count: usize, work: impl FnOnce() -> T + Send) -> T {
@@ -114,7 +123,7 @@ fn texts(batch: &RecordBatch, column: &str) -> Vec<Option<String>> {
 /// A folder with a list of addresses in it.
 struct Place {
     folder: tempfile::TempDir,
-    list: Addresses,
+    list: AddressSource,
 }
 
 impl Place {
@@ -122,29 +131,29 @@ impl Place {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("addresses.txt");
         fs::write(&file, asked().join("\n")).unwrap();
-        Self { folder, list: Addresses::File(file) }
+        Self { folder, list: AddressSource::File(file) }
     }
 
     fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
 
-    fn write(&self, name: &str, content: impl AsRef<[u8]>) -> Addresses {
+    fn write(&self, name: &str, content: impl AsRef<[u8]>) -> AddressSource {
         fs::write(self.path(name), content).unwrap();
-        Addresses::File(self.path(name))
+        AddressSource::File(self.path(name))
     }
 }
 
 #[test]
 fn score_bytes_equal_for_all_threads_and_interruptions() {
     let place = Place::new();
-    for (name, list) in [("list", &place.list), ("all", &Addresses::All)] {
+    for (name, list) in [("list", Addresses::List(&place.list)), ("all", Addresses::All)] {
         let straight = place.path("straight.parquet");
-        threads(1, || run(&scorer(ALL), list, &straight)).unwrap();
+        threads(1, || run_all(&scorer(ALL), list, &straight)).unwrap();
         let bytes = fs::read(&straight).unwrap();
 
         let parallel = place.path("parallel.parquet");
-        threads(3, || run(&scorer(ALL), list, &parallel)).unwrap();
+        threads(3, || run_all(&scorer(ALL), list, &parallel)).unwrap();
         assert!(fs::read(&parallel).unwrap() == bytes);
 
         for after in 1..=2 {
@@ -157,15 +166,15 @@ fn score_bytes_equal_for_all_threads_and_interruptions() {
             assert_eq!(part_files(&output).len() as u64, after);
             // Interrupted once more, in another number of threads.
             threads(1, || run_until(&scorer(ALL), list, &output, 1)).unwrap();
-            let told = Mutex::new(Vec::new());
-            let note = |progress| told.lock().unwrap().push(progress);
-            let scored = job(&scorer(ALL), list, &output).run(&note, &Cancel::new()).unwrap();
+            let updates = Mutex::new(Vec::new());
+            let note = |progress| updates.lock().unwrap().push(progress);
+            let scored = job(&scorer(ALL), list, &output).run::<ParquetScores>(&note, &Cancel::new()).unwrap();
             assert_eq!(scored.resumed, (after + 1) * PER_PART as u64);
             assert!(fs::read(&output).unwrap() == bytes, "after {after} parts");
             assert!(!parts(&output).exists());
-            let told = told.into_inner().unwrap();
-            assert_eq!(told.last().map(|last| (last.done, last.total)), Some((scored.rows, scored.rows)));
-            assert!(told.windows(2).all(|pair| pair[0].done < pair[1].done && pair[0].total == pair[1].total));
+            let updates = updates.into_inner().unwrap();
+            assert_eq!(updates.last().map(|last| (last.done, last.total)), Some((scored.rows, scored.rows)));
+            assert!(updates.windows(2).all(|pair| pair[0].done < pair[1].done && pair[0].total == pair[1].total));
         }
     }
 }
@@ -176,7 +185,8 @@ fn score_rows_keep_order_duplicates_and_failures() {
     let output = place.path("scores.parquet");
     let scored = run(&scorer(ALL), &place.list, &output).unwrap();
     let rows = read(&output);
-    assert_eq!(scored, Scored { rows: 100, failed: scored.failed, resumed: 0 });
+    assert_eq!((scored.rows, scored.resumed), (100, 0));
+    assert_eq!((scored.file, scored.warnings), (output.display().to_string(), scorer(ALL).warnings()));
 
     let mut wanted = asked();
     wanted[18] = text(1);
@@ -192,7 +202,7 @@ fn score_rows_keep_order_duplicates_and_failures() {
         assert_eq!(column.slice(first, 1).to_data(), column.slice(18, 1).to_data());
     }
     // In memory they are the same, whatever their parts.
-    let (schema, batches) = score_table(&scorer(ALL), &place.list, &|_| {}, &Cancel::new()).unwrap();
+    let (schema, batches) = score_table(&scorer(ALL), Addresses::List(&place.list), &|_| {}, &Cancel::new()).unwrap();
     let table = concat_batches(&schema, &batches).unwrap();
     assert_eq!(table.columns(), rows.columns());
 }
@@ -261,8 +271,8 @@ fn score_input_forms_give_the_same_rows() {
         let mut writer = ArrowWriter::try_new(File::create(&path).unwrap(), table.schema(), None).unwrap();
         writer.write(&table).unwrap();
         writer.close().unwrap();
-        lists.push(Addresses::File(path));
-        lists.push(Addresses::of_tables(&[table.slice(0, 3), table.slice(3, 1)]).unwrap());
+        lists.push(AddressSource::File(path));
+        lists.push(AddressSource::of_tables(&[table.slice(0, 3), table.slice(3, 1)]).unwrap());
     }
     let mut before = None;
     for (number, list) in lists.iter().enumerate() {
@@ -284,10 +294,10 @@ fn score_missing_address_has_a_row() {
     let place = Place::new();
     let csv = place.write("gap.csv", format!("note,address\na,{}\nb,\nc,{}\n", text(1), text(2)));
     let column: ArrayRef = Arc::new(StringArray::from(vec![Some(text(1)), None, Some(text(2))]));
-    let table = Addresses::of_tables(&[RecordBatch::try_from_iter([("address", column)]).unwrap()]).unwrap();
+    let table = AddressSource::of_tables(&[RecordBatch::try_from_iter([("address", column)]).unwrap()]).unwrap();
     for (number, list) in [csv, table].iter().enumerate() {
         let output = place.path(&format!("out-{number}.parquet"));
-        assert_eq!(run(&scorer("risk"), list, &output).unwrap(), Scored { rows: 3, failed: 1, resumed: 0 });
+        assert_eq!(counts(&run(&scorer("risk"), list, &output).unwrap()), (3, 1, 0));
         let rows = read(&output);
         assert_eq!(texts(&rows, "address"), [Some(text(1)), None, Some(text(2))]);
         assert_eq!(texts(&rows, "error"), [None, Some("the address is missing".to_owned()), None]);
@@ -301,7 +311,7 @@ fn score_empty_input_gives_a_file_of_columns() {
     for (name, content) in [("empty.txt", ""), ("blank.txt", "\n \n"), ("empty.csv", "address,note\n")] {
         let list = place.write(name, content);
         let output = place.path(&format!("{name}.parquet"));
-        assert_eq!(run(&scorer(ALL), &list, &output).unwrap(), Scored { rows: 0, failed: 0, resumed: 0 });
+        assert_eq!(counts(&run(&scorer(ALL), &list, &output).unwrap()), (0, 0, 0));
         let rows = read(&output);
         assert!(rows.num_rows() == 0 && rows.num_columns() > 100);
     }
@@ -323,27 +333,27 @@ fn score_unusable_input_is_refused_by_name() {
         (place.write("ragged.csv", format!("address,note\n{},a\n{}\n", text(1), text(2))), "line 3"),
         (place.write("binary.gz", [0x1f, 0x8b, 0xff, 0xfe, b'\n']), "line 1 is not UTF-8"),
         (place.write("torn.parquet", "PAR1"), "torn.parquet"),
-        (Addresses::File(path), "is Int64; expected text"),
-        (Addresses::File(place.path("none.txt")), "none.txt"),
+        (AddressSource::File(path), "is Int64; expected text"),
+        (AddressSource::File(place.path("none.txt")), "none.txt"),
     ];
     for (list, wanted) in cases {
         let output = place.path("out.parquet");
-        let told = run(&scorer("risk"), &list, &output).unwrap_err().to_string();
-        let Addresses::File(file) = &list else { unreachable!() };
-        assert!(told.contains(wanted) && told.contains(file.to_str().unwrap()), "{told}");
+        let message = run(&scorer("risk"), &list, &output).unwrap_err().to_string();
+        let AddressSource::File(file) = &list else { unreachable!() };
+        assert!(message.contains(wanted) && message.contains(file.to_str().unwrap()), "{message}");
         assert!(!output.exists());
     }
-    // What was refused is in nobody's way.
+    // A refused job does not block the next one.
     assert_eq!(run(&scorer(ALL), &place.list, &place.path("out.parquet")).unwrap().resumed, 0);
-    let told = Addresses::of_tables(&[table]).unwrap_err();
-    assert!(told.contains("expected text"), "{told}");
+    let message = AddressSource::of_tables(&[table]).unwrap_err();
+    assert!(message.contains("expected text"), "{message}");
 }
 
 #[test]
 fn score_other_job_is_refused_with_the_difference() {
     let place = Place::new();
     let output = place.path("scores.parquet");
-    run_until(&scorer(ALL), &place.list, &output, 2).unwrap();
+    run_until(&scorer(ALL), Addresses::List(&place.list), &output, 2).unwrap();
     let later = engine(true).scorer(Chain::ETHEREUM, ALL.parse().unwrap()).unwrap();
     let few = scorer("risk,class");
     let other = place.write("other.txt", text(1));
@@ -354,8 +364,11 @@ fn score_other_job_is_refused_with_the_difference() {
     ] {
         let refused = run(scorer, list, &output).unwrap_err();
         assert!(matches!(refused, ScoreError::OtherJob { .. }));
-        let told = refused.to_string();
-        assert!(told.contains(wanted) && told.contains("scores.parquet.parts") && told.contains("remove"), "{told}");
+        let message = refused.to_string();
+        assert!(
+            message.contains(wanted) && message.contains("scores.parquet.parts") && message.contains("remove"),
+            "{message}"
+        );
     }
     // What was in the way is as it was.
     assert_eq!(part_files(&output).len(), 2);
@@ -368,7 +381,7 @@ fn score_damaged_part_is_made_anew() {
     let straight = place.path("straight.parquet");
     run(&scorer(ALL), &place.list, &straight).unwrap();
     let output = place.path("scores.parquet");
-    run_until(&scorer(ALL), &place.list, &output, 4).unwrap();
+    run_until(&scorer(ALL), Addresses::List(&place.list), &output, 4).unwrap();
     let files = part_files(&output);
     let cut = fs::read(&files[0]).unwrap();
     fs::write(&files[0], &cut[..cut.len() / 2]).unwrap();
@@ -382,7 +395,7 @@ fn score_damaged_part_is_made_anew() {
     assert!(fs::read(&output).unwrap() == fs::read(&straight).unwrap());
 
     // Parts of another job without its note.
-    run_until(&scorer(ALL), &place.list, &output, 2).unwrap();
+    run_until(&scorer(ALL), Addresses::List(&place.list), &output, 2).unwrap();
     fs::remove_file(parts(&output).join("job.json")).unwrap();
     let other = place.write("other.txt", [asked_of(&["1", "2"]), asked().join("\n")].concat());
     let scored = run(&scorer(ALL), &other, &output).unwrap();
@@ -395,13 +408,15 @@ fn score_second_process_is_refused_and_harmless() {
     let output = place.path("scores.parquet");
     let refused = Mutex::new(Vec::new());
     let progress = |_| {
-        let told = run(&scorer(ALL), &place.list, &output).unwrap_err();
-        refused.lock().unwrap().push(told.to_string());
+        let message = run(&scorer(ALL), &place.list, &output).unwrap_err();
+        refused.lock().unwrap().push(message.to_string());
     };
-    let scored = job(&scorer(ALL), &place.list, &output).run(&progress, &Cancel::new()).unwrap();
+    let scored = job(&scorer(ALL), Addresses::List(&place.list), &output)
+        .run::<ParquetScores>(&progress, &Cancel::new())
+        .unwrap();
     let refused = refused.into_inner().unwrap();
     assert_eq!((scored.rows, refused.len()), (100, 7));
-    assert!(refused.iter().all(|told| told.contains("scores.parquet is being written by another process")));
+    assert!(refused.iter().all(|message| message.contains("scores.parquet is being written by another process")));
     let straight = place.path("straight.parquet");
     run(&scorer(ALL), &place.list, &straight).unwrap();
     assert!(fs::read(&output).unwrap() == fs::read(&straight).unwrap());
@@ -412,10 +427,10 @@ fn score_output_that_would_be_lost_is_refused() {
     let place = Place::new();
     let file = place.path("addresses.parquet");
     fs::write(&file, asked().join("\n")).unwrap();
-    let told = run(&scorer("risk"), &Addresses::File(file.clone()), &file).unwrap_err().to_string();
-    assert!(told.contains("this is the input"), "{told}");
-    let told = run(&scorer("risk"), &place.list, place.folder.path()).unwrap_err().to_string();
-    assert!(told.contains("this is a folder"), "{told}");
-    let told = run(&scorer("risk"), &place.list, &place.path("none/scores.parquet")).unwrap_err().to_string();
-    assert!(told.contains("none/scores.parquet.parts") && told.contains("No such file"), "{told}");
+    let message = run(&scorer("risk"), &AddressSource::File(file.clone()), &file).unwrap_err().to_string();
+    assert!(message.contains("this is the input"), "{message}");
+    let message = run(&scorer("risk"), &place.list, place.folder.path()).unwrap_err().to_string();
+    assert!(message.contains("this is a folder"), "{message}");
+    let message = run(&scorer("risk"), &place.list, &place.path("none/scores.parquet")).unwrap_err().to_string();
+    assert!(message.contains("none/scores.parquet.parts") && message.contains("No such file"), "{message}");
 }

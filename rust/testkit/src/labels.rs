@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use headwater_ledger::labels::{Action, Claim, Code, Level, Link, Scope};
-use headwater_ledger::store::{LabelImport, Shrinking, Vanished};
+use headwater_ledger::store::{LabelImport, MissingClaims, ShrinkPolicy};
 use headwater_types::{Address, Chain, Timestamp};
 
 /// What the source `group` says of an address on one chain: no date, no name, no entity.
@@ -34,6 +34,6 @@ pub fn claim(chain: Chain, address: Address, code: Code, level: Level, group: &s
 #[must_use]
 pub fn label_import(list: &str, claims: Vec<Claim>, secs: i64) -> LabelImport {
     let (source, list, time) = (list.to_owned(), list.to_owned(), Timestamp::new(secs));
-    let (vanished, shrinking) = (Vanished::End, Shrinking::Refused);
+    let (vanished, shrinking) = (MissingClaims::End, ShrinkPolicy::Refused);
     LabelImport { source, list, licence: None, imported_at: time, ended_at: time, claims, vanished, shrinking }
 }

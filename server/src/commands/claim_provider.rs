@@ -1,7 +1,6 @@
 //! The provider of further claims that the configuration names.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use headwater_cli::Failure;
 use headwater_engine::{ClaimProvider, Intelligence};
@@ -24,8 +23,8 @@ pub(super) fn provider(config: &Config) -> Result<Option<ProviderSettings>, Fail
         name: Arc::from(name),
         key: config.provider_key.clone(),
         level: config.provider_level,
-        timeout: Duration::from_millis(config.provider_timeout_ms),
-        kept: Duration::from_secs(config.provider_cache_secs),
+        timeout: config.provider_timeout,
+        kept: config.provider_cache,
     }))
 }
 

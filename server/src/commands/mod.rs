@@ -136,7 +136,7 @@ impl Config {
             secrets_dir: self.secrets_dir.clone(),
             risk_parameters: self.risk_parameters.clone(),
             classifiers: self.classifiers.clone(),
-            default_plan: Plan::clone(&self.limits().plan),
+            default_plan: Plan::clone(&self.gateway.limits.plan),
             config_file: None,
         }
     }

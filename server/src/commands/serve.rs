@@ -10,15 +10,15 @@ use headwater_cli::output::Output;
 use headwater_cli::{Failure, check_secrets, intelligence};
 use headwater_engine::Endpoint;
 use headwater_ledger::Store;
-use headwater_state::{BootReport, Home, Options, Place, State};
+use headwater_state::{BootReport, Home, State, StateLocation};
 use tracing_subscriber::EnvFilter;
 
 use super::claim_provider::{provider, with_provider};
 use super::{GlobalOptions, panics, refused};
 use crate::admin;
 use crate::config::{AdminListen, Config, LogFormat};
-use crate::events::webhook::egress::{EgressSettings, Policy, authorities};
-use crate::events::{EventSettings, Pace, Running};
+use crate::events::webhook::egress::{EgressSettings, authorities};
+use crate::events::{EventSettings, Running};
 use crate::gateway::{self, Gateway, ListenerConfig, Settings, Telemetry, Tls};
 use crate::service::{Service, serve_on};
 
@@ -54,8 +54,8 @@ pub(super) fn run(
         )
     })?;
     let place = match &config.state {
-        Some(state) => Place::parse(state)?,
-        None => Place::Folder(Home::beside(&store)),
+        Some(state) => StateLocation::parse(state)?,
+        None => StateLocation::Folder(Home::beside(&store)),
     };
     check_secrets(&place, config.secrets_dir.as_deref())?;
     start_log(&config);
@@ -69,25 +69,12 @@ pub(super) fn run(
     let ledgers = Arc::new(Store::open(&store)?);
     // A commit of unknown outcome ends the process: nothing may be answered on the strength of it.
     let home = Home::open(&place, config.secrets_dir.as_deref())?;
-    let options = Options { audit_days: config.audit_days, refund_lost: config.refund_lost };
-    let state = State::start(&home, options, Box::new(|| std::process::abort()))?;
-    report_losses(&state, config.refund_lost);
-    let settings = Settings {
-        auth_required: config.auth_required,
-        body_limit: config.body_bytes,
-        memory_bytes: config.memory_mib << 20,
-        query_memory_bytes: config.query_memory_mib << 20,
-        deadlines: config.deadlines.clone(),
-        audit_parameters: config.audit_parameters,
-        limits: config.limits(),
-        trusted_proxies: config.trusted_proxies.clone(),
-        intelligence,
-        endpoints,
-        ..Settings::default()
-    };
+    let state = State::start(&home, config.options, Box::new(|| std::process::abort()))?;
+    report_losses(&state, config.options.refund_lost);
+    let settings = Settings { intelligence, endpoints, ..config.gateway.clone() };
     let service = Service::new(Gateway::new(ledgers, state, settings), events);
     tracing::info!("configuration:\n{config}");
-    if !config.auth_required && !config.listen.ip().is_loopback() {
+    if !config.gateway.auth_required && !config.listen.ip().is_loopback() {
         tracing::warn!(
             "auth.required is false and {} is open to other machines: anybody there may call",
             config.listen
@@ -134,13 +121,8 @@ fn report_losses(state: &State, refunded: bool) {
 fn event_settings(config: &Config) -> Result<EventSettings, Failure> {
     let trusted = config.webhooks_authorities.as_deref().map(authorities).transpose();
     let authorities = trusted.map_err(|error| Failure::from_error(&error))?.unwrap_or_default();
-    let policy = if config.webhooks_allow_private_targets { Policy::LOCAL } else { Policy::PUBLIC };
-    Ok(EventSettings {
-        egress: EgressSettings { policy, authorities, ..EgressSettings::default() },
-        pace: Pace { second_ms: config.webhooks_second_ms },
-        origins: config.stream_origins.clone(),
-        ..EventSettings::default()
-    })
+    let egress = EgressSettings { authorities, ..config.events.egress.clone() };
+    Ok(EventSettings { egress, ..config.events.clone() })
 }
 
 async fn listen(
@@ -175,11 +157,10 @@ async fn listen(
         );
         lines
     })?;
-    let drain = Duration::from_secs(config.drain_secs);
     // No webhook may reach our own listeners.
     let own = std::iter::once(address).chain(admin.as_ref().map(admin::Listener::address)).collect();
     let events = Running::start(service.events(), own);
-    let served = serve_on(listener_config, listener, service, stop, drain).await;
+    let served = serve_on(listener_config, listener, service, stop, config.drain).await;
     events.stop().await;
     if let Some(admin) = admin {
         admin.stop().await;
@@ -204,16 +185,16 @@ fn start_admin(
     gateway: &Gateway,
 ) -> Result<Option<admin::Listener>, Failure> {
     let Some(address) = config.admin_address() else { return Ok(None) };
-    let settings = admin::Settings { open_metrics: config.metrics_open, backup_dir: config.backup_dir.clone() };
-    let listener = admin::Listener::start(address, gateway, settings, listener_config).map_err(|error| {
-        let remedy = match error.kind() {
-            std::io::ErrorKind::AddrInUse => {
-                "; give another port with --admin-listen, port 0 takes a free one, none switches it off"
-            }
-            _ => "",
-        };
-        Failure::failed(format!("the admin listener cannot listen on {address}: {error}{remedy}"))
-    })?;
+    let listener =
+        admin::Listener::start(address, gateway, config.admin.clone(), listener_config).map_err(|error| {
+            let remedy = match error.kind() {
+                std::io::ErrorKind::AddrInUse => {
+                    "; give another port with --admin-listen, port 0 takes a free one, none switches it off"
+                }
+                _ => "",
+            };
+            Failure::failed(format!("the admin listener cannot listen on {address}: {error}{remedy}"))
+        })?;
     if !address.ip().is_loopback() {
         let how =
             if listener_config.tls.is_some() { "" } else { ", and admin keys go there in clear: set server.tls_cert" };
@@ -233,13 +214,7 @@ fn listener_config(config: &Config) -> Result<ListenerConfig, Failure> {
         (Some(_), None) => return Err(Failure::usage("server.tls_cert is set: set server.tls_key as well")),
         (None, Some(_)) => return Err(Failure::usage("server.tls_key is set: set server.tls_cert as well")),
     };
-    Ok(ListenerConfig {
-        connections: open_files(config.connections),
-        head: Duration::from_secs(config.head_secs),
-        idle: Duration::from_secs(config.idle_secs),
-        tls,
-        ..ListenerConfig::default()
-    })
+    Ok(ListenerConfig { connections: open_files(config.listener.connections), tls, ..config.listener.clone() })
 }
 
 /// Asks the system for as many open files as the connections need; gives the connections that it has files for.

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::PathBuf;
 
-/// Where a setting came from, for messages.
+/// The origin of a setting, for messages.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Origin {
     /// A configuration file.
@@ -32,11 +32,11 @@ pub enum ConfigError {
     Io {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         #[source]
         source: std::io::Error,
     },
-    /// The file is no TOML.
+    /// The file is not TOML.
     #[error("the configuration {} is no TOML", path.display())]
     Syntax {
         /// The file.
@@ -45,27 +45,27 @@ pub enum ConfigError {
         #[source]
         source: Box<toml::de::Error>,
     },
-    /// There is no such key.
+    /// The key is unknown.
     #[error("{origin} sets {key:?}, which does not exist: the keys are {known}")]
     UnknownKey {
-        /// Where it stands.
+        /// The origin of the setting.
         origin: Origin,
         /// The key.
         key: String,
         /// All keys.
         known: String,
     },
-    /// A value that the key cannot have.
+    /// The value is invalid.
     #[error("{origin} sets {key} to {value}: expected {expected}")]
     BadValue {
-        /// Where it stands.
+        /// The origin of the setting.
         origin: Origin,
         /// The key.
         key: &'static str,
         /// The value.
         value: String,
-        /// What it could be.
-        expected: &'static str,
+        /// The accepted values.
+        expected: String,
     },
     /// A `--set` without `=`.
     #[error("--set {0:?} is not of the form section.name=value")]

@@ -11,7 +11,7 @@ use std::time::Duration;
 use headwater_engine::events::{Event, FeedStep, Follower, Subscription, Watcher};
 use headwater_engine::{Error, ErrorKind, Reason};
 use headwater_ledger::feed::StoreId;
-use headwater_state::{Recurring, StateError, Tx, causes, now_ms};
+use headwater_state::{ErrorThrottle, StateError, Tx, causes, now_ms};
 use serde_json::json;
 use tokio::sync::watch;
 
@@ -45,7 +45,7 @@ pub(crate) struct Outbox {
     webhooks: Option<endpoints::Fingerprint>,
     looked: tokio::time::Instant,
     pruned: tokio::time::Instant,
-    recurring: Recurring,
+    recurring: ErrorThrottle,
 }
 
 /// What came of following the feed for a while.
@@ -54,7 +54,7 @@ type Followed = (Follower, Result<Vec<Found>, Error>);
 impl Outbox {
     pub fn new(events: Events) -> Self {
         let now = tokio::time::Instant::now();
-        Self { events, follower: None, webhooks: None, looked: now, pruned: now, recurring: Recurring::default() }
+        Self { events, follower: None, webhooks: None, looked: now, pruned: now, recurring: ErrorThrottle::default() }
     }
 
     /// Runs until it is told to stop.

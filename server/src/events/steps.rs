@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use headwater_engine::events::{FeedStep, Follower, KeptStep};
+use headwater_engine::events::{FeedStep, Follower, StepContents};
 use headwater_engine::{Error, Intelligence};
 use headwater_ledger::read::Generations;
 
@@ -21,7 +21,7 @@ pub(crate) struct Steps {
 
 #[derive(Default)]
 struct Kept {
-    steps: BTreeMap<u64, KeptStep>,
+    steps: BTreeMap<u64, StepContents>,
     rows: usize,
     /// The one that was read last: the others are given under its generation, so that no older one is held.
     last: Option<Arc<FeedStep>>,
@@ -57,7 +57,7 @@ impl Steps {
     pub fn keep(&self, read: &[Arc<FeedStep>]) {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         for step in read {
-            if kept.steps.insert(step.position(), step.to_kept()).is_none() {
+            if kept.steps.insert(step.position(), step.contents()).is_none() {
                 kept.rows += step.row_count() + BESIDE_ROWS;
             }
         }

@@ -8,7 +8,7 @@ use axum::body::{Body, Bytes, HttpBody};
 use axum::http::Response;
 use headwater_engine::{Pagination, Warning};
 use headwater_ledger::Cancel;
-use headwater_state::{RequestId, Unsent};
+use headwater_state::{RequestId, UnsentAnswers};
 use http_body::{Frame, SizeHint};
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -97,21 +97,21 @@ impl HttpBody for Large {
 /// among its caller's calls. Travels with the response to its connection, which lets go of it
 /// when the system has taken the last byte, or nobody takes it any more.
 #[derive(Debug)]
-pub(super) struct OnItsWay {
-    charged: Option<(Arc<Unsent>, RequestId)>,
+pub(super) struct InFlightResponse {
+    charged: Option<(Arc<UnsentAnswers>, RequestId)>,
     _slot: Option<Arc<CallSlot>>,
 }
 
-impl OnItsWay {
+impl InFlightResponse {
     /// Of an answer; a charged one names its request.
-    pub const fn new(charged: Option<(Arc<Unsent>, RequestId)>, slot: Option<Arc<CallSlot>>) -> Self {
+    pub const fn new(charged: Option<(Arc<UnsentAnswers>, RequestId)>, slot: Option<Arc<CallSlot>>) -> Self {
         Self { charged, _slot: slot }
     }
 
     /// Sends an answer, a charged one with what names its request.
     pub fn send(
         mut response: Response<Body>,
-        charged: Option<(Arc<Unsent>, RequestId)>,
+        charged: Option<(Arc<UnsentAnswers>, RequestId)>,
         slot: &Arc<CallSlot>,
     ) -> Response<Body> {
         let slot = is_large(&response).then(|| Arc::clone(slot));
@@ -126,7 +126,7 @@ fn is_large(response: &Response<Body>) -> bool {
     response.body().size_hint().lower() >= Large::FROM as u64
 }
 
-impl Drop for OnItsWay {
+impl Drop for InFlightResponse {
     fn drop(&mut self) {
         if let Some((unsent, request_id)) = &self.charged {
             unsent.end(request_id);

@@ -7,12 +7,13 @@ use axum::body::Body;
 use axum::extract::Request;
 use axum::http::request::Parts;
 use axum::http::{HeaderValue, Response, header};
-use headwater_engine::{Answer, CanonicalRequest, Column, Endpoint, ErrorKind, Pricing, QueryEngine, Shape, TableHead};
-use headwater_state::{Answered, Caller, Hold, Keep, Kept, StateError, causes};
+use headwater_engine::{Column, Endpoint, ErrorKind, Pricing, Query, QueryEngine, Shape, TableHead};
+use headwater_state::{AnswerBody, AnswerRecord, Caller, Hold, StateError, StoredAnswer, causes};
 use headwater_table::Format;
 use tokio::time::timeout_at;
 
-use super::answer::{Large, OnItsWay};
+use super::answer::{InFlightResponse, Large};
+use super::answers::{self, JsonAnswer};
 use super::context::Charged;
 use super::limits::CallSlot;
 use super::pool::Stopped;
@@ -27,7 +28,7 @@ struct Call<'a> {
     context: &'a Arc<Context>,
     caller: Option<Caller>,
     slot: Arc<CallSlot>,
-    request: Arc<CanonicalRequest>,
+    query: Arc<Query>,
     request_hash: [u8; 32],
     /// The table that the client takes in place of JSON.
     form: Option<(Vec<Column>, Format)>,
@@ -78,14 +79,13 @@ impl Gateway {
         let form = arguments::form_of(&parts.headers, || endpoint.columns())?;
         let read = arguments::read(endpoint, parts, body, &self.0.settings).await?;
         outcome.parameters = self.0.settings.audit_parameters.then(|| read.parameters());
-        let request = Arc::new(CanonicalRequest::new(endpoint.name, read.request));
+        let query = Arc::new(endpoint.query(read.request));
         let format = form.as_ref().map(|(_, format)| *format);
-        let request_hash = self.request_hash(endpoint.path, &request, format);
+        let request_hash = self.request_hash(endpoint.path, query.text(), format);
         outcome.request_hash = Some(request_hash);
-        self.check_chains(endpoint, caller.as_ref(), request.request())?;
+        self.check_chains(caller.as_ref(), query.chains())?;
         let (budget, started) = (self.0.settings.deadlines.of(endpoint.path, endpoint.class), Instant::now().into());
-        let call =
-            Call { gateway: self, endpoint, context, caller, slot, request, request_hash, form, budget, started };
+        let call = Call { gateway: self, endpoint, context, caller, slot, query, request_hash, form, budget, started };
         match key {
             Some(key) => call.respond_once(outcome, key).await,
             None if is_reserved_last => call.respond_per_item(outcome).await,
@@ -95,14 +95,14 @@ impl Gateway {
 
     /// The one digest of a request, for idempotency keys and the audit: keyed, so that nobody without the pepper can test
     /// guesses of what was asked.
-    pub(super) fn request_hash(&self, path: &str, request: &CanonicalRequest, format: Option<Format>) -> [u8; 32] {
+    pub(super) fn request_hash(&self, path: &str, canonical: &str, format: Option<Format>) -> [u8; 32] {
         let format = format.map_or("json", Format::media_type);
-        let parts = [b"request", path.as_bytes(), format.as_bytes(), request.text().as_bytes()];
+        let parts = [b"request", path.as_bytes(), format.as_bytes(), canonical.as_bytes()];
         self.0.state.home().pepper().digest(&parts)
     }
 
     /// The answer that is kept for a request of this caller.
-    pub(super) async fn kept(&self, caller: &Caller, key: &str) -> Result<Option<Kept>, Problem> {
+    pub(super) async fn kept(&self, caller: &Caller, key: &str) -> Result<Option<StoredAnswer>, Problem> {
         let (gateway, account, key) = (self.clone(), caller.account().id(), key.to_owned());
         let found = tokio::task::spawn_blocking(move || gateway.0.state.kept(account, &key)).await;
         match found {
@@ -141,8 +141,7 @@ impl Call<'_> {
 
     /// Holds the most that the call can cost. The request was read and checked before.
     async fn reserve(&self) -> Result<Option<Hold>, Problem> {
-        let credits = self.endpoint.max_credits(self.request.request());
-        self.gateway.reserve(credits, self.caller.as_ref()).await
+        self.gateway.reserve(self.query.max_credits(), self.caller.as_ref()).await
     }
 
     /// Does the work and makes the answer of a call that is paid by its items.
@@ -189,11 +188,11 @@ impl Call<'_> {
     /// Refuses invalid values before anything is paid.
     async fn check_values(&self) -> Result<(), Problem> {
         let shape = if self.form.is_some() { Shape::Table } else { Shape::Envelope };
-        let (engine, endpoint, request) = (self.gateway.0.engine.clone(), self.endpoint, Arc::clone(&self.request));
+        let (engine, query) = (self.gateway.0.engine.clone(), Arc::clone(&self.query));
         // The call counts as under way until the check is over, whoever waits for it.
         let slot = Arc::clone(&self.slot);
         let check = tokio::task::spawn_blocking(move || {
-            let checked = engine.check(endpoint, &request, shape);
+            let checked = engine.check(&query, shape);
             drop(slot);
             checked
         });
@@ -215,7 +214,7 @@ impl Call<'_> {
         if let Some((columns, format)) = &self.form {
             return self.respond_table(outcome, (columns.clone(), *format), hold, claim).await;
         }
-        let answer = match self.gateway.0.engine.at_hand(&self.request, Instant::now()) {
+        let answer = match self.cached() {
             Some(answer) => answer,
             None => self.work().await?,
         };
@@ -237,8 +236,9 @@ impl Call<'_> {
             None => (self.gateway.0.engine.clone(), None),
             Some(Claim(key)) => {
                 let generation = self.generation().await?;
-                let keep = Keep { key, request_hash: self.request_hash, answer: Answered::Table { generation } };
-                (self.desk_at(generation), Some(keep))
+                let keep =
+                    AnswerRecord { key, request_hash: self.request_hash, answer: AnswerBody::Table { generation } };
+                (self.engine_at(generation), Some(keep))
             }
         };
         let (head, table) = self.begin(form, engine).await?;
@@ -246,11 +246,11 @@ impl Call<'_> {
     }
 
     /// Gives a kept answer again, without a charge.
-    async fn replay(&self, outcome: &mut Outcome, kept: &Kept) -> Result<Response<Body>, Problem> {
+    async fn replay(&self, outcome: &mut Outcome, kept: &StoredAnswer) -> Result<Response<Body>, Problem> {
         let mut response = match (&kept.body, kept.generation, &self.form) {
-            (Some(body), _, _) => OnItsWay::send(json(Body::from(body.clone())), None, &self.slot),
+            (Some(body), _, _) => InFlightResponse::send(json(Body::from(body.clone())), None, &self.slot),
             (None, Some(generation), Some((columns, format))) => {
-                let begun = self.begin((columns.clone(), *format), self.desk_at(generation)).await?;
+                let begun = self.begin((columns.clone(), *format), self.engine_at(generation)).await?;
                 self.settle_table(outcome, None, None, begun).await?
             }
             (None, _, _) => return Err(repeat::mismatch()),
@@ -273,18 +273,29 @@ impl Call<'_> {
         }
     }
 
-    fn desk_at(&self, number: u64) -> QueryEngine {
+    fn engine_at(&self, number: u64) -> QueryEngine {
         self.gateway.0.engine.over(Arc::new(repeat::At { ledgers: Arc::clone(&self.gateway.0.ledgers), number }))
     }
 
+    /// Returns the answer where it is cached for the generation that is known without a wait.
+    fn cached(&self) -> Option<JsonAnswer> {
+        let (parts, now) = (&self.gateway.0, Instant::now());
+        // A query with a cursor is answered from the generation of that.
+        if !matches!(self.query.generation(), Ok(None)) {
+            return None;
+        }
+        let generation = parts.ledgers.at_hand(now)?;
+        let elapsed_ms = || u64::try_from(now.elapsed().as_millis()).unwrap_or(u64::MAX);
+        parts.answers.find(generation, &self.query, elapsed_ms)
+    }
+
     /// Asks the engine, on a thread that may block, within the budget.
-    async fn work(&self) -> Result<Answer, Problem> {
-        let Gateway(parts) = self.gateway;
+    async fn work(&self) -> Result<JsonAnswer, Problem> {
         let ticket = self.gateway.ticket(self.endpoint.class)?;
-        let (engine, endpoint, request) = (parts.engine.clone(), self.endpoint, Arc::clone(&self.request));
+        let (Gateway(parts), query) = (self.gateway.clone(), Arc::clone(&self.query));
         let cancel = self.context.cancel().clone();
-        let work = move || engine.answer_canonical(endpoint, &request, &cancel).map_err(Box::new);
-        match parts.pool.run(ticket, self.deadline(self.budget), (self.context, &self.slot), work).await {
+        let work = move || answers::answer((&parts.engine, &parts.answers), &query, &cancel).map_err(Box::new);
+        match self.gateway.0.pool.run(ticket, self.deadline(self.budget), (self.context, &self.slot), work).await {
             Ok(Ok(answer)) => Ok(answer),
             Ok(Err(error)) => Err(self.explain(&error)),
             Err(Stopped::Deadline) => Err(self.timed_out()),
@@ -300,7 +311,7 @@ impl Call<'_> {
         let parts = &self.gateway.0;
         let ticket = self.gateway.ticket(self.endpoint.class)?;
         let held = (self.context.cancel().clone(), parts.pool.slot(&ticket));
-        let (job, begun, body) = stream::table(engine, self.endpoint, Arc::clone(&self.request), form, held);
+        let (job, begun, body) = stream::table(engine, Arc::clone(&self.query), form, held);
         let (gateway, context, slot) = (self.gateway.clone(), Arc::clone(self.context), Arc::clone(&self.slot));
         let end = self.deadline(self.budget * LONGER);
         tokio::spawn(async move {
@@ -323,14 +334,14 @@ impl Call<'_> {
         &self,
         outcome: &mut Outcome,
         hold: Option<Hold>,
-        keep: Option<Keep>,
+        keep: Option<AnswerRecord>,
         (head, body): (TableHead, Body),
     ) -> Result<Response<Body>, Problem> {
         let mut response = Response::new(body);
         if let Some(hold) = hold.and_then(|hold| self.due(hold, head.paid_items)) {
             self.charge(outcome, hold, keep, 0).await?;
             let charged = (self.gateway.0.state.unsent(), self.context.request_id);
-            response = OnItsWay::send(response, Some(charged), &self.slot);
+            response = InFlightResponse::send(response, Some(charged), &self.slot);
         }
         if let Some((_, format)) = &self.form {
             stream::add_headers(response.headers_mut(), head, *format);
@@ -344,9 +355,9 @@ impl Call<'_> {
         outcome: &mut Outcome,
         hold: Hold,
         claim: Option<Claim>,
-        answer: Answer,
+        answer: JsonAnswer,
     ) -> Result<Response<Body>, Problem> {
-        let (cost, Answer { data, pagination, warnings, pegged, .. }) = (hold.cost(), answer);
+        let (cost, JsonAnswer { data, pagination, warnings, pegged, .. }) = (hold.cost(), answer);
         let request_id = self.context.request_id;
         let meta = move |remaining| Meta {
             credit_cost: Some(cost),
@@ -361,16 +372,22 @@ impl Call<'_> {
         let envelope = Arc::new(move |remaining| meta(remaining).wrap(&data));
         let keep = claim.map(|Claim(key)| {
             let envelope = Arc::clone(&envelope);
-            Keep { key, request_hash: self.request_hash, answer: Answered::Envelope(envelope) }
+            AnswerRecord { key, request_hash: self.request_hash, answer: AnswerBody::Envelope(envelope) }
         });
         let remaining = self.charge(outcome, hold, keep, bytes as u64).await?;
         let charged = (self.gateway.0.state.unsent(), request_id);
-        Ok(OnItsWay::send(json(self.body(envelope(remaining))), Some(charged), &self.slot))
+        Ok(InFlightResponse::send(json(self.body(envelope(remaining))), Some(charged), &self.slot))
     }
 
     /// Commits a charge with its audit row, whose body has so many bytes without the digits of the balance. Gives the
     /// balance.
-    async fn charge(&self, outcome: &mut Outcome, hold: Hold, keep: Option<Keep>, bytes: u64) -> Result<i64, Problem> {
+    async fn charge(
+        &self,
+        outcome: &mut Outcome,
+        hold: Hold,
+        keep: Option<AnswerRecord>,
+        bytes: u64,
+    ) -> Result<i64, Problem> {
         if self.context.is_client_gone() {
             return Err(client_gone());
         }
@@ -385,11 +402,11 @@ impl Call<'_> {
     }
 
     /// An answer that costs nothing.
-    fn give(&self, outcome: &mut Outcome, answer: Answer) -> Response<Body> {
-        let Answer { data, pagination, warnings, pegged, .. } = answer;
+    fn give(&self, outcome: &mut Outcome, answer: JsonAnswer) -> Response<Body> {
+        let JsonAnswer { data, pagination, warnings, pegged, .. } = answer;
         let (credit_remaining, request_id) = (outcome.told_remaining(), Some(self.context.request_id));
         let meta = Meta { credit_cost: Some(0), credit_remaining, pagination, request_id, warnings, pegged };
-        OnItsWay::send(json(self.body(meta.wrap(&data))), None, &self.slot)
+        InFlightResponse::send(json(self.body(meta.wrap(&data))), None, &self.slot)
     }
 
     /// The body of an answer. A large one holds the memory of its query until it has left.

@@ -6,7 +6,7 @@ use std::str::from_utf8;
 use std::sync::Arc;
 
 use axum::http::{HeaderMap, HeaderName};
-use headwater_engine::{ChainsRead, CostClass, Endpoint};
+use headwater_engine::{ChainsRead, CostClass};
 use headwater_state::{Caller, Plan, Refusal, StateError};
 use headwater_types::{Chain, UnknownChain};
 use serde_json::Value;
@@ -131,17 +131,12 @@ impl Gateway {
 
     /// Refuses a call that looks at chains which the caller's plan leaves out: one that could look on any chain has to
     /// name it.
-    pub(super) fn check_chains(
-        &self,
-        endpoint: &Endpoint,
-        caller: Option<&Caller>,
-        request: &Value,
-    ) -> Result<(), Problem> {
+    pub(super) fn check_chains(&self, caller: Option<&Caller>, read: &ChainsRead) -> Result<(), Problem> {
         let plan = self.plan(caller);
         let Some(chains) = &plan.chains else { return Ok(()) };
-        match endpoint.chains.of(request) {
-            ChainsRead::One(chain) => check_named(plan, chain),
-            ChainsRead::Several(chains) => chains.into_iter().try_for_each(|chain| check_named(plan, chain)),
+        match read {
+            ChainsRead::One(chain) => check_named(plan, *chain),
+            ChainsRead::Several(chains) => chains.iter().try_for_each(|chain| check_named(plan, *chain)),
             ChainsRead::Any(field) => Err(unnamed(plan, chains, field)),
             ChainsRead::None | ChainsRead::Invalid => Ok(()),
         }

@@ -5,6 +5,7 @@
 //! values, work, settlement. Handlers only name their endpoint.
 
 mod answer;
+mod answers;
 mod arguments;
 mod call;
 mod context;
@@ -34,6 +35,7 @@ use headwater_state::{Health, State, StateError, Tx};
 use tokio::sync::Semaphore;
 
 pub use answer::Meta;
+use answers::AnswerCache;
 pub use headwater_engine::Details;
 pub use limits::{LimitSettings, Overflow, RedisAddress};
 pub use listener::{ListenerConfig, Tls, TlsError, bind};
@@ -155,6 +157,7 @@ pub struct Gateway(Arc<Parts>);
 
 struct Parts {
     engine: QueryEngine,
+    answers: AnswerCache,
     ledgers: Arc<dyn Generations>,
     state: State,
     settings: Settings,
@@ -193,7 +196,7 @@ impl Gateway {
     /// A gateway over a store and its state.
     #[must_use]
     pub fn new(ledgers: Arc<dyn Generations>, state: State, settings: Settings) -> Self {
-        let engine = QueryEngine::new(Arc::clone(&ledgers)).with_cache(settings.cache_bytes).with_clock(milliseconds);
+        let engine = QueryEngine::new(Arc::clone(&ledgers)).with_clock(milliseconds);
         let engine = engine.with_intelligence(settings.intelligence.clone());
         let cores = std::thread::available_parallelism().map_or(2, usize::from);
         let memory = Memory::new(settings.memory_bytes, settings.query_memory_bytes);
@@ -201,8 +204,10 @@ impl Gateway {
         let (limits, repeats) = (Limits::new(settings.limits.clone()), Arc::default());
         let metrics = Metrics::new(&state);
         metrics.watch_memory(&memory);
+        let answers = AnswerCache::new(settings.cache_bytes);
         Self(Arc::new(Parts {
             engine,
+            answers,
             ledgers,
             state,
             settings,

@@ -9,8 +9,8 @@ use axum::body::Body;
 use axum::extract::{FromRequestParts, RawPathParams, Request};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, Response, StatusCode, header};
-use headwater_engine::{CanonicalRequest, Column, CostClass, Method, Pagination, TableHead, Warning, Warnings, decode};
-use headwater_state::{Answered, Caller, Keep, Kept, StateError, causes};
+use headwater_engine::{CanonicalText, Column, CostClass, Method, Pagination, TableHead, Warning, Warnings, decode};
+use headwater_state::{AnswerBody, AnswerRecord, Caller, StateError, StoredAnswer, causes};
 use headwater_table::Format;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -160,7 +160,7 @@ impl Call {
     }
 
     /// The reply that is kept, given again.
-    pub fn again(&self, gateway: &Gateway, request_hash: [u8; 32], kept: Kept) -> Result<Reply, Problem> {
+    pub fn again(&self, gateway: &Gateway, request_hash: [u8; 32], kept: StoredAnswer) -> Result<Reply, Problem> {
         if kept.request_hash != request_hash {
             return Err(repeat::mismatch());
         }
@@ -171,10 +171,14 @@ impl Call {
     }
 
     /// The reply as it is kept for a repetition: sealed, since it may hold a secret.
-    pub fn keep(&self, gateway: &Gateway, claim: &Claim, reply: &Reply) -> Result<Keep, Problem> {
+    pub fn keep(&self, gateway: &Gateway, claim: &Claim, reply: &Reply) -> Result<AnswerRecord, Problem> {
         let body = reply.meta(&self.context).wrap(&reply.data);
         let sealed = gateway.state().home().master().seal(&body).map_err(|error| self.failed(&error))?;
-        Ok(Keep { key: claim.key.clone(), request_hash: claim.request_hash, answer: Answered::Sealed(sealed) })
+        Ok(AnswerRecord {
+            key: claim.key.clone(),
+            request_hash: claim.request_hash,
+            answer: AnswerBody::Sealed(sealed),
+        })
     }
 
     /// What a failure of the state is to the client: its text is for the log.
@@ -321,8 +325,8 @@ impl Gateway {
         };
         let format = form.as_ref().map(|(_, format)| *format);
         // What the path names is a parameter like others.
-        let canonical = CanonicalRequest::new(parts.uri.path(), request.clone());
-        let request_hash = self.request_hash(route.path, &canonical, format);
+        let canonical = CanonicalText::new(parts.uri.path(), &mut (&request).into());
+        let request_hash = self.request_hash(route.path, canonical.text(), format);
         outcome.request_hash = Some(request_hash);
         let remaining = caller.account().balance();
         Ok(Call {

@@ -9,8 +9,7 @@ use std::time::Duration;
 use axum::body::{Body, Bytes, HttpBody};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 use headwater_engine::{
-    AnyRow, CanonicalRequest, Column, Endpoint, Error, ErrorKind, QueryEngine, SinkClosed, TableHead, TableSink,
-    Warning,
+    AnyRow, Column, Error, ErrorKind, Query, QueryEngine, SinkClosed, TableHead, TableSink, Warning,
 };
 use headwater_ledger::Cancel;
 use headwater_table::{Encoder, Format, TableError};
@@ -33,8 +32,7 @@ pub(super) type Begun = oneshot::Receiver<Result<TableHead, Box<Error>>>;
 /// The two ends of a table: the job that makes it, in its slot, and the body that is sent.
 pub(super) fn table(
     engine: QueryEngine,
-    endpoint: &'static Endpoint,
-    request: Arc<CanonicalRequest>,
+    query: Arc<Query>,
     (columns, format): (Vec<Column>, Format),
     (cancel, slot): (Cancel, Slot),
 ) -> (impl FnOnce() + Send + 'static, Begun, Body) {
@@ -45,7 +43,7 @@ pub(super) fn table(
     let job = move || {
         let out = Chunks { buffer: Vec::with_capacity(CHUNK), client, whole };
         let mut sink = Sink { head: Some(head), columns, format, waiting: Some(out), encoder: None, failed: false };
-        let made = engine.table(endpoint, &request, &cancel, &mut sink);
+        let made = engine.table(&query, &cancel, &mut sink);
         sink.end(made);
     };
     (job, begun, Body::new(Received { chunks, is_whole: Some(is_whole) }))

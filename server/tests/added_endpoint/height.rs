@@ -29,7 +29,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
 };
 
 /// `GET /v1/height`.
-#[derive(Debug, Deserialize, ToSchema)]
+#[derive(Debug, Clone, Deserialize, ToSchema)]
 pub struct HeightRequest {
     /// The chain.
     chain: ChainText,

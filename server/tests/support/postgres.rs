@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-use headwater_state::{Home, Place, secrets};
+use headwater_state::{Home, StateLocation, secrets};
 use tempfile::TempDir;
 
 use super::own_port;
@@ -88,7 +88,7 @@ impl Postgres {
     /// A state in a database of it.
     pub fn home_in(&self, database: &str, folder: &Path) -> Home {
         secrets::make(folder).unwrap();
-        Home::open(&Place::parse(&self.database(database)).unwrap(), Some(folder)).unwrap()
+        Home::open(&StateLocation::parse(&self.database(database)).unwrap(), Some(folder)).unwrap()
     }
 }
 

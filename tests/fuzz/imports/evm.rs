@@ -2,7 +2,7 @@
 
 use headwater_ingest::OnError;
 use headwater_ledger::facts::MovementFact;
-use headwater_testkit::fuzz::Met;
+use headwater_testkit::fuzz::FuzzOutcome;
 use headwater_types::{Address, Amount, Chain};
 
 use super::{Door, imported};
@@ -92,7 +92,7 @@ fn a_log_moves_what_its_words_say_or_nothing() {
     let samples = [log(3, &[7; 32]), log(3, &[0; 32]), log(3, &[0xff; 32])];
     let words = [transfer.clone(), padded(1), vec![0; 32], vec![0xff; 32]];
     reader("logs").samples(samples).words(words).check(|input| {
-        let Some((count, words)) = input.split_first() else { return Met::Refused };
+        let Some((count, words)) = input.split_first() else { return FuzzOutcome::Refused };
         let count = usize::from(count % 5).min(words.len() / 32);
         let (topics, data) = words.split_at(32 * count);
         let shown: Vec<String> = topics.chunks(32).map(|topic| format!("\"0x{}\"", hex::encode(topic))).collect();
@@ -110,10 +110,10 @@ fn a_log_moves_what_its_words_say_or_nothing() {
             _ => None,
         };
         assert_eq!(moved.iter().map(|movement| movement.kind).collect::<Vec<_>>(), Vec::from_iter(expected));
-        let Some(movement) = moved.first() else { return Met::Refused };
+        let Some(movement) = moved.first() else { return FuzzOutcome::Refused };
         assert_eq!(movement.amount, Amount::parse_hex(&format!("0x{}", hex::encode(said[2]))).unwrap());
         let party = |word: &[u8]| Address::parse(Chain::ETHEREUM, &format!("0x{}", hex::encode(&word[12..]))).ok();
         assert_eq!((movement.from, movement.to), (party(said[0]), party(said[1])));
-        Met::Taken
+        FuzzOutcome::Taken
     });
 }

@@ -5,7 +5,7 @@ use std::io::Write;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use headwater_ingest::source::json::{self, Value};
-use headwater_testkit::fuzz::Met;
+use headwater_testkit::fuzz::FuzzOutcome;
 
 use super::evm::{A, B, hash};
 use super::imported;
@@ -91,7 +91,7 @@ fn json_is_what_serde_takes_it_for() {
     ];
     let words = ["\\ud83d", "\\u0000", "[[[[[[[[", "{\"\":", "1e", "-0", "tru", "\u{2028}", ",]"];
     reader("json").samples(samples).words(words).check(|input| {
-        let Some(text) = text(input) else { return Met::Refused };
+        let Some(text) = text(input) else { return FuzzOutcome::Refused };
         let ours = json::parse(text, &headwater_ingest::Bounds::default());
         match (&ours, serde_json::from_str::<serde_json::Value>(text)) {
             (Ok(ours), Ok(theirs)) => same(ours, &theirs),
@@ -102,7 +102,7 @@ fn json_is_what_serde_takes_it_for() {
             // A lone half of a character, a number past all doubles, and what is nested deeper than theirs.
             (Ok(_), Err(_)) => {}
         }
-        Met::from(&ours)
+        FuzzOutcome::from(&ours)
     });
 }
 

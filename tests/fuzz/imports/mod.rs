@@ -12,7 +12,7 @@ use headwater_ingest::{Gathered, OnError, Options, Silent, SnapshotOptions, inge
 use headwater_ledger::Cancel;
 use headwater_ledger::facts::Batch;
 use headwater_ledger::store::MemoryStore;
-use headwater_testkit::fuzz::{Met, Reader};
+use headwater_testkit::fuzz::{FuzzOutcome, Reader};
 use headwater_types::Timestamp;
 use tempfile::TempDir;
 
@@ -52,7 +52,7 @@ impl Door {
 
     /// Takes the whole file or says which one it is and why not, reads it again the same, and makes facts of it that a
     /// store holds or refuses.
-    fn take(&self, input: &[u8]) -> Met {
+    fn take(&self, input: &[u8]) -> FuzzOutcome {
         put(&self.path, input);
         let read = self.read(OnError::Stop);
         let skipping = self.read(OnError::Skip);
@@ -70,7 +70,7 @@ impl Door {
                 assert!(message.len() < 4_000, "a message stays short: {} bytes", message.len());
             }
         }
-        Met::from(&read)
+        FuzzOutcome::from(&read)
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use anyhow::Result;
-use headwater_bridge::{HalfTable, Status};
+use headwater_bridge::{LegTable, Status};
 use headwater_ledger::bridges::legs;
 use headwater_simulate::truth::BridgeOutcome;
 use headwater_types::{Chain, TxHash};
@@ -24,7 +24,7 @@ pub struct Tally {
 impl Tally {
     pub fn add(&mut self, economy: &Economy) -> Result<()> {
         let (ledger, truth) = (&*economy.ledger, &economy.truth);
-        let mut table = HalfTable::default();
+        let mut table = LegTable::default();
         for (chain, coverage) in ledger.coverage() {
             for block in coverage.first_block.unwrap_or(0)..=coverage.last_block.unwrap_or(0) {
                 for index in 0.. {

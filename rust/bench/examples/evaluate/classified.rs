@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use headwater_intel::classify::{Classifier, Classifiers};
-use headwater_intel::label::{Aggregate, aggregate};
-use headwater_intel::risk::{Parameters, Place, RiskScope, RiskScorer, SufficiencyLevel};
+use headwater_intel::risk::{Assessor, Intelligence, RiskScope, SufficiencyLevel};
+use headwater_ledger::labels::Scope;
 use headwater_ledger::read::Generations;
 use headwater_ledger::{Cancel, Store};
 use headwater_types::{Address, Chain};
@@ -29,10 +30,13 @@ pub fn print(store: &Path, table: &Path, model: Option<&Path>) -> Result<()> {
     });
     let own = own.transpose()?;
     let (ledger, cancel) = (&*ledger, Cancel::new());
-    let classifiers = own.as_ref().unwrap_or_else(|| Classifiers::standard());
+    let intelligence = match own {
+        Some(classifiers) => Intelligence { classifiers: Arc::new(classifiers), ..Intelligence::default() },
+        None => Intelligence::default(),
+    };
     let text = std::fs::read_to_string(table).with_context(|| table.display().to_string())?;
-    let place = Place::Chain(Chain::ETHEREUM);
-    let mut scorer = RiskScorer::new(RiskScope::present(ledger, place, (Parameters::standard(), classifiers), &cancel));
+    let chains = Scope::Chain(Chain::ETHEREUM);
+    let mut assessor = Assessor::new(RiskScope::present(ledger, &intelligence, chains, &cancel));
     let mut scores: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
     let mut active: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
     let mut judged: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
@@ -44,16 +48,17 @@ pub fn print(store: &Path, table: &Path, model: Option<&Path>) -> Result<()> {
         if ledger.account(Chain::ETHEREUM, &address)?.is_none() {
             continue;
         }
-        scorer.read(&address)?;
-        let of = scorer.assess(&Aggregate::default())?;
+        let is_unlabelled = class == "Unlabelled" && assessor.assess(&address)?.labels.codes.is_empty();
+        let assessment = assessor.assess_without_labels(&address)?;
+        let of = &assessment.judgement;
         scores.entry(class).or_default().push(of.score);
-        if scorer.history().is_some_and(|history| history.all.len() >= MIN_TRANSFERS) {
+        if assessment.history.is_some_and(|history| history.all.len() >= MIN_TRANSFERS) {
             active.entry(class).or_default().push(of.score);
         }
         if of.sufficiency.level != SufficiencyLevel::Insufficient {
             judged.entry(class).or_default().push(of.score);
         }
-        if class == "Unlabelled" && aggregate(&scorer.claims(&address)?, scorer.moment()).codes.is_empty() {
+        if is_unlabelled {
             let reasons =
                 of.factors.iter().map(|factor| format!("{} {:.1} ({})", factor.code, factor.points, factor.detail));
             unlabelled.push((of.score, address, reasons.collect()));

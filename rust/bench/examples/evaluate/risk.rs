@@ -3,10 +3,9 @@
 use std::collections::{BTreeMap, HashSet};
 
 use anyhow::Result;
-use headwater_intel::classify::Classifiers;
-use headwater_intel::label::{Aggregate, aggregate};
-use headwater_intel::risk::{Parameters, Place, RiskScope, RiskScorer};
+use headwater_intel::risk::{Assessor, Intelligence, RiskScope};
 use headwater_ledger::Cancel;
+use headwater_ledger::labels::Scope;
 use headwater_simulate::truth::{Behaviour, Role, Verdict};
 use headwater_types::{Address, Chain};
 
@@ -81,9 +80,10 @@ pub struct Tally {
 impl Tally {
     pub fn add(&mut self, economy: &Economy) -> Result<()> {
         let (ledger, cancel) = (&*economy.ledger, Cancel::new());
-        let model = (Parameters::standard(), Classifiers::standard());
+        let intelligence = Intelligence::default();
         for chain in CHAINS {
-            let mut scorer = RiskScorer::new(RiskScope::present(ledger, Place::Chain(chain), model, &cancel));
+            let scope = RiskScope::present(ledger, &intelligence, Scope::Chain(chain), &cancel);
+            let mut assessor = Assessor::new(scope);
             let of_chain = economy.truth.behaviours.iter().filter(|row| row.chain == chain);
             let mixed: HashSet<Address> = of_chain
                 .filter(|row| row.behaviour == Behaviour::MixerInteraction && row.verdict == Verdict::Planted)
@@ -94,16 +94,14 @@ impl Tally {
                 if ledger.account(chain, &row.address)?.is_none() {
                     continue;
                 }
-                let claims = scorer.claims(&row.address)?;
-                scorer.read(&row.address)?;
                 let kind = match Kind::of(row.role) {
                     Kind::Ordinary if mixed.contains(&row.address) => Kind::MixerUser,
                     Kind::Ordinary if victims.contains(&row.address) => Kind::Victim,
                     kind => kind,
                 };
-                for is_withheld in [false, true] {
-                    let own = if is_withheld { Aggregate::default() } else { aggregate(&claims, scorer.moment()) };
-                    let score = scorer.assess(&own)?.score;
+                let with_labels = assessor.assess(&row.address)?.judgement.score;
+                let without_labels = assessor.assess_without_labels(&row.address)?.judgement.score;
+                for (is_withheld, score) in [(false, with_labels), (true, without_labels)] {
                     self.scores.entry((kind, is_withheld)).or_default().push(score);
                 }
             }

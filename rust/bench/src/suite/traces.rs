@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use headwater_graph::csr::Csr;
-use headwater_graph::expand::{self, Again, Params, Scratch};
+use headwater_graph::expand::{self, Params, RevisitPolicy, Scratch};
 use headwater_graph::source::{Node, Source};
 use headwater_graph::stored::Stored;
 use headwater_ledger::{Cancel, Snapshot, Store};
@@ -32,7 +32,7 @@ fn trace<S: Source<Error: Display>>(
     scratch: &mut Scratch,
 ) -> Result<expand::Report> {
     let params = Params::new(3, cap as usize).ok_or_else(|| failed(format!("a trace of {cap} edges per node")))?;
-    let params = params.with_again(Again::GoesOn).with_most_edges(usize::MAX);
+    let params = params.with_revisits(RevisitPolicy::Continues).with_max_edges(usize::MAX);
     expand::expand(source, (start, UNIT), &params, (scratch, &Cancel::new()), |_| ()).map_err(failed)
 }
 

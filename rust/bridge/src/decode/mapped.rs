@@ -259,7 +259,7 @@ fn transaction(cell: &Cell<'_>) -> Read<TxHash> {
 
 /// Takes token and amount of the transfer that pays the receiver.
 fn paid(context: &Context<'_>, found: &Found<'_>, half: &mut Half) {
-    let Some(receiver) = half.receiver.as_ref().and_then(Party::address).and_then(crate::log::account_bytes) else {
+    let Some(receiver) = half.receiver.as_ref().and_then(Party::address).and_then(crate::tables::account_bytes) else {
         return;
     };
     if let Some(transfer) = context.transfer_near(found.log.index, |transfer| transfer.to == receiver) {

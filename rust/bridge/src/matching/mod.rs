@@ -1,7 +1,7 @@
 //! Legs that belong together.
 //!
 //! The match of a leg is a function of the legs that share a key with it, and of nothing else: not of the order in which
-//! they came, nor of legs that were taken back. [`HalfTable`] therefore stores legs by key and joins a group when asked.
+//! they came, nor of legs that were taken back. [`LegTable`] therefore stores legs by key and joins a group when asked.
 
 mod group;
 mod transfer;
@@ -19,11 +19,11 @@ pub use transfer::{Status, Transfer};
 
 /// The legs of all chains, keyed by (family, link key).
 ///
-/// A leg goes in once, however often it is inserted. [`HalfTable::roll_back`] undoes blocks. Both cost time in the number
+/// A leg goes in once, however often it is inserted. [`LegTable::roll_back`] undoes blocks. Both cost time in the number
 /// of legs concerned; a look-up costs time in the size of its group, which is a few legs where keys are ids.
 ///
 /// ```
-/// use headwater_bridge::{BridgeChain, Half, HalfTable, LinkKey, MatchClass, Status, Step};
+/// use headwater_bridge::{BridgeChain, Half, LegTable, LinkKey, MatchClass, Status, Step};
 /// use headwater_types::{Chain, Timestamp, TxHash};
 /// let leg = |step, chain: Chain, hash: u8| Half {
 ///     family: "celer".into(),
@@ -46,7 +46,7 @@ pub use transfer::{Status, Transfer};
 ///     other_token: None,
 ///     other_amount: None,
 /// };
-/// let mut table = HalfTable::default();
+/// let mut table = LegTable::default();
 /// table.insert(leg(Step::Received, Chain::BSC, 2));
 /// table.insert(leg(Step::Sent, Chain::ETHEREUM, 1));
 /// let transfers = table.transfers_of(Chain::ETHEREUM.into(), &TxHash::new([1; 32]));
@@ -56,7 +56,7 @@ pub use transfer::{Status, Transfer};
 /// assert_eq!(table.transfers()[0].status(), Status::Sent);
 /// ```
 #[derive(Debug, Default)]
-pub struct HalfTable {
+pub struct LegTable {
     slots: Vec<Option<Half>>,
     free: Vec<usize>,
     by_key: FxHashMap<Arc<str>, FxHashMap<LinkKey, Vec<usize>>>,
@@ -64,7 +64,7 @@ pub struct HalfTable {
     by_block: BTreeMap<(BridgeChain, u64), Vec<usize>>,
 }
 
-impl HalfTable {
+impl LegTable {
     /// Adds a leg. Returns whether it is new; one with the identity of a known leg replaces it.
     pub fn insert(&mut self, half: Half) -> bool {
         let place = (half.chain, half.transaction);
@@ -189,7 +189,7 @@ impl HalfTable {
     }
 }
 
-impl Extend<Half> for HalfTable {
+impl Extend<Half> for LegTable {
     fn extend<I: IntoIterator<Item = Half>>(&mut self, halves: I) {
         for half in halves {
             self.insert(half);

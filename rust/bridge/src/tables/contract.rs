@@ -2,17 +2,12 @@
 
 use std::sync::Arc;
 
-use headwater_types::{Address, Chain};
+use headwater_types::{Address, Chain, Family};
 use rustc_hash::FxHashMap;
 
 use crate::chain::BridgeChain;
 use crate::error::TableError;
-use crate::rows::rows;
-
-const FILE: &str = "contracts.csv";
-const TABLE: &str = include_str!("../../tables/contracts.csv");
-const SOURCES_FILE: &str = "sources.csv";
-const SOURCES: &str = include_str!("../../tables/sources.csv");
+use crate::rows::RowTable;
 
 /// A contract, or a fixed address, of a bridge.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,16 +22,25 @@ pub struct Contract {
     from_block: Option<u64>,
     verified: bool,
     source: Arc<str>,
+    home: Home,
+}
+
+/// The chains of the engine that have a contract.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Home {
+    EveryEvm,
+    Chain(Chain),
+    Elsewhere,
 }
 
 impl Contract {
-    /// The family in the contract table: that of the bridge, which is not always the namespace of its keys.
+    /// Returns the family of the bridge, which is not always the namespace of its keys.
     #[must_use]
     pub fn family(&self) -> &str {
         &self.family
     }
 
-    /// The name of the bridge for people; the family where no event file names it.
+    /// Returns the display name of the bridge.
     #[must_use]
     pub fn bridge(&self) -> &str {
         &self.bridge
@@ -46,56 +50,56 @@ impl Contract {
         Arc::clone(&self.bridge)
     }
 
-    /// The chain; `None`: the same address on every EVM chain.
+    /// Returns the chain; `None` for the same address on every EVM chain.
     #[must_use]
     pub fn chain(&self) -> Option<BridgeChain> {
         self.chain
     }
 
-    /// The address, in the canonical form of its chain.
+    /// Returns the address, in the canonical form of its chain.
     #[must_use]
     pub fn address(&self) -> &str {
         &self.address
     }
 
-    /// What the source calls it, such as `SpokePool`; after a `-` its token or its lane.
+    /// Returns its name in the source, such as `SpokePool`; a `-` precedes its token or its lane.
     #[must_use]
     pub fn role(&self) -> &str {
         &self.role
     }
 
-    /// What stands behind the `-` of its role: its token, or the other end of its lane.
+    /// Returns the part of its role behind the `-`: its token, or the other end of its lane.
     #[must_use]
     pub fn role_detail(&self) -> Option<&str> {
         self.role.split_once('-').map(|(_, detail)| detail)
     }
 
-    /// Its generation, empty where there is one only.
+    /// Returns its generation, empty if there is only one.
     #[must_use]
     pub fn version(&self) -> &str {
         &self.version
     }
 
-    /// The block of its deployment, where the source states it.
+    /// Returns the block of its deployment, if the source states it.
     #[must_use]
     pub fn from_block(&self) -> Option<u64> {
         self.from_block
     }
 
-    /// Whether the address was read in the source.
+    /// Returns whether the address was read in the source.
     #[must_use]
     pub fn verified(&self) -> bool {
         self.verified
     }
 
-    /// Where the fact was read: `owner/repository@commit:path`, `npm:package@version:path`, or a page.
+    /// Returns the source: `owner/repository@commit:path`, `npm:package@version:path`, or a page.
     #[must_use]
     pub fn source(&self) -> &str {
         &self.source
     }
 }
 
-/// The contract table with its index.
+/// Every contract, with an index by account.
 #[derive(Debug, Default)]
 pub(super) struct Contracts {
     all: Vec<Contract>,
@@ -103,18 +107,22 @@ pub(super) struct Contracts {
 }
 
 impl Contracts {
-    pub(super) fn read(names: &[(Arc<str>, Arc<str>)]) -> Result<Self, TableError> {
-        let sources = sources()?;
-        let mut contracts = Self::default();
-        for row in rows(FILE, TABLE) {
+    /// Adds the contracts of a family's file, whose bridges have these names.
+    pub(super) fn add(
+        &mut self,
+        table: RowTable<'_>,
+        names: &[(Arc<str>, Arc<str>)],
+        sources: &FxHashMap<&str, Arc<str>>,
+    ) -> Result<(), TableError> {
+        for row in table.rows() {
             let (line, fields) = row?;
-            let contract = contract(fields, names, &sources).map_err(|reason| TableError::new(FILE, line, reason))?;
+            let contract = contract(fields, names, sources).map_err(|reason| table.error(line, reason))?;
             if let Some(account) = contract.account {
-                contracts.by_account.entry(account).or_default().push(contracts.all.len());
+                self.by_account.entry(account).or_default().push(self.all.len());
             }
-            contracts.all.push(contract);
+            self.all.push(contract);
         }
-        Ok(contracts)
+        Ok(())
     }
 
     pub(super) fn all(&self) -> &[Contract] {
@@ -124,15 +132,20 @@ impl Contracts {
     pub(super) fn at(&self, chain: BridgeChain, address: &[u8; 20]) -> impl Iterator<Item = &Contract> {
         let here = move |contract: &&Contract| match contract.chain {
             Some(its) => its == chain,
-            None => chain.account_form() == crate::chain::AccountForm::Family(headwater_types::Family::Evm),
+            None => chain.account_form() == crate::chain::AccountForm::Family(Family::Evm),
         };
         self.by_account.get(address).into_iter().flatten().map(|&place| &self.all[place]).filter(here)
     }
-}
 
-/// Where facts were read, by the code that the other tables have.
-fn sources() -> Result<FxHashMap<&'static str, Arc<str>>, TableError> {
-    rows(SOURCES_FILE, SOURCES).map(|row| row.map(|(_, [code, source])| (code, source.into()))).collect()
+    pub(super) fn of(&self, chain: Chain, address: &Address) -> impl Iterator<Item = &Contract> {
+        let here = move |contract: &&Contract| match contract.home {
+            Home::EveryEvm => chain.family() == Family::Evm,
+            Home::Chain(home) => home == chain,
+            Home::Elsewhere => false,
+        };
+        let places = account_bytes(address).and_then(|account| self.by_account.get(&account));
+        places.into_iter().flatten().map(|&place| &self.all[place]).filter(here)
+    }
 }
 
 fn contract(
@@ -148,18 +161,20 @@ fn contract(
     let account = match chain.and_then(BridgeChain::held) {
         Some(chain) => {
             let address = Address::parse(chain, address).map_err(|error| error.to_string())?;
-            crate::log::account_bytes(&address)
+            account_bytes(&address)
         }
         None if chain.is_none_or(|chain| chain.evm_id().is_some()) => {
             let address = Address::parse(Chain::ETHEREUM, address).map_err(|error| error.to_string())?;
-            crate::log::account_bytes(&address)
+            account_bytes(&address)
         }
         None => None,
     };
-    if family.is_empty() || role.is_empty() {
-        return Err("family and role must not be empty".to_owned());
+    let named = names.iter().find(|(name, _)| **name == *family);
+    let (family, bridge) = named.cloned().ok_or_else(|| format!("no name {family:?} in [names]"))?;
+    if role.is_empty() {
+        return Err("role must not be empty".to_owned());
     }
-    let source = sources.get(source).ok_or_else(|| format!("no source {source:?} in sources.csv"))?;
+    let source = sources.get(source).ok_or_else(|| format!("no source {source:?} in the file"))?;
     let from_block = match from_block {
         "" => None,
         digits => Some(digits.parse().map_err(|_| format!("from_block: {digits:?} is not a height"))?),
@@ -169,8 +184,6 @@ fn contract(
         "no" => false,
         other => return Err(format!("verified: {other:?} is neither \"yes\" nor \"no\"")),
     };
-    let named = names.iter().find(|(name, _)| **name == *family);
-    let (family, bridge) = named.cloned().unwrap_or_else(|| (family.into(), family.into()));
     Ok(Contract {
         family,
         bridge,
@@ -182,5 +195,24 @@ fn contract(
         from_block,
         verified,
         source: Arc::clone(source),
+        home: match chain {
+            None => Home::EveryEvm,
+            Some(chain) => chain.held().map_or(Home::Elsewhere, Home::Chain),
+        },
     })
+}
+
+/// Returns the 20 bytes of an account of an EVM chain or TRON, the form of [`crate::Log::contract`].
+///
+/// ```
+/// use headwater_types::{Address, Chain, Family};
+/// let usdt = Address::parse(Chain::TRON, "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t").unwrap();
+/// assert_eq!(headwater_bridge::account_bytes(&usdt).unwrap()[0], 0xa6);
+/// ```
+#[must_use]
+pub const fn account_bytes(address: &Address) -> Option<[u8; 20]> {
+    match address {
+        Address::Evm(bytes) | Address::Tron(bytes) => Some(*bytes),
+        Address::Utxo(_) => None,
+    }
 }

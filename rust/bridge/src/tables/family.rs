@@ -1,23 +1,25 @@
-//! Reads the file of a family.
+//! The files of families.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
+use rustc_hash::FxHashMap;
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::Family;
 use super::event::{Condition, Event, Mapping, Mark};
 use super::term::{Fetch, Term};
+use super::{Family, Tables};
 use crate::abi::{Declaration, DeclarationError};
 use crate::chain::BridgeChain;
 use crate::error::TableError;
 use crate::half::{MatchClass, Step};
+use crate::rows::RowTable;
 
 macro_rules! families {
     ($($name:literal),* $(,)?) => {
-        /// The files of the families: a further bridge is one more name here.
+        /// The files of the families, one per bridge or protocol.
         pub(crate) const FAMILIES: &[(&str, &str)] = &[
             $((concat!("families/", $name, ".toml"), include_str!(concat!("../../tables/families/", $name, ".toml")))),*
         ];
@@ -75,6 +77,17 @@ struct File {
     peers: Option<Spanned<[String; 2]>>,
     names: BTreeMap<String, String>,
     event: Vec<Row>,
+    #[serde(default)]
+    facts: FactTexts,
+}
+
+/// The tables of lines and commas in a file.
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FactTexts {
+    contracts: Option<Spanned<String>>,
+    chain_ids: Option<Spanned<String>>,
+    sources: Option<Spanned<String>>,
 }
 
 #[derive(Deserialize)]
@@ -147,16 +160,29 @@ impl From<ClassName> for MatchClass {
     }
 }
 
-/// The place of a text in its file, for errors.
+/// A file with its text, for errors with a line.
 struct Source<'t> {
     file: &'t str,
     text: &'t str,
 }
 
 impl Source<'_> {
-    fn error(&self, span: Range<usize>, reason: impl Into<String>) -> TableError {
+    fn line(&self, span: Range<usize>) -> usize {
         let before = self.text.as_bytes().iter().take(span.start);
-        TableError::new(self.file, 1 + before.filter(|&&byte| byte == b'\n').count(), reason)
+        1 + before.filter(|&&byte| byte == b'\n').count()
+    }
+
+    fn error(&self, span: Range<usize>, reason: impl Into<String>) -> TableError {
+        TableError::new(self.file, self.line(span), reason)
+    }
+
+    /// Returns a table of the file. Its text starts in the line after its quotes.
+    fn table<'a>(&'a self, text: Option<&'a Spanned<String>>) -> RowTable<'a> {
+        RowTable {
+            file: self.file,
+            text: text.map_or("", |text| text.get_ref()),
+            lines_before: text.map_or(0, |text| self.line(text.span())),
+        }
     }
 
     fn fetch(&self, declaration: &Declaration, cell: &Spanned<String>) -> Result<Fetch, TableError> {
@@ -172,8 +198,8 @@ impl Source<'_> {
     }
 }
 
-/// The family of a file, and its events.
-pub(super) fn read(file: &str, text: &str, family: usize) -> Result<(Family, Vec<Event>), TableError> {
+/// Adds the family of a file with its events, contracts and chain ids.
+pub(super) fn read(file: &str, text: &str, tables: &mut Tables) -> Result<(), TableError> {
     let source = Source { file, text };
     let parsed: File = toml::from_str(text)
         .map_err(|error| source.error(error.span().unwrap_or_default(), error.message().replace('\n', ": ")))?;
@@ -186,16 +212,27 @@ pub(super) fn read(file: &str, text: &str, family: usize) -> Result<(Family, Vec
         Ok([left?, right?])
     });
     let names = parsed.names.into_iter().map(|(name, display)| (Arc::from(name), Arc::from(display)));
-    let events = parsed.event.iter().map(|row| event(&source, row, family)).collect::<Result<Vec<_>, _>>()?;
+    let number = tables.families.len();
+    let events = parsed.event.iter().map(|row| event(&source, row, number)).collect::<Result<Vec<_>, _>>()?;
     check_beside(&source, &parsed.event, &events)?;
-    let described = Family {
+    let family = Family {
         name: parsed.family.into(),
         names: names.collect(),
         ids: parsed.ids.map(Arc::from),
         evm_ids: parsed.evm_ids,
         peers: peers.transpose()?,
     };
-    Ok((described, events))
+    let FactTexts { contracts, chain_ids, sources } = &parsed.facts;
+    let sources = source.table(sources.as_ref()).rows().map(|row| row.map(|(_, [code, place])| (code, place.into())));
+    let sources = sources.collect::<Result<FxHashMap<&str, Arc<str>>, _>>()?;
+    tables.contracts.add(source.table(contracts.as_ref()), &family.names, &sources)?;
+    tables.ids.add(source.table(chain_ids.as_ref()), &sources)?;
+    for event in events {
+        tables.by_topic0.entry(event.topic0).or_default().push(tables.events.len());
+        tables.events.push(event);
+    }
+    tables.families.push(family);
+    Ok(())
 }
 
 fn event(source: &Source<'_>, row: &Row, family: usize) -> Result<Event, TableError> {

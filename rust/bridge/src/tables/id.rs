@@ -1,4 +1,4 @@
-//! How bridges number chains.
+//! Numberings of chains: the ids that bridges give to chains.
 
 use std::sync::Arc;
 
@@ -6,12 +6,9 @@ use rustc_hash::FxHashMap;
 
 use crate::chain::BridgeChain;
 use crate::error::TableError;
-use crate::rows::rows;
+use crate::rows::RowTable;
 
-const FILE: &str = "chain_ids.csv";
-const TABLE: &str = include_str!("../../tables/chain_ids.csv");
-
-/// The ids of chains, both ways. Ids that are names compare without case.
+/// The ids of chains by numbering, both ways. Ids that are names compare without case.
 #[derive(Debug, Default)]
 pub(super) struct ChainIds {
     chains: FxHashMap<(Arc<str>, String), BridgeChain>,
@@ -19,30 +16,34 @@ pub(super) struct ChainIds {
 }
 
 impl ChainIds {
-    pub(super) fn read() -> Result<Self, TableError> {
-        let mut read = Self::default();
-        for row in rows(FILE, TABLE) {
-            let (line, [family, chain, id, source]) = row?;
-            let error = |reason: String| TableError::new(FILE, line, reason);
-            if family.is_empty() || id.is_empty() || source.is_empty() {
-                return Err(error("family, id and source must not be empty".to_owned()));
+    /// Adds the ids of a family's file.
+    pub(super) fn add(&mut self, table: RowTable<'_>, sources: &FxHashMap<&str, Arc<str>>) -> Result<(), TableError> {
+        for row in table.rows() {
+            let (line, [numbering, chain, id, source]) = row?;
+            if numbering.is_empty() || id.is_empty() {
+                return Err(table.error(line, "numbering and id must not be empty"));
             }
-            let chain =
-                BridgeChain::from_name(chain).ok_or_else(|| error(format!("no chain {chain:?} in chains.csv")))?;
-            let family: Arc<str> = family.into();
-            if read.chains.insert((Arc::clone(&family), id.to_ascii_lowercase()), chain).is_some() {
-                return Err(error(format!("{family} has the id {id} twice")));
+            if !sources.contains_key(source) {
+                return Err(table.error(line, format!("no source {source:?} in the file")));
             }
-            read.ids.insert((family, chain), id.to_owned());
+            let chain = BridgeChain::from_name(chain)
+                .ok_or_else(|| table.error(line, format!("no chain {chain:?} in chains.csv")))?;
+            let numbering: Arc<str> = numbering.into();
+            if self.chains.insert((Arc::clone(&numbering), id.to_ascii_lowercase()), chain).is_some() {
+                return Err(table.error(line, format!("{numbering} has the id {id} twice")));
+            }
+            self.ids.insert((numbering, chain), id.to_owned());
         }
-        Ok(read)
+        Ok(())
     }
 
-    pub(super) fn chain(&self, family: &str, id: &str) -> Option<BridgeChain> {
-        self.chains.get(&(Arc::from(family), id.to_ascii_lowercase())).copied()
+    /// Returns the chain with an id.
+    pub(super) fn chain(&self, numbering: &str, id: &str) -> Option<BridgeChain> {
+        self.chains.get(&(Arc::from(numbering), id.to_ascii_lowercase())).copied()
     }
 
-    pub(super) fn id(&self, family: &str, chain: BridgeChain) -> Option<&str> {
-        self.ids.get(&(Arc::from(family), chain)).map(String::as_str)
+    /// Returns the id of a chain.
+    pub(super) fn id(&self, numbering: &str, chain: BridgeChain) -> Option<&str> {
+        self.ids.get(&(Arc::from(numbering), chain)).map(String::as_str)
     }
 }

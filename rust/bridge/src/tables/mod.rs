@@ -1,4 +1,4 @@
-//! The tables: which events bridges emit, which contracts they have, and how they number chains.
+//! The tables of bridges: their events, their contracts and their ids of chains.
 
 mod contract;
 mod event;
@@ -8,6 +8,7 @@ mod term;
 
 use std::sync::{Arc, LazyLock};
 
+use headwater_types::{Address, Chain};
 use rustc_hash::FxHashMap;
 
 use crate::chain::BridgeChain;
@@ -15,13 +16,13 @@ use crate::error::TableError;
 use contract::Contracts;
 use id::ChainIds;
 
-pub use contract::Contract;
+pub use contract::{Contract, account_bytes};
 pub use event::Event;
 pub(crate) use event::{Condition, Mapping, Mark};
 pub(crate) use family::FAMILIES;
 pub(crate) use term::{Fetch, Modifier, Term};
 
-/// A protocol: the namespace of its keys, and what all its events share.
+/// A protocol: the namespace of its keys, and the facts that its events share.
 #[derive(Debug)]
 pub struct Family {
     pub(crate) name: Arc<str>,
@@ -29,20 +30,20 @@ pub struct Family {
     pub(crate) names: Vec<(Arc<str>, Arc<str>)>,
     /// The numbering of chains in the id table.
     pub(crate) ids: Option<Arc<str>>,
-    /// Whether a chain without a row has its EVM id.
+    /// A chain without a row has its EVM id.
     pub(crate) evm_ids: bool,
     /// The two ends of a bridge that has no more.
     pub(crate) peers: Option<[BridgeChain; 2]>,
 }
 
 impl Family {
-    /// The namespace, such as `layerzero`.
+    /// Returns the namespace, such as `layerzero`.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The names of its bridges, such as `LayerZero`, `Stargate`, `USDT0`.
+    /// Returns the names of its bridges, such as `LayerZero`, `Stargate`, `USDT0`.
     pub fn bridges(&self) -> impl Iterator<Item = &str> {
         self.names.iter().map(|(_, display)| &**display)
     }
@@ -57,7 +58,7 @@ impl Family {
 /// let contract = tables.contract(BridgeChain::from_evm_id(1), &pool).next().unwrap();
 /// assert_eq!((contract.bridge(), contract.role()), ("Across", "SpokePool"));
 /// ```
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Tables {
     families: Vec<Family>,
     events: Vec<Event>,
@@ -69,58 +70,45 @@ pub struct Tables {
 static BUILTIN: LazyLock<Tables> = LazyLock::new(|| Tables::read().expect("a test reads every line of the tables"));
 
 impl Tables {
-    /// The tables of this crate, read once.
+    /// Returns the tables of this crate, read once.
     #[must_use]
     pub fn builtin() -> &'static Self {
         &BUILTIN
     }
 
     fn read() -> Result<Self, TableError> {
-        let mut tables = Self {
-            families: Vec::new(),
-            events: Vec::new(),
-            by_topic0: FxHashMap::default(),
-            contracts: Contracts::default(),
-            ids: ChainIds::read()?,
-        };
+        let mut tables = Self::default();
         for &(file, text) in FAMILIES {
-            let (family, events) = family::read(file, text, tables.families.len())?;
-            for event in events {
-                tables.by_topic0.entry(event.topic0).or_default().push(tables.events.len());
-                tables.events.push(event);
-            }
-            tables.families.push(family);
+            family::read(file, text, &mut tables)?;
         }
-        let names: Vec<_> = tables.families.iter().flat_map(|family| family.names.iter().cloned()).collect();
-        tables.contracts = Contracts::read(&names)?;
         Ok(tables)
     }
 
-    /// Every family.
+    /// Returns every family.
     #[must_use]
     pub fn families(&self) -> &[Family] {
         &self.families
     }
 
-    /// Every event.
+    /// Returns every event.
     #[must_use]
     pub fn events(&self) -> &[Event] {
         &self.events
     }
 
-    /// The family of an event.
+    /// Returns the family of an event.
     #[must_use]
     pub fn family_of(&self, event: &Event) -> &Family {
         &self.families[event.family]
     }
 
-    /// Whether a log with this first topic can be an event of a bridge: the index scan of a ledger asks this first.
+    /// Returns whether a first topic belongs to an event of a bridge, for index scans of a ledger.
     #[must_use]
     pub fn knows_topic0(&self, topic0: &[u8; 32]) -> bool {
         self.by_topic0.contains_key(topic0)
     }
 
-    /// The first topics of all events.
+    /// Returns the first topics of all events.
     pub fn topics0(&self) -> impl Iterator<Item = &[u8; 32]> {
         self.by_topic0.keys()
     }
@@ -129,40 +117,45 @@ impl Tables {
         self.by_topic0.get(topic0).into_iter().flatten().map(|&place| &self.events[place])
     }
 
-    /// The bridges to which a contract belongs, with its part in each.
+    /// Returns the bridges of a contract, with its role in each.
     pub fn contract(&self, chain: BridgeChain, address: &[u8; 20]) -> impl Iterator<Item = &Contract> {
         self.contracts.at(chain, address)
     }
 
-    /// Every contract: also those of chains without EVM accounts, which only have an address as text.
+    /// Returns the bridges of an address on a chain of the engine, with its role in each.
+    pub fn contracts_of(&self, chain: Chain, address: &Address) -> impl Iterator<Item = &Contract> {
+        self.contracts.of(chain, address)
+    }
+
+    /// Returns every contract, by family. Those of chains without EVM accounts only have an address as text.
     #[must_use]
     pub fn contracts(&self) -> &[Contract] {
         self.contracts.all()
     }
 
-    /// The contract as an emitter of a family's events.
+    /// Returns the contract as an emitter of a family's events.
     pub(crate) fn emitter(&self, family: &Family, chain: BridgeChain, address: &[u8; 20]) -> Option<&Contract> {
         self.contract(chain, address).find(|contract| family.names.iter().any(|(name, _)| *name == contract.family))
     }
 
-    /// The chain that a family numbers so.
+    /// Returns the chain with an id of a family.
     pub(crate) fn chain_of(&self, family: &Family, id: &str) -> Option<BridgeChain> {
         let listed = family.ids.as_ref().and_then(|ids| self.ids.chain(ids, id));
         listed.or_else(|| family.evm_ids.then(|| id.parse().ok().map(BridgeChain::from_evm_id)).flatten())
     }
 
-    /// How a family numbers a chain.
+    /// Returns the id of a chain in a family.
     pub(crate) fn id_of(&self, family: &Family, chain: BridgeChain) -> Option<String> {
         let listed = family.ids.as_ref().and_then(|ids| self.ids.id(ids, chain)).map(str::to_owned);
         listed.or_else(|| family.evm_ids.then(|| chain.evm_id()).flatten().map(|id| id.to_string()))
     }
 
-    /// As [`Tables::chain_of`], in a numbering of the id table.
+    /// Returns the chain with an id of a numbering.
     pub(crate) fn chain_in(&self, ids: &str, id: &str) -> Option<BridgeChain> {
         self.ids.chain(ids, id)
     }
 
-    /// As [`Tables::id_of`], in a numbering of the id table.
+    /// Returns the id of a chain in a numbering.
     pub(crate) fn id_in(&self, ids: &str, chain: BridgeChain) -> Option<&str> {
         self.ids.id(ids, chain)
     }
@@ -171,5 +164,5 @@ impl Tables {
 /// Reads the file of a family, for its errors.
 #[cfg(test)]
 pub(crate) fn read_family(file: &str, text: &str) -> Result<(), TableError> {
-    family::read(file, text, 0).map(|_| ())
+    family::read(file, text, &mut Tables::default())
 }

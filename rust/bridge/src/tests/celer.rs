@@ -5,7 +5,7 @@ use headwater_types::{Amount, TxHash};
 use super::{Own, bytes, chain_named, corpus_json, fixed, text, wilson, word};
 use crate::decode::{CelerTransfer, celer_transfer_id};
 use crate::half::MatchClass;
-use crate::matching::HalfTable;
+use crate::matching::LegTable;
 use crate::tests::{log, padded};
 
 /// Celer's pool on polygon.
@@ -15,7 +15,7 @@ const POOL: &str = "88dcdc47d2f83a99cf0000fdf667a468bb958a78";
 fn corpus_celer_transfers_join_by_their_computed_id() {
     let file = corpus_json("celer_eth_polygon_relay_calldata.json");
     let pairs = file["pairs"].as_array().unwrap();
-    let mut table = HalfTable::default();
+    let mut table = LegTable::default();
     let mut computed = 0;
     for (place, pair) in pairs.iter().enumerate() {
         let mut destination = Own::on("polygon", 0);

@@ -6,7 +6,7 @@ use headwater_types::{Address, Amount, Chain, Timestamp, TxHash};
 use proptest::prelude::*;
 
 use crate::half::{Half, HalfId, LinkKey, MatchClass, Step};
-use crate::matching::{HalfTable, Transfer, join};
+use crate::matching::{LegTable, Transfer, join};
 use crate::party::Party;
 
 const STEPS: [Step; 5] = [Step::Sent, Step::Carried, Step::Received, Step::Failed, Step::Refunded];
@@ -62,7 +62,7 @@ fn written(transfers: &[Transfer<'_>]) -> Vec<String> {
 }
 
 fn straight(halves: &[Half]) -> Vec<String> {
-    let mut table = HalfTable::default();
+    let mut table = LegTable::default();
     table.extend(halves.iter().cloned());
     written(&table.transfers())
 }
@@ -83,7 +83,7 @@ proptest! {
         rollbacks in proptest::collection::vec((0..3_usize, 0..20_u64, 0..40_usize), 1..5),
     ) {
         let chains = [Chain::BSC, Chain::ETHEREUM, Chain::TRON];
-        let mut table = HalfTable::default();
+        let mut table = LegTable::default();
         for (chain, block, until) in rollbacks {
             table.extend(shuffled.iter().take(until).cloned());
             let before = table.len();
@@ -99,7 +99,7 @@ proptest! {
 
     #[test]
     fn matching_uses_every_leg_once(halves in any_halves()) {
-        let mut table = HalfTable::default();
+        let mut table = LegTable::default();
         for half in &halves {
             prop_assert!(table.insert(half.clone()), "new");
             prop_assert!(!table.insert(half.clone()), "known");
@@ -113,7 +113,7 @@ proptest! {
 
     #[test]
     fn matching_of_a_transaction_is_that_of_the_whole(halves in any_halves()) {
-        let mut table = HalfTable::default();
+        let mut table = LegTable::default();
         table.extend(halves.iter().cloned());
         let all = table.transfers();
         for half in &halves {

@@ -7,7 +7,7 @@ use headwater_types::{Address, Amount, Timestamp, TxHash};
 
 use super::{chain_named, corpus_bytes, fixed, wilson};
 use crate::half::{Half, LinkKey, MatchClass, Step, Token};
-use crate::matching::HalfTable;
+use crate::matching::LegTable;
 use crate::party::Party;
 
 /// The rows of a packed table, by column.
@@ -58,7 +58,7 @@ fn leg(step: Step, row: &HashMap<String, String>, columns: (&str, &str), id: u64
 fn corpus_nomad_withdrawals_join_without_their_ids() {
     let number = |row: &HashMap<String, String>| row["withdrawal_id"].parse::<u64>().unwrap();
     let pairs = rows("cctxs_withdrawals.csv.gz", ',');
-    let mut table = HalfTable::default();
+    let mut table = LegTable::default();
     for file in ["TC_ValidERC20TokenWithdrawal.tsv.gz", "TC_ValidNativeTokenWithdrawal.tsv.gz"] {
         let sources = rows(file, '\t');
         table.extend(sources.iter().map(|row| leg(Step::Sent, row, ("timestamp", "transaction_hash"), number(row))));

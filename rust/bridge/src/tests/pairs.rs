@@ -5,7 +5,7 @@ use serde_json::Value as Json;
 
 use super::{Own, bytes, chain_named, corpus_json, corpus_log, fixed, log, padded, text, wilson, word};
 use crate::half::Step;
-use crate::matching::{HalfTable, Status};
+use crate::matching::{LegTable, Status};
 
 fn transaction(json: &Json) -> Own {
     Own {
@@ -24,7 +24,7 @@ fn transaction(json: &Json) -> Own {
 fn corpus_pairs_with_logs_are_decoded_and_joined() {
     let pairs = corpus_json("pairs_with_logs.json");
     let pairs = pairs["pairs"].as_array().unwrap();
-    let mut table = HalfTable::default();
+    let mut table = LegTable::default();
     for pair in pairs {
         for side in ["destination", "source"] {
             table.extend(transaction(&pair[side]).legs());
@@ -68,7 +68,7 @@ fn corpus_pairs_with_logs_are_decoded_and_joined() {
 fn corpus_multichain_call_data_names_its_source() {
     let pairs = corpus_json("multichain_eth_bsc.json");
     let pairs = pairs["pairs"].as_array().unwrap();
-    let mut table = HalfTable::default();
+    let mut table = LegTable::default();
     for (place, pair) in pairs.iter().enumerate() {
         let mut destination = Own::on("bsc", 0);
         destination.hash = fixed(text(pair, "destination_tx_hash"));

@@ -1,39 +1,32 @@
-//! The tables are whole, and errors name their place.
+//! Tables: unique rows, known sources, and errors with file and line.
 
 use std::collections::BTreeSet;
 
 use crate::Tables;
 use crate::tables::FAMILIES;
 
+const CHAINS: &str = include_str!("../../tables/chains.csv");
 const SOURCES: &str = include_str!("../../tables/sources.csv");
 
 #[test]
-fn tables_are_read_and_every_source_is_known() {
+fn chain_names_have_known_sources() {
     let tables = Tables::builtin();
     let known: BTreeSet<&str> = SOURCES.lines().filter_map(|line| Some(line.split_once(',')?.0)).collect();
-    for (file, text) in [
-        ("chains.csv", include_str!("../../tables/chains.csv")),
-        ("chain_ids.csv", include_str!("../../tables/chain_ids.csv")),
-    ] {
-        for line in text.lines().filter(|line| !line.starts_with('#')) {
-            assert!(known.contains(line.rsplit(',').next().unwrap()), "{file}: {line}");
-        }
+    for line in CHAINS.lines().filter(|line| !line.starts_with('#')) {
+        assert!(known.contains(line.rsplit(',').next().unwrap()), "{line}");
     }
     println!("{} events, {} contracts, {} families", tables.events().len(), tables.contracts().len(), FAMILIES.len());
 }
 
 #[test]
-fn tables_name_every_family_of_the_contracts() {
+fn family_names_are_unique() {
     let tables = Tables::builtin();
-    for contract in tables.contracts() {
-        assert_ne!(contract.bridge(), contract.family(), "no [names] entry for {}", contract.family());
-    }
     let names: Vec<&str> = tables.families().iter().map(crate::Family::name).collect();
-    assert_eq!(names.iter().collect::<BTreeSet<_>>().len(), names.len(), "a family stands once");
+    assert_eq!(names.iter().collect::<BTreeSet<_>>().len(), names.len(), "a family has one file");
 }
 
 #[test]
-fn tables_have_an_event_once_per_family() {
+fn events_are_unique_in_their_family() {
     let tables = Tables::builtin();
     let mut seen = BTreeSet::new();
     for event in tables.events() {
@@ -45,7 +38,7 @@ fn tables_have_an_event_once_per_family() {
 }
 
 #[test]
-fn table_contract_stands_once_per_bridge_and_chain() {
+fn contracts_are_unique_per_bridge_and_chain() {
     let mut seen = BTreeSet::new();
     for contract in Tables::builtin().contracts() {
         let place = (contract.family(), contract.chain(), contract.address());
@@ -72,6 +65,17 @@ fn table_errors_name_file_and_line() {
     let error =
         crate::tables::read_family("x.toml", &format!("{head}is = \"A(bool a)\"\nstepp = \"sent\"\n")).unwrap_err();
     assert!(error.to_string().starts_with("x.toml:7: unknown field `stepp`"), "{error}");
+    let facts = "[facts]\ncontracts = '''\n# comment\nx,ethereum,0x00,Pool,,,yes,s1\n'''\n";
+    for (facts, message) in [
+        (facts.to_owned(), "x.toml:10: ethereum address"),
+        (facts.replace("x,eth", "y,eth"), "x.toml:10: no name \"y\" in [names]"),
+        (facts.replace(",s1", ""), "x.toml:10: expected 8 fields, found 7"),
+        ("[facts]\nchain_ids = '''\nx,ethereum,1,s1\n'''\n".to_owned(), "x.toml:9: no source \"s1\" in the file"),
+    ] {
+        let text = format!("{head}is = \"A(bool a)\"\n{facts}");
+        let error = crate::tables::read_family("x.toml", &text).unwrap_err().to_string();
+        assert!(error.starts_with(message), "{error}");
+    }
     let error =
         crate::tables::read_family("x.toml", "family = \"x\"\npeers = [\"ethereum\", \"x\"]\nevent = []\n[names]\n");
     assert_eq!(error.unwrap_err().to_string(), "x.toml:2: no chain \"x\" in chains.csv");

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use headwater_ingest::labels::Labels;
 use headwater_ledger::labels::Code;
 use headwater_ledger::read::Labels as _;
-use headwater_ledger::store::{ImportKind, ImportVersion, Shrinking, Writer};
+use headwater_ledger::store::{ImportKind, ImportVersion, ShrinkPolicy, Writer};
 
 use super::super::error::Failure;
 
@@ -45,9 +45,9 @@ pub(super) fn check_whole(
     writer: &Writer,
     replaced: Option<u64>,
     labels: &Labels,
-    shrinking: Shrinking,
+    shrinking: ShrinkPolicy,
 ) -> Result<(), Failure> {
-    let (Some(version), Some(missing), Shrinking::Refused) = (replaced, labels.missing_file, shrinking) else {
+    let (Some(version), Some(missing), ShrinkPolicy::Refused) = (replaced, labels.missing_file, shrinking) else {
         return Ok(());
     };
     let stated: HashSet<_> = labels.claims.iter().map(|claim| claim.address).collect();

@@ -8,14 +8,14 @@ use headwater_ingest::labels::{
     Counts, LabelOptions, LabelReading, Labels, LeftOutFile, label_formats, read_label_lists,
 };
 use headwater_ledger::labels::{Code, Level};
-use headwater_ledger::store::{Shrinking, Writer};
+use headwater_ledger::store::{ShrinkPolicy, Writer};
 use headwater_types::Chain;
 use serde_json::{Value, json};
 
 use super::super::Settings;
 use super::super::error::Failure;
 use super::super::output::{Output, grouped};
-use super::{edition, label_import, now};
+use super::{edition, now};
 
 /// The arguments of `labels import`.
 #[derive(Debug, clap::Args)]
@@ -97,7 +97,7 @@ pub(super) fn run(settings: &Settings, arguments: Import, output: Output) -> Res
         ..LabelOptions::default()
     };
     let LabelReading { lists, left_out } = read_label_lists(&arguments.paths, &options)?;
-    let shrinking = if arguments.accept_shrinking { Shrinking::Accepted } else { Shrinking::Refused };
+    let shrinking = if arguments.accept_shrinking { ShrinkPolicy::Accepted } else { ShrinkPolicy::Refused };
     let mut writer = Writer::open_or_create(settings.store()?)?;
     let versions = writer.import_versions();
     let mut imported = Vec::new();
@@ -109,7 +109,7 @@ pub(super) fn run(settings: &Settings, arguments: Import, output: Output) -> Res
         imported.push(list);
     }
     let at = now();
-    let imports = lists.into_iter().map(|labels| label_import(labels, at, shrinking)).collect();
+    let imports = lists.into_iter().map(|labels| labels.into_import(at, shrinking)).collect();
     for (list, version) in imported.iter_mut().zip(writer.import_label_lists(imports)?) {
         list.version = version;
     }

@@ -12,9 +12,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use clap::Subcommand;
 use clap::builder::PossibleValuesParser;
 use headwater_export::LabelFormat;
-use headwater_ingest::labels::{Issuer, Labels, held_freezes, issuers, ledger_freezes};
+use headwater_ingest::labels::{Issuer, import_freezes, ledger_freezes, refresh_freezes};
 use headwater_ledger::labels::{Action, Claim, Code, DateBasis, DisputeAction};
-use headwater_ledger::store::{ImportKind, LabelImport, Shrinking, Vanished, Writer};
+use headwater_ledger::store::{ImportKind, Writer};
 use headwater_ledger::{Cancel, Store};
 use headwater_types::{Address, Chain, Timestamp};
 use serde_json::{Value, json};
@@ -26,7 +26,7 @@ use super::output::{Output, grouped, table};
 use super::versions;
 use import::ImportedList;
 
-/// What `labels` takes.
+/// The arguments of `labels`.
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
     #[command(subcommand)]
@@ -59,7 +59,7 @@ enum Command {
     },
     /// List the versions of labels.
     List,
-    /// Show what a version says that another does not.
+    /// Compare two versions.
     Diff {
         /// Its number, as `list` shows it.
         #[arg(id = "number", value_name = "VERSION")]
@@ -89,7 +89,7 @@ enum Command {
 /// Claims of a comparison that are shown to people.
 const SHOWN: usize = 20;
 
-/// Imports labels, and looks after their versions.
+/// Imports labels, and manages their versions.
 pub(super) fn run(settings: &Settings, arguments: Arguments, output: Output) -> Result<(), Failure> {
     match arguments.command {
         Command::Import(arguments) => import::run(settings, arguments, output),
@@ -104,52 +104,6 @@ pub(super) fn run(settings: &Settings, arguments: Arguments, output: Output) -> 
     }
 }
 
-/// Makes labels a version of the store.
-pub(super) fn keep(
-    writer: &mut Writer,
-    labels: Labels,
-    imported_at: Timestamp,
-    shrinking: Shrinking,
-) -> Result<u64, Failure> {
-    Ok(writer.import_labels(label_import(labels, imported_at, shrinking))?)
-}
-
-fn label_import(labels: Labels, imported_at: Timestamp, shrinking: Shrinking) -> LabelImport {
-    let ended_at = labels.list_date.unwrap_or(imported_at);
-    let (Labels { source, list, licence, claims, .. }, vanished) = (labels, Vanished::End);
-    LabelImport { source, list, licence, imported_at, ended_at, claims, vanished, shrinking }
-}
-
-/// Reads the freezes of the known issuers from the logs of the store; a version only where they changed.
-pub(super) fn refresh_freezes(
-    writer: &mut Writer,
-    imported_at: Timestamp,
-    cancel: &Cancel,
-) -> Result<(Option<u64>, Labels), Failure> {
-    let found = ledger_freezes(&*writer.snapshot(), issuers(), cancel)?;
-    Ok((keep_freezes(writer, &found, imported_at)?, found))
-}
-
-/// Makes freezes a version of the store, where they are not held as they are.
-fn keep_freezes(writer: &mut Writer, found: &Labels, imported_at: Timestamp) -> Result<Option<u64>, Failure> {
-    let mut claims = found.claims.clone();
-    claims.sort();
-    if claims == held_freezes(&*writer.snapshot(), &found.source)? {
-        return Ok(None);
-    }
-    let version = writer.import_labels(LabelImport {
-        source: found.source.clone(),
-        list: found.list.clone(),
-        licence: found.licence.clone(),
-        imported_at,
-        ended_at: imported_at,
-        claims,
-        vanished: Vanished::Forgotten,
-        shrinking: Shrinking::Accepted,
-    })?;
-    Ok(Some(version))
-}
-
 fn freezes(settings: &Settings, further: Option<&Path>, output: Output) -> Result<(), Failure> {
     let further = further.map(|path| Ok::<_, Failure>((path, read_issuers(path)?))).transpose()?;
     let path = settings.store()?;
@@ -159,7 +113,7 @@ fn freezes(settings: &Settings, further: Option<&Path>, output: Output) -> Resul
     on_interrupt(&cancel);
     let (version, labels) = match further {
         None => refresh_freezes(&mut writer, now(), &cancel)?,
-        // A source of its own: what ingests refresh of the known issuers leaves it alone.
+        // A source of its own, so that loads do not replace it when they refresh the known issuers.
         Some((path, issuers)) => {
             let mut found = ledger_freezes(&*writer.snapshot(), &issuers, &cancel)?;
             let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
@@ -168,7 +122,7 @@ fn freezes(settings: &Settings, further: Option<&Path>, output: Output) -> Resul
             for claim in &mut found.claims {
                 claim.source = Arc::clone(&source);
             }
-            (keep_freezes(&mut writer, &found, now())?, found)
+            (import_freezes(&mut writer, &found, now())?, found)
         }
     };
     match version {
@@ -204,7 +158,7 @@ fn read_issuers(path: &Path) -> Result<Vec<Issuer>, Failure> {
     (1..).zip(lines).map(read).collect()
 }
 
-/// The time of an import.
+/// Returns the time of an import.
 pub(super) fn now() -> Timestamp {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     Timestamp::new(i64::try_from(since).unwrap_or(i64::MAX))

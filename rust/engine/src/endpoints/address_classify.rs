@@ -16,12 +16,11 @@ use crate::cost_class::CostClass;
 use crate::endpoint::{Calls, ChainScope, Endpoint, Example, Reads, Tag};
 use crate::example::{ALICE, BOB};
 use crate::fields::{AddressList, AddressText, ChainName, OptIn, form};
-use crate::intelligence::Intelligence;
 use crate::limits::MAX_ITEMS;
 use crate::method::Method;
 use crate::request::{Checks, Warnings, at_most, refused};
 use crate::table::{List, Rows, TableHead};
-use crate::{Error, Reason};
+use crate::{Error, Intelligence, Reason};
 
 /// The endpoint.
 pub const ENDPOINT: Endpoint = Endpoint {

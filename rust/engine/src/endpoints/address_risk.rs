@@ -1,5 +1,8 @@
 //! How risky it is to deal with an address, and why.
 
+use headwater_intel::bitcoin::links::LinkBudget;
+use headwater_intel::risk::{Detail, RiskScope, judged_chain};
+use headwater_ledger::labels::Scope;
 use headwater_ledger::{Cancel, Ledger};
 use headwater_types::Address;
 use serde::Deserialize;
@@ -11,12 +14,11 @@ use crate::cost_class::CostClass;
 use crate::endpoint::{Calls, ChainScope, Endpoint, Example, Reads, Tag, is_every_evm_chain};
 use crate::example::BOB;
 use crate::fields::{AddressText, form};
-use crate::intelligence::Intelligence;
-use crate::labels::{self, LinkBudget};
+use crate::labels;
 use crate::method::Method;
 use crate::request::{Checks, ThirdParty, Warnings};
-use crate::risk::{Asked, Assessor, Place, RiskReport};
-use crate::{Error, Reason};
+use crate::risk::{RiskReport, report};
+use crate::{Error, Intelligence, Reason};
 
 /// The endpoint.
 pub const ENDPOINT: Endpoint = Endpoint {
@@ -63,7 +65,7 @@ pub struct AddressRiskRequest {
 /// Checked parameters of a risk.
 #[derive(Debug)]
 pub struct AddressRiskParams {
-    place: Place,
+    chains: Scope,
     address: Address,
     third_party: ThirdParty,
     intelligence: Intelligence,
@@ -80,10 +82,10 @@ impl Analysis for AddressRisk {
     const IS_VALUED: bool = true;
 
     fn params(request: AddressRiskRequest, checks: &mut Checks<'_>) -> Result<AddressRiskParams, Error> {
-        let place = place(checks, "blockchain", &request.blockchain)?;
+        let chains = risk_chains(checks, "blockchain", &request.blockchain)?;
         Ok(AddressRiskParams {
-            place,
-            address: checks.address(place.chain(), "address", &request.address)?,
+            chains,
+            address: checks.address(chains.address_chain(), "address", &request.address)?,
             third_party: request.third_party.unwrap_or(ThirdParty::Auto),
             intelligence: checks.intelligence.clone(),
         })
@@ -99,27 +101,28 @@ impl Analysis for AddressRisk {
         warnings: &mut Warnings,
         cancel: &Cancel,
     ) -> Result<RiskReport, Error> {
-        let AddressRiskParams { place, address, third_party, intelligence } = params;
+        let AddressRiskParams { chains, address, third_party, intelligence } = params;
         labels::warn(ledger, warnings);
-        warn_of(ledger, *place, warnings);
-        let (third_party, links) = (*third_party, LinkBudget::default());
-        let assessor = Assessor { ledger, intelligence, third_party, links, cancel };
-        assessor.report(Asked { place: *place, address: *address }, warnings)
+        warn_incomplete(ledger, *chains, warnings);
+        let links = LinkBudget::default();
+        let present = RiskScope::present(ledger, intelligence, *chains, cancel);
+        let scope = RiskScope { provider: (*third_party).into(), detail: Detail::Explained(&links), ..present };
+        report(scope, address, warnings)
     }
 
-    /// What a provider says may be another thing the next time.
-    fn is_kept(report: &RiskReport) -> bool {
+    /// Returns false with claims of a provider, which may be others the next time.
+    fn is_repeatable(report: &RiskReport) -> bool {
         !report.meta.third_party_used
     }
 }
 
-/// The chain that a request names, or `evm`.
-pub(super) fn place(checks: &Checks<'_>, field: &str, text: &str) -> Result<Place, Error> {
+/// Returns the chain that a request names, or every EVM chain.
+pub(super) fn risk_chains(checks: &Checks<'_>, field: &str, text: &str) -> Result<Scope, Error> {
     if is_every_evm_chain(text) {
-        return Ok(Place::Evm);
+        return Ok(Scope::Evm);
     }
     match checks.chain(field, text) {
-        Ok(chain) => Ok(Place::Chain(chain)),
+        Ok(chain) => Ok(Scope::Chain(chain)),
         Err(error) if error.kind == crate::ErrorKind::InvalidInput(Reason::UnsupportedChain) => {
             Err(Error { message: format!("{}, or evm", error.message), ..error })
         }
@@ -127,14 +130,14 @@ pub(super) fn place(checks: &Checks<'_>, field: &str, text: &str) -> Result<Plac
     }
 }
 
-/// Whether a provider outside may be asked for claims.
+/// Returns true if a provider outside may be asked for claims.
 pub(super) fn has_provider(intelligence: &Intelligence, third_party: ThirdParty) -> bool {
     intelligence.provider.is_some() && third_party != ThirdParty::Off
 }
 
-/// Says what is not held of a chain whose behaviours are judged.
-pub(super) fn warn_of(ledger: &dyn Ledger, place: Place, warnings: &mut Warnings) {
-    if let Some(chain) = place.judged_chain() {
+/// Warns of missing data of a chain whose behaviours are judged.
+pub(super) fn warn_incomplete(ledger: &dyn Ledger, chains: Scope, warnings: &mut Warnings) {
+    if let Some(chain) = judged_chain(chains) {
         completeness::warn(ledger, chain, warnings);
     }
 }

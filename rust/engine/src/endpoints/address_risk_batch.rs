@@ -2,29 +2,32 @@
 
 use std::collections::BTreeSet;
 
+use headwater_intel::bitcoin::links::LinkBudget;
+use headwater_intel::risk::{Detail, RiskScope};
+use headwater_ledger::labels::Scope;
 use headwater_ledger::{Cancel, Ledger, LedgerError};
+use headwater_types::Address;
 use headwater_types::text::{SHOWN, shortened};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::address_risk::{has_provider, place, warn_of};
+use super::address_risk::{has_provider, risk_chains, warn_incomplete};
 use crate::analysis::Analysis;
 use crate::cost_class::CostClass;
 use crate::endpoint::{Calls, ChainScope, Endpoint, Example, Reads, Tag};
 use crate::example::BOB;
 use crate::held;
-use crate::intelligence::Intelligence;
-use crate::labels::{self, LinkBudget};
+use crate::labels;
 use crate::limits::MAX_RISKS;
 use crate::method::Method;
 use crate::pricing::Pricing;
 use crate::request::{Checks, ThirdParty, Warnings, at_most};
 use crate::risk::{
-    Asked, AssessmentName, AssessmentReasonName, Assessor, ContextName, FactorRecord, GateName, GraphReason, LevelName,
-    Place, RiskDecision, RiskDimensions, RiskMeta, RiskReport,
+    AssessmentName, AssessmentReasonName, ContextName, FactorRecord, GateName, GraphReason, LevelName, RiskDecision,
+    RiskDimensions, RiskMeta, RiskReport, report,
 };
 use crate::table::{List, Rows, TableHead};
-use crate::{Error, ErrorKind, Reason};
+use crate::{Error, ErrorKind, Intelligence, Reason};
 
 /// The endpoint.
 pub const ENDPOINT: Endpoint = Endpoint {
@@ -74,8 +77,8 @@ pub struct RiskQuery {
 /// Checked parameters of risks.
 #[derive(Debug)]
 pub struct AddressRiskBatchParams {
-    /// One for each query: what is assessed, or its error.
-    queries: Vec<(RiskQuery, Result<Asked, String>)>,
+    /// One for each query: the chains and the address, or its error.
+    queries: Vec<(RiskQuery, Result<(Scope, Address), String>)>,
     third_party: ThirdParty,
     intelligence: Intelligence,
 }
@@ -157,13 +160,13 @@ impl Analysis for AddressRiskBatch {
         let third_party = third_party.unwrap_or(ThirdParty::Auto);
         let asks_elsewhere = has_provider(checks.intelligence, third_party);
         let checked = |(index, query): (usize, RiskQuery)| {
-            let asked = asked(checks, index, &query).and_then(|asked| {
+            let item = decode_item(checks, index, &query).and_then(|(chains, address)| {
                 if !asks_elsewhere {
-                    check_held(checks.ledger, index, asked.place)?;
+                    check_held(checks.ledger, index, chains)?;
                 }
-                Ok(asked)
+                Ok((chains, address))
             });
-            (query, asked.map_err(|error| error.message))
+            (query, item.map_err(|error| error.message))
         };
         let queries = queries.into_iter().enumerate().map(checked).collect();
         Ok(AddressRiskBatchParams { queries, third_party, intelligence: checks.intelligence.clone() })
@@ -178,27 +181,30 @@ impl Analysis for AddressRiskBatch {
         let AddressRiskBatchParams { queries, third_party, intelligence } = params;
         labels::warn(ledger, warnings);
         let mut warned = BTreeSet::new();
-        for asked in queries.iter().filter_map(|(_, asked)| asked.as_ref().ok()) {
-            if warned.insert(asked.place.name()) {
-                warn_of(ledger, asked.place, warnings);
+        for (chains, _) in queries.iter().filter_map(|(_, item)| item.as_ref().ok()) {
+            if warned.insert(chains.name()) {
+                warn_incomplete(ledger, *chains, warnings);
             }
         }
-        let (third_party, links) = (*third_party, LinkBudget::default());
-        let assessor = Assessor { ledger, intelligence, third_party, links, cancel };
+        let (provider, links) = ((*third_party).into(), LinkBudget::default());
         let mut results = Vec::with_capacity(queries.len());
-        for (query, asked) in queries {
+        for (query, item) in queries {
             cancel.check().map_err(LedgerError::from)?;
-            let assessed = match asked {
-                Ok(asked) => of_item(assessor.report(*asked, warnings))?,
-                Err(why) => Err(why.clone()),
+            let outcome = match item {
+                Ok((chains, address)) => {
+                    let present = RiskScope::present(ledger, intelligence, *chains, cancel);
+                    let scope = RiskScope { provider, detail: Detail::Explained(&links), ..present };
+                    of_item(report(scope, address, warnings))?
+                }
+                Err(reason) => Err(reason.clone()),
             };
-            results.push(assessed.map_or_else(|why| RiskResult::failed(query, why), RiskResult::from));
+            results.push(outcome.map_or_else(|reason| RiskResult::failed(query, reason), RiskResult::from));
         }
         Ok(AddressRiskBatchReport { results })
     }
 
-    /// What a provider says may be another thing the next time.
-    fn is_kept(report: &AddressRiskBatchReport) -> bool {
+    /// Returns false with claims of a provider, which may be others the next time.
+    fn is_repeatable(report: &AddressRiskBatchReport) -> bool {
         !report.results.iter().filter_map(|result| result.meta.as_ref()).any(|meta| meta.third_party_used)
     }
 
@@ -208,19 +214,19 @@ impl Analysis for AddressRiskBatch {
     }
 }
 
-fn asked(checks: &mut Checks<'_>, index: usize, query: &RiskQuery) -> Result<Asked, Error> {
-    let place = place(checks, &format!("queries[{index}].blockchain"), &query.blockchain)?;
-    let address = checks.address(place.chain(), &format!("queries[{index}].address"), query.address.trim())?;
-    Ok(Asked { place, address })
+fn decode_item(checks: &mut Checks<'_>, index: usize, query: &RiskQuery) -> Result<(Scope, Address), Error> {
+    let chains = risk_chains(checks, &format!("queries[{index}].blockchain"), &query.blockchain)?;
+    let field = format!("queries[{index}].address");
+    Ok((chains, checks.address(chains.address_chain(), &field, query.address.trim())?))
 }
 
 /// Refuses an address on a chain that is not held.
-fn check_held(ledger: &dyn Ledger, index: usize, place: Place) -> Result<(), Error> {
+fn check_held(ledger: &dyn Ledger, index: usize, chains: Scope) -> Result<(), Error> {
     let field = format!("queries[{index}].blockchain");
-    held::check_any(ledger, Some(&field), place.name(), &place.chains())
+    held::check_any(ledger, Some(&field), chains.name(), &chains.chains().collect::<Vec<_>>())
 }
 
-/// Tells an address that is too large for the memory of a query from what ends the whole call.
+/// Separates an address that is too large for the memory of a query from errors that end the whole call.
 pub(super) fn of_item<T>(report: Result<T, Error>) -> Result<Result<T, String>, Error> {
     match report {
         Err(error) if error.kind == ErrorKind::InvalidInput(Reason::QueryTooLarge) => Ok(Err(error.message)),
@@ -229,7 +235,7 @@ pub(super) fn of_item<T>(report: Result<T, Error>) -> Result<Result<T, String>, 
 }
 
 impl RiskResult {
-    fn failed(query: &RiskQuery, why: String) -> Self {
+    fn failed(query: &RiskQuery, reason: String) -> Self {
         Self {
             blockchain: shortened(&query.blockchain, SHOWN),
             address: shortened(&query.address, SHOWN),
@@ -239,7 +245,7 @@ impl RiskResult {
             decision: None,
             factors: None,
             meta: None,
-            error: Some(why),
+            error: Some(reason),
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use headwater_ledger::{Cancel, Ledger, LedgerError};
-use headwater_types::address::inspect::{Candidate, Guess, Inspection, Kind, MOST_CANDIDATES, inspect, neighbours};
+use headwater_types::address::inspect::{Candidate, Guess, Inspection, Kind, MAX_CANDIDATES, inspect, neighbours};
 use headwater_types::address::{Checksum, Reason};
 use headwater_types::{Address, Chain, Family, Network};
 use serde::{Deserialize, Serialize};
@@ -180,7 +180,7 @@ impl Analysis for AddressResolve {
         {
             seen.candidates.retain(|guess| guess.address != known.address);
             seen.candidates.insert(0, known);
-            seen.candidates.truncate(MOST_CANDIDATES);
+            seen.candidates.truncate(MAX_CANDIDATES);
         }
         Ok(report(seen, active))
     }

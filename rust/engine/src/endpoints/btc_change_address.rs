@@ -2,6 +2,7 @@
 
 use headwater_intel::bitcoin::change::{Judgement, Level, NoChange, RULES, judge};
 use headwater_intel::bitcoin::coinjoin::{CoinJoin, Premix, Protocol};
+use headwater_intel::bitcoin::gather::Gathered;
 use headwater_ledger::facts::OutputFacts;
 use headwater_ledger::read::Transaction;
 use headwater_ledger::{Cancel, Ledger};
@@ -11,7 +12,6 @@ use serde_json::json;
 
 use super::transaction::ScriptName;
 use crate::analysis::Analysis;
-use crate::clusters::gathered;
 use crate::completeness;
 use crate::cost_class::CostClass;
 use crate::endpoint::{Alternative, Calls, ChainScope, Endpoint, Example, Reads, Tag};
@@ -217,7 +217,7 @@ impl Analysis for BtcChangeAddress {
     ) -> Result<BtcChangeAddressReport, Error> {
         completeness::warn(ledger, Chain::BITCOIN, warnings);
         let found = ledger.find_transaction(Chain::BITCOIN, &params.hash)?.ok_or_else(|| not_found(&params.hash))?;
-        let gathered = gathered(ledger, ledger.transaction(found)?, cancel)?;
+        let gathered = Gathered::read_clustered(ledger, ledger.transaction(found)?, cancel)?;
         let gathered = gathered.ok_or_else(|| not_found(&params.hash))?;
         let case = gathered.case();
         warn_of_unknown_inputs(case.transaction.unknown_inputs(), case.transaction.inputs().len(), warnings);

@@ -5,7 +5,6 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::analysis::Analysis;
-use crate::change::UtxoPairs;
 use crate::cost_class::CostClass;
 use crate::counterparty_row::{BelowCutoff, CounterpartyRow};
 use crate::endpoint::{Calls, ChainScope, Endpoint, Example, Reads, Tag};
@@ -21,6 +20,7 @@ use crate::request::{
 };
 use crate::scope::{Scope, ScopeFields};
 use crate::table::{List, Rows};
+use crate::utxo_pairs::UtxoPairs;
 use crate::valuation::Output;
 use crate::{Error, completeness};
 

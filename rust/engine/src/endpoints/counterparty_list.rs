@@ -6,7 +6,6 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::analysis::Analysis;
-use crate::change::UtxoPairs;
 use crate::cost_class::CostClass;
 use crate::counterparty_row::CounterpartyRow;
 use crate::endpoint::{Calls, ChainScope, Endpoint, Example, Reads, Tag};
@@ -20,6 +19,7 @@ use crate::ranking::Ranker;
 use crate::request::{Checks, DirectionFilter, GroupBy, Paging, RankingSort, SortOrder, Warnings, least_interactions};
 use crate::scope::{Scope, ScopeFields};
 use crate::table::{List, Rows};
+use crate::utxo_pairs::UtxoPairs;
 use crate::valuation::Output;
 use crate::{Error, Pagination, completeness};
 

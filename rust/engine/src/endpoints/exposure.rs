@@ -4,8 +4,10 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use headwater_graph::source::Direction;
-use headwater_graph::trace::{Exposed, Nameless, Reach, Share, Stop, exposure};
-use headwater_ledger::labels::Code;
+use headwater_graph::trace::{
+    Exposure, LedgerSource, Reach, Stop, StopRules, UnattributedReason, exposure, exposure_category, gravest,
+    naming_codes,
+};
 use headwater_ledger::{Cancel, Ledger};
 use headwater_types::{Address, Usd};
 use serde::{Deserialize, Serialize};
@@ -18,15 +20,12 @@ use crate::cost_class::CostClass;
 use crate::endpoint::{Calls, ChainScope, Endpoint, Example, Reads, Tag};
 use crate::example::ALICE;
 use crate::fields::{AddressText, ChainName, ChainText, CodeText, ContractList, SymbolList, TimeBound, form, values};
-use crate::labels::{self, ClaimDispute, Labels};
+use crate::labels::{self, ClaimDispute};
 use crate::method::Method;
 use crate::query_meta::{MovementSource, QueryMeta};
 use crate::request::{Checks, DirectionFilter, Warnings};
 use crate::scope::{Scope, ScopeFields};
-use crate::trace::{
-    EdgeDirection, LedgerMovements, MAX_MOVEMENTS, Stops, TruncationName, bounded, dollars, exposure_category,
-    is_known, rounded,
-};
+use crate::trace::{EdgeDirection, TruncationName, bounded, dollars, movement_source, rounded, source};
 
 /// The endpoint.
 pub const ENDPOINT: Endpoint = Endpoint {
@@ -54,8 +53,6 @@ const HOPS: (i64, i64) = (1, 5);
 const FANOUT: usize = 100;
 /// Addresses that are looked through in one direction.
 const MAX_NODES: usize = 1_000;
-/// What is left of a share with each hop beyond the first.
-const LEFT_PER_HOP: f64 = 0.95;
 /// Addresses of a category that are named.
 const MAX_NAMED: usize = 10;
 
@@ -69,8 +66,8 @@ values! {
     /// (`hub`), to one that has no owner (`no_owner`), stayed at an address between, was there before the data begins or paid fees (`kept`), came back to an address of
     /// the walk (`again`), was left out (`fanout_limit`, `max_nodes`, `time_budget`), or is what every hop beyond the first takes
     /// off (`decay`).
-    NamelessName {
-        DepthLimit = "depth_limit", Hub = "hub", NoOwner = "no_owner", Kept = "kept", Again = "again", FanoutLimit = "fanout_limit",
+    UnattributedName {
+        DepthLimit = "depth_limit", Hub = "hub", NoOwner = "no_owner", Stayed = "kept", Returned = "again", FanoutLimit = "fanout_limit",
         MaxNodes = "max_nodes", TimeBudget = "time_budget", Decay = "decay",
     }
 }
@@ -176,7 +173,7 @@ pub struct UnattributedRecord {
     /// `in`: it came to the address; `out`: it left it.
     pub direction: EdgeDirection,
     /// Why.
-    pub reason: NamelessName,
+    pub reason: UnattributedName,
     /// US dollars.
     pub amount_usd: f64,
 }
@@ -225,28 +222,19 @@ impl Analysis for ExposureAnalysis {
         let chain = scope.chain;
         labels::warn(ledger, warnings);
         completeness::warn(ledger, chain, warnings);
-        let named = Code::ALL.iter().copied().filter(|code| exposure_category(*code).is_some());
-        let stops = Stops::at(named.collect());
-        let mut source = LedgerMovements::new(ledger, scope, &stops, cancel);
+        let stops = StopRules::at(naming_codes());
+        let mut source = source(ledger, scope, &stops, cancel);
         let start = source.node(*address);
         let reach = Reach { max_hops: *max_hops, limit: FANOUT, max_nodes: MAX_NODES };
-        let mut read = source.kind();
         let mut found = Vec::new();
         for direction in directions {
-            let direct = if *max_hops == 1 { source.direct(start, *direction)? } else { None };
-            let exposed = match direct {
-                Some(exposed) => {
-                    read = MovementSource::Edges;
-                    exposed
-                }
-                None => exposure(&mut source, start, (*direction, reach), &|source| source.read > MAX_MOVEMENTS)?,
-            };
-            found.push((*direction, exposed));
+            found.push((*direction, exposure(&mut source, start, (*direction, reach))?));
         }
-        let labels = Labels::present(ledger, chain);
+        let is_from_sums = found.iter().any(|(_, exposed)| exposed.is_from_sums);
+        let read = if is_from_sums { MovementSource::Edges } else { movement_source(chain) };
         let mut summary = Summary::default();
         for (direction, exposed) in &found {
-            summary.add(*direction, exposed, &source, &labels)?;
+            summary.add(*direction, exposed, &source)?;
         }
         Ok(ExposureReport {
             blockchain: ChainName::from(chain),
@@ -254,7 +242,7 @@ impl Analysis for ExposureAnalysis {
             direct: summary.records(|hops| hops == 1),
             indirect: summary.records(|hops| hops > 1),
             total_usd: summary.known(summary.total),
-            unattributed_usd: summary.known(summary.nameless.values().copied().sum()),
+            unattributed_usd: summary.known(summary.unattributed.values().copied().sum()),
             unattributed: summary.unattributed(),
             unpriced_count: summary.unpriced,
             explored_nodes: found.iter().map(|(_, exposed)| exposed.looked_through as u64).sum(),
@@ -286,49 +274,37 @@ struct Summary {
     of_direction: BTreeMap<EdgeDirection, Usd>,
     unpriced: u64,
     shares: Shares,
-    nameless: BTreeMap<(EdgeDirection, NamelessName), Usd>,
+    unattributed: BTreeMap<(EdgeDirection, UnattributedName), Usd>,
     truncations: BTreeSet<TruncationName>,
 }
 
 impl Summary {
-    fn add(
-        &mut self,
-        direction: Direction,
-        exposed: &Exposed,
-        source: &LedgerMovements<'_>,
-        labels: &Labels<'_>,
-    ) -> Result<(), Error> {
-        let direction = match direction {
-            Direction::Outgoing => EdgeDirection::Out,
-            Direction::Incoming => EdgeDirection::In,
-        };
+    fn add(&mut self, direction: Direction, exposed: &Exposure, source: &LedgerSource<'_>) -> Result<(), Error> {
+        let direction = EdgeDirection::from(direction);
         self.total += exposed.total;
         self.of_direction.insert(direction, exposed.total);
         self.unpriced += exposed.unpriced;
-        for Share { node, hops, usd } in &exposed.shares {
-            let address = source.address(*node);
-            let judged = labels.of(address)?;
-            let codes = judged.codes.iter().filter(|code| is_known(code));
-            // The table of codes begins with the gravest.
-            let gravest = codes.map(|code| code.code).filter(|code| exposure_category(*code).is_some()).min();
-            let category = gravest.and_then(exposure_category).expect("a named address has a category");
-            let left = decayed(*usd, *hops);
-            if left < *usd {
-                *self.nameless.entry((direction, NamelessName::Decay)).or_default() += *usd - left;
+        for share in &exposed.shares {
+            let judged = source.labels(share.node)?;
+            let code = gravest(&judged.codes);
+            let category = code.and_then(exposure_category).expect("a named address has a category");
+            let weighted = share.weighted_usd();
+            if weighted < share.usd {
+                *self.unattributed.entry((direction, UnattributedName::Decay)).or_default() += share.usd - weighted;
             }
-            let key = (direction, category, *hops == 1);
-            let (of_address, nearest) = self.shares.entry(key).or_insert_with(|| (BTreeMap::new(), *hops));
-            *nearest = (*nearest).min(*hops);
-            let share = of_address.entry(*address).or_insert_with(|| NamedShare {
+            let key = (direction, category, share.hops == 1);
+            let (of_address, nearest) = self.shares.entry(key).or_insert_with(|| (BTreeMap::new(), share.hops));
+            *nearest = (*nearest).min(share.hops);
+            let named = of_address.entry(*source.address(share.node)).or_insert_with(|| NamedShare {
                 usd: Usd::ZERO,
                 entity: judged.entity.map(str::to_owned),
-                dispute: gravest.and_then(|code| judged.dispute_of(code)).map(ClaimDispute::from),
+                dispute: code.and_then(|code| judged.dispute_of(code)).map(ClaimDispute::from),
             });
-            share.usd += left;
+            named.usd += weighted;
         }
-        for (why, usd) in &exposed.nameless {
+        for (why, usd) in &exposed.unattributed {
             let (reason, cut) = named(*why);
-            *self.nameless.entry((direction, reason)).or_default() += *usd;
+            *self.unattributed.entry((direction, reason)).or_default() += *usd;
             self.truncations.extend(cut);
         }
         Ok(())
@@ -364,9 +340,9 @@ impl Summary {
     }
 
     fn unattributed(&self) -> Vec<UnattributedRecord> {
-        let mut order: Vec<_> = self.nameless.iter().collect();
+        let mut order: Vec<_> = self.unattributed.iter().collect();
         order.sort_by_key(|(_, usd)| Reverse(**usd));
-        let record = |((direction, reason), usd): (&(EdgeDirection, NamelessName), &Usd)| UnattributedRecord {
+        let record = |((direction, reason), usd): (&(EdgeDirection, UnattributedName), &Usd)| UnattributedRecord {
             direction: *direction,
             reason: *reason,
             amount_usd: dollars(*usd),
@@ -380,24 +356,18 @@ impl Summary {
     }
 }
 
-/// What is left of a share after its hops.
-fn decayed(usd: Usd, hops: u8) -> Usd {
-    match hops {
-        1 => usd,
-        _ => Usd::from_f64(usd.to_f64() * LEFT_PER_HOP.powi(i32::from(hops) - 1)).map_or(usd, |left| left.min(usd)),
-    }
-}
-
 /// The name of a reason, and what it leaves out.
-fn named(why: Nameless) -> (NamelessName, Option<TruncationName>) {
+fn named(why: UnattributedReason) -> (UnattributedName, Option<TruncationName>) {
     match why {
-        Nameless::Kept => (NamelessName::Kept, None),
-        Nameless::Again => (NamelessName::Again, None),
-        Nameless::Stopped(Stop::DepthLimit) => (NamelessName::DepthLimit, None),
-        Nameless::Stopped(Stop::FanoutLimit) => (NamelessName::FanoutLimit, Some(TruncationName::FanoutLimit)),
-        Nameless::Stopped(Stop::NoOwner) => (NamelessName::NoOwner, None),
-        Nameless::Stopped(_) => (NamelessName::Hub, None),
-        Nameless::MaxNodes => (NamelessName::MaxNodes, Some(TruncationName::MaxNodes)),
-        Nameless::TimeBudget => (NamelessName::TimeBudget, Some(TruncationName::TimeBudget)),
+        UnattributedReason::Stayed => (UnattributedName::Stayed, None),
+        UnattributedReason::Returned => (UnattributedName::Returned, None),
+        UnattributedReason::Stopped(Stop::DepthLimit) => (UnattributedName::DepthLimit, None),
+        UnattributedReason::Stopped(Stop::FanoutLimit) => {
+            (UnattributedName::FanoutLimit, Some(TruncationName::FanoutLimit))
+        }
+        UnattributedReason::Stopped(Stop::NoOwner) => (UnattributedName::NoOwner, None),
+        UnattributedReason::Stopped(_) => (UnattributedName::Hub, None),
+        UnattributedReason::MaxNodes => (UnattributedName::MaxNodes, Some(TruncationName::MaxNodes)),
+        UnattributedReason::TimeBudget => (UnattributedName::TimeBudget, Some(TruncationName::TimeBudget)),
     }
 }

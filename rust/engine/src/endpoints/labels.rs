@@ -11,13 +11,12 @@ use crate::cost_class::CostClass;
 use crate::endpoint::{Calls, ChainScope, Endpoint, Example, Reads, Tag};
 use crate::example::BOB;
 use crate::fields::{AddressList, AddressText, ChainName, ChainText, CodeText, HashText, Time, TimeBound};
-use crate::intelligence::Intelligence;
 use crate::labels::{self, AggregateLabel, ClaimStatus, DateBasis, Inheritance, LabelSource, Labels};
 use crate::limits::MAX_ITEMS;
 use crate::method::Method;
 use crate::request::{Checks, Warnings, at_most, refused};
 use crate::table::{List, Rows, TableHead};
-use crate::{Error, Reason};
+use crate::{Error, Intelligence, Reason};
 
 /// The endpoint.
 pub const ENDPOINT: Endpoint = Endpoint {

@@ -15,8 +15,8 @@
 //!    a chain without rows and labels is refused.
 //! 3. Its test goes into `rust/engine/tests/worked.rs`, on the `town`, and its request into `tests/description.rs`.
 //! 4. Where a request that fits the schema may be refused (an address of another chain): `scripts/schemathesis.toml`.
-//! 5. The Python method: movements in `python/headwater/_movements.py`, tokens in `_tokens.py`, market data in `_market.py`, the
-//!    rest in `ledger.py`. Methods that take one address or many use `_each` with two overloads; copy `counterparties`.
+//! 5. The Python method: one file in `python/methods/` (copy `counterparty.toml`), then `make methods`, which writes the method
+//!    and the types of its records.
 //! 6. `HEADWATER_WRITE=1 cargo test -p headwater-server docs_list` writes `docs/endpoints.md`.
 //! 7. To try it: `headwater simulate --store s`, then `headwater query --store s NAME --body '{...}'`.
 

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use headwater_graph::paths::{Found, Link, Path, Settings, paths};
-use headwater_graph::trace::{Edge, Movements};
+use headwater_graph::paths::{Path, PathSet, Settings, paths};
+use headwater_graph::trace::{Edge, MAX_MOVEMENTS, STOP_CODES, StopRules};
 use headwater_ledger::{Cancel, Ledger};
 use headwater_types::{Address, Usd};
 use serde::{Deserialize, Serialize};
@@ -20,9 +20,7 @@ use crate::method::Method;
 use crate::query_meta::QueryMeta;
 use crate::request::{Checks, Warnings, refused};
 use crate::scope::{Bound, Scope, ScopeFields};
-use crate::trace::{
-    LedgerMovements, MAX_MOVEMENTS, STOP_CODES, Shown, Stops, TraceEdge, TruncationName, bounded, dollars,
-};
+use crate::trace::{TraceEdge, TraceWriter, TruncationName, bounded, dollars, movement_source, source, warn_of_change};
 use crate::{Error, Reason};
 
 /// The endpoint.
@@ -157,7 +155,7 @@ impl Analysis for PathAnalysis {
         let targets = targets(checks, chain, &request.targets, source)?;
         let max_hops = bounded("max_hops", request.max_hops.map(i64::from), (1, HOPS))?;
         let count = bounded("k", request.k.map(i64::from), (1, PATHS))?;
-        let least = request.min_amount_usd.as_ref().map(least).transpose()?;
+        let min_usd = request.min_amount_usd.as_ref().map(usd).transpose()?;
         let fields = ScopeFields {
             symbols: request.symbols,
             contracts: request.contracts,
@@ -173,7 +171,7 @@ impl Analysis for PathAnalysis {
                 max_hops: u8::try_from(max_hops).expect("at most 7"),
                 count: usize::try_from(count).expect("at most 20"),
                 is_time_ordered: request.time_ordered.is_none_or(bool::from),
-                least,
+                min_usd,
                 limit: FANOUT,
                 max_nodes: MAX_NODES,
                 max_movements: MAX_MOVEMENTS,
@@ -187,34 +185,34 @@ impl Analysis for PathAnalysis {
         warnings: &mut Warnings,
         cancel: &Cancel,
     ) -> Result<PathReport, Error> {
-        let PathParams { scope, source: start, targets, settings } = params;
+        let PathParams { scope, source: payer, targets, settings } = params;
         let chain = scope.chain;
         labels::warn(ledger, warnings);
         completeness::warn(ledger, chain, warnings);
-        let stops = Stops::at(STOP_CODES.to_vec());
-        let mut source = LedgerMovements::new(ledger, scope, &stops, cancel);
-        let from = source.end(*start)?;
-        let to = targets.iter().map(|target| source.end(*target)).collect::<Result<BTreeSet<_>, _>>()?;
+        let stops = StopRules::at(STOP_CODES.to_vec());
+        let mut source = source(ledger, scope, &stops, cancel);
+        let from = source.path_end(*payer)?;
+        let to = targets.iter().map(|target| source.path_end(*target)).collect::<Result<BTreeSet<_>, _>>()?;
         let found = paths(&mut source, from, &to, *settings)?;
-        let edges = found.paths.iter().map(|path| edges(&mut source, path)).collect::<Result<Vec<_>, _>>()?;
-        source.changes.warn(warnings);
-        let shown = Shown { ledger, source: &source, method: None, cancel };
+        let edges = found.paths.iter().map(|path| path.edges(&mut source)).collect::<Result<Vec<_>, _>>()?;
+        warn_of_change(&source, warnings);
+        let writer = TraceWriter { ledger, source: &source, method: None, cancel };
         let truncation_reasons = truncations(&found);
         Ok(PathReport {
             blockchain: ChainName::from(chain),
-            source: AddressText::from(start),
+            source: AddressText::from(payer),
             targets: targets.iter().map(AddressText::from).collect(),
             paths: found
                 .paths
                 .iter()
                 .zip(&edges)
-                .map(|of| money_path(&shown, of, warnings))
+                .map(|of| money_path(&writer, of, warnings))
                 .collect::<Result<_, _>>()?,
             explored_nodes: found.looked_through as u64,
             truncated: !truncation_reasons.is_empty(),
             truncation_reasons,
             as_of_block: ledger.coverage().get(&chain).and_then(|coverage| coverage.last_block),
-            meta: QueryMeta { source: Some(source.kind()), ..QueryMeta::new(CostClass::Heavy) },
+            meta: QueryMeta { source: Some(movement_source(chain)), ..QueryMeta::new(CostClass::Heavy) },
         })
     }
 
@@ -247,12 +245,12 @@ fn targets(
     Ok(targets)
 }
 
-fn least(usd: &Bound) -> Result<Usd, Error> {
-    let too_large = || refused(Reason::InvalidValue, "min_amount_usd", usd.text(), &"there is not so much money");
-    Usd::from_f64(usd.to_f64()).ok_or_else(too_large)
+fn usd(bound: &Bound) -> Result<Usd, Error> {
+    let too_large = || refused(Reason::InvalidValue, "min_amount_usd", bound.text(), &"there is not so much money");
+    Usd::from_f64(bound.to_f64()).ok_or_else(too_large)
 }
 
-fn truncations(found: &Found) -> Vec<TruncationName> {
+fn truncations(found: &PathSet) -> Vec<TruncationName> {
     let cuts = [
         (found.is_fanout_limited, TruncationName::FanoutLimit),
         (found.is_node_limited, TruncationName::MaxNodes),
@@ -261,28 +259,16 @@ fn truncations(found: &Found) -> Vec<TruncationName> {
     cuts.into_iter().filter(|(is_cut, _)| *is_cut).map(|(_, name)| name).collect()
 }
 
-/// The hops of a path as edges.
-fn edges(source: &mut LedgerMovements<'_>, path: &Path) -> Result<Vec<Edge>, Error> {
-    let edge = |(hop, link): (i32, &Link)| {
-        let mut is_change = true;
-        for payment in &link.payments {
-            is_change = is_change && source.is_change(payment.transaction, (link.from, link.to))?;
-        }
-        Ok(Edge { is_change, ..link.edge(hop) })
-    };
-    (1..).zip(&path.links).map(edge).collect()
-}
-
 fn money_path(
-    shown: &Shown<'_, '_>,
+    writer: &TraceWriter<'_, '_>,
     (path, edges): (&Path, &Vec<Edge>),
     warnings: &mut Warnings,
 ) -> Result<MoneyPath, Error> {
     let last = path.links.last().expect("a path has hops");
     Ok(MoneyPath {
-        target: AddressText::from(shown.source.address(last.to)),
+        target: AddressText::from(writer.source.address(last.to)),
         hops: path.links.len() as u64,
         bottleneck_usd: path.bottleneck.map(dollars),
-        edges: edges.iter().map(|edge| shown.edge(edge, warnings)).collect::<Result<_, _>>()?,
+        edges: edges.iter().map(|edge| writer.edge(edge, warnings)).collect::<Result<_, _>>()?,
     })
 }

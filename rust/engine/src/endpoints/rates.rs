@@ -1,6 +1,6 @@
 //! Prices of rate symbols, latest or at a time.
 
-use headwater_ledger::market::{FX_MAX_AGE_SECS, Implausible, LeftOut, PRICE_MAX_AGE_SECS, Price, USD};
+use headwater_ledger::market::{ExcludedPrice, FX_MAX_AGE_SECS, Implausible, PRICE_MAX_AGE_SECS, Price, USD};
 use headwater_ledger::{Cancel, Ledger};
 use headwater_types::{TimeWindow, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -13,9 +13,9 @@ use crate::example::START;
 use crate::fields::{CurrencyText, Time, TimeBound, form, values};
 use crate::limits::{MAX_ITEMS, MAX_SYMBOL};
 use crate::method::Method;
-use crate::peg;
 use crate::request::{Checks, Warnings, refused, symbol_texts};
 use crate::table::{List, Rows, TableHead};
+use crate::valuation::pegged_price;
 use crate::{Error, Reason};
 
 /// The endpoint.
@@ -143,7 +143,7 @@ impl Analysis for Rates {
                 Some(time) => ledger.prices().at(symbol, time),
                 None => ledger.prices().latest(symbol),
             };
-            let by_peg = || Some((peg::price(ledger, symbol, params.at)?, RateSource::Peg));
+            let by_peg = || Some((pegged_price(ledger, symbol, params.at)?, RateSource::Peg));
             let price = found.map(|price| (price, RateSource::Import)).or_else(by_peg);
             match price.and_then(|price| rate(ledger, symbol, price, &params.quote, warnings)) {
                 Some(rate) => rates.push(rate),
@@ -204,7 +204,7 @@ fn warn_of_left_out(ledger: &dyn Ledger, symbol: &str, at: Option<Timestamp>, wa
     let left_out = ledger.prices().left_out(symbol);
     let known = at.map_or(left_out, |at| &left_out[..left_out.partition_point(|one| one.price.time <= at)]);
     let used = at.map_or_else(|| ledger.prices().latest(symbol), |at| ledger.prices().at(symbol, at));
-    let Some(LeftOut { price, why }) = known.last() else { return };
+    let Some(ExcludedPrice { price, why }) = known.last() else { return };
     let is_newest = used.is_none_or(|used| used.time < price.time);
     let is_old = at.is_some_and(|at| at.secs().saturating_sub(price.time.secs()) > PRICE_MAX_AGE_SECS);
     if is_newest && !is_old {

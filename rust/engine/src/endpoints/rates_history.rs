@@ -12,9 +12,9 @@ use crate::endpoint::{Calls, ChainScope, Endpoint, Example, Reads, Tag};
 use crate::fields::values;
 use crate::fields::{SymbolText, Time, TimeBound};
 use crate::method::Method;
-use crate::peg;
 use crate::request::{Checks, Warnings, refused};
 use crate::table::{List, Rows, TableHead};
+use crate::valuation::pegged_price;
 use crate::{Error, Reason};
 
 const DAY_SECS: i64 = 86_400;
@@ -110,7 +110,7 @@ impl Analysis for RatesHistory {
         let [start, end] = [request.start, request.end].map(|bound| bound.map(i64::from));
         let (newest, source) = match checks.ledger.prices().latest(&symbol) {
             Some(price) => (price, RateSource::Import),
-            None => match peg::price(checks.ledger, &symbol, end.map(Timestamp::new)) {
+            None => match pegged_price(checks.ledger, &symbol, end.map(Timestamp::new)) {
                 Some(price) => (price, RateSource::Peg),
                 None => {
                     let why = format!("no price of {symbol:?} is held: /v1/rates/symbols lists those that have one");

@@ -12,9 +12,9 @@ use crate::cost_class::CostClass;
 use crate::endpoint::{Calls, ChainScope, Endpoint, Example, Reads, Tag};
 use crate::fields::{CurrencyText, OptIn, Time};
 use crate::method::Method;
-use crate::peg::pegged_anywhere;
 use crate::request::{Checks, Warnings};
 use crate::table::{List, Rows, TableHead};
+use crate::valuation::pegged_anywhere;
 
 /// The endpoint.
 pub const ENDPOINT: Endpoint = Endpoint {

@@ -1,9 +1,7 @@
 //! Where money went from an address, or came from, hop by hop.
 
-use std::cmp::Reverse;
-
 use headwater_graph::taint::Method as Mixing;
-use headwater_graph::trace::{Edge, Reached, Settings, circles, graph, order, trace};
+use headwater_graph::trace::{HUB_COUNTERPARTIES, STOP_CODES, Settings, StopRules, circles, graph, trace};
 use headwater_ledger::labels::Code;
 use headwater_ledger::{Cancel, Ledger};
 use headwater_types::{Address, Chain};
@@ -13,6 +11,7 @@ use serde_json::json;
 use crate::analysis::Analysis;
 use crate::completeness;
 use crate::cost_class::CostClass;
+use crate::crossings::warn_of_missing_legs;
 use crate::endpoint::{Calls, ChainScope, Endpoint, Example, ListedChains, Reads, Tag};
 use crate::example::ALICE;
 use crate::fields::{AddressText, ChainName, ChainText, CodeText, OptOut, Time, TimeBound, form};
@@ -22,8 +21,8 @@ use crate::query_meta::QueryMeta;
 use crate::request::{Checks, TraceMethod, Warnings, at_most, refused};
 use crate::scope::{FilterCriteria, Scope, ScopeFields};
 use crate::trace::{
-    HUB_COUNTERPARTIES, LedgerMovements, STOP_CODES, Shown, Stops, TraceEdge, TraceEnd, TraceNode, TraceSummary,
-    TruncationName, bounded,
+    TraceEdge, TraceEnd, TraceNode, TraceSummary, TraceWriter, TruncationName, bounded, movement_source, source,
+    warn_of_change,
 };
 use crate::{Error, Reason};
 
@@ -58,7 +57,7 @@ const LIMIT: (i64, i64) = (10, 100);
 /// Accounts of a trace.
 const NODES: (i64, i64) = (500, 5_000);
 /// Distinct counterparties from which an account is a hub.
-const HUB: (i64, i64) = (HUB_COUNTERPARTIES, 1_000_000);
+const HUB: (i64, i64) = (HUB_COUNTERPARTIES as i64, 1_000_000);
 
 form! {
     /// Hops in one direction.
@@ -141,7 +140,7 @@ pub struct TraceParams {
     address: Address,
     settings: Settings,
     method: TraceMethod,
-    stops: Stops,
+    stops: StopRules,
 }
 
 /// A trace.
@@ -252,7 +251,7 @@ impl Analysis for TraceAnalysis {
                 is_time_ordered,
             },
             method,
-            stops: Stops {
+            stops: StopRules {
                 codes: stop_codes(stop.labels.map(Vec::from))?,
                 max_counterparties: usize::try_from(max_counterparties).expect("at most a million"),
                 at_contracts: stop.stop_at_contract.unwrap_or(false),
@@ -271,34 +270,25 @@ impl Analysis for TraceAnalysis {
         let chain = scope.chain;
         labels::warn(ledger, warnings);
         completeness::warn(ledger, chain, warnings);
-        let mut source = LedgerMovements::new(ledger, scope, stops, cancel);
+        let mut source = source(ledger, scope, stops, cancel);
         let start = source.node(*address);
-        let mut found = trace(&mut source, start, *settings, &LedgerMovements::is_over)?;
-        source.changes.warn(warnings);
-        warnings.append(std::mem::take(&mut source.warnings));
-        for reached in source.chains_beyond() {
-            completeness::warn(ledger, reached, warnings);
+        let found = trace(&mut source, start, *settings)?;
+        warn_of_change(&source, warnings);
+        if source.is_missing_legs() {
+            warn_of_missing_legs(warnings);
         }
-        // Ties by address, which does not depend on the way of the walk.
-        found.nodes.sort_by(|one, other| {
-            let place = |of: &Reached| (source.chain(of.node), *source.address(of.node));
-            order(one).cmp(&order(other)).then_with(|| place(one).cmp(&place(other)))
-        });
-        found.edges.sort_by(|one, other| {
-            let key = |of: &Edge| (of.depth.unsigned_abs(), Reverse(of.usd));
-            let end = |node| (source.chain(node), *source.address(node));
-            let ends = |of: &Edge| (end(of.from), end(of.to), of.is_change);
-            key(one).cmp(&key(other)).then_with(|| ends(one).cmp(&ends(other)))
-        });
-        let shown = Shown { ledger, source: &source, method: settings.method, cancel };
+        for beyond in source.chains_beyond() {
+            completeness::warn(ledger, beyond, warnings);
+        }
+        let writer = TraceWriter { ledger, source: &source, method: settings.method, cancel };
         Ok(TraceReport {
             blockchain: ChainName::from(chain),
             address: AddressText::from(address),
             settings: params.shown(),
-            nodes: shown.nodes(&found)?,
-            edges: found.edges.iter().map(|edge| shown.edge(edge, warnings)).collect::<Result<_, _>>()?,
-            ends: found.ends.iter().map(|end| shown.end(end, &found)).collect::<Result<_, _>>()?,
-            summary: shown.summary(&found, start),
+            nodes: writer.nodes(&found)?,
+            edges: found.edges.iter().map(|edge| writer.edge(edge, warnings)).collect::<Result<_, _>>()?,
+            ends: found.ends.iter().map(|end| writer.end(end, &found)).collect::<Result<_, _>>()?,
+            summary: writer.summary(&found, start),
             circles: circles(&graph(&found))
                 .iter()
                 .map(|group| group.iter().map(|node| AddressText::from(source.address(*node))).collect())
@@ -306,7 +296,7 @@ impl Analysis for TraceAnalysis {
             truncated: !found.truncations.is_empty(),
             truncation_reasons: found.truncations.iter().map(|reason| TruncationName::from(*reason)).collect(),
             as_of_block: ledger.coverage().get(&chain).and_then(|coverage| coverage.last_block),
-            meta: QueryMeta { source: Some(source.kind()), ..QueryMeta::new(CostClass::Heavy) },
+            meta: QueryMeta { source: Some(movement_source(chain)), ..QueryMeta::new(CostClass::Heavy) },
         })
     }
 

@@ -6,6 +6,7 @@ use headwater_ledger::bridges::legs;
 use headwater_ledger::facts::{InputFacts, MovementFact, OutPoint, OutputFacts};
 use headwater_ledger::read::{MovementKind, Ordinal, ScriptType, Transaction, TransactionHead};
 use headwater_ledger::{Cancel, Ledger};
+use headwater_metrics::utxo_attribution::Attribution;
 use headwater_types::{Address, Amount, Asset, Chain, Family};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -26,7 +27,6 @@ use crate::request::{Checks, Warnings, refused};
 use crate::rows::{RowParts, TransferRow, status_name};
 use crate::transaction_places::Places;
 use crate::valuation::{Output, Valuer};
-use crate::walk::attribution;
 use crate::{Error, Reason};
 
 /// The endpoint.
@@ -465,7 +465,7 @@ impl<'a> Detail<'a> {
 
     /// One row per address: what it lost, or what it gained.
     fn net_changes(&self, coinbase: bool) -> Result<Vec<TransferRow>, Error> {
-        let attribution = attribution(self.transaction);
+        let attribution = Attribution::of_transaction(self.transaction);
         let rows = numbered(attribution.changes(), |index, change| {
             let sides = match (change.net_in(), change.net_out()) {
                 (0, 0) => (Some(change.address), Some(change.address)),

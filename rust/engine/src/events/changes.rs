@@ -1,16 +1,16 @@
-//! What an item of the feed changes in balances.
+//! The changes of an item of the feed in balances.
 
 use headwater_ledger::Ledger;
 use headwater_ledger::facts::MovementFact;
 use headwater_ledger::feed::{NewTransaction, new_movements};
 use headwater_ledger::read::{MovementKind, Ordinal, Status};
+use headwater_metrics::utxo_attribution::Attribution;
 use headwater_types::{Address, Amount, Asset, Balance, Chain};
 use rustc_hash::FxHashMap;
 
 use super::event::{Cause, CausePlace};
-use crate::walk::attribution;
 
-/// What one movement changes in a balance, its fee included.
+/// The change of one movement in a balance, its fee included.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Change {
     pub asset: Asset,
@@ -20,13 +20,13 @@ pub(super) struct Change {
 }
 
 impl Change {
-    /// A balance after the change. Sums stay at the largest amount, as in the ledger.
+    /// Returns a balance after the change. Sums saturate at the largest amount, as in the ledger.
     pub fn after(&self, balance: Balance) -> Balance {
         Balance::of(add(balance.received(), self.received), add(balance.sent(), self.sent))
     }
 
-    /// A balance before the change: what came in is counted as sent and the other way round, so that nothing is taken
-    /// from sums that might hold less.
+    /// Returns a balance before the change. It adds the received amount to the sent one and the other way round: a
+    /// subtraction from saturated sums would be wrong.
     pub fn before(&self, balance: Balance) -> Balance {
         Balance::of(add(balance.received(), self.sent), add(balance.sent(), self.received))
     }
@@ -43,8 +43,8 @@ pub(super) struct Changes {
 }
 
 impl Changes {
-    /// The changes of an item's transactions, by the rules of the ledger: what failed moves nothing but its fee, what is
-    /// approximate or lies before the opening of an asset counts in no balance, nor what an account sends to itself.
+    /// Returns the changes of transactions, by the rules of the ledger. A failed transaction moves its fee alone; approximate
+    /// movements, those before the opening of an asset, and those of an account to itself change no balance.
     pub fn of(ledger: &dyn Ledger, chain: Chain, transactions: &[NewTransaction]) -> Self {
         let mut changes = Self::default();
         let mut openings: FxHashMap<Asset, Option<u64>> = FxHashMap::default();
@@ -120,16 +120,19 @@ impl Changes {
     }
 
     fn take_utxo(&mut self, new: &NewTransaction) {
-        let after = attribution(&new.transaction);
+        let after = Attribution::of_transaction(&new.transaction);
         let before = new.before.as_ref().map(|facts| {
-            attribution(&headwater_ledger::read::Transaction { facts: facts.clone(), ..new.transaction.clone() })
+            Attribution::of_transaction(&headwater_ledger::read::Transaction {
+                facts: facts.clone(),
+                ..new.transaction.clone()
+            })
         });
         for change in after.changes() {
-            let held = before.as_ref().and_then(|before| before.change(&change.address));
-            let (held_in, held_out) = held.map_or((0, 0), |held| (held.gross_in, held.gross_out));
-            let sent = change.gross_in.saturating_sub(held_in);
-            let received = change.gross_out.saturating_sub(held_out);
-            // What comes back to its sender moved nothing.
+            let earlier = before.as_ref().and_then(|before| before.change(&change.address));
+            let (earlier_in, earlier_out) = earlier.map_or((0, 0), |earlier| (earlier.gross_in, earlier.gross_out));
+            let sent = change.gross_in.saturating_sub(earlier_in);
+            let received = change.gross_out.saturating_sub(earlier_out);
+            // Coins that return to their sender did not move.
             let back = sent.min(received);
             let amounts = (Amount::from_u128(received - back), Amount::from_u128(sent - back));
             let place = CausePlace::Owner(change.address);

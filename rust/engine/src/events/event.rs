@@ -1,4 +1,4 @@
-//! One event, its name and its form.
+//! Events: their ids, sequence numbers and bodies.
 
 use headwater_ledger::feed::{FeedItem, ItemKind, StoreId};
 use headwater_ledger::read::{MovementKind, Ordinal};
@@ -9,29 +9,29 @@ use sha2::{Digest, Sha256};
 
 use super::EventType;
 
-/// How many bits of a sequence number count the events of one item of the feed.
+/// The bits of a sequence number that count the events of one item of the feed.
 const NUMBER_BITS: u32 = 20;
 
-/// More events than this are not told of one item of the feed: they are in memory all at once, some 5 KB each.
-pub(super) const MOST_OF_ITEM: usize = 1 << 17;
-const _: () = assert!(MOST_OF_ITEM <= 1 << NUMBER_BITS);
+/// The maximum number of events of one item of the feed: all are in memory at once, some 5 KB each.
+pub(super) const MAX_PER_ITEM: usize = 1 << 17;
+const _: () = assert!(MAX_PER_ITEM <= 1 << NUMBER_BITS);
 
-/// Something that happened, as one subscription is told of it.
+/// An event of one subscription.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Event {
-    /// `evt_` and 32 hex digits: the same for the same thing told again, another for its retraction.
+    /// `evt_` and 32 hex digits: equal when the event is made again, different for its retraction.
     pub id: String,
-    /// What it tells of.
+    /// The type.
     pub event_type: EventType,
-    /// Grows strictly from event to event of one subscription. See [`position_of`].
+    /// The sequence number, which grows strictly within one subscription. See [`position_of`].
     pub seq: i64,
-    /// Time of the block that made it happen.
+    /// The time of the block that caused it.
     pub timestamp: Timestamp,
-    /// What happened, `webhook_id` left out.
+    /// The data, without `webhook_id`.
     pub data: Value,
 }
 
-/// An event as it is sent.
+/// The body of a delivery.
 #[derive(Serialize)]
 struct Body<'a> {
     id: &'a str,
@@ -48,7 +48,7 @@ struct WithWebhook<'a> {
 }
 
 impl Event {
-    /// The body that is sent: JSON of fewer than 20,000 bytes, with `webhook_id` in its data.
+    /// Returns the body of a delivery: JSON of fewer than 20,000 bytes, with `webhook_id` in its data.
     #[must_use]
     pub fn body(&self, webhook_id: Option<&str>) -> String {
         let body = Body {
@@ -61,19 +61,19 @@ impl Event {
     }
 }
 
-/// The position of the item of the feed that made an event happen, from the event's sequence number: a watcher that
-/// begins there makes what followed that item.
+/// Returns the position of the item of the feed that caused an event, from its sequence number. A watcher that starts
+/// there makes the events of the items behind it.
 #[must_use]
 pub const fn position_of(seq: i64) -> u64 {
     seq.cast_unsigned() >> NUMBER_BITS
 }
 
-/// The sequence number of an event of an item.
+/// Returns the sequence number of an event of an item.
 pub(super) fn seq(position: u64, number: usize) -> i64 {
     (position << NUMBER_BITS | number as u64).cast_signed()
 }
 
-/// Which movement an event tells of.
+/// The movement that caused an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Cause {
     pub hash: TxHash,
@@ -81,36 +81,36 @@ pub(super) struct Cause {
     pub place: CausePlace,
 }
 
-/// What tells movements of one kind and transaction apart.
+/// The position of a movement among those of its kind and transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum CausePlace {
     Ordinal(Ordinal),
-    /// The fee of a transaction whose movement was told before.
+    /// The fee of a transaction whose movement was ingested before.
     Fee,
-    /// On UTXO chains places shift when more is known of what a transaction spends; owners do not.
+    /// On UTXO chains ordinals shift when more spent outputs become known; owners do not.
     Owner(Address),
 }
 
-/// What an event says, before it is known when it is told.
+/// An event before it is due: without id, number and confirmations.
 #[derive(Debug, Clone)]
 pub(super) struct Draft {
-    /// The movement that made it happen; `None` for what an import of labels changed.
+    /// The movement that caused it; `None` for an import of labels.
     pub cause: Option<Cause>,
     pub matched: Option<Address>,
     pub data: Map<String, Value>,
-    /// Whether its data tells how deep the block lies.
-    pub tells_depth: bool,
+    /// Whether its data contains the confirmations of the block.
+    pub has_confirmations: bool,
 }
 
-/// Whether something happened, or is taken back.
+/// The sense of an event: its cause happened, or was removed by a fork.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Told {
-    Happened,
-    TakenBack,
+pub(super) enum Sense {
+    Occurrence,
+    Retraction,
 }
 
-/// The id of an event: a digest of what makes it what it is, and of nothing else.
-pub(super) fn id(item: &FeedItem, store: StoreId, event_type: EventType, draft: &Draft, told: Told) -> String {
+/// Returns the id of an event: a digest of its block or import, its cause, its address and its sense.
+pub(super) fn id(item: &FeedItem, store: StoreId, event_type: EventType, draft: &Draft, sense: Sense) -> String {
     let mut digest = Sha256::new();
     let mut put = |bytes: &[u8]| {
         digest.update(u32::try_from(bytes.len()).unwrap_or(u32::MAX).to_be_bytes());
@@ -139,7 +139,7 @@ pub(super) fn id(item: &FeedItem, store: StoreId, event_type: EventType, draft: 
     }
     put(event_type.name().as_bytes());
     put(draft.matched.map(|address| address.to_string()).unwrap_or_default().as_bytes());
-    put(&[u8::from(told == Told::TakenBack)]);
+    put(&[u8::from(sense == Sense::Retraction)]);
     put(&item.adoption.to_be_bytes());
     let digest = digest.finalize();
     digest[..16].iter().fold("evt_".to_owned(), |id, byte| format!("{id}{byte:02x}"))

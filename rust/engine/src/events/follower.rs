@@ -1,4 +1,4 @@
-//! Reads the feed from a position on.
+//! Follows the feed from a position.
 
 use std::sync::Arc;
 
@@ -6,59 +6,58 @@ use headwater_ledger::feed::StoreId;
 use headwater_ledger::read::Generations;
 
 use super::FeedStep;
-use super::step::{Recent, View};
-use crate::intelligence::Intelligence;
-use crate::{Error, Reason};
+use super::step::{RecentItems, View};
+use crate::{Error, Intelligence, Reason};
 
 /// Reads the feed item by item. Share one among all watchers.
 pub struct Follower {
     ledgers: Arc<dyn Generations>,
     position: u64,
-    /// No name before the store has one.
+    /// The default before the store has an id.
     store: StoreId,
-    recent: Arc<Recent>,
+    recent: Arc<RecentItems>,
     intelligence: Intelligence,
 }
 
 impl Follower {
-    /// Reads what comes behind a position.
+    /// Follows the feed behind a position.
     #[must_use]
     pub fn new(ledgers: Arc<dyn Generations>, position: u64) -> Self {
-        let (store, recent, intelligence) = (StoreId::default(), Arc::new(Recent::new()), Intelligence::default());
+        let (store, recent, intelligence) = (StoreId::default(), Arc::new(RecentItems::new()), Intelligence::default());
         Self { ledgers, position, store, recent, intelligence }
     }
 
-    /// The same with other parameters of risk; providers of claims are never asked for events.
+    /// Sets the parameters of risk; events never ask providers of claims.
     #[must_use]
     pub fn with_intelligence(self, intelligence: Intelligence) -> Self {
         Self { intelligence, ..self }
     }
 
-    /// The same, of the store of this name and no other.
+    /// Sets the id of the store, whose feed alone is followed.
     #[must_use]
     pub fn of_store(self, store: StoreId) -> Self {
         Self { store, ..self }
     }
 
-    /// The name of the store whose feed it reads; the default one before it is known.
+    /// Returns the id of the store whose feed it follows; the default before it is known.
     #[must_use]
     pub const fn store(&self) -> StoreId {
         self.store
     }
 
-    /// Goes back to an earlier position, behind which it reads once more.
+    /// Moves back to an earlier position, to read the items behind it again.
     pub fn go_back_to(&mut self, position: u64) {
         self.position = self.position.min(position);
     }
 
-    /// Position of the last item that was read.
+    /// Returns the position of the last item that was read.
     #[must_use]
     pub const fn position(&self) -> u64 {
         self.position
     }
 
-    /// Positions of the oldest item that is kept and of the newest one, as the store is now. A follower may begin at
-    /// any position from `oldest - 1` to `newest`.
+    /// Returns the positions of the oldest and the newest item of the feed. A follower may start at any position from
+    /// `oldest - 1` to `newest`.
     ///
     /// # Errors
     /// When the store cannot be read.
@@ -67,13 +66,13 @@ impl Follower {
         Ok((feed.oldest(), feed.newest()))
     }
 
-    /// The next items, at most so many; none when there is nothing new.
+    /// Reads the next items, at most `max`; none at the end of the feed.
     ///
     /// # Errors
     /// `cursor_expired` when the next item is no longer kept; `invalid_value` when the position lies ahead of the
-    /// feed, or the store is another one than before, as one that was made anew; or when the store cannot be read. The
-    /// position stays where it was.
-    pub fn next_steps(&mut self, most: usize) -> Result<Vec<Arc<FeedStep>>, Error> {
+    /// feed, or the store is a different one than before; or when the store cannot be read. An error leaves the position
+    /// unchanged.
+    pub fn next_steps(&mut self, max: usize) -> Result<Vec<Arc<FeedStep>>, Error> {
         let feed = self.ledgers.feed()?;
         let (oldest, newest, next) = (feed.oldest(), feed.newest(), self.position.saturating_add(1));
         let store = feed.store();
@@ -94,7 +93,7 @@ impl Follower {
         if self.position == newest {
             return Ok(Vec::new());
         }
-        let items = feed.after(self.position, most)?;
+        let items = feed.after(self.position, max)?;
         let view = View::new(feed, &self.recent, self.intelligence.clone());
         let steps: Vec<_> = items.into_iter().map(|item| view.step(item).map(Arc::new)).collect::<Result<_, _>>()?;
         self.position = steps.last().map_or(self.position, |step| step.position());
@@ -111,7 +110,7 @@ mod tests {
     use crate::ErrorKind;
 
     #[test]
-    fn the_feed_of_another_store_is_not_gone_on_with_however_long_it_is() {
+    fn follower_refuses_the_feed_of_another_store() {
         let place = tempfile::tempdir().unwrap();
         let [one, other] = ["one", "other"].map(|name| -> Arc<dyn Generations> {
             let mut writer = Writer::open_or_create(place.path().join(name)).unwrap();
@@ -128,7 +127,7 @@ mod tests {
         let refused = astray.next_steps(2).err().map(|error| error.kind);
         assert_eq!(refused, Some(ErrorKind::InvalidInput(Reason::InvalidValue)));
         assert_eq!(astray.position(), 2);
-        // One that knows no store takes the one it finds.
+        // Without an id, any store is accepted.
         assert_eq!(Follower::new(other, 2).next_steps(2).unwrap().len(), 1);
         follower.go_back_to(1);
         assert_eq!(follower.next_steps(9).unwrap().len(), 2);

@@ -1,4 +1,4 @@
-//! The rows of one item of the feed, made and priced once for all who watch.
+//! The rows of one item of the feed, read and priced once for all watchers.
 
 use std::sync::Arc;
 
@@ -18,30 +18,29 @@ use crate::fields::{Action, AddressText, FlowDirection, TransferType};
 use crate::labels::Labels;
 use crate::rows::{RowParts, TransferRow, UtxoSides};
 use crate::valuation::{Output, Valuer};
-use crate::walk::attribution;
 
-/// Longest symbol that an event carries: whoever makes a token may name it as they like.
-const MOST_SYMBOL: usize = 64;
+/// The maximum length of a symbol in an event: anybody may deploy a token with a long one.
+const MAX_SYMBOL: usize = 64;
 
-/// One movement that succeeded and moved something.
+/// A successful movement of an amount.
 pub(super) struct Row {
-    /// As nobody in particular sees it.
+    /// The row from the view of no party.
     pub shown: TransferRow,
     pub cause: Cause,
     pub asset: Asset,
     sides: Sides,
 }
 
-/// Who takes part.
+/// The parties of a movement.
 enum Sides {
     /// A movement from one account to another.
     Account { from: Option<Address>, to: Option<Address> },
-    /// What a UTXO transaction changed for one address.
+    /// The change of a UTXO transaction for one address.
     Utxo { owner: Address, direction: Direction, transaction: Arc<(Transaction, Attribution)> },
 }
 
 impl Row {
-    /// Who takes part, the sender first; both sides of a movement to oneself are one.
+    /// Returns the parties, the sender first; a movement to oneself has one party.
     pub fn parties(&self) -> impl Iterator<Item = Address> + use<> {
         let (one, other) = match &self.sides {
             Sides::Account { from, to } => (*from, to.filter(|to| *from != Some(*to))),
@@ -50,7 +49,7 @@ impl Row {
         one.into_iter().chain(other)
     }
 
-    /// Which way it goes for one of its parties.
+    /// Returns the direction from the view of a party.
     pub fn direction(&self, address: &Address) -> Direction {
         match &self.sides {
             Sides::Utxo { direction, .. } => *direction,
@@ -60,19 +59,19 @@ impl Row {
         }
     }
 
-    /// Whether it stands for the movement where nobody in particular is asked about: of a UTXO transaction what came
-    /// to its receivers does, for what its senders lost is the same money.
-    pub fn stands_alone(&self) -> bool {
+    /// Returns whether the row represents the movement without a party. Of a UTXO transaction the rows of its receivers do:
+    /// those of its senders are the same money.
+    pub fn represents_movement(&self) -> bool {
         match &self.sides {
             Sides::Account { .. } => true,
             Sides::Utxo { direction, .. } => *direction == Direction::In,
         }
     }
 
-    /// The row as one of its parties sees it.
+    /// Returns the row from the view of a party.
     pub fn seen_by(&self, address: &Address) -> TransferRow {
         let direction = self.direction(address);
-        let mut row = self.alone();
+        let mut row = self.neutral();
         let other = match &self.sides {
             Sides::Account { .. } if direction == Direction::Own => Some(*address),
             Sides::Account { from, .. } if direction == Direction::In => *from,
@@ -95,8 +94,8 @@ impl Row {
         row
     }
 
-    /// The row as nobody in particular sees it, with what only Bitcoin rows carry.
-    pub fn alone(&self) -> TransferRow {
+    /// Returns the row from the view of no party, with the fields that only Bitcoin rows have.
+    pub fn neutral(&self) -> TransferRow {
         let mut row = self.shown.clone();
         if let Sides::Utxo { owner, direction, transaction } = &self.sides {
             let (transaction, attribution) = &**transaction;
@@ -120,87 +119,88 @@ impl Row {
 /// The rows of an item.
 pub(super) struct BlockRows {
     pub rows: Vec<Row>,
-    /// Places of rows by who takes part, in order.
+    /// The indexes of rows by party, in order.
     pub by_address: FxHashMap<Address, Vec<u32>>,
-    /// Largest value in US dollars of any row.
+    /// The largest value of a row, in US dollars.
     pub largest_usd: f64,
     pub changes: Arc<Changes>,
-    /// By the text of the address, of those who take part and have labels.
-    labels: FxHashMap<String, Known>,
+    /// The labels of parties, by the text of their address.
+    labels: FxHashMap<String, LabelSummary>,
 }
 
-/// What is known of an address.
-struct Known {
+/// The labels of an address.
+struct LabelSummary {
     entity: Option<String>,
     codes: Vec<&'static str>,
 }
 
 impl BlockRows {
-    /// The rows of an item's transactions under the registry and prices of a ledger.
+    /// Makes the rows of the transactions of an item, with the registry and prices of a ledger.
     pub fn new(ledger: &dyn Ledger, item: &FeedItem, transactions: Vec<NewTransaction>) -> Result<Self, Error> {
         let changes = Arc::new(Changes::of(ledger, item.chain, &transactions));
-        let mut maker =
-            Maker { book: AssetBook::new(ledger, item.chain), valuer: Valuer::new(ledger), rows: Vec::new() };
+        let mut builder =
+            RowBuilder { book: AssetBook::new(ledger, item.chain), valuer: Valuer::new(ledger), rows: Vec::new() };
         for new in transactions {
             if new.transaction.facts.utxo.is_some() {
-                maker.utxo(new)?;
+                builder.utxo(new)?;
             } else {
-                maker.account(&new)?;
+                builder.account(&new)?;
             }
         }
-        let rows = maker.rows;
+        let rows = builder.rows;
         let mut by_address: FxHashMap<Address, Vec<u32>> = FxHashMap::default();
         for (place, row) in (0..).zip(&rows) {
             row.parties().for_each(|address| by_address.entry(address).or_default().push(place));
         }
         let largest_usd = rows.iter().filter_map(|row| row.shown.amount_usd).fold(0.0, f64::max);
-        let labels = known(ledger, item, by_address.keys())?;
+        let labels = labels(ledger, item, by_address.keys())?;
         Ok(Self { rows, by_address, largest_usd, changes, labels })
     }
 
-    /// A row with the label of its counterparty.
+    /// Adds the label of the counterparty to a row.
     pub fn labelled(&self, mut row: TransferRow) -> TransferRow {
-        let known = row.counterparty.as_ref().and_then(|address| self.labels.get(&**address));
-        row.counterparty_label = known.and_then(|known| known.entity.clone());
+        let summary = row.counterparty.as_ref().and_then(|address| self.labels.get(&**address));
+        row.counterparty_label = summary.and_then(|summary| summary.entity.clone());
         row
     }
 
-    /// Whether anybody who takes part in a movement has one of these labels.
+    /// Returns whether a party of a movement has one of these labels.
     pub fn has_label(&self, row: &TransferRow, wanted: &[String]) -> bool {
         let sides = row.from_address.iter().chain(&row.to_address).chain(row.counterparties.iter().flatten());
-        let mut known = sides.filter_map(|address| self.labels.get(&**address));
-        known.any(|known| known.codes.iter().any(|code| wanted.iter().any(|wanted| wanted == code)))
+        let mut summaries = sides.filter_map(|address| self.labels.get(&**address));
+        summaries.any(|summary| summary.codes.iter().any(|code| wanted.iter().any(|wanted| wanted == code)))
     }
 }
 
-/// The labels of those among some addresses that have any.
-fn known<'a>(
+/// Returns the labels of the addresses that have any.
+fn labels<'a>(
     ledger: &dyn Ledger,
     item: &FeedItem,
     addresses: impl Iterator<Item = &'a Address>,
-) -> Result<FxHashMap<String, Known>, Error> {
+) -> Result<FxHashMap<String, LabelSummary>, Error> {
     let mut found = FxHashMap::default();
     if ledger.labels().is_empty() {
         return Ok(found);
     }
-    let labels = Labels::present(ledger, item.chain);
+    let present = Labels::present(ledger, item.chain);
     for address in addresses {
-        let aggregate = labels.of(address)?;
+        let aggregate = present.of(address)?;
         if !aggregate.codes.is_empty() || aggregate.entity.is_some() {
             let codes = aggregate.codes.iter().map(|code| code.code.name()).collect();
-            found.insert(address.to_string(), Known { entity: aggregate.entity.map(str::to_owned), codes });
+            found.insert(address.to_string(), LabelSummary { entity: aggregate.entity.map(str::to_owned), codes });
         }
     }
     Ok(found)
 }
 
-struct Maker<'a> {
+/// The rows of an item, while they are made.
+struct RowBuilder<'a> {
     book: AssetBook<'a>,
     valuer: Valuer,
     rows: Vec<Row>,
 }
 
-impl Maker<'_> {
+impl RowBuilder<'_> {
     fn account(&mut self, new: &NewTransaction) -> Result<(), Error> {
         let (transaction, facts) = (&new.transaction, &new.transaction.facts);
         if facts.status == Some(Status::Failed) {
@@ -268,15 +268,14 @@ impl Maker<'_> {
         Ok(())
     }
 
-    /// One row per address: what it lost, or what it gained. Of a transaction that was held already only those of
-    /// addresses that were not known to take part.
+    /// Adds one row per address: its loss or its gain. Of a transaction that is not new, only rows of new parties.
     fn utxo(&mut self, new: NewTransaction) -> Result<(), Error> {
         let NewTransaction { transaction, before } = new;
-        let attributed = attribution(&transaction);
+        let attributed = Attribution::of_transaction(&transaction);
         let known: FxHashSet<Address> = match before {
             Some(before) => {
                 let before = Transaction { facts: before, ..transaction.clone() };
-                attribution(&before).changes().iter().map(|change| change.address).collect()
+                Attribution::of_transaction(&before).changes().iter().map(|change| change.address).collect()
             }
             None => FxHashSet::default(),
         };
@@ -328,7 +327,7 @@ impl Maker<'_> {
 
 fn shortened(mut row: TransferRow) -> TransferRow {
     if let Some(symbol) = &mut row.symbol
-        && let Some((cut, _)) = symbol.char_indices().nth(MOST_SYMBOL)
+        && let Some((cut, _)) = symbol.char_indices().nth(MAX_SYMBOL)
     {
         symbol.truncate(cut);
     }

@@ -1,4 +1,4 @@
-//! Items of the feed with their rows, read once for all who watch.
+//! Items of the feed with their rows, read once for all watchers.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -8,14 +8,13 @@ use headwater_types::Chain;
 
 use super::changes::Changes;
 use super::rows::BlockRows;
-use crate::Error;
-use crate::intelligence::Intelligence;
+use crate::{Error, Intelligence};
 
-/// So many items are kept as they were read, for those who look back or ahead.
-const KEPT_BLOCKS: usize = 64;
+/// The number of items whose rows are cached, for watchers that read earlier or later items.
+const CACHED_BLOCKS: usize = 64;
 
-/// So many items are kept with what they change in balances.
-const KEPT_CHANGES: usize = 256;
+/// The number of items whose changes of balances are cached.
+const CACHED_CHANGES: usize = 256;
 
 /// One item of the feed, its rows read and priced once for all watchers.
 pub struct FeedStep {
@@ -25,103 +24,103 @@ pub struct FeedStep {
 }
 
 impl FeedStep {
-    /// The item.
+    /// Returns the item.
     #[must_use]
     pub const fn item(&self) -> &FeedItem {
         &self.item
     }
 
-    /// Its position in the feed.
+    /// Returns its position in the feed.
     #[must_use]
     pub const fn position(&self) -> u64 {
         self.item.position
     }
 
-    /// How many rows it has: movements that succeeded and moved something, on UTXO chains one per address.
+    /// Returns the number of its rows: successful movements of an amount, on UTXO chains one per address.
     #[must_use]
     pub fn row_count(&self) -> usize {
         self.block.rows.len()
     }
 
-    /// What of it may be kept for long.
+    /// Returns its contents, which hold no file of the generation open.
     #[must_use]
-    pub fn to_kept(&self) -> KeptStep {
-        KeptStep { item: self.item, block: Arc::clone(&self.block) }
+    pub fn contents(&self) -> StepContents {
+        StepContents { item: self.item, block: Arc::clone(&self.block) }
     }
 }
 
-/// A step apart from the generation that it was read under, all of whose files a step holds open.
-pub struct KeptStep {
+/// A step without its generation: a step keeps all files of its generation open.
+pub struct StepContents {
     item: FeedItem,
     block: Arc<BlockRows>,
 }
 
-impl KeptStep {
-    /// The step, under the generation of another one.
+impl StepContents {
+    /// Returns the step under the generation of another one.
     #[must_use]
     pub fn under(&self, other: &FeedStep) -> FeedStep {
         FeedStep { item: self.item, block: Arc::clone(&self.block), view: Arc::clone(&other.view) }
     }
 
-    /// As [`FeedStep::row_count`].
+    /// Returns the number of rows, as [`FeedStep::row_count`].
     #[must_use]
     pub fn row_count(&self) -> usize {
         self.block.rows.len()
     }
 }
 
-/// The last few of something, by position.
-struct Last<T> {
-    most: usize,
-    kept: Mutex<VecDeque<(u64, Arc<T>)>>,
+/// The last items that were read, by position.
+struct ItemCache<T> {
+    max: usize,
+    items: Mutex<VecDeque<(u64, Arc<T>)>>,
 }
 
-impl<T> Last<T> {
-    fn new(most: usize) -> Self {
-        Self { most, kept: Mutex::default() }
+impl<T> ItemCache<T> {
+    fn new(max: usize) -> Self {
+        Self { max, items: Mutex::default() }
     }
 
     fn get(&self, position: u64) -> Option<Arc<T>> {
-        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.iter().find(|(known, _)| *known == position).map(|(_, value)| Arc::clone(value))
+        let items = self.items.lock().unwrap_or_else(PoisonError::into_inner);
+        items.iter().find(|(known, _)| *known == position).map(|(_, value)| Arc::clone(value))
     }
 
     fn put(&self, position: u64, value: &Arc<T>) {
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        if kept.len() == self.most {
-            kept.pop_front();
+        let mut items = self.items.lock().unwrap_or_else(PoisonError::into_inner);
+        if items.len() == self.max {
+            items.pop_front();
         }
-        kept.push_back((position, Arc::clone(value)));
+        items.push_back((position, Arc::clone(value)));
     }
 }
 
-/// What was read of the feed lately.
-pub(super) struct Recent {
-    blocks: Last<BlockRows>,
-    changes: Last<Changes>,
+/// The items of the feed that were read last.
+pub(super) struct RecentItems {
+    blocks: ItemCache<BlockRows>,
+    changes: ItemCache<Changes>,
 }
 
-impl Recent {
+impl RecentItems {
     pub fn new() -> Self {
-        Self { blocks: Last::new(KEPT_BLOCKS), changes: Last::new(KEPT_CHANGES) }
+        Self { blocks: ItemCache::new(CACHED_BLOCKS), changes: ItemCache::new(CACHED_CHANGES) }
     }
 }
 
 /// The feed of one generation, for all steps that are read under it.
 pub(super) struct View {
     pub feed: Feed,
-    recent: Arc<Recent>,
+    recent: Arc<RecentItems>,
     pub intelligence: Intelligence,
-    /// The imports of labels among the items that are kept, in order: chain, position, version, whether rolled back.
+    /// The imports of labels in the feed, in order: chain, position, version, whether it is a rollback.
     imports: OnceLock<Vec<(Chain, u64, u64, bool)>>,
 }
 
 impl View {
-    pub fn new(feed: Feed, recent: &Arc<Recent>, intelligence: Intelligence) -> Arc<Self> {
+    pub fn new(feed: Feed, recent: &Arc<RecentItems>, intelligence: Intelligence) -> Arc<Self> {
         Arc::new(Self { feed, recent: Arc::clone(recent), intelligence, imports: OnceLock::new() })
     }
 
-    /// The next import of labels on the chain behind an item.
+    /// Returns the next import of labels on the chain behind an item.
     pub fn next_import(&self, item: &FeedItem) -> Result<Option<(u64, bool)>, Error> {
         let imports = match self.imports.get() {
             Some(imports) => imports,
@@ -137,7 +136,7 @@ impl View {
     fn imports(&self) -> Result<Vec<(Chain, u64, u64, bool)>, Error> {
         let (mut imports, mut position) = (Vec::new(), self.feed.oldest().saturating_sub(1));
         while position < self.feed.newest() {
-            // A few at a time, so that a long feed is not held whole.
+            // A few at a time, so that a long feed is never in memory whole.
             let items = self.feed.after(position, 4096)?;
             let Some(last) = items.last() else { break };
             position = last.position;
@@ -150,7 +149,7 @@ impl View {
         Ok(imports)
     }
 
-    /// A step of it.
+    /// Reads a step.
     pub fn step(self: &Arc<Self>, item: FeedItem) -> Result<FeedStep, Error> {
         let block = match self.recent.blocks.get(item.position) {
             Some(block) => block,
@@ -164,7 +163,7 @@ impl View {
         Ok(FeedStep { item, block, view: Arc::clone(self) })
     }
 
-    /// What an item changes in balances.
+    /// Returns the changes of an item in balances.
     pub fn changes(&self, item: &FeedItem) -> Result<Arc<Changes>, Error> {
         if let Some(block) = self.recent.blocks.get(item.position) {
             return Ok(Arc::clone(&block.changes));

@@ -1,4 +1,4 @@
-//! What a subscriber wants to hear of.
+//! Subscriptions: an event type with its filters.
 
 use headwater_ledger::Ledger;
 use headwater_ledger::labels::Code;
@@ -9,9 +9,9 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::EventType;
-use super::named::{Named, address, contract, symbol};
+use super::balance_threshold::{BalanceThreshold, Threshold};
 use super::rows::Row;
-use super::threshold::{BalanceThreshold, Threshold};
+use super::selector::{AddressRole, address, contract, symbol};
 use crate::fields::{AddressText, ChainText, ContractList, SymbolList, form};
 use crate::limits::MAX_ITEMS;
 use crate::request::Given;
@@ -19,25 +19,22 @@ use crate::request::{Checks, DirectionFilter, Warnings, at_most, decode, refused
 use crate::scope::Bound;
 use crate::{Error, Method, Reason, Warning};
 
-/// Most addresses that a subscription names.
-pub(crate) const MOST_ADDRESSES: usize = 10_000;
+/// The maximum number of addresses of a subscription.
+const MAX_ADDRESSES: usize = 10_000;
 
-/// Most confirmations that can be waited for: far more than any chain takes back.
-pub(crate) const MOST_CONFIRMATIONS: u64 = 1_000;
-
-/// Large transfers begin here where nothing is said, in US dollars.
-const LARGE_USD: f64 = 100_000.0;
+/// The maximum number of confirmations: far more than any fork removes.
+const MAX_CONFIRMATIONS: u64 = 1_000;
 
 form! {
     /// Addresses of a subscription.
     WatchedAddresses(Vec<String> => [String], Default): json!({
-        "type": "array", "maxItems": MOST_ADDRESSES, "items": AddressText::json()
+        "type": "array", "maxItems": MAX_ADDRESSES, "items": AddressText::json()
     });
     /// Labels of a subscription.
     LabelList(Vec<String> => [String], Default): json!({"type": "array", "maxItems": MAX_ITEMS, "items": {"type": "string"}});
     /// Blocks to wait for.
     Confirmations(u64 => u64, Copy): json!({
-        "type": "integer", "format": "int64", "minimum": 0, "maximum": MOST_CONFIRMATIONS, "default": 1
+        "type": "integer", "format": "int64", "minimum": 0, "maximum": MAX_CONFIRMATIONS, "default": 1
     });
 }
 
@@ -66,7 +63,7 @@ pub struct EventFilters {
     threshold: Option<BalanceThreshold>,
 }
 
-/// So that errors name `filters.addresses[3]`.
+/// The filters under their name, so that errors contain `filters.addresses[3]`.
 #[derive(Debug, Deserialize)]
 struct Request {
     filters: Option<EventFilters>,
@@ -80,49 +77,75 @@ pub struct Subscription {
     pub(super) addresses: FxHashSet<Address>,
     assets: Assets,
     direction: DirectionFilter,
-    min_amount_usd: Option<f64>,
+    /// The minimum value of a movement, in US dollars.
+    pub(super) min_amount_usd: Option<f64>,
     pub(super) labels: Vec<String>,
-    /// 1 for at once.
+    /// The confirmations before an event; 1 makes it at once.
     pub(super) min_confirmations: u64,
     pub(super) threshold: Option<Threshold>,
 }
 
-/// Which assets count.
+/// The assets of the filters.
 #[derive(Debug, Clone, PartialEq)]
 enum Assets {
-    /// Those that a registry vouches for.
+    /// Verified ones.
     Verified,
-    /// Those of them with one of these symbols, lowercase.
+    /// Verified ones with one of these symbols, lowercase.
     Symbols(Vec<String>),
-    /// These, whoever vouches for them.
+    /// These, verified or not.
     Contracts(Vec<Asset>),
 }
 
-/// Whether symbols must be known.
+/// The check of symbols against the registry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Symbols {
-    Known,
-    AsKept,
+enum SymbolCheck {
+    Required,
+    Skipped,
+}
+
+/// A filter that some events ignore.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Filter {
+    Threshold,
+    Symbols,
+    Contracts,
+    Direction,
+    MinAmountUsd,
+    Labels,
+    MinConfirmations,
+}
+
+impl Filter {
+    /// Every filter with its field, in the order of warnings.
+    const ALL: [(Self, &'static str); 7] = [
+        (Self::Threshold, "filters.threshold"),
+        (Self::Symbols, "filters.symbols"),
+        (Self::Contracts, "filters.contracts"),
+        (Self::Direction, "filters.direction"),
+        (Self::MinAmountUsd, "filters.min_amount_usd"),
+        (Self::Labels, "filters.labels"),
+        (Self::MinConfirmations, "filters.min_confirmations"),
+    ];
 }
 
 impl Subscription {
-    /// Checks what a client asks for: the only validation there is. Without filters (null) the defaults hold: large
-    /// transfers of verified assets of all chains from 100,000 US dollars on.
+    /// Checks the subscription of a client. Without filters (null) the defaults apply: for large transfers, verified assets
+    /// of all chains from 100,000 US dollars.
     ///
     /// # Errors
-    /// Of a client's making, naming the field (`filters.addresses[3]`): unknown event type, chain, symbol; an address
-    /// that is none; a list too long (10,000 addresses, 100 symbols or contracts); a threshold that is missing.
+    /// Invalid input, with its field (`filters.addresses[3]`): an unknown event type, chain or symbol; an invalid address;
+    /// a list that is too long (10,000 addresses, 100 symbols or contracts); a missing threshold.
     pub fn parse(event_type: &str, filters: &Value, ledger: &dyn Ledger) -> Result<(Self, Vec<Warning>), Error> {
-        Self::checked(EventType::parse(event_type)?, filters, ledger, Symbols::Known)
+        Self::checked(EventType::parse(event_type)?, filters, ledger, SymbolCheck::Required)
     }
 
-    /// Reads what [`Subscription::to_json`] gave when it was kept: a symbol that the registry has lost since is no
-    /// error.
+    /// Reads a stored subscription, the output of [`Subscription::to_json`]. Symbols that the registry has lost since are
+    /// accepted.
     ///
     /// # Errors
-    /// When it was not given by this type.
+    /// When it is not such an output.
     pub fn restore(event_type: &str, filters: &Value, ledger: &dyn Ledger) -> Result<Self, Error> {
-        let (subscription, _) = Self::checked(EventType::parse(event_type)?, filters, ledger, Symbols::AsKept)?;
+        let (subscription, _) = Self::checked(EventType::parse(event_type)?, filters, ledger, SymbolCheck::Skipped)?;
         Ok(subscription)
     }
 
@@ -130,7 +153,7 @@ impl Subscription {
         event_type: EventType,
         filters: &Value,
         ledger: &dyn Ledger,
-        symbols: Symbols,
+        symbols: SymbolCheck,
     ) -> Result<(Self, Vec<Warning>), Error> {
         let mut warnings = Warnings::default();
         let request: Request = decode(&json!({ "filters": filters }), Method::Post, &mut warnings)?;
@@ -146,14 +169,19 @@ impl Subscription {
         event_type: EventType,
         fields: EventFilters,
         checks: &mut Checks<'_>,
-        symbols: Symbols,
+        symbols: SymbolCheck,
     ) -> Result<Self, Error> {
         let chain = fields.blockchain.map(|name| checks.chain("filters.blockchain", &name)).transpose()?;
         let texts = fields.addresses.unwrap_or_default();
-        at_most("filters.addresses", &texts, MOST_ADDRESSES)?;
+        at_most("filters.addresses", &texts, MAX_ADDRESSES)?;
         let mut addresses = FxHashSet::default();
         for (index, text) in texts.iter().enumerate() {
-            addresses.insert(address(checks, chain, (&format!("filters.addresses[{index}]"), text), Named::Address)?);
+            addresses.insert(address(
+                checks,
+                chain,
+                (&format!("filters.addresses[{index}]"), text),
+                AddressRole::Address,
+            )?);
         }
         let min_amount_usd = fields.min_amount_usd.as_ref().map(Bound::to_f64);
         if min_amount_usd.is_some_and(f64::is_infinite) {
@@ -162,19 +190,19 @@ impl Subscription {
             return Err(refused(Reason::InvalidValue, "filters.min_amount_usd", text, &why));
         }
         let min_confirmations = fields.min_confirmations.map_or(1, u64::from).max(1);
-        if min_confirmations > MOST_CONFIRMATIONS {
-            let why = format!("at most {MOST_CONFIRMATIONS} confirmations can be waited for");
+        if min_confirmations > MAX_CONFIRMATIONS {
+            let why = format!("at most {MAX_CONFIRMATIONS} confirmations can be waited for");
             let field = "filters.min_confirmations";
             return Err(refused(Reason::InvalidValue, field, &min_confirmations.to_string(), &why));
         }
         let labels = fields.labels.unwrap_or_default();
         at_most("filters.labels", &labels, MAX_ITEMS)?;
-        let threshold = match (event_type, fields.threshold) {
-            (EventType::BalanceThreshold, None) => {
+        let threshold = match fields.threshold {
+            None if event_type.0.needs_threshold => {
                 let why = "filters.threshold is required: {\"symbol\" or \"contract\", \"amount\", \"crossing\"}";
                 return Err(Error::invalid(Reason::MissingField, "filters.threshold", why));
             }
-            (_, fields) => fields.map(|fields| Threshold::new(checks, chain, fields, symbols == Symbols::Known)),
+            fields => fields.map(|fields| Threshold::new(checks, chain, fields, symbols == SymbolCheck::Required)),
         };
         Ok(Self {
             event_type,
@@ -182,72 +210,61 @@ impl Subscription {
             addresses,
             assets: assets(checks, chain, fields.symbols, fields.contracts, symbols)?,
             direction: fields.direction.unwrap_or(DirectionFilter::All),
-            min_amount_usd: match event_type {
-                EventType::LargeTransfer => Some(min_amount_usd.unwrap_or(LARGE_USD)),
-                EventType::AddressActivity
-                | EventType::BalanceThreshold
-                | EventType::RiskAlert
-                | EventType::LabelChange => min_amount_usd,
-            },
+            min_amount_usd: min_amount_usd.or(event_type.0.default_min_usd),
             labels: labels.into(),
             min_confirmations,
             threshold: threshold.transpose()?,
         })
     }
 
-    /// Says what it will never tell, and which filters mean nothing to it.
+    /// Warns of unknown labels, missing addresses and filters without effect.
     fn warn(&self, warnings: &mut Warnings) {
         let event = self.event_type;
         for (index, label) in self.labels.iter().enumerate().filter(|(_, label)| Code::from_name(label).is_none()) {
             let message = format!("filters.labels[{index}]: {label:?} is not a code that labels have");
             warnings.add("unknown_label", Some("filters.labels"), message);
         }
-        let is_large = event == EventType::LargeTransfer;
-        if self.addresses.is_empty() && !is_large {
+        if !self.can_fire() {
             let message = format!("{event} fires for nothing until addresses are set");
             warnings.add("no_addresses", Some("filters.addresses"), message);
         }
-        let without_effect: &[(&str, bool)] = &match event {
-            EventType::BalanceThreshold | EventType::RiskAlert => [
-                ("filters.symbols", matches!(self.assets, Assets::Symbols(_))),
-                ("filters.contracts", matches!(self.assets, Assets::Contracts(_))),
-                ("filters.direction", self.direction != DirectionFilter::All),
-                ("filters.min_amount_usd", self.min_amount_usd.is_some()),
-                ("filters.labels", !self.labels.is_empty()),
-            ],
-            EventType::LabelChange => [
-                ("filters.symbols", matches!(self.assets, Assets::Symbols(_))),
-                ("filters.contracts", matches!(self.assets, Assets::Contracts(_))),
-                ("filters.direction", self.direction != DirectionFilter::All),
-                ("filters.min_amount_usd", self.min_amount_usd.is_some()),
-                ("filters.min_confirmations", self.min_confirmations > 1),
-            ],
-            EventType::LargeTransfer | EventType::AddressActivity => [
-                ("filters.threshold", self.threshold.is_some()),
-                ("filters.direction", self.addresses.is_empty() && self.direction != DirectionFilter::All),
-                ("", false),
-                ("", false),
-                ("", false),
-            ],
-        };
-        for (field, _) in without_effect.iter().filter(|(_, is_set)| *is_set) {
-            warnings.add("no_effect", Some(field), format!("{field} has no effect on {event} as it stands"));
+        for (filter, field) in Filter::ALL {
+            let has_effect = match filter {
+                Filter::Direction if self.addresses.is_empty() => false,
+                filter => !event.0.ignored.contains(&filter),
+            };
+            if self.has(filter) && !has_effect {
+                warnings.add("no_effect", Some(field), format!("{field} has no effect on {event} as it stands"));
+            }
         }
     }
 
-    /// What it tells of.
+    /// Returns whether a filter differs from its default.
+    fn has(&self, filter: Filter) -> bool {
+        match filter {
+            Filter::Threshold => self.threshold.is_some(),
+            Filter::Symbols => matches!(self.assets, Assets::Symbols(_)),
+            Filter::Contracts => matches!(self.assets, Assets::Contracts(_)),
+            Filter::Direction => self.direction != DirectionFilter::All,
+            Filter::MinAmountUsd => self.min_amount_usd.is_some(),
+            Filter::Labels => !self.labels.is_empty(),
+            Filter::MinConfirmations => self.min_confirmations > 1,
+        }
+    }
+
+    /// Returns the event type.
     #[must_use]
     pub const fn event_type(&self) -> EventType {
         self.event_type
     }
 
-    /// How many addresses it names.
+    /// Returns the number of its addresses.
     #[must_use]
     pub fn address_count(&self) -> usize {
         self.addresses.len()
     }
 
-    /// Its filters as they hold, defaults included: what views show and what is kept.
+    /// Returns its filters, defaults included: for views and for the state.
     #[must_use]
     pub fn to_json(&self) -> Value {
         let mut addresses: Vec<String> = self.addresses.iter().map(Address::to_string).collect();
@@ -276,24 +293,18 @@ impl Subscription {
         filters
     }
 
-    /// Whether blocks are waited for before it is told of one.
+    /// Returns whether events wait for more than one confirmation.
     #[must_use]
     pub const fn waits(&self) -> bool {
         self.min_confirmations > 1
     }
 
-    /// Whether anything can ever be told.
+    /// Returns whether it can make events.
     pub(super) fn can_fire(&self) -> bool {
-        let is_large = self.event_type == EventType::LargeTransfer;
-        is_large || !self.addresses.is_empty()
+        !self.event_type.0.needs_addresses || !self.addresses.is_empty()
     }
 
-    /// The least value in US dollars that is told.
-    pub(super) const fn least_usd(&self) -> Option<f64> {
-        self.min_amount_usd
-    }
-
-    /// Whether a row is one to tell of, whoever it concerns.
+    /// Returns whether asset and value of a row fit the filters.
     pub(super) fn wants(&self, row: &Row) -> bool {
         let is_asset = match &self.assets {
             Assets::Verified => row.shown.verified,
@@ -302,11 +313,11 @@ impl Subscription {
             }
             Assets::Contracts(assets) => assets.contains(&row.asset),
         };
-        let is_worth = |least: f64| least <= 0.0 || row.shown.amount_usd.is_some_and(|usd| usd >= least);
+        let is_worth = |min: f64| min <= 0.0 || row.shown.amount_usd.is_some_and(|usd| usd >= min);
         is_asset && self.min_amount_usd.is_none_or(is_worth)
     }
 
-    /// Whether a movement goes the way that is asked for.
+    /// Returns whether a direction fits the filters.
     pub(super) fn wants_direction(&self, direction: Direction) -> bool {
         match self.direction {
             DirectionFilter::All => true,
@@ -321,7 +332,7 @@ fn assets(
     chain: Option<Chain>,
     symbols: Option<SymbolList>,
     contracts: Option<ContractList>,
-    must: Symbols,
+    check: SymbolCheck,
 ) -> Result<Assets, Error> {
     let texts = symbols.unwrap_or_default();
     symbol_texts("filters.symbols", &texts)?;
@@ -342,7 +353,7 @@ fn assets(
     let mut symbols = Vec::with_capacity(texts.len());
     for (index, text) in texts.iter().enumerate() {
         let field = format!("filters.symbols[{index}]");
-        let symbol = symbol(checks, chain, (&field, text), must == Symbols::Known)?;
+        let symbol = symbol(checks, chain, (&field, text), check == SymbolCheck::Required)?;
         if !symbols.contains(&symbol) {
             symbols.push(symbol);
         }

@@ -8,9 +8,8 @@ use headwater_types::{Address, Asset, Chain, Family, Network, TimeError, TimeWin
 
 use super::Warnings;
 use crate::fields::TimeBound;
-use crate::intelligence::Intelligence;
 use crate::limits::{MAX_ITEMS, MAX_QUERY, MAX_SYMBOL};
-use crate::{Error, Reason};
+use crate::{Error, Intelligence, Reason};
 
 /// Hex digits of an EVM address.
 const PLACEHOLDER_DIGITS: usize = 40;

@@ -1,14 +1,14 @@
 //! Conventions that all requests share: decoding, switches, checks, paging.
 
-mod canonical;
+mod arguments;
 mod checks;
 mod decode;
 mod paging;
 mod switch;
 mod unknown;
-mod warnings;
 
-pub use canonical::CanonicalRequest;
+pub use crate::response::Warnings;
+pub use arguments::{Arguments, CanonicalText};
 pub use checks::Checks;
 pub use decode::decode;
 pub use paging::{Offsets, PageInfo};
@@ -16,7 +16,6 @@ pub use switch::{
     Crossing, DirectionFilter, GroupBy, HistoryUnit, RankingSort, Sign, SortOrder, ThirdParty, TraceMethod,
     TransactionSort, TransferSort,
 };
-pub use warnings::Warnings;
 
 pub(crate) use checks::{Given, at_most, refused, repair, symbol_text, symbol_texts};
 pub(crate) use decode::{RESERVED, decode_with};

@@ -2,6 +2,7 @@
 
 use headwater_ledger::Ledger;
 use headwater_ledger::read::{Direction, MovementKind};
+use headwater_metrics::utxo_attribution::Attribution;
 use headwater_types::Address;
 
 use super::row::{RowParts, TransferRow};
@@ -10,8 +11,8 @@ use crate::Error;
 use crate::asset_book::AssetBook;
 use crate::fields::TransferType;
 use crate::labels::Labels;
+use crate::movement_reader::Flow;
 use crate::valuation::{Output, Valuer};
-use crate::walk::{Flow, attribution};
 
 /// Makes rows of movements as seen from one address.
 pub(crate) struct RowMaker<'a> {
@@ -46,7 +47,7 @@ impl RowMaker<'_> {
 
     fn utxo_row(&self, book: &AssetBook<'_>, flow: &Flow) -> Result<TransferRow, Error> {
         let transaction = self.ledger.transaction(flow.posting.transaction)?;
-        let attribution = attribution(&transaction);
+        let attribution = Attribution::of_transaction(&transaction);
         let direction = flow.posting.direction;
         let sides = UtxoSides::of(&self.address, direction, &attribution);
         let sole = sides.sole(&self.address, direction, &attribution);

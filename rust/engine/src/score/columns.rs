@@ -1,9 +1,9 @@
-//! What rows of scores hold.
+//! The columns of rows of scores.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// What rows of scores hold, besides the address.
+/// The columns of rows of scores, besides the address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ScoreColumns {
     /// The risk score and what leads to it.

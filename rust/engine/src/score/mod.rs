@@ -3,30 +3,35 @@
 //! The numbers are those that `address-risk` and `address-classify` give for one address, without what explains them.
 
 mod columns;
+mod error;
+mod folder;
+mod job;
 mod row;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use headwater_intel::classify::Classifier;
-use headwater_intel::label::aggregate;
-use headwater_intel::risk::{RiskScope, RiskScorer};
-use headwater_ledger::labels::ListOrigin;
+use headwater_intel::risk::{Assessor, RiskScope, judged_chain};
+use headwater_ledger::labels::{ListOrigin, Scope};
 use headwater_ledger::read::Coverage;
 use headwater_ledger::{Cancel, Ledger, LedgerError};
-pub use headwater_metrics::features::Observed;
+pub use headwater_metrics::features::ObservationSample;
 use headwater_metrics::features::{self, Base, BaseGather, Feature};
 use headwater_types::{Address, Chain};
 use rayon::prelude::*;
 
 pub use self::columns::ScoreColumns;
+pub use self::error::ScoreError;
+pub use self::job::{
+    ADDRESSES_PER_PART, AddressList, AddressParts, Addresses, PartCounts, ScoreFormat, ScoreJob, ScoreProgress,
+    ScoreReport, score_parts,
+};
 pub use self::row::{ClassScore, RiskScore, ScoreRow};
 use crate::held;
-use crate::intelligence::Intelligence;
 use crate::labels::LabelListRecord;
 use crate::request::Warnings;
-use crate::risk::Place;
-use crate::{Error, ErrorKind, Reason, Warning, completeness, labels};
+use crate::{Error, ErrorKind, Intelligence, Reason, Warning, completeness, labels};
 
 /// Addresses that one thread takes at a time: enough that caches of labels and assets pay, few enough to share the work.
 const ADDRESSES_PER_TASK: usize = 256;
@@ -37,7 +42,7 @@ pub struct Scorer {
     intelligence: Intelligence,
     chain: Chain,
     columns: ScoreColumns,
-    observed: Option<Observed>,
+    observed: Option<ObservationSample>,
     classifier: Option<Arc<Classifier>>,
     features: Vec<&'static Feature>,
 }
@@ -66,9 +71,9 @@ impl Scorer {
     ///
     /// # Errors
     /// When the share is not above 0 and at most 1.
-    pub fn observed(self, observed: Option<Observed>) -> Result<Self, Error> {
+    pub fn observed(self, observed: Option<ObservationSample>) -> Result<Self, Error> {
         match observed {
-            Some(Observed { share, .. }) if !(share > 0.0 && share <= 1.0) => Err(Error::invalid(
+            Some(ObservationSample { share, .. }) if !(share > 0.0 && share <= 1.0) => Err(Error::invalid(
                 Reason::InvalidValue,
                 "observed",
                 format!("observed: the share is {share}; give a number above 0 and at most 1"),
@@ -81,7 +86,7 @@ impl Scorer {
     #[must_use]
     pub fn warnings(&self) -> Vec<Warning> {
         let mut warnings = Warnings::default();
-        let judged = self.place().judged_chain();
+        let judged = judged_chain(Scope::Chain(self.chain));
         if self.columns.risk {
             labels::warn(&*self.ledger, &mut warnings);
         }
@@ -98,13 +103,9 @@ impl Scorer {
         warnings.into_list()
     }
 
-    const fn place(&self) -> Place {
-        Place::Chain(self.chain)
-    }
-
     /// The classifier, where rows need it: for the class, and for the context of a risk that has behaviours.
     fn classifier_in_use(&self) -> Option<&Classifier> {
-        let of_risk = self.columns.risk && self.place().judged_chain().is_some();
+        let of_risk = self.columns.risk && judged_chain(Scope::Chain(self.chain)).is_some();
         self.classifier.as_deref().filter(|_| self.columns.class || of_risk)
     }
 
@@ -167,7 +168,7 @@ impl Scorer {
         if self.columns.features || self.columns.class {
             versions.push(("features", features::VERSION.to_string()));
         }
-        if let Some(Observed { share, seed }) = self.observed {
+        if let Some(ObservationSample { share, seed }) = self.observed {
             versions.push(("observed", format!("share {share}, seed {seed}")));
         }
         versions
@@ -227,19 +228,18 @@ struct Task<'a> {
     scorer: &'a Scorer,
     cancel: &'a Cancel,
     /// For rows with a risk.
-    risks: Option<RiskScorer<'a>>,
+    assessor: Option<Assessor<'a>>,
     bases: BaseGather,
     observed: BaseGather,
 }
 
 impl<'a> Task<'a> {
     fn new(scorer: &'a Scorer, cancel: &'a Cancel) -> Self {
-        let Intelligence { parameters, classifiers, .. } = &scorer.intelligence;
-        let scope = || RiskScope::present(&*scorer.ledger, scorer.place(), (parameters, classifiers), cancel);
+        let scope = || RiskScope::present(&*scorer.ledger, &scorer.intelligence, Scope::Chain(scorer.chain), cancel);
         Self {
             scorer,
             cancel,
-            risks: scorer.columns.risk.then(|| RiskScorer::new(scope())),
+            assessor: scorer.columns.risk.then(|| Assessor::new(scope())),
             bases: BaseGather::new(scorer.chain),
             observed: BaseGather::new(scorer.chain).observed(scorer.observed),
         }
@@ -258,12 +258,11 @@ impl<'a> Task<'a> {
     fn try_row(&mut self, address: &Address) -> Result<ScoreRow, Error> {
         let Scorer { ledger, columns, features, observed, .. } = self.scorer;
         let mut row = ScoreRow::of(address.to_string());
-        if let Some(risks) = &mut self.risks {
-            let claims = risks.claims(address)?;
-            let judged = aggregate(&claims, risks.moment());
-            risks.read(address)?;
-            row.risk = Some(RiskScore::new(&risks.assess(&judged)?, &judged));
-        }
+        let assessment = match &mut self.assessor {
+            Some(assessor) => Some(assessor.assess(address)?),
+            None => None,
+        };
+        row.risk = assessment.as_ref().map(RiskScore::from);
         if !columns.class && !columns.features {
             return Ok(row);
         }
@@ -274,7 +273,7 @@ impl<'a> Task<'a> {
         if columns.features && observed.is_some() {
             row.features = Some(values(self.observed.read(&**ledger, &account, self.cancel)?, features));
         }
-        let (verdict, base) = match self.risks.as_ref().and_then(RiskScorer::verdict) {
+        let (verdict, base) = match assessment.and_then(|assessment| assessment.class) {
             Some((verdict, base)) => (Some(verdict.clone()), base),
             None => {
                 let base = self.bases.read(&**ledger, &account, self.cancel)?;

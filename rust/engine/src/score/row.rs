@@ -1,9 +1,8 @@
-//! One row of scores.
+//! Rows of scores.
 
 use headwater_intel::behaviour::Behaviour;
 use headwater_intel::classify::Verdict;
-use headwater_intel::label::Aggregate;
-use headwater_intel::risk::{Assessment, BehaviourScore};
+use headwater_intel::risk::{Assessment, BehaviourScore, GateReason};
 use headwater_ledger::labels::Code;
 
 use crate::risk::{rounded, score};
@@ -19,7 +18,7 @@ pub struct ScoreRow {
     pub class: Option<ClassScore>,
     /// The features in their order, NaN where one has no meaning; `None` also without transfers.
     pub features: Option<Vec<f64>>,
-    /// Why something is missing.
+    /// The reason if something is missing.
     pub error: Option<String>,
 }
 
@@ -36,9 +35,9 @@ impl ScoreRow {
 /// The risk of an address in short.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RiskScore {
-    /// How much there is to judge by: `full`, `partial` or `insufficient`.
+    /// The sufficiency of the data: `full`, `partial` or `insufficient`.
     pub assessment: &'static str,
-    /// What is missing.
+    /// The reasons of a level other than `full`.
     pub assessment_reasons: Vec<&'static str>,
     /// 0 to 100, two decimals.
     pub score: f64,
@@ -46,7 +45,7 @@ pub struct RiskScore {
     pub level: &'static str,
     /// The gate that set the least score.
     pub gate: Option<&'static str>,
-    /// Who the address was taken for.
+    /// The context in which behaviours count.
     pub context: Option<&'static str>,
     /// The part of labels, 0 to 100.
     pub intel: f64,
@@ -60,9 +59,8 @@ pub struct RiskScore {
     pub disputed: Vec<&'static str>,
 }
 
-impl RiskScore {
-    /// The risk of an address of an assessment and the labels that it judged.
-    pub(super) fn new(of: &Assessment, labels: &Aggregate<'_>) -> Self {
+impl From<&Assessment<'_>> for RiskScore {
+    fn from(Assessment { judgement: of, labels, .. }: &Assessment<'_>) -> Self {
         let mut found: Vec<_> = of.behaviour.iter().flat_map(BehaviourScore::found).map(|hit| hit.behaviour).collect();
         found.sort_unstable();
         let codes = labels.codes.iter().map(|of| of.code);
@@ -71,7 +69,7 @@ impl RiskScore {
             assessment_reasons: of.sufficiency.reasons.iter().map(|reason| reason.name()).collect(),
             score: rounded(of.score, 2),
             level: of.level.name(),
-            gate: of.gates.first().map(|gate| gate.reason.name()),
+            gate: of.gate().map(GateReason::name),
             context: of.context.map(|choice| choice.context.name()),
             intel: score(of.intel.score),
             behaviour: of.behaviour.as_ref().map(|behaviour| score(behaviour.score)),
@@ -87,7 +85,7 @@ impl RiskScore {
 pub struct ClassScore {
     /// The class.
     pub class: String,
-    /// How sure it is, 0 to 1.
+    /// Its confidence, 0 to 1.
     pub confidence: f64,
     /// The probability of each class of the model.
     pub probabilities: Vec<f64>,

@@ -18,7 +18,7 @@ fn town() -> Csr {
 #[test]
 fn amounts_spread_as_worked_by_hand() {
     // Hop 1: 75 at 1, 25 at 2. Hop 2: of 75, 38 to 2 (left over to the first of two equals) and 37 to 3; 25 to 0.
-    // 2 and 0 were reached before, so what comes again rests. Hop 3: nobody goes on from 3.
+    // 2 and 0 were reached before, so what comes again rests. Hop 3: nothing continues from 3.
     let found = spread(&town(), 0, 100, &Params::default());
     let reached: Vec<_> = found.reached.iter().map(|reached| (reached.node, reached.hop, reached.amount)).collect();
     assert_eq!(reached, [(1, 1, 75), (2, 1, 63), (3, 2, 37), (0, 0, 25)]);
@@ -28,7 +28,7 @@ fn amounts_spread_as_worked_by_hand() {
 #[test]
 fn what_goes_on_is_followed_to_the_last_hop() {
     // As above to hop 2: 38 at 2, 37 at 3, 25 at 0. Hop 3: 38 to 0; 37 rest at 3; of 25, 19 to 1 and 6 to 2.
-    let params = Params::default().with_again(Again::GoesOn);
+    let params = Params::default().with_revisits(RevisitPolicy::Continues);
     let found = spread(&town(), 0, 100, &params);
     let reached: BTreeMap<_, _> = found.reached.iter().map(|reached| (reached.node, reached.amount)).collect();
     assert_eq!(reached, BTreeMap::from([(0, 25 + 38), (1, 75 + 19), (2, 25 + 38 + 6), (3, 37)]));
@@ -49,7 +49,7 @@ fn a_cap_follows_the_strongest_and_a_limit_ends_between_two_nodes() {
     let found = spread(&town(), 0, 100, &Params::new(2, 1).unwrap());
     let reached: Vec<_> = found.reached.iter().map(|reached| (reached.node, reached.amount)).collect();
     assert_eq!(reached, [(1, 100), (2, 100)]);
-    let found = spread(&town(), 0, 100, &Params::default().with_most_edges(3));
+    let found = spread(&town(), 0, 100, &Params::default().with_max_edges(3));
     assert_eq!((found.edges, found.expanded, found.truncated), (4, 2, true));
     assert_eq!(spread(&town(), 77, 5, &Params::default()).rested, 5, "a node without edges keeps all");
     assert!(Params::new(0, 5).is_none() && Params::new(11, 5).is_none() && Params::new(3, 501).is_none());
@@ -86,7 +86,7 @@ fn oracle(
             shares.iter_mut().take(left).for_each(|share| *share += 1);
             for ((to, _), share) in strongest.into_iter().zip(shares) {
                 *arrived.entry(to).or_default() += share;
-                if params.again == Again::GoesOn || !met_before.contains(&to) {
+                if params.revisits == RevisitPolicy::Continues || !met_before.contains(&to) {
                     match next.iter_mut().find(|(node, _)| *node == to) {
                         Some((_, waiting)) => *waiting += share,
                         None => next.push((to, share)),
@@ -117,8 +117,8 @@ proptest! {
         for ((from, to), weight) in weights {
             by_node.entry(from).or_default().push((to, weight));
         }
-        let again = if goes_on { Again::GoesOn } else { Again::Rests };
-        let params = Params::new(hops, cap).unwrap().with_again(again);
+        let revisits = if goes_on { RevisitPolicy::Continues } else { RevisitPolicy::Stays };
+        let params = Params::new(hops, cap).unwrap().with_revisits(revisits);
         let mut scratch = Scratch::default();
         for start in 0..12 {
             let cancel = Cancel::new();

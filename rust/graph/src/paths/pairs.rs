@@ -6,14 +6,13 @@ use std::collections::BTreeMap;
 use headwater_types::Usd;
 use rustc_hash::FxHashMap;
 
-use super::{Largest, Neighbours};
 use crate::source::Node;
-use crate::trace::{Movement, Way};
+use crate::trace::{Movement, PairSum, PairSums, PathSource, TraceSource, Way};
 
 /// Payments by asset, in the order of the assets.
 type ByAsset = Vec<(u32, Vec<Movement>)>;
 
-/// What went from one account to another.
+/// The payments from one account to another.
 #[derive(Debug, Default)]
 pub(super) struct Pair {
     /// US dollars of all payments; `None` where none has a price.
@@ -28,20 +27,20 @@ pub(super) struct Pairs(FxHashMap<Node, FxHashMap<Node, Pair>>);
 
 impl Pairs {
     /// Adds an account and counterparties of it.
-    pub fn add(&mut self, node: Node, way: Way, parties: &[(Node, Option<Usd>)]) {
-        for (other, usd) in parties {
-            let (from, to) = ends(node, way, *other);
+    pub fn add(&mut self, node: Node, way: Way, sums: &[PairSum]) {
+        for sum in sums {
+            let (from, to) = ends(node, way, sum.other);
             // Seen from both ends it is the same.
-            self.0.entry(from).or_default().entry(to).or_insert(Pair { usd: *usd, payments: None });
+            self.0.entry(from).or_default().entry(to).or_insert(Pair { usd: sum.worth(), payments: None });
         }
     }
 
-    /// Whom an account paid.
+    /// Returns the payees of an account.
     pub fn of(&self, from: Node) -> impl Iterator<Item = (Node, &Pair)> {
         self.0.get(&from).into_iter().flatten().map(|(to, pair)| (*to, pair))
     }
 
-    /// Who paid each account, with the US dollars.
+    /// Returns the payers of each account, with the US dollars.
     pub fn senders(&self) -> FxHashMap<Node, Vec<(Node, Option<Usd>)>> {
         let mut senders: FxHashMap<_, Vec<_>> = FxHashMap::default();
         for (from, pairs) in &self.0 {
@@ -52,13 +51,13 @@ impl Pairs {
         senders
     }
 
-    /// The payments of a pair that were read.
+    /// Returns the payments of a pair that were read.
     pub fn payments(&self, from: Node, to: Node) -> &[(u32, Vec<Movement>)] {
         self.0[&from][&to].payments.as_deref().unwrap_or_default()
     }
 
     /// Reads the payments of a pair, unless they are known or cannot be of the asset: those of the end with fewer movements.
-    pub fn read<S: Neighbours>(
+    pub fn read<S: PathSource>(
         &mut self,
         source: &mut S,
         (from, to): (Node, Node),
@@ -80,7 +79,7 @@ impl Pairs {
     }
 
     /// Keeps the payments of all pairs of an account in one direction.
-    pub fn fill<S: Neighbours>(&mut self, source: &S, node: Node, way: Way, movements: &[Movement]) {
+    pub fn fill<S: PathSource>(&mut self, source: &S, node: Node, way: Way, movements: &[Movement]) {
         let mut by_party: FxHashMap<Node, ByAsset> = FxHashMap::default();
         for (other, movement) in followed(movements, way) {
             let (from, to) = ends(node, way, other);
@@ -105,24 +104,24 @@ impl Pairs {
     }
 }
 
-/// The largest counterparties by the movements of an account.
-pub(super) fn largest<S: Neighbours>(source: &S, movements: &[Movement], way: Way, limit: usize) -> Largest {
-    let mut by_party: BTreeMap<Node, (Usd, usize, bool)> = BTreeMap::new();
+/// Returns the sums of an account by its movements.
+pub(super) fn sums<S: TraceSource>(source: &S, movements: &[Movement], way: Way, limit: usize) -> PairSums {
+    let mut by_party: BTreeMap<Node, PairSum> = BTreeMap::new();
     for (other, movement) in followed(movements, way) {
-        let (usd, count, is_priced) = by_party.entry(other).or_default();
-        *usd += movement.usd.unwrap_or_default();
-        *count += 1;
-        *is_priced |= movement.usd.is_some();
+        let nothing = PairSum { other, usd: Usd::ZERO, payments: 0, unpriced: 0 };
+        let sum = by_party.entry(other).or_insert(nothing);
+        sum.usd += movement.usd.unwrap_or_default();
+        sum.payments += 1;
+        sum.unpriced += u64::from(movement.usd.is_none());
     }
-    let mut order: Vec<_> = by_party.into_iter().collect();
-    order.sort_by(|(one, of_one), (other, of_other)| {
-        let weight = |(usd, count, _): &(Usd, usize, bool)| Reverse((*usd, *count));
-        weight(of_one).cmp(&weight(of_other)).then_with(|| source.compare(*one, *other))
+    let mut pairs: Vec<PairSum> = by_party.into_values().collect();
+    pairs.sort_by(|one, other| {
+        let weight = |sum: &PairSum| Reverse((sum.usd, sum.payments));
+        weight(one).cmp(&weight(other)).then_with(|| source.compare(one.other, other.other))
     });
-    let is_cut = order.len() > limit;
-    order.truncate(limit);
-    let parties = order.into_iter().map(|(other, (usd, _, is_priced))| (other, is_priced.then_some(usd))).collect();
-    Largest { parties, is_cut }
+    let is_cut = pairs.len() > limit;
+    pairs.truncate(limit);
+    PairSums { pairs, is_cut }
 }
 
 fn followed(movements: &[Movement], way: Way) -> impl Iterator<Item = (Node, &Movement)> {

@@ -1,7 +1,7 @@
 //! The search for the widest paths in what was looked through.
 //!
-//! Best first: an incomplete path stands where the best that can become of it would stand, so the first complete paths are
-//! the answer. What can become of it comes from the sums of pairs, and payments are read of pairs whose turn it is.
+//! Best first: an incomplete path is ranked by the best path that can become of it, so the first complete paths are the
+//! answer. What can become of it comes from the sums of pairs, and payments are read of pairs whose turn it is.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::{BTreeSet, BinaryHeap};
@@ -9,27 +9,27 @@ use std::collections::{BTreeSet, BinaryHeap};
 use headwater_types::Usd;
 use rustc_hash::FxHashMap;
 
-use super::{Link, Neighbours, Path, Search, worth};
+use super::{Link, Path, Search, worth};
 use crate::source::Node;
-use crate::trace::{Movement, Movements};
+use crate::trace::{Movement, PathSource, TraceSource};
 
-/// Partial paths that are tried at most.
+/// The maximum number of partial paths that are tried.
 const MAX_TRIED: usize = 200_000;
 
-/// How far a path is.
+/// The progress of a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum State {
     /// The payments of its last hop are not read.
     Unread,
-    /// It may go on.
+    /// It may continue.
     Open,
     Complete,
 }
 
-/// A path that may go on, or is complete.
-struct Partial {
+/// A path that may continue, or is complete.
+struct PartialPath {
     hops: Vec<Hop>,
-    /// What each complete path that it becomes carries at most; of a complete one, what it carries.
+    /// The most that a complete path carries that it becomes; of a complete one, the amount that it carries.
     best: Option<Usd>,
     /// The hops of a complete path that it becomes, at least.
     length: usize,
@@ -41,42 +41,42 @@ struct Partial {
 /// A hop, with those of the payments of its pair that fit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Hop {
-    /// Of the receiver, in the order in which accounts were met.
+    /// The number of the receiver, in the order in which accounts were met.
     place: u32,
-    /// Of the asset among those of the pair.
+    /// The number of the asset among those of the pair.
     asset: usize,
     begin: usize,
     end: usize,
     to: Node,
 }
 
-impl Partial {
+impl PartialPath {
     fn key(&self) -> impl Ord + '_ {
         (self.best, Reverse(self.length), Reverse(&self.hops), Reverse(self.state))
     }
 }
 
-impl PartialEq for Partial {
+impl PartialEq for PartialPath {
     fn eq(&self, other: &Self) -> bool {
         self.cmp(other).is_eq()
     }
 }
 
-impl Eq for Partial {}
+impl Eq for PartialPath {}
 
-impl PartialOrd for Partial {
+impl PartialOrd for PartialPath {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl Ord for Partial {
+impl Ord for PartialPath {
     fn cmp(&self, other: &Self) -> Ordering {
         self.key().cmp(&other.key())
     }
 }
 
-/// What a path from an account to a target can be, going by sums of pairs: the most it carries, and the fewest hops.
+/// The best path from an account to a target, by sums of pairs: the most it carries, and the fewest hops.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Rest {
     width: Option<Usd>,
@@ -85,7 +85,7 @@ struct Rest {
 
 impl Search {
     /// Tries simple paths, at the widest first, until enough are found.
-    pub(super) fn walk<S: Neighbours>(
+    pub(super) fn walk<S: PathSource>(
         &mut self,
         source: &mut S,
         start: Node,
@@ -93,7 +93,8 @@ impl Search {
     ) -> Result<(), S::Error> {
         let rests = self.rests(targets);
         let mut tried = 0;
-        let nothing = Partial { hops: Vec::new(), best: None, length: 0, width: Some(Usd::MAX), state: State::Open };
+        let nothing =
+            PartialPath { hops: Vec::new(), best: None, length: 0, width: Some(Usd::MAX), state: State::Open };
         let mut open = BinaryHeap::from([nothing]);
         while let Some(partial) = open.pop() {
             match partial.state {
@@ -113,7 +114,7 @@ impl Search {
                     if partial.hops.last().is_some_and(|hop| targets.contains(&hop.to)) {
                         open.extend(self.complete(source, start, partial.hops)?);
                     } else {
-                        self.go_on(start, &rests, &partial, &mut open);
+                        self.extend(start, &rests, &partial, &mut open);
                     }
                 }
             }
@@ -122,7 +123,13 @@ impl Search {
     }
 
     /// The hops that may follow, by the sums of their pairs.
-    fn go_on(&self, start: Node, rests: &[FxHashMap<Node, Rest>], partial: &Partial, open: &mut BinaryHeap<Partial>) {
+    fn extend(
+        &self,
+        start: Node,
+        rests: &[FxHashMap<Node, Rest>],
+        partial: &PartialPath,
+        open: &mut BinaryHeap<PartialPath>,
+    ) {
         let at = partial.hops.last().map_or(start, |hop| hop.to);
         let Some(left) = usize::from(self.settings.max_hops).checked_sub(partial.hops.len() + 1) else { return };
         for (to, pair) in self.pairs.of(at) {
@@ -135,17 +142,17 @@ impl Search {
             let hop = Hop { place: *place, asset: 0, begin: 0, end: 0, to };
             let hops: Vec<_> = partial.hops.iter().copied().chain([hop]).collect();
             let length = hops.len() + rest.hops;
-            open.push(Partial { hops, best, length, width: partial.width, state: State::Unread });
+            open.push(PartialPath { hops, best, length, width: partial.width, state: State::Unread });
         }
     }
 
     /// Reads the payments of the last hop, and tries it in each asset.
-    fn read<S: Neighbours>(
+    fn read<S: PathSource>(
         &mut self,
         source: &mut S,
         (start, targets): (Node, &BTreeSet<Node>),
-        partial: &Partial,
-        open: &mut BinaryHeap<Partial>,
+        partial: &PartialPath,
+        open: &mut BinaryHeap<PartialPath>,
     ) -> Result<(), S::Error> {
         let Some((last, before)) = partial.hops.split_last() else { return Ok(()) };
         if !targets.contains(&last.to) && !self.is_station(source, last.to)? {
@@ -169,23 +176,23 @@ impl Search {
             if begin < payments.len() && self.is_wide_enough(best) {
                 let hop = Hop { asset, begin, end: payments.len(), ..*last };
                 let hops = before.iter().copied().chain([hop]).collect();
-                open.push(Partial { hops, best, length: partial.length, width, state: State::Open });
+                open.push(PartialPath { hops, best, length: partial.length, width, state: State::Open });
             }
         }
         Ok(())
     }
 
     fn is_wide_enough(&self, width: Option<Usd>) -> bool {
-        self.settings.least.is_none_or(|least| width.is_some_and(|width| width >= least))
+        self.settings.min_usd.is_none_or(|least| width.is_some_and(|width| width >= least))
     }
 
     /// A path that has come to a target, without the payments that came too late for the hop that follows.
-    fn complete<S: Movements>(
+    fn complete<S: TraceSource>(
         &self,
         source: &mut S,
         start: Node,
         mut hops: Vec<Hop>,
-    ) -> Result<Option<Partial>, S::Error> {
+    ) -> Result<Option<PartialPath>, S::Error> {
         if self.settings.is_time_ordered {
             for place in (1..hops.len()).rev() {
                 let last = self.payments(start, &hops, place).last().copied();
@@ -203,7 +210,7 @@ impl Search {
         let widths = (0..hops.len()).map(|place| worth(self.payments(start, &hops, place)));
         let (width, length) = (widths.min().flatten(), hops.len());
         let is_kept = self.is_wide_enough(width);
-        Ok(is_kept.then_some(Partial { hops, best: width, length, width, state: State::Complete }))
+        Ok(is_kept.then_some(PartialPath { hops, best: width, length, width, state: State::Complete }))
     }
 
     /// The payments of a hop.
@@ -218,7 +225,7 @@ impl Search {
         (*asset, &payments[begin..end])
     }
 
-    fn path(&self, start: Node, partial: &Partial) -> Path {
+    fn path(&self, start: Node, partial: &PartialPath) -> Path {
         let hops = &partial.hops;
         let link = |place: usize| {
             let (asset, payments) = self.asset_and_payments(start, hops, place);
@@ -228,7 +235,7 @@ impl Search {
         Path { links: (0..hops.len()).map(link).collect(), bottleneck: partial.width }
     }
 
-    /// What a path from each account to a target can be within 0, 1, 2, … hops.
+    /// Returns the best path from each account to a target within 0, 1, 2, … hops.
     fn rests(&self, targets: &BTreeSet<Node>) -> Vec<FxHashMap<Node, Rest>> {
         let senders = self.pairs.senders();
         let arrived = Rest { width: Some(Usd::MAX), hops: 0 };
@@ -249,8 +256,8 @@ impl Search {
     }
 }
 
-/// Whether money of one payment can have gone on in another.
-fn fits<S: Movements>(source: &mut S, one: &Movement, next: &Movement) -> Result<bool, S::Error> {
+/// Returns whether money of one payment can have continued in another.
+fn fits<S: TraceSource>(source: &mut S, one: &Movement, next: &Movement) -> Result<bool, S::Error> {
     Ok(match one.time.cmp(&next.time) {
         Ordering::Less => true,
         Ordering::Greater => false,
@@ -258,8 +265,8 @@ fn fits<S: Movements>(source: &mut S, one: &Movement, next: &Movement) -> Result
     })
 }
 
-/// Where the payments begin that can have gone on from another.
-fn begin_after<S: Movements>(source: &mut S, payments: &[Movement], first: &Movement) -> Result<usize, S::Error> {
+/// Returns the place at which the payments begin that can have continued another.
+fn begin_after<S: TraceSource>(source: &mut S, payments: &[Movement], first: &Movement) -> Result<usize, S::Error> {
     let mut begin = payments.partition_point(|payment| payment.time < first.time);
     while let Some(payment) = payments.get(begin) {
         if fits(source, first, payment)? {

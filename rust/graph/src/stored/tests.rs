@@ -12,7 +12,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::csr::Csr;
-use crate::expand::{Again, Error, Params, Report, Scratch, Step, expand};
+use crate::expand::{Error, Params, Report, RevisitPolicy, Scratch, Step, expand};
 
 const CHAIN: Chain = Chain::ETHEREUM;
 /// What a wei is worth here: a dollar, in pico-units.
@@ -76,8 +76,8 @@ proptest! {
         goes_on in any::<bool>(),
     ) {
         let direction = if incoming { Direction::Incoming } else { Direction::Outgoing };
-        let again = if goes_on { Again::GoesOn } else { Again::Rests };
-        let params = Params::new(hops, cap).unwrap().with_direction(direction).with_again(again);
+        let revisits = if goes_on { RevisitPolicy::Continues } else { RevisitPolicy::Stays };
+        let params = Params::new(hops, cap).unwrap().with_direction(direction).with_revisits(revisits);
         let csr = csr(&pairs);
         let expected = walk(&csr, start, &params, |_, node| node).unwrap();
         let store = priced(chain(&pairs));

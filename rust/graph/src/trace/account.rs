@@ -1,4 +1,4 @@
-//! What of the money that came to an account along a trace went where: one account, one direction.
+//! The money of one account in one direction: how what came along a trace mixes with the rest, and what leaves with it.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,7 +11,7 @@ use super::payments::swap;
 use crate::source::{Direction, Node};
 use crate::taint::{Lots, Method, Part};
 
-/// What came to an account along one movement of the trace.
+/// A movement of the trace that came to an account.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Arrival {
     pub transaction: TransactionRef,
@@ -22,31 +22,31 @@ pub(super) struct Arrival {
     pub part: Part,
 }
 
-/// What became of the money of one account in one asset, over the whole of its history: what came is what went.
+/// The money of one account in one asset, over the whole of its history: as much came as went or stayed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Balance {
-    /// What came in, and what must have been there before.
+    /// The amount that came in, and what must have been there before.
     pub came: u128,
-    /// What left along edges of the trace.
+    /// The amount that left along edges of the trace.
     pub followed: u128,
-    /// What left along edges that there was no room for.
+    /// The amount that left along edges that there was no room for.
     pub pruned: u128,
-    /// What left otherwise: outside of time and filters, before the traced money came, or without a part of it.
+    /// The amount that left otherwise: outside of time and filters, before the traced money came, or without a part of it.
     pub filtered: u128,
     /// Fees.
     pub fee: u128,
-    /// What is left.
+    /// The amount that is left.
     pub stayed: u128,
-    /// How much of what came is traced.
+    /// The traced part of what came.
     pub taint: u128,
 }
 
-/// What becomes of a movement that leaves an account.
+/// The fate of a movement that leaves an account.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fate {
     /// It is followed.
     Followed,
-    /// It was swapped for another asset, which the account goes on with: the other side is not looked through.
+    /// It was swapped for another asset, with which the account continues: the other side is not looked through.
     Swapped,
     /// It is not followed.
     Filtered,
@@ -56,15 +56,15 @@ pub(super) enum Fate {
 
 /// A movement that left an account, in the order in which it was read.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Left {
+pub(super) struct Outflow {
     pub movement: Movement,
     /// The part that is traced; all of it without a method.
     pub part: Part,
     pub fate: Fate,
 }
 
-impl Left {
-    /// Whether it is on an edge of a trace.
+impl Outflow {
+    /// Returns whether it is on an edge of a trace.
     pub const fn is_shown(&self) -> bool {
         match self.fate {
             Fate::Followed => true,
@@ -111,12 +111,12 @@ impl Unit {
     }
 }
 
-/// How money is followed through an account.
+/// The rules by which money is followed through an account.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Rules {
     pub method: Option<Method>,
     pub is_time_ordered: bool,
-    /// Whether the walk begins here, so that all that leaves is traced, and the unit in which that is counted.
+    /// The unit of what leaves where the walk begins here, so that all of it is traced.
     pub start: Option<Unit>,
     /// Against which time runs: inward what left has come, fees too, and what is left was there at first.
     pub direction: Direction,
@@ -132,7 +132,7 @@ pub(super) fn directed(movements: &[Movement], direction: Direction) -> Cow<'_, 
 }
 
 /// Follows the money of an account through its movements, as a walk in the direction of the rules reads them.
-pub(super) fn flow(movements: &[Movement], arrivals: &[Arrival], rules: Rules) -> Vec<Left> {
+pub(super) fn flow(movements: &[Movement], arrivals: &[Arrival], rules: Rules) -> Vec<Outflow> {
     let mut account = Account::new(movements, rules);
     for arrival in arrivals {
         account.expect(*arrival);
@@ -148,11 +148,11 @@ pub(super) fn flow(movements: &[Movement], arrivals: &[Arrival], rules: Rules) -
 struct Holding {
     lots: Lots,
     balance: u128,
-    /// Whether traced money has come.
+    /// True where traced money has come.
     has_come: bool,
 }
 
-/// What tells movements of one account apart; equal ones may stand for each other.
+/// The key of a movement of an account; equal ones can replace each other.
 type MovementKey = (TransactionRef, u32, Option<Node>, u128);
 
 /// An account while its movements go by, in the order in which the walk reads them.
@@ -212,8 +212,8 @@ impl Account {
         (self.balances, stayed)
     }
 
-    /// Says that what was to be followed found no room.
-    pub fn prune(&mut self, left: &Left) {
+    /// Records a payment that found no room.
+    pub fn prune(&mut self, left: &Outflow) {
         let amount = left.movement.amount;
         let balance = self.balances.entry(left.movement.asset).or_default();
         (balance.followed, balance.pruned) =
@@ -221,7 +221,7 @@ impl Account {
     }
 
     /// Lets the movements of one transaction go by, and appends those that left.
-    pub fn transaction(&mut self, of_one: &[Movement], into: &mut Vec<Left>) {
+    pub fn transaction(&mut self, of_one: &[Movement], into: &mut Vec<Outflow>) {
         let swap = self.swap(of_one);
         let is_inward = self.rules.direction == Direction::Incoming;
         for movement in of_one.iter().filter(|movement| movement.way == Way::Fee && is_inward) {
@@ -245,8 +245,8 @@ impl Account {
     }
 
     /// Lets the two sides of a swap go by: what it takes, then what it brings.
-    fn swapped(&mut self, of_one: &[Movement], (from, received): (u32, u32), into: &mut Vec<Left>) {
-        let mut given = Given::default();
+    fn swapped(&mut self, of_one: &[Movement], (from, received): (u32, u32), into: &mut Vec<Outflow>) {
+        let mut given = SwapInput::default();
         for movement in of_one.iter().filter(|movement| movement.way == Way::Out && movement.asset == from) {
             let left = self.spend(movement, true);
             given.amount = given.amount.saturating_add(movement.amount);
@@ -295,7 +295,7 @@ impl Account {
         balance.taint = balance.taint.saturating_add(part.taint);
     }
 
-    fn spend(&mut self, movement: &Movement, is_swap: bool) -> Left {
+    fn spend(&mut self, movement: &Movement, is_swap: bool) -> Outflow {
         let Rules { method, is_time_ordered, start, .. } = self.rules;
         let holding = self.holding(movement.asset);
         let is_reached = start.is_some() || holding.has_come || !is_time_ordered;
@@ -312,12 +312,12 @@ impl Account {
         };
         let fate = match movement.way {
             Way::Fee => Fate::Fee,
-            // The money goes on in the other asset.
+            // The money continues in the other asset.
             _ if is_swap => Fate::Swapped,
             _ if is_reached && part.taint > 0 && is_payment(movement) => Fate::Followed,
             _ => Fate::Filtered,
         };
-        let left = Left { movement: *movement, part, fate };
+        let left = Outflow { movement: *movement, part, fate };
         let balance = self.balances.entry(movement.asset).or_default();
         balance.came = balance.came.saturating_add(missing);
         let sum = match fate {
@@ -335,34 +335,34 @@ impl Account {
     }
 }
 
-/// Whether a movement pays somebody within the time and the filters.
+/// Returns whether a movement pays somebody within the time and the filters.
 const fn is_payment(movement: &Movement) -> bool {
     matches!(movement.way, Way::Out) && movement.left_out.is_none() && movement.other.is_some()
 }
 
-/// What a swap takes and brings.
+/// The sides of a swap.
 #[derive(Default)]
-struct Given {
+struct SwapInput {
     amount: u128,
     /// The traced part of it.
     part: Part,
-    /// What it has still to bring.
+    /// The amount that it has still to bring.
     received: u128,
 }
 
-impl Given {
+impl SwapInput {
     /// The traced part of the next amount that it brings; the last one takes all that is left of the source.
     fn part_of(&mut self, amount: u128) -> Part {
         let source = share_of(self.part.source, amount, self.received);
         self.received = self.received.saturating_sub(amount);
         self.part.source -= source;
-        // A part of the source that would be less than a unit is one, so that it can go on.
+        // A part of the source that would be less than a unit is one, so that it can continue.
         let least = u128::from(source > 0).min(amount);
         Part { taint: share_of(amount, self.part.taint, self.amount).max(least), source }
     }
 }
 
-/// What the account must have held of each asset before its first movement, so that no payment exceeds the balance.
+/// Returns what the account must have held of each asset before its first movement, so that no payment exceeds the balance.
 fn opening(movements: &[Movement], direction: Direction) -> BTreeMap<u32, u128> {
     match direction {
         Direction::Outgoing => missing(movements),
@@ -370,7 +370,7 @@ fn opening(movements: &[Movement], direction: Direction) -> BTreeMap<u32, u128> 
     }
 }
 
-/// What the account lacks of each asset to make its payments. What comes in a transaction can leave in it.
+/// Returns what the account lacks of each asset to make its payments. What comes in a transaction can leave in it.
 fn missing(movements: &[Movement]) -> BTreeMap<u32, u128> {
     let (mut held, mut missing): (BTreeMap<u32, u128>, BTreeMap<u32, u128>) = (BTreeMap::new(), BTreeMap::new());
     for of_one in movements.chunk_by(|one, other| one.transaction == other.transaction) {
@@ -392,7 +392,7 @@ fn missing(movements: &[Movement]) -> BTreeMap<u32, u128> {
     missing
 }
 
-/// What is left in each asset after the last movement. What comes in a transaction can leave in it.
+/// Returns what is left in each asset after the last movement. What comes in a transaction can leave in it.
 fn closing(movements: &[Movement]) -> BTreeMap<u32, u128> {
     let mut left: BTreeMap<u32, u128> = BTreeMap::new();
     for of_one in movements.chunk_by(|one, other| one.transaction == other.transaction) {

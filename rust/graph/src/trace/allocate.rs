@@ -10,9 +10,11 @@ use headwater_ledger::read::TransactionRef;
 use headwater_types::Usd;
 use rustc_hash::FxHashMap;
 
-use super::account::{Account, Arrival, Balance, Fate, Left, Rules, share_of};
+use super::account::{Account, Arrival, Balance, Fate, Outflow, Rules, share_of};
 use super::edge::{Edge, EdgeSum, add};
-use super::movement::{Movement, Movements, Stop, Way};
+use super::movement::{Movement, Way};
+use super::source::TraceSource;
+use super::stop::Stop;
 use crate::source::{Direction, Node};
 use crate::taint::Part;
 
@@ -20,84 +22,84 @@ use crate::taint::Part;
 pub(super) type Payment = (TransactionRef, u32, Option<Node>, u128);
 
 /// An account that a walk looked through in one direction.
-pub(super) struct Opened {
+pub(super) struct AccountVisit {
     pub node: Node,
     /// As the walk reads them.
     pub movements: Rc<[Movement]>,
     /// Hops from the start, negative inward.
     pub depth: i32,
-    /// Whose payments are followed.
+    /// The counterparties whose payments are followed.
     pub chosen: BTreeSet<Node>,
-    /// Where payments came out that bridges took on, with the account of each movement; nowhere for what bridges kept.
-    pub beyond: FxHashMap<Payment, Vec<(Node, Movement)>>,
+    /// The other legs of payments that bridges took on, with the account of each movement; none for the fees of bridges.
+    pub other_legs: FxHashMap<Payment, Vec<(Node, Movement)>>,
 }
 
-/// What came to an account along edges of the trace and was not taken on by a bridge or a swap.
+/// The money that came to an account along edges of the trace and was not taken on by a bridge or a swap.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Came {
-    /// What the traced part was worth; `None` where nothing had a price.
+pub(super) struct Inflow {
+    /// The worth of the traced part; `None` where nothing had a price.
     pub usd: Option<Usd>,
     pub source: u128,
     /// Traced units by asset.
     pub assets: BTreeMap<u32, u128>,
 }
 
-/// What became of the source units that came to an account.
+/// The source units that came to an account and were not followed further.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Kept {
+pub(super) struct Remainder {
     pub stayed: u128,
     pub pruned: u128,
     pub filtered: u128,
     pub fees: u128,
 }
 
-impl Kept {
+impl Remainder {
     pub fn sum(self) -> u128 {
         [self.stayed, self.pruned, self.filtered, self.fees].into_iter().fold(0, u128::saturating_add)
     }
 }
 
-/// What one account did with what came to it.
+/// The money of one account after the pass.
 #[derive(Default)]
 pub(super) struct Outcome {
     pub balances: BTreeMap<u32, Balance>,
-    pub kept: Kept,
-    /// Why nothing is followed further.
+    pub kept: Remainder,
+    /// The reason for which nothing is followed further.
     pub stop: Option<Stop>,
-    /// Whether money went on from it, along edges or to where there was no room.
+    /// True where money left it along edges, or for accounts without room.
     pub is_passed_on: bool,
-    /// Whether what left it otherwise was swapped, or went to nobody.
+    /// True where the rest was swapped, or went to nobody.
     is_spent: bool,
-    /// What was to be followed to accounts that were not chosen.
-    pub pruned: Vec<Left>,
-    /// What went to chosen accounts to which the walk has not come with money of their own: it came late.
-    pub unmet: Vec<Left>,
+    /// The payments to accounts that were not chosen.
+    pub pruned: Vec<Outflow>,
+    /// The payments to chosen accounts to which the walk has not come with money of their own: they came late.
+    pub unmet: Vec<Outflow>,
 }
 
-/// How the money of the start is divided among the edges and accounts of a walk in one direction.
+/// The division of the money of the start among the edges and accounts of a walk in one direction.
 #[derive(Default)]
 pub(super) struct Allocation {
     pub edges: Vec<Edge>,
-    pub came: BTreeMap<Node, Came>,
+    pub came: BTreeMap<Node, Inflow>,
     /// In the order of the accounts looked through.
     pub outcomes: Vec<Outcome>,
     /// Source units that left the start.
     pub whole: u128,
     pub returned: u128,
-    /// Of what bridges took on: fees, and what went to accounts without room.
-    pub over_bridges: Kept,
+    /// The fees of bridges, and the money that they brought to accounts without room.
+    pub over_bridges: Remainder,
 }
 
 /// A walk in one direction, as far as amounts depend on it.
 pub(super) struct Plan<'p> {
     pub start: Node,
     pub direction: Direction,
-    /// Of every account; the unit holds for the start alone.
+    /// The rules of every account; the unit holds for the start alone.
     pub rules: Rules,
-    pub opened: &'p [Opened],
-    /// Whether an account found room.
+    pub opened: &'p [AccountVisit],
+    /// Returns whether an account found room.
     pub is_placed: &'p dyn Fn(Node) -> bool,
-    /// Whether the walk came to it with money that is followed further.
+    /// Returns whether the walk came to it with money that is followed further.
     pub is_met: &'p dyn Fn(Node) -> bool,
     /// One edge per pair and asset; else one per movement.
     pub accumulate: bool,
@@ -107,9 +109,10 @@ pub(super) struct Plan<'p> {
 ///
 /// # Errors
 /// Those of the source.
-pub(super) fn allocate<S: Movements>(source: &mut S, plan: &Plan<'_>) -> Result<Allocation, S::Error> {
+pub(super) fn allocate<S: TraceSource>(source: &mut S, plan: &Plan<'_>) -> Result<Allocation, S::Error> {
     let events = events(source, plan)?;
-    let rules = |opened: &Opened| Rules { start: plan.rules.start.filter(|_| opened.node == plan.start), ..plan.rules };
+    let rules =
+        |opened: &AccountVisit| Rules { start: plan.rules.start.filter(|_| opened.node == plan.start), ..plan.rules };
     let mut pass = Pass {
         source,
         plan,
@@ -134,13 +137,13 @@ pub(super) fn allocate<S: Movements>(source: &mut S, plan: &Plan<'_>) -> Result<
 struct Event {
     time: i64,
     transaction: TransactionRef,
-    /// Of the account among those looked through.
+    /// The place of the account among those looked through.
     place: usize,
     range: Range<usize>,
 }
 
 /// All events in the order in which the walk reads them: those of each account are, so they are merged.
-fn events<S: Movements>(source: &mut S, plan: &Plan<'_>) -> Result<Vec<Event>, S::Error> {
+fn events<S: TraceSource>(source: &mut S, plan: &Plan<'_>) -> Result<Vec<Event>, S::Error> {
     let mut lists: VecDeque<Vec<Event>> = plan.opened.iter().enumerate().map(of_account).collect();
     while let Some(one) = lists.pop_front() {
         let Some(other) = lists.pop_front() else { return Ok(one) };
@@ -150,7 +153,7 @@ fn events<S: Movements>(source: &mut S, plan: &Plan<'_>) -> Result<Vec<Event>, S
 }
 
 /// The events of one account.
-fn of_account((place, opened): (usize, &Opened)) -> Vec<Event> {
+fn of_account((place, opened): (usize, &AccountVisit)) -> Vec<Event> {
     let mut from = 0;
     let of_one = opened.movements.chunk_by(|one, other| one.transaction == other.transaction);
     let event = |of_one: &[Movement]| {
@@ -162,7 +165,7 @@ fn of_account((place, opened): (usize, &Opened)) -> Vec<Event> {
 }
 
 /// Merges two lists that are in order.
-fn merged<S: Movements>(
+fn merged<S: TraceSource>(
     source: &mut S,
     direction: Direction,
     one: Vec<Event>,
@@ -180,7 +183,7 @@ fn merged<S: Movements>(
 }
 
 /// The order of two transactions as the walk reads them: inward the later one comes first.
-fn compare<S: Movements>(
+fn compare<S: TraceSource>(
     source: &mut S,
     direction: Direction,
     one: (i64, TransactionRef),
@@ -195,7 +198,7 @@ fn compare<S: Movements>(
 
 /// The accounts of one transaction in the order in which they pay one another; in a circle the first that was looked through
 /// begins.
-fn in_turn<'e>(opened: &[Opened], of_one: &'e [Event]) -> Vec<&'e Event> {
+fn in_turn<'e>(opened: &[AccountVisit], of_one: &'e [Event]) -> Vec<&'e Event> {
     if of_one.len() == 1 {
         return vec![&of_one[0]];
     }
@@ -235,7 +238,7 @@ type EdgeKey = (Node, Node, [bool; 2], u32, usize);
 struct Pass<'p, S> {
     source: &'p mut S,
     plan: &'p Plan<'p>,
-    /// Of each account among those looked through.
+    /// The place of each account among those looked through.
     places: FxHashMap<Node, usize>,
     accounts: Vec<Account>,
     /// The last transaction of each account that went by.
@@ -244,7 +247,7 @@ struct Pass<'p, S> {
     found: Allocation,
 }
 
-impl<S: Movements> Pass<'_, S> {
+impl<S: TraceSource> Pass<'_, S> {
     /// Lets the movements of an account in a transaction go by.
     fn take(&mut self, event: &Event) -> Result<(), S::Error> {
         let opened = &self.plan.opened[event.place];
@@ -270,7 +273,7 @@ impl<S: Movements> Pass<'_, S> {
                     None => self.accounts[event.place].prune(&left),
                 },
                 (Fate::Followed, Some(far)) if opened.chosen.contains(&far) => {
-                    let is_carried = opened.beyond.contains_key(&payment(&left.movement));
+                    let is_carried = opened.other_legs.contains_key(&payment(&left.movement));
                     if !is_carried && far != self.plan.start && !(self.plan.is_met)(far) {
                         unmet.push(left);
                     }
@@ -287,22 +290,22 @@ impl<S: Movements> Pass<'_, S> {
     }
 
     /// Goes along a payment to an account that was chosen.
-    fn follow(&mut self, opened: &Opened, far: Node, left: &Left) -> Result<(), S::Error> {
-        let Left { movement, part, .. } = *left;
+    fn follow(&mut self, opened: &AccountVisit, far: Node, left: &Outflow) -> Result<(), S::Error> {
+        let Outflow { movement, part, .. } = *left;
         let Movement { transaction, asset, amount, usd, .. } = movement;
         let depth = self.edge((opened.node, far), opened.depth, &movement, part)?;
-        if let Some(beyond) = opened.beyond.get(&payment(&movement)) {
-            return self.cross((far, depth), left, beyond);
+        if let Some(other_legs) = opened.other_legs.get(&payment(&movement)) {
+            return self.cross((far, depth), left, other_legs);
         }
         let arrival = Arrival { transaction, asset, from: Some(opened.node), amount, part };
         self.arrive(far, arrival, (movement.time, usd))
     }
 
     /// Goes along what came out of a bridge, as much of it traced as of what it was paid.
-    fn cross(&mut self, bridge: (Node, i32), paid: &Left, beyond: &[(Node, Movement)]) -> Result<(), S::Error> {
-        let weights = weights(beyond);
+    fn cross(&mut self, bridge: (Node, i32), paid: &Outflow, other_legs: &[(Node, Movement)]) -> Result<(), S::Error> {
+        let weights = weights(other_legs);
         let (mut source, mut weight) = (paid.part.source, weights.iter().copied().fold(0, u128::saturating_add));
-        for ((account, movement), of_one) in beyond.iter().zip(weights) {
+        for ((account, movement), of_one) in other_legs.iter().zip(weights) {
             let taint = share_of(movement.amount, paid.part.taint, paid.movement.amount);
             let part = Part { taint, source: share_of(source, of_one, weight) };
             (source, weight) = (source - part.source, weight.saturating_sub(of_one));
@@ -385,20 +388,20 @@ impl<S: Movements> Pass<'_, S> {
     }
 }
 
-/// What tells a payment that bridges take on from others of its account.
+/// Returns the key of a payment among those of its account.
 pub(super) const fn payment(movement: &Movement) -> Payment {
     (movement.transaction, movement.asset, movement.other, movement.amount)
 }
 
-/// By what a payment is divided among the movements in which it came out: their worth, else their amounts in one asset.
-fn weights(beyond: &[(Node, Movement)]) -> Vec<u128> {
+/// Returns the weights by which a payment is divided among its other legs: their worth, else their amounts in one asset.
+fn weights(other_legs: &[(Node, Movement)]) -> Vec<u128> {
     let priced: Option<Vec<u128>> =
-        beyond.iter().map(|(_, movement)| u128::try_from(movement.usd?.raw()).ok()).collect();
+        other_legs.iter().map(|(_, movement)| u128::try_from(movement.usd?.raw()).ok()).collect();
     if let Some(priced) = priced.filter(|priced| priced.iter().any(|usd| *usd > 0)) {
         return priced;
     }
-    let is_of_one_asset = beyond.windows(2).all(|pair| pair[0].1.asset == pair[1].1.asset);
-    beyond.iter().map(|(_, movement)| if is_of_one_asset { movement.amount } else { 1 }).collect()
+    let is_of_one_asset = other_legs.windows(2).all(|pair| pair[0].1.asset == pair[1].1.asset);
+    other_legs.iter().map(|(_, movement)| if is_of_one_asset { movement.amount } else { 1 }).collect()
 }
 
 /// Adds to a sum. Tokens without worth are made in numbers at which sums end.
@@ -414,7 +417,7 @@ pub(super) fn next_depth(direction: Direction, depth: i32, is_change: bool) -> i
     }
 }
 
-/// Why nothing that left an account is followed.
+/// Returns why nothing that left an account is followed.
 fn why_not_followed(movements: &[Movement]) -> Stop {
     let mut outs = movements.iter().filter(|movement| movement.way == Way::Out).peekable();
     match outs.peek().map(|first| first.left_out) {

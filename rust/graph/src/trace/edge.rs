@@ -1,4 +1,4 @@
-//! What went from one account of a trace to another: sums over movements.
+//! Edges between accounts of a trace: sums over movements.
 
 use std::cmp::Reverse;
 
@@ -9,25 +9,25 @@ use rustc_hash::FxHashSet;
 use super::movement::Movement;
 use crate::source::{Direction, Node};
 
-/// Most transactions that an edge names.
+/// The maximum number of transactions that an edge names.
 const MAX_NAMED: usize = 10;
 
-/// What went from one account to another.
+/// The movements from one account to another in one asset.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Edge {
-    /// Who paid.
+    /// The payer.
     pub from: Node,
-    /// Who was paid.
+    /// The payee.
     pub to: Node,
     /// The hop, negative inward.
     pub depth: i32,
-    /// Which way the walk went.
+    /// The direction of the walk.
     pub direction: Direction,
     /// The asset.
     pub asset: u32,
     /// In its smallest unit.
     pub amount: Amount,
-    /// What it was worth; `None` where no movement had a price.
+    /// The worth; `None` where no movement had a price.
     pub usd: Option<Usd>,
     /// Movements without a price.
     pub unpriced: u64,
@@ -39,9 +39,9 @@ pub struct Edge {
     pub last: i64,
     /// The largest transactions, at most ten.
     pub largest: Vec<TransactionRef>,
-    /// How much of it is traced; `None` without a method.
+    /// The traced part; `None` without a method.
     pub taint: Option<Amount>,
-    /// Whether it went back to whoever paid.
+    /// True where it went back to whoever paid.
     pub is_change: bool,
 }
 

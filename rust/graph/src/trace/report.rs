@@ -1,4 +1,4 @@
-//! What a trace found: its accounts, edges, ends, and how the money of the start is divided among them.
+//! The result of a trace: its accounts, edges, ends, and how the money of the start is divided among them.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -7,30 +7,31 @@ use headwater_types::Usd;
 use rustc_hash::FxHashMap;
 
 use super::account::{Balance, Unit};
-use super::allocate::{Allocation, Came, Kept, Outcome, raise};
+use super::allocate::{Allocation, Inflow, Outcome, Remainder, raise};
 use super::edge::{Edge, add};
-use super::movement::{Movements, Stop};
+use super::source::TraceSource;
+use super::stop::Stop;
 use super::walk::{DIRECTIONS, Settings, State, Truncation, Walk, side, walk};
 use crate::source::{Direction, Node};
 
 /// An account of a trace.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Reached {
+pub struct TracedAccount {
     /// The account.
     pub node: Node,
-    /// Hops from the start, negative inward. Change is no hop.
+    /// Hops from the start, negative inward. Change does not count.
     pub depth: i32,
-    /// Which way the walk first came to it; `None` for the start.
+    /// The direction in which the walk first came to it; `None` for the start.
     pub heading: Option<Direction>,
-    /// Why the trace does not go on from it in that direction; `None` where it does.
+    /// The reason for which the trace does not continue from it in that direction; `None` where it does.
     pub stop: Option<Stop>,
-    /// How many units of the source stayed at it in that direction, where another part went on: see [`Division`]. `None` where
+    /// The units of the source that stayed at it in that direction while another part left: see [`Division`]. `None` where
     /// it was not looked through, and at ends.
     pub stayed: Option<u128>,
-    /// What came to it along edges of the trace, in US dollars: of the direction with more of it; `None` where nothing had a
+    /// US dollars that came to it along edges of the trace: of the direction with more of it; `None` where nothing had a
     /// price.
     pub in_usd: Option<Usd>,
-    /// What left it along edges of the trace.
+    /// US dollars that left it along edges of the trace.
     pub out_usd: Option<Usd>,
     /// Distinct accounts it dealt with; `None` where it was not looked through.
     pub counterparties: Option<u64>,
@@ -51,29 +52,29 @@ pub struct End {
     pub usd: Option<Usd>,
     /// The traced part by asset.
     pub assets: BTreeMap<u32, u128>,
-    /// How many units of the source ended here: see [`Division`].
+    /// The units of the source that ended here: see [`Division`].
     pub source: u128,
-    /// Why it ends.
+    /// The reason.
     pub stop: Stop,
 }
 
-/// How the money of the start is divided in one direction, in units of the source:
+/// The division of the money of the start in one direction, in units of the source:
 /// `whole = ended + returned + stayed + pruned + filtered + fees`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Division {
     /// The unit.
     pub unit: Unit,
-    /// What left the start; inward what came to it.
+    /// The money that left the start; inward, that came to it.
     pub whole: u128,
-    /// What is at ends.
+    /// The money at ends.
     pub ended: u128,
-    /// What came back to the start.
+    /// The money that came back to the start.
     pub returned: u128,
-    /// What stayed at accounts between.
+    /// The money that stayed at accounts between.
     pub stayed: u128,
-    /// What went on to accounts for which there was no room.
+    /// The money that went to accounts for which there was no room.
     pub pruned: u128,
-    /// What went on outside of time and filters, or to nobody.
+    /// The money that left outside of time and filters, or for nobody.
     pub filtered: u128,
     /// Fees.
     pub fees: u128,
@@ -83,14 +84,14 @@ pub struct Division {
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Trace {
     /// Accounts by hops, then by what came to them.
-    pub nodes: Vec<Reached>,
+    pub nodes: Vec<TracedAccount>,
     /// Edges by hops, then by worth.
     pub edges: Vec<Edge>,
-    /// Where it ends, by worth.
+    /// The ends, by worth.
     pub ends: Vec<End>,
-    /// How the money is divided outward and inward; `None` where the method does not divide it.
+    /// The divisions outward and inward; `None` where the method does not divide it.
     pub divisions: [Option<Division>; 2],
-    /// Why it is not complete.
+    /// The reasons for which it is not complete.
     pub truncations: BTreeSet<Truncation>,
 }
 
@@ -102,51 +103,45 @@ impl Trace {
     }
 }
 
-/// Follows money from an account. `is_over` ends the walk between two accounts with what was found.
+/// Follows money from an account. A source that is over ends the walk between two accounts with what was found.
 ///
 /// The walk chooses accounts and the edges between them; then one pass over their movements, in order of time, divides the money.
-/// Where money came to an account after it was looked through, and left it for accounts that were not chosen, the walk goes on
+/// If money came to an account after it was looked through, and left it for accounts that were not chosen, the walk continues
 /// from there as far as there is room.
 ///
 /// The same source gives the same trace, whatever it numbers nodes by, as long as it numbers them as it meets them.
 ///
 /// # Errors
 /// Those of the source.
-pub fn trace<S: Movements>(
-    source: &mut S,
-    start: Node,
-    settings: Settings,
-    is_over: &dyn Fn(&S) -> bool,
-) -> Result<Trace, S::Error> {
-    let (walk, found) = walk(source, start, settings, is_over)?;
-    Ok(report(walk, found))
+pub fn trace<S: TraceSource>(source: &mut S, start: Node, settings: Settings) -> Result<Trace, S::Error> {
+    let (walk, found) = walk(source, start, settings)?;
+    Ok(report(source, walk, found))
 }
 
-/// What came to an account along the trace, on its side of the start: inward what left it.
-#[must_use]
-pub fn worth(reached: &Reached) -> Option<Usd> {
+/// Returns what came to an account along the trace, on its side of the start: inward what left it.
+fn worth(reached: &TracedAccount) -> Option<Usd> {
     if reached.heading == Some(Direction::Incoming) { reached.out_usd } else { reached.in_usd }
 }
 
-/// The order of accounts: the start, then by hops, then by what came to them.
-#[must_use]
-pub fn order(reached: &Reached) -> impl Ord + use<> {
+/// Returns the key of the order of accounts: the start, then by hops, then by what came to them.
+fn order(reached: &TracedAccount) -> impl Ord + use<> {
     (reached.depth.unsigned_abs(), reached.heading.is_some(), Reverse(worth(reached)))
 }
 
-/// What came to an account and left it along edges of one direction.
+/// The worth of what came to an account and left it along edges of one direction.
 #[derive(Clone, Copy, Default)]
 struct Sums {
     came: Option<Usd>,
     out: Option<Usd>,
 }
 
-/// Puts together what a walk found and how its money was divided.
-fn report(walk: Walk, found: [Allocation; 2]) -> Trace {
+/// Joins the accounts and edges of a walk with the division of its money. Ties are in the order of accounts, which does not depend
+/// on the way of the walk.
+fn report<S: TraceSource>(source: &S, walk: Walk, found: [Allocation; 2]) -> Trace {
     let Walk { settings, start, units, states, opened, mut truncations, .. } = walk;
     let mut outcomes: FxHashMap<(Node, Direction), Outcome> = FxHashMap::default();
     let mut edges: Vec<Edge> = Vec::new();
-    let mut came: [BTreeMap<Node, Came>; 2] = Default::default();
+    let mut came: [BTreeMap<Node, Inflow>; 2] = Default::default();
     let mut divisions = [None; 2];
     for ((direction, found), opened) in DIRECTIONS.into_iter().zip(found).zip(opened) {
         let is_divided = settings.method.is_some_and(crate::taint::Method::divides);
@@ -168,7 +163,12 @@ fn report(walk: Walk, found: [Allocation; 2]) -> Trace {
         edges.extend(found.edges);
         came[side(direction)] = found.came;
     }
-    edges.sort_by_key(|edge| (edge.depth.unsigned_abs(), Reverse(edge.usd), edge.from, edge.to, edge.asset));
+    edges.sort_by(|one, other| {
+        let key = |edge: &Edge| (edge.depth.unsigned_abs(), Reverse(edge.usd));
+        let ends = || source.compare(one.from, other.from).then_with(|| source.compare(one.to, other.to));
+        let within = |edge: &Edge| (edge.is_change, edge.asset);
+        key(one).cmp(&key(other)).then_with(ends).then_with(|| within(one).cmp(&within(other)))
+    });
     let mut sums: FxHashMap<Node, [Sums; 2]> = FxHashMap::default();
     for edge in &edges {
         add(&mut sums.entry(edge.from).or_default()[side(edge.direction)].out, edge.usd);
@@ -201,7 +201,7 @@ fn report(walk: Walk, found: [Allocation; 2]) -> Trace {
                     (None, _, None) => {}
                 }
             }
-            if let (Some(stop), Some(Came { usd, source, assets })) = (stop, came) {
+            if let (Some(stop), Some(Inflow { usd, source, assets })) = (stop, came) {
                 let source = outcome.map_or(source, |outcome| outcome.kept.sum());
                 let hops = of_side.depth.unwrap_or_default().unsigned_abs();
                 ends.push(End { node: state.node, direction, hops, usd, assets, source, stop });
@@ -209,7 +209,7 @@ fn report(walk: Walk, found: [Allocation; 2]) -> Trace {
         }
         let of_heading = outcomes.get(&(state.node, heading)).filter(|outcome| outcome.stop.is_none());
         let balances = DIRECTIONS.into_iter().find_map(|direction| outcomes.get(&(state.node, direction)));
-        nodes.push(Reached {
+        nodes.push(TracedAccount {
             node: state.node,
             depth: state.sides[side(heading)].depth.unwrap_or_default(),
             heading: (!is_start).then_some(heading),
@@ -221,13 +221,13 @@ fn report(walk: Walk, found: [Allocation; 2]) -> Trace {
             balances: balances.map(|outcome| outcome.balances.clone()).unwrap_or_default(),
         });
     }
-    nodes.sort_by_key(|reached| (order(reached), reached.node));
+    nodes.sort_by(|one, other| order(one).cmp(&order(other)).then_with(|| source.compare(one.node, other.node)));
     ends.sort_by_key(|end| (Reverse(end.usd), end.hops, end.node, side(end.direction)));
     Trace { nodes, edges, ends, divisions, truncations }
 }
 
 impl Division {
-    fn take(&mut self, kept: Kept) {
+    fn take(&mut self, kept: Remainder) {
         raise(&mut self.stayed, kept.stayed);
         raise(&mut self.pruned, kept.pruned);
         raise(&mut self.filtered, kept.filtered);
@@ -235,7 +235,7 @@ impl Division {
     }
 }
 
-/// Which way an account is shown: that in which it is paid, of both the first.
+/// Returns the direction in which an account is shown: that in which it is paid, of both the first.
 fn heading(state: &State) -> Direction {
     let is_known = |direction: &Direction| state.sides[side(*direction)].is_paid;
     if is_known(&state.first) {

@@ -8,11 +8,13 @@ use headwater_ledger::read::TransactionRef;
 use headwater_types::Usd;
 use rustc_hash::FxHashMap;
 
-use super::account::{Arrival, Fate, Left, Rules, Unit, directed, flow, share_of};
-use super::allocate::{Allocation, Opened, Outcome, Plan, allocate, next_depth, payment};
+use super::account::{Arrival, Fate, Outflow, Rules, Unit, directed, flow, share_of};
+use super::allocate::{AccountVisit, Allocation, Outcome, Plan, allocate, next_depth, payment};
 use super::edge::add;
-use super::movement::{Movement, Movements, Stop};
+use super::movement::Movement;
 use super::payments::{double, payments};
+use super::source::TraceSource;
+use super::stop::Stop;
 use crate::rank::{Params, Rank};
 use crate::source::{Direction, Node};
 use crate::taint::{Method, Part};
@@ -20,7 +22,7 @@ use crate::taint::{Method, Part};
 /// A payment beside one over a bridge is small up to this part of it.
 const SMALL: i128 = 10;
 
-/// How far, how wide, and by which rules.
+/// The limits and rules of a trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Settings {
     /// Hops outward; 0 for none.
@@ -33,20 +35,20 @@ pub struct Settings {
     pub accumulate: bool,
     /// Accounts in all.
     pub max_nodes: usize,
-    /// How traced money mixes with other money; `None` follows whole amounts.
+    /// The rule by which traced money mixes with other money; `None` follows whole amounts.
     pub method: Option<Method>,
-    /// Whether only what left after it came is followed.
+    /// True where only money is followed that left after it came.
     pub is_time_ordered: bool,
 }
 
-/// Why a trace is not complete.
+/// The reason for which a trace is not complete.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Truncation {
     /// Counterparties of an account were left out.
     FanoutLimit,
     /// There was no room for more accounts.
     MaxNodes,
-    /// Money went on beyond the last hop.
+    /// Money left for accounts beyond the last hop.
     DepthLimit,
     /// The time was over.
     TimeBudget,
@@ -56,11 +58,10 @@ pub enum Truncation {
 ///
 /// # Errors
 /// Those of the source.
-pub(super) fn walk<S: Movements>(
+pub(super) fn walk<S: TraceSource>(
     source: &mut S,
     start: Node,
     settings: Settings,
-    is_over: &dyn Fn(&S) -> bool,
 ) -> Result<(Walk, [Allocation; 2]), S::Error> {
     let mut walk = Walk {
         settings,
@@ -86,10 +87,10 @@ pub(super) fn walk<S: Movements>(
         }
     }
     for round in 1.. {
-        walk.go_on(source, &mut rank, is_over)?;
+        walk.explore(source, &mut rank)?;
         let [outward, inward] = DIRECTIONS.map(|direction| walk.allocate(source, direction));
         let found = [outward?, inward?];
-        if round == MOST_ROUNDS || !walk.choose_late(source, &found)? {
+        if round == MAX_ROUNDS || !walk.choose_late(source, &found)? {
             return Ok((walk, found));
         }
     }
@@ -97,13 +98,13 @@ pub(super) fn walk<S: Movements>(
 }
 
 /// Rounds of choosing accounts and dividing money.
-const MOST_ROUNDS: usize = 16;
+const MAX_ROUNDS: usize = 16;
 
 pub(super) const DIRECTIONS: [Direction; 2] = [Direction::Outgoing, Direction::Incoming];
 
 pub(super) struct State {
     pub node: Node,
-    /// Which way the walk first came to it.
+    /// The direction in which the walk first came to it.
     pub first: Direction,
     pub sides: [Side; 2],
     /// Distinct accounts it dealt with; `None` where it was not looked through.
@@ -115,16 +116,16 @@ pub(super) struct State {
 pub(super) struct Side {
     /// Hops from the start, negative inward; `None` where the walk has not come to it.
     pub depth: Option<i32>,
-    /// Whether money came to it that is followed further: not to the other side of a swap, nor over a bridge.
+    /// True where money came to it that is followed further: not to the other side of a swap, nor over a bridge.
     pub is_paid: bool,
-    /// Why it is not looked through.
+    /// The reason for which it is not looked through.
     pub stop: Option<Stop>,
-    /// Whether it is still to be looked through.
+    /// True where it is still to be looked through.
     pub is_open: bool,
     is_looked_through: bool,
-    /// What came along the trace so far.
+    /// The movements that came along the trace so far.
     arrivals: Vec<Arrival>,
-    /// What it was worth.
+    /// The worth of the traced part of them.
     usd: Option<Usd>,
 }
 
@@ -140,27 +141,27 @@ struct Hop<'f> {
     part: Part,
     /// The near account as the far one sees it: over a bridge another one, or nobody.
     payer: Option<Node>,
-    passes_by: Option<PassesBy>,
+    passes_by: Option<PassThrough>,
 }
 
-/// Why nothing of a payment is left to follow where it went.
+/// The reason for which nothing of a payment is left to follow at its payee.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum PassesBy {
-    /// The payer goes on with what it got for it.
+enum PassThrough {
+    /// The payer continues with what it got for it.
     Swap,
     /// A bridge took it on.
     Bridge,
 }
 
 /// A payment that a bridge took on: asset and time of what came to the bridge, and where it came out, by worth.
-struct Carried {
+struct BridgedMass {
     bridge: Node,
     chip: (u32, i64),
     onto: Vec<(Node, (u32, i64), f64)>,
 }
 
-/// Where a payment came out on another chain, with the account of each movement; `None` where no bridge took it.
-type Beyond = Option<Vec<(Node, Movement)>>;
+/// The other legs of a payment, with the account of each movement; `None` where no bridge took it.
+type OtherLegs = Option<Vec<(Node, Movement)>>;
 
 pub(super) struct Walk {
     pub settings: Settings,
@@ -170,7 +171,7 @@ pub(super) struct Walk {
     pub states: Vec<State>,
     places: FxHashMap<Node, usize>,
     /// The accounts that were looked through, by direction.
-    pub opened: [Vec<Opened>; 2],
+    pub opened: [Vec<AccountVisit>; 2],
     kept_movements: usize,
     pub truncations: BTreeSet<Truncation>,
 }
@@ -200,14 +201,9 @@ impl Walk {
     }
 
     /// Looks through accounts until none is left.
-    fn go_on<S: Movements>(
-        &mut self,
-        source: &mut S,
-        rank: &mut Rank,
-        is_over: &dyn Fn(&S) -> bool,
-    ) -> Result<(), S::Error> {
+    fn explore<S: TraceSource>(&mut self, source: &mut S, rank: &mut Rank) -> Result<(), S::Error> {
         while let Some((place, direction)) = self.next(rank) {
-            if is_over(source) {
+            if source.is_over() {
                 self.truncations.insert(Truncation::TimeBudget);
                 for side in self.states.iter_mut().flat_map(|state| &mut state.sides).filter(|side| side.is_open) {
                     (side.is_open, side.stop) = (false, Some(Stop::TimeBudget));
@@ -230,7 +226,7 @@ impl Walk {
         Ok(())
     }
 
-    /// Which account is looked through next: those of the first hop by what came to them, further on by rank; those without
+    /// Returns the account that is looked through next: those of the first hop by what came to them, further on by rank; those without
     /// rank at last.
     fn next(&self, rank: &Rank) -> Option<(usize, Direction)> {
         let open = || {
@@ -260,7 +256,7 @@ impl Walk {
     }
 
     /// The movements of an account in the order of the chain.
-    fn movements<S: Movements>(&self, source: &mut S, node: Node) -> Result<Rc<[Movement]>, S::Error> {
+    fn movements<S: TraceSource>(&self, source: &mut S, node: Node) -> Result<Rc<[Movement]>, S::Error> {
         for direction in DIRECTIONS {
             if let Some(opened) = self.opened[side(direction)].iter().find(|opened| opened.node == node) {
                 return Ok(match direction {
@@ -275,13 +271,13 @@ impl Walk {
     }
 
     /// Looks through an account: chooses whose payments are followed.
-    fn open<S: Movements>(
+    fn open<S: TraceSource>(
         &mut self,
         source: &mut S,
         node: Node,
         direction: Direction,
         movements: &Rc<[Movement]>,
-    ) -> Result<Vec<Carried>, S::Error> {
+    ) -> Result<Vec<BridgedMass>, S::Error> {
         let (place, is_start) = (self.places[&node], node == self.start);
         let parties: BTreeSet<Node> = movements.iter().filter_map(|movement| movement.other).collect();
         let movements = match direction {
@@ -299,45 +295,45 @@ impl Walk {
             let followed = left.iter().filter(|left| left.fate == Fate::Followed);
             self.units[side(direction)] = Unit::of(followed.map(|left| &left.movement));
         }
-        let (chosen, beyond) = (BTreeSet::new(), FxHashMap::default());
-        self.opened[side(direction)].push(Opened { node, movements, depth, chosen, beyond });
+        let (chosen, other_legs) = (BTreeSet::new(), FxHashMap::default());
+        self.opened[side(direction)].push(AccountVisit { node, movements, depth, chosen, other_legs });
         let number = self.opened[side(direction)].len() - 1;
         self.choose(source, (number, direction), &left)
     }
 
     /// Goes along what left an account that was looked through, as far as there is room.
-    fn choose<S: Movements>(
+    fn choose<S: TraceSource>(
         &mut self,
         source: &mut S,
         (number, direction): (usize, Direction),
-        left: &[Left],
-    ) -> Result<Vec<Carried>, S::Error> {
-        let shown: Vec<Left> = left.iter().filter(|left| left.is_shown()).copied().collect();
+        left: &[Outflow],
+    ) -> Result<Vec<BridgedMass>, S::Error> {
+        let shown: Vec<Outflow> = left.iter().filter(|left| left.is_shown()).copied().collect();
         let chosen = self.chosen((number, direction), &shown);
         self.go_along(source, (number, direction), &shown, chosen)
     }
 
     /// Goes along what left an account for those that are chosen.
-    fn go_along<S: Movements>(
+    fn go_along<S: TraceSource>(
         &mut self,
         source: &mut S,
         (number, direction): (usize, Direction),
-        shown: &[Left],
+        shown: &[Outflow],
         chosen: BTreeSet<Node>,
-    ) -> Result<Vec<Carried>, S::Error> {
-        let Opened { node, depth, .. } = self.opened[side(direction)][number];
-        let beyond = self.beyond(source, (node, direction, depth), shown, &chosen)?;
+    ) -> Result<Vec<BridgedMass>, S::Error> {
+        let AccountVisit { node, depth, .. } = self.opened[side(direction)][number];
+        let other_legs = self.other_legs(source, (node, direction, depth), shown, &chosen)?;
         let mut carried = Vec::new();
-        for (left, beyond) in shown.iter().zip(beyond) {
+        for (left, other_legs) in shown.iter().zip(other_legs) {
             let Some(far) = left.movement.other.filter(|far| chosen.contains(far)) else { continue };
             let is_swap = left.fate == Fate::Swapped;
-            let passes_by = is_swap.then_some(PassesBy::Swap).or(beyond.as_ref().map(|_| PassesBy::Bridge));
+            let passes_by = is_swap.then_some(PassThrough::Swap).or(other_legs.as_ref().map(|_| PassThrough::Bridge));
             let (movement, payer) = (&left.movement, Some(node));
             let hop = Hop { near: node, far, direction, depth, movement, part: left.part, payer, passes_by };
             let depth = self.step(source, &hop)?;
-            if let Some(beyond) = beyond {
-                carried.push(self.cross(source, &Hop { depth, ..hop }, &beyond)?);
-                self.opened[side(direction)][number].beyond.insert(payment(&left.movement), beyond);
+            if let Some(other_legs) = other_legs {
+                carried.push(self.cross(source, &Hop { depth, ..hop }, &other_legs)?);
+                self.opened[side(direction)][number].other_legs.insert(payment(&left.movement), other_legs);
             }
         }
         self.opened[side(direction)][number].chosen.extend(chosen);
@@ -346,7 +342,7 @@ impl Walk {
 
     /// Goes along what left accounts for others that were not chosen, as far as there is room: money that came after they were
     /// looked through. Returns whether there was any.
-    fn choose_late<S: Movements>(&mut self, source: &mut S, found: &[Allocation; 2]) -> Result<bool, S::Error> {
+    fn choose_late<S: TraceSource>(&mut self, source: &mut S, found: &[Allocation; 2]) -> Result<bool, S::Error> {
         let chosen = |walk: &Self| walk.opened.iter().flatten().map(|opened| opened.chosen.len()).sum::<usize>();
         let (before, mut is_met) = (chosen(self), false);
         for (direction, found) in DIRECTIONS.into_iter().zip(found) {
@@ -361,7 +357,7 @@ impl Walk {
         Ok(is_met || chosen(self) > before)
     }
 
-    fn allocate<S: Movements>(&self, source: &mut S, direction: Direction) -> Result<Allocation, S::Error> {
+    fn allocate<S: TraceSource>(&self, source: &mut S, direction: Direction) -> Result<Allocation, S::Error> {
         allocate(
             source,
             &Plan {
@@ -378,30 +374,31 @@ impl Walk {
         )
     }
 
-    /// Which of the payments of an account bridges took on. What little it paid the bridge beside one, as for its fee, went
-    /// nowhere else.
-    fn beyond<S: Movements>(
+    /// Returns the other legs of the payments of an account that bridges took on. A small payment to the bridge beside one,
+    /// as for its fee, has none.
+    fn other_legs<S: TraceSource>(
         &self,
         source: &mut S,
         (node, direction, depth): (Node, Direction, i32),
-        shown: &[Left],
+        shown: &[Outflow],
         chosen: &BTreeSet<Node>,
-    ) -> Result<Vec<Beyond>, S::Error> {
-        let mut found: Vec<Beyond> = vec![None; shown.len()];
+    ) -> Result<Vec<OtherLegs>, S::Error> {
+        let mut found: Vec<OtherLegs> = vec![None; shown.len()];
         if depth.abs() + 1 >= self.limit(direction) {
             return Ok(found);
         }
         let mut over: FxHashMap<(TransactionRef, Node), Usd> = FxHashMap::default();
-        let beside = |of: &Left| Some((of.movement.transaction, of.movement.other.filter(|far| chosen.contains(far))?));
+        let beside =
+            |of: &Outflow| Some((of.movement.transaction, of.movement.other.filter(|far| chosen.contains(far))?));
         for (left, found) in shown.iter().zip(&mut found).filter(|(left, _)| left.fate == Fate::Followed) {
             let Some(beside) = beside(left) else { continue };
-            let beyond = source.beyond((node, direction), &left.movement)?;
-            if !beyond.is_empty() {
+            let other_legs = source.other_legs((node, direction), &left.movement)?;
+            if !other_legs.is_empty() {
                 *over.entry(beside).or_default() += left.movement.usd.unwrap_or_default();
-                *found = Some(beyond);
+                *found = Some(other_legs);
             }
         }
-        let is_open = |(left, found): &(&Left, &mut Beyond)| left.fate == Fate::Followed && found.is_none();
+        let is_open = |(left, found): &(&Outflow, &mut OtherLegs)| left.fate == Fate::Followed && found.is_none();
         for (left, found) in shown.iter().zip(&mut found).filter(is_open) {
             let over = beside(left).and_then(|beside| over.get(&beside)).copied().unwrap_or_default();
             let is_small = |usd: Usd| usd.raw() <= over.raw() / SMALL;
@@ -413,15 +410,15 @@ impl Walk {
     }
 
     /// Goes along what came out of a bridge, as much of it traced as of what it was paid.
-    fn cross<S: Movements>(
+    fn cross<S: TraceSource>(
         &mut self,
         source: &mut S,
         paid: &Hop<'_>,
-        beyond: &[(Node, Movement)],
-    ) -> Result<Carried, S::Error> {
+        other_legs: &[(Node, Movement)],
+    ) -> Result<BridgedMass, S::Error> {
         let Movement { asset, time, amount, .. } = *paid.movement;
-        let mut carried = Carried { bridge: paid.far, chip: (asset, time), onto: Vec::new() };
-        for (account, movement) in beyond {
+        let mut carried = BridgedMass { bridge: paid.far, chip: (asset, time), onto: Vec::new() };
+        for (account, movement) in other_legs {
             let taint = share_of(movement.amount, paid.part.taint, amount);
             if taint == 0 {
                 continue;
@@ -444,7 +441,7 @@ impl Walk {
     /// The counterparties that are followed besides those that are already: the largest by what of the traced money they got,
     /// those without a price by their shares, then in the order in which they were met; only known ones where there is no room
     /// for others.
-    fn chosen(&mut self, (number, direction): (usize, Direction), shown: &[Left]) -> BTreeSet<Node> {
+    fn chosen(&mut self, (number, direction): (usize, Direction), shown: &[Outflow]) -> BTreeSet<Node> {
         let already = &self.opened[side(direction)][number].chosen;
         // Without a price a payment counts by its share of all that is followed in its asset.
         let mut of_asset: BTreeMap<u32, f64> = BTreeMap::new();
@@ -452,7 +449,7 @@ impl Walk {
             *of_asset.entry(left.movement.asset).or_default() += double(left.part.taint);
         }
         let mut by_party: BTreeMap<Node, (Usd, f64)> = BTreeMap::new();
-        for Left { movement, part, .. } in shown {
+        for Outflow { movement, part, .. } in shown {
             let Some(other) = movement.other.filter(|other| !already.contains(other)) else { continue };
             let (worth, share) = by_party.entry(other).or_default();
             *worth += traced(movement, part.taint).unwrap_or_default();
@@ -483,7 +480,7 @@ impl Walk {
     }
 
     /// Goes along one movement: a hop, unless it is change, which stays with whoever paid. Returns the hops of the far account.
-    fn step<S: Movements>(&mut self, source: &mut S, hop: &Hop<'_>) -> Result<i32, S::Error> {
+    fn step<S: TraceSource>(&mut self, source: &mut S, hop: &Hop<'_>) -> Result<i32, S::Error> {
         let Hop { near, far, direction, depth, movement, part, payer, passes_by } = *hop;
         let Movement { transaction, asset, amount, .. } = *movement;
         let ends = match direction {
@@ -500,7 +497,7 @@ impl Walk {
         if passes_by.is_some() {
             if of_side.depth.is_none() {
                 of_side.depth = Some(next);
-                of_side.stop = (passes_by == Some(PassesBy::Swap)).then_some(Stop::Contract);
+                of_side.stop = (passes_by == Some(PassThrough::Swap)).then_some(Stop::Contract);
             }
             return Ok(next);
         }
@@ -519,7 +516,7 @@ impl Walk {
     }
 }
 
-/// What the traced part of a movement is worth.
+/// Returns the worth of the traced part of a movement.
 fn traced(movement: &Movement, taint: u128) -> Option<Usd> {
     let raw = share_of(u128::try_from(movement.usd?.raw()).ok()?, taint, movement.amount);
     i128::try_from(raw).ok().map(Usd::from_raw)

@@ -76,7 +76,7 @@ pub struct RawTransaction<'a> {
 pub struct RawInput<'a> {
     /// Transaction of the output it spends.
     pub previous: TxHash,
-    /// Which of its outputs.
+    /// The number of the output.
     pub previous_index: u32,
     /// The script that unlocks it; free bytes in a coinbase.
     pub script: &'a [u8],
@@ -288,7 +288,7 @@ fn skip_witnesses<'a>(reader: &mut Reader<'a>, inputs: usize, index: usize) -> R
 }
 
 impl RawTransaction<'_> {
-    /// Whether it mints: its only input spends nothing.
+    /// Returns true if it mints: its only input spends nothing.
     #[must_use]
     pub fn is_coinbase(&self) -> bool {
         matches!(&self.inputs[..], [input] if input.previous.as_bytes() == &[0; 32] && input.previous_index == u32::MAX)

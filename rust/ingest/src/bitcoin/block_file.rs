@@ -6,7 +6,7 @@ use headwater_types::Network;
 
 use super::block::{HEADER_BYTES, MAX_BLOCK_BYTES};
 
-/// What stands before every block, by network: main, testnet3, testnet4, signet, regtest.
+/// The mark before every block, by network: main, testnet3, testnet4, signet, regtest.
 const MAGICS: [([u8; 4], Network); 5] = [
     ([0xf9, 0xbe, 0xb4, 0xd9], Network::Mainnet),
     ([0x0b, 0x11, 0x09, 0x07], Network::Testnet),
@@ -47,7 +47,7 @@ impl XorKey {
 /// One framed block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Record<'a> {
-    /// Where the block itself begins, in bytes of the file.
+    /// The offset of the block itself, in bytes of the file.
     pub offset: u64,
     /// The network of its magic.
     pub network: Network,
@@ -63,7 +63,7 @@ pub enum FrameError {
     Magic {
         /// Where.
         at: u64,
-        /// What stands there.
+        /// The bytes at that place.
         found: [u8; 4],
     },
     /// A length that no block has.
@@ -77,7 +77,7 @@ pub enum FrameError {
     /// The file ends inside a block.
     #[error("the file ends inside a block of {length} bytes: it was cut short, or the node was writing it")]
     Cut {
-        /// Where the block begins.
+        /// The offset of the block.
         at: u64,
         /// Its length.
         length: u32,
@@ -88,7 +88,7 @@ pub enum FrameError {
 }
 
 impl FrameError {
-    /// Where in the file it was seen.
+    /// Returns the position in the file.
     #[must_use]
     pub const fn at(&self) -> Option<u64> {
         match self {

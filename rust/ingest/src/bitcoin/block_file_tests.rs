@@ -48,7 +48,7 @@ fn a_file_with_a_key_reads_like_one_without() {
 }
 
 #[test]
-fn a_file_cut_anywhere_is_reported_with_the_blocks_before_the_cut() {
+fn cut_file_is_reported_with_the_blocks_before_the_cut() {
     let file = [frame(&[1; 100]), frame(&[2; 90])].concat();
     for length in 0..file.len() {
         let (found, error) = read(&file[..length], XorKey::default());

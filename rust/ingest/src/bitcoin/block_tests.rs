@@ -93,7 +93,7 @@ fn a_block_cut_at_any_byte_is_refused() {
 }
 
 #[test]
-fn a_block_altered_in_any_byte_is_refused_or_was_not_covered_by_its_work() {
+fn block_altered_in_a_byte_covered_by_work_is_refused() {
     // Everything but the witness of the coinbase is under the Merkle root or the commitment; the header is under its
     // hash, which one changed byte in two meets at this difficulty, but then the root or the parent differs.
     let whole = segwit_block(Some(right_commitment(&[8; 32])), &[8; 32]);
@@ -151,7 +151,7 @@ fn the_hash_must_meet_the_bits() {
 }
 
 #[test]
-fn a_block_of_an_easier_network_is_not_taken_for_one_of_the_main_network() {
+fn block_of_an_easier_network_is_not_of_the_main_network() {
     let bytes = small();
     let header = decode_block(&bytes).unwrap().header;
     assert_eq!(header.check_network(Network::Regtest), Ok(()));
@@ -161,7 +161,7 @@ fn a_block_of_an_easier_network_is_not_taken_for_one_of_the_main_network() {
 }
 
 #[test]
-fn repeated_transactions_do_not_pass_as_the_block_with_the_same_root() {
+fn repeated_transactions_with_the_same_root_are_refused() {
     let spends: Vec<_> =
         (1..3).map(|number| transaction(&[([number; 32], 0, vec![])], &[(1, pay_to(number))])).collect();
     let three = [vec![coinbase(&[4, 1, 1, 1, 1], 1)], spends].concat();

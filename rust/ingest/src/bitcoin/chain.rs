@@ -21,7 +21,7 @@ pub fn genesis_of(hash: &BlockHash) -> Option<Network> {
     GENESIS.iter().find(|(_, genesis)| *genesis == text).map(|(network, _)| *network)
 }
 
-/// What is known of a block before it is placed.
+/// The properties of a block before it is placed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Link {
     /// The block.
@@ -36,7 +36,7 @@ pub struct Link {
     pub named: Option<u64>,
 }
 
-/// Where a block belongs.
+/// The place of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Seat {
     /// On the chain, at this height.
@@ -45,13 +45,13 @@ pub enum Seat {
     Stale(Option<u64>),
     /// The same block stands in the list already.
     Repeated,
-    /// Nothing tells its height.
+    /// Its height has no source.
     Unknown,
 }
 
 /// The part of the chain that is held already.
 pub trait Held {
-    /// What looking may fail with.
+    /// The error of a look-up.
     type Error;
 
     /// The block held at a height.
@@ -60,7 +60,7 @@ pub trait Held {
     /// When it cannot be looked up.
     fn hash_at(&self, height: u64) -> Result<Option<BlockHash>, Self::Error>;
 
-    /// The height of a block that is held. May be slow: it is asked only when nothing else tells a height.
+    /// Returns the height of a block that is held. May be slow: it is called only when a height has no other source.
     ///
     /// # Errors
     /// When it cannot be looked up.
@@ -70,7 +70,7 @@ pub trait Held {
 /// Places blocks, in whatever order they come: one seat per link.
 ///
 /// Blocks linked by parent hash form trees. In a tree the branch of most work is the chain and the rest is stale; of
-/// two branches of equal work the tip of lower hash wins, since files do not tell which one nodes saw first.
+/// two branches of equal work the tip of lower hash wins, since files do not state which one nodes saw first.
 ///
 /// The height of a tree is known at the first block of a chain and above that of a network; else it is what coinbases
 /// of its chain state (the last one that does: nodes check them only since BIP 34), else one above a parent that is
@@ -123,7 +123,7 @@ pub fn place<H: Held>(links: &[Link], held: &H) -> Result<Vec<Seat>, H::Error> {
     Ok(seats)
 }
 
-/// Where the root of a tree stands.
+/// The position of the root of a tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Base {
     Height(u64),
@@ -177,20 +177,21 @@ impl Tree {
         if genesis_of(&parent).is_some() {
             return Ok(Base::Height(1));
         }
-        let told = |height: fn(&Link) -> Option<u64>| {
+        let first_height = |height: fn(&Link) -> Option<u64>| {
             let mut with_steps = self.chain.iter().enumerate().rev();
             with_steps.find_map(|(steps, block)| height(&links[*block])?.checked_sub(steps as u64))
         };
-        // Below a first block that is not here stands at least one other.
-        let told = told(|link| link.stated).or_else(|| told(|link| link.named)).filter(|height| *height > 0);
-        let below = match told {
+        // Below a first block that is not here lies at least one other.
+        let known =
+            first_height(|link| link.stated).or_else(|| first_height(|link| link.named)).filter(|height| *height > 0);
+        let below = match known {
             Some(height) => held.hash_at(height - 1)?,
             None => None,
         };
-        if let Some(height) = told.filter(|_| below.is_none_or(|hash| hash == parent)) {
+        if let Some(height) = known.filter(|_| below.is_none_or(|hash| hash == parent)) {
             return Ok(Base::Height(height));
         }
-        Ok(match (held.height_of(&parent)?, told) {
+        Ok(match (held.height_of(&parent)?, known) {
             (Some(below), _) => Base::Height(below + 1),
             (None, Some(height)) => Base::Foreign(height),
             (None, None) => Base::Unknown,

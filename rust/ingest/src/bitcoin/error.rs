@@ -8,7 +8,7 @@ pub enum BlockError {
     /// The bytes end too early.
     #[error("the block ends at byte {at}, inside {what}: the file is cut short")]
     Truncated {
-        /// What was being read.
+        /// The item that was being read.
         what: &'static str,
         /// Number of bytes there are.
         at: usize,
@@ -16,9 +16,9 @@ pub enum BlockError {
     /// A count that the bytes left cannot hold.
     #[error("byte {at} announces {count} for {what}, which the {left} bytes after it cannot hold")]
     ForgedCount {
-        /// What is counted.
+        /// The counted items.
         what: &'static str,
-        /// Where the count stands.
+        /// The position of the count.
         at: usize,
         /// The count.
         count: u64,
@@ -28,9 +28,9 @@ pub enum BlockError {
     /// A count that is written longer than needed.
     #[error("byte {at} writes the count for {what} longer than needed, which no node accepts")]
     LongCount {
-        /// What is counted.
+        /// The counted items.
         what: &'static str,
-        /// Where the count stands.
+        /// The position of the count.
         at: usize,
     },
     /// Bytes after the last transaction.
@@ -41,7 +41,7 @@ pub enum BlockError {
     Malformed {
         /// Its position in the block.
         index: usize,
-        /// What is wrong with it.
+        /// The fault.
         what: &'static str,
     },
     /// The hash does not meet the bits of the header, or the bits are not a valid target.

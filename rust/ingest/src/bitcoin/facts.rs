@@ -1,4 +1,4 @@
-//! From a decoded block to what the ledger is told.
+//! The facts of a decoded block.
 
 use headwater_ledger::facts::{BlockFacts, InputFacts, OutPoint, TransactionFacts, UtxoFacts};
 use headwater_ledger::read::Status;
@@ -16,7 +16,7 @@ const SUPERSEDED: [(u64, &str); 2] = [
     (91_812, "d5d27987d2a3dfc724e359870c6644b40e497bdc0589a033220fe15429d88599"),
 ];
 
-/// Whether a later transaction of the same id took the place of this one, so that it must not be stated.
+/// Returns true if a later transaction of the same id took the place of this one, so that it must not be stated.
 #[must_use]
 pub fn is_superseded(network: Network, block: u64, hash: &TxHash) -> bool {
     network == Network::Mainnet
@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_two_coinbases_with_one_id_the_earlier_is_left_out_and_only_on_the_main_network() {
+    fn earlier_of_two_equal_coinbases_is_left_out_on_mainnet() {
         for (earlier, later, id) in [(91_722, 91_880, SUPERSEDED[0].1), (91_812, 91_842, SUPERSEDED[1].1)] {
             let mut bytes = [0; 32];
             hex::decode_to_slice(id, &mut bytes).unwrap();

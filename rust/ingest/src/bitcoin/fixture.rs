@@ -10,7 +10,7 @@ pub(crate) fn double_hash(bytes: &[u8]) -> [u8; 32] {
     sha256d::Hash::hash(bytes).to_byte_array()
 }
 
-/// What stands before `bytes` as a count or a length below 253.
+/// Returns `bytes` behind their length, which is below 253.
 pub(crate) fn run(bytes: &[u8]) -> Vec<u8> {
     let mut run = vec![u8::try_from(bytes.len()).unwrap()];
     run.extend_from_slice(bytes);

@@ -14,7 +14,7 @@ impl<'a> Reader<'a> {
         Self { bytes, at: 0 }
     }
 
-    /// How many bytes were read.
+    /// Returns the count of bytes that were read.
     pub(super) const fn position(&self) -> usize {
         self.at
     }

@@ -22,14 +22,14 @@ const OP_CHECKMULTISIG: u8 = 0xae;
 /// The most keys a bare multisig may name.
 const MAX_KEYS: u8 = 20;
 
-/// What an output script says.
+/// The content of an output script.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lock {
     /// The one address that can spend it; `None` for bare multisig, data and unknown scripts.
     pub owner: Option<Address>,
     /// Its form.
     pub form: ScriptType,
-    /// What an `OP_RETURN` pushes, concatenated; `None` for other forms.
+    /// The data that an `OP_RETURN` pushes, concatenated; `None` for other forms.
     pub data: Option<Vec<u8>>,
 }
 

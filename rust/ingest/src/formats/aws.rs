@@ -7,7 +7,7 @@
 //! A day may lie in several files that share its blocks, so but for runs of blocks nothing is claimed.
 
 use super::ethereum_etl::{COLUMNS, Complete, Reader, kind_of};
-use super::told_amount::double;
+use super::stated_amount::double;
 use super::{Format, Job, Sniffed, bitcoin_etl, ethereum_etl};
 use crate::error::FieldError;
 use crate::source::Object;
@@ -72,7 +72,7 @@ fn is_parquet(probe: &Probe) -> bool {
     *probe.content() == Content::Parquet
 }
 
-/// Whether the file lies or was made where the tables are kept by day.
+/// Returns true if the file lies or was made where the tables are kept by day.
 fn is_partition(probe: &Probe) -> bool {
     let by_day = probe.path().components().any(|part| part.as_os_str().to_string_lossy().starts_with("date="));
     by_day || probe.has(&["last_modified"]) || probe.has(&["date"])

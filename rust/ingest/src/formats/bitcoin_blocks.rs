@@ -32,7 +32,7 @@ const COMPANION: u8 = 2;
 
 /// Behind all that shows its first block, and together.
 const RANK: u8 = 200;
-/// How many stale blocks a report names.
+/// The maximum number of stale blocks that a report names.
 const NAMED: usize = 5;
 
 impl Format for BitcoinBlocks {
@@ -306,7 +306,7 @@ fn emit(job: &Job, network: Network, seats: Vec<Seat>, sink: &mut Sink<'_>) -> R
     Ok(())
 }
 
-/// A block tells all of itself: each run of heights is complete.
+/// A block states all of itself: each run of heights is complete.
 fn claim(heights: &BTreeSet<u64>, sink: &mut Sink<'_>) {
     let mut runs: Vec<(u64, u64)> = Vec::new();
     for &height in heights {
@@ -335,7 +335,7 @@ fn height_in_name(name: &str) -> Option<u64> {
     }
 }
 
-/// What was read before and what the store holds.
+/// The blocks that were read before and those of the store.
 struct HeldBySink<'a, 's>(&'a Sink<'s>);
 
 impl Held for HeldBySink<'_, '_> {

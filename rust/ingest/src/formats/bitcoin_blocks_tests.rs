@@ -71,7 +71,7 @@ fn skipping() -> Options {
 }
 
 #[test]
-fn blocks_are_the_same_in_any_order_over_any_files_and_under_a_key() {
+fn blocks_equal_in_any_order_and_files_and_under_a_key() {
     let folder = tempfile::tempdir().unwrap();
     let blocks = chain(20);
     let plain = write(folder.path(), "blk00000.dat", &framed(&blocks));
@@ -117,7 +117,7 @@ fn stale_branches_are_left_out_and_said() {
 }
 
 #[test]
-fn one_block_per_file_takes_its_height_from_coinbase_parent_or_name() {
+fn lone_block_takes_height_from_coinbase_parent_or_name() {
     let folder = tempfile::tempdir().unwrap();
     let blocks = chain(18);
     let options = Options { network: Some(Network::Regtest), ..Options::default() };

@@ -92,7 +92,7 @@ fn read_transaction(
     // Nodes print no weight of a transaction before release 0.17, but how many bytes it has.
     let weight_wu = match transaction.small_number("weight")? {
         None => weight_of(transaction.small_number("size")?, transaction.small_number("vsize")?),
-        told => told,
+        chain => chain,
     };
     let utxo = UtxoFacts {
         coinbase,

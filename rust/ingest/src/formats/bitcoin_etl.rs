@@ -13,10 +13,10 @@ use crate::error::{Fault, FieldError};
 use crate::source::{Content, Object, Probe};
 use crate::{IngestError, Sink};
 
-/// Blocks and transactions, told apart by their members: one file may hold both, as streams do.
+/// Blocks and transactions, distinguished by their members: one file may hold both, as streams do.
 pub(super) struct BitcoinEtl;
 
-/// What stands for an address where a script has none.
+/// The text in place of an address, for scripts without one.
 const NO_ADDRESS: &str = "nonstandard";
 
 impl Format for BitcoinEtl {
@@ -62,7 +62,7 @@ pub(super) fn satoshis(object: &Object<'_>, name: &str) -> Result<Option<u64>, F
     object.satoshis(name)
 }
 
-/// What is read of a file that has more columns.
+/// The columns that are read of a file.
 #[rustfmt::skip]
 const COLUMNS: &[&str] = &[
     "hash", "number", "timestamp", "previous_block_hash", "previousblockhash", "block_number", "block_hash",
@@ -157,8 +157,8 @@ fn read_output(output: &Object<'_>, network: Network, satoshis: SatoshisOf) -> R
     Ok(facts)
 }
 
-/// Whether an address of a later witness version is written with the checksum that came before BIP 350, as nodes did
-/// until release 0.21. Its script tells the owner.
+/// Returns true if an address of a later witness version is written with the checksum that came before BIP 350, as nodes did
+/// until release 0.21. Its script states the owner.
 fn is_old_form(text: &str, owner: &Address) -> bool {
     const BECH32_CHECKSUM: usize = 6;
     let written = owner.to_string();
@@ -192,7 +192,7 @@ fn spent(input: &Object<'_>, network: Network, satoshis: SatoshisOf) -> Result<O
         _ => return Ok(None),
     };
     let owner = match &addresses(input)?[..] {
-        // Without the script, an address with the checksum of another witness version tells no owner.
+        // Without the script, an address with the checksum of another witness version states no owner.
         [only] if form == ScriptType::Nonstandard && address(network, only).is_none() => None,
         [only] if !only.starts_with(NO_ADDRESS) => {
             let expected = format!("an address of bitcoin {network}");

@@ -64,7 +64,7 @@ fn a_multisig_has_no_owner_and_a_hidden_form_stays_unknown() {
     let (spent, _) = spent_by(&format!(r#""type": "multisig", {two}, "value": 715"#));
     let spent = spent.unwrap();
     assert_eq!((spent.owner, spent.script, spent.amount), (None, ScriptType::Multisig, 715));
-    // Bare public keys hide behind this in newer files; the fee is told nevertheless.
+    // Bare public keys hide behind this in newer files; the fee is stated nevertheless.
     let pseudo = r#""addresses": ["nonstandardb5cd7aaed869cd5ccb45868e8666e7e934a23736"]"#;
     for kind in ["nonstandard", "pubkey"] {
         assert_eq!(spent_by(&format!(r#""type": "{kind}", {pseudo}, "value": 715"#)), (None, Some(Amount::from(15))));
@@ -82,7 +82,7 @@ fn outputs_are_read_from_their_scripts() {
 }
 
 #[test]
-fn a_file_of_another_chain_or_network_is_refused_by_its_addresses() {
+fn file_of_another_chain_is_refused_by_its_addresses() {
     let test = Options { network: Some(Network::Testnet), ..Options::default() };
     let error = read(&row(&input(r#""value": null"#), OUTPUT, "0"), &test).unwrap_err().to_string();
     assert!(error.contains("of bitcoin; expected addresses of bitcoin testnet"), "{error}");
@@ -135,8 +135,8 @@ fn a_broken_row_is_left_out_wherever_it_stands() {
 }
 
 #[test]
-fn the_weight_follows_from_bytes_and_virtual_bytes_where_only_one_is_possible() {
-    let (mut told, mut all) = (0, 0);
+fn weight_follows_from_sizes_if_only_one_is_possible() {
+    let (mut found_weights, mut all) = (0, 0);
     for stripped in 60..400_u32 {
         for witness in (2..300).chain([0]) {
             let bytes = stripped + witness;
@@ -144,11 +144,11 @@ fn the_weight_follows_from_bytes_and_virtual_bytes_where_only_one_is_possible() 
             let found = weight_of(Some(bytes), Some(weight.div_ceil(4)));
             assert!(found.is_none_or(|found| found == weight), "{stripped} + {witness}");
             all += 1;
-            told += u32::from(found.is_some());
+            found_weights += u32::from(found.is_some());
         }
     }
     // Of the four weights of one number of virtual bytes the first and the last leave each other possible.
-    assert!(told * 100 > all * 49, "{told} of {all}");
+    assert!(found_weights * 100 > all * 49, "{found_weights} of {all}");
     assert_eq!(weight_of(Some(226), Some(226)), Some(904));
     // 3 stripped + 223 of 561..=564 is 562 alone, stripped 113; with 222 bytes 113 and 114 are both possible.
     assert_eq!(weight_of(Some(223), Some(141)), Some(562));

@@ -1,4 +1,4 @@
-//! What the JSON formats of Bitcoin share: the facts of a block and a transaction.
+//! Parts that the JSON formats of Bitcoin share: the facts of a block and a transaction.
 
 use headwater_ledger::facts::{BlockFacts, TransactionFacts, UtxoFacts};
 use headwater_ledger::read::Status;
@@ -7,14 +7,14 @@ use headwater_types::{BlockHash, Network, Timestamp, TxHash};
 use crate::Sink;
 use crate::bitcoin::facts::is_superseded;
 
-/// The network of files that do not tell theirs.
+/// The network of files that do not state theirs.
 pub(super) fn network(sink: &mut Sink<'_>) -> Network {
     let network = sink.options().network.unwrap_or_default();
     sink.network(network);
     network
 }
 
-/// The block that a row of a transaction tells of.
+/// The block that a row of a transaction is about.
 pub(super) fn block_of(number: u64, hash: Option<BlockHash>, parent: Option<BlockHash>, time: Timestamp) -> BlockFacts {
     // The first block has no parent; zeros stand for none.
     let parent = parent.filter(|parent| parent.as_bytes() != &[0; 32]);

@@ -83,7 +83,7 @@ pub(super) fn each_value(
     Ok(())
 }
 
-/// Whether a line looks like a document of its own, so that a broken one is a broken row.
+/// Returns true if a line looks like a document of its own, so that a broken one is a broken row.
 fn is_whole(line: &[u8]) -> bool {
     let line = line.trim_ascii();
     line.starts_with(b"{") && line.ends_with(b"}")

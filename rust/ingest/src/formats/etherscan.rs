@@ -20,10 +20,10 @@ const EXPORT_LIMIT: u64 = 10_000;
 const TRANSACTIONS: u8 = 0;
 const TOKENS: u8 = 1;
 
-/// What exports of transactions must have.
+/// The required columns of exports of transactions.
 const TRANSACTION_COLUMNS: &[&str] =
     &["blockNumber", "timeStamp", "hash", "from", "to", "value", "gasPrice", "gasUsed", "isError"];
-/// What exports of token transfers must have.
+/// The required columns of exports of token transfers.
 #[rustfmt::skip]
 const TOKEN_COLUMNS: &[&str] = &[
     "blockNumber", "timeStamp", "hash", "from", "to", "value", "gasPrice", "gasUsed", "contractAddress", "tokenDecimal",
@@ -144,7 +144,7 @@ impl Export {
     }
 
     /// Allows a commit between blocks: there it parts no rows of one transaction, whether a file is in order of blocks
-    /// or of accounts. An account whose last block goes on after a commit is told, rather than counted wrong.
+    /// or of accounts. An account whose last block continues after a commit is reported, rather than counted wrong.
     fn turn_to_block(&mut self, block: u64, sink: &mut Sink<'_>) -> Result<(), Fault> {
         if self.block != Some(block) {
             sink.boundary()?;
@@ -160,7 +160,7 @@ impl Export {
         Ok(())
     }
 
-    /// What both kinds of export say about a transaction.
+    /// Returns the facts of a transaction that both kinds of export state.
     fn head(&self, row: &Row<'_>) -> Result<TransactionFacts, FieldError> {
         let needed = |column| FieldError::new(column, None, "a value");
         let hash = row.transaction("hash", self.chain)?.ok_or_else(|| needed("hash"))?;
@@ -259,7 +259,7 @@ impl Export {
     }
 }
 
-/// What the row says of the call.
+/// Returns the facts of the call of a row.
 fn call(row: &Row<'_>, facts: &mut TransactionFacts) -> Result<(), FieldError> {
     // Exports write "deprecated" where they no longer give the input.
     let given = |column| Ok::<_, FieldError>(row.text(column)?.filter(|text| text != "deprecated"));

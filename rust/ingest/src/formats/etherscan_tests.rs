@@ -87,7 +87,7 @@ fn an_account_without_transactions_is_complete_and_empty() {
 }
 
 #[test]
-fn equal_token_rows_stay_apart_inside_one_export_and_between_exports() {
+fn equal_token_rows_stay_apart_within_and_between_exports() {
     let one = token_row(1, "5", ACCOUNT);
     let two = token_row(1, "5", OTHER);
     let (_, batch) = read_one("export.csv", &[TOKEN_HEADER, &one, &one, &two]);

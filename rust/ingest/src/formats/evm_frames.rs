@@ -1,7 +1,7 @@
-//! Which frames of a transaction moved value, whatever table tells of them.
+//! The frames of a transaction that moved value, of any table of traces.
 //!
 //! A frame moves value when it and all frames above it succeeded and it is a call, a creation or a self-destruction;
-//! `delegatecall`, `callcode` and `staticcall` move nothing. The root frame is the transaction itself: it tells the
+//! `delegatecall`, `callcode` and `staticcall` move nothing. The root frame is the transaction itself: it states the
 //! transaction's own value and status, once. So frames are gathered by block and judged together.
 //!
 //! The ordinal of a movement is its rank among the frames of the transaction that moved something, depth first, calls
@@ -16,7 +16,7 @@ use headwater_ledger::read::{Ordinal, Status};
 use headwater_types::{Address, Amount, Asset, BlockHash, Chain, Timestamp, TxHash};
 
 use super::evm_system::{System, SystemKind};
-use super::told_amount::ToldAmount;
+use super::stated_amount::StatedAmount;
 use crate::error::{Fault, FieldError, Place, RowError};
 use crate::{IngestError, Sink};
 
@@ -26,7 +26,7 @@ const GATHERED_FRAMES: usize = 500_000;
 /// interleave the rows of neighbouring blocks.
 const INTERLEAVED_ROWS: u64 = 10_000;
 
-/// What a row of traces tells.
+/// The content of a row of traces.
 #[derive(Debug)]
 pub(super) struct FrameRow {
     pub(super) block: u64,
@@ -40,12 +40,12 @@ pub(super) struct FrameRow {
     pub(super) kind: FrameKind,
     pub(super) from: Option<Address>,
     pub(super) to: Option<Address>,
-    pub(super) value: Option<ToldAmount>,
+    pub(super) value: Option<StatedAmount>,
     pub(super) failed: bool,
     pub(super) error: Option<String>,
 }
 
-/// What a frame did.
+/// The action of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum FrameKind {
     /// A call; of another account's code, or one that may change nothing, it moves no value.
@@ -58,12 +58,12 @@ pub(super) enum FrameKind {
     Reward,
     /// An allocation of the first block.
     Genesis,
-    /// What a fork moved.
+    /// A movement by a fork.
     Fork,
 }
 
 impl FrameKind {
-    /// What it is when it stands outside transactions.
+    /// Its kind outside transactions.
     const fn without_transaction(self) -> Option<SystemKind> {
         match self {
             Self::Reward => Some(SystemKind::Reward),
@@ -201,7 +201,7 @@ impl Frames {
     }
 }
 
-/// What becomes of the coins of a contract that destroys itself and names itself as its heir.
+/// The effect on the coins of a contract that destroys itself and names itself as its heir.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ToItself {
     /// They are gone.
@@ -223,7 +223,7 @@ fn burns_itself(chain: Chain, block: u64, time: Option<Timestamp>) -> ToItself {
 
 /// Judges the frames of one transaction.
 fn transaction(mut facts: TransactionFacts, frames: Vec<Frame>, to_itself: ToItself, sink: &mut Sink<'_>) {
-    let told = (frames.first().map_or(Place::Row(0), |frame| frame.place), frames.len());
+    let origin = (frames.first().map_or(Place::Row(0), |frame| frame.place), frames.len());
     let mut frames: Vec<FrameRow> = frames.into_iter().map(|frame| frame.row).collect();
     frames.sort_by(|a, b| a.path.cmp(&b.path));
     facts.index = frames.iter().find_map(|frame| frame.index);
@@ -269,7 +269,7 @@ fn transaction(mut facts: TransactionFacts, frames: Vec<Frame>, to_itself: ToIts
         })
         .collect();
     facts.approximate.extend(approximate);
-    sink.transaction_of(facts, told);
+    sink.transaction_of(facts, origin);
 }
 
 fn amount_of(frame: &FrameRow) -> Amount {

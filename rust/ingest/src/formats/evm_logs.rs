@@ -1,4 +1,4 @@
-//! What event logs of EVM contracts say about movements of tokens.
+//! Movements of tokens from event logs of EVM contracts.
 
 use headwater_ledger::facts::{LogFacts, Movement, MovementFact};
 use headwater_ledger::read::Ordinal;
@@ -64,7 +64,7 @@ pub(crate) fn movement(chain: Chain, log: &LogFacts) -> Option<Movement> {
         (TRANSFER_SINGLE, [_, from, to, _, value, ..], 4) => {
             (MovementFact::NonFungible, party(from), party(to), amount(value))
         }
-        // Several ids in one log: no one amount tells of them, and none is counted.
+        // Several ids in one log: no single amount describes them, and none is counted.
         (TRANSFER_BATCH, [_, from, to, ..], 4) => (MovementFact::NonFungible, party(from), party(to), Amount::ZERO),
         (DEPOSIT, [owner, value], _) if is_of(WRAPPED) => (MovementFact::Token, zero, party(owner), amount(value)),
         (WITHDRAWAL, [owner, value], _) if is_of(WRAPPED) => (MovementFact::Token, party(owner), zero, amount(value)),

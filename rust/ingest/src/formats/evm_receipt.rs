@@ -1,4 +1,4 @@
-//! What a receipt says of its transaction: the rules are the same whatever the format it is written in.
+//! The facts of a transaction from its receipt: the rules are the same whatever the format it is written in.
 
 use headwater_ledger::facts::TransactionFacts;
 use headwater_ledger::read::Status;
@@ -12,7 +12,7 @@ const FIRST_STATUS: (Chain, u64) = (Chain::ETHEREUM, 4_370_000);
 /// The type of transactions that carry blobs (EIP-4844).
 const BLOB_TYPE: u64 = 3;
 
-/// What a source tells of the receipt of a transaction.
+/// The receipt of a transaction as a source states it.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Receipt {
     pub(super) status: Option<Status>,
@@ -22,17 +22,17 @@ pub(super) struct Receipt {
     pub(super) blobs: Blobs,
 }
 
-/// What a source tells of the blobs of a transaction.
+/// The blobs of a transaction as a source states them.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Blobs {
-    /// Whether it carries any, where its type or its fields say so.
+    /// True if it carries any, where its type or its fields say so.
     pub(super) carried: bool,
     pub(super) gas_used: Option<u64>,
     pub(super) gas_price: Option<Amount>,
 }
 
 impl Receipt {
-    /// Adds what the receipt tells to the facts of its transaction. `None` when the fee passes 256 bits.
+    /// Adds what the receipt states to the facts of its transaction. `None` when the fee passes 256 bits.
     pub(super) fn add_to(self, facts: &mut TransactionFacts, chain: Chain) -> Option<()> {
         facts.status = status(chain, facts.block, self.status);
         facts.gas_used = self.gas_used;
@@ -55,20 +55,20 @@ impl Receipt {
     }
 }
 
-/// The status that a source claims, where a receipt can tell it at all.
+/// The status that a source claims, where a receipt can state it at all.
 pub(super) fn status(chain: Chain, block: u64, claimed: Option<Status>) -> Option<Status> {
     let (early, first) = FIRST_STATUS;
     claimed.filter(|status| chain != early || block >= first || *status == Status::Failed)
 }
 
-/// What the columns of a row tell of blobs.
+/// Reads the blobs of a transaction from the columns of a row.
 pub(super) fn blobs(row: &Row<'_>, gas_used: &str, gas_price: &str) -> Result<Blobs, FieldError> {
     let kind = row.text("transaction_type")?;
     let carried = kind.is_some_and(|kind| is_blob_type(&kind)) || row.text("max_fee_per_blob_gas")?.is_some();
     Ok(Blobs { carried, gas_used: row.u64(gas_used)?, gas_price: row.amount(gas_price)? })
 }
 
-/// Whether a type of transaction, as digits or in hex, is that of blobs.
+/// Returns true if a type of transaction, as digits or in hex, is that of blobs.
 pub(super) fn is_blob_type(kind: &str) -> bool {
     let number = match kind.strip_prefix("0x") {
         Some(digits) => u64::from_str_radix(digits, 16).ok(),
@@ -102,10 +102,10 @@ mod tests {
     #[test]
     fn fee_of_blobs_is_whole_or_unknown() {
         let price = Amount::from(1_000_000_000);
-        let told = Receipt { gas_used: Some(21_000), effective_gas_price: Some(price), ..Receipt::default() };
+        let receipt = Receipt { gas_used: Some(21_000), effective_gas_price: Some(price), ..Receipt::default() };
         let of = |blobs: Blobs| {
             let mut facts = facts(19_500_000);
-            Receipt { blobs, ..told }.add_to(&mut facts, Chain::ETHEREUM).unwrap();
+            Receipt { blobs, ..receipt }.add_to(&mut facts, Chain::ETHEREUM).unwrap();
             (facts.carries_blobs, facts.fee)
         };
         assert_eq!(of(Blobs::default()), (false, None));

@@ -1,4 +1,4 @@
-//! What moves in a block without a transaction: rewards, allocations, forks, withdrawals of validators.
+//! Movements in a block without a transaction: rewards, allocations, forks, withdrawals of validators.
 
 use std::collections::BTreeMap;
 
@@ -9,19 +9,19 @@ use headwater_types::{Address, Amount, BlockHash, Timestamp, TxHash};
 use crate::Sink;
 use crate::error::FieldError;
 
-/// Blocks tell withdrawals in billionths of a coin.
+/// Blocks state withdrawals in billionths of a coin.
 const WEI_PER_GWEI: u64 = 1_000_000_000;
 
-/// Which of them a movement is.
+/// The kind of such a movement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SystemKind {
     /// A reward of a block or uncle.
     Reward,
     /// An allocation of the first block.
     Genesis,
-    /// What a fork moved.
+    /// A movement by a fork.
     Fork,
-    /// What a validator withdrew.
+    /// A withdrawal of a validator.
     Withdrawal,
 }
 
@@ -56,7 +56,7 @@ impl System {
         Ok(())
     }
 
-    /// What a validator withdrew, in the unit that blocks tell it in.
+    /// Returns the withdrawal of a validator, in the unit of blocks.
     pub(super) fn add_withdrawal(&mut self, block: u64, to: Address, gwei: Amount) -> Result<(), FieldError> {
         let wei = gwei.checked_mul(Amount::from(WEI_PER_GWEI));
         let expected = "gwei that make at most 256 bits of wei";

@@ -14,7 +14,7 @@ use crate::error::{Fault, FieldError};
 use crate::source::{Content, Object, Probe};
 use crate::{IngestError, Sink};
 
-/// Blocks and transactions. Inputs tell owner and amount, but not which output they spend; a flag `coinjoin` is not
+/// Blocks and transactions. Inputs state owner and amount, but not which output they spend; a flag `coinjoin` is not
 /// read, since only the shape of a transaction makes it one.
 pub(super) struct GraphsenseBitcoin;
 

@@ -88,7 +88,7 @@ impl Format for HolderSnapshot {
 struct Layout {
     holder: String,
     balance: String,
-    /// Whether the first line names them; else it is the first row, and they are named here.
+    /// True if the first line names them; else it is the first row, and they are named here.
     has_names: bool,
     /// A holder, where one was seen.
     seen: Option<String>,
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_that_lies_in_a_folder_is_left_alone_where_no_token_is_named() {
+    fn list_in_a_folder_is_skipped_without_a_token() {
         let report = read(&format!("address,balance\n{HOLDER},1\n"), crate::SnapshotOptions::default(), false).unwrap();
         assert_eq!((report.files.len(), report.left_out.len()), (1, 1));
         let error = read(&format!("{HOLDER},1\n"), crate::SnapshotOptions::default(), true).unwrap_err().to_string();

@@ -20,7 +20,7 @@ mod evm_system;
 mod graphsense_account;
 mod graphsense_bitcoin;
 mod holder_snapshot;
-mod told_amount;
+mod stated_amount;
 mod tron_node;
 mod tron_trc20;
 
@@ -42,10 +42,10 @@ pub trait Format: Sync {
         Vec::new()
     }
 
-    /// Whether a file is in this format, told from its beginning.
+    /// Detects the format from the beginning of a file.
     fn sniff(&self, probe: &Probe) -> Option<Sniffed>;
 
-    /// Whether the caller's choices mean files of this format that lie in a folder by chance. Files named themselves are
+    /// Returns true if the caller's choices mean files of this format that lie in a folder by chance. Files named themselves are
     /// meant.
     fn is_meant(&self, _options: &Options) -> bool {
         true
@@ -58,7 +58,7 @@ pub trait Format: Sync {
     /// When the file is damaged, a row is wrong and the ingest stops at the first, or the target refuses.
     fn read(&self, job: &Job, sink: &mut Sink<'_>) -> Result<(), IngestError>;
 
-    /// Whether the files of this format have to be seen together (blocks out of order over several files).
+    /// Returns true if the files of this format have to be seen together (blocks out of order over several files).
     fn reads_together(&self) -> bool {
         false
     }
@@ -87,18 +87,18 @@ pub trait Format: Sync {
 pub struct Job {
     /// The file.
     pub input: Input,
-    /// What it holds.
+    /// Its content.
     pub content: Content,
-    /// What its format told from its beginning.
+    /// The result of the detection of its format.
     pub sniffed: Sniffed,
 }
 
-/// What a format tells from the beginning of a file.
+/// The detection of a format from the beginning of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sniffed {
     /// The chain.
     pub chain: SniffedChain,
-    /// Which of several tables of the format it is; the format's own number.
+    /// The table of the format, by the format's own number.
     pub table: u8,
     /// Order among files that begin at the same block: what others refer to comes first.
     pub rank: u8,
@@ -106,7 +106,7 @@ pub struct Sniffed {
     pub first_block: Option<u64>,
 }
 
-/// What a file tells of its chain.
+/// The chains that a file may be of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SniffedChain {
     /// It is this one.
@@ -127,7 +127,7 @@ impl SniffedChain {
         }
     }
 
-    /// Whether the file may be of this chain: of those of one family, one looks like the other.
+    /// Returns true if the file may be of this chain: of those of one family, one looks like the other.
     #[must_use]
     pub fn may_be(self, chain: Chain) -> bool {
         let alike = |one: Chain| one.family() == chain.family();

@@ -1,8 +1,8 @@
 //! Lists of TRC-20 transfers of accounts: exports of `TronScan`, and answers of `TronGrid`
 //! (`/v1/accounts/<address>/transactions/trc20`).
 //!
-//! Neither tells the log index: equal rows of one account are separate movements, equal rows of two accounts the same one,
-//! as in other account exports. Neither tells the block: where nothing that was read before does, it is counted from the
+//! Neither states the log index: equal rows of one account are separate movements, equal rows of two accounts the same one,
+//! as in other account exports. Neither states the block: where nothing that was read before does, it is counted from the
 //! time, of which every three seconds could have brought one.
 
 use std::collections::{BTreeSet, HashMap};

@@ -39,7 +39,7 @@ fn export(rows: &[String]) -> (&'static str, String) {
 }
 
 #[test]
-fn a_header_with_a_second_one_glued_to_it_heads_as_many_columns_as_rows_have() {
+fn doubled_header_names_as_many_columns_as_rows_have() {
     let (report, target) = read(&[export(&[row(A, "65290000", "SUCCESS")])]).unwrap();
     assert_eq!((report.files[0].format.as_str(), report.files[0].chain.as_str()), ("tron-trc20", "tron"));
     let facts = joined(&target);
@@ -58,7 +58,7 @@ fn a_header_with_a_second_one_glued_to_it_heads_as_many_columns_as_rows_have() {
 }
 
 #[test]
-fn equal_rows_of_one_wallet_are_two_movements_and_of_two_wallets_the_same() {
+fn equal_rows_are_two_movements_within_one_wallet_only() {
     let twice = [row(A, "5", "SUCCESS"), row(A, "5", "SUCCESS"), row(B, "5", "SUCCESS")];
     assert_eq!(joined(&read(&[export(&twice)]).unwrap().1).movements.len(), 2);
     let once = [row(A, "5", "SUCCESS"), row(B, "5", "SUCCESS")];

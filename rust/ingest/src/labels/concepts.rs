@@ -1,4 +1,4 @@
-//! What the words of other lists mean in our codes: one reviewed table per vocabulary.
+//! The codes of the words of other lists: one reviewed table per vocabulary.
 
 use headwater_ledger::labels::Code;
 use rustc_hash::FxHashMap;
@@ -25,7 +25,7 @@ pub(super) struct Concepts {
     codes: FxHashMap<String, Option<Code>>,
 }
 
-/// What a word means.
+/// The meaning of a word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Meaning {
     /// The code.

@@ -1,6 +1,6 @@
-//! What became of the rows of an import of labels.
+//! The counts of rows of an import of labels by outcome.
 
-/// What became of the rows of an import of labels. Each address that makes no claim is counted once, by its reason.
+/// The counts of rows of an import of labels by outcome. Each address that makes no claim is counted once, by its reason.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
 pub struct Counts {
     /// Claims.

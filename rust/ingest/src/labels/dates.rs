@@ -32,7 +32,7 @@ const MONTHS: [&str; 12] = [
     "december",
 ];
 
-/// What an error says of the forms that are read.
+/// The part of an error that lists the accepted forms.
 pub(super) const EXPECTED: &str = "a date such as 2024-05-06, 2024-05-06 07:08:09 or epoch seconds";
 
 /// Reads a date or a time, in UTC where it names no zone; a date is its first second. Blank texts and words for "no date"

@@ -48,7 +48,7 @@ pub struct Issuer {
     pub contract: Address,
 }
 
-/// Which argument names the account.
+/// The argument that names the account.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Subject {
     /// The first one, indexed or not.
@@ -59,7 +59,7 @@ enum Subject {
     List,
 }
 
-/// What an event does.
+/// The effect of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Effect {
     Freeze,

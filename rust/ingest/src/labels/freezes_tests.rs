@@ -66,7 +66,7 @@ fn freeze_topics_are_hashes_of_their_signatures() {
 }
 
 #[test]
-fn freeze_account_is_found_in_data_topic_one_topic_two_and_lists() {
+fn freeze_account_is_read_from_data_topics_and_lists() {
     let logs = [
         log(USDT, (1, 0), "AddedBlackList(address)", &[], &[word(1)]),
         log(USDC, (1, 1), "Blacklisted(address)", &[word(2)], &[]),

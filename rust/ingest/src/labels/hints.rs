@@ -5,7 +5,7 @@ use crate::error::wrapped;
 use crate::formats::{FORMATS as CHAIN_FORMATS, Format};
 use crate::source::{Content, Probe, Subject, has_address_form, shape_of};
 
-/// What every hint ends with.
+/// The end of every hint.
 const GENERAL: &str = "\
 A plain table (CSV, TSV, JSON, Parquet) has a column \"address\" and one of code, name or entity.
   --column address=wallet  maps a column that is called otherwise, for each of these names
@@ -37,7 +37,7 @@ pub(super) fn hint(probe: &Probe, has_code: bool) -> String {
     own.map_or_else(|| GENERAL.to_owned(), |own| format!("{own}\n{GENERAL}"))
 }
 
-/// What a table lacks.
+/// Names the columns that a table lacks.
 fn of_columns(probe: &Probe, has_code: bool) -> Option<String> {
     let holds_address = |column: &&String| probe.first(column).is_some_and(|cell| has_address_form(cell.trim()));
     if OF_TRANSACTIONS.iter().any(|column| probe.has(&[column])) {

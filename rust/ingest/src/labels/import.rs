@@ -17,7 +17,7 @@ use crate::IngestError;
 use crate::error::in_lines;
 use crate::source::{Bounds, Content, Input, Origin, Probe, discover_with_origin};
 
-/// What the caller says of files of labels. What is not given follows from the files.
+/// The options of the caller for files of labels. Omitted ones follow from the files.
 #[derive(Debug, Clone, Default)]
 pub struct LabelOptions {
     /// The source; the format's, else the list.
@@ -40,7 +40,7 @@ pub struct LabelOptions {
     pub licence: Option<String>,
     /// Names of columns of a plain table: ours and the file's.
     pub columns: Vec<(String, String)>,
-    /// How large parts of the files may be that are held in memory as a whole.
+    /// The maximum sizes of parts of the files that are in memory as a whole.
     pub bounds: Bounds,
 }
 
@@ -49,7 +49,7 @@ pub fn label_formats() -> impl Iterator<Item = &'static str> {
     FORMATS.iter().map(|format| format.name)
 }
 
-/// What an import of files gives.
+/// The lists of an import of files.
 #[derive(Debug)]
 pub struct LabelReading {
     /// One list per format, narrowest format first.
@@ -288,7 +288,7 @@ struct Detected {
 struct Group {
     format: &'static Format,
     probes: Vec<Probe>,
-    /// Whether the caller names each of the files; others are of folders.
+    /// True if the caller names each of the files; others are of folders.
     named: Vec<bool>,
 }
 
@@ -358,8 +358,8 @@ fn detect(paths: &[PathBuf], options: &LabelOptions) -> Result<Detected, IngestE
         let found = || FORMATS.iter().copied().find(|format| (format.reads)(&probe));
         // A list of addresses alone is a table of labels where the caller says what they are; else the table says what it
         // lacks.
-        let is_told = options.code.is_some() || options.entity.is_some() || origin == Origin::Named;
-        let list = || (is_told && has_address(&probe)).then_some(&TABLE);
+        let is_meant = options.code.is_some() || options.entity.is_some() || origin == Origin::Named;
+        let list = || (is_meant && has_address(&probe)).then_some(&TABLE);
         let format = wanted.filter(|_| !is_blank).or_else(found).or_else(list);
         let Some(format) = format else {
             let seen = refused(&probe).map_or_else(|| probe.seen(), str::to_owned);
@@ -395,7 +395,7 @@ fn format_of(name: &str) -> Result<&'static Format, IngestError> {
     found.ok_or_else(|| IngestError::NoLabelFormat { name: name.to_owned(), known: in_lines(label_formats()) })
 }
 
-/// What the names of the files begin with, without the endings of compression and kind; where they have nothing in
+/// Returns the common beginning of the names of the files, without the endings of compression and kind; where they have nothing in
 /// common, the name of the folder that holds them, else all of their names.
 fn list_of(paths: &[PathBuf], probes: &[Probe]) -> String {
     let stem = |probe: &Probe| {
@@ -426,7 +426,7 @@ fn without_date(name: &str) -> &str {
     if digits >= 6 && !kept.is_empty() { kept } else { name }
 }
 
-/// What all names begin with, without the marks behind it: files of one list are named alike.
+/// Returns the common beginning of all names, without the marks behind it: files of one list are named alike.
 fn common_beginning(names: &[String]) -> Option<String> {
     let (first, others) = names.split_first()?;
     let is_shared = |length: &usize| {

@@ -22,5 +22,5 @@ pub(crate) use hints::label_format_of;
 pub use import::{
     LabelOptions, LabelReading, LeftOutFile, label_formats, read_label_frame, read_label_lists, read_labels,
 };
-pub use ledger_freezes::{held_freezes, ledger_freezes};
+pub use ledger_freezes::{import_freezes, ledger_freezes, refresh_freezes};
 pub use outcome::{Foreign, Labels};

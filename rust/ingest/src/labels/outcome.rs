@@ -1,13 +1,14 @@
-//! What an import of labels gives.
+//! The outcome of reading a list of labels.
 
 use std::path::PathBuf;
 
 use headwater_ledger::labels::{Claim, Code};
+use headwater_ledger::store::{LabelImport, MissingClaims, ShrinkPolicy};
 use headwater_types::Timestamp;
 
 use super::counts::Counts;
 
-/// What an import of labels gives.
+/// A list of labels that was read.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Labels {
     /// The format of the files.
@@ -29,10 +30,21 @@ pub struct Labels {
     pub missing_file: Option<&'static str>,
     /// The files among several that give no claim.
     pub without_claims: Vec<PathBuf>,
-    /// What became of the rows.
+    /// The counts of rows by outcome.
     pub counts: Counts,
-    /// What a person should know.
+    /// Warnings for people.
     pub warnings: Vec<String>,
+}
+
+impl Labels {
+    /// Returns the import of the list. It ends the claims of the edition before that it does not repeat, as of its own
+    /// date or else of the import.
+    #[must_use]
+    pub fn into_import(self, imported_at: Timestamp, shrinking: ShrinkPolicy) -> LabelImport {
+        let ended_at = self.list_date.unwrap_or(imported_at);
+        let Self { source, list, licence, claims, .. } = self;
+        LabelImport { source, list, licence, imported_at, ended_at, claims, vanished: MissingClaims::End, shrinking }
+    }
 }
 
 /// An address of a chain that is not held, kept under the ticker of the list. It claims nothing.
@@ -42,8 +54,8 @@ pub struct Foreign {
     pub ticker: String,
     /// The address, as the list writes it.
     pub address: String,
-    /// What the list says it is.
+    /// The code that the list gives it.
     pub code: Option<Code>,
-    /// Who is behind it.
+    /// The entity behind it.
     pub entity: Option<String>,
 }

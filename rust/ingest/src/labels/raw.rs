@@ -1,4 +1,4 @@
-//! What label files state, as texts: before addresses are read, concepts are mapped and copies are joined.
+//! The content of label files, as texts: before addresses are read, concepts are mapped and copies are joined.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -12,39 +12,39 @@ use crate::Place;
 /// One statement of a file about one address. What the file does not state stays at its default.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct RawClaim {
-    /// Where it stands, for messages.
+    /// Its position, for messages.
     pub(crate) place: Option<Place>,
     /// The address as it is written; a cell may hold several.
     pub(crate) address: String,
-    /// What the file says of the chain.
+    /// The chain that the file names.
     pub(crate) chain: ChainHint,
-    /// What the file says the address is, in the words of its vocabulary; empty where it only gives a name.
+    /// The category of the address, in the words of its vocabulary; empty where it only gives a name.
     pub(crate) concepts: Vec<String>,
     /// The name of the address.
     pub(crate) name: Option<String>,
-    /// Who is behind the address, as written.
+    /// The entity behind the address, as written.
     pub(crate) entity: Option<String>,
-    /// Who says so, where the row names another than the import.
+    /// The source of the row, if it is not that of the import.
     pub(crate) source: Option<String>,
-    /// Where it is said.
+    /// The address of the source.
     pub(crate) source_url: Option<String>,
     /// The provenance group, where the row states it.
     pub(crate) group: Option<String>,
     /// The level, where the row states one.
     pub(crate) level: Option<RawLevel>,
-    /// How far the row is believed: a number between 0 and 1, or the id of a level.
+    /// The trust in the row: a number between 0 and 1, or the id of a level.
     pub(crate) confidence: Option<String>,
     /// When it was said first.
     pub(crate) asserted_at: Option<Timestamp>,
-    /// What that date belongs to.
+    /// The basis of that date.
     pub(crate) date_basis: RawDateBasis,
     /// When it was said last.
     pub(crate) last_seen: Option<Timestamp>,
     /// When it stopped to hold.
     pub(crate) valid_until: Option<Timestamp>,
-    /// Whether the row adds a claim or removes others.
+    /// The action of the row: to add a claim or to remove others.
     pub(crate) action: Action,
-    /// Whether the row says that it does not hold for the cluster of the address.
+    /// True if the row says that it does not hold for the cluster of the address.
     pub(crate) is_address_only: bool,
 }
 
@@ -58,7 +58,7 @@ impl RawClaim {
     }
 }
 
-/// What a file says of the chain of an address. The form of the address decides the family; this decides among chains of
+/// The chain of an address that a file names. The form of the address decides the family; this decides among chains of
 /// that form.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub(crate) enum ChainHint {
@@ -73,7 +73,7 @@ pub(crate) enum ChainHint {
     AnyEvm,
 }
 
-/// What the date of a row belongs to.
+/// The basis of the date of a row.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum RawDateBasis {
     /// The address, as in lists of addresses.
@@ -86,7 +86,7 @@ pub(crate) enum RawDateBasis {
 }
 
 impl RawDateBasis {
-    /// What a claim says of it.
+    /// Returns the basis of the date of a claim.
     pub(crate) const fn stated(self) -> Option<DateBasis> {
         match self {
             Self::Address => Some(DateBasis::Address),
@@ -99,7 +99,7 @@ impl RawDateBasis {
 /// A level as a row states it.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum RawLevel {
-    /// Of the importer's own knowledge.
+    /// Knowledge of the importer.
     Known(Level),
     /// The id of a level, as it is written. Anything else is `unknown`, with a warning.
     Stated(String),
@@ -113,7 +113,7 @@ impl Vocabulary {
     /// Our own codes.
     pub(crate) const OWN: Self = Self("headwater");
 
-    /// What stands before one of our own codes among the words of another vocabulary.
+    /// The prefix of one of our own codes among the words of another vocabulary.
     const PREFIX: &'static str = "headwater:";
 
     /// Returns the word for one of our own codes in any vocabulary.
@@ -140,13 +140,13 @@ pub(crate) struct RawLabels {
     pub(crate) denied: u64,
     /// A file that belongs to these and is not among them, where addresses are lost without it.
     pub(crate) missing_file: Option<&'static str>,
-    /// What a person should know, with the place.
+    /// Warnings for people, with their positions.
     pub(crate) warnings: Vec<String>,
-    /// Where each file ends.
+    /// The end of each file.
     pub(super) ends: Vec<FileEnd>,
 }
 
-/// Where the claims and warnings of a file end; they begin where those of the file before it end.
+/// The end of the claims and warnings of a file; they begin at the end of those of the file before.
 #[derive(Debug)]
 pub(super) struct FileEnd {
     path: Arc<str>,

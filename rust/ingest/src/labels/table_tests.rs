@@ -1,10 +1,10 @@
-//! What plain tables of labels say.
+//! Plain tables of labels.
 
 use super::tests::{A, B, BITCOIN, day, plain, read};
 use super::*;
 
 /// The claims of a table with these columns: codes and names, in order of addresses.
-fn told(content: &str, options: &LabelOptions) -> Vec<(Option<Code>, Option<String>)> {
+fn codes_and_names(content: &str, options: &LabelOptions) -> Vec<(Option<Code>, Option<String>)> {
     let options = LabelOptions { chain: options.chain.or(Some(Chain::ETHEREUM)), ..options.clone() };
     let labels = read(content, &options).unwrap();
     labels.claims.iter().map(|claim| (claim.code, claim.name.as_deref().map(str::to_owned))).collect()
@@ -18,7 +18,7 @@ fn with_code(code: Code) -> LabelOptions {
 fn label_is_a_name_unless_all_its_parts_are_codes() {
     let free = LabelOptions::default();
     let name = |text: &str| Some(text.to_owned());
-    let one = |cell: &str| told(&format!("Address,Label\n{A},\"{cell}\"\n"), &free);
+    let one = |cell: &str| codes_and_names(&format!("Address,Label\n{A},\"{cell}\"\n"), &free);
     assert_eq!(one("Smart NFT Trader"), [(None, name("Smart NFT Trader"))]);
     assert_eq!(one("Token Millionaire, Fund"), [(None, name("Token Millionaire, Fund"))]);
     assert_eq!(one("Mixer, Fund"), [(None, name("Mixer, Fund"))]);
@@ -26,14 +26,14 @@ fn label_is_a_name_unless_all_its_parts_are_codes() {
     assert_eq!(one("scam; Mixing"), [(Some(Code::Scam), None), (Some(Code::Mixer), None)]);
     // With a column of codes a name is a name, even where its cell is blank.
     let beside = format!("address,category,name\n{A},,Mixer\n{B},Ransomware,Some name\n");
-    assert_eq!(told(&beside, &free), [(Some(Code::Ransomware), name("Some name")), (None, name("Mixer"))]);
+    assert_eq!(codes_and_names(&beside, &free), [(Some(Code::Ransomware), name("Some name")), (None, name("Mixer"))]);
 }
 
 #[test]
 fn code_of_the_caller_stands_before_all_columns() {
     let table = format!("address,category,label\n{A},exchange,Some person\n");
     let given = with_code(Code::Sanction);
-    assert_eq!(told(&table, &given), [(Some(Code::Sanction), Some("Some person".to_owned()))]);
+    assert_eq!(codes_and_names(&table, &given), [(Some(Code::Sanction), Some("Some person".to_owned()))]);
     let options = LabelOptions { chain: Some(Chain::ETHEREUM), ..given };
     assert_eq!(read(&table, &options).unwrap().warnings, ["columns that were not read: category"]);
 }
@@ -69,7 +69,7 @@ fn rows_that_a_flag_denies_claim_nothing() {
     }
     // Who an address is does not depend on a flag of crime.
     let table = format!("address,category,is_scam\n{A},exchange,0\n{B},scam,0\n");
-    assert_eq!(told(&table, &LabelOptions::default()), [(Some(Code::Exchange), None)]);
+    assert_eq!(codes_and_names(&table, &LabelOptions::default()), [(Some(Code::Exchange), None)]);
 }
 
 /// The codes of a table on Ethereum, by address.
@@ -182,7 +182,7 @@ fn words_for_nothing_are_neither_names_nor_entities() {
 #[test]
 fn flags_named_after_a_code_give_it() {
     let table = format!("address,phishing_activities,mixer,isSanctioned\n{A},1,0,false\n{B},0,0,true\n");
-    let codes = told(&table, &LabelOptions::default());
+    let codes = codes_and_names(&table, &LabelOptions::default());
     assert_eq!(codes, [(Some(Code::Sanction), None), (Some(Code::Phishing), None)]);
     let none = format!("address,mixer\n{A},0\n");
     let error = read(&none, &LabelOptions { chain: Some(Chain::BSC), ..LabelOptions::default() }).unwrap_err();

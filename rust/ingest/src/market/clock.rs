@@ -10,22 +10,22 @@ const EPOCH_DAYS: i64 = 719_162;
 const FIRST_MILLIS: u64 = 1_000_000_000_000;
 const FIRST_MICROS: u64 = FIRST_MILLIS * 1_000;
 const FIRST_NANOS: u64 = FIRST_MICROS * 1_000;
-/// A number that stands for a day is none below this: `20220204` is a date without its dashes.
+/// The least number that stands for a day: `20220204` is a date without its dashes.
 const FIRST_DAY_SECS: i64 = 100_000_000;
 
-/// What a time column may hold, for errors.
+/// The expected content of a time column, for errors.
 pub(super) const INSTANT: &str = "epoch seconds (or milli-, micro- or nanoseconds), or a date and time of day";
 
-/// A time as a cell tells it.
+/// A time as a cell states it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Told {
+pub(super) enum CellTime {
     /// A second.
     Second(i64),
     /// A day, by its first second.
     Day(i64),
 }
 
-impl Told {
+impl CellTime {
     /// Its first second.
     pub(super) const fn start(self) -> i64 {
         match self {
@@ -42,27 +42,27 @@ impl Told {
     }
 }
 
-/// Reads a time: a number of epoch seconds, milli-, micro- or nanoseconds, told apart by its size, or a date, alone or
+/// Reads a time: a number of epoch seconds, milli-, micro- or nanoseconds, distinguished by its size, or a date, alone or
 /// with a time of day behind a blank or a `T`. A time of day may have a fraction, which is cut off, and a zone (`Z`, `UTC`,
 /// `+01`, `+01:00`); without one it is in UTC. A number may be written as a double (`1643932800.0`, `1.6439328E9`).
-pub(super) fn told(text: &str) -> Option<Told> {
+pub(super) fn cell_time(text: &str) -> Option<CellTime> {
     let text = text.trim();
     match text.split_once(['T', 't', ' ']) {
-        None => epoch(text).map(Told::Second).or_else(|| Some(Told::Day(day(text)? * DAY_SECS))),
-        Some((date, time)) => Some(Told::Second(day(date)? * DAY_SECS + time_of_day(time)?)),
+        None => epoch(text).map(CellTime::Second).or_else(|| Some(CellTime::Day(day(text)? * DAY_SECS))),
+        Some((date, time)) => Some(CellTime::Second(day(date)? * DAY_SECS + time_of_day(time)?)),
     }
 }
 
-/// The last second of the day that a cell tells: its date, whatever the time of day, or the day that a number lies in.
+/// Returns the last second of the day that a cell states: its date, whatever the time of day, or the day that a number lies in.
 pub(super) fn end_of_day(text: &str) -> Option<i64> {
     let text = text.trim();
-    let first = match told(text)? {
-        Told::Second(secs) if epoch(text).is_some() && secs < FIRST_DAY_SECS => return None,
-        Told::Second(secs) if epoch(text).is_some() => secs.div_euclid(DAY_SECS) * DAY_SECS,
-        Told::Day(first) => first,
-        Told::Second(_) => day(text.split(['T', 't', ' ']).next()?)? * DAY_SECS,
+    let first = match cell_time(text)? {
+        CellTime::Second(secs) if epoch(text).is_some() && secs < FIRST_DAY_SECS => return None,
+        CellTime::Second(secs) if epoch(text).is_some() => secs.div_euclid(DAY_SECS) * DAY_SECS,
+        CellTime::Day(first) => first,
+        CellTime::Second(_) => day(text.split(['T', 't', ' ']).next()?)? * DAY_SECS,
     };
-    Some(Told::Day(first).end())
+    Some(CellTime::Day(first).end())
 }
 
 /// A number of epoch seconds, or of a smaller unit.
@@ -102,9 +102,9 @@ fn day(text: &str) -> Option<i64> {
     Some(years + months + day - 1 - EPOCH_DAYS)
 }
 
-/// Whether a cell tells a time of day beside its date.
+/// Reports if a cell states a time of day beside its date.
 pub(super) fn has_time_of_day(text: &str) -> bool {
-    epoch(text.trim()).is_none() && matches!(told(text), Some(Told::Second(_)))
+    epoch(text.trim()).is_none() && matches!(cell_time(text), Some(CellTime::Second(_)))
 }
 
 /// Seconds since midnight in UTC, which a zone may lead out of the day.
@@ -159,7 +159,7 @@ mod tests {
     const START: i64 = 1_643_932_800;
 
     #[test]
-    fn told_numbers_are_read_by_their_size() {
+    fn cell_numbers_are_read_by_their_size() {
         for text in [
             "1643932800",
             "1643932800.0",
@@ -172,14 +172,14 @@ mod tests {
             "1643932800000000000",
             " 1643932800 ",
         ] {
-            assert_eq!(told(text), Some(Told::Second(START)), "{text}");
+            assert_eq!(cell_time(text), Some(CellTime::Second(START)), "{text}");
         }
-        assert_eq!(told("0"), Some(Told::Second(0)));
-        assert_eq!(told("999999999999"), Some(Told::Second(999_999_999_999)));
+        assert_eq!(cell_time("0"), Some(CellTime::Second(0)));
+        assert_eq!(cell_time("999999999999"), Some(CellTime::Second(999_999_999_999)));
     }
 
     #[test]
-    fn told_texts_are_read_as_databases_print_them() {
+    fn cell_texts_are_read_as_databases_print_them() {
         for (text, expected) in [
             ("2022-02-04 00:00:00", START),
             ("2022-02-04T00:00:00Z", START),
@@ -196,14 +196,14 @@ mod tests {
             ("2022-02-04 01-PM", START + 46_800),
             ("2022-02-04 12:30 PM", START + 45_000),
         ] {
-            assert_eq!(told(text), Some(Told::Second(expected)), "{text}");
+            assert_eq!(cell_time(text), Some(CellTime::Second(expected)), "{text}");
         }
-        assert_eq!(told("2022-02-04"), Some(Told::Day(START)));
-        assert_eq!(told("2022-02-04").unwrap().end(), START + DAY_SECS - 1);
+        assert_eq!(cell_time("2022-02-04"), Some(CellTime::Day(START)));
+        assert_eq!(cell_time("2022-02-04").unwrap().end(), START + DAY_SECS - 1);
     }
 
     #[test]
-    fn told_other_text_is_no_time() {
+    fn cell_with_other_text_has_no_time() {
         for text in [
             "",
             "x",
@@ -226,7 +226,7 @@ mod tests {
             "04.02.2022",
             "2022/02/04",
         ] {
-            assert_eq!(told(text), None, "{text:?}");
+            assert_eq!(cell_time(text), None, "{text:?}");
         }
     }
 

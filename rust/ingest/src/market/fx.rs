@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use headwater_ledger::market::{FxPoint, USD};
 use headwater_types::Timestamp;
 
-use super::clock::{INSTANT, Told, end_of_day, told};
+use super::clock::{CellTime, INSTANT, cell_time, end_of_day};
 use super::{Listed, number};
 use crate::IngestError;
 use crate::error::FieldError;
 use crate::source::{Content, Probe, Row, each_row};
 
-/// What the units of a wide table are per, where it has a column of the dollar and none of the euro.
+/// The base of a wide table with a column of the dollar and none of the euro.
 const EUR: &str = "EUR";
 
 /// The columns of a table of rates, under the names it gives them.
@@ -99,12 +99,12 @@ impl Layout {
         columns
     }
 
-    /// Takes the rates of a row, and tells how many it has.
+    /// Takes the rates of a row, and returns their count.
     fn read(&self, row: &Row<'_>, quotes: &mut Quotes) -> Result<usize, FieldError> {
         let text = row.text(&self.time)?;
         let (expected, secs) = match (self.is_daily, text.as_deref()) {
             (true, text) => ("a date YYYY-MM-DD", text.and_then(end_of_day)),
-            (false, text) => (INSTANT, text.and_then(|text| told(text).map(Told::end))),
+            (false, text) => (INSTANT, text.and_then(|text| cell_time(text).map(CellTime::end))),
         };
         let secs = secs.ok_or_else(|| FieldError::new(&self.time, text.as_deref(), expected))?;
         match &self.rates {
@@ -202,7 +202,7 @@ mod tests {
     const END: i64 = 1_644_883_199;
 
     #[test]
-    fn a_rate_of_a_day_counts_from_its_end_under_any_known_name_of_its_columns() {
+    fn daily_rate_counts_from_the_end_of_its_day() {
         let expected = vec![("EUR".to_owned(), END, 0.88)];
         for head in ["date,currency,units_per_usd", "Date,Currency,Units per USD", "day,code,rate", "date,ccy,anything"]
         {
@@ -210,8 +210,8 @@ mod tests {
         }
         assert_eq!(rates("ts,currency,per_usd\n1000,JPY,115.5\n"), [("JPY".to_owned(), 1000, 115.5)]);
         for time in ["1643932800", "1643932800000", "2022-02-04 00:00:00+00:00"] {
-            let told = rates(&format!("# rates\nts,currency,per_usd\n{time},JPY,115.5\n"));
-            assert_eq!(told, [("JPY".to_owned(), 1_643_932_800, 115.5)], "{time}");
+            let read = rates(&format!("# rates\nts,currency,per_usd\n{time},JPY,115.5\n"));
+            assert_eq!(read, [("JPY".to_owned(), 1_643_932_800, 115.5)], "{time}");
         }
         assert!(list("date,currency,usd_per_unit\n2022-02-14,eur,1.13\n").is_err(), "the inverse is no rate");
     }

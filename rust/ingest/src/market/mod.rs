@@ -18,12 +18,12 @@ use crate::{IngestError, Options, Place};
 pub(crate) use prices::price_of;
 pub(crate) use tokens::listing_of;
 
-/// What a file lists, and what of it was left out.
+/// The entries of a file, and the rows that were left out.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Listed<T> {
     /// The entries.
     pub entries: Vec<T>,
-    /// What the file was taken for.
+    /// The format of the file.
     pub format: &'static str,
     /// Rows that list nothing: no price on that day, another chain, no fungible token, a malformed entry.
     pub skipped: u64,
@@ -91,8 +91,8 @@ pub fn list_tokens(path: &Path, chain: Option<Chain>) -> Result<Listed<TokenList
 /// epoch seconds (numbers below 10^12), milliseconds (below 10^15), microseconds (below 10^18) or nanoseconds, also written
 /// as doubles, or dates with a time of day as databases print them; a date without one means its end.
 ///
-/// Rows without a price (empty, `null`, `NaN`, `N/A`, `-`) list none. Where the file tells the volume (columns that begin
-/// with `volume`), a price at which nothing was traded is thin and left out; volumes that are zero in every row tell
+/// Rows without a price (empty, `null`, `NaN`, `N/A`, `-`) list none. Where the file states the volume (columns that begin
+/// with `volume`), a price at which nothing was traded is thin and left out; volumes that are zero in every row state
 /// nothing.
 ///
 /// # Errors
@@ -116,7 +116,7 @@ pub fn list_prices(path: &Path, symbol: Option<&str>) -> Result<Listed<PricePoin
 /// Names of columns are compared without case, blanks as `_`. Times are `date`, `day` or `time_period`, or those of
 /// [`read_prices`] in `ts`, `timestamp` or `unix`; the currency may be `currency_code`, `code`, `ccy` or `quote`, the rate `per_usd`,
 /// `rate`, `exchange_rate`, `units`, `value` or `obs_value`, or the only column that is left. A column `base` (or
-/// `base_currency`, `currency_denom`) tells what the units are per, where that is not the US dollar; a wide table with a
+/// `base_currency`, `currency_denom`) states what the units are per, where that is not the US dollar; a wide table with a
 /// column of the US dollar is per euro, or per what only it knows where it has a column of the euro too. What is not per
 /// US dollar is divided by the rate of the dollar of the same time, without which it is left out.
 ///
@@ -129,7 +129,7 @@ pub fn list_exchange_rates(path: &Path) -> Result<Listed<FxPoint>, IngestError> 
     fx::list(&probe(path)?)?.filled(path, "exchange rate")
 }
 
-/// How tables write that there is no number.
+/// The marks of tables for a missing number.
 const NO_NUMBER: [&str; 12] = ["null", "none", "nil", "nan", "<na>", "n/a", "na", "nd", "-", "--", ".", "#n/a"];
 
 /// A number of a table, with thousands separators and a dollar sign or without. `None` when the cell has none.

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 use headwater_ledger::market::PricePoint;
 use headwater_types::Timestamp;
 
-use super::clock::{INSTANT, end_of_day, has_time_of_day, told};
+use super::clock::{INSTANT, cell_time, end_of_day, has_time_of_day};
 use super::{Listed, number};
 use crate::error::FieldError;
 use crate::source::{Content, Probe, Row, each_row};
@@ -19,12 +19,12 @@ struct Layout {
     symbol: Option<String>,
     time: String,
     price: String,
-    /// How much was traded, in any unit.
+    /// The traded volume, in any unit.
     volumes: Vec<String>,
     period: Period,
 }
 
-/// What a row is the price of.
+/// The subject of the price of a row.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Period {
     /// A day, by its date.
@@ -92,13 +92,13 @@ struct Openings(BTreeMap<String, Vec<i64>>);
 
 impl Openings {
     fn note(&mut self, row: &Row<'_>, layout: &Layout, symbol: Option<&str>) -> Result<(), FieldError> {
-        if let Some(time) = row.text(&layout.time)?.and_then(|text| told(&text)) {
+        if let Some(time) = row.text(&layout.time)?.and_then(|text| cell_time(&text)) {
             self.0.entry(symbol.unwrap_or_default().to_owned()).or_default().push(time.start());
         }
         Ok(())
     }
 
-    /// How long a candle of the file is: what its name says (`_1h`, `_d`, `_minute`), else the least time between two of
+    /// Returns the length of a candle of the file: that of its name (`_1h`, `_d`, `_minute`), else the least time between two of
     /// one symbol. Taken too long, a price is used late; taken too short, it would be used before it was known.
     fn candle_secs(self, name: &str) -> Option<i64> {
         const MINUTE: i64 = 60;
@@ -137,7 +137,7 @@ impl Openings {
     }
 }
 
-/// What a file tells of trading: a price at which nothing changed hands is the last one carried on.
+/// The trading that a file states: a price at which nothing changed hands is the last one carried on.
 #[derive(Default)]
 struct Trade {
     /// Symbols that were traded in some row. A file that says zero throughout does not know the volume.
@@ -148,16 +148,16 @@ struct Trade {
 
 impl Trade {
     fn note(&mut self, row: &Row<'_>, layout: &Layout, price: &PricePoint, place: usize) -> Result<(), FieldError> {
-        let (mut is_told, mut is_traded) = (false, false);
+        let (mut is_stated, mut is_traded) = (false, false);
         for column in &layout.volumes {
             if let Some(volume) = row.text(column)?.and_then(|text| text.parse::<f64>().ok()) {
-                is_told = true;
+                is_stated = true;
                 is_traded |= volume != 0.0;
             }
         }
         if is_traded && !self.traded.contains(&price.symbol) {
             self.traded.insert(price.symbol.clone());
-        } else if is_told && !is_traded {
+        } else if is_stated && !is_traded {
             self.idle.push((place, row.place()));
         }
         Ok(())
@@ -217,9 +217,9 @@ impl Layout {
     }
 }
 
-/// What counts as a dollar: itself, and coins that are meant to be worth one.
+/// The symbols that count as a dollar: itself, and coins that are meant to be worth one.
 const DOLLARS: [&str; 5] = ["usd", "usdt", "usdc", "busd", "fdusd"];
-/// What pairs are written as one word with.
+/// The symbols that end pairs written as one word.
 const ENDINGS: [&str; 3] = ["usdt", "usdc", "usd"];
 
 /// `ETH/USD`, `ETH-USD`, `ETHUSD`, `ETH/USDT` and `ETHUSDT` price ETH in dollars. `ETH/EUR` prices it in something else.
@@ -240,7 +240,7 @@ fn joined_base(pair: &str) -> Option<&str> {
     base.filter(|base| is_pair && !base.is_empty() && !DOLLARS.contains(&pair))
 }
 
-/// Whether the second part of a pair is what it is priced in, rather than another word: `ETH-USD-1d`.
+/// Returns true if the second part of a pair is what it is priced in, rather than another word: `ETH-USD-1d`.
 fn is_currency(quote: &str) -> bool {
     const OTHERS: [&str; 17] = [
         "eur", "gbp", "jpy", "cny", "krw", "inr", "aud", "cad", "chf", "brl", "rub", "try", "btc", "eth", "bnb", "xbt",
@@ -250,7 +250,7 @@ fn is_currency(quote: &str) -> bool {
     OTHERS.contains(&word)
 }
 
-/// The symbol that the name of a file tells: a pair (`Binance_ETHUSDT_1h.csv`), else its first word (`ETH-USD-1d.csv`)
+/// Returns the symbol that the name of a file states: a pair (`Binance_ETHUSDT_1h.csv`), else its first word (`ETH-USD-1d.csv`)
 /// unless that is priced in another currency (`ETH-EUR.csv`).
 fn symbol_in(name: &str) -> Option<String> {
     let words: Vec<String> = name.split(['-', '_', '.', ' ']).map(str::to_lowercase).collect();
@@ -270,8 +270,8 @@ fn point(row: &Row<'_>, layout: &Layout, symbol: Option<String>) -> Result<Optio
     let time = text.as_deref().ok_or_else(|| wrong("a time"))?;
     let secs = match layout.period {
         Period::Day => end_of_day(time).ok_or_else(|| wrong("a date YYYY-MM-DD"))?,
-        Period::Candle { .. } => told(time).ok_or_else(|| wrong(INSTANT))?.start(),
-        Period::Instant => told(time).ok_or_else(|| wrong(INSTANT))?.end(),
+        Period::Candle { .. } => cell_time(time).ok_or_else(|| wrong(INSTANT))?.start(),
+        Period::Instant => cell_time(time).ok_or_else(|| wrong(INSTANT))?.end(),
     };
     Ok(Some(PricePoint { symbol, time: Timestamp::new(secs), usd }))
 }

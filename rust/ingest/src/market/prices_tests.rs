@@ -9,7 +9,7 @@ fn list(name: &str, content: &str, symbol: Option<&str>) -> Result<Listed<PriceP
 }
 
 #[test]
-fn a_daily_price_counts_from_the_end_of_its_day_and_an_empty_one_is_none() {
+fn daily_price_counts_from_the_end_of_its_day() {
     let content = "Date,Adj Close,Close,High,Low,Open,Volume\n2014-09-17,,,,,,\n2017-11-09,1.5,320.5,0,0,0,0\n";
     let listed = list("ETH-USD-1d.csv", content, None).unwrap();
     // 2017-11-09T23:59:59Z
@@ -41,7 +41,7 @@ fn what_is_no_price_is_an_error_of_its_row() {
 }
 
 #[test]
-fn a_price_at_which_nothing_was_traded_is_thin_where_the_file_knows_the_volume() {
+fn price_without_trades_is_thin_if_volume_is_stated() {
     let head = "Unix,Symbol,Close,Volume ETH,Volume USD";
     let content = format!("{head}\n0,ETH/USD,10,0,0\n3600,ETH/USD,11,0.5,5.5\n7200,ETH/USD,12,0.0,0\n");
     let listed = list("x.csv", &content, None).unwrap();

@@ -18,7 +18,7 @@ const MAX_BYTES: u64 = 256 << 20;
 /// EIP-155 numbers of the chains that are held.
 const CHAIN_IDS: &[(&str, Chain)] = &[("1", Chain::ETHEREUM), ("56", Chain::BSC), ("728126428", Chain::TRON)];
 
-/// How names of files and folders write the chains.
+/// The names of the chains in files and folders.
 const CHAIN_WORDS: &[(&str, Chain)] = &[
     ("eth", Chain::ETHEREUM),
     ("ethereum", Chain::ETHEREUM),
@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn the_chain_is_what_the_entry_says_then_the_caller_then_the_name_of_the_file() {
+    fn chain_follows_entry_then_caller_then_file_name() {
         let entry = format!("[{{\"address\": \"{TOKEN}\", \"symbol\": \"A\", \"decimals\": 1}}]");
         let chain = |name, chain| list(name, &entry, chain).unwrap().entries[0].chain;
         assert_eq!(chain("ethereum-lists-tokens-bsc.json", None), Chain::BSC);

@@ -4,7 +4,7 @@ use headwater_types::{Chain, Family};
 
 use super::{Network, Strength, find, of_evm_id, of_id, squeezed};
 
-/// What a cell says of the network.
+/// The network that a cell names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Stated {
     /// Nothing, or the symbol of a token that many chains have.
@@ -78,7 +78,7 @@ pub(crate) fn read_cell(text: &str) -> Stated {
     }
 }
 
-/// Whether a text names a network where it may also be a name of anything else. Common words and lone numbers, which
+/// Returns true if a text names a network where it may also be a name of anything else. Common words and lone numbers, which
 /// [`read_cell`] knows, name none; identifiers with a prefix, such as `eip155:56` and `0x38`, do.
 pub(crate) fn names_network(text: &str) -> bool {
     let text = text.trim();
@@ -96,7 +96,7 @@ pub(crate) fn names_network(text: &str) -> bool {
     }
 }
 
-/// What a CAIP-2 or CAIP-10 identifier, or the number of an EVM chain, says.
+/// Returns the network of a CAIP-2 or CAIP-10 identifier, or of the number of an EVM chain.
 fn identifier(text: &str) -> Option<Stated> {
     if let Some((namespace, rest)) = text.split_once(':') {
         let reference = rest.split(':').next().unwrap_or_default().trim();

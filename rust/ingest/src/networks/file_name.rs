@@ -17,7 +17,7 @@ const NEUTRAL: &str = "mainnet network chain blockchain evm l2 scan export expor
     avro gz zst zip block blocks transaction transactions tx txs txn txns txlist logs receipt receipts trace traces \
     transfer transfers token tokens internal contracts accounts addresses events crypto goog onchain us part";
 
-/// What of a path a name is.
+/// The part of a path that a name is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum PathPart {
     File,

@@ -23,7 +23,7 @@ static NETWORKS: LazyLock<Vec<Network>> =
     LazyLock::new(|| read(TABLE).unwrap_or_else(|line| panic!("networks.csv, which a test reads: {line}")));
 static INDEX: LazyLock<Index> = LazyLock::new(|| Index::of(&NETWORKS));
 
-/// How a network keeps its accounts.
+/// The account model of a network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// As a family of chains that are held.
@@ -57,13 +57,13 @@ impl Network {
         self.coins.first().map_or_else(|| self.name.to_owned(), |coin| coin.to_uppercase())
     }
 
-    /// Whether it is a test network of a chain, or the word `testnet`.
+    /// Returns true if it is a test network of a chain, or the word `testnet`.
     pub(crate) fn is_test_of(&self, chain: Chain) -> bool {
         let rest = self.name.strip_prefix(chain.name()).and_then(|rest| rest.strip_prefix('-'));
         self.is_test && (self.kind == Kind::Any || rest.is_some_and(|rest| !rest.contains('-')))
     }
 
-    /// Whether its addresses and files have the form of those of a family.
+    /// Returns true if its addresses and files have the form of those of a family.
     pub(crate) fn is_like(&self, family: Family) -> bool {
         match self.kind {
             Kind::Like(own) => own == family,
@@ -73,7 +73,7 @@ impl Network {
     }
 }
 
-/// How much a word says of a network.
+/// The strength of a word as evidence of a network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Strength {
     /// It is the name of the network.
@@ -167,7 +167,7 @@ pub(crate) fn of_lone_evm_id(text: &str) -> Option<&'static Network> {
     of_evm_id(id)
 }
 
-/// Whether a text is the CAIP-2 identifier of an EVM chain.
+/// Returns true if a text is the CAIP-2 identifier of an EVM chain.
 pub(crate) fn is_evm_id(text: &str) -> bool {
     text.strip_prefix("eip155:").is_some_and(|id| id.parse::<u64>().is_ok())
 }

@@ -143,7 +143,7 @@ fn cells_are_read_by_identifier() {
 }
 
 #[test]
-fn cells_that_contradict_themselves_or_are_not_known_name_no_network() {
+fn contradictory_and_unknown_cells_name_no_network() {
     for (text, expected) in [
         ("Ethereum (TRC20)", "ethereum|tron"),
         ("Bitcoin (ERC20)", "bitcoin|ethereum"),

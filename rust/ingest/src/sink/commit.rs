@@ -1,18 +1,18 @@
-//! The commit of a batch: what waits, what is left out, and what goes to the target.
+//! The commit of a batch: selects what waits, what is left out, and what goes to the target.
 
 use std::collections::{BTreeSet, HashMap};
 
 use headwater_ledger::LedgerError;
 use headwater_ledger::facts::{Batch, Claim};
-use headwater_ledger::store::{Contradiction, Offered};
+use headwater_ledger::store::{Contradiction, StatementRef};
 use headwater_types::{BlockHash, Timestamp};
 
-use super::{Quoted, Sink, Told, Weight};
+use super::{Quoted, RowOrigin, Sink, Weight};
 use crate::IngestError;
 use crate::error::{FieldError, RowError};
 use crate::options::OnError;
 
-/// Whether more files follow.
+/// The position of a commit in the load.
 #[derive(Clone, Copy)]
 pub(super) enum Last {
     No,
@@ -20,9 +20,9 @@ pub(super) enum Last {
 }
 
 /// The rows that state the blocks and the transactions of a batch.
-struct Rows {
-    blocks: Vec<Told>,
-    transactions: Vec<Told>,
+struct BatchOrigins {
+    blocks: Vec<RowOrigin>,
+    transactions: Vec<RowOrigin>,
 }
 
 impl Sink<'_> {
@@ -32,15 +32,17 @@ impl Sink<'_> {
         let network = self.pending.network;
         let mut batch = std::mem::replace(&mut self.pending, Batch::new(chain));
         self.pending.network = network;
-        let mut told =
-            Rows { blocks: std::mem::take(&mut self.told_blocks), transactions: self.fill_times(&mut batch, last)? };
-        self.leave_orphans(&mut batch, &mut told)?;
+        let mut origins = BatchOrigins {
+            blocks: std::mem::take(&mut self.block_origins),
+            transactions: self.fill_times(&mut batch, last)?,
+        };
+        self.leave_orphans(&mut batch, &mut origins)?;
         if self.options.on_error == OnError::Skip {
-            self.leave_contradictions(&mut batch, &told)?;
+            self.leave_contradictions(&mut batch, &origins)?;
         }
         self.groups.clear();
         self.places.clear();
-        self.stands.clear();
+        self.positions.clear();
         self.blocks.clear();
         self.placed = 0;
         self.senders.clear();
@@ -52,7 +54,7 @@ impl Sink<'_> {
             && batch.tokens.is_empty()
             && batch.claims.is_empty();
         if self.pending.transactions.len() >= self.options.batch_transactions {
-            return Err(IngestError::Row(Box::new(self.untimed(self.pending.transactions[0].block, self.told[0]))));
+            return Err(IngestError::Row(Box::new(self.untimed(self.pending.transactions[0].block, self.origins[0]))));
         }
         if empty {
             return Ok(());
@@ -78,19 +80,19 @@ impl Sink<'_> {
         self.report.double_spends.extend(done.double_spends);
         self.report.unchanged += done.unchanged;
         self.report.blocks += done.blocks;
-        self.tell();
+        self.report_progress();
         Ok(())
     }
 
     /// Gives every transaction the time of its block. Those of unknown time wait; at the end they are left out or
     /// the store says what is missing.
-    fn fill_times(&mut self, batch: &mut Batch, last: Last) -> Result<Vec<Told>, IngestError> {
+    fn fill_times(&mut self, batch: &mut Batch, last: Last) -> Result<Vec<RowOrigin>, IngestError> {
         let mut asked: HashMap<u64, Option<Timestamp>> = HashMap::new();
         let mut kept = Vec::with_capacity(batch.transactions.len());
-        let told = std::mem::take(&mut self.told);
-        let mut told_kept = Vec::with_capacity(told.len());
+        let origins = std::mem::take(&mut self.origins);
+        let mut origins_kept = Vec::with_capacity(origins.len());
         let mut open = BTreeSet::new();
-        for (mut facts, told) in batch.transactions.drain(..).zip(told) {
+        for (mut facts, origin) in batch.transactions.drain(..).zip(origins) {
             if facts.time.is_none() {
                 facts.time = match asked.get(&facts.block) {
                     Some(time) => *time,
@@ -104,31 +106,31 @@ impl Sink<'_> {
             match (facts.time, last, self.options.on_error) {
                 (Some(_), _, _) => {
                     kept.push(facts);
-                    told_kept.push(told);
+                    origins_kept.push(origin);
                 }
                 (None, Last::No, _) => {
                     open.insert(facts.block);
                     self.pending.transactions.push(facts);
-                    self.told.push(told);
+                    self.origins.push(origin);
                 }
                 (None, Last::Yes, OnError::Skip) => {
                     open.insert(facts.block);
-                    let error = self.untimed(facts.block, told);
-                    self.skip_of(told, format!("{}: {}", error.place, error.field), Quoted::IfRoom);
+                    let error = self.untimed(facts.block, origin);
+                    self.skip_of(origin, format!("{}: {}", error.place, error.field), Quoted::IfRoom);
                 }
                 (None, Last::Yes, OnError::Stop) => {
-                    return Err(IngestError::Row(Box::new(self.untimed(facts.block, told))));
+                    return Err(IngestError::Row(Box::new(self.untimed(facts.block, origin))));
                 }
             }
         }
         batch.transactions = kept;
         self.hold_claims(batch, &open, last);
-        Ok(told_kept)
+        Ok(origins_kept)
     }
 
     /// Leaves transactions of orphaned blocks out: those that name another block than the one that is stated or held at
     /// their height.
-    fn leave_orphans(&mut self, batch: &mut Batch, told: &mut Rows) -> Result<(), IngestError> {
+    fn leave_orphans(&mut self, batch: &mut Batch, origins: &mut BatchOrigins) -> Result<(), IngestError> {
         if batch.transactions.iter().all(|facts| facts.block_hash.is_none()) {
             return Ok(());
         }
@@ -157,34 +159,34 @@ impl Sink<'_> {
         }
         for &place in &orphans {
             let reason = "of orphaned blocks: another block is known at their height";
-            self.omit_of(told.transactions[place], reason.to_owned());
+            self.omit_of(origins.transactions[place], reason.to_owned());
         }
         let mut place = 0..;
         let is_orphan = |place: Option<usize>| place.is_some_and(|place| orphans.binary_search(&place).is_ok());
         batch.transactions.retain(|_| !is_orphan(place.next()));
         let mut place = 0..;
-        told.transactions.retain(|_| !is_orphan(place.next()));
+        origins.transactions.retain(|_| !is_orphan(place.next()));
         Ok(())
     }
 
     /// Leaves out what contradicts the store or earlier rows, and names the first of each kind.
-    fn leave_contradictions(&mut self, batch: &mut Batch, told: &Rows) -> Result<(), IngestError> {
+    fn leave_contradictions(&mut self, batch: &mut Batch, origins: &BatchOrigins) -> Result<(), IngestError> {
         for Contradiction { offered, error } in self.target.set_contradictions_aside(batch, self.cancel)? {
-            let told = match offered {
-                Offered::Block(place) => told.blocks[place],
-                Offered::Transaction(place) => told.transactions[place],
+            let origin = match offered {
+                StatementRef::Block(place) => origins.blocks[place],
+                StatementRef::Transaction(place) => origins.transactions[place],
             };
             let is_first = match &error {
-                LedgerError::Conflict { what, field, .. } => self.named.insert((told.file, what, field)),
+                LedgerError::Conflict { what, field, .. } => self.named.insert((origin.file, what, field)),
                 _ => false,
             };
             let quoted = if is_first { Quoted::Always } else { Quoted::IfRoom };
-            self.skip_of(told, format!("{}: {error}", told.place), quoted);
+            self.skip_of(origin, format!("{}: {error}", origin.place), quoted);
         }
         Ok(())
     }
 
-    /// What is said to be complete is not while transactions of it wait, nor ever where they were left out.
+    /// Holds back claims of completeness while transactions of theirs wait, and drops them if those are left out.
     fn hold_claims(&mut self, batch: &mut Batch, open: &BTreeSet<u64>, last: Last) {
         let is_open = |claim: &Claim| match claim {
             Claim::Blocks { first, last, .. } => first <= last && open.range(first..=last).next().is_some(),
@@ -198,16 +200,16 @@ impl Sink<'_> {
         }
     }
 
-    /// Why rows of a block without a known time cannot be taken, with the first of them.
-    fn untimed(&self, block: u64, told: Told) -> RowError {
+    /// Returns the error of rows of a block without a known time, with the first of them.
+    fn untimed(&self, block: u64, origin: RowOrigin) -> RowError {
         let chain = self.pending.chain;
         let expected = format!(
             "one whose time is known: {chain} block {block} has no known time; ingest the blocks of this range first or \
              together with it"
         );
         let field = FieldError::new("block_number", Some(&block.to_string()), expected);
-        let ended = self.report.files.get(told.file).map(|report| report.path.as_path());
+        let ended = self.report.files.get(origin.file).map(|report| report.path.as_path());
         let file = ended.unwrap_or_else(|| self.last_file()).to_owned();
-        RowError { file, place: told.place, field }
+        RowError { file, place: origin.place, field }
     }
 }

@@ -1,4 +1,4 @@
-//! What formats ask about what was read before: by the sink, or held by the target.
+//! Look-ups of formats in what the sink has read before, and in the target.
 
 use headwater_types::{Address, BlockHash, Timestamp, TxHash};
 
@@ -8,7 +8,7 @@ use crate::genesis::genesis_time;
 use crate::target::HeldToken;
 
 impl Sink<'_> {
-    /// The time of a block, where a row before told it or the target holds it.
+    /// Returns the time of a block, from an earlier row or the target.
     ///
     /// # Errors
     /// When the target cannot be read.
@@ -19,7 +19,7 @@ impl Sink<'_> {
         }
     }
 
-    /// Whether the tokens of a contract are fungible, as far as is known.
+    /// Reports if the tokens of a contract are fungible, as far as is known.
     ///
     /// # Errors
     /// When the target cannot be read.
@@ -51,16 +51,16 @@ impl Sink<'_> {
     /// When the target cannot be read.
     pub fn place_of(&mut self, hash: &TxHash) -> Result<Option<(u64, Option<u32>)>, IngestError> {
         self.index_pending();
-        match self.stands.get(hash) {
+        match self.positions.get(hash) {
             Some(place) => Ok(Some(*place)),
             None => Ok(self.target.place_of(self.pending.chain, hash)?),
         }
     }
 
-    /// Takes what was read since the last look into the tables by place and by hash. Only formats that ask pay for it.
+    /// Adds what was read since the last call to the tables by place and by hash. Other formats do not pay for it.
     fn index_pending(&mut self) {
         for facts in &self.pending.transactions[self.placed..] {
-            let place = self.stands.entry(facts.hash).or_insert((facts.block, facts.index));
+            let place = self.positions.entry(facts.hash).or_insert((facts.block, facts.index));
             place.1 = place.1.or(facts.index);
             if let Some(index) = facts.index {
                 self.places.insert((facts.block, index), facts.hash);

@@ -1,4 +1,4 @@
-//! Where a format puts what it reads: gathered over files, committed in batches of bounded size.
+//! The receiver of what a format reads: gathered over files, committed in batches of bounded size.
 
 mod commit;
 mod lookup;
@@ -19,14 +19,13 @@ use crate::report::{FileReport, IngestReport, NO_ROW, OmittedRows, QUOTED};
 use crate::source::{Counts, Input};
 use crate::target::{HeldToken, Target};
 
-/// Rows between two looks at the cancel token and two words to the progress.
-const ROWS_BETWEEN_LOOKS: u64 = 4096;
+/// Rows between two checks of the cancel token and two reports of progress.
+const ROWS_BETWEEN_CHECKS: u64 = 4096;
 
 /// Takes facts from a format and hands them to the target in batches.
 ///
-/// Facts are only committed at a *boundary*: a point where the format says that what it handed over so far stands on
-/// its own. Transactions whose block has no known time yet wait for a later batch, since a file that tells it may
-/// still come.
+/// Facts are only committed at a *boundary*: a point where the format says that what it handed over so far is
+/// complete. Transactions whose block has no known time yet wait for a later batch, since a later file may state it.
 pub struct Sink<'a> {
     target: &'a mut dyn Target,
     options: &'a Options,
@@ -38,13 +37,13 @@ pub struct Sink<'a> {
     bytes_before: u64,
     file: Option<Input>,
     current: FileReport,
-    /// Where the row stands that is being read.
+    /// The position of the row that is being read.
     place: Place,
     pending: Batch,
-    /// Of each transaction that is pending, the rows that state it.
-    told: Vec<Told>,
-    /// The same of each block.
-    told_blocks: Vec<Told>,
+    /// The rows that state each pending transaction.
+    origins: Vec<RowOrigin>,
+    /// The rows that state each pending block.
+    block_origins: Vec<RowOrigin>,
     weight: Weight,
     groups: HashMap<(u64, TxHash), usize>,
     /// Blocks that rows stated since the last commit.
@@ -54,7 +53,7 @@ pub struct Sink<'a> {
     /// Kinds of contradictions of which the first was named: file, what it is about, field.
     named: BTreeSet<(usize, &'static str, &'static str)>,
     places: HashMap<(u64, u32), TxHash>,
-    stands: HashMap<TxHash, (u64, Option<u32>)>,
+    positions: HashMap<TxHash, (u64, Option<u32>)>,
     placed: usize,
     /// Senders of pending transactions, filled for formats that ask.
     senders: HashMap<TxHash, Address>,
@@ -62,16 +61,16 @@ pub struct Sink<'a> {
     group: u64,
 }
 
-/// The rows that told of a transaction: what is left out of them is named with the first one.
+/// The rows that state a transaction or a block; messages name the first one.
 #[derive(Debug, Clone, Copy)]
-struct Told {
+struct RowOrigin {
     /// Number of their file among those of the report.
     file: usize,
     place: Place,
     rows: usize,
 }
 
-/// What rows say of a block.
+/// The facts of a block that rows state.
 #[derive(Debug, Clone, Copy)]
 struct KnownBlock {
     time: Timestamp,
@@ -105,8 +104,8 @@ impl<'a> Sink<'a> {
             file: None,
             current: FileReport::default(),
             place: Place::Row(0),
-            told: Vec::new(),
-            told_blocks: Vec::new(),
+            origins: Vec::new(),
+            block_origins: Vec::new(),
             pending: Batch::new(options.chain.unwrap_or(Chain::ETHEREUM)),
             weight: Weight::default(),
             groups: HashMap::new(),
@@ -114,7 +113,7 @@ impl<'a> Sink<'a> {
             fungible: HashMap::new(),
             named: BTreeSet::new(),
             places: HashMap::new(),
-            stands: HashMap::new(),
+            positions: HashMap::new(),
             placed: 0,
             senders: HashMap::new(),
             senders_placed: 0,
@@ -134,7 +133,7 @@ impl<'a> Sink<'a> {
         self.options
     }
 
-    /// Counts one row read, which stands there.
+    /// Counts one row read at this position.
     ///
     /// # Errors
     /// When the work was cancelled.
@@ -142,9 +141,9 @@ impl<'a> Sink<'a> {
         self.place = place;
         self.current.rows += 1;
         self.report.rows += 1;
-        if self.current.rows.is_multiple_of(ROWS_BETWEEN_LOOKS) {
+        if self.current.rows.is_multiple_of(ROWS_BETWEEN_CHECKS) {
             self.cancel.check()?;
-            self.tell();
+            self.report_progress();
         }
         Ok(())
     }
@@ -164,15 +163,15 @@ impl<'a> Sink<'a> {
     }
 
     fn skip(&mut self, reason: String) {
-        let told = Told { file: self.report.files.len(), place: self.place, rows: 1 };
-        self.skip_of(told, reason, Quoted::IfRoom);
+        let origin = RowOrigin { file: self.report.files.len(), place: self.place, rows: 1 };
+        self.skip_of(origin, reason, Quoted::IfRoom);
     }
 
     /// Leaves rows out of a file: of the one being read, or of one that ended.
-    fn skip_of(&mut self, told: Told, reason: String, quoted: Quoted) {
-        let rows = u64::try_from(told.rows).unwrap_or(u64::MAX);
+    fn skip_of(&mut self, origin: RowOrigin, reason: String, quoted: Quoted) {
+        let rows = u64::try_from(origin.rows).unwrap_or(u64::MAX);
         self.report.skipped += rows;
-        let report = self.report.files.get_mut(told.file).unwrap_or(&mut self.current);
+        let report = self.report.files.get_mut(origin.file).unwrap_or(&mut self.current);
         report.skipped += rows;
         if quoted == Quoted::Always || report.skipped_reasons.len() < QUOTED {
             report.skipped_reasons.push(reason);
@@ -182,33 +181,33 @@ impl<'a> Sink<'a> {
     /// Counts the current row as one that is understood and must not count, whatever the caller chose about broken
     /// rows. The report gives one line per reason, so a reason names the kind and not the row.
     pub fn omit(&mut self, reason: impl Into<String>) {
-        let told = Told { file: self.report.files.len(), place: self.place, rows: 1 };
-        self.omit_of(told, reason.into());
+        let origin = RowOrigin { file: self.report.files.len(), place: self.place, rows: 1 };
+        self.omit_of(origin, reason.into());
     }
 
     /// The same of rows of the file being read or of one that ended.
-    fn omit_of(&mut self, told: Told, reason: String) {
-        let rows = u64::try_from(told.rows).unwrap_or(u64::MAX);
-        let report = self.report.files.get_mut(told.file).unwrap_or(&mut self.current);
+    fn omit_of(&mut self, origin: RowOrigin, reason: String) {
+        let rows = u64::try_from(origin.rows).unwrap_or(u64::MAX);
+        let report = self.report.files.get_mut(origin.file).unwrap_or(&mut self.current);
         match report.omitted.iter_mut().find(|omitted| omitted.reason == reason) {
             Some(omitted) => omitted.rows += rows,
-            None => report.omitted.push(OmittedRows { reason, rows, first: told.place.to_string() }),
+            None => report.omitted.push(OmittedRows { reason, rows, first: origin.place.to_string() }),
         }
     }
 
-    /// How many rows of the current file were left out so far.
+    /// Returns the count of rows of the current file that were left out so far.
     #[must_use]
     pub fn skipped(&self) -> u64 {
         self.current.skipped
     }
 
-    /// How many commits were made so far.
+    /// Returns the count of commits so far.
     #[must_use]
     pub fn commits(&self) -> u64 {
         self.report.commits
     }
 
-    /// Says something about the current file that a reader of the answers should know. Said once.
+    /// Adds a warning about the current file, once.
     pub fn warn(&mut self, warning: impl Into<String>) {
         let warning = warning.into();
         if !self.current.warnings.contains(&warning) {
@@ -230,11 +229,11 @@ impl<'a> Sink<'a> {
     /// A block.
     pub fn block(&mut self, mut block: BlockFacts) {
         block.time = self.time_at(block.number, block.time);
-        // Of two blocks of one height the first stands until the commit tells what to do about the other.
+        // Of two blocks of one height the first is used until the commit decides about the other.
         let known = self.blocks.entry(block.number).or_insert(KnownBlock { time: block.time, hash: block.hash });
         known.hash = known.hash.or(block.hash);
         self.weight.movements += 1;
-        self.told_blocks.push(Told { file: self.report.files.len(), place: self.place, rows: 1 });
+        self.block_origins.push(RowOrigin { file: self.report.files.len(), place: self.place, rows: 1 });
         self.pending.blocks.push(block);
     }
 
@@ -243,15 +242,14 @@ impl<'a> Sink<'a> {
         if stated.secs() == 0 { genesis_time(self.chain(), number).unwrap_or(stated) } else { stated }
     }
 
-    /// A transaction with all that the row tells of it. It is kept apart from what else is told of the same
-    /// transaction: the store joins them.
+    /// Takes a transaction as one row states it. Other facts of the same transaction are kept apart: the store joins them.
     pub fn transaction(&mut self, facts: TransactionFacts) {
         self.transaction_of(facts, (self.place, 1));
     }
 
-    /// A transaction that so many rows told of; the first of them stands there.
+    /// Takes a transaction that so many rows state, the first of them at this position.
     pub(crate) fn transaction_of(&mut self, mut facts: TransactionFacts, (place, rows): (Place, usize)) {
-        self.told.push(Told { file: self.report.files.len(), place, rows });
+        self.origins.push(RowOrigin { file: self.report.files.len(), place, rows });
         if let Some(time) = facts.time {
             let time = self.time_at(facts.block, time);
             facts.time = Some(time);
@@ -280,7 +278,7 @@ impl<'a> Sink<'a> {
             (held.block, held.block_hash) == (head.block, head.block_hash)
         });
         if let Some(place) = held {
-            self.told[place].rows += 1;
+            self.origins[place].rows += 1;
         } else {
             self.groups.insert(key, self.pending.transactions.len());
             self.transaction(head);
@@ -289,7 +287,7 @@ impl<'a> Sink<'a> {
         &mut self.pending.transactions[place]
     }
 
-    /// One movement of a transaction. Rows of one file that tell of the same transaction come together.
+    /// Takes one movement of a transaction. Rows of one file about the same transaction come together.
     pub fn movement(&mut self, mut head: TransactionFacts, movement: Movement) {
         self.weight.movements += 1;
         let approximate = std::mem::take(&mut head.approximate);
@@ -298,7 +296,7 @@ impl<'a> Sink<'a> {
         entry.approximate.extend(approximate);
     }
 
-    /// One log of a transaction, with the movement that it stands for.
+    /// Takes one log of a transaction, with the movement that it is evidence of.
     pub fn log(&mut self, head: TransactionFacts, log: LogFacts, movement: Option<Movement>) {
         self.weight.movements += 1;
         self.weight.bytes += log.data.len();
@@ -312,7 +310,7 @@ impl<'a> Sink<'a> {
         self.pending.contracts.push(address);
     }
 
-    /// What the file says of a token.
+    /// Takes facts of a token.
     pub fn token(&mut self, token: TokenFacts) {
         self.pending.tokens.push(token);
     }
@@ -346,7 +344,7 @@ impl<'a> Sink<'a> {
         Ok(self.cancel.check()?)
     }
 
-    /// A point where what was handed over stands on its own: commits it when it has grown enough.
+    /// Marks a point where what was handed over is complete: commits it when it has grown enough.
     ///
     /// # Errors
     /// When the target refuses the batch or the work was cancelled.
@@ -377,7 +375,7 @@ impl<'a> Sink<'a> {
         self.current = report;
         self.groups.clear();
         self.group = 0;
-        self.tell();
+        self.report_progress();
         Ok(())
     }
 
@@ -389,7 +387,7 @@ impl<'a> Sink<'a> {
         if self.current.rows == 0 && self.current.skipped == 0 {
             self.warn(NO_ROW);
         }
-        self.tell();
+        self.report_progress();
         self.report.files.push(std::mem::take(&mut self.current));
         if let Some(file) = self.file.take() {
             self.bytes_before += file.bytes();
@@ -403,7 +401,7 @@ impl<'a> Sink<'a> {
         self.file.as_ref().map_or_else(ended, Input::path)
     }
 
-    fn tell(&self) {
+    fn report_progress(&self) {
         let Some(file) = &self.file else { return };
         let path: &Path = file.path();
         self.progress.update(ProgressState {
@@ -427,7 +425,7 @@ impl Counts for Sink<'_> {
     }
 }
 
-/// Whether a report quotes a reason beside the first few.
+/// The treatment of a reason beyond the first few.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Quoted {
     Always,

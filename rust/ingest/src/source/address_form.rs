@@ -1,4 +1,4 @@
-//! The form of addresses, of chains that are held and of others: what a list without columns can be told by.
+//! The form of addresses, of chains that are held and of others: the evidence that a text without columns is a list.
 
 use headwater_types::Network;
 use headwater_types::address::inspect::{Correction, Kind, judge};

@@ -47,7 +47,7 @@ fn appearance(probe: &Probe) -> String {
     }
 }
 
-/// Whether a text is one that people write: no control characters but those of lines and tabs.
+/// Returns true if a text is one that people write: no control characters but those of lines and tabs.
 fn is_text(text: &str) -> bool {
     !text.chars().any(|letter| letter.is_control() && !matches!(letter, '\n' | '\r' | '\t' | '\x0c' | '\x1b' | '\x1a'))
 }
@@ -205,7 +205,7 @@ fn of_markup(probe: &Probe, is_page: bool) -> String {
     }
 }
 
-/// Whether a text begins with a link of Markdown rather than with a list of JSON.
+/// Returns true if a text begins with a link of Markdown rather than with a list of JSON.
 fn is_markdown_link(text: &str) -> bool {
     text.starts_with('[') && text.lines().next().is_some_and(|line| line.contains("]("))
 }

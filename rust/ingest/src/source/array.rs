@@ -15,7 +15,7 @@ pub(crate) struct Items {
     number: u64,
 }
 
-/// Where a byte stands.
+/// The position of a byte.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
     Outside,

@@ -53,7 +53,7 @@ pub(super) fn plain_column(array: &ArrayRef) -> Option<ArrayRef> {
     }
 }
 
-/// Whether a column of doubles holds nothing but integers that a double counts exactly.
+/// Returns true if a column of doubles holds nothing but integers that a double counts exactly.
 fn is_whole(doubles: &ArrayRef) -> bool {
     const EXACT: f64 = 9_007_199_254_740_992.0;
     doubles.as_primitive::<Float64Type>().iter().flatten().all(|value| value.fract() == 0.0 && value.abs() < EXACT)

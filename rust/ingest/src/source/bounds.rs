@@ -1,4 +1,4 @@
-//! How large parts of a file may be that are held in memory as a whole.
+//! The maximum sizes of parts of a file that are in memory as a whole.
 
 /// Bounds that keep memory small on hostile input. Each can be raised by an option of the command line, which the error
 /// names.
@@ -10,7 +10,7 @@ pub struct Bounds {
     pub document_bytes: usize,
     /// Values of a JSON document; each takes 32 to 56 bytes (`--max-document-values`).
     pub document_values: usize,
-    /// How deep the values of a document may be nested (`--max-document-depth`). Call traces are trees of up to 1,024
+    /// The maximum nesting of the values of a document (`--max-document-depth`). Call traces are trees of up to 1,024
     /// calls, each two levels deeper.
     pub document_depth: usize,
     /// Bytes of one column of a row group of a Parquet file, decompressed (`--max-column-bytes`).

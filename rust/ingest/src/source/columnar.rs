@@ -24,15 +24,15 @@ use crate::source::{Input, Row};
 /// Rows that are held at once.
 const BATCH_ROWS: usize = 8192;
 
-/// Columns of which the first row is looked at: what tells where a file begins and what chain it is of.
-const TELLING: &[&str] = &["block_number", "number", "blockNumber", "chain_id", "block_hash"];
+/// Columns of which the first row is looked at: the position and the chain of a file follow from them.
+const LEADING_COLUMNS: &[&str] = &["block_number", "number", "blockNumber", "chain_id", "block_hash"];
 /// Parts of nested columns that nothing reads, and that are the largest.
 const UNREAD: &[&str] = &["script_asm"];
 
-/// What is known of a Parquet file before it is read.
+/// The properties of a Parquet file that are known before it is read.
 pub(super) struct Beginning {
     pub(super) columns: Vec<String>,
-    /// What the first row has in the columns of [`TELLING`].
+    /// The values of the first row in the columns of [`LEADING_COLUMNS`].
     pub(super) first: Vec<Option<String>>,
     /// Columns of doubles.
     pub(super) floats: Vec<String>,
@@ -49,7 +49,7 @@ pub(super) fn parquet_beginning(input: &Input) -> Result<Beginning, IngestError>
     Ok(Beginning { columns, first, floats })
 }
 
-/// What cannot be read here is an error when the file is read.
+/// Returns the first row. Damage that is found here is an error when the file is read.
 fn first_row(
     input: &Input,
     builder: ParquetRecordBatchReaderBuilder<File>,
@@ -60,7 +60,8 @@ fn first_row(
         return Ok(Vec::new());
     };
     let fields = builder.schema().fields();
-    let telling = fields.iter().map(|field| field.name().as_str()).filter(|name| asked(TELLING, name).is_some());
+    let telling =
+        fields.iter().map(|field| field.name().as_str()).filter(|name| asked(LEADING_COLUMNS, name).is_some());
     let mask = ProjectionMask::columns(builder.parquet_schema(), telling);
     check_pages(input, &metadata, &mask, [group])?;
     let builder = builder.with_projection(mask).with_row_groups(vec![group]).with_batch_size(1);
@@ -113,7 +114,7 @@ pub(crate) fn each_parquet_document(
     })
 }
 
-/// Whether a column holds several values a row, which have names of their own.
+/// Returns true if a column holds several values a row, which have names of their own.
 fn is_record(kind: &DataType) -> bool {
     match kind {
         DataType::Struct(fields) => fields.find("string_value").is_none(),

@@ -1,4 +1,4 @@
-//! What a file is packed in, told from its first bytes.
+//! The container of a file, detected from its first bytes.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
@@ -7,7 +7,7 @@ use flate2::bufread::{DeflateDecoder, GzDecoder};
 use headwater_types::text::{SHOWN, shortened};
 use zip::CompressionMethod;
 
-/// How a file is compressed.
+/// The compression of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Compression {
     /// Not at all.
@@ -23,7 +23,7 @@ pub enum Compression {
 }
 
 impl Compression {
-    /// The compression that the first bytes of a file tell.
+    /// The compression that the first bytes of a file state.
     pub(super) fn of(magic: &[u8]) -> Self {
         match magic {
             [0x1f, 0x8b, ..] => Self::Gzip,
@@ -73,7 +73,7 @@ const UNREAD: &[(usize, &[u8], &str)] = &[
     (8, b"WEBP", "is a picture: get the table itself as CSV"),
 ];
 
-/// What a file is, where it is a known container that is not read, and the remedy.
+/// Describes a known container that is not read, and the remedy.
 pub(super) fn unread(head: &[u8]) -> Option<&'static str> {
     let holds = |(at, magic, _): &&(usize, &[u8], &str)| head.get(*at..).is_some_and(|rest| rest.starts_with(magic));
     UNREAD.iter().find(holds).map(|(_, _, what)| *what)
@@ -132,7 +132,7 @@ const DOCUMENTS: &[(&str, &str, &str)] = &[
     ("mimetype", "content.xml", "is an OpenDocument spreadsheet or text: save its sheet as CSV"),
 ];
 
-/// Whether a system put a file into an archive beside those of the user.
+/// Returns true if a system put a file into an archive beside those of the user.
 fn is_of_system(name: &str) -> bool {
     name.starts_with("__MACOSX/") || name.ends_with(".DS_Store") || name.ends_with("Thumbs.db")
 }

@@ -36,7 +36,7 @@ pub(crate) fn discover_with_origin(paths: &[PathBuf]) -> Result<Vec<(PathBuf, Or
     Ok(found.into_iter().collect())
 }
 
-/// How a file was come by.
+/// The origin of a file in a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Origin {
     /// In a folder or by a pattern: it may be there for another reason.
@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_named_twice_is_read_once_and_hidden_files_are_left_alone() {
+    fn discovery_reads_files_once_and_skips_hidden_ones() {
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name);
         std::fs::create_dir(at("sub")).unwrap();

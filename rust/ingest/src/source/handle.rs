@@ -13,7 +13,7 @@ pub(crate) trait Counts {
     fn reject(&mut self, error: RowError) -> Result<(), IngestError>;
 }
 
-/// What reads one row. A [`Fault::Field`] leaves the row out or stops, as the counter says.
+/// The function that reads one row. A [`Fault::Field`] leaves the row out or stops, as the counter says.
 pub(crate) trait Handle<C>: FnMut(&Row<'_>, &mut C) -> Result<(), Fault> {}
 impl<C, F: FnMut(&Row<'_>, &mut C) -> Result<(), Fault>> Handle<C> for F {}
 

@@ -45,7 +45,7 @@ impl Input {
         Ok(input)
     }
 
-    /// Whether it is named as a node names its files of blocks and undo data, and their key.
+    /// Returns true if it is named as a node names its files of blocks and undo data, and their key.
     pub(crate) fn is_block_file(&self) -> bool {
         let name = self.path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         let number = |kind: &str| name.strip_prefix(kind).and_then(|rest| rest.strip_suffix(".dat"));
@@ -59,7 +59,7 @@ impl Input {
         Self { layout, ..self.clone() }
     }
 
-    /// How its rows of text are divided.
+    /// Returns the layout of its rows of text.
     pub(crate) fn layout(&self) -> Layout {
         self.layout
     }
@@ -69,7 +69,7 @@ impl Input {
         Self { wrapped: Some(Arc::new(rows)), ..self.clone() }
     }
 
-    /// Where its document has its rows; `None` where the file is the rows.
+    /// Returns the path to the rows in its document; `None` if the file is the rows.
     pub(crate) fn wrapped(&self) -> Option<&WrappedRows> {
         self.wrapped.as_deref()
     }
@@ -94,19 +94,19 @@ impl Input {
         self.bytes
     }
 
-    /// How it is compressed.
+    /// Its compression.
     #[must_use]
     pub fn compression(&self) -> Compression {
         self.compression
     }
 
-    /// How large its parts may be.
+    /// Returns the maximum sizes of its parts.
     #[must_use]
     pub fn bounds(&self) -> &Bounds {
         &self.bounds
     }
 
-    /// How many bytes of it were read so far, as they lie on disk.
+    /// Returns the bytes of it that were read so far, as they lie on disk.
     pub(crate) fn done(&self) -> u64 {
         self.done.load(Ordering::Relaxed).min(self.bytes)
     }

@@ -72,7 +72,7 @@ impl<'a> Value<'a> {
 pub struct JsonError {
     /// Where, in bytes from the start of the text.
     pub at: usize,
-    /// What was expected there.
+    /// The expected value.
     pub expected: String,
 }
 

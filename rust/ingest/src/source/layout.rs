@@ -1,10 +1,10 @@
-//! How the rows of a text file are divided into fields, told from its first lines.
+//! The division of the rows of a text file into fields, detected from its first lines.
 
-/// What divides fields, and what stands before the header.
+/// The separator of fields, and the lines before the header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Layout {
     pub(super) delimiter: u8,
-    /// Whether fields may be quoted.
+    /// True if fields may be quoted.
     pub(super) quotes: bool,
     /// Lines before the header that are no part of the table.
     pub(super) preamble: u64,
@@ -22,12 +22,12 @@ impl Layout {
     pub(super) fn of(text: &str) -> Self {
         let mut lines = text.lines();
         let mut preamble = 0;
-        let mut told = None;
+        let mut stated = None;
         let header = loop {
             let Some(line) = lines.next() else { break "" };
             let line = line.trim();
             let separator = line.trim_matches('"').strip_prefix("sep=").and_then(|rest| rest.bytes().next());
-            told = told.or(separator);
+            stated = stated.or(separator);
             let lower = line.trim_start_matches('"').to_ascii_lowercase();
             let is_address = ["http://", "https://", "www."].iter().any(|start| lower.starts_with(start));
             // The first name of a header may begin with such a mark too.
@@ -38,7 +38,7 @@ impl Layout {
             }
             preamble += 1;
         };
-        let delimiter = told.unwrap_or_else(|| {
+        let delimiter = stated.unwrap_or_else(|| {
             if header.contains('\t') && !header.contains([',', '"']) {
                 b'\t'
             } else if header.contains(';') && !header.contains(',') {
@@ -50,7 +50,7 @@ impl Layout {
         Self { delimiter, quotes: delimiter != b'\t', preamble }
     }
 
-    /// How rows are read.
+    /// Returns the reader of rows.
     pub(super) fn reader(self) -> csv::ReaderBuilder {
         let mut rows = csv::ReaderBuilder::new();
         rows.has_headers(false).flexible(true).delimiter(self.delimiter).quoting(self.quotes);
@@ -64,18 +64,18 @@ mod tests {
 
     #[test]
     fn layout_follows_from_the_first_lines() {
-        let told = |text: &str| {
+        let layout = |text: &str| {
             let Layout { delimiter, quotes, preamble } = Layout::of(text);
             (char::from(delimiter), quotes, preamble)
         };
-        assert_eq!(told("hash,value\n1;2\n"), (',', true, 0));
-        assert_eq!(told("hash;value\n"), (';', true, 0));
-        assert_eq!(told("hash\tvalue\n"), ('\t', false, 0));
-        assert_eq!(told("a\tb,c\n"), (',', true, 0));
-        assert_eq!(told("sep=;\r\nhash;value\r\n"), (';', true, 1));
-        assert_eq!(told("\"sep=,\"\nhash,value\n"), (',', true, 1));
-        assert_eq!(told("#block,hash\n"), (',', true, 0));
-        assert_eq!(told("https://www.example.org\n\n# made today\nUnix,Date\n"), (',', true, 3));
-        assert_eq!(told(""), (',', true, 0));
+        assert_eq!(layout("hash,value\n1;2\n"), (',', true, 0));
+        assert_eq!(layout("hash;value\n"), (';', true, 0));
+        assert_eq!(layout("hash\tvalue\n"), ('\t', false, 0));
+        assert_eq!(layout("a\tb,c\n"), (',', true, 0));
+        assert_eq!(layout("sep=;\r\nhash;value\r\n"), (';', true, 1));
+        assert_eq!(layout("\"sep=,\"\nhash,value\n"), (',', true, 1));
+        assert_eq!(layout("#block,hash\n"), (',', true, 0));
+        assert_eq!(layout("https://www.example.org\n\n# made today\nUnix,Date\n"), (',', true, 3));
+        assert_eq!(layout(""), (',', true, 0));
     }
 }

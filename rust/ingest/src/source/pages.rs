@@ -108,7 +108,7 @@ impl PageHeader {
         Ok(page)
     }
 
-    /// What is claimed that cannot be.
+    /// Describes an impossible claim.
     fn forged(&self, column: &ColumnChunkMetaData) -> Option<String> {
         let (claimed, held) = (i64::from(self.claimed), i64::from(self.held));
         let most = held.saturating_mul(expansion(column.compression()));

@@ -1,4 +1,4 @@
-//! The first look at a file, from which its format is told.
+//! The beginning of a file, from which its format is detected.
 
 use std::path::Path;
 
@@ -9,10 +9,10 @@ use crate::source::row::same_name;
 use crate::source::wrapped::WrappedRows;
 use crate::source::{Bounds, Compression, Input, columnar, json, xml};
 
-/// How much of a file is looked at.
+/// The number of bytes at the beginning of a file that are examined.
 const HEAD: u64 = 1 << 20;
 
-/// What a file holds, as far as its beginning tells.
+/// The content of a file, as far as its beginning shows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Content {
     /// Nothing at all.
@@ -132,7 +132,7 @@ impl Probe {
         let text = (0..layout.preamble).fold(text, |text, _| text.split_once('\n').map_or("", |(_, rest)| rest));
         let mut reader = layout.reader().from_reader(text.as_bytes());
         let mut records = reader.records().map_while(Result::ok);
-        // One column is too little to tell a table by, except in a list of addresses.
+        // One column is too little to detect a table, except in a list of addresses.
         let is_list =
             |header: &csv::StringRecord| header.get(0).is_some_and(|name| name.trim().eq_ignore_ascii_case("address"));
         let is_header = |header: &csv::StringRecord| {
@@ -158,7 +158,7 @@ impl Probe {
         &self.input
     }
 
-    /// Where it lies.
+    /// Its path.
     #[must_use]
     pub fn path(&self) -> &Path {
         self.input.path()
@@ -170,7 +170,7 @@ impl Probe {
         &self.head
     }
 
-    /// What it looks like.
+    /// Describes its content.
     #[must_use]
     pub fn content(&self) -> &Content {
         &self.content
@@ -183,19 +183,19 @@ impl Probe {
         &self.columns
     }
 
-    /// Whether it has all of these columns, in whatever case their names are.
+    /// Returns true if it has all of these columns, in whatever case their names are.
     #[must_use]
     pub fn has(&self, columns: &[&str]) -> bool {
         columns.iter().all(|wanted| self.columns.iter().any(|column| same_name(column, wanted)))
     }
 
-    /// Whether a column of a Parquet file holds doubles.
+    /// Returns true if a column of a Parquet file holds doubles.
     #[must_use]
     pub fn is_float(&self, column: &str) -> bool {
         self.floats.iter().any(|name| same_name(name, column))
     }
 
-    /// The value of a column in the first row, where the head shows it; of a Parquet file only what tells block and chain.
+    /// The value of a column in the first row, where the head shows it; of a Parquet file only what states block and chain.
     #[must_use]
     pub fn first(&self, column: &str) -> Option<&str> {
         let place = self.columns.iter().position(|name| same_name(name, column))?;

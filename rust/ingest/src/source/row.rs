@@ -33,7 +33,7 @@ impl Header {
         self.names.is_empty()
     }
 
-    /// Where a column stands: the last one of this name, else the last one that differs in case only.
+    /// Returns the position of a column: the last one of this name, else the last one that differs in case only.
     fn place(&self, column: &str) -> Option<usize> {
         let places = self.of_length.get(&column.len())?;
         let find =
@@ -46,7 +46,7 @@ impl Header {
     }
 }
 
-/// Whether two names differ in case at most.
+/// Returns true if two names differ in case at most.
 pub(crate) fn same_name(one: &str, other: &str) -> bool {
     one.eq_ignore_ascii_case(other)
 }
@@ -88,7 +88,7 @@ impl<'a> Row<'a> {
         Self { names, ..*self }
     }
 
-    /// The same row with a number that it tells in another way, where its column is missing.
+    /// The same row with a number that it states in another way, where its column is missing.
     pub(crate) fn completed(&self, column: &'a str, number: u64) -> Self {
         Self { given: Some((column, number)), ..*self }
     }
@@ -110,13 +110,13 @@ impl<'a> Row<'a> {
         }
     }
 
-    /// Where the row stands in its file.
+    /// Returns the position of the row in its file.
     #[must_use]
     pub fn place(&self) -> Place {
         self.place
     }
 
-    /// Whether the row has the column at all, be its value missing or not.
+    /// Returns true if the row has the column at all, be its value missing or not.
     pub(crate) fn has(&self, column: &str) -> bool {
         let column = own_name(self.names, column);
         match &self.cells {

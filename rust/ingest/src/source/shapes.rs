@@ -9,15 +9,15 @@ use super::json::Value;
 pub(crate) struct Shape {
     /// Names that a table or an object of a JSON document has.
     names: &'static [&'static str],
-    /// What the file is: the predicate of a sentence.
+    /// The description of the file: the predicate of a sentence.
     pub(crate) what: &'static str,
-    /// What is read in its place: a sentence.
+    /// The files that are read in its place: a sentence.
     pub(crate) instead: &'static str,
     /// The import that it is about.
     pub(crate) subject: Subject,
 }
 
-/// What a file is about.
+/// The subject of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Subject {
     /// Chain data.
@@ -239,7 +239,7 @@ const SHAPES: &[Shape] = &[
     },
 ];
 
-/// How deep the objects of a document are looked at, and how many items of a list.
+/// The depth of the objects of a document, and the number of items of a list, that are examined.
 const DEPTH: usize = 6;
 const ITEMS: usize = 3;
 
@@ -252,7 +252,7 @@ pub(crate) fn shape_of(probe: &Probe) -> Option<&'static Shape> {
     })
 }
 
-/// Whether an object of a document has all of these members.
+/// Returns true if an object of a document has all of these members.
 fn holds(value: &Value<'_>, names: &[&str], depth: usize) -> bool {
     let members = value.members();
     let is_it =

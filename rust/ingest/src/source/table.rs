@@ -113,7 +113,7 @@ impl Lines {
     }
 }
 
-/// What a row that does not end is called: the usual cause is in it.
+/// The message about a row that does not end, with the usual cause.
 const ROW: &str = "row (is a quote left open?)";
 
 /// Passes over so many lines.
@@ -198,7 +198,7 @@ pub(crate) fn each_json_value(
     Ok(())
 }
 
-/// What stands at the beginning of a text once a byte order mark is left out.
+/// The beginning of a text without a byte order mark.
 struct Bom;
 
 impl Bom {

@@ -6,7 +6,7 @@ use super::address_form::has_address_form;
 use super::exceptions::is_exception;
 use super::json::Value;
 
-/// Where a document has its rows.
+/// The path to the rows of a document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct WrappedRows {
     /// The members that lead to them.
@@ -81,7 +81,7 @@ impl WrappedRows {
     }
 
     /// Returns the rows of a document; those under their address have it as a member. `None` where the document has others than
-    /// its beginning told.
+    /// its beginning showed.
     pub(crate) fn rows<'v, 'a>(&self, document: &'v Value<'a>) -> Option<Vec<Cow<'v, Value<'a>>>> {
         if self.shape == Shape::Single {
             return Some(vec![Cow::Borrowed(document)]);

@@ -18,7 +18,7 @@ const MAX_EXPONENT: usize = 77;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct WrittenAmount {
     pub(crate) amount: Amount,
-    /// Whether it is written as a float of more digits than a double keeps, so that digits may be lost.
+    /// True if it is written as a float of more digits than a double keeps, so that digits may be lost.
     pub(crate) is_rounded: bool,
 }
 

@@ -16,12 +16,12 @@ use crate::{IngestError, Place};
 pub(crate) struct Element<'a> {
     /// The names of the elements around it and its own, outermost first and joined with `/`, without their namespaces.
     pub(crate) path: &'a str,
-    /// Where it stands.
+    /// Its position.
     pub(crate) place: Place,
     pub(crate) step: Step<'a>,
 }
 
-/// Which end of an element.
+/// The end of an element.
 pub(crate) enum Step<'a> {
     /// It begins.
     Start(Attributes<'a>),
@@ -119,7 +119,7 @@ pub(crate) fn each_element(
 #[derive(Default)]
 struct Open {
     path: String,
-    /// How long the path was before each of them.
+    /// The length of the path before each of them.
     lengths: Vec<usize>,
     text: String,
 }

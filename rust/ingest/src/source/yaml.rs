@@ -75,7 +75,7 @@ impl Yaml {
         Self { place: Place::Row(row), kind }
     }
 
-    /// Where it begins.
+    /// Its beginning.
     pub(crate) fn place(&self) -> Place {
         self.place
     }

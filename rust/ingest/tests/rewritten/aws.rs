@@ -66,7 +66,7 @@ fn by_day(folder: &Path, name: &str, columns: &[Column], rows: &[Source]) -> Pat
 }
 
 #[test]
-fn corpus_two_blocks_of_ethereum_state_the_same_but_for_the_last_digits() {
+fn corpus_blocks_of_ethereum_differ_in_last_digits_only() {
     let folder = tempfile::tempdir().unwrap();
     let source = corpus().join(STREAM);
     let read = [
@@ -87,13 +87,13 @@ fn corpus_two_blocks_of_ethereum_state_the_same_but_for_the_last_digits() {
     let mut found = stated(&files, &Options::default());
     let mut rounded = 0;
     for (hash, facts) in &exact.transactions {
-        let (value, told) = (facts.body.unwrap().value, &mut found.transactions.get_mut(hash).unwrap().body);
-        let difference = value.abs_diff(told.unwrap().value);
+        let (value, stated) = (facts.body.unwrap().value, &mut found.transactions.get_mut(hash).unwrap().body);
+        let difference = value.abs_diff(stated.unwrap().value);
         // Half of the last of 53 bits.
         let bound = value.to_u128().unwrap() >> 53;
-        assert!(difference.to_u128().unwrap() <= bound, "{value} was told as {told:?}");
+        assert!(difference.to_u128().unwrap() <= bound, "{value} was stated as {stated:?}");
         rounded += usize::from(!difference.is_zero());
-        *told = facts.body;
+        *stated = facts.body;
         let marked = found.transactions.get_mut(hash).unwrap().approximate.remove(&AmountOf::Value);
         assert_eq!(marked, value >= Amount::from(1 << 53), "{value}");
     }

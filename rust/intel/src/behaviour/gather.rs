@@ -1,7 +1,8 @@
-//! Reading the history of one address after the other from the columns of a ledger.
+//! Reads the movements of an address from a ledger, and the roles of its counterparties from labels.
 
 use std::collections::HashSet;
 
+use headwater_ledger::labels::{Code, entity_key};
 use headwater_ledger::market::{AssetTerms, skeleton};
 use headwater_ledger::memory::Purpose;
 use headwater_ledger::read::{Account, AccountRef, AssetRef, ColumnSet, Direction, LARGE, PostingColumns, Scan};
@@ -10,16 +11,15 @@ use headwater_metrics::order::chain_order;
 use headwater_metrics::sweep::Gather;
 use headwater_types::{Address, Asset, Chain, Timestamp, Usd};
 use rustc_hash::FxHashMap;
+use xxhash_rust::xxh3::xxh3_64;
 
-use super::history::{AssetKind, AssetNote, Counterparty, History};
-use super::known::KnownAs;
-use super::transfer::{NOBODY, Transfer, Way};
-use crate::label::{LabelSource, Moment};
+use super::history::{AssetKind, AssetNote, Counterparty, History, NOBODY, Roles, Transfer, Way};
+use crate::label::{LabelSource, Moment, aggregate};
 
 /// Tables that grew past this many entries are made anew, so that a hub does not slow down those after it.
-const MOST_KEPT: usize = 1 << 12;
+const MAX_KEPT: usize = 1 << 12;
 
-/// What memory is taken for, as a refusal tells it.
+/// The purpose of the memory, as a refusal names it.
 const HISTORY: Purpose = Purpose {
     what: "all movements of the address",
     narrower: "ask with `headwater query`, which has no such limit, or have `limits.query_memory_mib` raised",
@@ -28,7 +28,7 @@ const HISTORY: Purpose = Purpose {
 /// Reads the history of one address after the other. What it learned of assets and labels it keeps.
 pub struct HistoryGather<'a> {
     labels: &'a dyn LabelSource,
-    /// What [`HistoryGather::read`] reads.
+    /// The part of the movements that [`HistoryGather::read`] reads.
     scan: Scan,
     chain: Chain,
     stablecoins: Vec<String>,
@@ -153,7 +153,7 @@ impl<'a> HistoryGather<'a> {
         Ok(std::mem::replace(&mut self.history, next))
     }
 
-    /// What an asset counts as, and what so much of it is worth at a time.
+    /// Returns the kind of an asset, and the worth of an amount of it at a time.
     pub(super) fn worth_of(
         &mut self,
         ledger: &dyn Ledger,
@@ -261,7 +261,7 @@ impl<'a> HistoryGather<'a> {
 
     /// Gives each counterparty one number, in the order in which they come first.
     fn name(&mut self, ledger: &dyn Ledger) -> Result<(), LedgerError> {
-        if self.numbers.capacity() > MOST_KEPT {
+        if self.numbers.capacity() > MAX_KEPT {
             self.numbers = FxHashMap::default();
         }
         self.numbers.clear();
@@ -334,5 +334,61 @@ impl Gather for HistoryGather<'_> {
     fn finish(&mut self, ledger: &dyn Ledger) -> Result<&History, LedgerError> {
         self.complete(ledger)?;
         Ok(&self.history)
+    }
+}
+
+/// A role is taken from this confidence on.
+const MIN_CONFIDENCE: f64 = 0.5;
+/// The roles that codes give.
+const ROLES: [(Code, Roles); 5] = [
+    (Code::Mixer, Roles::MIXER),
+    (Code::Bridge, Roles::BRIDGE),
+    (Code::Exchange, Roles::EXCHANGE),
+    (Code::ExchangeHotWallet, Roles::EXCHANGE),
+    (Code::Deposit, Roles::DEPOSIT),
+];
+/// The maximum number of addresses that are remembered.
+const MAX_KNOWN: usize = 1 << 20;
+
+/// The roles of counterparties by their labels. Each address with labels is judged once.
+#[derive(Debug)]
+pub struct KnownAs {
+    chain: Chain,
+    moment: Moment,
+    kept: FxHashMap<Address, (Roles, u64)>,
+}
+
+impl KnownAs {
+    /// By the labels of a chain at a moment.
+    #[must_use]
+    pub fn at(chain: Chain, moment: Moment) -> Self {
+        Self { chain, moment, kept: FxHashMap::default() }
+    }
+
+    /// The roles of an address, and the number of its entity (0 for none).
+    ///
+    /// # Errors
+    /// When labels cannot be read.
+    pub fn of(&mut self, labels: &dyn LabelSource, address: &Address) -> Result<(Roles, u64), LedgerError> {
+        if let Some(kept) = self.kept.get(address) {
+            return Ok(*kept);
+        }
+        let claims = labels.claims_on(self.chain, address)?;
+        if claims.is_empty() {
+            return Ok((Roles::default(), 0));
+        }
+        let judged = aggregate(&claims, &self.moment);
+        let mut roles = Roles::default();
+        for (code, role) in ROLES {
+            if judged.of(code) >= MIN_CONFIDENCE {
+                roles = roles.with(role);
+            }
+        }
+        let entity = judged.entity.map_or(0, |name| xxh3_64(entity_key(name).as_bytes()).max(1));
+        if self.kept.len() >= MAX_KNOWN {
+            self.kept.clear();
+        }
+        self.kept.insert(*address, (roles, entity));
+        Ok((roles, entity))
     }
 }

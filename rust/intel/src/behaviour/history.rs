@@ -1,15 +1,16 @@
-//! What one address did: its movements in order of time, each with its worth.
+//! The movements of an address as rules read them: transfers, holding times, dust.
 
 use std::cell::OnceCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 use headwater_ledger::read::TransactionRef;
 use headwater_types::{Address, Asset, Timestamp, Usd};
+use rustc_hash::FxHashMap;
+use serde::Deserialize;
 
-use super::holds::{Hold, holds};
-use super::transfer::{NOBODY, Transfer, Way};
+use super::{MAX_LISTED, ratio};
 
-/// What a counterparty is known as, as far as behaviours ask.
+/// The roles of a counterparty, as far as behaviours ask.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Roles(u8);
 
@@ -29,7 +30,7 @@ impl Roles {
         Self(self.0 | others.0)
     }
 
-    /// Whether these hold all of the others.
+    /// Returns true if these contain all of the others.
     #[must_use]
     pub const fn holds(self, others: Self) -> bool {
         self.0 & others.0 == others.0
@@ -41,13 +42,13 @@ impl Roles {
 pub struct Counterparty {
     /// The address.
     pub address: Address,
-    /// What it is known as.
+    /// Its roles.
     pub roles: Roles,
     /// Stands for its entity: equal numbers are one entity; 0 where none is known.
     pub entity: u64,
 }
 
-/// What moved between the address and a counterparty, over all valued movements, those left out of [`History::all`]
+/// The sums between the address and a counterparty, over all valued movements, those left out of [`History::all`]
 /// included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct CounterpartyFlow {
@@ -84,13 +85,13 @@ impl CounterpartyFlow {
 pub struct AssetNote {
     /// Which one it is.
     pub asset: Asset,
-    /// What it counts as.
+    /// Its kind.
     pub kind: AssetKind,
     /// Decimals; `None` when nobody states them.
     pub decimals: Option<u8>,
 }
 
-/// What an asset counts as.
+/// The kind of an asset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum AssetKind {
     /// The coin of the chain.
@@ -105,7 +106,7 @@ pub enum AssetKind {
     Counterfeit,
 }
 
-/// What one address did, newest movements only where there are very many.
+/// The movements of one address, the newest ones only where there are very many.
 #[derive(Debug, Default)]
 pub struct History {
     /// All movements in order of time.
@@ -122,7 +123,7 @@ pub struct History {
     pub out_usd: Usd,
     /// Those it dealt with.
     pub counterparties: Vec<Counterparty>,
-    /// What moved between the address and each of them.
+    /// The sums between the address and each of them.
     pub flows: Vec<CounterpartyFlow>,
     /// The assets that moved; may hold others.
     pub assets: Vec<AssetNote>,
@@ -130,7 +131,7 @@ pub struct History {
     pub head: i64,
     /// Movements of the native coin and of main stablecoins for which no price is known.
     pub unpriced: u64,
-    /// Whether older movements were left out.
+    /// True if older movements were left out.
     pub is_truncated: bool,
     /// When each asset left last, by the numbers of assets.
     last_outs: Vec<Option<i64>>,
@@ -204,7 +205,7 @@ impl History {
         self.last_outs.get(asset as usize).copied().flatten()
     }
 
-    /// What came in, matched with what left later, first in first out by asset.
+    /// Returns inflows matched with later outflows, first in first out by asset.
     pub(super) fn holds(&self) -> &[Hold] {
         self.holds.get_or_init(|| holds(&self.valued))
     }
@@ -227,7 +228,7 @@ impl History {
         self.assets[transfer.asset as usize].asset
     }
 
-    /// What the asset of a movement counts as.
+    /// Returns the kind of the asset of a movement.
     pub(super) fn kind(&self, transfer: &Transfer) -> AssetKind {
         self.assets[transfer.asset as usize].kind
     }
@@ -237,7 +238,7 @@ impl History {
         self.counterparties.get(transfer.other as usize)
     }
 
-    /// What a counterparty is known as.
+    /// Returns the roles of a counterparty.
     pub(super) fn roles(&self, other: u32) -> Roles {
         self.counterparties.get(other as usize).map_or_else(Roles::default, |other| other.roles)
     }
@@ -248,7 +249,7 @@ impl History {
         let mut addresses: Vec<_> = known.map(|other| other.address).collect();
         addresses.sort_unstable();
         addresses.dedup();
-        addresses.truncate(super::evidence::MOST_LISTED);
+        addresses.truncate(MAX_LISTED);
         addresses
     }
 
@@ -256,5 +257,121 @@ impl History {
     pub(super) fn units(&self, transfer: &Transfer) -> Option<f64> {
         let decimals = self.assets[transfer.asset as usize].decimals?;
         Some(headwater_types::Amount::from_u128(transfer.raw).to_f64(decimals))
+    }
+}
+
+/// The number of a counterparty that is nobody: of mints, burns and rewards.
+pub const NOBODY: u32 = u32::MAX;
+
+/// Which way a movement went, as seen from the address.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Way {
+    /// Towards it.
+    In,
+    /// Away from it.
+    Out,
+}
+
+/// One movement of the address. Failed ones and those to itself are left out.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Transfer {
+    /// Time of the block, epoch seconds.
+    pub time: i64,
+    /// The transaction.
+    pub transaction: TransactionRef,
+    /// In the smallest unit of the asset; at most `u128::MAX`.
+    pub raw: u128,
+    /// US dollars at its time; zero where it is not valued.
+    pub usd: Usd,
+    /// The counterparty by its number in [`super::History::counterparties`], or [`NOBODY`].
+    pub other: u32,
+    /// The asset by its number in [`super::History::assets`].
+    pub asset: u32,
+    /// Which way it went.
+    pub way: Way,
+}
+
+/// A part of a movement that came in, and the movement it left with.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Hold {
+    /// Place among the valued movements of the one that came in.
+    pub came: usize,
+    /// Place among the valued movements of the one it left with.
+    pub left: usize,
+    /// Seconds between the two.
+    pub secs: i64,
+    /// Its worth when it came.
+    pub usd: Usd,
+}
+
+/// Matches first in, first out, by asset. What left beyond what came is matched with nothing. O(n).
+pub(super) fn holds(valued: &[Transfer]) -> Vec<Hold> {
+    let mut open: FxHashMap<u32, VecDeque<(usize, u128)>> = FxHashMap::default();
+    let mut holds = Vec::new();
+    for (place, transfer) in valued.iter().enumerate() {
+        let lots = open.entry(transfer.asset).or_default();
+        if transfer.way == Way::In {
+            lots.push_back((place, transfer.raw));
+            continue;
+        }
+        let mut rest = transfer.raw;
+        while let Some((came, left)) = lots.front_mut()
+            && rest > 0
+        {
+            let taken = rest.min(*left);
+            (rest, *left) = (rest - taken, *left - taken);
+            let lot = &valued[*came];
+            let hold = Hold { came: *came, left: place, secs: transfer.time - lot.time, usd: share(lot, taken) };
+            holds.push(hold);
+            if *left == 0 {
+                lots.pop_front();
+            }
+        }
+    }
+    holds
+}
+
+/// The worth of a part of a movement.
+#[expect(clippy::cast_precision_loss, reason = "values are doubles")]
+fn share(of: &Transfer, raw: u128) -> Usd {
+    if raw == of.raw {
+        return of.usd;
+    }
+    Usd::from_f64(of.usd.to_f64() * (raw as f64 / of.raw as f64)).unwrap_or(of.usd)
+}
+
+/// Money that only came, so little that it may have been sent to compromise the address. In August 2022 somebody sent
+/// small amounts from a sanctioned mixer to well-known people.
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DustGuard {
+    /// Less than this is dust.
+    pub most_usd: f64,
+    /// Less than this is dust where it is a small share of the inflow and was never spent.
+    pub most_unspent_usd: f64,
+    /// The largest share of all inflow that is small.
+    pub most_share: f64,
+}
+
+impl DustGuard {
+    /// Returns true if movements that only came, worth so much together, are dust. Spent means: any amount of the same asset left
+    /// later.
+    pub fn is_dust(&self, usd: Usd, history: &History, came: impl IntoIterator<Item = impl AsRef<Transfer>>) -> bool {
+        let worth = usd.to_f64();
+        if worth < self.most_usd {
+            return true;
+        }
+        // What became of movements that were left out is not known.
+        let is_spent = |came: &Transfer| history.last_out(came.asset).is_some_and(|left| left >= came.time);
+        !history.is_truncated
+            && worth < self.most_unspent_usd
+            && ratio(usd, history.in_usd) < self.most_share
+            && !came.into_iter().any(|came| is_spent(came.as_ref()))
+    }
+}
+
+impl AsRef<Self> for Transfer {
+    fn as_ref(&self) -> &Self {
+        self
     }
 }

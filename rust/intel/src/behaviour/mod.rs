@@ -1,8 +1,8 @@
-//! What an address did: the catalogue of behaviours and what finds them.
+//! The behaviours of an address: their catalogue and the rules that find them.
 //!
-//! A behaviour is a pattern in movements. It is no accusation: exchanges, shops and bots show many of them, which is why
-//! risk reads them in the light of who the address is. One file under `rules/` holds one behaviour, with its limits;
-//! their values stand in the parameter file ([`crate::risk::Parameters`]). All rules of an address share one reading of
+//! A behaviour is a pattern in movements. It is not an accusation: exchanges, shops and bots show many of them, which is why
+//! risk reads them in the light of who the address is. One file under `rules/` contains one behaviour, with its limits;
+//! the parameter file contains their values ([`crate::risk::Parameters`]). All rules of an address share one reading of
 //! its movements ([`History`]).
 //!
 //! # Adding a behaviour
@@ -13,21 +13,12 @@
 //! `scam_pattern` is a behaviour without a rule: the classifier finds it, see [`crate::risk::ScamLikeness`].
 
 mod chance;
-mod dust;
-mod evidence;
+mod episodes;
 mod gather;
 mod history;
-mod holds;
-mod hops;
-mod known;
-mod lookalike;
 mod others;
-mod others_in_ledger;
+mod patterns;
 mod rules;
-mod scam_pattern;
-mod swaps;
-mod transfer;
-mod windows;
 
 #[cfg(test)]
 mod tests;
@@ -37,15 +28,17 @@ use headwater_types::{Address, Usd};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
-pub use self::dust::DustGuard;
-pub use self::evidence::{Detection, Evidence, Fact, MOST_LISTED};
-pub use self::gather::HistoryGather;
-pub use self::history::{AssetKind, AssetNote, Counterparty, CounterpartyFlow, History, Roles};
-pub use self::known::KnownAs;
-pub use self::others::{Creation, Moved, NoOthers, Others, OthersLimits, Reading, Sent, WholeTransaction};
-pub use self::others_in_ledger::OthersInLedger;
-pub use self::scam_pattern::ScamPattern;
-pub use self::transfer::{NOBODY, Transfer, Way};
+pub use self::episodes::{Detection, Evidence, Fact};
+pub use self::gather::{HistoryGather, KnownAs};
+pub use self::history::{
+    AssetKind, AssetNote, Counterparty, CounterpartyFlow, DustGuard, History, NOBODY, Roles, Transfer, Way,
+};
+pub use self::others::{
+    Creation, Moved, NoOthers, Others, OthersInLedger, OthersLimits, Reading, Sent, WholeTransaction,
+};
+
+/// The maximum number of transactions and addresses that a detection lists.
+pub const MAX_LISTED: usize = 10;
 
 /// How grave a behaviour is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -118,7 +111,7 @@ impl Family {
     }
 }
 
-/// What a rule has to see.
+/// The movements that a rule needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Needs {
     /// Movements of the address, whatever they are worth.
@@ -129,22 +122,22 @@ pub enum Needs {
 
 /// A rule that finds one behaviour. Pure: the same history gives the same find.
 pub trait Detect {
-    /// What it has to see.
+    /// The movements that it needs.
     const NEEDS: Needs = Needs::Values;
 
-    /// What it finds in the history of an address; `None` where the rule does not hold.
+    /// Returns the find in the history of an address; `None` if the rule does not hold.
     fn detect(&self, history: &History) -> Option<Detection>;
 }
 
 /// A rule that finds one behaviour in what an address and others did. It asks others only where the history of the
 /// address leaves it open, and what it may not read is noted in the [`Reading`].
 pub trait DetectAmongOthers {
-    /// What it has to see of the address itself.
+    /// The movements of the address itself that it needs.
     const NEEDS: Needs;
-    /// Whether it reads what others did.
+    /// True if it reads movements of others.
     const READS_OTHERS: bool = true;
 
-    /// What it finds in the history of an address; `None` where the rule does not hold, or cannot be decided.
+    /// Returns the find in the history of an address; `None` if the rule does not hold, or cannot be decided.
     ///
     /// # Errors
     /// When others cannot be read.
@@ -160,10 +153,10 @@ impl<T: Detect> DetectAmongOthers for T {
     }
 }
 
-/// What the rules make of one address.
+/// The finds of the rules about one address.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Findings {
-    /// What they find, in the order of the catalogue.
+    /// The finds, in the order of the catalogue.
     pub found: Vec<(Behaviour, Detection)>,
     /// Those that could not be decided, in the order of the catalogue: prices are not held, or it would take too much
     /// reading of others.
@@ -175,6 +168,18 @@ impl Findings {
     pub fn evaluated(&self) -> impl Iterator<Item = Behaviour> {
         Behaviour::ALL.iter().copied().filter(|behaviour| !self.deferred.contains(behaviour))
     }
+}
+
+/// When the classifier counts, and how. `risk::ScamLikeness` states the formula.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ScamPattern {
+    /// The likeness from which the pattern counts as found. Below it only adds its points.
+    pub least_likeness: f64,
+    /// The number of real scams that a model of the program has learnt from, at least. An operator's own model always counts.
+    pub least_examples: u64,
+    /// By how much the odds of the model are divided; `None` for the `least_odds` that the model states.
+    pub odds: Option<f64>,
 }
 
 /// One behaviour's parameters.
@@ -230,7 +235,7 @@ macro_rules! catalogue {
                 match self { $(Self::$variant => Family::$family,)* Self::ScamPattern => Family::Scam }
             }
 
-            /// What its rule has to see of the address itself.
+            /// Returns the movements of the address itself that its rule needs.
             #[must_use]
             pub const fn needs(self) -> Needs {
                 match self {
@@ -239,7 +244,7 @@ macro_rules! catalogue {
                 }
             }
 
-            /// Whether its rule reads what others did.
+            /// Returns true if its rule reads movements of others.
             #[must_use]
             pub const fn reads_others(self) -> bool {
                 match self {
@@ -277,7 +282,7 @@ macro_rules! catalogue {
                 }
             }
 
-            /// What the rules make of an address by its history, and by what others did where that leaves a rule open.
+            /// Applies the rules to the history of an address, and to movements of others where that leaves a rule open.
             ///
             /// # Errors
             /// When others cannot be read.
@@ -350,7 +355,7 @@ impl Behaviour {
         Self::ALL.iter().copied().chain([Self::ScamPattern]).find(|behaviour| behaviour.code() == code)
     }
 
-    /// Whether a history tells enough of the address itself for its rule.
+    /// Returns true if a history is enough of the address itself for its rule.
     #[must_use]
     pub fn is_evaluated_on(self, history: &History) -> bool {
         match self.needs() {
@@ -365,7 +370,7 @@ fn ratio(part: Usd, whole: Usd) -> f64 {
     if whole == Usd::ZERO { 0.0 } else { part.to_f64() / whole.to_f64() }
 }
 
-/// What came in and did not leave, at what it was worth when it came.
+/// Returns the inflow that did not leave, at its worth when it came.
 #[expect(clippy::cast_precision_loss, reason = "a share")]
 fn residual(history: &History) -> Usd {
     let mut by_asset: FxHashMap<u32, (u128, u128, Usd)> = FxHashMap::default();

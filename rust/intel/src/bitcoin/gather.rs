@@ -137,6 +137,22 @@ impl Gathered {
         Ok(Some(gathered))
     }
 
+    /// Reads the same with the clusters of the ledger, where they are built.
+    ///
+    /// # Errors
+    /// As [`Gathered::read`].
+    pub fn read_clustered(
+        ledger: &dyn Ledger,
+        transaction: Transaction,
+        cancel: &Cancel,
+    ) -> Result<Option<Self>, LedgerError> {
+        let Some(clusters) = ledger.clusters(transaction.head.chain, cancel)? else {
+            return Self::read(ledger, transaction, None, cancel);
+        };
+        let same_cluster = in_cluster_of_inputs(ledger, clusters, &transaction);
+        Self::read(ledger, transaction, Some(&same_cluster), cancel)
+    }
+
     /// The transaction.
     #[must_use]
     pub const fn transaction(&self) -> &Transaction {

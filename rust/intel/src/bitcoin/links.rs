@@ -1,15 +1,24 @@
 //! Which transactions link the addresses of a cluster: the evidence behind an inherited claim, and the weakest of it.
 
+use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::rc::Rc;
 
 use headwater_ledger::clusters::{Cluster, Clusters, Link, link};
 use headwater_ledger::read::{Scan, ScanOrder, TransactionRef};
-use headwater_ledger::{Cancel, Ledger, LedgerError};
+use headwater_ledger::{Cancel, Ledger, LedgerError, labels};
 use headwater_types::{Address, Chain, TxHash};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::TransactionView;
+use crate::label::Aggregate;
+
+/// The maximum number of linking transactions that are named in words.
+const MAX_NAMED: usize = 3;
+/// The maximum number of transactions that are read to find the links of one address.
+const MAX_READ: usize = 1_000;
+/// The same for all addresses of an answer.
+const MAX_READ_IN_ALL: usize = 5_000;
 
 /// A transaction that links addresses by common inputs.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -186,6 +195,85 @@ impl<'a> LinkReader<'a> {
 
     fn cluster(&self, address: &Address) -> Result<Option<Cluster>, LedgerError> {
         self.ledger.account(self.chain, address)?.map_or(Ok(None), |account| self.clusters.of(&account))
+    }
+}
+
+/// The link between an address and another one of its cluster whose label it inherits.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InheritedLink {
+    /// The address that the claim names.
+    pub address: Address,
+    /// The name of the cluster of both.
+    pub cluster: Address,
+    /// The shortest chain of transactions that link the two by common inputs; `None` if the search limit is reached.
+    pub transactions: Option<Vec<TxHash>>,
+}
+
+impl InheritedLink {
+    /// Returns how sure the link is, 0 to 1: the claim counts times this.
+    #[must_use]
+    pub fn confidence(&self) -> f64 {
+        f64::from(labels::Link::Cluster.thousandths()) / 1000.0
+    }
+
+    /// Describes the link in words.
+    #[must_use]
+    pub fn words(&self) -> String {
+        let Self { address, cluster, transactions } = self;
+        let linked = match transactions {
+            Some(transactions) => {
+                let named = transactions.iter().take(MAX_NAMED).map(|hash| hash.display(address.family()));
+                let named: Vec<String> = named.collect();
+                let more = transactions.len() - named.len();
+                let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+                format!("linked by {}{more}", named.join(", "))
+            }
+            None => "link not found within the search limit".to_owned(),
+        };
+        format!("inherited with {} from {address} of the cluster {cluster}, {linked}", self.confidence())
+    }
+}
+
+/// The number of transactions that an answer may still read to find links.
+#[derive(Debug)]
+pub struct LinkBudget(Cell<usize>);
+
+impl Default for LinkBudget {
+    fn default() -> Self {
+        Self(Cell::new(MAX_READ_IN_ALL))
+    }
+}
+
+impl LinkBudget {
+    /// Returns the links to those addresses of a cluster whose labels an address inherits, by their addresses.
+    ///
+    /// # Errors
+    /// When the ledger cannot be read, or the call is cancelled.
+    pub fn inherited(
+        &self,
+        ledger: &dyn Ledger,
+        (chain, address): (Chain, &Address),
+        aggregate: &Aggregate<'_>,
+        cancel: &Cancel,
+    ) -> Result<BTreeMap<Address, InheritedLink>, LedgerError> {
+        let inherited = aggregate.sources.iter().filter(|source| source.claim.link == labels::Link::Cluster);
+        let named: BTreeSet<Address> = inherited.map(|source| source.claim.address).collect();
+        if named.is_empty() {
+            return Ok(BTreeMap::new());
+        }
+        let (Some(clusters), Some(account)) = (ledger.clusters(chain, cancel)?, ledger.account(chain, address)?) else {
+            return Ok(BTreeMap::new());
+        };
+        let Some(cluster) = clusters.of(&account)? else { return Ok(BTreeMap::new()) };
+        let limit = self.0.get().min(MAX_READ);
+        let mut reader = LinkReader::new((ledger, chain), clusters, limit, cancel);
+        let mut paths = reader.paths(address, &named)?;
+        self.0.set(self.0.get() - (limit - reader.left()));
+        let links = named.into_iter().map(|address| {
+            let transactions = paths.remove(&address);
+            (address, InheritedLink { address, cluster: cluster.name, transactions })
+        });
+        Ok(links.collect())
     }
 }
 

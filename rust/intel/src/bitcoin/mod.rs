@@ -1,6 +1,7 @@
 //! What a Bitcoin transaction shows of the people behind it.
 //!
 //! * [`change`]: which output went back to whoever paid.
+//! * [`change_output`]: the same of many transactions, with the one output that counts as change.
 //! * [`change_clusters`]: clusters that change makes one.
 //! * [`coinjoin`]: whether several people made it together.
 //! * [`links`]: the transactions that link the addresses of a cluster.
@@ -11,6 +12,7 @@
 
 pub mod change;
 pub mod change_clusters;
+pub mod change_output;
 pub mod gather;
 pub mod links;
 pub mod peel_chain;

@@ -47,10 +47,8 @@ mod format;
 mod model;
 #[cfg(test)]
 mod tests;
-mod verdict;
 
-pub use classifier::{Classifier, Classifiers, Contribution};
+pub use classifier::{Classifier, Classifiers, Contribution, UNKNOWN, Verdict};
 pub use error::ModelError;
 pub use format::{FORMAT, MAX_BYTES};
 pub use model::Model;
-pub use verdict::{UNKNOWN, Verdict};

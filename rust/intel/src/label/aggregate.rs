@@ -1,23 +1,22 @@
-//! All claims about an address together.
+//! The claims about an address together: codes, an entity, and when it came under sanctions.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use headwater_ledger::labels::{Category, Claim, Code, Dispute, entity_key, entity_name};
+use headwater_ledger::labels::{Category, Claim, Code, DateBasis, Dispute, Level, entity_key, entity_name};
+use headwater_types::Timestamp;
 
-use super::confidence::{noisy_or, of_claim, weight};
-use super::moment::Moment;
-use super::standing::{Standing, standing};
+use super::confidence::{Moment, Standing, noisy_or, of_claim, standing, weight};
 
 /// An entity is named from this confidence on.
-const LEAST_ENTITY: f64 = 0.30;
+const MIN_ENTITY: f64 = 0.30;
 /// And when it is so much ahead of the next one.
-const LEAST_LEAD: f64 = 0.15;
+const MIN_LEAD: f64 = 0.15;
 /// How much a code of another kind of business takes away.
 const EXCLUSION: f64 = 0.5;
 /// A single report below this confidence is one that nobody confirmed.
 const REPORTED_ONCE: f64 = 0.50;
 
-/// What the claims about an address come to.
+/// The claims about an address together.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Aggregate<'a> {
     /// The entity behind the address, when one is clearly ahead.
@@ -36,7 +35,7 @@ pub struct Aggregate<'a> {
     pub undated: u64,
 }
 
-/// How sure a code is.
+/// A code with its confidence.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CodeConfidence {
     /// The code.
@@ -47,7 +46,7 @@ pub struct CodeConfidence {
     pub reliability: f64,
 }
 
-/// How sure an entity is.
+/// An entity with its confidence.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EntityConfidence<'a> {
     /// The key of its name.
@@ -58,31 +57,31 @@ pub struct EntityConfidence<'a> {
     pub confidence: f64,
 }
 
-/// One claim, and what it counts for.
+/// One claim with its confidence.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SourceClaim<'a> {
     /// The claim. The code of an ended sanction is `sanction_delisted`.
     pub claim: Claim<&'a str>,
-    /// Whether it counts.
+    /// Its standing at the moment.
     pub standing: Standing,
     /// Its confidence; 0 where it does not count.
     pub confidence: f64,
 }
 
 impl<'a> Aggregate<'a> {
-    /// The dispute of the most confident disputed claim that makes a code.
+    /// Returns the dispute of the most confident disputed claim that makes a code.
     #[must_use]
     pub fn dispute_of(&self, code: Code) -> Option<Dispute<&'a str>> {
         self.first_dispute(|claim| claim.code == Some(code) || code == Code::ReportedOnce)
     }
 
-    /// The same of the claims that name the address itself.
+    /// Returns the same of the claims that name the address itself.
     #[must_use]
     pub fn dispute_of_own(&self, code: Code) -> Option<Dispute<&'a str>> {
         self.first_dispute(|claim| claim.code == Some(code) && claim.link.is_exact())
     }
 
-    /// The dispute of the most confident disputed claim that names the address: of its entity, else of its first code.
+    /// Returns the dispute of the most confident disputed claim that names the address: of its entity, else of its first code.
     #[must_use]
     pub fn dispute_of_name(&self) -> Option<Dispute<&'a str>> {
         match (self.entity, self.entities.first(), self.codes.first()) {
@@ -99,23 +98,23 @@ impl<'a> Aggregate<'a> {
         active.filter(|source| is_meant(&source.claim)).find_map(|source| source.claim.dispute)
     }
 
-    /// Confidence of a code; 0 where no claim makes it.
+    /// Returns the confidence of a code; 0 where no claim makes it.
     #[must_use]
     pub fn of(&self, code: Code) -> f64 {
         self.codes.iter().find(|found| found.code == code).map_or(0.0, |found| found.confidence)
     }
 
-    /// Confidence of a code by the claims that name the address itself; 0 where none makes it.
+    /// Returns the confidence of a code by the claims that name the address itself; 0 where none makes it.
     #[must_use]
     pub fn of_own(&self, code: Code) -> f64 {
         self.own_codes.iter().find(|found| found.code == code).map_or(0.0, |found| found.confidence)
     }
 
-    /// How many independent groups stand behind the active claims.
+    /// Returns the number of independent groups behind the active claims.
     #[must_use]
     pub fn groups(&self) -> usize {
         let active = self.sources.iter().filter(|source| source.standing == Standing::Active);
-        active.map(|source| source.claim.group).collect::<std::collections::BTreeSet<_>>().len()
+        active.map(|source| source.claim.group).collect::<BTreeSet<_>>().len()
     }
 }
 
@@ -152,7 +151,7 @@ pub fn aggregate<'a>(claims: &[Claim<&'a str>], moment: &Moment) -> Aggregate<'a
     let entities = entities_of(active());
     let leader = entities.first().filter(|best| {
         let second = entities.get(1).map_or(0.0, |second| second.confidence);
-        best.confidence >= LEAST_ENTITY && best.confidence - second >= LEAST_LEAD
+        best.confidence >= MIN_ENTITY && best.confidence - second >= MIN_LEAD
     });
     let of_entity = leader.map_or(0.0, |best| best.confidence);
     let of_codes = codes.iter().map(|code| code.confidence).fold(0.0, f64::max);
@@ -213,7 +212,7 @@ fn codes_of<'s, 'a: 's>(active: impl Iterator<Item = &'s SourceClaim<'a>>) -> Ve
     codes
 }
 
-/// Whether a code accuses.
+/// Returns true if a code accuses.
 fn is_risk(code: Code) -> bool {
     match code.category() {
         Category::Sanctions
@@ -249,4 +248,64 @@ fn entities_of<'s, 'a: 's>(active: impl Iterator<Item = &'s SourceClaim<'a>>) ->
         .collect();
     entities.sort_by(|one, other| other.confidence.total_cmp(&one.confidence).then_with(|| one.key.cmp(&other.key)));
     entities
+}
+
+const DAY_SECS: i64 = 86_400;
+
+/// The listing of an address by lists of sanctions, by its active claims.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SanctionsListing<'a> {
+    /// The date of the listing; `None` where no list is dated.
+    pub since: Option<Timestamp>,
+    /// The owner of that date; `None` without a date, and where the store does not record it.
+    pub date_basis: Option<DateBasis>,
+    /// A source of a list without a date, where no copy of the same group has one.
+    pub undated: Option<&'a str>,
+}
+
+impl SanctionsListing<'_> {
+    /// Returns the first second of the day (UTC) on which the listing began; `None` where a list has no date: it counts for
+    /// all times.
+    #[must_use]
+    pub fn begins(&self) -> Option<Timestamp> {
+        let day = |time: Timestamp| Timestamp::new(time.secs() - time.secs().rem_euclid(DAY_SECS));
+        self.since.filter(|_| self.undated.is_none()).map(day)
+    }
+}
+
+impl<'a> Aggregate<'a> {
+    /// Returns when lists of sanctions named the address; `None` where none does, or all of them delisted it.
+    ///
+    /// It reads the active claims of the code `sanction` and the level `sanctions_list`: those that name the address
+    /// itself, and only without them those through its cluster. An address date counts before an entity date, which is
+    /// too early for addresses that an entity got later, and before a date of unknown basis; of several dates of one basis
+    /// the earliest counts. A copy of a list without dates adds nothing where another copy of the same group has dates.
+    /// O(claims).
+    ///
+    /// ```
+    /// use headwater_intel::label::Aggregate;
+    /// assert_eq!(Aggregate::default().sanctions_listing(), None);
+    /// ```
+    #[must_use]
+    pub fn sanctions_listing(&self) -> Option<SanctionsListing<'a>> {
+        let active =
+            self.sources.iter().filter(|source| source.standing == Standing::Active).map(|source| &source.claim);
+        let listed = active.filter(|claim| claim.code == Some(Code::Sanction) && claim.level == Level::SanctionsList);
+        let (own, inherited): (Vec<_>, Vec<_>) = listed.partition(|claim| claim.link.is_exact());
+        let claims = if own.is_empty() { inherited } else { own };
+        (!claims.is_empty()).then(|| listing(&claims))
+    }
+}
+
+fn listing<'a>(claims: &[&Claim<&'a str>]) -> SanctionsListing<'a> {
+    let rank = |basis: Option<DateBasis>| (basis.is_none(), basis);
+    let dated = || claims.iter().filter_map(|claim| Some((rank(claim.date_basis), claim.asserted_at?)));
+    let first = dated().min();
+    let dated_groups: BTreeSet<&str> =
+        claims.iter().filter(|claim| claim.asserted_at.is_some()).map(|claim| claim.group).collect();
+    SanctionsListing {
+        since: first.map(|(_, since)| since),
+        date_basis: first.and_then(|((_, basis), _)| basis),
+        undated: claims.iter().find(|claim| !dated_groups.contains(claim.group)).map(|claim| claim.source),
+    }
 }

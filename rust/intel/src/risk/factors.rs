@@ -1,25 +1,52 @@
-//! What a score is made of, in one list.
+//! All dimensions together: the composite score, its factors in one list, and numbers as answers show them.
 
 use headwater_ledger::labels::Dispute;
 use headwater_types::Usd;
 
 use super::behaviour::{BehaviourHit, BehaviourScore};
-use super::composite::Composite;
-use super::gates::{Gate, GateReason};
-use super::graph::{CategoryExposure, ExposureWay, GraphScore};
-use super::identity::IntelScore;
-use super::shown::shown;
+use super::counterparties::{CategoryExposure, ExposureWay, GraphScore};
+use super::identity::{Gate, GateReason, IntelScore};
+use super::parameters::Parameters;
+use super::{MAX_PROBABILITY, split};
 use crate::behaviour::{Behaviour, Detection, Fact};
+use crate::bitcoin::links::InheritedLink;
 use crate::label::Aggregate;
+
+/// The score of all dimensions before floors, and the points of each.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Composite {
+    /// 0 to 100.
+    pub score: f64,
+    /// Points of the labels.
+    pub intel: f64,
+    /// Points of the behaviours.
+    pub behaviour: f64,
+    /// Points of the counterparties.
+    pub graph: f64,
+}
+
+impl Composite {
+    /// `100 · (1 - (1 - I) · (1 - 0.60 · B) · (1 - 0.85 · G))` over scores by 100; a dimension that is missing is 0.
+    #[must_use]
+    pub fn of(parameters: &Parameters, intel: f64, behaviour: f64, graph: f64, is_trusted: bool) -> Self {
+        let of = &parameters.composite;
+        let trust = if is_trusted { of.trusted_service } else { 1.0 };
+        let parts = [intel / 100.0, of.behaviour * behaviour / 100.0, of.graph * graph / 100.0 * trust];
+        let parts = parts.map(|part| part.clamp(0.0, 1.0));
+        let score = 100.0 * (1.0 - parts.iter().map(|part| 1.0 - part).product::<f64>());
+        let points = split(score, &parts.map(|part| part.min(MAX_PROBABILITY)));
+        Self { score, intel: points[0], behaviour: points[1], graph: points[2] }
+    }
+}
 
 /// A part of the score.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Dimension {
-    /// Who the address is.
+    /// Labels.
     Intel,
-    /// What it did.
+    /// Behaviours.
     Behavior,
-    /// Whom it deals with.
+    /// Counterparties.
     Graph,
 }
 
@@ -77,7 +104,7 @@ pub struct Factor {
     pub dimension: Dimension,
     /// The gate, label code, behaviour or category.
     pub code: String,
-    /// What context did to it.
+    /// The change by the context.
     pub effect: Effect,
     /// With the numbers, in a few words.
     pub detail: String,
@@ -87,14 +114,16 @@ pub struct Factor {
     pub points: f64,
     /// The dispute of a claim that the factor rests on.
     pub dispute: Option<Dispute>,
+    /// For a label code of an explained assessment: the links to those addresses of its cluster whose claims it inherits.
+    pub inherited: Vec<InheritedLink>,
 }
 
-/// What a score was made from.
-pub(super) struct Parts<'a> {
+/// The sources of the factors of a score.
+pub(super) struct FactorSources<'a> {
     pub score: f64,
     pub base: &'a Composite,
     pub gates: &'a [Gate],
-    /// What the labels come to, and their score.
+    /// The labels, and their score.
     pub labels: (&'a Aggregate<'a>, &'a IntelScore),
     pub behaviour: Option<&'a BehaviourScore>,
     pub graph: Option<&'a GraphScore>,
@@ -102,7 +131,7 @@ pub(super) struct Parts<'a> {
 
 /// One factor for each gate, label family, behaviour and category of counterparties: most points first, then in this
 /// order. The first of the highest gates carries what its floor adds.
-pub(super) fn factors(of: &Parts<'_>) -> Vec<Factor> {
+pub(super) fn factors(of: &FactorSources<'_>) -> Vec<Factor> {
     let mut factors = Vec::new();
     let highest = of.gates.iter().map(|gate| gate.floor).fold(0.0, f64::max);
     let mut lift = of.score - of.base.score;
@@ -117,6 +146,7 @@ pub(super) fn factors(of: &Parts<'_>) -> Vec<Factor> {
             weight: None,
             points,
             dispute: gate.dispute.clone(),
+            inherited: Vec::new(),
         });
     }
     let per_point = |points: f64, score: f64| if score > 0.0 { points / score } else { 0.0 };
@@ -137,6 +167,7 @@ pub(super) fn factors(of: &Parts<'_>) -> Vec<Factor> {
             weight: Some(confidence),
             points: share.contribution * scale,
             dispute,
+            inherited: Vec::new(),
         });
     }
     if let Some(behaviour) = of.behaviour {
@@ -150,6 +181,7 @@ pub(super) fn factors(of: &Parts<'_>) -> Vec<Factor> {
                 weight: hit.weight,
                 points: hit.contribution * scale,
                 dispute: None,
+                inherited: Vec::new(),
             });
         }
     }
@@ -164,6 +196,7 @@ pub(super) fn factors(of: &Parts<'_>) -> Vec<Factor> {
                 weight: Some(exposure.share),
                 points: exposure.contribution * scale,
                 dispute: exposure.dispute.clone(),
+                inherited: Vec::new(),
             });
         }
     }
@@ -221,4 +254,38 @@ fn how_exposed(of: &CategoryExposure) -> String {
 /// Says that a claim is disputed, behind the numbers of a factor.
 fn disputed(dispute: Option<&Dispute>) -> &'static str {
     if dispute.is_some() { "; a claim behind it is disputed" } else { "" }
+}
+
+/// Rounds to so many decimals, half to even. A number that would become zero keeps two significant digits: what earns points
+/// is never shown as nothing.
+///
+/// ```
+/// use headwater_intel::risk::significant;
+/// assert_eq!([12.345, 0.0049, 0.0].map(|value| significant(value, 2)), [12.34, 0.0049, 0.0]);
+/// assert_eq!(significant(0.000_123_456, 2), 0.000_12);
+/// ```
+#[must_use]
+pub fn significant(value: f64, decimals: i32) -> f64 {
+    let unit = 10_f64.powi(decimals);
+    // Adding zero turns minus zero into zero.
+    let rounded = (value * unit).round_ties_even() / unit + 0.0;
+    if rounded != 0.0 || value == 0.0 {
+        return rounded;
+    }
+    format!("{value:.1e}").parse().unwrap_or(value)
+}
+
+/// Writes a number with so many decimals, or with more where it would read as zero.
+///
+/// ```
+/// use headwater_intel::risk::shown;
+/// assert_eq!([12.3, 0.0049, 0.0].map(|value| shown(value, 2)), ["12.30", "0.0049", "0.00"]);
+/// ```
+#[must_use]
+pub fn shown(value: f64, decimals: usize) -> String {
+    let text = format!("{value:.decimals$}");
+    if value == 0.0 || text.contains(|of: char| ('1'..='9').contains(&of)) {
+        return text;
+    }
+    significant(value, i32::try_from(decimals).unwrap_or(i32::MAX)).to_string()
 }

@@ -1,6 +1,6 @@
 //! What holds of every find in every history.
 
-use headwater_intel::behaviour::{Behaviour, Fact, MOST_LISTED, Rules};
+use headwater_intel::behaviour::{Behaviour, Fact, MAX_LISTED, Rules};
 use headwater_ledger::labels::Code;
 use headwater_types::Usd;
 use proptest::prelude::*;
@@ -218,7 +218,7 @@ fn check(case: &Case) -> Result<(), TestCaseError> {
         prop_assert!(START <= find.first && find.first <= find.last, "{behaviour:?}: {find:?}");
         prop_assert!(find.last <= history.head, "{behaviour:?}: {find:?}");
         let transactions = &find.evidence.transactions;
-        prop_assert!((1..=MOST_LISTED).contains(&transactions.len()), "{behaviour:?}: {find:?}");
+        prop_assert!((1..=MAX_LISTED).contains(&transactions.len()), "{behaviour:?}: {find:?}");
         prop_assert!((1..transactions.len()).all(|place| !transactions[..place].contains(&transactions[place])));
         prop_assert!(find.evidence.p_value.is_none_or(|p| p > 0.0 && p <= 1.0), "{behaviour:?}: {find:?}");
         let has_model = matches!(behaviour, Behaviour::FixedInterval | Behaviour::Structuring);
@@ -229,9 +229,9 @@ fn check(case: &Case) -> Result<(), TestCaseError> {
                 Fact::Usd(usd) => *usd >= Usd::ZERO,
                 Fact::Ratio(of) | Fact::Units(of) => of.is_finite() && *of >= 0.0,
                 Fact::Word(word) => !word.is_empty(),
-                Fact::Addresses(list) => list.len() <= MOST_LISTED && list.is_sorted() && !list.is_empty(),
-                Fact::Path(list) => (1..=MOST_LISTED).contains(&list.len()),
-                Fact::Pairs(list) => (1..=MOST_LISTED).contains(&list.len()),
+                Fact::Addresses(list) => list.len() <= MAX_LISTED && list.is_sorted() && !list.is_empty(),
+                Fact::Path(list) => (1..=MAX_LISTED).contains(&list.len()),
+                Fact::Pairs(list) => (1..=MAX_LISTED).contains(&list.len()),
                 Fact::Numbers(list) => list.iter().all(|of| of.is_finite() && *of >= 0.0) && !list.is_empty(),
                 Fact::EachSecs(list) => list.iter().all(|secs| *secs >= 0) && !list.is_empty(),
                 Fact::Words(list) => !list.is_empty(),

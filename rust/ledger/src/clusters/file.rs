@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bytemuck::{Pod, Zeroable};
 use headwater_types::{Chain, TxHash};
 
-use super::records::{FirstSeen, Joined, Member};
+use super::records::{ClusterJoin, FirstSeen, Member};
 use crate::LedgerError;
 use crate::error::Result;
 use crate::segment::{Column, Container, PackedSections, PackedTable, Section, Segment, search};
@@ -146,7 +146,7 @@ impl ClusterFile {
         let stored = self.stored(member)?;
         let joined = match stored.joined {
             None => None,
-            Some((transaction, into)) => Some(Joined { transaction, into: address(&self.stored(into)?)? }),
+            Some((transaction, into)) => Some(ClusterJoin { transaction, into: address(&self.stored(into)?)? }),
         };
         Ok(Member { address: address(&stored)?, first: stored.first, joined })
     }

@@ -9,7 +9,7 @@ use super::base::Base;
 use super::forest::Forest;
 use super::link::Link;
 use super::payments::{Payment, Payments, Placed, first_in, places};
-use super::records::{Cluster, FirstSeen, Joined, Member, Root};
+use super::records::{Cluster, ClusterJoin, FirstSeen, Member, Root};
 use crate::Cancel;
 use crate::error::Result;
 use crate::primitives::unpack;
@@ -93,7 +93,7 @@ impl Later {
             // Only the name of a cluster is joined to another one.
             let is_name = first == self.forest.nodes()[node as usize].first;
             let joined = match self.forest.nodes()[node as usize].joined.filter(|_| is_name) {
-                Some((transaction, into)) => Some(Joined { transaction, into: self.name(base, into)? }),
+                Some((transaction, into)) => Some(ClusterJoin { transaction, into: self.name(base, into)? }),
                 None => None,
             };
             match (stored, base.table, self.parts[node as usize]) {

@@ -7,7 +7,7 @@
 //! A cluster is a function of the chain alone. Transactions are taken in the order of the chain; each joins clusters of
 //! its input addresses that were apart until then. A cluster is named by its address that appears first on the chain, so
 //! that later addresses leave the name as it is, and where two clusters become one the older name stays. Every other
-//! address was the name of a cluster once, if only of itself: its [`Joined`] says which transaction ended that.
+//! address was the name of a cluster once, if only of itself: its [`ClusterJoin`] says which transaction ended that.
 //!
 //! The table is a file beside the segments that covers a list of them ([`build`]). Segments behind it are read on the
 //! first question of a generation ([`later`]), from where the generation before had come. Without a table the same is
@@ -25,7 +25,7 @@ mod records;
 mod view;
 
 pub use self::link::{Link, link};
-pub use self::records::{Cluster, FirstSeen, Joined, Member};
+pub use self::records::{Cluster, ClusterJoin, FirstSeen, Member};
 pub use self::view::Clusters;
 
 pub(crate) use self::build::build;

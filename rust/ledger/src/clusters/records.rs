@@ -50,12 +50,12 @@ pub struct Member {
     /// Where it appears first.
     pub first: FirstSeen,
     /// What brought it in; `None` of the address that names the cluster.
-    pub joined: Option<Joined>,
+    pub joined: Option<ClusterJoin>,
 }
 
 /// How the cluster that an address named, if only of itself, came into an older one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Joined {
+pub struct ClusterJoin {
     /// The first transaction in the order of the chain that spends from both.
     pub transaction: TxHash,
     /// The name of the older cluster then.

@@ -16,7 +16,7 @@ use super::{MOST_GROUPED, pack};
 use crate::Cancel;
 use crate::error::Result;
 use crate::market::{AssetTerms, PriceTable, Registry};
-use crate::memory::{Held, Purpose, table_bytes};
+use crate::memory::{Purpose, Reservation, table_bytes};
 use crate::primitives::{Account, AccountRef, AssetRef, pack as as_handle, unpack};
 use crate::segment::Segment;
 
@@ -79,7 +79,7 @@ pub(super) enum Source<'a> {
 impl<'a> Market<'a> {
     /// The account in each segment that knows a counterparty of it; `None` when a segment has no edges and too much of
     /// the account to be grouped on reading.
-    pub(super) fn sources(&self, account: &Account, held: &mut Held) -> Result<Option<Vec<(u32, Source<'a>)>>> {
+    pub(super) fn sources(&self, account: &Account, held: &mut Reservation) -> Result<Option<Vec<(u32, Source<'a>)>>> {
         let mut sources = Vec::with_capacity(account.places.len());
         for &(place, id) in &account.places {
             let (segment, edges) = (&self.segments[place as usize], &self.edges[place as usize]);
@@ -163,7 +163,7 @@ pub(super) fn as_asset_edge(place: u32, row: &AssetRow) -> AssetEdge {
 /// Adds up segments by address.
 pub(super) struct Sum<'a> {
     market: Market<'a>,
-    held: Held,
+    held: Reservation,
     /// Assets that there is room for in all pairs.
     assets: usize,
     by_address: HashMap<Address, usize>,

@@ -6,7 +6,7 @@ use xxhash_rust::xxh3::Xxh3;
 
 use super::canonical::Canonical;
 use super::{Movement, MovementFact, TransactionFacts};
-use crate::error::{Between, LedgerError, Result};
+use crate::error::{ConflictParties, LedgerError, Result};
 use crate::primitives::Ordinal;
 
 /// Balances that one transaction of [`opening()`] states: a list of millions is many of them, so that none is too large
@@ -56,7 +56,7 @@ pub fn opening(
             field: "amount",
             held: one.to_string(),
             offered: other.to_string(),
-            between: Between::Rows,
+            between: ConflictParties::Rows,
         });
     }
     balances.retain(|(_, balance)| !balance.is_zero());

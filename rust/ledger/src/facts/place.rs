@@ -4,7 +4,7 @@ use std::fmt::{Debug, Display};
 
 use headwater_types::{BlockHash, Chain};
 
-use crate::error::{Between, LedgerError, Result};
+use crate::error::{ConflictParties, LedgerError, Result};
 
 /// What two sources disagree about.
 pub(super) struct Place<'a> {
@@ -60,7 +60,7 @@ impl Place<'_> {
             field,
             held: held.to_string(),
             offered: offered.to_string(),
-            between: Between::Rows,
+            between: ConflictParties::Rows,
         }
     }
 }

@@ -29,7 +29,7 @@ mod records;
 
 pub use self::batch::{Balances, HolderBatch, VisitHolders};
 pub use self::moments::{Moments, Squares, Sum, Top};
-pub use self::ranked::Ranked;
+pub use self::ranked::HolderRanking;
 pub use self::records::Holders;
 
 pub(crate) use self::build::build;

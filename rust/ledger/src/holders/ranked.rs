@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::segment::{search, search_from};
 
 /// The balances of the holders of an asset, some of them left out.
-pub struct Ranked<'a> {
+pub struct HolderRanking<'a> {
     holders: &'a Holders<'a>,
     moments: Moments,
     /// Balances that are left out, largest first.
@@ -26,12 +26,12 @@ impl Holders<'_> {
     ///
     /// # Errors
     /// When stored data cannot be read or is damaged.
-    pub fn ranked(&self, without: &[(Amount, Amount)]) -> Result<Ranked<'_>> {
-        Ranked::new(self, without)
+    pub fn ranked(&self, without: &[(Amount, Amount)]) -> Result<HolderRanking<'_>> {
+        HolderRanking::new(self, without)
     }
 }
 
-impl<'a> Ranked<'a> {
+impl<'a> HolderRanking<'a> {
     pub(super) fn new(holders: &'a Holders<'a>, without: &[(Amount, Amount)]) -> Result<Self> {
         if let Some(rows) = &holders.rows {
             rows.will_search();

@@ -179,6 +179,20 @@ impl Scope {
         }
     }
 
+    /// Returns the chains on which it holds, in their order.
+    pub fn chains(self) -> impl Iterator<Item = Chain> {
+        Chain::all().filter(move |chain| self.contains(*chain))
+    }
+
+    /// Returns the chain whose forms of addresses are valid.
+    #[must_use]
+    pub const fn address_chain(self) -> Chain {
+        match self {
+            Self::Chain(chain) => chain,
+            Self::Evm => Chain::ETHEREUM,
+        }
+    }
+
     /// The name in files and lists: the chain, or `evm`.
     #[must_use]
     pub fn name(self) -> &'static str {

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 
 use super::{Action, Claim, Code, DateBasis, LabelTable, Level, Link, Scope};
 use crate::read::Labels as _;
-use crate::store::{LabelImport, MemoryStore, Shrinking, Store, Vanished, Writer};
+use crate::store::{LabelImport, MemoryStore, MissingClaims, ShrinkPolicy, Store, Writer};
 
 /// One of a few addresses of three families, so that claims meet.
 fn address(number: u8) -> Address {
@@ -69,8 +69,8 @@ fn import(list: u8, claims: Vec<Claim>, time: i64) -> LabelImport {
         imported_at: time,
         ended_at: time,
         claims,
-        vanished: Vanished::End,
-        shrinking: Shrinking::Accepted,
+        vanished: MissingClaims::End,
+        shrinking: ShrinkPolicy::Accepted,
     }
 }
 
@@ -230,7 +230,7 @@ fn scope_decides_the_chains_of_a_claim() {
 fn short_lists_may_not_shrink_either() {
     let mut store = MemoryStore::default();
     let own = |count: usize| (0..count).map(|code| claim(0, code, None, None)).collect::<Vec<_>>();
-    let next = |list, count, time| LabelImport { shrinking: Shrinking::Refused, ..import(list, own(count), time) };
+    let next = |list, count, time| LabelImport { shrinking: ShrinkPolicy::Refused, ..import(list, own(count), time) };
     // Code 0 is a sanction: nine tenths must stay.
     store.import_labels(next(0, 4, 1)).unwrap();
     assert!(store.import_labels(next(0, 3, 2)).is_err());
@@ -244,11 +244,11 @@ fn list_that_lost_more_than_half_is_refused_unless_accepted() {
     let whole: Vec<Claim> = (0..Code::ALL.len()).map(|code| claim(0, code, None, None)).collect();
     store.import_labels(import(0, whole.clone(), 1)).unwrap();
     let cut = |shrinking| LabelImport { shrinking, ..import(0, whole[..10].to_vec(), 2) };
-    let error = store.import_labels(cut(Shrinking::Refused)).unwrap_err();
+    let error = store.import_labels(cut(ShrinkPolicy::Refused)).unwrap_err();
     assert!(error.to_string().contains("repeats 10 of the"), "{error}");
     assert_eq!(held(store.snapshot().labels()).len(), whole.len(), "nothing ended");
-    store.import_labels(cut(Shrinking::Accepted)).unwrap();
-    let older = LabelImport { shrinking: Shrinking::Refused, ..import(0, whole, 1) };
+    store.import_labels(cut(ShrinkPolicy::Accepted)).unwrap();
+    let older = LabelImport { shrinking: ShrinkPolicy::Refused, ..import(0, whole, 1) };
     assert!(store.import_labels(older).unwrap_err().to_string().contains("the edition that is held is of"));
 }
 

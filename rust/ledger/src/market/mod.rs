@@ -17,6 +17,6 @@ pub use core_tokens::{CORE_SOURCE, core_tokens};
 pub use fx::{FX_MAX_AGE_SECS, FxPoint, FxRate, FxTable, USD};
 pub use listing::{Price, PricePoint, TokenListing};
 pub use look_alike::skeleton;
-pub use prices::{Implausible, LeftOut, PRICE_MAX_AGE_SECS, PriceCoverage, PriceTable};
+pub use prices::{ExcludedPrice, Implausible, PRICE_MAX_AGE_SECS, PriceCoverage, PriceTable};
 pub use registry::{EntrySource, Registry, RegistryEntry, SymbolMatch, UsdMode};
 pub use valuation::{AssetTerms, MarketStamp};

@@ -13,7 +13,7 @@ pub const PRICE_MAX_AGE_SECS: i64 = 86_400;
 
 /// A price that is held and not used.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct LeftOut {
+pub struct ExcludedPrice {
     /// The price as it was imported.
     pub price: Price,
     /// What speaks against it.
@@ -53,7 +53,7 @@ pub struct PriceTable {
 #[derive(Debug, Clone, PartialEq, Default)]
 struct Series {
     prices: Vec<Price>,
-    left_out: Vec<LeftOut>,
+    left_out: Vec<ExcludedPrice>,
     coverage: Vec<PriceCoverage>,
 }
 
@@ -65,7 +65,7 @@ impl Series {
         let mut coverage: BTreeMap<&str, PriceCoverage> = BTreeMap::new();
         for ((price, is_spike), (_, source)) in all.iter().zip(spikes(&all)).zip(points.values()) {
             if is_spike {
-                series.left_out.push(LeftOut { price: *price, why: Implausible::Spike });
+                series.left_out.push(ExcludedPrice { price: *price, why: Implausible::Spike });
                 continue;
             }
             series.prices.push(*price);
@@ -76,7 +76,7 @@ impl Series {
             of_source.points += 1;
         }
         let zeros = zeros.into_iter().map(|(time, usd)| Price { usd, time });
-        series.left_out.extend(zeros.map(|price| LeftOut { price, why: Implausible::NotPositive }));
+        series.left_out.extend(zeros.map(|price| ExcludedPrice { price, why: Implausible::NotPositive }));
         series.left_out.sort_by_key(|left_out| left_out.price.time);
         series.coverage = coverage.into_values().collect();
         series.coverage.sort_by_key(|of_source| of_source.first);
@@ -150,7 +150,7 @@ impl PriceTable {
 
     /// The prices of a symbol that are held and not used, by time.
     #[must_use]
-    pub fn left_out(&self, symbol: &str) -> &[LeftOut] {
+    pub fn left_out(&self, symbol: &str) -> &[ExcludedPrice] {
         self.series.get(symbol).map_or(&[], |series| &series.left_out)
     }
 

@@ -3,7 +3,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use proptest::prelude::*;
 
-use super::{FREE_BYTES, Held, Memory, MemoryUse, OverBudget, Purpose, table_bytes};
+use super::{FREE_BYTES, Memory, MemoryUse, OverBudget, Purpose, Reservation, table_bytes};
 use crate::Cancel;
 
 const ROWS: Purpose = Purpose { what: "the rows", narrower: "ask for fewer days" };
@@ -14,7 +14,7 @@ fn beyond_the_free(bytes: usize) -> usize {
 }
 
 /// Pushes rows of a size until there is no room; gives how many there were, and why it ended.
-fn fill(held: &mut Held, size: usize) -> (usize, OverBudget) {
+fn fill(held: &mut Reservation, size: usize) -> (usize, OverBudget) {
     let mut rows = 0;
     loop {
         match held.reach((rows + 1) * size) {
@@ -193,7 +193,7 @@ proptest! {
         steps in prop::collection::vec((0..4_usize, 0..3_usize, 0..400_000_usize), 1..80)
     ) {
         let memory = Memory::new(1_000_000, 400_000);
-        let mut queries: Vec<(Cancel, Vec<Held>)> =
+        let mut queries: Vec<(Cancel, Vec<Reservation>)> =
             std::iter::repeat_with(|| (Cancel::within(&memory), Vec::new())).take(4).collect();
         for (query, action, bytes) in steps {
             let (token, accounts) = &mut queries[query];
@@ -206,7 +206,7 @@ proptest! {
                 1 => _ = accounts.last_mut().map(|held| held.more(bytes)),
                 _ => drop(accounts.pop()),
             }
-            let held = |query: &(Cancel, Vec<Held>)| query.1.iter().map(|held| held.room - FREE_BYTES).sum::<u64>();
+            let held = |query: &(Cancel, Vec<Reservation>)| query.1.iter().map(|held| held.room - FREE_BYTES).sum::<u64>();
             for query in &queries {
                 prop_assert_eq!(query.0.held_bytes(), held(query));
                 prop_assert!(held(query) <= 400_000);

@@ -5,7 +5,7 @@
 //! when the writer was told to ([`crate::store::Writer::begin_events`]). An item is written in the same generation as
 //! the change it tells of, so there is no change without its item and no item without its change. Items are kept for
 //! [`KEPT_SECS`] or while they are among the last [`KEPT_ITEMS`], whichever is longer, and never more than
-//! [`MOST_ITEMS`] of them.
+//! [`MAX_ITEMS`] of them.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
@@ -26,7 +26,7 @@ pub const KEPT_SECS: i64 = 7 * 24 * 60 * 60;
 pub const KEPT_ITEMS: u64 = 100_000;
 
 /// No more items are kept than this, however young they are: about what the fastest chain makes in seven days.
-pub const MOST_ITEMS: u64 = 1_000_000;
+pub const MAX_ITEMS: u64 = 1_000_000;
 
 /// The name of a store, drawn at random when it is made and never changed: it stands for the block hash in the ids of
 /// events whose source told none.
@@ -107,7 +107,7 @@ pub struct FeedLimits {
 
 impl Default for FeedLimits {
     fn default() -> Self {
-        Self { secs: KEPT_SECS, items: KEPT_ITEMS, most: MOST_ITEMS }
+        Self { secs: KEPT_SECS, items: KEPT_ITEMS, most: MAX_ITEMS }
     }
 }
 

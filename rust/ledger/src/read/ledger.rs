@@ -40,7 +40,7 @@ pub trait Ledger:
     + Balances
     + Counterparties
     + Logs
-    + Grouped
+    + ClusterReader
     + Bridges
 {
 }
@@ -57,7 +57,7 @@ impl<T: ?Sized> Ledger for T where
         + Balances
         + Counterparties
         + Logs
-        + Grouped
+        + ClusterReader
         + Bridges
 {
 }
@@ -116,7 +116,7 @@ pub trait Accounts: Send + Sync {
 
     /// Whether every account of a chain has one handle only, as where one segment holds the chain: then different handles
     /// are different accounts, whatever their addresses.
-    fn is_one_handle_each(&self, chain: Chain) -> bool;
+    fn has_unique_handles(&self, chain: Chain) -> bool;
 
     /// The first `limit` addresses of a chain behind `after`, in order of their bytes.
     fn addresses(&self, chain: Chain, after: Option<&Address>, limit: usize) -> Result<Vec<Address>>;
@@ -216,7 +216,7 @@ pub trait Bridges: Send + Sync {
 
 /// Which addresses are one person's, on UTXO chains.
 #[expect(clippy::missing_errors_doc, reason = "said once, at [`Ledger`]")]
-pub trait Grouped: Send + Sync {
+pub trait ClusterReader: Send + Sync {
     /// The clusters of a chain; `None` where no table of them is built and there is too much to look through. The first
     /// call of a generation reads what came behind the table.
     fn clusters(&self, chain: Chain, cancel: &Cancel) -> Result<Option<Clusters<'_>>>;

@@ -13,8 +13,8 @@ mod transaction;
 
 pub use self::generations::{Generations, KEPT_SECS};
 pub use self::ledger::{
-    Accounts, Assets, Balances, Bridges, Counterparties, Generation, Grouped, Labels, Ledger, Logs, Movements, Outputs,
-    Sweeps, Transactions, VisitEdge, VisitWeight,
+    Accounts, Assets, Balances, Bridges, ClusterReader, Counterparties, Generation, Labels, Ledger, Logs, Movements,
+    Outputs, Sweeps, Transactions, VisitEdge, VisitWeight,
 };
 pub use self::scan::{AddressRange, ColumnVisit, Posting, PostingKey, Postings, Scan, ScanOrder, SweepVisit};
 pub use self::transaction::{AddressMatches, Block, Transaction};

@@ -27,8 +27,8 @@ use crate::logs::{self, Log, LogFile, LogFilter, LogMerge, LogScan};
 use crate::market::{FxTable, PriceTable, Registry};
 use crate::primitives::{pack, unpack};
 use crate::read::{
-    Account, AccountRef, Accounts, AddressMatches, AddressRange, AssetRef, Assets, Balances, Block, ColumnSet,
-    ColumnVisit, Counterparties, Coverage, Generation, Grouped, Holding, Labels, Logs, Movements, Opening, Outputs,
+    Account, AccountRef, Accounts, AddressMatches, AddressRange, AssetRef, Assets, Balances, Block, ClusterReader,
+    ColumnSet, ColumnVisit, Counterparties, Coverage, Generation, Holding, Labels, Logs, Movements, Opening, Outputs,
     Posting, Postings, Result, Scan, SweepVisit, Sweeps, Transaction, TransactionHead, TransactionRef, Transactions,
     VisitEdge, VisitWeight,
 };
@@ -351,7 +351,7 @@ impl Accounts for Snapshot {
         segment.address(id)
     }
 
-    fn is_one_handle_each(&self, chain: Chain) -> bool {
+    fn has_unique_handles(&self, chain: Chain) -> bool {
         self.by_chain.get(&chain).is_none_or(|places| places.len() == 1)
     }
 
@@ -472,7 +472,7 @@ impl Outputs for Snapshot {
     }
 }
 
-impl Grouped for Snapshot {
+impl ClusterReader for Snapshot {
     fn clusters(&self, chain: Chain, cancel: &Cancel) -> Result<Option<Clusters<'_>>> {
         let (Some(clusters), Some(places)) = (self.clusters.get(&chain), self.by_chain.get(&chain)) else {
             return Ok(Some(Clusters::NONE));
@@ -581,7 +581,7 @@ impl Counterparties for Snapshot {
         if chain.family() == Family::Utxo {
             return Ok(None);
         }
-        if self.is_one_handle_each(chain)
+        if self.has_unique_handles(chain)
             && let Some(visited) = edges::visit_weights(self.market(cancel), (place, id), order, visit)?
         {
             return Ok(Some(visited));

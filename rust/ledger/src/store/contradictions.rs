@@ -20,14 +20,14 @@ use crate::read::Result;
 #[derive(Debug)]
 pub struct Contradiction {
     /// Which one.
-    pub offered: Offered,
+    pub offered: StatementRef,
     /// What it contradicts.
     pub error: LedgerError,
 }
 
 /// A statement by its place in the batch, as it was before anything was taken out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Offered {
+pub enum StatementRef {
     /// A block.
     Block(usize),
     /// A transaction.
@@ -46,17 +46,17 @@ impl Contents {
             return Ok(found);
         }
         found.sort_by_key(|contradiction| contradiction.offered);
-        let out: BTreeSet<Offered> = found.iter().map(|contradiction| contradiction.offered).collect();
+        let out: BTreeSet<StatementRef> = found.iter().map(|contradiction| contradiction.offered).collect();
         let mut open = BTreeSet::new();
         let mut place = 0..;
         batch.blocks.retain(|block| {
-            let is_out = place.next().is_some_and(|place| out.contains(&Offered::Block(place)));
+            let is_out = place.next().is_some_and(|place| out.contains(&StatementRef::Block(place)));
             open.extend(is_out.then_some(block.number));
             !is_out
         });
         let mut place = 0..;
         batch.transactions.retain(|facts| {
-            let is_out = place.next().is_some_and(|place| out.contains(&Offered::Transaction(place)));
+            let is_out = place.next().is_some_and(|place| out.contains(&StatementRef::Transaction(place)));
             open.extend(is_out.then_some(facts.block));
             !is_out
         });
@@ -83,7 +83,7 @@ fn take<T: Clone>(stored: Option<&T>, joined: &mut Option<T>, join: impl Fn(T) -
 }
 
 /// Keeps a conflict and passes on every other error.
-fn keep(outcome: Result<()>, offered: Offered, found: &mut Vec<Contradiction>) -> Result<()> {
+fn keep(outcome: Result<()>, offered: StatementRef, found: &mut Vec<Contradiction>) -> Result<()> {
     match outcome {
         Err(error @ LedgerError::Conflict { .. }) => found.push(Contradiction { offered, error }),
         outcome => outcome?,
@@ -112,12 +112,12 @@ fn blocks(parts: &[&Arc<Part>], batch: &Batch, found: &mut Vec<Contradiction>, c
         take(held, joined, |before| before.join(offered, chain))
     };
     for (place, block) in batch.blocks.iter().enumerate() {
-        keep(offer(block), Offered::Block(place), found)?;
+        keep(offer(block), StatementRef::Block(place), found)?;
     }
     for (place, facts) in batch.transactions.iter().enumerate() {
         let Some(time) = facts.time else { continue };
         let implied = BlockFacts { number: facts.block, hash: facts.block_hash, parent: None, time };
-        keep(offer(&implied), Offered::Transaction(place), found)?;
+        keep(offer(&implied), StatementRef::Transaction(place), found)?;
     }
     Ok(())
 }
@@ -127,7 +127,7 @@ fn transactions(parts: &[&Arc<Part>], batch: &Batch, found: &mut Vec<Contradicti
     let (chain, offered) = (batch.chain, &batch.transactions);
     let mut out: BTreeSet<usize> = BTreeSet::new();
     for contradiction in found.iter() {
-        if let Offered::Transaction(place) = contradiction.offered {
+        if let StatementRef::Transaction(place) = contradiction.offered {
             out.insert(place);
         }
     }
@@ -152,7 +152,7 @@ fn transactions(parts: &[&Arc<Part>], batch: &Batch, found: &mut Vec<Contradicti
                 }
                 take(stored.as_ref(), &mut joined, |before: TransactionFacts| before.join(one.clone(), chain))
             });
-            keep(outcome, Offered::Transaction(place), found)?;
+            keep(outcome, StatementRef::Transaction(place), found)?;
         }
     }
     Ok(())

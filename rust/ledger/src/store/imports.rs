@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::disputes::DisputeHistory;
 use super::parts::{FileRef, LABELS, Storage};
-use super::{ImportKind, ImportVersion, LabelList, Vanished};
+use super::{ImportKind, ImportVersion, LabelList, MissingClaims};
 use crate::LedgerError;
 use crate::labels::{self, Claim, Disputes, Imported, LabelDiff, LabelFile, LabelTable, ListOrigin, ListTerms};
 use crate::market::{FxPoint, FxTable, MarketStamp, PricePoint, PriceTable, Registry, TokenListing};
@@ -50,9 +50,9 @@ pub struct LabelImport {
     /// The claims.
     pub claims: Vec<Claim>,
     /// What becomes of claims that the list no longer makes.
-    pub vanished: Vanished,
+    pub vanished: MissingClaims,
     /// What becomes of an edition that most likely is cut off or old.
-    pub shrinking: Shrinking,
+    pub shrinking: ShrinkPolicy,
     /// The licence of the list; `None` where it is not known.
     pub licence: Option<String>,
 }
@@ -60,7 +60,7 @@ pub struct LabelImport {
 /// What becomes of an edition that says again too little of the one before it, or is older: as a rule the file is cut off,
 /// or a copy from the past.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Shrinking {
+pub enum ShrinkPolicy {
     /// It is refused.
     #[default]
     Refused,
@@ -163,11 +163,11 @@ impl Imports {
         // A list that dates itself into the future ends nothing before its time.
         let ended_at = ended_at.min(imported_at);
         let before = last_of(&self.versions, &source, &list);
-        if shrinking == Shrinking::Refused {
+        if shrinking == ShrinkPolicy::Refused {
             check_date(&self.versions, ended_at, (&source, &list))?;
         }
         let written = succeed(before.as_deref(), claims, (vanished, ended_at))?;
-        if let (Some(before), Shrinking::Refused) = (&before, shrinking) {
+        if let (Some(before), ShrinkPolicy::Refused) = (&before, shrinking) {
             check_size(before, &written, (&source, &list))?;
         }
         let (file, opened) = keep_labels(written, storage)?;
@@ -257,11 +257,11 @@ impl Imports {
 fn succeed(
     before: Option<&LabelFile>,
     own: Vec<Claim>,
-    (vanished, ended_at): (Vanished, Timestamp),
+    (vanished, ended_at): (MissingClaims, Timestamp),
 ) -> Result<Vec<labels::Written>> {
     let before = match vanished {
-        Vanished::End => before,
-        Vanished::Forgotten => None,
+        MissingClaims::End => before,
+        MissingClaims::Forgotten => None,
     };
     labels::succeed(before, own, ended_at)
 }
@@ -319,7 +319,7 @@ fn label_table(versions: &[Import], disputes: &Arc<Disputes>) -> LabelTable {
         let next = lists.len();
         let list = *lists.entry((&import.version.source, &of.name)).or_insert(next);
         let (version, is_in_force) = (import.version.version, import.version.in_force);
-        let ended_at = (of.vanished == Vanished::End).then_some(of.ended_at);
+        let ended_at = (of.vanished == MissingClaims::End).then_some(of.ended_at);
         let terms = ListTerms { generation: of.generation, rolled_back: of.rolled_back, ended_at };
         let (source, licence) = (import.version.source.clone(), of.licence.clone());
         let origin = Arc::new(ListOrigin { source, list: of.name.clone(), licence });

@@ -7,7 +7,7 @@ use headwater_types::{Chain, TxHash};
 
 use super::parts::Part;
 use crate::Cancel;
-use crate::error::{Between, LedgerError};
+use crate::error::{ConflictParties, LedgerError};
 use crate::facts::{BlockFacts, OutPoint, OutputFacts, TransactionFacts};
 use crate::read::Result;
 
@@ -102,7 +102,7 @@ impl<'a> Outputs<'a> {
             field: "amount of a spent output",
             held: output.amount.to_string(),
             offered: stated.amount.to_string(),
-            between: Between::StoreAndRow,
+            between: ConflictParties::StoreAndRow,
         })
     }
 

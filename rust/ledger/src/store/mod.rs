@@ -34,13 +34,13 @@ mod tiers;
 mod verify;
 mod writer;
 
-pub use contradictions::{Contradiction, Offered};
-pub use imports::{LabelImport, Shrinking};
+pub use contradictions::{Contradiction, StatementRef};
+pub use imports::{LabelImport, ShrinkPolicy};
 pub use memory::{MemoryStore, in_memory};
 pub use reader::Store;
 pub use report::{
     ChainStats, CommitReport, CompactReport, DoubleSpend, FileProblem, ImportKind, ImportVersion, LabelList,
-    LogicalDigest, Merges, StoreStats, Vanished, VerifyReport,
+    LogicalDigest, Merges, MissingClaims, StoreStats, VerifyReport,
 };
 pub use segmentation::{Segmentation, Split};
 pub use writer::Writer;

@@ -219,7 +219,7 @@ pub struct LabelList {
     pub ended_at: Timestamp,
     /// What becomes of claims that the list no longer makes.
     #[serde(default)]
-    pub vanished: Vanished,
+    pub vanished: MissingClaims,
     /// The licence of the list; `None` where it is not known, and in stores that do not record it.
     #[serde(default)]
     pub licence: Option<String>,
@@ -233,7 +233,7 @@ pub struct LabelList {
 /// What becomes of claims that a list no longer makes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Vanished {
+pub enum MissingClaims {
     /// They end: the list took them back.
     #[default]
     End,

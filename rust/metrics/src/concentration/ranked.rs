@@ -1,7 +1,7 @@
 //! The measures of balances that a ledger has sums over: no holder is visited one by one.
 
 use headwater_ledger::LedgerError;
-use headwater_ledger::holders::{Ranked, Sum, Top};
+use headwater_ledger::holders::{HolderRanking, Sum, Top};
 use headwater_types::SumOverflow;
 
 use super::wide::Wide;
@@ -36,7 +36,7 @@ use super::{Params, Report, Spread};
 ///
 /// # Errors
 /// When the balances together pass 256 bits, or stored data cannot be read or is damaged.
-pub fn of_holders(ranked: &Ranked<'_>, params: &Params) -> Result<(Report, Spread), LedgerError> {
+pub fn of_holders(ranked: &HolderRanking<'_>, params: &Params) -> Result<(Report, Spread), LedgerError> {
     let moments = ranked.moments();
     let total = moments.total().ok_or(SumOverflow)?;
     let holders = usize::try_from(moments.count()).unwrap_or(usize::MAX);

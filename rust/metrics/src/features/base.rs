@@ -41,9 +41,9 @@ pub struct Base {
     /// Changes of direction between one movement and the next.
     pub turns: u64,
     /// Most movements in within 24 hours.
-    pub most_in_day: u64,
+    pub max_in_day: u64,
     /// Most movements out within 24 hours.
-    pub most_out_day: u64,
+    pub max_out_day: u64,
     /// Movements in the last 30 days of the life.
     pub late_30: u64,
     /// Movements in the last 90 days of the life.

@@ -143,7 +143,7 @@ static GENERAL: &[Feature] = features! {
     "active_days", Days, "Days (UTC) with a movement", |base| count(base.times.active_days);
     "active_ratio", Ratio, "Active days by days of the life, begun ones included", |base| count(base.times.active_days) / (double(base.times.life_secs().into()) / DAY_SECS + 1.0);
     "per_day_mean", Ratio, "Movements by active days", |base| ratio(base.times.count, base.times.active_days);
-    "per_day_max", Count, "Most movements on one day", |base| count(base.times.most_per_day);
+    "per_day_max", Count, "Most movements on one day", |base| count(base.times.max_per_day);
     "per_day_deviation", Ratio, "Standard deviation of the movements per active day", |base| base.times.deviation_per_day();
     "gap_mean_secs", Seconds, "Mean gap between movements", |base| base.times.gaps.mean;
     "gap_median_secs", Seconds, "Median gap", |base| base.times.gaps.median;
@@ -177,8 +177,8 @@ static GENERAL: &[Feature] = features! {
     "turn_ratio", Ratio, "Changes of direction by pairs of movements in a row", |base| ratio(base.turns, (base.received + base.sent).saturating_sub(1));
     "starts_in", Flag, "Whether a movement in comes first", |base| f64::from(u8::from(base.starts_in));
     "ends_out", Flag, "Whether a movement out comes last", |base| f64::from(u8::from(base.ends_out));
-    "max_in_24h", Count, "Most movements in within 24 hours", |base| count(base.most_in_day);
-    "max_out_24h", Count, "Most movements out within 24 hours", |base| count(base.most_out_day);
+    "max_in_24h", Count, "Most movements in within 24 hours", |base| count(base.max_in_day);
+    "max_out_24h", Count, "Most movements out within 24 hours", |base| count(base.max_out_day);
 };
 
 /// Of chains of outputs alone.
@@ -194,7 +194,7 @@ static UTXO: &[Feature] = features! {
     "utxo_in_again_ratio", Ratio, "Movements in after the first one out by movements in: reuse of the address", |base| utxo(base, ratio(base.in_again, base.received));
     "utxo_out_inputs_mean", Count, "Mean number of inputs of transactions that it paid for", |base| ratio(base.coins.out_inputs, base.coins.spends);
     "utxo_out_outputs_mean", Count, "Mean number of their outputs", |base| ratio(base.coins.out_outputs, base.coins.spends);
-    "utxo_out_outputs_max", Count, "Largest number of their outputs", |base| utxo(base, count(base.coins.most_outputs));
+    "utxo_out_outputs_max", Count, "Largest number of their outputs", |base| utxo(base, count(base.coins.max_outputs));
     "utxo_out_payers_mean", Count, "Mean number of their distinct input addresses", |base| ratio(base.coins.out_payers, base.coins.spends);
     "utxo_out_own_inputs_mean", Count, "Mean number of its own inputs in them", |base| ratio(base.coins.own_inputs, base.coins.spends);
     "utxo_out_share_mean", Ratio, "Mean share of what their inputs held that was its own", |base| base.coins.out_shares / count(base.coins.spends);

@@ -53,7 +53,7 @@ pub struct Coins {
     /// Their outputs.
     pub out_outputs: u64,
     /// Most outputs of one.
-    pub most_outputs: u64,
+    pub max_outputs: u64,
     /// Their distinct input addresses.
     pub out_payers: u64,
     /// Inputs of its own.
@@ -104,7 +104,7 @@ impl Coins {
             self.spends += 1;
             self.out_inputs += transaction.inputs.len() as u64;
             self.out_outputs += all;
-            self.most_outputs = self.most_outputs.max(all);
+            self.max_outputs = self.max_outputs.max(all);
             self.out_payers += payers.len() as u64;
             self.own_inputs += own_inputs;
             self.out_shares += share(sum(&mut spent().filter(is_own)), sum(&mut spent()));

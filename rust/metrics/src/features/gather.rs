@@ -54,14 +54,14 @@ struct Row {
 /// Which counterparties are looked at: as if only a share of all addresses had been observed, and the address only through
 /// them. Which ones does not depend on the address.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Observed {
+pub struct ObservationSample {
     /// Share of addresses that are observed, above 0 and at most 1.
     pub share: f64,
     /// Another seed observes others.
     pub seed: u64,
 }
 
-impl Observed {
+impl ObservationSample {
     /// Whether an address is observed.
     #[must_use]
     pub fn holds(self, address: &Address) -> bool {
@@ -75,7 +75,7 @@ impl Observed {
 #[derive(Debug)]
 pub struct BaseGather {
     chain: Chain,
-    observed: Option<Observed>,
+    observed: Option<ObservationSample>,
     units: Units,
     rows: Vec<Row>,
     part: Option<u32>,
@@ -134,7 +134,7 @@ impl BaseGather {
 
     /// The same with the counterparties that are observed alone.
     #[must_use]
-    pub fn observed(self, observed: Option<Observed>) -> Self {
+    pub fn observed(self, observed: Option<ObservationSample>) -> Self {
         Self { observed, ..self }
     }
 
@@ -332,8 +332,8 @@ impl BaseGather {
         };
         base.in_times = side(ins, gaps);
         base.out_times = side(outs, gaps);
-        base.most_in_day = most_within(ins, DAY_SECS);
-        base.most_out_day = most_within(outs, DAY_SECS);
+        base.max_in_day = max_within(ins, DAY_SECS);
+        base.max_out_day = max_within(outs, DAY_SECS);
         let late = |days: i64| (all.len() - all.partition_point(|time| *time < last - days * DAY_SECS)) as u64;
         (base.late_30, base.late_90) = (late(30), late(90));
         base.early_30 = all.partition_point(|time| *time <= first + 30 * DAY_SECS) as u64;
@@ -382,7 +382,7 @@ fn is_swap(of_one: &[Row]) -> bool {
 }
 
 /// The most of ordered times that lie within so many seconds.
-fn most_within(times: &[i64], secs: i64) -> u64 {
+fn max_within(times: &[i64], secs: i64) -> u64 {
     // The window grows with each time that fits and moves on without shrinking otherwise: it ends as the largest one.
     let mut begin = 0;
     for time in times {

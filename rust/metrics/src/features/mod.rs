@@ -24,7 +24,7 @@ use headwater_ledger::memory::Purpose;
 pub use self::base::{Base, Side};
 pub use self::catalogue::{Feature, Unit, feature, features, features_of};
 pub use self::coins::{Coins, FORMS};
-pub use self::gather::{BaseGather, Observed, STABLECOINS};
+pub use self::gather::{BaseGather, ObservationSample, STABLECOINS};
 pub use self::money::{Amounts, Money};
 pub use self::parties::Parties;
 pub use self::times::{Gaps, Times};

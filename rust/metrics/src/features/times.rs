@@ -15,7 +15,7 @@ pub struct Times {
     /// Days with a movement.
     pub active_days: u64,
     /// Most movements on one day.
-    pub most_per_day: u64,
+    pub max_per_day: u64,
     /// Sum of the squares of the movements per active day.
     pub squares_per_day: u64,
     /// Movements by hour of the day.
@@ -36,7 +36,7 @@ impl Default for Times {
             first: 0,
             last: 0,
             active_days: 0,
-            most_per_day: 0,
+            max_per_day: 0,
             squares_per_day: 0,
             by_hour: [0; 24],
             weekend: 0,
@@ -133,7 +133,7 @@ impl Times {
 
     fn close_day(&mut self, on_day: u64) {
         self.active_days += u64::from(on_day > 0);
-        self.most_per_day = self.most_per_day.max(on_day);
+        self.max_per_day = self.max_per_day.max(on_day);
         self.squares_per_day = self.squares_per_day.saturating_add(on_day.saturating_mul(on_day));
     }
 
@@ -223,7 +223,7 @@ mod tests {
         // 124,200 off it.
         let times = Times::of(&[3600, 5400, 2 * 86_400 + 23 * 3600], &mut Vec::new());
         assert_eq!((times.count, times.first, times.last, times.life_secs()), (3, 3600, 255_600, 252_000));
-        assert_eq!((times.active_days, times.most_per_day, times.squares_per_day), (2, 2, 5));
+        assert_eq!((times.active_days, times.max_per_day, times.squares_per_day), (2, 2, 5));
         assert_eq!((times.by_hour[1], times.by_hour[23], times.weekend), (2, 1, 1));
         assert_eq!((times.gaps.max, times.gaps.min, times.gaps.median), (250_200.0, 1800.0, 1800.0));
         assert!((times.gaps.variation - 124_200.0 / 126_000.0).abs() < 1e-12);
@@ -251,7 +251,7 @@ mod tests {
         assert_eq!((one.by_hour[23], one.active_days, one.hour_entropy_ratio()), (1, 1, 0.0));
         assert!(one.gaps.mean.is_nan() && one.moments[0].is_nan());
         let equal = Times::of(&[7, 7, 7], &mut Vec::new());
-        assert_eq!((equal.gaps.median, equal.most_per_day, equal.deviation_per_day()), (0.0, 3, 0.0));
+        assert_eq!((equal.gaps.median, equal.max_per_day, equal.deviation_per_day()), (0.0, 3, 0.0));
         assert!(equal.gaps.variation.is_nan());
         let steady = Times::of(&(0..24).map(|hour| hour * 3600).collect::<Vec<_>>(), &mut Vec::new());
         assert_eq!((steady.gaps.variation, steady.night_ratio()), (0.0, 8.0 / 24.0));

@@ -8,7 +8,7 @@ use headwater_intel::risk::Parameters;
 use headwater_ledger::Cancel;
 use headwater_ledger::labels::{Action, Claim, Code, Level, Link, Scope};
 use headwater_ledger::read::Generations;
-use headwater_ledger::store::{LabelImport, Shrinking, Vanished, in_memory};
+use headwater_ledger::store::{LabelImport, MissingClaims, ShrinkPolicy, in_memory};
 use headwater_metrics::sweep::fold_addresses_with;
 use headwater_simulate::truth::{Behaviour, Role};
 use headwater_types::{Address, Chain, Timestamp};
@@ -60,8 +60,8 @@ fn the_rules_of_the_engine_hold_where_the_plain_ones_do() {
         imported_at: now,
         ended_at: now,
         claims: known(),
-        vanished: Vanished::End,
-        shrinking: Shrinking::Refused,
+        vanished: MissingClaims::End,
+        shrinking: ShrinkPolicy::Refused,
     };
     std::sync::Arc::get_mut(&mut store).unwrap().import_labels(import).unwrap();
     let ledger = store.current().unwrap();

@@ -158,9 +158,9 @@ impl Db {
     ///
     /// # Errors
     /// When it cannot be written.
-    pub(super) fn stand_alone(self) -> Result<(), StateError> {
+    pub(super) fn checkpoint_to_single_file(self) -> Result<(), StateError> {
         match self.0 {
-            Connection::Sqlite(sqlite) => sqlite.stand_alone(),
+            Connection::Sqlite(sqlite) => sqlite.checkpoint_to_single_file(),
             Connection::Postgres(_) => Ok(()),
         }
     }
@@ -221,7 +221,7 @@ impl Tx<'_> {
     ///
     /// # Errors
     /// What the database says.
-    pub fn hold_still(&mut self) -> Result<(), StateError> {
+    pub fn repeatable_read(&mut self) -> Result<(), StateError> {
         match &mut *self.0 {
             Connection::Sqlite(_) => Ok(()),
             Connection::Postgres(postgres) => postgres
@@ -233,7 +233,7 @@ impl Tx<'_> {
     ///
     /// # Errors
     /// What the database says.
-    pub fn take_time(&mut self) -> Result<(), StateError> {
+    pub fn lift_statement_timeout(&mut self) -> Result<(), StateError> {
         match &mut *self.0 {
             Connection::Sqlite(_) => Ok(()),
             Connection::Postgres(postgres) => {
@@ -324,14 +324,14 @@ pub struct Insert {
 
 /// Where the state is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Place {
+pub enum StateLocation {
     /// A folder with a `SQLite` database in it.
     Folder(PathBuf),
     /// A `PostgreSQL` server.
     Postgres(PostgresAddress),
 }
 
-impl Place {
+impl StateLocation {
     /// Reads a folder's path or a `postgres://` address.
     ///
     /// # Errors

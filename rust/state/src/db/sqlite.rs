@@ -271,11 +271,12 @@ impl Sqlite {
             Ok::<_, rusqlite::Error>(copy)
         };
         let connection = run().map_err(|source| database_error(path, source))?;
-        Self { connection, path: path.to_owned(), unknown: false, watermark: None, changed: 0 }.stand_alone()
+        Self { connection, path: path.to_owned(), unknown: false, watermark: None, changed: 0 }
+            .checkpoint_to_single_file()
     }
 
     /// Ends as one file, without a companion, that is on the disk.
-    pub fn stand_alone(self) -> Result<(), StateError> {
+    pub fn checkpoint_to_single_file(self) -> Result<(), StateError> {
         let Self { connection, path, watermark, .. } = self;
         if watermark.is_some() {
             let watermark = Watermark::of(&path);

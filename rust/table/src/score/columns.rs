@@ -7,12 +7,8 @@ use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use arrow::error::ArrowError;
 use headwater_engine::score::{RiskScore, ScoreRow, Scorer};
 
-/// Before the names of versions in the metadata of a file of scores.
-pub const VERSION_PREFIX: &str = "headwater.";
-
-/// The columns of a table of scores.
-#[must_use]
-pub fn score_schema(scorer: &Scorer) -> SchemaRef {
+/// Returns the columns of a table of scores.
+pub(super) fn score_schema(scorer: &Scorer) -> SchemaRef {
     let mut fields = vec![Field::new("address", DataType::Utf8, true)];
     let text = |name: &str| Field::new(name, DataType::Utf8, true);
     let number = |name: &str| Field::new(name, DataType::Float64, true);
@@ -41,11 +37,8 @@ pub fn score_schema(scorer: &Scorer) -> SchemaRef {
     Arc::new(Schema::new(fields))
 }
 
-/// Scores as columns of [`score_schema`].
-///
-/// # Errors
-/// When rows are not of this scorer.
-pub fn score_batch(scorer: &Scorer, schema: &SchemaRef, rows: &[ScoreRow]) -> Result<RecordBatch, ArrowError> {
+/// Encodes scores as columns of [`score_schema`].
+pub(super) fn score_batch(scorer: &Scorer, schema: &SchemaRef, rows: &[ScoreRow]) -> Result<RecordBatch, ArrowError> {
     let mut columns: Vec<ArrayRef> =
         vec![Arc::new(rows.iter().map(|row| row.address.as_deref()).collect::<StringArray>())];
     if scorer.columns().risk {
@@ -93,7 +86,7 @@ pub fn score_batch(scorer: &Scorer, schema: &SchemaRef, rows: &[ScoreRow]) -> Re
     RecordBatch::try_new(SchemaRef::clone(schema), columns)
 }
 
-/// Columns of numbers that rows hold as lists; NaN is null.
+/// Returns the columns of numbers that rows have as lists; NaN is null.
 fn numbers(rows: &[ScoreRow], count: usize, of: impl Fn(&ScoreRow) -> Option<&[f64]>) -> Vec<ArrayRef> {
     let mut builders: Vec<_> = (0..count).map(|_| Float64Builder::with_capacity(rows.len())).collect();
     for row in rows {

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::Met;
+use super::FuzzOutcome;
 use super::engine::save;
 
 /// The longest that one input may take.
@@ -58,7 +58,7 @@ impl Bounds {
     }
 
     /// Hands one input to the reader.
-    pub fn over(&self, input: &[u8], check: &impl Fn(&[u8]) -> Met) -> Met {
+    pub fn over(&self, input: &[u8], check: &impl Fn(&[u8]) -> FuzzOutcome) -> FuzzOutcome {
         let mut fastest = Duration::MAX;
         for _ in 0..TRIES {
             let since = Instant::now();
@@ -69,7 +69,7 @@ impl Bounds {
             if fastest <= SLOW {
                 let mut tally = self.tally.borrow_mut();
                 tally.inputs += 1;
-                tally.taken += u64::from(met == Met::Taken);
+                tally.taken += u64::from(met == FuzzOutcome::Taken);
                 tally.slowest = tally.slowest.max(fastest);
                 return met;
             }

@@ -21,14 +21,14 @@ use self::engine::Seeded;
 
 /// How an input was met.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Met {
+pub enum FuzzOutcome {
     /// It was taken.
     Taken,
     /// It was refused, as may be.
     Refused,
 }
 
-impl<T, E> From<&Result<T, E>> for Met {
+impl<T, E> From<&Result<T, E>> for FuzzOutcome {
     fn from(result: &Result<T, E>) -> Self {
         if result.is_ok() { Self::Taken } else { Self::Refused }
     }
@@ -37,15 +37,15 @@ impl<T, E> From<&Result<T, E>> for Met {
 /// What is tried.
 ///
 /// ```
-/// use headwater_testkit::fuzz::{Met, Reader};
+/// use headwater_testkit::fuzz::{FuzzOutcome, Reader};
 /// Reader::new("numbers", concat!(env!("CARGO_MANIFEST_DIR"), "/corpus"))
 ///     .samples(["17", "-4"])
 ///     .words(["99999999999999999999"])
 ///     .check(|input| {
 ///         let read = std::str::from_utf8(input).ok().and_then(|text| text.parse::<i64>().ok());
-///         let Some(number) = read else { return Met::Refused };
+///         let Some(number) = read else { return FuzzOutcome::Refused };
 ///         assert_eq!(number.to_string().parse(), Ok(number));
-///         Met::Taken
+///         FuzzOutcome::Taken
 ///     });
 /// ```
 #[derive(Debug, Clone)]
@@ -81,14 +81,14 @@ impl Reader {
     ///
     /// # Panics
     /// At the first input that panics, takes too long or too much memory, and when a sample is refused.
-    pub fn check(self, check: impl Fn(&[u8]) -> Met) {
+    pub fn check(self, check: impl Fn(&[u8]) -> FuzzOutcome) {
         let (name, seed) = (self.name, seed());
         let time = Duration::from_secs(seconds());
         println!("fuzz {name}: HEADWATER_SEED={seed}");
         let bounds = Bounds::begin(name);
         for sample in &self.samples {
             let shown = String::from_utf8_lossy(&sample[..sample.len().min(500)]);
-            assert_eq!(bounds.over(sample, &check), Met::Taken, "a sample is refused: {shown}");
+            assert_eq!(bounds.over(sample, &check), FuzzOutcome::Taken, "a sample is refused: {shown}");
         }
         let kept = self.kept();
         for (file, input) in &kept {

@@ -8,7 +8,7 @@ mod system;
 
 use headwater_cli::output::{Output, table};
 use headwater_cli::{Failure, check_secrets};
-use headwater_state::{Home, Place};
+use headwater_state::{Home, StateLocation};
 use serde::Serialize;
 use serde_json::json;
 
@@ -122,10 +122,10 @@ fn configuration(options: &GlobalOptions, settings: &[String], findings: &mut Fi
     }
 }
 
-fn place(config: &Config) -> Option<Result<Place, String>> {
+fn place(config: &Config) -> Option<Result<StateLocation, String>> {
     match (&config.state, &config.store) {
-        (Some(state), _) => Some(Place::parse(state).map_err(|error| error.to_string())),
-        (None, Some(store)) => Some(Ok(Place::Folder(Home::beside(store)))),
+        (Some(state), _) => Some(StateLocation::parse(state).map_err(|error| error.to_string())),
+        (None, Some(store)) => Some(Ok(StateLocation::Folder(Home::beside(store)))),
         (None, None) => None,
     }
 }

@@ -20,7 +20,7 @@ pub(super) fn examine(config: &Config, findings: &mut Findings) {
     if let Some(path) = &config.tls_certificate {
         certificate(path, now_ms() / 1000, findings);
     }
-    if let Some(address) = &config.limits_redis {
+    if let Some(address) = &config.gateway.limits.redis {
         redis(address, findings);
     }
     if let Some(admin) = config.admin_address() {
@@ -33,7 +33,7 @@ pub(super) fn examine(config: &Config, findings: &mut Findings) {
             );
         }
     }
-    if !config.auth_required && !config.listen.ip().is_loopback() {
+    if !config.gateway.auth_required && !config.listen.ip().is_loopback() {
         findings.warn(
             AREA,
             format!("auth.required is false and {} is open to other machines", config.listen),

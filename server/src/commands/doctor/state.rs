@@ -5,18 +5,18 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use headwater_cli::output::grouped;
-use headwater_state::{Home, Place, SECRET_FILES, StateError, causes};
+use headwater_state::{Home, SECRET_FILES, StateError, StateLocation, causes};
 
 use super::Findings;
 
 const AREA: &str = "state";
 
 /// Whether the state opens, its credits add up, and its secrets are private.
-pub(super) fn examine(place: &Place, secrets_dir: Option<&Path>, findings: &mut Findings) {
+pub(super) fn examine(place: &StateLocation, secrets_dir: Option<&Path>, findings: &mut Findings) {
     // Before it is opened, which puts the modes right.
     if let Some(folder) = secrets_dir.or(match place {
-        Place::Folder(path) => Some(path),
-        Place::Postgres(_) => None,
+        StateLocation::Folder(path) => Some(path),
+        StateLocation::Postgres(_) => None,
     }) {
         modes(folder, findings);
     }

@@ -49,7 +49,7 @@ fn events_go_out_however_often_webhooks_change() {
 #[test]
 fn a_commit_takes_no_more_deliveries_than_it_may_or_one_step() {
     let found = |position: u64, webhooks: usize| {
-        let (event_type, timestamp) = (EventType::LargeTransfer, Timestamp::new(1));
+        let (event_type, timestamp) = (EventType::parse("large_transfer").unwrap(), Timestamp::new(1));
         let event = Event { id: String::new(), event_type, seq: 1, timestamp, data: Value::Null };
         let made = Made { event, webhooks: vec!["w".into(); webhooks], listeners: Vec::new() };
         Found { position, made: vec![made], lost: Vec::new() }

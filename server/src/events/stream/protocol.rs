@@ -251,7 +251,7 @@ pub(super) fn refusal(id: &str, connection_id: &str, cause: &Error) -> String {
 
 #[cfg(test)]
 mod tests {
-    use headwater_testkit::fuzz::{Met, Reader};
+    use headwater_testkit::fuzz::{FuzzOutcome, Reader};
 
     use super::*;
 
@@ -323,7 +323,7 @@ mod tests {
         let words = ["\"action\":\"ping\"", "\"id\":[[1]]", "\"id\":null", "\\u0000", "\"filters\":[]", "{}", "null"];
         let reader = Reader::new("stream_frames", concat!(env!("CARGO_MANIFEST_DIR"), "/tests/corpus"));
         reader.samples(samples).words(words).check(|input| {
-            let Ok(text) = std::str::from_utf8(input) else { return Met::Refused };
+            let Ok(text) = std::str::from_utf8(input) else { return FuzzOutcome::Refused };
             let read = Request::parse(text);
             match &read {
                 Ok(Request::Subscribe { id, .. } | Request::Unsubscribe { id, .. } | Request::Ping { id }) => {
@@ -337,7 +337,7 @@ mod tests {
                     assert!(answer.len() < 4_000, "{} bytes", answer.len());
                 }
             }
-            Met::from(&read)
+            FuzzOutcome::from(&read)
         });
     }
 

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use axum::body::Bytes;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
-use headwater_state::{Recurring, causes, now_ms};
+use headwater_state::{ErrorThrottle, causes, now_ms};
 use serde_json::Value as Json;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
@@ -60,7 +60,7 @@ pub(crate) struct Courier {
     ended: Vec<Done>,
     /// The webhook that was served last: the next one begins behind it.
     last: String,
-    recurring: Recurring,
+    recurring: ErrorThrottle,
 }
 
 impl Courier {
@@ -74,7 +74,7 @@ impl Courier {
             claimed: HashMap::new(),
             ended: Vec::new(),
             last: String::new(),
-            recurring: Recurring::default(),
+            recurring: ErrorThrottle::default(),
         }
     }
 

@@ -380,7 +380,7 @@ struct DeliveryEventType;
 
 impl utoipa::PartialSchema for DeliveryEventType {
     fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::schema::Schema> {
-        let names = EventType::ALL.map(EventType::name).into_iter().chain(["test", LOST]);
+        let names = EventType::all().map(EventType::name).chain(["test", LOST]);
         utoipa::openapi::ObjectBuilder::new()
             .schema_type(utoipa::openapi::schema::Type::String)
             .enum_values(Some(names))

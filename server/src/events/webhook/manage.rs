@@ -3,11 +3,12 @@
 use headwater_engine::events::{EventFilters, EventType, Subscription};
 use headwater_engine::fields::TimeBound;
 use headwater_engine::{Error, ErrorKind, Offsets, Pagination, Reason, Warning};
-use headwater_state::{Kept, StateError, find_kept, keep, now_ms};
+use headwater_state::{StateError, StoredAnswer, find_kept, keep, now_ms};
 use headwater_types::{TimeWindow, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 use utoipa::ToSchema;
+use utoipa::openapi::schema::{Ref, RefBuilder};
 use uuid::Uuid;
 
 use super::deliveries::{self, Addressed, Found, KEPT_MS};
@@ -33,12 +34,23 @@ pub(crate) struct CreateWebhookRequest {
         example = "https://hooks.example.com/in"
     )]
     target_url: String,
-    /// `large_transfer`, `address_activity`, `balance_threshold`, `risk_alert` or `label_change`.
-    #[schema(value_type = EventType, example = "large_transfer")]
+    // The type of its events; documented by its schema.
+    #[schema(schema_with = event_type)]
     event_type: String,
     /// Which events.
     #[schema(value_type = Option<EventFilters>)]
     filters: Option<Json>,
+}
+
+/// Refers to the type of events, with their names.
+fn event_type() -> Ref {
+    let mut names: Vec<String> = EventType::all().map(|kind| format!("`{kind}`")).collect();
+    let last = names.pop().unwrap_or_default();
+    let description = format!("{} or {last}.", names.join(", "));
+    RefBuilder::new()
+        .ref_location_from_schema_name(<EventType as ToSchema>::name())
+        .description(Some(description))
+        .build()
 }
 
 /// What is to change; what is left out stays.
@@ -186,7 +198,7 @@ enum Made {
     /// Its account has as many as it may have.
     TooMany,
     /// It was made under the same `Idempotency-Key`.
-    Before(Kept),
+    Before(StoredAnswer),
 }
 
 /// Lists the webhooks of the caller.

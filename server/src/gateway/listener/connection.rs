@@ -28,7 +28,7 @@ use crate::gateway::problem::Problem;
 /// How long a TLS handshake may take.
 const HANDSHAKE: Duration = Duration::from_secs(5);
 /// How long an idle connection is kept open when the server drains: a request that is on its way is still answered.
-const LAST_WORD: Duration = Duration::from_millis(500);
+const DRAIN_GRACE: Duration = Duration::from_millis(500);
 /// When a connection with requests at work is looked at again, for what happens to it elsewhere.
 const LOOK: Duration = Duration::from_secs(15);
 /// How long a connection that was told to end may take for it.
@@ -174,7 +174,7 @@ async fn watch_over<C, E>(
                 let _ = stop.as_mut().poll(cx);
             }
             if end == Ending::Running && is_stopping(&stopped) {
-                end = Ending::Listening(Instant::now() + LAST_WORD);
+                end = Ending::Listening(Instant::now() + DRAIN_GRACE);
                 if watchdog.is_http2() {
                     // Its client is told the last request that counts, so none is lost.
                     connection.as_mut().close();

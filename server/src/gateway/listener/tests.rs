@@ -13,7 +13,7 @@ use tokio::time::{sleep, timeout};
 use tokio_rustls::TlsConnector;
 
 use super::*;
-use crate::gateway::answer::OnItsWay;
+use crate::gateway::answer::InFlightResponse;
 
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 /// More than what the system holds for a client.
@@ -26,12 +26,12 @@ const LONG: Duration = Duration::from_mins(1);
 /// Gives as many bytes as the path says, after so many milliseconds as the query says.
 #[derive(Clone, Default)]
 struct Answers {
-    on_its_way: Arc<Mutex<Weak<OnItsWay>>>,
+    in_flight: Arc<Mutex<Weak<InFlightResponse>>>,
 }
 
 impl Answers {
     fn is_on_its_way(&self) -> bool {
-        self.on_its_way.lock().unwrap().upgrade().is_some()
+        self.in_flight.lock().unwrap().upgrade().is_some()
     }
 }
 
@@ -42,10 +42,10 @@ impl Routes for Answers {
             let bytes = request.uri().path()[1..].parse().unwrap();
             let wait_ms = request.uri().query().map_or(0, |wait_ms| wait_ms.parse().unwrap());
             sleep(Duration::from_millis(wait_ms)).await;
-            let on_its_way = Arc::new(OnItsWay::new(Some((Arc::default(), RequestId::default())), None));
-            *answers.on_its_way.lock().unwrap() = Arc::downgrade(&on_its_way);
+            let in_flight = Arc::new(InFlightResponse::new(Some((Arc::default(), RequestId::default())), None));
+            *answers.in_flight.lock().unwrap() = Arc::downgrade(&in_flight);
             let mut response = Response::new(Body::from(vec![b'x'; bytes]));
-            response.extensions_mut().insert(on_its_way);
+            response.extensions_mut().insert(in_flight);
             response
         }
     }

@@ -13,7 +13,7 @@ use http_body::{Frame, SizeHint};
 use hyper::body::Buf;
 
 use super::ListenerConfig;
-use crate::gateway::answer::OnItsWay;
+use crate::gateway::answer::InFlightResponse;
 
 /// Bytes that a client must take while an answer waits for it, per time of [`ListenerConfig::stall`].
 const TRICKLE: usize = 32 << 10;
@@ -65,7 +65,7 @@ struct Beat {
     /// When their client was last found to have taken enough.
     flowed_at: Instant,
     /// Answers whose last byte was handed over, until all that was handed over is written.
-    handed_over: Vec<Arc<OnItsWay>>,
+    handed_over: Vec<Arc<InFlightResponse>>,
 }
 
 impl ConnectionWatchdog {
@@ -150,9 +150,9 @@ impl ConnectionWatchdog {
     }
 
     /// The last byte of an answer was taken to be written.
-    pub fn handed_over(&self, on_its_way: Option<Arc<OnItsWay>>) {
-        if let Some(on_its_way) = on_its_way {
-            self.beat().handed_over.push(on_its_way);
+    pub fn handed_over(&self, in_flight: Option<Arc<InFlightResponse>>) {
+        if let Some(in_flight) = in_flight {
+            self.beat().handed_over.push(in_flight);
             self.hands_over.store(true, Ordering::Release);
         }
     }
@@ -262,18 +262,18 @@ pub(super) struct Open {
     watchdog: Arc<ConnectionWatchdog>,
     number: u64,
     answered: bool,
-    on_its_way: Option<Arc<OnItsWay>>,
+    in_flight: Option<Arc<InFlightResponse>>,
 }
 
 impl Open {
     pub fn new(watchdog: &Arc<ConnectionWatchdog>) -> Self {
-        Self { number: watchdog.begin(), watchdog: Arc::clone(watchdog), answered: false, on_its_way: None }
+        Self { number: watchdog.begin(), watchdog: Arc::clone(watchdog), answered: false, in_flight: None }
     }
 
     /// The answer is there; what is left is to send it.
     pub fn send(mut self, mut answer: Response<Body>) -> Response<Sent> {
         self.answered = true;
-        self.on_its_way = answer.extensions_mut().remove();
+        self.in_flight = answer.extensions_mut().remove();
         answer.map(|body| {
             if !body.is_end_stream() {
                 self.waits(true);
@@ -289,7 +289,7 @@ impl Open {
 
 impl Drop for Open {
     fn drop(&mut self) {
-        self.watchdog.handed_over(self.on_its_way.take());
+        self.watchdog.handed_over(self.in_flight.take());
         self.watchdog.end(self.number, self.answered);
     }
 }
@@ -479,10 +479,10 @@ mod tests {
     #[test]
     fn an_answer_is_on_its_way_until_all_that_was_handed_over_is_written() {
         let watchdog = ConnectionWatchdog::new(false);
-        let on_its_way = Arc::new(OnItsWay::new(Some((Arc::default(), RequestId::default())), None));
-        let still = Arc::downgrade(&on_its_way);
+        let in_flight = Arc::new(InFlightResponse::new(Some((Arc::default(), RequestId::default())), None));
+        let still = Arc::downgrade(&in_flight);
         watchdog.flushed();
-        watchdog.handed_over(Some(on_its_way));
+        watchdog.handed_over(Some(in_flight));
         watchdog.wrote(100, 100);
         assert!(still.upgrade().is_some(), "what the system took may have been a part");
         watchdog.flushed();

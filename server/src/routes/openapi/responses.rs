@@ -31,7 +31,7 @@ impl Circumstances<'_> {
     pub fn of(endpoint: &Endpoint) -> Circumstances<'_> {
         Circumstances {
             path: endpoint.path,
-            cost: endpoint.max_credits(&(endpoint.example.request)()),
+            cost: endpoint.query((endpoint.example.request)()).max_credits(),
             class: endpoint.class,
             has_body: endpoint.method == Method::Post,
             is_repeatable: endpoint.cost > 0,

@@ -7,7 +7,7 @@ mod messages;
 use sha3::{Digest, Keccak256};
 
 use crate::half::Half;
-use crate::matching::{HalfTable, Status, Transfer};
+use crate::matching::{LegTable, Status, Transfer};
 
 const USER: [u8; 20] = [0x11; 20];
 const OTHER: [u8; 20] = [0x22; 20];
@@ -18,14 +18,14 @@ fn keccak(bytes: &[u8]) -> [u8; 32] {
     Keccak256::digest(bytes).into()
 }
 
-fn table(legs: impl IntoIterator<Item = Vec<Half>>) -> HalfTable {
-    let mut table = HalfTable::default();
+fn table(legs: impl IntoIterator<Item = Vec<Half>>) -> LegTable {
+    let mut table = LegTable::default();
     table.extend(legs.into_iter().flatten());
     table
 }
 
 /// The only transfer.
-fn only(table: &HalfTable) -> Transfer<'_> {
+fn only(table: &LegTable) -> Transfer<'_> {
     let mut transfers = table.transfers();
     assert_eq!(transfers.len(), 1, "{transfers:#?}");
     transfers.remove(0)

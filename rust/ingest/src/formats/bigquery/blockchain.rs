@@ -12,7 +12,7 @@ use headwater_types::{Amount, Asset, Chain, Family};
 use super::super::ethereum_etl::{Complete, Kind, Reader, path};
 use super::super::evm_frames::{FrameKind, FrameRow};
 use super::super::evm_logs::TRANSFER_BATCH;
-use super::super::told_amount::{ToldAmount, digits};
+use super::super::stated_amount::{StatedAmount, digits};
 use super::super::{Format, Job, Sniffed, SniffedChain};
 use crate::error::{Fault, FieldError};
 use crate::source::{Content, Names, Probe, Row, each_row, hex_bytes};
@@ -115,7 +115,7 @@ fn names_of(table: &Table, chain: Chain) -> Names<'static> {
     }
 }
 
-fn amount(row: &Row<'_>, column: &str) -> Result<Option<ToldAmount>, FieldError> {
+fn amount(row: &Row<'_>, column: &str) -> Result<Option<StatedAmount>, FieldError> {
     match digits(row, &format!("{column}_lossless"))? {
         Some(exact) => Ok(Some(exact)),
         None => digits(row, column),

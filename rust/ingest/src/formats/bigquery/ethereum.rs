@@ -1,7 +1,7 @@
 //! The data set `crypto_ethereum`: the tables of ethereum-etl, with the types of `BigQuery`.
 
 use super::super::ethereum_etl::{COLUMNS, Complete, Reader, kind_of, named_tables, sniffed};
-use super::super::told_amount::digits;
+use super::super::stated_amount::digits;
 use super::super::{Format, Job, Sniffed};
 use super::blockchain::height_in;
 use super::exported;

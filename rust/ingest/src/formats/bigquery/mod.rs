@@ -13,7 +13,7 @@ pub(super) use ethereum::BigQueryEthereum;
 
 use crate::source::{Content, Probe};
 
-/// Whether a file is of a form that `BigQuery` exports, and its times are no numbers: it is the types that tell its tables
+/// Returns true if a file is of a form that `BigQuery` exports, and its times are not numbers: the types distinguish its tables
 /// from those of the projects they were made with.
 fn exported(probe: &Probe, times: &[&str]) -> bool {
     match probe.content() {

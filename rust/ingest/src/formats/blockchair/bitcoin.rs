@@ -1,6 +1,6 @@
 //! The tables of Bitcoin: transactions, and a row for every output and input.
 //!
-//! No table tells a whole transaction: its outputs are rows of one dump and its inputs of another. They are put together
+//! No table contains a whole transaction: its outputs are rows of one dump and its inputs of another. They are put together
 //! from the dumps of one day, which have to be read in one call; the table of transactions says how many there are, and
 //! without it a transaction counts as whole when it has outputs, and inputs unless it mints. Of dumps that leave a
 //! transaction in parts nothing of it is stated, since what is known of half a transaction looks like another one.
@@ -76,7 +76,7 @@ impl Format for BlockchairBitcoin {
         next: &mut dyn FnMut(usize, &mut Sink<'_>) -> Result<(), IngestError>,
         sink: &mut Sink<'_>,
     ) -> Result<(), IngestError> {
-        let mut parts = Parts { network: network(sink), transactions: HashMap::new(), told: None, left_out: 0 };
+        let mut parts = Parts { network: network(sink), transactions: HashMap::new(), last_block: None, left_out: 0 };
         let mut day = None;
         for (number, job) in jobs.iter().enumerate() {
             let of_file = day_in(&job.input.name()).map(str::to_owned);
@@ -108,7 +108,8 @@ impl Format for BlockchairBitcoin {
 struct Parts {
     network: Network,
     transactions: HashMap<TxHash, Part>,
-    told: Option<u64>,
+    /// The block that was handed over last.
+    last_block: Option<u64>,
     left_out: u64,
 }
 
@@ -122,7 +123,7 @@ struct Part {
     outputs: BTreeMap<u32, OutputFacts>,
 }
 
-/// What the table of transactions tells.
+/// The facts of the table of transactions.
 struct Head {
     inputs: usize,
     outputs: usize,
@@ -148,9 +149,9 @@ fn flag(row: &Row<'_>, column: &str) -> Result<bool, FieldError> {
 
 impl Parts {
     fn part(&mut self, hash: TxHash, block: u64, time: Option<Timestamp>, sink: &mut Sink<'_>) -> &mut Part {
-        if let Some(time) = time.filter(|_| self.told != Some(block)) {
+        if let Some(time) = time.filter(|_| self.last_block != Some(block)) {
             sink.block(block_of(block, None, None, time));
-            self.told = Some(block);
+            self.last_block = Some(block);
         }
         let part = self.transactions.entry(hash).or_default();
         (part.block, part.time) = (block, time.or(part.time));
@@ -238,7 +239,7 @@ impl Parts {
         }
     }
 
-    /// What is still in parts when its day has ended will not become whole.
+    /// Leaves out transactions that are still incomplete at the end of their day.
     fn end_day(&mut self, sink: &mut Sink<'_>) -> Result<(), IngestError> {
         for (hash, part) in std::mem::take(&mut self.transactions) {
             let together = |last: Option<u32>, count: usize| last.is_some_and(|last| last as usize + 1 == count);
@@ -269,8 +270,8 @@ fn read_output(row: &Row<'_>, network: Network) -> Result<OutputFacts, FieldErro
         check_address(network, "recipient", text)?;
     }
     if let (Some(text), Some(owner)) = (recipient, facts.owner) {
-        let told: Option<Address> = address(network, &text);
-        if told.is_some_and(|told| told != owner) {
+        let parsed: Option<Address> = address(network, &text);
+        if parsed.is_some_and(|parsed| parsed != owner) {
             let expected =
                 format!("{owner}, which owns the script on {network}: is the file of another chain or network?");
             return Err(FieldError::new("recipient", Some(&text), expected));

@@ -1,9 +1,9 @@
 //! The tables of Ethereum: transactions, calls, and transfers of ERC-20 tokens.
 //!
-//! Calls say themselves whether they moved value; they lie in each other as `0`, `0.1`, `0.1.2` tells, and the first is
+//! Calls say themselves whether they moved value; they lie in each other as `0`, `0.1`, `0.1.2` states, and the first is
 //! the transaction. Transfers have no log index: as in account exports equal rows of one file are separate movements.
 //! Rewards of miners are not read: here they include the fees, which other sources and the ledger count apart. Nor is
-//! the price of gas, since the fee itself is told.
+//! the price of gas, since the fee itself is stated.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ use headwater_types::{Address, Amount, Asset, Chain};
 
 use super::super::ethereum_etl::{Complete, Reader, status};
 use super::super::evm_frames::{FrameKind, FrameRow};
-use super::super::told_amount::{ToldAmount, digits};
+use super::super::stated_amount::{StatedAmount, digits};
 use super::super::{Format, Job, Sniffed, SniffedChain};
 use super::{chain_in, is_table};
 use crate::error::{Fault, FieldError};
@@ -32,7 +32,7 @@ const TABLES: [&[&str]; 3] = [
     &["block_id", "transaction_hash", "time", "token_address", "sender", "recipient", "value"],
 ];
 
-/// What stands for a movement to a miner.
+/// The mark of a movement to a miner.
 const REWARD: &str = "synthetic_coinbase";
 
 impl Format for BlockchairEthereum {
@@ -128,7 +128,7 @@ impl Reading {
             time: facts.time,
             hash: Some(facts.hash),
             index: None,
-            value: Some(ToldAmount::exact(if transferred || path.is_empty() { value } else { Amount::ZERO })),
+            value: Some(StatedAmount::exact(if transferred || path.is_empty() { value } else { Amount::ZERO })),
             path,
             kind,
             from: address(row, "sender", chain)?,

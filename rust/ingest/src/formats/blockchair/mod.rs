@@ -13,12 +13,12 @@ fn is_table(probe: &Probe) -> bool {
     matches!(probe.content(), Content::Tsv | Content::Csv)
 }
 
-/// The chain that the name of a dump tells; nothing of a file that was renamed.
+/// The chain that the name of a dump states; nothing of a file that was renamed.
 fn chain_in(name: &str) -> Option<&str> {
     name.strip_prefix("blockchair_")?.split('_').next()
 }
 
-/// The day that the name of a dump tells.
+/// The day that the name of a dump states.
 fn day_in(name: &str) -> Option<&str> {
     let stem = name.split('.').next()?;
     let day = stem.rsplit('_').next()?;

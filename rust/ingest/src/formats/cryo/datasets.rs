@@ -10,19 +10,19 @@ pub(super) struct Dataset {
     /// Order among files of the same blocks: what others refer to comes first.
     pub(super) rank: u8,
     pub(super) read: Read,
-    /// What a file of this name must have: users choose columns.
+    /// The required columns of a file of this name: users choose columns.
     pub(super) needed: &'static [&'static str],
-    /// What tells a file of any name to be one.
+    /// The columns that identify a file of any name.
     pub(super) columns: &'static [&'static str],
-    /// What tells it to be of another source that looks alike.
+    /// The columns that identify a similar file of another source.
     pub(super) not: &'static [&'static str],
     /// Names of ethereum-etl for the columns, and what cryo calls them.
     pub(super) names: &'static [(&'static str, &'static str)],
-    /// What a file is complete for.
+    /// The tables for which a file is complete.
     pub(super) claims: &'static [CoverageTable],
 }
 
-/// How the rows of a dataset are read.
+/// The reader of the rows of a dataset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Read {
     /// As the rows of a table of ethereum-etl.
@@ -70,7 +70,7 @@ pub(super) const COLUMNS: &[&str] = &[
     "blob_gas_price",
 ];
 
-/// What the name of a file tells.
+/// The parts of the name of a file.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct FileName {
     pub(super) network: String,

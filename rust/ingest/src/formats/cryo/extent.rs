@@ -1,4 +1,4 @@
-//! Which blocks a file is complete for.
+//! The blocks for which a file is complete.
 //!
 //! The name of a file gives the blocks that were asked for, but not whether only one contract, event, sender or receiver
 //! was: a file of which all rows have the same one is taken for such an extract and claims nothing.
@@ -11,14 +11,14 @@ use crate::Sink;
 use crate::error::FieldError;
 use crate::source::Row;
 
-/// What cryo can restrict an extract to.
+/// The filters of an extract of cryo.
 const FILTERS: [&str; 6] = ["address", "topic0", "erc20", "from_address", "to_address", "action_from"];
 
-/// What the rows have shown.
+/// The findings of the rows.
 #[derive(Debug, Default)]
 pub(super) struct Extent {
     rows: u64,
-    /// Whether all rows tell what their receipt told.
+    /// All rows state what their receipt states.
     receipts: bool,
     same: [Option<String>; FILTERS.len()],
 }

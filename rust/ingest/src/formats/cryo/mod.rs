@@ -4,9 +4,9 @@
 //! `<network>__<dataset>__<first>_to_<last>.<ending>`: it is complete for these blocks unless its rows show that it was
 //! made for one contract, event, sender or receiver only, which the name does not say.
 //!
-//! Internal movements stand in three datasets. `traces` and `geth_calls` tell how frames lie in each other, which of
+//! Internal movements stand in three datasets. `traces` and `geth_calls` state how frames lie in each other, which of
 //! them failed and which were calls of another account's code; they are read as the traces of any other source.
-//! `native_transfers` tells none of that: see [`native`].
+//! `native_transfers` states none of that: see [`native`].
 
 mod datasets;
 mod extent;

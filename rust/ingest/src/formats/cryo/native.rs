@@ -1,8 +1,8 @@
-//! The dataset `native_transfers`: one row per frame, without what tells whether it moved anything.
+//! The dataset `native_transfers`: one row per frame, without what states whether it moved anything.
 //!
 //! Its rows are the frames of a node's traces in their order, every one of them: the root, which is the transaction's own
 //! value; calls of another account's code, which repeat the value of the frame they were made in and move nothing; and,
-//! unless cryo was told `--exclude-failed`, frames that failed. What is once stated cannot be taken back by better
+//! unless cryo ran with `--exclude-failed`, frames that failed. What is once stated cannot be taken back by better
 //! data, so only rows are read that cannot be a call of another account's code: those whose value did not come to
 //! their sender earlier in the transaction (`callcode`, which nothing has used for years, aside). The others are left to `traces`, and counted aloud.
 //!
@@ -20,7 +20,7 @@ use crate::error::{Fault, FieldError};
 use crate::source::Row;
 use crate::{IngestError, Sink};
 
-/// What was gathered of one block, and how many rows were not decided.
+/// The movements of one block so far, and the count of undecided rows.
 #[derive(Default)]
 pub(super) struct NativeTransfers {
     block: Option<u64>,
@@ -33,7 +33,7 @@ pub(super) struct NativeTransfers {
 
 struct Current {
     facts: TransactionFacts,
-    /// What came to whom so far.
+    /// The amounts by recipient so far.
     received: HashSet<(Address, Amount)>,
 }
 
@@ -63,7 +63,7 @@ impl NativeTransfers {
             return Ok(());
         };
         let Some(current) = &mut self.current else {
-            // The root: what the table of transactions tells.
+            // The root: what the table of transactions states.
             self.current = Some(Current { facts, received: to.map(|to| (to, value)).into_iter().collect() });
             return Ok(());
         };

@@ -7,20 +7,20 @@ use headwater_types::{Amount, Asset, Chain};
 use super::super::ethereum_etl::{path, status};
 use super::super::evm_frames::{FrameKind, FrameRow};
 use super::super::evm_receipt::{Receipt, blobs};
-use super::super::told_amount::{ToldAmount, digits, double};
+use super::super::stated_amount::{StatedAmount, digits, double};
 use crate::error::FieldError;
 use crate::source::{Row, written_amount};
 
 /// An amount, which cryo writes as several columns: bytes, digits, a double. The exact ones are the same; the double is
 /// read where there is nothing else.
-pub(super) fn amount(row: &Row<'_>, column: &str) -> Result<Option<ToldAmount>, FieldError> {
+pub(super) fn amount(row: &Row<'_>, column: &str) -> Result<Option<StatedAmount>, FieldError> {
     match exact(row, column)? {
-        Some(amount) => Ok(Some(ToldAmount::exact(amount))),
+        Some(amount) => Ok(Some(StatedAmount::exact(amount))),
         None => double(row, &format!("{column}_f64")),
     }
 }
 
-/// The same where only an exact amount tells anything.
+/// The same where only an exact amount states anything.
 pub(super) fn exact(row: &Row<'_>, column: &str) -> Result<Option<Amount>, FieldError> {
     let expected = "an unsigned whole number of at most 256 bits, as digits or as bytes";
     for form in ["_binary", "_string", ""] {
@@ -40,7 +40,7 @@ fn needed<T>(value: Option<T>, column: &str) -> Result<T, FieldError> {
     value.ok_or_else(|| FieldError::new(column, None, "a value"))
 }
 
-/// Where the row stands.
+/// Returns the position of the row.
 pub(super) fn head(row: &Row<'_>, chain: Chain) -> Result<TransactionFacts, FieldError> {
     let hash = needed(row.transaction("transaction_hash", chain)?, "transaction_hash")?;
     let mut facts = TransactionFacts::new(hash, needed(row.u64("block_number")?, "block_number")?);

@@ -12,12 +12,12 @@ pub(super) fn contract(row: &Row<'_>, chain: Chain) -> Result<Address, FieldErro
     needed(row.address("address", chain)?, "address")
 }
 
-/// Whether the table says that the tokens of a contract are not fungible: what its transfers call an amount is an id.
+/// Returns true if the table says that the tokens of a contract are not fungible: what its transfers call an amount is an id.
 pub(super) fn is_non_fungible(row: &Row<'_>) -> Result<bool, FieldError> {
     Ok(row.truth("is_erc721")? == Some(true) && row.truth("is_erc20")? != Some(true))
 }
 
-/// What a token says of itself. A number of decimals that no amount can have says nothing.
+/// Returns the facts that a token states. A number of decimals that no amount can have says nothing.
 pub(super) fn token(row: &Row<'_>, chain: Chain) -> Result<TokenFacts, FieldError> {
     Ok(TokenFacts {
         contract: contract(row, chain)?,

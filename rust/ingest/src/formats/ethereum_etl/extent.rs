@@ -1,4 +1,4 @@
-//! Which blocks a file is complete for.
+//! The blocks for which a file is complete.
 //!
 //! An export of ethereum-etl is made for a range of blocks and holds all rows of them, but does not name the range. It
 //! is taken as reaching from the first to the last block that has a row; of blocks themselves, where a gap shows, each
@@ -11,7 +11,7 @@ use headwater_ledger::read::CoverageTable;
 
 use crate::Sink;
 
-/// Whether a file has all rows of the blocks it spans.
+/// The completeness of a file: it has all rows of the blocks it spans, or not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in super::super) enum Complete {
     /// It is made for a range of blocks.

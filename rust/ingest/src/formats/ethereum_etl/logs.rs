@@ -5,7 +5,7 @@ use headwater_ledger::read::Ordinal;
 use headwater_types::{Asset, Chain};
 
 use super::super::evm_logs;
-use super::super::told_amount::ReadAmount;
+use super::super::stated_amount::ReadAmount;
 use super::needed;
 use crate::error::FieldError;
 use crate::source::{Row, hex_bytes, list_items};
@@ -50,7 +50,7 @@ fn topics(row: &Row<'_>) -> Result<Vec<[u8; 32]>, FieldError> {
         .ok_or_else(|| FieldError::new("topics", Some(&text), "a list of at most four topics of 32 bytes in hex"))
 }
 
-/// A token transfer. The table does not tell fungible from non-fungible: the value of an ERC-721 row is its id.
+/// A token transfer. The table does not state fungible from non-fungible: the value of an ERC-721 row is its id.
 pub(super) fn token_transfer(
     row: &Row<'_>,
     chain: Chain,

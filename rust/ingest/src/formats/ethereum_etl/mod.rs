@@ -15,7 +15,7 @@ use headwater_types::{Asset, Chain};
 
 use super::evm_frames::{FrameRow, Frames};
 use super::evm_system::System;
-use super::told_amount::{ReadAmount, digits};
+use super::stated_amount::{ReadAmount, digits};
 use super::{Format, Job, Sniffed, SniffedChain};
 use crate::error::{Fault, FieldError, Place};
 use crate::source::{Bounds, Content, Object, Probe, Row, each_row, json, whole_number};
@@ -99,7 +99,7 @@ pub(super) fn named_tables() -> Vec<(&'static str, &'static [&'static str])> {
 /// The table that a file of these columns holds.
 pub(super) fn sniffed(probe: &Probe, typed: Option<&str>) -> Option<Sniffed> {
     let place = TABLES.iter().position(|table| match typed {
-        // A long row may be cut at the end of what is looked at: its type and what it lies in tell enough.
+        // A long row may be cut at the end of what is looked at: its type and what it lies in state enough.
         Some(name) => table.name == name && (probe.has(table.columns) || probe.has(&["item_id"])),
         None => probe.has(table.columns),
     })?;
@@ -113,7 +113,7 @@ pub(super) fn sniffed(probe: &Probe, typed: Option<&str>) -> Option<Sniffed> {
     Some(Sniffed { chain: SniffedChain::Usually(Chain::ETHEREUM), table: place, rank, first_block })
 }
 
-/// What a table of [`sniffed`] holds.
+/// Returns the content of a table of [`sniffed`].
 pub(super) fn kind_of(table: u8) -> Kind {
     TABLES[usize::from(table)].kind
 }
@@ -154,7 +154,7 @@ impl Reader {
         self.frames.resolve_all(sink)
     }
 
-    /// What can only be said once all rows were seen.
+    /// Adds claims that depend on all rows.
     pub(super) fn finish(mut self, complete: Complete, sink: &mut Sink<'_>) -> Result<(), IngestError> {
         self.judge(sink)?;
         if sink.skipped() == 0 {

@@ -79,7 +79,7 @@ fn row(ordinal: u64, from: &str, to: &str, amount: &str) -> (u64, String, String
 }
 
 #[test]
-fn only_successful_calls_creations_and_self_destructions_move_value() {
+fn only_successful_frames_move_value() {
     let batch = traces(&[
         (1, A, B, "9", "call", "call", "", "", "1"),
         (1, B, C, "1", "call", "call", "0", "", "1"),
@@ -253,17 +253,17 @@ fn a_chain_that_files_of_the_format_are_never_of_is_refused() {
         for path in [path.clone(), folder.path().to_owned()] {
             let mut target = Gathered::default();
             let error = ingest_into(&[path], &named, &mut target, &Silent, &Cancel::new()).unwrap_err().to_string();
-            let told = format!(
+            let message = format!(
                 "blocks.csv is in the format ethereum-etl, which is of bsc or ethereum: it cannot be of {chain}"
             );
-            assert!(error.ends_with(&told), "{error}");
+            assert!(error.ends_with(&message), "{error}");
             assert_eq!(target.batches, []);
         }
     }
 }
 
 #[test]
-fn rows_whose_block_is_missing_are_left_out_of_their_file_with_the_reason() {
+fn rows_without_their_block_are_left_out_with_the_reason() {
     const TRANSFERS: &str = "token_address,from_address,to_address,value,transaction_hash,log_index,block_number";
     let row = |tx: u8, log: u8, block: u8| format!("{C},{A},{B},1,{},{log},{block}\n", hash(tx));
     let rows = [row(1, 0, 5), row(1, 1, 5), row(2, 2, 6), row(3, 3, 8)].concat();
@@ -283,7 +283,7 @@ fn rows_whose_block_is_missing_are_left_out_of_their_file_with_the_reason() {
 }
 
 #[test]
-fn addresses_of_tron_in_this_layout_are_refused_with_what_is_read() {
+fn tron_addresses_are_refused_with_the_accepted_formats() {
     let (from, to) = ("TMAT4gCKShmGPXFseYAVdJXBKcLguF2BHx", "TDumhjnkbkDDrKrMXb242Wh8jXt3u66NpT");
     let columns = "token_address,from_address,to_address,value,transaction_hash,log_index,block_number";
     let transfers = format!("{columns}\n{from},{from},{to},5,{},0,9\n", &hash(1)[2..]);

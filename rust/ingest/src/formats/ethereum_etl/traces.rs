@@ -4,7 +4,7 @@ use headwater_ledger::read::Status;
 use headwater_types::Chain;
 
 use super::super::evm_frames::{FrameKind, FrameRow};
-use super::super::told_amount::ReadAmount;
+use super::super::stated_amount::ReadAmount;
 use super::{needed, transactions};
 use crate::error::FieldError;
 use crate::source::{Row, list_items, whole_number};

@@ -5,7 +5,7 @@ use headwater_ledger::read::Status;
 use headwater_types::Chain;
 
 use super::super::evm_receipt::{Receipt, blobs};
-use super::super::told_amount::ReadAmount;
+use super::super::stated_amount::ReadAmount;
 use super::needed;
 use crate::error::FieldError;
 use crate::source::Row;

@@ -1,4 +1,4 @@
-//! Which export of a block explorer's pages a file is, told from its header.
+//! The kind of export of a block explorer's pages, detected from the header of a file.
 
 use crate::source::{Content, Probe};
 
@@ -38,13 +38,13 @@ pub(super) struct Layout {
     pub(super) contract: String,
     pub(super) value_in: String,
     pub(super) value_out: String,
-    /// The amount, where one column tells it.
+    /// The amount, where one column states it.
     pub(super) amount: String,
     pub(super) fee: String,
     pub(super) status: String,
     pub(super) error: String,
     pub(super) method: String,
-    /// Of an internal transaction the kind of call, of a token 721 or 1155.
+    /// The kind of call of an internal transaction; 721 or 1155 for a token.
     pub(super) kind: String,
     pub(super) token_name: String,
     pub(super) token_symbol: String,

@@ -1,8 +1,8 @@
 //! Exports of the web pages of Etherscan and `BscScan`: transactions, internal transactions, token transfers and
 //! withdrawals of one account, as `CSV Export` gives them, and what list pages let one download.
 //!
-//! Amounts are printed in whole coins and read exactly as printed. What a page rounds is not told: list pages print fees
-//! with eight decimals, so fees of lists stay unknown. Token amounts are in whole units, and no export tells the
+//! Amounts are printed in whole coins and read exactly as printed. Rounded values are not read: list pages print fees
+//! with eight decimals, so fees of lists stay unknown. Token amounts are in whole units, and no export states the
 //! decimals of a token: they come from the registry of the store, or from `--contract` and `--decimals`. An export is of
 //! a range of dates that the file does not name, so it completes nothing.
 //!
@@ -131,10 +131,10 @@ impl Export {
     }
 }
 
-/// Where a commit may fall in a file whose rows of one block belong together: between blocks, as long as the file is
+/// The points for commits in a file whose rows of one block belong together: between blocks, as long as the file is
 /// sorted by them, up or down.
 struct BlockOrder {
-    /// How many commits there were before the file.
+    /// The count of commits before the file.
     commits: u64,
     last: Option<u64>,
     direction: Option<Ordering>,

@@ -12,7 +12,7 @@ use crate::error::{Fault, FieldError};
 use crate::source::{Row, hex_bytes};
 
 impl Export {
-    /// What every row says of its transaction.
+    /// Returns the facts of the transaction in every row.
     pub(super) fn head(&self, row: &Row<'_>) -> Result<TransactionFacts, FieldError> {
         let layout = &self.layout;
         let block = needed(row.u64(&layout.block)?, &layout.block, "the number of a block")?;
@@ -66,7 +66,7 @@ impl Export {
 
     /// A row of a list page. It prints what a creation created as the receiver.
     pub(super) fn listed_transaction(&mut self, row: &Row<'_>, sink: &mut Sink<'_>) -> Result<(), Fault> {
-        /// What compilers let the code that creates a contract begin with.
+        /// The beginning of the code that creates a contract.
         const INIT_CODE: [u8; 3] = [0x3d, 0x60, 0x61];
         let mut facts = self.head(row)?;
         let (from, to) = (self.needed_address(row, &self.layout.from)?, self.address(row, &self.layout.to)?);
@@ -124,8 +124,8 @@ impl Export {
     /// The value of a row that has a column for each direction.
     fn value(&self, row: &Row<'_>) -> Result<Amount, FieldError> {
         let layout = &self.layout;
-        let told = (coins_in(row, &layout.value_in, self.chain)?, coins_in(row, &layout.value_out, self.chain)?);
-        match told {
+        let amounts = (coins_in(row, &layout.value_in, self.chain)?, coins_in(row, &layout.value_out, self.chain)?);
+        match amounts {
             (Some(one), Some(other)) if one == other || other.is_zero() => Ok(one),
             (Some(zero), Some(other)) if zero.is_zero() => Ok(other),
             (Some(one), None) | (None, Some(one)) => Ok(one),

@@ -309,8 +309,8 @@ fn non_fungible_transfers_are_counted_and_move_no_amount() {
     );
     let (report, facts) = read(NAME, &text);
     assert_eq!(report.non_fungible, 2);
-    let told: Vec<_> = facts.iter().map(|facts| (facts.movements[0].kind, facts.movements[0].amount)).collect();
-    assert_eq!(told, [(MovementFact::NonFungible, Amount::from(7)), (MovementFact::NonFungible, Amount::from(2))]);
+    let movements: Vec<_> = facts.iter().map(|facts| (facts.movements[0].kind, facts.movements[0].amount)).collect();
+    assert_eq!(movements, [(MovementFact::NonFungible, Amount::from(7)), (MovementFact::NonFungible, Amount::from(2))]);
     let old = format!(
         "Txhash,Blockno,UnixTimestamp,DateTime,From,To,ContractAddress,TokenId,TokenName,TokenSymbol\n{one},5,1751577601,x,{OTHER},{OWN},{USDT},7,A,B\n"
     );

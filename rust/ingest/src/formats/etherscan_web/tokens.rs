@@ -14,16 +14,16 @@ use crate::error::{Fault, FieldError};
 use crate::source::Row;
 use crate::{IngestError, Sink};
 
-/// How the pages name the export of one token, rather than of one account.
+/// The names of exports of one token, rather than of one account.
 const EXPORT_OF_TOKEN: &str = "export-token-0x";
 
-/// What is known of the tokens of a file.
+/// The tokens of a file.
 #[derive(Default)]
 pub(super) struct Tokens {
     /// The token of all rows, where they name none.
     of_file: Option<Address>,
     decimals: BTreeMap<Address, Option<u8>>,
-    told: BTreeSet<TokenFacts>,
+    handed_over: BTreeSet<TokenFacts>,
     read: u64,
     unknown: u64,
 }
@@ -51,7 +51,7 @@ impl Tokens {
     }
 
     fn tell(&mut self, token: TokenFacts, sink: &mut Sink<'_>) {
-        if self.told.insert(token.clone()) {
+        if self.handed_over.insert(token.clone()) {
             sink.token(token);
         }
     }

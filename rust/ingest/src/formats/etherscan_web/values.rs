@@ -1,4 +1,4 @@
-//! How the pages of a block explorer write amounts, times and outcomes.
+//! The forms of amounts, times and outcomes on pages of a block explorer.
 
 use std::borrow::Cow;
 
@@ -15,11 +15,11 @@ const NOTHING: [&str; 3] = ["-", "N/A", "null"];
 /// The text of a cell without blanks around it; `None` when it says nothing.
 pub(super) fn cell<'a>(row: &Row<'a>, column: &str) -> Result<Option<Cow<'a, str>>, FieldError> {
     let Some(text) = row.text(column)? else { return Ok(None) };
-    let told = match text {
+    let plain = match text {
         Cow::Borrowed(text) => Cow::Borrowed(text.trim()),
         Cow::Owned(text) => Cow::Owned(text.trim().to_owned()),
     };
-    Ok(Some(told).filter(|text| !text.is_empty() && !NOTHING.iter().any(|sign| text.eq_ignore_ascii_case(sign))))
+    Ok(Some(plain).filter(|text| !text.is_empty() && !NOTHING.iter().any(|sign| text.eq_ignore_ascii_case(sign))))
 }
 
 /// A cell that must say something.
@@ -67,7 +67,7 @@ pub(super) fn time(row: &Row<'_>, layout: &Layout) -> Result<Timestamp, FieldErr
     needed(time, &layout.unix_time, "epoch seconds, or a date and time of day in UTC")
 }
 
-/// What became of a transaction or of a call inside one, and why it failed.
+/// Returns the outcome of a transaction or of a call inside one, and the reason of a failure.
 ///
 /// `Error(0)` is a receipt with status 0. `Error(1)` is one with status 1: the transaction succeeded, and only a call
 /// inside it failed. Of a call inside a transaction the number counts errors.

@@ -3,7 +3,7 @@
 //! Blocks with their transactions (`eth_getBlockByNumber(n, true)`), receipts (`eth_getBlockReceipts`,
 //! `eth_getTransactionReceipt`), logs (`eth_getLogs`) and traces (`debug_traceBlockByNumber` with the call tracer,
 //! `trace_block`). Each answer with or without its envelope, one per file, one per line, or many in one list; answers of
-//! several kinds may be mixed. A block may be told by several answers: blocks come first, since the others tell no times.
+//! several kinds may be mixed. A block may be in several answers: blocks come first, since the others have no times.
 
 mod blocks;
 mod extent;
@@ -23,7 +23,7 @@ use extent::Extent;
 
 pub(super) struct EvmRpc;
 
-/// What an answer, or one item of an answer that is a list, tells of.
+/// The subject of an answer, or of one item of an answer that is a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Block,
@@ -76,7 +76,7 @@ impl Format for EvmRpc {
         let first = document.items().first().unwrap_or(&document);
         let answer = answer_in(first);
         let item = answer.items().first().unwrap_or(answer);
-        // Of an answer without items, only the envelope tells what it is.
+        // Of an answer without items, only the envelope states what it is.
         let empty =
             is_envelope(first) && answer.text().is_none() && matches!(answer, Value::List(items) if items.is_empty());
         let kind = match Kind::of(item) {
@@ -116,7 +116,7 @@ impl Format for EvmRpc {
     }
 }
 
-/// Whether an object is what the node wraps around an answer. Some tools keep nothing of it but the result; a frame under
+/// Returns true if an object is what the node wraps around an answer. Some tools keep nothing of it but the result; a frame under
 /// that name is an item of an answer.
 fn is_envelope(value: &Value<'_>) -> bool {
     let has = |name: &str| value.members().iter().any(|(member, _)| member == name);
@@ -129,7 +129,7 @@ fn answer_in<'v>(value: &'v Value<'v>) -> &'v Value<'v> {
     if is_envelope(value) { value.get("result").unwrap_or(&Value::Null) } else { value }
 }
 
-/// The chain that a transaction in the head of a file names. A chain that is not known is told when its rows are read.
+/// Returns the chain that a transaction in the head of a file names. An unknown chain is an error when its rows are read.
 fn chain_in(probe: &Probe) -> SniffedChain {
     let head = String::from_utf8_lossy(probe.head());
     let id = |rest: &str| {
@@ -161,7 +161,7 @@ struct Reader<'a> {
     named_block: Option<u64>,
 }
 
-/// Where an item stands: the line of its document, the way to it there, and its place in the list that the answer is.
+/// The position of an item: the line of its document, the way to it there, and its place in the list that the answer is.
 struct Spot {
     place: Place,
     way: String,

@@ -70,7 +70,7 @@ fn head(object: &Object<'_>, chain: Chain) -> Result<TransactionFacts, FieldErro
     let mut facts = TransactionFacts::new(hash, block);
     facts.block_hash = object.block_hash_on("blockHash", chain)?;
     facts.index = index(object)?;
-    // Newer nodes tell the time with every log.
+    // Newer nodes state the time with every log.
     facts.time = object.epoch_secs("blockTimestamp")?;
     Ok(facts)
 }

@@ -114,7 +114,7 @@ fn answers_are_read_bare_in_envelopes_in_lists_and_in_lines() {
 }
 
 #[test]
-fn withdrawals_are_gwei_without_a_sender_and_one_movement_per_account() {
+fn withdrawals_are_gwei_and_one_movement_per_account() {
     let withdrawal = |index: u8, to: &str| {
         format!(r#"{{"index":"0x{index:x}","validatorIndex":"0x1","address":"{to}","amount":"0x2"}}"#)
     };
@@ -214,7 +214,7 @@ fn tree() -> Call {
 }
 
 #[test]
-fn only_successful_calls_creations_and_self_destructions_of_a_tree_move_value() {
+fn only_successful_frames_of_a_tree_move_value() {
     let blocks = block(&[transaction(0, "")], "");
     let (tree, hash) = (tree().text(), hash(0));
     let expected = [row(0, B, C, 1), row(1, B, C, 6), row(2, B, A, 5)];

@@ -3,7 +3,7 @@
 use headwater_types::{Address, Amount, Chain, TxHash};
 
 use super::super::evm_frames::{FrameKind, FrameRow};
-use super::super::told_amount::ToldAmount;
+use super::super::stated_amount::StatedAmount;
 use super::{Reader, Spot};
 use crate::Sink;
 use crate::error::{Fault, FieldError, Place};
@@ -90,7 +90,7 @@ impl Reader<'_> {
             kind,
             from,
             to,
-            value: value.map(ToldAmount::exact),
+            value: value.map(StatedAmount::exact),
             failed: error.is_some(),
             error,
         };
@@ -153,7 +153,7 @@ fn gather(
         kind,
         from: frame.address_on("from", chain)?,
         to: frame.address_on("to", chain)?,
-        value: frame.quantity("value")?.map(ToldAmount::exact),
+        value: frame.quantity("value")?.map(StatedAmount::exact),
         failed: error.is_some(),
         error,
     });

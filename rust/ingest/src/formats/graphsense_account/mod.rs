@@ -39,7 +39,7 @@ const TABLES: &[(Kind, &[&str])] = &[
     (Kind::Fee, &["txHash", "fee", "energyFee", "netFee"]),
 ];
 
-/// Token transfers do not tell of which of the two they are.
+/// Token transfers do not state of which of the two they are.
 const BOTH: &[Chain] = &[Chain::ETHEREUM, Chain::TRON];
 
 impl Format for GraphsenseAccount {

@@ -1,4 +1,4 @@
-//! What each table's rows say.
+//! The facts of the rows of each table.
 
 use headwater_ledger::facts::{BlockFacts, Body, LogFacts, Movement, MovementFact, TransactionFacts};
 use headwater_ledger::read::{Ordinal, Status};
@@ -7,7 +7,7 @@ use headwater_types::{Amount, Asset, Chain, Family};
 use super::super::evm_frames::{FrameKind, FrameRow};
 use super::super::evm_logs;
 use super::super::evm_receipt::{Receipt, is_blob_type};
-use super::super::told_amount::ToldAmount;
+use super::super::stated_amount::StatedAmount;
 use super::values::{address, amount, binary, block_hash, bytes, transaction as transaction_hash};
 use crate::Sink;
 use crate::error::{Fault, FieldError};
@@ -63,7 +63,7 @@ pub(super) fn transaction(row: &Row<'_>, chain: Chain) -> Result<TransactionFact
     Ok(facts)
 }
 
-/// The fee of a transaction that was read before: the table does not tell its block.
+/// The fee of a transaction that was read before: the table does not state its block.
 pub(super) fn fee(row: &Row<'_>, sink: &mut Sink<'_>) -> Result<TransactionFacts, Fault> {
     let hash = needed(transaction_hash(row, "txHash")?, "txHash")?;
     let (block, _) = sink.place_of(&hash)?.ok_or_else(|| {
@@ -140,7 +140,7 @@ pub(super) fn frame(row: &Row<'_>, chain: Chain) -> Result<FrameRow, FieldError>
         kind,
         from: address(row, "fromAddress", chain)?,
         to: address(row, "toAddress", chain)?,
-        value: amount(row, "value")?.map(ToldAmount::exact),
+        value: amount(row, "value")?.map(StatedAmount::exact),
         failed: status(row, "status")?.map_or(error.is_some(), |status| status == Status::Failed),
         error,
     })

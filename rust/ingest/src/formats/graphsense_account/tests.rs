@@ -46,7 +46,7 @@ fn facts(batch: &Batch, block: u64) -> Vec<&TransactionFacts> {
 }
 
 #[test]
-fn tron_is_told_by_its_block_hashes_and_pays_what_the_table_of_fees_says() {
+fn tron_is_detected_by_block_hashes_and_pays_listed_fees() {
     let (report, batch) = read(&[("tx_fee.json", FEE), ("transactions.json", TRON)]);
     assert!(report.files.iter().all(|file| file.chain_source == ChainSource::Detected));
     assert_eq!(batch.chain, Chain::TRON);

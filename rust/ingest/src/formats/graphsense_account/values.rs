@@ -1,4 +1,4 @@
-//! How the rows write binary values and amounts.
+//! The forms of binary values and amounts in rows.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -52,7 +52,7 @@ pub(super) fn amount(row: &Row<'_>, column: &str) -> Result<Option<Amount>, Fiel
     row.amount(column)
 }
 
-/// Whether the hash of a block begins with its number, as it does on TRON.
+/// Returns true if the hash of a block begins with its number, as it does on TRON.
 pub(super) fn is_numbered(number: &str, hash: &str) -> bool {
     let number: Option<u64> = crate::source::plain_number(number);
     let begin = binary(hash).and_then(|hash| hash.first_chunk().copied().map(u64::from_be_bytes));

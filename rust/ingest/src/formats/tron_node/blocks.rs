@@ -58,12 +58,12 @@ impl<'v> Contract<'v> {
         Ok(Self { kind, value })
     }
 
-    /// Whether it is an allocation: the first block writes no account, or no valid one, as the owner.
+    /// Returns true if it is an allocation: the first block writes no account, or no valid one, as the owner.
     fn is_allocation(&self, block: u64) -> bool {
         block == 0 && self.kind == "TransferContract"
     }
 
-    /// Whether it is the allocation below zero of the account that what is burnt goes to.
+    /// Returns true if it is the allocation below zero of the account that what is burnt goes to.
     fn is_debt(&self, block: u64) -> bool {
         self.is_allocation(block) && self.value.text("amount").is_some_and(|amount| amount.starts_with('-'))
     }
@@ -81,7 +81,7 @@ fn transaction(
 
     let mut facts = TransactionFacts::new(hash, block);
     facts.body = body(contract, block)?;
-    // Nodes of the first months did not tell; what is no call was only included when it worked.
+    // Nodes of the first months did not state; what is no call was only included when it worked.
     let result = item.list_if_any("ret")?.first().and_then(|ret| ret.text("contractRet"));
     match result {
         Some("SUCCESS") => facts.status = Some(Status::Success),
@@ -113,7 +113,7 @@ fn transaction(
     Ok(facts)
 }
 
-/// What moves of the native coin. What is frozen stays its owner's; what is burnt is in the fee.
+/// Returns the movements of the native coin. Frozen coins stay their owner's; burnt ones are in the fee.
 fn body(contract: &Contract<'_>, block: u64) -> Result<Option<Body>, FieldError> {
     let Contract { kind, value } = contract;
     let address = |name: &str| value.address_on(name, CHAIN);

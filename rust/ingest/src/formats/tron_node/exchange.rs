@@ -8,18 +8,18 @@ use super::Tally;
 use crate::error::FieldError;
 use crate::source::Object;
 
-/// How contracts name TRX among tokens: as text, and in hex.
+/// The names of TRX among tokens: as text, and in hex.
 const TRX: [&str; 2] = ["_", "5f"];
 
-/// Which way TRX went.
+/// The direction of TRX.
 enum Way {
     In,
     Out,
 }
 
-/// What a contract of the exchange moved of TRX: a movement with one party. Where the contract names TRX it tells the
+/// Returns the TRX that a contract of the exchange moved: a movement with one party. Where the contract names TRX it states the
 /// amount; where it names a token, TRX may have gone the other way, and neither the contract nor the info of the
-/// transaction tells of what the other amount is. An order of the market is filled, and its rest given back, by later
+/// transaction states the token of the other amount. An order of the market is filled, and its rest given back, by later
 /// transactions that do not name its owner. Such transactions are counted by kind.
 pub(super) fn movement(
     kind: &str,
@@ -29,12 +29,12 @@ pub(super) fn movement(
 ) -> Result<Option<Movement>, FieldError> {
     let is_trx = |name: &str| value.text(name).is_some_and(|token| TRX.contains(&token));
     let side = |way, token: &str, amount: &'static str| is_trx(token).then_some((way, amount));
-    let told = match kind {
+    let flow = match kind {
         "ExchangeCreateContract" => {
             let second = side(Way::Out, "second_token_id", "second_token_balance");
             // Both sides are named: without TRX none moved.
             match side(Way::Out, "first_token_id", "first_token_balance").or(second) {
-                Some(told) => told,
+                Some(flow) => flow,
                 None => return Ok(None),
             }
         }
@@ -47,7 +47,7 @@ pub(super) fn movement(
         }
         _ => return Ok(None),
     };
-    let (way, column) = told;
+    let (way, column) = flow;
     let amount = value.quantity(column)?.unwrap_or(Amount::ZERO);
     let (from, to) = match way {
         Way::In => (None, Some(owner)),

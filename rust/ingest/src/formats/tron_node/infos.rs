@@ -1,4 +1,4 @@
-//! What became of transactions: fees, logs, what contracts moved.
+//! The outcome of transactions: fees, logs, movements by contracts.
 
 use headwater_ledger::facts::{Claim, LogFacts, Movement, MovementFact, TransactionFacts};
 use headwater_ledger::read::{CoverageTable, Ordinal, Status};
@@ -89,7 +89,7 @@ pub(super) fn alone(object: &Object<'_>, tally: &mut Tally, sink: &mut Sink<'_>)
     Ok(())
 }
 
-/// What a voter or producer withdrew of the rewards that it had earned. An info does not tell whom: the sender of the
+/// Returns the rewards that a voter or producer withdrew. An info does not name the recipient: the sender of the
 /// transaction.
 fn reward(
     object: &Object<'_>,
@@ -118,7 +118,7 @@ fn non_fungible(facts: &TransactionFacts) -> u64 {
     facts.movements.iter().map(|movement| u64::from(movement.kind == MovementFact::NonFungible)).sum()
 }
 
-/// What an info says, and its logs, which are not numbered yet.
+/// Returns the facts of an info, and its logs, which are not numbered yet.
 fn info(object: &Object<'_>, tally: &mut Tally) -> Result<(TransactionFacts, Vec<LogFacts>), FieldError> {
     let hash = object.need("id", object.transaction_on("id", CHAIN)?, "the id of a transaction")?;
     let block = object.need("blockNumber", object.number("blockNumber")?, "the number of a block")?;

@@ -3,7 +3,7 @@
 //!
 //! One answer per file or per line, addresses in hex or in Base58 (`visible`). The two are joined by the id of the
 //! transaction. Tokens of TRC-10 have a number instead of a contract, which an asset cannot say: what moved of them is
-//! left out and counted. What voters and producers withdraw is told by an info without its account, so the blocks have to
+//! left out and counted. Withdrawals of voters and producers are stated by an info without its account, so the blocks have to
 //! be read first.
 
 mod blocks;
@@ -62,14 +62,14 @@ impl Format for TronNode {
     }
 }
 
-/// What a file tells of and no balance holds.
+/// Movements of a file that are in no balance.
 #[derive(Default)]
 struct Tally {
     /// Movements of TRC-10 tokens.
     tokens: u64,
     /// Rewards that were withdrawn by an account that is not known.
     rewards: u64,
-    /// Transactions that may have moved TRX of which the amount is not told, by kind of contract.
+    /// Transactions that may have moved an unstated amount of TRX, by kind of contract.
     uncounted: BTreeMap<String, u64>,
     /// Internal transactions of which it is not known whether they move TRX, by note.
     unknown_notes: BTreeMap<String, u64>,

@@ -1,11 +1,11 @@
-//! What internal transactions of TRON's virtual machine do with the TRX that they name: their notes say it.
+//! The effect of internal transactions of TRON's virtual machine on the TRX that they name, by their notes.
 //!
 //! Contracts stake, lend and vote through internal transactions that look like transfers: the amount is a share of the
 //! caller's stake, and the receiver of delegated energy gets none of it. The notes are those of java-tron (`Program.java`).
 
 use crate::source::Object;
 
-/// What happens to the TRX of an internal transaction.
+/// The effect on the TRX of an internal transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Effect {
     /// It goes from the caller to the receiver.
@@ -18,7 +18,7 @@ pub(super) enum Effect {
     Unknown,
 }
 
-/// What notes begin with where TRX remains its owner's; most end with the resource. What
+/// The beginning of notes where TRX remains its owner's; most end with the resource. What
 /// `withdrawExpireUnfreezeWhileSuiciding` names is part of the amount of the `suicide` before it.
 const OF_STAKE: [&str; 9] = [
     "cancelAllUnfreezeV2",

@@ -137,7 +137,7 @@ fn what_each_kind_of_contract_moves() {
 }
 
 #[test]
-fn infos_are_joined_by_id_and_their_logs_are_counted_in_the_order_of_the_block() {
+fn infos_join_by_id_and_count_logs_in_block_order() {
     let call = format!(r#"{{"owner_address":"{OWNER}","contract_address":"41{USDT}"}}"#);
     let block = whole(7, &[1, 2].map(|last| transaction(&id(last), "TriggerSmartContract", &call, "SUCCESS")));
     let inner = format!(
@@ -250,15 +250,15 @@ fn first_block_allocations_have_no_sender() {
     ];
     let first = whole(1, &all).replace(r#""number":1,"timestamp":1650176103000,"#, "");
     let (report, batch) = read_all(&[("block.json", first)]).unwrap();
-    let (file, told) = (&report.files[0], &batch.transactions);
+    let (file, stated) = (&report.files[0], &batch.transactions);
     assert_eq!((file.skipped, file.omitted.len(), file.omitted[0].rows), (0, 1, 1));
     assert!(file.omitted[0].reason.contains("negative allocations"), "{:?}", file.omitted);
-    let bodies: Vec<_> = told.iter().map(|facts| facts.body.unwrap()).collect();
+    let bodies: Vec<_> = stated.iter().map(|facts| facts.body.unwrap()).collect();
     let values: Vec<_> = bodies.iter().map(|body| body.value.to_u128().unwrap()).collect();
     assert_eq!(values, [99_000_000_000_000_000, 0, 7]);
     assert!(bodies.iter().all(|body| body.from.is_none() && body.to == account(OTHER)));
-    assert!(told.iter().all(|facts| (facts.status, facts.fee) == (Some(Status::Success), None)));
-    assert_eq!(told.iter().map(|facts| facts.index).collect::<Vec<_>>(), [Some(0), Some(1), Some(3)]);
+    assert!(stated.iter().all(|facts| (facts.status, facts.fee) == (Some(Status::Success), None)));
+    assert_eq!(stated.iter().map(|facts| facts.index).collect::<Vec<_>>(), [Some(0), Some(1), Some(3)]);
     let later = whole(7, &[allocation(1, r#""amount":7,"#, "")]);
     let error = read_all(&[("block.json", later)]).map(|_| ()).unwrap_err().to_string();
     assert!(error.contains("owner_address"), "{error}");
@@ -330,9 +330,9 @@ fn rewards_go_to_the_sender_where_the_block_was_read() {
     let block = whole(7, &[trade(1, "WithdrawBalanceContract", r#""x":1"#, "SUCCESS")]);
     let infos = format!("[{}]", info(1, r#","withdraw_amount":5000"#));
     let (report, batch) = read_all(&[("block.json", block), ("infos.json", infos.clone())]).unwrap();
-    let told = &facts(&batch, 1).movements;
-    assert_eq!(told.len(), 1);
-    assert_eq!((told[0].from, told[0].to, told[0].amount), (None, account(OWNER), Amount::from(5000)));
+    let stated = &facts(&batch, 1).movements;
+    assert_eq!(stated.len(), 1);
+    assert_eq!((stated[0].from, stated[0].to, stated[0].amount), (None, account(OWNER), Amount::from(5000)));
     assert!(report.files.iter().all(|file| file.warnings.is_empty()));
     let (report, batch) = read_all(&[("infos.json", infos)]).unwrap();
     assert!(batch.transactions[0].movements.is_empty());

@@ -11,7 +11,7 @@ use crate::source::Yaml;
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Actor {
     pub(super) name: String,
-    /// What they do, in the concepts of `GraphSense`.
+    /// Their categories, in the concepts of `GraphSense`.
     pub(super) categories: Vec<String>,
 }
 

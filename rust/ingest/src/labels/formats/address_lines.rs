@@ -4,7 +4,7 @@ use super::table::{denies_crime, may_deny};
 use crate::networks::names_network;
 use crate::source::{ListedItems, Probe, has_address_form, is_exception, truth};
 
-/// What a line of a list is.
+/// The kind of a line of a list.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Line {
     /// Addresses, one with the remark beside it.
@@ -255,9 +255,9 @@ fn denies_part(part: &str) -> bool {
         && rest.first().is_none_or(|next| is_in(AFTER_END, next) || is_in(DENIED, next) || is_number(next));
     // `No KYC exchange` is whole as it stands.
     let is_negated = is_in("no not non", first);
-    let told = words.iter().rposition(|word| !is_in(DENIED, word)).map_or(0, |last| last + 1);
-    let told = words.get(..told).unwrap_or_default().join(" ");
-    is_false || is_ended || denies_crime(part) || (!is_negated && !told.is_empty() && denies_crime(&told))
+    let rest = words.iter().rposition(|word| !is_in(DENIED, word)).map_or(0, |last| last + 1);
+    let rest = words.get(..rest).unwrap_or_default().join(" ");
+    is_false || is_ended || denies_crime(part) || (!is_negated && !rest.is_empty() && denies_crime(&rest))
 }
 
 /// Returns the text of a heading: `## Addresses`, `Addresses:`, `**Addresses**`.

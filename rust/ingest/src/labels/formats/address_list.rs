@@ -223,7 +223,7 @@ fn read_document(document: &Value<'_>, labels: &mut RawLabels) {
     found.others.warn("addresses in other places of the document are left out", labels);
 }
 
-/// What is around a value of a document.
+/// The surroundings of a value of a document.
 #[derive(Default, Clone)]
 struct Surroundings {
     chain: Option<String>,
@@ -250,7 +250,7 @@ fn is_in(words: &str, name: &str) -> bool {
     words.split_whitespace().any(|word| word == plain)
 }
 
-/// What the names of the members of an object say, where they are numbers.
+/// The meaning of the names of members of an object that are numbers.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Numbers {
     /// Nothing: they count, or are years. Other names are read.
@@ -309,7 +309,7 @@ struct AddressCollector {
     false_values: OmissionCount,
     numbers: OmissionCount,
     others: OmissionCount,
-    /// Whether the document has addresses that no list and no name belongs to, as records of transactions have.
+    /// True if the document has addresses that no list and no name belongs to, as records of transactions have.
     has_other_addresses: bool,
 }
 

@@ -10,7 +10,7 @@ use crate::networks::{Kind, of_coin_word};
 pub(super) struct Coin {
     /// The ticker, or the name of a coin that is not known.
     pub(super) ticker: String,
-    /// Whether its addresses have a form of their own among the chains that are held, so that the form decides. Addresses
+    /// True if its addresses have a form of their own among the chains that are held, so that the form decides. Addresses
     /// of the other coins may look like those of bitcoin.
     pub(super) is_held: bool,
 }

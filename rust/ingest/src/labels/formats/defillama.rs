@@ -28,7 +28,7 @@ const OWNERS: &str = "owners";
 /// The folder of lists of bitcoin addresses.
 const BOOK: &str = "bitcoin-book";
 
-/// What a file lists, and whose it is.
+/// The content and the owner of a file.
 struct Adapter {
     name: String,
     is_book: bool,
@@ -49,7 +49,7 @@ impl Adapter {
         is_exchange.then(|| Self { name: name.to_owned(), is_book: false })
     }
 
-    /// The name without what only tells files of one exchange apart.
+    /// The name without the part that only distinguishes files of one exchange.
     fn entity(&self) -> &str {
         let endings = ["-cex", "-btc", "-exchange"];
         endings.iter().find_map(|ending| self.name.strip_suffix(ending)).unwrap_or(&self.name)

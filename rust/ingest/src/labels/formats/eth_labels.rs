@@ -113,7 +113,7 @@ fn fields(line: &str, bounds: &Bounds) -> Vec<String> {
     }
 }
 
-/// Where the first field of a text ends: at a comma outside of quotes.
+/// Returns the end of the first field of a text: a comma outside of quotes.
 fn field_end(text: &str) -> usize {
     let is_quoted = text.trim_start().starts_with('"');
     let (mut is_inside, mut is_escaped) = (false, false);

@@ -27,7 +27,7 @@ fn has_network(probe: &Probe) -> bool {
     probe.has(&["coin", "Network", "Snapshot Height", "address", "amount"])
 }
 
-/// Whether the coin is the native one of the chain, or a token on the chain that the form of the address names.
+/// Returns true if the coin is the native one of the chain, or a token on the chain that the form of the address names.
 fn has_signatures(probe: &Probe) -> bool {
     probe.has(&["coin", "address", "message", "signature"])
 }

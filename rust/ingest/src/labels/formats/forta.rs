@@ -80,7 +80,7 @@ impl Columns {
     }
 }
 
-/// Where a row was read.
+/// The position of a row.
 const SOURCE: &str = "source";
 
 /// The number of Ethereum.

@@ -26,7 +26,7 @@ pub(super) const FORMAT: Format = Format {
 const NAMES: [&str; 2] = ["exchange_deposit_addresses", "depositaddressblacklist"];
 
 fn reads(probe: &Probe) -> bool {
-    // Any list of addresses looks like this: only its name tells what they are.
+    // Any list of addresses looks like this: only its name states what they are.
     let name = probe.input().name().to_ascii_lowercase();
     let is_text =
         || probe.document().is_none() && String::from_utf8_lossy(probe.head()).lines().any(|line| is_hex(bare(line)));

@@ -30,9 +30,9 @@ pub(super) const FORMAT: Format = Format {
     read,
 };
 
-/// What begins the number of an order.
+/// The beginning of the number of an order.
 const ORDER: [&str; 2] = ["צ.ת", "ASO"];
-/// Names of the columns, as far as they tell them apart.
+/// Names of the columns, as far as they distinguish them.
 const NAME: [&str; 2] = ["שם מלא", "Full name"];
 const WALLET: [&str; 2] = ["הארנק", "Virtual currency address"];
 const COIN: [&str; 2] = ["מטבע", "Currency"];
@@ -41,7 +41,7 @@ const RELEASES: [[&str; 3]; 3] = [
     ["File Type", "Last Updated", "Validity of Issue"],
     ["order", "update_date", "validity_date"],
 ];
-/// What stands for a name where none is known.
+/// Texts that stand for an unknown name.
 const NAMELESS: [&str; 2] = ["-", "אנונימי"];
 
 fn reads(probe: &Probe) -> bool {
@@ -256,7 +256,7 @@ mod tests {
     const RELEASES: &str = "order,update_date,validity_date\n18/26,05.04.2026,05.04.2028\n12/21,3.02.2021,03.02.2023\n";
 
     #[test]
-    fn rows_of_an_order_may_have_one_field_and_releases_hebrew_names() {
+    fn order_rows_may_have_one_field_and_hebrew_names() {
         let wallets = "שם מלא,תעודת זהות,דרכון,תאריך לידה,מספר זיהוי הארנק האלקטרוני/ יוזר,מטבע
 צ.ת 53/25
 ,,,,TRbDXViurAKF6xCvGQ1Xf668x7mEW5Ae4G,

@@ -81,11 +81,11 @@ pub(crate) struct Format {
     pub(crate) vocabulary: Vocabulary,
     /// The chain of EVM addresses without a hint, where the caller names none; `None` when the caller must.
     pub(crate) chain: Option<Chain>,
-    /// Whether a list without any address is refused, as a list of sanctions is.
+    /// True if a list without any address is refused, as a list of sanctions is.
     pub(crate) refuses_empty: bool,
-    /// How the files of one import are read.
+    /// The reading mode of the files of one import.
     pub(crate) files: Files,
-    /// Whether it reads a file, by its beginning. The first format of the table that does takes the file.
+    /// True if it reads a file, by its beginning. The first format of the table that does takes the file.
     pub(crate) reads: fn(&Probe) -> bool,
     /// Reads the files of one import.
     pub(crate) read: fn(&[Probe], &Given) -> Result<RawLabels, IngestError>,
@@ -108,7 +108,7 @@ impl Format {
     }
 }
 
-/// How the files of one import are read.
+/// The reading mode of the files of one import.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Files {
     /// One by one.
@@ -117,7 +117,7 @@ pub(crate) enum Files {
     Together,
 }
 
-/// What the caller says of the files.
+/// The options of the caller for the files.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Given {
     /// The entity, where the files name none.

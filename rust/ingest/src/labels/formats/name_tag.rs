@@ -21,7 +21,7 @@ pub(super) const GROUP: &str = "etherscan";
 const TOKEN_CONTRACT: &str = "token-contract";
 /// Labels that say of a token contract what it did.
 const ABUSES: [&str; 7] = ["phish-hack", "heist", "exploit", "scam", "hack", "rug-pull", "honeypot"];
-/// What labels of sanctioned addresses begin with.
+/// The beginning of labels of sanctioned addresses.
 const SANCTIONED: &str = "ofac-";
 /// Labels under which a name imitates another or was made up by the site.
 const MADE_UP: [&str; 4] = ["phish-hack", "scam", "spam-token", "honeypot"];
@@ -38,10 +38,10 @@ static EXCHANGES: LazyLock<FxHashSet<&str>> = LazyLock::new(|| {
     rows.filter_map(concept).collect()
 });
 
-/// What the part of a name behind its colon begins with at an address that takes deposits.
+/// The beginning of the part of a name behind its colon, for an address that takes deposits.
 const DEPOSIT: &str = "Deposit";
 
-/// What stands before the colon of a name where that is no entity.
+/// Words before the colon of a name that are not an entity.
 const KINDS: [&str; 15] = [
     "MEV Bot",
     "MEV Builder",
@@ -59,13 +59,13 @@ const KINDS: [&str; 15] = [
     "Wallet",
     "Gitcoin Grants",
 ];
-/// What stands in brackets behind a name and is no symbol.
+/// Words in brackets behind a name that are not a symbol.
 const REMARKS: [&str; 6] = ["old", "new", "hot", "cold", "deprecated", "locked"];
-/// Words of names that tell what happened at an address.
+/// Words of names that state what happened at an address.
 const EVENTS: [&str; 11] =
     ["fake", "phish", "phishing", "scam", "spam", "victim", "compromised", "vulnerable", "alert", "hackathon", "poor"];
 
-/// What one row says of an address.
+/// The facts of an address in one row.
 pub(super) struct NameTag<'a> {
     pub(super) place: Place,
     pub(super) address: &'a str,
@@ -73,7 +73,7 @@ pub(super) struct NameTag<'a> {
     pub(super) name: Option<&'a str>,
     pub(super) labels: Vec<&'a str>,
     pub(super) asserted_at: Option<Timestamp>,
-    /// Whether the file lists token contracts only.
+    /// True if the file lists token contracts only.
     pub(super) is_token: bool,
 }
 
@@ -110,7 +110,7 @@ impl NameTag<'_> {
     }
 }
 
-/// Whether a name is one of a token contract: `Maker (MKR)`, `Binance: BNB Token`.
+/// Returns true if a name is one of a token contract: `Maker (MKR)`, `Binance: BNB Token`.
 pub(super) fn names_token(name: &str) -> bool {
     let symbol = name.strip_suffix(')').and_then(|rest| rest.rsplit_once(" (")).map(|(_, symbol)| symbol);
     let is_remark = |text: &str| REMARKS.iter().any(|remark| text.eq_ignore_ascii_case(remark));
@@ -126,7 +126,7 @@ fn names_deposit(name: &str) -> bool {
     role.is_some_and(|number| number.trim().bytes().all(|byte| byte.is_ascii_digit()))
 }
 
-/// Whether a name is one of a hot wallet.
+/// Returns true if a name is one of a hot wallet.
 pub(super) fn names_hot_wallet(name: &str) -> bool {
     let words: Vec<String> = name
         .split(|letter: char| !letter.is_alphabetic())
@@ -136,7 +136,7 @@ pub(super) fn names_hot_wallet(name: &str) -> bool {
     words.windows(2).any(|pair| pair[0] == "hot" && pair[1].starts_with("wallet"))
 }
 
-/// Who is behind an address by its name: what stands before the colon, unless the name tells a kind or an event.
+/// Returns the entity behind an address by its name: the part before the colon, unless the name is a kind or an event.
 fn entity_of(name: &str) -> Option<&str> {
     let entity = name.split_once(':').map_or(name, |(before, _)| before).trim();
     let is_event = |word: &str| EVENTS.iter().any(|event| word.eq_ignore_ascii_case(event));
@@ -146,7 +146,7 @@ fn entity_of(name: &str) -> Option<&str> {
     is_named.then_some(entity)
 }
 
-/// How many folders above a file may name the site.
+/// The number of folders above a file that may name the site.
 const FOLDERS: usize = 3;
 
 /// The chain of the explorer that the name of a file, or of a folder above it, contains.

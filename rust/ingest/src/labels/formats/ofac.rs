@@ -1,4 +1,4 @@
-//! What the files of OFAC share.
+//! Parts that the readers of OFAC files share.
 
 use headwater_ledger::labels::{Code, Level};
 
@@ -8,7 +8,7 @@ use super::{Files, Format, Given};
 use crate::source::Probe;
 use crate::{IngestError, Place};
 
-/// What OFAC calls the address of a wallet; ` - XBT` follows.
+/// OFAC's term for the address of a wallet; ` - XBT` follows.
 pub(super) const WALLET: &str = "Digital Currency Address";
 
 /// The name of the list whose dates are those of a listing.

@@ -90,7 +90,7 @@ struct Profile {
     claims: Vec<RawClaim>,
 }
 
-/// Whether the name that is read is the one of the party. Of its forms in several scripts the first one is.
+/// The kind of the name that is read: of the party or not. Of its forms in several scripts the first one is.
 #[derive(Default, PartialEq, Eq)]
 enum Alias {
     #[default]

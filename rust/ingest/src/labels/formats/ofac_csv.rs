@@ -25,14 +25,14 @@ const EMPTY: &str = "-0-";
 /// Characters of the remarks that the main file keeps.
 const KEPT: usize = 1_000;
 
-/// What divides the fields: in CSV, in `.pip` and in `.del`.
+/// The separators of fields: in CSV, in `.pip` and in `.del`.
 const DELIMITERS: [u8; 3] = *b",|@";
 
 fn reads(probe: &Probe) -> bool {
     delimiter_of(probe).is_some()
 }
 
-/// What divides the fields of a file; `None` where its first row is not one of OFAC's.
+/// Returns the separator of the fields of a file; `None` if its first row is not one of OFAC's.
 fn delimiter_of(probe: &Probe) -> Option<u8> {
     let is_ours = |delimiter: &u8| {
         let Some(first) = first_record(probe.head(), *delimiter) else { return false };
@@ -137,7 +137,7 @@ fn read_remarks(remarks: &str, is_cut: bool, place: Place, name: &str, labels: &
     }
 }
 
-/// Whether a text is all of an address: its length or its checksum says so.
+/// Returns true if a text is all of an address: its length or its checksum says so.
 fn is_whole(address: &str) -> bool {
     [Chain::ETHEREUM, Chain::BITCOIN, Chain::TRON].iter().any(|chain| Address::parse(*chain, address).is_ok())
 }

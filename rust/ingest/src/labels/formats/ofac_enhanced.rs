@@ -43,7 +43,7 @@ struct Entity {
     claims: Vec<RawClaim>,
 }
 
-/// How good a name is, the best first.
+/// The rank of a name, the best first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Rank {
     /// The file calls it the main one.

@@ -18,7 +18,7 @@ fn reads(probe: &Probe) -> bool {
     named(probe.input()).is_some()
 }
 
-/// How a file is written, and its ticker.
+/// The form of a file, and its ticker.
 enum Named {
     Lines(String),
     Json(String),

@@ -31,11 +31,11 @@ fn reads(probe: &Probe) -> bool {
     (has_title || is_named) && !is_changes(&beginning)
 }
 
-/// What a record of changes is, and the remedy.
+/// The description of a record of changes, and the remedy.
 pub(super) const RECORD_OF_CHANGES: &str = "is OFAC's record of changes, which also names who was removed: import sdn.csv with \
     sdn_comments.csv, or sdnlist.txt";
 
-/// Whether a text that begins so, in capitals, is a record of changes: what was added, and what was removed.
+/// Returns true if a text that begins so, in capitals, is a record of changes: what was added, and what was removed.
 ///
 /// The list itself also speaks of changes to its entries, but not in a heading.
 pub(super) fn is_changes(beginning: &str) -> bool {
@@ -50,7 +50,7 @@ pub(super) fn is_changes(beginning: &str) -> bool {
     has_heading || words.join(" ").split([':', ';', '.']).any(announces_changes)
 }
 
-/// Whether a sentence in capitals says that what follows was removed or changed: `The following deletions have been made`.
+/// Returns true if a sentence in capitals says that what follows was removed or changed: `The following deletions have been made`.
 fn announces_changes(sentence: &str) -> bool {
     let has = |words: &[&str]| words.iter().any(|word| sentence.contains(word));
     has(&["FOLLOWING", "BELOW"]) && has(&["DELETI", "DELETE", "REMOV", "DELIST", "CHANGE", "AMEND"])
@@ -116,20 +116,20 @@ impl Entry {
         Place::Line(self.first_line)
     }
 
-    /// Whether the programs are read, which end an entry; other parties that it is linked to may be behind them.
+    /// Returns true if the programs are read, which end an entry; other parties that it is linked to may be behind them.
     fn is_ended(&self) -> bool {
         let count = |mark| self.text.matches(mark).count();
         let is_closed = || count('(') == count(')') && count('[') == count(']');
         self.text.ends_with("].") || self.text.ends_with(").") && self.text.contains(" [") && is_closed()
     }
 
-    /// Whether it is no entry: the entries below it were removed or changed.
+    /// Returns true if it is no entry: the entries below it were removed or changed.
     fn announces_changes(&self) -> bool {
         let is_sentence = self.text.get(..14).is_some_and(|start| start.eq_ignore_ascii_case("the following "));
         is_sentence && announces_changes(self.text.split(':').next().unwrap_or_default().to_uppercase().as_str())
     }
 
-    /// Whether an entry with a wallet ends without its programs or a full stop.
+    /// Returns true if an entry with a wallet ends without its programs or a full stop.
     fn is_cut(&self) -> bool {
         self.text.contains(WALLET) && !self.text.trim_end_matches('\u{1a}').ends_with(['.', ']', ')'])
     }
@@ -208,7 +208,7 @@ ROE, Richard, Example City, Nowhere; DOB 1 Jan 1980; Digital Currency Address - 
 
     #[test]
     fn a_notice_of_deletions_is_refused_wherever_it_says_so() {
-        // Behind the part by which formats are told apart.
+        // Behind the part by which formats are distinguished.
         let blank = "\r\n".repeat(1_000);
         let notice = [LIST, &blank, "The following names have been removed from\r\nthe list:\r\n\r\n", LIST].concat();
         let error = read(&FORMAT, &[("sdnlist.txt", &notice)]).unwrap_err().to_string();

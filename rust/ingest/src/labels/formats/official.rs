@@ -1,4 +1,4 @@
-//! What the readers of official lists share. Such a list is read whole or not at all: a row that is lost would end its
+//! Parts that the readers of official lists share. Such a list is read whole or not at all: a row that is lost would end its
 //! claim.
 
 use std::collections::HashMap;
@@ -58,7 +58,7 @@ pub(super) struct Record {
     fields: csv::StringRecord,
 }
 
-/// What DOS ends a text with.
+/// The character with which DOS ends a text.
 const END_OF_TEXT: char = '\u{1a}';
 
 impl Record {
@@ -119,7 +119,7 @@ pub(super) fn wrong(input: &Input, place: Place, column: &str, value: &str, expe
     IngestError::Row(Box::new(RowError { file: input.path().to_owned(), place, field }))
 }
 
-/// How a list writes its dates.
+/// The form of the dates of a list.
 #[derive(Clone, Copy)]
 pub(super) enum Dates {
     /// `2025-02-24`, with or without a time of day.
@@ -189,7 +189,7 @@ pub(super) struct Parties {
     claims: Vec<(usize, String)>,
 }
 
-/// Which of the names of a party stands.
+/// The rank of a name of a party.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Rank {
     /// The list calls it the main one.

@@ -48,7 +48,7 @@ const fn format(
 
 fn is_root(probe: &Probe, names: &[&str]) -> bool {
     let root = probe.xml_root();
-    // The first element of an EU file below its root tells it from other exports.
+    // The first element of an EU file below its root distinguishes it from other exports.
     let is_list =
         || names != ["export"] || contains(probe.head(), "sanctionEntity") || contains(probe.head(), "fsd/export");
     root.is_some_and(|root| names.contains(&root.as_str())) && is_list()
@@ -61,7 +61,7 @@ fn contains(text: &[u8], part: &str) -> bool {
 /// Names of the elements and attributes of a list. An element is known by the end of its path, an attribute is
 /// `element@attribute`.
 struct Names {
-    /// Of a party.
+    /// A party.
     party: &'static [&'static str],
     /// The number of a party, where parties are repeated for each of their names.
     number: &'static [&'static str],

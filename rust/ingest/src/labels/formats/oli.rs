@@ -26,14 +26,14 @@ pub(super) const FORMAT: Format = Format {
 
 const COLUMNS: [&str; 4] = ["chain_id", "address", "tag_id", "tag_value"];
 
-/// What stands for every EVM chain.
+/// The name for every EVM chain.
 const ANY_CHAIN: &str = "eip155:any";
 
 fn reads(probe: &Probe) -> bool {
     probe.has(&COLUMNS)
 }
 
-/// What the tags say of one address of one chain.
+/// The tags of one address of one chain.
 #[derive(Default)]
 struct Tagged {
     address: String,
@@ -41,7 +41,7 @@ struct Tagged {
     place: Option<Place>,
     owner: Option<String>,
     name: Option<String>,
-    /// What it is used for: each attestation.
+    /// Its usage categories: each attestation.
     uses: Vec<Usage>,
 }
 

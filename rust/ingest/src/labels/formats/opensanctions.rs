@@ -1,4 +1,4 @@
-//! What the exports of `OpenSanctions` share: whose list each of its data sets copies.
+//! The publishers of the lists that the data sets of `OpenSanctions` copy.
 
 use headwater_ledger::labels::{Code, Level};
 
@@ -33,9 +33,9 @@ const TERROR: &str = "crime.terror";
 
 /// Data sets of one publisher.
 struct Publisher {
-    /// What their ids begin with.
+    /// The beginning of their ids.
     id: &'static str,
-    /// What their titles contain.
+    /// A part of their titles.
     title: &'static str,
     group: &'static str,
     /// Topics of their wallets; none where the data set itself says what they are.
@@ -95,14 +95,14 @@ const PUBLISHERS: &[Publisher] = &[
     },
 ];
 
-/// How the caller knows a data set.
+/// The name of a data set for the caller.
 #[derive(Clone, Copy)]
 pub(super) enum DataSet<'a> {
     Id(&'a str),
     Title(&'a str),
 }
 
-/// What is known of the order behind a wallet.
+/// The order behind a wallet.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Order {
     /// The data set has an order against the wallet.

@@ -140,8 +140,8 @@ impl Wallet {
         let holders = || self.holders.iter().filter_map(|holder| found.holders.get(holder));
         let entity = holders().find_map(|holder| holder.name.clone());
         // Some lists print the wallets of a party and say only of the party what it is.
-        let is_told = !self.topics.is_empty() || !orders.is_empty();
-        let of_holders = holders().filter(|_| !is_told).flat_map(|holder| &holder.topics);
+        let is_stated = !self.topics.is_empty() || !orders.is_empty();
+        let of_holders = holders().filter(|_| !is_stated).flat_map(|holder| &holder.topics);
         let topics: Vec<&str> = self.topics.iter().chain(of_holders).map(String::as_str).collect();
         let keys = if self.keys.is_empty() { &[String::new()][..] } else { &self.keys };
         for dataset in datasets {
@@ -180,7 +180,7 @@ pub(super) struct Holder {
     pub(super) topics: Vec<String>,
 }
 
-/// What other entities say of the wallets.
+/// Facts of the wallets from other entities.
 pub(super) struct Belongings {
     pub(super) holders: HashMap<String, Holder>,
     /// The orders against each wallet.

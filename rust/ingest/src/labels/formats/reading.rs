@@ -1,4 +1,4 @@
-//! What readers of label files share: rows, JSON documents and dates.
+//! Parts that readers of label files share: rows, JSON documents and dates.
 
 use headwater_types::Timestamp;
 
@@ -51,7 +51,7 @@ pub(super) fn placed<T>(items: &[T]) -> impl Iterator<Item = (Place, &T)> {
     (1..).map(Place::Row).zip(items)
 }
 
-/// Whether a text begins as an EVM address does.
+/// Returns true if a text begins as an EVM address does.
 pub(super) fn is_hex(text: &str) -> bool {
     text.strip_prefix("0x").is_some_and(|digits| digits.len() >= 4 && digits.bytes().all(|b| b.is_ascii_hexdigit()))
 }
@@ -124,7 +124,7 @@ pub(super) mod testing {
         read_given(format, files, &Given::default()).unwrap()
     }
 
-    /// What a claim says in one line: address, chain, concepts, name, entity, source, group, level, dates; what is missing
+    /// Prints a claim in one line: address, chain, concepts, name, entity, source, group, level, dates; what is missing
     /// is left out.
     pub(in super::super) fn shown(claim: &RawClaim) -> String {
         let chain = match &claim.chain {

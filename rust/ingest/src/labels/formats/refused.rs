@@ -27,7 +27,7 @@ const FILES: &[(&[&str], &[&str], &str)] = &[
     ),
 ];
 
-/// What a file is, where it is known that it holds no list of addresses.
+/// Describes a known file without a list of addresses.
 pub(in super::super) fn refused(probe: &Probe) -> Option<&'static str> {
     let name = probe.input().name().to_lowercase();
     let is_named = |(begin, end): (&[&str], &[&str])| {
@@ -39,7 +39,7 @@ pub(in super::super) fn refused(probe: &Probe) -> Option<&'static str> {
     is_record_of_changes(probe).then_some(RECORD_OF_CHANGES)
 }
 
-/// Whether a file is a record of changes to a list of OFAC, or a notice of them.
+/// Returns true if a file is a record of changes to a list of OFAC, or a notice of them.
 pub(super) fn is_record_of_changes(probe: &Probe) -> bool {
     let beginning = probe.head().get(..2_000).unwrap_or(probe.head());
     let beginning = String::from_utf8_lossy(beginning).to_uppercase();

@@ -95,7 +95,7 @@ fn prefix_of(word: &str) -> usize {
     ticker.unwrap_or_default()
 }
 
-/// Whether a text ends a sentence or a part of a list.
+/// Returns true if a text ends a sentence or a part of a list.
 fn ends_clause(gap: &str) -> bool {
     let mut letters = gap.chars().peekable();
     while let Some(letter) = letters.next() {
@@ -118,7 +118,7 @@ fn is_label(word: &str) -> bool {
 /// A coin, and what is known of the clause that is read.
 struct Clause {
     coin: Option<Coin>,
-    /// Whether it began behind the last coin, and has words of labels alone so far.
+    /// True if it began behind the last coin, and has words of labels alone so far.
     continues: bool,
 }
 
@@ -128,12 +128,12 @@ struct Scan<'t> {
     found: Vec<(String, ChainHint)>,
 }
 
-/// What a text contains, in its order.
+/// The items of a text, in its order.
 enum Item<'t> {
     Address {
         word: Word<'t>,
         coin: Option<Coin>,
-        /// Whether the coin is in brackets behind it.
+        /// True if the coin is in brackets behind it.
         is_own: bool,
     },
     Coin {
@@ -199,8 +199,8 @@ impl<'t> Scan<'t> {
         let is_address = |item: &Item<'_>| matches!(item, Item::Address { .. });
         let Some(first) = items.iter().position(is_address) else { return };
         let items = &mut items[first..];
-        let is_told = matches!(&items[0], Item::Address { coin: Some(_), is_own: false, .. });
-        if is_told || items.last().is_none_or(is_address) {
+        let is_stated = matches!(&items[0], Item::Address { coin: Some(_), is_own: false, .. });
+        if is_stated || items.last().is_none_or(is_address) {
             return;
         }
         let is_mixed = items.windows(3).any(|three| self.is_before_its_address(three));
@@ -225,7 +225,7 @@ impl<'t> Scan<'t> {
         }
     }
 
-    /// Whether the coin between two addresses stands directly before the second one and not directly behind the first.
+    /// Returns true if the coin between two addresses stands directly before the second one and not directly behind the first.
     fn is_before_its_address(&self, items: &[Item<'t>]) -> bool {
         let [Item::Address { word: one, .. }, Item::Coin { start, end, .. }, Item::Address { word: other, .. }] = items
         else {
@@ -283,7 +283,7 @@ impl<'t> Scan<'t> {
         longest.or_else(|| coins::of_ticker(word.text, self.is_marked(at)).map(|coin| (coin, 1)))
     }
 
-    /// Whether words are `bitcoin` with a label behind it without a blank, as in `Bitcoinadresse`.
+    /// Returns true if words are `bitcoin` with a label behind it without a blank, as in `Bitcoinadresse`.
     fn is_bitcoin_label(&self, at: usize, count: usize) -> bool {
         let rest = self.words[at].text.to_lowercase().strip_prefix("bitcoin").map(str::to_owned);
         count == 1 && rest.is_some_and(|rest| rest.chars().count() > 1 && is_label(&rest))
@@ -303,7 +303,7 @@ impl<'t> Scan<'t> {
         (is_name && is_adjacent && is_marked && !is_use && !is_coin).then(|| format!("{} {}", word.text, next.text))
     }
 
-    /// Whether the text uses a word as a label: a mark, an address or a word such as `wallet` follows it.
+    /// Returns true if the text uses a word as a label: a mark, an address or a word such as `wallet` follows it.
     fn is_marked(&self, at: usize) -> bool {
         let rest = self.slice(self.words[at].end()..).trim_start();
         let next = self.words.get(at + 1);
@@ -377,7 +377,7 @@ fn has_form(word: &str) -> bool {
     }
 }
 
-/// Whether a word mixes letters and digits as keys do, and is no hash.
+/// Returns true if a word mixes letters and digits as keys do, and is no hash.
 fn is_key(word: &str) -> bool {
     let is_mixed = word.chars().any(|letter| letter.is_ascii_digit()) && word.chars().any(char::is_alphabetic);
     let is_hash = word.len() >= HASH_DIGITS && word.bytes().all(|byte| byte.is_ascii_hexdigit());

@@ -125,7 +125,7 @@ mod tests {
         let sites = r#"{"none.example": [], "drain.example": ["0x10c1632176b00f5f437ccc4f628680542839ad51"]}"#;
         let labels = read(&FORMAT, &[("address.json", list), ("combined.json", sites)]);
         assert_eq!(labels.claims.len(), 3);
-        // OFAC's addresses come as such a list too: only its name tells.
+        // OFAC's addresses come as such a list too: only its name states it.
         let folder = tempfile::tempdir().unwrap();
         let other = &probes(folder.path(), &[("sanctioned_addresses_ETH.json", list)])[0];
         assert!(!reads(other));

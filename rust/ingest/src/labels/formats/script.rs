@@ -1,6 +1,6 @@
 //! Texts in the literals of scripts: some lists are published as the source code that holds them.
 
-/// What stands around a text that is not the value of a key: an item of an array, or an argument.
+/// The surroundings of a text that is not the value of a key: an item of an array, or an argument.
 const NO_KEY: &str = "";
 
 /// The texts of a script, each with the keys of the objects around it, outermost first. Comments are left out, and what

@@ -50,7 +50,7 @@ fn reads(probe: &Probe) -> bool {
     }
 }
 
-/// What a tag is about: an address, a transaction, or a cluster of an installation of `GraphSense`.
+/// The subject of a tag: an address, a transaction, or a cluster of an installation of `GraphSense`.
 const TAGGED: [&str; 3] = ["address", "tx_hash", "entity"];
 
 /// Returns whether a JSON document is a pack of tags or actors.
@@ -98,7 +98,7 @@ struct Inherited<'p> {
     pack: &'p Yaml,
     tag: &'p Yaml,
     actors: &'p Actors,
-    /// Whether the pack says that it is about the darknet.
+    /// True if the pack says that it is about the darknet.
     is_dark: bool,
 }
 
@@ -340,7 +340,7 @@ tags:
     }
 
     #[test]
-    fn markets_are_of_the_darknet_where_the_pack_or_an_abuse_says_so() {
+    fn markets_are_of_the_darknet_if_pack_or_abuse_says_so() {
         let concepts = |title: &str, tag: &str| {
             let pack = format!("title: {title}\ntags:\n- {{address: a, {tag}}}\n");
             read(&FORMAT, &[("pack.yaml", &pack)]).claims[0].concepts.join("+")

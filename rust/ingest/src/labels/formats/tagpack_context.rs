@@ -1,4 +1,4 @@
-//! What an export of Headwater writes into the free field `context` of a tag, so that an import makes the same claim: the
+//! The fields that an export of Headwater writes into the free field `context` of a tag, so that an import makes the same claim: the
 //! fields of a `TagPack` alone leave levels, groups and half of the codes open.
 
 use super::reading::{date, filled};

@@ -24,7 +24,7 @@ pub(super) const FORMAT: Format = Format {
 
 /// The key of the pools of a token, by amount.
 const POOLS: &str = "instanceAddress";
-/// What the key of a chain begins with.
+/// The beginning of the key of a chain.
 const CHAIN: &str = "netId";
 
 fn reads(probe: &Probe) -> bool {

@@ -67,7 +67,7 @@ fn read(probes: &[Probe], _given: &Given) -> Result<RawLabels, IngestError> {
     Ok(labels)
 }
 
-/// Where the columns stand.
+/// The positions of the columns.
 struct Columns(Vec<String>);
 
 impl Columns {

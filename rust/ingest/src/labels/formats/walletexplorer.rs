@@ -21,13 +21,13 @@ pub(super) const FORMAT: Format = Format {
     read,
 };
 
-/// What the first line begins with.
+/// The beginning of the first line.
 const TITLE: &str = "#Wallet ";
 
 /// Columns of the other page of a wallet.
 const TRANSACTIONS: [&str; 3] = ["date", "received from", "transaction"];
 
-/// What tells wallets of one owner apart.
+/// The part of a name that distinguishes wallets of one owner.
 const PARTS: [&str; 5] = ["-old", "-cold", "-incoming", "-hot", "-output"];
 
 fn title(line: &str) -> Option<&str> {

@@ -7,18 +7,18 @@ use headwater_types::{Address, Chain, Network};
 use super::look_alikes::plain_letters;
 use crate::networks::{self, Stated, of_coin_word, of_host};
 
-/// What stands in a cell, apart from blanks and remarks.
+/// The content of a cell without blanks and remarks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Piece {
     /// The text, as far as it was meant as an address.
     pub(super) text: String,
-    /// What it is.
+    /// Its kind.
     pub(super) reading: Reading,
     /// The network that a prefix or a link around it names.
     pub(super) network: Option<Prefix>,
 }
 
-/// What stands before an address, or around it, and names its network.
+/// A mark before an address, or around it, that names its network.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Prefix {
     pub(super) stated: Stated,
@@ -26,7 +26,7 @@ pub(super) struct Prefix {
     pub(super) text: String,
 }
 
-/// What a text is, as an address.
+/// The result of reading a text as an address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reading {
     /// An address of a chain that is held.
@@ -37,7 +37,7 @@ pub(super) enum Reading {
     Malformed,
 }
 
-/// What a person should know of an address that was read.
+/// Warnings about an address that was read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Care {
     /// Nothing.
@@ -141,7 +141,7 @@ fn read_piece(text: &str, pieces: &mut Vec<Piece>) {
     pieces.push(piece(reading, network));
 }
 
-/// What a prefix or a link says of the network, and the rest of the text: CAIP-10, EIP-3770 (`oeth:0x...`), EIP-681, BIP 21
+/// Returns the network of a prefix or a link, and the rest of the text: CAIP-10, EIP-3770 (`oeth:0x...`), EIP-681, BIP 21
 /// and links to explorers.
 fn without_network(text: &str) -> (Option<Prefix>, &str) {
     let prefix = |stated, text: &str| Some(Prefix { stated, text: text.to_owned() });
@@ -200,7 +200,7 @@ fn read(text: &str) -> Reading {
     unread(found.reason, found.format)
 }
 
-/// What a text without an address is. Characters outside the alphabet break a checksum; they do not lengthen anything.
+/// Classifies a text without an address. Characters outside the alphabet break a checksum; they do not lengthen anything.
 fn unread(reason: Option<Reason>, format: Option<Format>) -> Reading {
     let has_checksum = !matches!(format, None | Some(Format::Hex | Format::Eip55 | Format::TronHex));
     match reason {
@@ -246,7 +246,7 @@ fn split_from<'t>(text: &'t str, start: usize, dead: &mut [bool], parts: &mut Ve
     false
 }
 
-/// How long an address may be that begins so.
+/// Returns the maximum length of an address with this beginning.
 fn lengths(rest: &str) -> std::ops::Range<usize> {
     match rest.as_bytes() {
         [b'0', b'x', ..] => 42..43,

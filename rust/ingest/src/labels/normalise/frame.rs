@@ -10,13 +10,13 @@ pub(super) const EVM: u32 = u32::MAX;
 #[derive(Debug, Default)]
 pub(super) struct Statements {
     pub(super) address: Vec<u32>,
-    /// Whether it is an address of EVM chains.
+    /// True if it is an address of EVM chains.
     pub(super) is_evm: Vec<bool>,
     /// The chains; `None` where the chain is not held, see `elsewhere`.
     pub(super) scope: Vec<Option<u32>>,
     /// The chain that is not held; `None` where one is missing.
     pub(super) elsewhere: Vec<Option<u32>>,
-    /// Whether the list names the chain.
+    /// True if the list names the chain.
     pub(super) is_named: Vec<bool>,
     /// The words that say what the address is.
     pub(super) concepts: Vec<Vec<u32>>,
@@ -25,12 +25,12 @@ pub(super) struct Statements {
     pub(super) name: Vec<Option<u32>>,
     pub(super) source: Vec<Option<u32>>,
     pub(super) group: Vec<u32>,
-    /// Whether the caller or the row states the group.
+    /// True if the caller or the row states the group.
     pub(super) is_group_stated: Vec<bool>,
     /// Level and reliability, ordered by reliability.
     pub(super) trust: Vec<u32>,
     pub(super) asserted_at: Vec<Option<i64>>,
-    /// What that date belongs to, the more exact one first; `None` without a date.
+    /// The basis of that date, the more exact one first; `None` without a date.
     pub(super) date_basis: Vec<Option<u32>>,
     pub(super) last_seen: Vec<Option<i64>>,
     pub(super) valid_until: Vec<Option<i64>>,
@@ -42,11 +42,11 @@ pub(super) struct Statements {
 pub(super) struct Reviewed {
     pub(super) concept: Vec<u32>,
     pub(super) code: Vec<u32>,
-    /// Whether the code holds on every EVM chain.
+    /// True if the code holds on every EVM chain.
     pub(super) widens: Vec<bool>,
-    /// Whether it does where the list names no chain.
+    /// True if it does where the list names no chain.
     pub(super) widens_unnamed: Vec<bool>,
-    /// Whether the code is one that a group copies from another; see [`Copies`].
+    /// True if the code is one that a group copies from another; see [`Copies`].
     pub(super) is_copied: Vec<bool>,
 }
 
@@ -77,7 +77,7 @@ pub(super) struct Joined {
     pub(super) statements: u32,
 }
 
-/// What all statements come to.
+/// The claims of all statements.
 #[derive(Debug)]
 pub(super) struct Outcome {
     /// The claims, and names without a code, in order.
@@ -88,7 +88,7 @@ pub(super) struct Outcome {
     pub(super) missing_chain: u64,
 }
 
-/// What makes two statements the same claim.
+/// The key of a claim: statements with the same key are one claim.
 const KEY: [&str; 6] = ["address", "scope", "code", "entity", "group", "action"];
 
 pub(super) fn joined(statements: Statements, reviewed: Reviewed, copies: Copies) -> PolarsResult<Outcome> {

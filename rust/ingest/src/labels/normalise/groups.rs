@@ -1,4 +1,4 @@
-//! Which provenance group a statement belongs to: claims of one group copy one another and count once.
+//! The provenance groups of statements: claims of one group copy one another and count once.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;

@@ -1,10 +1,10 @@
-//! How far a statement is believed.
+//! The trust levels of statements.
 
 use headwater_ledger::labels::Level;
 
 use crate::labels::raw::RawLevel;
 
-/// How far a source is believed, and whether the file says so in words that are not known.
+/// The trust level of a source, with a mark if the file states it in unknown words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Trust {
     pub(super) level: Level,

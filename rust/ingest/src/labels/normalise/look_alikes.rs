@@ -28,7 +28,7 @@ pub(super) fn plain_letters(text: &str) -> String {
     text.chars().map(|letter| latin(letter).unwrap_or(letter)).collect()
 }
 
-/// Whether a text has Latin letters and others that look like such.
+/// Returns true if a text has Latin letters and others that look like such.
 pub(super) fn mixes_scripts(text: &str) -> bool {
     !text.is_ascii()
         && text.contains(|letter: char| letter.is_ascii_alphabetic())

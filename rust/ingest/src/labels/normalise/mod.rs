@@ -29,7 +29,7 @@ use super::raw::{RawLabels, Vocabulary};
 use crate::labels::concepts::Concepts;
 use statements::Gathering;
 
-/// What decides about statements, besides themselves.
+/// The options that apply to all statements.
 #[derive(Debug, Clone)]
 pub(super) struct Rules<'a> {
     /// The source of the import.
@@ -54,16 +54,16 @@ pub(super) struct Rules<'a> {
     pub(super) code: Option<Code>,
 }
 
-/// What the statements of an import come to.
+/// The claims of the statements of an import.
 #[derive(Debug, Default)]
 pub(super) struct Normalised {
     /// The claims, ordered by address, chains, code, entity and group.
     pub(super) claims: Vec<Claim>,
     /// Addresses of chains that are not held.
     pub(super) foreign: Vec<Foreign>,
-    /// What became of the statements.
+    /// The counts of statements by outcome.
     pub(super) counts: Counts,
-    /// What a person should know.
+    /// Warnings for people.
     pub(super) warnings: Vec<String>,
     /// Addresses that were accepted, by file, where there are several.
     pub(super) accepted: FxHashMap<Arc<str>, u64>,

@@ -52,7 +52,7 @@ pub(super) fn name_of(text: &str) -> Option<String> {
     (!name.is_empty()).then(|| name.to_owned())
 }
 
-/// Whether a name is one of an entity: sites name addresses of fraud `Fake_Phishing12`, or begin such names with a
+/// Returns true if a name is one of an entity: sites name addresses of fraud `Fake_Phishing12`, or begin such names with a
 /// picture.
 pub(super) fn is_entity(name: &str) -> bool {
     let is_fake = name.get(..5).is_some_and(|start| start.eq_ignore_ascii_case("fake_"));

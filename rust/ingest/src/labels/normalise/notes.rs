@@ -1,4 +1,4 @@
-//! What a person should know of an import, counted by kind.
+//! Warnings about an import, counted by kind.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use headwater_types::text::{SHOWN, shortened};
 
 use crate::Place;
 
-/// Kinds of notes, in the order in which they are told.
+/// Kinds of notes, in the order in which they are reported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Note {
     Malformed,
@@ -20,7 +20,7 @@ pub(super) enum Note {
 }
 
 impl Note {
-    /// What was found, before its number.
+    /// Returns the finding, before its number.
     const fn text(self) -> &'static str {
         match self {
             Self::Malformed => "texts without the form of an address, left out",

@@ -7,18 +7,18 @@ use super::address::{Piece, Reading};
 use crate::labels::raw::ChainHint;
 use crate::networks::{Kind, Network, Stated, of_prefix, read_cell};
 
-/// What a list says of the chain.
+/// The chain that a list names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Hint {
     /// The network.
     stated: Stated,
     /// The words of the list.
     text: String,
-    /// Whether these name a chain, rather than a coin.
+    /// True if these name a chain, rather than a coin.
     is_chain: bool,
 }
 
-/// What becomes of a piece.
+/// The outcome of a piece.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Placed {
     /// It belongs to another chain, and is kept.
@@ -38,14 +38,14 @@ pub(super) struct Elsewhere {
     pub(super) network: String,
 }
 
-/// Where a statement about an address holds.
+/// The scope of a statement about an address.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Place {
     /// The chains.
     pub(super) chains: Chains,
-    /// Whether the list names the chain, rather than a coin or nothing.
+    /// True if the list names the chain, rather than a coin or nothing.
     pub(super) is_named: bool,
-    /// Whether the list names a chain on which there is no such address.
+    /// True if the list names a chain on which there is no such address.
     pub(super) is_contradicted: bool,
 }
 
@@ -60,7 +60,7 @@ pub(super) enum Chains {
     Missing,
 }
 
-/// Whether a code holds on every EVM chain, whatever chain the list names. Whoever is on a list of sanctions controls the
+/// Returns true if a code holds on every EVM chain, whatever chain the list names. Whoever is on a list of sanctions controls the
 /// address on all of them; a list of terrorist financing means the same where it names no chain.
 pub(super) fn widens(code: Code, is_named: bool) -> bool {
     code.category() == Category::Sanctions
@@ -78,7 +78,7 @@ pub(super) fn default_chains(given: Option<Chain>, format: Option<Chain>) -> Cha
     }
 }
 
-/// What becomes of a piece of a cell.
+/// Returns the outcome of a piece of a cell.
 pub(super) fn place(piece: &Piece, hint: &Hint, default: &Chains) -> Placed {
     let hint = &hint_of(piece, hint);
     let stated = &hint.stated;
@@ -121,7 +121,7 @@ pub(super) fn place(piece: &Piece, hint: &Hint, default: &Chains) -> Placed {
     Placed::On(Place { chains, is_named: hint.is_chain && is_evm_chain, is_contradicted })
 }
 
-/// What list and address say of the network together. What stands before an address is said of it alone; but `ethereum:`
+/// Combines the networks that list and address name. A mark before an address is about it alone; but `ethereum:`
 /// is also written before addresses of other EVM chains, so that a column says more than it.
 fn hint_of(piece: &Piece, hint: &Hint) -> Hint {
     let is_general = |stated: &Stated| matches!(stated, Stated::One(network) if network.held.is_some());
@@ -142,7 +142,7 @@ fn hint_of(piece: &Piece, hint: &Hint) -> Hint {
     hint
 }
 
-/// Whether a network is held, or an EVM chain whose accounts may be the same.
+/// Returns true if a network is held, or an EVM chain whose accounts may be the same.
 fn is_sister(network: &Network) -> bool {
     network.held.is_some() || network.kind == Kind::Like(Family::Evm)
 }
@@ -163,7 +163,7 @@ fn evm_chains(hint: &Hint, default: &Chains) -> Chains {
     }
 }
 
-/// What a hint says.
+/// Returns the chain that a hint names.
 pub(super) fn read_hint(hint: &ChainHint) -> Hint {
     let (text, is_chain) = match hint {
         ChainHint::None => return Hint { stated: Stated::Nothing, text: String::new(), is_chain: false },
@@ -301,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn words_that_are_not_known_claim_no_address_of_a_form_that_coins_share() {
+    fn unknown_words_claim_no_address_of_a_shared_form() {
         assert_eq!(chain(BITCOIN_ADDRESS, "Bitcoin Candy"), "foreign Bitcoin Candy");
         assert_eq!(chain(BITCOIN_ADDRESS, "Bitcoin (BTC)"), "bitcoin");
         assert_eq!(chain(BITCOIN_ADDRESS, "Litecoin"), "foreign Litecoin");

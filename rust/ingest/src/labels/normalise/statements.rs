@@ -27,7 +27,7 @@ use crate::labels::counts::Counts;
 use crate::labels::outcome::Foreign;
 use crate::labels::raw::{ChainHint, RawClaim, Vocabulary};
 
-/// What a claim does, as a column of numbers.
+/// The action of a claim, as a column of numbers.
 const ADD: u32 = 0;
 const REMOVE: u32 = 1;
 const ADD_TO_ADDRESS_ONLY: u32 = 2;
@@ -81,7 +81,7 @@ pub(super) struct Gathered {
     pub(super) notes: Notes,
 }
 
-/// What all addresses of one statement share.
+/// The properties that all addresses of one statement share.
 struct Shared {
     words: Vec<u32>,
     codes: Vec<Code>,

@@ -8,14 +8,11 @@ use headwater_types::{Address, Usd};
 use rustc_hash::FxHashSet;
 use serde::Deserialize;
 
-use crate::behaviour::evidence::{Detection, Evidence, Fact, MOST_LISTED};
-use crate::behaviour::history::{AssetKind, History};
-use crate::behaviour::lookalike::ends;
+use crate::behaviour::episodes::{Detection, Evidence, Fact, intensity, measure};
+use crate::behaviour::history::{AssetKind, History, Transfer, Way};
 use crate::behaviour::others::Reading;
-use crate::behaviour::swaps::transactions;
-use crate::behaviour::transfer::{Transfer, Way};
-use crate::behaviour::windows::{intensity, measure};
-use crate::behaviour::{DetectAmongOthers, Needs};
+use crate::behaviour::patterns::{ends, transactions};
+use crate::behaviour::{DetectAmongOthers, MAX_LISTED, Needs};
 
 /// Movements of nothing, of dust or of counterfeit tokens with many victims, each with an address that looks like one that
 /// the victim paid within `window_secs` before. They are movements of the address itself, those in the transactions
@@ -158,7 +155,7 @@ impl AddressPoisoning {
         let evidence = Evidence::by(proven.iter().map(|one| one.bait.transaction))
             .within(self.window_secs)
             .count("victims", victims.len())
-            .with("pairs", Fact::Pairs(pairs.into_iter().take(MOST_LISTED).collect()))
+            .with("pairs", Fact::Pairs(pairs.into_iter().take(MAX_LISTED).collect()))
             .with("kinds", Fact::Words(kinds.into_iter().collect()));
         Some(Detection {
             intensity: intensity(measure(victims.len()), measure(self.least_victims), measure(self.full_victims)),

@@ -3,9 +3,8 @@
 use serde::Deserialize;
 
 use crate::behaviour::Detect;
-use crate::behaviour::evidence::{Detection, Evidence, Fact};
+use crate::behaviour::episodes::{Detection, Evidence, Fact, measure};
 use crate::behaviour::history::History;
-use crate::behaviour::windows::measure;
 
 const HOUR_SECS: i64 = 3_600;
 const DAY_SECS: i64 = 86_400;

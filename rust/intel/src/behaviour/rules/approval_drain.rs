@@ -8,14 +8,11 @@ use headwater_types::{Address, Usd};
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::Deserialize;
 
-use crate::behaviour::evidence::{Detection, Evidence, Fact, MOST_LISTED};
-use crate::behaviour::history::{AssetKind, History, Roles};
-use crate::behaviour::hops::share;
+use crate::behaviour::episodes::{Detection, Evidence, Fact, intensity, measure, note};
+use crate::behaviour::history::{AssetKind, History, NOBODY, Roles, Transfer, Way};
 use crate::behaviour::others::Reading;
-use crate::behaviour::swaps::transactions;
-use crate::behaviour::transfer::{NOBODY, Transfer, Way};
-use crate::behaviour::windows::{intensity, measure, note};
-use crate::behaviour::{DetectAmongOthers, Needs};
+use crate::behaviour::patterns::{share, transactions};
+use crate::behaviour::{DetectAmongOthers, MAX_LISTED, Needs};
 
 /// Within `window_secs` tokens of several owners come in transactions that the owners did not send, each nearly all that
 /// the owner has of the token, by one sender or two. Only tokens that a registry vouches for count: other contracts can
@@ -76,7 +73,7 @@ impl DetectAmongOthers for ApprovalDrain {
                 Evidence::by(by_most.iter().map(|drain| drain.taken.transaction))
                     .within(self.window_secs)
                     .count("owners", owners.len())
-                    .with("spender", Fact::Addresses(senders.into_iter().take(MOST_LISTED).collect()))
+                    .with("spender", Fact::Addresses(senders.into_iter().take(MAX_LISTED).collect()))
                     .with("usd", Fact::Usd(usd))
             });
         }

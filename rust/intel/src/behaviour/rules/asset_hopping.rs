@@ -5,12 +5,10 @@ use std::collections::BTreeSet;
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::Deserialize;
 
-use crate::behaviour::evidence::{Detection, Evidence, Fact, MOST_LISTED};
-use crate::behaviour::history::History;
-use crate::behaviour::swaps::{Swap, swaps};
-use crate::behaviour::transfer::Way;
-use crate::behaviour::windows::{measure, note};
-use crate::behaviour::{Detect, Needs};
+use crate::behaviour::episodes::{Detection, Evidence, Fact, measure, note};
+use crate::behaviour::history::{History, Way};
+use crate::behaviour::patterns::{Swap, swaps};
+use crate::behaviour::{Detect, MAX_LISTED, Needs};
 
 /// Within `window_secs` several swaps; of what the last one brought most leaves within `forward_secs`.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -54,7 +52,7 @@ impl Detect for AssetHopping {
             }
             note(&mut found, (run[0].time, left.time), measure(run.len()), || {
                 let assets: BTreeSet<_> = run.iter().flat_map(|swap| [swap.gave, swap.got]).collect();
-                let shown = run.iter().take(MOST_LISTED - 1).map(|swap| swap.transaction).chain([left.transaction]);
+                let shown = run.iter().take(MAX_LISTED - 1).map(|swap| swap.transaction).chain([left.transaction]);
                 Evidence { transactions: shown.collect(), ..Evidence::default() }
                     .within(self.window_secs)
                     .count("swaps", run.len())

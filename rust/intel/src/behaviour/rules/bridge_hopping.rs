@@ -3,10 +3,8 @@
 use rustc_hash::FxHashMap;
 use serde::Deserialize;
 
-use crate::behaviour::evidence::{Detection, Evidence, Fact};
-use crate::behaviour::history::{History, Roles};
-use crate::behaviour::transfer::Transfer;
-use crate::behaviour::windows::{Stretch, intensity, measure, note, windows};
+use crate::behaviour::episodes::{Detection, Evidence, Fact, Stretch, intensity, measure, note, windows};
+use crate::behaviour::history::{History, Roles, Transfer};
 use crate::behaviour::{Detect, ratio};
 
 /// Within `window_secs` several deposits into bridges of at least two entities, together most of the inflow.

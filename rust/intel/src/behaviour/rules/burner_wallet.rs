@@ -2,10 +2,8 @@
 
 use serde::Deserialize;
 
-use crate::behaviour::evidence::{Detection, Evidence, Fact};
-use crate::behaviour::history::{AssetKind, History};
-use crate::behaviour::transfer::Transfer;
-use crate::behaviour::windows::intensity;
+use crate::behaviour::episodes::{Detection, Evidence, Fact, intensity};
+use crate::behaviour::history::{AssetKind, History, Transfer};
 use crate::behaviour::{Detect, ratio, residual};
 
 /// Few movements within a short life, after which nothing is left and nothing happens.

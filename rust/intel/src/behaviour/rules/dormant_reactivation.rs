@@ -3,10 +3,8 @@
 use headwater_types::Usd;
 use serde::Deserialize;
 
-use crate::behaviour::evidence::{Detection, Evidence, Fact};
-use crate::behaviour::history::History;
-use crate::behaviour::transfer::{Transfer, Way};
-use crate::behaviour::windows::{intensity, note};
+use crate::behaviour::episodes::{Detection, Evidence, Fact, intensity, note};
+use crate::behaviour::history::{History, Transfer, Way};
 use crate::behaviour::{Detect, ratio};
 
 const DAY_SECS: f64 = 86_400.0;

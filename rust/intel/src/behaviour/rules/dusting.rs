@@ -3,10 +3,8 @@
 use serde::Deserialize;
 
 use crate::behaviour::Detect;
-use crate::behaviour::evidence::{Detection, Evidence, Fact};
-use crate::behaviour::history::History;
-use crate::behaviour::transfer::Transfer;
-use crate::behaviour::windows::{Stretch, intensity, measure, note, windows};
+use crate::behaviour::episodes::{Detection, Evidence, Fact, Stretch, intensity, measure, note, windows};
+use crate::behaviour::history::{History, Transfer};
 
 /// Within `window_secs` movements of less than `most_usd` to very many recipients, none of whom ever paid back.
 #[derive(Debug, Clone, PartialEq, Deserialize)]

@@ -3,10 +3,10 @@
 use serde::Deserialize;
 
 use crate::behaviour::Detect;
-use crate::behaviour::evidence::{Detection, Evidence, Fact};
-use crate::behaviour::history::History;
-use crate::behaviour::transfer::Transfer;
-use crate::behaviour::windows::{Episodes, Stretch, intensity, join, measure, note, windows};
+use crate::behaviour::episodes::{
+    Detection, Episodes, Evidence, Fact, Stretch, intensity, join, measure, note, windows,
+};
+use crate::behaviour::history::{History, Transfer};
 
 /// Within `window_secs` movements of one asset to many distinct recipients, equal up to `most_difference`.
 #[derive(Debug, Clone, PartialEq, Deserialize)]

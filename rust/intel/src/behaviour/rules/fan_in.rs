@@ -5,10 +5,8 @@ use std::collections::BTreeSet;
 use headwater_types::Usd;
 use serde::Deserialize;
 
-use crate::behaviour::evidence::{Detection, Evidence, Fact};
-use crate::behaviour::history::History;
-use crate::behaviour::transfer::{NOBODY, Transfer};
-use crate::behaviour::windows::{Stretch, intensity, measure, note, windows};
+use crate::behaviour::episodes::{Detection, Evidence, Fact, Stretch, intensity, measure, note, windows};
+use crate::behaviour::history::{History, NOBODY, Transfer};
 use crate::behaviour::{Detect, ratio};
 
 /// Within `window_secs` many distinct senders; what they sent goes on to at most `most_targets` until `forward_secs`

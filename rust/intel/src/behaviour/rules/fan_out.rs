@@ -3,10 +3,8 @@
 use serde::Deserialize;
 
 use crate::behaviour::Detect;
-use crate::behaviour::evidence::{Detection, Evidence, Fact};
-use crate::behaviour::history::History;
-use crate::behaviour::transfer::NOBODY;
-use crate::behaviour::windows::{Stretch, intensity, measure, note, windows};
+use crate::behaviour::episodes::{Detection, Evidence, Fact, Stretch, intensity, measure, note, windows};
+use crate::behaviour::history::{History, NOBODY};
 
 /// Within `window_secs` many distinct recipients, where few have paid in so far.
 #[derive(Debug, Clone, PartialEq, Deserialize)]

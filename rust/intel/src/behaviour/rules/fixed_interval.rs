@@ -4,9 +4,8 @@ use serde::Deserialize;
 
 use crate::behaviour::Detect;
 use crate::behaviour::chance::of_equal_gaps;
-use crate::behaviour::evidence::{Detection, Evidence, Fact};
+use crate::behaviour::episodes::{Detection, Evidence, Fact, measure};
 use crate::behaviour::history::History;
-use crate::behaviour::windows::measure;
 
 /// Over all that is known of the address: the gaps between movements hardly vary, or most are about one value.
 #[derive(Debug, Clone, PartialEq, Deserialize)]

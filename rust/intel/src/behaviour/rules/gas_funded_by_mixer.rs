@@ -2,9 +2,8 @@
 
 use serde::Deserialize;
 
-use crate::behaviour::evidence::{Detection, Evidence, Fact};
-use crate::behaviour::history::{AssetKind, History, Roles};
-use crate::behaviour::transfer::Way;
+use crate::behaviour::episodes::{Detection, Evidence, Fact};
+use crate::behaviour::history::{AssetKind, History, Roles, Way};
 use crate::behaviour::{Detect, Needs};
 
 /// Among the first native inflows, before any other money came, a small one from a mixer. Money is the coin of the chain

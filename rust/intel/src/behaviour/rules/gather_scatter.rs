@@ -2,9 +2,8 @@
 
 use serde::Deserialize;
 
-use crate::behaviour::evidence::{Detection, Evidence, Fact};
+use crate::behaviour::episodes::{Detection, Evidence, Fact, Stretch, measure, note, windows};
 use crate::behaviour::history::History;
-use crate::behaviour::windows::{Stretch, measure, note, windows};
 use crate::behaviour::{Detect, ratio};
 
 /// Within `window_secs` several senders; until `forward_secs` after the last of them several recipients who get most of it.

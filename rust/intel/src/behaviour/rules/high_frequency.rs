@@ -3,10 +3,8 @@
 use serde::Deserialize;
 
 use crate::behaviour::Detect;
-use crate::behaviour::evidence::{Detection, Evidence, Fact};
-use crate::behaviour::history::History;
-use crate::behaviour::transfer::Transfer;
-use crate::behaviour::windows::{Episodes, intensity, measure, note, windows};
+use crate::behaviour::episodes::{Detection, Episodes, Evidence, Fact, intensity, measure, note, windows};
+use crate::behaviour::history::{History, Transfer};
 
 const HOUR_SECS: i64 = 3_600;
 const DAY_SECS: i64 = 86_400;

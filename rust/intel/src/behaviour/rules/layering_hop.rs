@@ -4,11 +4,10 @@ use headwater_ledger::LedgerError;
 use headwater_types::Address;
 use serde::Deserialize;
 
-use crate::behaviour::evidence::{Detection, Fact};
+use crate::behaviour::episodes::{Detection, Fact, intensity, measure};
 use crate::behaviour::history::History;
-use crate::behaviour::hops::{Hop, Path, evidence, hops, path, shown};
 use crate::behaviour::others::Reading;
-use crate::behaviour::windows::{intensity, measure};
+use crate::behaviour::patterns::{Hop, Path, evidence, hops, path, shown};
 use crate::behaviour::{DetectAmongOthers, Needs};
 
 /// Several addresses in a row, each of which is young and passes nearly all that it ever gets of an asset to one address,

@@ -2,10 +2,9 @@
 
 use serde::Deserialize;
 
-use crate::behaviour::evidence::{Detection, Evidence};
-use crate::behaviour::history::History;
-use crate::behaviour::swaps::{by_asset, transactions};
-use crate::behaviour::transfer::Transfer;
+use crate::behaviour::episodes::{Detection, Evidence};
+use crate::behaviour::history::{History, Transfer};
+use crate::behaviour::patterns::{by_asset, transactions};
 use crate::behaviour::{Detect, Needs};
 
 /// Many transactions, over some days, by which an asset left and more of the same came back.

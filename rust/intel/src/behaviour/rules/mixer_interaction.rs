@@ -3,11 +3,8 @@
 use headwater_types::Usd;
 use serde::Deserialize;
 
-use crate::behaviour::dust::DustGuard;
-use crate::behaviour::evidence::{Detection, Evidence, Fact};
-use crate::behaviour::history::{History, Roles};
-use crate::behaviour::transfer::{Transfer, Way};
-use crate::behaviour::windows::intensity;
+use crate::behaviour::episodes::{Detection, Evidence, Fact, intensity};
+use crate::behaviour::history::{DustGuard, History, Roles, Transfer, Way};
 use crate::behaviour::{Detect, ratio};
 
 /// Valued movements with an address that is known as a mixer. Dust that a mixer sent by itself does not count.

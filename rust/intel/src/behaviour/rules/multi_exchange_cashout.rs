@@ -6,11 +6,9 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use serde::Deserialize;
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::behaviour::evidence::{Detection, Evidence, Fact};
-use crate::behaviour::history::{Counterparty, History, Roles};
+use crate::behaviour::episodes::{Detection, Evidence, Fact, Stretch, intensity, measure, note, windows};
+use crate::behaviour::history::{Counterparty, History, NOBODY, Roles, Transfer};
 use crate::behaviour::others::Reading;
-use crate::behaviour::transfer::{NOBODY, Transfer};
-use crate::behaviour::windows::{Stretch, intensity, measure, note, windows};
 use crate::behaviour::{DetectAmongOthers, Needs, ratio};
 
 /// Within `window_secs` payments into several deposit addresses of at least two exchanges, together much of all outflow.

@@ -6,12 +6,10 @@ use headwater_types::Address;
 use rustc_hash::FxHashSet;
 use serde::Deserialize;
 
-use crate::behaviour::evidence::{Detection, Evidence, Fact};
-use crate::behaviour::history::{AssetKind, History};
-use crate::behaviour::hops::share;
+use crate::behaviour::episodes::{Detection, Evidence, Fact};
+use crate::behaviour::history::{AssetKind, History, NOBODY, Transfer, Way};
 use crate::behaviour::others::Reading;
-use crate::behaviour::swaps::{by_asset, transactions};
-use crate::behaviour::transfer::{NOBODY, Transfer, Way};
+use crate::behaviour::patterns::{by_asset, share, transactions};
 use crate::behaviour::{DetectAmongOthers, Needs};
 
 /// Within `window_secs` after the creation of a token, a good part of what was made of it until then comes by mint or

@@ -2,9 +2,8 @@
 
 use serde::Deserialize;
 
-use crate::behaviour::evidence::{Detection, Evidence, Fact};
+use crate::behaviour::episodes::{Detection, Evidence, Fact, distinct, intensity};
 use crate::behaviour::history::History;
-use crate::behaviour::windows::{distinct, intensity};
 use crate::behaviour::{Detect, ratio, residual};
 
 /// Over all that is known of the address: as much leaves as comes, nearly nothing stays, and nothing stays for long.

@@ -5,10 +5,9 @@ use std::collections::VecDeque;
 use rustc_hash::FxHashMap;
 use serde::Deserialize;
 
-use crate::behaviour::evidence::{Detection, Evidence, Fact};
-use crate::behaviour::history::{AssetKind, History};
-use crate::behaviour::lookalike::ends;
-use crate::behaviour::transfer::{NOBODY, Transfer, Way};
+use crate::behaviour::episodes::{Detection, Evidence, Fact};
+use crate::behaviour::history::{AssetKind, History, NOBODY, Transfer, Way};
+use crate::behaviour::patterns::ends;
 use crate::behaviour::{Detect, Needs};
 
 /// Movements of nothing, of dust or of counterfeit tokens with an address that looks like one that the address paid

@@ -4,10 +4,8 @@ use headwater_types::Usd;
 use serde::Deserialize;
 
 use crate::behaviour::Detect;
-use crate::behaviour::evidence::{Detection, Evidence, Fact};
-use crate::behaviour::history::History;
-use crate::behaviour::transfer::{NOBODY, Transfer};
-use crate::behaviour::windows::measure;
+use crate::behaviour::episodes::{Detection, Evidence, Fact, measure};
+use crate::behaviour::history::{History, NOBODY, Transfer};
 
 /// Over all that is known of the address: many payers; most payouts go to those who paid before, out of what others paid
 /// since; some got out more than they paid in; and payouts are less evenly spread than payments.

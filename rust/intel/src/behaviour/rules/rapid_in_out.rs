@@ -3,9 +3,8 @@
 use headwater_types::Usd;
 use serde::Deserialize;
 
-use crate::behaviour::evidence::{Detection, Evidence, Fact};
+use crate::behaviour::episodes::{Detection, Evidence, Fact, intensity};
 use crate::behaviour::history::History;
-use crate::behaviour::windows::intensity;
 use crate::behaviour::{Detect, ratio};
 
 const DAY_SECS: i64 = 86_400;

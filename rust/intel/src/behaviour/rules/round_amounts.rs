@@ -3,10 +3,8 @@
 use serde::Deserialize;
 
 use crate::behaviour::Detect;
-use crate::behaviour::evidence::{Detection, Evidence, Fact};
-use crate::behaviour::history::History;
-use crate::behaviour::transfer::Transfer;
-use crate::behaviour::windows::{intensity, measure};
+use crate::behaviour::episodes::{Detection, Evidence, Fact, intensity, measure};
+use crate::behaviour::history::{History, Transfer};
 
 /// Over all that is known of the address: the share of movements of a round amount.
 #[derive(Debug, Clone, PartialEq, Deserialize)]

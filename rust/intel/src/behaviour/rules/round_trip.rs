@@ -6,12 +6,10 @@ use headwater_types::{Address, Asset, Usd};
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::Deserialize;
 
-use crate::behaviour::evidence::{Detection, Evidence, Fact};
-use crate::behaviour::history::{Counterparty, History, Roles};
+use crate::behaviour::episodes::{Detection, Evidence, Fact, intensity, measure};
+use crate::behaviour::history::{Counterparty, History, Roles, Transfer};
 use crate::behaviour::others::Reading;
-use crate::behaviour::swaps::trades;
-use crate::behaviour::transfer::Transfer;
-use crate::behaviour::windows::{intensity, measure};
+use crate::behaviour::patterns::trades;
 use crate::behaviour::{DetectAmongOthers, Needs};
 
 const HOUR_SECS: f64 = 3_600.0;

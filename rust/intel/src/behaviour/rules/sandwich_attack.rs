@@ -6,11 +6,9 @@ use headwater_ledger::LedgerError;
 use headwater_ledger::read::TransactionRef;
 use serde::Deserialize;
 
-use crate::behaviour::evidence::{Detection, Evidence, Fact};
-use crate::behaviour::history::{AssetKind, History};
+use crate::behaviour::episodes::{Detection, Evidence, Fact, intensity, measure};
+use crate::behaviour::history::{AssetKind, History, NOBODY, Transfer, Way};
 use crate::behaviour::others::Reading;
-use crate::behaviour::transfer::{NOBODY, Transfer, Way};
-use crate::behaviour::windows::{intensity, measure};
 use crate::behaviour::{DetectAmongOthers, Needs};
 
 /// Three transfers of one token in one block and three transactions: a pool pays the address, then a victim, then the

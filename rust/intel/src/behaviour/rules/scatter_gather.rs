@@ -8,11 +8,9 @@ use headwater_types::{Address, Usd};
 use rustc_hash::FxHashSet;
 use serde::Deserialize;
 
-use crate::behaviour::evidence::{Detection, Evidence, Fact};
-use crate::behaviour::history::{Counterparty, History, Roles};
+use crate::behaviour::episodes::{Detection, Evidence, Fact, Stretch, windows};
+use crate::behaviour::history::{Counterparty, History, NOBODY, Roles, Transfer};
 use crate::behaviour::others::Reading;
-use crate::behaviour::transfer::{NOBODY, Transfer};
-use crate::behaviour::windows::{Stretch, windows};
 use crate::behaviour::{DetectAmongOthers, Needs, ratio};
 
 /// Within `window_secs` several intermediaries get something, and within `window_secs` after that each pays most of it on to
@@ -157,7 +155,7 @@ impl ScatterGather {
         let brought: Usd = carried.iter().map(|one| one.brought_usd).sum();
         let mut intermediaries: Vec<_> = carried.iter().map(|one| one.by).collect();
         intermediaries.sort_unstable();
-        intermediaries.truncate(crate::behaviour::MOST_LISTED);
+        intermediaries.truncate(crate::behaviour::MAX_LISTED);
         let pairs = carried.iter().flat_map(|one| [one.times.0, one.times.1].into_iter().zip(one.transactions));
         let mut transactions: Vec<(i64, TransactionRef)> = pairs.collect();
         transactions.sort_by_key(|(time, _)| *time);

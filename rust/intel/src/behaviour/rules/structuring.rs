@@ -5,10 +5,10 @@ use serde::Deserialize;
 
 use crate::behaviour::Detect;
 use crate::behaviour::chance::of_amounts_below;
-use crate::behaviour::evidence::{Detection, Evidence, Fact};
-use crate::behaviour::history::History;
-use crate::behaviour::transfer::Transfer;
-use crate::behaviour::windows::{Episodes, Stretch, intensity, join, measure, note, windows};
+use crate::behaviour::episodes::{
+    Detection, Episodes, Evidence, Fact, Stretch, intensity, join, measure, note, windows,
+};
+use crate::behaviour::history::{History, Transfer};
 
 /// Within `window_secs` several movements of one direction, each just below one of the limits, together far above it.
 #[derive(Debug, Clone, PartialEq, Deserialize)]

@@ -8,12 +8,10 @@ use headwater_types::{Address, Amount, Asset};
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::Deserialize;
 
-use crate::behaviour::evidence::{Detection, Evidence, Fact, MOST_LISTED};
-use crate::behaviour::history::{AssetKind, History, Roles};
+use crate::behaviour::episodes::{Detection, Episodes, Evidence, Fact, intensity, join, measure, note};
+use crate::behaviour::history::{AssetKind, History, NOBODY, Roles, Transfer, Way};
 use crate::behaviour::others::Reading;
-use crate::behaviour::transfer::{NOBODY, Transfer, Way};
-use crate::behaviour::windows::{Episodes, intensity, join, measure, note};
-use crate::behaviour::{DetectAmongOthers, Needs};
+use crate::behaviour::{DetectAmongOthers, MAX_LISTED, Needs};
 
 /// A set of at most `most_accounts` that can all reach each other by repeated transfers of one asset, and within one of
 /// the windows transfer it so among each other that the net change of each is a small part of what it moved (after Victor
@@ -295,7 +293,7 @@ fn evidence(
     };
     let volume = window.iter().fold(0_u128, |sum, one| sum.saturating_add(one.raw));
     let evidence = Evidence::by(window.iter().map(|one| one.transaction))
-        .with("accounts", Fact::Addresses(set.iter().copied().take(MOST_LISTED).collect()))
+        .with("accounts", Fact::Addresses(set.iter().copied().take(MAX_LISTED).collect()))
         .with("asset", Fact::Asset(asset))
         .count("transfers", window.len())
         .with("net", Fact::Ratio(sums.iter().map(net).fold(0.0, f64::max)));

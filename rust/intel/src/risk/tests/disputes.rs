@@ -2,15 +2,15 @@
 
 use headwater_ledger::labels::{Claim, Code, Level};
 
-use super::super::{Assessment, GateReason, of_labels};
+use super::super::{GateReason, Judgement, judge_labels};
 use super::{claim, disputed, judged, near, parameters};
 
 /// The score of labels alone.
-fn assessed(claims: &[Claim<&'static str>]) -> Assessment {
-    of_labels(parameters(), &judged(claims))
+fn assessed(claims: &[Claim<&'static str>]) -> Judgement {
+    judge_labels(parameters(), &judged(claims))
 }
 
-fn gates(of: &Assessment) -> Vec<GateReason> {
+fn gates(of: &Judgement) -> Vec<GateReason> {
     of.gates.iter().map(|gate| gate.reason).collect()
 }
 

@@ -3,7 +3,7 @@
 use headwater_ledger::labels::{Code, Level};
 use headwater_types::Usd;
 
-use super::super::{Assessment, ClassView, GraphScore, ScamLikeness, SufficiencyLevel, SufficiencyReason, of_labels};
+use super::super::{ClassView, GraphScore, Judgement, ScamLikeness, SufficiencyLevel, SufficiencyReason, judge_labels};
 use super::vectors::{judge, seen};
 use super::{claim, judged, neighbour, parameters};
 use crate::behaviour::{Evidence, History};
@@ -23,11 +23,11 @@ fn graph(worst: Option<(Code, f64)>) -> GraphScore {
     GraphScore::of(parameters(), &[neighbour(1, (10.0, 0.0), worst)], (1, Usd::from_f64(10.0).unwrap()))
 }
 
-fn of(history: &History, graph: &GraphScore) -> Assessment {
+fn of(history: &History, graph: &GraphScore) -> Judgement {
     judge(&Aggregate::default(), history, &ClassView::default(), Some(graph))
 }
 
-fn level(of: &Assessment) -> SufficiencyLevel {
+fn level(of: &Judgement) -> SufficiencyLevel {
     of.sufficiency.level
 }
 
@@ -57,9 +57,9 @@ fn few_transfers_without_evidence_are_insufficient() {
 #[test]
 fn missing_dimensions_are_partial_with_evidence_and_insufficient_without() {
     let reasons = [SufficiencyReason::BehaviorUnavailable, SufficiencyReason::GraphUnavailable];
-    let nothing = of_labels(parameters(), &Aggregate::default());
+    let nothing = judge_labels(parameters(), &Aggregate::default());
     assert_eq!((level(&nothing), &nothing.sufficiency.reasons[..]), (SufficiencyLevel::Insufficient, &reasons[..]));
-    let labelled = of_labels(parameters(), &judged(&[claim(Code::Mixer, Level::TrustedProvider, "a")]));
+    let labelled = judge_labels(parameters(), &judged(&[claim(Code::Mixer, Level::TrustedProvider, "a")]));
     assert_eq!((level(&labelled), &labelled.sufficiency.reasons[..]), (SufficiencyLevel::Partial, &reasons[..]));
 }
 

@@ -6,8 +6,8 @@ use std::convert::Infallible;
 use headwater_ledger::labels::{Category, Code, Level};
 use headwater_types::Usd;
 
-use super::super::assess::{Conduct, Subject, assess};
-use super::super::graph::exposure;
+use super::super::counterparties::exposure;
+use super::super::judgement::{Conduct, Subject, judge as judge_subject};
 use super::super::{
     BehaviourScore, ClassView, Composite, Context, Expansion, GateReason, GraphScore, IntelScore, Level as RiskLevel,
     Parameters,
@@ -133,7 +133,7 @@ fn exposure_vectors() {
     }
 }
 
-fn assessed(aggregate: &Aggregate<'_>, graph: Option<&GraphScore>) -> super::super::Assessment {
+fn assessed(aggregate: &Aggregate<'_>, graph: Option<&GraphScore>) -> super::super::Judgement {
     // One movement: somebody who was seen.
     judge(aggregate, &seen(), &ClassView::default(), graph)
 }
@@ -144,10 +144,10 @@ pub(super) fn judge(
     history: &History,
     class: &ClassView,
     graph: Option<&GraphScore>,
-) -> super::super::Assessment {
+) -> super::super::Judgement {
     let findings = Findings::default();
     let subject = Subject::Seen(Conduct { history, findings: &findings, class, lacks_tables: false });
-    assess::<Infallible>(parameters(), aggregate, subject, &mut |_| Ok(graph.cloned())).unwrap()
+    judge_subject::<Infallible>(parameters(), aggregate, subject, &mut |_| Ok(graph.cloned())).unwrap()
 }
 
 pub(super) fn seen() -> History {
@@ -237,7 +237,7 @@ fn money_to_somebody_under_sanctions_is_at_least_seventy_but_not_of_an_exchange(
 fn whether_counterparties_are_looked_at_follows_one_order() {
     let nobody = Aggregate::default();
     let of = |aggregate: &Aggregate<'_>, subject: Subject<'_>| {
-        assess::<Infallible>(parameters(), aggregate, subject, &mut |_| Ok(None)).unwrap().expansion
+        judge_subject::<Infallible>(parameters(), aggregate, subject, &mut |_| Ok(None)).unwrap().expansion
     };
     let (silent, history, findings, class) = (History::until(NOW), seen(), Findings::default(), ClassView::default());
     let did = |history| Subject::Seen(Conduct { history, findings: &findings, class: &class, lacks_tables: false });

@@ -5,8 +5,8 @@ use std::convert::Infallible;
 use headwater_ledger::labels::{Claim, Code, Level};
 use headwater_types::{Address, Asset, Timestamp, Usd};
 
-use super::super::graph::exposure;
-use super::super::neighbours::neighbours;
+use super::super::counterparties::exposure;
+use super::super::counterparties::neighbours;
 use super::super::{ExposureWay, GraphScore, Neighbour};
 use super::{DAY, NOW, claim, judged, near, neighbour, parameters};
 use crate::behaviour::{AssetKind, AssetNote, Counterparty, History, Roles, Transfer, Way};

@@ -25,7 +25,7 @@ pub(super) fn joinmarket(shape: &Shape) -> Option<f64> {
         shape.inputs < LARGE_ROUND || (shape.inputs <= 20 * count && 10 * shape.outputs.len() >= 17 * count);
     let is_round = count >= 3
         && 2 * count >= shape.outputs.len()
-        && count <= shape.most_input_addresses()
+        && count <= shape.max_input_addresses()
         && shape.has_distinct_outputs
         && shape.amounts.len() >= 2
         && is_plausible;
@@ -40,7 +40,7 @@ pub(super) fn unknown(shape: &Shape) -> Option<f64> {
         return half(shape, (amount, count));
     }
     let is_joint = amount > MAX_MARK
-        && count <= shape.most_input_addresses()
+        && count <= shape.max_input_addresses()
         && 2 * count + 1 >= shape.outputs.len()
         && shape.inputs <= MAX_INPUTS_EACH * count
         && shape.is_funded(amount, count);
@@ -55,7 +55,7 @@ fn half(shape: &Shape, (amount, count): (u64, usize)) -> Option<f64> {
     let participants = shape.outputs.len().div_ceil(2);
     let is_round = shape.inputs >= 2
         && shape.outputs.len() >= 3
-        && participants <= shape.most_input_addresses()
+        && participants <= shape.max_input_addresses()
         && count == participants
         && !MARKS.contains(&amount);
     is_round.then_some(CONFIDENCE)

@@ -75,13 +75,13 @@ impl Shape {
     }
 
     /// The most that there can be of distinct input addresses: unknown ones may all differ.
-    pub fn most_input_addresses(&self) -> usize {
+    pub fn max_input_addresses(&self) -> usize {
         self.input_sums.len() + self.unknown_inputs
     }
 
     /// Whether there can be from `least` to `most` distinct input addresses.
     pub fn may_have_input_addresses(&self, least: usize, most: usize) -> bool {
-        self.input_sums.len() <= most && self.most_input_addresses() >= least
+        self.input_sums.len() <= most && self.max_input_addresses() >= least
     }
 
     /// Whether no address is known to have more than a tenth of the inputs.
@@ -91,7 +91,7 @@ impl Shape {
 
     /// Whether the inputs may all have addresses of their own.
     pub fn may_have_distinct_inputs(&self) -> bool {
-        self.most_input_addresses() == self.inputs
+        self.max_input_addresses() == self.inputs
     }
 
     /// The amount that most outputs among some have, and their number; of equally common ones the largest.

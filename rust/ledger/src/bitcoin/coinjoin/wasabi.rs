@@ -53,7 +53,7 @@ fn one_one(shape: &Shape) -> Option<f64> {
     let counts: Vec<usize> = levels.map(of_level).filter(|count| *count >= 2).collect();
     let (participants, mixed) = (counts.iter().copied().max()?, counts.iter().sum::<usize>());
     let is_majority = 2 * mixed + 1 >= shape.outputs.len();
-    let is_rest_change = mixed + shape.most_input_addresses() + 1 >= shape.outputs.len();
+    let is_rest_change = mixed + shape.max_input_addresses() + 1 >= shape.outputs.len();
     if participants < LEAST_PARTICIPANTS
         || !shape.may_have_input_addresses(participants, COINS_EACH * participants)
         || !(is_majority || is_rest_change)
@@ -61,7 +61,7 @@ fn one_one(shape: &Shape) -> Option<f64> {
         return None;
     }
     let (least, tightness) =
-        (1.0 / COINS_EACH as f64, participants as f64 / shape.most_input_addresses().max(participants) as f64);
+        (1.0 / COINS_EACH as f64, participants as f64 / shape.max_input_addresses().max(participants) as f64);
     let confidence = 0.5 + 0.5 * ((tightness - least) / (1.0 - least)).max(0.0);
     Some(if is_majority && is_rest_change { confidence } else { confidence / 2.0 })
 }

@@ -4,7 +4,7 @@ use headwater_types::Timestamp;
 use rayon::prelude::*;
 
 use super::id;
-use crate::error::{Between, LedgerError, Result};
+use crate::error::{ConflictParties, LedgerError, Result};
 use crate::facts::{BlockFacts, TransactionFacts};
 use crate::segment::SegmentInput;
 use crate::segment::layout::{Summary, prefix};
@@ -35,7 +35,7 @@ pub(super) fn blocks(input: &SegmentInput) -> Result<Vec<&BlockFacts>> {
             field: "facts",
             held: format!("{:?}", pair[0]),
             offered: format!("{:?}", pair[1]),
-            between: Between::Rows,
+            between: ConflictParties::Rows,
         }),
     }
 }
@@ -64,7 +64,7 @@ pub(super) fn rows<'a>(input: &'a SegmentInput, blocks: &[&BlockFacts]) -> Resul
                 field: "time",
                 held: time.to_string(),
                 offered: facts.time.map_or_else(String::new, |stated| stated.to_string()),
-                between: Between::Rows,
+                between: ConflictParties::Rows,
             });
         }
         let index = facts.index.map_or(u64::MAX, u64::from);
@@ -119,7 +119,7 @@ pub(super) fn by_hash(input: &SegmentInput, rows: &[Row<'_>]) -> Result<Vec<(u64
             field: "place",
             held: place(pair[0].1),
             offered: place(pair[1].1),
-            between: Between::Rows,
+            between: ConflictParties::Rows,
         });
     }
     Ok(by_hash)

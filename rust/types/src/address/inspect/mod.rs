@@ -18,7 +18,7 @@ pub use guess::{Candidate, Guess, neighbours};
 use read::Reading;
 
 /// At most so many guesses are given.
-pub const MOST_CANDIDATES: usize = 5;
+pub const MAX_CANDIDATES: usize = 5;
 
 /// What a text is, as an address.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -43,7 +43,7 @@ pub struct Inspection {
     pub kind: Kind,
     /// Every chain on which the form is valid.
     pub chains: Vec<Chain>,
-    /// Guesses at what was meant, at most [`MOST_CANDIDATES`].
+    /// Guesses at what was meant, at most [`MAX_CANDIDATES`].
     pub candidates: Vec<Candidate>,
     /// Why there is no address.
     pub reason: Option<Reason>,
@@ -126,7 +126,7 @@ pub fn inspect(query: &str, chain: Option<Chain>, network: Network) -> Inspectio
     let mut seen = judged(query, chain, network, &cleaned, &readings);
     if seen.kind != Kind::TxHash && (!seen.valid || seen.checksum == Checksum::Failed) {
         seen.candidates = guess::with_checksum(&readings, &cleaned.text, chain.or(cleaned.chain));
-        seen.candidates.truncate(MOST_CANDIDATES);
+        seen.candidates.truncate(MAX_CANDIDATES);
         // Among random texts one in a million is a changed character away from a checksum that holds.
         if !seen.candidates.is_empty() {
             seen.kind = Kind::Address;

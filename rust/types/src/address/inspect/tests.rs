@@ -157,7 +157,7 @@ fn a_changed_character_is_guessed_and_never_applied() {
         let seen = free(query);
         assert!(!seen.valid && seen.address.is_none() && seen.chain.is_none(), "{query}");
         assert_eq!((seen.reason, seen.kind), (Some(reason), Kind::Address), "{query}");
-        assert!(seen.candidates.len() <= MOST_CANDIDATES);
+        assert!(seen.candidates.len() <= MAX_CANDIDATES);
         let guess = seen.candidates.iter().find(|guess| guess.address.to_string() == meant).expect(query);
         assert_eq!(guess.edits, 1);
         assert!(neighbours(query, None, Network::Mainnet).iter().any(|guess| guess.address.to_string() == meant));

@@ -133,12 +133,12 @@ const TELLING: [&str; 4] = ["code", "name", "label", "entity"];
 /// The most columns that a warning names.
 const NAMED: usize = 12;
 
-/// Whether one of the columns has addresses, by its name.
+/// Returns true if one of the columns has addresses, by its name.
 pub(super) fn has_address(columns: &[String]) -> bool {
     finds("address", columns)
 }
 
-/// Whether one of the columns says what an address is, by its name.
+/// Returns true if one of the columns says what an address is, by its name.
 pub(super) fn tells(columns: &[String]) -> bool {
     TELLING.iter().any(|field| finds(field, columns))
         || columns.iter().any(|column| Flag::names_code(&squeezed(column)))
@@ -238,7 +238,7 @@ impl Columns {
         Err(IngestError::MissingOption { path: path.to_owned(), option: "--code", why })
     }
 
-    /// Whether the file has one of our columns.
+    /// Returns true if the file has one of our columns.
     pub(super) fn has(&self, field: &str) -> bool {
         self.fields.iter().any(|(known, _)| *known == field)
     }

@@ -40,7 +40,7 @@ const ROW_INVERTED: [&str; 17] = [
 const CLASSES: [&str; 8] = ["flag", "flagged", "class", "target", "groundtruth", "isillicit", "y", "label"];
 /// Columns with a judgement in words.
 const JUDGEMENTS: [&str; 7] = ["role", "verdict", "prediction", "classification", "decision", "risklevel", "risk"];
-/// What names of flags end with.
+/// The ends of names of flags.
 const ENDINGS: [&str; 7] = ["flag", "label", "binary", "hit", "listed", "status", "address"];
 /// Columns of which a false value denies crimes and fraud, and leaves who somebody is.
 const ADVERSE: [&str; 16] = [
@@ -140,7 +140,7 @@ enum Kind {
 pub(super) struct Flag {
     pub(super) column: String,
     kind: Kind,
-    /// Whether a field reads the column too.
+    /// True if a field reads the column too.
     pub(super) is_shared: bool,
     /// Rows from which the column takes a code, or which it denies.
     denied: u64,
@@ -149,7 +149,7 @@ pub(super) struct Flag {
     unknown: BTreeMap<String, u64>,
 }
 
-/// What a flag says of a row.
+/// The meaning of a flag for a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Verdict {
     /// The cell is blank.

@@ -37,12 +37,12 @@ pub(crate) const TABLE: Format = Format {
     read,
 };
 
-/// Whether a probe is a table with a column of addresses, by its name.
+/// Returns true if a probe is a table with a column of addresses, by its name.
 pub(crate) fn has_address(probe: &Probe) -> bool {
     is_table(probe) && columns::has_address(probe.columns())
 }
 
-/// Whether a probe has a column that says what its addresses are, by its name.
+/// Returns true if a probe has a column that says what its addresses are, by its name.
 pub(crate) fn tells(probe: &Probe) -> bool {
     columns::tells(probe.columns())
 }
@@ -226,7 +226,7 @@ impl Rows {
         Ok(())
     }
 
-    /// What a row says an address is: the caller's code, else that of the column of codes, else a name that is the word of
+    /// The code of an address in a row: the caller's code, else that of the column of codes, else a name that is the word of
     /// a code in all its parts. Any other name is a name.
     fn texts(&self, row: &Row<'_>) -> Result<Texts, FieldError> {
         let columns = &self.columns;
@@ -402,7 +402,7 @@ fn is_missing(text: &str) -> bool {
     !text.contains(char::is_alphanumeric) || MISSING.iter().any(|missing| text.eq_ignore_ascii_case(missing))
 }
 
-/// What a row says an address is.
+/// The code of an address in a row.
 struct Texts {
     concepts: Vec<String>,
     name: Option<String>,
@@ -421,7 +421,7 @@ fn action(text: Option<&str>) -> Result<Action, FieldError> {
     }
 }
 
-/// What the date of a row belongs to: the address, unless the table has a column for it.
+/// Returns the basis of the date of a row: the address, unless the table has a column for it.
 fn date_basis(text: Option<&str>, has_column: bool) -> Result<RawDateBasis, FieldError> {
     match text {
         None if has_column => Ok(RawDateBasis::Unknown),
@@ -434,7 +434,7 @@ fn date_basis(text: Option<&str>, has_column: bool) -> Result<RawDateBasis, Fiel
     }
 }
 
-/// Whether a claim says that it does not hold for the cluster of its address.
+/// Returns true if a claim says that it does not hold for the cluster of its address.
 fn is_address_only(is_cluster_definer: Option<&str>) -> Result<bool, FieldError> {
     match is_cluster_definer {
         None => Ok(false),

@@ -1,0 +1,127 @@
+//! A load: files into a store, and everything that a store needs after its last commit.
+
+use std::path::{Path, PathBuf};
+
+use headwater_ledger::store::{ImportKind, ImportVersion, Writer};
+use headwater_ledger::{Cancel, LedgerError};
+use headwater_types::Timestamp;
+use serde::Serialize;
+
+use crate::labels::refresh_freezes;
+use crate::source::discover;
+use crate::{IngestError, IngestReport, Options, Progress, ingest};
+
+/// The options of a load.
+#[derive(Debug, Clone)]
+pub struct LoadOptions {
+    /// The options for reading files.
+    pub reading: Options,
+    /// The items that commits add to the change feed.
+    pub feed: FeedItems,
+    /// The time of the import of freezes.
+    pub imported_at: Timestamp,
+}
+
+/// The items that the commits of a load add to the change feed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum FeedItems {
+    /// No items: loading history sends no events.
+    #[default]
+    None,
+    /// One item per block with new data, as of followed blocks.
+    PerBlock,
+}
+
+/// The outcome of a load. Its JSON form is that of [`IngestReport`] with the unlisted tokens.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct LoadReport {
+    /// The files that were read, and the commits.
+    #[serde(flatten)]
+    pub ingest: IngestReport,
+    /// The count of tokens that no registry lists. Reported once: by the load that brings the first ones into a store
+    /// without an imported registry.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unlisted_tokens: Option<u64>,
+    /// The freezes that became a version of labels; `None` where they have not changed.
+    #[serde(skip)]
+    pub freezes: Option<FreezeImport>,
+}
+
+/// Freezes of token issuers that became a version of labels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FreezeImport {
+    /// The version.
+    pub version: u64,
+    /// The count of claims.
+    pub claims: u64,
+}
+
+/// Loads files, folders and patterns into a store, which is created where it is missing.
+///
+/// Reads them as [`ingest`] does and then finishes the load ([`finish_load`]). The same load repeated changes nothing,
+/// and one that was stopped midway continues.
+///
+/// ```
+/// use headwater_ingest::{FeedItems, LoadOptions, Options, Silent, load};
+/// use headwater_ledger::Cancel;
+/// use headwater_types::Timestamp;
+///
+/// let folder = tempfile::tempdir()?;
+/// let file = folder.path().join("blocks.csv");
+/// std::fs::write(&file, "number,hash,parent_hash,timestamp,gas_limit\n7,,,1438270000,5000\n")?;
+/// let imported_at = Timestamp::new(1_767_225_600);
+/// let options = LoadOptions { reading: Options::default(), feed: FeedItems::None, imported_at };
+/// let report = load(&folder.path().join("store"), &[file], &options, &Silent, &Cancel::new())?;
+/// assert_eq!((report.ingest.blocks, report.unlisted_tokens, report.freezes), (1, None, None));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// As [`ingest`]. A path without files leaves no empty store behind.
+pub fn load(
+    store: &Path,
+    paths: &[PathBuf],
+    options: &LoadOptions,
+    progress: &dyn Progress,
+    cancel: &Cancel,
+) -> Result<LoadReport, IngestError> {
+    discover(paths)?;
+    let mut writer = Writer::open_or_create(store)?;
+    let had_unlisted_tokens = !writer.snapshot().unlisted_tokens()?.is_empty();
+    writer.begin_load();
+    if options.feed == FeedItems::PerBlock {
+        writer.begin_events();
+    }
+    let ingest = ingest(paths, &options.reading, &mut writer, progress, cancel)?;
+    let freezes = finish_load(&mut writer, options.imported_at, progress, cancel)?;
+    let unlisted_tokens = if had_unlisted_tokens { None } else { unlisted_tokens(&writer)? };
+    Ok(LoadReport { ingest, unlisted_tokens, freezes })
+}
+
+/// Finishes a load after its last commit: merges segments, builds sidecars, and imports the freezes that the known token
+/// issuers made on chain.
+///
+/// # Errors
+/// When a file of the store cannot be read or written, or the work is cancelled. The commits stay, and the next load
+/// does what is missing.
+pub fn finish_load(
+    writer: &mut Writer,
+    imported_at: Timestamp,
+    progress: &dyn Progress,
+    cancel: &Cancel,
+) -> Result<Option<FreezeImport>, LedgerError> {
+    writer.end_load(cancel)?;
+    writer.rebuild_sidecars(&|kind, done, total| progress.building(kind, done, total), cancel)?;
+    let (version, found) = refresh_freezes(writer, imported_at, cancel)?;
+    Ok(version.map(|version| FreezeImport { version, claims: found.counts.claims }))
+}
+
+/// Counts the tokens that no registry lists, in a store without an imported registry.
+fn unlisted_tokens(writer: &Writer) -> Result<Option<u64>, LedgerError> {
+    let is_registry = |version: &ImportVersion| version.kind == ImportKind::Tokens && version.in_force;
+    if writer.import_versions().iter().any(is_registry) {
+        return Ok(None);
+    }
+    let count = writer.snapshot().unlisted_tokens()?.len() as u64;
+    Ok(Some(count).filter(|count| *count > 0))
+}
