@@ -91,7 +91,7 @@ fn full_run_unread_streams_are_closed_and_others_served() {
     let met = |is_met: bool| if is_met { "met" } else { "missed" };
     println!(
         "slow streams: {slow} of {} do not read and are closed {closed:.1?} after the first event (aim 15 s, {}), {closed_slow} with \
-         4008 and {} too long ago to be closed_slow; {} events to the others, p50 {p50:.1?}, p99 {p99:.1?} after the commit of \
+         4008 and {} too long ago to get the reason; {} events to the others, p50 {p50:.1?}, p99 {p99:.1?} after the commit of \
          their block (aim 250 ms, {}); memory +{} KiB at most",
         healthy + slow,
         met(closed <= Duration::from_secs(15)),

@@ -677,7 +677,7 @@ fn gone_throttled_and_failing_receivers_follow_the_docs() {
     assert!(blocks.iter().copied().eq(1..=5), "{blocks:?}");
     println!(
         "410: disabled after 1 attempt; 429: 550 s of Retry-After became {:.1?} of the test and 999,999 s became {:.1?}, \
-         which is twofold; 120 hours of failures: disabled, a minute before: not; a healthy receiver beside them was reported \
+         which is twofold; 120 hours of failures: disabled, a minute before: not; a healthy receiver beside them received \
          all",
         gaps[0][1], gaps[1][1]
     );

@@ -36,7 +36,7 @@ pub enum AnswerBody {
 
 impl fmt::Debug for AnswerBody {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Answered(..)")
+        f.write_str("AnswerBody(..)")
     }
 }
 
