@@ -47,7 +47,7 @@ const TYPE_NAMES: &[&str] = &[
     "Latest", "Leaving", "Left", "LeftOut", "Lent", "Listening", "Live", "Looks", "Made", "Making", "Merging", "Met",
     "Moody", "Nameless", "Needs", "Next", "Nothing", "Odd", "Of", "Office", "OnItsWay", "Others", "Out", "Over",
     "Own", "Paid", "PassesBy", "Place", "Plain", "Proven", "Read", "Recurring", "Reserving", "Resolving", "Running",
-    "Said", "Says", "Seen", "Sent", "Shown", "ShrinkPolicy", "Silent", "Since", "Six", "Spent", "Strict", "Swept",
+    "Said", "Says", "Seen", "Sent", "Shown", "Shrinking", "Silent", "Since", "Six", "Spent", "Strict", "Swept",
     "Taken", "Takes", "Telling", "ToItself", "Told", "Trouble", "Undone", "Unsent", "Waiting", "Who", "Whole",
     "Whom", "Why", "Wide", "Writing", "Written", "Wrong",
 ];

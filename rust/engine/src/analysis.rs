@@ -1,18 +1,22 @@
 //! The shape of every analysis, and the way of a query through one.
 
+use std::any::Any;
+
 use headwater_ledger::{Cancel, Ledger};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use utoipa::ToSchema;
 
+use crate::columns::{Column, columns, columns_of_report};
 use crate::coverage;
+use crate::description::{describe, nested_fields};
+use crate::endpoint::{Call, Calls, Endpoint, ListCalls, Query};
 use crate::limits::{MAX_LIMIT, MAX_TABLE};
 use crate::pricing::Pricing;
-use crate::query::Query;
-use crate::request::{Checks, Given, Warnings};
-use crate::table::{List, Rows, TableSink};
+use crate::request::{Arguments, CanonicalText, Checks, Cursor, Warnings, decode_with};
+use crate::table::{Rows, TableSink};
 use crate::valuation;
-use crate::{Clock, Endpoint, Error, Intelligence, Pagination, QueryMeta, Response};
+use crate::{Error, Pagination, QueryMeta, Response};
 
 /// One analysis: request, parameters, report.
 pub trait Analysis {
@@ -84,19 +88,26 @@ pub trait Analysis {
     }
 }
 
-/// A query and all that it is answered from.
-pub(crate) struct Call<'a> {
-    pub query: &'a Query,
-    pub ledger: &'a dyn Ledger,
-    pub given: Given,
-    pub clock: Option<Clock>,
-    pub intelligence: &'a Intelligence,
-    pub cancel: &'a Cancel,
-}
+/// An analysis whose answer is a list.
+pub trait List: Analysis {
+    /// A row.
+    type Row: Serialize + ToSchema;
 
-impl Call<'_> {
-    fn now_ms(&self) -> u64 {
-        self.clock.map_or(0, |clock| clock())
+    /// Writes the head, then the rows.
+    ///
+    /// # Errors
+    /// As [`Analysis::report`], and when the rows are not taken any more.
+    fn list(
+        ledger: &dyn Ledger,
+        params: &Self::Params,
+        warnings: &mut Warnings,
+        rows: &mut Rows<'_>,
+    ) -> Result<(), Error>;
+
+    /// Its columns, in the order of the fields.
+    #[must_use]
+    fn columns() -> Vec<Column> {
+        columns::<Self::Row>()
     }
 }
 
@@ -152,4 +163,50 @@ fn params<A: Analysis>(call: &Call<'_>, max_rows: u32, warnings: &mut Warnings) 
         coverage::check(ledger, query)?;
     }
     Ok(params)
+}
+
+impl Calls {
+    /// Those of an analysis.
+    #[must_use]
+    pub const fn of<A: Analysis>() -> Self {
+        Self {
+            check: check::<A>,
+            query: Query::of::<A>,
+            answer: |call| respond::<A>(call).map(Response::erased),
+            pricing: A::PRICING,
+            describe: || describe::<A::Request, A::Report>(A::EITHER),
+            report_columns: columns_of_report::<A::Report>,
+            report_fields: columns::<A::Report>,
+            list: None,
+        }
+    }
+
+    /// Those of an analysis whose answer is a list, which may be had as a table.
+    #[must_use]
+    pub const fn list<A: List>() -> Self {
+        let list = ListCalls { columns: A::columns, write: write::<A> };
+        Self { list: Some(list), ..Self::of::<A>() }
+    }
+}
+
+impl Query {
+    /// Decodes the arguments of a call.
+    pub(crate) fn of<A: Analysis>(endpoint: &Endpoint, mut arguments: Arguments) -> Self {
+        let canonical = CanonicalText::new(endpoint.name, &mut arguments);
+        let value = arguments.value();
+        let mut warnings = Warnings::default();
+        let is_text = |field: &str| arguments.is_text(field);
+        let nested = nested_fields::<A::Request>;
+        let request = decode_with::<A::Request>((value, &is_text), endpoint.method, &mut warnings, &nested);
+        Self {
+            endpoint: *endpoint,
+            chains: endpoint.chains.of(value),
+            subject: endpoint.chains.subject(value),
+            generation: Cursor::pinned(value),
+            items: A::PRICING.items(value),
+            request: request.map(|request| Box::new(request) as Box<dyn Any + Send + Sync>),
+            canonical,
+            warnings,
+        }
+    }
 }

@@ -8,7 +8,7 @@ use headwater_ledger::read::{Coverage, CoverageTable};
 use headwater_types::Chain;
 
 use crate::chain_scope::{ChainsRead, Reads};
-use crate::query::Query;
+use crate::endpoint::Query;
 use crate::request::Warnings;
 use crate::{Endpoint, Error, Reason};
 

@@ -6,7 +6,6 @@ use headwater_types::Chain;
 use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 
-use crate::analysis::Analysis;
 use crate::request::RESERVED;
 
 /// Request and answer of an endpoint as an `OpenAPI` document needs them.
@@ -28,18 +27,18 @@ pub enum Written {
     ByUs,
 }
 
-pub(crate) fn describe<A: Analysis>() -> Description {
-    let (mut request, mut components) = record::<A::Request>(Written::ByClients);
+pub(crate) fn describe<Request: ToSchema, Report: ToSchema>(either_of: &[[&str; 2]]) -> Description {
+    let (mut request, mut components) = record::<Request>(Written::ByClients);
     let reserved = referenced(&request["properties"][RESERVED]);
     for (_, schema) in components.iter_mut().filter(|(name, _)| Some(name.as_str()) == reserved) {
         if let Some(record) = schema.as_object_mut() {
             record.remove("additionalProperties");
         }
     }
-    if !A::EITHER.is_empty() {
-        request["allOf"] = either(A::EITHER);
+    if !either_of.is_empty() {
+        request["allOf"] = either(either_of);
     }
-    let (report, ours) = record::<A::Report>(Written::ByUs);
+    let (report, ours) = record::<Report>(Written::ByUs);
     components.extend(ours);
     components.push(("Chain".to_owned(), chains()));
     components.sort_by(|one, other| one.0.cmp(&other.0));

@@ -1,19 +1,22 @@
-//! What is said of a data endpoint. One constant of this type stands in each file of [`crate::endpoints`].
+//! Data endpoints, and the calls of them. Each file of [`crate::endpoints`] has one constant of the type [`Endpoint`].
 
+use std::any::Any;
+use std::fmt;
+use std::sync::Arc;
+
+use headwater_ledger::{Cancel, Ledger};
 use serde_json::Value;
 
-use crate::analysis::{self, Analysis, Call};
 pub(crate) use crate::chain_scope::is_every_evm_chain;
 pub use crate::chain_scope::{ChainScope, ChainsRead, ListedChains, Reads};
-use crate::columns::{Column, columns, columns_of_report};
+use crate::columns::Column;
 use crate::cost_class::CostClass;
-use crate::description::{Description, describe};
+use crate::description::Description;
 use crate::method::Method;
 use crate::pricing::Pricing;
-use crate::query::Query;
-use crate::request::Arguments;
-use crate::table::{List, TableSink};
-use crate::{Answer, Error, Response};
+use crate::request::{Arguments, CanonicalText, Given, Warnings};
+use crate::table::TableSink;
+use crate::{Answer, Clock, Error, Intelligence};
 
 /// One data endpoint: HTTP routes, plan checks, `OpenAPI`, `headwater query`, Python and the documentation follow from it.
 #[derive(Debug, Clone, Copy)]
@@ -120,44 +123,21 @@ pub struct ReportRows {
 /// The functions of an endpoint's analysis, whatever its types.
 #[derive(Debug, Clone, Copy)]
 pub struct Calls {
-    check: fn(&Call<'_>, u32) -> Result<(), Error>,
-    query: fn(&Endpoint, Arguments) -> Query,
-    answer: fn(&Call<'_>) -> Result<Answer, Error>,
-    pricing: Pricing,
-    describe: fn() -> Description,
-    report_columns: fn(Option<&str>) -> Vec<Column>,
-    report_fields: fn() -> Vec<Column>,
-    list: Option<ListCalls>,
+    pub(crate) check: fn(&Call<'_>, u32) -> Result<(), Error>,
+    pub(crate) query: fn(&Endpoint, Arguments) -> Query,
+    pub(crate) answer: fn(&Call<'_>) -> Result<Answer, Error>,
+    pub(crate) pricing: Pricing,
+    pub(crate) describe: fn() -> Description,
+    pub(crate) report_columns: fn(Option<&str>) -> Vec<Column>,
+    pub(crate) report_fields: fn() -> Vec<Column>,
+    pub(crate) list: Option<ListCalls>,
 }
 
+/// The functions of an endpoint whose answer is a list.
 #[derive(Debug, Clone, Copy)]
-struct ListCalls {
-    columns: fn() -> Vec<Column>,
-    write: fn(&Call<'_>, &mut dyn TableSink) -> Result<(), Error>,
-}
-
-impl Calls {
-    /// Those of an analysis.
-    #[must_use]
-    pub const fn of<A: Analysis>() -> Self {
-        Self {
-            check: analysis::check::<A>,
-            query: Query::of::<A>,
-            answer: |call| analysis::respond::<A>(call).map(Response::erased),
-            pricing: A::PRICING,
-            describe: describe::<A>,
-            report_columns: columns_of_report::<A::Report>,
-            report_fields: columns::<A::Report>,
-            list: None,
-        }
-    }
-
-    /// Those of an analysis whose answer is a list, which may be had as a table.
-    #[must_use]
-    pub const fn list<A: List>() -> Self {
-        let list = ListCalls { columns: A::columns, write: analysis::write::<A> };
-        Self { list: Some(list), ..Self::of::<A>() }
-    }
+pub(crate) struct ListCalls {
+    pub columns: fn() -> Vec<Column>,
+    pub write: fn(&Call<'_>, &mut dyn TableSink) -> Result<(), Error>,
 }
 
 impl Endpoint {
@@ -222,5 +202,96 @@ impl Endpoint {
     #[must_use]
     pub fn describe(&self) -> Description {
         (self.calls.describe)()
+    }
+}
+
+/// A call of an endpoint, decoded. Cheap to share; it depends on no data, so it can be asked of any generation.
+pub struct Query {
+    pub(crate) endpoint: Endpoint,
+    pub(crate) canonical: CanonicalText,
+    /// The chains that the call reads.
+    pub(crate) chains: ChainsRead,
+    /// The chains of which one has to be held.
+    pub(crate) subject: ChainsRead,
+    /// The generation that its cursor names.
+    pub(crate) generation: Result<Option<u64>, Error>,
+    /// Items that are paid for, where the price is per item.
+    pub(crate) items: Option<u32>,
+    pub(crate) request: Result<Box<dyn Any + Send + Sync>, Error>,
+    pub(crate) warnings: Warnings,
+}
+
+impl Query {
+    /// The endpoint that is called.
+    #[must_use]
+    pub const fn endpoint(&self) -> &Endpoint {
+        &self.endpoint
+    }
+
+    /// Endpoint, filters and paging as one text. Equal texts mean equal answers from the same data.
+    #[must_use]
+    pub fn text(&self) -> &Arc<str> {
+        self.canonical.shared()
+    }
+
+    /// The chains that the call reads.
+    #[must_use]
+    pub const fn chains(&self) -> &ChainsRead {
+        &self.chains
+    }
+
+    /// The chains of which one has to be held.
+    pub(crate) const fn subject(&self) -> &ChainsRead {
+        &self.subject
+    }
+
+    /// The generation that its cursor names; `None` for the newest.
+    ///
+    /// # Errors
+    /// `invalid_value` when it has a cursor that is not valid.
+    pub fn generation(&self) -> Result<Option<u64>, Error> {
+        self.generation.as_ref().copied().map_err(Error::repeated)
+    }
+
+    /// The most that the call can cost, in credits.
+    #[must_use]
+    pub fn max_credits(&self) -> u32 {
+        self.endpoint.credits(self.items)
+    }
+
+    pub(crate) fn filter_hash(&self) -> u64 {
+        self.canonical.filter_hash()
+    }
+
+    /// The request, with the warnings of decoding it.
+    ///
+    /// # Errors
+    /// The fault of the arguments.
+    pub(crate) fn request<R: Clone + 'static>(&self, warnings: &mut Warnings) -> Result<R, Error> {
+        warnings.clone_from(&self.warnings);
+        let request = self.request.as_ref().map_err(Error::repeated)?;
+        Ok(request.downcast_ref::<R>().expect("a query is decoded for its own endpoint").clone())
+    }
+}
+
+impl fmt::Debug for Query {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Query").field(&self.canonical.text()).finish()
+    }
+}
+
+/// A query and all that it is answered from.
+pub(crate) struct Call<'a> {
+    pub query: &'a Query,
+    pub ledger: &'a dyn Ledger,
+    pub given: Given,
+    pub clock: Option<Clock>,
+    pub intelligence: &'a Intelligence,
+    pub cancel: &'a Cancel,
+}
+
+impl Call<'_> {
+    pub fn now_ms(&self) -> u64 {
+        self.clock.map_or(0, |clock| clock())
     }
 }

@@ -36,7 +36,6 @@ mod movement_reader;
 mod overflow;
 mod pricing;
 mod purposes;
-mod query;
 mod query_engine;
 mod query_meta;
 mod ranking;
@@ -54,7 +53,7 @@ mod unverified;
 mod utxo_pairs;
 mod valuation;
 
-pub use analysis::Analysis;
+pub use analysis::{Analysis, List};
 pub use columns::{Column, ColumnKind, columns};
 pub use cost_class::CostClass;
 pub use counterparty_row::{BelowCutoff, CounterpartyAsset, CounterpartyRow};
@@ -62,7 +61,7 @@ pub use crossings::{CrossChainTransfer, CrossingMatch, CrossingStatus};
 pub use description::{Description, Written, either, record};
 pub use disputes::{ClaimDisputeRequest, DisputeRecord, MAX_LISTED, list_disputes, record_dispute};
 pub use endpoint::{
-    Alternative, Calls, ChainScope, ChainsRead, Endpoint, Example, ListedChains, Reads, ReportRows, Tag,
+    Alternative, Calls, ChainScope, ChainsRead, Endpoint, Example, ListedChains, Query, Reads, ReportRows, Tag,
 };
 pub use endpoints::{ENDPOINTS, endpoint};
 /// A row of a list, or a report, whatever its type: anything that serialises.
@@ -76,7 +75,6 @@ pub use headwater_intel::risk::{ParameterError as RiskParameterError, Parameters
 pub use labels::{ClaimDispute, InheritedThrough, LabelListRecord};
 pub use method::Method;
 pub use pricing::Pricing;
-pub use query::Query;
 pub use query_engine::{Clock, QueryEngine, Shape};
 pub use query_meta::{MovementSource, QueryMeta};
 pub use request::{
@@ -86,4 +84,4 @@ pub use request::{
 pub use response::{Answer, AnyReport, Pagination, Response, Warning};
 pub use rows::{Excluded, TransferRow};
 pub use scope::{Bound, FilterCriteria};
-pub use table::{List, Rows, SinkClosed, TableHead, TableSink};
+pub use table::{Rows, SinkClosed, TableHead, TableSink};

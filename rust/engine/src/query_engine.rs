@@ -7,9 +7,10 @@ use headwater_ledger::read::Generations;
 use headwater_ledger::{Cancel, Ledger, LedgerError};
 use headwater_types::Chain;
 
-use crate::analysis::{Analysis, Call, respond};
+use crate::analysis::{Analysis, respond};
+use crate::endpoint::Call;
+use crate::endpoint::Query;
 use crate::limits::{MAX_LIMIT, MAX_TABLE};
-use crate::query::Query;
 use crate::request::{Arguments, Given};
 use crate::score::{ScoreColumns, Scorer};
 use crate::{Answer, Endpoint, Error, ErrorKind, Intelligence, Response, TableSink};

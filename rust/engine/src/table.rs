@@ -3,12 +3,9 @@
 //! A row goes to the sink as soon as it is made, so that a list of any length takes the memory of the sink. The head,
 //! which is what a list says besides its rows, comes before the first of them.
 
-use headwater_ledger::{Cancel, Ledger, LedgerError};
+use headwater_ledger::{Cancel, LedgerError};
 use serde::Serialize;
-use utoipa::ToSchema;
 
-use crate::analysis::Analysis;
-use crate::columns::{Column, columns};
 use crate::request::Warnings;
 use crate::{AnyRow, Error, ErrorKind, Warning};
 
@@ -56,29 +53,6 @@ pub struct SinkClosed;
 impl From<SinkClosed> for Error {
     fn from(_: SinkClosed) -> Self {
         Self::new(ErrorKind::Cancelled, "the table is not taken any more")
-    }
-}
-
-/// An analysis whose answer is a list.
-pub trait List: Analysis {
-    /// A row.
-    type Row: Serialize + ToSchema;
-
-    /// Writes the head, then the rows.
-    ///
-    /// # Errors
-    /// As [`Analysis::report`], and when the rows are not taken any more.
-    fn list(
-        ledger: &dyn Ledger,
-        params: &Self::Params,
-        warnings: &mut Warnings,
-        rows: &mut Rows<'_>,
-    ) -> Result<(), Error>;
-
-    /// Its columns, in the order of the fields.
-    #[must_use]
-    fn columns() -> Vec<Column> {
-        columns::<Self::Row>()
     }
 }
 

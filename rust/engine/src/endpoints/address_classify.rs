@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::address_risk_batch::of_item;
-use crate::analysis::Analysis;
+use crate::analysis::{Analysis, List};
 use crate::cost_class::CostClass;
 use crate::coverage;
 use crate::endpoint::{Calls, ChainScope, Endpoint, Example, Reads, Tag};
@@ -19,7 +19,7 @@ use crate::fields::{AddressList, AddressText, ChainName, OptIn, form};
 use crate::limits::MAX_ITEMS;
 use crate::method::Method;
 use crate::request::{Checks, Warnings, at_most, refused};
-use crate::table::{List, Rows, TableHead};
+use crate::table::{Rows, TableHead};
 use crate::{Error, Intelligence, Reason};
 
 /// The endpoint.

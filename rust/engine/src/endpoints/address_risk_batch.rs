@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::address_risk::{has_provider, risk_chains, warn_incomplete};
-use crate::analysis::Analysis;
+use crate::analysis::{Analysis, List};
 use crate::cost_class::CostClass;
 use crate::coverage;
 use crate::endpoint::{Calls, ChainScope, Endpoint, Example, Reads, Tag};
@@ -26,7 +26,7 @@ use crate::risk::{
     AssessmentName, AssessmentReasonName, ContextName, FactorRecord, GateName, GraphReason, LevelName, RiskDecision,
     RiskDimensions, RiskMeta, RiskReport, report,
 };
-use crate::table::{List, Rows, TableHead};
+use crate::table::{Rows, TableHead};
 use crate::{Error, ErrorKind, Intelligence, Reason};
 
 /// The endpoint.
@@ -74,11 +74,13 @@ pub struct RiskQuery {
     address: String,
 }
 
+/// The chains and the address of a query, or its error.
+type Subject = Result<(Scope, Address), String>;
+
 /// Checked parameters of risks.
 #[derive(Debug)]
 pub struct AddressRiskBatchParams {
-    /// One for each query: the chains and the address, or its error.
-    queries: Vec<(RiskQuery, Result<(Scope, Address), String>)>,
+    queries: Vec<(RiskQuery, Subject)>,
     third_party: ThirdParty,
     intelligence: Intelligence,
 }

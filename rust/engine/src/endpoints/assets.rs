@@ -7,13 +7,13 @@ use serde_json::json;
 
 use super::registry::{TokenEntry, entries};
 use crate::Error;
-use crate::analysis::Analysis;
+use crate::analysis::{Analysis, List};
 use crate::cost_class::CostClass;
 use crate::endpoint::{Calls, ChainScope, Endpoint, Example, Reads, Tag};
 use crate::fields::{ChainName, ChainText};
 use crate::method::Method;
 use crate::request::{Checks, Warnings};
-use crate::table::{List, Rows, TableHead};
+use crate::table::{Rows, TableHead};
 
 /// The endpoint.
 pub const ENDPOINT: Endpoint = Endpoint {

@@ -8,7 +8,7 @@ use headwater_types::{Address, TimeWindow, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::analysis::Analysis;
+use crate::analysis::{Analysis, List};
 use crate::balances::{BalanceItem, DailyPoint};
 use crate::balances::{Changes, Closing};
 use crate::calendar::Calendar;
@@ -24,7 +24,7 @@ use crate::movement_reader::MovementReader;
 use crate::purposes::BALANCES;
 use crate::request::{Checks, HistoryUnit, Warnings, refused};
 use crate::scope::{Scope, ScopeFields};
-use crate::table::{List, Rows, TableHead};
+use crate::table::{Rows, TableHead};
 use crate::unverified::{self, Hidden};
 use crate::valuation::{Output, Valuer, amount_unit};
 use crate::{Error, Reason, coverage};

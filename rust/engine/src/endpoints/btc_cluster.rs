@@ -9,7 +9,7 @@ use headwater_types::{Address, Chain, Family};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::analysis::Analysis;
+use crate::analysis::{Analysis, List};
 use crate::clusters::{ClusterName, clusters};
 use crate::cost_class::CostClass;
 use crate::coverage;
@@ -19,7 +19,7 @@ use crate::fields::{AddressText, CursorText, HashText, NextCursor, OptIn, PageLi
 use crate::method::Method;
 use crate::query_meta::QueryMeta;
 use crate::request::{Checks, CursorKey, Paging, Warnings};
-use crate::table::{List, Rows, TableHead};
+use crate::table::{Rows, TableHead};
 use crate::{Error, Pagination};
 
 use super::counterparty_list::WindowOffset;

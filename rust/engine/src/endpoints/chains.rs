@@ -10,7 +10,7 @@ use serde_json::json;
 use super::ENDPOINTS;
 use super::registry::{TokenEntry, entries};
 use crate::Error;
-use crate::analysis::Analysis;
+use crate::analysis::{Analysis, List};
 use crate::cost_class::CostClass;
 use crate::coverage::is_held;
 use crate::coverage::lacking;
@@ -19,7 +19,7 @@ use crate::fields::form;
 use crate::fields::{ChainFamily, ChainName, Support, Time};
 use crate::method::Method;
 use crate::request::{Checks, Warnings, refused};
-use crate::table::{List, Rows, TableHead};
+use crate::table::{Rows, TableHead};
 
 /// The endpoint.
 pub const ENDPOINT: Endpoint = Endpoint {

@@ -4,7 +4,7 @@ use headwater_ledger::{Cancel, Ledger};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::analysis::Analysis;
+use crate::analysis::{Analysis, List};
 use crate::cost_class::CostClass;
 use crate::counterparty_row::{BelowCutoff, CounterpartyRow};
 use crate::endpoint::{Calls, ChainScope, Endpoint, Example, Reads, Tag};
@@ -19,7 +19,7 @@ use crate::request::{
     Checks, DirectionFilter, GroupBy, PageInfo, Paging, RankingSort, SortOrder, Warnings, least_interactions,
 };
 use crate::scope::{Scope, ScopeFields};
-use crate::table::{List, Rows};
+use crate::table::Rows;
 use crate::utxo_pairs::UtxoPairs;
 use crate::valuation::Output;
 use crate::{Error, coverage};

@@ -5,7 +5,7 @@ use headwater_types::{Chain, Family};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::analysis::Analysis;
+use crate::analysis::{Analysis, List};
 use crate::cost_class::CostClass;
 use crate::counterparty_row::CounterpartyRow;
 use crate::endpoint::{Calls, ChainScope, Endpoint, Example, Reads, Tag};
@@ -18,7 +18,7 @@ use crate::query_meta::QueryMeta;
 use crate::ranking::Ranker;
 use crate::request::{Checks, DirectionFilter, GroupBy, Paging, RankingSort, SortOrder, Warnings, least_interactions};
 use crate::scope::{Scope, ScopeFields};
-use crate::table::{List, Rows};
+use crate::table::Rows;
 use crate::utxo_pairs::UtxoPairs;
 use crate::valuation::Output;
 use crate::{Error, Pagination, coverage};

@@ -5,7 +5,7 @@ use headwater_types::{Address, Chain};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::analysis::Analysis;
+use crate::analysis::{Analysis, List};
 use crate::cost_class::CostClass;
 use crate::coverage;
 use crate::endpoint::{Calls, ChainScope, Endpoint, Example, Reads, Tag};
@@ -18,7 +18,7 @@ use crate::method::Method;
 use crate::request::{Checks, DirectionFilter, PageInfo, Paging, SortOrder, TransferSort, Warnings, refused};
 use crate::rows::{Listing, TransferRow};
 use crate::scope::{Scope, ScopeFields};
-use crate::table::{List, Rows};
+use crate::table::Rows;
 use crate::unverified;
 use crate::valuation::{Output, amount_unit};
 use crate::{Error, Reason};

@@ -4,7 +4,7 @@ use headwater_ledger::{Cancel, Ledger};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::analysis::Analysis;
+use crate::analysis::{Analysis, List};
 use crate::cost_class::CostClass;
 use crate::crossings::{CrossChainTransfer, crossings};
 use crate::endpoint::{Calls, ChainScope, Endpoint, Example, Reads, Tag};
@@ -12,7 +12,7 @@ use crate::example::CROSSING;
 use crate::fields::{ChainText, HashText, form};
 use crate::method::Method;
 use crate::request::{Checks, Warnings, refused};
-use crate::table::{List, Rows, TableHead};
+use crate::table::{Rows, TableHead};
 use crate::transaction_places::Places;
 use crate::{Error, Reason};
 

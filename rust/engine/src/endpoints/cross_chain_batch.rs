@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::cross_chain::{CrossChainItem, CrossChainRow};
-use crate::analysis::Analysis;
+use crate::analysis::{Analysis, List};
 use crate::cost_class::CostClass;
 use crate::crossings::{CrossChainTransfer, crossings};
 use crate::endpoint::{Calls, ChainScope, Endpoint, Example, Reads, Tag};
@@ -14,7 +14,7 @@ use crate::fields::ChainText;
 use crate::limits::MAX_CROSSINGS;
 use crate::method::Method;
 use crate::request::{Checks, Warnings, at_most};
-use crate::table::{List, Rows, TableHead};
+use crate::table::{Rows, TableHead};
 use crate::transaction_places::Places;
 use crate::{Error, ErrorKind, Reason};
 

@@ -5,7 +5,7 @@ use headwater_types::{Address, Chain, TimeWindow, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::analysis::Analysis;
+use crate::analysis::{Analysis, List};
 use crate::behaviours::Detector;
 use crate::cost_class::CostClass;
 use crate::endpoint::{Calls, ChainScope, Endpoint, Example, Reads, Tag};
@@ -15,7 +15,7 @@ use crate::labels::{self, AggregateLabel, ClaimStatus, DateBasis, Inheritance, L
 use crate::limits::MAX_ITEMS;
 use crate::method::Method;
 use crate::request::{Checks, Warnings, at_most, refused};
-use crate::table::{List, Rows, TableHead};
+use crate::table::{Rows, TableHead};
 use crate::{Error, Intelligence, Reason};
 
 /// The endpoint.

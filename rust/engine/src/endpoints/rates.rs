@@ -6,7 +6,7 @@ use headwater_types::{TimeWindow, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::analysis::Analysis;
+use crate::analysis::{Analysis, List};
 use crate::cost_class::CostClass;
 use crate::endpoint::{Calls, ChainScope, Endpoint, Example, Reads, Tag};
 use crate::example::START;
@@ -14,7 +14,7 @@ use crate::fields::{CurrencyText, Time, TimeBound, form, values};
 use crate::limits::{MAX_ITEMS, MAX_SYMBOL};
 use crate::method::Method;
 use crate::request::{Checks, Warnings, refused, symbol_texts};
-use crate::table::{List, Rows, TableHead};
+use crate::table::{Rows, TableHead};
 use crate::valuation::pegged_price;
 use crate::{Error, Reason};
 

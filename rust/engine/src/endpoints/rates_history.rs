@@ -6,14 +6,14 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::rates::RateSource;
-use crate::analysis::Analysis;
+use crate::analysis::{Analysis, List};
 use crate::cost_class::CostClass;
 use crate::endpoint::{Calls, ChainScope, Endpoint, Example, Reads, Tag};
 use crate::fields::values;
 use crate::fields::{SymbolText, Time, TimeBound};
 use crate::method::Method;
 use crate::request::{Checks, Warnings, refused};
-use crate::table::{List, Rows, TableHead};
+use crate::table::{Rows, TableHead};
 use crate::valuation::pegged_price;
 use crate::{Error, Reason};
 

@@ -7,13 +7,13 @@ use serde_json::json;
 
 use super::rates::fiat;
 use crate::Error;
-use crate::analysis::Analysis;
+use crate::analysis::{Analysis, List};
 use crate::cost_class::CostClass;
 use crate::endpoint::{Calls, ChainScope, Endpoint, Example, Reads, Tag};
 use crate::fields::{CurrencyText, OptIn, Time};
 use crate::method::Method;
 use crate::request::{Checks, Warnings};
-use crate::table::{List, Rows, TableHead};
+use crate::table::{Rows, TableHead};
 use crate::valuation::pegged_anywhere;
 
 /// The endpoint.

@@ -11,7 +11,7 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::analysis::Analysis;
+use crate::analysis::{Analysis, List};
 use crate::asset_book::{AssetBook, AssetView};
 use crate::cost_class::CostClass;
 use crate::endpoint::{Alternative, Calls, ChainScope, Endpoint, Example, Reads, Tag};
@@ -26,7 +26,7 @@ use crate::overflow;
 use crate::query_meta::QueryMeta;
 use crate::request::{Checks, Warnings, at_most};
 use crate::scope::{Scope, Verdict};
-use crate::table::{List, Rows, TableHead};
+use crate::table::{Rows, TableHead};
 use crate::valuation::{Output, Valuer};
 use crate::{Error, Reason, coverage};
 

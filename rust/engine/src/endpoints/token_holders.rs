@@ -8,7 +8,7 @@ use headwater_types::{Amount, Asset, Chain};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::analysis::Analysis;
+use crate::analysis::{Analysis, List};
 use crate::cost_class::CostClass;
 use crate::endpoint::{Calls, ChainScope, Endpoint, Example, Reads, Tag};
 use crate::example::USDT;
@@ -21,7 +21,7 @@ use crate::purposes::HOLDERS;
 use crate::query_meta::QueryMeta;
 use crate::request::Given;
 use crate::request::{Checks, Offsets, Warnings};
-use crate::table::{List, Rows, TableHead};
+use crate::table::{Rows, TableHead};
 use crate::{Error, Pagination, coverage};
 
 pub(crate) const DEFAULT_LIMIT: u32 = 10;

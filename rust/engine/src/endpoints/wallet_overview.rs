@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::Error;
-use crate::analysis::Analysis;
+use crate::analysis::{Analysis, List};
 use crate::asset_book::{AssetBook, AssetView};
 use crate::clusters::{ClusterName, cluster_name};
 use crate::cost_class::CostClass;
@@ -34,7 +34,7 @@ use crate::purposes::{ASSETS, COUNTERPARTIES};
 use crate::rebasing;
 use crate::request::{Checks, Warnings};
 use crate::scope::{Scope, ScopeFields, Verdict};
-use crate::table::{List, Rows, TableHead};
+use crate::table::{Rows, TableHead};
 use crate::unverified::{self, Hidden};
 use crate::valuation::{Output, Valuer, amount_unit};
 
