@@ -1,4 +1,4 @@
-//! What a behaviour rests on, as answers carry it.
+//! The evidence of a behaviour, as answers carry it.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Why a list of addresses could not be scored.
+//! Errors of scoring a list of addresses.
 
 use std::io;
 use std::path::PathBuf;
