@@ -4,9 +4,8 @@ use headwater_types::Address;
 use serde_json::{Value, json};
 
 use super::event::Draft;
-use super::kind::EventKind;
+use super::kind::{EventKind, Filter};
 use super::rows::{BlockRows, Row};
-use super::subscription::Filter;
 use super::{FeedStep, Subscription};
 use crate::rows::TransferRow;
 
@@ -17,11 +16,10 @@ pub(super) const KIND: EventKind = EventKind {
     needs_threshold: false,
     default_min_usd: None,
     ignored: &[Filter::Threshold],
-    drafts: |subscription, step, _| Ok(activity(subscription, step)),
 };
 
 /// Returns the movements from or to watched addresses, in the order of the block; one between two of them comes twice.
-pub(super) fn activity(subscription: &Subscription, step: &FeedStep) -> Vec<Draft> {
+pub(super) fn drafts(subscription: &Subscription, step: &FeedStep) -> Vec<Draft> {
     let (block, addresses) = (&step.block, &subscription.addresses);
     let mut places: Vec<u32> = if addresses.len() < block.by_address.len() {
         addresses.iter().filter_map(|address| block.by_address.get(address)).flatten().copied().collect()

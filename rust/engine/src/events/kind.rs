@@ -4,14 +4,7 @@ use std::fmt;
 
 use serde_json::json;
 
-use super::balance_threshold::LaterChanges;
-use super::event::Draft;
-use super::subscription::{Filter, Subscription};
-use super::{FeedStep, KINDS};
-use crate::request::refused;
-use crate::{Error, Reason};
-
-/// A kind of event: its name, its filters, and the function that finds it.
+/// A kind of event: its name and its filters.
 pub(super) struct EventKind {
     /// The name in requests and events.
     pub name: &'static str,
@@ -23,8 +16,31 @@ pub(super) struct EventKind {
     pub default_min_usd: Option<f64>,
     /// The filters without effect.
     pub ignored: &'static [Filter],
-    /// Returns the drafts of an item of the feed, in the order of their events.
-    pub drafts: fn(&Subscription, &FeedStep, &mut LaterChanges) -> Result<Vec<Draft>, Error>,
+}
+
+/// A filter that some events ignore.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Filter {
+    Threshold,
+    Symbols,
+    Contracts,
+    Direction,
+    MinAmountUsd,
+    Labels,
+    MinConfirmations,
+}
+
+impl Filter {
+    /// Every filter with its field, in the order of warnings.
+    pub const ALL: [(Self, &'static str); 7] = [
+        (Self::Threshold, "filters.threshold"),
+        (Self::Symbols, "filters.symbols"),
+        (Self::Contracts, "filters.contracts"),
+        (Self::Direction, "filters.direction"),
+        (Self::MinAmountUsd, "filters.min_amount_usd"),
+        (Self::Labels, "filters.labels"),
+        (Self::MinConfirmations, "filters.min_confirmations"),
+    ];
 }
 
 /// The type of an event.
@@ -32,26 +48,10 @@ pub(super) struct EventKind {
 pub struct EventType(pub(super) &'static EventKind);
 
 impl EventType {
-    /// Returns every type, in the order of the table.
-    pub fn all() -> impl Iterator<Item = Self> {
-        KINDS.iter().map(Self)
-    }
-
     /// Returns the name in requests and events.
     #[must_use]
     pub const fn name(self) -> &'static str {
         self.0.name
-    }
-
-    /// Parses a name.
-    ///
-    /// # Errors
-    /// `invalid_value` in `event_type` for an unknown name.
-    pub fn parse(text: &str) -> Result<Self, Error> {
-        Self::all().find(|kind| kind.name() == text).ok_or_else(|| {
-            let names = Self::all().map(Self::name).collect::<Vec<_>>().join(", ");
-            refused(Reason::InvalidValue, "event_type", text, &format!("expected one of {names}, got {text:?}"))
-        })
     }
 }
 

@@ -7,8 +7,7 @@ use headwater_types::Address;
 use serde_json::{Value, json};
 
 use super::event::Draft;
-use super::kind::EventKind;
-use super::subscription::Filter;
+use super::kind::{EventKind, Filter};
 use super::{FeedStep, Subscription};
 use crate::Error;
 use crate::labels::Labels;
@@ -20,11 +19,10 @@ pub(super) const KIND: EventKind = EventKind {
     needs_threshold: false,
     default_min_usd: None,
     ignored: &[Filter::Symbols, Filter::Contracts, Filter::Direction, Filter::MinAmountUsd, Filter::MinConfirmations],
-    drafts: |subscription, step, _| label_changes(subscription, step),
 };
 
 /// Returns a draft for each watched address whose codes or entity an import changed, in order of address.
-fn label_changes(subscription: &Subscription, step: &FeedStep) -> Result<Vec<Draft>, Error> {
+pub(super) fn drafts(subscription: &Subscription, step: &FeedStep) -> Result<Vec<Draft>, Error> {
     let item = step.item();
     let ItemKind::Labels { version, is_rolled_back } = item.kind else { return Ok(Vec::new()) };
     let ledger = step.view.feed.ledger();

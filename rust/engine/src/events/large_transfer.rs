@@ -1,9 +1,8 @@
 //! Large transfers: movements of at least a value, whoever takes part.
 
-use super::address_activity::{activity, draft, has_wanted_label};
+use super::address_activity::{self, draft, has_wanted_label};
 use super::event::Draft;
-use super::kind::EventKind;
-use super::subscription::Filter;
+use super::kind::{EventKind, Filter};
 use super::{FeedStep, Subscription};
 
 /// The default of the least value, in US dollars.
@@ -16,13 +15,13 @@ pub(super) const KIND: EventKind = EventKind {
     needs_threshold: false,
     default_min_usd: Some(LARGE_USD),
     ignored: &[Filter::Threshold],
-    drafts: |subscription, step, _| {
-        Ok(if subscription.addresses.is_empty() { large(subscription, step) } else { activity(subscription, step) })
-    },
 };
 
 /// Returns the large movements of a block, in its order.
-fn large(subscription: &Subscription, step: &FeedStep) -> Vec<Draft> {
+pub(super) fn drafts(subscription: &Subscription, step: &FeedStep) -> Vec<Draft> {
+    if !subscription.addresses.is_empty() {
+        return address_activity::drafts(subscription, step);
+    }
     let block = &step.block;
     if subscription.min_amount_usd.is_some_and(|min| block.largest_usd < min) {
         return Vec::new();

@@ -26,16 +26,55 @@ mod rows;
 mod selector;
 mod step;
 mod subscription;
+mod threshold;
 mod watcher;
 
-pub use balance_threshold::BalanceThreshold;
 pub use event::{Event, position_of};
 pub use follower::Follower;
 pub use kind::EventType;
 pub use step::{FeedStep, StepContents};
 pub use subscription::{EventFilters, Subscription};
+pub use threshold::BalanceThreshold;
 pub use watcher::Watcher;
 
-/// Every kind of event.
-const KINDS: &[kind::EventKind] =
-    &[large_transfer::KIND, address_activity::KIND, balance_threshold::KIND, risk::KIND, label_change::KIND];
+use self::balance_threshold::LaterChanges;
+use self::event::Draft;
+use self::kind::EventKind;
+use crate::request::refused;
+use crate::{Error, Reason};
+
+/// Returns the drafts of an item of the feed for a subscription, in the order of their events.
+type FindDrafts = fn(&Subscription, &FeedStep, &mut LaterChanges) -> Result<Vec<Draft>, Error>;
+
+/// Every kind of event, with the function that finds it.
+const KINDS: &[(EventKind, FindDrafts)] = &[
+    (large_transfer::KIND, |subscription, step, _| Ok(large_transfer::drafts(subscription, step))),
+    (address_activity::KIND, |subscription, step, _| Ok(address_activity::drafts(subscription, step))),
+    (balance_threshold::KIND, balance_threshold::drafts),
+    (risk::KIND, |subscription, step, _| risk::drafts(subscription, step)),
+    (label_change::KIND, |subscription, step, _| label_change::drafts(subscription, step)),
+];
+
+impl EventType {
+    /// Returns every type, in the order of the table.
+    pub fn all() -> impl Iterator<Item = Self> {
+        KINDS.iter().map(|(kind, _)| Self(kind))
+    }
+
+    /// Parses a name.
+    ///
+    /// # Errors
+    /// `invalid_value` in `event_type` for an unknown name.
+    pub fn parse(text: &str) -> Result<Self, Error> {
+        Self::all().find(|kind| kind.name() == text).ok_or_else(|| {
+            let names = Self::all().map(Self::name).collect::<Vec<_>>().join(", ");
+            refused(Reason::InvalidValue, "event_type", text, &format!("expected one of {names}, got {text:?}"))
+        })
+    }
+
+    /// Returns the function that finds events of the type.
+    fn find_drafts(self) -> FindDrafts {
+        let row = KINDS.iter().find(|(kind, _)| kind.name == self.name());
+        row.expect("an event type is a row of the table").1
+    }
+}

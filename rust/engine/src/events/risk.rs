@@ -10,8 +10,7 @@ use headwater_types::Address;
 use serde_json::{Value, json};
 
 use super::event::Draft;
-use super::kind::EventKind;
-use super::subscription::Filter;
+use super::kind::{EventKind, Filter};
 use super::{FeedStep, Subscription};
 use crate::Error;
 
@@ -22,7 +21,6 @@ pub(super) const KIND: EventKind = EventKind {
     needs_threshold: false,
     default_min_usd: None,
     ignored: &[Filter::Symbols, Filter::Contracts, Filter::Direction, Filter::MinAmountUsd, Filter::Labels],
-    drafts: |subscription, step, _| risk_changes(subscription, step),
 };
 
 /// Returns a draft for each watched address whose level or gate an item of the feed changes, in order of address.
@@ -30,7 +28,7 @@ pub(super) const KIND: EventKind = EventKind {
 /// A block changes the risk of those who move in it, an import that of those whom it names and of those who deal with
 /// them. Both are judged as of the item: by their movements until then, and by the labels that were in force. A block that is
 /// taken back makes nothing: the block in its place is compared anew.
-fn risk_changes(subscription: &Subscription, step: &FeedStep) -> Result<Vec<Draft>, Error> {
+pub(super) fn drafts(subscription: &Subscription, step: &FeedStep) -> Result<Vec<Draft>, Error> {
     let item = step.item();
     if item.removed {
         return Ok(Vec::new());

@@ -9,9 +9,10 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::EventType;
-use super::balance_threshold::{BalanceThreshold, Threshold};
+use super::kind::Filter;
 use super::rows::Row;
 use super::selector::{AddressRole, address, contract, symbol};
+use super::threshold::{BalanceThreshold, Threshold};
 use crate::fields::{AddressText, ChainText, ContractList, SymbolList, form};
 use crate::limits::MAX_ITEMS;
 use crate::request::Given;
@@ -101,31 +102,6 @@ enum Assets {
 enum SymbolCheck {
     Required,
     Skipped,
-}
-
-/// A filter that some events ignore.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Filter {
-    Threshold,
-    Symbols,
-    Contracts,
-    Direction,
-    MinAmountUsd,
-    Labels,
-    MinConfirmations,
-}
-
-impl Filter {
-    /// Every filter with its field, in the order of warnings.
-    const ALL: [(Self, &'static str); 7] = [
-        (Self::Threshold, "filters.threshold"),
-        (Self::Symbols, "filters.symbols"),
-        (Self::Contracts, "filters.contracts"),
-        (Self::Direction, "filters.direction"),
-        (Self::MinAmountUsd, "filters.min_amount_usd"),
-        (Self::Labels, "filters.labels"),
-        (Self::MinConfirmations, "filters.min_confirmations"),
-    ];
 }
 
 impl Subscription {

@@ -151,8 +151,8 @@ impl Watcher {
     }
 
     fn drafts(&mut self, step: &FeedStep) -> Result<Vec<Draft>, Error> {
-        let kind = self.subscription.event_type().0;
-        (kind.drafts)(&self.subscription, step, &mut self.later)
+        let find = self.subscription.event_type().find_drafts();
+        find(&self.subscription, step, &mut self.later)
     }
 }
 
