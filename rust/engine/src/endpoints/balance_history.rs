@@ -27,7 +27,7 @@ use crate::scope::{Scope, ScopeFields};
 use crate::table::{List, Rows, TableHead};
 use crate::unverified::{self, Hidden};
 use crate::valuation::{Output, Valuer, amount_unit};
-use crate::{Error, Reason, completeness};
+use crate::{Error, Reason, coverage};
 
 /// Days of a history where none are asked for.
 const DEFAULT_DAYS: u64 = 30;
@@ -193,7 +193,7 @@ impl Analysis for BalanceHistory {
         cancel: &Cancel,
     ) -> Result<BalanceHistoryReport, Error> {
         let chain = params.scope.chain;
-        completeness::warn(ledger, chain, warnings);
+        coverage::warn(ledger, chain, warnings);
         params.warn_of_later_days(ledger, warnings);
         let days: Vec<NaiveDate> = params.calendar.days(params.first, params.last).collect();
         let ends: Vec<Timestamp> = days.iter().map(|day| params.calendar.end(*day).min(params.end)).collect();

@@ -12,8 +12,8 @@ use super::counterparty_transfer_between::aliased;
 use crate::Error;
 use crate::analysis::Analysis;
 use crate::asset_book::AssetBook;
-use crate::completeness;
 use crate::cost_class::CostClass;
+use crate::coverage;
 use crate::endpoint::{Calls, ChainScope, Endpoint, Example, Reads, Tag};
 use crate::example::{ALICE, BOB};
 use crate::fields::{
@@ -209,7 +209,7 @@ impl Analysis for CounterpartyOverview {
         warnings: &mut Warnings,
         cancel: &Cancel,
     ) -> Result<CounterpartyOverviewReport, Error> {
-        completeness::warn(ledger, params.scope.chain, warnings);
+        coverage::warn(ledger, params.scope.chain, warnings);
         let valuer = Valuer::new(ledger);
         let mut reader = MovementReader::between(ledger, &params.scope, (params.target, params.counterparty), cancel)?;
         let (mut group, mut unverified) = (Group::default(), 0);

@@ -28,7 +28,7 @@ use crate::request::{Checks, Warnings, at_most};
 use crate::scope::{Scope, Verdict};
 use crate::table::{List, Rows, TableHead};
 use crate::valuation::{Output, Valuer};
-use crate::{Error, Reason, completeness};
+use crate::{Error, Reason, coverage};
 
 /// The endpoint.
 pub const ENDPOINT: Endpoint = Endpoint {
@@ -194,7 +194,7 @@ impl Analysis for AddressesFlow {
         cancel: &Cancel,
     ) -> Result<AddressesFlowReport, Error> {
         let chain = params.scope.chain;
-        completeness::warn(ledger, chain, warnings);
+        coverage::warn(ledger, chain, warnings);
         let mut book = AssetBook::new(ledger, chain);
         let number = book.of_asset(params.asset)?;
         let asset = book.view(number);

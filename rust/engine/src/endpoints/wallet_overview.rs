@@ -17,8 +17,8 @@ use crate::Error;
 use crate::analysis::Analysis;
 use crate::asset_book::{AssetBook, AssetView};
 use crate::clusters::{ClusterName, cluster_name};
-use crate::completeness;
 use crate::cost_class::CostClass;
+use crate::coverage;
 use crate::endpoint::{Calls, ChainScope, Endpoint, Example, Reads, Tag};
 use crate::example::ALICE;
 use crate::fields::{
@@ -230,7 +230,7 @@ impl Analysis for WalletOverview {
         warnings: &mut Warnings,
         cancel: &Cancel,
     ) -> Result<WalletOverviewReport, Error> {
-        completeness::warn(ledger, params.scope.chain, warnings);
+        coverage::warn(ledger, params.scope.chain, warnings);
         let chain = params.scope.chain;
         let account = ledger.account(chain, &params.address)?;
         let label = Labels::present(ledger, chain).shown(&params.address, cancel)?;
