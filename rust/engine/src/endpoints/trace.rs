@@ -144,7 +144,7 @@ pub struct TraceParams {
 }
 
 /// A trace.
-#[derive(Debug, Clone, PartialEq, Serialize, utoipa::ToSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct TraceReport {
     /// Chain.
     pub blockchain: ChainName,
@@ -174,7 +174,7 @@ pub struct TraceReport {
 }
 
 /// The values that a trace used.
-#[derive(Debug, Clone, PartialEq, Serialize, utoipa::ToSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct TraceSettings {
     /// First time.
     pub start_time: Option<Time>,

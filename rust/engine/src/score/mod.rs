@@ -28,7 +28,6 @@ pub use self::job::{
     ScoreReport, score_parts,
 };
 pub use self::row::{ClassScore, RiskScore, ScoreRow};
-use crate::coverage;
 use crate::labels::LabelListRecord;
 use crate::request::Warnings;
 use crate::{Error, ErrorKind, Intelligence, Reason, Warning, coverage, labels};
