@@ -170,7 +170,6 @@ from headwater.records.tracing import (
     ExposureRecord,
     ExposureReport,
     MoneyPath,
-    NamelessName,
     PathReport,
     TraceAsset,
     TraceCrossing,
@@ -184,6 +183,7 @@ from headwater.records.tracing import (
     TraceSettings,
     TraceSummary,
     TruncationName,
+    UnattributedName,
     UnattributedRecord,
 )
 
@@ -291,7 +291,6 @@ __all__ = [
     "MatchedBy",
     "MoneyPath",
     "MovementSource",
-    "NamelessName",
     "NeighborDirection",
     "NoChangeReason",
     "OneChain",
@@ -347,6 +346,7 @@ __all__ = [
     "TransferSum",
     "TransferType",
     "TruncationName",
+    "UnattributedName",
     "UnattributedRecord",
     "Unresolved",
     "UnresolvedKind",

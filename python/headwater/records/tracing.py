@@ -68,11 +68,6 @@ class MoneyPath(TypedDict):
     edges: list[TraceEdge]
 
 
-NamelessName = Literal[
-    "depth_limit", "hub", "no_owner", "kept", "again", "fanout_limit", "max_nodes", "time_budget", "decay"
-]
-
-
 class PathReport(TypedDict):
     """Paths of money."""
 
@@ -249,9 +244,14 @@ class TraceSummary(TypedDict):
 TruncationName = Literal["fanout_limit", "max_nodes", "depth_limit", "time_budget"]
 
 
+UnattributedName = Literal[
+    "depth_limit", "hub", "no_owner", "kept", "again", "fanout_limit", "max_nodes", "time_budget", "decay"
+]
+
+
 class UnattributedRecord(TypedDict):
     """Money that no named address was found for."""
 
     direction: EdgeDirection
-    reason: NamelessName
+    reason: UnattributedName
     amount_usd: float
