@@ -337,6 +337,14 @@ fn every_list_is_described_in_the_forms_it_is_given_in() {
 }
 
 #[test]
+fn webhooks_page_has_a_row_per_event_type() {
+    let page = include_str!("../../docs/webhooks.md");
+    for event_type in headwater_engine::events::EventType::all() {
+        assert!(page.contains(&format!("\n| `{event_type}` | ")), "{event_type}");
+    }
+}
+
+#[test]
 fn deliveries_may_be_of_events_that_nobody_asks_for() {
     let document = document(ENDPOINTS);
     let types = |record: &str| {

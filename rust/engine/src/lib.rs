@@ -33,6 +33,7 @@ mod holdings;
 mod labels;
 mod limits;
 mod method;
+mod movement_reader;
 mod overflow;
 mod pricing;
 mod purposes;
@@ -53,7 +54,6 @@ mod transaction_places;
 mod unverified;
 mod utxo_pairs;
 mod valuation;
-mod walk;
 
 pub use analysis::Analysis;
 pub use columns::{Column, ColumnKind, columns};
