@@ -277,12 +277,12 @@ impl LinkBudget {
     }
 }
 
-/// It takes more transactions to know than may be read.
+/// The answer takes more transactions than may be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TooLarge;
 
-/// Of links between `nodes` connected nodes the one without which the second largest part is largest, with both parts; `None` where
-/// every link can be spared.
+/// Returns, of links between `nodes` connected nodes, the one without which the second largest part is largest, with both
+/// parts; `None` if every link can be spared.
 ///
 /// Links and nodes are the two sides of one graph, in which a depth-first search finds what hangs on each link (Hopcroft and
 /// Tarjan 1973). O(nodes + ends of links).

@@ -11,7 +11,7 @@ use super::confidence::{Moment, Standing, noisy_or, of_claim, standing, weight};
 const MIN_ENTITY: f64 = 0.30;
 /// And when it is so much ahead of the next one.
 const MIN_LEAD: f64 = 0.15;
-/// How much a code of another kind of business takes away.
+/// The share that a code of another kind of business takes away.
 const EXCLUSION: f64 = 0.5;
 /// A single report below this confidence is one that nobody confirmed.
 const REPORTED_ONCE: f64 = 0.50;

@@ -136,12 +136,12 @@ const SCAM: &str = "Scam";
 pub struct ClassView {
     /// The context of the class; it counts where labels give none.
     pub context: Option<ContextChoice>,
-    /// How much it behaves like scams; `None` without a model that knows enough of them. Of few transfers the probability is
+    /// The likeness to scams; `None` without a model that knows enough of them. Of few transfers the probability is
     /// near the prior one.
     pub scam: Option<ScamLikeness>,
 }
 
-/// How much an address behaves like scams.
+/// The likeness of an address to scams.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ScamLikeness {
     /// `q = P / (P + r · (1 - P))`: the probability of [`ScamLikeness::probability`] among addresses of which fewer are scams.
@@ -259,7 +259,7 @@ impl BehaviourScore {
 pub struct BehaviourHit {
     /// The behaviour.
     pub behaviour: Behaviour,
-    /// How grave it is.
+    /// Its severity.
     pub severity: Severity,
     /// Its base score.
     pub base: f64,

@@ -81,7 +81,7 @@ pub struct Neighbour {
     pub sent_dust: bool,
     /// True if all that it sent since it was listed is dust.
     pub sent_dust_since: bool,
-    /// How payments to a family with victims count: [`ExposureWay::Forwarded`] where money of many senders was forwarded to
+    /// The direction of payments to a family with victims: [`ExposureWay::Forwarded`] where money of many senders was forwarded to
     /// it, for then the address collects; else [`ExposureWay::Out`].
     pub paid_way: ExposureWay,
     /// The dispute of a claim that makes it risky.
@@ -258,8 +258,8 @@ impl GraphScore {
     /// By term: the share of volume `e`, the amount `u`, and `f = 1 - (1 - e / (e + h)) · (1 - 0.5 · A)` with
     /// `A = min(1, log10(1 + u / 1000) / 3)`; then `100 · (1 - Π (1 - factor · severity / 100 · C · f))`. A family is one
     /// term; one with victims is two, of which what was paid has the factor 0.25, unless money of many senders was forwarded.
-    /// What moved before a counterparty was listed as sanctioned counts by its other codes; where it has none it is a term
-    /// with the factor 0.25.
+    /// Dealings before a counterparty was listed as sanctioned count by its other codes; where it has none they are a
+    /// term with the factor 0.25.
     #[must_use]
     pub fn of(parameters: &Parameters, screened: &[Neighbour], (total, volume): (u64, Usd)) -> Self {
         let graph = &parameters.graph;

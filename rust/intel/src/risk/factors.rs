@@ -62,7 +62,7 @@ impl Dimension {
     }
 }
 
-/// How context changed a factor.
+/// The change of a factor by the context.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Effect {
     /// It makes it graver.
@@ -204,7 +204,7 @@ pub(super) fn factors(of: &FactorSources<'_>) -> Vec<Factor> {
     factors
 }
 
-/// How marked a behaviour is, in a few words.
+/// Describes in a few words how marked a behaviour is.
 fn how_marked(hit: &BehaviourHit) -> String {
     let Detection { intensity, occurrences, evidence, .. } = &hit.detection;
     if hit.behaviour == Behaviour::ScamPattern {
@@ -224,7 +224,7 @@ fn how_marked(hit: &BehaviourHit) -> String {
     format!("{times}, intensity {}, age counts {}", shown(*intensity, 2), shown(hit.recency, 2))
 }
 
-/// How large an exposure is, which direction counted, and what does not count in full.
+/// Describes in a few words how large an exposure is, its direction, and what does not count in full.
 fn how_exposed(of: &CategoryExposure) -> String {
     let direction = match of.way {
         ExposureWay::Both => "",

@@ -10,7 +10,7 @@ use crate::label::{Aggregate, CodeConfidence, SourceClaim};
 pub struct IntelScore {
     /// 0 to 100.
     pub score: f64,
-    /// How sure the code is that decides; of the best identity where no code accuses; 0 without labels.
+    /// The confidence of the code that decides; of the best identity where no code accuses; 0 without labels.
     pub confidence: f64,
     /// The codes with a severity or an identity, most confident first.
     pub codes: Vec<CodeShare>,
@@ -85,7 +85,7 @@ pub(super) fn is_benign(code: Code) -> bool {
     code.category() == Category::Identity
 }
 
-/// Why a floor holds; the names are those of the interface.
+/// The reason of a floor; the names are those of the interface.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum GateReason {
     /// The address itself is under sanctions, of whatever authority.
@@ -111,7 +111,7 @@ impl GateReason {
 /// An open gate.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Gate {
-    /// Why.
+    /// The reason.
     pub reason: GateReason,
     /// The least score.
     pub floor: f64,

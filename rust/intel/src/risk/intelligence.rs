@@ -23,7 +23,7 @@ pub trait ClaimProvider: Send + Sync {
     /// time limit.
     ///
     /// # Errors
-    /// Why it could not be asked, in words for the caller.
+    /// The reason why it could not be asked, in words for the caller.
     fn claims(&self, chain: &str, address: &Address) -> Result<Vec<Claim>, String>;
 }
 
@@ -82,7 +82,7 @@ impl Intelligence {
     /// Replaces the classifiers of chains by those of model files. Files come with their names, as they could be read.
     ///
     /// # Errors
-    /// Which file cannot be used, and why: it cannot be read, it is not a model of this version, or two are of one chain.
+    /// The file that cannot be used, and the reason: it cannot be read, it is not a model of this version, or two are of one chain.
     pub fn with_models(
         mut self,
         files: impl IntoIterator<Item = (String, io::Result<Vec<u8>>)>,

@@ -52,10 +52,10 @@ impl Conduct<'_> {
 /// Looks at the counterparties of a history; `None` where that would cost too much.
 pub type Counterparties<'c, E> = &'c mut dyn FnMut(&History) -> Result<Option<GraphScore>, E>;
 
-/// How risky an address is, and why.
+/// The score of an address with its parts.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Judgement {
-    /// How much there is to judge by, to be read before the score.
+    /// The sufficiency of the data, to be read before the score.
     pub sufficiency: Sufficiency,
     /// 0 to 100.
     pub score: f64,
@@ -221,7 +221,7 @@ pub(super) fn judge<E>(
     })
 }
 
-/// How risky.
+/// The level of a score.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Level {
     /// Below `levels.medium`.
@@ -307,7 +307,7 @@ const MIN_CONFIDENCE: f64 = 0.2;
 /// With fewer valued transfers there is little to judge by.
 const MIN_TRANSFERS: usize = 5;
 
-/// How much there is to judge an address by.
+/// The level of the data on an address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum SufficiencyLevel {
     /// All dimensions, by all rules, over the whole history.
@@ -359,10 +359,10 @@ impl SufficiencyReason {
     }
 }
 
-/// How much there is to judge an address by, and what is missing.
+/// The sufficiency of the data on an address, and its gaps.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sufficiency {
-    /// How much.
+    /// The level.
     pub level: SufficiencyLevel,
     /// The reasons, in the order of [`SufficiencyReason`]; empty if nothing is missing.
     pub reasons: Vec<SufficiencyReason>,

@@ -12,10 +12,10 @@ use crate::behaviour::{Behaviour, DustGuard, OthersLimits, Rules, Severity};
 /// The parameters that come with the program.
 const DEFAULTS: &str = include_str!("parameters.toml");
 
-/// Why a parameter file is refused.
+/// A fault of a parameter file.
 #[derive(Debug, Error)]
 pub enum ParameterError {
-    /// It is no TOML, a key is missing or unknown, or a value has another type.
+    /// It is not valid TOML, a key is missing or unknown, or a value has another type.
     #[error("risk parameters: {0}")]
     Unreadable(#[from] toml::de::Error),
     /// A value is out of its range.
@@ -23,9 +23,9 @@ pub enum ParameterError {
     OutOfRange {
         /// The key, with its section.
         key: String,
-        /// What it is.
+        /// The value.
         value: f64,
-        /// What it may be.
+        /// The valid values.
         expected: &'static str,
     },
     /// A label code has no severity, or a severity belongs to no code.
@@ -33,7 +33,7 @@ pub enum ParameterError {
     Code {
         /// The code.
         code: String,
-        /// What is wrong with it.
+        /// The fault.
         why: &'static str,
     },
 }
@@ -44,17 +44,17 @@ pub enum ParameterError {
 pub struct Parameters {
     /// Names these values; answers show it.
     pub version: String,
-    /// What is looked through.
+    /// The movements that are read.
     pub scan: ScanParameters,
     /// The levels.
     pub levels: Levels,
-    /// Who the address is.
+    /// The score of labels.
     pub intel: IntelParameters,
-    /// What it did.
+    /// The score of behaviours.
     pub behaviour: BehaviourParameters,
     /// In which light.
     pub context: ContextParameters,
-    /// Whom it deals with.
+    /// The score of counterparties.
     pub graph: GraphParameters,
     /// The floors.
     pub gates: GateParameters,
@@ -65,7 +65,7 @@ pub struct Parameters {
     pub behaviours: Rules,
 }
 
-/// What is looked through.
+/// The movements that are read.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ScanParameters {
@@ -73,11 +73,11 @@ pub struct ScanParameters {
     pub stablecoins: Vec<String>,
     /// Newest movements of an address that are looked through for behaviours.
     pub most_transfers: usize,
-    /// What one rule may read of others.
+    /// The limits of what one rule may read of others.
     pub others: OthersLimits,
 }
 
-/// Where levels begin.
+/// The scores at which levels begin.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Levels {
@@ -87,7 +87,7 @@ pub struct Levels {
     pub high: f64,
 }
 
-/// Who the address is.
+/// The score of labels.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct IntelParameters {
@@ -95,11 +95,11 @@ pub struct IntelParameters {
     pub second_family: f64,
     /// Share of the third.
     pub third_family: f64,
-    /// What a benign identity takes away.
+    /// The share that a benign identity takes away.
     pub benign_discount: f64,
 }
 
-/// What the address did.
+/// The score of behaviours.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BehaviourParameters {
@@ -150,11 +150,11 @@ pub struct ContextParameters {
     pub least_confidence: f64,
     /// Least probability of a classification.
     pub least_probability: f64,
-    /// What a probability counts as confidence.
+    /// The confidence of a probability of 1.
     pub classifier_factor: f64,
 }
 
-/// Whom the address deals with.
+/// The score of counterparties.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct GraphParameters {
@@ -178,17 +178,17 @@ pub struct GraphParameters {
     pub amount_unit_usd: f64,
     /// Powers of ten from nothing to all.
     pub amount_powers: f64,
-    /// What the amount adds.
+    /// The share of the amount.
     pub amount_share: f64,
-    /// What is dust.
+    /// The limits of dust.
     pub dust: DustGuard,
-    /// What dust counts.
+    /// The weight of dust.
     pub dust_weight: f64,
-    /// What payments to a family with victims count.
+    /// The factor of payments to a family with victims.
     pub paid_factor: f64,
     /// The number of senders whose forwarded money makes a collector of the address.
     pub collector_senders: usize,
-    /// What payments from before a listing count, where nothing else is known.
+    /// The factor of payments from before a listing, where nothing else is known.
     pub before_listing_factor: f64,
     /// Provisional score from which counterparties are not looked at.
     pub already_high: f64,
@@ -239,11 +239,11 @@ pub struct GateParameters {
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CompositeParameters {
-    /// How much behaviours can reach.
+    /// The largest share of behaviours.
     pub behaviour: f64,
-    /// How much counterparties can reach.
+    /// The largest share of counterparties.
     pub graph: f64,
-    /// What is left of them for a trusted service.
+    /// The share of them for a trusted service.
     pub trusted_service: f64,
 }
 
@@ -284,7 +284,7 @@ impl Parameters {
         DEFAULTS
     }
 
-    /// How grave a label code is, 0 to 100; 0 for codes that only say who or what an address is.
+    /// Returns the severity of a label code, 0 to 100; 0 for codes that only say who or what an address is.
     #[must_use]
     pub fn severity(&self, code: Code) -> f64 {
         self.severities.get(code.name()).copied().unwrap_or_default()
@@ -388,7 +388,7 @@ impl Parameters {
     }
 }
 
-/// Whether a code has a severity: those that name an identity or an activity have none.
+/// Returns true if a code has a severity: those that name an identity or an activity have none.
 fn is_graded(code: Code) -> bool {
     use headwater_ledger::labels::Category;
     !matches!(code.category(), Category::Identity | Category::Activity)
