@@ -1,9 +1,11 @@
 //! Answers in Python: objects, or tables in Arrow's memory, once a caller asks for them.
 
 use arrow::array::RecordBatch;
+use headwater_engine::endpoints::trace::TraceReport;
 use headwater_engine::{self as engine, AnyRow, Column, ColumnKind, Endpoint, Response, endpoint};
 use headwater_table::{TableError, frame, table};
 use pyo3::IntoPyObjectExt;
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3_arrow::PyTable;
@@ -58,7 +60,8 @@ impl Answer {
 
     /// A trace as `GraphML`.
     fn graphml(&self, py: Python<'_>) -> PyResult<String> {
-        let trace = value_of(self.data(py)?)?;
+        let trace = serde_json::from_value::<TraceReport>(value_of(self.data(py)?)?);
+        let trace = trace.map_err(|error| PyValueError::new_err(error.to_string()))?;
         Ok(py.detach(|| headwater_table::graphml(&trace)))
     }
 

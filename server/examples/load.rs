@@ -39,7 +39,7 @@ use tokio::sync::Notify;
 static ALLOCATOR: MiMalloc = MiMalloc;
 
 const ROUNDS: usize = 5;
-/// How long a call at a rate may be held back, so that its clock does not take a core.
+/// The pause of a call at a rate, so that its clock does not take a core.
 const TICK: Duration = Duration::from_micros(100);
 const CREDITS: i64 = 1_000_000_000_000;
 
@@ -50,7 +50,7 @@ enum Kind {
     Billed,
 }
 
-/// Where calls go, and what they say.
+/// The target of calls, and their bodies.
 struct Target {
     kind: Kind,
     address: SocketAddr,

@@ -5,8 +5,9 @@ use std::process::ExitCode;
 
 use mimalloc::MiMalloc;
 
-/// What one thread allocates another one frees all the time here: a call is read, made and written by three. SQLite's
-/// memory comes from it too (the crate's `override`): the C library's gave some back after every commit and took it again.
+/// The allocator. Here one thread frees what another one allocates all the time: a call is read, made and written by
+/// three. SQLite's memory comes from it too (the crate's `override`): the C library's gave some back after every commit
+/// and took it again.
 #[global_allocator]
 static ALLOCATOR: MiMalloc = MiMalloc;
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::net::TcpListener;
 
 use crate::events::{EventSettings, Events};
-use crate::gateway::{Gateway, ListenerConfig, Recorded, listen};
+use crate::gateway::{Gateway, ListenerConfig, RecordedRoutes, listen};
 use crate::routes;
 
 /// A gateway with its events; cheap to clone.
@@ -34,8 +34,8 @@ impl Service {
         &self.events
     }
 
-    fn routes(&self) -> Recorded {
-        Recorded::new(
+    fn routes(&self) -> RecordedRoutes {
+        RecordedRoutes::new(
             self.gateway().clone(),
             routes::router(self.gateway().settings().endpoints).with_state(self.events.clone()),
         )

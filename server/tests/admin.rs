@@ -200,13 +200,13 @@ const CURL: &str =
     r#"curl() { command curl --silent --show-error --fail-with-body --noproxy '*' --max-time 60 "$@"; }"#;
 
 #[test]
-fn the_page_of_the_back_office_names_every_route_and_its_examples_are_answered() {
+fn back_office_page_names_every_route_with_working_examples() {
     let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/back-office.md");
     let page = std::fs::read_to_string(page).unwrap();
     for path in headwater_server::admin::PATHS {
         assert!(page.contains(&format!(" {path}`")), "{path}");
     }
-    let (server, labels) = (Server::start(), crate::disputes::Office::with_labels());
+    let (server, labels) = (Server::start(), crate::disputes::BackOfficeClient::with_labels());
     let ((_, admin), (id, key)) = (server.admin_key(), server.key(10));
     let paid = server.client().post("/v1/transactions", &key, QUIET).unwrap();
     let blocks: Vec<&str> = page.split("```bash\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect();
@@ -246,13 +246,13 @@ fn a_wrong_admin_key_is_refused_and_guessing_is_slowed_down() {
         assert_eq!((slowed.error().1.as_str(), slowed.header("retry-after")), ("rate_limited", "1"));
     }
     server.admin(|admin| admin.revoke_admin(&id));
-    crate::support::within(std::time::Duration::from_secs(20), "the revoked key is told so", || {
+    crate::support::within(std::time::Duration::from_secs(20), "the revoked key is refused", || {
         server.ask_admin("GET", "/admin/v1/keys", &admin, "").status == 401
     });
 }
 
 #[test]
-fn requests_of_the_admin_listener_are_in_the_audit_and_cost_nothing() {
+fn admin_requests_are_audited_and_cost_nothing() {
     let server = Server::start();
     let (id, admin) = server.admin_key();
     let first = server.ask_admin("GET", "/admin/v1/keys/AAAAAAAA", &admin, "");
@@ -351,7 +351,7 @@ fn figures_count_what_happened_and_their_labels_stay_few() {
         let sum = |lines: &[Series]| {
             lines.iter().filter(|(one, found, _)| one == name && fits(found)).map(|(_, _, value)| value).sum::<f64>()
         };
-        // What making the key took is no part of it.
+        // Making the key does not count.
         if name.ends_with("_total") || name.ends_with("_count") { sum(&lines) - sum(&before) } else { sum(&lines) }
     };
     let is = |name: &str, labels: &[(&str, &str)], expected: f64| {

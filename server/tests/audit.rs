@@ -48,7 +48,7 @@ fn every_request_has_one_row_whatever_became_of_it() {
 }
 
 #[test]
-fn a_stream_stands_under_the_key_that_its_first_message_says() {
+fn stream_is_audited_under_the_key_of_its_first_message() {
     let server = Server::start();
     let ((id, key), (other, excluded)) = (server.key(0), server.key(0));
     let rows = || {
@@ -94,7 +94,7 @@ fn a_stream_stands_under_the_key_that_its_first_message_says() {
 }
 
 #[test]
-fn who_had_not_said_a_key_when_the_server_stopped_is_told_and_has_a_row() {
+fn keyless_stream_at_shutdown_is_closed_and_has_a_row() {
     let place = tempfile::tempdir().unwrap();
     let store = small_store(place.path());
     let mut server = Process::start(&store, &[]);
@@ -142,7 +142,7 @@ fn parameters_are_kept_as_a_digest_only() {
 }
 
 #[test]
-fn parameters_of_calls_of_data_are_kept_where_the_server_is_told_to() {
+fn parameters_of_data_calls_are_kept_if_configured() {
     let server = Server::with(Settings { audit_parameters: true, ..Settings::default() });
     let (id, key) = server.key(100);
     server.client().post("/v1/transactions", &key, QUIET).unwrap();
@@ -155,7 +155,7 @@ fn parameters_of_calls_of_data_are_kept_where_the_server_is_told_to() {
     server.flush();
     let filter = AuditFilter { key_id: Some(id), limit: 9, ..AuditFilter::default() };
     let listed = server.home().consult(|admin| admin.audit(&filter)).unwrap();
-    // Of one millisecond any may stand first.
+    // Of one millisecond any may be first.
     let kept = |endpoint: &str| {
         let asked = listed.iter().filter(|listing| listing.endpoint.as_deref() == Some(endpoint));
         let mut kept: Vec<Option<&str>> = asked.map(|listing| listing.parameters.as_deref()).collect();

@@ -74,7 +74,7 @@ fn the_default_plan_is_removed_where_one_is_stored() {
 }
 
 #[test]
-fn changes_are_listed_wherever_the_options_stand() {
+fn changes_are_listed_wherever_the_options_are() {
     let place = tempfile::tempdir().unwrap();
     let at = place.path().to_str().unwrap();
     run_json(&["--json", "keys", "create", "--state", at]);
@@ -219,8 +219,8 @@ fn certificates_that_end_and_a_redis_that_is_away_are_found() {
     let redis = format!("limits.redis=redis://:secret@{}/0", listener.local_addr().unwrap());
     drop(listener);
     let (found, _) = doctor(&["--store", store.to_str().unwrap(), "--set", &redis], "warning");
-    let told = found.iter().find(|what| what.starts_with("Redis at")).expect("Redis is away");
-    assert!(told.contains("gives no answer") && !told.contains("secret"), "{told}");
+    let reported = found.iter().find(|what| what.starts_with("Redis at")).expect("Redis is away");
+    assert!(reported.contains("gives no answer") && !reported.contains("secret"), "{reported}");
 }
 
 #[test]

@@ -7,8 +7,8 @@ use std::time::Duration;
 use headwater_state::{Home, StateLocation};
 use rusqlite::Connection;
 
-use crate::support::live::{Live, LiveServer, Receiver, local};
-use crate::support::{AtEnd, QUIET, is_full, reader};
+use crate::support::live::{LiveServer, LiveStore, Receiver, local};
+use crate::support::{QUIET, StopOnDrop, is_full, reader};
 
 /// Number, balance, entries and last hash of every account.
 fn heads(copy: &Connection) -> Vec<(i64, i64, i64, Vec<u8>)> {
@@ -17,7 +17,7 @@ fn heads(copy: &Connection) -> Vec<(i64, i64, i64, Vec<u8>)> {
     heads.map(Result::unwrap).collect()
 }
 
-/// How far the feed was followed, and the events up to there: for webhooks and for streams.
+/// Returns how far the feed was followed, and the events up to there: for webhooks and for streams.
 fn followed(db: &Connection, up_to: Option<i64>) -> (i64, Vec<String>, Vec<(String, i64)>) {
     let reached =
         db.query_row("SELECT position FROM outbox_position WHERE name = 'events'", [], |row| row.get(0)).unwrap();
@@ -37,7 +37,7 @@ fn followed(db: &Connection, up_to: Option<i64>) -> (i64, Vec<String>, Vec<(Stri
 #[test]
 fn a_backup_is_the_state_of_one_moment_while_others_write() {
     let receiver = Receiver::start(|_| "200 OK".to_owned());
-    let mut live = Live::new();
+    let mut live = LiveStore::new();
     let server = LiveServer::start(&live.store(), local(1000));
     let state = Home::in_folder(&live.store().with_file_name("live.state")).unwrap();
     let keys: Vec<(String, String)> = (0..3).map(|_| server.key()).collect();
@@ -52,7 +52,7 @@ fn a_backup_is_the_state_of_one_moment_while_others_write() {
     let done = AtomicBool::new(false);
     let mut restored = Vec::new();
     thread::scope(|scope| {
-        let _end = AtEnd(&done);
+        let _end = StopOnDrop(&done);
         for (_, key) in &keys {
             let (server, done) = (&server, &done);
             scope.spawn(move || {

@@ -15,14 +15,14 @@ use crate::support::{
 /// Most bytes of a body that are taken.
 const LIMIT: usize = 1 << 20;
 
-/// How long a refusal may take.
+/// The time that a refusal may take.
 const AIM: Duration = Duration::from_millis(50);
 
-/// What memory may grow by under all of them together.
-const MOST_MEMORY: u64 = 32 << 20;
+/// The maximum growth of memory under all of them together.
+const MAX_MEMORY: u64 = 32 << 20;
 
 /// A hostile body: headers, how often which piece is sent, and the status that it meets.
-struct Hostile<'a> {
+struct HostileBody<'a> {
     name: &'static str,
     headers: Vec<(&'a str, &'a str)>,
     body: Vec<u8>,
@@ -31,7 +31,7 @@ struct Hostile<'a> {
 }
 
 #[test]
-fn hostile_bodies_are_refused_at_once_and_leave_no_memory_behind() {
+fn hostile_bodies_are_refused_at_once_and_freed() {
     let place = tempfile::tempdir().unwrap();
     let store = small_store(place.path());
     let key = made_key(&store, 100_000);
@@ -52,7 +52,7 @@ fn hostile_bodies_are_refused_at_once_and_leave_no_memory_behind() {
     // In full as large as a body may be.
     let bomb = zipped(if is_full() { 1000 << 20 } else { 64 << 20 });
     assert!(bomb.len() < LIMIT);
-    let hostile = |name, headers: Vec<_>, body, status, reason| Hostile { name, headers, body, status, reason };
+    let hostile = |name, headers: Vec<_>, body, status, reason| HostileBody { name, headers, body, status, reason };
     let cases = [
         hostile(
             "a stated length of 1 GiB",
@@ -75,11 +75,11 @@ fn hostile_bodies_are_refused_at_once_and_leave_no_memory_behind() {
         hostile("gzip of a thousand times its size", vec![keyed, json, gzip], bomb.clone(), 415, ""),
         hostile("the same without its header", vec![keyed, json], bomb, 400, "invalid_json"),
         hostile("another media type", vec![keyed, ("Content-Type", "text/xml")], text(QUIET), 415, ""),
-        hostile("bytes that are no text", vec![keyed, json], vec![0xff; 1000], 400, "invalid_json"),
+        hostile("bytes that are not text", vec![keyed, json], vec![0xff; 1000], 400, "invalid_json"),
     ];
     let rounds = if is_full() { 50 } else { 3 };
     let (mut times, mut before) = (Vec::new(), 0);
-    let mut streamed: [Vec<Streamed>; 2] = Default::default();
+    let mut streamed: [Vec<StreamedReply>; 2] = Default::default();
     // The first round is not measured: what the allocator keeps for each thread is there before it begins.
     for round in 0..=rounds {
         if round == 1 {
@@ -113,13 +113,13 @@ fn hostile_bodies_are_refused_at_once_and_leave_no_memory_behind() {
         times.len(),
         verdict(slowest <= AIM),
         grown >> 10,
-        verdict(grown <= MOST_MEMORY),
+        verdict(grown <= MAX_MEMORY),
         left >> 10
     );
     // The slowest waits for a processor as long as others keep it busy.
     assert!(half <= AIM && slowest <= Duration::from_secs(2), "{half:?} {slowest:?}");
     // What was given back the allocator hands on to the system a little later, so that the peak moves.
-    assert!(left <= MOST_MEMORY && grown <= 2 * MOST_MEMORY, "{left} {grown}");
+    assert!(left <= MAX_MEMORY && grown <= 2 * MAX_MEMORY, "{left} {grown}");
     assert_eq!(server.client().unwrap().post("/v1/transactions", key, QUIET).unwrap().status, 200);
 }
 
@@ -153,8 +153,8 @@ fn fields() -> impl Iterator<Item = Vec<u8>> {
     })
 }
 
-/// What became of a body without a stated length.
-struct Streamed {
+/// The outcome of a body without a stated length.
+struct StreamedReply {
     reply: Reply,
     /// Bytes that the server let through.
     sent: usize,
@@ -163,7 +163,7 @@ struct Streamed {
 }
 
 /// Sends a body in chunks until the server has had enough, and reads its answer meanwhile.
-fn in_chunks(server: &Process, key: &str, body: impl Iterator<Item = Vec<u8>>) -> Streamed {
+fn in_chunks(server: &Process, key: &str, body: impl Iterator<Item = Vec<u8>>) -> StreamedReply {
     let mut client = server.client().unwrap();
     let mut reader = client.twin().unwrap();
     let answer = thread::spawn(move || {
@@ -186,5 +186,5 @@ fn in_chunks(server: &Process, key: &str, body: impl Iterator<Item = Vec<u8>>) -
         sent += piece.len();
     }
     let (reply, answered) = answer.join().unwrap();
-    Streamed { reply, sent, after_limit: answered.saturating_duration_since(beyond.unwrap()) }
+    StreamedReply { reply, sent, after_limit: answered.saturating_duration_since(beyond.unwrap()) }
 }

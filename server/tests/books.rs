@@ -58,7 +58,7 @@ pub fn a_day_at_the_office(home: &Home) {
             let left = state.charge(hold, row(number, &made.id, account, 5), None).await.unwrap();
             assert_eq!(left, 95 - i64::from(number) * 5);
         }
-        // The same key of repetition is paid once.
+        // The same idempotency key is paid once.
         let hold = state.reserve(caller.account(), 5).await.unwrap().unwrap();
         assert_eq!(state.charge(hold, row(3, &made.id, account, 5), Some(keep("k"))).await.unwrap(), 80);
         let hold = state.reserve(caller.account(), 5).await.unwrap().unwrap();
@@ -176,7 +176,7 @@ fn postgres_without_its_secrets_is_refused() {
 }
 
 #[test]
-fn what_cannot_be_committed_is_not_told_as_done_and_is_there_when_it_can() {
+fn failed_commit_is_not_acknowledged_and_succeeds_later() {
     let place = tempfile::tempdir().unwrap();
     let home = Home::in_folder(place.path()).unwrap();
     home.admin("t", |admin| admin.create_key("ada", Environment::Live, 0, None)).unwrap();

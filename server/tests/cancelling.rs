@@ -1,4 +1,4 @@
-//! Work on a large account stops soon after it is told to, whatever it is doing.
+//! Work on a large account stops soon after it is cancelled, whatever it is doing.
 
 use std::fs;
 use std::net::Shutdown;
@@ -16,7 +16,7 @@ use crate::support::{Process, QUIET, at_once, is_full, made_key, quantile, verdi
 
 /// Within which 99 of 100 have stopped.
 const AIM: Duration = Duration::from_millis(250);
-/// Within which 99 of 100 are told that their time is up.
+/// The time within which 99 of 100 get the error about their deadline.
 const AIM_LATE: Duration = Duration::from_millis(100);
 
 /// Requests that look at all of the account.
@@ -42,7 +42,7 @@ fn requests() -> Vec<(&'static str, Value)> {
 }
 
 #[test]
-fn long_work_stops_soon_after_it_is_told_to() {
+fn cancelled_work_stops_soon() {
     let place = tempfile::tempdir().unwrap();
     let payments = if is_full() { 1_000_000 } else { 120_000 };
     let store = store_with_a_hub(place.path(), payments, Way::In);
@@ -65,12 +65,12 @@ fn long_work_stops_soon_after_it_is_told_to() {
                 (answer.err().map(|error| error.kind), Instant::now())
             });
             thread::sleep(whole * round / rounds);
-            let told = Instant::now();
+            let cancelled_at = Instant::now();
             cancel.cancel();
             let (error, ended) = work.join().unwrap();
             assert!(matches!(error, None | Some(ErrorKind::Cancelled)), "{name}: {error:?}");
             stopped += u32::from(error.is_some());
-            let took = ended.saturating_duration_since(told);
+            let took = ended.saturating_duration_since(cancelled_at);
             slowest = slowest.max(took);
             if error.is_some() {
                 times.push(took);
@@ -82,7 +82,7 @@ fn long_work_stops_soon_after_it_is_told_to() {
     assert!(stopped > 0, "nothing took long enough to be stopped");
     let (half, most) = (quantile(&mut times, 0.5), quantile(&mut times, 0.99));
     println!(
-        "cancelling: {stopped} were stopped, p50 {half:.1?}, p99 {most:.1?} after they were told to (aim 250 ms, {})",
+        "cancelling: {stopped} were stopped, p50 {half:.1?}, p99 {most:.1?} after the request to stop (aim 250 ms, {})",
         verdict(most <= AIM)
     );
 }
@@ -103,7 +103,7 @@ fn work_of(process: u32) -> (Duration, bool, usize) {
     (Duration::from_nanos(time), busy, threads)
 }
 
-/// How long a process goes on working from now on: until it works for less than a fifth of a moment.
+/// Measures how long a process keeps working from now on: until it works for less than a fifth of a moment.
 fn goes_on(process: u32) -> Duration {
     const MOMENT: Duration = Duration::from_millis(10);
     let begun = Instant::now();
@@ -126,7 +126,7 @@ fn a_server_is_idle_soon_after_nobody_waits_for_its_work() {
     let store = store_with_a_hub(place.path(), payments, Way::In);
     let key = made_key(&store, 1_000_000);
     let server = Process::start(&store, &["--admin-listen", "none", "--set", "limits.heavy_secs=1"]);
-    // Readers of the state are made when two read at once for the first time, up to eight, and kept: they are no leak.
+    // Readers of the state are made when two read at once for the first time, up to eight, and kept: they are not a leak.
     let files = || -> Vec<PathBuf> {
         let open = fs::read_dir(format!("/proc/{}/fd", server.id())).unwrap();
         let open: Vec<_> = open.filter_map(|file| fs::read_link(file.unwrap().path()).ok()).collect();
@@ -163,14 +163,14 @@ fn a_server_is_idle_soon_after_nobody_waits_for_its_work() {
     // More at once than are done before the time of all is up.
     let at_a_time = (8 * thread::available_parallelism().map_or(2, usize::from)).min(60);
     for round in 0..rounds {
-        let told = at_once(at_a_time, |number| {
+        let cancelled_at = at_once(at_a_time, |number| {
             let body = body(left + round * at_a_time as u64 + number as u64);
             let mut client = server.client().unwrap();
             let started = Instant::now();
             (client.post("/v1/counterparty", &key, &body).unwrap().status, started.elapsed())
         });
         idle.push(goes_on(server.id()));
-        let late = told.iter().filter(|(status, _)| *status == 504);
+        let late = cancelled_at.iter().filter(|(status, _)| *status == 504);
         over.extend(late.map(|(_, took)| took.saturating_sub(Duration::from_secs(1))));
     }
     let before = before.unwrap();

@@ -1,10 +1,11 @@
-//! `headwater change`: the same answer as `headwater query`, told in words.
+//! `headwater change`: the same answer as `headwater query`, in words.
 
 use serde_json::{Value, json};
 
 use crate::support::{run, run_json};
 
-/// A coinbase of 0.1 BTC and two payments, as bitcoin-etl writes them: 0.05 BTC to a shop and the rest, which goes on.
+/// A coinbase of 0.1 BTC and two payments, as bitcoin-etl writes them: 0.05 BTC to a shop and the rest, which is passed
+/// on.
 fn store() -> (tempfile::TempDir, String) {
     let place = tempfile::tempdir().unwrap();
     let path = place.path().join("store").to_str().unwrap().to_owned();
@@ -41,7 +42,7 @@ fn store() -> (tempfile::TempDir, String) {
     (place, path)
 }
 
-fn told(path: &str, arguments: &[&str]) -> (i32, String, String) {
+fn change(path: &str, arguments: &[&str]) -> (i32, String, String) {
     let output = run(&[&["change"], arguments, &["--store", path]].concat());
     let text = |bytes| String::from_utf8(bytes).unwrap();
     (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
@@ -55,7 +56,7 @@ fn change_as_json_is_the_answer_of_query_and_words_say_it() {
         run_json(&["query", "btc/change-address", "--param", &format!("txid={txid}"), "--json", "--store", &path]);
     assert_eq!(query["data"]["change"]["index"], 1, "{query}");
     assert_eq!(run_json(&["change", &txid, "--json", "--store", &path]), query);
-    let (code, words, _) = told(&path, &[&txid]);
+    let (code, words, _) = change(&path, &[&txid]);
     assert_eq!(code, 0);
     for part in [
         &format!("{txid}, block 2, 2020-09-13"),
@@ -67,15 +68,15 @@ fn change_as_json_is_the_answer_of_query_and_words_say_it() {
     ] {
         assert!(words.contains(part), "{part:?} is missing in\n{words}");
     }
-    let (code, words, _) = told(&path, &[&format!("{:064x}", 1)]);
+    let (code, words, _) = change(&path, &[&format!("{:064x}", 1)]);
     assert!(code == 0 && words.contains("No change is named: the transaction mints coins."), "{words}");
 }
 
 #[test]
 fn a_wrong_id_and_an_unknown_one_are_failures_that_name_it() {
     let (_place, path) = store();
-    let (code, _, error) = told(&path, &["12"]);
+    let (code, _, error) = change(&path, &["12"]);
     assert!(code != 0 && error.contains("txid: expected the id of a Bitcoin transaction"), "{code} {error}");
-    let (code, _, error) = told(&path, &[&"f".repeat(64)]);
+    let (code, _, error) = change(&path, &[&"f".repeat(64)]);
     assert!(code != 0 && error.contains("no transaction ffff"), "{code} {error}");
 }

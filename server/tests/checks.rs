@@ -7,7 +7,7 @@ use crate::support::{Mood, QUIET, Server};
 const JSON: (&str, &str) = ("Content-Type", "application/json");
 
 #[test]
-fn a_success_is_data_and_meta_with_the_same_numbers_in_the_headers() {
+fn success_is_data_and_meta_with_matching_headers() {
     let server = Server::start();
     let (_, key) = server.key(12);
     let reply =
@@ -167,7 +167,7 @@ fn query_strings_are_never_guessed() {
     assert_eq!(get("/v1/assets?chain=%74ron").status, 200);
 }
 
-/// What a call does not know, or the store does not hold, is refused before anything is paid.
+/// Unknown fields, and chains that the store does not hold, are refused before anything is paid.
 #[test]
 fn unknown_fields_and_chains_are_refused_free() {
     let store = headwater_testkit::Chainlet::ethereum().transfer(1, 2, 100).batch();
@@ -259,13 +259,13 @@ fn past_the_deadline_the_answer_is_504_and_free() {
     let reply = server.client().post("/v1/transactions", &key, QUIET).unwrap();
     assert_eq!((reply.status, reply.error().0.as_str()), (504, "gateway_timeout"));
     assert_eq!((reply.header("retry-after"), reply.header("x-credit-remaining")), ("30", "10"));
-    println!("a call with 100 ms was told after {:.1?}", started.elapsed());
+    println!("a call with 100 ms was answered after {:.1?}", started.elapsed());
     assert!(started.elapsed() < std::time::Duration::from_secs(10));
     assert_eq!(server.gateway.state().accounts().held(), 0);
 }
 
 #[test]
-fn without_required_keys_calls_are_free_but_a_shown_key_must_be_good() {
+fn optional_keys_make_calls_free_but_must_be_valid() {
     let server = Server::with(Settings { auth_required: false, ..Settings::default() });
     let reply = server.send("POST", "/v1/transactions", &[JSON], QUIET);
     assert_eq!((reply.status, reply.header("x-credit-cost")), (200, "0"));

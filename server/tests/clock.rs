@@ -12,7 +12,7 @@ use headwater_server::events::webhook::sign::Secret;
 use headwater_state::Home;
 
 use crate::support::faults::Faults;
-use crate::support::live::{Live, Receiver, webhook};
+use crate::support::live::{LiveStore, Receiver, webhook};
 use crate::support::{Process, QUIET, check_ledger, is_full, run_json, verdict, within};
 
 const HOUR_SECS: i64 = 3600;
@@ -46,7 +46,7 @@ fn now_secs() -> i64 {
     i64::try_from(SystemTime::UNIX_EPOCH.elapsed().unwrap().as_secs()).unwrap()
 }
 
-/// Jumps forth and back until it is told to stop; gives how often.
+/// Jumps forth and back until it is asked to stop; returns how often.
 fn jumping(clock: &Clock, stop: &AtomicBool, pause: Duration) -> usize {
     let mut jumps = 0;
     for off in [HOUR_SECS, 0, -HOUR_SECS, 0, HOUR_SECS, -HOUR_SECS, 1, -1].into_iter().cycle() {
@@ -61,10 +61,10 @@ fn jumping(clock: &Clock, stop: &AtomicBool, pause: Duration) -> usize {
 }
 
 #[test]
-fn shim_a_clock_that_jumps_lets_no_more_calls_in_and_holds_none_back() {
+fn shim_clock_jump_neither_admits_nor_blocks_more_calls() {
     const RATE: u32 = 40;
     const BURST: u32 = 20;
-    let live = Live::new();
+    let live = LiveStore::new();
     let store = live.store();
     let made = run_json(&["keys", "create", "--json", "--store", store.to_str().unwrap(), "--credits", "1000000"]);
     let key = made["key"].as_str().unwrap();
@@ -115,14 +115,14 @@ fn shim_a_clock_that_jumps_lets_no_more_calls_in_and_holds_none_back() {
 }
 
 #[test]
-fn shim_a_clock_that_jumps_makes_no_delivery_twice_none_late_and_no_signature_of_another_minute() {
-    let mut live = Live::new();
+fn shim_clock_jump_keeps_deliveries_once_in_time_and_signed() {
+    let mut live = LiveStore::new();
     let store = live.store();
     let key = run_json(&["keys", "create", "--json", "--store", store.to_str().unwrap()])["key"].clone();
     let key = key.as_str().unwrap();
     let clock = Clock::new(store.with_file_name("clock"));
     let faults = clock.faults(&Home::beside(&store));
-    // What the server's clock showed when each delivery came, and how far it stood from the signed time.
+    // What the server's clock showed when each delivery came, and how far it was from the signed time.
     let (off, furthest) = (Arc::clone(&clock.off_secs), Arc::new(AtomicI64::new(0)));
     let worst = Arc::clone(&furthest);
     let seen = Arc::new(Mutex::new(BTreeMap::<String, usize>::new()));
@@ -131,7 +131,7 @@ fn shim_a_clock_that_jumps_makes_no_delivery_twice_none_late_and_no_signature_of
         let apart = received.timestamp - now_secs() - off.load(Ordering::SeqCst);
         worst.fetch_max(apart.abs(), Ordering::SeqCst);
         *counted.lock().unwrap().entry(received.id.clone()).or_default() += 1;
-        // Long enough for the clock to jump while its lease stands.
+        // Long enough for the clock to jump while its lease is.
         thread::sleep(Duration::from_millis(400));
         "200 OK".to_owned()
     });

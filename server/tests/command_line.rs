@@ -8,7 +8,7 @@ use crate::support::{Process, headwater, run, run_json, small_store};
 
 const SENDER: &str = "0xa1e4380a3b1f749673e270229993ee55f35663b4";
 
-/// A state that nobody answers for: what is missing is told before it is asked.
+/// A state that nobody answers for: what is missing is reported before it is asked.
 const SHARED: &str = "postgres://headwater@127.0.0.1:1/none";
 
 fn stderr(output: &std::process::Output) -> String {
@@ -16,7 +16,7 @@ fn stderr(output: &std::process::Output) -> String {
 }
 
 #[test]
-fn exit_codes_tell_wrong_usage_from_failure() {
+fn exit_codes_distinguish_wrong_usage_from_failure() {
     let place = tempfile::tempdir().unwrap();
     let store = small_store(place.path());
     let at = store.to_str().unwrap();
@@ -227,8 +227,8 @@ fn an_ingest_says_which_rows_and_files_it_left_out_and_why() {
     let text = String::from_utf8(run(&[&["ingest"], &at[..]].concat()).stdout).unwrap();
     assert!(text.contains("transfers.csv, line 2: column \"block_number\" is \"9\""), "{text}");
     assert!(text.contains("notes.txt is in no known format") && text.contains("1 rows left out"), "{text}");
-    let told = run_json(&[&["--json", "ingest"], &at[..]].concat());
-    assert_eq!((&told["skipped"], &told["files"][1]["skipped"]), (&json!(1), &json!(1)));
+    let output = run_json(&[&["--json", "ingest"], &at[..]].concat());
+    assert_eq!((&output["skipped"], &output["files"][1]["skipped"]), (&json!(1), &json!(1)));
 }
 
 #[test]
@@ -278,11 +278,11 @@ fn ingest_of_unlisted_tokens_is_noted_once() {
     let other = place.path().join("other");
     let blocks = place.path().join("blocks.csv");
     let files = [&other, &blocks, &transfers].map(|path| path.to_str().unwrap());
-    let told = run(&["ingest", "--store", files[0], files[1], files[2]]);
-    let told = String::from_utf8(told.stdout).unwrap();
+    let output = run(&["ingest", "--store", files[0], files[1], files[2]]);
+    let output = String::from_utf8(output.stdout).unwrap();
     assert!(
-        told.contains("note: 1 token is in no registry") && told.contains("headwater tokens import FILE"),
-        "{told}"
+        output.contains("note: 1 token is in no registry") && output.contains("headwater tokens import FILE"),
+        "{output}"
     );
 }
 
@@ -340,7 +340,7 @@ fn core_tokens_are_listed_and_never_rolled_back() {
 }
 
 #[test]
-fn prices_and_exchange_rates_are_versions_that_are_listed_and_rolled_back() {
+fn price_and_rate_versions_are_listed_and_rolled_back() {
     let place = tempfile::tempdir().unwrap();
     let (prices, rates) = (place.path().join("prices.csv"), place.path().join("ecb.csv"));
     std::fs::write(&prices, "symbol,ts,price_usd\neth,1644969600,3000\n").unwrap();

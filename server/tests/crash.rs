@@ -13,7 +13,7 @@ use crate::support::{Process, QUIET, check_ledger, is_full, quantile, random, re
 const CREDITS: i64 = 1_000_000_000;
 
 #[test]
-fn no_answer_without_its_row_and_no_lost_answer_unknown_after_kill_9() {
+fn kill_9_leaves_no_answer_without_its_row() {
     let (kills, connections) = if is_full() { (200, 1000) } else { (20, 100) };
     let place = tempfile::tempdir().unwrap();
     let store = small_store(place.path());
@@ -35,7 +35,7 @@ fn no_answer_without_its_row_and_no_lost_answer_unknown_after_kill_9() {
                 let call = || {
                     let Ok(mut client) = server.client() else { return };
                     while let Ok(reply) = client.post("/v1/transactions", key, QUIET) {
-                        // More at once than there is room for are told to come back, and pay nothing.
+                        // More at once than there is room for are asked to come back, and pay nothing.
                         if reply.status == 429 {
                             assert_eq!(reply.error().1, "overloaded");
                             continue;

@@ -6,8 +6,8 @@ use crate::support::hub::{Way, store_with_a_hub};
 use crate::support::{Client, Process, at_once, is_full, made_key, quantile, resident, small_store, verdict};
 
 #[test]
-fn a_connection_that_is_kept_without_a_request_takes_little_memory() {
-    /// What 10,000 of them may take in all.
+fn idle_connection_takes_little_memory() {
+    /// The maximum memory of 10,000 of them.
     const MOST: u64 = 256 << 20;
     let count = if is_full() { 10_000 } else { 500 };
     let place = tempfile::tempdir().unwrap();
@@ -34,7 +34,7 @@ fn a_connection_that_is_kept_without_a_request_takes_little_memory() {
         before >> 20
     );
     assert!(all <= MOST, "{all} bytes");
-    // A small crowd is told from the process around it by what it adds, and what the allocator rounds up.
+    // A small crowd is measured by what it adds to the process around it, and what the allocator rounds up.
     assert!(each <= MOST / 10_000 + (4 << 20) / count, "{each} bytes each");
 }
 

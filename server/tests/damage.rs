@@ -14,7 +14,7 @@ fn segment(store: &Path) -> PathBuf {
 }
 
 #[test]
-fn a_flipped_bit_is_named_by_verify_and_never_served_by_any_face() {
+fn flipped_bit_is_named_by_verify_and_never_served() {
     let place = tempfile::tempdir().unwrap();
     let store = small_store(place.path());
     let at = store.to_str().unwrap();

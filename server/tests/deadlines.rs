@@ -18,7 +18,7 @@ fn handles(server: &Server) -> usize {
 }
 
 #[test]
-fn calls_past_their_deadline_and_calls_of_clients_that_left_cost_nothing_and_leave_nothing() {
+fn expired_and_abandoned_calls_cost_and_leave_nothing() {
     const DEADLINE: Duration = Duration::from_millis(100);
     let server = Server::hurried(100);
     let (_, key) = server.key(100_000);

@@ -35,15 +35,15 @@ fn text(arguments: &[&str]) -> String {
 }
 
 /// A serving process over a store, and how its back office is asked.
-pub struct Office {
+pub struct BackOfficeClient {
     process: Process,
     id: String,
     key: String,
-    /// Where the store is, unless a test owns it.
+    /// The folder of the store, unless a test owns it.
     _place: Option<tempfile::TempDir>,
 }
 
-impl Office {
+impl BackOfficeClient {
     fn over(store: &str) -> Self {
         Self::in_place(store, None)
     }
@@ -62,7 +62,7 @@ impl Office {
         Self::in_place(&store, Some(place))
     }
 
-    /// Where its back office is, and a key for it.
+    /// Returns where its back office is, and a key for it.
     pub fn place(&self) -> (SocketAddr, &str) {
         (self.process.admin.unwrap(), &self.key)
     }
@@ -71,7 +71,7 @@ impl Office {
         ask_admin(self.process.admin.unwrap(), method, path, &self.key, body)
     }
 
-    /// What is refused: status, reason, message.
+    /// Asks for what is refused: returns status, reason, message.
     fn refused(&self, path: &str, body: &Value) -> (u16, String, String) {
         let reply = self.ask("POST", path, &body.to_string());
         let error = reply.json()["error"].clone();
@@ -96,7 +96,7 @@ impl Office {
     }
 }
 
-impl Drop for Office {
+impl Drop for BackOfficeClient {
     fn drop(&mut self) {
         self.process.terminate_if_alive();
     }
@@ -106,7 +106,7 @@ impl Drop for Office {
 fn back_office_disputes_and_confirms_claims() {
     let place = tempfile::tempdir().unwrap();
     let store = labelled(place.path());
-    let office = Office::over(&store);
+    let office = BackOfficeClient::over(&store);
     let by = json!(format!("admin:{}", office.id));
     let ask = |path: &str, body: Value| {
         let reply = office.ask("POST", path, &body.to_string());
@@ -116,8 +116,8 @@ fn back_office_disputes_and_confirms_claims() {
     let made = ask("/admin/v1/labels/dispute", json!({"address": A, "source": "team", "reason": "the page is gone"}));
     let recorded = made["recorded"].as_array().unwrap();
     assert_eq!(recorded.len(), 1);
-    let told = ["action", "code", "source", "by", "reason"].map(|field| recorded[0][field].clone());
-    assert_eq!(told, [json!("dispute"), json!("phishing"), json!("team"), by.clone(), json!("the page is gone")]);
+    let output = ["action", "code", "source", "by", "reason"].map(|field| recorded[0][field].clone());
+    assert_eq!(output, [json!("dispute"), json!("phishing"), json!("team"), by.clone(), json!("the page is gone")]);
     // Every request after the answer sees it.
     let half = [("press".to_owned(), 0.5, Value::Null), ("team".to_owned(), 0.25, by.clone())];
     assert_eq!(office.sources(A), half);
@@ -143,7 +143,7 @@ fn back_office_disputes_and_confirms_claims() {
 fn back_office_refuses_what_it_cannot_dispute() {
     let place = tempfile::tempdir().unwrap();
     let store = labelled(place.path());
-    let office = Office::over(&store);
+    let office = BackOfficeClient::over(&store);
     let (dispute, confirm) = ("/admin/v1/labels/dispute", "/admin/v1/labels/confirm");
     let of_a = json!({"address": A, "code": "mixer", "reason": "why"});
     let early = office.refused(confirm, &of_a);
@@ -173,7 +173,7 @@ fn back_office_refuses_what_it_cannot_dispute() {
     assert!(!locked.2.contains(&store), "{}", locked.2);
     drop(writer);
     assert_eq!(ask_admin(office.process.admin.unwrap(), "POST", dispute, "hw_admin_no", "{}").status, 401);
-    // What was refused is no change.
+    // What was refused is not a change.
     let changes = office.ask("GET", "/admin/v1/changes?limit=1000", "").json();
     let rows = changes["data"]["changes"].as_array().unwrap();
     let disputes = rows.iter().filter(|row| row["action"].as_str().unwrap().starts_with("labels."));

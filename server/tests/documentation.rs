@@ -34,7 +34,7 @@ const OWN: [(&str, &str); 12] = [
 ];
 
 #[test]
-fn every_route_of_the_gateways_own_is_described_whole_and_needs_a_key() {
+fn own_routes_are_described_whole_and_need_a_key() {
     let document = document(ENDPOINTS);
     let server = Server::start();
     for (verb, path) in OWN {
@@ -131,7 +131,7 @@ fn examples_show_rows_and_the_reason_of_a_refusal() {
 }
 
 #[test]
-fn the_description_names_no_data_endpoint_that_the_table_has_not() {
+fn description_names_only_endpoints_of_the_table() {
     let document = document(ENDPOINTS);
     let described: BTreeSet<&str> = document["paths"].as_object().unwrap().keys().map(String::as_str).collect();
     let mut expected: BTreeSet<&str> = ENDPOINTS.iter().map(|endpoint| endpoint.path).collect();
@@ -194,7 +194,7 @@ fn a_path_takes_the_methods_that_are_described_and_no_other() {
 }
 
 #[test]
-fn every_handler_is_described_and_only_files_of_the_page_are_routed_by_hand() {
+fn handlers_are_described_but_for_files_of_the_page() {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/routes");
     let (mut handlers, mut by_hand) = (0, Vec::new());
     for file in std::fs::read_dir(folder).unwrap() {
@@ -210,7 +210,7 @@ fn every_handler_is_described_and_only_files_of_the_page_are_routed_by_hand() {
 }
 
 #[test]
-fn every_operation_says_what_it_is_what_it_takes_and_how_it_can_fail() {
+fn operations_describe_input_output_and_errors() {
     let document = document(ENDPOINTS);
     let (mut seen, mut errors) = (0, 0);
     for (path, verb, operation) in operations(&document) {
@@ -246,9 +246,9 @@ fn every_operation_says_what_it_is_what_it_takes_and_how_it_can_fail() {
     println!("{seen} operations with {errors} errors between them");
 }
 
-/// What a key opens a plan may leave out or have.
+/// Every route that a key opens may be left out of a plan, or be in it.
 #[test]
-fn every_route_that_takes_a_key_may_stand_in_a_plan() {
+fn every_route_that_takes_a_key_may_be_in_a_plan() {
     let document = document(ENDPOINTS);
     let is_free = |operation: &serde_json::Value| {
         operation["security"].as_array().is_some_and(|schemes| schemes == &[serde_json::json!({})])
@@ -286,7 +286,7 @@ const SHOWN: [(&str, &str, &str, &str); 11] = [
 ];
 
 #[test]
-fn every_operation_refuses_what_is_too_long_and_refusals_are_those_that_are_shown() {
+fn operations_refuse_long_input_with_described_errors() {
     let document = document(ENDPOINTS);
     let server = Server::start();
     let (_, key) = server.key(10);
@@ -334,6 +334,14 @@ fn every_list_is_described_in_the_forms_it_is_given_in() {
         assert_eq!(forms(path, "get"), expected, "{path}");
     }
     assert_eq!(forms("/v1/webhooks/{id}", "get").0, ["application/json"]);
+}
+
+#[test]
+fn webhooks_page_has_a_row_per_event_type() {
+    let page = include_str!("../../docs/webhooks.md");
+    for event_type in headwater_engine::events::EventType::all() {
+        assert!(page.contains(&format!("\n| `{event_type}` | ")), "{event_type}");
+    }
 }
 
 #[test]
@@ -392,7 +400,7 @@ fn schemas_of_bodies_refuse_unknown_fields() {
     }
     let open = |schema: &Value| schema["properties"].is_object() && schema["additionalProperties"] != false;
     let open: Vec<&str> = found.iter().filter(|(_, schema)| open(schema)).map(|(name, _)| *name).collect();
-    // The specification reserves what may stand in it.
+    // The specification reserves what may be in it.
     assert_eq!(open, ["StopTrackCondition"]);
     for name in
         ["TransactionsRequest", "FilterCriteria", "TrackSetting", "RiskQuery", "EventFilters", "BalanceThreshold"]

@@ -1,4 +1,4 @@
-//! Who is let in: bounds of heads, numbers of connections.
+//! Admission: bounds of heads, numbers of connections.
 
 use std::io;
 use std::net::SocketAddr;
@@ -9,7 +9,7 @@ use headwater_server::gateway::{ListenerConfig, Settings};
 use crate::support::{Client, Reply, Server, within};
 
 #[test]
-fn a_head_that_is_too_long_is_refused_in_our_own_words_on_every_route() {
+fn long_head_is_refused_with_an_error_body_on_every_route() {
     let server = Server::start();
     let long = "x".repeat(900);
     let many: Vec<(String, &str)> = (0..70).map(|line| (format!("X-Line-{line}"), "1")).collect();
@@ -38,7 +38,7 @@ fn a_head_that_is_too_long_is_refused_in_our_own_words_on_every_route() {
 }
 
 #[test]
-fn a_head_beyond_all_bounds_ends_without_a_word_that_is_not_json() {
+fn unbounded_head_ends_with_json_or_silence() {
     let server = Server::start();
     for address in [server.address, server.admin] {
         let mut client = Client::connect(address).unwrap();
@@ -112,7 +112,7 @@ fn health(address: SocketAddr) -> io::Result<u16> {
 }
 
 #[test]
-fn connections_beyond_the_most_are_closed_and_a_place_that_is_left_is_free_again() {
+fn connections_beyond_the_maximum_are_closed() {
     let server = Server::on(ListenerConfig { connections: 3, ..ListenerConfig::default() }, Settings::default());
     for address in [server.address, server.admin] {
         let mut kept: Vec<Client> = (0..3).map(|_| Client::connect(address).unwrap()).collect();
@@ -127,7 +127,7 @@ fn connections_beyond_the_most_are_closed_and_a_place_that_is_left_is_free_again
 }
 
 #[test]
-fn a_body_that_is_too_large_is_refused_on_the_admin_listener_and_its_refusal_arrives() {
+fn large_admin_body_is_refused_and_the_error_arrives() {
     let server = Server::start();
     let (_, admin) = server.admin_key();
     for body in [vec![b' '; 3 << 20], b"{".repeat(1000), b"[".repeat(100_000)] {

@@ -1,4 +1,4 @@
-//! Where deliveries may not go, and what a hostile receiver can do to them.
+//! Targets that deliveries must not reach, and hostile receivers.
 
 use std::collections::HashMap;
 use std::io::{self, Write};
@@ -14,7 +14,7 @@ use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
 use headwater_server::events::webhook::egress::{
-    Attempt, Egress, EgressSettings, Policy, Reach, Resolve, Scope, Target, Trouble, reach,
+    Attempt, DeliveryError, Egress, EgressSettings, Policy, Reach, Resolve, Scope, Target, reach,
 };
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -75,7 +75,7 @@ impl Trap {
         Self { port, seen }
     }
 
-    /// What the public is held to, if this port were one that is taken.
+    /// Returns the policy of the public, if this port were one that is taken.
     fn policy(&self) -> Policy {
         Policy { scope: Scope::Public, ports: Some(Box::leak(Box::new([443, 80, self.port]))) }
     }
@@ -286,14 +286,14 @@ async fn no_url_and_no_name_leads_a_delivery_inside() {
     for url in &urls {
         let attempt = post(&egress, url).await;
         // One answer for all, with the same time, so that nothing can be learned from it.
-        assert_eq!((attempt.trouble, attempt.outcome.status), (Some(Trouble::Unreachable), None), "{url}");
+        assert_eq!((attempt.trouble, attempt.outcome.status), (Some(DeliveryError::Unreachable), None), "{url}");
         assert_eq!(attempt.duration, Duration::ZERO, "{url}");
     }
     // First it does not exist, then it is private.
     for _ in 0..3 {
         assert_eq!(
             post(&egress, &format!("https://late.example.com:{port}/")).await.trouble,
-            Some(Trouble::Unreachable)
+            Some(DeliveryError::Unreachable)
         );
         names.put("late.example.com", vec![vec!["127.0.0.1".parse().unwrap()]]);
     }
@@ -323,7 +323,7 @@ async fn what_was_checked_is_what_is_dialled_however_a_name_changes() {
         assert_eq!(attempt.outcome.status, None);
         assert_eq!(names.asked() - before, 1, "a name is asked once per delivery");
         let second = post(&egress, &format!("https://{name}:{}/", trap.port)).await;
-        assert_eq!(second.trouble, Some(Trouble::Unreachable));
+        assert_eq!(second.trouble, Some(DeliveryError::Unreachable));
     }
     println!("{rounds} rounds of a changing name, connections seen by the trap: {}", trap.seen.load(Ordering::SeqCst));
     assert_eq!(trap.seen.load(Ordering::SeqCst), 0);
@@ -335,20 +335,20 @@ async fn own_listeners_are_no_targets_even_for_local_use() {
     let egress = egress(Policy::LOCAL, &names, Duration::from_secs(2));
     let url = format!("http://127.0.0.1:{}/", trap.port);
     // The trap can be reached, or the other tests would show nothing.
-    assert_eq!(post(&egress, &url).await.trouble, Some(Trouble::BrokenAnswer));
+    assert_eq!(post(&egress, &url).await.trouble, Some(DeliveryError::BrokenAnswer));
     assert_eq!(trap.seen.load(Ordering::SeqCst), 1);
     egress.refuse_own(vec![SocketAddr::from(([0, 0, 0, 0], trap.port))]);
     for host in ["127.0.0.1", "127.8.8.8", "localhost", "2130706433"] {
         names.put(host, vec![vec!["127.0.0.1".parse().unwrap()]]);
         let attempt = post(&egress, &format!("http://{host}:{}/", trap.port)).await;
-        assert_eq!(attempt.trouble, Some(Trouble::Unreachable), "{host}");
+        assert_eq!(attempt.trouble, Some(DeliveryError::Unreachable), "{host}");
     }
     assert_eq!(trap.seen.load(Ordering::SeqCst), 1);
 }
 
-/// What a receiver does to a delivery.
+/// The behaviour of a hostile receiver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Hostile {
+enum HostileReceiver {
     EndlessBody,
     EndlessChunks,
     Gigabyte,
@@ -365,26 +365,26 @@ enum Hostile {
     Hangs,
 }
 
-const HOSTILE: [Hostile; 14] = [
-    Hostile::EndlessBody,
-    Hostile::EndlessChunks,
-    Hostile::Gigabyte,
-    Hostile::OneBytePerSecond,
-    Hostile::GzipBomb,
-    Hostile::Redirects,
-    Hostile::EndlessHead,
-    Hostile::EndlessContinues,
-    Hostile::HugeChunkExtension,
-    Hostile::Silent,
-    Hostile::TlsStall,
-    Hostile::TlsGarbage,
-    Hostile::NotHttp,
-    Hostile::Hangs,
+const HOSTILE: [HostileReceiver; 14] = [
+    HostileReceiver::EndlessBody,
+    HostileReceiver::EndlessChunks,
+    HostileReceiver::Gigabyte,
+    HostileReceiver::OneBytePerSecond,
+    HostileReceiver::GzipBomb,
+    HostileReceiver::Redirects,
+    HostileReceiver::EndlessHead,
+    HostileReceiver::EndlessContinues,
+    HostileReceiver::HugeChunkExtension,
+    HostileReceiver::Silent,
+    HostileReceiver::TlsStall,
+    HostileReceiver::TlsGarbage,
+    HostileReceiver::NotHttp,
+    HostileReceiver::Hangs,
 ];
 
 static NOISE: [u8; 16 << 10] = [b'x'; 16 << 10];
 
-/// What the bomb becomes where somebody lets it.
+/// The size of the bomb where somebody inflates it.
 const INFLATED: u64 = 10 << 20;
 
 /// Each kilobyte stands for a megabyte of zeros, and all of it is within what is read of a body.
@@ -396,7 +396,7 @@ static BOMB: LazyLock<Vec<u8>> = LazyLock::new(|| {
     encoder.finish().unwrap()
 });
 
-impl Hostile {
+impl HostileReceiver {
     const fn scheme(self) -> &'static str {
         match self {
             Self::TlsStall | Self::TlsGarbage => "https",
@@ -472,14 +472,14 @@ impl Hostile {
         Ok(())
     }
 
-    /// Whether it may count as delivered: the answer was a whole 2xx head, and its body is nobody's business.
+    /// Returns whether it may count as delivered: the answer was a whole 2xx head, and its body is nobody's business.
     const fn may_succeed(self) -> bool {
         matches!(self, Self::EndlessBody | Self::EndlessChunks | Self::Gigabyte | Self::GzipBomb)
     }
 }
 
 /// Listens, and counts the connections.
-async fn receiver(hostile: Hostile) -> (SocketAddr, Arc<AtomicUsize>) {
+async fn receiver(hostile: HostileReceiver) -> (SocketAddr, Arc<AtomicUsize>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let seen = Arc::new(AtomicUsize::new(0));
@@ -493,12 +493,12 @@ async fn receiver(hostile: Hostile) -> (SocketAddr, Arc<AtomicUsize>) {
     (address, seen)
 }
 
-/// Which kind of receiver a process of the next test is there for.
+/// The kind of receiver that a process of the next test is there for.
 const KIND: &str = "HEADWATER_HOSTILE_RECEIVER";
 
 /// Each kind has a process of its own, so that memory is what its deliveries take, and not what others left or take.
 #[test]
-fn a_hostile_receiver_holds_a_delivery_no_longer_than_its_deadline_and_little_memory() {
+fn hostile_receiver_is_bounded_by_deadline_and_memory() {
     if let Ok(kind) = std::env::var(KIND) {
         let hostile = HOSTILE.into_iter().find(|one| format!("{one:?}") == kind).unwrap();
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
@@ -507,15 +507,15 @@ fn a_hostile_receiver_holds_a_delivery_no_longer_than_its_deadline_and_little_me
     }
     let inflated = io::copy(&mut GzDecoder::new(BOMB.as_slice()), &mut io::sink()).unwrap();
     assert!(inflated == INFLATED && BOMB.len() <= 16 << 10, "{} bytes become {inflated}", BOMB.len());
-    let name = "egress::a_hostile_receiver_holds_a_delivery_no_longer_than_its_deadline_and_little_memory";
+    let name = "egress::hostile_receiver_is_bounded_by_deadline_and_memory";
     let (mut longest, mut most) = (0, 0);
     for hostile in HOSTILE {
         let mut own = Command::new(std::env::current_exe().unwrap());
         let output = own.args(["--exact", name, "--nocapture"]).env(KIND, format!("{hostile:?}")).output().unwrap();
-        let told = String::from_utf8_lossy(&output.stdout).into_owned();
+        let printed = String::from_utf8_lossy(&output.stdout).into_owned();
         let error = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "{hostile:?}: {told}{error}");
-        let line = told.lines().find(|line| line.starts_with("held ")).unwrap_or_else(|| panic!("{told}"));
+        assert!(output.status.success(), "{hostile:?}: {printed}{error}");
+        let line = printed.lines().find(|line| line.starts_with("held ")).unwrap_or_else(|| panic!("{printed}"));
         let numbers: Vec<u64> = line.split(' ').filter_map(|word| word.parse().ok()).collect();
         println!("{hostile:?}: {line}");
         (longest, most) = (longest.max(numbers[0]), most.max(numbers[1]));
@@ -528,8 +528,8 @@ fn size() -> (Duration, usize) {
     if is_full() { (Duration::from_secs(20), 256) } else { (Duration::from_secs(1), 64) }
 }
 
-async fn meet(hostile: Hostile) {
-    /// What the process itself grows by meanwhile, the receivers included.
+async fn meet(hostile: HostileReceiver) {
+    /// The growth of the process itself meanwhile, the receivers included.
     const OWN_BYTES: u64 = 2 << 20;
     // A machine that does other things too takes longer to notice.
     let slack = Duration::from_secs(if is_full() { 1 } else { 5 });
@@ -539,7 +539,7 @@ async fn meet(hostile: Hostile) {
     let egress = egress(Policy::LOCAL, &names, deadline);
     let (address, seen) = receiver(hostile).await;
     // The first one makes what all have together.
-    let (first, _) = receiver(Hostile::NotHttp).await;
+    let (first, _) = receiver(HostileReceiver::NotHttp).await;
     assert!(!post(&egress, &format!("{}://{first}/", hostile.scheme())).await.outcome.is_success());
     let own = std::process::id();
     let before = resident(own);

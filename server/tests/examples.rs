@@ -31,7 +31,7 @@ fn encoded(value: &Value) -> String {
     })
 }
 
-/// Every operation, those that make something first and those that remove it last. A stream is no request of a page.
+/// Every operation, those that make something first and those that remove it last. A stream is not a request of a page.
 fn examples(document: &Value) -> Vec<Example> {
     let mut all = Vec::new();
     for (path, operations) in document["paths"].as_object().unwrap() {

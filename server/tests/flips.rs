@@ -40,8 +40,9 @@ fn killed_state(place: &Path) -> BTreeMap<&'static str, Vec<u8>> {
     for call in 0..250 {
         let key = keys[call % 7].1.as_str();
         if call % 10 == 0 {
-            let repetition = format!("call-{call}");
-            let headers = [("X-API-Key", key), ("Content-Type", "application/json"), ("Idempotency-Key", &repetition)];
+            let idempotency_key = format!("call-{call}");
+            let headers =
+                [("X-API-Key", key), ("Content-Type", "application/json"), ("Idempotency-Key", &idempotency_key)];
             assert_eq!(client.send("POST", "/v1/transactions", &headers, QUIET.as_bytes()).unwrap().status, 200);
         } else {
             assert_eq!(client.post("/v1/transactions", key, QUIET).unwrap().status, 200);
@@ -90,8 +91,8 @@ fn differing(sound: &Content, found: &Content) -> BTreeSet<String> {
     sound.keys().filter(|table| found.get(*table) != sound.get(*table)).cloned().collect()
 }
 
-/// What a report of damage names that is where the damage is: the file, or the table with the row, since `SQLite` says
-/// of no row where in the file it stands. `None` for a report that names neither, or something that is sound.
+/// Returns where the damage is that a report names: the file, or the table with the row, since `SQLite` says
+/// of no row where in the file it is. `None` for a report that names neither, or something that is sound.
 fn names(said: &str, folder: &Path, file: &str, damaged: Option<&BTreeSet<String>>) -> Option<&'static str> {
     let names_file = |name: &str| said.contains(&format!("{}", folder.join(name).display()));
     // What cannot be read as a whole cannot be held against what it was.
@@ -131,7 +132,7 @@ fn start(folder: &Path) -> Result<(), String> {
 }
 
 #[test]
-fn one_flipped_bit_in_any_file_of_the_state_is_found_or_lies_where_nothing_is_kept() {
+fn flipped_bit_in_the_state_is_found_or_in_unused_space() {
     let flips = if is_full() { 10_000 } else { 60 };
     let place = tempfile::tempdir().unwrap();
     let files = killed_state(place.path());

@@ -1,5 +1,5 @@
 //! Requests of every route and plain bytes, nearly right and random: what is wrong is the caller's fault or nobody's,
-//! never a status of 500 or more, and the server goes on.
+//! never a status of 500 or more, and the server continues.
 
 use std::cell::RefCell;
 use std::fmt::Write as _;
@@ -18,13 +18,13 @@ fn reader(name: &'static str) -> Reader {
 }
 
 /// A request written as `METHOD path`, a line end, and the body.
-struct Asked {
+struct RawRequest {
     method: String,
     path: String,
     body: Vec<u8>,
 }
 
-impl Asked {
+impl RawRequest {
     /// The nearest request that HTTP can carry.
     fn read(input: &[u8]) -> Self {
         let end = input.iter().position(|byte| *byte == b'\n').unwrap_or(input.len());
@@ -59,7 +59,7 @@ impl Line {
         Self { address, headers, client: RefCell::new(Client::connect(address).unwrap()) }
     }
 
-    fn ask(&self, asked: &Asked) -> Reply {
+    fn ask(&self, asked: &RawRequest) -> Reply {
         let headers = self.headers.each_ref().map(|(name, value)| (*name, value.as_str()));
         let send = |client: &mut Client| client.send(&asked.method, &asked.path, &headers, &asked.body);
         let mut client = self.client.borrow_mut();
@@ -71,7 +71,7 @@ impl Line {
 
     /// Sends a request; the answer is whole and no defect.
     fn check(&self, input: &[u8]) -> FuzzOutcome {
-        let asked = Asked::read(input);
+        let asked = RawRequest::read(input);
         let reply = self.ask(&asked);
         let text = String::from_utf8_lossy(&reply.body);
         // A store without tables of holders says what to do.

@@ -98,7 +98,7 @@ fn who_asks_and_resets_again_and_again_is_put_out() {
 }
 
 #[test]
-fn the_end_of_the_server_is_told_to_http_2_before_it_comes() {
+fn http2_clients_are_notified_before_shutdown() {
     let server = Server::start();
     let mut stream = TcpStream::connect(server.address).unwrap();
     stream.write_all(&[PREFACE, &settings(&[]), &get(1, "/healthz")].concat()).unwrap();

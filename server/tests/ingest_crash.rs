@@ -49,19 +49,19 @@ fn write_files(folder: &Path) {
 }
 
 /// A store that notes the digest of what it holds after each commit.
-struct Noted {
+struct DigestStore {
     writer: Writer,
     digests: Vec<String>,
 }
 
-impl Noted {
+impl DigestStore {
     fn note(&mut self) {
         let digest = Store::open(self.writer.path()).unwrap().digest(&Cancel::new()).unwrap();
         self.digests.push(digest.to_string());
     }
 }
 
-impl Target for Noted {
+impl Target for DigestStore {
     fn commit(&mut self, batch: Batch, cancel: &Cancel) -> Result<CommitReport, LedgerError> {
         let report = Target::commit(&mut self.writer, batch, cancel)?;
         self.note();
@@ -103,7 +103,8 @@ impl Target for Noted {
 
 /// The digests of the empty store and after each commit of an ingest that nothing interrupts.
 fn digests_of_commits(place: &Path, files: &Path) -> Vec<String> {
-    let mut target = Noted { writer: Writer::open_or_create(place.join("straight")).unwrap(), digests: Vec::new() };
+    let mut target =
+        DigestStore { writer: Writer::open_or_create(place.join("straight")).unwrap(), digests: Vec::new() };
     target.note();
     let options = Options { batch_transactions: BATCH, ..Options::default() };
     ingest_into(&[files.to_owned()], &options, &mut target, &Silent, &Cancel::new()).unwrap();
@@ -120,7 +121,7 @@ fn ingest(store: &Path, files: &Path, batch: usize) -> std::process::Child {
 /// Waits for the end of an ingest; gives how many commits it acknowledged.
 fn acknowledged(ingest: &mut std::process::Child) -> usize {
     let lines = BufReader::new(ingest.stderr.take().unwrap()).lines().map_while(Result::ok);
-    // The last line may be cut by the kill, and is no acknowledgement then.
+    // The last line may be cut by the kill, and is not an acknowledgement then.
     let commits = lines.filter_map(|line| serde_json::from_str::<Value>(&line).ok());
     let count = commits.filter(|line| line["commit"]["generation"].is_u64()).count();
     ingest.wait().unwrap();
@@ -135,7 +136,7 @@ fn digest(store: &Path) -> String {
 }
 
 #[test]
-fn an_ingest_killed_at_any_moment_leaves_exactly_the_acknowledged_commits() {
+fn killed_ingest_leaves_exactly_the_acknowledged_commits() {
     let moments = if headwater_testkit::is_full() { 200 } else { 6 };
     let place = tempfile::tempdir().unwrap();
     let files = place.path().join("files");

@@ -34,7 +34,7 @@ impl Store {
         run_json(&[&["labels"], arguments, &["--json", "--store", &self.path]].concat())
     }
 
-    /// What a command that must fail says.
+    /// Returns the error of a command that must fail.
     fn refused(&self, arguments: &[&str]) -> String {
         let output = run(&[&["labels"], arguments, &["--store", &self.path]].concat());
         assert!(!output.status.success(), "{arguments:?}");
@@ -85,7 +85,7 @@ fn label_import_of_a_new_list_names_the_others_of_its_source() {
     let other = store.labels(&["import", "--source", "team", &april]);
     let warning = other["warnings"][0].as_str().unwrap();
     assert!(warning.contains("mixers (version 1)") && warning.contains("--list \"mixers\""), "{warning}");
-    // A list that is known, and another source, are no surprise.
+    // A list that is known, and another source, are expected.
     assert_eq!(store.labels(&["import", "--source", "team", &april])["warnings"], json!([]));
     assert_eq!(store.labels(&["import", "--source", "others", &march])["warnings"], json!([]));
 }

@@ -13,8 +13,8 @@ use headwater_server::gateway::{LimitSettings, Overflow, Settings};
 use headwater_state::{Environment, Home, KeyText, Plan, Rate};
 
 use crate::support::{
-    AtEnd, Mood, Process, QUIET, Reply, Server, connections, forget_peak, is_full, made_key, peak, quantile, reader,
-    resident, small_store, verdict, within,
+    Mood, Process, QUIET, Reply, Server, StopOnDrop, connections, forget_peak, is_full, made_key, peak, quantile,
+    reader, resident, small_store, verdict, within,
 };
 
 /// A free call that tests use up.
@@ -30,7 +30,7 @@ fn with(limits: LimitSettings) -> Server {
 }
 
 #[test]
-fn every_authenticated_answer_says_how_its_limit_stands() {
+fn authenticated_answers_state_their_limit() {
     let server = limited(Plan { medium: Rate::new(1, 3), ..Plan::default() });
     let (_, key) = server.key(5);
     let mut client = server.client();
@@ -160,16 +160,16 @@ fn calls_wait_in_line_in_order_and_no_longer_than_2_seconds() {
         turned.count()
     };
     let longest = admitted.iter().map(|(_, waited)| *waited).max().unwrap();
-    let stood = admitted.iter().filter(|(_, waited)| *waited > 0).count();
+    let queued = admitted.iter().filter(|(_, waited)| *waited > 0).count();
     println!(
-        "queue: {clients} clients, {} admitted, {stood} of them from the line, {} refused, longest wait {longest} ms; pairs out of order 0 aimed at: {} of those 25 ms apart, {} of those 100 ms apart, {} in all",
+        "queue: {clients} clients, {} admitted, {queued} of them from the queue, {} refused, longest wait {longest} ms; pairs out of order 0 aimed at: {} of those 25 ms apart, {} of those 100 ms apart, {} in all",
         admitted.len(),
         refused.into_inner(),
         overtaken(25),
         overtaken(100),
         overtaken(1)
     );
-    assert!(admitted.len() > 30 && admitted.len() < clients && stood > 20, "{}", admitted.len());
+    assert!(admitted.len() > 30 && admitted.len() < clients && queued > 20, "{}", admitted.len());
     assert!(longest <= 2500);
     assert_eq!(overtaken(if is_full() { 25 } else { 100 }), 0, "{admitted:?}");
 }
@@ -206,7 +206,7 @@ fn a_line_is_as_long_and_as_patient_as_it_is_set_to_be() {
 fn who_leaves_the_line_takes_nobodys_turn() {
     let server = with(LimitSettings {
         overflow: Overflow::Queue,
-        // So patient that nobody is sent away: who is not seen leaving would stand in line for minutes.
+        // So patient that nobody is sent away: who is not seen leaving would be queued for minutes.
         longest_wait: Duration::from_hours(1),
         longest_line: 2000,
         plan: Arc::new(Plan { free: Rate::new(1, 1), concurrency: 2000, ..Plan::default() }),
@@ -226,7 +226,7 @@ fn who_leaves_the_line_takes_nobodys_turn() {
         client.set_nonblocking(true).unwrap();
         client.peek(&mut [0]).is_err_and(|error| error.kind() == ErrorKind::WouldBlock)
     };
-    let stood = line.iter().filter(waits).count();
+    let queued = line.iter().filter(waits).count();
     drop(line);
     // And those who leave as soon as they came.
     for _ in 0..rounds {
@@ -239,12 +239,12 @@ fn who_leaves_the_line_takes_nobodys_turn() {
     let next = server.send("GET", FREE, &[("X-API-Key", &key)], "");
     let waited_ms: u64 = next.header("x-queue-wait-ms").parse().unwrap_or(u64::MAX);
     println!(
-        "queue: {stood} of {rounds} clients stood in line and left it, {rounds} more left as they came; the next call was answered {} and waited {waited_ms} ms (aim 0 still in line, one call a second: at most 1000 ms: {})",
+        "queue: {queued} of {rounds} clients were queued and left, {rounds} more left as they came; the next call was answered {} and waited {waited_ms} ms (aim 0 still queued, one call a second: at most 1000 ms: {})",
         next.status,
         verdict(waited_ms <= 1000)
     );
     // One a second has its turn meanwhile.
-    assert!(stood + 10 >= rounds, "{stood} of {rounds}");
+    assert!(queued + 10 >= rounds, "{queued} of {rounds}");
     assert_eq!(next.status, 200);
     assert!(waited_ms <= 1300, "{waited_ms} ms");
     // A line that is left takes no connections either.
@@ -252,7 +252,7 @@ fn who_leaves_the_line_takes_nobodys_turn() {
 }
 
 #[test]
-fn who_comes_back_when_told_is_not_refused_again() {
+fn client_that_obeys_retry_after_is_not_refused_again() {
     let server = with(LimitSettings {
         overflow: Overflow::Queue,
         plan: Arc::new(Plan { free: Rate::new(50, 50), concurrency: 1000, ..Plan::default() }),
@@ -275,7 +275,7 @@ fn who_comes_back_when_told_is_not_refused_again() {
         }
     });
     let (obeyed, again) = (obeyed.into_inner(), again.into_inner());
-    println!("queue: {obeyed} of {clients} clients were told to come back, {again} of them were refused again");
+    println!("queue: {obeyed} of {clients} clients were asked to come back, {again} of them were refused again");
     assert!(obeyed > 0);
     assert!(again * 100 <= obeyed, "{again} of {obeyed}");
 }
@@ -308,7 +308,7 @@ fn a_key_has_so_many_calls_at_a_time() {
 }
 
 #[test]
-fn a_plan_that_leaves_out_an_endpoint_or_a_chain_forbids_it_and_the_rate_comes_before_credits() {
+fn plan_forbids_what_it_omits_and_rate_precedes_credits() {
     let server = limited(Plan {
         endpoints: Some(vec!["/v1/chains".into(), "/v1/transactions".into()]),
         chains: Some(vec!["tron".into()]),
@@ -345,7 +345,7 @@ fn chain_alias_does_not_pass_a_plan_without_the_chain() {
     assert_eq!(post("solana").1, "unsupported_chain");
 }
 
-/// A trace may go on over bridges, so it names the chains on which it may.
+/// A trace may continue over bridges, so it names the chains on which it may.
 #[test]
 fn trace_names_the_chains_of_a_plan_that_leaves_out_others() {
     let server = limited(Plan { chains: Some(vec!["ethereum".into()]), ..Plan::default() });
@@ -392,7 +392,7 @@ fn without_a_key_addresses_are_limited_but_not_this_machine() {
     }
 }
 
-/// A key that is none: every other one has a checksum that fits, so that only the look-up can tell.
+/// An unknown key: every other one has a checksum that fits, so that only the look-up can find out.
 fn wrong_key(number: u32) -> String {
     if number.is_multiple_of(2) {
         KeyText::generate(Environment::Live).unwrap().expose().to_owned()
@@ -439,7 +439,7 @@ fn destroy(home: &Home, table: &str) {
     let database = home.database().unwrap();
     let roots: Vec<u32> = {
         let writer = rusqlite::Connection::open(&database).unwrap();
-        // What stands in the log of commits would be read from there.
+        // What is in the log of commits would be read from there.
         writer.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get::<_, i64>(0)).unwrap();
         let mut roots =
             writer.prepare("SELECT rootpage FROM sqlite_schema WHERE tbl_name = ? AND rootpage > 0").unwrap();
@@ -463,7 +463,7 @@ fn file_reads(process: u32) -> u64 {
 }
 
 #[test]
-fn a_wrong_key_that_is_looked_at_takes_no_memory_and_no_look_at_the_database() {
+fn wrong_key_takes_no_memory_and_no_database_access() {
     let place = tempfile::tempdir().unwrap();
     let store = small_store(place.path());
     let key = made_key(&store, 0);
@@ -502,7 +502,7 @@ fn a_wrong_key_that_is_looked_at_takes_no_memory_and_no_look_at_the_database() {
     assert_eq!(ask(&key), 200);
 }
 
-/// What calls at a steady pace met with.
+/// The answers to calls at a steady pace.
 struct Pace {
     /// 99 of 100 were answered within this.
     p99: Duration,
@@ -558,7 +558,7 @@ fn a_key_far_above_its_limit_takes_nothing_from_the_others() {
                 }
             });
         }
-        let _end = AtEnd(&stop);
+        let _end = StopOnDrop(&stop);
         let started = Instant::now();
         let measured = pace(&server, &modest, seconds);
         let rate = f64::from(u32::try_from(asked.load(Ordering::Relaxed)).unwrap()) / started.elapsed().as_secs_f64();

@@ -1,5 +1,5 @@
-//! The memory of queries: one that would take more than its share is told how to ask for less, one that finds none left
-//! is told to come again, and the others go on.
+//! The memory of queries: one that would take more than its share gets advice to ask for less, one that finds none left
+//! is asked to come again, and the others continue.
 
 use std::path::Path;
 use std::sync::Mutex;
@@ -78,7 +78,7 @@ fn figure(server: &Server, name: &str) -> u64 {
 }
 
 #[test]
-fn a_query_over_its_share_is_told_how_to_ask_for_less_and_costs_nothing() {
+fn query_over_its_share_gets_advice_and_costs_nothing() {
     let share = 200_000;
     let (server, key) = gateway(1 << 20, share, Deadlines::default());
     let by_value = about_the_hub(r#","sort":"amount_usd","limit":10"#);
@@ -138,7 +138,7 @@ fn a_query_waits_until_its_share_is_free() {
 }
 
 #[test]
-fn a_query_that_waits_for_memory_ends_with_its_time_or_its_client() {
+fn query_waiting_for_memory_ends_with_deadline_or_client() {
     let (server, key) = gateway(1 << 20, 1 << 20, Deadlines::all(Duration::from_secs(2)));
     let held = take(&server, 1000);
     let reply = server.client().post("/v1/transactions", &key, QUIET).unwrap();
@@ -154,7 +154,7 @@ fn a_query_that_waits_for_memory_ends_with_its_time_or_its_client() {
 }
 
 #[test]
-fn a_query_under_way_that_finds_no_memory_left_is_told_to_come_again() {
+fn query_without_memory_left_is_asked_to_retry() {
     let total = 8 << 20;
     let (server, key) = gateway(total, total, Deadlines::default());
     server.moody.set(Mood::Slow);
@@ -199,7 +199,7 @@ fn anonymous(process: u32) -> u64 {
     line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() * 1024
 }
 
-/// What eight clients with heavy questions at once bring a server to: the most that it grows by, and its answers.
+/// Sends heavy questions of eight clients at once; returns the largest growth of the server, and its answers.
 fn besieged(store: &Path, budget: [&str; 2], rounds: usize) -> (u64, [usize; 3]) {
     let [total, share] = budget.map(str::to_owned);
     let settings = [format!("limits.memory_mib={total}"), format!("limits.query_memory_mib={share}")];
@@ -251,7 +251,7 @@ fn besieged(store: &Path, budget: [&str; 2], rounds: usize) -> (u64, [usize; 3])
 }
 
 #[test]
-fn eight_heavy_queries_at_once_stay_below_the_memory_they_are_given() {
+fn eight_heavy_queries_stay_below_their_memory() {
     let (movements, rounds) = if is_full() { (2_000_000, 12) } else { (90_000, 3) };
     let place = tempfile::tempdir().unwrap();
     let store = place.path().join("hub.hw");
@@ -270,7 +270,7 @@ fn eight_heavy_queries_at_once_stay_below_the_memory_they_are_given() {
         let (grown, [answered, too_large, overloaded]) = besieged(&store, budget, rounds);
         println!(
             "memory: {movements} movements, {} MiB for all and {} for one: grew by {} MiB at most; {answered} answered, \
-             {too_large} too large, {overloaded} told to come again",
+             {too_large} too large, {overloaded} reported to come again",
             budget[0],
             budget[1],
             grown >> 20

@@ -196,7 +196,7 @@ fn only_a_success_costs() {
 /// Lets clients of a key leave while their calls are under way, some at work and the others in line; gives how long
 /// anything was held behind them. Nothing where that took the machine so long that answers may have come before.
 fn leave(server: &Server, (path, cost): (&str, i64), (id, key): &(String, String), clients: i64) -> Option<Duration> {
-    /// Of the 300 ms that an answer takes.
+    /// The first part of the 300 ms that an answer takes.
     const SOON: Duration = Duration::from_millis(150);
     let mut callers: Vec<Client> = (0..clients).map(|_| server.client()).collect();
     let held = || server.gateway.state().accounts().held();
@@ -258,7 +258,7 @@ fn a_client_that_leaves_before_the_answer_pays_nothing() {
 }
 
 #[test]
-fn credits_that_arrive_while_calls_run_are_neither_lost_nor_doubled() {
+fn credits_granted_during_calls_are_counted_once() {
     let server = Server::start();
     let (id, key) = server.key(50);
     let paid = thread::scope(|scope| {
@@ -331,7 +331,7 @@ fn a_balance_that_another_process_took_away_is_never_overdrawn() {
 }
 
 #[test]
-fn a_full_disk_gives_no_success_without_its_row_and_is_got_over_without_a_restart() {
+fn full_disk_loses_no_row_and_recovers_without_a_restart() {
     let server = Server::start();
     let (_, key) = server.key(1_000_000);
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();

@@ -45,7 +45,7 @@ fn migration_by_several_replicas_takes_each_step_once() {
 }
 
 #[test]
-fn a_state_of_another_schema_is_refused_with_the_commands_that_make_a_new_one() {
+fn state_of_another_schema_is_refused_with_the_remedy() {
     let place = tempfile::tempdir().unwrap();
     drop(Home::in_folder(place.path()).unwrap());
     let server = Postgres::start();

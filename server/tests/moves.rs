@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use headwater_state::{Access, Environment, Home, StateLocation};
 
-use crate::support::live::{Live, PAYER, Receiver, call, webhook};
+use crate::support::live::{LiveStore, PAYER, Receiver, call, webhook};
 use crate::support::postgres::Postgres;
 use crate::support::replicas::Replicas;
-use crate::support::{AtEnd, QUIET, headwater, is_full, run, run_json, small_store, within};
+use crate::support::{QUIET, StopOnDrop, headwater, is_full, run, run_json, small_store, within};
 
 /// Balances with the numbers and hashes of their last entries, which stand for all entries before them.
 fn heads(home: &Home) -> Vec<(i64, i64, i64, Vec<u8>)> {
@@ -21,7 +21,7 @@ fn heads(home: &Home) -> Vec<(i64, i64, i64, Vec<u8>)> {
         .collect()
 }
 
-/// How many rows each table has; what belongs to running processes is not asked for.
+/// Returns the number of rows each table has; what belongs to running processes is not asked for.
 fn rows(home: &Home) -> Vec<i64> {
     const TABLES: [&str; 12] = [
         "SELECT count(*) FROM api_key",
@@ -41,7 +41,7 @@ fn rows(home: &Home) -> Vec<i64> {
     TABLES.iter().map(|sql| db.transaction(|tx| tx.rows(sql, &[])).unwrap()[0].int(0).unwrap()).collect()
 }
 
-/// What the audit says was paid, less what the ledger says.
+/// Returns what the audit says was paid, less what the ledger says.
 fn difference(home: &Home) -> i64 {
     let mut db = home.connect(Access::Read).unwrap();
     let rows = db.transaction(|tx| {
@@ -61,7 +61,7 @@ fn restore(backup: &Path, postgres: &Postgres, secrets: &Path) -> Home {
 }
 
 #[test]
-fn postgres_backups_are_of_one_moment_while_others_write_and_become_states_of_either_kind() {
+fn postgres_backup_is_of_one_moment_and_restores_to_either() {
     let rounds = if is_full() { 50 } else { 3 };
     let place = tempfile::tempdir().unwrap();
     let store = small_store(place.path());
@@ -81,7 +81,7 @@ fn postgres_backups_are_of_one_moment_while_others_write_and_become_states_of_ei
     let done = AtomicBool::new(false);
     let mut restored: Vec<Home> = Vec::new();
     thread::scope(|scope| {
-        let _end = AtEnd(&done);
+        let _end = StopOnDrop(&done);
         for (number, key) in keys.iter().enumerate() {
             let (servers, done) = (&replicas.servers, &done);
             scope.spawn(move || {
@@ -89,11 +89,11 @@ fn postgres_backups_are_of_one_moment_while_others_write_and_become_states_of_ei
                 let mut call = 0;
                 while !done.load(Ordering::Relaxed) {
                     call += 1;
-                    let repetition = format!("{number}-{call}");
+                    let idempotency_key = format!("{number}-{call}");
                     let headers = [
                         ("X-API-Key", key.as_str()),
                         ("Content-Type", "application/json"),
-                        ("Idempotency-Key", repetition.as_str()),
+                        ("Idempotency-Key", idempotency_key.as_str()),
                     ];
                     let reply = client.send("POST", "/v1/transactions", &headers, QUIET.as_bytes()).unwrap();
                     assert_eq!(reply.status, 200);
@@ -147,8 +147,8 @@ fn postgres_backups_are_of_one_moment_while_others_write_and_become_states_of_ei
 }
 
 #[test]
-fn postgres_takes_on_a_state_from_a_folder_with_its_keys_webhooks_and_what_waits_for_them() {
-    let mut live = Live::new();
+fn postgres_takes_over_a_folder_state_whole() {
+    let mut live = LiveStore::new();
     let store = live.store();
     let at = store.to_str().unwrap();
     let made = run_json(&["keys", "create", "--json", "--store", at, "--credits", "100"]);
@@ -187,7 +187,7 @@ fn postgres_takes_on_a_state_from_a_folder_with_its_keys_webhooks_and_what_waits
     let reply = call(server.address, "POST", "/v1/transactions", key, &body);
     assert_eq!((reply.status, reply.header("x-credit-remaining")), (200, "90"));
     let more = run_json(&[&["keys", "create"][..], &shared[..]].concat());
-    assert_ne!(more["id"], id, "what the database numbers goes on behind what was restored");
+    assert_ne!(more["id"], id, "numbers of the database continue behind what was restored");
     live.block(1);
     taking.wait_for(Duration::from_mins(1), 3);
 }

@@ -1,4 +1,5 @@
-//! More calls than can be done: those that are taken are done, the others are told at once, light ones keep their place.
+//! More calls than can be done: those that are taken are done, the others are refused at once, light ones keep their
+//! place.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -17,8 +18,8 @@ const GOODPUT: f64 = 0.9;
 /// Within which 99 of 100 light calls are answered.
 const LIGHT: Duration = Duration::from_millis(250);
 /// Answers are kept in at most 64 MiB, and the queries at work need less together than one of them may take.
-const MOST_MEMORY: u64 = (64 + 128) << 20;
-/// How long the store takes for a call: 300 ms in full.
+const MAX_MEMORY: u64 = (64 + 128) << 20;
+/// Returns how long the store takes for a call: 300 ms in full.
 fn slow_ms() -> u64 {
     if is_full() { 300 } else { 100 }
 }
@@ -27,14 +28,14 @@ fn slow_ms() -> u64 {
 const AGAIN: Duration = Duration::from_secs(5);
 
 #[test]
-fn heavy_calls_beyond_the_queue_are_told_at_once_and_light_ones_are_answered() {
+fn heavy_calls_beyond_the_queue_fail_fast_beside_light_ones() {
     let server = Server::start();
     let (_, key) = server.key(1_000_000);
     server.moody.slow_ms.store(slow_ms(), Ordering::SeqCst);
     server.moody.set(Mood::Slow);
     let cores = thread::available_parallelism().map_or(2, usize::from);
     let clients = cores + 64 + 30;
-    let (done, told) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let (done, refused) = (AtomicUsize::new(0), AtomicUsize::new(0));
     let slowest_refusal = Mutex::new(Duration::ZERO);
     let (light, light_times) = thread::scope(|scope| {
         for _ in 0..clients {
@@ -45,7 +46,7 @@ fn heavy_calls_beyond_the_queue_are_told_at_once_and_light_ones_are_answered() {
                     200 => drop(done.fetch_add(1, Ordering::Relaxed)),
                     429 => {
                         assert_eq!((reply.error().1.as_str(), reply.header("retry-after")), ("overloaded", "1"));
-                        told.fetch_add(1, Ordering::Relaxed);
+                        refused.fetch_add(1, Ordering::Relaxed);
                         let mut slowest = slowest_refusal.lock().unwrap();
                         *slowest = slowest.max(started.elapsed());
                     }
@@ -63,20 +64,20 @@ fn heavy_calls_beyond_the_queue_are_told_at_once_and_light_ones_are_answered() {
         }
         (answered, times)
     });
-    let (done, told) = (done.into_inner(), told.into_inner());
+    let (done, refused) = (done.into_inner(), refused.into_inner());
     println!(
-        "overload: {clients} heavy calls at once, {done} done, {told} told in at most {:.1?}; 5 light ones beside them took {light_times:.1?}",
+        "overload: {clients} heavy calls at once, {done} done, {refused} refused in at most {:.1?}; 5 light ones beside them took {light_times:.1?}",
         slowest_refusal.into_inner().unwrap()
     );
     // Those whose threads come after the first slots are free again take a place that others had.
-    assert_eq!((done + told, light), (clients, 5));
-    assert!(done >= cores + 64 && told > 0, "{done} done, {told} told");
+    assert_eq!((done + refused, light), (clients, 5));
+    assert!(done >= cores + 64 && refused > 0, "{done} done, {refused} refused");
     assert_eq!(server.gateway.state().accounts().held(), 0);
 }
 
 /// Calls per second of so many clients, those refused, and how long a light call took beside them.
 fn load(server: &Server, key: &str, clients: usize, time: Duration) -> (f64, usize, Vec<Duration>) {
-    let (done, told, over) = (AtomicUsize::new(0), AtomicUsize::new(0), AtomicBool::new(false));
+    let (done, refused, over) = (AtomicUsize::new(0), AtomicUsize::new(0), AtomicBool::new(false));
     let mut took = time;
     let times = thread::scope(|scope| {
         for _ in 0..clients {
@@ -86,7 +87,7 @@ fn load(server: &Server, key: &str, clients: usize, time: Duration) -> (f64, usi
                     match client.post("/v1/counterparty", key, QUIET).unwrap().status {
                         200 => drop(done.fetch_add(usize::from(!over.load(Ordering::Relaxed)), Ordering::Relaxed)),
                         429 => {
-                            told.fetch_add(1, Ordering::Relaxed);
+                            refused.fetch_add(1, Ordering::Relaxed);
                             thread::sleep(Duration::from_millis(50));
                         }
                         other => panic!("{other}"),
@@ -110,11 +111,11 @@ fn load(server: &Server, key: &str, clients: usize, time: Duration) -> (f64, usi
     });
     #[expect(clippy::cast_precision_loss, reason = "some thousands")]
     let rate = done.into_inner() as f64 / took.as_secs_f64();
-    (rate, told.into_inner(), times)
+    (rate, refused.into_inner(), times)
 }
 
 #[test]
-fn at_five_times_its_capacity_it_does_as_much_as_ever_and_is_itself_again_at_once() {
+fn overload_of_five_times_keeps_goodput_and_recovers() {
     // Each call takes a slot for a time of its own, whatever the machine does besides: capacity is known, and far below what the
     // connections could carry.
     let server = Server::with(Settings { cache_bytes: 0, ..Settings::default() });
@@ -124,7 +125,7 @@ fn at_five_times_its_capacity_it_does_as_much_as_ever_and_is_itself_again_at_onc
     let cores = thread::available_parallelism().map_or(2, usize::from);
     let time = Duration::from_secs(if is_full() { 30 } else { 2 });
     let (peak, _, _) = load(&server, &key, cores + 2, time);
-    let (goodput, told, mut times) = load(&server, &key, 5 * (cores + 64), time);
+    let (goodput, refused, mut times) = load(&server, &key, 5 * (cores + 64), time);
     let health = quantile(&mut times, 0.99);
     server.moody.set(Mood::Good);
     let started = Instant::now();
@@ -133,36 +134,36 @@ fn at_five_times_its_capacity_it_does_as_much_as_ever_and_is_itself_again_at_onc
     });
     let kept = goodput / peak;
     println!(
-        "overload: {peak:.1} calls/s at capacity, {goodput:.1} at five times that, {kept:.2} of it (aim 0.9: {}; {told} told to come later), /healthz {} of {} with p99 {health:.1?} (aim 250 ms: {}), itself again after {:.1?} (aim 5 s: met)",
+        "overload: {peak:.1} calls/s at capacity, {goodput:.1} at five times that, {kept:.2} of it (aim 0.9: {}; {refused} asked to come later), /healthz {} of {} with p99 {health:.1?} (aim 250 ms: {}), itself again after {:.1?} (aim 5 s: met)",
         verdict(kept >= GOODPUT),
         times.len(),
         times.len(),
         verdict(health <= LIGHT),
         started.elapsed()
     );
-    assert!(told > 0);
+    assert!(refused > 0);
     let (least, slowest) = if is_full() { (GOODPUT, LIGHT) } else { (0.6, Duration::from_secs(2)) };
     assert!(kept >= least && health <= slowest, "{kept} {health:?}");
 }
 
-/// What was seen beside other calls.
-struct Seen {
-    /// How long light calls took.
+/// The figures beside other calls.
+struct LoadFigures {
+    /// The times of light calls.
     light: Vec<Duration>,
-    /// How long `/healthz` took.
+    /// The times of `/healthz`.
     health: Vec<Duration>,
     /// Most memory that the server had.
     memory: u64,
 }
 
-/// What became of more calls than can be done.
-struct Overloaded {
+/// The figures of more calls than can be done.
+struct OverloadFigures {
     /// Calls a second that were answered.
     goodput: f64,
-    /// Calls that were told to come later.
-    told: usize,
-    seen: Seen,
-    /// How long after the last of them a heavy call was answered.
+    /// Calls that were asked to come later.
+    refused: usize,
+    seen: LoadFigures,
+    /// The time after the last of them until a heavy call was answered.
     again: Duration,
 }
 
@@ -207,7 +208,7 @@ impl Busy {
     }
 
     /// Light calls, one every 10 ms, until it is enough; `/healthz` is asked between them.
-    fn watch(&self, enough: impl Fn() -> bool) -> Seen {
+    fn watch(&self, enough: impl Fn() -> bool) -> LoadFigures {
         let mut client = self.client();
         let (mut light, mut health, mut memory) = (Vec::new(), Vec::new(), 0);
         for number in 0.. {
@@ -221,14 +222,14 @@ impl Busy {
             memory = resident(self.server.id()).max(memory);
             thread::sleep(Duration::from_millis(10));
         }
-        Seen { light, health, memory }
+        LoadFigures { light, health, memory }
     }
 
     /// So many heavy calls a second, sent when they are due whether earlier ones are answered or not.
-    fn overload(&self, rate: f64, time: Duration) -> Overloaded {
-        // As many as can be inside, and as many again to be told so.
+    fn overload(&self, rate: f64, time: Duration) -> OverloadFigures {
+        // As many as can be inside, and as many again to be refused.
         let senders = 2 * (thread::available_parallelism().map_or(2, usize::from) + 64);
-        let (due, done, told) = (AtomicUsize::new(0), AtomicUsize::new(0), AtomicUsize::new(0));
+        let (due, done, refused) = (AtomicUsize::new(0), AtomicUsize::new(0), AtomicUsize::new(0));
         let started = Instant::now();
         let (seen, again) = thread::scope(|scope| {
             let watched = scope.spawn(|| self.watch(|| started.elapsed() >= time));
@@ -248,7 +249,7 @@ impl Busy {
                     // A connection that waited for its turn would be ended as idle.
                     match self.heavy(&mut self.client()) {
                         200 => drop(done.fetch_add(usize::from(started.elapsed() <= time), Ordering::Relaxed)),
-                        429 => drop(told.fetch_add(1, Ordering::Relaxed)),
+                        429 => drop(refused.fetch_add(1, Ordering::Relaxed)),
                         other => panic!("{other}"),
                     }
                 }
@@ -256,7 +257,7 @@ impl Busy {
             (watched.join().unwrap(), again.join().unwrap())
         });
         let done = u32::try_from(done.into_inner()).unwrap();
-        Overloaded { goodput: f64::from(done) / time.as_secs_f64(), told: told.into_inner(), seen, again }
+        OverloadFigures { goodput: f64::from(done) / time.as_secs_f64(), refused: refused.into_inner(), seen, again }
     }
 
     /// Heavy calls a second of as many clients as can be at work.
@@ -276,7 +277,7 @@ impl Busy {
 }
 
 #[test]
-fn real_work_at_five_times_the_capacity_leaves_light_calls_and_memory_alone() {
+fn overload_of_real_work_spares_light_calls_and_memory() {
     let time = Duration::from_secs(if is_full() { 300 } else { 4 });
     let place = tempfile::tempdir().unwrap();
     let busy = Busy::start(place.path(), 20_000);
@@ -286,14 +287,14 @@ fn real_work_at_five_times_the_capacity_leaves_light_calls_and_memory_alone() {
     let before = resident(busy.server.id());
     // A slow machine is given as many calls as fill its queue twice.
     let offered = (5.0 * peak).max(150.0 / time.as_secs_f64());
-    let Overloaded { goodput, told, seen, again } = busy.overload(offered, time);
-    let Seen { mut light, mut health, memory } = seen;
+    let OverloadFigures { goodput, refused, seen, again } = busy.overload(offered, time);
+    let LoadFigures { mut light, mut health, memory } = seen;
     let [quiet, light, health] =
         [&mut quiet, &mut light, &mut health].map(|times| (times.len(), quantile(times, 0.99)));
     let kept = goodput / peak;
     let grown = memory.saturating_sub(before);
     println!(
-        "overload: real work, {peak:.1} calls/s at capacity, {goodput:.1} when {offered:.1} are asked, {kept:.2} of it (aim 0.9: {}; {told} told to come later); {} light calls with a key, p99 {:.1?} quiet, {:.1?} beside it (aim 250 ms: {}); /healthz {} of {} with p99 {:.1?}; memory {} MiB, {} at capacity, so {} more (aim 192 more: {}); itself again after {again:.1?} (aim 5 s: {})",
+        "overload: real work, {peak:.1} calls/s at capacity, {goodput:.1} when {offered:.1} are asked, {kept:.2} of it (aim 0.9: {}; {refused} asked to come later); {} light calls with a key, p99 {:.1?} quiet, {:.1?} beside it (aim 250 ms: {}); /healthz {} of {} with p99 {:.1?}; memory {} MiB, {} at capacity, so {} more (aim 192 more: {}); itself again after {again:.1?} (aim 5 s: {})",
         verdict(kept >= GOODPUT),
         light.0,
         quiet.1,
@@ -305,13 +306,13 @@ fn real_work_at_five_times_the_capacity_leaves_light_calls_and_memory_alone() {
         memory >> 20,
         before >> 20,
         grown >> 20,
-        verdict(grown <= MOST_MEMORY),
+        verdict(grown <= MAX_MEMORY),
         verdict(again <= AGAIN)
     );
-    assert!(told > 0);
+    assert!(refused > 0);
     // On a machine with other work the two rates are of different moments.
     assert!(kept >= 0.5, "{goodput} of {peak}");
     let (slowest, latest) = if is_full() { (LIGHT, AGAIN) } else { (Duration::from_secs(3), Duration::from_secs(30)) };
     assert!(light.1 <= slowest && again <= latest, "{:?} {again:?}", light.1);
-    assert!(grown <= MOST_MEMORY, "{before} {memory}");
+    assert!(grown <= MAX_MEMORY, "{before} {memory}");
 }

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use headwater_state::{Environment, Home};
 
-use crate::support::faults::{Chance, Faults, Happened, Unsynced, after_power_loss, read_log};
+use crate::support::faults::{Chance, Faults, FileEvent, UnsyncedPolicy, after_power_loss, read_log};
 use crate::support::{Process, QUIET, Reply, check_ledger, is_full, random, reader, small_store, within};
 
 const CREDITS: i64 = 1_000_000;
@@ -20,7 +20,7 @@ const CREDITS: i64 = 1_000_000;
 const CALLS: usize = 400;
 const CLIENTS: usize = 4;
 
-/// What a process that aborts ends with.
+/// The signal of a process that aborts.
 const SIGABRT: i32 = 6;
 const SIGKILL: i32 = 9;
 
@@ -43,16 +43,16 @@ struct Answer {
     arrived: SystemTime,
 }
 
-/// How a process ended.
+/// The end of a process.
 #[derive(Debug, Clone, Copy)]
 enum End {
     /// Before it served.
     AtStart,
-    /// While it served, or once it was told to stop, which is when.
-    Serving { status: ExitStatus, told: Option<SystemTime> },
+    /// While it served, or once it was asked to stop, which is when.
+    Serving { status: ExitStatus, stopped_at: Option<SystemTime> },
 }
 
-/// What a fault in a run led to.
+/// The consequence of a fault in a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Fate {
     NotMet,
@@ -60,16 +60,16 @@ enum Fate {
     AtStart,
     /// It ended by itself.
     Stopped,
-    /// It went on, having refused at most the calls of one commit.
+    /// It kept serving, having refused at most the calls of one commit.
     ServedOn,
-    /// It had been told to stop, and did.
+    /// It had been asked to stop, and did.
     Stopping,
 }
 
-/// What came of a run: the state it left, its log of operations, the answers that arrived, and its end.
+/// The result of a run: the state it left, its log of operations, the answers that arrived, and its end.
 struct Run {
     state: PathBuf,
-    log: Vec<(String, Happened)>,
+    log: Vec<(String, FileEvent)>,
     answers: Vec<Answer>,
     end: End,
     ended: SystemTime,
@@ -80,7 +80,7 @@ impl Run {
         struck(&self.log)
     }
 
-    /// How many calls were acknowledged.
+    /// Returns the number of calls that were acknowledged.
     fn acknowledged(&self) -> usize {
         self.answers.iter().filter(|answer| answer.status == 200).count()
     }
@@ -111,12 +111,12 @@ impl Run {
         }
         let fate = match self.end {
             End::AtStart => Fate::AtStart,
-            End::Serving { told: Some(told), .. } if at >= told => return Ok(Fate::Stopping),
+            End::Serving { stopped_at: Some(stopped_at), .. } if at >= stopped_at => return Ok(Fate::Stopping),
             End::Serving { status, .. } if status.signal() == Some(SIGABRT) => Fate::Stopped,
-            End::Serving { status, .. } => return Err(format!("it went on until it was told to stop: {status}")),
+            End::Serving { status, .. } => return Err(format!("it ran until it was asked to stop: {status}")),
         };
         let stopped = self.stopped_after();
-        if stopped > limit { Err(format!("it went on for {stopped:?}")) } else { Ok(fate) }
+        if stopped > limit { Err(format!("it ran for {stopped:?}")) } else { Ok(fate) }
     }
 
     /// The same of a fault that the server may outlive: then it refuses the calls of one commit at most, and every other
@@ -127,10 +127,10 @@ impl Run {
             return Err(format!("a call was answered {}", answer.status));
         }
         match self.end {
-            End::Serving { status, told: Some(told) } if status.success() && at < told => {
+            End::Serving { status, stopped_at: Some(stopped_at) } if status.success() && at < stopped_at => {
                 let refused = self.answers.len() - self.acknowledged();
                 if self.answers.len() < CALLS || refused > CLIENTS {
-                    return Err(format!("it went on with {} answers, {refused} of them refused", self.answers.len()));
+                    return Err(format!("it ran with {} answers, {refused} of them refused", self.answers.len()));
                 }
                 Ok(Fate::ServedOn)
             }
@@ -139,15 +139,15 @@ impl Run {
     }
 }
 
-/// Where a fault fell, and when.
-fn struck(log: &[(String, Happened)]) -> Option<(&str, SystemTime)> {
+/// Returns where a fault fell, and when.
+fn struck(log: &[(String, FileEvent)]) -> Option<(&str, SystemTime)> {
     log.iter().find_map(|(name, happened)| match happened {
-        Happened::Struck(nanos) => Some((name.as_str(), UNIX_EPOCH + Duration::from_nanos(*nanos))),
+        FileEvent::Struck(nanos) => Some((name.as_str(), UNIX_EPOCH + Duration::from_nanos(*nanos))),
         _ => None,
     })
 }
 
-/// How long a server may go on that must not: a second, and more beside other tests.
+/// Returns how long a server may run that must not: a second, and more beside other tests.
 fn stop_limit() -> Duration {
     Duration::from_secs(if is_full() { 1 } else { 5 })
 }
@@ -170,7 +170,7 @@ impl Bench {
     /// Serves calls on a copy of a state until all are answered or the process is gone.
     fn run(&mut self, from: &Path, faults: impl FnOnce(Faults) -> Faults) -> Run {
         let state = self.fresh();
-        after_power_loss(from, &[], Unsynced::Kept, &state);
+        after_power_loss(from, &[], UnsyncedPolicy::Kept, &state);
         let log = state.with_extension("log");
         let faults = faults(Faults::on(&state).with("FAULTS_LOG", &log));
         let arguments = ["--state", state.to_str().unwrap(), "--admin-listen", "none"];
@@ -190,25 +190,25 @@ impl Bench {
                     });
                 }
             });
-            // One that was struck has its time to end by itself: not by the signal of this test. The others are told to
+            // One that was struck has its time to end by itself: not by the signal of this test. The others are asked to
             // stop, and may meet their fault on the way.
             let cut_off = answers.lock().unwrap().len() < CALLS;
-            let patience = match (struck(&read_log(&log)), cut_off) {
+            let limit = match (struck(&read_log(&log)), cut_off) {
                 (None, false) => Duration::ZERO,
                 // All that it was asked it answered: what still has to end it comes at once.
                 (Some(_), false) => Duration::from_millis(250),
                 (_, true) => Duration::from_secs(10),
             };
-            let (begun, mut told) = (Instant::now(), None);
-            while server.ended().is_none() && begun.elapsed() < patience {
+            let (begun, mut stopped_at) = (Instant::now(), None);
+            while server.ended().is_none() && begun.elapsed() < limit {
                 thread::sleep(Duration::from_millis(2));
             }
             if server.ended().is_none() {
-                told = Some(SystemTime::now());
+                stopped_at = Some(SystemTime::now());
                 server.terminate_if_alive();
                 within(Duration::from_secs(30), "the process ends", || server.ended().is_some());
             }
-            end = End::Serving { status: server.ended().unwrap(), told };
+            end = End::Serving { status: server.ended().unwrap(), stopped_at };
         }
         let ended = SystemTime::now();
         let run = Run { log: read_log(&log), state, answers: answers.into_inner().unwrap(), end, ended };
@@ -235,7 +235,7 @@ impl Bench {
         answers.iter().filter(|answer| answer.status == 200 && !rows.contains(&answer.id)).count()
     }
 
-    /// How many writes, truncations and syncs a run without faults takes.
+    /// Returns the number of writes, truncations and syncs that a run without faults takes.
     fn operations(&mut self) -> [u64; 3] {
         let first = self.first.clone();
         let run = self.run(&first, |faults| faults);
@@ -244,10 +244,10 @@ impl Bench {
         let mut counts = [0; 3];
         for (_, happened) in &run.log {
             match happened {
-                Happened::Written { .. } => counts[0] += 1,
-                Happened::Truncated(_) => counts[1] += 1,
-                Happened::Synced => counts[2] += 1,
-                Happened::NotSynced | Happened::Removed | Happened::Struck(_) => {}
+                FileEvent::Written { .. } => counts[0] += 1,
+                FileEvent::Truncated(_) => counts[1] += 1,
+                FileEvent::Synced => counts[2] += 1,
+                FileEvent::NotSynced | FileEvent::Removed | FileEvent::Struck(_) => {}
             }
         }
         counts
@@ -260,7 +260,7 @@ impl Bench {
 }
 
 #[test]
-fn shim_a_sync_that_fails_stops_the_server_and_loses_nothing_that_was_answered() {
+fn shim_failed_sync_stops_the_server_and_loses_no_answer() {
     let mut bench = Bench::new();
     let first = bench.first.clone();
     let [_, _, syncs] = bench.operations();
@@ -287,9 +287,9 @@ fn shim_a_sync_that_fails_stops_the_server_and_loses_nothing_that_was_answered()
             slowest = slowest.max(run.stopped_after());
         }
         latest = latest.max(run.answered_after());
-        // Pages whose sync failed are gone, as after a loss of power: nobody was told that they are there.
+        // Pages whose sync failed are gone, as after a loss of power: they were never acknowledged.
         let image = bench.fresh();
-        after_power_loss(&first, &run.log, Unsynced::Dropped, &image);
+        after_power_loss(&first, &run.log, UnsyncedPolicy::Dropped, &image);
         assert_eq!(Bench::lacking(&image, &run.answers), 0, "{place}, at {at:?}");
         assert_eq!(Bench::lacking(&run.state, &run.answers), 0, "{place}");
         // It starts again and serves as if nothing had been.
@@ -310,7 +310,7 @@ fn shim_a_sync_that_fails_stops_the_server_and_loses_nothing_that_was_answered()
         of(Fate::Stopping)
     );
     assert!(met * 2 >= tries && of(Fate::Stopped) * 2 >= met, "most of the syncs are met while it serves");
-    // The test would see a server that goes on: here is one, which never hears of the fault.
+    // The test would see a server that continues: here is one, which never hears of the fault.
     let run = bench.run(&first, |faults| faults.at("s", syncs / 4, "pass"));
     let error = run.has_to_stop(stop_limit()).unwrap_err();
     println!("a sync that only the test takes for failed: {error}");
@@ -353,7 +353,7 @@ impl Fault {
 }
 
 #[test]
-fn shim_power_that_is_lost_and_operations_that_fail_anywhere_and_again_in_recovery_lose_nothing_that_was_answered() {
+fn shim_power_loss_and_faults_lose_no_answer() {
     let mut bench = Bench::new();
     let first = bench.first.clone();
     let counts = bench.operations();
@@ -384,12 +384,12 @@ fn shim_power_that_is_lost_and_operations_that_fail_anywhere_and_again_in_recove
             let killed = matches!(run.end, End::Serving { status, .. } if status.signal() == Some(SIGKILL));
             assert!(killed || matches!(run.end, End::AtStart), "{place}: {:?}", run.end);
         }
-        let unsynced = |seed| [Unsynced::Dropped, Unsynced::Scattered(seed), Unsynced::Kept];
+        let unsynced = |seed| [UnsyncedPolicy::Dropped, UnsyncedPolicy::Scattered(seed), UnsyncedPolicy::Kept];
         for lost in unsynced(chance.below(u64::MAX)) {
             let image = bench.fresh();
             after_power_loss(&first, &run.log, lost, &image);
             dropped += usize::from(
-                lost == Unsynced::Dropped
+                lost == UnsyncedPolicy::Dropped
                     && fs::read(image.join("gateway.sqlite-wal")).ok()
                         != fs::read(run.state.join("gateway.sqlite-wal")).ok(),
             );
@@ -441,17 +441,17 @@ fn shim_power_that_is_lost_and_operations_that_fail_anywhere_and_again_in_recove
     let run =
         bench.run(&first, |faults| faults.at("w", counts.iter().sum::<u64>() / 4, "before").with("FAULTS_LIE", "1"));
     let image = bench.fresh();
-    after_power_loss(&first, &run.log, Unsynced::Dropped, &image);
+    after_power_loss(&first, &run.log, UnsyncedPolicy::Dropped, &image);
     let lost = Bench::lacking(&image, &run.answers);
     println!("a disk that lies about syncs: {lost} of {} answers lost", run.answers.len());
     assert!(lost > 0);
 }
 
 #[test]
-fn shim_a_disk_without_room_refuses_calls_and_serves_again_with_room() {
+fn shim_full_disk_refuses_calls_until_there_is_room() {
     let mut bench = Bench::new();
     let state = bench.fresh();
-    after_power_loss(&bench.first, &[], Unsynced::Kept, &state);
+    after_power_loss(&bench.first, &[], UnsyncedPolicy::Kept, &state);
     let (rounds, switch) = (if is_full() { 200 } else { 5 }, bench.place.path().join("full"));
     let faults = Faults::on(&state).with("FAULTS_FULL", &switch);
     let arguments = ["--state", state.to_str().unwrap(), "--admin-listen", "none"];

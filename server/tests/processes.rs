@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use headwater_state::Home;
 
-use crate::support::live::{Live, Socket};
+use crate::support::live::{LiveStore, Socket};
 use crate::support::{
     Process, QUIET, TRANSACTIONS, is_full, made_key, reader, resident, run, run_json, small_store, within,
 };
@@ -49,9 +49,9 @@ fn keys_credits_and_commits_of_other_processes_are_seen() {
 }
 
 #[test]
-fn a_server_that_follows_many_commits_holds_no_more_of_them_open_than_it_needs() {
+fn server_following_commits_holds_few_generations_open() {
     let commits = if is_full() { 5000 } else { 200 };
-    let mut live = Live::new();
+    let mut live = LiveStore::new();
     let key = made_key(&live.store(), 0);
     let server = Process::start(&live.store(), &[]);
     let mut stream = Socket::open(server.address, "", &[("X-API-Key", &key)]).unwrap();
@@ -92,7 +92,7 @@ fn two_servers_on_one_state_know_which_of_them_was_killed() {
     assert!(run(&["state", "check", "--store", store.to_str().unwrap()]).status.success());
     first.kill();
     let third = Process::start(&store, &[]);
-    assert_eq!(count(ended), 2, "the next one knows");
+    assert_eq!(count(ended), 2, "the next one counts it");
     assert!(third.id() > 0);
 }
 
@@ -135,7 +135,7 @@ fn a_hangup_ends_nothing_where_there_is_no_certificate_to_read() {
 }
 
 #[test]
-fn a_request_that_is_broken_off_at_the_end_of_the_drain_is_recorded() {
+fn request_cut_off_by_the_drain_is_recorded() {
     let place = tempfile::tempdir().unwrap();
     let store = small_store(place.path());
     let key = made_key(&store, 10);

@@ -21,12 +21,12 @@ use crate::support::{Process, Server, headwater, run_json, small_store};
 
 const SANCTIONED: &str = "0x00000000000000000000000000000000000000bb";
 const UNKNOWN: &str = "0x00000000000000000000000000000000000000cc";
-/// What a provider says of a mixer.
+/// The answer of a provider about a mixer.
 const MIXER: &str = r#"{"claims":[{"code":"mixer","entity":"Whirl","confidence":0.9},{"code":"no_such_code"}]}"#;
 
-/// How a provider answers.
+/// The answer of a provider.
 #[derive(Debug, Clone)]
-enum Says {
+enum ProviderAnswer {
     /// This body.
     Body(String),
     /// These bytes in place of an answer.
@@ -41,12 +41,12 @@ type Request = (BTreeMap<String, String>, Value);
 /// A provider on this machine, which remembers what it was asked.
 struct Provider {
     address: SocketAddr,
-    says: Arc<Mutex<Says>>,
+    says: Arc<Mutex<ProviderAnswer>>,
     asked: Arc<Mutex<Vec<Request>>>,
 }
 
 impl Provider {
-    fn start(says: Says) -> Self {
+    fn start(says: ProviderAnswer) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let (says, asked) = (Arc::new(Mutex::new(says)), Arc::<Mutex<Vec<_>>>::default());
@@ -65,7 +65,7 @@ impl Provider {
         Self { address, says, asked }
     }
 
-    fn says(&self, says: Says) {
+    fn says(&self, says: ProviderAnswer) {
         *self.says.lock().unwrap() = says;
     }
 
@@ -103,14 +103,14 @@ fn read(stream: &TcpStream) -> Request {
     (headers, serde_json::from_slice(&body).unwrap())
 }
 
-fn answer(mut stream: TcpStream, says: &Says) {
+fn answer(mut stream: TcpStream, says: &ProviderAnswer) {
     // Who asked may have gone.
     let _ = match says {
-        Says::Body(body) => {
+        ProviderAnswer::Body(body) => {
             write!(stream, "HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{body}", body.len())
         }
-        Says::Raw(bytes) => stream.write_all(bytes.as_bytes()),
-        Says::Nothing => {
+        ProviderAnswer::Raw(bytes) => stream.write_all(bytes.as_bytes()),
+        ProviderAnswer::Nothing => {
             thread::sleep(Duration::from_secs(20));
             Ok(())
         }
@@ -118,14 +118,14 @@ fn answer(mut stream: TcpStream, says: &Says) {
 }
 
 /// A server that asks a provider, over a store in which one address is under sanctions.
-struct Asking {
+struct AskingServer {
     server: Server,
     key: String,
     // Its threads ask.
     _runtime: tokio::runtime::Runtime,
 }
 
-impl Asking {
+impl AskingServer {
     fn of(provider: &Provider, kept: Duration) -> Self {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
         let asked = HttpProvider::new(provider.settings(kept), runtime.handle().clone());
@@ -156,8 +156,8 @@ fn failure(answer: &Value) -> Option<&str> {
 
 #[test]
 fn provider_is_asked_as_the_request_says() {
-    let provider = Provider::start(Says::Body(MIXER.to_owned()));
-    let asking = Asking::of(&provider, Duration::ZERO);
+    let provider = Provider::start(ProviderAnswer::Body(MIXER.to_owned()));
+    let asking = AskingServer::of(&provider, Duration::ZERO);
     let count = |address: &str, third_party: &str| {
         let before = provider.count();
         let answer = asking.ask(address, third_party);
@@ -182,8 +182,8 @@ fn provider_is_asked_as_the_request_says() {
 
 #[test]
 fn claims_of_a_provider_count_beside_labels_at_their_level() {
-    let provider = Provider::start(Says::Body(MIXER.to_owned()));
-    let asking = Asking::of(&provider, Duration::ZERO);
+    let provider = Provider::start(ProviderAnswer::Body(MIXER.to_owned()));
+    let asking = AskingServer::of(&provider, Duration::ZERO);
     let without = asking.ask(UNKNOWN, "off");
     assert_eq!(without["data"]["dimensions"]["intel"]["score"], 0.0);
     let with = asking.ask(UNKNOWN, "auto");
@@ -191,16 +191,16 @@ fn claims_of_a_provider_count_beside_labels_at_their_level() {
     assert_eq!((&intel["labels"], &intel["entity"]), (&json!(["mixer"]), &json!("Whirl")));
     assert_eq!(intel["confidence"], 0.5, "no more than the level allows");
     assert!(intel["score"].as_f64().unwrap() > 0.0 && failure(&with).is_none());
-    // When it was computed is told by the clock.
+    // The time of the computation is that of the clock.
     assert!(with["data"]["meta"]["computed_at"].as_i64().unwrap() > 1_700_000_000);
 }
 
 #[test]
-fn answers_of_a_provider_are_used_again_for_the_time_that_is_set() {
-    let provider = Provider::start(Says::Body(MIXER.to_owned()));
-    let asking = Asking::of(&provider, Duration::from_mins(10));
+fn provider_answers_are_cached_for_the_configured_time() {
+    let provider = Provider::start(ProviderAnswer::Body(MIXER.to_owned()));
+    let asking = AskingServer::of(&provider, Duration::from_mins(10));
     let first = asking.ask(UNKNOWN, "force");
-    provider.says(Says::Nothing);
+    provider.says(ProviderAnswer::Nothing);
     let again = asking.ask(UNKNOWN, "force");
     assert_eq!(provider.count(), 1);
     assert_eq!(again["data"]["dimensions"], first["data"]["dimensions"]);
@@ -209,8 +209,8 @@ fn answers_of_a_provider_are_used_again_for_the_time_that_is_set() {
 
 #[test]
 fn provider_that_does_not_answer_in_time_is_a_warning() {
-    let provider = Provider::start(Says::Nothing);
-    let asking = Asking::of(&provider, Duration::ZERO);
+    let provider = Provider::start(ProviderAnswer::Nothing);
+    let asking = AskingServer::of(&provider, Duration::ZERO);
     let begun = Instant::now();
     let answer = asking.ask(UNKNOWN, "auto");
     let took = begun.elapsed();
@@ -225,15 +225,18 @@ fn provider_that_answers_something_else_is_a_warning() {
     let redirect = "HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:1/\r\nContent-Length: 0\r\n\r\n";
     let long = format!(r#"{{"claims":[{{"name":"{}"}}]}}"#, "x".repeat(64 << 10));
     for (says, named) in [
-        (Says::Raw("HTTP/1.1 500 Internal Server Error\r\nContent-Length: 0\r\n\r\n".to_owned()), "the status 500"),
-        (Says::Raw(redirect.to_owned()), "the status 302"),
-        (Says::Raw("no HTTP\r\n\r\n".to_owned()), "broken_answer"),
-        (Says::Body("{}".to_owned()), "not of the protocol"),
-        (Says::Body(r#"{"claims":[{"code":"mixer","confidence":7}]}"#.to_owned()), "not of the protocol"),
-        (Says::Body(long), "more than 65536 bytes"),
+        (
+            ProviderAnswer::Raw("HTTP/1.1 500 Internal Server Error\r\nContent-Length: 0\r\n\r\n".to_owned()),
+            "the status 500",
+        ),
+        (ProviderAnswer::Raw(redirect.to_owned()), "the status 302"),
+        (ProviderAnswer::Raw("no HTTP\r\n\r\n".to_owned()), "broken_answer"),
+        (ProviderAnswer::Body("{}".to_owned()), "not of the protocol"),
+        (ProviderAnswer::Body(r#"{"claims":[{"code":"mixer","confidence":7}]}"#.to_owned()), "not of the protocol"),
+        (ProviderAnswer::Body(long), "more than 65536 bytes"),
     ] {
         let provider = Provider::start(says.clone());
-        let asking = Asking::of(&provider, Duration::from_mins(10));
+        let asking = AskingServer::of(&provider, Duration::from_mins(10));
         for _ in 0..2 {
             let answer = asking.ask(UNKNOWN, "force");
             let message = failure(&answer).unwrap_or_default();
@@ -245,14 +248,14 @@ fn provider_that_answers_something_else_is_a_warning() {
 
 #[test]
 fn provider_that_fails_again_and_again_is_left_alone() {
-    let provider = Provider::start(Says::Body("{}".to_owned()));
-    let asking = Asking::of(&provider, Duration::ZERO);
+    let provider = Provider::start(ProviderAnswer::Body("{}".to_owned()));
+    let asking = AskingServer::of(&provider, Duration::ZERO);
     let queries = vec![json!({"blockchain": "ethereum", "address": UNKNOWN}); 20];
     let body = json!({"queries": queries, "third_party": "force"}).to_string();
     let reply = asking.server.client().post("/v1/address-risk/batch", &asking.key, &body).unwrap();
     assert_eq!((reply.status, reply.header("x-credit-cost")), (200, "100"));
     assert_eq!(provider.count(), 5);
-    provider.says(Says::Body(MIXER.to_owned()));
+    provider.says(ProviderAnswer::Body(MIXER.to_owned()));
     let answer = asking.ask(UNKNOWN, "force");
     assert!(failure(&answer).unwrap().contains("is not asked for"), "{answer}");
     assert_eq!(provider.count(), 5);
@@ -270,8 +273,8 @@ fn without_a_provider_force_is_a_warning() {
 
 #[test]
 fn repeated_call_with_a_provider_asks_it_once() {
-    let provider = Provider::start(Says::Body(MIXER.to_owned()));
-    let asking = Asking::of(&provider, Duration::ZERO);
+    let provider = Provider::start(ProviderAnswer::Body(MIXER.to_owned()));
+    let asking = AskingServer::of(&provider, Duration::ZERO);
     let body = json!({"blockchain": "ethereum", "address": UNKNOWN, "third_party": "force"}).to_string();
     let headers =
         [("X-API-Key", asking.key.as_str()), ("Content-Type", "application/json"), ("Idempotency-Key", "once")];
@@ -285,7 +288,7 @@ fn repeated_call_with_a_provider_asks_it_once() {
 fn configured_provider_is_asked_and_logged_without_its_secrets() {
     let place = tempfile::tempdir().unwrap();
     let store = small_store(place.path());
-    let provider = Provider::start(Says::Body(MIXER.to_owned()));
+    let provider = Provider::start(ProviderAnswer::Body(MIXER.to_owned()));
     let file = place.path().join("headwater.toml");
     let text = format!(
         "[intel]\nprovider_url = \"http://{}/canary-path?canary-query\"\nprovider_key = \"canary-key\"\nprovider_name = \"acme\"\n",
@@ -311,7 +314,7 @@ fn configured_provider_is_asked_and_logged_without_its_secrets() {
 }
 
 #[test]
-fn parameters_of_an_operator_are_read_at_the_start_or_refused_whole() {
+fn operator_parameters_are_read_at_start_or_refused() {
     let place = tempfile::tempdir().unwrap();
     let store = small_store(place.path());
     let file = place.path().join("risk.toml");
@@ -326,7 +329,7 @@ fn parameters_of_an_operator_are_read_at_the_start_or_refused_whole() {
         .unwrap();
     let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(answer["data"]["meta"]["model_version"], "ours-1");
-    assert!(answer["data"]["meta"]["computed_at"].as_i64().unwrap() > 1_700_000_000, "told by the clock");
+    assert!(answer["data"]["meta"]["computed_at"].as_i64().unwrap() > 1_700_000_000, "the time of the clock");
     let plain = run_json(&["query", "address-risk", "--json", "--store", store.to_str().unwrap(), "--body", &body]);
     assert_eq!(plain["data"]["meta"]["model_version"], RiskParameters::standard().version);
 

@@ -92,13 +92,13 @@ fn redis_that_is_lost_and_comes_back_empty_opens_nothing() {
     });
     let most = 60.0 + 30.0 * took;
     println!("redis: lost {rounds} times, three gateways admitted {admitted} of at most {most:.1} in {took:.2} s");
-    // While it is lost each gateway knows what it saw last: at the moment of the loss that is a call or two old.
+    // While it is lost each gateway uses what it saw last: at the moment of the loss that is a call or two old.
     assert!(admitted <= most + 6.0 * f64::from(u32::try_from(rounds).unwrap()));
     assert!(admitted >= 0.6 * most, "{admitted} of {most}");
 }
 
 #[test]
-fn a_shared_store_that_never_answers_delays_calls_for_a_moment_and_opens_nothing() {
+fn silent_redis_delays_calls_briefly_and_lifts_no_limit() {
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let server = replica(silent.local_addr().unwrap().port(), Rate::new(10, 30));
     let mut client = server.client();

@@ -11,20 +11,20 @@ use headwater_server::events::webhook::sign::Secret;
 use headwater_state::Access;
 use serde_json::json;
 
-use crate::support::live::{Live, Received, Receiver, Socket, call, webhook};
+use crate::support::live::{LiveStore, ReceivedDelivery, Receiver, Socket, call, webhook};
 use crate::support::replicas::Replicas;
 use crate::support::{Process, is_full, random, within};
 
 const OK: &str = "200 OK";
 const LOCAL: [&str; 2] = ["--set", "webhooks.allow_private_targets=true"];
 
-fn is_signed(received: &Received, secret: &str) -> bool {
+fn is_signed(received: &ReceivedDelivery, secret: &str) -> bool {
     let expected = Secret::parse(secret).unwrap().sign(&received.id, received.timestamp, received.body.as_bytes());
     received.signatures.contains(&expected)
 }
 
-/// How often each event came.
-fn by_id(received: &[Received]) -> BTreeMap<&str, usize> {
+/// Counts how often each event came.
+fn by_id(received: &[ReceivedDelivery]) -> BTreeMap<&str, usize> {
     received.iter().fold(BTreeMap::new(), |mut each, one| {
         *each.entry(one.id.as_str()).or_default() += 1;
         each
@@ -33,7 +33,7 @@ fn by_id(received: &[Received]) -> BTreeMap<&str, usize> {
 
 /// Streams that listen, and those that have heard something.
 #[derive(Default)]
-struct Listening {
+struct StreamCounts {
     ready: AtomicUsize,
     heard: AtomicUsize,
 }
@@ -44,7 +44,7 @@ fn listen(
     addresses: &RwLock<Vec<SocketAddr>>,
     first: usize,
     key: &str,
-    listening: &Listening,
+    listening: &StreamCounts,
     (total, until): (usize, Instant),
 ) -> (usize, usize, bool) {
     let mut seen: Vec<(i64, String)> = Vec::new();
@@ -61,14 +61,14 @@ fn listen(
         };
         let after = seen.last().map(|(_, id)| id.clone());
         if let Err(code) = socket.subscribe(after.as_deref()) {
-            assert_ne!(code, 4010, "an event that was told is unknown");
+            assert_ne!(code, 4010, "an event that was sent is unknown");
             continue;
         }
         if after.is_none() {
             listening.ready.fetch_add(1, Ordering::SeqCst);
         }
-        let patience = until.saturating_duration_since(Instant::now()).max(Duration::from_millis(1));
-        socket.stream().set_read_timeout(Some(patience)).unwrap();
+        let limit = until.saturating_duration_since(Instant::now()).max(Duration::from_millis(1));
+        socket.stream().set_read_timeout(Some(limit)).unwrap();
         while seen.len() < total && Instant::now() < until {
             let Ok(event) = socket.event() else { break };
             if seen.is_empty() {
@@ -85,7 +85,7 @@ fn listen(
 #[test]
 fn postgres_replicas_that_are_killed_lose_no_event() {
     let (kills, blocks, per_block) = if is_full() { (200, 1000, 100) } else { (5, 40, 10) };
-    let mut live = Live::new();
+    let mut live = LiveStore::new();
     let settings = [LOCAL[0], LOCAL[1], "--set", "webhooks.second_ms=5"];
     let mut replicas = Replicas::start(3, &live.store(), &settings);
     let (_, key) = replicas.key();
@@ -102,7 +102,7 @@ fn postgres_replicas_that_are_killed_lose_no_event() {
     });
     // No pause: a webhook holds from the moment that it is made, whichever server makes the events.
     let addresses = RwLock::new(replicas.addresses());
-    let listening = Listening::default();
+    let listening = StreamCounts::default();
     let total = usize::try_from(blocks * per_block).unwrap();
     let until = Instant::now() + Duration::from_secs(if is_full() { 3600 } else { 180 });
     let mut secret = String::new();
@@ -118,7 +118,7 @@ fn postgres_replicas_that_are_killed_lose_no_event() {
         let every = blocks / kills;
         for block in 0..blocks {
             live.block(per_block);
-            // A stream goes on behind what it heard: one that has heard nothing begins again, with what comes then.
+            // A stream continues behind what it heard: one that has heard nothing begins again, with what comes then.
             if block == 0 {
                 within(Duration::from_mins(1), "all streams hear", || listening.heard.load(Ordering::SeqCst) == 3);
             }
@@ -139,7 +139,7 @@ fn postgres_replicas_that_are_killed_lose_no_event() {
     let (lost, twice) = streams.iter().fold((0, 0), |sum, one| (sum.0 + total - one.0, sum.1 + one.1));
     println!(
         "three replicas, {kills} kills, {total} events: lost {}, distinct ids {ids}, deliveries {}, badly signed {forged}; \
-         3 streams: lost {lost}, told twice {twice}",
+         3 streams: lost {lost}, reported twice {twice}",
         total.saturating_sub(ids),
         received.len()
     );
@@ -152,9 +152,9 @@ fn postgres_replicas_that_are_killed_lose_no_event() {
 }
 
 #[test]
-fn postgres_replicas_deliver_each_event_once_and_tell_it_to_every_stream() {
+fn postgres_replicas_deliver_each_event_once_per_stream() {
     let blocks = if is_full() { 500 } else { 30 };
-    let mut live = Live::new();
+    let mut live = LiveStore::new();
     let replicas = Replicas::start(3, &live.store(), &LOCAL);
     let (_, key) = replicas.key();
     let receivers = [Receiver::start(|_| OK.to_owned()), Receiver::start(|_| OK.to_owned())];
@@ -176,14 +176,14 @@ fn postgres_replicas_deliver_each_event_once_and_tell_it_to_every_stream() {
     let expected = 3 * blocks;
     let heard: Vec<Vec<(i64, String)>> =
         sockets.iter_mut().map(|socket| (0..expected).map(|_| socket.event().unwrap()).collect()).collect();
-    assert!(heard.iter().all(|one| *one == heard[0]), "every stream is told the same, under the same numbers");
+    assert!(heard.iter().all(|one| *one == heard[0]), "every stream receives the same, under the same numbers");
     let ids: BTreeSet<&String> = heard[0].iter().map(|(_, id)| id).collect();
     for receiver in &receivers {
         receiver.wait_for(Duration::from_mins(1), expected);
     }
     // Long enough for a second delivery to show itself.
     thread::sleep(Duration::from_secs(1));
-    let taken: Vec<Vec<Received>> = receivers.iter().map(Receiver::received).collect();
+    let taken: Vec<Vec<ReceivedDelivery>> = receivers.iter().map(Receiver::received).collect();
     println!("three replicas, {expected} events: delivered {} and {} times", taken[0].len(), taken[1].len());
     for received in &taken {
         let each = by_id(received);
@@ -195,7 +195,7 @@ fn postgres_replicas_deliver_each_event_once_and_tell_it_to_every_stream() {
 #[test]
 fn postgres_a_ticket_is_good_at_every_replica_and_once() {
     let rounds = if is_full() { 1000 } else { 20 };
-    let live = Live::new();
+    let live = LiveStore::new();
     let replicas = Replicas::start(3, &live.store(), &[]);
     let (id, key) = replicas.key();
     let addresses = replicas.addresses();
@@ -243,10 +243,10 @@ fn postgres_a_ticket_is_good_at_every_replica_and_once() {
 
 /// A minute of the schedule takes 12 s here, and so long is a receiver that says 429 sent one at a time.
 #[test]
-fn postgres_a_receiver_that_has_too_much_is_sent_one_at_a_time_by_all_replicas() {
+fn postgres_replicas_throttle_a_receiver_together() {
     const EVENTS: usize = 20;
     const CAP: usize = 4;
-    let mut live = Live::new();
+    let mut live = LiveStore::new();
     let mut replicas = Replicas::start(3, &live.store(), &[LOCAL[0], LOCAL[1], "--set", "webhooks.second_ms=200"]);
     let (_, key) = replicas.key();
     let (is_busy, hangs) = (Arc::new(AtomicBool::new(true)), Arc::new(AtomicBool::new(false)));
@@ -277,7 +277,7 @@ fn postgres_a_receiver_that_has_too_much_is_sent_one_at_a_time_by_all_replicas()
         let count = db.transaction(|tx| tx.row(written, &[])).unwrap().unwrap().int(0).unwrap();
         usize::try_from(count) == Ok(EVENTS)
     });
-    // It has too much for a long time now; who tells it the next is killed, and with it all others.
+    // It has too much for a long time now; who sends it the next is killed, and with it all others.
     is_busy.store(false, Ordering::SeqCst);
     let long = "UPDATE webhook_endpoint SET throttled_until_ms = 4102444800000";
     db.transaction(|tx| tx.execute(long, &[])).unwrap();
@@ -289,7 +289,7 @@ fn postgres_a_receiver_that_has_too_much_is_sent_one_at_a_time_by_all_replicas()
     hangs.store(false, Ordering::SeqCst);
     replicas.servers = (0..3).map(|_| replicas.serve()).collect();
     let mut again = 0;
-    within(Duration::from_mins(1), "it is told the rest, and again what was under way", || {
+    within(Duration::from_mins(1), "it receives the rest, and again what was under way", || {
         let received = receiver.received();
         let late = by_id(&received).into_iter().filter(|(id, _)| !early.contains_key(id));
         let (ids, count) = late.fold((0, 0), |(ids, sum), (_, count)| (ids + 1, sum + count));
@@ -310,7 +310,7 @@ fn postgres_a_receiver_that_has_too_much_is_sent_one_at_a_time_by_all_replicas()
 
 #[test]
 fn a_change_of_a_webhook_leaves_what_another_replica_changed() {
-    let live = Live::new();
+    let live = LiveStore::new();
     let replicas = Replicas::start(1, &live.store(), &LOCAL);
     let (_, key) = replicas.key();
     let address = replicas.servers[0].address;

@@ -13,15 +13,15 @@ use headwater_state::{Access, Environment, Home};
 use crate::support::postgres::Postgres;
 use crate::support::redis::Redis;
 use crate::support::replicas::{Replicas, without_notifications};
-use crate::support::{AtEnd, Client, Process, QUIET, Reply, check_ledger, is_full, random, small_store, within};
+use crate::support::{Client, Process, QUIET, Reply, StopOnDrop, check_ledger, is_full, random, small_store, within};
 
 const CLIENTS: usize = 24;
 /// Enough for what the killed servers were lent as well, which comes back after a minute only.
 const CREDITS: i64 = 3_000_000;
-/// What a second key is given after each kill, for five calls: there is never enough for all who ask.
+/// The credits of a second key after each kill, for five calls: there is never enough for all who ask.
 const FEW_MORE: i64 = 25;
 
-/// What the database says of credits, all of which must agree.
+/// Checks what the database says of credits, all of which must agree.
 fn assert_balanced(home: &Home, granted: i64) -> i64 {
     let mut db = home.connect(Access::Read).unwrap();
     let number = |db: &mut headwater_state::Db, sql: &'static str| {
@@ -53,12 +53,12 @@ fn serve(store: &Path, url: &str, secrets: &Path) -> Process {
 }
 
 #[test]
-fn postgres_replicas_that_are_killed_spend_no_credit_twice_and_lose_none() {
+fn postgres_killed_replicas_keep_every_credit() {
     spend_under_kills(None);
 }
 
 #[test]
-fn full_run_postgres_and_redis_that_fail_beside_killed_replicas_cost_no_credit() {
+fn full_run_failing_postgres_and_redis_cost_no_credit() {
     spend_under_kills(Some(Redis::start()));
 }
 
@@ -67,13 +67,13 @@ fn answer(
     addresses: &RwLock<Vec<SocketAddr>>,
     stop: &AtomicBool,
     (client, key): (usize, &str),
-    repetition: &str,
+    idempotency_key: &str,
 ) -> Option<Reply> {
     let mut turn = client;
     while !stop.load(Ordering::Relaxed) {
         turn += 1;
         let address = addresses.read().unwrap()[turn % 3];
-        let headers = [("X-API-Key", key), ("Content-Type", "application/json"), ("Idempotency-Key", repetition)];
+        let headers = [("X-API-Key", key), ("Content-Type", "application/json"), ("Idempotency-Key", idempotency_key)];
         let reply = Client::connect(address)
             .and_then(|mut client| client.send("POST", "/v1/transactions", &headers, QUIET.as_bytes()));
         match reply {
@@ -86,16 +86,16 @@ fn answer(
     None
 }
 
-/// What clients saw of a key.
+/// The view of clients of a key.
 #[derive(Default)]
-struct Seen {
+struct ClientView {
     /// Calls that were answered.
     received: Mutex<BTreeSet<String>>,
     replayed: AtomicU64,
     refused: AtomicU64,
 }
 
-impl Seen {
+impl ClientView {
     fn take(&self, reply: &Reply) {
         let left: i64 = reply.header("x-credit-remaining").parse().unwrap();
         assert!(left >= 0, "an answer that says {left} are left");
@@ -112,7 +112,7 @@ impl Seen {
     }
 }
 
-/// What was charged to the account of a key, what is left of it, and what of that is lent.
+/// Returns what was charged to the account of a key, what is left of it, and what of that is lent.
 fn account_of(home: &Home, key: &str) -> (i64, i64, i64) {
     let rows = home.connect(Access::Read).unwrap().transaction(|tx| {
         tx.rows(
@@ -178,7 +178,7 @@ impl Scene<'_> {
         &mut self,
         (kills, restarts): (u64, u64),
         addresses: &RwLock<Vec<SocketAddr>>,
-        (poor, seen): (&str, &Seen),
+        (poor, seen): (&str, &ClientView),
     ) -> u64 {
         let mut seed = random();
         println!("seed {seed}");
@@ -241,16 +241,16 @@ fn spend_under_kills(redis: Option<Redis>) {
     let mut scene = Scene { home: &home, postgres: &postgres, redis, servers, serve: &serve };
     let stop = AtomicBool::new(false);
     let keys = [rich.key.expose(), poor.key.expose()];
-    let seen = [Seen::default(), Seen::default()];
+    let seen = [ClientView::default(), ClientView::default()];
     let at_the_edge = thread::scope(|scope| {
-        let _end = AtEnd(&stop);
+        let _end = StopOnDrop(&stop);
         for client in 0..CLIENTS {
             let (addresses, stop, keys, seen) = (&addresses, &stop, &keys, &seen);
             scope.spawn(move || {
                 for call in 1_u64.. {
                     for (key, seen) in keys.iter().zip(seen) {
-                        let repetition = format!("{client}-{call}");
-                        let Some(reply) = answer(addresses, stop, (client, key), &repetition) else { return };
+                        let idempotency_key = format!("{client}-{call}");
+                        let Some(reply) = answer(addresses, stop, (client, key), &idempotency_key) else { return };
                         seen.take(&reply);
                     }
                 }
@@ -267,7 +267,7 @@ fn spend_under_kills(redis: Option<Redis>) {
     scene.stop();
     let few = first + FEW_MORE * i64::try_from(kills).unwrap();
     let charged = assert_balanced(&home, CREDITS + few);
-    let answered: i64 = seen.iter().map(Seen::received).sum();
+    let answered: i64 = seen.iter().map(ClientView::received).sum();
     let (of_poor, left, lent) = account_of(&home, &poor.id);
     println!(
         "{kills} kills, {restarts} crashes of PostgreSQL{}: {answered} calls answered ({} replayed), {} charged, difference 0",
@@ -299,7 +299,7 @@ fn spend_under_kills(redis: Option<Redis>) {
 }
 
 #[test]
-fn postgres_replicas_answer_the_same_request_alike_when_it_comes_to_all_of_them_at_once() {
+fn postgres_replicas_answer_one_repeated_request_alike() {
     const TOGETHER: usize = 8;
     let place = tempfile::tempdir().unwrap();
     let replicas = Replicas::start(2, &small_store(place.path()), &[]);
@@ -308,7 +308,7 @@ fn postgres_replicas_answer_the_same_request_alike_when_it_comes_to_all_of_them_
     let rounds = if is_full() { 90 } else { 20 };
     for round in 0..rounds {
         let form = ["application/json", "text/csv"][round % 2];
-        let (key, repetition, begin) = (&key, &round.to_string(), &Barrier::new(TOGETHER));
+        let (key, idempotency_key, begin) = (&key, &round.to_string(), &Barrier::new(TOGETHER));
         let replies: Vec<Reply> = thread::scope(|scope| {
             let ask = |number: usize| {
                 let mut client = replicas.servers[number % 2].client().unwrap();
@@ -317,7 +317,7 @@ fn postgres_replicas_answer_the_same_request_alike_when_it_comes_to_all_of_them_
                         ("X-API-Key", key.as_str()),
                         ("Content-Type", "application/json"),
                         ("Accept", form),
-                        ("Idempotency-Key", repetition),
+                        ("Idempotency-Key", idempotency_key),
                     ];
                     begin.wait();
                     client.send("POST", "/v1/transactions", &headers, QUIET.as_bytes()).unwrap()
@@ -339,7 +339,7 @@ fn postgres_replicas_answer_the_same_request_alike_when_it_comes_to_all_of_them_
 }
 
 #[test]
-fn postgres_gives_the_credits_of_a_killed_replica_back_when_its_loan_ends() {
+fn postgres_returns_credits_of_a_killed_replica() {
     let place = tempfile::tempdir().unwrap();
     let store = small_store(place.path());
     let secrets = place.path().join("secrets");
@@ -366,7 +366,7 @@ fn postgres_gives_the_credits_of_a_killed_replica_back_when_its_loan_ends() {
 }
 
 #[test]
-fn postgres_replicas_refuse_a_revoked_key_within_a_second_and_without_sight_of_keys_all_of_them() {
+fn postgres_replicas_refuse_a_revoked_key_within_a_second() {
     let place = tempfile::tempdir().unwrap();
     let store = small_store(place.path());
     let secrets = place.path().join("secrets");
@@ -404,7 +404,7 @@ fn postgres_replicas_refuse_a_revoked_key_within_a_second_and_without_sight_of_k
 
 /// Notifications never arrive, so the servers find a revocation by looking for it.
 #[test]
-fn postgres_replicas_without_notifications_refuse_a_revoked_key_within_a_second() {
+fn postgres_without_notifications_refuses_a_revoked_key_soon() {
     let rounds = if is_full() { 1000 } else { 20 };
     let place = tempfile::tempdir().unwrap();
     let store = small_store(place.path());
@@ -414,7 +414,7 @@ fn postgres_replicas_without_notifications_refuse_a_revoked_key_within_a_second(
     let (stop, served) = (AtomicBool::new(false), AtomicU64::new(0));
     let (mut delays, mut late) = (Vec::new(), 0);
     thread::scope(|scope| {
-        let _end = AtEnd(&stop);
+        let _end = StopOnDrop(&stop);
         for address in &addresses {
             let (stop, served, key) = (&stop, &served, busy.key.expose());
             scope.spawn(move || {
@@ -465,7 +465,7 @@ fn postgres_replicas_without_notifications_refuse_a_revoked_key_within_a_second(
 }
 
 #[test]
-fn postgres_replicas_find_what_a_killed_one_left_behind_without_a_restart() {
+fn postgres_replicas_recover_the_rest_of_a_killed_one() {
     let place = tempfile::tempdir().unwrap();
     let store = small_store(place.path());
     let replicas = Replicas::start(1, &store, &["--set", "credits.refund_lost=true"]);

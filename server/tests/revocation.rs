@@ -7,9 +7,9 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use headwater_state::Environment;
 
-use crate::support::{AtEnd, QUIET, Server, is_full, quantile, verdict, within};
+use crate::support::{QUIET, Server, StopOnDrop, is_full, quantile, verdict, within};
 
-/// Makes keys by one change each and waits until the gateway knows the last one.
+/// Makes keys by one change each and waits until the gateway has the last one.
 fn many_keys(server: &Server, count: usize) -> Vec<(String, String)> {
     let made: Vec<_> = server.admin(|admin| {
         (0..count).map(|_| admin.create_key("many", Environment::Live, 1_000_000, None)).collect::<Result<Vec<_>, _>>()
@@ -44,7 +44,7 @@ fn the_next_request_after_a_revocation_is_refused_under_load() {
                 }
             });
         }
-        let _end = AtEnd(&done);
+        let _end = StopOnDrop(&done);
         let mut caller = server.client();
         for (id, key) in by_listener {
             assert_eq!(caller.post("/v1/transactions", key, QUIET).unwrap().status, 200);

@@ -23,8 +23,8 @@ fn ask(server: &Server, key: &str, more: &[(&str, &str)], body: &str) -> Reply {
     server.send("POST", PATH, &headers, body)
 }
 
-/// Status, cost and rest as the headers tell them.
-fn told(reply: &Reply) -> (u16, &str, &str) {
+/// Status, cost and rest as the headers state them.
+fn summary(reply: &Reply) -> (u16, &str, &str) {
     (reply.status, reply.header("x-credit-cost"), reply.header("x-credit-remaining"))
 }
 
@@ -40,14 +40,14 @@ fn items_that_succeeded_are_charged_and_the_others_are_not() {
     let server = Server::start();
     let (_, key) = server.key(100);
     let reply = ask(&server, &key, &[], &queries(3, 2));
-    assert_eq!(told(&reply), (200, "15", "85"));
+    assert_eq!(summary(&reply), (200, "15", "85"));
     let json = reply.json();
     assert_eq!((&json["meta"]["credit_cost"], &json["meta"]["credit_remaining"]), (&json!(15), &json!(85)));
     let failed: Vec<bool> =
         json["data"]["results"].as_array().unwrap().iter().map(|one| one["error"].is_string()).collect();
     assert_eq!(failed, [false, false, false, true, true]);
     // What was given before costs the same when it comes from the cache.
-    assert_eq!(told(&ask(&server, &key, &[], &queries(3, 2))), (200, "15", "70"));
+    assert_eq!(summary(&ask(&server, &key, &[], &queries(3, 2))), (200, "15", "70"));
     assert_eq!(charged(&server), 30);
     assert_eq!(server.count("SELECT count(*) FROM credit_ledger WHERE kind = 'charge' AND amount = -15"), 2);
 }
@@ -57,12 +57,12 @@ fn batch_without_a_success_costs_nothing() {
     let server = Server::start();
     let (_, key) = server.key(10);
     let reply = ask(&server, &key, &[], &queries(0, 2));
-    assert_eq!(told(&reply), (200, "0", "10"));
+    assert_eq!(summary(&reply), (200, "0", "10"));
     assert_eq!(reply.json()["meta"]["credit_cost"], 0);
     let reply = ask(&server, &key, &[("Idempotency-Key", "a")], &queries(0, 2));
-    assert_eq!(told(&reply), (200, "0", "10"));
+    assert_eq!(summary(&reply), (200, "0", "10"));
     let table = ask(&server, &key, &[("Accept", "text/csv")], &queries(0, 2));
-    assert_eq!(told(&table), (200, "0", "10"));
+    assert_eq!(summary(&table), (200, "0", "10"));
     assert_eq!(charged(&server), 0);
     assert_eq!(server.count("SELECT count(*) FROM credit_ledger WHERE kind = 'charge'"), 0);
 }
@@ -89,12 +89,12 @@ fn balance_must_cover_every_item_though_some_fail() {
     let text = [("X-API-Key", key.as_str()), ("Content-Type", "text/plain")];
     assert_eq!(server.send("POST", PATH, &text, &queries(9, 0)).status, 415);
     let reply = ask(&server, &key, &[], &queries(1, 1));
-    assert_eq!(told(&reply), (200, "5", "9"));
+    assert_eq!(summary(&reply), (200, "5", "9"));
     assert_eq!(charged(&server), 5);
 }
 
 #[test]
-fn most_of_the_cost_is_held_while_the_work_goes_on_and_the_rest_is_freed() {
+fn maximum_cost_is_held_during_the_work_and_the_rest_freed() {
     let server = Server::start();
     let (_, key) = server.key(100);
     server.moody.slow_ms.store(700, std::sync::atomic::Ordering::SeqCst);
@@ -104,7 +104,7 @@ fn most_of_the_cost_is_held_while_the_work_goes_on_and_the_rest_is_freed() {
         let held = || server.gateway.state().accounts().held() == 50;
         within(Duration::from_secs(20), "50 credits are held", held);
         let reply = asked.join().unwrap();
-        assert_eq!(told(&reply), (200, "10", "90"));
+        assert_eq!(summary(&reply), (200, "10", "90"));
     });
     server.moody.set(Mood::Good);
     assert_eq!(charged(&server), 10);
@@ -135,7 +135,7 @@ fn repeated_batch_is_charged_once() {
     let (_, key) = server.key(20);
     let again = [("Idempotency-Key", "job")];
     let first = ask(&server, &key, &again, &queries(2, 1));
-    assert_eq!(told(&first), (200, "10", "10"));
+    assert_eq!(summary(&first), (200, "10", "10"));
     for _ in 0..2 {
         // What is left would not cover it any more.
         let reply = ask(&server, &key, &again, &queries(2, 1));
@@ -145,9 +145,9 @@ fn repeated_batch_is_charged_once() {
     assert_eq!(ask(&server, &key, &again, &queries(1, 1)).status, 409);
     let table = [("Idempotency-Key", "table"), ("Accept", "application/x-ndjson")];
     let first = ask(&server, &key, &table, &queries(1, 1));
-    assert_eq!(told(&first), (200, "5", "5"));
+    assert_eq!(summary(&first), (200, "5", "5"));
     let replayed = ask(&server, &key, &table, &queries(1, 1));
-    assert_eq!((told(&replayed), replayed.header("idempotent-replayed")), ((200, "0", "5"), "true"));
+    assert_eq!((summary(&replayed), replayed.header("idempotent-replayed")), ((200, "0", "5"), "true"));
     assert_eq!(replayed.body, first.body);
     assert_eq!(charged(&server), 15);
 }
@@ -157,7 +157,7 @@ fn table_of_a_batch_is_charged_by_its_items() {
     let server = Server::start();
     let (_, key) = server.key(100);
     let reply = ask(&server, &key, &[("Accept", "text/csv")], &queries(2, 1));
-    assert_eq!((told(&reply), reply.header("content-type")), ((200, "10", "90"), "text/csv"));
+    assert_eq!((summary(&reply), reply.header("content-type")), ((200, "10", "90"), "text/csv"));
     let text = String::from_utf8(reply.body).unwrap();
     let lines: Vec<&str> = text.lines().collect();
     assert!(

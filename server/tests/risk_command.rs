@@ -1,4 +1,4 @@
-//! `headwater risk`: the same answer as `headwater query`, told in words; parameters of one's own.
+//! `headwater risk`: the same answer as `headwater query`, in words; parameters of one's own.
 
 use std::path::Path;
 
@@ -52,8 +52,8 @@ impl Store {
         run_json(&[arguments, &["--json", "--store", &self.path]].concat())
     }
 
-    /// What people read of an address.
-    fn told(&self, arguments: &[&str]) -> String {
+    /// Returns the text about an address.
+    fn run(&self, arguments: &[&str]) -> String {
         let output = run(&[&["risk"], arguments, &["--store", &self.path]].concat());
         assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8(output.stdout).unwrap()
@@ -88,7 +88,7 @@ fn risk_as_json_is_the_answer_of_query() {
 fn risk_in_words_names_score_factors_and_evidence() {
     let store = Store::new();
     store.label(SHOP, "mixer", "forensic");
-    let text = store.told(&["--chain", "ethereum", ALICE]);
+    let text = store.run(&["--chain", "ethereum", ALICE]);
     // 100 (1 - (1 - 0.6 · 0.5655) (1 - 0.85 · 0.25795)), with 0.35 · 0.73701 for a quarter and 2,000 dollars; the class of so few
     // transfers adds 1.55 to the 55 of the behaviour.
     has(
@@ -108,21 +108,21 @@ fn risk_in_words_names_score_factors_and_evidence() {
         ],
     );
     has(
-        &store.told(&["--chain", "ethereum", SHOP]),
+        &store.run(&["--chain", "ethereum", SHOP]),
         &["mixer: mixer; confidence 0.500", "mixing", "context     mixer, confidence 0.500"],
     );
 }
 
 #[test]
-fn risk_in_words_tells_floors_and_what_was_not_looked_at() {
+fn risk_in_words_states_floors_and_omissions() {
     let store = Store::new();
     store.label(SHOP, "sanction", "sanctions_list");
-    let payer = store.told(&["--chain", "ethereum", ALICE]);
+    let payer = store.run(&["--chain", "ethereum", ALICE]);
     let floor = format!("at least 70: dealt with {SHOP}, which is under sanctions; direct_sanctioned_edge");
     has(&payer, &[&floor, "without a floor", "what the floor adds", "under sanctions"]);
-    let listed = store.told(&["--chain", "ethereum", SHOP]);
+    let listed = store.run(&["--chain", "ethereum", SHOP]);
     has(&listed, &["100.00 of 100: high", "at least 100: listed by team", "the labels decide already"]);
-    let unseen = store.told(&["--chain", "ethereum", NOBODY]);
+    let unseen = store.run(&["--chain", "ethereum", NOBODY]);
     has(
         &unseen,
         &[
@@ -132,11 +132,11 @@ fn risk_in_words_tells_floors_and_what_was_not_looked_at() {
             "  the address was never seen on the chain:\n    rapid_in_out",
         ],
     );
-    has(&store.told(&["--chain", "evm", ALICE]), &["only on ethereum and tron"]);
+    has(&store.run(&["--chain", "evm", ALICE]), &["only on ethereum and tron"]);
     let listed = store.file("tron.csv", "address,chain,code\nTR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t,tron,exchange\n");
     store.asked(&["labels", "import", "--source", "others", &listed]);
     has(
-        &store.told(&["--chain", "tron", "T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb"]),
+        &store.run(&["--chain", "tron", "T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb"]),
         &["the store has no data of the chain"],
     );
 }
@@ -158,7 +158,7 @@ fn risk_takes_parameters_of_ones_own_or_refuses_them_whole() {
     assert_eq!(answer["data"]["meta"]["model_version"], "own");
     assert!(answer["data"]["composite_score"].as_f64().unwrap() > 50.0);
     let levels = own("medium = 30.0", "medium = 60.0");
-    let text = store.told(&["--chain", "ethereum", "--parameters", &levels, ALICE]);
+    let text = store.run(&["--chain", "ethereum", "--parameters", &levels, ALICE]);
     has(&text, &["48.42 of 100: low (medium from 60, high from 70)"]);
     for (from, to, named) in [
         ("mixer = 70.0", "mixer = 170.0", "severities.mixer is 170"),

@@ -13,12 +13,12 @@ use crate::support::{headwater, run, run_json};
 /// Few, so that a small economy has many parts.
 const PER_PART: &str = "16";
 
-struct Place {
+struct TestStore {
     folder: tempfile::TempDir,
     store: String,
 }
 
-impl Place {
+impl TestStore {
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let store = folder.path().join("store").to_str().unwrap().to_owned();
@@ -41,7 +41,7 @@ impl Place {
         [&job, ["--json", "--addresses-per-part", PER_PART].as_slice(), more].concat()
     }
 
-    /// What a command that must fail says, and its code.
+    /// Returns the error of a command that must fail, and its code.
     fn refused(&self, arguments: &[&str]) -> (i32, String) {
         let output = run(&[["--store", &self.store].as_slice(), arguments].concat());
         assert!(!output.status.success(), "{arguments:?}");
@@ -70,7 +70,7 @@ fn kill_at(mut job: Child, output: &str, count: usize) -> bool {
 
 #[test]
 fn score_killed_at_any_part_gives_the_same_bytes() {
-    let place = Place::new();
+    let place = TestStore::new();
     let model = place.file("model.json", model(Chain::ETHEREUM));
     let more = ["--columns", "risk,class,features", "--model", &model];
     let straight = place.path("straight.parquet");
@@ -99,23 +99,23 @@ fn score_killed_at_any_part_gives_the_same_bytes() {
     let id = rustix::process::Pid::from_child(&job);
     rustix::process::kill_process(id, rustix::process::Signal::TERM).unwrap();
     let ended = job.wait_with_output().unwrap();
-    let told = String::from_utf8(ended.stderr).unwrap();
-    assert!(ended.status.code() == Some(1) && told.contains("the same command resumes"), "{told}");
+    let reported = String::from_utf8(ended.stderr).unwrap();
+    assert!(ended.status.code() == Some(1) && reported.contains("the same command resumes"), "{reported}");
 
     // A job over other columns does not take its place.
     let job = headwater(&place.job(&killed, &more)).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     assert!(kill_at(job, &killed, 2));
-    let (code, told) = place.refused(&place.job(&killed, &["--columns", "risk"]));
-    assert!(code == 2 && told.contains("columns was risk,class,features, is risk"), "{told}");
+    let (code, reported) = place.refused(&place.job(&killed, &["--columns", "risk"]));
+    assert!(code == 2 && reported.contains("columns was risk,class,features, is risk"), "{reported}");
 }
 
 #[test]
 fn score_says_what_its_rows_lack() {
-    let place = Place::new();
+    let place = TestStore::new();
     let list = place.file("list.txt", "0x00000000000000000000000000000000000000aa\nnobody\n");
     let output = place.path("scores.parquet");
-    let told = run_json(&place.job(&output, &["--input", &list, "--columns", "risk"]));
-    assert_eq!((&told["rows"], &told["failed"], &told["file"]), (&json!(2), &json!(1), &json!(output)));
+    let reported = run_json(&place.job(&output, &["--input", &list, "--columns", "risk"]));
+    assert_eq!((&reported["rows"], &reported["failed"], &reported["file"]), (&json!(2), &json!(1), &json!(output)));
     let by_labels = ["score", "--store", &place.store, "--chain", "bitcoin", "--output", &output, "--columns", "risk"];
     let done = run(&by_labels);
     assert!(done.status.success());
@@ -126,13 +126,13 @@ fn score_says_what_its_rows_lack() {
 
 #[test]
 fn classifiers_of_the_settings_are_used_everywhere() {
-    let place = Place::new();
+    let place = TestStore::new();
     let ethereum = place.file("ethereum.json", model(Chain::ETHEREUM));
     let tron = place.file("tron.json", model(Chain::TRON));
     let config = place.file("headwater.toml", format!("[intel]\nclassifiers = [{ethereum:?}, {tron:?}]\n"));
     let output = place.path("scores.parquet");
     for chain in ["ethereum", "tron"] {
-        let told = run_json(&[
+        let reported = run_json(&[
             "score",
             "--config",
             &config,
@@ -146,7 +146,7 @@ fn classifiers_of_the_settings_are_used_everywhere() {
             "class",
             "--json",
         ]);
-        assert!(told["rows"].as_u64().unwrap() > 100, "{told}");
+        assert!(reported["rows"].as_u64().unwrap() > 100, "{reported}");
         assert_eq!(model_of(&output), "by hand");
     }
 
@@ -174,21 +174,22 @@ fn classifiers_of_the_settings_are_used_everywhere() {
             vec!["risk", "--chain", "ethereum", "0x00000000000000000000000000000000000000aa"],
             vec!["score", "--chain", "ethereum", "--output", &output],
         ] {
-            let (code, told) = place.refused(&[["--config", &config].as_slice(), &command].concat());
-            let is_named = told.contains("intel.classifiers: ") && told.contains(name) && told.contains(wanted);
-            assert!(code == 2 && is_named, "{command:?}: {told}");
+            let (code, reported) = place.refused(&[["--config", &config].as_slice(), &command].concat());
+            let is_named =
+                reported.contains("intel.classifiers: ") && reported.contains(name) && reported.contains(wanted);
+            assert!(code == 2 && is_named, "{command:?}: {reported}");
         }
         if name == "again.json" {
             continue;
         }
-        let (code, told) = place.refused(&["score", "--chain", "tron", "--output", &output, "--model", &file]);
-        assert!(code == 2 && told.contains("--model: ") && told.contains(wanted), "{told}");
+        let (code, reported) = place.refused(&["score", "--chain", "tron", "--output", &output, "--model", &file]);
+        assert!(code == 2 && reported.contains("--model: ") && reported.contains(wanted), "{reported}");
     }
-    let (code, told) = place.refused(&["score", "--chain", "tron", "--output", &output, "--model", &ethereum]);
-    assert!(code == 2 && told.contains("is a model of another chain than tron"), "{told}");
+    let (code, reported) = place.refused(&["score", "--chain", "tron", "--output", &output, "--model", &ethereum]);
+    assert!(code == 2 && reported.contains("is a model of another chain than tron"), "{reported}");
 }
 
-impl Place {
+impl TestStore {
     /// The risk of an address that no list names and that received much.
     fn asked_of_risk(&self, more: &[&str]) -> Value {
         let holders = json!({"blockchain": "ethereum", "contract": "native", "limit": 50}).to_string();

@@ -139,8 +139,8 @@ fn canaries_in_all_secrets_are_found_nowhere() {
     seen.push(("log".to_owned(), log));
     let mut spans = Vec::new();
     // What comes late on a busy machine is waited for.
-    let patience = |spans: &[u8]| if ids.iter().all(|id| holds(spans, id.as_bytes())) { 200 } else { 20_000 };
-    while let Ok((head, body)) = traces.recv_timeout(Duration::from_millis(patience(&spans))) {
+    let limit = |spans: &[u8]| if ids.iter().all(|id| holds(spans, id.as_bytes())) { 200 } else { 20_000 };
+    while let Ok((head, body)) = traces.recv_timeout(Duration::from_millis(limit(&spans))) {
         assert!(head.starts_with("post /v1/traces") && head.contains("application/x-protobuf"), "{head}");
         spans.extend_from_slice(&body);
         seen.push(("trace".to_owned(), [head.as_bytes(), &body].concat()));
@@ -173,12 +173,12 @@ fn secrets(keys: &[&str]) -> Vec<Vec<u8>> {
     keys.iter().map(|key| key.splitn(4, '_').nth(3).unwrap().as_bytes()[..43].to_vec()).collect()
 }
 
-/// Where a test that runs itself a second time has the other run put the keys that it used.
+/// The file where a test that runs itself a second time has the other run put the keys that it used.
 const KEYS: &str = "SECRECY_TEST_KEYS";
 
 #[test]
-fn secrets_shown_in_calls_that_panic_or_cannot_be_done_are_found_nowhere() {
-    let name = "secrecy::secrets_shown_in_calls_that_panic_or_cannot_be_done_are_found_nowhere";
+fn secrets_of_failing_calls_are_found_nowhere() {
+    let name = "secrecy::secrets_of_failing_calls_are_found_nowhere";
     if let Some(keys) = std::env::var_os(KEYS) {
         return panics_and_defects(Path::new(&keys));
     }
@@ -248,7 +248,7 @@ fn panics_and_defects(keys: &Path) {
     assert_eq!(search(&seen, &secrets(&[&key, &admin])), 0);
 }
 
-/// How often a canary is found.
+/// Returns how often a canary is found.
 fn search(seen: &[(String, Vec<u8>)], canaries: &[Vec<u8>]) -> usize {
     let mut hits = 0;
     for (name, text) in seen {

@@ -16,16 +16,16 @@ use tokio::runtime::Runtime;
 
 use crate::books::row;
 use crate::support::postgres::Postgres;
-use crate::support::{AtEnd, within};
+use crate::support::{StopOnDrop, within};
 
-struct Shared {
+struct SharedServer {
     home: Home,
     /// Stops behind what uses it.
     postgres: Postgres,
     place: TempDir,
 }
 
-impl Shared {
+impl SharedServer {
     fn start() -> Self {
         let place = tempfile::tempdir().unwrap();
         let postgres = Postgres::start();
@@ -87,9 +87,9 @@ async fn pay(state: &State, key: &NewKey, number: u32) -> Result<i64, StateError
 }
 
 #[test]
-fn postgres_replicas_whose_commits_touch_the_same_accounts_never_wait_in_a_circle() {
+fn postgres_commits_on_shared_accounts_never_deadlock() {
     const CALLS: u32 = 300;
-    let shared = Shared::start();
+    let shared = SharedServer::start();
     let keys = [shared.key(1_000_000), shared.key(1_000_000)];
     let states = [shared.serve(), shared.serve()];
     let number = AtomicU32::new(0);
@@ -122,14 +122,14 @@ fn postgres_replicas_whose_commits_touch_the_same_accounts_never_wait_in_a_circl
     within(Duration::from_secs(5), "all is counted", || {
         shared.number("SELECT CAST(sum(calls) AS BIGINT) FROM usage_day") == i64::from(number.load(Ordering::Relaxed))
     });
-    // What sessions met with is told when they end.
+    // The errors of sessions are reported when they end.
     thread::sleep(Duration::from_millis(500));
     assert_eq!(shared.number("SELECT CAST(sum(deadlocks) AS BIGINT) FROM pg_stat_database"), 0);
 }
 
 #[test]
-fn postgres_changes_of_the_back_office_at_once_are_as_if_one_came_after_the_other() {
-    let shared = Shared::start();
+fn postgres_concurrent_admin_changes_are_serialised() {
+    let shared = SharedServer::start();
     let key = shared.key(100);
     let state = shared.serve();
     runtime().block_on(pay(&state, &key, 1)).unwrap();
@@ -161,8 +161,8 @@ fn postgres_changes_of_the_back_office_at_once_are_as_if_one_came_after_the_othe
 }
 
 #[test]
-fn postgres_a_loan_that_is_gone_costs_one_call_and_not_those_after_it() {
-    let shared = Shared::start();
+fn postgres_lost_loan_costs_one_call_only() {
+    let shared = SharedServer::start();
     let (key, other) = (shared.key(100), shared.key(100));
     let state = shared.serve();
     let runtime = runtime();
@@ -190,7 +190,7 @@ fn postgres_a_loan_that_is_gone_costs_one_call_and_not_those_after_it() {
 
 #[test]
 fn postgres_asks_for_credits_that_are_not_there_once_a_second() {
-    let shared = Shared::start();
+    let shared = SharedServer::start();
     let key = shared.key(0);
     let state = shared.serve();
     let caller = caller(&state, &key);
@@ -198,7 +198,7 @@ fn postgres_asks_for_credits_that_are_not_there_once_a_second() {
     let has_some = || runtime.block_on(state.reserve(caller.account(), 1)).unwrap().is_some();
     let asked = Instant::now();
     assert!(!has_some());
-    // Past the back office, which would tell of it.
+    // Past the back office, which would notify others of it.
     shared.db().transaction(|tx| tx.execute("UPDATE account SET balance = 1", &[])).unwrap();
     within(Duration::from_secs(20), "it is asked again", || {
         let had = has_some();
@@ -222,7 +222,7 @@ fn postgres_asks_for_credits_that_are_not_there_once_a_second() {
 #[test]
 fn postgres_credits_for_so_many_calls_are_for_so_many_at_once() {
     const CALLS: usize = 40;
-    let shared = Shared::start();
+    let shared = SharedServer::start();
     let keys = [(); 5].map(|()| shared.key(5 * i64::try_from(CALLS).unwrap()));
     let state = shared.serve();
     for key in &keys {
@@ -236,7 +236,7 @@ fn postgres_credits_for_so_many_calls_are_for_so_many_at_once() {
 #[test]
 fn postgres_looking_for_a_state_makes_none() {
     let place = tempfile::tempdir().unwrap();
-    let shared = Shared::start();
+    let shared = SharedServer::start();
     let mut client = postgres::Client::connect(&shared.postgres.url(), postgres::NoTls).unwrap();
     client.batch_execute("CREATE DATABASE empty").unwrap();
     let empty = StateLocation::parse(&shared.postgres.database("empty")).unwrap();
@@ -251,8 +251,8 @@ fn postgres_looking_for_a_state_makes_none() {
 }
 
 #[test]
-fn postgres_replicas_serve_on_beside_one_that_is_stopped_within_a_commit() {
-    let shared = Shared::start();
+fn postgres_replicas_serve_beside_one_stopped_in_a_commit() {
+    let shared = SharedServer::start();
     let (key, other) = (shared.key(1000), shared.key(1000));
     let state = shared.serve();
     runtime().block_on(async {
@@ -261,7 +261,7 @@ fn postgres_replicas_serve_on_beside_one_that_is_stopped_within_a_commit() {
     });
     let stop = AtomicBool::new(false);
     thread::scope(|scope| {
-        let _end = AtEnd(&stop);
+        let _end = StopOnDrop(&stop);
         let (held, begin) = mpsc::channel();
         let (stopped, stop) = (shared.db(), &stop);
         scope.spawn(move || {
@@ -306,8 +306,8 @@ fn postgres_replicas_serve_on_beside_one_that_is_stopped_within_a_commit() {
 }
 
 #[test]
-fn postgres_loans_in_use_are_renewed_and_others_given_back_all_at_once() {
-    let shared = Shared::start();
+fn postgres_loans_in_use_are_renewed_and_others_returned() {
+    let shared = SharedServer::start();
     let keys: Vec<NewKey> = (0..20).map(|_| shared.key(100)).collect();
     let state = shared.serve();
     let runtime = runtime();

@@ -18,7 +18,7 @@ use crate::http2::{HEADERS, PREFACE, frame, get, settings};
 use crate::memory::{about_the_hub, hub};
 use crate::support::{Client, QUIET, Server, is_full, quantile, verdict, within};
 
-/// How often an attacker does what it does. Thousands that did it more often would be a load of their own.
+/// Returns how often an attacker does what it does. Thousands that did it more often would be a load of their own.
 fn pace() -> Duration {
     Duration::from_millis(if is_full() { 1000 } else { 200 })
 }
@@ -28,7 +28,7 @@ struct Attack {
     name: &'static str,
     first: Vec<u8>,
     again: &'static [u8],
-    /// Whether it takes its answer a byte at a time.
+    /// True if it takes its answer a byte at a time.
     reads_slowly: bool,
 }
 
@@ -55,18 +55,18 @@ fn attacks() -> Vec<Attack> {
 /// Asks for much and takes little of it.
 fn slow_read() -> Attack {
     let first = "GET /docs/swagger-ui-bundle.js HTTP/1.1\r\nHost: x\r\n\r\n".repeat(20).into_bytes();
-    // What was sent before the end may lie in the system's buffers; whether the end is there, a write tells.
+    // What was sent before the end may lie in the system's buffers; whether the end is there, a write shows.
     Attack { name: "slow read", first, again: b"\r\n", reads_slowly: true }
 }
 
 /// A connection that is held.
-struct Held {
+struct SlowConnection {
     kind: usize,
     stream: TcpStream,
     started: Instant,
 }
 
-impl Held {
+impl SlowConnection {
     fn open(address: SocketAddr, kind: usize, attack: &Attack) -> Self {
         let mut stream = TcpStream::connect(address).unwrap();
         stream.write_all(&attack.first).unwrap();
@@ -74,7 +74,7 @@ impl Held {
         Self { kind, stream, started: Instant::now() }
     }
 
-    /// Does again what the attack does; tells whether the server has ended the connection.
+    /// Does again what the attack does; returns whether the server has ended the connection.
     fn is_gone(&mut self, attack: &Attack, buffer: &mut [u8]) -> bool {
         let room = if attack.reads_slowly { 1 } else { buffer.len() };
         let would_wait = |kind: ErrorKind| kind == ErrorKind::WouldBlock;
@@ -91,7 +91,7 @@ impl Held {
 /// which some are still there at the end have no time.
 fn hold(address: SocketAddr, attacks: &[Attack], each: usize, give_up: Duration) -> Vec<Option<Duration>> {
     let kinds = (0..each).flat_map(|_| 0..attacks.len());
-    let mut held: Vec<Held> = kinds.map(|kind| Held::open(address, kind, &attacks[kind])).collect();
+    let mut held: Vec<SlowConnection> = kinds.map(|kind| SlowConnection::open(address, kind, &attacks[kind])).collect();
     let mut longest = vec![Some(Duration::ZERO); attacks.len()];
     let (begun, mut buffer) = (Instant::now(), vec![0; 64 << 10]);
     while !held.is_empty() && begun.elapsed() < give_up {
@@ -200,7 +200,7 @@ fn the_system_holds_little_for_a_client_that_does_not_read() {
     let server = Server::on(ListenerConfig::default(), Settings { auth_required: false, ..Settings::default() });
     // Who connects before the server takes its first connection has what the system gives.
     assert_eq!(server.send("GET", "/healthz", &[], "").status, 200);
-    let clients: Vec<Held> = (0..20).map(|_| Held::open(server.address, 0, &slow_read())).collect();
+    let clients: Vec<SlowConnection> = (0..20).map(|_| SlowConnection::open(server.address, 0, &slow_read())).collect();
     let held = || clients.iter().map(|client| unread(&client.stream)).collect::<Vec<_>>();
     within(Duration::from_secs(10), "all of them are answered", || held().iter().all(|bytes| *bytes > 0));
     thread::sleep(Duration::from_millis(500));
@@ -217,7 +217,7 @@ fn about_many(movements: u64, settings: Settings) -> Server {
 }
 
 #[test]
-fn tables_that_nobody_reads_take_no_slot_of_other_calls_and_are_whole_once_somebody_does() {
+fn unread_tables_take_no_slot_and_are_whole_once_read() {
     const MOVEMENTS: u64 = 10_000;
     const JSON: (&str, &str) = ("Content-Type", "application/json");
     let server = about_many(MOVEMENTS, Settings { auth_required: false, ..Settings::default() });
@@ -228,7 +228,7 @@ fn tables_that_nobody_reads_take_no_slot_of_other_calls_and_are_whole_once_someb
     for client in &mut slow {
         client.write("POST", "/v1/transactions", &[JSON, ("Accept", "application/x-ndjson")], body.as_bytes()).unwrap();
     }
-    // They have begun, and go on until nothing more can be sent.
+    // They have begun, and continue until nothing more can be sent.
     thread::sleep(Duration::from_secs(1));
     let started = Instant::now();
     for _ in 0..10 {
@@ -268,7 +268,7 @@ fn listing(tokens: u32) -> MemoryStore {
 }
 
 #[test]
-fn a_large_answer_is_among_the_calls_of_its_caller_until_it_has_left() {
+fn large_answer_counts_as_a_call_until_it_is_sent() {
     const CALLS: u32 = 3;
     let limits = LimitSettings {
         enabled: true,

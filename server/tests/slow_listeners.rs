@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use headwater_server::events::{EventSettings, StreamTimes};
 
-use crate::support::live::{Live, LiveServer, Socket, call};
+use crate::support::live::{LiveServer, LiveStore, Socket, call};
 use crate::support::{Process, is_full, made_key, quantile, resident, within};
 
 /// Streams that a key may have.
@@ -22,10 +22,10 @@ fn open_streams(server: &Process) -> usize {
 }
 
 #[test]
-fn full_run_streams_that_nobody_reads_are_closed_and_the_others_hear() {
+fn full_run_unread_streams_are_closed_and_others_served() {
     // Every event goes to every client: what all of them hear in a second is bounded by the machine.
     let (healthy, slow, blocks, per_block) = if is_full() { (990, 10, 480, 1) } else { (99, 1, 60, 5) };
-    let mut live = Live::new();
+    let mut live = LiveStore::new();
     let keys: Vec<String> = (0..(healthy + slow) / OF_A_KEY).map(|_| made_key(&live.store(), 0)).collect();
     let server = Process::start(&live.store(), &["--set", "metrics.open=true"]);
     let open = |number: usize| {
@@ -84,18 +84,18 @@ fn full_run_streams_that_nobody_reads_are_closed_and_the_others_hear() {
         let delays: Vec<Duration> = heard.into_iter().flat_map(|one| one.into_iter().enumerate().map(delay)).collect();
         (delays, memory.join().unwrap(), closed)
     });
-    // They read again when it is too late to be told why: the next test shows who is.
+    // They read again when it is too late to get the reason: the next test shows who gets it.
     let codes: Vec<u16> = stuck.iter_mut().map(Socket::closing).collect();
-    let told = codes.iter().filter(|code| **code == 4008).count();
+    let closed_slow = codes.iter().filter(|code| **code == 4008).count();
     let (p50, p99) = (quantile(&mut delays, 0.5), quantile(&mut delays, 0.99));
     let met = |is_met: bool| if is_met { "met" } else { "missed" };
     println!(
-        "slow streams: {slow} of {} do not read and are closed {closed:.1?} after the first event (aim 15 s, {}), {told} with \
-         4008 and {} too long ago to be told; {} events to the others, p50 {p50:.1?}, p99 {p99:.1?} after the commit of \
+        "slow streams: {slow} of {} do not read and are closed {closed:.1?} after the first event (aim 15 s, {}), {closed_slow} with \
+         4008 and {} too long ago to get the reason; {} events to the others, p50 {p50:.1?}, p99 {p99:.1?} after the commit of \
          their block (aim 250 ms, {}); memory +{} KiB at most",
         healthy + slow,
         met(closed <= Duration::from_secs(15)),
-        slow - told,
+        slow - closed_slow,
         delays.len(),
         met(p99 <= Duration::from_millis(250)),
         most.saturating_sub(before) >> 10
@@ -107,8 +107,8 @@ fn full_run_streams_that_nobody_reads_are_closed_and_the_others_hear() {
 /// A client that stops reading is given a time for what was written to it and 2 s for why it is ended: who reads again in
 /// those finds it behind all that came before. The first time is 10 s, and 2 s here.
 #[test]
-fn who_reads_again_while_it_is_ended_is_told_why() {
-    let mut live = Live::new();
+fn slow_stream_that_reads_in_time_gets_the_reason() {
+    let mut live = LiveStore::new();
     let stream_times = StreamTimes { write: Duration::from_secs(2), ..StreamTimes::default() };
     let server = LiveServer::start(&live.store(), EventSettings { stream_times, ..EventSettings::default() });
     let (_, key) = server.key();
@@ -121,7 +121,7 @@ fn who_reads_again_while_it_is_ended_is_told_why() {
             socket
         })
         .collect();
-    // More than systems hold, in one commit, of which a stream is told as it reads: only the write takes too long.
+    // More than systems hold, in one commit, which a stream receives as it reads: only the write takes too long.
     let events = 3000;
     live.block(events);
     let committed = Instant::now();
@@ -139,7 +139,7 @@ fn who_reads_again_while_it_is_ended_is_told_why() {
                             Err(code) => return (heard, code),
                         }
                     }
-                    // It came too early, and was let go on.
+                    // It came too early, and was kept.
                     (heard, 0)
                 })
             })
@@ -147,13 +147,13 @@ fn who_reads_again_while_it_is_ended_is_told_why() {
         reading.into_iter().map(|one| one.join().unwrap()).collect()
     });
     let counted = |is_it: fn(&(u64, u16)) -> bool| outcome.iter().filter(|one| is_it(one)).count();
-    let (told, whole) = (counted(|one| one.1 == 4008), counted(|one| one.0 == 3000));
+    let (closed_slow, whole) = (counted(|one| one.1 == 4008), counted(|one| one.0 == 3000));
     println!(
-        "slow streams: of {} that read again about when they are ended, {told} are told 4008, {} come too late for it, \
-         {whole} are let go on; they had {:?} of {events} events",
+        "slow streams: of {} that read again about when they are ended, {closed_slow} get 4008, {} come too late for it, \
+         {whole} are kept; they had {:?} of {events} events",
         outcome.len(),
-        outcome.len() - told - whole,
+        outcome.len() - closed_slow - whole,
         outcome.iter().map(|one| one.0).collect::<Vec<u64>>()
     );
-    assert!(told > 0 && outcome.iter().all(|(_, code)| matches!(code, 4008 | 0)), "{outcome:?}");
+    assert!(closed_slow > 0 && outcome.iter().all(|(_, code)| matches!(code, 4008 | 0)), "{outcome:?}");
 }

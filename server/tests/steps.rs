@@ -49,7 +49,7 @@ impl Scene {
                     let Ok(mut client) = server.client() else { return };
                     for _ in 0..50 {
                         let Ok(reply) = client.post("/v1/transactions", &self.key, QUIET) else { return };
-                        // A commit that fails is told to those who wait for it before the process is gone.
+                        // A commit that fails is reported to those who wait for it before the process is gone.
                         assert!(matches!(reply.status, 200 | 502), "{}", reply.status);
                         if reply.status == 200 {
                             received.lock().unwrap().push(reply.header("x-request-id").to_owned());
@@ -156,7 +156,7 @@ fn shim_a_commit_that_says_an_error_leaves_one_truth() {
 
 #[test]
 fn shim_a_death_right_after_the_commit_leaves_one_truth() {
-    dies("after the commit, before anybody knows", |faults, call| in_the_log(faults, "s", 2 + call / 3, "after"));
+    dies("after the commit, before the answer", |faults, call| in_the_log(faults, "s", 2 + call / 3, "after"));
 }
 
 #[test]
@@ -164,7 +164,7 @@ fn shim_a_death_between_commit_and_answer_leaves_one_truth() {
     dies("after the commit, before the answer", said("the charge is committed"));
 }
 
-/// Steps at which a call ends and its server goes on.
+/// Steps at which a call ends and its server continues.
 #[test]
 fn a_call_that_ends_at_any_step_before_its_commit_costs_nothing() {
     let server = Server::start();
@@ -201,7 +201,7 @@ fn a_call_that_ends_at_any_step_before_its_commit_costs_nothing() {
 
 /// The database refuses a commit with a known outcome, and then takes the next.
 #[test]
-fn a_commit_that_is_refused_costs_nothing_and_the_next_one_goes_through() {
+fn refused_commit_costs_nothing_and_the_next_succeeds() {
     let server = Server::start();
     let (_, key) = server.key(CREDITS);
     let place = server.database().path().map(Path::new).unwrap().to_owned();

@@ -1,4 +1,4 @@
-//! A server that is told to stop finishes what it took.
+//! A server that is asked to stop finishes what it took.
 
 use std::io::ErrorKind;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -10,7 +10,7 @@ use headwater_state::Home;
 use crate::support::{Mood, Process, QUIET, Server, check_ledger, is_full, reader, run_json, small_store};
 
 #[test]
-fn a_signal_under_load_fails_no_request_that_was_accepted_and_the_ledger_holds() {
+fn signal_under_load_fails_no_accepted_request() {
     let rounds = if is_full() { 20 } else { 3 };
     let (mut all, mut failed, mut slowest) = (0, 0, Duration::ZERO);
     for _ in 0..rounds {

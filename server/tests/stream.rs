@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use headwater_server::events::{EventSettings, StreamTimes};
 use serde_json::{Value, json};
 
-use crate::support::live::{Live, LiveServer, PAYER, Socket, call};
+use crate::support::live::{LiveServer, LiveStore, PAYER, Socket, call};
 use crate::support::{Process, is_full, is_whole, random, run_json};
 
 /// Opens a stream, once those that were just dropped have left it a place.
@@ -29,7 +29,7 @@ fn open(server: &LiveServer, key: &str) -> Socket {
 
 #[test]
 fn a_stream_opens_with_a_key_a_first_message_or_a_ticket() {
-    let live = Live::new();
+    let live = LiveStore::new();
     let stream_times = StreamTimes { auth: Duration::from_secs(2), ..StreamTimes::default() };
     let origins = vec!["https://app.example.com".to_owned()];
     let settings = EventSettings { origins, stream_times, ..EventSettings::default() };
@@ -76,7 +76,7 @@ fn a_stream_opens_with_a_key_a_first_message_or_a_ticket() {
     {
         assert_eq!(from(origin), Some(401), "{origin}");
     }
-    // What is no handshake.
+    // What is not a handshake.
     assert_eq!(call(server.address, "GET", "/v1/stream", &key, "").error().0, "bad_request");
     let unknown = crate::support::Client::connect(server.address).unwrap().send("GET", "/v1/stream", &[], b"").unwrap();
     assert_eq!(unknown.status, 401);
@@ -92,8 +92,8 @@ fn a_stream_opens_with_a_key_a_first_message_or_a_ticket() {
 }
 
 #[test]
-fn a_client_is_told_what_it_asks_for_and_nothing_else() {
-    let mut live = Live::new();
+fn client_receives_what_it_asks_for_and_nothing_else() {
+    let mut live = LiveStore::new();
     let server = LiveServer::start(&live.store(), EventSettings::default());
     let (_, key) = server.key();
     let mut socket = open(&server, &key);
@@ -115,7 +115,7 @@ fn a_client_is_told_what_it_asks_for_and_nothing_else() {
     socket.say(&json!({"action": "unsubscribe", "id": "u", "subscription": subscription}));
     assert_eq!(socket.hear().unwrap(), json!({"type": "unsubscribed", "id": "u", "subscription": subscription}));
     live.block(1);
-    // What cannot be followed is told, and ends nothing.
+    // What cannot be followed is refused, and ends nothing.
     let many: Vec<String> = (0..1001).map(|number| format!("0x{number:040x}")).collect();
     for message in [
         json!({"action": "subscribe", "id": "e", "event_type": "nonsense"}),
@@ -140,7 +140,7 @@ fn a_client_is_told_what_it_asks_for_and_nothing_else() {
     };
     assert_eq!(watch(&many[..1000])["type"], "subscribed");
     assert!(watch(&many)["error"]["message"].as_str().unwrap().contains("1000"));
-    // Without addresses nothing is told, and that is said.
+    // Without addresses nothing is sent, and that is said.
     socket.say(&json!({"action": "subscribe", "id": "r", "event_type": "risk_alert"}));
     let answer = socket.hear().unwrap();
     assert_eq!(answer["type"], "subscribed");
@@ -150,7 +150,7 @@ fn a_client_is_told_what_it_asks_for_and_nothing_else() {
 #[test]
 fn a_message_has_at_most_64_kib_in_one_frame_or_several() {
     const MESSAGE: usize = 64 << 10;
-    let live = Live::new();
+    let live = LiveStore::new();
     let server = LiveServer::start(&live.store(), EventSettings::default());
     let (_, key) = server.key();
     let of = |message: Value, bytes: usize| {
@@ -178,8 +178,8 @@ fn a_message_has_at_most_64_kib_in_one_frame_or_several() {
 }
 
 #[test]
-fn a_close_is_answered_and_what_is_no_websocket_is_told_so() {
-    let live = Live::new();
+fn close_is_answered_and_a_non_websocket_gets_an_error() {
+    let live = LiveStore::new();
     let server = LiveServer::start(&live.store(), EventSettings::default());
     let (_, key) = server.key();
     for mut socket in [open(&server, &key), Socket::open(server.address, "", &[]).unwrap()] {
@@ -189,7 +189,7 @@ fn a_close_is_answered_and_what_is_no_websocket_is_told_so() {
     for (code, frame) in [
         // A text that is not UTF-8, masked with zeros.
         (1007, &[0x81, 0x82, 0, 0, 0, 0, 0xff, 0xfe][..]),
-        // A text without a mask, a frame of no kind, one of reserved bits, one that goes on with nothing.
+        // A text without a mask, a frame of no kind, one of reserved bits, one that continues with nothing.
         (1002, &[0x81, 0x02, b'h', b'i'][..]),
         (1002, &[0x83, 0x80, 0, 0, 0, 0][..]),
         (1002, &[0xc1, 0x80, 0, 0, 0, 0][..]),
@@ -204,8 +204,8 @@ fn a_close_is_answered_and_what_is_no_websocket_is_told_so() {
 }
 
 #[test]
-fn twenty_messages_a_second_are_counted_over_any_second_and_without_what_the_client_must_say() {
-    let live = Live::new();
+fn message_limit_covers_any_second_without_pongs() {
+    let live = LiveStore::new();
     let server = LiveServer::start(&live.store(), EventSettings::default());
     let (_, key) = server.key();
     let say = |socket: &mut Socket, messages: usize| {
@@ -236,7 +236,7 @@ fn twenty_messages_a_second_are_counted_over_any_second_and_without_what_the_cli
 
 #[test]
 fn limits_end_a_stream_with_their_own_codes() {
-    let live = Live::new();
+    let live = LiveStore::new();
     let mut server = LiveServer::start(&live.store(), EventSettings::default());
     let ((id, key), (_, other)) = (server.key(), server.key());
     let mut socket = open(&server, &key);
@@ -283,32 +283,32 @@ fn limits_end_a_stream_with_their_own_codes() {
     assert_eq!((others.closing(), unknown.closing()), (1001, 1001));
 }
 
-/// Who goes on behind an event that the feed has forgotten is told so; who goes on behind another one misses nothing.
+/// A client that resumes behind a forgotten event gets 4010; one that resumes behind another misses nothing.
 #[test]
 fn a_cursor_is_expired_or_nothing_is_left_out_behind_it() {
     const PER_BLOCK: usize = 5;
     let (blocks, kept) = if is_full() { (200, 20) } else { (20, 4) };
-    let mut live = Live::new();
+    let mut live = LiveStore::new();
     live.forget_all_but(kept);
     let server = LiveServer::start(&live.store(), EventSettings::default());
     let mut listener = open(&server, &server.key().1);
     listener.subscribe(None).unwrap();
-    let mut told: Vec<(i64, String)> = Vec::new();
+    let mut events: Vec<(i64, String)> = Vec::new();
     for _ in 0..blocks {
         live.block(PER_BLOCK as u64);
-        told.extend((0..PER_BLOCK).map(|_| listener.event().unwrap()));
+        events.extend((0..PER_BLOCK).map(|_| listener.event().unwrap()));
     }
     // What a server has read lately it keeps for a while, whatever the feed forgets.
     drop((server, listener));
     let server = LiveServer::start(&live.store(), EventSettings::default());
     let keys: Vec<String> = (0..5).map(|_| server.key().1).collect();
     let unknown = |number: usize| (0, format!("evt_{number:032x}"));
-    let cursors: Vec<(i64, String)> = told.iter().cloned().chain((0..told.len()).map(unknown)).collect();
+    let cursors: Vec<(i64, String)> = events.iter().cloned().chain((0..events.len()).map(unknown)).collect();
     let (mut expired, mut whole, mut gaps) = (0, 0, 0);
     for (place, (_, cursor)) in cursors.iter().enumerate() {
         // What is to come behind it, were it known; the last one has nothing behind it yet.
-        let behind = told.get(place + 1..).unwrap_or_default();
-        if place < told.len() && behind.is_empty() {
+        let behind = events.get(place + 1..).unwrap_or_default();
+        if place < events.len() && behind.is_empty() {
             continue;
         }
         for resumes in [false, true] {
@@ -337,18 +337,18 @@ fn a_cursor_is_expired_or_nothing_is_left_out_behind_it() {
         }
     }
     println!(
-        "{} cursors, half of them of nothing: {expired} were closed with 4010, {whole} were told all that came behind, \
+        "{} cursors, half of them of nothing: {expired} were closed with 4010, {whole} received all that came behind, \
          silent gaps {gaps}",
         expired + whole + gaps
     );
     assert_eq!(gaps, 0);
     // All that are unknown and most of the old ones; not those of the blocks that are kept.
-    assert!(expired > 2 * told.len() && whole > 0, "{expired} expired, {whole} whole");
+    assert!(expired > 2 * events.len() && whole > 0, "{expired} expired, {whole} whole");
 }
 
 #[test]
-fn clients_that_read_too_slowly_are_ended_and_the_others_are_not() {
-    let mut live = Live::new();
+fn slow_stream_clients_are_ended_and_others_kept() {
+    let mut live = LiveStore::new();
     let server = LiveServer::start(&live.store(), EventSettings::default());
     let ((_, key), (_, other)) = (server.key(), server.key());
     let mut slow: Vec<Socket> = (0..10)
@@ -373,7 +373,7 @@ fn clients_that_read_too_slowly_are_ended_and_the_others_are_not() {
         seqs
     });
     let begun = Instant::now();
-    // They go on reading, so that they find out why they are ended.
+    // They continue reading, so that they find out why they are ended.
     let slow: Vec<_> = slow
         .into_iter()
         .map(|mut socket| {
@@ -402,7 +402,7 @@ fn clients_that_read_too_slowly_are_ended_and_the_others_are_not() {
     }
     let seqs = reading.join().unwrap();
     assert!(seqs.is_sorted_by(|one, next| one < next));
-    // Who did not read at all is told why, if it reads again soon enough.
+    // Who did not read at all gets the reason, if it reads again soon enough.
     let late = begun.elapsed();
     let code = stuck.closing();
     let outcome: Vec<(u64, u16)> = slow.into_iter().map(|one| one.join().unwrap()).collect();
@@ -422,8 +422,8 @@ fn clients_that_read_too_slowly_are_ended_and_the_others_are_not() {
 }
 
 #[test]
-fn more_events_of_one_commit_than_may_wait_are_told_to_who_reads_and_then_what_comes_next() {
-    let mut live = Live::new();
+fn burst_of_one_commit_reaches_a_reading_client_in_order() {
+    let mut live = LiveStore::new();
     let server = LiveServer::start(&live.store(), EventSettings::default());
     let (_, key) = server.key();
     let mut socket = open(&server, &key);
@@ -431,31 +431,31 @@ fn more_events_of_one_commit_than_may_wait_are_told_to_who_reads_and_then_what_c
     for count in [5000, 3, 2000] {
         live.block(count);
     }
-    let told: Vec<(i64, String)> = (0..7003).map(|_| socket.event().unwrap()).collect();
-    assert!(told.is_sorted_by(|one, next| one.0 < next.0));
+    let events: Vec<(i64, String)> = (0..7003).map(|_| socket.event().unwrap()).collect();
+    assert!(events.is_sorted_by(|one, next| one.0 < next.0));
     live.block(1);
     let last = socket.event().unwrap();
-    assert!(last.0 > told[7002].0);
-    // Who comes late goes back to an event, twice, and is told of each that came after it once.
+    assert!(last.0 > events[7002].0);
+    // Who comes late goes back to an event, twice, and receives each that came after it once.
     let mut late = open(&server, &key);
     late.subscribe(None).unwrap();
-    late.say(&json!({"action": "resume", "id": "r", "after": told[6999].1}));
+    late.say(&json!({"action": "resume", "id": "r", "after": events[6999].1}));
     let missed: Vec<(i64, String)> = (0..4).map(|_| late.event().unwrap()).collect();
-    assert_eq!(missed[..3], told[7000..]);
+    assert_eq!(missed[..3], events[7000..]);
     assert_eq!(missed[3], last);
     // Until it listens like others.
     thread::sleep(Duration::from_secs(2));
-    late.say(&json!({"action": "resume", "id": "s", "after": told[6997].1}));
+    late.say(&json!({"action": "resume", "id": "s", "after": events[6997].1}));
     let before: Vec<(i64, String)> = (0..2).map(|_| late.event().unwrap()).collect();
-    assert_eq!(before[..], told[6998..7000]);
+    assert_eq!(before[..], events[6998..7000]);
     thread::sleep(Duration::from_millis(500));
     live.block(1);
     assert!(late.event().unwrap().0 > last.0);
 }
 
 #[test]
-fn a_subscription_that_waits_for_confirmations_goes_on_behind_what_it_was_told_itself() {
-    let mut live = Live::new();
+fn confirmed_subscription_resumes_behind_its_own_events() {
+    let mut live = LiveStore::new();
     let server = LiveServer::start(&live.store(), EventSettings::default());
     let ((_, key), (_, other)) = (server.key(), server.key());
     // Somebody else hears of every block at once.
@@ -474,25 +474,25 @@ fn a_subscription_that_waits_for_confirmations_goes_on_behind_what_it_was_told_i
     for _ in 0..6 {
         live.block(1);
     }
-    let told: Vec<(i64, String)> = (0..4).map(|_| socket.event().unwrap()).collect();
+    let events: Vec<(i64, String)> = (0..4).map(|_| socket.event().unwrap()).collect();
     drop(socket);
-    let mut again = subscribe(open(&server, &key), Some(&told[1].1));
-    for expected in &told[2..] {
+    let mut again = subscribe(open(&server, &key), Some(&events[1].1));
+    for expected in &events[2..] {
         assert_eq!(again.event().unwrap(), *expected);
     }
     live.block(1);
-    assert!(again.event().unwrap().0 > told[3].0);
-    // What another subscription of the connection was told first says nothing of what this one was told.
+    assert!(again.event().unwrap().0 > events[3].0);
+    // What another subscription of the connection received first says nothing of what this one received.
     let mut both = open(&server, &key);
-    both.say(&json!({"action": "resume", "id": "r", "after": told[3].1}));
+    both.say(&json!({"action": "resume", "id": "r", "after": events[3].1}));
     let mut both = subscribe(both, None);
     let heard: BTreeSet<String> = (0..4).map(|_| both.event().unwrap().1).collect();
-    assert!(heard.contains(&told[2].1) && heard.contains(&told[3].1), "{heard:?}");
+    assert!(heard.contains(&events[2].1) && heard.contains(&events[3].1), "{heard:?}");
 }
 
-/// Clients that are cut off by themselves and by kill -9 of the server, and go on behind what they saw last.
+/// Clients that are cut off by themselves and by kill -9 of the server, and continue behind what they saw last.
 #[test]
-fn nothing_is_missed_or_told_twice_by_clients_that_come_back() {
+fn returning_clients_miss_nothing_and_get_nothing_twice() {
     // The whole of it is a billion messages, which take hours: all clients and faults at a tenth of the rate for a tenth
     // of the time, and the whole rate and time with few of the clients.
     let sizes: &[Size] = match (is_full(), is_whole()) {
@@ -506,7 +506,7 @@ fn nothing_is_missed_or_told_twice_by_clients_that_come_back() {
     sizes.iter().for_each(come_back);
 }
 
-/// How much is told to how many, and what befalls them.
+/// The number of events and streams, and what befalls them.
 struct Size {
     clients: usize,
     blocks: usize,
@@ -518,7 +518,7 @@ struct Size {
 fn come_back(&Size { clients, blocks, per_block, kills, cuts }: &Size) {
     let first_seed = random();
     println!("seed {first_seed}");
-    let mut live = Live::new();
+    let mut live = LiveStore::new();
     let store = live.store();
     let keys: Vec<String> = (0..clients_keys(clients))
         .map(|_| {
@@ -546,7 +546,7 @@ fn come_back(&Size { clients, blocks, per_block, kills, cuts }: &Size) {
                         };
                         let after = seen.last().map(|(_, id)| id.clone());
                         if let Err(code) = socket.subscribe(after.as_deref()) {
-                            assert_ne!(code, 4010, "an event that was told is unknown");
+                            assert_ne!(code, 4010, "an event that was sent is unknown");
                             thread::sleep(Duration::from_millis(50));
                             continue;
                         }
@@ -594,7 +594,7 @@ fn come_back(&Size { clients, blocks, per_block, kills, cuts }: &Size) {
     });
     let (lost, twice): (usize, usize) = outcome.iter().fold((0, 0), |(lost, twice), one| (lost + one.0, twice + one.1));
     println!(
-        "{clients} clients, {expected} events each, {} cut off, {kills} kills: lost {lost}, told twice {twice}",
+        "{clients} clients, {expected} events each, {} cut off, {kills} kills: lost {lost}, sent twice {twice}",
         cut.load(Ordering::SeqCst)
     );
     assert_eq!((lost, twice), (0, 0));
@@ -606,11 +606,11 @@ const fn clients_keys(clients: usize) -> usize {
     clients.div_ceil(10)
 }
 
-/// What an open stream takes of the server while nothing happens.
+/// Measures what an open stream takes of the server while nothing happens.
 #[test]
 fn an_idle_stream_takes_little_memory() {
     let streams = if is_full() { 10_000 } else { 300 };
-    let live = Live::new();
+    let live = LiveStore::new();
     let store = live.store();
     let mut server = Process::start(&store, &["--set", "auth.required=false"]);
     let resident = || {

@@ -1,4 +1,4 @@
-//! What webhooks and streams tell besides payments: balances that pass an amount, events that were lost, and what a plan
+//! Further events of webhooks and streams: balances that pass an amount, events that were lost, and what a plan
 //! leaves out.
 
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use headwater_server::events::EventSettings;
 use headwater_state::Home;
 use serde_json::{Value, json};
 
-use crate::support::live::{Live, LiveServer, PAYEE, PAYER, Receiver, Socket, call, local, webhook};
+use crate::support::live::{LiveServer, LiveStore, PAYEE, PAYER, Receiver, Socket, call, local, webhook};
 use crate::support::{Process, run_json, within};
 
 const OK: &str = "200 OK";
@@ -21,8 +21,8 @@ fn open(server: &LiveServer, key: &str) -> Socket {
 
 /// The payee is paid 1, 2, 3, ... wei: it has 10 after the fourth payment.
 #[test]
-fn a_balance_that_passes_its_threshold_is_told_by_webhook_and_stream() {
-    let mut live = Live::new();
+fn balance_threshold_event_reaches_webhook_and_stream() {
+    let mut live = LiveStore::new();
     let server = LiveServer::start(&live.store(), local(20));
     let (_, key) = server.key();
     let receiver = Receiver::start(|_| OK.to_owned());
@@ -42,8 +42,8 @@ fn a_balance_that_passes_its_threshold_is_told_by_webhook_and_stream() {
     live.pay((PAYEE, PAYER), &[12]);
     live.pay((PAYER, PAYEE), &[30]);
     live.pay((PAYEE, PAYER), &[25]);
-    let told: Vec<Value> = (0..4).map(|_| socket.hear().unwrap()).collect();
-    let shown: Vec<(&str, &str, &str)> = told
+    let messages: Vec<Value> = (0..4).map(|_| socket.hear().unwrap()).collect();
+    let shown: Vec<(&str, &str, &str)> = messages
         .iter()
         .map(|message| {
             let data = &message["event"]["data"];
@@ -65,11 +65,11 @@ fn a_balance_that_passes_its_threshold_is_told_by_webhook_and_stream() {
             ("below", before[3].as_str(), "8")
         ]
     );
-    // The webhook is told the same, under the same ids.
+    // The webhook receives the same, under the same ids.
     let mut delivered = receiver.wait_for(Duration::from_secs(30), 4);
-    let place = |id: &str| told.iter().position(|message| message["event"]["id"] == id).unwrap();
+    let place = |id: &str| messages.iter().position(|message| message["event"]["id"] == id).unwrap();
     delivered.sort_by_key(|one| place(&one.id));
-    for (one, message) in delivered.iter().zip(&told) {
+    for (one, message) in delivered.iter().zip(&messages) {
         let body: Value = serde_json::from_str(&one.body).unwrap();
         assert_eq!(body["data"]["webhook_id"], made.json()["data"]["id"]);
         let without = |data: &Value| {
@@ -83,8 +83,8 @@ fn a_balance_that_passes_its_threshold_is_told_by_webhook_and_stream() {
 
 /// The gateway is away while more blocks come than the feed keeps.
 #[test]
-fn events_that_were_lost_are_said_to_be_lost_to_webhooks_and_streams() {
-    let mut live = Live::new();
+fn lost_events_are_reported_to_webhooks_and_streams() {
+    let mut live = LiveStore::new();
     let receiver = Receiver::start(|_| OK.to_owned());
     let server = LiveServer::start(&live.store(), local(20));
     let (_, key) = server.key();
@@ -100,7 +100,7 @@ fn events_that_were_lost_are_said_to_be_lost_to_webhooks_and_streams() {
         live.block(1);
     }
     let server = LiveServer::start(&live.store(), local(20));
-    // The two blocks that are kept are told of, and that others were before them.
+    // The two blocks that are kept are sent, and that others were before them.
     let received = receiver.wait_for(Duration::from_secs(30), 4);
     let bodies: Vec<Value> = received[1..].iter().map(|one| serde_json::from_str(&one.body).unwrap()).collect();
     let lost: Vec<&Value> = bodies.iter().filter(|body| body["type"] == "events_lost").collect();
@@ -111,7 +111,7 @@ fn events_that_were_lost_are_said_to_be_lost_to_webhooks_and_streams() {
     let types: Vec<&str> =
         list["data"].as_array().unwrap().iter().map(|one| one["event_type"].as_str().unwrap()).collect();
     assert_eq!(types.iter().filter(|kind| **kind == "events_lost").count(), 1, "{types:?}");
-    // A stream is not let go on as if nothing had happened.
+    // A stream must not resume as if nothing had happened.
     let mut socket = open(&server, &key);
     assert!(matches!(socket.subscribe(Some(&first)).and_then(|_| socket.event()), Err(4010)));
     let mut socket = open(&server, &key);
@@ -125,15 +125,15 @@ fn events_that_were_lost_are_said_to_be_lost_to_webhooks_and_streams() {
 }
 
 #[test]
-fn a_stream_does_not_go_on_in_a_store_that_was_made_anew() {
-    let mut live = Live::new();
+fn stream_does_not_resume_in_a_recreated_store() {
+    let mut live = LiveStore::new();
     let receiver = Receiver::start(|_| OK.to_owned());
     let server = LiveServer::start(&live.store(), local(20));
     let (_, key) = server.key();
     server.webhook(&key, &receiver.url("in"));
     let mut socket = open(&server, &key);
     socket.subscribe(None).unwrap();
-    let told: Vec<String> = (0..3)
+    let messages: Vec<String> = (0..3)
         .map(|_| {
             live.block(1);
             socket.event().unwrap().1
@@ -143,10 +143,10 @@ fn a_stream_does_not_go_on_in_a_store_that_was_made_anew() {
     live = live.anew();
     live.block(1);
     let server = LiveServer::start(&live.store(), local(20));
-    within(Duration::from_secs(30), "the loss is told", || {
+    within(Duration::from_secs(30), "the loss is reported", || {
         receiver.received().iter().any(|one| one.body.contains("events_lost"))
     });
-    for known in [&told[0], &told[2]] {
+    for known in [&messages[0], &messages[2]] {
         let mut socket = open(&server, &key);
         assert_eq!(socket.subscribe(Some(known)).and_then(|_| socket.event().map(drop)), Err(4010));
     }
@@ -157,8 +157,8 @@ fn a_stream_does_not_go_on_in_a_store_that_was_made_anew() {
 }
 
 #[test]
-fn a_plan_decides_which_chains_a_webhook_or_a_stream_may_tell_of() {
-    let live = Live::new();
+fn plan_limits_the_chains_of_webhooks_and_streams() {
+    let live = LiveStore::new();
     let server = LiveServer::start(&live.store(), EventSettings::default());
     let (id, key) = server.key();
     let home = Home::in_folder(&live.store().with_file_name("live.state")).unwrap();
@@ -239,8 +239,8 @@ fn a_plan_decides_which_chains_a_webhook_or_a_stream_may_tell_of() {
 
 /// A webhook that was made under a wider plan waits, as that of a revoked key does, until the plan has its chain again.
 #[test]
-fn a_plan_that_is_narrowed_holds_back_the_webhooks_that_it_leaves_out() {
-    let mut live = Live::new();
+fn narrowed_plan_pauses_the_webhooks_it_omits() {
+    let mut live = LiveStore::new();
     let server = LiveServer::start(&live.store(), local(20));
     let (id, key) = server.key();
     let receiver = Receiver::start(|_| OK.to_owned());
@@ -248,7 +248,7 @@ fn a_plan_that_is_narrowed_holds_back_the_webhooks_that_it_leaves_out() {
     let home = Home::in_folder(&live.store().with_file_name("live.state")).unwrap();
     let path = format!("/v1/webhooks/{webhook}");
     let change = |body: Value| server.call("PATCH", &path, &key, &body.to_string()).status;
-    // What is told to another shows that an event was dealt with.
+    // An event of another webhook shows that this one was dealt with.
     let witness = Receiver::start(|_| OK.to_owned());
     server.webhook(&server.key().1, &witness.url("in"));
     live.block(1);
@@ -262,9 +262,9 @@ fn a_plan_that_is_narrowed_holds_back_the_webhooks_that_it_leaves_out() {
         })
         .unwrap();
         within(Duration::from_secs(5), "the plan is known", || change(json!({"status": "active"})) == seen);
-        let told = witness.received().len();
+        let messages = witness.received().len();
         live.block(1);
-        witness.wait_for(Duration::from_secs(20), told + 1);
+        witness.wait_for(Duration::from_secs(20), messages + 1);
         std::thread::sleep(Duration::from_millis(300));
         assert_eq!(receiver.received().len(), before, "{definition}");
         home.admin("test", |admin| admin.assign_plan(&id, "default")).unwrap();
@@ -283,8 +283,8 @@ fn a_plan_that_is_narrowed_holds_back_the_webhooks_that_it_leaves_out() {
 
 /// A receiver whose certificate comes from an authority of the operator's own.
 #[test]
-fn deliveries_go_to_receivers_that_an_authority_of_the_operator_vouches_for() {
-    let mut live = Live::new();
+fn deliveries_accept_authorities_of_the_operator() {
+    let mut live = LiveStore::new();
     let store = live.store();
     let made = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]).unwrap();
     let authority = store.with_file_name("ca.pem");

@@ -1,4 +1,4 @@
-//! How long it takes to refuse a key must not tell what of it was right. Figures only: no time decides here.
+//! The time of refusing a key must not reveal what of it was right. Figures only: no time decides here.
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -61,7 +61,7 @@ fn a_refused_key_takes_as_long_whatever_of_it_was_right() {
     let fresh = || parts(&KeyText::generate(Environment::Live).unwrap());
     let seed = random();
     let mut chance = Chance::new(seed);
-    // Any other letter, so that it is as hard to foretell as the rest.
+    // Any other letter, so that it is as hard to predict as the rest.
     let mut last = |secret: &str| {
         let (whole, old) = secret.split_at(secret.len() - 1);
         let others: Vec<char> =

@@ -43,7 +43,7 @@ fn connect(address: SocketAddr, certificate: &Path, protocol: &str) -> std::io::
     Ok(StreamOwned::new(tls, stream))
 }
 
-/// Whether a request is answered on the connection.
+/// Returns whether a request is answered on the connection.
 fn is_answered(connection: &mut Connection) -> bool {
     connection.write_all(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n").unwrap();
     let mut read = [0; 4096];
@@ -71,7 +71,7 @@ fn tls_is_spoken_with_both_protocols_and_nothing_in_clear() {
 }
 
 #[test]
-fn the_admin_listener_speaks_tls_where_other_machines_reach_it_and_only_there() {
+fn admin_listener_needs_tls_only_if_others_reach_it() {
     let place = tempfile::tempdir().unwrap();
     let store = small_store(place.path());
     let (certificate, key) = make(place.path());
@@ -86,7 +86,7 @@ fn the_admin_listener_speaks_tls_where_other_machines_reach_it_and_only_there() 
 }
 
 #[test]
-fn a_new_certificate_is_served_without_a_restart_and_a_bad_one_is_not() {
+fn new_certificate_is_served_without_a_restart() {
     let place = tempfile::tempdir().unwrap();
     let store = small_store(place.path());
     let (certificate, key) = make(place.path());
@@ -118,7 +118,7 @@ fn a_new_certificate_is_served_without_a_restart_and_a_bad_one_is_not() {
 }
 
 #[test]
-fn a_certificate_that_cannot_be_served_is_refused_at_the_start_with_its_file() {
+fn bad_certificate_is_refused_at_start_with_its_file() {
     let place = tempfile::tempdir().unwrap();
     let store = small_store(place.path());
     let (certificate, _) = make(place.path());

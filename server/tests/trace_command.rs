@@ -1,4 +1,4 @@
-//! `headwater trace`, `path` and `exposure`: the same answers as `headwater query`, told in words, as `GraphML`, as a picture.
+//! `headwater trace`, `path` and `exposure`: the same answers as `headwater query`, in words, as `GraphML`, as a picture.
 
 use serde_json::{Value, json};
 
@@ -54,11 +54,11 @@ impl Store {
     }
 
     /// Code, standard output and standard error of a trace on Ethereum.
-    fn told(&self, arguments: &[&str]) -> (i32, String, String) {
-        self.told_by("trace", arguments)
+    fn reported(&self, arguments: &[&str]) -> (i32, String, String) {
+        self.run_command("trace", arguments)
     }
 
-    fn told_by(&self, command: &str, arguments: &[&str]) -> (i32, String, String) {
+    fn run_command(&self, command: &str, arguments: &[&str]) -> (i32, String, String) {
         let output = run(&[&[command, "--chain", "eth"], arguments, &["--store", &self.path]].concat());
         let text = |bytes| String::from_utf8(bytes).unwrap();
         (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
@@ -95,8 +95,8 @@ fn trace_as_json_is_the_answer_of_query() {
     let asked = store.asked(&[&["trace", "--chain", "ethereum", ALICE], &flags[..], &times[..]].concat());
     assert_eq!(asked, query);
     let out = store.at("trace.json");
-    let (code, told, _) = store.told(&[&[ALICE, "--out", &out], &flags[..], &times[..]].concat());
-    assert_eq!((code, told), (0, format!("{out}: 3 addresses, 2 edges\n")));
+    let (code, reported, _) = store.reported(&[&[ALICE, "--out", &out], &flags[..], &times[..]].concat());
+    assert_eq!((code, reported), (0, format!("{out}: 3 addresses, 2 edges\n")));
     let written = untimed(serde_json::from_str(&std::fs::read_to_string(&out).unwrap()).unwrap());
     assert_eq!(written["data"], query["data"]);
 }
@@ -105,7 +105,7 @@ fn trace_as_json_is_the_answer_of_query() {
 fn words_say_the_path_the_ends_and_what_was_left_out() {
     let store = Store::new();
     store.label(SHOP, "exchange", "Corner Exchange");
-    let (code, told, _) = store.told(&[ALICE]);
+    let (code, reported, _) = store.reported(&[ALICE]);
     assert_eq!(code, 0);
     let wanted = [
         &format!("{ALICE} on ethereum"),
@@ -122,13 +122,13 @@ fn words_say_the_path_the_ends_and_what_was_left_out() {
         "nothing goes on from there",
         "A trace is a hypothesis",
     ];
-    has(&told, &wanted);
-    assert!(!told.contains("What was left out"), "{told}");
-    let (_, told, _) = store.told(&[BOB, "--outward", "1", "--inward", "0"]);
-    has(&told, &["What was left out:", "raise --outward or --inward", "the last hop"]);
-    let (_, told, _) = store.told(&["0x1111111111111111111111111111111111111111"]);
-    has(&told, &["1 addresses, 0 edges"]);
-    assert!(!told.contains("Where it ends"), "{told}");
+    has(&reported, &wanted);
+    assert!(!reported.contains("What was left out"), "{reported}");
+    let (_, reported, _) = store.reported(&[BOB, "--outward", "1", "--inward", "0"]);
+    has(&reported, &["What was left out:", "raise --outward or --inward", "the last hop"]);
+    let (_, reported, _) = store.reported(&["0x1111111111111111111111111111111111111111"]);
+    has(&reported, &["1 addresses, 0 edges"]);
+    assert!(!reported.contains("Where it ends"), "{reported}");
 }
 
 #[test]
@@ -137,8 +137,8 @@ fn graphml_and_picture_hold_every_address() {
     store.label(SHOP, "merchant", "A <b> & Co");
     let [graphml, svg] = ["trace.GraphML", "trace.svg"].map(|name| store.at(name));
     for file in [&graphml, &svg] {
-        let (code, told, error) = store.told(&[ALICE, "--out", file]);
-        assert_eq!((code, told), (0, format!("{file}: 4 addresses, 3 edges\n")), "{error}");
+        let (code, reported, error) = store.reported(&[ALICE, "--out", file]);
+        assert_eq!((code, reported), (0, format!("{file}: 4 addresses, 3 edges\n")), "{error}");
     }
     let graph = std::fs::read_to_string(graphml).unwrap();
     assert_eq!((graph.matches("<node ").count(), graph.matches("<edge ").count()), (4, 3));
@@ -159,31 +159,31 @@ fn wrong_usage_is_refused_with_the_remedy() {
     let store = Store::new();
     for name in ["trace.png", "trace"] {
         let out = store.at(name);
-        let (code, _, error) = store.told(&[ALICE, "--out", &out]);
+        let (code, _, error) = store.reported(&[ALICE, "--out", &out]);
         assert_eq!(code, 2);
         has(&error, &["does not end in .json, .graphml or .svg"]);
         assert!(!std::path::Path::new(&out).exists());
     }
-    let (code, _, error) = store.told(&[ALICE, "--outward", "8"]);
+    let (code, _, error) = store.reported(&[ALICE, "--outward", "8"]);
     assert_eq!(code, 1);
     has(&error, &["track_setting.outward_depth", "from 0 to 7"]);
-    let (_, _, error) = store.told(&[ALICE, "--outward", "0", "--inward", "0"]);
+    let (_, _, error) = store.reported(&[ALICE, "--outward", "0", "--inward", "0"]);
     has(&error, &["nothing to follow"]);
-    let (_, _, error) = store.told(&["0x12"]);
+    let (_, _, error) = store.reported(&["0x12"]);
     has(&error, &["0x12"]);
-    let (_, _, error) = store.told(&[ALICE, "--method", "lifo"]);
+    let (_, _, error) = store.reported(&[ALICE, "--method", "lifo"]);
     has(&error, &["none, haircut, fifo, poison"]);
 }
 
 #[test]
-fn path_is_the_answer_of_query_and_told_hop_by_hop() {
+fn path_is_the_answer_of_query_hop_by_hop() {
     let store = Store::new();
     let body = json!({"blockchain": "ethereum", "source": BOB, "targets": [NOBODY, SHOP], "max_hops": 3, "k": 2, "min_amount_usd": 1.5});
     let query = store.asked(&["query", "path", "--body", &body.to_string()]);
     let flags = ["--max-hops", "3", "--k", "2", "--min-usd", "1.5"];
     let asked = store.asked(&[&["path", "--chain", "ethereum", BOB, NOBODY, SHOP], &flags[..]].concat());
     assert_eq!(asked, query);
-    let (code, told, error) = store.told_by("path", &[BOB, NOBODY]);
+    let (code, reported, error) = store.run_command("path", &[BOB, NOBODY]);
     assert_eq!(code, 0, "{error}");
     let wanted = [
         &format!("{BOB} on ethereum: 1 paths"),
@@ -191,23 +191,23 @@ fn path_is_the_answer_of_query_and_told_hop_by_hop() {
         "0.5 eth",
         "A path is a possibility",
     ];
-    has(&told, &wanted);
-    let (_, told, _) = store.told_by("path", &[NOBODY, BOB]);
-    has(&told, &["0 paths"]);
-    let (code, _, error) = store.told_by("path", &[BOB, BOB]);
+    has(&reported, &wanted);
+    let (_, reported, _) = store.run_command("path", &[NOBODY, BOB]);
+    has(&reported, &["0 paths"]);
+    let (code, _, error) = store.run_command("path", &[BOB, BOB]);
     assert_eq!(code, 1);
     has(&error, &["targets[0]", "name another address"]);
 }
 
 #[test]
-fn exposure_is_the_answer_of_query_and_told_by_category() {
+fn exposure_is_the_answer_of_query_by_category() {
     let store = Store::new();
     store.label(SHOP, "exchange", "Corner Exchange");
     let body = json!({"blockchain": "ethereum", "address": BOB, "direction": "out", "max_hops": 2});
     let query = store.asked(&["query", "exposure", "--body", &body.to_string()]);
     let asked = store.asked(&["exposure", "--chain", "ethereum", BOB, "--direction", "out", "--max-hops", "2"]);
     assert_eq!(asked, query);
-    let (code, told, error) = store.told_by("exposure", &[ALICE]);
+    let (code, reported, error) = store.run_command("exposure", &[ALICE]);
     assert_eq!(code, 0, "{error}");
     let wanted = [
         "8,000.00 in all, 6,000.00 without a name",
@@ -217,8 +217,11 @@ fn exposure_is_the_answer_of_query_and_told_by_category() {
         "Corner Exchange",
         "raise --max-hops",
     ];
-    has(&told, &wanted);
-    let (_, told, _) = store.told_by("exposure", &[BOB, "--max-hops", "2"]);
+    has(&reported, &wanted);
+    let (_, reported, _) = store.run_command("exposure", &[BOB, "--max-hops", "2"]);
     // Of Alice's 3 ether one went to the exchange: 2,000 dollars less 5 %.
-    has(&told, &["Through others that have no name:", "1,900.00", "stayed at an address between", "5 % for each hop"]);
+    has(
+        &reported,
+        &["Through others that have no name:", "1,900.00", "stayed at an address between", "5 % for each hop"],
+    );
 }

@@ -16,12 +16,12 @@ use headwater_types::Timestamp;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use serde_json::{Value, json};
 
-use crate::support::live::{Live, LiveServer, PAYER, Received, Receiver, call, local, webhook};
+use crate::support::live::{LiveServer, LiveStore, PAYER, ReceivedDelivery, Receiver, call, local, webhook};
 use crate::support::{Client, Process, is_full, quantile, run_json, within};
 
 const OK: &str = "200 OK";
 
-fn is_signed(received: &Received, secret: &str) -> bool {
+fn is_signed(received: &ReceivedDelivery, secret: &str) -> bool {
     let secret = Secret::parse(secret).unwrap();
     let expected = secret.sign(&received.id, received.timestamp, received.body.as_bytes());
     received.signatures.contains(&expected)
@@ -29,7 +29,7 @@ fn is_signed(received: &Received, secret: &str) -> bool {
 
 #[test]
 fn a_webhook_is_made_listed_changed_and_removed() {
-    let live = Live::new();
+    let live = LiveStore::new();
     let server = LiveServer::start(&live.store(), EventSettings::default());
     let ((_, key), (_, other)) = (server.key(), server.key());
     let url = "https://hooks.example.com/in";
@@ -114,8 +114,8 @@ fn in_columns(row: &Value) -> Value {
 }
 
 #[test]
-fn webhooks_and_their_deliveries_come_as_tables_like_other_lists() {
-    let live = Live::new();
+fn webhooks_and_deliveries_are_available_as_tables() {
+    let live = LiveStore::new();
     let server = LiveServer::start(&live.store(), local(20));
     let ((_, key), (_, other)) = (server.key(), server.key());
     let receiver = Receiver::start(|_| OK.to_owned());
@@ -182,7 +182,7 @@ fn webhooks_and_their_deliveries_come_as_tables_like_other_lists() {
 
 #[test]
 fn what_cannot_be_a_webhook_is_refused_with_its_field() {
-    let live = Live::new();
+    let live = LiveStore::new();
     let server = LiveServer::start(&live.store(), EventSettings::default());
     let (_, key) = server.key();
     let refused = |body: Value| {
@@ -236,8 +236,8 @@ fn what_cannot_be_a_webhook_is_refused_with_its_field() {
 }
 
 #[test]
-fn an_event_arrives_signed_and_again_under_the_same_id_until_it_is_taken() {
-    let mut live = Live::new();
+fn event_is_signed_and_retried_under_the_same_id() {
+    let mut live = LiveStore::new();
     let server = LiveServer::start(&live.store(), local(2));
     let (_, key) = server.key();
     let failures = AtomicUsize::new(2);
@@ -276,8 +276,8 @@ fn an_event_arrives_signed_and_again_under_the_same_id_until_it_is_taken() {
 
 /// Two who wait for one event, one of them for its confirmations, and one whose key is revoked.
 #[test]
-fn each_delivery_says_what_is_so_when_it_is_due_and_goes_to_who_may_still_ask() {
-    let mut live = Live::new();
+fn delivery_states_the_present_and_respects_the_plan() {
+    let mut live = LiveStore::new();
     let server = LiveServer::start(&live.store(), local(20));
     let (key_id, key) = server.key();
     let receiver = Receiver::start(|_| OK.to_owned());
@@ -305,11 +305,11 @@ fn each_delivery_says_what_is_so_when_it_is_due_and_goes_to_who_may_still_ask() 
     server.webhook(&other, &receiver.url("other"));
     settle();
     live.block(1);
-    // What is told to another shows that the event was dealt with.
+    // An event of another webhook shows that this one was dealt with.
     receiver.wait_for(Duration::from_secs(30), 5);
     settle();
     let others = receiver.received().into_iter().filter(|one| one.path == "other").count();
-    assert_eq!((receiver.received().len(), others), (5, 1), "nothing more is told to who may not ask any more");
+    assert_eq!((receiver.received().len(), others), (5, 1), "nothing more is sent to who may not ask any more");
 }
 
 /// Webhooks are noticed by the outbox within a moment of being made, and what is due is sent within another.
@@ -318,7 +318,7 @@ fn settle() {
 }
 
 /// The state of a server, in which time can be moved.
-fn database(live: &Live) -> rusqlite::Connection {
+fn database(live: &LiveStore) -> rusqlite::Connection {
     let path = live.store().with_file_name("live.state").join("gateway.sqlite");
     let connection = rusqlite::Connection::open(path).unwrap();
     connection.busy_timeout(Duration::from_secs(5)).unwrap();
@@ -338,14 +338,14 @@ fn watching(server: &LiveServer, key: &str, url: &str, address: &str) -> String 
     reply.json()["data"]["id"].as_str().unwrap().to_owned()
 }
 
-/// Which block an event is of, counted from the first one behind the store's beginning.
-fn block_of(received: &Received) -> usize {
+/// Returns which block an event is of, counted from the first one behind the store's beginning.
+fn block_of(received: &ReceivedDelivery) -> usize {
     let body: Value = serde_json::from_str(&received.body).unwrap();
     usize::try_from(body["data"]["block_number"].as_u64().unwrap() - 1002).unwrap()
 }
 
 /// When the deliveries of each event arrived.
-fn arrivals(received: &[Received]) -> BTreeMap<&str, Vec<Instant>> {
+fn arrivals(received: &[ReceivedDelivery]) -> BTreeMap<&str, Vec<Instant>> {
     received.iter().fold(BTreeMap::new(), |mut each, one| {
         each.entry(one.id.as_str()).or_default().push(one.at);
         each
@@ -363,7 +363,7 @@ fn now_secs() -> i64 {
 
 #[test]
 fn a_pause_keeps_events_a_410_disables_and_active_wakes() {
-    let mut live = Live::new();
+    let mut live = LiveStore::new();
     let server = LiveServer::start(&live.store(), local(20));
     let (_, key) = server.key();
     let gone = Arc::new(AtomicBool::new(false));
@@ -371,7 +371,7 @@ fn a_pause_keeps_events_a_410_disables_and_active_wakes() {
     let receiver =
         Receiver::start(move |_| if answer.load(Ordering::SeqCst) { "410 Gone".to_owned() } else { OK.to_owned() });
     let (id, _) = server.webhook(&key, &receiver.url("in"));
-    // What is told to another shows that an event was dealt with.
+    // An event of another webhook shows that one was dealt with.
     let witness = Receiver::start(|_| OK.to_owned());
     server.webhook(&key, &witness.url("in"));
     let path = format!("/v1/webhooks/{id}");
@@ -406,7 +406,7 @@ fn a_pause_keeps_events_a_410_disables_and_active_wakes() {
 
 #[test]
 fn while_a_secret_is_rotated_both_sign() {
-    let live = Live::new();
+    let live = LiveStore::new();
     let server = LiveServer::start(&live.store(), local(20));
     let (_, key) = server.key();
     let receiver = Receiver::start(|_| OK.to_owned());
@@ -432,11 +432,11 @@ fn while_a_secret_is_rotated_both_sign() {
     assert!(is_signed(&after, &new) && after.signatures.len() == 1);
 }
 
-/// An owner who rotates while deliveries go out can check every one of them with what it knew before.
+/// An owner who rotates while deliveries go out can check every one of them with the secrets from before.
 #[test]
 fn no_delivery_is_unverifiable_while_secrets_are_rotated() {
     let (blocks, per_block, rotations) = if is_full() { (100, 100, 10) } else { (12, 25, 3) };
-    let mut live = Live::new();
+    let mut live = LiveStore::new();
     let server = LiveServer::start(&live.store(), local(20));
     let (_, key) = server.key();
     let receiver = Receiver::start(|_| OK.to_owned());
@@ -468,7 +468,7 @@ const STATED_SECS: [u32; 9] = [5, 5 * 60, 30 * 60, 2 * 3600, 5 * 3600, 10 * 3600
 #[test]
 fn a_delivery_that_always_fails_is_tried_ten_times_as_promised() {
     let events = if is_full() { 100 } else { 10 };
-    let mut live = Live::new();
+    let mut live = LiveStore::new();
     let server = LiveServer::start(&live.store(), local(1000));
     let (_, key) = server.key();
     let receiver = Receiver::start(|_| "503 Busy".to_owned());
@@ -532,7 +532,7 @@ fn attempts_arrive_when_they_are_due_and_hold_up_nobody() {
     const LATE: Duration = Duration::from_secs(5);
     const FAILS: &str = "0x00000000000000000000000000000000000000d4";
     let attempts = if is_full() { 10 } else { 4 };
-    let mut live = Live::new();
+    let mut live = LiveStore::new();
     let server = LiveServer::start(&live.store(), local(1));
     let (_, key) = server.key();
     let (failing, healthy) = (Receiver::start(|_| "500 No".to_owned()), Receiver::start(|_| OK.to_owned()));
@@ -563,8 +563,8 @@ fn attempts_arrive_when_they_are_due_and_hold_up_nobody() {
             latest = latest.max(gap.saturating_sub(stated * 12 / 10));
         }
     }
-    let blocks = |taken: &[Received]| taken.iter().map(block_of).collect::<Vec<usize>>();
-    within(Duration::from_secs(30), "the healthy one is told of each block", || {
+    let blocks = |taken: &[ReceivedDelivery]| taken.iter().map(block_of).collect::<Vec<usize>>();
+    within(Duration::from_secs(30), "the healthy one receives each block", || {
         blocks(&healthy.received()).into_iter().collect::<BTreeSet<usize>>().into_iter().eq(1..=committed.len())
     });
     let taken = healthy.received();
@@ -586,11 +586,11 @@ fn attempts_arrive_when_they_are_due_and_hold_up_nobody() {
 
 /// Answers that mean more than a failure. A second of the schedule takes 10 ms.
 #[test]
-fn gone_too_much_and_nothing_but_failures_are_treated_as_promised() {
+fn gone_throttled_and_failing_receivers_follow_the_docs() {
     const BUSY: &str = "0x00000000000000000000000000000000000000d4";
     const LATE: Duration = Duration::from_secs(5);
     const HOUR_MS: i64 = 3_600_000;
-    let mut live = Live::new();
+    let mut live = LiveStore::new();
     let server = LiveServer::start(&live.store(), local(10));
     let (_, key) = server.key();
     let is_well = Arc::new(AtomicBool::new(false));
@@ -614,7 +614,9 @@ fn gone_too_much_and_nothing_but_failures_are_treated_as_promised() {
     settle();
     live.pay((BUSY, "0x00000000000000000000000000000000000000e5"), &[1]);
     let database = database(&live);
-    let of = |path: &str| -> Vec<Received> { receiver.received().into_iter().filter(|one| one.path == path).collect() };
+    let of = |path: &str| -> Vec<ReceivedDelivery> {
+        receiver.received().into_iter().filter(|one| one.path == path).collect()
+    };
     let view = |id: &str| {
         let data = server.call("GET", &format!("/v1/webhooks/{id}"), &key, "").json()["data"].clone();
         (data["status"].as_str().unwrap().to_owned(), data["status_reason"].as_str().unwrap_or_default().to_owned())
@@ -625,7 +627,7 @@ fn gone_too_much_and_nothing_but_failures_are_treated_as_promised() {
         let at_ms = now_secs() * 1000 - ago_ms;
         database.execute("UPDATE webhook_endpoint SET failing_since_ms = ?2 WHERE id = ?1", (id, at_ms)).unwrap();
     };
-    // The next event, of which the two that fail are told twice before they have to wait.
+    // The next event, which is sent twice to the two that fail before they have to wait.
     let mut failures = 0;
     let mut next = |paths: &[&str]| {
         live.block(1);
@@ -667,15 +669,15 @@ fn gone_too_much_and_nothing_but_failures_are_treated_as_promised() {
         let received = of(path);
         [received[1].at - received[0].at, received[2].at - received[1].at]
     });
-    for (gap, least_ms) in gaps.iter().flatten().zip([100, 5500, 100, 6000]) {
-        let least = Duration::from_millis(least_ms);
+    for (gap, min_ms) in gaps.iter().flatten().zip([100, 5500, 100, 6000]) {
+        let least = Duration::from_millis(min_ms);
         assert!(*gap + Duration::from_millis(2) >= least && *gap <= least + LATE, "{gaps:?}");
     }
     let blocks: BTreeSet<usize> = of("healthy").iter().map(block_of).collect();
     assert!(blocks.iter().copied().eq(1..=5), "{blocks:?}");
     println!(
         "410: disabled after 1 attempt; 429: 550 s of Retry-After became {:.1?} of the test and 999,999 s became {:.1?}, \
-         which is twofold; 120 hours of failures: disabled, a minute before: not; a healthy receiver beside them was told \
+         which is twofold; 120 hours of failures: disabled, a minute before: not; a healthy receiver beside them received \
          all",
         gaps[0][1], gaps[1][1]
     );
@@ -689,7 +691,7 @@ fn who_has_too_much_is_sent_one_at_a_time_when_it_was_promised() {
     const SECOND: Duration = Duration::from_millis(200);
     // With the longest wait it is less than the minute.
     const LATE: Duration = Duration::from_secs(5);
-    let mut live = Live::new();
+    let mut live = LiveStore::new();
     let server = LiveServer::start(&live.store(), local(200));
     let (_, key) = server.key();
     let busy = Arc::new(AtomicBool::new(false));
@@ -740,7 +742,7 @@ fn who_has_too_much_is_sent_one_at_a_time_when_it_was_promised() {
     );
 }
 
-/// The dead one has more to be told than it may hold at a time.
+/// The dead one has more to receive than it may hold at a time.
 #[test]
 fn one_receiver_that_never_answers_blocks_nobody() {
     const EVENTS: usize = 20;
@@ -748,7 +750,7 @@ fn one_receiver_that_never_answers_blocks_nobody() {
     /// After which a delivery is given up.
     const DEADLINE: Duration = Duration::from_secs(20);
     let (healthy, pause) = if is_full() { (999, 1000) } else { (40, 100) };
-    let mut live = Live::new();
+    let mut live = LiveStore::new();
     let server = LiveServer::start(&live.store(), local(1000));
     // It does not notice when it is given up: all that connect to it are there at the same time. It lets go when all is
     // seen, so that the server need not wait for it at its end.
@@ -823,7 +825,7 @@ fn one_receiver_that_never_answers_blocks_nobody() {
 #[test]
 fn no_event_is_lost_by_kill_9() {
     let (kills, blocks, per_block) = if is_full() { (200, 1000, 100) } else { (4, 40, 10) };
-    let mut live = Live::new();
+    let mut live = LiveStore::new();
     let store = live.store();
     let state = run_json(&["keys", "create", "--json", "--store", store.to_str().unwrap(), "--credits", "0"]);
     let key = state["key"].as_str().unwrap().to_owned();

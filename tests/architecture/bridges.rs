@@ -12,7 +12,7 @@ fn listed() -> String {
     let mut page = format!(
         "# Bridges that are known\n\nWritten by `HEADWATER_WRITE=1 cargo test -p headwater-tests bridges_page`. \
          [Bridges](bridges.md) says what the answers mean, and [EVALUATION.md](../EVALUATION.md#bridges) what was measured.\n\n\
-         {} protocols, {} events, {} contracts. *Chains* are those with a listed contract; a leg on another chain is told by the \
+         {} protocols, {} events, {} contracts. *Chains* are those with a listed contract; a leg on another chain is named by the \
          event on the chain that is held. *Joined by* is what the legs of a transfer share; where code reads the events it says \
          so leg by leg.\n\n\
          | protocol | bridges | joined by | events | contracts | chains |\n|---|---|---|---|---|---|\n",

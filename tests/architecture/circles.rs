@@ -17,33 +17,33 @@ use syn::{Attribute, Ident, ImplItem, Item, Meta, Token, UseTree, braced, bracke
 use crate::architecture::root;
 
 /// Circles that stay.
-const ALLOWED: &[Allowed] = &[];
+const ALLOWED: &[KnownCircle] = &[];
 
 /// A circle that is known.
-struct Allowed {
+struct KnownCircle {
     /// The crate.
     pub(crate) member: &'static str,
     /// The module whose children the modules are: `crate` or `crate::a::b`.
     pub(crate) parent: &'static str,
     /// The modules, in order of name.
     pub(crate) modules: &'static [&'static str],
-    /// Why it is not opened.
+    /// The reason why it is not opened.
     pub(crate) reason: &'static str,
 }
 
 /// The names that lead to a module from the root of its crate; the root itself has none.
 type Location = Vec<String>;
 
-/// What a module declares and imports.
+/// The declarations and imports of a module.
 #[derive(Default)]
 struct Module {
     /// Names of modules inside it.
     children: BTreeSet<String>,
     /// Names of its items.
     items: BTreeSet<String>,
-    /// What its `use` declarations bring in, by name.
+    /// The names that its `use` declarations bring in.
     imports: BTreeMap<String, Vec<Vec<String>>>,
-    /// What it imports with `*`.
+    /// The modules that it imports with `*`.
     globs: Vec<Vec<String>>,
     /// Every path that it mentions.
     paths: BTreeSet<Vec<String>>,
@@ -109,7 +109,7 @@ impl Crate {
 
     /// The module that a path leads to from a module, through re-exports; `None` where it leads out of the crate.
     fn resolve(&self, from: &[String], path: &[String], depth: usize) -> Option<Location> {
-        // A re-export of a re-export is no deeper than this, unless it leads back to itself.
+        // A re-export of a re-export is not deeper than this, unless it leads back to itself.
         let deeper = depth.checked_sub(1)?;
         let (first, rest) = path.split_first()?;
         match first.as_str() {
@@ -296,7 +296,7 @@ impl<'ast> Visit<'ast> for Module {
 }
 
 impl Module {
-    /// Collects the paths among tokens, whose grammar only the macro knows.
+    /// Collects the paths among tokens, whose grammar only the macro has.
     fn tokens(&mut self, input: ParseStream<'_>) -> syn::Result<()> {
         while !input.is_empty() {
             if input.peek(Ident::peek_any) {
@@ -330,7 +330,7 @@ impl Module {
     }
 }
 
-/// Whether something is compiled for tests only.
+/// Returns whether something is compiled for tests only.
 fn is_for_tests(attributes: &[Attribute]) -> bool {
     attributes.iter().any(|attribute| match &attribute.meta {
         Meta::List(list) if list.path.is_ident("cfg") => {
@@ -401,17 +401,17 @@ fn circles_between_modules_are_those_of_the_list() {
     }
     let mut wrong = Vec::new();
     for (member, Circle { parent, modules, imports }) in &found {
-        let is_known = |one: &Allowed| one.member == member && one.parent == parent && one.modules == modules;
+        let is_known = |one: &KnownCircle| one.member == member && one.parent == parent && one.modules == modules;
         if !ALLOWED.iter().any(is_known) {
             wrong.push(format!("{member}, {parent}: {modules:?} import each other\n  {}", imports.join("\n  ")));
         }
     }
-    for Allowed { member, parent, modules, reason } in ALLOWED {
+    for KnownCircle { member, parent, modules, reason } in ALLOWED {
         let exists = |(name, circle): &(String, Circle)| {
             name == member && circle.parent == *parent && circle.modules == *modules
         };
         if !found.iter().any(exists) {
-            wrong.push(format!("{member}, {parent}: {modules:?} is no circle any more: take it from the list"));
+            wrong.push(format!("{member}, {parent}: {modules:?} is not a circle any more: take it from the list"));
         }
         assert!(!reason.is_empty(), "{member}, {parent}: {modules:?} has no reason");
     }
@@ -455,13 +455,13 @@ fn circle_over_three_modules_is_one() {
 
 #[test]
 fn reexport_is_followed_to_its_module() {
-    // `Thing` comes through `face`, which hands it on from `store`: `store` and `user` are the circle.
+    // `Thing` comes through `front`, which hands it on from `store`: `store` and `user` are the circle.
     let files = [
-        ("lib.rs", "mod face; mod store; mod user;"),
-        ("face.rs", "pub use crate::store::*; pub use crate::store::Thing as Other;"),
+        ("lib.rs", "mod front; mod store; mod user;"),
+        ("front.rs", "pub use crate::store::*; pub use crate::store::Thing as Other;"),
         ("store.rs", "pub struct Thing; use crate::user::User;"),
     ];
-    for user in ["use crate::face::Thing; pub struct User;", "use crate::face::Other; pub struct User;"] {
+    for user in ["use crate::front::Thing; pub struct User;", "use crate::front::Other; pub struct User;"] {
         let found = circles_in(&[files[0], files[1], files[2], ("user.rs", user)]);
         assert_eq!(found, circle("crate", &["store", "user"]));
     }

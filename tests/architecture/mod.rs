@@ -136,7 +136,7 @@ fn heavy_libraries_stay_at_the_rim() {
 }
 
 #[test]
-fn versions_stand_in_the_workspace_only() {
+fn versions_are_in_the_workspace_only() {
     for (name, manifest) in members() {
         for table in ["dependencies", "dev-dependencies"] {
             for (dependency, value) in manifest.get(table).and_then(|table| table.as_table()).into_iter().flatten() {
@@ -148,7 +148,7 @@ fn versions_stand_in_the_workspace_only() {
 }
 
 #[test]
-fn unsafe_stands_in_two_modules_only() {
+fn unsafe_is_in_two_modules_only() {
     for path in sources() {
         let text = fs::read_to_string(&path).expect("a source file is text");
         let holds = text.lines().any(|line| {

@@ -1,4 +1,4 @@
-//! What is built on: the bill of materials lists all of it, `unsafe` is forbidden where it is not needed, and exceptions
+//! Dependencies: the bill of materials lists all of them, `unsafe` is forbidden where it is not needed, and exceptions
 //! end some day.
 
 use std::collections::BTreeMap;
@@ -14,15 +14,15 @@ const MAY_EXPECT_UNSAFE: &[(&str, &str)] = &[
 ];
 
 /// Name, version and checksum.
-type Locked = (String, String, Option<String>);
+type LockedPackage = (String, String, Option<String>);
 
 /// Every package of the lock file.
-fn locked() -> Vec<Locked> {
+fn locked() -> Vec<LockedPackage> {
     let text = fs::read_to_string(root().join("Cargo.lock")).expect("there is a lock file");
     let table: toml::Table = text.parse().expect("Cargo writes TOML");
     let field = |package: &toml::Value, name| package.get(name).and_then(toml::Value::as_str).map(str::to_owned);
     let packages = table["package"].as_array().expect("a lock file has packages");
-    let mut all: Vec<Locked> = packages
+    let mut all: Vec<LockedPackage> = packages
         .iter()
         .map(|package| {
             (field(package, "name").unwrap(), field(package, "version").unwrap(), field(package, "checksum"))
@@ -33,7 +33,7 @@ fn locked() -> Vec<Locked> {
 }
 
 #[test]
-fn the_bill_of_materials_lists_every_crate_of_the_lock_file_and_no_other() {
+fn bill_of_materials_equals_the_lock_file() {
     let python = std::env::var("PYTHON").unwrap_or_else(|_| "python3".to_owned());
     let made = Command::new(&python).arg(root().join("scripts/sbom.py")).env("CARGO", env!("CARGO")).output();
     let made = made.unwrap_or_else(|error| panic!("{python} writes the bill of materials: {error}"));

@@ -34,7 +34,7 @@ impl Case {
         answer.unwrap_or_else(|error| panic!("{name} {request}: {error}")).value()
     }
 
-    /// What an address has of a contract, null for the native coin: nothing where it is not in the answer.
+    /// Returns what an address has of a contract, null for the native coin: nothing where it is not in the answer.
     fn balance(&self, chain: &str, address: &str, contract: &Value) -> Option<String> {
         let request = json!({"blockchain": chain, "address": address, "include_unverified": true});
         let overview = self.ask("wallet-overview", &request);
@@ -50,7 +50,7 @@ impl Case {
 }
 
 #[test]
-fn corpus_delegated_energy_is_no_transfer() {
+fn corpus_delegated_energy_is_not_a_transfer() {
     let case = Case::read("057-tron-delegate-internal");
     let receiver = "TNsahphASVZAocwsuxeCLqkdkKPxs5RNVE";
     assert_eq!(case.balance("tron", receiver, &Value::Null), None);

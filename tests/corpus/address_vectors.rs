@@ -33,7 +33,7 @@ fn parse(network: Network, text: &str) -> Result<Address, Reason> {
 fn script(address: &Address) -> String {
     match address {
         Address::Utxo(address) => hex::encode(address.script()),
-        Address::Evm(_) | Address::Tron(_) => panic!("{address} is no Bitcoin address"),
+        Address::Evm(_) | Address::Tron(_) => panic!("{address} is not a Bitcoin address"),
     }
 }
 
@@ -63,7 +63,7 @@ fn is_later_witness(script: &str, text: &str) -> bool {
 }
 
 #[test]
-fn corpus_key_io_valid_is_accepted_but_for_keys_and_what_bip_350_took_back() {
+fn corpus_key_io_valid_is_accepted_but_for_keys_and_bip_350() {
     let (mut accepted, mut keys, mut taken_back) = (0, 0, 0);
     for vector in json("key_io_valid.json") {
         let (text, script_hex) = (vector[0].as_str().unwrap(), vector[1].as_str().unwrap());
@@ -219,7 +219,7 @@ fn corpus_bip_350_is_judged_with_its_reasons() {
     assert_eq!((strings.len(), wrong.len(), addresses.len(), invalid.len()), (7, 14, 8, 15));
 }
 
-/// No such string is an address; that its checksum holds is told by the reason, which is then the prefix.
+/// No such string is an address; that its checksum holds is shown by the reason, which is then the prefix.
 fn judge_strings(right: &[(String, String)], wrong: &[(String, String)]) {
     for (text, _) in right {
         refused_everywhere(text);

@@ -1,5 +1,5 @@
 //! Balances of every address and token of `data/classifier`, or of a quarter of its exports outside of the long runs,
-//! beside a fold of the rows that knows nothing of the engine.
+//! beside a fold of the rows that is independent of the engine.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
@@ -27,7 +27,7 @@ const FORGED: &str = "0x2a62146f043c9c08bc2b32decc1e5a5e6f5367c1";
 const NOBODY: &str = "0x0000000000000000000000000000000000000000";
 
 /// One movement or fee: time, from, to (none: a fee, or an allocation's missing sender), contract or the coin, amount.
-struct Moved {
+struct BookEntry {
     time: i64,
     from: Option<String>,
     to: Option<String>,
@@ -56,7 +56,7 @@ fn amount(text: &str) -> Amount {
 
 /// The rules of account exports: a failed transaction moves nothing and pays its fee; a creation goes to what it created;
 /// equal token rows of one export are separate, across exports the same ones.
-fn movements([transactions, transfers]: &[PathBuf; 2]) -> Vec<Moved> {
+fn movements([transactions, transfers]: &[PathBuf; 2]) -> Vec<BookEntry> {
     let somebody = |text: String| Some(text).filter(|text| !text.is_empty());
     let mut all = Vec::new();
     let names = ["timeStamp", "from", "to", "contractAddress", "value", "isError", "gasUsed", "gasPrice"];
@@ -67,10 +67,10 @@ fn movements([transactions, transfers]: &[PathBuf; 2]) -> Vec<Moved> {
         let (from, to) = (somebody(from).filter(|_| !allocated), somebody(to).or_else(|| somebody(created)));
         if !allocated {
             let fee = amount(&gas).checked_mul(amount(&price)).unwrap();
-            all.push(Moved { time, from: from.clone(), to: None, contract: String::new(), amount: fee });
+            all.push(BookEntry { time, from: from.clone(), to: None, contract: String::new(), amount: fee });
         }
         if failed != "1" {
-            all.push(Moved { time, from, to, contract: String::new(), amount: amount(&value) });
+            all.push(BookEntry { time, from, to, contract: String::new(), amount: amount(&value) });
         }
     });
     let names = ["timeStamp", "hash", "from", "to", "contractAddress", "value", "AccountId"];
@@ -83,7 +83,7 @@ fn movements([transactions, transfers]: &[PathBuf; 2]) -> Vec<Moved> {
         let (time, amount) = (time.parse().unwrap(), amount(&value));
         for _ in 0..exports.into_values().max().unwrap() {
             let (from, to) = (somebody(from.clone()), somebody(to.clone()));
-            all.push(Moved { time, from, to, contract: contract.clone(), amount });
+            all.push(BookEntry { time, from, to, contract: contract.clone(), amount });
         }
     }
     all
@@ -92,7 +92,7 @@ fn movements([transactions, transfers]: &[PathBuf; 2]) -> Vec<Moved> {
 /// Received and sent of each address and asset, up to a time.
 type Sums<'a> = BTreeMap<&'a str, BTreeMap<&'a str, (Amount, Amount)>>;
 
-fn fold(movements: &[Moved], until: i64) -> Sums<'_> {
+fn fold(movements: &[BookEntry], until: i64) -> Sums<'_> {
     let mut sums: HashMap<(&str, &str), (Amount, Amount)> = HashMap::new();
     let add = |sum: &mut Amount, amount| *sum = sum.checked_add(amount).unwrap_or(Amount::MAX);
     for moved in movements.iter().filter(|moved| moved.time <= until && moved.from != moved.to) {
@@ -109,18 +109,18 @@ fn fold(movements: &[Moved], until: i64) -> Sums<'_> {
     by_address
 }
 
-/// Whether sums passed 256 bits: no honest token comes there.
+/// Returns whether sums passed 256 bits: no honest token comes there.
 fn has_passed((received, sent): &(Amount, Amount)) -> bool {
     *received == Amount::MAX || *sent == Amount::MAX
 }
 
-/// What is left of sums; `None` where nothing is, or less.
+/// Returns what is left of sums; `None` where nothing is, or less.
 fn held((received, sent): &(Amount, Amount)) -> Option<String> {
     received.checked_sub(*sent).filter(|left| !left.is_zero()).map(|left| left.to_string())
 }
 
 #[test]
-fn corpus_balances_of_every_address_and_token_are_those_of_the_rows() {
+fn corpus_balances_equal_those_of_the_rows() {
     let folder = tempfile::tempdir().unwrap();
     let paths = some_of(folder.path(), one_in(4), &[FORGED.to_owned()]);
     let store = folder.path().join("store");
@@ -139,7 +139,7 @@ fn corpus_balances_of_every_address_and_token_are_those_of_the_rows() {
     flows(&engine, &movements);
 }
 
-/// What came in and went out of every address in raw units, fees among it.
+/// Returns what came in and went out of every address in raw units, fees among it.
 fn every_holding(store: &Store, sums: &Sums<'_>) {
     use headwater_ledger::read::Generations;
     let ledger = store.current().unwrap();
@@ -169,8 +169,9 @@ fn ask(engine: &QueryEngine, name: &str, request: &Value) -> Value {
     answer.unwrap_or_else(|error| panic!("{name} {request}: {error}")).value()
 }
 
-/// Balances at a time, as histories tell them: opening + received - sent is the closing balance of an address. Where
-/// sums pass 256 bits by the end of all data, as those of a token that forges its amounts do, no balance is told.
+/// Checks balances at a time, as histories state them: opening + received - sent is the closing balance of an address.
+/// Where sums pass 256 bits by the end of all data, as those of a token that forges its amounts do, no balance is
+/// stated.
 fn every_history(engine: &QueryEngine, sums: &Sums<'_>, until: i64, all: &Sums<'_>) {
     // All of them in the long runs; those whose sums pass always.
     let step = usize::try_from(one_in(2)).unwrap();
@@ -236,8 +237,8 @@ fn every_holder(engine: &QueryEngine, sums: &Sums<'_>) {
 }
 
 /// Flows of sets of addresses: the aggregate is the sum of the rows, and the rows are those of the fold without fees.
-fn flows(engine: &QueryEngine, movements: &[Moved]) {
-    let mut of_tokens: BTreeMap<&str, Vec<&Moved>> = BTreeMap::new();
+fn flows(engine: &QueryEngine, movements: &[BookEntry]) {
+    let mut of_tokens: BTreeMap<&str, Vec<&BookEntry>> = BTreeMap::new();
     for moved in movements.iter().filter(|moved| moved.to.is_some()) {
         of_tokens.entry(&moved.contract).or_default().push(moved);
     }

@@ -119,15 +119,15 @@ fn compare(bytes: &[u8]) -> (usize, usize, usize) {
 
 fn compare_script(output: &OutputFacts, script: &bitcoin::Script) {
     match form_by_other(script) {
-        // Data in the place of a key is no multisig to Bitcoin Core; the other decoder does not look at the keys.
+        // Data in the place of a key is not a multisig to Bitcoin Core; the other decoder does not look at the keys.
         Some(ScriptType::Multisig) if output.script == ScriptType::Nonstandard => {
-            let is_no_key = |code| match code {
+            let is_not_a_key = |code| match code {
                 Ok(bitcoin::script::Instruction::PushBytes(push)) => {
                     bitcoin::PublicKey::from_slice(push.as_bytes()).is_err()
                 }
                 _ => false,
             };
-            assert!(script.instructions().any(is_no_key), "{script}");
+            assert!(script.instructions().any(is_not_a_key), "{script}");
         }
         Some(form) => assert_eq!(output.script, form, "{script}"),
         None => {}
@@ -168,7 +168,7 @@ fn corpus_heights_are_those_in_the_names_of_the_files() {
     let names = [250_000, 330_000, 702_861, 722_010].map(|height| format!("mainnet_block_{height}.raw"));
     let mut paths: Vec<_> = names.iter().map(|name| file(name)).collect();
     paths.push(file("277647.dat.bz2"));
-    // Under other names the coinbase must tell.
+    // Under other names the coinbase must show it.
     let folder = tempfile::tempdir().unwrap();
     let renamed: Vec<_> = ["a", "b", "c", "d", "e"].iter().map(|name| folder.path().join(name)).collect();
     for (from, to) in paths.iter().zip(&renamed) {
@@ -184,7 +184,7 @@ fn corpus_heights_are_those_in_the_names_of_the_files() {
 }
 
 #[test]
-fn corpus_a_block_cut_short_or_forged_is_an_error_at_every_place() {
+fn corpus_cut_or_forged_block_is_an_error_at_every_place() {
     let block = &content("277647.dat.bz2")[8..];
     // Every place near the beginning, where the counts are, and a sample of the rest; in the long runs of more of it.
     let is_full = headwater_testkit::is_full();
@@ -220,7 +220,7 @@ fn corpus_node_json_and_bitcoin_etl_rows_say_the_same() {
         assert!(report.files.iter().all(|file| file.format == "bitcoin-etl"));
         assert_eq!(node_transactions, etl_transactions, "{name}");
         assert_eq!(node_transactions.len(), count);
-        // Rows of blocks tell no parent.
+        // Rows of blocks state no parent.
         etl_blocks.dedup();
         let without_parents: Vec<_> =
             node_blocks.into_iter().map(|block| BlockFacts { parent: None, ..block }).collect();
@@ -446,7 +446,7 @@ fn published_relations(chain: &Path) -> BTreeMap<(String, String), (u64, u128)> 
 }
 
 #[test]
-fn corpus_a_regression_test_chain_has_the_heights_its_maker_names() {
+fn corpus_regtest_chain_has_the_heights_its_maker_names() {
     let path = file("blocksci-regtest-bch/blk00000.dat");
     let (blocks, transactions, _) = gathered(std::slice::from_ref(&path));
     assert!(blocks.iter().zip(0..).all(|(block, height)| block.number == height));

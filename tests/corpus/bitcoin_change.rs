@@ -87,7 +87,7 @@ fn ask(engine: &QueryEngine, name: &str, request: &Value) -> Value {
 
 /// Traces and lists of counterparties take for change what is: by the place that whoever made the transactions names.
 #[test]
-fn corpus_true_change_is_no_hop_and_no_counterparty() {
+fn corpus_true_change_is_neither_hop_nor_counterparty() {
     let folder = tempfile::tempdir().unwrap();
     let ledger = stored(folder.path(), &["blocksci-regtest-bch/blk00000.dat"]);
     let engine = QueryEngine::new(Arc::new(Store::open(folder.path()).unwrap()) as _);
@@ -178,7 +178,7 @@ fn corpus_the_first_peel_chain_is_too_short_for_a_label() {
     assert_eq!(chain(36), Some(vec![170, 181, 182, 183, 248]));
 }
 
-/// Who got the rewards of the first blocks was paid once: too little for a class. One key has more transfers, by the payments
+/// A miner of the first blocks was paid once: too little for a class. One key has more transfers, by the payments
 /// of the reward of block 9: it mined, and paid out.
 #[test]
 fn corpus_rewards_of_the_first_blocks_are_unknown_or_a_pool() {
@@ -209,7 +209,7 @@ fn corpus_rewards_of_the_first_blocks_are_unknown_or_a_pool() {
     assert!(contributions.as_array().unwrap().iter().any(named), "{contributions}");
 }
 
-/// What the transactions of a block look like, by id, where they look like several people's.
+/// Returns what the transactions of a block look like, by id, where they look like several people's.
 fn coinjoins(name: &str) -> BTreeMap<String, CoinJoin> {
     let folder = tempfile::tempdir().unwrap();
     let ledger = stored(folder.path(), &[name]);
@@ -230,7 +230,7 @@ fn coinjoins(name: &str) -> BTreeMap<String, CoinJoin> {
 
 #[test]
 fn corpus_joint_transactions_of_real_blocks_are_named() {
-    // Raw blocks do not tell what inputs spend: shapes count half.
+    // Raw blocks do not state what inputs spend: shapes count half.
     let found = coinjoins("mainnet_block_702861.raw");
     assert!(
         found.values().all(|coinjoin| (coinjoin.confidence - 0.3).abs() < 1e-9 && coinjoin.inputs_unknown),

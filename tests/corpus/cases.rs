@@ -18,7 +18,7 @@ const CAROL: &str = "0xcf7301b8ee3909dbb0a20a750ee2010fccc5477d";
 const USDC: &str = "0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48";
 
 /// A store that one ingest made.
-struct Read {
+struct LoadedCase {
     _folder: tempfile::TempDir,
     store: Arc<Store>,
     engine: QueryEngine,
@@ -29,21 +29,21 @@ fn case(name: &str) -> PathBuf {
     headwater_tests::corpus().join("cases").join(name)
 }
 
-fn try_read(path: &Path, options: &Options) -> Result<Read, String> {
+fn try_read(path: &Path, options: &Options) -> Result<LoadedCase, String> {
     let folder = tempfile::tempdir().unwrap();
     let mut writer = Writer::open_or_create(folder.path()).unwrap();
     let report = ingest(&[path.to_owned()], options, &mut writer, &Silent, &Cancel::new());
     let report = report.map_err(|error| error.to_string())?;
     drop(writer);
     let store = Arc::new(Store::open(folder.path()).unwrap());
-    Ok(Read { _folder: folder, engine: QueryEngine::new(Arc::clone(&store) as _), store, report })
+    Ok(LoadedCase { _folder: folder, engine: QueryEngine::new(Arc::clone(&store) as _), store, report })
 }
 
-fn read(name: &str) -> Read {
+fn read(name: &str) -> LoadedCase {
     try_read(&case(name), &Options::default()).unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
-fn read_skipping(name: &str) -> Read {
+fn read_skipping(name: &str) -> LoadedCase {
     let skip = Options { on_error: OnError::Skip, ..Options::default() };
     try_read(&case(name), &skip).unwrap_or_else(|error| panic!("{name}: {error}"))
 }
@@ -55,7 +55,7 @@ fn refusal(name: &str) -> String {
     }
 }
 
-impl Read {
+impl LoadedCase {
     fn ask(&self, name: &str, request: &Value) -> Value {
         let answer = self.engine.answer(endpoint(name).unwrap(), request, &Cancel::new());
         answer.unwrap_or_else(|error| panic!("{name} {request}: {error}")).value()
@@ -195,7 +195,7 @@ fn corpus_chain_id_zero_names_no_chain() {
 }
 
 #[test]
-fn corpus_block_files_under_a_key_are_read_whatever_they_look_like() {
+fn corpus_obfuscated_block_files_are_read() {
     for name in ["28-blk-xor", "28-blk-xor-bracket"] {
         let read = read(name);
         assert!(read.transactions(Chain::BITCOIN) > 0 && read.report.left_out.is_empty(), "{name}: {:?}", read.report);

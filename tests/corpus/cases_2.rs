@@ -81,7 +81,7 @@ fn no_coinjoin() -> Value {
 }
 
 #[test]
-fn corpus_068_marks_of_runes_are_no_coinjoin() {
+fn corpus_068_marks_of_runes_are_not_a_coinjoin() {
     let case = case("068-runes-dust-coinjoin");
     let transaction = "a38b40751b555beb372392cecc793d0bfa1cb6b63aa3b6a3406d3abbec2540d4";
     assert_eq!(case.change(transaction)["coinjoin"], no_coinjoin());
@@ -89,7 +89,7 @@ fn corpus_068_marks_of_runes_are_no_coinjoin() {
 }
 
 #[test]
-fn corpus_069_consolidation_that_pays_is_no_coinjoin() {
+fn corpus_069_consolidation_that_pays_is_not_a_coinjoin() {
     let case = case("069-consolidation-three-equal");
     let transaction = "04c6b334e7a8ab1bf7a2ffc4822d2a97495fb6db96d4014596486899588ed6ad";
     assert_eq!(case.change(transaction)["coinjoin"], no_coinjoin());
@@ -171,7 +171,7 @@ fn corpus_086_a_sanction_does_not_spread_over_an_anchor() {
 }
 
 #[test]
-fn corpus_105_payroll_to_three_forms_is_no_coinjoin() {
+fn corpus_105_payroll_to_three_forms_is_not_a_coinjoin() {
     let case = case("105-payroll-batch");
     let change = case.change("61180154275f545619951f0f37a80e4ee9118d200f4e84aeb28ec91a77833a39");
     assert_eq!(change["coinjoin"], no_coinjoin());

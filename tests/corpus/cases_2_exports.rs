@@ -34,7 +34,7 @@ fn corpus_038_transactions_of_trongrid_are_refused_by_name() {
 }
 
 #[test]
-fn corpus_039_rows_of_trongrid_without_their_answer_are_refused_by_name() {
+fn corpus_039_trongrid_rows_without_answer_are_refused_by_name() {
     for file in ["rows.json", "rows.jsonl", "pages.json"] {
         refused("039-trongrid-trc20-pages", file, &["TronGrid's token transfers", "in a file of its own"]);
     }
@@ -62,7 +62,7 @@ fn corpus_044_histories_of_wallets_are_refused_with_the_reason() {
 }
 
 #[test]
-fn corpus_045_one_transaction_of_a_node_is_refused_with_the_call_for_its_block() {
+fn corpus_045_single_transaction_is_refused_with_a_block_call() {
     refused("045-core-getrawtransaction", "tx.json", &["getrawtransaction", "getblock HASH 3"]);
 }
 
@@ -77,7 +77,7 @@ fn corpus_048_answers_of_goldrush_are_refused_by_name() {
 }
 
 #[test]
-fn corpus_049_tables_of_hypersync_are_refused_with_the_columns_that_differ() {
+fn corpus_049_hypersync_tables_are_refused_with_the_columns() {
     refused("049-hypersync-parquet", "transactions.parquet", &["HyperSync", "from_address", "to_address"]);
     refused("049-hypersync-parquet", "logs.parquet", &["has no known time", "ingest the blocks"]);
 }

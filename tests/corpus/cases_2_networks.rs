@@ -68,7 +68,7 @@ fn corpus_007_rows_hold_on_the_chain_of_their_caip_2_identifier() {
 }
 
 #[test]
-fn corpus_040_tables_of_tron_under_the_names_of_ethereum_are_refused_as_tron() {
+fn corpus_040_tron_tables_named_as_ethereum_are_refused() {
     let files = ["blocks.csv", "transactions.csv", "token_transfers.csv"];
     for chain in [None, Some(Chain::TRON), Some(Chain::ETHEREUM)] {
         let options = Options { chain, ..Options::default() };
@@ -80,7 +80,7 @@ fn corpus_040_tables_of_tron_under_the_names_of_ethereum_are_refused_as_tron() {
 }
 
 #[test]
-fn corpus_055_web_exports_of_sister_chains_are_refused_by_coin_or_name() {
+fn corpus_055_exports_of_sister_chains_are_refused_by_name() {
     for (file, network) in [
         ("export-0xa.csv", "polygon"),
         ("matic/export-0xb.csv", "polygon"),
@@ -95,7 +95,7 @@ fn corpus_055_web_exports_of_sister_chains_are_refused_by_coin_or_name() {
 }
 
 #[test]
-fn corpus_083_dumps_of_other_coins_are_refused_by_name_and_address() {
+fn corpus_083_dumps_of_other_coins_are_refused_by_name() {
     const CASE: &str = "083-blockchair-other-coins";
     for (file, coin) in [
         ("blockchair_litecoin_outputs_20240101.tsv", "litecoin"),
@@ -119,7 +119,7 @@ fn corpus_083_dumps_of_other_coins_are_refused_by_name_and_address() {
 }
 
 #[test]
-fn corpus_084_blocks_of_other_coins_and_networks_are_refused_by_their_addresses() {
+fn corpus_084_blocks_of_other_coins_are_refused_by_address() {
     const CASE: &str = "084-core-json-other-coins";
     for (file, network) in [
         ("ltc.json", "of litecoin"),

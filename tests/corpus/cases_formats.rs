@@ -19,7 +19,7 @@ fn case(name: &str) -> PathBuf {
     headwater_tests::corpus().join("cases").join(name)
 }
 
-/// What the files of a case say, each transaction once.
+/// Reads the files of a case, each transaction once.
 fn read(name: &str) -> (IngestReport, Vec<TransactionFacts>) {
     let mut target = Gathered::default();
     let report = ingest_into(&[case(name)], &Options::default(), &mut target, &Silent, &Cancel::new());
@@ -151,13 +151,13 @@ fn corpus_the_exchange_of_tron_is_counted_or_warned_of() {
 #[test]
 fn corpus_prices_null_and_web_address_lines_are_skipped() {
     let yahoo = list_prices(&case("19-price-yahoo/ETH-USD.csv"), None).unwrap();
-    let told: Vec<_> = yahoo.entries.iter().map(|price| (&*price.symbol, price.time.secs(), price.usd)).collect();
+    let reported: Vec<_> = yahoo.entries.iter().map(|price| (&*price.symbol, price.time.secs(), price.usd)).collect();
     // 2022-02-12T23:59:59Z
-    assert_eq!((told, yahoo.skipped), (vec![("eth", 1_644_710_399, 2928.3)], 1));
+    assert_eq!((reported, yahoo.skipped), (vec![("eth", 1_644_710_399, 2928.3)], 1));
     let hourly = list_prices(&case("19-price-cdd-url/Binance_ETHUSDT_1h.csv"), None).unwrap();
-    let told: Vec<_> = hourly.entries.iter().map(|price| (&*price.symbol, price.time.secs(), price.usd)).collect();
+    let reported: Vec<_> = hourly.entries.iter().map(|price| (&*price.symbol, price.time.secs(), price.usd)).collect();
     // 2025-01-01T01:59:59Z
-    assert_eq!((told, hourly.skipped), (vec![("eth", 1_735_696_799, 3352.1)], 0));
+    assert_eq!((reported, hourly.skipped), (vec![("eth", 1_735_696_799, 3352.1)], 0));
 }
 
 #[test]

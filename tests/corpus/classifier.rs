@@ -53,7 +53,7 @@ pub(super) fn one_in(so_many: u32) -> u32 {
 }
 
 #[test]
-fn corpus_the_classifier_exports_are_held_once_however_often_they_are_ingested() {
+fn corpus_repeated_classifier_exports_are_held_once() {
     let folder = tempfile::tempdir().unwrap();
     let mut writer = Writer::open_or_create(folder.path().join("all")).unwrap();
     let all = ingest(&files(), &Options::default(), &mut writer, &Silent, &Cancel::new()).unwrap();
@@ -91,7 +91,7 @@ fn corpus_the_classifier_exports_are_held_once_however_often_they_are_ingested()
     assert_eq!(Store::open(&pieces).unwrap().digest(&Cancel::new()).unwrap(), digest);
 }
 
-/// How many transactions are held: every one of the file, and those known by a token transfer alone.
+/// Returns the number of transactions that are held: every one of the file, and those known by a token transfer alone.
 fn every_transaction_is_held(report: &IngestReport, held: &Snapshot, of_file: u64) -> u64 {
     assert_eq!(report.skipped, 0);
     let held = held.coverage()[&Chain::ETHEREUM].transactions;

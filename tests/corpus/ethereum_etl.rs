@@ -13,7 +13,7 @@ use headwater_ledger::read::Status;
 use headwater_types::{Address, Asset, Family, Timestamp};
 
 /// A row as text by column; lists joined by commas; absent and empty values are left out.
-type Expected = BTreeMap<String, String>;
+type TextRow = BTreeMap<String, String>;
 
 fn fixtures() -> PathBuf {
     headwater_tests::corpus().join("ethereum/ethereum-etl")
@@ -30,9 +30,9 @@ fn text_of(path: &Path) -> String {
     text
 }
 
-fn expected(path: &Path) -> Vec<Expected> {
+fn expected(path: &Path) -> Vec<TextRow> {
     let text = text_of(path);
-    let filled = |row: Expected| row.into_iter().filter(|(_, value)| !value.is_empty()).collect();
+    let filled = |row: TextRow| row.into_iter().filter(|(_, value)| !value.is_empty()).collect();
     if path.to_string_lossy().contains(".json") {
         let plain = |value: &serde_json::Value| match value {
             serde_json::Value::Null => String::new(),
@@ -49,7 +49,7 @@ fn expected(path: &Path) -> Vec<Expected> {
         return text.lines().map(row).collect();
     }
     let mut reader = csv::Reader::from_reader(text.as_bytes());
-    reader.deserialize::<Expected>().map(|row| filled(row.unwrap())).collect()
+    reader.deserialize::<TextRow>().map(|row| filled(row.unwrap())).collect()
 }
 
 /// The line with its numbers in quotes, so that an ordinary parser keeps all their digits.
@@ -84,7 +84,7 @@ fn times(folder: &Path, blocks: &BTreeSet<String>) -> PathBuf {
 }
 
 /// Reads one file together with times for its blocks.
-fn read(path: &Path) -> (Vec<Expected>, Vec<TransactionFacts>, Batch) {
+fn read(path: &Path) -> (Vec<TextRow>, Vec<TransactionFacts>, Batch) {
     let folder = tempfile::tempdir().unwrap();
     let rows = expected(path);
     let blocks = rows.iter().filter_map(|row| row.get("block_number").cloned()).collect();
@@ -104,7 +104,7 @@ fn address(address: Option<Address>) -> Option<String> {
     address.map(|address| address.to_string())
 }
 
-fn cell(row: &Expected, name: &str) -> Option<String> {
+fn cell(row: &TextRow, name: &str) -> Option<String> {
     row.get(name).cloned()
 }
 
@@ -112,12 +112,12 @@ fn hex_text(bytes: Option<&Vec<u8>>) -> Option<String> {
     bytes.map(|bytes| format!("0x{}", hex::encode(bytes)))
 }
 
-fn status(row: &Expected, name: &str) -> Option<Status> {
+fn status(row: &TextRow, name: &str) -> Option<Status> {
     row.get(name).map(|status| if status == "1" { Status::Success } else { Status::Failed })
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "callers compare values that they have just made")]
-fn same<T: PartialEq + std::fmt::Debug>(row: &Expected, name: &str, read: T, expected: T) {
+fn same<T: PartialEq + std::fmt::Debug>(row: &TextRow, name: &str, read: T, expected: T) {
     assert_eq!(read, expected, "{name} of {row:?}");
 }
 
@@ -183,7 +183,7 @@ fn corpus_transactions_are_read_to_the_values_published() {
 }
 
 #[test]
-fn corpus_logs_and_the_transfers_in_them_are_read_to_the_values_published() {
+fn corpus_logs_and_transfers_equal_the_published_values() {
     for (logs, transfers) in [
         (
             "test_extract_token_transfers_job/logs/logs.csv",
@@ -215,7 +215,7 @@ fn corpus_logs_and_the_transfers_in_them_are_read_to_the_values_published() {
             let topics: Vec<_> = log.topics.iter().map(|topic| format!("0x{}", hex::encode(topic))).collect();
             same(row, "topics", topics.join(","), cell(row, "topics").unwrap_or_default());
         }
-        // The movements that the logs stand for are those that ethereum-etl extracts from them. It knows neither
+        // The movements that the logs stand for are those that ethereum-etl extracts from them. It reads neither
         // what wraps the native coin nor multi-tokens; those are told apart by their topic.
         let is_transfer = |facts: &TransactionFacts, index: u64| {
             let log = facts.logs.iter().find(|log| log.index == index).unwrap();
@@ -251,8 +251,8 @@ fn rows_of(transactions: &[TransactionFacts]) -> BTreeMap<(String, u64), Transfe
     rows
 }
 
-fn published(rows: &[Expected]) -> BTreeMap<(String, u64), Transfer> {
-    let row = |row: &Expected| {
+fn published(rows: &[TextRow]) -> BTreeMap<(String, u64), Transfer> {
+    let row = |row: &TextRow| {
         let cells = |name: &str| row[name].clone();
         let key = (cells("block_number"), row["log_index"].parse().unwrap());
         let names = ["transaction_hash", "token_address", "from_address", "to_address", "value"];
@@ -262,10 +262,10 @@ fn published(rows: &[Expected]) -> BTreeMap<(String, u64), Transfer> {
     rows.iter().map(row).collect()
 }
 
-/// What the traces of a transaction come to: own value and status, then (from, to, value) of each movement inside.
-type Judged = (Option<String>, Option<Status>, Vec<(String, String, String)>);
+/// The sums of the traces of a transaction: own value and status, then (from, to, value) of each movement inside.
+type TraceOutcome = (Option<String>, Option<Status>, Vec<(String, String, String)>);
 
-fn judged(batch: &Batch) -> BTreeMap<String, Judged> {
+fn judged(batch: &Batch) -> BTreeMap<String, TraceOutcome> {
     let mut all = BTreeMap::new();
     for facts in &batch.transactions {
         let inside = facts.movements.iter().map(|movement| {
@@ -323,7 +323,7 @@ fn corpus_traces_move_what_they_should() {
     );
 }
 
-/// The traces of geth name no transaction; the transactions of the same blocks stand in the traces of the other node.
+/// The traces of geth name no transaction; the transactions of the same blocks are in the traces of the other node.
 #[test]
 fn corpus_traces_of_geth_join_by_their_place() {
     for name in ["block_with_create", "block_with_error", "block_with_subtraces", "block_with_suicide"] {

@@ -27,7 +27,7 @@ fn unpack(archive: &[u8], folder: &Path) {
     }
 }
 
-/// The accounts of exports, which stand in the names of their files.
+/// The accounts of exports, which are in the names of their files.
 fn accounts_of(folder: &Path) -> Vec<String> {
     let mut accounts = Vec::new();
     for entry in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
@@ -42,7 +42,7 @@ fn accounts_of(folder: &Path) -> Vec<String> {
 }
 
 #[test]
-fn corpus_original_exports_agree_with_the_collection_made_of_them() {
+fn corpus_original_exports_agree_with_their_collection() {
     let data = headwater_tests::corpus().join("classifier");
     let folder = tempfile::tempdir().unwrap();
     let packed = std::fs::read(data.join("etherscan_csv_originals.tar.gz")).unwrap();

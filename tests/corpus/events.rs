@@ -26,7 +26,7 @@ fn rows() -> BTreeSet<[String; 6]> {
 }
 
 #[test]
-fn corpus_wallets_are_told_of_each_of_their_transfers_once() {
+fn corpus_wallets_get_one_event_per_transfer() {
     let folder = tempfile::tempdir().unwrap();
     let mut writer = Writer::open_or_create(folder.path()).unwrap();
     writer.begin_events();
@@ -56,14 +56,14 @@ fn corpus_wallets_are_told_of_each_of_their_transfers_once() {
     assert!(warnings.is_empty(), "{warnings:?}");
     let mut follower = Follower::new(Arc::clone(&store) as Arc<dyn Generations>, 0);
     let mut watcher = Watcher::new(subscription, 0);
-    let (mut told, mut ids, mut longest) = (BTreeMap::<String, u64>::new(), BTreeSet::new(), 0);
+    let (mut reported, mut ids, mut longest) = (BTreeMap::<String, u64>::new(), BTreeSet::new(), 0);
     loop {
         let steps = follower.next_steps(500).unwrap();
         if steps.is_empty() {
             break;
         }
         for event in steps.iter().flat_map(|step| watcher.advance(step).unwrap()) {
-            *told.entry(event.data["matched_address"].as_str().unwrap().to_owned()).or_default() += 1;
+            *reported.entry(event.data["matched_address"].as_str().unwrap().to_owned()).or_default() += 1;
             longest = event.body(Some("00000000-0000-0000-0000-000000000000")).len().max(longest);
             assert!(ids.insert(event.id));
         }
@@ -72,9 +72,9 @@ fn corpus_wallets_are_told_of_each_of_their_transfers_once() {
     println!(
         "{} events of {} addresses in {} items, the longest body has {longest} bytes",
         ids.len(),
-        told.len(),
+        reported.len(),
         blocks.len()
     );
-    assert_eq!(told, expected);
+    assert_eq!(reported, expected);
     assert!(longest < 20_000);
 }

@@ -23,7 +23,7 @@ fn ingest(paths: &[PathBuf]) -> (IngestReport, Batch) {
 }
 
 /// All that a batch says of each transaction, as one.
-/// The facts of each transaction, without the block hash, which only some sources tell.
+/// The facts of each transaction, without the block hash, which only some sources state.
 fn joined(batch: &Batch) -> BTreeMap<TxHash, TransactionFacts> {
     let mut all: BTreeMap<TxHash, TransactionFacts> = BTreeMap::new();
     for mut facts in batch.transactions.iter().cloned() {
@@ -92,7 +92,7 @@ fn corpus_logs_and_published_transfers_are_the_same_movements() {
 
 /// Movements have ordinals, and these must agree too: facts of both sources are joined by them.
 #[test]
-fn corpus_traces_of_both_kinds_of_node_and_published_rows_are_the_same_facts() {
+fn corpus_traces_of_nodes_and_published_rows_are_equal() {
     for (name, block) in [
         ("block_with_create", 0xf_44f2),
         ("block_with_error", 0xf_45bf),

@@ -78,10 +78,10 @@ fn measures(amounts: &[u128]) -> [f64; 3] {
 fn holds(found: &Value, amounts: &[u128]) {
     let measures = measures(amounts);
     let concentration = &found["concentration"];
-    let told = ["gini", "hhi"].map(|name| concentration[name].as_f64().unwrap());
-    let told = [told[0], told[1], concentration["top10_pct"].as_f64().unwrap() / 100.0];
-    for (told, exact) in told.into_iter().zip(measures) {
-        assert!((told - exact).abs() < 2e-12, "{told} {exact}");
+    let reported = ["gini", "hhi"].map(|name| concentration[name].as_f64().unwrap());
+    let reported = [reported[0], reported[1], concentration["top10_pct"].as_f64().unwrap() / 100.0];
+    for (reported, exact) in reported.into_iter().zip(measures) {
+        assert!((reported - exact).abs() < 2e-12, "{reported} {exact}");
     }
     assert_eq!(found["holder_count"], amounts.len());
 }
@@ -105,7 +105,7 @@ fn corpus_the_airdrop_of_torn_is_a_list_without_a_line_of_names() {
 }
 
 #[test]
-fn corpus_the_holders_of_polis_are_in_whole_units_some_with_an_exponent() {
+fn corpus_polis_holders_are_in_whole_units_with_exponents() {
     let file = headwater_tests::corpus().join("holders/polis_bsc_holders.csv");
     let folder = tempfile::tempdir().unwrap();
     assert_eq!(read(&file, &options(Chain::BSC, POLIS, Some(18)), folder.path()).unwrap(), 1010);

@@ -109,11 +109,11 @@ fn corpus_label_lists_sanction_every_ofac_address() {
     assert!(sanctioned.len() > 700, "{} looked up", sanctioned.len());
 }
 
-/// What single claims say of an address: whether somebody curated, or only somebody, calls it illicit, whether anybody names
-/// an honest business, and whether it is under sanctions.
+/// The single claims about an address: whether somebody curated, or only somebody, calls it illicit, whether anybody
+/// names an honest business, and whether it is under sanctions.
 #[derive(Default)]
 #[expect(clippy::struct_excessive_bools, reason = "four facts that do not exclude each other")]
-struct Said {
+struct ClaimSummary {
     curated: bool,
     crawled: bool,
     benign: bool,
@@ -131,7 +131,7 @@ fn corpus_label_lists_open_the_gates_that_they_should() {
     }
 
     let snapshot: Arc<Snapshot> = STORE.snapshot();
-    let mut said: BTreeMap<Address, Said> = BTreeMap::new();
+    let mut said: BTreeMap<Address, ClaimSummary> = BTreeMap::new();
     let visited = snapshot.labels().each(&mut |_, claim| {
         let Some(code) = claim.code.filter(|_| claim.scope.contains(Chain::ETHEREUM)) else { return Ok(()) };
         let of = said.entry(claim.address).or_default();

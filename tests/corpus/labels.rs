@@ -188,8 +188,8 @@ fn corpus_labels_exchange_reserves() {
     check(case, &[one("bybit.csv", "Bybit", "bybit.com"), one("okx.csv", "OKX", "okx.com")]);
 }
 
-/// What vanished from a list between two imports was delisted; the letters of an address may change their case. A broken
-/// list is refused.
+/// An entry that vanished from a list between two imports was delisted; the letters of an address may change their
+/// case. A broken list is refused.
 #[test]
 fn corpus_labels_ofac_delisting() {
     let case = "ofac-delisting";

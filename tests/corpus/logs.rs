@@ -109,7 +109,7 @@ fn corpus_logs_of_graphsense_are_counted_by_contract_and_topic() {
 }
 
 #[test]
-fn corpus_logs_of_whole_blocks_are_counted_by_contract_and_topic() {
+fn corpus_block_logs_are_counted_by_contract_and_topic() {
     let stream = headwater_tests::corpus().join("ethereum/ethereum-etl/test_stream");
     let files = |folder: &str, names: [&str; 3]| names.map(|name| stream.join(folder).join(name));
     let early =

@@ -19,18 +19,18 @@ fn corpus_token_registries_are_read_whole() {
         assert_eq!((listed.format, listed.entries.len(), listed.skipped), (format, entries, skipped), "{name}");
         assert!(listed.entries.iter().all(|listing| listing.chain == chain && listing.verified), "{name}");
     }
-    // A list of labels knows no decimals: nothing can be valued by it.
+    // A list of labels contains no decimals: nothing can be valued by it.
     assert!(list_tokens(&folder.join("eth-labels_tokens.csv.gz"), None).is_err());
 }
 
 /// Symbols that a registry writes otherwise than the core, with why the core is right.
 const OTHER_SYMBOLS: [(Chain, &str, &str); 6] = [
-    // The name of the token stands behind its symbol.
+    // The name of the token is behind its symbol.
     (Chain::ETHEREUM, "LINK", "LINK (Chainlink)"),
     (Chain::ETHEREUM, "HOT", "HOT (Holo)"),
     // The contract of before 2025; the one that replaced it is called USDD now.
     (Chain::ETHEREUM, "USDDOLD", "USDD"),
-    // The name of the token stands in the place of its symbol.
+    // The name of the token is in the place of its symbol.
     (Chain::ETHEREUM, "ezETH", "Renzo Restaked ETH"),
     // What the contract says of itself, cut by the site that was read; every wallet shows USDT.
     (Chain::BSC, "USDT", "BSC-US..."),

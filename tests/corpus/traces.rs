@@ -12,7 +12,7 @@ use super::classifier::{one_in, some_of};
 
 /// Scams that are traced.
 const SCAMS: usize = 100;
-/// How far shares of six decimals may be from the sum of so many.
+/// The maximum distance of shares of six decimals from the sum of so many.
 const ROUNDING: f64 = 1e-3;
 
 /// The first scams of the table of classified addresses whose exports show some payments.

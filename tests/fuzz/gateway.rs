@@ -1,4 +1,4 @@
-//! What the gateway reads besides requests: addresses of webhooks, keys, secrets, its configuration.
+//! Inputs of the gateway besides requests: addresses of webhooks, keys, secrets, its configuration.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -10,8 +10,8 @@ use headwater_testkit::fuzz::FuzzOutcome;
 
 use crate::fuzz::{put, reader, text};
 
-/// Whether an address is one of the public internet, by the properties that the standard library and the registries of
-/// the IANA name, worked out otherwise than by the table under test.
+/// Returns whether an address is one of the public internet, by the properties that the standard library and the
+/// registries of the IANA name, worked out otherwise than by the table under test.
 fn is_public(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => {
@@ -57,7 +57,7 @@ const URLS: [&str; 8] = [
 ];
 
 #[test]
-fn no_url_of_a_webhook_leads_anywhere_but_to_the_public_internet() {
+fn webhook_urls_reach_the_public_internet_only() {
     let words = [
         "127.0.0.1",
         "10.0.0.1",
@@ -188,7 +188,7 @@ fn a_signature_changes_with_everything_that_is_signed() {
 }
 
 #[test]
-fn a_configuration_that_is_taken_is_shown_whole_and_set_again_from_what_is_shown() {
+fn shown_configuration_can_be_set_again() {
     let place = tempfile::tempdir().unwrap();
     let file = place.path().join("headwater.toml");
     let delivered = include_str!("../../deploy/headwater.toml");

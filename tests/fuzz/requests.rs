@@ -107,9 +107,9 @@ fn asked(endpoint: &Endpoint) -> Value {
 
 /// Takes the rows of a table as long as each is a record, and counts them.
 #[derive(Default)]
-struct Counted(usize);
+struct CountingSink(usize);
 
-impl TableSink for Counted {
+impl TableSink for CountingSink {
     fn begin(&mut self, _: TableHead) -> Result<(), SinkClosed> {
         Ok(())
     }
@@ -122,7 +122,7 @@ impl TableSink for Counted {
 }
 
 #[test]
-fn every_request_is_answered_or_refused_for_a_reason_that_is_the_callers() {
+fn requests_are_answered_or_refused_as_client_errors() {
     let engine = engine();
     let samples = ENDPOINTS.iter().map(|endpoint| format!("{}\n{}", endpoint.name, asked(endpoint)));
     let words = [
@@ -153,7 +153,7 @@ fn every_request_is_answered_or_refused_for_a_reason_that_is_the_callers() {
         let Ok(request) = serde_json::from_str::<Value>(body) else { return FuzzOutcome::Refused };
         let answer = engine.answer(endpoint, &request, &Cancel::new());
         let again = engine.answer(endpoint, &request, &Cancel::new());
-        let table = engine.table(&endpoint.query(request), &Cancel::new(), &mut Counted::default());
+        let table = engine.table(&endpoint.query(request), &Cancel::new(), &mut CountingSink::default());
         for error in answer.as_ref().err().into_iter().chain(table.as_ref().err()) {
             assert!(matches!(error.kind, ErrorKind::InvalidInput(_) | ErrorKind::NotFound), "{error:?}");
             assert!(error.message.len() < 4_000, "a message stays short: {} bytes", error.message.len());
@@ -174,7 +174,7 @@ fn rows(answer: &Value) -> (Vec<Value>, Option<String>) {
 }
 
 #[test]
-fn a_cursor_goes_on_behind_its_row_and_a_forged_one_shows_nothing_else() {
+fn cursor_resumes_behind_its_row_and_a_forged_one_is_safe() {
     let engine = engine();
     let one = address(Chain::ETHEREUM, 1).to_string();
     let lists = [
@@ -222,7 +222,7 @@ fn a_cursor_goes_on_behind_its_row_and_a_forged_one_shows_nothing_else() {
                     let (page, _) = rows(&answer.value());
                     let follows =
                         page.is_empty() || cursor.is_empty() || whole.windows(page.len()).any(|some| some == page);
-                    assert!(follows, "rows of a page stand together in the list: {cursor}");
+                    assert!(follows, "rows of a page are together in the list: {cursor}");
                 }
                 Err(error) => assert!(matches!(error.kind, ErrorKind::InvalidInput(_)), "{error:?}"),
             }

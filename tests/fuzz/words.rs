@@ -21,7 +21,7 @@ const ADDRESSES: [&str; 9] = [
 const NETWORKS: [Network; 4] = [Network::Mainnet, Network::Testnet, Network::Signet, Network::Regtest];
 
 #[test]
-fn an_address_that_is_taken_prints_itself_on_every_chain_and_network() {
+fn accepted_address_prints_itself_on_every_network() {
     let words = ["0x", "bc1", "tb1p", "bcrt1", "41", "T", "1", "3", "ı", "\u{200b}", "0X"];
     reader("addresses").samples(ADDRESSES).words(words).check(|input| {
         let Some(text) = text(input) else { return FuzzOutcome::Refused };

@@ -1,4 +1,4 @@
-"""What the tests share: the corpus, the command line of the wheel, and one store of real account exports."""
+"""Fixtures that the tests share: the corpus, the command line of the wheel, and one store of real account exports."""
 
 from __future__ import annotations
 
@@ -169,7 +169,7 @@ def _server_of_doctests(request: pytest.FixtureRequest, doctest_namespace: dict[
 
 @pytest.fixture
 def stub() -> Iterator[Stub]:
-    """A server that does what the test tells it to."""
+    """A server that does what the test asks of it."""
     with stub_server() as stub:
         yield stub
 

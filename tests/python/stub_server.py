@@ -1,4 +1,4 @@
-"""A server that does what a test tells it to: answers, refuses, is silent, breaks off."""
+"""A server that does what a test asks of it: answers, refuses, is silent, breaks off."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import headwater as hw
 
 
 @dataclass
-class Asked:
+class ReceivedRequest:
     """A request that came in."""
 
     method: str
@@ -33,7 +33,7 @@ class Asked:
         return self.headers.get("idempotency-key")
 
 
-# Answers a request, the number of which (from 0) it is told.
+# Answers a request, the number of which (from 0) it is reported.
 Script = Callable[["Handler", int], None]
 
 
@@ -43,10 +43,10 @@ class Stub:
 
     url: str = ""
     script: Script = lambda handler, _: handler.success()
-    asked: list[Asked] = field(default_factory=list)
+    asked: list[ReceivedRequest] = field(default_factory=list)
     # Requests under way at the same time: now, and at most.
     under_way: int = 0
-    most_under_way: int = 0
+    max_under_way: int = 0
     lock: threading.Lock = field(default_factory=threading.Lock)
 
 
@@ -62,9 +62,9 @@ class Handler(BaseHTTPRequestHandler):
         stub = self.stub
         with stub.lock:
             number = len(stub.asked)
-            stub.asked.append(Asked(self.command, self.path, headers, body, self.client_address))
+            stub.asked.append(ReceivedRequest(self.command, self.path, headers, body, self.client_address))
             stub.under_way += 1
-            stub.most_under_way = max(stub.most_under_way, stub.under_way)
+            stub.max_under_way = max(stub.max_under_way, stub.under_way)
         try:
             stub.script(self, number)
         finally:
@@ -91,16 +91,16 @@ class Handler(BaseHTTPRequestHandler):
     def success(self, data: Any = None, **headers: str) -> None:  # noqa: ANN401
         """Answer as the gateway does."""
         body = json.dumps({"data": {} if data is None else data, "meta": {"credit_cost": 5}}).encode()
-        told = {name.replace("_", "-"): value for name, value in headers.items()}
-        self.send(200, body, {"Content-Type": "application/json", **told})
+        reported = {name.replace("_", "-"): value for name, value in headers.items()}
+        self.send(200, body, {"Content-Type": "application/json", **reported})
 
     def refuse(self, status: int, code: str, reason: str | None = None, **headers: str) -> None:
         """Refuse as the gateway does."""
         error: dict[str, Any] = {"code": code, "message": f"refused with {status}"}
         if reason is not None:
             error["details"] = {"reason": reason, "field": "address"}
-        told = {name.replace("_", "-"): value for name, value in headers.items()}
-        self.send(status, json.dumps({"error": error}).encode(), {"Content-Type": "application/json", **told})
+        reported = {name.replace("_", "-"): value for name, value in headers.items()}
+        self.send(status, json.dumps({"error": error}).encode(), {"Content-Type": "application/json", **reported})
 
     def hang_up(self) -> None:
         """Close the connection."""
@@ -142,7 +142,7 @@ def whole_request(client: socket.socket) -> bytes:
 
 @contextmanager
 def losing(upstream: str, lost: int) -> Iterator[str]:
-    """Stand between a client and a server, and lose the answers on the first connections."""
+    """Sit between a client and a server, and lose the answers on the first connections."""
     host, port = upstream.removeprefix("http://").split(":")
     listener = socket.create_server(("127.0.0.1", 0))
     left = [lost]

@@ -67,11 +67,11 @@ def test_score_equals_risk_and_classify_of_each_address(ledger: hw.Ledger) -> No
     scores = ledger.score(columns=("risk", "class"))
     some = scores[:: max(1, scores.height // 200)]
     single = ledger.risk(some["address"])
-    told = [
+    reported = [
         (risk.composite_score, risk.risk_level, risk.decision["gate_reason"], risk.decision["context"])
         for risk in single
     ]
-    assert some.select("risk_score", "risk_level", "gate_reason", "context").rows() == told
+    assert some.select("risk_score", "risk_level", "gate_reason", "context").rows() == reported
     assert some.filter(pl.col("risk_score") > 0).height > 0
     classes = ledger.classify(some["address"])
     assert some["predicted_class"].to_list() == [one.predicted_class for one in classes]
@@ -127,7 +127,7 @@ def test_observing_a_share_lowers_counts_alone(ledger: hw.Ledger) -> None:
             ledger.features([ALICE], observed=(share, 1))
 
 
-def test_file_of_scores_is_the_frame_and_says_what_it_was_made_with(
+def test_score_file_equals_the_frame_and_names_its_inputs(
     demo: Path, model: Path, ledger: hw.Ledger, tmp_path: Path
 ) -> None:
     path = tmp_path / "scores.parquet"
@@ -137,12 +137,12 @@ def test_file_of_scores_is_the_frame_and_says_what_it_was_made_with(
     failed = frame.height - frame["error"].null_count()
     assert (written["rows"], written["failed"], written["resumed"]) == (frame.height, failed, 0)
     assert pl.read_parquet(path).equals(frame)
-    told = {key.decode(): value.decode() for key, value in pq.read_schema(path).metadata.items()}
-    assert told["headwater.chain"] == "ethereum"
-    assert told["headwater.columns"] == "risk,class,features"
-    assert told["headwater.model"].startswith("by hand (")
-    assert told["headwater.labels"] == ledger.risk(frame["address"][0]).data["meta"]["labels_version"]
-    assert told["headwater.risk_parameters"] == ledger.risk(frame["address"][0]).data["meta"]["model_version"]
+    reported = {key.decode(): value.decode() for key, value in pq.read_schema(path).metadata.items()}
+    assert reported["headwater.chain"] == "ethereum"
+    assert reported["headwater.columns"] == "risk,class,features"
+    assert reported["headwater.model"].startswith("by hand (")
+    assert reported["headwater.labels"] == ledger.risk(frame["address"][0]).data["meta"]["labels_version"]
+    assert reported["headwater.risk_parameters"] == ledger.risk(frame["address"][0]).data["meta"]["model_version"]
     assert pq.read_table(path).num_rows == frame.height
     assert duckdb.sql(f"select count(*) from '{path}'").fetchall() == [(frame.height,)]
 
@@ -216,14 +216,14 @@ def test_what_cannot_be_scored_is_refused_by_name(ledger: hw.Ledger) -> None:
 
 
 def test_risk_by_labels_alone_is_warned_of(ledger: hw.Ledger, tmp_path: Path) -> None:
-    with pytest.warns(UserWarning, match="score: the risk of bsc rests on labels alone") as told:
+    with pytest.warns(UserWarning, match="score: the risk of bsc rests on labels alone") as reported:
         frame = ledger.score(blockchain="bsc", columns="risk")
-    assert told[0].filename == __file__
+    assert reported[0].filename == __file__
     assert frame.height > 100
     assert frame["behavior_score"].null_count() == frame.height
-    with pytest.warns(UserWarning, match="labels alone") as told:
+    with pytest.warns(UserWarning, match="labels alone") as reported:
         ledger.score(blockchain="bsc", columns="risk", output=tmp_path / "bsc.parquet")
-    assert told[0].filename == __file__
+    assert reported[0].filename == __file__
     with pytest.raises(hw.InvalidInput, match="neither rows nor labels of tron"):
         examples.ledger().features(blockchain="tron")
 

@@ -1,4 +1,4 @@
-"""Which output of a bitcoin transaction is the change, of the demo economy."""
+"""The output of a bitcoin transaction that is the change, in the demo economy."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from conftest import headwater
 PAYMENT = "5a628dc9e55745580242d938fb8febb0add44b71ce659a303ccf9b229f73e50c"
 
 
-def test_a_report_names_the_change_and_its_frame_has_a_row_per_output(demo: Path) -> None:
+def test_change_report_has_a_row_per_output(demo: Path) -> None:
     report = hw.open(demo).change_address(PAYMENT)
     assert report.change["index"] == 1
     assert report.change["level"] == "high"
@@ -34,7 +34,7 @@ def test_the_shell_gives_the_answer_of_python(demo: Path) -> None:
         assert printed["data"] == report.data
 
 
-def test_a_text_that_is_no_id_and_an_id_that_is_not_held_are_errors(demo: Path) -> None:
+def test_invalid_and_unknown_ids_are_errors(demo: Path) -> None:
     ledger = hw.open(demo)
     with pytest.raises(hw.InvalidInput, match="txid: expected the id of a Bitcoin transaction"):
         ledger.change_address("12")

@@ -24,7 +24,7 @@ def address(number: int) -> str:
 
 
 def result(named: str, *, explain: bool) -> dict[str, Any]:
-    """What the fake says of an address: it fails where the number can be divided by seven."""
+    """Give the answer of the fake about an address: it fails where the number can be divided by seven."""
     if int(named, 16) % 7 == 0:
         nothing = ("predicted_class", "probabilities", "explained_class", "contributions")
         error = {"confidence": 0.0, "error": "no activity: it did nothing"}
@@ -138,7 +138,7 @@ def test_no_addresses_have_frames_with_the_usual_columns(fake: hw.Ledger) -> Non
         assert getattr(none, name).is_empty()
 
 
-def test_answers_before_a_failure_stand_in_the_error() -> None:
+def test_error_contains_the_answers_before_it() -> None:
     with pytest.raises(hw.StorageError) as failed:
         ledger_over(Fake(fails_at=1)).classify(map(address, range(1, 250)))
     answered = vars(failed.value)["answered"]

@@ -1,4 +1,4 @@
-"""Which bitcoin addresses are one person's, of the demo economy."""
+"""The bitcoin addresses that are one person's, in the demo economy."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ def test_shell_and_gateway_give_the_answer_of_python(demo: Path, tmp_path: Path)
     assert printed["data"]["results"] == served["data"]["results"] == rows
 
 
-def test_a_trace_goes_on_over_the_bridge(demo: Path, tmp_path: Path) -> None:
+def test_trace_continues_over_the_bridge(demo: Path, tmp_path: Path) -> None:
     ledger = hw.open(demo)
     result = ledger.cross_chain(PAID).rows[0]["result"]
     chain, receiver = result["destination_chain"], result["receiver_address"]

@@ -1,4 +1,4 @@
-"""What the pages under docs/ show is run as it stands, against the demo economy."""
+"""The examples of the pages under docs/ run as they are, against the demo economy."""
 
 from __future__ import annotations
 
@@ -22,27 +22,27 @@ PAGES = sorted((ROOT / "docs").glob("*.md"))
 
 
 @dataclass
-class Place:
-    """Where examples are run: a server of the demo economy, its store, and commands at hand."""
+class ExampleFolder:
+    """The place where examples are run: a server of the demo economy, its store, and commands at hand."""
 
     gateway: Served
     environment: dict[str, str]
 
 
 @pytest.fixture(scope="module")
-def place(demo: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+def place(demo: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ExampleFolder]:
     gateway = serve(demo, 1_000_000)
     folder = tmp_path_factory.mktemp("commands")
     curl = shutil.which("curl")
     if curl is None:
         pytest.skip("left out: there is no curl to run the examples with")
-    # The curl of the pages, which here ends with an error where the answer is none, and tells what it was.
+    # The curl of the pages, which here ends with an error where the answer is none, and returns what it was.
     shim = folder / "curl"
     shim.write_text(f'#!/bin/sh\nexec {curl} --silent --show-error --fail-with-body --max-time 60 "$@"\n')
     shim.chmod(0o755)
     commands = os.pathsep.join([str(folder), str(Path(sys.executable).parent), os.environ["PATH"]])
     own = {"URL": gateway.url, "KEY": gateway.key, "PATH": commands, "HEADWATER_STORE": str(demo)}
-    yield Place(gateway, {**os.environ, **own})
+    yield ExampleFolder(gateway, {**os.environ, **own})
     stop(gateway)
 
 
@@ -52,7 +52,7 @@ def blocks(page: Path, language: str) -> list[str]:
 
 
 def holds_something(answer: Any) -> bool:  # noqa: ANN401
-    """Whether an answer has data, and rows where it has a place for them."""
+    """Return whether an answer has data, and rows where it has a place for them."""
     data = answer["data"]
     rows = (
         [data[key] for key in {route.rows for route in _calls.ROUTES.values()} if key in data]
@@ -63,7 +63,7 @@ def holds_something(answer: Any) -> bool:  # noqa: ANN401
 
 
 def commands(block: str) -> list[str]:
-    """Give the commands of a block: lines, with those that go on behind a backslash or inside quotes."""
+    """Give the commands of a block: lines, with those that continue behind a backslash or inside quotes."""
     found, held = [], ""
     for line in block.splitlines():
         held = f"{held}\n{line}" if held else line
@@ -81,7 +81,7 @@ def test_there_are_pages_and_their_links_lead_somewhere() -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_every_curl_of_a_page_is_answered_with_data(page: Path, place: Place) -> None:
+def test_every_curl_of_a_page_is_answered_with_data(page: Path, place: ExampleFolder) -> None:
     for command in (command for block in blocks(page, "sh") for command in commands(block)):
         shell = ["bash", "-euo", "pipefail", "-c", command]
         done = subprocess.run(shell, env=place.environment, capture_output=True, text=True, timeout=120, check=False)
@@ -94,7 +94,7 @@ def test_every_curl_of_a_page_is_answered_with_data(page: Path, place: Place) ->
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "python")], ids=lambda page: page.stem)
-def test_the_python_of_a_page_runs_and_prints(page: Path, place: Place) -> None:
+def test_the_python_of_a_page_runs_and_prints(page: Path, place: ExampleFolder) -> None:
     script = "\n".join(blocks(page, "python"))
     done = subprocess.run(
         [sys.executable, "-c", script], env=place.environment, capture_output=True, text=True, timeout=120, check=False
@@ -133,9 +133,9 @@ def started_with(config: Path | None, store: Path, state: Path) -> dict[str, str
     return settings(said)
 
 
-def test_the_example_of_the_configuration_names_every_key_with_its_default(demo: Path, tmp_path: Path) -> None:
+def test_example_configuration_names_every_key_and_default(demo: Path, tmp_path: Path) -> None:
     example = (ROOT / "deploy/headwater.toml").read_text()
-    # As it stands it is taken but for its paths; with everything put in force it says what holds without it.
+    # As it is it is taken but for its paths; with everything put in force it says what holds without it.
     needs_more = (
         "tls_",
         "secrets_dir",
@@ -159,9 +159,9 @@ def test_the_example_of_the_configuration_names_every_key_with_its_default(demo:
     lines = [re.sub(r"^# (\[|\w+ = )", r"\1", line) for line in example.splitlines()]
     whole = tmp_path / "whole.toml"
     whole.write_text("\n".join(line for line in lines if not line.startswith(needs_more)))
-    default, told = (started_with(config, demo, tmp_path / "state") for config in (None, whole))
+    default, reported = (started_with(config, demo, tmp_path / "state") for config in (None, whole))
     assert default
-    assert {**told, "server.listen": ""} == {**default, "server.listen": ""}
+    assert {**reported, "server.listen": ""} == {**default, "server.listen": ""}
     section, named = "", set()
     for line in lines:
         if head := re.match(r"^\[(\w+)\]", line):
@@ -177,7 +177,7 @@ def test_the_unit_is_one_that_systemd_takes() -> None:
         pytest.skip("left out: there is no systemd-analyze to check the unit with")
     unit = ROOT / "deploy/headwater.service"
     done = subprocess.run([analyze, "verify", unit], capture_output=True, text=True, check=False)
-    # Where it is not installed the binary is missing, which is no fault of the unit.
+    # Where it is not installed the binary is missing, which is not a fault of the unit.
     faults = [line for line in done.stderr.splitlines() if "is not executable" not in line and "headwater" in line]
     assert not faults, faults
     assert "is not executable" in done.stderr or done.returncode == 0, done.stderr

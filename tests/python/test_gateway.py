@@ -55,7 +55,7 @@ def test_a_key_is_needed_and_a_revoked_one_is_refused(gateway: Served, demo: Pat
 
 
 def eventually(gateway: Served, key: str, status: int) -> bool:
-    """Whether the gateway answers so within ten seconds."""
+    """Return whether the gateway answers so within ten seconds."""
     for _ in range(100):
         if gateway.call("GET", "/v1/chains", key=key)[0] == status:
             return True

@@ -1,4 +1,4 @@
-"""What callers hand over: tables of any library, numbers of any size, times, collections; and what is refused of it."""
+"""Inputs of callers: tables of any library, numbers of any size, times, collections; and what is refused of them."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_amounts_of_any_size_are_exact_in_every_kind_of_table() -> None:
 
 
 @pytest.mark.parametrize(
-    ("amount", "told"),
+    ("amount", "reported"),
     [
         (1.5, r'row 2: column "amount_raw" is 1\.5 \(float\), expected integers, decimals or text'),
         (float("nan"), 'row 2: column "amount_raw" is missing'),
@@ -89,16 +89,16 @@ def test_amounts_of_any_size_are_exact_in_every_kind_of_table() -> None:
         (Decimal("1E+999999"), r'row 2: column "amount_raw" is "1E\+999999"'),
     ],
 )
-def test_an_amount_that_cannot_be_meant_is_named_with_its_row(amount: object, told: str) -> None:
+def test_an_amount_that_cannot_be_meant_is_named_with_its_row(amount: object, reported: str) -> None:
     rows = moved(LARGE, amount)
     for table in (rows, pd.DataFrame({**pd.DataFrame(rows), "amount_raw": pd.Series([LARGE, amount], dtype=object)})):
-        with pytest.raises(hw.InvalidInput, match=f"transfers, {told}"):
+        with pytest.raises(hw.InvalidInput, match=f"transfers, {reported}"):
             hw.Ledger.from_frames(table)
 
 
 def test_gaps_of_other_columns_stay_gaps() -> None:
-    told = zip(moved(1, 2), (True, None), (USDT, None), strict=True)
-    rows = [{**row, "status": status, "contract": contract, "log_index": None} for row, status, contract in told]
+    reported = zip(moved(1, 2), (True, None), (USDT, None), strict=True)
+    rows = [{**row, "status": status, "contract": contract, "log_index": None} for row, status, contract in reported]
     gapped = pd.DataFrame(rows).astype({"amount_raw": object})
     gapped["status"] = pd.Series([True, np.nan], dtype=object)
     gapped["log_index"] = pd.Series([np.nan, np.nan], dtype=object)
@@ -110,7 +110,7 @@ def test_gaps_of_other_columns_stay_gaps() -> None:
     assert made.frame["contract"].to_list() == [USDT, None]
 
 
-def test_what_is_no_table_is_an_invalid_input_that_names_it() -> None:
+def test_input_that_is_not_a_table_is_named() -> None:
     class Broken:
         def __arrow_c_stream__(self, requested_schema: object = None) -> object:
             raise OverflowError("too large")
@@ -132,8 +132,8 @@ def test_what_is_no_table_is_an_invalid_input_that_names_it() -> None:
         ),
         (lambda: metrics.balances(5), "transfers: expected a table"),
     ]
-    for ask, told in asks:
-        with pytest.raises(hw.InvalidInput, match=told):
+    for ask, reported in asks:
+        with pytest.raises(hw.InvalidInput, match=reported):
             ask()
 
 
@@ -152,7 +152,7 @@ def test_frames_of_labels_are_held_and_bad_ones_name_the_row() -> None:
         hw.Ledger.from_frames(moved(5), [{"code": "mixer"}])
 
 
-def test_a_registry_is_a_table_of_tokens_whose_coins_are_left_aside() -> None:
+def test_registry_table_ignores_native_coins() -> None:
     whole = ledger().registry()
     assert None in whole.frame["contract"].to_list()
     transfers = [{**moved(2_500_000)[0], "contract": USDT}]
@@ -162,7 +162,7 @@ def test_a_registry_is_a_table_of_tokens_whose_coins_are_left_aside() -> None:
 
 
 @pytest.mark.parametrize(
-    ("row", "told"),
+    ("row", "reported"),
     [
         ({"contract": "0x12"}, 'tokens, row 3: column "contract" is "0x12", expected an address of ethereum'),
         ({"contract": None}, "tokens, row 3: column \"contract\" is missing, expected the address of 'ABC'"),
@@ -170,13 +170,13 @@ def test_a_registry_is_a_table_of_tokens_whose_coins_are_left_aside() -> None:
         ({"decimals": 300}, 'tokens, row 3: column "decimals" is "300"'),
     ],
 )
-def test_a_bad_token_is_named_by_the_row_and_column_that_its_table_has(row: dict[str, Any], told: str) -> None:
+def test_bad_token_is_named_by_row_and_column(row: dict[str, Any], reported: str) -> None:
     coin = {**TOKEN, "contract": None, "symbol": "ETH", "decimals": 18}
-    with pytest.raises(hw.InvalidInput, match=told):
+    with pytest.raises(hw.InvalidInput, match=reported):
         hw.Ledger.from_frames(moved(1), tokens=[coin, TOKEN, {**TOKEN, **row}])
 
 
-def test_addresses_are_looked_at_in_every_kind_of_column_with_gaps() -> None:
+def test_address_columns_of_every_kind_may_have_gaps() -> None:
     columns: list[Any] = [
         [LOWER, None, "x"],
         (text for text in (LOWER, None, "x")),
@@ -192,12 +192,12 @@ def test_addresses_are_looked_at_in_every_kind_of_column_with_gaps() -> None:
         given = list(column) if isinstance(column, Iterable) and not hasattr(column, "__len__") else column
         assert hw.address.validate(given) == [True, False, False], type(column)
         assert hw.address.checksum(given) == ["0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed", None, None], type(column)
-    for wrong, told in (
+    for wrong, reported in (
         (5, "addresses: expected text"),
         (None, "addresses: expected"),
         (["x", 5], r"addresses\[1\] is 5"),
     ):
-        with pytest.raises(hw.InvalidInput, match=told):
+        with pytest.raises(hw.InvalidInput, match=reported):
             hw.address.validate(wrong)  # type: ignore[arg-type]
     with pytest.raises(hw.InvalidInput, match="chain"):
         hw.address.checksum(LOWER, chain=5)  # type: ignore[call-overload]
@@ -226,12 +226,12 @@ def test_numbers_that_do_not_fit_are_named_with_their_place() -> None:
             metrics.balances(table)
     with pytest.raises(hw.InvalidInput, match=rf"balance_raw\[1\] is no balance.*{2**256}.*256 bits"):
         metrics.concentration([{"contract": "a", "balance_raw": amount} for amount in (1, 2**256)])
-    for values, told in (
+    for values, reported in (
         ([1, 2**2_000], r"values\[1\].*an integer of 2001 bits"),
         ([1.0, 10**400], r"values\[1\] is an integer of 1329 bits"),
         (pd.Series([10**30, np.nan], dtype=object), r"values\[1\] is missing"),
     ):
-        with pytest.raises(hw.InvalidInput, match=told):
+        with pytest.raises(hw.InvalidInput, match=reported):
             metrics.gini(values)
 
 

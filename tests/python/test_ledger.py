@@ -133,7 +133,7 @@ def test_an_empty_answer_keeps_its_columns_and_types(ledger: hw.Ledger) -> None:
     assert empty.frame.is_empty()
 
 
-def test_a_frame_without_rows_has_the_columns_and_types_it_always_has(ledger: hw.Ledger) -> None:
+def test_empty_frame_has_the_usual_columns_and_types(ledger: hw.Ledger) -> None:
     known, unknown = ledger.resolve(symbols=["eth"]).frame, ledger.resolve(symbols=["nope"]).frame
     assert unknown.schema == known.schema
     assert (known.height, unknown.height) == (1, 0)
@@ -201,7 +201,7 @@ def test_times_are_datetimes_in_utc_in_every_frame_and_file(ledger: hw.Ledger, t
     ledger.write("transactions", tmp_path / "rows.arrow", fields)
     assert pl.read_parquet(tmp_path / "rows.parquet").equals(listed)
     assert pl.read_ipc_stream(tmp_path / "rows.arrow").equals(listed)
-    # What is no Arrow reader sees times too.
+    # What is not an Arrow reader sees times too.
     found = duckdb.sql(f"SELECT typeof(timestamp), epoch(timestamp) FROM '{tmp_path}/rows.parquet'").fetchall()
     assert found[0] == ("TIMESTAMP WITH TIME ZONE", 1_600_000_000)
     assert ledger.counterparties(ALICE).frame.schema["first_activity"] == utc

@@ -78,7 +78,7 @@ def test_the_published_vectors_hold_exactly() -> None:
     assert (round(metrics.gini(huge), 4), round(metrics.hhi(huge), 4)) == (0.4444, 0.5556)
 
 
-def test_the_share_that_tau_asks_for_is_at_least_and_nakamoto_is_more() -> None:
+def test_tau_share_is_reached_and_nakamoto_share_exceeded() -> None:
     assert (metrics.tau_index([3, 2, 1], 0.5), metrics.nakamoto([3, 2, 1])) == (1, 2)
     assert metrics.tau_index([3, 2, 1], 2 / 3) == metrics.tau_index([3, 2, 1]) == 2
     # Of ten, one has a tenth: the float nearest to it is a little more, and would need two.
@@ -315,7 +315,7 @@ def test_sums_are_exact_to_their_limit_and_an_error_past_it() -> None:
 
 @pytest.fixture(scope="module")
 def token_transfers(corpus: Path) -> pl.DataFrame:
-    """Equal rows of one export are separate movements, across exports the same ones: the largest count stands."""
+    """Equal rows of one export are separate movements, across exports the same ones: the largest count prevails."""
     keys = ["blockNumber", "hash", "from", "to", "contractAddress", "value"]
     rows = pl.read_parquet(corpus / "classifier/eth_token_transfers.parquet")
     counts = rows.group_by(*keys, "AccountId").agg(pl.len().alias("n")).group_by(keys).agg(pl.col("n").max())
@@ -334,7 +334,7 @@ def test_real_balances_are_those_of_an_independent_fold(exports: Path, token_tra
         if sender != receiver:
             expected[receiver, contract][0] += int(raw)
             expected[sender, contract][1] += int(raw)
-    assert past, "some tokens move amounts that are no balances"
+    assert past, "some tokens move amounts that are not balances"
     with pytest.raises(hw.InvalidInput, match="leave out its asset"):
         metrics.balances(token_transfers)
     found = metrics.balances(token_transfers.filter(~pl.col("contract").is_in(list(past))))

@@ -1,4 +1,4 @@
-"""One request, every face, one answer; and that answer is what an independent computation gives."""
+"""One request, every interface, one answer, which equals an independent computation."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ EVERYTHING = {"include_unverified": True, "include_zero_value": True, "include_f
 
 
 class Row(NamedTuple):
-    """One movement as the export tells it."""
+    """One movement as the export states it."""
 
     block: int
     hash: str
@@ -42,7 +42,7 @@ def movements(corpus: Path) -> dict[str, list[Row]]:
         from '{files}/eth_transactions.parquet'"""
     for block, tx, sender, receiver, value, failed in duckdb.sql(native).fetchall():
         rows.append(Row(block, tx, "native", sender, receiver, "", int(value), bool(failed)))
-    # Equal rows of one export are separate movements, across exports the same ones: the largest count stands.
+    # Equal rows of one export are separate movements, across exports the same ones: the largest count prevails.
     token = f"""
         select blockNumber, hash, "from", "to", contractAddress, value, max(n) from (
             select blockNumber, hash, "from", "to", contractAddress, value, AccountId, count(*) n
@@ -102,7 +102,7 @@ def walk(ledger: hw.Ledger, address: str, **fields: Any) -> list[dict[str, Any]]
             return rows
 
 
-def test_rows_sums_and_order_are_those_of_an_independent_computation(
+def test_rows_sums_and_order_equal_an_independent_computation(
     exports: Path, movements: dict[str, list[Row]], chosen: list[str]
 ) -> None:
     ledger = hw.open(exports)

@@ -112,7 +112,7 @@ def test_concentration_is_a_curve_that_is_no_more_than_the_truth(axes: Any) -> N
     assert f"Nakamoto {nakamoto}" in axes.get_legend_handles_labels()[1]
 
 
-def test_the_curve_of_lorenz_stands_beside_equal_balances(axes: Any) -> None:  # noqa: ANN401
+def test_lorenz_curve_is_beside_the_line_of_equality(axes: Any) -> None:  # noqa: ANN401
     hw.metrics.plot_lorenz([3, 2, 1], axes)
     hw.metrics.plot_lorenz([1] * 5000, axes, label="same", points=50)
     assert axes.get_legend_handles_labels()[1] == ["equal", "Gini 0.2222", "same, Gini 0.0000"]

@@ -13,7 +13,7 @@ from headwater.examples import ALICE, BOB, SHOP, ledger
 from stub_server import Handler, stub_server
 
 
-def test_a_bar_tells_what_is_done_of_what(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_progress_bar_shows_done_and_total(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_progress, "_DRAW_SECS", 0.0)
     now = [100.0]
     monkeypatch.setattr(time, "monotonic", lambda: now[0])
@@ -23,8 +23,8 @@ def test_a_bar_tells_what_is_done_of_what(capsys: pytest.CaptureFixture[str], mo
         now[0] += 2.0
         bar.reach(4)
     # One in two seconds: six for the other three. Then four in four.
-    told = capsys.readouterr().err.replace("\n", "\r").split("\r")
-    assert [line.strip() for line in told if line][:2] == [
+    reported = capsys.readouterr().err.replace("\n", "\r").split("\r")
+    assert [line.strip() for line in reported if line][:2] == [
         "wallet-overview [#####...............] 1 of 4 addresses, 0.5/s, 6 s left",
         "wallet-overview [####################] 4 of 4 addresses, 1.0/s, 4 s",
     ]
@@ -62,8 +62,8 @@ def test_pages_and_answers_of_a_server_are_counted(
         remote = hw.connect(stub.url, "k")
         fields = {"blockchain": "ethereum", "address": ALICE}
         assert remote.read_all("transactions", fields, progress=True).height == 4
-        told = capsys.readouterr().err
-        assert "transactions: 2 rows" in told
-        assert "transactions: 4 rows" in told
+        reported = capsys.readouterr().err
+        assert "transactions: 2 rows" in reported
+        assert "transactions: 4 rows" in reported
         remote.wallet([ALICE, BOB, SHOP], progress=True)
         assert "3 of 3 addresses" in capsys.readouterr().err

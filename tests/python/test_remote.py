@@ -57,13 +57,13 @@ def people(pair: Pair) -> dict[str, list[str]]:
 TIMED = {"query_duration_ms": None, "cached": None, "computed_at": None}
 
 
-def told(data: dict[str, Any]) -> dict[str, Any]:
+def reported(data: dict[str, Any]) -> dict[str, Any]:
     """An answer without when it was made, and how long that took."""
     meta = data.get("meta")
     if isinstance(meta, dict):
         data = {**data, "meta": {**meta, **TIMED}}
     if isinstance(data.get("results"), list):
-        data = {**data, "results": [told(each) for each in data["results"]]}
+        data = {**data, "results": [reported(each) for each in data["results"]]}
     return data
 
 
@@ -75,7 +75,7 @@ def assert_same(pair: Pair, method: str, /, *arguments: Any, **fields: Any) -> s
     assert near.frame.schema == far.frame.schema
     nears, fars = ([each] if isinstance(each, hw.Report) else list(each) for each in (near, far))
     for one, other in zip(nears, fars, strict=True):
-        assert told(one.data) == told(other.data)
+        assert reported(one.data) == reported(other.data)
         assert one.warnings == other.warnings
         assert one.meta.get("pagination") == other.meta.get("pagination")
         assert one.meta.get("pegged") == other.meta.get("pegged")
@@ -137,7 +137,7 @@ def test_every_call_gives_what_it_gives_over_the_store(pair: Pair, people: dict[
             asked |= assert_same(pair, "cluster", one, include_change=True, limit=1_000)
         queries = [{"blockchain": chain, "address": each} for each in addresses]
         near, far = (ledger.query("address-risk/batch", queries=queries) for ledger in (pair.near, pair.far))
-        assert told(near.data) == told(far.data)
+        assert reported(near.data) == reported(far.data)
         asked |= {far.endpoint} | assert_same(pair, "assets", chain)
         asked |= assert_same(pair, "resolve_address", f"  {one} ", chain=chain)
         asked |= assert_same(pair, "autocomplete", one[:6], chain=chain, limit=3)
@@ -297,7 +297,7 @@ def test_a_key_that_is_not_valid_is_refused_and_never_shown(demo_server: Served,
     assert repr(pair.far) == f"<Ledger {demo_server.url}>"
 
 
-def test_credits_are_counted_and_a_call_that_they_do_not_cover_is_refused(demo: Path, tmp_path: Path) -> None:
+def test_call_without_enough_credits_is_refused(demo: Path, tmp_path: Path) -> None:
     gateway = serve(demo, 12, state=tmp_path / "state")
     try:
         with hw.connect(gateway.url, gateway.key) as ledger:
@@ -324,7 +324,7 @@ def test_a_file_of_a_list_is_kept_when_the_next_one_fails(pair: Pair, tmp_path: 
     assert [file.name for file in tmp_path.iterdir()] == ["rows.csv"]
 
 
-def test_many_addresses_are_asked_about_at_once_and_stay_in_order(pair: Pair) -> None:
+def test_concurrent_calls_about_addresses_stay_in_order(pair: Pair) -> None:
     holders = pair.near.read_all("token/holders", contract="native", blockchain="ethereum")
     every = holders["address"].to_list()[:60]
     near, far = pair.near.wallet(every), pair.far.wallet(every)

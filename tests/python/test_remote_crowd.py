@@ -19,7 +19,7 @@ from headwater.examples import ALICE, BOB, SHOP
 from stub_server import Handler, Stub, connect, in_turn, stub_body
 
 
-def test_one_try_over_a_kept_connection_that_breaks_is_paid_for_once(stub: Stub) -> None:
+def test_retry_after_a_broken_connection_is_paid_once(stub: Stub) -> None:
     stub.script = in_turn("200", "nothing", "200")
     ledger = connect(stub, retries=0)
     ledger.wallet(ALICE)
@@ -41,7 +41,7 @@ def test_a_limit_does_not_use_up_the_tries(stub: Stub) -> None:
     assert len(stub.asked) == 2
 
 
-def test_those_whom_a_limit_held_up_come_back_one_after_the_other(stub: Stub) -> None:
+def test_limited_calls_come_back_one_after_the_other(stub: Stub) -> None:
     times: list[float] = []
 
     def limited(handler: Handler, number: int) -> None:
@@ -91,7 +91,7 @@ def test_many_addresses_are_asked_about_at_once_within_a_bound(stub: Stub) -> No
     reports = connect(stub, parallel=3).wallet(addresses)
     assert isinstance(reports, hw.Reports)
     assert [report.address for report in reports] == addresses
-    assert stub.most_under_way == 3
+    assert stub.max_under_way == 3
     assert len({asked.client for asked in stub.asked}) == 3
 
 
@@ -102,8 +102,8 @@ def test_all_threads_keep_off_while_a_limit_is_used_up(stub: Stub) -> None:
         with stub.lock:
             times.append(time.monotonic())
         # The server says so before it has to refuse.
-        told = {"RateLimit": '"medium";r=0;t=1'} if number == 0 else {}
-        handler.success(**told)
+        reported = {"RateLimit": '"medium";r=0;t=1'} if number == 0 else {}
+        handler.success(**reported)
 
     stub.script = limited
     ledger = connect(stub, parallel=4)
@@ -152,7 +152,7 @@ def test_a_batch_that_fails_has_the_answers_that_were_paid_for(stub: Stub) -> No
     }
 
 
-def test_a_text_that_is_no_address_is_refused_before_anything_is_sent(stub: Stub) -> None:
+def test_invalid_address_is_refused_before_sending(stub: Stub) -> None:
     for ledger in (connect(stub), examples.ledger()):
         with pytest.raises(hw.InvalidInput, match=r'^address\[1\]: "0x12" is not a valid Ethereum address: ') as caught:
             ledger.wallet([ALICE, "0x12", BOB])
@@ -160,7 +160,7 @@ def test_a_text_that_is_no_address_is_refused_before_anything_is_sent(stub: Stub
     assert stub.asked == []
 
 
-def test_what_is_left_after_many_addresses_is_the_least_that_was_told(stub: Stub) -> None:
+def test_remaining_credits_are_the_minimum_reported(stub: Stub) -> None:
     def script(handler: Handler, number: int) -> None:
         # The one that was charged last is answered first.
         time.sleep(0.4 - 0.1 * (number % 4))

@@ -1,4 +1,4 @@
-"""What a ledger over a server does when the server refuses, is silent, breaks off or is something else."""
+"""A ledger over a server that refuses, is silent, breaks off or is something else."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def test_silence_ends_after_the_timeout(stub: Stub) -> None:
     assert time.monotonic() - start < 2.0
 
 
-def test_a_connection_that_does_not_come_about_names_its_own_time(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_connect_timeout_names_its_own_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_place, "_CONNECT_SECS", 0.3)
     with socket.socket() as full:
         full.bind(("127.0.0.1", 0))
@@ -195,7 +195,7 @@ def test_what_is_not_headwater_is_named(stub: Stub) -> None:
         b'{"data":' + b"[" * 100_000,
     ],
 )
-def test_an_answer_in_json_that_is_not_headwaters_is_a_server_error(stub: Stub, body: bytes) -> None:
+def test_foreign_json_is_a_server_error(stub: Stub, body: bytes) -> None:
     stub.script = lambda handler, _: handler.send(200, body, {"Content-Type": "application/json"})
     asks: list[Callable[[hw.RemoteLedger], object]] = [
         lambda ledger: ledger.chains(),
@@ -235,15 +235,15 @@ def test_headers_whose_numbers_cannot_be_meant_are_passed_over(stub: Stub) -> No
     assert ledger.read_all("registry").height == 1
 
 
-def test_the_key_stands_in_no_variable_of_a_report_of_an_error(stub: Stub) -> None:
+def test_key_is_absent_from_variables_of_an_error_report(stub: Stub) -> None:
     stub.script = in_turn("nothing")
     proxy = f"http://user:secret_pass@127.0.0.1:{free_port()}"
     for options in ({}, {"proxy": proxy}):
         with pytest.raises(hw.Unavailable) as caught:
             connect(stub, retries=0, **options).chains()
-        told = traceback.TracebackException.from_exception(caught.value, capture_locals=True)
+        reported = traceback.TracebackException.from_exception(caught.value, capture_locals=True)
         # This test holds both: what counts are the frames below it.
-        frames = [each for each in "".join(told.format()).split('  File "') if Path(__file__).name not in each[:200]]
+        frames = [each for each in "".join(reported.format()).split('  File "') if Path(__file__).name not in each[:200]]
         assert any("_http.py" in each for each in frames)
         assert [each for each in frames if "hw_test_key" in each or "secret_pass" in each] == []
 
@@ -290,7 +290,7 @@ def test_a_server_behind_a_path_is_asked_there(stub: Stub) -> None:
     ]
 
 
-def test_addresses_keys_and_numbers_that_cannot_be_meant_are_refused() -> None:
+def test_invalid_addresses_keys_and_numbers_are_refused() -> None:
     for url in (
         "headwater.example",
         "ftp://x",
@@ -415,7 +415,7 @@ def test_certificates_are_checked(certificate: Path) -> None:
         server.server_close()
 
 
-def test_a_connection_that_is_refused_is_tried_until_the_server_is_back(stub: Stub) -> None:
+def test_refused_connection_is_retried_until_the_server_is_back(stub: Stub) -> None:
     # A port that is bound and listens to nobody yet, as that of a server that starts anew.
     with socket.socket() as waiting:
         waiting.bind(("127.0.0.1", 0))

@@ -41,14 +41,14 @@ def test_a_list_that_trickles_ends_with_the_patience(stub: Stub, where: str) -> 
 
 
 @pytest.mark.parametrize("body", [b"<h1>Log in</h1>\n", b'{"symbol": \n', b"\xff\n"])
-def test_lines_that_are_no_rows_are_a_server_error_and_leave_no_file(stub: Stub, body: bytes, tmp_path: Path) -> None:
+def test_invalid_lines_are_a_server_error_and_leave_no_file(stub: Stub, body: bytes, tmp_path: Path) -> None:
     stub.script = lambda handler, _: handler.send(200, body, {"Content-Type": "application/x-ndjson"})
     with pytest.raises(hw.ServerError, match="is not Headwater"):
         connect(stub).write("registry", tmp_path / "rows.csv")
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_list_that_breaks_off_is_read_anew_and_each_row_stands_once(stub: Stub, tmp_path: Path) -> None:
+def test_interrupted_list_is_resumed_without_repeated_rows(stub: Stub, tmp_path: Path) -> None:
     page = {"Content-Type": "application/x-ndjson", "X-Credit-Cost": "5", "X-As-Of-Block": "9"}
 
     def script(handler: Handler, number: int) -> None:
@@ -82,7 +82,7 @@ def test_a_list_that_never_comes_whole_leaves_the_older_file(stub: Stub, tmp_pat
     assert [file.name for file in tmp_path.iterdir()] == ["rows.ndjson"]
 
 
-def test_pages_of_holders_tell_when_the_data_changed_between_them(stub: Stub, tmp_path: Path) -> None:
+def test_holder_pages_warn_when_the_data_changed(stub: Stub, tmp_path: Path) -> None:
     def script(handler: Handler, number: int) -> None:
         rows = b"".join(
             json.dumps({"rank": 100 * number + place}).encode() + b"\n" for place in range(100 - 99 * number)
@@ -97,7 +97,7 @@ def test_pages_of_holders_tell_when_the_data_changed_between_them(stub: Stub, tm
     assert [asked.path.split("&limit=")[-1] for asked in stub.asked] == ["100", "100&offset=100"]
 
 
-def test_a_limit_of_more_than_a_page_of_holders_is_asked_for_in_pages(stub: Stub) -> None:
+def test_large_holder_limit_is_requested_in_pages(stub: Stub) -> None:
     def script(handler: Handler, _: int) -> None:
         fields = dict(parse_qsl(urlsplit(handler.path).query))
         start, count = int(fields.get("offset", 0)), int(fields["limit"])
@@ -114,7 +114,7 @@ def test_a_limit_of_more_than_a_page_of_holders_is_asked_for_in_pages(stub: Stub
         assert len(stub.asked) == pages
 
 
-def test_warnings_of_a_whole_list_are_told(stub: Stub, recwarn: pytest.WarningsRecorder) -> None:
+def test_warnings_of_a_whole_list_are_reported(stub: Stub, recwarn: pytest.WarningsRecorder) -> None:
     def script(handler: Handler, number: int) -> None:
         rows = lines_of(*range(100 - 50 * (number % 2)))
         warned = "checksum:gr%C3%B6%C3%9Fe, not_built:counterparty_label"

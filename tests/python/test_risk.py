@@ -1,4 +1,4 @@
-"""Risks through the Python interface: frames, what stands in them, and pictures."""
+"""Risks through the Python interface: frames, what is in them, and pictures."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def test_frames_of_risks_have_the_columns_they_always_have(mixed: hw.Ledger) -> 
     assert pl.DataFrame(full).equals(full.factors)
 
 
-def test_many_risks_have_a_row_per_factor_and_a_summary_per_address(mixed: hw.Ledger) -> None:
+def test_risks_have_a_row_per_factor_and_a_summary_each(mixed: hw.Ledger) -> None:
     reports = mixed.risk([ALICE, NOBODY, SHOP])
     assert isinstance(reports, hw.RiskReports)
     assert set(reports.frame["queried_address"]) == {ALICE, SHOP}
@@ -148,7 +148,7 @@ def test_a_risk_is_a_risk_by_whatever_name_it_is_asked_for(mixed: hw.Ledger) -> 
         mixed.query("address-risk", blockchain="ethereum", address=ALICE, third_party="perhaps")
 
 
-def test_addresses_that_the_demo_names_have_the_risk_that_it_says(demo: Path) -> None:
+def test_named_demo_addresses_have_the_stated_risk(demo: Path) -> None:
     made = json.loads(headwater("simulate", "--store", demo, "--preset", "demo", "--json").stdout)
     ledger = hw.open(demo)
     for chain in ("ethereum", "tron"):

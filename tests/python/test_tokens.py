@@ -94,7 +94,7 @@ def test_concentration_is_one_row_and_that_of_the_balances(ledger: hw.Ledger) ->
     assert pa.table(measured).column("gini").to_pylist() == [row["gini"]]
 
 
-def test_flows_tell_what_moved_inside_the_set(ledger: hw.Ledger) -> None:
+def test_flows_show_what_moved_inside_the_set(ledger: hw.Ledger) -> None:
     flow = ledger.flows([ALICE, SHOP, ALICE])
     assert flow.frame.select("address", "received", "sent", "tx_count").rows() == [
         (ALICE, 3.0, 1.0, 2),
@@ -147,7 +147,7 @@ def test_a_list_is_written_in_the_form_of_its_ending(ledger: hw.Ledger, tmp_path
     assert (some["rows"], rest["rows"], rest["next_cursor"]) == (2, 1, None)
 
 
-def test_what_cannot_be_written_leaves_what_stood_there(ledger: hw.Ledger, tmp_path: Path) -> None:
+def test_failed_write_leaves_the_old_file(ledger: hw.Ledger, tmp_path: Path) -> None:
     path = tmp_path / "rows.csv"
     path.write_text("an older file")
     with pytest.raises(hw.InvalidInput):
@@ -201,7 +201,7 @@ def test_all_holders_are_more_than_a_page() -> None:
     assert ledger.read_all("token/holders", fields, limit=7).height == 7
 
 
-def test_every_face_gives_the_same_holders_and_histories(exports: Path, served: Served) -> None:
+def test_every_interface_gives_equal_holders_and_histories(exports: Path, served: Served) -> None:
     ledger = hw.open(exports)
     usdt = ledger.holders(USDT, limit=100)
     who = [row["address"] for row in usdt.rows[:20]]
@@ -224,8 +224,8 @@ def test_every_face_gives_the_same_holders_and_histories(exports: Path, served: 
         printed = json.loads(
             headwater("query", name, "--store", exports, "--body", json.dumps(request), "--json").stdout
         )
-        told = [{**data, "meta": None} for data in (answer.data, body["data"], printed["data"])]
-        assert told[0] == told[1] == told[2], name
+        reported = [{**data, "meta": None} for data in (answer.data, body["data"], printed["data"])]
+        assert reported[0] == reported[1] == reported[2], name
         assert body["meta"].get("warnings", []) == answer.warnings
     total = sum(int(row["balance_raw"]) for row in ledger.read_all("token/holders", request_of(USDT)).to_dicts())
     # What went to the zero address does not exist any more.

@@ -30,11 +30,11 @@ def ledger(demo: Path) -> hw.Ledger:
 
 @pytest.fixture(scope="module")
 def labels(ledger: hw.Ledger) -> pl.DataFrame:
-    """Classes that features tell, but for every ninth address; two addresses each belong to one entity."""
+    """Classes that features show, but for every ninth address; two addresses each belong to one entity."""
     table = ledger.features()
-    told = pl.when(pl.col("in_ratio") > 0.7).then(0).when(pl.col("night_ratio") > 0.1).then(1).otherwise(2)
+    reported = pl.when(pl.col("in_ratio") > 0.7).then(0).when(pl.col("night_ratio") > 0.1).then(1).otherwise(2)
     number = pl.int_range(pl.len())
-    shifted = (told + (number % 9 == 0).cast(pl.Int32)) % 3
+    shifted = (reported + (number % 9 == 0).cast(pl.Int32)) % 3
     return table.select(
         "address",
         shifted.replace_strict({0: "Exchange", 1: "Scam", 2: "Unknown"}).alias("class"),
@@ -169,15 +169,15 @@ def test_package_imports_no_library_of_training() -> None:
     assert "pip install 'headwater[train]'" in done.stdout
 
 
-def learner_of_shares(told: list[set[float]]) -> Callable[..., Any]:
+def learner_of_shares(reported: list[set[float]]) -> Callable[..., Any]:
     """A learner that answers the shares of the classes, and notes which entities it was trained on."""
 
     def learn(values: Any, truth: Any, weight: Any, classes: int) -> Any:  # noqa: ANN401
-        told.append(set(values[:, 0]))
+        reported.append(set(values[:, 0]))
         shares = np.bincount(truth, weights=weight, minlength=classes) + 1e-6
 
         def scores(rows: Any) -> Any:  # noqa: ANN401
-            assert not told[-1] & set(rows[:, 0]), "an entity is in training and among the held-out addresses"
+            assert not reported[-1] & set(rows[:, 0]), "an entity is in training and among the held-out addresses"
             return np.tile(np.log(shares / shares.sum()), (len(rows), 1))
 
         return scores
@@ -194,21 +194,21 @@ def test_entities_are_never_in_two_folds() -> None:
         ["Scam" if number % 3 else "Unknown" for number in entities],
         entity=[float(number) for number in entities],
     ).with_columns(view=pl.Series(views), evaluated=pl.Series(views) == "whole")
-    told: list[set[float]] = []
-    of = train.cross_validate(table, ["entity"], folds=4, learner=learner_of_shares(told))
+    reported: list[set[float]] = []
+    of = train.cross_validate(table, ["entity"], folds=4, learner=learner_of_shares(reported))
     assert len(of.truth) == 78
-    left_out = [set(range(1, 13)) - trained for trained in told]
+    left_out = [set(range(1, 13)) - trained for trained in reported]
     assert sorted(number for fold in left_out for number in fold) == list(range(1, 13))
     # 78 addresses in four folds of nearly equal size.
     assert all(abs(sum(fold) - 78 / 4) <= 2 for fold in left_out)
 
 
-def test_prediction_of_later_examples_uses_the_earlier_ones_alone() -> None:
+def test_prediction_uses_earlier_examples_alone() -> None:
     past = by_hand(list("abcdef"), ["Scam", "Unknown"] * 3, entity=[1, 2, 3, 4, 5, 6])
     future = by_hand(["g", "h"], ["Unknown", "Scam"], entity=[7, 8])
-    told: list[set[float]] = []
-    of = train.predict(past, future, ["entity"], folds=3, learner=learner_of_shares(told))
-    assert told[-1] == {1, 2, 3, 4, 5, 6}
+    reported: list[set[float]] = []
+    of = train.predict(past, future, ["entity"], folds=3, learner=learner_of_shares(reported))
+    assert reported[-1] == {1, 2, 3, 4, 5, 6}
     assert of.truth.tolist() == [1, 0]
     assert of.groups == ["g", "h"]
     assert of.probabilities == pytest.approx(np.full((2, 2), 0.5), abs=0.01)

@@ -36,7 +36,7 @@ fn engine(store: &Arc<MemoryStore>) -> QueryEngine {
     QueryEngine::new(Arc::clone(store) as Arc<dyn Generations>)
 }
 
-/// What has to be the same everywhere.
+/// Returns what has to be the same everywhere.
 fn verdict_of(risk: &Value) -> Value {
     json!([risk["meta"]["assessment"], risk["composite_score"], risk["risk_level"], risk["decision"]["gate_reason"]])
 }
@@ -121,12 +121,16 @@ fn alerts_of_an_import_are_the_scores_before_and_after() {
         assert!(!alerts.is_empty(), "{chain}");
         for address in &watched {
             let (old, new) = (single(&before, chain, address), single(&after, chain, address));
-            let told = alerts.get(&address.to_string());
-            assert_eq!((&old[2], &old[3]) != (&new[2], &new[3]), told.is_some(), "{chain} {address}: {old} {new}");
-            if let Some(told) = told {
-                let verdict =
-                    json!([told["assessment"], told["composite_score"], told["risk_level"], told["gate_reason"]]);
-                assert_eq!((&verdict, &told["previous_score"]), (&new, &old[1]), "{chain} {address}");
+            let reported = alerts.get(&address.to_string());
+            assert_eq!((&old[2], &old[3]) != (&new[2], &new[3]), reported.is_some(), "{chain} {address}: {old} {new}");
+            if let Some(reported) = reported {
+                let verdict = json!([
+                    reported["assessment"],
+                    reported["composite_score"],
+                    reported["risk_level"],
+                    reported["gate_reason"]
+                ]);
+                assert_eq!((&verdict, &reported["previous_score"]), (&new, &old[1]), "{chain} {address}");
             }
         }
     }

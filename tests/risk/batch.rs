@@ -34,10 +34,10 @@ fn compare(row: &ScoreRow, risk: &Value) {
     let number = |value: Option<f64>| value.map_or(Value::Null, |value| json!(value));
     let mut codes: Vec<_> = dimensions["behavior"]["behaviors"].as_array().into_iter().flatten().collect();
     codes.sort_by_key(|hit| scored.behaviours.iter().position(|code| hit["code"] == *code));
-    // A score of 0 stands in answers where counterparties were not looked at, and nothing in a row.
+    // A score of 0 is in answers where counterparties were not looked at, and nothing in a row.
     let looked_at = risk["meta"]["graph_available"] == true;
     let graph = if looked_at { dimensions["graph"]["score"].clone() } else { Value::Null };
-    let told = json!({
+    let reported = json!({
         "composite_score": scored.score,
         "risk_level": scored.level,
         "gate_reason": scored.gate,
@@ -57,7 +57,7 @@ fn compare(row: &ScoreRow, risk: &Value) {
         "graph": graph,
         "behaviors": codes.iter().map(|hit| hit["code"].clone()).collect::<Vec<_>>(),
     });
-    assert_eq!(told, single, "{:?}\n{risk:#}", row.address);
+    assert_eq!(reported, single, "{:?}\n{risk:#}", row.address);
 }
 
 fn all_addresses(scorer: &Scorer) -> Vec<Address> {

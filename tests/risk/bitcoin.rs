@@ -84,15 +84,15 @@ fn bitcoin_addresses_of_an_unseen_economy_have_their_class() {
     };
     assert_eq!(names(&report["model"]["simulated_classes"]), classes);
     let results = report["results"].as_array().unwrap();
-    let told: Vec<&str> = results.iter().map(|result| result["predicted_class"].as_str().unwrap()).collect();
-    assert_eq!(told, classes);
+    let reported: Vec<&str> = results.iter().map(|result| result["predicted_class"].as_str().unwrap()).collect();
+    assert_eq!(reported, classes);
     let pool = &results[4]["contributions"];
     let reads_transactions = |one: &Value| one["feature"].as_str().unwrap().starts_with("utxo_");
     assert!(pool.as_array().unwrap().iter().any(reads_transactions), "{pool}");
 }
 
 #[test]
-fn peel_chains_of_thieves_are_labels_of_the_address_that_begins_them() {
+fn peel_chain_labels_are_those_of_its_first_address() {
     let (economy, engine) = (&UNSEEN.0, engine());
     let planted = economy.truth.behaviours.iter().filter(|row| {
         row.chain == Chain::BITCOIN && row.behaviour == Behaviour::PeelChain && row.verdict == Verdict::Planted

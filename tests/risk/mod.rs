@@ -26,7 +26,7 @@ fn of_seed(seed: u64) -> (Economy, Arc<MemoryStore>) {
     (economy, store)
 }
 
-/// What the public lists of an economy say.
+/// Returns the claims of the public lists of an economy.
 fn claims(economy: &Economy) -> Vec<Claim> {
     let secs = |secs: Option<u64>| secs.map(|secs| Timestamp::new(i64::try_from(secs).unwrap()));
     let claim = |row: &headwater_simulate::truth::PublicLabel| {
@@ -85,11 +85,14 @@ impl File {
 }
 
 fn number(value: &Value) -> f64 {
-    value.as_f64().unwrap_or_else(|| panic!("{value} is no number"))
+    value.as_f64().unwrap_or_else(|| panic!("{value} is not a number"))
 }
 
-fn near(what: &str, risk: &Value, told: &Value, computed: f64, tolerance: f64) {
-    assert!((number(told) - computed).abs() <= tolerance, "{what}: {told} is told, {computed} computed of\n{risk:#}");
+fn near(what: &str, risk: &Value, reported: &Value, computed: f64, tolerance: f64) {
+    assert!(
+        (number(reported) - computed).abs() <= tolerance,
+        "{what}: {reported} is reported, {computed} computed of\n{risk:#}"
+    );
 }
 
 /// The codes of the labels: family, severity, confidence, reliability.
@@ -144,8 +147,8 @@ fn behaviours(file: &File, risk: &Value) -> [f64; 2] {
         let after = (score * weight).clamp(0.0, 100.0);
         if let Some(hit) = hit {
             near(code, risk, &hit["score"], score, 0.011);
-            if let Some(told) = hit.get("score_after_context") {
-                near(code, risk, told, after, 0.011);
+            if let Some(reported) = hit.get("score_after_context") {
+                near(code, risk, reported, after, 0.011);
             }
         }
         let family = item["family"].as_str().unwrap();

@@ -1,5 +1,5 @@
-//! Tests that cross crates and faces: `architecture/` (layer order, file sizes), `corpus/` (real chain data under
-//! `HEADWATER_CORPUS`), `parity/` (one request, every face, one answer), `python/` (run through the wheel).
+//! Tests that cross crates and interfaces: `architecture/` (layer order, file sizes), `corpus/` (real chain data under
+//! `HEADWATER_CORPUS`), `parity/` (one request, every interface, one answer), `python/` (run through the wheel).
 #![forbid(unsafe_code)]
 
 use std::path::PathBuf;

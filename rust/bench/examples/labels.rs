@@ -1,4 +1,4 @@
-//! What labels cost: seconds to read and commit a list, nanoseconds of a look-up, bytes on disk.
+//! The cost of labels: seconds to read and commit a list, nanoseconds of a look-up, bytes on disk.
 //!
 //! ```text
 //! cargo run --release -p headwater-bench --example labels -- 1000000 [FOLDER]
@@ -173,7 +173,7 @@ fn each(addresses: &[&Address], turns: usize, call: impl Fn(&Address) -> Result<
     Ok((cpu_ns() - begun) as f64 / (addresses.len() * turns) as f64)
 }
 
-/// What a step takes, by the clock and of all threads.
+/// The time of a step, by the clock and of all threads.
 struct Watch {
     clock: Instant,
     cpu: u64,

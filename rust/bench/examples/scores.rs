@@ -1,4 +1,4 @@
-//! What scores of very many addresses cost: risk, class and features of every address of a chain on one thread.
+//! The cost of scores of very many addresses: risk, class and features of every address of a chain on one thread.
 //!
 //! ```text
 //! cargo run --release -p headwater-bench --example scores -- STORE [CHAIN [ADDRESSES]]

@@ -1,4 +1,4 @@
-//! What one segment of the benchmark's transfers costs: seconds of processor time to build, bytes by section, and
+//! The cost of one segment of the benchmark's transfers: seconds of processor time to build, bytes by section, and
 //! seconds to read its hubs. `cargo run --release -p headwater-bench --example segment -- 1000000`
 #![expect(clippy::cast_precision_loss, reason = "figures for people need no more than 53 bits")]
 

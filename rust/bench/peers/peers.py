@@ -1,7 +1,7 @@
 """The peers that are used from Python, behind one line protocol.
 
 Reads requests of the benchmark as lines of JSON and answers each with one line. `open` builds whatever is missing from
-the plain columns under the folder given, and tells which engines there are; `answer` gives an answer in the words of
+the plain columns under the folder given, and lists which engines there are; `answer` gives an answer in the words of
 the generator; `time` runs the question once and gives nanoseconds by the clock and of the processor, with the rows
 fetched but not translated; `cold` does so after the system forgot the peer's file.
 """

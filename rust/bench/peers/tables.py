@@ -1,4 +1,4 @@
-"""What all peers start from: the plain columns on disk, their answers in the words of the generator, and files that are
+"""The start of all peers: the plain columns on disk, their answers in the words of the generator, and files that are
 made once."""
 
 import json
@@ -20,7 +20,7 @@ def timed(work):
 
 
 def prepared(path, make):
-    """Makes a file unless it is there, and tells what that took, now or then."""
+    """Makes a file unless it is there, and returns what that took, now or then."""
     kept = path.with_name(f"{path.name}.cost")
     if not kept.exists():
         part = path.with_name(f"{path.name}.part")

@@ -1,4 +1,4 @@
-//! What clusters of Bitcoin addresses cost: the table of a whole chain beside plain union-find, the blocks behind it.
+//! The cost of clusters of Bitcoin addresses: the table of a whole chain beside plain union-find, the blocks behind it.
 //!
 //! ```text
 //! cargo run --release -p headwater-bench --bin clusters -- 10000000 FOLDER
@@ -80,8 +80,8 @@ fn main() -> Result<()> {
         )
     });
     built?;
-    let told = *spent.borrow();
-    let [wall, cpu] = [told.wall_ns, told.cpu_ns].map(|ns| ns as f64 / 1e9);
+    let reported = *spent.borrow();
+    let [wall, cpu] = [reported.wall_ns, reported.cpu_ns].map(|ns| ns as f64 / 1e9);
     println!("| the table of the store | {wall:.2} | {cpu:.2} | {} MB, all sidecars | – |", bytes / 1_000_000);
     println!("\n{} MB of anonymous memory before.\n", before.anonymous / 1_000_000);
 

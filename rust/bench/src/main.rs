@@ -13,11 +13,11 @@ use headwater_bench::suite::answer::Query;
 use headwater_bench::suite::error::doing;
 use headwater_bench::suite::peers::Child;
 use headwater_bench::suite::questions::Group;
-use headwater_bench::suite::record::{About, Record, Run};
+use headwater_bench::suite::record::{Record, Run, Setup};
 use headwater_bench::suite::report;
 use headwater_bench::suite::run::Purpose;
 use headwater_bench::suite::samples::Samples;
-use headwater_bench::suite::stages::{Asking, Data, Stage, marked};
+use headwater_bench::suite::stages::{Data, QuestionSelection, Stage, marked};
 use headwater_bench::suite::units::{grouped, nanos};
 use headwater_bench::suite::{load, memory};
 use headwater_types::Address;
@@ -28,7 +28,7 @@ struct Arguments {
     /// s (1 M transfers), m (20 M), l (200 M), or any number of transfers.
     #[arg(long, default_value = "s", global = true)]
     preset: Preset,
-    /// Where stores, the data of the peers and results are kept: one folder per preset below it.
+    /// The folder of stores, the data of the peers and results: one folder per preset below it.
     #[arg(long, default_value = "bench-data", global = true)]
     folder: PathBuf,
     #[command(subcommand)]
@@ -50,7 +50,7 @@ enum Command {
         /// The file to write.
         #[arg(long, default_value = "BENCHMARKS.md")]
         out: PathBuf,
-        /// Why a target is not met, by its label: a JSON object.
+        /// The reasons why targets are not met, by label: a JSON object.
         #[arg(long)]
         reasons: Option<PathBuf>,
         /// The command that the report names.
@@ -84,7 +84,7 @@ struct RunArguments {
     question: Vec<String>,
 }
 
-/// What every command starts from.
+/// The common start of every command.
 struct Bench {
     preset: Preset,
     /// The folder of all sizes.
@@ -150,7 +150,7 @@ impl Bench {
             load.anonymous_bytes / 1_000_000
         );
         let about =
-            About { preset: self.preset.to_string(), transfers: self.preset.transfers(), ..About::of_machine() };
+            Setup { preset: self.preset.to_string(), transfers: self.preset.transfers(), ..Setup::of_machine() };
         self.keep(&[Record::About(about), Record::Load(load)]).map_err(Into::into)
     }
 
@@ -159,7 +159,7 @@ impl Bench {
         self.keep(&[Record::About(about(&data))])?;
         write_addresses(&data)?;
         let PeerArguments { python, script } = arguments.peers;
-        let asking = Asking {
+        let asking = QuestionSelection {
             python: python.map(|python| (python, script)),
             only: arguments.only,
             questions: arguments.question,
@@ -189,7 +189,7 @@ impl Bench {
         let data = self.data()?;
         let groups: Vec<&Group> =
             data.groups.iter().filter(|group| matches!(group.queries.first(), Some(Query::Page { .. }))).collect();
-        let keep = |set: &str, engine: &str, cold: memory::Cold| {
+        let keep = |set: &str, engine: &str, cold: memory::ColdReads| {
             let (median, most) = (nanos(cold.figures.median_ns), cold.most_bytes / 1024);
             println!("cold page, {set}, {engine}: {median}, {most} KB read at most");
             let (set, engine) = (set.to_owned(), engine.to_owned());
@@ -213,7 +213,11 @@ impl Bench {
                     samples.push(child.cold(query)?);
                 }
                 if let Some(figures) = samples.figures() {
-                    keep(group.set, name, memory::Cold { figures, median_bytes: 0, most_bytes: 0, median_faults: 0 })?;
+                    keep(
+                        group.set,
+                        name,
+                        memory::ColdReads { figures, median_bytes: 0, most_bytes: 0, median_faults: 0 },
+                    )?;
                 }
             }
         }
@@ -228,25 +232,25 @@ impl Bench {
         self.keep(&[self.header(), Record::Memory(memory)]).map_err(Into::into)
     }
 
-    /// Which run later lines belong to, without the figures that only a whole run knows.
+    /// Returns the run that later lines belong to, without the figures that only a whole run has.
     const fn header(&self) -> Record {
         Record::Of { transfers: self.preset.transfers() }
     }
 }
 
-fn about(data: &Data) -> About {
+fn about(data: &Data) -> Setup {
     let sets = &data.sets;
     let of = |(name, (set, (least, most))): (&str, (&Vec<u32>, (u32, u32)))| {
         (name.to_owned(), set.len() as u64, least, most)
     };
     let all = [&sets.light, &sets.medium, &sets.heavy].into_iter().zip(sets.spans);
-    About {
+    Setup {
         preset: data.preset.to_string(),
         transfers: data.preset.transfers(),
         active: sets.active as u64,
         top_degrees: sets.top_degrees.clone(),
         sets: ["light", "medium", "heavy"].into_iter().zip(all).map(of).collect(),
-        ..About::of_machine()
+        ..Setup::of_machine()
     }
 }
 

@@ -1,5 +1,5 @@
 //! Every engine answers what the rows say, at a size at which that takes seconds.
-#![expect(clippy::unwrap_used, reason = "a test fails where it cannot go on")]
+#![expect(clippy::unwrap_used, reason = "a test fails where it cannot continue")]
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -7,8 +7,8 @@ use std::sync::Arc;
 use headwater_bench::generator::{Generator, Preset, QuerySets, Ranks};
 use headwater_bench::suite::answer::{Answer, Group, Query};
 use headwater_bench::suite::oracle::{Edges, Oracle};
-use headwater_bench::suite::own::Own;
-use headwater_bench::suite::peers::{Child, Engine, Fjall, Keyed, PetgraphPeer, Redb};
+use headwater_bench::suite::own::EngineUnderTest;
+use headwater_bench::suite::peers::{Child, Engine, Fjall, KeyedStore, PetgraphPeer, Redb};
 use headwater_bench::suite::questions;
 use headwater_bench::suite::run::{Purpose, group};
 use headwater_bench::suite::traces::{MemoryTraces, StoredTraces};
@@ -50,7 +50,7 @@ impl Fixture {
         assert_eq!((built.transfers, built.commits), (TRANSFERS, 1));
         assert!(built.sections.values().sum::<u64>() > 0 && built.sections.values().sum::<u64>() == built.bytes);
         assert!(built.anonymous_bytes > 0 && built.anonymous_bytes <= built.resident_bytes);
-        let own = Own::open(&self.path("store"), Arc::clone(&self.ranks)).unwrap();
+        let own = EngineUnderTest::open(&self.path("store"), Arc::clone(&self.ranks)).unwrap();
         let traces = StoredTraces::open(&self.path("store"), Arc::clone(&self.ranks)).unwrap();
         [Box::new(own.with_holders(5000)), Box::new(traces)]
     }
@@ -68,8 +68,8 @@ fn the_engine_and_the_peers_in_rust_answer_what_the_rows_say() {
     let edges = Edges::of(&fixture.generator, &fixture.ranks);
     let mut engines: Vec<Box<dyn Engine>> = vec![
         Box::new(MemoryTraces::new(&edges)),
-        Box::new(Keyed::<Redb>::open(tables).unwrap()),
-        Box::new(Keyed::<Fjall>::open(tables).unwrap()),
+        Box::new(KeyedStore::<Redb>::open(tables).unwrap()),
+        Box::new(KeyedStore::<Fjall>::open(tables).unwrap()),
         Box::new(PetgraphPeer::new(&edges)),
     ];
     engines.extend(fixture.own());

@@ -1,7 +1,7 @@
-//! What a target is held against.
-#![expect(clippy::unwrap_used, reason = "a test fails where it cannot go on")]
+//! The comparison of a target with a figure.
+#![expect(clippy::unwrap_used, reason = "a test fails where it cannot continue")]
 
-use headwater_bench::suite::record::{About, Record, Run};
+use headwater_bench::suite::record::{Record, Run, Setup};
 use headwater_bench::suite::run::Timing;
 use headwater_bench::suite::samples::Figures;
 use headwater_bench::suite::stages::marked;
@@ -15,7 +15,7 @@ fn page(engine: &str, median_ns: u64) -> Record {
 
 fn verdict(records: Vec<Record>) -> Verdict {
     let target = TARGETS.iter().find(|target| target.label == "page, light: redb").unwrap();
-    target.verdict(&Run { about: About::of_machine(), records })
+    target.verdict(&Run { about: Setup::of_machine(), records })
 }
 
 #[test]

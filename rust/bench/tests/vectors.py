@@ -47,7 +47,7 @@ def rows(transfers, first, count):
     for _ in range((first - chunk * 1_000_000) * 8):
         draws.next()
     blocks = Counter()
-    # Rows of the first block that stand before the first row asked for.
+    # Rows of the first block that are before the first row asked for.
     before = first - 1
     start = first * 315 // 100 // 12
     while before >= 0 and before * 315 // 100 // 12 == start:

@@ -43,7 +43,7 @@ enum Repr {
     Evm(u64),
 }
 
-/// How a chain writes accounts.
+/// The form in which a chain writes accounts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum AccountForm {
     /// A family of the engine.
@@ -176,7 +176,7 @@ mod tests {
     fn chain_table_is_read_and_has_every_chain_of_the_engine() {
         let chains = read(TABLE).unwrap();
         let names: BTreeSet<&str> = chains.iter().map(|row| row.name).collect();
-        assert_eq!(names.len(), chains.len(), "a name stands once");
+        assert_eq!(names.len(), chains.len(), "each name occurs once");
         for chain in Chain::all() {
             assert_eq!(BridgeChain::from(chain).held(), Some(chain));
         }

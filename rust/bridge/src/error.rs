@@ -8,7 +8,7 @@ pub struct TableError {
     pub file: String,
     /// The line, from 1.
     pub line: usize,
-    /// What is wrong with it, and what was expected.
+    /// The fault, and what was expected.
     pub reason: String,
 }
 

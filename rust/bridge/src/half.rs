@@ -8,7 +8,7 @@ use headwater_types::{Address, Amount, Timestamp, TxHash};
 use crate::chain::BridgeChain;
 use crate::party::Party;
 
-/// What a leg says about its transfer.
+/// The statement of a leg about its transfer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Step {
     /// The source: money or a message went into the bridge.
@@ -23,7 +23,7 @@ pub enum Step {
     Refunded,
 }
 
-/// How legs of a family are joined, by what they share (`bridges.md`, match strength).
+/// The rule by which legs of a family are joined, by what they share (`bridges.md`, match strength).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum MatchClass {
     /// Both logs contain one unique id.
@@ -58,7 +58,7 @@ impl MatchClass {
         }
     }
 
-    /// What the legs share, in words.
+    /// Returns what the legs share, in words.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -72,7 +72,7 @@ impl MatchClass {
     }
 }
 
-/// What the legs of one transfer share. Legs of one family with an equal key belong together.
+/// The key that the legs of one transfer share. Legs of one family with an equal key belong together.
 ///
 /// Its text is the value that people look up: an id in `0x` hex, or parts with `:` between them.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -127,7 +127,7 @@ impl Token {
     }
 }
 
-/// Which leg of which chain: unique, and ordered by chain, block and log index.
+/// The identity of a leg: unique, and ordered by chain, block and log index.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct HalfId {
     /// The chain.
@@ -138,7 +138,7 @@ pub struct HalfId {
     pub log_index: u64,
     /// The transaction.
     pub transaction: TxHash,
-    /// What it says.
+    /// The statement of the leg.
     pub step: Step,
     /// The protocol.
     pub family: Arc<str>,
@@ -158,11 +158,11 @@ pub struct Half {
     pub bridge: Arc<str>,
     /// The event, or the function whose call data were read.
     pub event: Arc<str>,
-    /// What it says.
+    /// The statement of the leg.
     pub step: Step,
-    /// How legs of this kind are joined.
+    /// The rule by which legs of this kind are joined.
     pub class: MatchClass,
-    /// What it shares with the other legs, the one for people first. Never empty.
+    /// The keys that it shares with the other legs, the one for people first. Never empty.
     pub keys: Vec<LinkKey>,
     /// The chain.
     pub chain: BridgeChain,
@@ -178,17 +178,17 @@ pub struct Half {
     pub other_chain: Option<BridgeChain>,
     /// The transaction on the other chain, where the event names it.
     pub other_transaction: Option<TxHash>,
-    /// Who sent, on the source chain.
+    /// The sender, on the source chain.
     pub sender: Option<Party>,
-    /// Who receives, on the destination chain.
+    /// The receiver, on the destination chain.
     pub receiver: Option<Party>,
     /// The asset on this chain.
     pub token: Option<Token>,
-    /// How much of it.
+    /// The amount of it.
     pub amount: Option<Amount>,
     /// The asset on the other chain.
     pub other_token: Option<Token>,
-    /// How much of that.
+    /// The amount of that.
     pub other_amount: Option<Amount>,
 }
 
@@ -213,13 +213,13 @@ impl Half {
         self.keys.first().expect("a leg has a key")
     }
 
-    /// Whether the leg states what moved: others are messages, or deliveries that leave that to the source.
+    /// Returns whether the leg states what moved: others are messages, or deliveries that leave that to the source.
     #[must_use]
     pub fn states_amount(&self) -> bool {
         self.amount.is_some()
     }
 
-    /// Whether both have one identity.
+    /// Returns whether both have one identity.
     pub(crate) fn is_same_leg(&self, other: &Self) -> bool {
         let place = |half: &Self| (half.chain, half.block, half.log_index, half.transaction, half.step);
         place(self) == place(other) && self.key() == other.key() && self.family == other.family

@@ -1,4 +1,4 @@
-//! What the decoder reads: one transaction with its logs, borrowed.
+//! The input of the decoder: one transaction with its logs, borrowed.
 
 use headwater_types::{Amount, Timestamp, TxHash};
 
@@ -28,11 +28,11 @@ pub struct Transaction<'a> {
     pub time: Timestamp,
     /// The hash.
     pub hash: TxHash,
-    /// Whether it was executed; a reverted transaction moves nothing.
+    /// True if it was executed; a reverted transaction moves nothing.
     pub succeeded: bool,
-    /// Who signed it, if known.
+    /// The signer, if known.
     pub from: Option<[u8; 20]>,
-    /// Which account it calls, if known.
+    /// The account that it calls, if known.
     pub to: Option<[u8; 20]>,
     /// The native coins that it carries, in the smallest unit.
     pub value: Amount,
@@ -40,7 +40,7 @@ pub struct Transaction<'a> {
     pub input: &'a [u8],
     /// All logs.
     pub logs: &'a [Log<'a>],
-    /// Token transfers that a source knows apart from the logs. `Transfer` logs are read as well; an index counts once.
+    /// Token transfers that a source states apart from the logs. `Transfer` logs are read as well; an index counts once.
     pub transfers: &'a [TokenTransfer],
 }
 
@@ -56,7 +56,7 @@ pub struct TokenTransfer {
     pub from: [u8; 20],
     /// The receiver; zeros for a burn.
     pub to: [u8; 20],
-    /// How much, in the smallest unit.
+    /// The amount, in the smallest unit.
     pub amount: Amount,
 }
 

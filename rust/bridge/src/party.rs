@@ -7,7 +7,7 @@ use headwater_types::{Address, Family};
 use crate::chain::{AccountForm, BridgeChain};
 use crate::log::low_bytes;
 
-/// Who sends, who receives, or which contract: an address of a chain of the engine's families, or what the event says.
+/// A sender, receiver or contract: an address of a chain of the engine's families, or what the event says.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Party {
     /// An address.
@@ -85,7 +85,7 @@ impl Party {
         }
     }
 
-    /// Whether all its bytes are zero: an account that nobody has.
+    /// Returns whether all its bytes are zero: an account that nobody has.
     pub(crate) fn is_zero(&self) -> bool {
         match self {
             Self::Account(Address::Evm(bytes) | Address::Tron(bytes)) => *bytes == [0; 20],
@@ -107,7 +107,7 @@ impl Party {
         }
     }
 
-    /// Whether both name one account: the same bytes, or the same address.
+    /// Returns whether both name one account: the same bytes, or the same address.
     #[must_use]
     pub fn is_same(&self, other: &Self) -> bool {
         self == other || (!self.bytes().is_empty() && self.bytes() == other.bytes())

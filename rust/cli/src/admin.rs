@@ -7,7 +7,7 @@ use super::error::Failure;
 use super::output::{Output, date, table};
 use super::{Settings, actor, name};
 
-/// What `admin` takes.
+/// Arguments of `admin`.
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
     #[command(subcommand)]
@@ -16,9 +16,9 @@ pub struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Make a key for the admin listener; it is shown this once.
+    /// Create a key for the admin listener; it is shown only once.
     Create {
-        /// Whose it is; the audit of the back office names changes by its id.
+        /// Name of the key; the audit of the back office records its id.
         #[arg(long, default_value = "admin", value_parser = name)]
         name: String,
     },
@@ -31,7 +31,7 @@ enum Command {
     },
 }
 
-/// Makes, lists and revokes the keys of the admin listener.
+/// Creates, lists and revokes the keys of the admin listener.
 pub(super) fn run(settings: &Settings, arguments: Arguments, output: Output) -> Result<(), Failure> {
     match arguments.command {
         Command::Create { name } => {

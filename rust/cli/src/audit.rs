@@ -10,7 +10,7 @@ use super::error::Failure;
 use super::output::{Output, date, table};
 use super::{Settings, cursor};
 
-/// What `audit` takes.
+/// Arguments of `audit`.
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
     #[command(subcommand)]
@@ -24,17 +24,17 @@ pub struct Arguments {
     /// Only requests since then: Unix seconds, or 2026-01-31, or 2026-01-31T12:00:00Z.
     #[arg(long, value_name = "TIME", value_parser = time)]
     since: Option<i64>,
-    /// Only requests before the one with this id: where an earlier list goes on.
+    /// Only requests before the one with this id, to continue an earlier list.
     #[arg(long, value_name = "REQUEST_ID", value_parser = cursor)]
     before: Option<String>,
-    /// At most so many, newest first.
+    /// Maximum number of rows, newest first.
     #[arg(long, global = true, default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     limit: u32,
 }
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// List what the back office changed, newest first, with what was there before and after.
+    /// List changes of the back office, newest first, with the values before and after.
     Changes,
 }
 
@@ -70,9 +70,9 @@ pub(super) fn run(settings: &Settings, arguments: Arguments, output: Output) -> 
     output.report(&json!({"requests": requests}), || request_lines(&requests))
 }
 
-/// Parameters as the cell of a table has them.
+/// Shortens parameters to one line of a table.
 fn one_line(parameters: &str) -> String {
-    /// Characters of them.
+    /// The maximum number of characters.
     const SHOWN: usize = 200;
     shortened(&parameters.split_whitespace().collect::<Vec<_>>().join(" "), SHOWN)
 }

@@ -1,75 +1,77 @@
-//! `headwater change`: which output of a Bitcoin transaction is the change, in words.
+//! `headwater change`: the change output of a Bitcoin transaction, in words.
 
-use serde_json::{Value, json};
+use headwater_engine::endpoints::btc_change_address::{
+    BtcChangeAddress, BtcChangeAddressReport, CoinJoinSign, JudgedOutput, NoChangeReason,
+};
+use serde_json::json;
 
 use super::error::Failure;
-use super::output::{Output, date, table};
-use super::words::{list, text};
+use super::output::{Output, table};
+use super::words::{number, row, time};
 use super::{Settings, query};
 
-/// The endpoint that answers.
-const ENDPOINT: &str = "btc/change-address";
-
-/// What `change` takes.
+/// Arguments of `change`.
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
     /// The transaction: 64 hex digits.
     txid: String,
 }
 
-/// Says which output went back to whoever paid, and by which rules.
+/// Prints the output that went back to the payer, and the rules that say so.
 pub(super) fn run(settings: &Settings, arguments: &Arguments, output: Output) -> Result<(), Failure> {
-    let whole = query::ask_store(settings, (ENDPOINT, &json!({"txid": arguments.txid})), output)?;
-    output.report(&whole, || lines(&whole["data"]))
+    let request = json!({"txid": arguments.txid});
+    let response = query::ask_store::<BtcChangeAddress>(settings, request, output)?;
+    output.report(&response, || lines(&response.report))
 }
 
-/// Explains the `data` of an answer.
-fn lines(data: &Value) -> Vec<String> {
-    let block = data["block_number"].as_u64().map(|block| format!(", block {block}")).unwrap_or_default();
-    let time = data["timestamp"].as_i64().map(|time| format!(", {}", date(time))).unwrap_or_default();
-    let mut lines = vec![format!("{}{block}{time}", text(&data["txid"])), verdict(data)];
-    let coinjoin = &data["coinjoin"];
-    if let Some(kind) = coinjoin["type"].as_str() {
-        let confidence = &coinjoin["confidence"];
-        lines.push(if coinjoin["possible_coinjoin"] == true {
-            format!("It may be a CoinJoin ({kind}, confidence {confidence}), so its inputs link nobody.")
-        } else {
-            format!("It has the shape of {kind} (confidence {confidence}).")
-        });
-    }
-    let mut rows = vec![["output", "amount", "script", "confidence", "rules", "address"].map(str::to_owned).to_vec()];
-    rows.extend(list(&data["outputs"]).iter().map(|output| {
-        let rules: Vec<&str> = list(&output["heuristics"]).iter().map(text).collect();
-        vec![
-            output["index"].to_string(),
-            format!("{} btc", text(&output["amount"])),
-            text(&output["script_type"]).to_owned(),
-            output["confidence"].to_string(),
-            rules.join(" "),
-            text(&output["address"]).to_owned(),
-        ]
-    }));
-    lines.extend(table(&rows));
+fn lines(report: &BtcChangeAddressReport) -> Vec<String> {
+    let block = report.block_number.map(|block| format!(", block {block}")).unwrap_or_default();
+    let at = report.timestamp.map(|at| format!(", {}", time(at))).unwrap_or_default();
+    let mut lines = vec![format!("{}{block}{at}", &*report.txid), verdict(report)];
+    lines.extend(coinjoin(&report.coinjoin));
+    let head = row(["output", "amount", "script", "confidence", "rules", "address"]);
+    lines.extend(table(&std::iter::once(head).chain(report.outputs.iter().map(output_row)).collect::<Vec<_>>()));
     lines.push("An answer is a probability: the chain does not say whose an output is.".to_owned());
     lines
 }
 
-fn verdict(data: &Value) -> String {
-    let change = &data["change"];
-    if change.is_null() {
-        return format!("No change is named: {}.", reason(text(&data["reason"])));
-    }
-    format!("Output {} is the change, with a confidence of {}.", change["index"], change["confidence"])
+fn output_row(output: &JudgedOutput) -> Vec<String> {
+    let rules: Vec<&str> = output.heuristics.iter().map(|rule| &**rule).collect();
+    row([
+        &output.index.to_string(),
+        &format!("{} btc", &*output.amount),
+        output.script_type.name(),
+        &number(output.confidence),
+        &rules.join(" "),
+        output.address.as_deref().unwrap_or_default(),
+    ])
 }
 
-fn reason(code: &str) -> &str {
-    match code {
-        "coinbase" => "the transaction mints coins",
-        "single_output" => "fewer than two outputs can be spent and have an owner",
-        "coinjoin" => "several people made the transaction together",
-        "batch" => "it pays too many at once",
-        "no_consensus" => "the rules do not agree enough",
-        "all_outputs_to_inputs" => "all of it went back to whoever paid",
-        other => other,
+fn coinjoin(sign: &CoinJoinSign) -> Option<String> {
+    let (kind, confidence) = (sign.kind?.name(), number(sign.confidence));
+    Some(if sign.possible_coinjoin {
+        format!("It may be a CoinJoin ({kind}, confidence {confidence}), so its inputs link nobody.")
+    } else {
+        format!("It has the shape of {kind} (confidence {confidence}).")
+    })
+}
+
+fn verdict(report: &BtcChangeAddressReport) -> String {
+    match &report.change {
+        Some(change) => {
+            format!("Output {} is the change, with a confidence of {}.", change.index, number(change.confidence))
+        }
+        None => format!("No change is named: {}.", report.reason.map(reason).unwrap_or_default()),
+    }
+}
+
+fn reason(reason: NoChangeReason) -> &'static str {
+    match reason {
+        NoChangeReason::Coinbase => "the transaction mints coins",
+        NoChangeReason::SingleOutput => "fewer than two outputs can be spent and have an owner",
+        NoChangeReason::CoinJoin => "several people made the transaction together",
+        NoChangeReason::Batch => "it pays too many at once",
+        NoChangeReason::NoConsensus => "the rules do not agree enough",
+        NoChangeReason::AllOutputsToInputs => "all of it went back to whoever paid",
     }
 }

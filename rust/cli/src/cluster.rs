@@ -1,16 +1,16 @@
-//! `headwater cluster`: which Bitcoin addresses are one person's, in words.
+//! `headwater cluster`: the Bitcoin addresses of one owner, in words.
 
-use serde_json::{Value, json};
+use headwater_engine::endpoints::btc_cluster::{
+    BtcCluster, BtcClusterReport, ChangeCluster, ChangeClusterLink, RefusalReason,
+};
+use serde_json::json;
 
 use super::error::Failure;
 use super::output::{Output, table};
-use super::words::{list, text};
+use super::words::{number, row};
 use super::{Settings, query};
 
-/// The endpoint that answers.
-const ENDPOINT: &str = "btc/cluster";
-
-/// What `cluster` takes.
+/// Arguments of `cluster`.
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
     /// The Bitcoin address.
@@ -18,75 +18,66 @@ pub struct Arguments {
     /// Also find the clusters that change links to it.
     #[arg(long)]
     include_change: bool,
-    /// How many addresses are listed.
+    /// Maximum number of addresses listed.
     #[arg(long, default_value_t = 20)]
     limit: u32,
-    /// How many are left out before them.
+    /// Number of addresses skipped before them.
     #[arg(long, default_value_t = 0)]
     offset: u32,
 }
 
-/// Lists the addresses that one person is taken to hold, and what links them.
+/// Lists the addresses that probably have one owner, and what links them.
 pub(super) fn run(settings: &Settings, arguments: &Arguments, output: Output) -> Result<(), Failure> {
     let Arguments { address, include_change, limit, offset } = arguments;
     let request = json!({"address": address, "include_change": include_change, "limit": limit, "offset": offset});
-    let whole = query::ask_store(settings, (ENDPOINT, &request), output)?;
-    output.report(&whole, || lines(&whole["data"]))
+    let response = query::ask_store::<BtcCluster>(settings, request, output)?;
+    output.report(&response, || lines(&response.report))
 }
 
-/// Explains the `data` of an answer.
-fn lines(data: &Value) -> Vec<String> {
-    let (address, size) = (text(&data["address"]), data["size"].as_u64().unwrap_or(0));
-    if size == 0 {
-        return vec![format!("{address} was never seen on bitcoin.")];
-    }
-    let mut lines = match size {
-        1 => vec![format!("No transaction links {address} to another address.")],
-        _ => vec![format!("{address} is one of {size} addresses of the cluster {}.", text(&data["cluster_id"]))],
+fn lines(report: &BtcClusterReport) -> Vec<String> {
+    let (address, size) = (&*report.address, report.size);
+    let mut lines = match (size, &report.cluster_id) {
+        (0, _) => return vec![format!("{address} was never seen on bitcoin.")],
+        (2.., Some(cluster)) => vec![format!("{address} is one of {size} addresses of the cluster {}.", &**cluster)],
+        _ => vec![format!("No transaction links {address} to another address.")],
     };
-    let mut rows = vec![["address", "first block", "linked by"].map(str::to_owned).to_vec()];
-    rows.extend(list(&data["members"]).iter().map(|member| {
-        let joined = member["joined_tx"].as_str().unwrap_or_default();
-        vec![text(&member["address"]).to_owned(), member["first_block"].to_string(), joined.to_owned()]
+    let mut rows = vec![row(["address", "first block", "linked by"])];
+    rows.extend(report.members.iter().map(|member| {
+        let linked_by = member.joined_tx.as_deref().unwrap_or_default();
+        row([&member.address, &member.first_block.to_string(), linked_by])
     }));
     lines.extend(table(&rows));
-    let weakest = &data["weakest_link"];
-    if !weakest.is_null() {
-        let (addresses, txid) = (&weakest["addresses"], text(&weakest["txid"]));
+    if let Some(weakest) = &report.weakest_link {
+        let (addresses, txid) = (weakest.addresses, &*weakest.txid);
         lines.push(format!("Without transaction {txid}, nothing links {addresses} of them to the others."));
     }
-    lines.extend(with_change(&data["with_change"]));
+    lines.extend(report.with_change.iter().flat_map(with_change));
     lines.push(
         "A cluster is an inference: one transaction spends from addresses that one person is taken to hold.".to_owned(),
     );
     lines
 }
 
-fn with_change(data: &Value) -> Vec<String> {
-    if data.is_null() {
-        return Vec::new();
-    }
-    let clusters = list(&data["clusters"]);
-    let mut lines = vec![match clusters.len() {
+fn with_change(merged: &ChangeCluster) -> Vec<String> {
+    let mut lines = vec![match merged.clusters.len() {
         0 | 1 => "Change links it to no other cluster.".to_owned(),
-        count => format!(
-            "Change makes {count} clusters of {} addresses one, the oldest {}.",
-            data["size"],
-            text(&data["cluster_id"])
-        ),
+        count => {
+            let (size, oldest) = (merged.size, &*merged.cluster_id);
+            format!("Change makes {count} clusters of {size} addresses one, the oldest {oldest}.")
+        }
     }];
-    lines.extend(list(&data["links"]).iter().map(|link| {
-        let (txid, index, confidence) = (text(&link["txid"]), &link["index"], &link["confidence"]);
-        format!("  {} -> {}: output {index} of {txid} ({confidence})", text(&link["payer"]), text(&link["owner"]))
+    lines.extend(merged.links.iter().map(|link| {
+        let ChangeClusterLink { txid, index, confidence, payer, owner } = link;
+        let (payer, owner, txid, confidence) = (&**payer, &**owner, &**txid, number(*confidence));
+        format!("  {payer} -> {owner}: output {index} of {txid} ({confidence})")
     }));
-    lines.extend(list(&data["refused"]).iter().map(|link| {
-        let why = match text(&link["reason"]) {
-            "different_entities" => "they are known as different entities",
-            "payment_between" => "one paid the other and kept other change",
-            other => other,
+    lines.extend(merged.refused.iter().map(|refused| {
+        let why = match refused.reason {
+            RefusalReason::Entities => "they are known as different entities",
+            RefusalReason::Payment => "one paid the other and kept other change",
         };
-        let (txid, index) = (text(&link["txid"]), &link["index"]);
-        format!("  {} and {} stay apart: {why}; output {index} of {txid}", text(&link["payer"]), text(&link["owner"]))
+        let ChangeClusterLink { txid, index, payer, owner, .. } = &refused.link;
+        format!("  {} and {} stay apart: {why}; output {index} of {}", &**payer, &**owner, &**txid)
     }));
     lines
 }

@@ -14,7 +14,7 @@ use super::interrupt::on_interrupt;
 use super::output::{Output, grouped, size};
 use super::progress::{Bar, Unit};
 
-/// Merges the segments of each chain into as few as may be. Answers stay what they are; they come a little faster.
+/// Merges the segments of each chain into as few as possible. Answers stay equal and become a little faster.
 pub(super) fn run(settings: &Settings, output: Output) -> Result<(), Failure> {
     let path = settings.store()?;
     headwater_ledger::Store::open(&path)?;

@@ -7,7 +7,7 @@ use super::error::Failure;
 use super::output::{Output, date, grouped, table};
 use super::{Settings, actor};
 
-/// What `credits` takes.
+/// Arguments of `credits`.
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
     #[command(subcommand)]
@@ -20,17 +20,16 @@ enum Command {
     Add {
         /// Id of the key.
         id: String,
-        /// How many.
+        /// Number of credits.
         #[arg(value_parser = clap::value_parser!(i64).range(1..))]
         amount: i64,
     },
-    /// Give back what a request cost, or all that a killed server may have charged for answers that never arrived: name
-    /// the request, or say --lost.
+    /// Refund a request, or with --lost every charge of a killed server whose answer may not have arrived.
     #[command(group(ArgGroup::new("what").required(true).args(["request_id", "lost"])))]
     Refund {
-        /// Id of the request, as `X-Request-Id` of its answer, `audit` and `credits lost` show it.
+        /// Id of the request, from `X-Request-Id` of its answer, `audit` or `credits lost`.
         request_id: Option<String>,
-        /// Every charge whose answer may be lost, as `credits lost` lists them.
+        /// Refund every charge that `credits lost` lists.
         #[arg(long)]
         lost: bool,
     },
@@ -38,7 +37,7 @@ enum Command {
     Lost,
 }
 
-/// Adds credits and gives them back.
+/// Adds and refunds credits.
 pub(super) fn run(settings: &Settings, arguments: &Arguments, output: Output) -> Result<(), Failure> {
     let home = settings.existing()?;
     match &arguments.command {
@@ -65,8 +64,8 @@ pub(super) fn run(settings: &Settings, arguments: &Arguments, output: Output) ->
             })
         }
         Command::Lost => {
-            const MOST: u32 = 10_000;
-            let lost = home.consult(|admin| admin.lost_answers(MOST))?;
+            const MAX_LISTED: u32 = 10_000;
+            let lost = home.consult(|admin| admin.lost_answers(MAX_LISTED))?;
             output.report(&json!({"lost": lost}), || {
                 if lost.is_empty() {
                     return vec!["no answer was lost".to_owned()];

@@ -1,80 +1,116 @@
-//! `headwater cross-chain`: where transactions went over bridges, in words.
+//! `headwater cross-chain`: the transfers of transactions over bridges, in words.
 
+use headwater_engine::CrossChainTransfer;
+use headwater_engine::endpoints::cross_chain::{CrossChain, CrossChainItem};
+use headwater_engine::endpoints::cross_chain_batch::CrossChainBatch;
+use headwater_engine::fields::{DecimalText, RawAmountText, Time};
 use serde_json::{Value, json};
 
 use super::error::Failure;
-use super::output::{Output, date};
-use super::words::{list, text};
+use super::output::Output;
+use super::words::{number, time};
 use super::{Settings, query};
 
-/// What `cross-chain` takes.
+/// Arguments of `cross-chain`.
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
     /// The transactions: one, or up to 50.
     #[arg(required = true)]
     txhash: Vec<String>,
-    /// Their chain; omitted: every chain that writes hashes in their form.
+    /// Their chain [default: every chain whose hashes have their form].
     #[arg(long)]
     chain: Option<String>,
 }
 
-/// Says where the money of transactions went, or came from, over bridges.
+/// Prints the sources and destinations of transactions over bridges.
 pub(super) fn run(settings: &Settings, arguments: &Arguments, output: Output) -> Result<(), Failure> {
     let Arguments { txhash, chain } = arguments;
-    let (endpoint, mut request) = match &txhash[..] {
-        [one] => ("cross-chain", json!({"txhash": one})),
-        many => {
-            let queries: Vec<Value> = many.iter().map(|hash| json!({"txhash": hash})).collect();
-            ("cross-chain/batch", json!({"queries": queries}))
-        }
-    };
-    if let Some(chain) = chain {
-        request["chain"] = json!(chain);
+    if let [one] = &txhash[..] {
+        let request = json!({"txhash": one, "chain": chain});
+        let response = query::ask_store::<CrossChain>(settings, request, output)?;
+        return output.report(&response, || lines(&response.report.results));
     }
-    let whole = query::ask_store(settings, (endpoint, &request), output)?;
-    output.report(&whole, || lines(&whole["data"]))
+    let queries: Vec<Value> = txhash.iter().map(|hash| json!({"txhash": hash})).collect();
+    let request = json!({"queries": queries, "chain": chain});
+    let response = query::ask_store::<CrossChainBatch>(settings, request, output)?;
+    output.report(&response, || lines(&response.report.results))
 }
 
-/// Explains the `data` of an answer.
-fn lines(data: &Value) -> Vec<String> {
-    let results = list(&data["results"]);
+fn lines(results: &[CrossChainItem]) -> Vec<String> {
     if results.is_empty() {
         return vec!["The transaction is no leg of a transfer over a known bridge.".to_owned()];
     }
     results.iter().flat_map(transfer).collect()
 }
 
-fn transfer(item: &Value) -> Vec<String> {
-    let (hash, result) = (text(&item["txhash"]), &item["result"]);
-    if let Some(why) = item["error"].as_str() {
-        return vec![format!("{hash}: {why}")];
+fn transfer(item: &CrossChainItem) -> Vec<String> {
+    let CrossChainItem { txhash, result, error, .. } = item;
+    if let Some(why) = error {
+        return vec![format!("{txhash}: {why}")];
     }
-    if result["status"].is_null() {
-        return vec![format!("{hash}: no leg of a transfer over a known bridge.")];
-    }
-    let status = text(&result["status"]);
+    let Some(status) = result.status else {
+        return vec![format!("{txhash}: no leg of a transfer over a known bridge.")];
+    };
+    let bridge = result.bridge.as_deref().unwrap_or_default();
     vec![
-        format!("{hash}: {}, {status} (confidence {})", text(&result["bridge"]), result["confidence"]),
-        side("from", &result["sender_address"], result, "source"),
-        side("to", &result["receiver_address"], result, "destination"),
+        format!("{txhash}: {bridge}, {} (confidence {})", status.name(), number(result.confidence)),
+        Side::source(result).line("from"),
+        Side::destination(result).line("to"),
     ]
 }
 
-/// One side of a transfer in a line: who, where, how much, when, by which transaction.
-fn side(word: &str, who: &Value, result: &Value, name: &str) -> String {
-    let field = |field: &str| &result[format!("{name}_{field}").as_str()];
-    let known = |value: &Value| value.as_str().filter(|text| !text.is_empty()).map(str::to_owned);
-    let chain = known(field("chain")).unwrap_or_else(|| "an unknown chain".to_owned());
-    let amount = match (known(field("amount")), known(field("amount_raw"))) {
-        (Some(amount), _) => format!(", {amount} {}", known(field("symbol")).unwrap_or_default()),
-        (None, Some(raw)) => {
-            let token = known(field("token")).unwrap_or_else(|| "an unknown token".to_owned());
-            format!(", {raw} of the smallest unit of {token}")
+/// One side of a transfer; texts are empty where nothing is known.
+struct Side<'r> {
+    address: &'r str,
+    chain: &'r str,
+    symbol: Option<&'r str>,
+    token: Option<&'r str>,
+    amount: Option<&'r DecimalText>,
+    amount_raw: Option<&'r RawAmountText>,
+    timestamp: Option<Time>,
+    tx_hash: &'r str,
+}
+
+impl<'r> Side<'r> {
+    fn source(of: &'r CrossChainTransfer) -> Self {
+        Self {
+            address: &of.sender_address,
+            chain: &of.source_chain,
+            symbol: of.source_symbol.as_deref(),
+            token: of.source_token.as_deref(),
+            amount: of.source_amount.as_ref(),
+            amount_raw: of.source_amount_raw.as_ref(),
+            timestamp: of.source_timestamp,
+            tx_hash: &of.source_tx_hash,
         }
-        (None, None) => String::new(),
-    };
-    let time = field("timestamp").as_i64().map(|time| format!(", {}", date(time))).unwrap_or_default();
-    let hash = known(field("tx_hash")).map(|hash| format!(", {hash}")).unwrap_or_default();
-    let who = known(who).unwrap_or_else(|| "somebody".to_owned());
-    format!("  {word} {who} on {chain}{}{time}{hash}", amount.trim_end())
+    }
+
+    fn destination(of: &'r CrossChainTransfer) -> Self {
+        Self {
+            address: &of.receiver_address,
+            chain: &of.destination_chain,
+            symbol: of.destination_symbol.as_deref(),
+            token: of.destination_token.as_deref(),
+            amount: of.destination_amount.as_ref(),
+            amount_raw: of.destination_amount_raw.as_ref(),
+            timestamp: of.destination_timestamp,
+            tx_hash: &of.destination_tx_hash,
+        }
+    }
+
+    /// Writes who, on which chain, how much, when and by which transaction.
+    fn line(&self, word: &str) -> String {
+        let or = |text: &'r str, unknown: &'r str| if text.is_empty() { unknown } else { text };
+        let (who, chain) = (or(self.address, "somebody"), or(self.chain, "an unknown chain"));
+        let amount = match (self.amount, self.amount_raw) {
+            (Some(amount), _) => format!(", {} {}", &**amount, self.symbol.unwrap_or_default()),
+            (None, Some(raw)) => {
+                format!(", {} of the smallest unit of {}", &**raw, self.token.unwrap_or("an unknown token"))
+            }
+            (None, None) => String::new(),
+        };
+        let time = self.timestamp.map(|at| format!(", {}", time(at))).unwrap_or_default();
+        let hash = if self.tx_hash.is_empty() { String::new() } else { format!(", {}", self.tx_hash) };
+        format!("  {word} {who} on {chain}{}{time}{hash}", amount.trim_end())
+    }
 }

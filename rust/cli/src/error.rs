@@ -1,4 +1,4 @@
-//! How a command fails.
+//! Failures of commands.
 
 use headwater_engine::Details;
 use headwater_ingest::IngestError;
@@ -6,7 +6,7 @@ use headwater_ledger::LedgerError;
 use headwater_state::{StateError, causes};
 use serde::Serialize;
 
-/// Why a command did not do what it was asked to.
+/// The reason for which a command failed.
 #[derive(Debug)]
 pub struct Failure {
     /// 1: it failed; 2: it was used wrongly.
@@ -30,22 +30,22 @@ pub struct Refusal {
 }
 
 impl Failure {
-    /// Wrong usage.
+    /// Reports wrong usage.
     pub fn usage(message: impl Into<String>) -> Self {
         Self { code: 2, message: message.into(), refusal: None }
     }
 
-    /// A failure with a text of its own.
+    /// Reports a failure with a text of its own.
     pub fn failed(message: impl Into<String>) -> Self {
         Self { code: 1, message: message.into(), refusal: None }
     }
 
-    /// A failure with the causes of its error.
+    /// Reports an error with its causes.
     pub fn from_error(error: &dyn std::error::Error) -> Self {
         Self::failed(causes(error))
     }
 
-    /// A refusal of the query engine, with its causes: the caller may read them.
+    /// Reports a refusal of the query engine with its causes, which the caller may read.
     #[must_use]
     pub fn from_engine(error: &headwater_engine::Error) -> Self {
         let refusal = Refusal { code: error.kind.code(), message: error.message.clone(), details: error.details() };

@@ -12,13 +12,13 @@ use super::interrupt::on_interrupt;
 use super::output::{Output, grouped, size, table};
 use super::progress::{Bar, Unit};
 
-/// What `export` takes.
+/// Arguments of `export`.
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
     /// The table.
     #[arg(long, value_enum, default_value_t = Table::Transfers)]
     table: Table,
-    /// New or empty folder for it; the files stand below its folder `transfers`.
+    /// New or empty folder; the files are written below its folder `transfers`.
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
     /// Only this chain; may be given more than once [default: all].

@@ -1,23 +1,26 @@
 //! `headwater exposure`.
 
+use headwater_engine::endpoints::exposure::{
+    ExposureAnalysis, ExposureRecord, ExposureReport, UnattributedName, UnattributedRecord,
+};
 use headwater_types::Chain;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::error::Failure;
 use super::output::{Output, table};
-use super::words::{doubt, list, percent, row, section, text, usd};
+use super::words::{doubt, joined, percent, row, section, usd};
 use super::{Settings, chain, query};
 
-/// What `exposure` takes.
+/// Arguments of `exposure`.
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
     /// The chain.
     #[arg(long, value_parser = chain(), ignore_case = true)]
     chain: Chain,
-    /// Where the money came from (in), where it went (out), or both (all) [default: all].
+    /// Sources of the money (in), its destinations (out), or both (all) [default: all].
     #[arg(long)]
     direction: Option<String>,
-    /// Payments to a named address at most, 1 to 5 [default: 1].
+    /// Maximum number of payments to a named address, 1 to 5 [default: 1].
     #[arg(long, value_name = "N")]
     max_hops: Option<u64>,
     /// First time, epoch seconds, included.
@@ -26,78 +29,84 @@ pub struct Arguments {
     /// Last time, epoch seconds, included.
     #[arg(long, value_name = "T")]
     to: Option<i64>,
-    /// Whose money.
+    /// The address whose money is summarised.
     address: String,
 }
 
-/// Says from whom the money of an address came, and to whom it went.
+/// Prints the named sources and destinations of the money of an address.
 pub(super) fn run(settings: &Settings, arguments: &Arguments, output: Output) -> Result<(), Failure> {
     let Arguments { chain, direction, max_hops, from, to, address } = arguments;
-    let request = query::without_nulls(json!({
+    let request = json!({
         "blockchain": chain.name(), "address": address, "direction": direction, "max_hops": max_hops,
         "start_time": from, "end_time": to,
-    }));
-    let whole = query::ask_store(settings, ("exposure", &request), output)?;
-    output.report(&whole, || lines(&whole["data"]))
+    });
+    let response = query::ask_store::<ExposureAnalysis>(settings, request, output)?;
+    output.report(&response, || lines(&response.report))
 }
 
-fn lines(data: &Value) -> Vec<String> {
+fn lines(report: &ExposureReport) -> Vec<String> {
     let head = format!(
         "{} on {}: {} in all, {} without a name",
-        text(&data["address"]),
-        text(&data["blockchain"]),
-        usd(&data["total_usd"]),
-        usd(&data["unattributed_usd"])
+        &*report.address,
+        &*report.blockchain,
+        usd(report.total_usd),
+        usd(report.unattributed_usd)
     );
-    let parts = [
+    joined([
         vec![head],
-        section("Direct", shares(&data["direct"])),
-        section("Through others that have no name", shares(&data["indirect"])),
-        section("Without a name", nameless(data)),
-    ];
-    parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(&String::new())
+        section("Direct", shares(&report.direct)),
+        section("Through others that have no name", shares(&report.indirect)),
+        section("Without a name", unattributed(&report.unattributed)),
+    ])
 }
 
-fn shares(records: &Value) -> Vec<String> {
-    if list(records).is_empty() {
+fn shares(records: &[ExposureRecord]) -> Vec<String> {
+    if records.is_empty() {
         return Vec::new();
     }
     let mut rows = vec![row(["category", "way", "US dollars", "share", "addresses", "hops", "largest"])];
-    rows.extend(list(records).iter().map(|record| {
-        let largest = &record["top"][0];
-        let name = largest["entity_name"].as_str().unwrap_or_else(|| text(&largest["address"]));
-        let name = format!("{name}{}", doubt(largest));
+    rows.extend(records.iter().map(|record| {
+        let name = record.top.first().map(|largest| {
+            let name = largest.entity_name.as_deref().unwrap_or(&largest.address);
+            format!("{name}{}", doubt(largest.disputed.as_ref()))
+        });
         row([
-            text(&record["category"]),
-            text(&record["direction"]),
-            &usd(&record["amount_usd"]),
-            &percent(&record["share"]),
-            &record["addresses"].to_string(),
-            &record["hops"].to_string(),
-            &name,
+            &record.category,
+            record.direction.name(),
+            &usd(Some(record.amount_usd)),
+            &percent(Some(record.share)),
+            &record.addresses.to_string(),
+            &record.hops.to_string(),
+            &name.unwrap_or_default(),
         ])
     }));
     table(&rows)
 }
 
-fn nameless(data: &Value) -> Vec<String> {
-    if list(&data["unattributed"]).is_empty() {
+fn unattributed(records: &[UnattributedRecord]) -> Vec<String> {
+    if records.is_empty() {
         return Vec::new();
     }
     let mut rows = vec![row(["way", "US dollars", "why"])];
-    rows.extend(list(&data["unattributed"]).iter().map(|record| {
-        let why = match text(&record["reason"]) {
-            "depth_limit" => "beyond the last hop: raise --max-hops",
-            "hub" => "through an address that deals with too many",
-            "kept" => "stayed at an address between, was there before the data begins, or paid fees",
-            "again" => "came back to an address of the walk",
-            "fanout_limit" => "small payments of busy addresses",
-            "max_nodes" => "beyond the addresses that are looked through",
-            "time_budget" => "would have taken more work than one answer may",
-            "decay" => "5 % for each hop beyond the first",
-            other => other,
-        };
-        row([text(&record["direction"]), &usd(&record["amount_usd"]), why])
-    }));
+    rows.extend(
+        records
+            .iter()
+            .map(|record| row([record.direction.name(), &usd(Some(record.amount_usd)), reason(record.reason)])),
+    );
     table(&rows)
+}
+
+/// Describes why money has no named source or destination.
+fn reason(reason: UnattributedName) -> &'static str {
+    match reason {
+        UnattributedName::DepthLimit => "beyond the last hop: raise --max-hops",
+        UnattributedName::Hub => "through an address that deals with too many",
+        UnattributedName::NoOwner => reason.name(),
+        UnattributedName::Stayed => "stayed at an address between, was there before the data begins, or paid fees",
+        UnattributedName::Returned => "came back to an address of the walk",
+        UnattributedName::FanoutLimit => "small payments of busy addresses",
+        UnattributedName::MaxNodes => "beyond the addresses that are looked through",
+        UnattributedName::TimeBudget => "would have taken more work than one answer may",
+        UnattributedName::Decay => "5 % for each hop beyond the first",
+    }
 }

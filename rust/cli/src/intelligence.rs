@@ -11,7 +11,7 @@ use headwater_state::clock::now_secs;
 use super::Settings;
 use super::error::Failure;
 
-/// Parameters, classifiers and clock, without a provider of claims.
+/// Loads parameters, classifiers and clock, without a provider of claims.
 ///
 /// # Errors
 /// When a file that the settings name cannot be used.
@@ -30,7 +30,7 @@ pub fn intelligence(settings: &Settings) -> Result<Intelligence, Failure> {
     with_models(intelligence, "intel.classifiers", &settings.classifiers)
 }
 
-/// The same with the classifiers of model files; a refusal names the setting.
+/// Adds the classifiers of model files; a refusal names the setting.
 pub(super) fn with_models(
     intelligence: Intelligence,
     setting: &str,

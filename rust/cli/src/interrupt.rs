@@ -1,9 +1,9 @@
-//! Ctrl-C and termination as something that long work notices.
+//! Cancellation of long work by Ctrl-C and termination.
 
 use headwater_ledger::Cancel;
 use tokio::signal::unix::{SignalKind, signal};
 
-/// Sets `cancel` at the first Ctrl-C or SIGTERM; the second one ends the process. What was committed stays.
+/// Sets `cancel` at the first Ctrl-C or SIGTERM; the second one ends the process. Commits are kept.
 pub(super) fn on_interrupt(cancel: &Cancel) {
     let cancel = cancel.clone();
     // Without the thread, signals end the process as they always do, which loses nothing that was committed.
@@ -21,17 +21,16 @@ pub(super) fn on_interrupt(cancel: &Cancel) {
     });
 }
 
-/// Takes from SIGHUP what it does to a process that does not listen for it, which is to end it: a server without a
-/// certificate to read anew has nothing to do.
+/// Ignores SIGHUP, which otherwise ends the process: a server without a certificate has nothing to reload.
 ///
 /// # Errors
 /// When the system does not let the process listen for signals.
 pub fn outlive_hangups() -> std::io::Result<()> {
-    // Once listened for it stays so until the process ends.
+    // A registered listener lasts until the process ends.
     signal(SignalKind::hangup()).map(drop)
 }
 
-/// Resolves at Ctrl-C or SIGTERM, also at one that comes before it is waited for.
+/// Resolves at Ctrl-C or SIGTERM, also at one that arrives before the first poll.
 ///
 /// # Errors
 /// When the system does not let the process listen for signals.

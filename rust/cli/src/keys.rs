@@ -8,7 +8,7 @@ use super::error::Failure;
 use super::output::{Output, date, grouped, table};
 use super::{Settings, actor, name};
 
-/// What `keys` takes.
+/// Arguments of `keys`.
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
     #[command(subcommand)]
@@ -17,39 +17,39 @@ pub struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Make a key; it is shown this once.
+    /// Create a key; it is shown only once.
     Create {
-        /// Whose it is.
+        /// Name of the key.
         #[arg(long, default_value = "default", value_parser = name)]
         name: String,
-        /// Credits to begin with.
+        /// Initial credits.
         #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(i64).range(0..))]
         credits: i64,
-        /// Make a `hw_test_` key, which is billed like any other: the prefix tells people what it is for.
+        /// Create a key with the prefix `hw_test_` for people; it is billed like any other.
         #[arg(long)]
         test: bool,
-        /// Its plan, one that `plans list` shows [default: default].
+        /// Plan of the key, from `plans list` [default: default].
         #[arg(long)]
         plan: Option<String>,
     },
-    /// List keys with what is left of their credits.
+    /// List keys with their balances.
     List,
-    /// Revoke a key: the next request with it is refused.
+    /// Revoke a key; the next request with it is refused.
     Revoke {
         /// Id of the key.
         id: String,
     },
-    /// Make a key that takes the place of another, which stays good for a while.
+    /// Create a key that replaces another, which stays valid for a grace period.
     Rotate {
         /// Id of the key.
         id: String,
-        /// How long the old key stays good, in hours; 0 ends it at once.
+        /// Grace period of the old key in hours; 0 ends it at once.
         #[arg(long, default_value_t = 24, value_parser = clap::value_parser!(u32).range(0..=8760))]
         grace_hours: u32,
     },
 }
 
-/// Makes, lists, revokes and rotates keys.
+/// Creates, lists, revokes and rotates keys.
 pub(super) fn run(settings: &Settings, arguments: Arguments, output: Output) -> Result<(), Failure> {
     match arguments.command {
         Command::Create { name, credits, test, plan } => {
@@ -74,7 +74,7 @@ pub(super) fn run(settings: &Settings, arguments: Arguments, output: Output) -> 
     }
 }
 
-/// Shows a new key, this once.
+/// Shows a new key, which is the only time.
 fn show(output: Output, made: &NewKey) -> Result<(), Failure> {
     let key = made.key.expose();
     output.report(&json!({"id": made.id, "key": key, "name": made.name, "credits": made.credits}), || {

@@ -1,15 +1,16 @@
-//! What a command prints: tables for people, JSON for scripts.
+//! Output of commands: tables for people, JSON for scripts.
 
 use std::fs;
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 
+use headwater_engine::Warning;
 use serde::Serialize;
 use serde_json::json;
 
 use super::error::Failure;
 
-/// Where a command prints.
+/// The form in which a command prints.
 #[derive(Debug, Clone, Copy)]
 pub struct Output {
     json: bool,
@@ -17,7 +18,7 @@ pub struct Output {
 }
 
 impl Output {
-    /// Output as JSON for scripts, or as text for people.
+    /// Creates output as JSON for scripts, or as text for people.
     #[must_use]
     pub fn new(json: bool) -> Self {
         Self { json, terminal: io::stdout().is_terminal() }
@@ -39,7 +40,7 @@ impl Output {
         print(&(self.to_text(value)? + "\n"))
     }
 
-    /// JSON text, indented on a terminal.
+    /// Formats a value as JSON, indented on a terminal.
     ///
     /// # Errors
     /// When the value has no JSON form.
@@ -48,16 +49,16 @@ impl Output {
         text.map_err(|error| Failure::from_error(&error))
     }
 
-    /// Tells people what they should know beside the result; scripts find it in the JSON.
-    pub fn warn(self, warnings: &[String]) {
+    /// Prints warnings for people on standard error; the JSON for scripts contains them.
+    pub fn warn(self, warnings: &[Warning]) {
         if !self.json {
             for warning in warnings {
-                say(&format!("warning: {warning}"));
+                say(&format!("warning: {}", warning.message));
             }
         }
     }
 
-    /// Tells a failure on standard error and gives the code to exit with.
+    /// Prints a failure on standard error and returns the exit code.
     #[must_use]
     pub fn failure(self, failure: &Failure) -> u8 {
         let text = if self.json {
@@ -74,13 +75,13 @@ impl Output {
             let reason = place.map(|details| format!(" ({})", details.reason)).unwrap_or_default();
             format!("error: {}{reason}", failure.message)
         };
-        // Nobody may be there to read it.
+        // Standard error may be closed.
         let _ = writeln!(io::stderr(), "{text}");
         failure.code
     }
 }
 
-/// Prints to standard output. A reader that has seen enough (`| head`) is no failure.
+/// Prints to standard output. A closed pipe (`| head`) is not a failure.
 fn print(text: &str) -> Result<(), Failure> {
     match io::stdout().write_all(text.as_bytes()).and_then(|()| io::stdout().flush()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),
@@ -88,25 +89,31 @@ fn print(text: &str) -> Result<(), Failure> {
     }
 }
 
-/// Writes a file; what stood there stays until the new one is whole.
+/// Writes a value as one line of JSON into a file.
+pub(super) fn write_json(out: &Path, value: &impl Serialize) -> Result<(), Failure> {
+    let text = serde_json::to_string(value).map_err(|error| Failure::from_error(&error))?;
+    write_file(out, &(text + "\n"))
+}
+
+/// Writes a file; an existing file is kept until the new one is complete.
 pub(super) fn write_file(out: &Path, text: &str) -> Result<(), Failure> {
     let mut partial = out.as_os_str().to_owned();
     partial.push(".partial");
     let written = fs::write(&partial, text).and_then(|()| fs::rename(&partial, out));
     written.map_err(|error| {
-        // What is left of it is of no use; that it cannot be removed changes nothing.
+        // The partial file is useless, and a failure to remove it changes nothing.
         let _ = fs::remove_file(&partial);
         Failure::failed(format!("cannot write {}: {error}", out.display()))
     })
 }
 
-/// Says something beside the result, on standard error, for people.
+/// Prints a line for people on standard error, beside the result.
 pub(super) fn say(text: &str) {
-    // Nobody may be there to read it.
+    // Standard error may be closed.
     let _ = writeln!(io::stderr(), "{text}");
 }
 
-/// Text that may not be ours, in one line of a table: what breaks or turns a line shows as its number.
+/// Escapes the characters of foreign text that break a line or change its direction.
 fn plain(cell: &str) -> String {
     let is_kept = |letter: char| {
         !letter.is_control()
@@ -119,7 +126,7 @@ fn plain(cell: &str) -> String {
     text
 }
 
-/// A table with aligned columns; the first row is its head. Numbers stand to the right.
+/// Formats a table with aligned columns; the first row is its head. Numbers are aligned right.
 pub fn table(rows: &[Vec<String>]) -> Vec<String> {
     let rows: Vec<Vec<String>> = rows.iter().map(|row| row.iter().map(|cell| plain(cell)).collect()).collect();
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
@@ -140,7 +147,7 @@ pub fn table(rows: &[Vec<String>]) -> Vec<String> {
         .collect()
 }
 
-/// A number with commas.
+/// Formats a number with commas.
 pub fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let first = digits.len() % 3;
@@ -154,7 +161,7 @@ pub fn grouped(number: u64) -> String {
     text
 }
 
-/// A size in bytes for people.
+/// Formats a size in bytes for people.
 #[must_use]
 pub fn size(bytes: u64) -> String {
     const UNITS: [&str; 4] = ["KiB", "MiB", "GiB", "TiB"];
@@ -171,7 +178,7 @@ pub fn size(bytes: u64) -> String {
     format!("{}.{} {}", tenths / 10, tenths % 10, UNITS[unit])
 }
 
-/// Unix seconds as a date for people.
+/// Formats Unix seconds as a date for people.
 #[must_use]
 pub fn date(secs: i64) -> String {
     let days = secs.div_euclid(86_400);
@@ -204,13 +211,13 @@ mod tests {
     }
 
     #[test]
-    fn a_table_is_aligned() {
+    fn table_columns_are_aligned() {
         let row = |cells: [&str; 2]| cells.map(str::to_owned).to_vec();
         assert_eq!(table(&[row(["id", "credits"]), row(["abc", "5"])]), ["id   credits", "abc        5"]);
     }
 
     #[test]
-    fn what_is_stored_does_not_break_a_table() {
+    fn table_escapes_control_characters() {
         let row = |cells: [&str; 2]| cells.map(str::to_owned).to_vec();
         let lines = table(&[row(["name", "n"]), row(["a\nb\u{1b}[2J\u{202e}ü", "5"])]);
         assert_eq!(lines, ["name                    n", "a\\nb\\u{1b}[2J\\u{202e}ü  5"]);

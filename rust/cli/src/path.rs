@@ -1,26 +1,28 @@
 //! `headwater path`.
 
+use headwater_engine::endpoints::path::{MoneyPath, PathAnalysis, PathReport};
+use headwater_engine::trace::{TraceEdge, TruncationName};
 use headwater_types::Chain;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::error::Failure;
-use super::output::{Output, table};
-use super::words::{amount, count, list, row, section, text, time, usd};
+use super::output::{Output, grouped, table};
+use super::words::{amount, row, section, time, usd};
 use super::{Settings, chain, query};
 
-/// What `path` takes.
+/// Arguments of `path`.
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
     /// The chain.
     #[arg(long, value_parser = chain(), ignore_case = true)]
     chain: Chain,
-    /// Payments of a path at most, 1 to 7 [default: 4].
+    /// Maximum number of payments of a path, 1 to 7 [default: 4].
     #[arg(long, value_name = "N")]
     max_hops: Option<u64>,
-    /// Paths at most, 1 to 20 [default: 3].
+    /// Maximum number of paths, 1 to 20 [default: 3].
     #[arg(long, value_name = "N")]
     k: Option<u64>,
-    /// US dollars that every hop has to carry at least.
+    /// Minimum amount of every hop in US dollars.
     #[arg(long, value_name = "USD")]
     min_usd: Option<f64>,
     /// First time, epoch seconds, included.
@@ -29,63 +31,59 @@ pub struct Arguments {
     /// Last time, epoch seconds, included.
     #[arg(long, value_name = "T")]
     to: Option<i64>,
-    /// Where the money was.
+    /// Address at which the paths begin.
     source: String,
-    /// Where it may have gone, 1 to 20 addresses.
+    /// Addresses at which they may end, 1 to 20.
     #[arg(required = true)]
     targets: Vec<String>,
 }
 
-/// Says along which ways money can have gone.
+/// Prints the paths along which money can have moved.
 pub(super) fn run(settings: &Settings, arguments: &Arguments, output: Output) -> Result<(), Failure> {
-    let whole = query::ask_store(settings, ("path", &request(arguments)), output)?;
-    output.report(&whole, || lines(&whole["data"]))
-}
-
-/// The request, without what was not given.
-fn request(arguments: &Arguments) -> Value {
     let Arguments { chain, max_hops, k, min_usd, from, to, source, targets } = arguments;
-    query::without_nulls(json!({
+    let request = json!({
         "blockchain": chain.name(), "source": source, "targets": targets, "max_hops": max_hops, "k": k,
         "min_amount_usd": min_usd, "start_time": from, "end_time": to,
-    }))
+    });
+    let response = query::ask_store::<PathAnalysis>(settings, request, output)?;
+    output.report(&response, || lines(&response.report))
 }
 
-fn lines(data: &Value) -> Vec<String> {
+fn lines(report: &PathReport) -> Vec<String> {
     let mut lines = vec![format!(
         "{} on {}: {} paths, {} addresses looked through",
-        text(&data["source"]),
-        text(&data["blockchain"]),
-        list(&data["paths"]).len(),
-        count(&data["explored_nodes"])
+        &*report.source,
+        &*report.blockchain,
+        report.paths.len(),
+        grouped(report.explored_nodes)
     )];
-    for (number, path) in (1..).zip(list(&data["paths"])) {
-        let title = format!("Path {number} to {}, bottleneck {}", text(&path["target"]), usd(&path["bottleneck_usd"]));
-        let mut rows = vec![row(["hop", "from", "to", "amount", "US dollars", "first", "last"])];
-        rows.extend(list(&path["edges"]).iter().map(|edge| {
-            row([
-                &if edge["is_change"] == true {
-                    format!("{} (change)", edge["depth"])
-                } else {
-                    edge["depth"].to_string()
-                },
-                text(&edge["from_address"]),
-                text(&edge["to_address"]),
-                &amount(edge),
-                &usd(&edge["amount_usd"]),
-                &time(&edge["first_activity"]),
-                &time(&edge["last_activity"]),
-            ])
-        }));
+    for (number, MoneyPath { target, bottleneck_usd, edges, .. }) in (1..).zip(&report.paths) {
+        let title = format!("Path {number} to {}, bottleneck {}", &**target, usd(*bottleneck_usd));
+        let head = row(["hop", "from", "to", "amount", "US dollars", "first", "last"]);
+        let rows: Vec<_> = std::iter::once(head).chain(edges.iter().map(hop)).collect();
         lines.extend(section(&title, table(&rows)));
     }
-    let cuts = list(&data["truncation_reasons"]).iter().map(|reason| match text(reason) {
-        "fanout_limit" => "  small payments of very busy addresses".to_owned(),
-        "max_nodes" => "  addresses beyond those looked through: ask for fewer hops".to_owned(),
-        "time_budget" => "  what would have taken more work than one search may: ask for fewer hops".to_owned(),
-        other => format!("  {other}"),
+    let cuts = report.truncation_reasons.iter().map(|reason| match reason {
+        TruncationName::FanoutLimit => "  small payments of very busy addresses",
+        TruncationName::MaxNodes => "  addresses beyond those looked through: ask for fewer hops",
+        TruncationName::TimeBudget => "  what would have taken more work than one search may: ask for fewer hops",
+        TruncationName::DepthLimit => "  depth_limit",
     });
-    lines.extend(section("What was left out, so that there may be further paths", cuts.collect()));
+    let cuts = cuts.map(str::to_owned).collect();
+    lines.extend(section("What was left out, so that there may be further paths", cuts));
     lines.push("A path is a possibility: coins in one account cannot be told apart.".to_owned());
     lines
+}
+
+fn hop(edge: &TraceEdge) -> Vec<String> {
+    let change = if edge.is_change { " (change)" } else { "" };
+    row([
+        &format!("{}{change}", edge.depth),
+        &edge.from_address,
+        &edge.to_address,
+        &amount(edge.amount.as_ref(), &edge.amount_raw, &edge.symbol),
+        &usd(edge.amount_usd),
+        &time(edge.first_activity),
+        &time(edge.last_activity),
+    ])
 }

@@ -4,13 +4,14 @@ use std::path::{Path, PathBuf};
 
 use clap::{ArgGroup, Subcommand};
 use headwater_state::{DEFAULT_PLAN, Plan, Rate, StateError};
-use serde_json::{Value, json};
+use serde::Deserialize;
+use serde_json::json;
 
 use super::error::Failure;
 use super::output::{Output, table};
 use super::{Settings, actor};
 
-/// What `plans` takes.
+/// Arguments of `plans`.
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
     #[command(subcommand)]
@@ -19,26 +20,26 @@ pub struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// List plans: those that are stored, and the default one as `serve` would take it from its settings.
+    /// List the stored plans, and the default plan of the settings.
     List,
-    /// Make a plan or change it; what its definition leaves out is as the built-in default has it, whatever limits.* say.
+    /// Create or change a plan; fields that its definition omits have the built-in defaults, whatever limits.* say.
     #[command(group(ArgGroup::new("plan").required(true).args(["file", "definition"])))]
     Set {
-        /// Its name; `default` is the plan of every key that has no other.
+        /// Name of the plan; `default` is the plan of every key without another.
         name: String,
-        /// A file with the definition as JSON.
+        /// File with the definition as JSON.
         #[arg(long, value_name = "FILE")]
         file: Option<PathBuf>,
-        /// The definition, such as `{"heavy": {"per_second": 10, "burst": 20}}`.
+        /// Definition as JSON, such as `{"heavy": {"per_second": 10, "burst": 20}}`.
         #[arg(long, value_name = "JSON")]
         definition: Option<String>,
     },
-    /// Remove a plan; its keys are left with the default one. A stored `default` gives way to limits.* of the settings.
+    /// Remove a plan; its keys get the default plan. Without a stored `default`, limits.* of the settings apply.
     Remove {
-        /// Its name.
+        /// Name of the plan.
         name: String,
     },
-    /// Give the account of a key another plan; it holds for all keys of that account.
+    /// Assign a plan to the account of a key, and so to all keys of that account.
     Assign {
         /// Id of the key.
         key: String,
@@ -47,7 +48,7 @@ enum Command {
     },
 }
 
-/// Lists, makes, removes and assigns plans.
+/// Lists, creates, removes and assigns plans.
 pub(super) fn run(settings: &Settings, arguments: Arguments, output: Output) -> Result<(), Failure> {
     match arguments.command {
         Command::List => list(settings, output),
@@ -78,7 +79,7 @@ pub(super) fn run(settings: &Settings, arguments: Arguments, output: Output) -> 
     }
 }
 
-/// Lists plans as the admin listener does, as far as that can be known without it.
+/// Lists plans as the admin listener does, with the default plan of the settings of this command.
 fn list(settings: &Settings, output: Output) -> Result<(), Failure> {
     let mut plans = settings.existing()?.consult(|admin| admin.plans())?;
     let default = &settings.default_plan;
@@ -103,19 +104,24 @@ fn unstored(config: Option<&Path>) -> String {
     )
 }
 
-/// A definition may say its name as lists show it, but no other.
+/// The name in a definition.
+#[derive(Deserialize)]
+struct NamedDefinition {
+    name: String,
+}
+
+/// Checks that a definition has no other name than that of the command; lists contain names.
 fn check_name(name: &str, definition: &str) -> Result<(), Failure> {
-    // What is no JSON is refused where it is read.
-    let said = serde_json::from_str::<Value>(definition).ok().and_then(|definition| definition.get("name").cloned());
-    match said {
-        Some(Value::String(other)) if other != name => Err(Failure::usage(format!(
+    // The parser of plans refuses any other defect.
+    match serde_json::from_str(definition) {
+        Ok(NamedDefinition { name: other }) if other != name => Err(Failure::usage(format!(
             "the definition has the name {other:?} and the command says {name:?}: leave the name out of the definition"
         ))),
         _ => Ok(()),
     }
 }
 
-/// A definition that cannot be is wrong usage.
+/// Classifies an invalid definition as wrong usage.
 fn unfit(error: StateError) -> Failure {
     match error {
         StateError::BadPlan { .. } => Failure::usage(error.to_string()),

@@ -11,10 +11,10 @@ use super::derived;
 use super::error::Failure;
 use super::interrupt::on_interrupt;
 use super::output::Output;
-use super::tokens::{Said, read_all};
+use super::tokens::{Import, ImportSummary, read_all};
 use super::versions;
 
-/// What `prices` takes.
+/// Arguments of `prices`.
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
     #[command(subcommand)]
@@ -23,7 +23,7 @@ pub struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Read prices in US dollars, or exchange rates: each path is a version that can be rolled back.
+    /// Read prices in US dollars, or exchange rates; each path becomes a version that can be rolled back.
     Import {
         /// The rate symbol, for files that do not name one.
         #[arg(long)]
@@ -43,46 +43,46 @@ enum Command {
     List,
     /// Take a version out of force.
     Rollback {
-        /// Its number, as `list` tells it.
+        /// Number of the version, from `list`.
         // `version` is the name of the flag that every command has.
         #[arg(id = "number", value_name = "VERSION")]
         version: u64,
     },
 }
 
-/// What the versions of this command bring.
+/// The kinds of versions of this command.
 const KINDS: [ImportKind; 2] = [ImportKind::Prices, ImportKind::Fx];
 
-/// Imports prices and exchange rates, and looks after their versions.
+/// Imports prices and exchange rates, and manages their versions.
 pub(super) fn run(settings: &Settings, arguments: Arguments, output: Output) -> Result<(), Failure> {
     let (symbol, fx, source, paths) = match arguments.command {
         Command::Import { symbol, fx, source, paths } => (symbol, fx, source, paths),
         Command::List => return versions::list(settings, &KINDS, output),
         Command::Rollback { version } => return versions::roll_back(settings, version, &KINDS, output),
     };
-    let mut said = Said::default();
+    let mut summary = ImportSummary::default();
     let mut writer = if fx {
         let imports = read_all(&paths, source.as_deref(), headwater_ingest::list_exchange_rates)?;
         let mut writer = Writer::open_or_create(settings.store()?)?;
-        for import in imports {
-            let entries = import.entries.len();
-            let version = writer.import_exchange_rates(&import.source, import.entries)?;
-            said.add("exchange rates", &import.path, &import.source, version, entries, import.skipped, &import.reasons);
+        for Import { origin, entries } in imports {
+            let count = entries.len() as u64;
+            let version = writer.import_exchange_rates(&origin.source, entries)?;
+            summary.add("exchange rates", &origin, version, count);
         }
         writer
     } else {
         let read = |file: &Path| headwater_ingest::list_prices(file, symbol.as_deref());
         let imports = read_all(&paths, source.as_deref(), read)?;
         let mut writer = Writer::open_or_create(settings.store()?)?;
-        for import in imports {
-            let entries = import.entries.len();
-            let version = writer.import_prices(&import.source, import.entries)?;
-            said.add("prices", &import.path, &import.source, version, entries, import.skipped, &import.reasons);
+        for Import { origin, entries } in imports {
+            let count = entries.len() as u64;
+            let version = writer.import_prices(&origin.source, entries)?;
+            summary.add("prices", &origin, version, count);
         }
         writer
     };
     let cancel = Cancel::new();
     on_interrupt(&cancel);
     derived::rebuild(&mut writer, &cancel)?;
-    said.report(output)
+    summary.report(output)
 }

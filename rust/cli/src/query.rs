@@ -5,7 +5,7 @@ use std::io::{self, BufWriter, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use headwater_engine::{ENDPOINTS, Endpoint, Method, QueryEngine};
+use headwater_engine::{self as engine, Analysis, Endpoint, Intelligence, QueryEngine, Response};
 use headwater_ledger::{Cancel, Store};
 use headwater_state::clock::milliseconds;
 use headwater_table::{Format, TableError};
@@ -15,10 +15,10 @@ use super::Settings;
 use super::error::Failure;
 use super::intelligence::intelligence;
 use super::interrupt::on_interrupt;
-use super::output::{Output, grouped, write_file};
+use super::output::{Output, grouped, write_json};
 use super::progress::{Bar, Unit};
 
-/// What `query` takes.
+/// Arguments of `query`.
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
     /// The path of the endpoint without its version, such as `transactions`, `counterparty/overview` or
@@ -27,7 +27,7 @@ pub struct Arguments {
     /// The request as a JSON object; `@FILE` reads it from a file, `-` from standard input.
     #[arg(long, value_name = "JSON")]
     body: Option<String>,
-    /// One parameter; of a POST endpoint, a field of the body (JSON where it is JSON, else text; a chain is text).
+    /// Set one parameter, or one field of the body of a POST endpoint, as text or as a JSON list or object.
     #[arg(long = "param", value_name = "NAME=VALUE")]
     params: Vec<String>,
     /// Write the answer to a file, by its ending: .json for the whole answer; .csv, .ndjson, .parquet or .arrow for the
@@ -36,7 +36,7 @@ pub struct Arguments {
     out: Option<PathBuf>,
 }
 
-/// Asks an endpoint.
+/// Asks an endpoint by its name.
 pub(super) fn run(
     settings: &Settings,
     endpoints: &'static [Endpoint],
@@ -44,75 +44,65 @@ pub(super) fn run(
     output: Output,
 ) -> Result<(), Failure> {
     let (endpoint, in_path) = find(endpoints, &arguments.endpoint)?;
-    let request = request(endpoint, in_path, arguments.body.as_deref(), &arguments.params)?;
+    let request = request(in_path, arguments.body.as_deref(), &arguments.params)?;
     let form = arguments.out.as_deref().map(|out| form_of(out, endpoint)).transpose()?.flatten();
-    let store = Store::open(settings.store()?)?;
-    let cancel = Cancel::new();
-    on_interrupt(&cancel);
-    let engine = QueryEngine::new(Arc::new(store)).with_clock(milliseconds);
-    let engine = engine.with_intelligence(intelligence(settings)?);
+    let (engine, cancel) = open(settings, intelligence(settings)?)?;
     if let (Some(format), Some(out)) = (form, &arguments.out) {
-        return table(&engine, (endpoint, &request), (format, out), output, &cancel);
+        return table(&engine, (endpoint, request), (format, out), output, &cancel);
     }
-    let whole = ask(&engine, (endpoint, &request), output, &cancel)?;
+    let response = engine.answer(endpoint, request, &cancel).map_err(|error| Failure::from_engine(&error))?;
+    output.warn(&response.warnings);
     match arguments.out {
-        None => output.json(&whole),
-        Some(out) => write_file(&out, &(whole.to_string() + "\n")),
+        None => output.json(&response),
+        Some(out) => write_json(&out, &response),
     }
 }
 
-/// The whole answer of an endpoint; people are told its warnings.
-pub(super) fn ask(
-    engine: &QueryEngine,
-    (endpoint, request): (&Endpoint, &Value),
-    output: Output,
-    cancel: &Cancel,
-) -> Result<Value, Failure> {
-    let answer = engine.answer(endpoint, request, cancel).map_err(|error| Failure::from_engine(&error))?;
-    let data = answer.value();
-    let warnings: Vec<String> = answer.warnings.iter().map(|warning| warning.message.clone()).collect();
-    let mut meta = Map::new();
-    if let Some(pagination) = answer.pagination {
-        meta.insert("pagination".to_owned(), json!(pagination));
-    }
-    if !answer.warnings.is_empty() {
-        meta.insert("warnings".to_owned(), json!(answer.warnings));
-    }
-    if !answer.pegged.is_empty() {
-        meta.insert("pegged".to_owned(), json!(answer.pegged));
-    }
-    let whole = json!({"data": data, "meta": meta});
-    output.warn(&warnings);
-    Ok(whole)
-}
-
-/// The whole answer of a named endpoint over the store, without a service's intelligence.
-pub(super) fn ask_store(
+/// Asks an analysis about the store, without the settings of risk and prices.
+pub(super) fn ask_store<A: Analysis>(
     settings: &Settings,
-    (name, request): (&str, &Value),
+    arguments: Value,
     output: Output,
-) -> Result<Value, Failure> {
-    let endpoint = ENDPOINTS.iter().find(|endpoint| endpoint.name == name);
-    let endpoint = endpoint.ok_or_else(|| Failure::failed(format!("there is no endpoint {name}")))?;
+) -> Result<Response<A::Report>, Failure> {
+    ask::<A>(settings, Intelligence::default(), arguments, output)
+}
+
+/// Asks an analysis about the store, and prints the warnings. Arguments without a value are null.
+pub(super) fn ask<A: Analysis>(
+    settings: &Settings,
+    intelligence: Intelligence,
+    arguments: Value,
+    output: Output,
+) -> Result<Response<A::Report>, Failure> {
+    let (engine, cancel) = open(settings, intelligence)?;
+    let response = engine.ask::<A>(without_nulls(arguments), &cancel).map_err(|error| Failure::from_engine(&error))?;
+    output.warn(&response.warnings);
+    Ok(response)
+}
+
+/// Opens the store for queries that an interrupt cancels.
+fn open(settings: &Settings, intelligence: Intelligence) -> Result<(QueryEngine, Cancel), Failure> {
     let store = Store::open(settings.store()?)?;
     let cancel = Cancel::new();
     on_interrupt(&cancel);
-    let engine = QueryEngine::new(Arc::new(store)).with_clock(milliseconds);
-    ask(&engine, (endpoint, request), output, &cancel)
+    Ok((QueryEngine::new(Arc::new(store)).with_clock(milliseconds).with_intelligence(intelligence), cancel))
 }
 
-/// An object without the fields that are null: what was not given.
-pub(super) fn without_nulls(mut request: Value) -> Value {
-    if let Some(fields) = request.as_object_mut() {
-        fields.retain(|_, value| !value.is_null());
+/// Removes the null fields of an object and of the objects in it.
+fn without_nulls(value: Value) -> Value {
+    match value {
+        Value::Object(fields) => {
+            let given = fields.into_iter().filter(|(_, value)| !value.is_null());
+            given.map(|(name, value)| (name, without_nulls(value))).collect()
+        }
+        value => value,
     }
-    request
 }
 
-/// Writes the rows of a list; a file that stood there stays until the new one is whole.
+/// Writes the rows of a list; an existing file is kept until the new one is complete.
 fn table(
     engine: &QueryEngine,
-    question: (&Endpoint, &Value),
+    question: (&Endpoint, engine::Arguments),
     (format, out): (Format, &Path),
     output: Output,
     cancel: &Cancel,
@@ -136,13 +126,12 @@ fn table(
         TableError::Rows(_) | TableError::Write(_) => Failure::failed(format!("{}: {error}", out.display())),
     });
     let (file, written) = written.inspect_err(|_| {
-        // What is left of it is of no use; that it cannot be removed changes nothing.
+        // The partial file is useless, and a failure to remove it changes nothing.
         let _ = fs::remove_file(&partial);
     })?;
     file.into_inner().map_err(|error| failed(error.into_error()))?.sync_all().map_err(failed)?;
     fs::rename(&partial, out).map_err(failed)?;
-    let messages: Vec<String> = written.warnings.iter().map(|warning| warning.message.clone()).collect();
-    output.warn(&messages);
+    output.warn(&written.warnings);
     let report = json!({
         "file": out.display().to_string(), "rows": written.rows, "next_cursor": written.next_cursor,
         "warnings": written.warnings,
@@ -154,7 +143,7 @@ fn table(
     })
 }
 
-/// The endpoint that a path names, and the parameter that stands in the path.
+/// Returns the endpoint of a path, and the parameter in the path.
 fn find<'a>(
     endpoints: &'static [Endpoint],
     path: &'a str,
@@ -167,17 +156,17 @@ fn find<'a>(
     let with_parameter = endpoints.iter().find_map(|endpoint| Some((endpoint, parameter_in(endpoint, bare)?)));
     let Some((endpoint, (name, value))) = with_parameter else {
         let names: Vec<&str> = endpoints.iter().map(|endpoint| endpoint.name).collect();
-        return Err(Failure::usage(format!("there is no endpoint {path:?}: expected one of {}", names.join(", "))));
+        return Err(Failure::usage(format!("unknown endpoint {path:?}: expected one of {}", names.join(", "))));
     };
-    // A path copied from the documentation names the parameter and gives none.
+    // A path copied from the documentation contains the name of the parameter instead of a value.
     let is_given = value != format!("{{{name}}}");
     Ok((endpoint, is_given.then_some((name, value))))
 }
 
-/// Name and value.
+/// The name and value of a parameter.
 type Parameter<'a> = (&'static str, &'a str);
 
-/// The last part of a path, where the endpoint has a parameter there.
+/// Returns the last part of a path, if the endpoint has a parameter there.
 fn parameter_in<'a>(endpoint: &Endpoint, bare: &'a str) -> Option<Parameter<'a>> {
     let (_, last) = endpoint.path.rsplit_once('/')?;
     let name = last.strip_prefix('{')?.strip_suffix('}')?;
@@ -185,38 +174,24 @@ fn parameter_in<'a>(endpoint: &Endpoint, bare: &'a str) -> Option<Parameter<'a>>
     (!value.is_empty() && !value.contains('/')).then_some((name, value))
 }
 
+/// Collects the arguments of a call; the engine decides what the texts of parameters mean.
 fn request(
-    endpoint: &Endpoint,
     in_path: Option<Parameter<'_>>,
     body: Option<&str>,
     params: &[String],
-) -> Result<Value, Failure> {
-    let twice = |name: &str| Failure::usage(format!("the parameter {name:?} is given twice"));
-    let mut fields = match body {
-        None => Map::new(),
-        Some(body) => read_body(body)?,
-    };
-    if let Some((name, value)) = in_path
-        && fields.insert(name.to_owned(), value.into()).is_some()
-    {
-        return Err(twice(name));
-    }
-    for param in params {
-        let (name, value) = param
-            .split_once('=')
-            .ok_or_else(|| Failure::usage(format!("--param {param:?} is not of the form NAME=VALUE")))?;
-        let text = || Value::String(value.to_owned());
-        let value = match endpoint.method {
-            Method::Get => text(),
-            // The number of a chain is one of its names.
-            Method::Post if matches!(name, "blockchain" | "chain") => text(),
-            Method::Post => serde_json::from_str(value).unwrap_or_else(|_| text()),
-        };
-        if fields.insert(name.to_owned(), value).is_some() {
-            return Err(twice(name));
+) -> Result<engine::Arguments, Failure> {
+    let body = body.map(read_body).transpose()?.unwrap_or_default();
+    let mut arguments = engine::Arguments::from(Value::Object(body));
+    let split = |param| str::split_once(param, '=').ok_or(param);
+    for param in in_path.map(Ok).into_iter().chain(params.iter().map(|param| split(&**param))) {
+        let (name, value) =
+            param.map_err(|param| Failure::usage(format!("--param {param:?} is not of the form NAME=VALUE")))?;
+        if arguments.contains(name) {
+            return Err(Failure::usage(format!("the parameter {name:?} is given twice")));
         }
+        arguments = arguments.with_text(name, value);
     }
-    Ok(Value::Object(fields))
+    Ok(arguments)
 }
 
 fn read_body(body: &str) -> Result<Map<String, Value>, Failure> {
@@ -235,11 +210,11 @@ fn read_body(body: &str) -> Result<Map<String, Value>, Failure> {
         Ok(_) => {
             Err(Failure::usage(format!("{place} must be a JSON object, such as {{\"blockchain\": \"ethereum\"}}")))
         }
-        Err(error) => Err(Failure::usage(format!("{place} is no JSON: {error}"))),
+        Err(error) => Err(Failure::usage(format!("{place} is not valid JSON: {error}"))),
     }
 }
 
-/// The form that a file is to have; `None` for JSON.
+/// Returns the format of a file by its ending; `None` for JSON.
 fn form_of(out: &Path, endpoint: &Endpoint) -> Result<Option<Format>, Failure> {
     let ending = out.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
     match (Format::of_ending(ending), endpoint.columns()) {
@@ -247,7 +222,7 @@ fn form_of(out: &Path, endpoint: &Endpoint) -> Result<Option<Format>, Failure> {
         (Some(format), Some(_)) => Ok(Some(format)),
         (Some(_), None) => {
             let name = endpoint.name;
-            Err(Failure::usage(format!("the answer of {name} is no list: write it to a file that ends in .json")))
+            Err(Failure::usage(format!("the answer of {name} is not a list: write it to a file that ends in .json")))
         }
         (None, _) => {
             let endings = Format::ALL.map(|format| format!(".{}", format.ending())).join(", ");

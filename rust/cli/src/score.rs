@@ -58,8 +58,7 @@ pub(super) fn run(settings: &Settings, arguments: &Arguments, output: Output) ->
         )));
     }
     let scorer = scorer(settings, arguments)?;
-    let warnings: Vec<String> = scorer.warnings().into_iter().map(|warning| warning.message).collect();
-    output.warn(&warnings);
+    output.warn(&scorer.warnings());
     let cancel = Cancel::new();
     on_interrupt(&cancel);
     let bar = Bar::new(Unit::Steps);

@@ -10,7 +10,7 @@ use super::Settings;
 use super::error::Failure;
 use super::output::{Output, grouped};
 
-/// What `state` takes.
+/// Arguments of `state`.
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
     #[command(subcommand)]
@@ -19,16 +19,16 @@ pub struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Make a state: its database, and its secret files, also those of a shared state in --secrets-dir.
+    /// Create a state: its database and its secret files, for a shared state in --secrets-dir.
     Init,
     /// Copy the state with its secrets into a new folder, while a server may be running on it.
     Backup {
-        /// The folder to make; whoever reads it can read every webhook secret, so it is private (mode 0700).
+        /// Folder to create, private (mode 0700) because the backup contains every webhook secret.
         folder: PathBuf,
     },
-    /// Make a state out of a backup, once its structure and the chain of credits are checked; overwrites nothing.
+    /// Restore a backup into a new state, after a check of its structure and of the chain of credits.
     Restore {
-        /// The folder of the backup.
+        /// Folder of the backup.
         folder: PathBuf,
     },
     /// Check the structure of the database, the MACs of keys, accounts and plans, the checksums of all other rows, and the
@@ -36,7 +36,7 @@ enum Command {
     Check,
 }
 
-/// Makes, copies, restores and checks the state.
+/// Creates, copies, restores and checks the state.
 pub(super) fn run(settings: &Settings, arguments: &Arguments, output: Output) -> Result<(), Failure> {
     let (place, secrets) = (settings.place()?, settings.secrets_dir.as_deref());
     match &arguments.command {
@@ -71,7 +71,7 @@ pub(super) fn run(settings: &Settings, arguments: &Arguments, output: Output) ->
     }
 }
 
-/// A state as people see it, without a password.
+/// Formats the place of a state, without a password.
 fn shown(place: &StateLocation) -> String {
     match place {
         StateLocation::Folder(path) => path.display().to_string(),

@@ -16,7 +16,7 @@ use super::interrupt::on_interrupt;
 use super::output::{Output, grouped};
 use super::versions;
 
-/// What `tokens` takes.
+/// Arguments of `tokens`.
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
     #[command(subcommand)]
@@ -25,7 +25,7 @@ pub struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Read token registries: each path is a version that can be rolled back.
+    /// Read token registries; each path becomes a version that can be rolled back.
     Import {
         /// The chain, for files that do not name one.
         #[arg(long, value_parser = super::chain(), ignore_case = true)]
@@ -41,17 +41,17 @@ enum Command {
     List,
     /// Take a version out of force.
     Rollback {
-        /// Its number, as `list` tells it.
+        /// Number of the version, from `list`.
         // `version` is the name of the flag that every command has.
         #[arg(id = "number", value_name = "VERSION")]
         version: u64,
     },
 }
 
-/// What the versions of this command bring.
+/// The kinds of versions of this command.
 const KINDS: [ImportKind; 1] = [ImportKind::Tokens];
 
-/// Imports registries, and looks after their versions.
+/// Imports registries, and manages their versions.
 pub(super) fn run(settings: &Settings, arguments: Arguments, output: Output) -> Result<(), Failure> {
     let (chain, source, paths) = match arguments.command {
         Command::Import { chain, source, paths } => (chain, source, paths),
@@ -60,28 +60,33 @@ pub(super) fn run(settings: &Settings, arguments: Arguments, output: Output) -> 
     };
     let imports = read_all(&paths, source.as_deref(), |file| headwater_ingest::list_tokens(file, chain))?;
     let mut writer = Writer::open_or_create(settings.store()?)?;
-    let mut said = Said::default();
-    for import in imports {
-        let entries = import.entries.len();
-        let version = writer.import_tokens(&import.source, import.entries)?;
-        said.add("tokens", &import.path, &import.source, version, entries, import.skipped, &import.reasons);
+    let mut summary = ImportSummary::default();
+    for Import { origin, entries } in imports {
+        let count = entries.len() as u64;
+        let version = writer.import_tokens(&origin.source, entries)?;
+        summary.add("tokens", &origin, version, count);
     }
     let cancel = Cancel::new();
     on_interrupt(&cancel);
     derived::rebuild(&mut writer, &cancel)?;
-    said.report(output)
+    summary.report(output)
 }
 
-/// What one path gave.
+/// The entries of one path.
 pub(super) struct Import<T> {
-    pub path: PathBuf,
-    pub source: String,
+    pub origin: ImportOrigin,
     pub entries: Vec<T>,
-    pub skipped: u64,
-    pub reasons: Vec<String>,
 }
 
-/// Reads all paths before the store is touched: a file that is broken leaves nothing half done.
+/// The path of an import, and the rows of it that were left out.
+pub(super) struct ImportOrigin {
+    path: PathBuf,
+    pub source: String,
+    skipped: u64,
+    reasons: Vec<String>,
+}
+
+/// Reads all paths before the store is opened, so that a broken file leaves no partial import.
 pub(super) fn read_all<T>(
     paths: &[PathBuf],
     source: Option<&str>,
@@ -91,64 +96,55 @@ pub(super) fn read_all<T>(
     for path in paths {
         let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
         let source = source.map_or(name, str::to_owned);
-        let mut import = Import { path: path.clone(), source, entries: Vec::new(), skipped: 0, reasons: Vec::new() };
+        let mut origin = ImportOrigin { path: path.clone(), source, skipped: 0, reasons: Vec::new() };
+        let mut entries = Vec::new();
         let (mut files_read, mut unknown) = (0, None);
         for file in headwater_ingest::source::discover(std::slice::from_ref(path))? {
             let listed = match read(&file) {
                 Ok(listed) => listed,
-                // What lies in a folder may be there for another reason; what was named itself is meant.
+                // Other files of a folder are skipped; a file that was named itself is meant.
                 Err(error @ (IngestError::Unrecognised { .. } | IngestError::NothingRead { .. })) if file != *path => {
-                    import.reasons.push(error.to_string().lines().next().unwrap_or_default().to_owned());
+                    origin.reasons.push(error.to_string().lines().next().unwrap_or_default().to_owned());
                     unknown.get_or_insert(error);
                     continue;
                 }
                 Err(error) => return Err(error.into()),
             };
             files_read += 1;
-            import.entries.extend(listed.entries);
-            import.skipped += listed.skipped;
+            entries.extend(listed.entries);
+            origin.skipped += listed.skipped;
             let place = if file == *path { String::new() } else { format!("{}: ", file.display()) };
-            import.reasons.extend(listed.skipped_reasons.into_iter().map(|reason| format!("{place}{reason}")));
+            origin.reasons.extend(listed.skipped_reasons.into_iter().map(|reason| format!("{place}{reason}")));
         }
         if let (0, Some(error)) = (files_read, unknown) {
             return Err(error.into());
         }
-        imports.push(import);
+        imports.push(Import { origin, entries });
     }
     Ok(imports)
 }
 
-/// What is told of imports.
+/// The report of imports.
 #[derive(Debug, Default)]
-pub(super) struct Said {
+pub(super) struct ImportSummary {
     values: Vec<Value>,
     lines: Vec<String>,
 }
 
-impl Said {
-    /// Notes one import.
-    #[expect(clippy::too_many_arguments, reason = "each is one column of what is printed")]
-    pub fn add(
-        &mut self,
-        what: &str,
-        path: &Path,
-        source: &str,
-        version: u64,
-        entries: usize,
-        skipped: u64,
-        reasons: &[String],
-    ) {
+impl ImportSummary {
+    /// Adds one import of so many entries.
+    pub fn add(&mut self, what: &str, origin: &ImportOrigin, version: u64, entries: u64) {
         const QUOTED: usize = 5;
-        let shown = path.display();
+        let ImportOrigin { path, source, skipped, reasons } = origin;
         self.values.push(json!({
             "path": path, "source": source, "version": version, "entries": entries, "skipped": skipped
         }));
-        let left_out = if skipped == 0 { String::new() } else { format!(", {} left out", grouped(skipped)) };
-        self.lines.push(format!("{shown}: {} {what}{left_out}, version {version}", grouped(entries as u64)));
+        let left_out = if *skipped == 0 { String::new() } else { format!(", {} left out", grouped(*skipped)) };
+        self.lines.push(format!("{}: {} {what}{left_out}, version {version}", path.display(), grouped(entries)));
         self.lines.extend(reasons.iter().take(QUOTED).map(|reason| format!("  left out: {reason}")));
     }
 
-    /// Prints it.
+    /// Prints the report.
     pub fn report(self, output: Output) -> Result<(), Failure> {
         output.report(&json!({"imports": self.values}), || self.lines)
     }

@@ -6,10 +6,10 @@ use super::Settings;
 use super::error::Failure;
 use super::output::{Output, date, grouped, table};
 
-/// What `usage` takes.
+/// Arguments of `usage`.
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
-    /// Id of a key: the usage of its account in this month of UTC.
+    /// Id of a key of the account; the month is that of UTC.
     key: String,
 }
 

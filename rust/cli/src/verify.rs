@@ -10,18 +10,17 @@ use super::interrupt::on_interrupt;
 use super::output::{Output, grouped, size};
 use super::progress::{Bar, Unit};
 
-/// What `verify` takes.
+/// Arguments of `verify`.
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
-    /// Show the digest of the content too: equal content has equal digests, whatever the order, the files and the
-    /// commits it came in.
+    /// Also print the digest of the content: equal content has equal digests, for any order, files and commits.
     #[arg(long)]
     digest: bool,
 }
 
-/// What was found, and the digest where it was asked for and nothing is damaged.
+/// The result of a check, with the digest of an undamaged store on request.
 #[derive(Serialize)]
-struct Verified<'a> {
+struct Verification<'a> {
     #[serde(flatten)]
     report: &'a VerifyReport,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -39,7 +38,7 @@ pub(super) fn run(settings: &Settings, arguments: &Arguments, output: Output) ->
     drop(bar);
     let report = report?;
     let digest = (arguments.digest && report.is_sound()).then(|| store.digest(&cancel)).transpose()?;
-    output.report(&Verified { report: &report, digest }, || {
+    output.report(&Verification { report: &report, digest }, || {
         let mut lines: Vec<String> = report
             .problems
             .iter()

@@ -1,4 +1,4 @@
-//! Versions of imports, as every command that imports lists and rolls them back.
+//! Versions of imports: listing and rollback.
 
 use headwater_ledger::market::{CORE_SOURCE, core_tokens};
 use headwater_ledger::store::{ImportKind, ImportVersion, Writer};
@@ -11,11 +11,11 @@ use super::error::Failure;
 use super::interrupt::on_interrupt;
 use super::output::{Output, grouped, table};
 
-/// The number under which the core tokens are listed: they are part of the program and not of a store.
+/// The number of the core tokens in lists: they are part of the program, not of a store.
 const CORE_VERSION: u64 = 0;
 
-/// The core tokens as a version.
-fn core() -> ImportVersion {
+/// Returns the core tokens as a version.
+fn core_tokens_version() -> ImportVersion {
     ImportVersion {
         version: CORE_VERSION,
         kind: ImportKind::Tokens,
@@ -29,7 +29,7 @@ fn core() -> ImportVersion {
 /// Lists the versions of some kinds, the core tokens first, those rolled back included.
 pub(super) fn list(settings: &Settings, kinds: &[ImportKind], output: Output) -> Result<(), Failure> {
     let imports = Store::open(settings.store()?)?.stats()?.imports;
-    let mut versions: Vec<_> = std::iter::once(core()).chain(imports).collect();
+    let mut versions: Vec<_> = std::iter::once(core_tokens_version()).chain(imports).collect();
     versions.retain(|version| kinds.contains(&version.kind));
     output.report(&json!({"imports": versions}), || {
         if versions.is_empty() {
@@ -54,7 +54,7 @@ fn row(version: &ImportVersion) -> Vec<String> {
     ]
 }
 
-/// Takes a version of one of these kinds out of force, and builds anew what hung on it.
+/// Takes a version of one of these kinds out of force, and rebuilds the sidecars.
 pub(super) fn roll_back(
     settings: &Settings,
     version: u64,
@@ -67,7 +67,7 @@ pub(super) fn roll_back(
         ));
     }
     let path = settings.store()?;
-    // A store is not made by taking something out of it.
+    // A rollback creates no store.
     drop(Store::open(&path)?);
     let mut writer = Writer::open_or_create(path)?;
     let known = writer.import_versions();

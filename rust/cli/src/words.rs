@@ -1,64 +1,62 @@
-//! Answers in words: what explanations of commands share.
+//! Values of reports in words: what explanations of commands share.
 
-use serde_json::Value;
+use headwater_engine::ClaimDispute;
+use headwater_engine::fields::{DecimalText, RawAmountText, Time};
 
 use super::output::{date, grouped};
 
-/// Lines under a title; none where there is nothing to say.
+/// Joins the parts of an explanation, without those that are empty.
+pub(super) fn joined<const N: usize>(parts: [Vec<String>; N]) -> Vec<String> {
+    parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(&String::new())
+}
+
+/// Puts a title above lines; returns nothing for no lines.
 pub(super) fn section(title: &str, lines: Vec<String>) -> Vec<String> {
     if lines.is_empty() { lines } else { std::iter::once(format!("{title}:")).chain(lines).collect() }
 }
 
-/// A row of a table.
+/// Returns a row of a table.
 pub(super) fn row<const N: usize>(cells: [&str; N]) -> Vec<String> {
     cells.map(str::to_owned).to_vec()
 }
 
-/// Text; nothing where there is none.
-pub(super) fn text(value: &Value) -> &str {
-    value.as_str().unwrap_or_default()
+/// Formats a time as a date.
+pub(super) fn time(time: Time) -> String {
+    date(*time)
 }
 
-/// A list; empty where there is none.
-pub(super) fn list(value: &Value) -> &[Value] {
-    value.as_array().map_or(&[], Vec::as_slice)
+/// Formats a number as JSON writes it.
+pub(super) fn number(number: f64) -> String {
+    serde_json::Value::from(number).to_string()
 }
 
-/// A count with commas.
-pub(super) fn count(value: &Value) -> String {
-    grouped(value.as_u64().unwrap_or_default())
+/// Formats US dollars with commas.
+pub(super) fn usd(usd: Option<f64>) -> String {
+    usd.map_or_else(|| "no price".to_owned(), |usd| grouped_decimal(&format!("{usd:.2}")))
 }
 
-/// A time as a date.
-pub(super) fn time(value: &Value) -> String {
-    date(value.as_i64().unwrap_or_default())
+/// Puts commas into the whole part of a decimal number that has a point.
+pub(super) fn grouped_decimal(text: &str) -> String {
+    let (whole, cents) = text.split_once('.').unwrap_or((text, "00"));
+    whole.parse().map_or_else(|_| text.to_owned(), |whole| format!("{}.{cents}", grouped(whole)))
 }
 
-/// US dollars with commas.
-pub(super) fn usd(value: &Value) -> String {
-    let Some(usd) = value.as_f64() else { return "no price".to_owned() };
-    let text = format!("{usd:.2}");
-    let (whole, cents) = text.split_once('.').unwrap_or((&text, "00"));
-    whole.parse().map_or_else(|_| text.clone(), |whole| format!("{}.{cents}", grouped(whole)))
-}
-
-/// A mark behind a name that a disputed claim gives.
-pub(super) fn doubt(record: &Value) -> &'static str {
-    if record["disputed"].is_null() { "" } else { " (disputed)" }
+/// Returns the mark behind a name that a disputed claim gives.
+pub(super) fn doubt(dispute: Option<&ClaimDispute>) -> &'static str {
+    if dispute.is_none() { "" } else { " (disputed)" }
 }
 
 /// Describes a dispute: its author, time and reason.
-pub(super) fn dispute(of: &Value) -> String {
-    format!("disputed by {} on {}: {}", text(&of["by"]), time(&of["at"]), text(&of["reason"]))
+pub(super) fn dispute(of: &ClaimDispute) -> String {
+    format!("disputed by {} on {}: {}", of.by, time(of.at), of.reason)
 }
 
-/// A share in percent.
-pub(super) fn percent(value: &Value) -> String {
-    value.as_f64().map(|share| format!("{:.2} %", 100.0 * share)).unwrap_or_default()
+/// Formats a share in percent; returns no text for no share.
+pub(super) fn percent(share: Option<f64>) -> String {
+    share.map(|share| format!("{:.2} %", 100.0 * share)).unwrap_or_default()
 }
 
-/// An amount with its symbol; in the smallest unit where nobody states decimals.
-pub(super) fn amount(edge: &Value) -> String {
-    let amount = edge["amount"].as_str().map_or_else(|| format!("{} units", text(&edge["amount_raw"])), str::to_owned);
-    format!("{amount} {}", text(&edge["symbol"]))
+/// Formats an amount with its symbol; in the smallest unit if the decimals are unknown.
+pub(super) fn amount(whole: Option<&DecimalText>, raw: &RawAmountText, symbol: &str) -> String {
+    whole.map_or_else(|| format!("{} units {symbol}", &**raw), |whole| format!("{} {symbol}", &**whole))
 }

@@ -5,7 +5,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use utoipa::ToSchema;
 
-use crate::held;
+use crate::coverage;
 use crate::limits::{MAX_LIMIT, MAX_TABLE};
 use crate::pricing::Pricing;
 use crate::query::Query;
@@ -149,7 +149,7 @@ fn params<A: Analysis>(call: &Call<'_>, max_rows: u32, warnings: &mut Warnings) 
     let filter_hash = query.filter_hash();
     let params = A::params(request, &mut Checks { ledger, warnings, filter_hash, max_rows, given, intelligence })?;
     if !A::asks_elsewhere(&params) {
-        held::check(ledger, query)?;
+        coverage::check(ledger, query)?;
     }
     Ok(params)
 }

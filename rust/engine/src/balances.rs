@@ -18,11 +18,11 @@ use crate::fields::BalanceBasis;
 use crate::fields::schema;
 use crate::fields::{AddressText, DateText, DecimalText, OutputAmount, RawAmountText, Time};
 use crate::flows::movement;
+use crate::movement_reader::MovementReader;
 use crate::overflow;
 use crate::rebasing;
 use crate::scope::{Scope, Verdict};
 use crate::valuation::{Output, Valuer, decimal};
-use crate::walk::Walk;
 use crate::{Error, ErrorKind};
 
 /// Bytes of a change in a span: most nodes of a tree are half full.
@@ -113,7 +113,7 @@ struct Span {
 impl Changes {
     /// Walks the movements of an account from the beginning of its window. `ends` are the last moments of the spans.
     pub fn gather(
-        walk: &mut Walk<'_>,
+        reader: &mut MovementReader<'_>,
         valuer: &Valuer,
         ends: &[Timestamp],
         held: &mut Reservation,
@@ -121,10 +121,10 @@ impl Changes {
     ) -> Result<Self, Error> {
         held.more((ends.len() + 1) * size_of::<Span>())?;
         let mut spans: Vec<Span> = std::iter::repeat_with(Span::default).take(ends.len() + 1).collect();
-        let scan = Scan { order: ScanOrder::OldestFirst, ..walk.scope().scan() };
-        let (ledger, chain) = (walk.ledger, walk.scope().chain);
+        let scan = Scan { order: ScanOrder::OldestFirst, ..reader.scope().scan() };
+        let (ledger, chain) = (reader.ledger, reader.scope().chain);
         let (mut openings, mut passed) = (BTreeMap::new(), BTreeSet::new());
-        walk.visit(&scan, cancel, &mut |book, flow, verdict| {
+        reader.visit(&scan, cancel, &mut |book, flow, verdict| {
             let posting = &flow.posting;
             let span = &mut spans[ends.partition_point(|end| *end < posting.time)];
             if verdict == Verdict::Shown {
@@ -194,7 +194,7 @@ pub(crate) struct Closing {
 impl Closing {
     /// From what is held now and what changed until then.
     pub fn new(
-        walk: &mut Walk<'_>,
+        reader: &mut MovementReader<'_>,
         scope: &Scope,
         mut changes: Changes,
         held: &mut Reservation,
@@ -202,21 +202,21 @@ impl Closing {
     ) -> Result<Self, Error> {
         let (mut opening, mut begins, mut passed) =
             (BTreeMap::new(), BTreeMap::new(), std::mem::take(&mut changes.passed));
-        let account = walk.account().cloned();
-        let holdings = account.as_ref().map_or_else(|| Ok(Vec::new()), |account| walk.ledger.holdings(account))?;
-        passed.retain(|asset| scope.has_asset(walk.book.view(*asset)));
+        let account = reader.account().cloned();
+        let holdings = account.as_ref().map_or_else(|| Ok(Vec::new()), |account| reader.ledger.holdings(account))?;
+        passed.retain(|asset| scope.has_asset(reader.book.view(*asset)));
         held.more(holdings.len() * (size_of::<Holding>() + 2 * CHANGE_BYTES))?;
         let mut unverified = 0;
         for holding in holdings {
-            let asset = walk.book.of_asset(holding.asset)?;
-            if !scope.has_asset(walk.book.view(asset)) {
-                let is_hidden = scope.hides_asset(walk.book.view(asset)) && changes.shows(asset, &holding);
+            let asset = reader.book.of_asset(holding.asset)?;
+            if !scope.has_asset(reader.book.view(asset)) {
+                let is_hidden = scope.hides_asset(reader.book.view(asset)) && changes.shows(asset, &holding);
                 unverified += u64::from(is_hidden);
                 continue;
             }
-            begins.extend(walk.ledger.opening(scope.chain, &holding.asset).map(|opening| (asset, opening.time)));
+            begins.extend(reader.ledger.opening(scope.chain, &holding.asset).map(|opening| (asset, opening.time)));
             if let Some(account) = account.as_ref().filter(|_| !passed.contains(&asset))
-                && overflow::passed(walk.ledger, account, &holding, cancel)?
+                && overflow::passed(reader.ledger, account, &holding, cancel)?
             {
                 passed.insert(asset);
             }

@@ -199,7 +199,7 @@ pub(crate) fn is_every_evm_chain(text: &str) -> bool {
 /// are not held.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reads {
-    /// Movements: complete as far as the chain's data is. The report calls `completeness::warn`, so that an answer from
+    /// Movements: complete as far as the chain's data is. The report calls `coverage::warn`, so that an answer from
     /// partial data carries its warning.
     Movements,
     /// Labels: complete in themselves.

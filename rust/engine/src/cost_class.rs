@@ -1,7 +1,7 @@
 //! How heavy a call is.
 
 /// How heavy a call is: rate limits and deadlines go by it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, utoipa::ToSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum CostClass {
     /// 5 s: tables in memory.

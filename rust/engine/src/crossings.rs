@@ -208,8 +208,8 @@ impl Value {
 }
 
 impl CrossChainTransfer {
-    /// Of which nothing is known.
-    pub fn empty() -> Self {
+    /// Creates a transfer of which nothing is known.
+    pub(crate) fn empty() -> Self {
         Self {
             source_chain: String::new(),
             destination_chain: String::new(),

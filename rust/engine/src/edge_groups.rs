@@ -15,9 +15,9 @@ use headwater_types::{Address, Usd};
 use crate::Error;
 use crate::asset_book::AssetBook;
 use crate::flows::{Groups, Others, Unverified};
+use crate::movement_reader::CANCEL_EVERY;
 use crate::purposes::COUNTERPARTIES;
 use crate::scope::EdgeScope;
-use crate::walk::CANCEL_EVERY;
 
 /// The movements of an account by counterparty, in no particular order; `None` where edges are not built, or stale.
 pub(crate) fn edge_groups(

@@ -3,7 +3,7 @@
 //! they stand; sets of values are components of the document.
 
 use headwater_types::{Address, Amount, Chain, Family, TimeWindow, Timestamp, TxHash};
-use serde::Serialize;
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::json;
 
 use crate::limits::{DEFAULT_LIMIT, HOURS, MAX_CURSOR, MAX_ITEMS, MAX_LIMIT, MAX_SYMBOL, MAX_ZONE, PAGE_WINDOW};
@@ -62,10 +62,22 @@ pub(crate) use form;
 macro_rules! values {
     ($( $(#[$meta:meta])* $name:ident { $( $(#[$variant_meta:meta])* $variant:ident = $value:literal ),+ $(,)? } )+) => {$(
         $(#[$meta])*
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, ::serde::Serialize)]
+        #[derive(
+            Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, ::serde::Serialize, ::serde::Deserialize,
+        )]
         #[allow(missing_docs, reason = "a value whose text says all has no documentation besides")]
         pub enum $name {
             $( $(#[$variant_meta])* #[serde(rename = $value)] $variant, )+
+        }
+
+        impl $name {
+            /// Returns the text of the value in answers.
+            #[must_use]
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $( Self::$variant => $value, )+
+                }
+            }
         }
 
         impl ::utoipa::PartialSchema for $name {
@@ -177,6 +189,20 @@ form! {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(transparent)]
 pub struct ChainName(&'static str);
+
+impl std::ops::Deref for ChainName {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        self.0
+    }
+}
+
+impl<'de> Deserialize<'de> for ChainName {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Chain::deserialize(deserializer).map(Self::from)
+    }
+}
 
 impl From<Chain> for ChainName {
     fn from(chain: Chain) -> Self {

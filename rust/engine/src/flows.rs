@@ -15,12 +15,12 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::Error;
 use crate::asset_book::{AssetBook, AssetView};
 use crate::clusters::clusters;
+use crate::movement_reader::{CANCEL_EVERY, Flow};
 use crate::purposes::COUNTERPARTIES;
 use crate::request::GroupBy;
 use crate::scope::Scope;
 use crate::utxo_pairs::UtxoPairs;
 use crate::valuation::{Output, Valuer};
-use crate::walk::{CANCEL_EVERY, Flow};
 
 /// The movement of a flow, valued; `None` for a transfer of the account to itself, which is in no sum.
 pub(crate) fn movement(

@@ -10,8 +10,8 @@ use headwater_types::{Address, Amount, Asset, Chain, Family, TxHash};
 use serde::Serialize;
 
 use crate::asset_book::{AssetBook, AssetView};
+use crate::coverage::is_held;
 use crate::fields::{AddressText, CodeText, RawAmountText};
-use crate::held::is_held;
 use crate::overflow;
 use crate::rebasing;
 use crate::request::{Checks, Warnings, refused};

@@ -7,7 +7,7 @@ use headwater_intel::label::{Aggregate, Moment, SourceClaim, Standing, aggregate
 use headwater_ledger::labels::{self, Claim, Code, Dispute, LabelTable, Level, Link, ListOrigin};
 use headwater_ledger::{Cancel, Ledger};
 use headwater_types::{Address, Chain, Network, Timestamp, TxHash};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::Error;
 use crate::fields::{AddressText, CodeText, HashText, Time, values};
@@ -104,7 +104,7 @@ impl From<&ListOrigin> for LabelListRecord {
 }
 
 /// A dispute of a claim that is in force: somebody marked the claim as doubtful, and nobody has confirmed it since.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, utoipa::ToSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct ClaimDispute {
     /// Who: `cli:USER` at a shell, `admin:ID` through the back office, `python:USER` in Python.
     pub by: String,

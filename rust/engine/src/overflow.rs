@@ -7,8 +7,8 @@ use headwater_types::Amount;
 
 use crate::Error;
 use crate::asset_book::AssetView;
+use crate::movement_reader::CANCEL_EVERY;
 use crate::request::Warnings;
-use crate::walk::CANCEL_EVERY;
 
 /// The code of warnings about such sums.
 pub(crate) const CODE: &str = "amount_overflow";

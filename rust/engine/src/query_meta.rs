@@ -1,6 +1,6 @@
 //! What an answer says of the query behind it (`data.meta`).
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::CostClass;
 use crate::fields::values;
@@ -12,7 +12,7 @@ values! {
 }
 
 /// The query behind an answer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, utoipa::ToSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct QueryMeta {
     /// How long the query took, in milliseconds; of a cached answer, how long it took to find it.
     pub query_duration_ms: u64,

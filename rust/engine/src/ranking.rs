@@ -17,6 +17,7 @@ use crate::counterparty_row::{BelowCutoff, CounterpartyRow};
 use crate::edge_groups::{EdgeRanking, edge_groups, groups_with};
 use crate::flows::{Groups, Others, Part, SumUnit, Sums, Unverified, UnverifiedPairs, joined, movement};
 use crate::labels::{Labels, codes};
+use crate::movement_reader::{CANCEL_EVERY, MovementReader};
 use crate::overflow;
 use crate::purposes::COUNTERPARTIES;
 use crate::request::{CursorKey, GroupBy, Paging, RankingSort, SortOrder, Warnings};
@@ -25,7 +26,6 @@ use crate::table::TableHead;
 use crate::unverified::{self, Hidden};
 use crate::utxo_pairs::{UtxoPairCounts, UtxoPairs};
 use crate::valuation::{Output, Valuer};
-use crate::walk::{CANCEL_EVERY, Walk};
 use crate::{Error, ErrorKind};
 
 /// Which ranking is wanted.
@@ -169,18 +169,18 @@ impl Ranked {
 impl Ranker {
     /// The page.
     pub fn page<'a>(&'a self, ledger: &'a dyn Ledger, cancel: &Cancel) -> Result<RankedPage<'a>, Error> {
-        let mut walk = Walk::new(ledger, &self.scope, self.address, cancel)?;
-        let ranking = match self.ranking_of_edges(&mut walk, cancel)? {
+        let mut reader = MovementReader::new(ledger, &self.scope, self.address, cancel)?;
+        let ranking = match self.ranking_of_edges(&mut reader, cancel)? {
             Some(ranking) => ranking,
-            None => self.ranking(&mut walk, cancel)?,
+            None => self.ranking(&mut reader, cancel)?,
         };
         let unit = SumUnit::new(&self.scope, &self.output);
-        let amount_unit = unit.of_rows(&self.scope, &self.output, &mut walk.book)?;
+        let amount_unit = unit.of_rows(&self.scope, &self.output, &mut reader.book)?;
         let Ranking { page, held, rows, senders, receivers, below, judged, hidden, basis } = ranking;
-        let next = page.last().filter(|_| below.is_some()).map(|row| row.key(&walk.book));
+        let next = page.last().filter(|_| below.is_some()).map(|row| row.key(&reader.book));
         Ok(RankedPage {
             ranker: self,
-            book: walk.book,
+            book: reader.book,
             labels: Labels::present(ledger, self.scope.chain),
             page,
             _held: held,
@@ -198,12 +198,12 @@ impl Ranker {
 
     /// The ranking from edges alone, where everything is ranked that is shown by default, by values of all assets
     /// together: rows are made of those on the page only. `None` where groups must be made of all.
-    fn ranking_of_edges(&self, walk: &mut Walk<'_>, cancel: &Cancel) -> Result<Option<Ranking>, Error> {
+    fn ranking_of_edges(&self, reader: &mut MovementReader<'_>, cancel: &Cancel) -> Result<Option<Ranking>, Error> {
         let is_by_value = matches!(self.output, Output::Own | Output::Usd);
         if self.scope.of_edges() != Some(EdgeScope::Default) || !is_by_value {
             return Ok(None);
         }
-        let (Some(account), ledger) = (walk.account().cloned(), walk.ledger) else { return Ok(None) };
+        let (Some(account), ledger) = (reader.account().cloned(), reader.ledger) else { return Ok(None) };
         let ranked_by = |sort: RankingSort| {
             let key = |flows: &EdgeFlows| match self.order {
                 SortOrder::Desc => key(sort, flows),
@@ -231,7 +231,7 @@ impl Ranker {
         let page: Vec<_> = ranking.entries[start..end].iter().map(|entry| entry.counterparty).collect();
         let mut held = cancel.holding(COUNTERPARTIES);
         held.reach(page.len() * Ranked::BYTES)?;
-        let mut groups = groups_with(ledger, &account, &page, &mut walk.book, (&mut held, cancel))?;
+        let mut groups = groups_with(ledger, &account, &page, &mut reader.book, (&mut held, cancel))?;
         let row = |counterparty| -> Result<Ranked, Error> {
             let address = ledger.address(counterparty)?;
             let group = groups.remove(&address).ok_or_else(|| {
@@ -275,13 +275,14 @@ impl Ranker {
     }
 
     /// The ranking of the groups of all counterparties.
-    fn ranking(&self, walk: &mut Walk<'_>, cancel: &Cancel) -> Result<Ranking, Error> {
-        let (pairs, unjudged) = self.pairs.within_limit(walk.ledger, (walk.account(), &self.scope.scan()), cancel)?;
+    fn ranking(&self, reader: &mut MovementReader<'_>, cancel: &Cancel) -> Result<Ranking, Error> {
+        let (pairs, unjudged) =
+            self.pairs.within_limit(reader.ledger, (reader.account(), &self.scope.scan()), cancel)?;
         let mut others =
-            Others::new(walk.ledger, self.address, cancel).grouped(self.group_by, self.scope.chain)?.of_pairs(pairs);
-        let groups = match self.groups_of_edges(walk, &mut others, cancel)? {
+            Others::new(reader.ledger, self.address, cancel).grouped(self.group_by, self.scope.chain)?.of_pairs(pairs);
+        let groups = match self.groups_of_edges(reader, &mut others, cancel)? {
             Some(groups) => groups,
-            None => self.groups(walk, &mut others, pairs, cancel)?,
+            None => self.groups(reader, &mut others, pairs, cancel)?,
         };
         let with = |side: fn(&Group) -> &Side| {
             let count = groups.list.iter().filter(|(_, group)| side(group).transfers > 0).count();
@@ -294,9 +295,9 @@ impl Ranker {
                 Hidden::Counterparties(groups.unverified.counterparties)
             }
         };
-        let (mut page, basis, _all) = self.ranked(groups, &others, &walk.book, cancel)?;
+        let (mut page, basis, _all) = self.ranked(groups, &others, &reader.book, cancel)?;
         let rows = page.len();
-        let start = self.start(&page, &walk.book).min(rows);
+        let start = self.start(&page, &reader.book).min(rows);
         let end = rows.min(start + self.paging.size());
         let below = BelowCutoff::of(page[end..].iter().map(Ranked::total_usd));
         page.truncate(end);
@@ -307,57 +308,57 @@ impl Ranker {
         Ok(Ranking { page, held, rows, senders, receivers, below, judged, hidden, basis })
     }
 
-    /// The groups from edges, where those say the same: `None` where the movements must be walked.
+    /// The groups from edges, where those say the same: `None` where the movements must be read.
     fn groups_of_edges(
         &self,
-        walk: &mut Walk<'_>,
+        reader: &mut MovementReader<'_>,
         others: &mut Others<'_>,
         cancel: &Cancel,
     ) -> Result<Option<Groups>, Error> {
         // What is converted is so at the time of each movement.
         let is_converted = matches!(self.output, Output::Asset { .. });
         let Some(scope) = self.scope.of_edges().filter(|_| !is_converted) else { return Ok(None) };
-        let Some(account) = walk.account().cloned() else { return Ok(None) };
-        edge_groups(walk.ledger, scope, &account, (others, &mut walk.book), cancel)
+        let Some(account) = reader.account().cloned() else { return Ok(None) };
+        edge_groups(reader.ledger, scope, &account, (others, &mut reader.book), cancel)
     }
 
     fn groups(
         &self,
-        walk: &mut Walk<'_>,
+        reader: &mut MovementReader<'_>,
         others: &mut Others<'_>,
         pairs: UtxoPairs,
         cancel: &Cancel,
     ) -> Result<Groups, Error> {
-        let scans = walk.parts(&self.scope.scan())?;
+        let scans = reader.parts(&self.scope.scan())?;
         if let [only] = &scans[..] {
-            let (mut groups, unverified) = self.groups_of_part(only, walk, others, cancel)?;
+            let (mut groups, unverified) = self.groups_of_part(only, reader, others, cancel)?;
             groups.unverified = Unverified::new(&unverified, &groups.list);
             return Ok(groups);
         }
-        let ledger = walk.ledger;
+        let ledger = reader.ledger;
         let part = |scan: &Scan| -> Result<Part, Error> {
-            let mut walk = Walk::new(ledger, &self.scope, self.address, cancel)?;
+            let mut reader = MovementReader::new(ledger, &self.scope, self.address, cancel)?;
             let mut others =
                 Others::new(ledger, self.address, cancel).grouped(self.group_by, self.scope.chain)?.of_pairs(pairs);
-            let (groups, unverified) = self.groups_of_part(scan, &mut walk, &mut others, cancel)?;
-            let (coinjoins, assets) = (others.coinjoins, walk.book.into_assets());
+            let (groups, unverified) = self.groups_of_part(scan, &mut reader, &mut others, cancel)?;
+            let (coinjoins, assets) = (others.coinjoins, reader.book.into_assets());
             Ok(Part { groups, unverified, others: others.into_addresses(), coinjoins, assets })
         };
         let parts: Vec<Part> = scans.par_iter().map(part).collect::<Result<_, _>>()?;
-        joined(parts, others, &mut walk.book, cancel)
+        joined(parts, others, &mut reader.book, cancel)
     }
 
     fn groups_of_part(
         &self,
         scan: &Scan,
-        walk: &mut Walk<'_>,
+        reader: &mut MovementReader<'_>,
         others: &mut Others<'_>,
         cancel: &Cancel,
     ) -> Result<(Groups, UnverifiedPairs), Error> {
-        let valuer = Valuer::new(walk.ledger);
+        let valuer = Valuer::new(reader.ledger);
         let (mut groups, mut held) = (Counterparties::default(), cancel.holding(COUNTERPARTIES));
         let (mut unverified, mut of_unverified) = (UnverifiedPairs::default(), cancel.holding(COUNTERPARTIES));
-        walk.visit(scan, cancel, &mut |book, flow, verdict| {
+        reader.visit(scan, cancel, &mut |book, flow, verdict| {
             let is_own = flow.posting.direction == Direction::Own;
             if verdict == Verdict::Shown || verdict == Verdict::Unverified && !is_own {
                 for (other, amount) in others.of(&flow)? {

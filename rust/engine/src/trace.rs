@@ -11,7 +11,7 @@ use headwater_ledger::market::AssetTerms;
 use headwater_ledger::read::TransactionRef;
 use headwater_ledger::{Cancel, Ledger};
 use headwater_types::{Amount, Asset, Chain, Family, Usd};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::crossings::{CrossChainTransfer, CrossingStatus, crossings};
 use crate::fields::{AddressText, ChainName, CodeText, DecimalText, HashText, RawAmountText, Time, values};
@@ -31,7 +31,7 @@ values! {
 }
 
 /// An account of a trace.
-#[derive(Debug, Clone, PartialEq, Serialize, utoipa::ToSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct TraceNode {
     /// Its chain: that of the trace, or one that a bridge led to.
     pub blockchain: ChainName,
@@ -69,7 +69,7 @@ pub struct TraceNode {
 
 /// What became of the money of an account in one asset: `in = out + stayed + pruned + filtered + fee`. Where the walk went
 /// inward alone it went against time, so that what left the account is what comes in here.
-#[derive(Debug, Clone, PartialEq, Serialize, utoipa::ToSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct TraceAsset {
     /// The symbol, or the contract where there is none.
     pub symbol: String,
@@ -92,7 +92,7 @@ pub struct TraceAsset {
 }
 
 /// What went from one address to another.
-#[derive(Debug, Clone, PartialEq, Serialize, utoipa::ToSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct TraceEdge {
     /// The chain of who paid.
     pub from_blockchain: ChainName,
@@ -136,7 +136,7 @@ pub struct TraceEdge {
 }
 
 /// Where money went on over a bridge, or came from: see `cross-chain` for all of it.
-#[derive(Debug, Clone, PartialEq, Serialize, utoipa::ToSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct TraceCrossing {
     /// The chain that it left; empty where it is not known, as all that follows.
     pub source_chain: String,
@@ -172,7 +172,7 @@ impl From<CrossChainTransfer> for TraceCrossing {
 }
 
 /// An address at which the trace ends in one direction.
-#[derive(Debug, Clone, PartialEq, Serialize, utoipa::ToSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct TraceEnd {
     /// Its chain.
     pub blockchain: ChainName,
@@ -198,7 +198,7 @@ pub struct TraceEnd {
 }
 
 /// Traced money that came to an end, in one asset.
-#[derive(Debug, Clone, PartialEq, Serialize, utoipa::ToSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct TraceEndAsset {
     /// The symbol, or the contract where there is none.
     pub symbol: String,
@@ -211,7 +211,7 @@ pub struct TraceEndAsset {
 }
 
 /// What became of the money of the start in one direction, as shares of it: they add up to 1, but for rounding.
-#[derive(Debug, Clone, PartialEq, Serialize, utoipa::ToSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct TraceDivision {
     /// `out`: what left the start; `in`: what came to it.
     pub direction: EdgeDirection,
@@ -233,7 +233,7 @@ pub struct TraceDivision {
 }
 
 /// A trace in numbers.
-#[derive(Debug, Clone, PartialEq, Serialize, utoipa::ToSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct TraceSummary {
     /// Addresses.
     pub node_count: u64,

@@ -1,5 +1,6 @@
 //! Traces: worked by hand, stops, filters, methods, refusals, and where all money of an address went.
 
+use headwater_engine::endpoints::trace::TraceReport;
 use headwater_engine::{Error, ErrorKind, QueryEngine, Reason, endpoint};
 use headwater_ledger::labels::{Code, Level};
 use headwater_ledger::store::in_memory;
@@ -495,6 +496,15 @@ fn bounds_are_named_when_they_are_passed() {
     assert_eq!(reason(&town, NAME, &chain), (Reason::UnsupportedChain, Some("blockchain".to_owned())));
     let other = about(ALICE, json!({"address": PAID[0]}));
     assert_eq!(reason(&town, NAME, &other), (Reason::InvalidAddress, Some("address".to_owned())));
+}
+
+#[test]
+fn trace_report_reads_back_from_its_json() {
+    let settings = json!({"method": "fifo", "bridge_chains": ["ethereum"], "start_time": 0});
+    for answer in [data(&town(), NAME, &track(ALICE, settings)), data(&mixed(), NAME, &outward(ALICE, 1))] {
+        let report: TraceReport = serde_json::from_value(answer.clone()).unwrap();
+        assert_eq!(serde_json::to_value(&report).unwrap(), answer);
+    }
 }
 
 #[test]

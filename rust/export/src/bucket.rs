@@ -1,4 +1,4 @@
-//! Which part of the table an address belongs to.
+//! The part of the table that an address belongs to.
 
 use headwater_ledger::read::Result;
 use headwater_ledger::{Cancel, Ledger};

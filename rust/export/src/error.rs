@@ -1,4 +1,4 @@
-//! Why an export failed.
+//! Errors of exports.
 
 use std::path::{Path, PathBuf};
 
@@ -6,7 +6,7 @@ use arrow::error::ArrowError;
 use headwater_ledger::{Cancelled, LedgerError};
 use parquet::errors::ParquetError;
 
-/// Why an export failed. What was written until then is removed.
+/// The reason why an export failed. What was written until then is removed.
 #[derive(Debug, thiserror::Error)]
 pub enum ExportError {
     /// The folder holds something already.
@@ -20,7 +20,7 @@ pub enum ExportError {
     NothingHeld {
         /// The chain.
         chain: headwater_types::Chain,
-        /// What it holds instead.
+        /// The type that it holds instead.
         held: String,
     },
     /// The ledger could not be read, or the work was cancelled.
@@ -31,7 +31,7 @@ pub enum ExportError {
     Io {
         /// The file or folder.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         #[source]
         source: std::io::Error,
     },
@@ -40,7 +40,7 @@ pub enum ExportError {
     Csv {
         /// The file.
         path: PathBuf,
-        /// What the library said.
+        /// The error of the library.
         #[source]
         source: ArrowError,
     },
@@ -49,7 +49,7 @@ pub enum ExportError {
     Parquet {
         /// The file.
         path: PathBuf,
-        /// What the library said.
+        /// The error of the library.
         #[source]
         source: ParquetError,
     },

@@ -50,7 +50,7 @@ impl Table {
         writer.write(rows).map_err(ExportError::parquet(&self.temporary))
     }
 
-    /// Gives the file its name, and tells its size in bytes.
+    /// Gives the file its name, and returns its size in bytes.
     pub fn finish(mut self) -> Result<u64, ExportError> {
         let Some(writer) = self.writer.take() else { return Ok(0) };
         let file = writer.into_inner().map_err(ExportError::parquet(&self.temporary))?;
@@ -105,7 +105,7 @@ impl Folder {
 impl Drop for Folder {
     fn drop(&mut self) {
         if !self.is_whole {
-            // The error that ended the export is the one to tell.
+            // The error that ended the export is the one to report.
             let _ = fs::remove_dir_all(&self.path);
         }
     }

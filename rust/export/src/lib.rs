@@ -1,4 +1,4 @@
-//! What a ledger holds as Parquet, for other engines.
+//! The contents of a ledger as Parquet, for other engines.
 //!
 //! The table `transfers` has one row per movement and end, as the ledger files them: all rows of an address lie
 //! together, oldest first, so that an engine reads one address from one row group. Files are partitioned by chain and

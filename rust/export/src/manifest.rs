@@ -1,4 +1,4 @@
-//! What an export holds, beside its files.
+//! The description of an export, beside its files.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 /// Name of the file that is written last.
 pub const MANIFEST: &str = "_headwater.json";
 
-/// What an export holds.
+/// The description of an export.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Manifest {
     /// Version of the columns and of the partitioning.
@@ -17,15 +17,15 @@ pub struct Manifest {
     pub table: String,
     /// Generation of the store it was made from.
     pub generation: u64,
-    /// How an address finds its bucket.
+    /// The rule by which an address finds its bucket.
     pub bucket: String,
-    /// What the rows of a file are sorted by.
+    /// The columns that the rows of a file are sorted by.
     pub sorted_by: Vec<String>,
     /// By chain.
     pub chains: BTreeMap<Chain, ChainExport>,
 }
 
-/// What an export holds of one chain.
+/// The part of an export that is of one chain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct ChainExport {
     /// Files: buckets that are not empty.

@@ -46,9 +46,9 @@ static SCHEMA: LazyLock<SchemaRef> = LazyLock::new(|| {
 /// | column | what |
 /// |---|---|
 /// | `address` | whose row it is, canonical text; the file is sorted by it, then by what follows up to `ordinal` |
-/// | `block`, `time`, `tx_index`, `tx_hash` | where it stands; `tx_index` null where no source told it |
+/// | `block`, `time`, `tx_index`, `tx_hash` | where it is; `tx_index` null where no source stated it |
 /// | `kind` | `native`, `internal`, `token`; `utxo` the net change of an address in a transaction |
-/// | `ordinal` | tells movements of one kind and transaction apart |
+/// | `ordinal` | separates movements of one kind and transaction |
 /// | `log_index` | log index or trace ordinal, null where the source gave none |
 /// | `direction` | `in`, `out`, or `self` from the address to itself |
 /// | `counterparty` | the other end; null for minting, burning, rewards, and for utxo rows, which have several |
@@ -64,7 +64,7 @@ pub fn schema() -> SchemaRef {
     Arc::clone(&SCHEMA)
 }
 
-/// What the rows of one asset have in common.
+/// The texts that the rows of one asset have in common.
 #[derive(Clone)]
 struct AssetText {
     contract: Option<String>,

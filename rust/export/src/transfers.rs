@@ -22,7 +22,7 @@ pub const TRANSFERS: &str = "transfers";
 const ROWS_PER_CHECK: usize = 4096;
 
 /// Writes the transfers of the chains (of all that are held, when none is named) below `folder`, which must be new or
-/// empty, and tells what was written. `progress` is told rows done and rows in all.
+/// empty, and returns what was written. `progress` receives rows done and rows in all.
 ///
 /// Time O(rows); memory about 40 bytes per address and one row group (65,536 rows) per thread. An export that fails
 /// or is cancelled leaves nothing behind.

@@ -81,7 +81,7 @@ fn rows_of_batch(batch: &RecordBatch) -> Vec<Row> {
         .collect()
 }
 
-/// What the files must hold of one address, straight from the ledger.
+/// Returns what the files must hold of one address, straight from the ledger.
 fn expected(ledger: &dyn Ledger, chain: Chain, of: &Address) -> Vec<Row> {
     let account = ledger.account(chain, of).unwrap().unwrap();
     let scan = Scan { order: ScanOrder::OldestFirst, ..Scan::default() };
@@ -132,7 +132,7 @@ fn many() -> Batch {
 }
 
 #[test]
-fn every_row_comes_back_sorted_in_its_bucket_whatever_the_segments() {
+fn export_of_any_segments_has_every_row_sorted_in_its_bucket() {
     let bitcoin = Chainlet::bitcoin().mine(1, 5_000).spend(&[(1, 0, 0)], &[(2, 3_000), (1, 1_500)]).batch();
     over_segmentations([many(), bitcoin], |ledger| {
         let folder = tempfile::tempdir().unwrap();
@@ -182,7 +182,7 @@ fn a_page_of_addresses_follows_the_one_before() {
 }
 
 #[test]
-fn amounts_are_exact_as_text_and_null_as_a_number_past_38_digits() {
+fn amounts_past_38_digits_are_exact_text_and_null_numbers() {
     let mut batch = Chainlet::ethereum().transfer(1, 2, 7).batch();
     let largest = 10_u128.pow(38) - 1;
     for (place, amount) in [Amount::from_u128(largest), Amount::from_u128(largest + 1), Amount::MAX].iter().enumerate()
@@ -222,7 +222,7 @@ fn amounts_are_exact_as_text_and_null_as_a_number_past_38_digits() {
 }
 
 #[test]
-fn a_folder_in_use_and_a_chain_that_is_not_held_are_refused_and_nothing_is_lost() {
+fn export_to_a_used_folder_or_of_an_absent_chain_is_refused() {
     let store = in_memory(vec![many()], vec![], vec![]).unwrap();
     let folder = tempfile::tempdir().unwrap();
     export(&*store.snapshot(), folder.path()).unwrap();

@@ -176,7 +176,7 @@ impl Scratch {
     }
 }
 
-/// Where something that arrives at a hop waits.
+/// Returns the queue of what arrives at a hop.
 const fn parity(hop: u8) -> usize {
     (hop & 1) as usize
 }

@@ -11,7 +11,7 @@ use rustc_hash::FxHashMap;
 
 use crate::source::{Direction, Edge, Node, Source};
 
-/// Why the edges of a ledger cannot be walked.
+/// The failure to walk the edges of a ledger.
 #[derive(Debug, thiserror::Error)]
 pub enum StoredError {
     /// They are not built, or not under the registry and prices in force.
@@ -40,7 +40,7 @@ pub enum StoredError {
 pub struct Stored<'a> {
     ledger: &'a dyn Ledger,
     chain: Chain,
-    /// Whether a handle says as much as an address.
+    /// True where different handles are different accounts.
     has_unique_handles: bool,
     /// By address, where an account has several handles.
     nodes: FxHashMap<Address, Node>,

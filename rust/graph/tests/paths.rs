@@ -53,9 +53,9 @@ fn a_hop_carries_what_fits_before_and_after_it() {
     // Of what 0 pays to 1, the last comes too late; of what 1 pays to 9, the first came too early.
     let mut world = World::new(&[paid(1, 9, 7), paid(0, 1, 3), paid(0, 1, 2), paid(1, 9, 100), paid(0, 1, 1000)]);
     assert_eq!(found(&mut world, &[9], SETTINGS), [(vec![1, 9], Some(5.0))]);
-    let least = |usd| Settings { min_usd: Usd::from_f64(usd), ..SETTINGS };
-    assert_eq!(found(&mut world, &[9], least(5.0)).len(), 1);
-    assert_eq!(found(&mut world, &[9], least(5.5)), []);
+    let at_least = |usd| Settings { min_usd: Usd::from_f64(usd), ..SETTINGS };
+    assert_eq!(found(&mut world, &[9], at_least(5.0)).len(), 1);
+    assert_eq!(found(&mut world, &[9], at_least(5.5)), []);
 }
 
 #[test]

@@ -112,7 +112,7 @@ fn whoever_is_paid_after_a_swap_is_looked_through() {
 }
 
 #[test]
-fn walks_stop_where_they_are_told_and_say_so() {
+fn walk_stops_at_marked_accounts_with_the_reason() {
     let mut world = World::new(&[paid(0, 1, 10), paid(0, 2, 5), paid(1, 3, 10), paid(3, 4, 10), paid(4, 5, 10)]);
     world.stops.insert(1, Stop::Label);
     let found = world.trace(SETTINGS);
@@ -193,7 +193,7 @@ fn a_payment_beside_a_bridge_transfer_is_followed() {
     world.stops.insert(5, Stop::Label);
     let found = world.trace(SETTINGS);
     assert_eq!(without_fees(&found), [(0, 1, 20, None), (1, 5, 17, None), (5, 8, 9, None)]);
-    // Of the 17 that came to 5, 10 went on.
+    // Of the 17 that came to 5, 10 continued.
     let ends: Vec<_> = found.ends.iter().map(|end| (end.node, end.usd.unwrap().to_f64(), end.stop)).collect();
     assert_eq!(ends, [(8, 9.0, Stop::DepthLimit), (5, 7.0, Stop::Label)]);
 }
@@ -250,7 +250,7 @@ fn parts_of_the_money_add_up() {
     world.stops.insert(9, Stop::Label);
     let found = world.trace(Settings { outward: 4, method: Some(Method::Haircut), ..SETTINGS });
     let ends: Vec<_> = found.ends.iter().map(|end| (end.node, end.direction, end.source, end.stop)).collect();
-    // 60 % of what 1 pays is of the start: 30 to 2, of which 12 go on, and 6 back.
+    // 60 % of what 1 pays is of the start: 30 to 2, of which 12 continue, and 6 return.
     let usd = |whole: u128| whole * 1_000_000_000_000;
     assert_eq!(ends, [(9, Direction::Outgoing, usd(12), Stop::Label)]);
     let division = found.division(Direction::Outgoing).unwrap();

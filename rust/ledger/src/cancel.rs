@@ -13,7 +13,7 @@ pub struct Cancel(Arc<Token>);
 #[derive(Debug, Default)]
 struct Token {
     is_set: AtomicBool,
-    /// What the work may take of the memory there is; without one it takes what it needs.
+    /// The share of the memory that the work may take; without one it takes what it needs.
     share: Option<Arc<Share>>,
 }
 

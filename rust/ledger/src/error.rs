@@ -1,4 +1,4 @@
-//! What can go wrong between an analysis and the disk.
+//! Errors between an analysis and the disk.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use crate::memory::OverBudget;
 /// A result of the ledger.
 pub type Result<T> = std::result::Result<T, LedgerError>;
 
-/// Who disagrees in a conflict.
+/// The two parties to a conflict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ConflictParties {
     /// Two rows of one load.
@@ -36,7 +36,7 @@ impl ConflictParties {
     }
 }
 
-/// Why a dispute or a confirmation was not recorded.
+/// The reason why a dispute or a confirmation was not recorded.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DisputeRefusal {
     /// No list in force makes such a claim.
@@ -44,9 +44,9 @@ pub enum DisputeRefusal {
     NoClaim {
         /// The address.
         address: Address,
-        /// What was asked for, in words.
+        /// The selection that was asked for, in words.
         selection: String,
-        /// What is held of the address, or how to look.
+        /// The claims that are held of the address, or how to look.
         held: String,
     },
     /// All claims that were meant are disputed.
@@ -54,11 +54,11 @@ pub enum DisputeRefusal {
     AlreadyDisputed {
         /// The first of them, in words.
         claim: String,
-        /// Who disputed it.
+        /// The person who disputed it.
         by: Arc<str>,
         /// When.
         at: Timestamp,
-        /// Why.
+        /// The reason that was given.
         reason: Arc<str>,
     },
     /// None of the claims that were meant is disputed.
@@ -66,9 +66,9 @@ pub enum DisputeRefusal {
     NotDisputed {
         /// The address.
         address: Address,
-        /// What was asked for, in words.
+        /// The selection that was asked for, in words.
         selection: String,
-        /// Which claims are disputed, or that none is.
+        /// The claims that are disputed, or that none is.
         held: String,
     },
     /// A reason that is not one.
@@ -78,7 +78,7 @@ pub enum DisputeRefusal {
         length: usize,
         /// The longest one.
         limit: usize,
-        /// Whether it has control characters, in words.
+        /// Control characters that it has, in words.
         control: &'static str,
     },
 }
@@ -89,11 +89,11 @@ pub enum LedgerError {
     /// The operating system refused.
     #[error("{action} {}", path.display())]
     Io {
-        /// What was tried: `cannot open`, `cannot write`, ...
+        /// The failed action: `cannot open`, `cannot write`, ...
         action: &'static str,
         /// The file or folder.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         #[source]
         source: std::io::Error,
     },
@@ -102,9 +102,9 @@ pub enum LedgerError {
     Corrupt {
         /// The damaged file.
         file: PathBuf,
-        /// Where the damage was seen, a byte offset in the file.
+        /// The place of the damage, a byte offset in the file.
         offset: u64,
-        /// What did not match.
+        /// The mismatch.
         what: String,
     },
     /// A file was written by another version, whose stores are not read.
@@ -140,11 +140,11 @@ pub enum LedgerError {
         id: String,
         /// The field they disagree about.
         field: &'static str,
-        /// What is held already.
+        /// The statement that is held already.
         held: String,
-        /// What was offered.
+        /// The statement that was offered.
         offered: String,
-        /// Who disagrees.
+        /// The parties to the conflict.
         between: ConflictParties,
     },
     /// A transaction was offered whose block has no known time.
@@ -194,9 +194,9 @@ pub enum LedgerError {
     /// A segment would pass what its row numbers can count.
     #[error("a segment holds at most {limit} {what}: ingest in smaller parts")]
     SegmentFull {
-        /// What is counted.
+        /// The things that are counted.
         what: &'static str,
-        /// How many fit.
+        /// The number that fits.
         limit: u64,
     },
     /// A version of an import was named that is not there.
@@ -239,7 +239,7 @@ pub enum LedgerError {
         symbol: String,
         /// The time of the price.
         time: Timestamp,
-        /// What was offered.
+        /// The price that was offered.
         usd: f64,
     },
     /// An exchange rate that is not above zero, infinite or no number, or of no currency.
@@ -252,15 +252,15 @@ pub enum LedgerError {
         currency: String,
         /// The time of the rate.
         time: Timestamp,
-        /// What was offered.
+        /// The rate that was offered.
         per_usd: f64,
     },
-    /// A batch is no block that the tail could take.
+    /// A batch is not a block that the tail could take.
     #[error("{chain} block cannot be followed: {what}")]
     TailBlock {
         /// The chain.
         chain: Chain,
-        /// What is wrong with it.
+        /// The fault.
         what: &'static str,
     },
     /// A followed block does not continue the chain that is held.

@@ -17,7 +17,7 @@ use rayon::slice::ParallelSliceMut;
 use crate::error::Result;
 use crate::{Cancel, LedgerError};
 
-/// Where what does not fit into memory goes, and how much memory there is.
+/// The folder for data that does not fit into memory, and the memory there is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Scratch {
     folder: Option<PathBuf>,
@@ -25,7 +25,7 @@ pub struct Scratch {
 }
 
 impl Scratch {
-    /// What work of a store takes unless it is told otherwise: 1 GiB.
+    /// The memory that work of a store takes by default: 1 GiB.
     pub const MEMORY_BYTES: usize = 1 << 30;
 
     /// Everything stays in memory, whatever it takes.
@@ -93,7 +93,7 @@ const READ_BYTES: (usize, usize) = (64 << 10, 4 << 20);
 
 /// Sorts records of a fixed size within a budget of memory.
 ///
-/// The order must tell any two records with different bytes apart: then the outcome is the same whatever the budget.
+/// The order must distinguish any two records with different bytes: then the outcome is the same whatever the budget.
 ///
 /// ```
 /// use headwater_ledger::Cancel;
@@ -163,7 +163,7 @@ impl<T: Pod + Ord + Send> ExternalSorter<T> {
         self.length
     }
 
-    /// Whether there are none.
+    /// Returns whether there are none.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.length == 0
@@ -329,7 +329,7 @@ impl<T: Pod + Ord> Iterator for SortedRecords<T> {
     fn next(&mut self) -> Option<Self::Item> {
         let next = self.advance();
         if next.is_err() {
-            // Whoever goes on after an error must not take what is left for the whole.
+            // Whoever continues after an error must not take what is left for the whole.
             self.heads.clear();
         }
         next.transpose()
@@ -366,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn more_runs_than_are_merged_at_a_time_are_merged_in_levels_and_leave_no_file() {
+    fn sorter_merges_many_runs_in_levels_and_leaves_no_file() {
         let folder = tempfile::tempdir().unwrap();
         let records: Vec<u64> = (0..20_000_u64).map(|number| number.wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect();
         let mut expected = records.clone();

@@ -1,6 +1,6 @@
-//! What sources say about a chain.
+//! Facts that sources state about a chain.
 //!
-//! A source rarely knows everything: a transaction list has no receipts, an account export no log index, a raw
+//! A source is rarely complete: a transaction list has no receipts, an account export no log index, a raw
 //! Bitcoin block no amounts of what it spends. So a fact is optional until a source states it, and the unit that
 //! sources agree or disagree about is the *transaction with all its movements*. Facts of one transaction from two
 //! sources are joined: the join is commutative, associative and idempotent, hence what a ledger holds does not depend
@@ -30,7 +30,7 @@ pub(crate) use canonical::Canonical;
 pub struct Batch {
     /// The chain all of it belongs to.
     pub chain: Chain,
-    /// The network, where the source tells it.
+    /// The network, where the source states it.
     pub network: Option<Network>,
     /// Blocks, in any order.
     pub blocks: Vec<BlockFacts>,
@@ -38,9 +38,9 @@ pub struct Batch {
     pub transactions: Vec<TransactionFacts>,
     /// Addresses known to be contracts.
     pub contracts: Vec<Address>,
-    /// What sources say about tokens. Never a reason to trust them: see [`crate::market`].
+    /// Statements of sources about tokens. Never a reason to trust them: see [`crate::market`].
     pub tokens: Vec<TokenFacts>,
-    /// What this batch completes.
+    /// The ranges that this batch completes.
     pub claims: Vec<Claim>,
 }
 
@@ -69,19 +69,19 @@ pub enum Claim {
         first: u64,
         /// Last block.
         last: u64,
-        /// What is complete.
+        /// The table that is complete.
         table: CoverageTable,
     },
     /// This table is complete for one account (an account export).
     Account {
         /// The account.
         address: Address,
-        /// What is complete.
+        /// The table that is complete.
         table: CoverageTable,
     },
 }
 
-/// A block as a source knows it.
+/// A block as a source states it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BlockFacts {
     /// Height.
@@ -94,7 +94,7 @@ pub struct BlockFacts {
     pub time: Timestamp,
 }
 
-/// What a token says of itself on chain, or what an export says of it.
+/// The facts that a token states of itself on chain, or an export of it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct TokenFacts {
     /// The contract.
@@ -105,20 +105,20 @@ pub struct TokenFacts {
     pub name: Option<String>,
     /// Decimals.
     pub decimals: Option<u8>,
-    /// Whether a source knows that it is not fungible (ERC-721): what its transfers call an amount is an id.
+    /// True if a source states that it is not fungible (ERC-721): what its transfers call an amount is an id.
     pub is_non_fungible: bool,
 }
 
-/// One transaction as a source knows it, with the movements the source tells of.
+/// One transaction as a source states it, with its movements.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TransactionFacts {
     /// Its hash, or the made id of an allocation, reward, fork or opening.
     pub hash: TxHash,
-    /// Block it stands in.
+    /// Block it is in.
     pub block: u64,
-    /// Time of the block, where the source tells it with the transaction.
+    /// Time of the block, where the source states it with the transaction.
     pub time: Option<Timestamp>,
-    /// Hash of that block, where the source tells it with the transaction. It is held with the block: two sources that
+    /// Hash of that block, where the source states it with the transaction. It is held with the block: two sources that
     /// place a transaction of one height in different blocks contradict each other.
     pub block_hash: Option<BlockHash>,
     /// Position in the block.
@@ -127,9 +127,9 @@ pub struct TransactionFacts {
     pub body: Option<Body>,
     /// The contract that the transaction created.
     pub created: Option<Address>,
-    /// Whether it succeeded.
+    /// The outcome.
     pub status: Option<Status>,
-    /// Why it failed.
+    /// The reason for the failure.
     pub failure_reason: Option<String>,
     /// Sender's counter.
     pub nonce: Option<u64>,
@@ -139,11 +139,11 @@ pub struct TransactionFacts {
     pub gas_used: Option<u64>,
     /// Price per gas that the transaction names.
     pub gas_price: Option<Amount>,
-    /// Price per gas that was paid; stands before `gas_price`.
+    /// Price per gas that was paid; takes precedence over `gas_price`.
     pub effective_gas_price: Option<Amount>,
-    /// The fee itself, where the source tells it rather than gas and price.
+    /// The fee itself, where the source states it rather than gas and price.
     pub fee: Option<Amount>,
-    /// Whether it carries blobs (EIP-4844). Their gas is paid apart, so gas and price alone do not make the fee.
+    /// True if it carries blobs (EIP-4844). Their gas is paid apart, so gas and price alone do not make the fee.
     pub carries_blobs: bool,
     /// The call data.
     pub input: Option<Vec<u8>>,
@@ -164,7 +164,7 @@ pub struct TransactionFacts {
 }
 
 impl TransactionFacts {
-    /// A transaction of which nothing is known but where it stands.
+    /// A transaction of which nothing is known but where it is.
     #[must_use]
     pub const fn new(hash: TxHash, block: u64) -> Self {
         Self {
@@ -206,7 +206,7 @@ pub struct Body {
     pub value: Amount,
 }
 
-/// Which kind of movement a fact tells of.
+/// The kind of movement that a fact is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum MovementFact {
     /// A value-bearing call inside the transaction, of the native coin.
@@ -215,15 +215,15 @@ pub enum MovementFact {
     Token,
     /// A non-fungible (or multi-) token moved: kept, so that no later source counts it, but in no amount.
     NonFungible,
-    /// What `to` held of a token at the block, as a list of its holders states it. Nothing moved: it counts in balances
-    /// and nowhere else. See [`opening()`].
+    /// The balance of `to` in a token at the block, as a list of its holders states it. Nothing moved: it counts in
+    /// balances and nowhere else. See [`opening()`].
     Opening,
 }
 
 /// One movement inside a transaction.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Movement {
-    /// What moved.
+    /// The kind of the movement.
     pub kind: MovementFact,
     /// Log index or trace ordinal; [`Ordinal::Unindexed`] where the source has none (account exports).
     ///
@@ -237,7 +237,7 @@ pub struct Movement {
     pub to: Option<Address>,
     /// The asset.
     pub asset: Asset,
-    /// How much, in the smallest unit.
+    /// The amount, in the smallest unit.
     pub amount: Amount,
 }
 
@@ -246,7 +246,7 @@ pub struct Movement {
 pub struct LogFacts {
     /// Index in the block.
     pub index: u64,
-    /// Who emitted it.
+    /// The contract that emitted it.
     pub address: Address,
     /// Up to four topics.
     pub topics: Vec<[u8; 32]>,
@@ -257,7 +257,7 @@ pub struct LogFacts {
 /// Inputs and outputs of a UTXO transaction.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UtxoFacts {
-    /// Whether it mints the block reward; then it has no inputs here.
+    /// True if it mints the block reward; then it has no inputs here.
     pub coinbase: bool,
     /// Version; nodes print it signed or unsigned, here its four bytes are unsigned.
     pub version: Option<u32>,
@@ -279,8 +279,8 @@ impl UtxoFacts {
         Self { coinbase, version: None, lock_time: None, weight_wu: None, inputs, outputs }
     }
 
-    /// Whether it says that it may be replaced (BIP 125): an input with a sequence number below `0xfffffffe`. `None`
-    /// when the sequence numbers that would tell are not known.
+    /// Returns whether it says that it may be replaced (BIP 125): an input with a sequence number below `0xfffffffe`.
+    /// `None` when the sequence numbers that would show it are not known.
     #[must_use]
     pub fn signals_replacement(&self) -> Option<bool> {
         const FIRST_FINAL: u32 = 0xffff_fffe;
@@ -297,23 +297,23 @@ impl UtxoFacts {
 pub struct OutPoint {
     /// The transaction.
     pub hash: TxHash,
-    /// Which of its outputs.
+    /// The index of the output.
     pub index: u32,
 }
 
 impl OutPoint {
-    /// Stands for the output of an input whose source tells owner and amount but not which output it spends. It is
+    /// Stands for the output of an input whose source states owner and amount but not which output it spends. It is
     /// what a coinbase names on chain, so no transaction has it.
     pub const UNKNOWN: Self = Self { hash: TxHash::new([0; 32]), index: u32::MAX };
 
-    /// Whether the output is not told.
+    /// Returns whether the output is unknown.
     #[must_use]
     pub fn is_unknown(&self) -> bool {
         *self == Self::UNKNOWN
     }
 }
 
-/// One input. `spent` is what the source knows of the output it spends; the store completes it when it holds that
+/// One input. `spent` is what the source states of the output it spends; the store completes it when it holds that
 /// output, now or by a later commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InputFacts {
@@ -347,8 +347,8 @@ pub struct OutputFacts {
 }
 
 impl OutputFacts {
-    /// Whether anybody may be able to spend it, or nobody is known to hold its key: keyless addresses, and scripts of no known
-    /// form, such as a bare `OP_1`.
+    /// Returns whether anybody may be able to spend it, or nobody is known to hold its key: keyless addresses, and
+    /// scripts of no known form, such as a bare `OP_1`.
     #[must_use]
     pub fn is_keyless(&self) -> bool {
         self.owner.map_or(self.script == ScriptType::Nonstandard, |owner| owner.is_keyless())

@@ -13,8 +13,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// Bytes of each account that are not counted.
 pub const FREE_BYTES: u64 = 32 << 10;
 
-/// What an account asks for beyond what it needs: at least so much.
-const LEAST_AHEAD: u64 = 16 << 10;
+/// The minimum that an account asks for beyond what it needs.
+const MIN_AHEAD: u64 = 16 << 10;
 /// And at least one part in so many of what it needs.
 const AHEAD_PART: u64 = 16;
 
@@ -32,7 +32,7 @@ struct Pool {
     refused_total: AtomicU64,
 }
 
-/// How memory is taken.
+/// The use of memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MemoryUse {
     /// Bytes that are taken now.
@@ -67,13 +67,13 @@ impl Memory {
         self.0.per_query
     }
 
-    /// Whether a whole share is free.
+    /// Returns whether a whole share is free.
     #[must_use]
     pub fn has_room(&self) -> bool {
         self.0.taken.load(Ordering::Relaxed) <= self.0.total - self.0.per_query
     }
 
-    /// How it is taken.
+    /// Returns the use of memory.
     #[must_use]
     pub fn usage(&self) -> MemoryUse {
         let read = |figure: &AtomicU64| figure.load(Ordering::Relaxed);
@@ -87,12 +87,12 @@ impl Memory {
     }
 }
 
-/// What memory is for, as a refusal tells it.
+/// The purpose of memory, as an error names it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Purpose {
-    /// What takes it, in the plural: `the counterparties of the address`.
+    /// The thing that takes it, in the plural: `the counterparties of the address`.
     pub what: &'static str,
-    /// What to ask for instead: `ask for fewer days`.
+    /// The narrower request to suggest: `ask for fewer days`.
     pub narrower: &'static str,
 }
 
@@ -102,7 +102,7 @@ pub enum OverBudget {
     /// One query may not take as much.
     #[error("{} take more memory than the {} that one query may take: {}", purpose.what, Size(*limit), purpose.narrower)]
     Query {
-        /// What the memory was for.
+        /// The purpose of the memory.
         purpose: Purpose,
         /// Bytes that a query may take.
         limit: u64,
@@ -125,7 +125,7 @@ impl std::fmt::Display for Size {
     }
 }
 
-/// What one query has taken. What accounts keep of it comes back with the last clone of its token.
+/// The memory that one query has taken. What accounts keep of it comes back with the last clone of its token.
 #[derive(Debug)]
 pub(crate) struct Share {
     memory: Memory,
@@ -187,14 +187,14 @@ fn raise(figure: &AtomicU64, bytes: u64, limit: u64) -> Option<u64> {
     Some(before + bytes)
 }
 
-/// What a part of some work holds of the memory of its query; given back when it is dropped.
+/// The memory that a part of some work holds of its query; given back when it is dropped.
 #[derive(Debug)]
 pub struct Reservation {
     share: Option<Arc<Share>>,
     purpose: Purpose,
-    /// What was asked for.
+    /// The bytes that were asked for.
     wanted: u64,
-    /// What there is room for: what is free and what was taken; no end of it where there is no budget.
+    /// The bytes there is room for: what is free and what was taken; unlimited where there is no budget.
     room: u64,
 }
 
@@ -228,7 +228,7 @@ impl Reservation {
     fn take(&mut self, bytes: u64) -> Result<(), OverBudget> {
         let Some(share) = &self.share else { return Ok(()) };
         // Some more than is needed now, where there is as much, so that few rows have to ask.
-        let ahead = bytes.saturating_add((bytes / AHEAD_PART).max(LEAST_AHEAD));
+        let ahead = bytes.saturating_add((bytes / AHEAD_PART).max(MIN_AHEAD));
         for enough in [ahead, bytes] {
             match share.take(enough - self.room, self.purpose) {
                 Ok(()) => {

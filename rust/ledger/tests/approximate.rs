@@ -1,4 +1,4 @@
-//! Amounts that a source holds as doubles are shown, and count in no balance until another source tells them exactly.
+//! Amounts that a source holds as doubles are shown, and count in no balance until another source states them exactly.
 
 use headwater_ledger::facts::{AmountOf, Batch};
 use headwater_ledger::read::{Generation, Ledger, MovementKind, Ordinal, Scan, Transactions};
@@ -32,7 +32,7 @@ fn paid(value: u128, tokens: u128, approximate: &[AmountOf]) -> Batch {
     chain.with(change).batch()
 }
 
-/// What 2 received and sent of an asset.
+/// Returns what 2 received and sent of an asset.
 fn sums(ledger: &dyn Ledger, asset: &Asset) -> Option<(u128, u128)> {
     let account = ledger.account(CHAIN, &address(CHAIN, 2)).unwrap().unwrap();
     let held = ledger.holdings(&account).unwrap();
@@ -70,7 +70,7 @@ fn an_approximate_amount_is_shown_and_marked_and_in_no_balance() {
 }
 
 #[test]
-fn an_exact_amount_takes_the_place_of_an_approximate_one_whichever_comes_first() {
+fn exact_amount_replaces_an_approximate_one_in_any_order() {
     let rough = paid(LARGE, LARGE, &ALL);
     let exact = paid(LARGE + 77, LARGE + 5, &[]);
     let half = paid(LARGE + 77, LARGE, &[AmountOf::Token(0)]);
@@ -86,11 +86,11 @@ fn an_exact_amount_takes_the_place_of_an_approximate_one_whichever_comes_first()
         assert_eq!(sums(&*ledger, &token(CHAIN, 1)), Some((0, LARGE + 5)));
     }
     let store = commit_all([&rough, &half]);
-    assert_eq!(store.snapshot().coverage()[&CHAIN].approximate, 1, "of the token nobody knows better");
+    assert_eq!(store.snapshot().coverage()[&CHAIN].approximate, 1, "of the token no better amount is known");
 }
 
 #[test]
-fn of_two_approximate_amounts_the_smaller_stands_and_far_ones_are_a_conflict() {
+fn smaller_approximate_amount_prevails_and_far_ones_conflict() {
     let step = 1 << 28;
     let (low, high) = (paid(LARGE, 9, &ALL[..1]), paid(LARGE + step, 9, &ALL[..1]));
     for order in [[&low, &high], [&high, &low]] {

@@ -25,17 +25,17 @@ const WAYS: [Segmentation; 5] = [
 ];
 
 /// Name of each cluster, with its members in order: address, and by which transaction it came under which name.
-type Named = BTreeMap<Address, Vec<Told>>;
+type MembersByName = BTreeMap<Address, Vec<MemberHistory>>;
 
 /// An address, and by which transaction it came under which name.
-type Told = (Address, Option<(TxHash, Address)>);
+type MemberHistory = (Address, Option<(TxHash, Address)>);
 
 /// Follows the chain transaction by transaction with lists of addresses.
-fn oracle(ledger: &dyn Ledger, batch: &Batch) -> Named {
+fn oracle(ledger: &dyn Ledger, batch: &Batch) -> MembersByName {
     let mut order: Vec<_> = batch.transactions.iter().collect();
     order.sort_by_key(|facts| (facts.block, facts.index, facts.hash));
     let mut seen: Vec<Address> = Vec::new();
-    let mut clusters: Vec<Vec<Told>> = Vec::new();
+    let mut clusters: Vec<Vec<MemberHistory>> = Vec::new();
     for facts in order {
         let found = ledger.find_transaction(CHAIN, &facts.hash).unwrap().unwrap();
         let utxo = ledger.transaction(found).unwrap().facts.utxo.unwrap();
@@ -76,7 +76,7 @@ fn oracle(ledger: &dyn Ledger, batch: &Batch) -> Named {
             clusters.remove(younger);
         }
     }
-    let mut named = Named::new();
+    let mut named = MembersByName::new();
     for mut members in clusters {
         members.sort_by_key(|(member, _)| seen.iter().position(|known| known == member));
         named.insert(members[0].0, members);
@@ -84,10 +84,10 @@ fn oracle(ledger: &dyn Ledger, batch: &Batch) -> Named {
     named
 }
 
-/// What a ledger says, asked address by address, in pages of two.
-fn told(ledger: &dyn Ledger) -> Named {
+/// Returns what a ledger says, asked address by address, in pages of two.
+fn reported(ledger: &dyn Ledger) -> MembersByName {
     let clusters = ledger.clusters(CHAIN, &Cancel::new()).unwrap().expect("small, or built");
-    let mut named = Named::new();
+    let mut named = MembersByName::new();
     for address in ledger.find_addresses(CHAIN, "", usize::MAX, usize::MAX).unwrap().addresses {
         let account = ledger.account(CHAIN, &address).unwrap().unwrap();
         let Some(cluster) = clusters.of(&account).unwrap() else { continue };
@@ -102,10 +102,11 @@ fn told(ledger: &dyn Ledger) -> Named {
         assert_eq!(cluster.size, members.len() as u64);
         assert!(members.is_sorted_by_key(|member| member.first));
         assert!(members.iter().any(|member| member.address == address), "a cluster has the address asked for");
-        let told = |member: &Member| (member.address, member.joined.map(|joined| (joined.transaction, joined.into)));
-        let members: Vec<_> = members.iter().map(told).collect();
+        let reported =
+            |member: &Member| (member.address, member.joined.map(|joined| (joined.transaction, joined.into)));
+        let members: Vec<_> = members.iter().map(reported).collect();
         let known = named.entry(cluster.name).or_insert_with(|| members.clone());
-        assert_eq!(*known, members, "all members tell the same");
+        assert_eq!(*known, members, "all members give the same answer");
     }
     named
 }
@@ -163,21 +164,22 @@ fn an_anchor_joins_no_spenders() {
         .spend(&[(2, 0, 0), (6, 0, 1)], &[(12, 54_000)])
         .spend(&[(3, 0, 0), (4, 0, 0), (6, 0, 2)], &[(13, 104_000)]);
     let store = store_of([chain.batch()]);
-    let expected = Named::from([(number(3), vec![(number(3), None), (number(4), Some((hash(9, 0), number(3))))])]);
-    assert_eq!(told(&*store.snapshot()), expected);
-    assert_eq!(told(&*store.with_sidecars(&Cancel::new()).unwrap().snapshot()), expected);
+    let expected =
+        MembersByName::from([(number(3), vec![(number(3), None), (number(4), Some((hash(9, 0), number(3))))])]);
+    assert_eq!(reported(&*store.snapshot()), expected);
+    assert_eq!(reported(&*store.with_sidecars(&Cancel::new()).unwrap().snapshot()), expected);
 }
 
 #[test]
-fn a_merge_keeps_the_older_name_and_is_told() {
+fn merged_cluster_keeps_the_older_name_and_records_the_join() {
     let joined = |block, into| Some((hash(block, 0), number(into)));
-    let expected = Named::from([(
+    let expected = MembersByName::from([(
         number(1),
         vec![(number(1), None), (number(3), joined(7, 1)), (number(4), joined(6, 3)), (number(2), joined(5, 1))],
     )]);
     let store = store_of([four().batch()]);
-    assert_eq!(told(&*store.snapshot()), expected);
-    assert_eq!(told(&*store.with_sidecars(&Cancel::new()).unwrap().snapshot()), expected);
+    assert_eq!(reported(&*store.snapshot()), expected);
+    assert_eq!(reported(&*store.with_sidecars(&Cancel::new()).unwrap().snapshot()), expected);
     // Block by block, each time from where it was.
     let batch = four().batch();
     let mut grown = MemoryStore::default();
@@ -189,9 +191,9 @@ fn a_merge_keeps_the_older_name_and_is_told() {
         if block % 3 == 0 {
             grown = grown.with_sidecars(&Cancel::new()).unwrap();
         }
-        let _ = told(&*grown.snapshot());
+        let _ = reported(&*grown.snapshot());
     }
-    assert_eq!(told(&*grown.snapshot()), expected);
+    assert_eq!(reported(&*grown.snapshot()), expected);
 }
 
 fn spent(address: u64, amount: u64, script: ScriptType) -> InputFacts {
@@ -242,9 +244,9 @@ fn very_large_transactions_link_only_into_their_own_cluster() {
     assert_eq!(linked(payers(1_001, 501), vec![paid(900, 7, P2pkh)]), Link::Consolidates(number(900)));
 
     // 1,001 coins of 501 addresses go to one that paid with address 1 before, or did not.
-    let consolidation = |knows: bool| {
+    let consolidation = |is_joined: bool| {
         let mut chain = Chainlet::bitcoin().mine(900, 5_000).mine(1, 5_000);
-        let before: &[(u64, u32, u32)] = if knows { &[(1, 0, 0), (2, 0, 0)] } else { &[(1, 0, 0)] };
+        let before: &[(u64, u32, u32)] = if is_joined { &[(1, 0, 0), (2, 0, 0)] } else { &[(1, 0, 0)] };
         chain = chain.spend(before, &[(950, 30)]);
         for input in 0..1_001 {
             chain = chain.mine(1 + input % 501, 1_000);
@@ -253,7 +255,7 @@ fn very_large_transactions_link_only_into_their_own_cluster() {
         store_of([chain.spend(&inputs, &[(900, 1_000_000)]).batch()])
     };
     let sizes = |store: &MemoryStore| {
-        let of = |store: &MemoryStore| told(&*store.snapshot()).values().map(Vec::len).collect::<Vec<_>>();
+        let of = |store: &MemoryStore| reported(&*store.snapshot()).values().map(Vec::len).collect::<Vec<_>>();
         let sizes = of(store);
         assert_eq!(of(&store.with_sidecars(&Cancel::new()).unwrap()), sizes);
         sizes
@@ -281,8 +283,8 @@ proptest! {
         prop_assert!(members().all(|member| !member.is_keyless()), "what anybody can spend is in no cluster");
         for way in WAYS {
             let segmented = store.in_segments(way).unwrap();
-            prop_assert_eq!(&told(&*segmented.snapshot()), &expected);
-            prop_assert_eq!(&told(&*segmented.with_sidecars(&cancel).unwrap().snapshot()), &expected);
+            prop_assert_eq!(&reported(&*segmented.snapshot()), &expected);
+            prop_assert_eq!(&reported(&*segmented.with_sidecars(&cancel).unwrap().snapshot()), &expected);
         }
         // In two parts, in either order, with a table of the first.
         let last = batch.blocks.last().unwrap().number;
@@ -292,11 +294,11 @@ proptest! {
             for part in parts {
                 if !part.transactions.is_empty() {
                     grown.commit(part, &cancel).unwrap();
-                    let _ = told(&*grown.snapshot());
+                    let _ = reported(&*grown.snapshot());
                     grown = grown.with_sidecars(&cancel).unwrap();
                 }
             }
-            prop_assert_eq!(&told(&*grown.snapshot()), &expected);
+            prop_assert_eq!(&reported(&*grown.snapshot()), &expected);
         }
     }
 }
@@ -306,25 +308,25 @@ proptest! {
 fn blocks_taken_back_and_brought_again_leave_no_trace() {
     let cancel = Cancel::new();
     let batch = four().batch();
-    let expected = told(&*store_of([batch.clone()]).snapshot());
+    let expected = reported(&*store_of([batch.clone()]).snapshot());
     let mut store = store_of([blocks(&batch, 1..=4)]).with_sidecars(&cancel).unwrap();
     let bring = |store: &mut MemoryStore, numbers: std::ops::RangeInclusive<u64>| {
         for number in numbers {
             store.append_tail_block(followed(blocks(&batch, number..=number), 1, 1)).unwrap();
-            let _ = told(&*store.snapshot());
+            let _ = reported(&*store.snapshot());
         }
     };
     bring(&mut store, 5..=7);
     store.roll_back_tail(CHAIN, 4).unwrap();
-    assert_eq!(told(&*store.snapshot()), told(&*store_of([blocks(&batch, 1..=4)]).snapshot()));
+    assert_eq!(reported(&*store.snapshot()), reported(&*store_of([blocks(&batch, 1..=4)]).snapshot()));
     bring(&mut store, 5..=6);
     store.roll_back_tail(CHAIN, 5).unwrap();
     bring(&mut store, 6..=8);
-    assert_eq!(told(&*store.snapshot()), expected);
+    assert_eq!(reported(&*store.snapshot()), expected);
 }
 
-/// So many payments, each of two coins of its own. The change goes on to many, which are the same each time: so there are
-/// many movements for few transactions.
+/// So many payments, each of two coins of its own. The change is passed on to many, which are the same each time: so
+/// there are many movements for few transactions.
 fn payments(first: u64, count: u64) -> Batch {
     let mut chain = Chainlet::bitcoin().at_block(first);
     for number in 0..count {
@@ -342,7 +344,7 @@ fn payments(first: u64, count: u64) -> Batch {
 }
 
 #[test]
-fn a_table_on_disk_is_built_when_it_is_worth_it_extended_and_verified() {
+fn cluster_table_is_built_when_worth_it_extended_and_verified() {
     let (folder, cancel) = (tempfile::tempdir().unwrap(), Cancel::new());
     let mut writer = Writer::open_or_create(folder.path()).unwrap();
     let tables = || std::fs::read_dir(folder.path().join("clusters")).map_or(0, Iterator::count);

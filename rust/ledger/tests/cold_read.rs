@@ -1,4 +1,4 @@
-//! What a page costs when nothing of the file is in memory, as the system counts it: bytes read from the disk.
+//! The cost of a page when nothing of the file is in memory, as the system counts it: bytes read from the disk.
 //!
 //! A map without advice reads megabytes around every byte touched; this test fails then. It stands alone in its
 //! process, because the counter is one for the whole process.
@@ -67,7 +67,7 @@ fn bytes_read() -> Option<u64> {
     io.lines().find_map(|line| line.strip_prefix("read_bytes: "))?.parse().ok()
 }
 
-/// Makes the system forget the file, by `dd`, which knows the call.
+/// Makes the system forget the file, by `dd`, which has the call.
 fn forget(path: &Path) -> bool {
     let of = format!("of={}", path.display());
     Command::new("dd")

@@ -181,7 +181,7 @@ fn core_token_gives_way_to_an_import_until_its_rollback() {
 }
 
 #[test]
-fn blocks_without_a_transaction_are_held_as_well_in_the_tail_and_final() {
+fn empty_blocks_are_held_in_the_tail_and_final() {
     let folder = tempfile::tempdir().unwrap();
     let mut live = writer(folder.path());
     let empty = |number| Batch { transactions: Vec::new(), ..tail_block(number, 1, 1) };
@@ -227,7 +227,7 @@ fn tail_block(number: u64, fork: u8, parent_fork: u8) -> Batch {
 }
 
 #[test]
-fn the_tail_grows_is_rolled_back_and_sealed_and_ends_as_a_straight_ingest() {
+fn tail_with_rollbacks_ends_as_a_straight_ingest() {
     let folder = tempfile::tempdir().unwrap();
     let mut live = writer(folder.path());
     live.commit(transfers(1, 4), &Cancel::new()).unwrap();
@@ -318,7 +318,7 @@ fn store_of_another_format_is_refused_with_the_remedy() {
 
 /// Every byte of every file, flipped: never served, always reported.
 #[test]
-fn a_flipped_bit_is_reported_with_file_and_offset_and_never_served() {
+fn flipped_bit_is_reported_with_file_and_offset() {
     let folder = tempfile::tempdir().unwrap();
     let mut writer = writer(folder.path());
     let mut batch = transfers(1, 3);
@@ -376,7 +376,7 @@ fn a_flipped_bit_is_reported_with_file_and_offset_and_never_served() {
 }
 
 /// A disk whose n-th operation fails.
-struct Faulty {
+struct FaultyDisk {
     left: Arc<AtomicU32>,
     disk: SystemDisk,
 }
@@ -405,7 +405,7 @@ impl DiskFile for FaultyFile {
     }
 }
 
-impl Disk for Faulty {
+impl Disk for FaultyDisk {
     fn create_folder(&mut self, path: &Path) -> std::io::Result<()> {
         self.disk.create_folder(path)
     }
@@ -431,12 +431,12 @@ impl Disk for Faulty {
 }
 
 #[test]
-fn a_fault_at_any_step_leaves_a_store_of_whole_commits_and_a_failed_sync_latches_the_writer() {
+fn disk_fault_leaves_whole_commits_and_latches_the_writer() {
     let mut outcomes = [0_u32; 3];
     for fault in (0..80).step_by(if is_full() { 1 } else { 3 }) {
         let folder = tempfile::tempdir().unwrap();
         drop(writer(folder.path()));
-        let disk = Faulty { left: Arc::new(AtomicU32::new(fault)), disk: SystemDisk };
+        let disk = FaultyDisk { left: Arc::new(AtomicU32::new(fault)), disk: SystemDisk };
         let Ok(mut faulty) = Writer::open_on(folder.path(), Box::new(disk)) else { continue };
         let mut acknowledged = 0;
         for round in 0..3 {
@@ -469,7 +469,7 @@ fn a_fault_at_any_step_leaves_a_store_of_whole_commits_and_a_failed_sync_latches
 }
 
 #[test]
-fn a_reader_that_looks_on_holds_few_generations_open_and_finds_all_of_them() {
+fn watching_reader_finds_all_generations_and_holds_few_open() {
     let folder = tempfile::tempdir().unwrap();
     let mut writer = writer(folder.path());
     let store = Store::open(folder.path()).unwrap();
@@ -508,7 +508,7 @@ fn names(folder: &Path) -> Vec<String> {
 }
 
 #[test]
-fn a_replaced_generation_and_unlisted_files_stay_for_15_minutes_and_go_then() {
+fn replaced_generations_are_deleted_after_15_minutes() {
     let folder = tempfile::tempdir().unwrap();
     let mut writer = writer(folder.path());
     for round in 0..9 {
@@ -529,12 +529,12 @@ fn a_replaced_generation_and_unlisted_files_stay_for_15_minutes_and_go_then() {
     assert_eq!(manifests(), ["manifest-0000000011.json", "manifest-0000000012.json"], "the one replaced now is kept");
     assert_eq!(names(&segments).len(), 3, "the merged one and two new ones: {:?}", names(&segments));
     assert!(folder.path().join("notes.txt").exists());
-    assert!(pinned.find_transaction(CHAIN, &hash(1, 0)).unwrap().is_some(), "who holds a generation goes on reading");
+    assert!(pinned.find_transaction(CHAIN, &hash(1, 0)).unwrap().is_some(), "a pinned generation stays readable");
     assert_eq!(early.current().unwrap().coverage()[&CHAIN].transactions, 10);
 }
 
 #[test]
-fn files_collected_while_a_long_verification_reads_are_no_damage() {
+fn verification_ignores_files_collected_meanwhile() {
     let folder = tempfile::tempdir().unwrap();
     let writer = std::cell::RefCell::new(writer(folder.path()));
     let commit = |block| writer.borrow_mut().commit(transfers(block, 1), &Cancel::new()).unwrap();
@@ -556,7 +556,7 @@ fn files_collected_while_a_long_verification_reads_are_no_damage() {
 }
 
 #[test]
-fn many_small_commits_leave_few_segments_and_each_movement_is_rewritten_a_few_times() {
+fn small_commits_leave_few_segments_and_few_rewrites() {
     let folder = tempfile::tempdir().unwrap();
     let mut live = writer(folder.path());
     let mut straight = MemoryStore::default();
@@ -584,7 +584,7 @@ fn many_small_commits_leave_few_segments_and_each_movement_is_rewritten_a_few_ti
 }
 
 #[test]
-fn a_merge_that_is_cancelled_leaves_the_commit_and_is_made_up_for_by_the_next() {
+fn cancelled_merge_keeps_the_commit_and_is_made_up_for() {
     let folder = tempfile::tempdir().unwrap();
     let mut writer = writer(folder.path());
     for round in 0..7 {
@@ -599,7 +599,7 @@ fn a_merge_that_is_cancelled_leaves_the_commit_and_is_made_up_for_by_the_next() 
 }
 
 #[test]
-fn segments_too_far_apart_for_one_stay_apart_and_are_not_tried_again() {
+fn segments_too_far_apart_are_not_merged_or_retried() {
     let folder = tempfile::tempdir().unwrap();
     let mut writer = writer(folder.path());
     for round in 0..8 {

@@ -11,7 +11,7 @@ use headwater_types::{Address, Chain, Timestamp};
 
 const CHAIN: Chain = Chain::ETHEREUM;
 
-/// What the list `group` says of account `number`.
+/// A claim of the list `group` about account `number`.
 fn claim(number: u64, code: Code, group: &str) -> Claim {
     headwater_testkit::claim(CHAIN, address(CHAIN, number), code, Level::Forensic, group)
 }

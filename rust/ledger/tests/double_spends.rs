@@ -1,4 +1,4 @@
-//! Of transactions that spend one output the first on the chain is held, whatever order they come in.
+//! Double spends: of transactions that spend one output the first on the chain is held, whatever order they come in.
 
 use headwater_ledger::Cancel;
 use headwater_ledger::facts::Batch;

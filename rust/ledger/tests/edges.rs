@@ -83,12 +83,12 @@ fn oracle(ledger: &dyn Ledger, account: &Account) -> Vec<Row> {
     /// Flows, the latest transaction of each kind, sums both ways.
     type OfAsset = (Option<EdgeFlows>, [Option<u64>; 3], [Option<Amount>; 2]);
     #[derive(Default)]
-    struct Asked {
+    struct EdgeAnswer {
         all: Option<EdgeFlows>,
         latest: [Option<u64>; 3],
         assets: BTreeMap<Asset, OfAsset>,
     }
-    let mut rows: BTreeMap<Address, Asked> = BTreeMap::new();
+    let mut rows: BTreeMap<Address, EdgeAnswer> = BTreeMap::new();
     let (mut number, mut latest) = (0, None);
     for posting in ledger.postings(account, &Scan::default()).unwrap() {
         let posting = posting.unwrap();
@@ -243,7 +243,7 @@ fn a_hub_is_the_same_in_blocks_and_in_every_order() {
 }
 
 #[test]
-fn a_sum_past_256_bits_is_told_and_not_clipped() {
+fn sum_past_256_bits_is_reported_and_not_clipped() {
     let batch = Chainlet::ethereum()
         .token_transfer(2, 1, 3, 1)
         .with(|facts| facts.movements[0].amount = Amount::MAX)
@@ -280,7 +280,7 @@ fn first(ledger: &dyn Ledger) -> Option<Edges> {
 }
 
 #[test]
-fn a_commit_builds_edges_an_import_makes_them_stale_and_a_rebuild_makes_them_whole_again() {
+fn edges_go_stale_on_import_and_are_whole_after_a_rebuild() {
     let folder = tempfile::tempdir().unwrap();
     let mut writer = Writer::open_or_create(folder.path()).unwrap();
     writer.commit(large(), &Cancel::new()).unwrap();
@@ -301,9 +301,9 @@ fn a_commit_builds_edges_an_import_makes_them_stale_and_a_rebuild_makes_them_who
     writer.import_tokens("tokens", listings).unwrap();
     assert_eq!(first(&*store.snapshot().unwrap()), None);
 
-    let told = std::cell::Cell::new((0, 0));
-    assert!(writer.rebuild_sidecars(&|_, done, total| told.set((done, total)), &Cancel::new()).unwrap());
-    assert_eq!(told.get().0, told.get().1);
+    let reported = std::cell::Cell::new((0, 0));
+    assert!(writer.rebuild_sidecars(&|_, done, total| reported.set((done, total)), &Cancel::new()).unwrap());
+    assert_eq!(reported.get().0, reported.get().1);
     check(&*store.snapshot().unwrap(), 1);
     check(&*store.snapshot().unwrap(), 200);
     assert!(store.verify(&|_, _| {}, &Cancel::new()).unwrap().is_sound());
@@ -314,7 +314,7 @@ fn a_commit_builds_edges_an_import_makes_them_stale_and_a_rebuild_makes_them_who
 }
 
 #[test]
-fn damage_to_edges_is_reported_with_file_and_offset_and_never_served() {
+fn damaged_edges_are_reported_with_file_and_offset() {
     let folder = tempfile::tempdir().unwrap();
     Writer::open_or_create(folder.path()).unwrap().commit(large(), &Cancel::new()).unwrap();
     let sound = first(&*Store::open(folder.path()).unwrap().snapshot().unwrap());

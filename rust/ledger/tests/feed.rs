@@ -1,4 +1,4 @@
-//! The change feed of a store: what it tells, in one change with what it tells of, and how long it keeps it.
+//! The change feed of a store: its items, in one change with what they describe, and how long it keeps them.
 
 use std::io;
 use std::path::Path;
@@ -15,11 +15,11 @@ use headwater_types::Chain;
 const CHAIN: Chain = Chain::ETHEREUM;
 
 /// A disk that is not waited for: many small changes would otherwise take their time.
-struct Hasty(SystemDisk);
+struct FastDisk(SystemDisk);
 
-struct HastyFile(Box<dyn DiskFile>);
+struct FastFile(Box<dyn DiskFile>);
 
-impl DiskFile for HastyFile {
+impl DiskFile for FastFile {
     fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.0.append(bytes)
     }
@@ -29,13 +29,13 @@ impl DiskFile for HastyFile {
     }
 }
 
-impl Disk for Hasty {
+impl Disk for FastDisk {
     fn create_folder(&mut self, path: &Path) -> io::Result<()> {
         self.0.create_folder(path)
     }
 
     fn create(&mut self, path: &Path) -> io::Result<Box<dyn DiskFile>> {
-        Ok(Box::new(HastyFile(self.0.create(path)?)))
+        Ok(Box::new(FastFile(self.0.create(path)?)))
     }
 
     fn rename(&mut self, from: &Path, to: &Path) -> io::Result<()> {
@@ -52,7 +52,7 @@ impl Disk for Hasty {
 }
 
 fn writer(path: &Path) -> Writer {
-    Writer::open_on(path, Box::new(Hasty(SystemDisk))).unwrap()
+    Writer::open_on(path, Box::new(FastDisk(SystemDisk))).unwrap()
 }
 
 /// A block of one transfer from the account of the fork, on a block of another fork.
@@ -71,7 +71,7 @@ fn items(feed: &Feed) -> Vec<FeedItem> {
 }
 
 /// Height, fork, whether taken back, adoption, head.
-fn told(feed: &Feed) -> Vec<(u64, u8, bool, u32, u64)> {
+fn reported(feed: &Feed) -> Vec<(u64, u8, bool, u32, u64)> {
     let fork = |item: &FeedItem| item.hash.map_or(0, |hash| hash.as_bytes()[31]);
     items(feed).iter().map(|item| (item.number, fork(item), item.removed, item.adoption, item.head)).collect()
 }
@@ -81,7 +81,7 @@ fn amounts(transactions: &[NewTransaction]) -> Vec<String> {
 }
 
 #[test]
-fn each_followed_block_is_told_when_it_comes_and_when_it_goes() {
+fn followed_block_has_items_when_added_and_when_removed() {
     let folder = tempfile::tempdir().unwrap();
     let mut live = writer(folder.path());
     let mut memory = MemoryStore::default();
@@ -109,8 +109,8 @@ fn each_followed_block_is_told_when_it_comes_and_when_it_goes() {
         (6, 2, true, 0, 5),
         (6, 1, false, 1, 6),
     ];
-    assert_eq!(told(&feed), expected);
-    assert_eq!(told(&memory.feed().unwrap()), expected);
+    assert_eq!(reported(&feed), expected);
+    assert_eq!(reported(&memory.feed().unwrap()), expected);
     let positions: Vec<u64> = items(&feed).iter().map(|item| item.position).collect();
     assert_eq!(positions, (1..=8).collect::<Vec<_>>());
     assert_eq!(feed.untold(), 0);
@@ -123,12 +123,12 @@ fn each_followed_block_is_told_when_it_comes_and_when_it_goes() {
     }
     // A block taken back a second time has the number of its second adoption.
     live.roll_back_tail(CHAIN, 5).unwrap();
-    assert_eq!(told(&reader.feed().unwrap()).last(), Some(&(6, 1, true, 1, 5)));
+    assert_eq!(reported(&reader.feed().unwrap()).last(), Some(&(6, 1, true, 1, 5)));
     assert_ne!(feed.store().to_string(), "0".repeat(32));
 }
 
 #[test]
-fn loads_of_history_tell_of_themselves_only_when_asked_and_once() {
+fn history_load_makes_items_only_when_asked_and_once() {
     let folder = tempfile::tempdir().unwrap();
     let mut writer = writer(folder.path());
     let silent = Chainlet::ethereum().transfer(1, 2, 10).transfer(2, 3, 20).batch();
@@ -137,7 +137,7 @@ fn loads_of_history_tell_of_themselves_only_when_asked_and_once() {
 
     writer.begin_events();
     // Known already, a new block of two, and one more.
-    let told_batch = Chainlet::ethereum()
+    let batch_with_events = Chainlet::ethereum()
         .transfer(1, 2, 10)
         .transfer(2, 3, 20)
         .transfer(3, 4, 30)
@@ -145,27 +145,27 @@ fn loads_of_history_tell_of_themselves_only_when_asked_and_once() {
         .transfer(3, 5, 31)
         .token_transfer(9, 4, 5, 40)
         .batch();
-    writer.commit(told_batch.clone(), &Cancel::new()).unwrap();
+    writer.commit(batch_with_events.clone(), &Cancel::new()).unwrap();
     let feed = writer.feed();
-    assert_eq!(told(&feed), [(3, 0, false, 0, 4), (4, 0, false, 0, 4)]);
+    assert_eq!(reported(&feed), [(3, 0, false, 0, 4), (4, 0, false, 0, 4)]);
     assert!(items(&feed).iter().all(|item| item.hash.is_none()));
     assert_eq!(amounts(&feed.transactions(1).unwrap()), ["30", "31"]);
     assert_eq!(amounts(&feed.transactions(2).unwrap()), ["0"]);
-    assert_eq!(feed.untold(), generation, "all of it was told");
+    assert_eq!(feed.untold(), generation, "all of it has items");
 
-    writer.commit(told_batch, &Cancel::new()).unwrap();
+    writer.commit(batch_with_events, &Cancel::new()).unwrap();
     writer.commit(silent, &Cancel::new()).unwrap();
     assert_eq!(writer.feed().newest(), 2, "nothing of it is new");
 }
 
 #[test]
-fn a_transaction_that_gains_movements_is_told_with_what_was_known_before() {
+fn item_of_a_grown_transaction_has_its_earlier_facts() {
     let folder = tempfile::tempdir().unwrap();
     let mut writer = writer(folder.path());
     writer.begin_events();
     let chain = || Chainlet::ethereum().transfer(1, 2, 10);
     writer.commit(chain().batch(), &Cancel::new()).unwrap();
-    // A source that knows the fee alone tells nothing that moved.
+    // A source that states the fee alone adds no movement.
     writer.commit(chain().fee(3).batch(), &Cancel::new()).unwrap();
     assert_eq!(writer.feed().newest(), 1);
     assert!(writer.feed().untold() > 0, "the fee changed a balance");
@@ -182,7 +182,7 @@ fn a_transaction_that_gains_movements_is_told_with_what_was_known_before() {
 }
 
 #[test]
-fn the_spender_of_an_output_that_is_new_is_told_anew() {
+fn new_output_makes_an_item_of_its_spender() {
     let folder = tempfile::tempdir().unwrap();
     let mut writer = writer(folder.path());
     writer.begin_events();
@@ -200,7 +200,7 @@ fn the_spender_of_an_output_that_is_new_is_told_anew() {
 }
 
 #[test]
-fn what_history_states_of_a_followed_block_outlives_it_and_is_not_taken_back() {
+fn history_of_a_followed_block_outlives_its_rollback() {
     let folder = tempfile::tempdir().unwrap();
     let mut writer = writer(folder.path());
     writer.append_tail_block(block(5, 1, 1)).unwrap();
@@ -279,16 +279,16 @@ fn old_items_go_into_runs_that_read_as_they_did() {
     assert!(largest < 128 << 10, "{largest} bytes");
     let report = Store::open(folder.path()).unwrap().verify(&|_, _| {}, &Cancel::new()).unwrap();
     assert!(report.is_sound(), "{report:?}");
-    // The next writer knows the old blocks: adoption counts on.
+    // The next writer has the old blocks: adoption counts on.
     drop(live);
     let mut again = writer(folder.path());
     again.roll_back_tail(CHAIN, 999).unwrap();
     again.append_tail_block(block(1000, 1, 1)).unwrap();
-    assert_eq!(told(&again.feed()).last(), Some(&(1000, 1, false, 2, 1000)));
+    assert_eq!(reported(&again.feed()).last(), Some(&(1000, 1, false, 2, 1000)));
 }
 
 #[test]
-fn items_are_kept_as_long_as_the_limits_say_and_then_said_to_be_gone() {
+fn items_past_the_limits_are_reported_as_gone() {
     let folder = tempfile::tempdir().unwrap();
     let mut live = writer(folder.path());
     live.keep_feed(FeedLimits { secs: 3600, items: 100, most: 1000 });

@@ -1,7 +1,7 @@
-//! kill -9 while a store follows a chain: the change feed tells exactly what is held.
+//! kill -9 while a store follows a chain: the items of the change feed are exactly what is held.
 //!
 //! The test starts itself as the process to be killed, which appends blocks, takes some back and makes others final.
-#![expect(clippy::disallowed_methods, reason = "the test tells the process it starts where to write")]
+#![expect(clippy::disallowed_methods, reason = "the test passes a folder to the process it starts")]
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
@@ -71,7 +71,7 @@ fn check(folder: &Path, known: u64) -> u64 {
     let report = store.verify(&|_, _| {}, &Cancel::new()).unwrap();
     assert!(report.is_sound(), "{report:?}");
     let (feed, ledger) = (store.feed().unwrap(), store.current().unwrap());
-    assert!(feed.newest() >= known, "{} told, {known} acknowledged", feed.newest());
+    assert!(feed.newest() >= known, "{} items, {known} acknowledged", feed.newest());
     let mut held: BTreeMap<u64, _> = BTreeMap::new();
     for (position, item) in (1..).zip(feed.after(0, usize::MAX).unwrap()) {
         assert_eq!(item.position, position);
@@ -93,7 +93,7 @@ fn check(folder: &Path, known: u64) -> u64 {
 }
 
 #[test]
-fn kill_9_at_any_moment_leaves_a_feed_that_tells_exactly_what_is_held() {
+fn kill_9_at_any_moment_leaves_feed_and_store_equal() {
     let moments = if headwater_testkit::is_full() { 200 } else { 12 };
     let seed = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_micros();
     let mut seed = u64::try_from(seed).unwrap();

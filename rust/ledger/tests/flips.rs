@@ -121,68 +121,68 @@ impl Answers {
     }
 }
 
-/// What every primitive answers.
+/// Digests the answers of every primitive.
 fn answers(root: &Path) -> Result<u128, LedgerError> {
     let store = Store::open(root)?;
     let ledger = store.snapshot()?;
-    let mut told = Answers(Xxh3::new());
-    told.put(ledger.coverage());
+    let mut answers = Answers(Xxh3::new());
+    answers.put(ledger.coverage());
     for symbol in ledger.prices().symbols() {
-        told.put((symbol, ledger.prices().series(symbol)));
+        answers.put((symbol, ledger.prices().series(symbol)));
     }
     for chain in [CHAIN, Chain::BITCOIN] {
-        of_chain(&*ledger, chain, &mut told)?;
+        of_chain(&*ledger, chain, &mut answers)?;
     }
-    Ok(told.0.digest128())
+    Ok(answers.0.digest128())
 }
 
-fn of_chain(ledger: &dyn Ledger, chain: Chain, told: &mut Answers) -> Result<(), LedgerError> {
-    told.put(ledger.registry().entries(chain));
+fn of_chain(ledger: &dyn Ledger, chain: Chain, answers: &mut Answers) -> Result<(), LedgerError> {
+    answers.put(ledger.registry().entries(chain));
     for block in (0..80).chain(5000..5205).step_by(5) {
-        told.put(ledger.block(chain, block)?);
-        told.put(ledger.find_transaction(chain, &hash(block, 0))?);
-        told.put(ledger.spender(chain, &OutPoint { hash: hash(block, 0), index: 0 })?);
+        answers.put(ledger.block(chain, block)?);
+        answers.put(ledger.find_transaction(chain, &hash(block, 0))?);
+        answers.put(ledger.spender(chain, &OutPoint { hash: hash(block, 0), index: 0 })?);
         if let Some(at) = ledger.transaction_at(chain, block, 0)? {
-            told.put(ledger.transaction_head(at)?);
-            told.put(ledger.transaction(at)?);
-            told.put(ledger.transaction_logs(at)?);
+            answers.put(ledger.transaction_head(at)?);
+            answers.put(ledger.transaction(at)?);
+            answers.put(ledger.transaction_logs(at)?);
         }
     }
     let mut assets = BTreeSet::new();
     for (place, address) in ledger.addresses(chain, None, usize::MAX)?.iter().enumerate() {
         let Some(account) = ledger.account(chain, address)? else {
-            told.put("gone");
+            answers.put("gone");
             continue;
         };
-        told.put((address, account.postings, account.is_contract));
+        answers.put((address, account.postings, account.is_contract));
         let holdings = ledger.holdings(&account)?;
         assets.extend(holdings.iter().map(|holding| holding.asset));
-        told.put(holdings);
+        answers.put(holdings);
         let order = [EdgeOrder::Total, EdgeOrder::Sent, EdgeOrder::Received][place % 3];
-        told.put(ledger.edges(&account, order, usize::MAX, &Cancel::new())?);
+        answers.put(ledger.edges(&account, order, usize::MAX, &Cancel::new())?);
         let visited = ledger.visit_edges(&account, order, &Cancel::new(), &mut |other, flows| {
-            told.put((other, flows));
+            answers.put((other, flows));
             ControlFlow::Continue(())
         })?;
-        told.put(visited);
+        answers.put(visited);
         if place % 8 == 0 {
             for posting in ledger.postings(&account, &Scan::default())?.take(20) {
                 let posting = posting?;
-                told.put((posting, ledger.transaction_head(posting.transaction)?, ledger.asset(posting.asset)?));
+                answers.put((posting, ledger.transaction_head(posting.transaction)?, ledger.asset(posting.asset)?));
             }
         }
         if let Some(handle) = account.handle() {
-            told.put(ledger.account_of(handle)?.postings);
+            answers.put(ledger.account_of(handle)?.postings);
         }
         for log in ledger.logs(chain, &LogFilter::of(*address), &Cancel::new())? {
-            told.put(log?);
+            answers.put(log?);
         }
         let topic = LogFilter { first_topic: FirstTopic::from(topic(4)), ..LogFilter::of(*address) };
-        told.put(ledger.log_page(chain, &topic, 20, &Cancel::new())?);
+        answers.put(ledger.log_page(chain, &topic, 20, &Cancel::new())?);
     }
     let cancel = Cancel::new();
     ledger.sweep(chain, &AddressRange::default(), (ColumnSet::ALL, &cancel), &mut |address, batch| {
-        told.put((address, batch.part(), batch.base_time(), batch.len()));
+        answers.put((address, batch.part(), batch.base_time(), batch.len()));
         let fields = batch.transactions().iter().zip(batch.counterparties()).zip(batch.assets()).zip(batch.seconds());
         let mut bytes = Vec::with_capacity(33 * batch.len());
         for ((((row, other), asset), seconds), amount) in fields.zip(batch.amounts()) {
@@ -191,18 +191,18 @@ fn of_chain(ledger: &dyn Ledger, chain: Chain, told: &mut Answers) -> Result<(),
             }
             bytes.extend(amount.to_le_bytes());
         }
-        told.0.update(&bytes);
-        told.put(batch.flags().iter().map(|flags| flags.kind() as u8 + 8 * flags.direction() as u8).max());
+        answers.0.update(&bytes);
+        answers.put(batch.flags().iter().map(|flags| flags.kind() as u8 + 8 * flags.direction() as u8).max());
         Ok(ControlFlow::Continue(()))
     })?;
     for asset in &assets {
         let Some(holders) = ledger.holders(chain, asset)? else { continue };
-        told.put((holders.count(), holders.negative(), holders.total(), holders.first(usize::MAX)?));
+        answers.put((holders.count(), holders.negative(), holders.total(), holders.first(usize::MAX)?));
     }
     for number in 0..if chain == CHAIN { 5 } else { 0 } {
-        told.put(ledger.token_facts(chain, &contract(number))?);
+        answers.put(ledger.token_facts(chain, &contract(number))?);
     }
-    told.put(ledger.find_addresses(chain, "", 9, 100)?);
+    answers.put(ledger.find_addresses(chain, "", 9, 100)?);
     Ok(())
 }
 
@@ -224,13 +224,13 @@ fn flip(file: &Path, at: u64, bit: u32) {
     file.write_all(&byte).unwrap();
 }
 
-/// What came of flips.
+/// The outcome of flips.
 #[derive(Debug, Default, Clone, Copy)]
 struct Tally {
     flips: u64,
     /// Reading failed with an error that names the file.
     refused: u64,
-    /// Verification told of it; the others lie in unused space.
+    /// Verification reported it; the others lie in unused space.
     reported: u64,
 }
 
@@ -249,7 +249,7 @@ fn trial(root: &Path, file: &Path, (at, bit): (u64, u32), sound: u128) -> Result
     };
     let problems = report.map_err(|error| context(&format!("it cannot be verified: {error}")))?;
     let of_file: Vec<_> = problems.iter().filter(|(damaged, _)| damaged == file).collect();
-    // Files of text are under one checksum, and what stands about a paged file is at its two ends.
+    // Files of text are under one checksum, and what is about a paged file is at its two ends.
     let length = std::fs::metadata(file).unwrap().len();
     let is_near = |offset: u64| offset == 0 || offset.abs_diff(at) <= PAGE || at + PAGE > length;
     if !of_file.is_empty() && !of_file.iter().any(|(_, offset)| is_near(*offset)) {
@@ -305,7 +305,7 @@ fn work(root: &Path, numbers: impl Iterator<Item = u64>, sound: u128) -> Result<
 }
 
 #[test]
-fn a_flipped_bit_in_any_file_is_never_served_and_reported_with_file_and_offset() {
+fn flipped_bit_in_any_file_is_reported_and_never_served() {
     let flips = if headwater_testkit::is_full() { ALL } else { SAMPLE };
     let first = tempfile::tempdir().unwrap();
     create(first.path());

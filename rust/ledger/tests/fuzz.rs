@@ -1,4 +1,4 @@
-//! Files of a store that are damaged in more than a bit: by accident, which checksums tell, and by somebody who makes
+//! Files of a store that are damaged in more than a bit: by accident, which checksums detect, and by somebody who makes
 //! the checksums right again, after which any answer may come, but in bounded time and memory and without a panic.
 
 use std::ops::ControlFlow;
@@ -123,7 +123,7 @@ fn sealed_manifest(text: &str) -> String {
     format!("{{\"format\":3,\"checksum\":\"{:032x}\",\"body\":{body}}}\n", xxh3_128(body.as_bytes()))
 }
 
-/// How a manifest lists a file.
+/// Returns how a manifest lists a file.
 fn listed(bytes: &[u8]) -> String {
     format!("\"length\":{},\"digest\":\"{:032x}\"", bytes.len(), xxh3_128(bytes))
 }
@@ -132,8 +132,8 @@ fn listed(bytes: &[u8]) -> String {
 fn answers(root: &Path) -> Result<u128, LedgerError> {
     let store = Store::open(root)?;
     let ledger = store.snapshot()?;
-    let mut told = Xxh3::new();
-    let mut put = |text: String| told.update(text.as_bytes());
+    let mut digest = Xxh3::new();
+    let mut put = |text: String| digest.update(text.as_bytes());
     put(format!("{:?}", ledger.coverage()));
     for symbol in ledger.prices().symbols() {
         put(format!("{symbol}{:?}", ledger.prices().series(symbol)));
@@ -154,7 +154,7 @@ fn answers(root: &Path) -> Result<u128, LedgerError> {
     for item in feed.after(feed.oldest().saturating_sub(1), 1000)? {
         put(format!("{item:?}{:?}", feed.transactions(item.position)?));
     }
-    Ok(told.digest128())
+    Ok(digest.digest128())
 }
 
 fn of_accounts(ledger: &dyn Ledger, chain: Chain, put: &mut dyn FnMut(String)) -> Result<(), LedgerError> {
@@ -195,7 +195,7 @@ fn put(path: &Path, content: impl AsRef<[u8]>) {
     std::fs::write(path, content).unwrap();
 }
 
-/// Whether an error is about a file.
+/// Returns whether an error is about a file.
 fn names(error: &LedgerError, damaged: &Path) -> bool {
     match error {
         LedgerError::Corrupt { file, .. } => file == damaged,
@@ -205,7 +205,7 @@ fn names(error: &LedgerError, damaged: &Path) -> bool {
 }
 
 #[test]
-fn a_damaged_file_is_told_by_name_and_a_forged_one_never_brings_its_reader_down() {
+fn damaged_file_is_named_and_a_forged_one_never_panics() {
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path();
     create(root);

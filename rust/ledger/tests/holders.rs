@@ -231,7 +231,7 @@ fn changes_outside_of_a_large_table_move_ranks_and_sums() {
 }
 
 #[test]
-fn a_total_past_256_bits_is_told_and_not_clipped() {
+fn total_past_256_bits_is_reported_and_not_clipped() {
     let most = |chain: Chainlet| chain.with(|facts| facts.movements[0].amount = Amount::MAX);
     let chain = most(Chainlet::ethereum().token_transfer(1, 0, 1, 1)).token_transfer(1, 0, 2, 1);
     let batch = chain.token_transfer(1, 2, 3, 1).batch();
@@ -303,7 +303,7 @@ fn a_merge_of_what_a_table_covers_carries_it_on() {
 }
 
 #[test]
-fn a_table_on_disk_is_built_when_it_is_worth_it_kept_and_verified() {
+fn holder_table_is_built_when_worth_it_kept_and_verified() {
     let folder = tempfile::tempdir().unwrap();
     let mut writer = Writer::open_or_create(folder.path()).unwrap();
     writer.commit(crowded(1, 9_000), &Cancel::new()).unwrap();

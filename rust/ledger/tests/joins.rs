@@ -1,4 +1,4 @@
-//! What a store holds is a function of what sources said, not of how it came in.
+//! The contents of a store are a function of what sources said, not of how it came in.
 
 use headwater_ledger::facts::{Batch, BlockFacts, Claim, TokenFacts};
 use headwater_ledger::read::{
@@ -46,7 +46,7 @@ fn a_batch_that_says_nothing_new_makes_no_generation() {
 }
 
 #[test]
-fn what_another_source_adds_enriches_the_transaction_where_it_stands() {
+fn second_source_enriches_the_transaction_in_place() {
     let full = Chainlet::ethereum().transfer(1, 2, 5).fee(1).token_movement(9, 2, 1, 7).batch();
     let mut bare = full.clone();
     bare.transactions[0].fee = None;
@@ -54,7 +54,7 @@ fn what_another_source_adds_enriches_the_transaction_where_it_stands() {
     let mut store = commit_all([bare]);
     let report = store.commit(full.clone(), &Cancel::new()).unwrap();
     assert_eq!((report.added, report.enriched, report.unchanged), (0, 1, 0));
-    assert_eq!(store.snapshot().segments().len(), 1, "a transaction stands in one segment");
+    assert_eq!(store.snapshot().segments().len(), 1, "a transaction is in one segment");
     assert_eq!(digest(&store), digest(&commit_all([full])));
 }
 
@@ -70,7 +70,7 @@ fn a_block_without_time_is_refused_until_its_time_is_known() {
 }
 
 #[test]
-fn a_block_told_by_two_sources_at_different_times_is_a_conflict() {
+fn block_with_two_times_is_a_conflict() {
     let batch = Chainlet::ethereum().transfer(1, 2, 5).batch();
     let mut other = batch.clone();
     other.blocks[0].time = Timestamp::new(1);
@@ -80,7 +80,7 @@ fn a_block_told_by_two_sources_at_different_times_is_a_conflict() {
 }
 
 #[test]
-fn a_block_hash_that_comes_later_reaches_every_segment_that_holds_the_block() {
+fn later_block_hash_reaches_every_segment_of_the_block() {
     let batch = Chainlet::ethereum().transfer(1, 2, 5).same_block().transfer(2, 3, 4).batch();
     let mut store = commit_all(one_by_one(&batch));
     assert_eq!(store.snapshot().segments().len(), 2);
@@ -121,7 +121,7 @@ fn inputs_are_completed_whichever_comes_first() {
 }
 
 #[test]
-fn the_output_stands_before_what_its_spender_says_of_it_but_amounts_must_agree() {
+fn output_prevails_over_its_spender_and_amounts_must_agree() {
     let mut chain = Chainlet::bitcoin().mine(1, 50).spend(&[(1, 0, 0)], &[(2, 50)]).batch();
     let spent =
         |satoshis, script| headwater_ledger::facts::OutputFacts { script, ..headwater_testkit::pay_to(1, satoshis) };
@@ -181,7 +181,7 @@ fn contracts_and_tokens_are_held_once() {
 }
 
 #[test]
-fn many_small_commits_are_merged_and_nothing_can_tell() {
+fn merging_small_commits_changes_no_answer() {
     let chain = (0..40).fold(Chainlet::ethereum(), |chain, number| chain.transfer(number % 5, 7, number).fee(number));
     let batch = chain.batch();
     let store = commit_all(one_by_one(&batch));
@@ -282,19 +282,19 @@ proptest! {
     }
 
     #[test]
-    fn account_chains_read_the_same_in_every_segmentation_and_as_the_oracle_says(batch in strategies::account_chain()) {
+    fn account_chains_equal_the_oracle_in_every_segmentation(batch in strategies::account_chain()) {
         over_segmentations([batch.clone()], |ledger| check_against_oracle(ledger, &batch));
     }
 
     #[test]
-    fn utxo_chains_read_the_same_in_every_segmentation_and_as_the_oracle_says(batch in strategies::utxo_chain()) {
+    fn utxo_chains_equal_the_oracle_in_every_segmentation(batch in strategies::utxo_chain()) {
         over_segmentations([batch.clone()], |ledger| check_against_oracle(ledger, &batch));
         check_against_oracle(&*in_one_segment([batch.clone()]), &batch);
     }
 }
 
 #[test]
-fn blocks_too_far_apart_for_one_segment_never_keep_a_commit_from_happening() {
+fn blocks_too_far_apart_for_one_segment_are_committed() {
     let far = |number: u64| Chainlet::ethereum().at_block(1 + number * (1 << 33)).transfer(1, 2, 5).batch();
     let store = commit_all((0..24).map(far));
     let snapshot = store.snapshot();

@@ -1,6 +1,6 @@
 //! kill -9 while labels are imported and disputed: the store opens and holds exactly what was acknowledged of both, or
 //! one more.
-#![expect(clippy::disallowed_methods, reason = "the test tells the process it starts where to write")]
+#![expect(clippy::disallowed_methods, reason = "the test passes a folder to the process it starts")]
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;

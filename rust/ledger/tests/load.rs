@@ -16,7 +16,7 @@ fn transfers(first: u64, count: u64) -> Batch {
 }
 
 #[test]
-fn a_load_merges_only_what_is_too_much_to_read_together_and_holds_the_same() {
+fn load_merges_only_crowded_segments_and_holds_the_same() {
     let folder = tempfile::tempdir().unwrap();
     let mut writer = Writer::open_or_create(folder.path()).unwrap();
     let store = Store::open(folder.path()).unwrap();

@@ -147,7 +147,7 @@ proptest! {
 
     /// Some segments have an index and some have none; blocks are followed, taken back, followed again and sealed.
     #[test]
-    fn commits_and_rollbacks_change_logs_as_they_change_transactions(
+    fn logs_follow_commits_and_rollbacks(
         batch in logged_chain(),
         cuts in prop::collection::vec(0..40usize, 2),
         is_indexed in prop::collection::vec(any::<bool>(), 3),
@@ -324,7 +324,7 @@ fn is_sound(root: &Path) -> bool {
 }
 
 #[test]
-fn index_on_disk_is_built_with_commits_and_merges_and_follows_every_change() {
+fn log_index_follows_commits_and_merges() {
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path();
     let filters = filters(&[0..=u64::MAX, 90..=210]);
@@ -390,13 +390,13 @@ fn missing_index_is_counted_changes_no_answer_and_is_rebuilt() {
     assert_eq!((index_files(root).len(), underived(root)), (0, 1));
     check(&*writer.snapshot(), &batch.transactions, &filters);
 
-    let told = std::cell::Cell::new((0, 0));
+    let reported = std::cell::Cell::new((0, 0));
     let progress = |kind: &str, done, total| {
         assert_eq!(kind, "logs");
-        told.set((done, total));
+        reported.set((done, total));
     };
     assert!(writer.rebuild_sidecars(&progress, &Cancel::new()).unwrap());
-    assert!(told.get().0 == told.get().1 && told.get().0 >= 1200);
+    assert!(reported.get().0 == reported.get().1 && reported.get().0 >= 1200);
     assert!(!writer.rebuild_sidecars(&|_, _, _| {}, &Cancel::new()).unwrap());
     assert_eq!((index_files(root).len(), underived(root)), (1, 0));
     check(&*writer.snapshot(), &batch.transactions, &filters);
@@ -408,7 +408,7 @@ fn missing_index_is_counted_changes_no_answer_and_is_rebuilt() {
 }
 
 #[test]
-fn damage_to_an_index_is_reported_with_file_and_offset_and_never_served() {
+fn damaged_log_index_is_reported_with_file_and_offset() {
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path();
     let batch = many(1, 1600);

@@ -17,7 +17,7 @@ fn price(day: i64, usd: f64) -> PricePoint {
 }
 
 #[test]
-fn exchange_rates_are_versions_that_come_back_to_the_last_bit_and_can_be_rolled_back() {
+fn exchange_rate_versions_are_exact_and_can_be_rolled_back() {
     let folder = tempfile::tempdir().unwrap();
     let mut writer = Writer::open_or_create(folder.path()).unwrap();
     let first =
@@ -34,15 +34,15 @@ fn exchange_rates_are_versions_that_come_back_to_the_last_bit_and_can_be_rolled_
     assert_eq!(euro(), (0.1 + 0.2_f64).to_bits());
     assert_ne!(store.digest(&Cancel::new()).unwrap(), before);
     let versions: Vec<_> = store.stats().unwrap().imports;
-    let told: Vec<_> = versions.iter().map(|import| (import.version, import.kind, import.in_force)).collect();
-    assert_eq!(told, [(first, ImportKind::Fx, true), (second, ImportKind::Fx, false)]);
+    let reported: Vec<_> = versions.iter().map(|import| (import.version, import.kind, import.in_force)).collect();
+    assert_eq!(reported, [(first, ImportKind::Fx, true), (second, ImportKind::Fx, false)]);
     assert!(store.verify(&|_, _| {}, &Cancel::new()).unwrap().problems.is_empty());
 }
 
 #[test]
-fn a_spike_is_judged_over_all_imports_whatever_their_order_and_told_by_source() {
+fn spike_is_judged_over_all_imports_and_reported_by_source() {
     let halves = || [vec![price(1, 10.0), price(3, 900.0), price(5, 11.0)], vec![price(2, 10.0), price(4, 11.0)]];
-    let told = |imports: Vec<(&str, Vec<PricePoint>)>| {
+    let reported = |imports: Vec<(&str, Vec<PricePoint>)>| {
         let folder = tempfile::tempdir().unwrap();
         let mut writer = Writer::open_or_create(folder.path()).unwrap();
         for (source, points) in imports {
@@ -52,9 +52,9 @@ fn a_spike_is_judged_over_all_imports_whatever_their_order_and_told_by_source() 
         (prices, Store::open(folder.path()).unwrap().digest(&Cancel::new()).unwrap())
     };
     let [odd, even] = halves();
-    let (prices, digest) = told(vec![("odd", odd), ("even", even)]);
+    let (prices, digest) = reported(vec![("odd", odd), ("even", even)]);
     let [odd, even] = halves();
-    assert_eq!(told(vec![("even", even), ("odd", odd)]), (prices.clone(), digest));
+    assert_eq!(reported(vec![("even", even), ("odd", odd)]), (prices.clone(), digest));
 
     let left_out: Vec<_> = prices.left_out("eth").iter().map(|left_out| (left_out.price.usd, left_out.why)).collect();
     assert_eq!(left_out, [(900.0, Implausible::Spike)]);

@@ -22,7 +22,7 @@ fn holding(ledger: &dyn Ledger, holder: u64, asset: &Asset) -> Option<Holding> {
 }
 
 /// Opening, received, sent and balance of a holder of token 1.
-fn told(ledger: &dyn Ledger, holder: u64) -> Option<[u128; 4]> {
+fn reported(ledger: &dyn Ledger, holder: u64) -> Option<[u128; 4]> {
     let small = |amount: Amount| amount.to_u128().unwrap();
     let holding = holding(ledger, holder, &token(CHAIN, 1))?;
     Some([holding.opening, holding.received(), holding.sent(), holding.balance.shown()].map(small))
@@ -60,12 +60,12 @@ fn worked() -> Batch {
 }
 
 #[test]
-fn what_moved_since_is_added_to_the_stated_balance_and_what_moved_before_is_not() {
+fn opening_balance_adds_later_movements_only() {
     let tables = over_segmentations([worked()], |ledger| {
-        assert_eq!(told(ledger, 1), Some([100, 40, 10, 130]));
-        assert_eq!(told(ledger, 2), Some([0, 10, 0, 10]));
-        assert_eq!(told(ledger, 3), Some([40, 0, 40, 0]));
-        assert_eq!(told(ledger, 4), None, "a balance of nothing is not stated");
+        assert_eq!(reported(ledger, 1), Some([100, 40, 10, 130]));
+        assert_eq!(reported(ledger, 2), Some([0, 10, 0, 10]));
+        assert_eq!(reported(ledger, 3), Some([40, 0, 40, 0]));
+        assert_eq!(reported(ledger, 4), None, "a balance of nothing is not stated");
         assert_eq!(ledger.opening(CHAIN, &Asset::Native), None);
         let opening = ledger.opening(CHAIN, &token(CHAIN, 1));
         assert_eq!(opening, Some(Opening { block: 2, time: Timestamp::new(1_600_000_024) }));
@@ -109,7 +109,7 @@ fn an_opening_is_in_balances_and_nowhere_else() {
 }
 
 #[test]
-fn the_same_list_again_changes_nothing_and_another_one_of_its_block_is_a_conflict() {
+fn repeated_list_is_a_no_op_and_another_one_a_conflict() {
     let mut store = MemoryStore::default();
     let long: Vec<(u64, u64)> = (1..=OPENING_PART as u64 + 5).map(|holder| (holder, holder)).collect();
     let report = store.commit(batch(list(5, &long)), &Cancel::new()).unwrap();
@@ -143,7 +143,7 @@ fn a_list_that_states_two_balances_of_one_address_is_refused() {
 }
 
 #[test]
-fn of_two_openings_the_later_one_begins_the_history_whichever_came_first() {
+fn later_opening_begins_the_history_in_any_order() {
     let moved = Chainlet::ethereum().at_block(8).token_transfer(1, 1, 2, 5).at_block(20).token_transfer(1, 2, 3, 1);
     let parts = [batch(list(5, &[(1, 50), (4, 9)])), batch(list(10, &[(1, 44), (2, 6)])), moved.batch()];
     for order in [[0, 1, 2], [2, 1, 0], [1, 2, 0]] {
@@ -153,7 +153,7 @@ fn of_two_openings_the_later_one_begins_the_history_whichever_came_first() {
         }
         let ledger = store.snapshot();
         assert_eq!(ledger.opening(CHAIN, &token(CHAIN, 1)).unwrap().block, 10);
-        let all: Vec<_> = (1..5).map(|holder| told(&*ledger, holder)).collect();
+        let all: Vec<_> = (1..5).map(|holder| reported(&*ledger, holder)).collect();
         assert_eq!(all, [Some([44, 0, 0, 44]), Some([6, 0, 1, 5]), Some([0, 1, 0, 1]), None]);
         assert_eq!(holders(&*ledger), [(address(CHAIN, 1), 44), (address(CHAIN, 2), 5), (address(CHAIN, 3), 1)]);
     }
@@ -165,11 +165,11 @@ fn a_busy_account_begins_anew_as_others_do() {
     let chain = (0..1500).fold(Chainlet::ethereum(), |chain, number| chain.token_transfer(1, 1, 2 + number % 7, 1));
     let mut whole = chain.batch();
     whole.transactions.extend(list(1400, &[(1, 1000)]));
-    over_segmentations([whole], |ledger| assert_eq!(told(ledger, 1), Some([1000, 0, 100, 900])));
+    over_segmentations([whole], |ledger| assert_eq!(reported(ledger, 1), Some([1000, 0, 100, 900])));
 }
 
 #[test]
-fn a_holder_table_that_an_opening_overtakes_is_passed_over_and_built_again() {
+fn holder_table_is_rebuilt_after_a_later_opening() {
     let mut store = MemoryStore::default();
     let mut moved = worked();
     moved.transactions.retain(|facts| !facts.hash.is_made());
@@ -198,19 +198,19 @@ fn openings_on_disk_are_merged_reopened_and_verified() {
     let store = Store::open(folder.path()).unwrap();
     assert!(store.verify(&|_, _| {}, &Cancel::new()).unwrap().is_sound());
     let ledger = store.snapshot().unwrap();
-    assert_eq!(told(&*ledger, 1), Some([100, 40, 10, 130]));
+    assert_eq!(reported(&*ledger, 1), Some([100, 40, 10, 130]));
     let one = in_memory(vec![whole], vec![], vec![]).unwrap();
     assert_eq!(store.digest(&Cancel::new()).unwrap(), one.digest(&Cancel::new()).unwrap());
 }
 
-type Told = BTreeMap<Asset, (Amount, Amount, Amount, Amount)>;
+type BalancesByAsset = BTreeMap<Asset, (Amount, Amount, Amount, Amount)>;
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(if is_full() { 64 } else { 32 }))]
 
     #[test]
     fn holdings_and_holders_are_those_of_the_facts(batch in opened_chain(), cut in any::<prop::sample::Index>()) {
-        let expected: Vec<Told> = (0..6).map(|number| {
+        let expected: Vec<BalancesByAsset> = (0..6).map(|number| {
             let held = holdings_of(&batch.transactions, &address(CHAIN, number));
             held.into_iter().map(|(asset, held)| (asset, (held.opening, held.received, held.sent, held.fees))).collect()
         }).collect();
@@ -219,7 +219,7 @@ proptest! {
             for number in 0..6 {
                 let address = address(CHAIN, number);
                 let account = ledger.account(CHAIN, &address).unwrap();
-                let held: Told = account.iter().flat_map(|account| ledger.holdings(account).unwrap()).map(|held| {
+                let held: BalancesByAsset = account.iter().flat_map(|account| ledger.holdings(account).unwrap()).map(|held| {
                     if !held.balance.is_negative() && !held.balance.shown().is_zero() {
                         balances.entry(held.asset).or_default().insert(address, held.balance.shown());
                     }

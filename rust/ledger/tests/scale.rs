@@ -44,7 +44,7 @@ fn zipf(random: u64, count: f64) -> u64 {
 /// Transfer `number` of a chain of `total`: one token movement in a transaction of its own.
 fn transfer(number: u64, total: u64) -> TransactionFacts {
     let addresses = (total / 1_000_000).max(1) * ADDRESSES_PER_MILLION;
-    let random = |lane: u64| mix(number * 8 + lane + 1);
+    let random = |draw: u64| mix(number * 8 + draw + 1);
     let account = |rank: u64| Address::Evm(bytes(mix(rank) ^ 7));
     let block = number / 4;
     let mut facts = TransactionFacts::new(TxHash::new(bytes(number ^ (1 << 60))), block);
@@ -99,7 +99,7 @@ impl Step {
         Self { wall: Instant::now(), cpu: taken().0 }
     }
 
-    fn tell(&self, what: &str, millions: f64) {
+    fn report(&self, what: &str, millions: f64) {
         let (cpu, peak) = taken();
         let cpu = cpu - self.cpu;
         println!(
@@ -125,7 +125,7 @@ fn commits_merges_and_their_planning_at_scale() {
         let step = Step::begin();
         let report = writer.commit(offered, &Cancel::new()).unwrap();
         let stats = Store::open(folder.path()).unwrap().stats().unwrap();
-        step.tell(
+        step.report(
             &format!(
                 "commit to {:.1} M ({} MiB written, {} segments)",
                 (first + PER_COMMIT) as f64 / 1e6,
@@ -135,7 +135,7 @@ fn commits_merges_and_their_planning_at_scale() {
             PER_COMMIT as f64 / 1e6,
         );
     }
-    whole.tell("all commits and merges, making of facts included", millions as f64);
+    whole.report("all commits and merges, making of facts included", millions as f64);
     let stats = Store::open(folder.path()).unwrap().stats().unwrap();
     println!(
         "{:.1} B per transfer, written {:.2} times",
@@ -153,15 +153,15 @@ fn commits_merges_and_their_planning_at_scale() {
     let count = offered.transactions.len();
     let step = Step::begin();
     assert!(matches!(writer.commit(offered, &Cancel::new()), Err(LedgerError::Conflict { .. })));
-    step.tell(&format!("planning of {count} new transactions"), count as f64 / 1e6);
+    step.report(&format!("planning of {count} new transactions"), count as f64 / 1e6);
     let known = batch(0, PER_COMMIT, total);
     let step = Step::begin();
     let report = writer.commit(known, &Cancel::new()).unwrap();
     assert_eq!(report.unchanged, PER_COMMIT);
-    step.tell(&format!("planning of {PER_COMMIT} known transactions"), PER_COMMIT as f64 / 1e6);
+    step.report(&format!("planning of {PER_COMMIT} known transactions"), PER_COMMIT as f64 / 1e6);
 
     forget_peak();
     let step = Step::begin();
     let report = writer.compact(CHAIN, &|_, _| {}, &Cancel::new()).unwrap();
-    step.tell(&format!("compaction of {} segments", report.segments_before), millions as f64);
+    step.report(&format!("compaction of {} segments", report.segments_before), millions as f64);
 }

@@ -23,7 +23,7 @@ fn batch(number: u64) -> Batch {
     (first..first + PER_COMMIT).fold(chain, |chain, block| chain.transfer(block % 5, 7, block).fee(1)).batch()
 }
 
-/// Every tenth commit also tells more about what is held: segments are corrected, not only added.
+/// Every tenth commit also adds to what is held: segments are corrected, not only added.
 fn step(number: u64) -> Batch {
     let new = batch(number);
     if !number.is_multiple_of(10) {
@@ -34,7 +34,8 @@ fn step(number: u64) -> Batch {
     united(new, more)
 }
 
-/// What any generation must say of itself: as many postings of account 7 as transactions, whose hashes are all there.
+/// Checks what any generation must say of itself: as many postings of account 7 as transactions, whose hashes are all
+/// there.
 fn check(ledger: &dyn Ledger, probe: u64) -> u64 {
     let Some(coverage) = ledger.coverage().get(&CHAIN) else { return 0 };
     let transactions = coverage.transactions;

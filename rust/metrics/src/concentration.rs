@@ -1,4 +1,4 @@
-//! How concentrated a set of holders is: shares of the largest, Herfindahl, Gini, Nakamoto; exactly, from integers.
+//! Concentration of a set of holders: shares of the largest, Herfindahl, Gini, Nakamoto; exactly, from integers.
 //!
 //! Balances are ordered only as far as a measure needs it. A histogram of their leading bits gives what crosses buckets
 //! exactly (count and sum of everything smaller); inside a bucket, whose values differ by a factor of at most
@@ -19,7 +19,7 @@ use ruint::aliases::U256;
 use self::buckets::Buckets;
 pub use self::doubles::{DoublesError, concentration_of_doubles};
 pub use self::ranked::of_holders;
-use self::wide::{Sum, Wide};
+use self::wide::{Int1024, Sum};
 
 /// Balances of one asset, in any order, as 128-bit integers with those that are larger apart.
 #[derive(Debug, Clone, Copy, Default)]
@@ -30,7 +30,7 @@ pub struct Balances<'a> {
     pub large: &'a [Amount],
 }
 
-/// What is wanted of a set of holders.
+/// The parameters of a concentration.
 #[derive(Debug, Clone)]
 pub struct Params {
     tops: Vec<usize>,
@@ -96,9 +96,9 @@ pub struct Report<T = Amount> {
 pub fn concentration(balances: Balances<'_>, params: &Params, cancel: &Cancel) -> Result<Report, LedgerError> {
     let buckets = Buckets::new(balances, cancel)?;
     let (holders, total) = (buckets.holders, buckets.total);
-    let (n, sum) = (Wide::from(holders), Wide::from(total));
+    let (n, sum) = (Int1024::from(holders), Int1024::from(total));
     let (squares, ranked) = buckets.moments();
-    let share = |top: usize| Wide::from(buckets.largest(|count, _| count >= top).1).ratio(&sum);
+    let share = |top: usize| Int1024::from(buckets.largest(|count, _| count >= top).1).ratio(&sum);
     let (numerator, denominator) = params.tau;
     // Rounded up: an integer is at least a ratio where it is at least the next integer.
     let tau: U256 = (Sum::from(total) * Sum::from(numerator)).div_ceil(Sum::from(denominator)).to();
@@ -108,7 +108,7 @@ pub fn concentration(balances: Balances<'_>, params: &Params, cancel: &Cancel) -
         top_shares: params.tops.iter().map(|top| (*top, share(*top))).collect(),
         hhi: squares.ratio(&(sum * sum)),
         // G = (2 Σ i·x(i) - (n + 1) · S) / (n · S)
-        gini: (ranked.doubled() - (n + Wide::ONE) * sum).ratio(&(n * sum)),
+        gini: (ranked.doubled() - (n + Int1024::ONE) * sum).ratio(&(n * sum)),
         nakamoto: buckets.largest(|_, sum| sum > total >> 1).0,
         tau_index: buckets.largest(|_, sum| sum >= tau).0,
     })

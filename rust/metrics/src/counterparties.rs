@@ -1,4 +1,4 @@
-//! Whom an account deals with most, straight from its postings.
+//! The largest counterparties of an account, straight from its postings.
 //!
 //! Numbers of the ledger's parts are grouped as they are ([`crate::grouping`]); addresses are looked up once per group,
 //! and only where an account is spread over several parts. Memory: up to 64 bytes per posting, but never more than some
@@ -23,7 +23,7 @@ const PARALLEL_POSTINGS: u64 = 1 << 16;
 /// Bytes of rows that are held at once, about.
 const ROOM: u64 = 1 << 26;
 
-/// Whether movements of failed transactions count.
+/// The treatment of movements of failed transactions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum FailedTransactions {
     /// They do not: nothing moved.
@@ -33,7 +33,7 @@ pub enum FailedTransactions {
     Counted,
 }
 
-/// Which groups are wanted.
+/// The parameters of a ranking.
 #[derive(Debug, Clone)]
 pub struct Params {
     scan: Scan,
@@ -62,7 +62,7 @@ pub struct Group<T> {
     pub account: AccountRef,
     /// The asset, where groups are split by asset.
     pub asset: Option<AssetRef>,
-    /// What moved; seconds are epoch seconds.
+    /// The movements; seconds are epoch seconds.
     pub tally: T,
 }
 
@@ -71,7 +71,7 @@ pub struct Group<T> {
 pub struct Report<T> {
     /// The largest, in order.
     pub top: Vec<Group<T>>,
-    /// How many groups there are.
+    /// The number of groups there are.
     pub groups: usize,
     /// Movements in all of them.
     pub movements: u64,
@@ -104,8 +104,8 @@ pub fn by_asset(
     ranked::<Flow>(ledger, account, params, cancel, wanted)
 }
 
-/// What a ranking counts.
-trait Ranked: Tally {
+/// The counts of a ranking.
+trait RankedTally: Tally {
     /// Movements as they come.
     type Rows: Send;
 
@@ -129,7 +129,7 @@ trait Ranked: Tally {
     fn settled(self, base_secs: i64) -> Self;
 }
 
-impl Ranked for Count {
+impl RankedTally for Count {
     type Rows = Numbers;
 
     /// So few that no account is read twice for them.
@@ -160,7 +160,7 @@ impl Ranked for Count {
     }
 }
 
-impl Ranked for Flow {
+impl RankedTally for Flow {
     type Rows = Grouper<Self>;
 
     const ROW: usize = size_of::<FlowRow>();
@@ -200,7 +200,7 @@ impl Ranked for Flow {
     }
 }
 
-/// Which way a movement went, and whether it is with somebody else and counts.
+/// Returns which way a movement went, and whether it is with somebody else and counts.
 #[inline]
 fn movement(flags: PostingFlags, other: u32, failed: FailedTransactions) -> (Side, bool) {
     // By table, for which way it went no processor foresees.
@@ -217,14 +217,14 @@ const WAYS: [(Side, bool); 3] = {
 };
 
 /// The rows of one part of the ledger, by the numbers of that part, as threads took them.
-struct OfPart<T: Ranked> {
+struct OfPart<T: RankedTally> {
     base_secs: i64,
     rows: Vec<T::Rows>,
 }
 
 type ByPart<T> = BTreeMap<u32, OfPart<T>>;
 
-fn ranked<T: Ranked>(
+fn ranked<T: RankedTally>(
     ledger: &dyn Ledger,
     account: &Account,
     params: &Params,
@@ -233,7 +233,7 @@ fn ranked<T: Ranked>(
 ) -> Result<Report<T>, LedgerError> {
     let threads = if account.postings > PARALLEL_POSTINGS { rayon::current_num_threads() } else { 1 };
     let scans = ledger.split(account, &params.scan, threads)?;
-    let mut largest = Largest::new(params.top);
+    let mut largest = LargestGroups::new(params.top);
     let mut spread = Vec::new();
     for runs in passes(account.postings, T::ROW) {
         let gather = |scan: &Scan| gathered::<T>(ledger, account, scan, params.failed, &runs, (wanted, cancel));
@@ -249,13 +249,13 @@ fn ranked<T: Ranked>(
         for (part, OfPart { base_secs, rows }) in parts {
             if one_part {
                 // Within one part numbers are in order of address and of asset.
-                let each = |largest: &mut Largest<T>, groups: &[(u64, T)]| {
+                let each = |largest: &mut LargestGroups<T>, groups: &[(u64, T)]| {
                     for (key, tally) in groups {
                         largest.add(*key, (part, *key, tally.settled(base_secs)));
                     }
                 };
-                let runs = T::grouped(rows, || Largest::new(params.top), each)?;
-                largest = runs.into_iter().fold(largest, Largest::join);
+                let runs = T::grouped(rows, || LargestGroups::new(params.top), each)?;
+                largest = runs.into_iter().fold(largest, LargestGroups::join);
             } else {
                 let runs = T::grouped(rows, Vec::new, Vec::extend_from_slice)?;
                 let settled = |(key, tally): (u64, T)| (part, key, tally.settled(base_secs));
@@ -273,7 +273,7 @@ fn passes(rows: u64, size: usize) -> impl Iterator<Item = Range<usize>> {
     (0..passes).map(move |pass| pass * RUNS / passes..(pass + 1) * RUNS / passes)
 }
 
-fn gathered<T: Ranked>(
+fn gathered<T: RankedTally>(
     ledger: &dyn Ledger,
     account: &Account,
     scan: &Scan,
@@ -292,7 +292,7 @@ fn gathered<T: Ranked>(
 }
 
 /// The largest groups of those that were seen, and how many and how much all of them are.
-struct Largest<T> {
+struct LargestGroups<T> {
     top: usize,
     /// With what decides between equals. At most twice as many as wanted.
     groups: Vec<(u64, (u32, u64, T))>,
@@ -302,7 +302,7 @@ struct Largest<T> {
     movements: u64,
 }
 
-impl<T: Tally> Largest<T> {
+impl<T: Tally> LargestGroups<T> {
     fn new(top: usize) -> Self {
         Self { top, groups: Vec::new(), bar: None, count: 0, movements: 0 }
     }
@@ -361,9 +361,9 @@ fn united<T: Tally>(
     groups: Vec<(u32, u64, T)>,
     wanted: ColumnSet,
 ) -> Result<Vec<(u32, u64, T)>, LedgerError> {
-    type Named<T> = ((Address, Option<Asset>), (u32, u64, T));
+    type NamedGroup<T> = ((Address, Option<Asset>), (u32, u64, T));
     let mut assets: BTreeMap<AssetRef, Asset> = BTreeMap::new();
-    let mut named: Vec<Named<T>> = Vec::with_capacity(groups.len());
+    let mut named: Vec<NamedGroup<T>> = Vec::with_capacity(groups.len());
     for (part, key, tally) in groups {
         let (account, asset) = AccountRef::of_key(part, key);
         let asset = if wanted.holds(ColumnSet::ASSETS) {

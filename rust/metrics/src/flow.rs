@@ -13,7 +13,7 @@ use headwater_ledger::memory::table_bytes;
 use headwater_ledger::read::TransactionRef;
 use headwater_types::{Amount, Balance, Pico, Timestamp, Usd};
 
-/// Which way a movement went, as seen from the account.
+/// The direction of a movement, as seen from the account.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Way {
     /// Towards the account.
@@ -29,9 +29,9 @@ pub struct Movement {
     pub transaction: TransactionRef,
     /// Time of its block.
     pub time: Timestamp,
-    /// Which way it went.
+    /// The direction.
     pub way: Way,
-    /// How much, in the smallest unit of its asset.
+    /// The amount, in the smallest unit of its asset.
     pub amount: Amount,
     /// Its value in US dollars; `None` when it has no price.
     pub usd: Option<Usd>,
@@ -92,9 +92,9 @@ impl Side {
 /// Counts and values of movements of any assets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Tally {
-    /// What came in.
+    /// The amounts that came in.
     pub received: Side,
-    /// What went out.
+    /// The amounts that went out.
     pub sent: Side,
     /// Distinct transactions either way.
     pub transactions: u64,
@@ -158,7 +158,7 @@ pub struct AssetTally {
     pub tally: Tally,
     /// Exact sums, as far as they fit.
     balance: Balance,
-    /// Whether what came in, and what went out, passed 256 bits: only tokens that forge their amounts come there.
+    /// True where what came in, or what went out, passed 256 bits: only tokens that forge their amounts come there.
     passed: [bool; 2],
 }
 
@@ -191,7 +191,7 @@ impl AssetTally {
         (!self.passed[1]).then(|| self.balance.sent())
     }
 
-    /// What moved either way; `None` past 256 bits.
+    /// Returns what moved either way; `None` past 256 bits.
     #[must_use]
     pub fn total(&self) -> Option<Amount> {
         self.received()?.checked_add(self.sent()?)
@@ -310,7 +310,7 @@ impl From<&EdgeSide> for Side {
     }
 }
 
-/// What edges hold is complete: nothing is added to it, and nothing in it is converted.
+/// Edges are complete: nothing is added to their sums, and nothing in them is converted.
 impl From<&EdgeFlows> for Tally {
     fn from(flows: &EdgeFlows) -> Self {
         let is_some = flows.transfers() > 0;
@@ -400,7 +400,7 @@ mod tests {
     }
 
     #[test]
-    fn dollars_are_unknown_when_nothing_has_a_price_and_zero_when_nothing_moved() {
+    fn usd_is_unknown_without_prices_and_zero_without_movements() {
         let [one, _] = two_transactions();
         let mut tally = Tally::default();
         assert_eq!((tally.received.known_usd(), tally.known_net_usd()), (Some(Usd::ZERO), Some(Usd::ZERO)));

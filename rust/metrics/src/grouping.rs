@@ -2,7 +2,7 @@
 //!
 //! A hash table over the groups of a hub misses the cache at every row. Here rows are first divided by a hash of their
 //! key into runs so small that the groups of one run stay in the cache, and each run is grouped by itself and shown
-//! before the next, so the groups of a hub never stand in memory together unless somebody keeps them. Several threads
+//! before the next, so the groups of a hub never are in memory together unless somebody keeps them. Several threads
 //! divide their rows alike, so a run of all of them is grouped by one, and nothing is joined. All tallies are integers:
 //! the result does not depend on how rows were divided.
 
@@ -26,7 +26,7 @@ pub const RUNS: usize = 1 << RUN_BITS;
 /// Rows that are grouped at once, about: their groups stay in the cache.
 const PART: usize = 512;
 /// Bits that divide a run at most.
-const MOST_BITS: u32 = 12;
+const MAX_BITS: u32 = 12;
 
 /// Takes rows as they come: 32 bytes for each movement with its amount.
 #[derive(Debug)]
@@ -139,7 +139,7 @@ pub fn grouped<T: OfRows, R: Send>(
 struct Run<T: OfRows> {
     rows: Vec<Vec<T::Row>>,
     large: Vec<(T::Row, Amount)>,
-    /// How many bits they share.
+    /// The number of bits they share.
     divided_by: u32,
 }
 
@@ -190,7 +190,7 @@ impl<T: OfRows> Table<T> {
             }
             return self.show(&run.large, each);
         }
-        let bits = (count / PART).next_power_of_two().trailing_zeros().min(MOST_BITS);
+        let bits = (count / PART).next_power_of_two().trailing_zeros().min(MAX_BITS);
         self.shared += bits;
         let part = |row: &T::Row| part_of(T::key(row), run.divided_by, bits);
         let mut ends = vec![0_usize; 1 << bits];

@@ -1,4 +1,4 @@
-//! What came in and went out of each asset.
+//! Sums of what came in and went out, by asset.
 
 mod columns;
 
@@ -17,7 +17,7 @@ use crate::sweep::Gather;
 pub struct AssetSum {
     /// The asset.
     pub asset: Asset,
-    /// What came in and went out, fees left out.
+    /// The amounts that came in and went out, fees left out.
     pub balance: Balance,
     /// Movements in.
     pub received_count: u64,
@@ -35,7 +35,7 @@ struct Sum {
 /// No number, or no place.
 const NONE: u32 = u32::MAX;
 
-/// Exact sums of one address by asset: of movements that did not fail, transfers to itself left out. Fees are no
+/// Exact sums of one address by asset: of movements that did not fail, transfers to itself left out. Fees are not
 /// movements; [`Ledger::holdings`] has them.
 ///
 /// Every asset that is met has a number here, whatever part of the ledger it is met in, and sums are found by number in
@@ -45,22 +45,22 @@ pub struct AssetSums {
     /// By number.
     assets: Vec<Asset>,
     numbers: HashMap<Asset, u32>,
-    /// Of parts that are not read now: by number of asset there, the number here, or [`NONE`].
+    /// The numbers of assets of parts that are not read now: by number of asset there, the number here, or [`NONE`].
     parts: HashMap<u32, Vec<u32>>,
     /// The part that is read, and the same of it.
     part: Option<u32>,
     of_part: Vec<u32>,
     /// By number: place in `sums`, or [`NONE`].
     places: Vec<u32>,
-    /// Of the address that is read.
+    /// The sums of the address that is read.
     sums: Vec<Sum>,
-    met: Vec<Met>,
+    met: Vec<AssetPlace>,
     several_parts: bool,
 }
 
 /// An asset of the address that is read: sorts like the asset among those of one part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Met {
+struct AssetPlace {
     of_part: u32,
     number: u32,
     place: u32,
@@ -88,7 +88,7 @@ impl AssetSums {
         let place = &mut self.places[number as usize];
         if *place == NONE {
             *place = u32::try_from(self.sums.len()).expect("assets have 32-bit numbers");
-            self.met.push(Met { of_part, number, place: *place });
+            self.met.push(AssetPlace { of_part, number, place: *place });
             self.sums.push(Sum::default());
         }
         Ok(&mut self.sums[*place as usize])
@@ -115,7 +115,7 @@ impl AssetSums {
 
 impl Gather for AssetSums {
     const WANTED: ColumnSet = ColumnSet::ASSETS.with(ColumnSet::AMOUNTS);
-    type Found = Self;
+    type Output = Self;
 
     fn begin(&mut self, _: &Address) {
         for met in self.met.drain(..) {

@@ -10,12 +10,12 @@ use rayon::prelude::*;
 /// Ranges of addresses per thread, so that one that is slow does not hold up the others.
 const RANGES_PER_THREAD: usize = 8;
 
-/// What is gathered over the postings of one address after the other.
+/// A computation over the postings of one address after the other.
 pub trait Gather: Send {
-    /// What it looks at.
+    /// The columns that it reads.
     const WANTED: ColumnSet;
-    /// What it finds, lent until the next address begins.
-    type Found;
+    /// Its result for an address, lent until the next address begins.
+    type Output;
 
     /// Begins an address.
     fn begin(&mut self, address: &Address);
@@ -26,11 +26,11 @@ pub trait Gather: Send {
     /// When the ledger cannot be read, or a sum passes 256 bits.
     fn add(&mut self, ledger: &dyn Ledger, columns: &PostingColumns<'_>) -> Result<(), LedgerError>;
 
-    /// What was found of the address.
+    /// Returns the result for the address.
     ///
     /// # Errors
     /// As [`Gather::add`].
-    fn finish(&mut self, ledger: &dyn Ledger) -> Result<&Self::Found, LedgerError>;
+    fn finish(&mut self, ledger: &dyn Ledger) -> Result<&Self::Output, LedgerError>;
 }
 
 /// Gathers over every address of a chain and keeps what `keep` makes of it, in order of address. The result does not
@@ -42,9 +42,9 @@ pub fn every_address<G: Gather + Default, T: Send>(
     ledger: &dyn Ledger,
     chain: Chain,
     cancel: &Cancel,
-    keep: impl Fn(&Address, &G::Found) -> Option<T> + Sync,
+    keep: impl Fn(&Address, &G::Output) -> Option<T> + Sync,
 ) -> Result<Vec<T>, LedgerError> {
-    let fold = |kept: &mut Vec<T>, address: &Address, found: &G::Found| kept.extend(keep(address, found));
+    let fold = |kept: &mut Vec<T>, address: &Address, found: &G::Output| kept.extend(keep(address, found));
     Ok(fold_addresses::<G, Vec<T>>(ledger, chain, cancel, fold)?.into_iter().flatten().collect())
 }
 
@@ -57,7 +57,7 @@ pub fn fold_addresses<G: Gather + Default, T: Default + Send>(
     ledger: &dyn Ledger,
     chain: Chain,
     cancel: &Cancel,
-    fold: impl Fn(&mut T, &Address, &G::Found) + Sync,
+    fold: impl Fn(&mut T, &Address, &G::Output) + Sync,
 ) -> Result<Vec<T>, LedgerError> {
     fold_addresses_with(ledger, chain, cancel, G::default, fold)
 }
@@ -71,7 +71,7 @@ pub fn fold_addresses_with<G: Gather, T: Default + Send>(
     chain: Chain,
     cancel: &Cancel,
     make: impl Fn() -> G + Sync,
-    fold: impl Fn(&mut T, &Address, &G::Found) + Sync,
+    fold: impl Fn(&mut T, &Address, &G::Output) + Sync,
 ) -> Result<Vec<T>, LedgerError> {
     let ranges = ledger.split_addresses(chain, rayon::current_num_threads() * RANGES_PER_THREAD)?;
     let of_range = |range: &AddressRange| -> Result<T, LedgerError> {

@@ -1,4 +1,4 @@
-//! Who paid whom in a UTXO transaction, where the chain itself does not say.
+//! Payers and payees of a UTXO transaction, where the chain itself does not say.
 //!
 //! A transaction of the UTXO family joins inputs and outputs without pairing them. The rule here is that of the
 //! address relations of `GraphSense`, exactly. Inputs and outputs of one address are netted first, so change back to an
@@ -31,7 +31,7 @@ pub enum Shape {
     CoinJoin,
 }
 
-/// What one address put into a transaction and got out of it.
+/// The amounts that one address put into a transaction and got out of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NetChange {
     /// The address.
@@ -43,20 +43,20 @@ pub struct NetChange {
 }
 
 impl NetChange {
-    /// What the address lost; 0 when it gained.
+    /// Returns what the address lost; 0 when it gained.
     #[must_use]
     pub const fn net_in(&self) -> u128 {
         self.gross_in.saturating_sub(self.gross_out)
     }
 
-    /// What the address gained; 0 when it lost.
+    /// Returns what the address gained; 0 when it lost.
     #[must_use]
     pub const fn net_out(&self) -> u128 {
         self.gross_out.saturating_sub(self.gross_in)
     }
 }
 
-/// What one address paid another.
+/// A payment of one address to another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pair {
     /// The sender.
@@ -77,7 +77,7 @@ pub struct Attribution {
     unresolved_inputs: usize,
 }
 
-/// Attributes one transaction from its inputs and outputs, each as (owner, amount) in order. `None` as owner stands
+/// Attributes one transaction from its inputs and outputs, each as (owner, amount) in order. `None` as owner is
 /// for scripts without a single owner; `None` as amount for an input whose previous output is not held.
 ///
 /// A coinbase has no inputs here, hence no pairs: what it pays out is in [`Attribution::changes`]. With any input
@@ -168,7 +168,7 @@ impl Attribution {
         &self.changes
     }
 
-    /// What one address put in and got out; `None` when it takes no part.
+    /// Returns what one address put in and got out; `None` when it takes no part.
     #[must_use]
     pub fn change(&self, address: &Address) -> Option<&NetChange> {
         self.positions.get(address).map(|&position| &self.changes[position])
@@ -180,13 +180,13 @@ impl Attribution {
         self.unresolved_inputs
     }
 
-    /// Whether pairs can be told at all: not with inputs of unknown amount, and not in a `CoinJoin`.
+    /// Returns whether pairs can be attributed at all: not with inputs of unknown amount, and not in a `CoinJoin`.
     #[must_use]
     pub const fn has_pairs(&self) -> bool {
         self.denominator.is_some()
     }
 
-    /// What `from` paid `to`; `None` when there is no such pair.
+    /// Returns what `from` paid `to`; `None` for an unknown pair.
     #[must_use]
     pub fn value(&self, from: &Address, to: &Address) -> Option<Amount> {
         self.pair(self.change(from)?, self.change(to)?).map(|pair| pair.value)

@@ -63,7 +63,7 @@ fn change_back_to_an_input_address_disappears() {
 }
 
 #[test]
-fn an_address_that_gained_is_no_sender_although_it_put_something_in() {
+fn address_with_a_net_gain_is_not_a_sender() {
     // A PayJoin: 2 puts in 10 and gets 40. Only 1 is a sender: denominator 100 - 110 + ... = net 90 of address 1.
     let found = ordinary(&[known(1, 100), known(2, 10)], &[to(2, 40), to(1, 10), to(3, 55)]);
     assert_eq!(raw(&found, 1, 2), Some(30));
@@ -106,7 +106,7 @@ fn shares_past_128_bits_in_between_are_exact() {
 }
 
 #[test]
-fn changes_stand_in_order_of_first_occurrence_inputs_first() {
+fn changes_are_in_order_of_first_occurrence_inputs_first() {
     let found = ordinary(&[known(9, 1), known(2, 1), known(9, 1)], &[to(5, 1), to(2, 1)]);
     let order: Vec<_> = found.changes().iter().map(|change| change.address).collect();
     assert_eq!(order, [address(9), address(2), address(5)]);

@@ -1,4 +1,4 @@
-//! What is measured from columns, against the same measured from rows by the book, over 1, 3 and 17 segments and on one
+//! Measures from columns, against the same measured from rows by the book, over 1, 3 and 17 segments and on one
 //! thread and three.
 
 use std::cmp::Reverse;
@@ -81,9 +81,9 @@ fn check_sums(ledger: &dyn Ledger) -> Vec<(Address, Vec<AssetSum>)> {
 
 /// Counts, sums, first and last.
 type Flows = (u64, u64, Amount, Amount, i64, i64);
-type Named = (Address, Option<Asset>, (u64, u64), Option<(Amount, Amount, i64, i64)>);
+type NamedGroup = (Address, Option<Asset>, (u64, u64), Option<(Amount, Amount, i64, i64)>);
 
-fn check_ranking(ledger: &dyn Ledger, address: &Address, failed: FailedTransactions, top: usize) -> Vec<Named> {
+fn check_ranking(ledger: &dyn Ledger, address: &Address, failed: FailedTransactions, top: usize) -> Vec<NamedGroup> {
     let Some(account) = ledger.account(CHAIN, address).unwrap() else { return Vec::new() };
     let mut groups: BTreeMap<(Address, Option<Asset>), Flows> = BTreeMap::new();
     for posting in postings(ledger, address) {
@@ -125,7 +125,7 @@ fn check_ranking(ledger: &dyn Ledger, address: &Address, failed: FailedTransacti
         found.push((name(group.account), None, by_side(&group.tally), None));
     }
     let expected = |by_asset: bool| {
-        let mut expected: Vec<Named> = groups
+        let mut expected: Vec<NamedGroup> = groups
             .iter()
             .filter(|((_, asset), _)| asset.is_some() == by_asset)
             .map(|((other, asset), group)| {

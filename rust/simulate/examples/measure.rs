@@ -1,4 +1,4 @@
-//! What an economy costs to make, and what it is made of: `cargo run --release -p headwater-simulate --example measure s`.
+//! The cost and the contents of an economy: `cargo run --release -p headwater-simulate --example measure s`.
 
 use std::collections::BTreeMap;
 use std::time::Instant;

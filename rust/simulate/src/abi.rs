@@ -71,7 +71,7 @@ impl Value {
     }
 }
 
-/// Values as the ABI lays them out: a head of words, in which dynamic values stand as offsets into the tail.
+/// Values as the ABI lays them out: a head of words, in which dynamic values are as offsets into the tail.
 pub(crate) fn encode(values: &[Value]) -> Vec<u8> {
     let mut head = Vec::new();
     let mut tail: Vec<u8> = Vec::new();
@@ -101,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn dynamic_values_stand_behind_the_head() {
+    fn dynamic_values_follow_the_head() {
         let encoded = encode(&[Value::number(7), Value::Bytes(vec![1, 2, 3]), Value::Words(vec![number(9)])]);
         let word = |place: usize| encoded[32 * place + 31];
         // Head: 7, offset 96, offset 160. Tail: length 3 and bytes, length 1 and 9.

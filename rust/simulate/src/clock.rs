@@ -96,11 +96,11 @@ pub(crate) struct Rhythm {
     pub(crate) timezone_hours: i64,
     /// Traders and machines hardly sleep.
     pub(crate) night_ratio: f64,
-    /// How likely they act on a Saturday or Sunday, beside other days.
+    /// The activity on a Saturday or Sunday, beside other days.
     pub(crate) weekend_ratio: f64,
 }
 
-/// How likely somebody acts in an hour of the local day: little at night, most in the evening.
+/// The activity by hour of the local day: little at night, most in the evening.
 const WAKING: [f64; 24] = [
     0.10, 0.05, 0.03, 0.02, 0.02, 0.04, 0.12, 0.30, 0.50, 0.65, 0.75, 0.75, 0.65, 0.70, 0.75, 0.75, 0.75, 0.80, 0.85,
     0.95, 1.00, 0.85, 0.55, 0.25,
@@ -115,7 +115,7 @@ impl Rhythm {
         Self { timezone_hours: centre + stream.secs(-2, 2), night_ratio, weekend_ratio }
     }
 
-    /// How likely somebody acts at a time.
+    /// Returns how likely somebody acts at a time.
     fn waking(&self, time: i64) -> f64 {
         let local = time + self.timezone_hours * HOUR;
         let hour = usize::try_from(local.rem_euclid(DAY) / HOUR).expect("an hour of the day");
@@ -143,7 +143,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn block_times_grow_and_the_block_of_a_time_is_the_first_after_it() {
+    fn block_times_grow_and_a_time_finds_the_next_block() {
         for chain in Chain::all() {
             let schedule = Schedule::new(3, chain, Preset::Demo);
             for block in 1..schedule.last_block().min(5_000) {

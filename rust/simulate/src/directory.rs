@@ -1,4 +1,4 @@
-//! Who is who: the role and the owner of addresses, each owner's name held once.
+//! The directory of addresses: their role and owner, each owner's name held once.
 
 use headwater_types::Address;
 use rustc_hash::FxHashMap;
@@ -14,7 +14,7 @@ pub(crate) struct Directory {
 }
 
 impl Directory {
-    /// Files an address, in place of what stood there.
+    /// Files an address, in place of what was there.
     pub(crate) fn file(&mut self, address: Address, role: Role, owner: &str) {
         let owner = self.owner_id(owner);
         self.entries.insert(address, (role, owner));

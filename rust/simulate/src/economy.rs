@@ -17,9 +17,9 @@ pub struct Economy {
     pub tokens: Vec<TokenListing>,
     /// Daily prices, from the day before the first on.
     pub prices: Vec<PricePoint>,
-    /// What is really so.
+    /// The ground truth.
     pub truth: Truth,
-    /// What public lists say, in the order in which they are to be imported.
+    /// The public lists, in the order in which they are to be imported.
     pub lists: Vec<LabelList>,
 }
 

@@ -1,4 +1,4 @@
-//! What can go wrong when the economy is written to a store.
+//! Errors of writing the economy to a store.
 
 use headwater_ledger::{Cancelled, LedgerError};
 
@@ -13,7 +13,7 @@ pub enum SimulateError {
     /// The store holds an economy of another seed or preset.
     #[error("the store holds the {held} already: name an empty store, or the seed and preset that it was made with")]
     OtherEconomy {
-        /// What it was made with.
+        /// The source that it was made with.
         held: String,
     },
     /// The work was stopped from outside.

@@ -1,9 +1,9 @@
-//! What block space costs over time.
+//! The price of block space over time.
 
 use crate::clock::{DAY, HOUR, START};
 use crate::random::{Stream, whole};
 
-/// How far the level of an hour follows that of the hour before.
+/// The weight of the hour before in the level of an hour.
 const MEMORY: f64 = 0.96;
 /// A rush on a chain begins in about one hour of so many.
 const RUSH_RATIO: f64 = 0.002;
@@ -51,7 +51,7 @@ mod tests {
         let (median, largest) = (sorted[sorted.len() / 2], sorted[sorted.len() - 1]);
         assert!((7_000..13_000).contains(&median), "{median}");
         assert!(largest > 6 * median, "{largest}");
-        // One hour tells of the next.
+        // The level of an hour depends on the one before.
         let close = levels.0.windows(2).filter(|pair| pair[0].abs_diff(pair[1]) < pair[0] / 2).count();
         assert!(close * 10 > levels.0.len() * 8);
     }

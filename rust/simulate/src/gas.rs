@@ -1,4 +1,4 @@
-//! What a transaction of an account chain costs.
+//! The cost of a transaction of an account chain.
 
 use headwater_types::{Amount, Chain, Family};
 

@@ -17,9 +17,9 @@ pub struct Highlight {
     pub chain: Chain,
     /// The address, in canonical text.
     pub address: String,
-    /// What it is, in a word or two.
+    /// The title, a word or two.
     pub title: &'static str,
-    /// Why it is worth looking at, in one line.
+    /// The reason why it is worth looking at, in one line.
     pub why: String,
 }
 
@@ -27,7 +27,7 @@ pub struct Highlight {
 pub(crate) struct Spotter {
     values: Values,
     /// The address of a role that transactions name most often.
-    busiest: BTreeMap<(Chain, Role), Ranked>,
+    busiest: BTreeMap<(Chain, Role), AddressRank>,
     /// Whoever lost most, by chain.
     victims: BTreeMap<Chain, (f64, Address, String)>,
     peelers: BTreeMap<Chain, Address>,
@@ -41,16 +41,16 @@ pub(crate) struct Spotter {
     sanctioned: BTreeSet<(Chain, Address)>,
     /// Addresses that loot was passed on to and no list names.
     unlisted: BTreeSet<(Chain, Address)>,
-    most_sanctioned: BTreeMap<Chain, Ranked>,
+    busiest_sanctioned: BTreeMap<Chain, AddressRank>,
     /// People whom no list names and no crime touched.
-    clean: BTreeMap<Chain, Ranked>,
+    clean: BTreeMap<Chain, AddressRank>,
 }
 
-/// How often transactions name an address, and whose it is.
-type Ranked = (u32, Reverse<Address>, String);
+/// The number of transactions that name an address, and its owner.
+type AddressRank = (u32, Reverse<Address>, String);
 
 /// Keeps the address that is named most often.
-fn keep<K: Ord>(busiest: &mut BTreeMap<K, Ranked>, key: K, truth: &AddressTruth, mentions: u32) {
+fn keep<K: Ord>(busiest: &mut BTreeMap<K, AddressRank>, key: K, truth: &AddressTruth, mentions: u32) {
     let rank = (mentions, Reverse(truth.address));
     if busiest.get(&key).is_none_or(|held| (held.0, held.1) < rank) {
         busiest.insert(key, (rank.0, rank.1, truth.owner.clone()));
@@ -71,12 +71,12 @@ impl Spotter {
             touched: BTreeSet::new(),
             sanctioned: BTreeSet::new(),
             unlisted: BTreeSet::new(),
-            most_sanctioned: BTreeMap::new(),
+            busiest_sanctioned: BTreeMap::new(),
             clean: BTreeMap::new(),
         }
     }
 
-    /// Looks at the truth of a slice; `person` tells who is a private person.
+    /// Looks at the truth of a slice; `person` says who is a private person.
     pub(crate) fn see_truth(&mut self, truth: &Truth, person: &dyn Fn(&Address) -> bool) {
         for step in truth.cases.iter().filter(|step| step.stage == "loot") {
             let usd = self.values.usd(step);
@@ -111,7 +111,7 @@ impl Spotter {
         let at = (truth.chain, truth.address);
         if labels.iter().any(|label| label.code == "sanction" && label.valid_until_secs.is_none()) {
             self.sanctioned.insert(at);
-            keep(&mut self.most_sanctioned, truth.chain, truth, mentions);
+            keep(&mut self.busiest_sanctioned, truth.chain, truth, mentions);
         }
         if !labels.is_empty() {
             return;
@@ -144,7 +144,7 @@ impl Spotter {
             if let Some((_, address, owner)) = busiest(Role::Person) {
                 add(address.0, "busy person", format!("{owner}: months of payments, deposits and withdrawals"));
             }
-            if let Some((_, address, owner)) = self.most_sanctioned.get(&chain) {
+            if let Some((_, address, owner)) = self.busiest_sanctioned.get(&chain) {
                 add(address.0, "sanctioned", format!("{owner}: listed by an authority"));
             }
             if let Some(address) = self.risky(chain) {
@@ -188,7 +188,7 @@ const FAMOUS: [(Role, &str, &str); 5] = [
     (Role::MiningPool, "mining pool", "coinbases come in, miners are paid in batches"),
 ];
 
-/// What assets are worth, by their first price: good enough to compare losses.
+/// The values of assets by their first price: good enough to compare losses.
 struct Values(BTreeMap<(Chain, Asset), (u8, f64)>);
 
 impl Values {

@@ -5,7 +5,7 @@
 //! poisoners and other criminals, and honest twins that stay just below the thresholds of behaviours live on ethereum,
 //! bsc, tron and bitcoin for 400 days or two years. The chains begin with them, so history is complete: nobody ever
 //! spends what they do not have, and every balance follows from the facts. What is really so (who owns an address,
-//! which output is change, where loot went) stands in [`Truth`], beside the chains; [`truth`] lists its tables.
+//! which output is change, where loot went) is in [`Truth`], beside the chains; [`truth`] lists its tables.
 //!
 //! Public lists label some of the addresses, and err ([`LabelList`]): tags of explorers, two lists of scams, addresses that
 //! services publish themselves, markets, ransomware, sanctions in two editions. Issuers of stablecoins freeze accounts on

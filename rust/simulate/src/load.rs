@@ -17,10 +17,10 @@ use crate::preset::Preset;
 use crate::production::{Outcome, Production, Slice, registry};
 use crate::truth::TruthWriter;
 
-/// How the imports of an economy are named; preset and seed follow.
+/// The name of the imports of an economy; preset and seed follow.
 const SOURCE: &str = "simulated economy";
 
-/// What was made.
+/// The report of the economy that was made.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct SimulateReport {
     /// The preset.
@@ -41,12 +41,12 @@ pub struct SimulateReport {
     pub prices: u64,
     /// Addresses worth looking at.
     pub highlights: Vec<Highlight>,
-    /// What public lists say, in the order in which they are to be imported; not part of the report's text.
+    /// The public lists, in the order in which they are to be imported; not part of the report's text.
     #[serde(skip)]
     pub lists: Vec<LabelList>,
 }
 
-/// What was made of one chain.
+/// The part of the economy on one chain.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ChainSummary {
     /// The chain.
@@ -62,7 +62,7 @@ pub struct ChainSummary {
     pub addresses: u64,
 }
 
-/// Where an economy goes.
+/// The destination of an economy.
 pub struct Destination<'a> {
     /// The store.
     pub writer: &'a mut Writer,
@@ -73,7 +73,7 @@ pub struct Destination<'a> {
 /// Makes the economy of a seed and writes it to a store, and the truth to its folder, slice by slice: one thread makes
 /// the next slice while the last one is written.
 ///
-/// The same seed on the same store changes nothing, and goes on where a stopped run ended. `progress` is told how many
+/// The same seed on the same store changes nothing, and continues where a stopped run ended. `progress` receives how many
 /// of all days are written.
 ///
 /// # Errors

@@ -68,7 +68,7 @@ impl Market {
         u128::from(cents) * 10_000 * unit / u128::from(self.micros(symbol, now))
     }
 
-    /// What raw units are worth, in cents rounded down.
+    /// Returns the value of raw units, in cents rounded down.
     pub(crate) fn cents(&self, symbol: &str, decimals: u8, raw: u128, now: i64) -> u64 {
         // Two steps, so that the largest holdings of 18 decimals stay inside 128 bits.
         let coarse = raw / 10_u128.pow(u32::from(decimals.saturating_sub(6)));
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn a_price_is_stamped_at_the_end_of_its_day_and_in_force_after_it() {
+    fn price_is_stamped_at_the_end_of_its_day() {
         let market = Market::new(1, 10);
         let points = market.points();
         let btc: Vec<_> = points.iter().filter(|point| point.symbol == "btc").collect();

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use headwater_types::Chain;
 
-/// How large the economy is.
+/// The size of the economy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub enum Preset {
     /// About 50 thousand transfers over 400 days: for looking around.
@@ -22,7 +22,7 @@ pub enum Preset {
     L,
 }
 
-/// The text is no preset.
+/// The text is not a preset.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("unknown preset {0:?}: expected demo, s, m or l")]
 pub struct UnknownPreset(pub String);
@@ -62,7 +62,7 @@ impl Preset {
         }
     }
 
-    /// How many people live in it.
+    /// Returns the number of people that live in it.
     #[must_use]
     pub const fn people(self) -> usize {
         match self {
@@ -73,8 +73,8 @@ impl Preset {
         }
     }
 
-    /// How many services of a kind there are when the demo has this many. Services grow slower than their customers, so
-    /// that the largest of them grow with the economy.
+    /// Returns the number of services of a kind when the demo has this many. Services grow slower than their customers,
+    /// so that the largest of them grow with the economy.
     pub(crate) const fn services(self, demo: usize) -> usize {
         match self {
             Self::Demo => demo,
@@ -93,7 +93,7 @@ impl Preset {
         }
     }
 
-    /// What people do on a day, the median.
+    /// Returns the median number of actions of people on a day.
     pub(crate) const fn deeds_per_day(self) -> f64 {
         match self {
             Self::Demo => 0.32,
@@ -101,7 +101,7 @@ impl Preset {
         }
     }
 
-    /// How much larger the purses of services are than those of the demo, which grow with their customers.
+    /// Returns how much larger the purses of services are than those of the demo, which grow with their customers.
     pub(crate) const fn wealth(self) -> u64 {
         match self {
             Self::Demo => 1,
@@ -111,7 +111,7 @@ impl Preset {
         }
     }
 
-    /// How often something rare is planted when the demo has it once.
+    /// Returns how often something rare is planted when the demo has it once.
     pub(crate) const fn rarities(self, demo: usize) -> usize {
         match self {
             Self::Demo => demo,
@@ -121,7 +121,7 @@ impl Preset {
         }
     }
 
-    /// How many people there are for each thing that is rare, beside the demo.
+    /// Returns the number of people for each thing that is rare, beside the demo.
     pub(crate) const fn people_per_rarity(self) -> u64 {
         (self.people() / self.rarities(Self::Demo.people())) as u64
     }

@@ -20,14 +20,14 @@ use crate::world::{ACCOUNT_CHAINS, World};
 /// Addresses of one slice of the closing.
 const CLOSING_ADDRESSES: usize = 65_536;
 
-/// What became known between two moments.
+/// The facts that became known between two moments.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Slice {
     /// Days that are done.
     pub days: i64,
     /// The next blocks of some of the chains; each batch is one commit, and those of a chain follow each other.
     pub batches: Vec<Batch>,
-    /// What is really so. Addresses, clusters and labels come behind the last blocks.
+    /// The ground truth. Addresses, clusters and labels come behind the last blocks.
     pub truth: Truth,
 }
 
@@ -38,27 +38,27 @@ pub struct Slice {
 pub struct Production {
     world: World,
     actors: Vec<Option<Box<dyn Actor>>>,
-    /// Who is woken next: by time, then by place in the list.
+    /// The actors to wake: by time, then by place in the list.
     wakes: BinaryHeap<Reverse<(i64, usize)>>,
     days: i64,
     known_tokens: [usize; ACCOUNT_CHAINS.len()],
-    closing: Option<Closing>,
+    closing: Option<ClosingTruth>,
     spotter: Spotter,
 }
 
-/// What is known of an economy when it is over.
+/// The results of an economy when it is over.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Outcome {
     /// Addresses worth looking at.
     pub highlights: Vec<Highlight>,
-    /// What public lists say, in the order in which they are to be imported.
+    /// The public lists, in the order in which they are to be imported.
     pub lists: Vec<LabelList>,
 }
 
-/// What is left to tell when the last block is made.
-struct Closing {
+/// The truth that is still to be handed out when the last block is made.
+struct ClosingTruth {
     addresses: std::vec::IntoIter<(Chain, Mention)>,
-    /// Bitcoin wallets that were told of.
+    /// The number of bitcoin wallets handed out.
     wallets: usize,
     lists: PublicLists,
 }
@@ -105,7 +105,7 @@ impl Production {
         self.world.market.points()
     }
 
-    /// What is known at the end: complete when all slices were taken.
+    /// Returns the results at the end: complete when all slices were taken.
     #[must_use]
     pub fn finish(self) -> Outcome {
         let lists = self.closing.map_or_else(Vec::new, |closing| closing.lists.publish());
@@ -190,7 +190,7 @@ impl Production {
         Slice { days: self.days, batches, truth }
     }
 
-    fn close(&mut self) -> Closing {
+    fn close(&mut self) -> ClosingTruth {
         let mut addresses = Vec::new();
         for chain in Chain::all() {
             let named = if ACCOUNT_CHAINS.contains(&chain) {
@@ -203,7 +203,7 @@ impl Production {
         addresses.sort_by_key(|&(chain, ..)| chain);
         self.actors = Vec::new();
         let lists = PublicLists::new(&self.world, &addresses);
-        Closing { addresses: addresses.into_iter(), wallets: 0, lists }
+        ClosingTruth { addresses: addresses.into_iter(), wallets: 0, lists }
     }
 
     /// The next addresses of the closing.

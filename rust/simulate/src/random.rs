@@ -56,7 +56,7 @@ impl Stream {
         &list[self.index(list.len())]
     }
 
-    /// Whether something of this probability happens.
+    /// Returns whether something of this probability happens.
     pub(crate) fn chance(&mut self, probability: f64) -> bool {
         self.unit() < probability
     }
@@ -105,7 +105,7 @@ impl Stream {
     }
 }
 
-/// The whole part of a draw; draws that are no number count as nothing.
+/// The whole part of a draw; draws that are not numbers count as nothing.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a saturating cast is what is meant")]
 pub(crate) fn whole(draw: f64) -> u64 {
     draw as u64

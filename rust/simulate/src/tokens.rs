@@ -17,7 +17,7 @@ pub(crate) struct Token {
     pub(crate) name: String,
     /// Decimals.
     pub(crate) decimals: u8,
-    /// What it is worth; `None` for what has no market.
+    /// The price; `None` for what has no market.
     pub(crate) price: Option<&'static str>,
     /// Its id at CoinGecko, for tokens of the registry.
     pub(crate) coingecko_id: Option<&'static str>,
@@ -29,7 +29,7 @@ impl Token {
         Asset::Token(self.contract)
     }
 
-    /// Whether a registry vouches for it.
+    /// Returns whether a registry vouches for it.
     pub(crate) const fn verified(&self) -> bool {
         self.coingecko_id.is_some()
     }
@@ -39,7 +39,7 @@ impl Token {
         Amount::from_u128(u128::from(whole) * 10_u128.pow(u32::from(self.decimals)))
     }
 
-    /// What the contract says of itself.
+    /// Returns what the contract says of itself.
     pub(crate) fn facts(&self) -> TokenFacts {
         TokenFacts {
             contract: self.contract,
@@ -50,7 +50,7 @@ impl Token {
         }
     }
 
-    /// Its line in the registry; `None` when no registry knows it.
+    /// Its line in the registry; `None` when no registry lists it.
     pub(crate) fn listing(&self) -> Option<TokenListing> {
         Some(TokenListing {
             chain: self.chain,
@@ -105,7 +105,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn known_contracts_are_distinct_addresses_and_symbols_of_a_chain_are_unique() {
+    fn known_contracts_and_symbols_of_a_chain_are_unique() {
         let tokens = known();
         let symbols: std::collections::BTreeSet<_> =
             tokens.iter().map(|token| (token.chain, token.symbol.clone())).collect();

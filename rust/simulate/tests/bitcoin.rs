@@ -162,7 +162,7 @@ impl<'a> View<'a> {
             && !self.is_stonewall()
     }
 
-    /// The shape of a Stonewall counts as none: two payers cannot be told from one who pretends.
+    /// The shape of a Stonewall counts as none: two payers look the same as one who pretends.
     fn is_generic(&self) -> bool {
         let participants = self.outputs.len().div_ceil(2);
         let amounts = self.amounts();
@@ -190,7 +190,7 @@ impl<'a> View<'a> {
 }
 
 #[test]
-fn every_coinjoin_meets_the_conditions_of_its_kind_and_several_of_each_are_planted() {
+fn planted_coinjoins_meet_the_conditions_of_their_kind() {
     let joints = joints();
     let mut planted: BTreeMap<JointKind, usize> = BTreeMap::new();
     for facts in transactions() {
@@ -211,7 +211,7 @@ fn every_coinjoin_meets_the_conditions_of_its_kind_and_several_of_each_are_plant
 }
 
 #[test]
-fn nothing_that_is_no_coinjoin_meets_the_conditions_of_one() {
+fn lookalikes_fail_the_conditions_of_a_coinjoin() {
     let joints = joints();
     let kinds: Vec<_> = JointKind::ALL.iter().copied().filter(|kind| kind.is_coinjoin()).collect();
     assert_eq!(kinds.len(), 6);
@@ -233,7 +233,7 @@ fn owners() -> BTreeMap<Address, &'static str> {
 }
 
 #[test]
-fn inputs_of_one_transaction_have_one_owner_unless_the_truth_says_otherwise() {
+fn inputs_have_one_owner_unless_the_truth_says_otherwise() {
     let (owners, joints) = (owners(), joints());
     let mut several = 0;
     for facts in transactions() {
@@ -255,7 +255,7 @@ fn root(parents: &mut [usize], mut at: usize) -> usize {
     at
 }
 
-/// All inputs of a transaction that is no CoinJoin lie together; then no two owners do.
+/// All inputs of a transaction that is not a CoinJoin lie together; then no two owners do.
 #[test]
 fn clusters_by_common_inputs_never_join_two_owners() {
     let (owners, joints) = (owners(), joints());
@@ -284,7 +284,7 @@ fn clusters_by_common_inputs_never_join_two_owners() {
 }
 
 #[test]
-fn transactions_are_written_as_the_software_of_their_wallet_writes_them() {
+fn transactions_follow_the_software_of_their_wallet() {
     let joints = joints();
     let wallets: BTreeMap<&str, &WalletTruth> =
         DEMO.truth.wallets.iter().map(|wallet| (wallet.wallet.as_str(), wallet)).collect();
@@ -326,7 +326,7 @@ fn transactions_are_written_as_the_software_of_their_wallet_writes_them() {
 }
 
 #[test]
-fn fee_rates_follow_the_market_and_nobody_pays_less_than_nodes_relay() {
+fn fee_rates_follow_the_market_above_the_relay_minimum() {
     let mut rates = Vec::new();
     for facts in transactions() {
         let utxo = facts.utxo.as_ref().unwrap();
@@ -370,7 +370,7 @@ fn a_peel_chain_is_made_of_one_coin_into_two_again_and_again() {
 }
 
 #[test]
-fn small_outputs_of_tokens_and_dust_exist_and_dust_is_spent_beside_other_coins() {
+fn dust_and_token_outputs_exist_and_dust_is_spent() {
     let dusted: BTreeSet<OutPoint> = transactions()
         .flat_map(|facts| {
             let outputs = (0..).zip(&facts.utxo.as_ref().unwrap().outputs);

@@ -1,5 +1,5 @@
 //! Both legs of every bridge, decoded from their logs by the field tables of the protocols and joined as their class
-//! allows, against the truth. The decoder knows nothing of the economy.
+//! allows, against the truth. The decoder does not use the economy.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::LazyLock;
@@ -147,10 +147,10 @@ fn of(bridge: &'static str, outcome: BridgeOutcome) -> impl Iterator<Item = &'st
 }
 
 type Key = (Chain, Vec<u8>);
-type Keyed = BTreeMap<Key, (Chain, TxHash)>;
+type TransactionsByKey = BTreeMap<Key, (Chain, TxHash)>;
 
 /// Joins two sides by their key and compares the pairs with the truth.
-fn compare(bridge: &'static str, sources: &Keyed, destinations: &Keyed) {
+fn compare(bridge: &'static str, sources: &TransactionsByKey, destinations: &TransactionsByKey) {
     let joined: BTreeSet<_> =
         sources.iter().filter_map(|(key, source)| Some((*source, *destinations.get(key)?))).collect();
     let wanted: BTreeSet<_> = of(bridge, BridgeOutcome::Completed)
@@ -163,10 +163,10 @@ fn compare(bridge: &'static str, sources: &Keyed, destinations: &Keyed) {
     assert_eq!(joined, wanted, "{bridge}");
 }
 
-fn keyed(bridge: &str, rows: impl Iterator<Item = (Key, (Chain, TxHash))>) -> Keyed {
+fn keyed(bridge: &str, rows: impl Iterator<Item = (Key, (Chain, TxHash))>) -> TransactionsByKey {
     let rows: Vec<_> = rows.collect();
     let count = rows.len();
-    let keyed: Keyed = rows.into_iter().collect();
+    let keyed: TransactionsByKey = rows.into_iter().collect();
     assert_eq!(keyed.len(), count, "{bridge}: the keys are unique");
     keyed
 }
@@ -273,7 +273,7 @@ fn an_oft_joins_by_the_guid_that_its_packet_and_delivery_give() {
 }
 
 /// Chain, transaction, recipient and amount of an `OFTReceived`.
-type Received = (Chain, TxHash, [u8; 32], u128);
+type OftReceipt = (Chain, TxHash, [u8; 32], u128);
 
 #[test]
 fn riders_of_a_bus_are_joined_by_ticket_order() {
@@ -281,7 +281,7 @@ fn riders_of_a_bus_are_joined_by_ticket_order() {
     // Chain and ticket to the transaction of the rider.
     let rode: BTreeMap<(Chain, u128), TxHash> =
         logs(topic::BUS_RODE).into_iter().map(|(chain, hash, log)| ((chain, log.number(1)), hash)).collect();
-    let mut received: BTreeMap<[u8; 32], Vec<Received>> = BTreeMap::new();
+    let mut received: BTreeMap<[u8; 32], Vec<OftReceipt>> = BTreeMap::new();
     for (chain, hash, log) in logs(topic::OFT_RECEIVED) {
         received.entry(log.0.topics[1]).or_default().push((chain, hash, log.0.topics[2], log.number(1)));
     }
@@ -336,7 +336,7 @@ fn wormhole_joins_by_emitter_and_sequence() {
 }
 
 #[test]
-fn multichain_names_the_source_transaction_and_synapse_its_kappa() {
+fn multichain_names_its_source_and_synapse_its_kappa() {
     let by_hash = |(chain, hash): (Chain, TxHash)| ((Chain::ETHEREUM, hash.as_bytes().to_vec()), (chain, hash));
     let sources = logs(topic::MULTICHAIN_OUT).into_iter().map(|(chain, hash, _)| by_hash((chain, hash)));
     let ins = logs(topic::MULTICHAIN_IN)
@@ -375,7 +375,7 @@ fn in_memo(chain: Chain, hash: TxHash) -> String {
 }
 
 #[test]
-fn thorchain_names_the_source_transaction_in_memos_of_both_chains() {
+fn thorchain_memos_name_the_source_transaction() {
     let mut wishes: BTreeMap<String, (Chain, TxHash, Vec<&str>)> = BTreeMap::new();
     let mut answers: BTreeMap<(bool, String), (Chain, TxHash)> = BTreeMap::new();
     let mut see = |chain: Chain, hash: TxHash, memo: &'static str| {

@@ -67,7 +67,7 @@ fn plain_lists_state_what_the_truth_files_and_not_what_is_right() {
 }
 
 #[test]
-fn a_right_claim_fits_the_role_of_the_address_and_a_wrong_one_does_not() {
+fn right_claims_fit_the_role_and_wrong_ones_do_not() {
     use Role::{
         CounterfeitToken, DarknetMarket, DarknetVendor, Duster, ExchangeHot, PaymentHot, ScamCollector, ScamContract,
         ScamLayer, ScamOperator, SpoofedToken, TokenDeployer,
@@ -89,7 +89,7 @@ fn a_right_claim_fits_the_role_of_the_address_and_a_wrong_one_does_not() {
             | "phishing" => scam.contains(&role) || role == Duster,
             _ => continue,
         };
-        // Makers of tokens deceive or do not: their role does not tell.
+        // Makers of tokens deceive or do not: their role does not show it.
         if !matches!(role, TokenDeployer) {
             assert_eq!(fits, label.correct, "{label:?} {role:?}");
             judged += 1;
@@ -217,7 +217,7 @@ fn sanctions_are_dated_between_the_crime_and_its_edition() {
         }
     }
     let contracts: BTreeSet<Address> = DEMO.batches.iter().flat_map(|batch| batch.contracts.iter().copied()).collect();
-    let (mut within_months, mut goes_on, mut listed) = (0, 0, 0);
+    let (mut within_months, mut continuing, mut listed) = (0, 0, 0);
     for (list, edition_date) in editions.iter().zip(&dates) {
         for (address, since) in edition(list) {
             assert!(since <= *edition_date && since.is_multiple_of(DAY.unsigned_abs()), "{address} {since}");
@@ -226,11 +226,11 @@ fn sanctions_are_dated_between_the_crime_and_its_edition() {
             assert!(*first < since, "{address} is in use from {first}, listed from {since}");
             listed += 1;
             within_months += u32::from(since - first <= 151 * DAY.unsigned_abs());
-            goes_on += u32::from(last[&address] > since + DAY.unsigned_abs());
+            continuing += u32::from(last[&address] > since + DAY.unsigned_abs());
         }
     }
     assert!(listed > 20 && within_months == listed, "{within_months} of {listed} are listed within months");
-    assert!(goes_on > 0, "some go on behind the listing");
+    assert!(continuing > 0, "some continue behind the listing");
     let days: BTreeSet<_> = edition(editions[1]).into_values().collect();
     assert!(days.len() > 3, "parties are designated on days of their own: {days:?}");
 }
@@ -272,16 +272,16 @@ fn the_list_of_ransoms_names_payments_of_the_chain() {
 
 /// Topics and places of the account as the contracts of Tether and Circle have them: topic 0, whether the account is in
 /// the data, the group, and what it does.
-const EVENTS: [(&str, &str, Deed); 5] = [
-    ("42e160154868087d6bfdc0ca23d96a1c1cfa32f1b72ba9ba27b69b98a0d819dc", "tether", Deed::Freeze),
-    ("d7e9ec6e6ecd65492dce6bf513cd6867560d49544421d0783ddf06e76c24470c", "tether", Deed::Release),
-    ("61e6e66b0d6339b2980aecc6ccc0039736791f0ccde9ed512e789a7fbdd698c6", "tether", Deed::Destroy),
-    ("ffa4e6181777692565cf28528fc88fd1516ea86b56da075235fa575af6a4b855", "circle", Deed::Freeze),
-    ("117e3210bb9aa7d9baff172026820255c6f6c30ba8999d1c2fd88e2848137c4e", "circle", Deed::Release),
+const EVENTS: [(&str, &str, IssuerAction); 5] = [
+    ("42e160154868087d6bfdc0ca23d96a1c1cfa32f1b72ba9ba27b69b98a0d819dc", "tether", IssuerAction::Freeze),
+    ("d7e9ec6e6ecd65492dce6bf513cd6867560d49544421d0783ddf06e76c24470c", "tether", IssuerAction::Release),
+    ("61e6e66b0d6339b2980aecc6ccc0039736791f0ccde9ed512e789a7fbdd698c6", "tether", IssuerAction::Destroy),
+    ("ffa4e6181777692565cf28528fc88fd1516ea86b56da075235fa575af6a4b855", "circle", IssuerAction::Freeze),
+    ("117e3210bb9aa7d9baff172026820255c6f6c30ba8999d1c2fd88e2848137c4e", "circle", IssuerAction::Release),
 ];
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Deed {
+enum IssuerAction {
     Freeze,
     Release,
     Destroy,
@@ -301,16 +301,16 @@ fn hex(bytes: &[u8]) -> String {
     })
 }
 
-/// What a log says of an account, when it is one of an issuer.
-fn read(chain: Chain, log: &LogFacts) -> Option<(Address, &'static str, Deed, Amount)> {
+/// Returns what a log says of an account, when it is one of an issuer.
+fn read(chain: Chain, log: &LogFacts) -> Option<(Address, &'static str, IssuerAction, Amount)> {
     let &(_, group, deed) = EVENTS.iter().find(|event| event.0 == hex(&log.topics[0]))?;
     let contract = |row: &&(Chain, &str, &str)| row.0 == chain && Address::parse(chain, row.1) == Ok(log.address);
-    let known = CONTRACTS.iter().find(contract).unwrap_or_else(|| panic!("{chain} {} is no issuer", log.address));
+    let known = CONTRACTS.iter().find(contract).unwrap_or_else(|| panic!("{chain} {} is not an issuer", log.address));
     assert_eq!(known.2, group);
     let in_data = chain == Chain::ETHEREUM && group == "tether";
     let (word, rest) = if in_data { log.data.split_at(32) } else { (&log.topics[1][..], &log.data[..]) };
     assert_eq!((log.topics.len(), word[..12].to_vec()), (if in_data { 1 } else { 2 }, vec![0; 12]));
-    assert_eq!(rest.len(), if deed == Deed::Destroy { 32 } else { 0 });
+    assert_eq!(rest.len(), if deed == IssuerAction::Destroy { 32 } else { 0 });
     let mut account = [0; 20];
     account.copy_from_slice(&word[12..]);
     let account = if chain == Chain::TRON { Address::Tron(account) } else { Address::Evm(account) };
@@ -325,7 +325,7 @@ type Span = (Key, u64, Option<u64>);
 
 /// The freezes of an economy as its logs state them, with the accounts whose funds were destroyed. On the way nobody
 /// moves what is frozen.
-fn replay(economy: &Economy) -> (Vec<Span>, BTreeSet<(Key, Deed)>) {
+fn replay(economy: &Economy) -> (Vec<Span>, BTreeSet<(Key, IssuerAction)>) {
     let (mut open, mut done, mut seen) = (BTreeMap::<Key, u64>::new(), Vec::new(), BTreeSet::new());
     let groups: BTreeMap<_, _> =
         CONTRACTS.iter().map(|row| ((row.0, Address::parse(row.0, row.1).unwrap()), row.2)).collect();
@@ -352,9 +352,9 @@ fn replay(economy: &Economy) -> (Vec<Span>, BTreeSet<(Key, Deed)>) {
                 let key = (chain, account, group);
                 seen.insert((key, deed));
                 match deed {
-                    Deed::Freeze => assert!(open.insert(key, at).is_none()),
-                    Deed::Release => done.push((key, open.remove(&key).unwrap(), Some(at))),
-                    Deed::Destroy => assert!(open.contains_key(&key)),
+                    IssuerAction::Freeze => assert!(open.insert(key, at).is_none()),
+                    IssuerAction::Release => done.push((key, open.remove(&key).unwrap(), Some(at))),
+                    IssuerAction::Destroy => assert!(open.contains_key(&key)),
                 }
             }
         }
@@ -383,18 +383,19 @@ fn freezes_follow_from_the_logs_of_the_real_contracts() {
         let kinds: BTreeSet<_> = seen.iter().map(|((chain, _, group), deed)| (*chain, *group, *deed)).collect();
         for chain in [Chain::ETHEREUM, Chain::TRON] {
             for (group, deed) in [
-                ("tether", Deed::Freeze),
-                ("tether", Deed::Release),
-                ("tether", Deed::Destroy),
-                ("circle", Deed::Freeze),
-                ("circle", Deed::Release),
+                ("tether", IssuerAction::Freeze),
+                ("tether", IssuerAction::Release),
+                ("tether", IssuerAction::Destroy),
+                ("circle", IssuerAction::Freeze),
+                ("circle", IssuerAction::Release),
             ] {
                 assert!(kinds.contains(&(chain, group, deed)), "seed {seed}: {chain} {group} {deed:?}: {kinds:?}");
             }
         }
-        for ((chain, account, _), _) in seen.iter().filter(|(_, deed)| *deed == Deed::Destroy) {
-            let told = |row: &headwater_simulate::truth::TrueBalance| row.chain == *chain && row.address == *account;
-            assert!(economy.truth.true_balances.iter().any(told), "{chain} {account}");
+        for ((chain, account, _), _) in seen.iter().filter(|(_, deed)| *deed == IssuerAction::Destroy) {
+            let reported =
+                |row: &headwater_simulate::truth::TrueBalance| row.chain == *chain && row.address == *account;
+            assert!(economy.truth.true_balances.iter().any(reported), "{chain} {account}");
         }
         // Issuers freeze the guilty, and now and then somebody innocent.
         let roles = roles(economy);

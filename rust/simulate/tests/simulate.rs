@@ -4,8 +4,8 @@ mod behaviours;
 mod bitcoin;
 mod bridge_legs;
 mod bridges;
+mod invariants;
 mod labels;
-mod laws;
 mod planted;
 mod store;
 

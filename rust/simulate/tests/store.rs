@@ -27,26 +27,26 @@ fn make(
 }
 
 /// A store of the economy and its truth.
-struct Whole {
+struct DemoStore {
     folder: TempDir,
     report: SimulateReport,
-    /// What was told of the progress last.
-    told: (u64, u64),
+    /// The progress that was reported last.
+    reported: (u64, u64),
 }
 
-impl Whole {
+impl DemoStore {
     /// Made once for the tests that run at the same time, in none of which its content changes; it goes with the last of
     /// them.
     fn made() -> Arc<Self> {
-        static MADE: Mutex<Weak<Whole>> = Mutex::new(Weak::new());
+        static MADE: Mutex<Weak<DemoStore>> = Mutex::new(Weak::new());
         let mut place = MADE.lock().unwrap();
         place.upgrade().unwrap_or_else(|| {
             let folder = tempfile::tempdir().unwrap();
-            let told = Cell::new((0, 0));
+            let reported = Cell::new((0, 0));
             let mut writer = Writer::open_or_create(folder.path().join("store")).unwrap();
             let truth = folder.path().join("truth");
-            let report = make(SEED, &mut writer, Some(&truth), &|done, total| told.set((done, total))).unwrap();
-            let made = Arc::new(Self { folder, report, told: told.get() });
+            let report = make(SEED, &mut writer, Some(&truth), &|done, total| reported.set((done, total))).unwrap();
+            let made = Arc::new(Self { folder, report, reported: reported.get() });
             *place = Arc::downgrade(&made);
             made
         })
@@ -62,11 +62,11 @@ impl Whole {
 }
 
 #[test]
-fn a_store_holds_the_economy_and_loading_it_again_changes_nothing() {
-    let whole = Whole::made();
+fn loading_the_economy_again_changes_nothing() {
+    let whole = DemoStore::made();
     let (report, truth) = (&whole.report, whole.truth());
     let mut writer = Writer::open_or_create(whole.store()).unwrap();
-    assert_eq!(whole.told, (400, 400));
+    assert_eq!(whole.reported, (400, 400));
     assert!((42_000..70_000).contains(&report.transfers), "{}", report.transfers);
     assert_eq!(writer.snapshot().generation(), report.generation);
 
@@ -120,10 +120,10 @@ fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
 }
 
 #[test]
-fn a_run_that_was_stopped_leaves_no_table_and_the_same_run_again_ends_as_one_that_was_not() {
+fn stopped_run_leaves_no_table_and_ends_the_same_when_repeated() {
     let folder = tempfile::tempdir().unwrap();
     let cancel = Cancel::new();
-    let whole = Whole::made();
+    let whole = DemoStore::made();
     let expected = &whole.report;
 
     let truth = folder.path().join("truth");
@@ -174,7 +174,7 @@ fn the_holdings_of_every_address_are_those_of_the_facts() {
             }
         }
     }
-    let whole = Whole::made();
+    let whole = DemoStore::made();
     let snapshot = Store::open(whole.store()).unwrap().snapshot().unwrap();
     for ((chain, address), assets) in expected {
         let account = snapshot.account(chain, &address).unwrap().expect("an address of the facts");

@@ -1,4 +1,4 @@
-//! What the gateway holds in memory: who may call, and what is left of whose credits.
+//! The accounts that the gateway holds in memory: who may call, and how many credits are left.
 //!
 //! The database is the truth. Balances here follow it in the order of commits, since only the writer's thread
 //! changes them; what requests hold in reserve lives here alone and is nothing after a restart.
@@ -15,7 +15,7 @@ use super::plan::{self, Plan};
 use super::{KeyId, KeyText, Pepper, StateError};
 use crate::clock::milliseconds;
 
-/// Who showed a key that was found good.
+/// A caller who showed a valid key.
 #[derive(Debug, Clone)]
 pub struct Caller(Arc<KeyRecord>);
 
@@ -32,14 +32,14 @@ impl Caller {
         &self.0.account
     }
 
-    /// What its keys may do; `None` where the configuration says it.
+    /// Returns what its keys may do; `None` where the configuration says it.
     #[must_use]
     pub fn plan(&self) -> Option<&Arc<Plan>> {
         self.0.plan.as_ref()
     }
 }
 
-/// Why a key is not good.
+/// The reason why a key is not good.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Refusal {
     /// It has not the form of a key, or its checksum does not fit.
@@ -50,7 +50,7 @@ pub enum Refusal {
     Revoked,
     /// Its time is over.
     Expired,
-    /// Whether it is still good cannot be known: the shared database has not been seen for a while.
+    /// The key cannot be checked: the shared database has not been seen for a while.
     Unverified,
 }
 
@@ -69,7 +69,7 @@ pub struct Account {
     id: i64,
     /// As the last commit left it. Changed under the lock of the funds, read without it by every answer.
     balance: AtomicI64,
-    /// Whether somebody wanted to know it.
+    /// True once somebody asked for it.
     asked: AtomicBool,
     funds: Mutex<Funds>,
 }
@@ -130,7 +130,7 @@ impl Account {
         Some(Hold { account: Arc::clone(self), cost, loan })
     }
 
-    /// What this process may spend without asking, less what is held.
+    /// Returns what this process may spend without asking, less what is held.
     pub(super) fn spare(&self) -> i64 {
         let funds = self.funds();
         funds.spendable - funds.held
@@ -150,7 +150,7 @@ impl Account {
         funds.loans += 1;
     }
 
-    /// The same, unless something is held; tells whether it was done.
+    /// The same, unless something is held; returns whether it was done.
     pub(super) fn call_in_idle(&self) -> bool {
         let mut funds = self.funds();
         let idle = funds.held == 0;
@@ -177,7 +177,7 @@ pub struct Hold {
 }
 
 impl Hold {
-    /// What is held.
+    /// Returns what is held.
     #[must_use]
     pub const fn cost(&self) -> i64 {
         self.cost
@@ -189,7 +189,7 @@ impl Hold {
         &self.account
     }
 
-    /// Whether what is held may still be settled.
+    /// Returns whether what is held may still be settled.
     pub(super) fn is_current(&self) -> bool {
         self.account.funds().loans == self.loan
     }
@@ -224,17 +224,17 @@ impl Drop for Hold {
     }
 }
 
-/// How long a replica that does not see the shared database goes on to trust what it knows of keys.
+/// The time for which a replica that does not see the shared database trusts its copy of the keys.
 const TRUSTED_MS: u64 = 5_000;
 
 /// Keys as requests find them.
 #[derive(Debug, Default)]
 struct Roster {
-    /// By the digest of the whole key. Without the pepper nobody can aim at an entry, so how long a look-up takes tells
-    /// nothing of which part of a key was right: an unknown id and a wrong last letter go the same way.
+    /// Entries by the digest of the whole key. Without the pepper nobody can aim at an entry, so the time of a look-up
+    /// reveals nothing of which part of a key was right: an unknown id and a wrong last letter go the same way.
     by_digest: HashMap<[u8; 32], Arc<KeyRecord>, RandomState>,
     by_id: HashMap<KeyId, Arc<KeyRecord>>,
-    /// What the keys of an account may do, where its plan is stored.
+    /// The plans of accounts, where they are stored.
     plans: HashMap<i64, Arc<Plan>>,
 }
 
@@ -244,7 +244,7 @@ pub struct AccountCache {
     pepper: Pepper,
     keys: ArcSwap<Roster>,
     accounts: Mutex<HashMap<i64, Arc<Account>>>,
-    /// Whether replicas share the database.
+    /// True if replicas share the database.
     shared: bool,
     /// When the database was last seen, by the clock of the gateway.
     seen_ms: AtomicU64,
@@ -264,7 +264,7 @@ impl AccountCache {
     /// Finds who shows a key. Costs no look-up in the database.
     ///
     /// # Errors
-    /// A [`Refusal`], which says more than a client may be told unless the secret was right.
+    /// A [`Refusal`], which says more than a client may learn unless the secret was right.
     pub fn identify(&self, text: &str, now_secs: i64) -> Result<Caller, Refusal> {
         let digest = self.pepper.key_digest(&KeyText::parse(text).ok_or(Refusal::Malformed)?);
         self.holder_of(&digest, now_secs)
@@ -289,7 +289,7 @@ impl AccountCache {
         if self.shared && since_ms() > TRUSTED_MS { Err(Refusal::Unverified) } else { Ok(()) }
     }
 
-    /// Whether a key that was good is so still, for connections that stay open.
+    /// Returns whether a key that was good is so still, for connections that stay open.
     #[must_use]
     pub fn is_good(&self, key_id: &str, now_secs: i64) -> bool {
         let keys = self.keys.load();
@@ -306,7 +306,7 @@ impl AccountCache {
         keys.by_id.get(key_id).map(|record| Caller(Arc::clone(record)))
     }
 
-    /// What the keys of an account may do; `None` where the configuration says it.
+    /// Returns what the keys of an account may do; `None` where the configuration says it.
     #[must_use]
     pub fn plan_of(&self, account: i64) -> Option<Arc<Plan>> {
         self.keys.load().plans.get(&account).map(Arc::clone)

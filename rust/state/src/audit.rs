@@ -19,7 +19,7 @@ use super::{KeyId, StateError, checksums};
 /// own in memory.
 pub type RequestId = ArrayString<36>;
 
-/// What is kept of every request.
+/// The record of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AuditRow {
     /// `UUIDv7`, made by the server.
@@ -51,7 +51,7 @@ pub struct AuditRow {
 }
 
 impl AuditRow {
-    /// Whether what was asked for was given: an answer, or a stream.
+    /// Returns whether what was asked for was given: an answer, or a stream.
     fn is_success(&self) -> bool {
         matches!(self.status, 101 | 200..=299)
     }
@@ -77,7 +77,7 @@ impl Count {
 }
 
 /// Account, day and endpoint.
-type Counted = (i64, i64, &'static str);
+type UsageKey = (i64, i64, &'static str);
 
 /// Requests that are written together.
 #[derive(Debug)]
@@ -88,22 +88,22 @@ pub(super) struct Page {
     last_ms: i64,
     requests: i64,
     body: String,
-    counts: BTreeMap<Counted, Count>,
+    counts: BTreeMap<UsageKey, Count>,
 }
 
 /// A request as [`listings`] reads it.
 #[derive(Serialize)]
-struct Written<'a>(
+struct RequestListing<'a>(
     &'a str,
     Option<&'a str>,
-    Option<Shared<&'a str>>,
-    Shared<&'a str>,
-    Option<Shared<&'a str>>,
+    Option<SharedValue<&'a str>>,
+    SharedValue<&'a str>,
+    Option<SharedValue<&'a str>>,
     u16,
     i64,
     u64,
     u64,
-    Option<Shared<String>>,
+    Option<SharedValue<String>>,
     i64,
     #[serde(skip_serializing_if = "Option::is_none")] Option<&'a str>,
 );
@@ -111,7 +111,7 @@ struct Written<'a>(
 /// A value, or the number of the first request of the page that has the same one.
 #[derive(Serialize)]
 #[serde(untagged)]
-enum Shared<T> {
+enum SharedValue<T> {
     Value(T),
     SameAs(usize),
 }
@@ -120,10 +120,10 @@ enum Shared<T> {
 struct Firsts<T>(HashMap<T, usize>);
 
 impl<T: Hash + Eq + Clone> Firsts<T> {
-    fn share(&mut self, value: T, request: usize) -> Shared<T> {
+    fn share(&mut self, value: T, request: usize) -> SharedValue<T> {
         match *self.0.entry(value.clone()).or_insert(request) {
-            first if first == request => Shared::Value(value),
-            first => Shared::SameAs(first),
+            first if first == request => SharedValue::Value(value),
+            first => SharedValue::SameAs(first),
         }
     }
 }
@@ -141,12 +141,12 @@ impl Page {
             (rows.iter().map(|row| row.request_id).min()?, rows.iter().map(|row| row.request_id).max()?);
         let (mut keys, mut methods, mut endpoints, mut hashes) =
             (Firsts::default(), Firsts::default(), Firsts::default(), Firsts::default());
-        let mut counts: BTreeMap<Counted, Count> = BTreeMap::new();
+        let mut counts: BTreeMap<UsageKey, Count> = BTreeMap::new();
         let mut lines = Vec::with_capacity(rows.len());
         for (number, row) in rows.iter().enumerate() {
             let hash = row.parameter_hash.map(|hash| hashes.share(hex(&hash), number));
-            let parameters = row.parameters.as_deref().filter(|_| matches!(hash, Some(Shared::Value(_))));
-            lines.push(Written(
+            let parameters = row.parameters.as_deref().filter(|_| matches!(hash, Some(SharedValue::Value(_))));
+            lines.push(RequestListing(
                 &row.request_id,
                 row.correlation_id.as_deref(),
                 row.key_id.as_deref().map(|key| keys.share(key, number)),
@@ -171,19 +171,19 @@ impl Page {
         Some(Self { first_id, last_id, last_ms, requests, body, counts })
     }
 
-    /// How many requests it holds.
+    /// Returns the number of requests it holds.
     pub fn len(&self) -> usize {
         usize::try_from(self.requests).expect("requests are counted from zero")
     }
 
-    /// Writes it, unless it is there already: by a commit whose answer never came. Tells whether it did.
+    /// Writes it, unless it is there already: by a commit whose answer never came. Returns whether it did.
     fn insert(&self, tx: &mut Tx<'_>) -> Result<bool, StateError> {
         if self.insert_as(tx, &self.last_id)? {
             return Ok(true);
         }
-        // Another page ends with the same request where that was told two ends: it was charged by a commit that its server
-        // knew nothing of any more. What else stands on this one is nowhere else. Its name lies behind the last id, so
-        // that lists find it by that.
+        // Another page ends with the same request where that was reported with two ends: it was charged by a commit of
+        // which its server had no record any more. What else this one contains is nowhere else. Its name lies behind
+        // the last id, so that lists find it by that.
         let is_there = self.is_there(tx, &self.last_id)?;
         let written = !is_there && self.insert_as(tx, &format!("{}+{}", self.last_id, self.first_id))?;
         if !written {
@@ -192,7 +192,7 @@ impl Page {
         Ok(written)
     }
 
-    /// Whether the page of this name is this one.
+    /// Returns whether the page of this name is this one.
     fn is_there(&self, tx: &mut Tx<'_>, name: &str) -> Result<bool, StateError> {
         let row = tx.row("SELECT first_id, requests, body FROM audit_page WHERE last_id = ?1", &[name.into()])?;
         row.map_or(Ok(false), |row| {
@@ -223,7 +223,7 @@ impl Page {
 /// Writes pages and adds them to the usage of the accounts: once in order for all of them, so that replicas never wait for
 /// one another in a circle.
 pub(super) fn write<'a>(tx: &mut Tx<'_>, pages: impl IntoIterator<Item = &'a Page>) -> Result<(), StateError> {
-    let mut counts: BTreeMap<Counted, Count> = BTreeMap::new();
+    let mut counts: BTreeMap<UsageKey, Count> = BTreeMap::new();
     for page in pages {
         if page.insert(tx)? {
             for (counted, count) in &page.counts {
@@ -253,16 +253,16 @@ fn hex(bytes: &[u8; 32]) -> String {
     digits.map(char::from).collect()
 }
 
-/// Which requests of the audit are wanted.
+/// A selection of requests of the audit.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AuditFilter {
-    /// Of this key only.
+    /// Selects the requests of this key.
     pub key_id: Option<String>,
     /// With this status only.
     pub status: Option<u16>,
     /// Not before, Unix milliseconds.
     pub from_ms: Option<i64>,
-    /// Only ids below this one: where a list goes on.
+    /// Only ids below this one: where a list continues.
     pub before: Option<String>,
     /// At most so many.
     pub limit: u32,
@@ -302,7 +302,7 @@ pub struct AuditListing {
     pub parameter_hash: Option<String>,
     /// Unix milliseconds.
     pub ts_ms: i64,
-    /// The parameters, where the server was told to keep them.
+    /// The parameters, where the server is configured to keep them.
     pub parameters: Option<String>,
 }
 
@@ -339,7 +339,7 @@ fn listings(body: &str) -> serde_json::Result<Vec<AuditListing>> {
     let mut listings: Vec<AuditListing> = Vec::with_capacity(lines.len());
     for line in lines {
         let before = &listings;
-        // The parameters stand where their digest does.
+        // The parameters are where their digest does.
         let parameters = match line.parameter_hash {
             Some(Common::AsIn(place)) => before.get(place).and_then(|same| same.parameters.clone()),
             Some(Common::Text(_)) | None => line.parameters,
@@ -373,7 +373,7 @@ fn listings(body: &str) -> serde_json::Result<Vec<AuditListing>> {
 
 /// An id below those of all requests since this time: ids begin with the time that they were made at, by a clock that
 /// another one may have set since.
-fn least_id(from_ms: i64) -> String {
+fn min_id(from_ms: i64) -> String {
     const SLACK_MS: i64 = 3_600_000;
     let made = from_ms.saturating_sub(SLACK_MS).clamp(0, (1 << 48) - 1);
     format!("{:08x}-{:04x}-0000-0000-000000000000", made >> 16, made & 0xffff)
@@ -394,7 +394,7 @@ pub(super) fn list(tx: &mut Tx<'_>, filter: &AuditFilter) -> Result<Vec<AuditLis
     let mut found: BTreeMap<String, AuditListing> = BTreeMap::new();
     // No id is greater: it begins with another letter.
     let mut below = "z".to_owned();
-    let least = filter.from_ms.map_or_else(String::new, least_id);
+    let least = filter.from_ms.map_or_else(String::new, min_id);
     loop {
         let pages = tx.rows(
             PAGES_BEFORE,

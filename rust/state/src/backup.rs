@@ -13,7 +13,7 @@ use super::home::{DATABASE, Home, LOG, WATERMARK};
 use super::secrets::{MASTER, PEPPER, io_error, put};
 use super::{Pepper, StateError, check_ledger, checksums, copy, row_macs};
 
-/// What a check went through.
+/// The extent of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CheckReport {
     /// Entries of the credit ledger.
@@ -119,7 +119,8 @@ fn unpack(backup: &Path, draft: &Draft) -> Result<(Home, CheckReport), StateErro
     for name in [DATABASE, WATERMARK, PEPPER, MASTER] {
         let from = backup.join(name);
         if name == WATERMARK && !from.exists() {
-            // Only the folder of a state that was served has a watermark, which tells whether its log of commits is missing.
+            // Only the folder of a state that was served has a watermark, which shows whether its log of commits is
+            // missing.
             continue;
         }
         let bytes = fs::File::open(&from).map_err(io_error("cannot read", &from))?;
@@ -301,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn secrets_can_stand_elsewhere() {
+    fn secrets_can_be_elsewhere() {
         let place = tempfile::tempdir().unwrap();
         let (home, _) = state(&place.path().join("state"));
         let backup = place.path().join("backup");

@@ -5,37 +5,40 @@ use super::StateError;
 use super::db::{Row, Tx, Value, checksum};
 
 /// A table with checksums: its rows as the checksum covers them, followed by the checksum.
-struct Checked {
+struct ChecksummedTable {
     table: &'static str,
     rows: &'static str,
 }
 
-const WRITTEN_ONCE: [Checked; 6] = [
-    Checked {
+const WRITTEN_ONCE: [ChecksummedTable; 6] = [
+    ChecksummedTable {
         table: "admin_audit",
         rows: "SELECT id, ts_ms, actor, action, target, before_json, after_json, checksum FROM admin_audit",
     },
-    Checked {
+    ChecksummedTable {
         table: "audit_page",
         rows: "SELECT last_id, first_id, last_ms, requests, body, checksum FROM audit_page",
     },
-    Checked {
+    ChecksummedTable {
         table: "idempotency",
         rows:
             "SELECT account_id, key, request_hash, request_id, status, body, sealed, generation, created_at_ms, checksum
                FROM idempotency",
     },
-    Checked { table: "outbox_event", rows: "SELECT id, type, created_at_ms, body, checksum FROM outbox_event" },
-    Checked {
+    ChecksummedTable {
+        table: "outbox_event",
+        rows: "SELECT id, type, created_at_ms, body, checksum FROM outbox_event",
+    },
+    ChecksummedTable {
         table: "webhook_attempt",
         rows: "SELECT event_id, endpoint_id, number, at_ms, status, duration_ms, error, checksum FROM webhook_attempt",
     },
-    Checked { table: "stream_event", rows: "SELECT id, position, at_ms, checksum FROM stream_event" },
+    ChecksummedTable { table: "stream_event", rows: "SELECT id, position, at_ms, checksum FROM stream_event" },
 ];
 
 /// A table whose rows change, each with its checksum.
 #[derive(Debug)]
-pub struct Changing {
+pub struct MutableTable {
     table: &'static str,
     rows: &'static str,
     one: &'static str,
@@ -45,7 +48,7 @@ pub struct Changing {
 /// The columns that the checksum covers, in their order; which row is meant; the parameter behind those of that.
 macro_rules! changing {
     ($table:literal, $columns:literal, $which:literal, $checksum:literal) => {
-        Changing {
+        MutableTable {
             table: $table,
             rows: concat!("SELECT ", $columns, ", checksum FROM ", $table),
             one: concat!("SELECT ", $columns, " FROM ", $table, " WHERE ", $which),
@@ -55,32 +58,32 @@ macro_rules! changing {
 }
 
 /// By id.
-pub const WEBHOOKS: Changing = changing!(
+pub const WEBHOOKS: MutableTable = changing!(
     "webhook_endpoint",
     "id, account_id, key_id, target_url, event_type, filters, status, status_reason, created_at_ms, updated_at_ms",
     "id = ?1",
     "?2"
 );
 /// By event and webhook.
-pub const DELIVERIES: Changing = changing!(
+pub const DELIVERIES: MutableTable = changing!(
     "webhook_delivery",
     "event_id, endpoint_id, status, attempts, next_at_ms, lease_owner, lease_until_ms, created_at_ms, finished_at_ms",
     "event_id = ?1 AND endpoint_id = ?2",
     "?3"
 );
 /// By name.
-pub const POSITIONS: Changing = changing!("outbox_position", "name, position, generation", "name = ?1", "?2");
+pub const POSITIONS: MutableTable = changing!("outbox_position", "name, position, generation", "name = ?1", "?2");
 /// By id.
-pub(super) const RUNS: Changing =
+pub(super) const RUNS: MutableTable =
     changing!("server_run", "id, started_at_ms, beat_at_ms, stopped_at_ms, unsent", "id = ?1", "?2");
 /// By request.
-pub(super) const LOST: Changing =
+pub(super) const LOST: MutableTable =
     changing!("lost_answer", "request_id, run_id, found_at_ms, refunded_at_ms", "request_id = ?1", "?2");
 
-const CHANGING: [&Changing; 4] = [&DELIVERIES, &POSITIONS, &RUNS, &LOST];
+const CHANGING: [&MutableTable; 4] = [&DELIVERIES, &POSITIONS, &RUNS, &LOST];
 
-/// What one call, one that failed and one credit add to the checksum of a day's usage, so that it grows by what is added
-/// without being read. Each bit of a count that flips leaves a difference.
+/// The numbers that one call, one that failed and one credit add to the checksum of a day's usage, so that it grows by
+/// what is added without being read. Each bit of a count that flips leaves a difference.
 const OF_CALLS: i64 = 3;
 const OF_FAILED: i64 = 5;
 const OF_CREDITS: i64 = 7;
@@ -94,7 +97,7 @@ pub(super) fn of_usage(day: &[Value<'_>; 3], calls: i64, failed: i64, credits: i
 ///
 /// # Errors
 /// When the database cannot be read or written.
-pub fn renew(tx: &mut Tx<'_>, of: &'static Changing, which: &[Value<'_>]) -> Result<(), StateError> {
+pub fn renew(tx: &mut Tx<'_>, of: &'static MutableTable, which: &[Value<'_>]) -> Result<(), StateError> {
     if let Some(row) = tx.row(of.one, which)? {
         let checksum = checksum(&row.values());
         tx.execute(of.put, &[which, &[checksum.into()]].concat())?;
@@ -102,7 +105,7 @@ pub fn renew(tx: &mut Tx<'_>, of: &'static Changing, which: &[Value<'_>]) -> Res
     Ok(())
 }
 
-/// Whether a row fits the checksum behind its columns.
+/// Returns whether a row fits the checksum behind its columns.
 #[must_use]
 pub fn fits(row: &Row) -> bool {
     let values = row.values();
@@ -110,7 +113,7 @@ pub fn fits(row: &Row) -> bool {
     matches!(last, Value::Int(found) if *found == checksum(covered))
 }
 
-/// Whether the counts of a day fit their checksum.
+/// Returns whether the counts of a day fit their checksum.
 pub(super) fn usage_fits(row: &Row) -> bool {
     let values = row.values();
     let [account, day, endpoint, Value::Int(calls), Value::Int(failed), Value::Int(credits), Value::Int(found)] =

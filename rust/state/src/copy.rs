@@ -114,7 +114,7 @@ pub(super) fn copy(from: &mut Db, to: &mut Db) -> Result<(), StateError> {
             target.lift_statement_timeout()?;
             check_empty(target)?;
             TABLES.iter().try_for_each(|table| copy_table(source, target, table))?;
-            go_on_counting(target)
+            continue_counting(target)
         })
     })
 }
@@ -152,8 +152,8 @@ fn copy_table(source: &mut Tx<'_>, target: &mut Tx<'_>, table: &'static Table) -
     if rows.is_empty() { Ok(()) } else { put(&mut rows) }
 }
 
-/// What the database numbers by itself goes on behind what was copied, and servers that run read it anew.
-fn go_on_counting(target: &mut Tx<'_>) -> Result<(), StateError> {
+/// Continues the numbers of the database behind what was copied, and makes servers that run read it anew.
+fn continue_counting(target: &mut Tx<'_>) -> Result<(), StateError> {
     if !target.is_shared() {
         return Ok(());
     }
@@ -177,7 +177,7 @@ mod tests {
     use crate::Home;
 
     #[test]
-    fn every_table_is_copied_with_all_its_columns_but_those_of_running_processes() {
+    fn copy_has_every_table_but_those_of_running_processes() {
         let place = tempfile::tempdir().unwrap();
         let home = Home::in_folder(place.path()).unwrap();
         let mut db = home.connect(Access::Read).unwrap();

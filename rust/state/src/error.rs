@@ -1,4 +1,4 @@
-//! What can go wrong with the gateway's own state.
+//! Errors of the gateway's own state.
 
 use std::path::PathBuf;
 
@@ -8,11 +8,11 @@ pub enum StateError {
     /// The operating system refused.
     #[error("{action} {}", path.display())]
     Io {
-        /// What was tried.
+        /// The failed action.
         action: &'static str,
         /// The file or folder.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         #[source]
         source: std::io::Error,
     },
@@ -21,7 +21,7 @@ pub enum StateError {
     Database {
         /// The file, or the address without its password.
         place: String,
-        /// What it said.
+        /// The error of the database.
         #[source]
         source: Box<dyn std::error::Error + Send + Sync>,
     },
@@ -30,7 +30,7 @@ pub enum StateError {
     Shape {
         /// Its place, from 0.
         column: usize,
-        /// What it should be.
+        /// The value that is expected.
         expected: &'static str,
     },
     /// The database has a schema that this version neither uses nor upgrades.
@@ -50,7 +50,7 @@ pub enum StateError {
     Damaged {
         /// The file.
         place: String,
-        /// What does not fit.
+        /// The mismatch.
         what: String,
     },
     /// An address of a server that cannot be read. Its text may hold a password and is not repeated.
@@ -126,8 +126,8 @@ pub enum StateError {
     /// The state is neither a folder nor in `PostgreSQL`.
     #[error("a state is a folder or `postgres://…`, not `{0}://…`")]
     BadScheme(String),
-    /// What a list is to go on behind is no id.
-    #[error("{0:?} is no id that a list can go on behind: give the one that the list before ended with")]
+    /// The id that a list is to continue behind is not valid.
+    #[error("{0:?} is not an id that a list can continue behind: give the one that the list before ended with")]
     BadCursor(String),
     /// A key that cannot be rotated any more.
     #[error(
@@ -148,7 +148,7 @@ pub enum StateError {
     BadPlan {
         /// Its name.
         name: String,
-        /// What does not fit.
+        /// The mismatch.
         what: String,
     },
     /// No charge has this request id.
@@ -166,7 +166,7 @@ pub enum StateError {
     /// A charge that the balance in the database does not cover.
     #[error("the balance does not cover {cost} credits")]
     Insufficient {
-        /// What was to be paid.
+        /// The cost.
         cost: i64,
     },
     /// An answer of the same idempotency key was committed first.
@@ -181,7 +181,7 @@ pub enum StateError {
         account: i64,
         /// Number of the entry.
         entry: i64,
-        /// What does not fit.
+        /// The mismatch.
         what: &'static str,
     },
     /// A row was changed by something else than the back office.
@@ -194,14 +194,14 @@ pub enum StateError {
         /// Its id.
         id: String,
     },
-    /// Commits that were told as done are not in the database.
-    #[error("the state database {place} lacks the last {missing} commits that were told as done, because its log of commits is damaged or it is an older copy: put a backup back with `headwater state restore`, or remove {} to go on without them", watermark.display())]
+    /// Commits that were acknowledged are not in the database.
+    #[error("the state database {place} lacks the last {missing} commits that were acknowledged, because its log of commits is damaged or it is an older copy: put a backup back with `headwater state restore`, or remove {} to continue without them", watermark.display())]
     LostCommits {
         /// The file.
         place: String,
-        /// How many.
+        /// The number of missing commits.
         missing: i64,
-        /// The watermark that tells.
+        /// The watermark that shows it.
         watermark: PathBuf,
     },
     /// The commit failed, so nothing of it may be answered as done.

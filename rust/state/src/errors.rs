@@ -1,4 +1,4 @@
-//! Errors as the log tells them.
+//! Errors as the log shows them.
 
 /// An error with all that lies below it, for the log.
 pub fn causes(error: &dyn std::error::Error) -> String {

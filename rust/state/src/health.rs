@@ -1,8 +1,8 @@
-//! How the writer is, as other threads read it.
+//! The health of the writer, as other threads read it.
 
 use std::sync::atomic::{AtomicU8, Ordering};
 
-/// How the writer is.
+/// The health of the writer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Health {
     /// The last commit went through.

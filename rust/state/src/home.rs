@@ -1,4 +1,4 @@
-//! Where the state lives: its database, and in files that only their owner reads the secrets that it depends on.
+//! The home of the state: its database, and in files that only their owner reads the secrets that it depends on.
 
 use std::fs;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
@@ -11,7 +11,7 @@ use super::{Pepper, StateError};
 pub(super) const DATABASE: &str = "gateway.sqlite";
 /// The log of commits that are not brought into the database yet.
 pub(super) const LOG: &str = "gateway.sqlite-wal";
-/// What tells that commits are missing.
+/// The file that shows that commits are missing.
 pub(super) const WATERMARK: &str = "gateway.watermark";
 
 /// The file by whose locks servers on one folder know of each other.
@@ -21,7 +21,7 @@ const SERVING: &str = "serving";
 #[derive(Debug)]
 pub(super) struct Presence {
     _lock: fs::File,
-    /// Whether it was the only one when it came: any other that did not say it ended was killed.
+    /// True if it was the only one when it came: any other that did not say it ended was killed.
     pub alone: bool,
 }
 
@@ -46,7 +46,7 @@ pub struct Home {
 
 impl Home {
     /// Opens the state. A folder is made (mode 0700) with its database and its secrets (mode 0600) where they are not
-    /// there yet; the secrets of a shared database stand in `secrets_dir` and are never made here.
+    /// there yet; the secrets of a shared database are in `secrets_dir` and are never made here.
     ///
     /// # Errors
     /// When it cannot be made, read or reached, or when its secrets do not belong to its database.
@@ -121,7 +121,7 @@ impl Home {
         store.with_file_name(name)
     }
 
-    /// Where it is.
+    /// Returns where it is.
     #[must_use]
     pub const fn place(&self) -> &StateLocation {
         &self.place
@@ -136,13 +136,13 @@ impl Home {
         }
     }
 
-    /// What digests of keys depend on.
+    /// Returns what digests of keys depend on.
     #[must_use]
     pub const fn pepper(&self) -> &Pepper {
         &self.pepper
     }
 
-    /// What secrets are sealed under.
+    /// Returns what secrets are sealed under.
     #[must_use]
     pub const fn master(&self) -> &Master {
         &self.master
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn a_digest_that_changed_in_the_database_does_not_lay_the_blame_on_the_file_alone() {
+    fn changed_digest_in_the_database_blames_file_or_database() {
         for (name, file) in [("pepper", PEPPER), ("master", MASTER)] {
             let place = tempfile::tempdir().unwrap();
             let home = Home::in_folder(place.path()).unwrap();
@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn the_state_stands_beside_the_store() {
+    fn state_is_beside_the_store() {
         assert_eq!(Home::beside(Path::new("/data/demo")), Path::new("/data/demo.state"));
         assert_eq!(Home::beside(Path::new("demo/")), Path::new("demo.state"));
     }

@@ -6,17 +6,17 @@ use std::sync::Arc;
 use super::db::{Tx, Value, checksum};
 use super::{StateError, checksums, now_ms};
 
-/// How long an answer is kept.
+/// The time an answer is kept.
 pub(super) const KEPT_MS: i64 = 24 * 3_600_000;
 
-/// What is to be kept of an answer.
+/// The record of an answer to be kept.
 #[derive(Debug, Clone)]
 pub struct AnswerRecord {
     /// The client's key.
     pub key: String,
     /// Digest of the request that the key belongs to.
     pub request_hash: [u8; 32],
-    /// What the answer says.
+    /// The body of the answer.
     pub answer: AnswerBody,
 }
 
@@ -36,7 +36,7 @@ pub enum AnswerBody {
 
 impl fmt::Debug for AnswerBody {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Answered(..)")
+        f.write_str("AnswerBody(..)")
     }
 }
 
@@ -51,18 +51,18 @@ pub struct StoredAnswer {
     pub status: u16,
     /// The body; `None` for a table.
     pub body: Option<Vec<u8>>,
-    /// Whether the body is sealed.
+    /// True if the body is sealed.
     pub sealed: bool,
     /// The generation that a table is made again from.
     pub generation: Option<u64>,
 }
 
-/// Whether an answer is kept under this key.
+/// Returns whether an answer is kept under this key.
 pub(super) fn is_kept(tx: &mut Tx<'_>, account: i64, key: &str) -> Result<bool, StateError> {
     Ok(find(tx, account, key)?.is_some())
 }
 
-/// Keeps an answer, inside the transaction that makes what it tells of; `balance` is what is left after it.
+/// Keeps an answer, inside the transaction that makes what it reports; `balance` is what is left after it.
 ///
 /// # Errors
 /// What the database says.

@@ -7,7 +7,7 @@
 use tokio::sync::mpsc;
 
 use super::StateError;
-use super::db::{Db, Undone};
+use super::db::{Db, TransactionFailure};
 use super::writer::{Job, Watch};
 
 /// The thread that makes them, one after the other.
@@ -24,9 +24,9 @@ impl Jobs {
         while let Some(mut job) = self.queue.blocking_recv() {
             let committed = self.db.attempt(|tx| job.run(tx));
             job.finish(committed.map_err(|undone| match undone {
-                Undone::NotBegun(error) | Undone::Certain(error) => error,
+                TransactionFailure::NotBegun(error) | TransactionFailure::Certain(error) => error,
                 // Whoever asks for it again finds it done or not: jobs can be repeated.
-                Undone::Unknown(error) => StateError::NotCommitted(crate::causes(&error)),
+                TransactionFailure::Unknown(error) => StateError::NotCommitted(crate::causes(&error)),
             }));
         }
     }

@@ -1,4 +1,4 @@
-//! The text of an API key: what it is made of, how a typo is told from a forgery, and what of it is stored.
+//! The text of an API key: what it is made of, how a typo differs from a forgery, and what of it is stored.
 //!
 //! `hw_live_`, `hw_test_` or `hw_admin_`, an id of 8 characters, `_`, a secret of 43 characters (256 bits), and the CRC-32 of all
 //! that precedes in 6 characters, base62 throughout. Only an HMAC-SHA256 of the whole text under the pepper is stored.
@@ -15,7 +15,7 @@ const ID_LENGTH: usize = 8;
 const SECRET_LENGTH: usize = 43;
 const CHECKSUM_LENGTH: usize = 6;
 
-/// What a key is meant for. Both are billed alike; the prefix tells people and secret scanners which is which.
+/// The purpose of a key. Both are billed alike; the prefix shows people and secret scanners which is which.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Environment {
     /// `hw_live_`.
@@ -91,7 +91,7 @@ impl KeyText {
         self.0.split('_').nth(2).expect("a key has four parts")
     }
 
-    /// What it is meant for.
+    /// Returns what it is meant for.
     #[must_use]
     pub fn environment(&self) -> Environment {
         self.0.split('_').nth(1).and_then(Environment::parse).expect("a key has a known prefix")
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn every_single_wrong_character_is_told_by_the_checksum() {
+    fn every_single_wrong_character_fails_the_checksum() {
         let key = KeyText::generate(Environment::Live).unwrap();
         for place in 0..key.expose().len() {
             let mut text = key.expose().as_bytes().to_vec();
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn text_that_is_no_key_is_refused_without_panic() {
+    fn text_that_is_not_a_key_is_refused_without_panic() {
         for text in ["", "hw_live_", "hw_live_abc", "hw_live_ääää_b", "hw_prod_12345678_x", "\u{1F600}"] {
             assert!(KeyText::parse(text).is_none(), "{text}");
         }

@@ -8,20 +8,20 @@ use super::StateError;
 use super::account_cache::{Account, AccountCache};
 use super::db::{Db, Tx};
 
-/// How long a loan stands without being renewed, by the clock of the database.
+/// Lifetime of a loan that is not renewed, by the clock of the database.
 const TERM_MS: i64 = 60_000;
-/// How often loans are renewed.
+/// The interval at which loans are renewed.
 const RENEWED: Duration = Duration::from_secs(10);
-/// How often balances that are shown are read.
+/// The interval at which balances that are shown are read.
 const LOOKED: Duration = Duration::from_secs(1);
 /// After how long without use a loan is given back.
 const IDLE: Duration = Duration::from_secs(10);
-/// How long an account that had not enough is not asked again.
+/// The time for which an account that had not enough is not asked again.
 const EMPTY: Duration = Duration::from_secs(1);
 /// Most that is lent beyond what is needed at once.
 const AHEAD: i64 = 10_000;
 
-/// What was lent to this process.
+/// The credits that were lent to this process.
 #[derive(Debug)]
 pub(super) struct Leases {
     run_id: String,
@@ -40,17 +40,17 @@ struct Lease {
     used: Instant,
 }
 
-/// What was lent by a transaction that is not committed yet.
+/// The credits that were lent by a transaction that is not committed yet.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Lent {
+pub(super) struct PendingLoan {
     id: i64,
     amount: i64,
     balance: i64,
 }
 
-/// What a transaction settles, by account.
+/// The loans that a transaction settles, by account.
 #[derive(Debug, Default)]
-pub(super) struct Spent {
+pub(super) struct SettledLoans {
     settled: Vec<(i64, i64)>,
     /// Accounts whose loans are not there any more, whatever becomes of the transaction.
     lost: Vec<i64>,
@@ -67,8 +67,8 @@ impl Leases {
         }
     }
 
-    /// Whether an account was found a moment ago not to have as much more: calls without credits must not keep the one thread
-    /// that commits from those with them.
+    /// Returns whether an account was found a moment ago not to have as much more: calls without credits must not keep
+    /// the one thread that commits from those with them.
     pub fn is_empty(&self, account: i64, missing: i64) -> bool {
         self.empty.get(&account).is_some_and(|(asked, asked_for)| missing >= *asked_for && asked.elapsed() < EMPTY)
     }
@@ -89,8 +89,8 @@ impl Leases {
         tx: &mut Tx<'_>,
         account: &Account,
         need: i64,
-        spent: &mut Spent,
-    ) -> Result<Option<Lent>, StateError> {
+        spent: &mut SettledLoans,
+    ) -> Result<Option<PendingLoan>, StateError> {
         let Some(row) = tx.row("SELECT balance, leased FROM account WHERE id = ?1 /*lock*/", &[account.id().into()])?
         else {
             return Ok(None);
@@ -126,11 +126,11 @@ impl Leases {
                 row.ok_or_else(lost)?.int(0)?
             }
         };
-        Ok(Some(Lent { id, amount, balance }))
+        Ok(Some(PendingLoan { id, amount, balance }))
     }
 
     /// The transaction that lent it is committed.
-    pub fn lent(&mut self, account: &Account, lent: Lent) {
+    pub fn lent(&mut self, account: &Account, lent: PendingLoan) {
         let new = Lease { id: lent.id, granted: 0, settled: 0, used: Instant::now() };
         self.open.entry(account.id()).or_insert(new).granted += lent.amount;
         account.lend(lent.amount, lent.balance);
@@ -138,7 +138,13 @@ impl Leases {
 
     /// Takes what was spent out of what was lent, inside the transaction that books it; false where the loan is not there
     /// any more, and nothing was taken.
-    pub fn settle(&self, tx: &mut Tx<'_>, account: i64, credits: i64, spent: &mut Spent) -> Result<bool, StateError> {
+    pub fn settle(
+        &self,
+        tx: &mut Tx<'_>,
+        account: i64,
+        credits: i64,
+        spent: &mut SettledLoans,
+    ) -> Result<bool, StateError> {
         if credits == 0 || !tx.is_shared() {
             return Ok(true);
         }
@@ -158,8 +164,8 @@ impl Leases {
         Ok(true)
     }
 
-    /// Forgets the loans that a transaction found gone, whether it was committed or not; tells whether there were any.
-    pub fn forget_lost(&mut self, spent: &Spent, accounts: &AccountCache) -> bool {
+    /// Forgets the loans that a transaction found gone, whether it was committed or not; returns whether there were any.
+    pub fn forget_lost(&mut self, spent: &SettledLoans, accounts: &AccountCache) -> bool {
         for account in &spent.lost {
             self.open.remove(account);
             accounts.account(*account).call_in();
@@ -168,7 +174,7 @@ impl Leases {
     }
 
     /// The transaction that settled it is committed.
-    pub fn settled(&mut self, spent: &Spent) {
+    pub fn settled(&mut self, spent: &SettledLoans) {
         for (account, credits) in &spent.settled {
             if let Some(lease) = self.open.get_mut(account) {
                 lease.settled += credits;
@@ -233,7 +239,7 @@ impl Leases {
         Ok(())
     }
 
-    /// What was lent is no longer known for sure: it is not spent any more, and comes back when its term ends.
+    /// Forgets a loan that is no longer known for sure: it is not spent any more, and comes back when its term ends.
     pub fn forget(&mut self, accounts: &AccountCache) {
         for id in std::mem::take(&mut self.open).into_keys() {
             accounts.account(id).call_in();

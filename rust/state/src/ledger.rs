@@ -13,7 +13,7 @@ use super::db::{Db, Insert, Row, Tx, Value};
 use super::idempotency::{self, AnswerRecord};
 use super::lease::{self, Leases};
 
-/// What an entry is.
+/// The kind of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     /// Credits paid for an answer.
@@ -47,7 +47,7 @@ pub(super) struct Entry<'a> {
     pub request_id: &'a str,
     /// The account.
     pub account: i64,
-    /// What it is.
+    /// The kind.
     pub kind: Kind,
     /// The change of the balance: negative for a charge.
     pub amount: i64,
@@ -69,7 +69,7 @@ const LEDGER: Insert = Insert {
     columns: 10,
 };
 
-/// Where the chain of an account stands, inside an open transaction that has locked the account.
+/// The head of the chain of an account, inside an open transaction that has locked the account.
 #[derive(Debug)]
 pub(super) struct Chain {
     account: i64,
@@ -89,7 +89,7 @@ pub(super) struct Link<'a> {
 }
 
 impl Chain {
-    /// Reads where the chain stands, and locks the account until the transaction ends.
+    /// Reads where the chain is, and locks the account until the transaction ends.
     pub fn of(tx: &mut Tx<'_>, account: i64) -> Result<Option<Self>, StateError> {
         let row = tx.row("SELECT balance, entries, head FROM account WHERE id = ?1 /*lock*/", &[account.into()])?;
         row.map(|row| {
@@ -302,7 +302,7 @@ fn link(head: &[u8; 32], entry: &Entry<'_>, number: i64, after: i64) -> [u8; 32]
         hash.update(value.to_be_bytes());
     }
     for text in [Some(entry.request_id), Some(entry.kind.name()), entry.key_id, entry.endpoint] {
-        // The length tells an absent text from an empty one, and where one text ends.
+        // The length separates an absent text from an empty one, and shows where one text ends.
         hash.update(text.map_or(u64::MAX, |text| text.len() as u64).to_be_bytes());
         hash.update(text.unwrap_or_default().as_bytes());
     }
@@ -313,16 +313,16 @@ fn link(head: &[u8; 32], entry: &Entry<'_>, number: i64, after: i64) -> [u8; 32]
 pub(super) struct Charge {
     pub hold: Hold,
     pub audit: AuditRow,
-    /// What is kept of the answer for who repeats the request.
+    /// The record of the answer for a client that repeats the request.
     pub keep: Option<AnswerRecord>,
     pub done: oneshot::Sender<Result<i64, StateError>>,
-    /// Where the caller waits.
+    /// The runtime where the caller waits.
     pub runtime: Option<Handle>,
 }
 
-/// How a booking ended, where the database itself did not fail.
+/// The result of a booking, where the database itself did not fail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Booked {
+pub(super) enum BookingResult {
     Done(i64),
     Insufficient,
     Repeated,
@@ -330,16 +330,18 @@ pub(super) enum Booked {
 }
 
 impl Charge {
-    /// Ends the hold; gives whom to tell the balance of a charge that is done.
-    pub fn finish(self, outcome: Booked) -> Option<(oneshot::Sender<Result<i64, StateError>>, i64)> {
+    /// Ends the hold; returns the receiver of the balance of a charge that is done.
+    pub fn finish(self, outcome: BookingResult) -> Option<(oneshot::Sender<Result<i64, StateError>>, i64)> {
         let refused = match outcome {
-            Booked::Done(balance) => {
+            BookingResult::Done(balance) => {
                 self.hold.settle(balance);
                 return Some((self.done, balance));
             }
-            Booked::Insufficient => StateError::Insufficient { cost: self.hold.cost() },
-            Booked::Repeated => StateError::Repeated,
-            Booked::CalledIn => StateError::NotCommitted("the credits lent to this replica were called in".to_owned()),
+            BookingResult::Insufficient => StateError::Insufficient { cost: self.hold.cost() },
+            BookingResult::Repeated => StateError::Repeated,
+            BookingResult::CalledIn => {
+                StateError::NotCommitted("the credits lent to this replica were called in".to_owned())
+            }
         };
         self.fail(refused);
         None
@@ -370,13 +372,13 @@ pub(super) fn write_charges(
     tx: &mut Tx<'_>,
     charges: &[Charge],
     leases: &Leases,
-    spent: &mut lease::Spent,
-) -> Result<(Vec<Booked>, Option<Page>), StateError> {
+    spent: &mut lease::SettledLoans,
+) -> Result<(Vec<BookingResult>, Option<Page>), StateError> {
     let mut by_account: BTreeMap<i64, Vec<usize>> = BTreeMap::new();
     for (place, charge) in charges.iter().enumerate() {
         by_account.entry(charge.hold.account().id()).or_default().push(place);
     }
-    let mut outcomes = vec![Booked::Insufficient; charges.len()];
+    let mut outcomes = vec![BookingResult::Insufficient; charges.len()];
     for (account, places) in by_account {
         let Some(mut chain) = Chain::of(tx, account)? else { continue };
         let mut links: Vec<Link<'_>> = Vec::with_capacity(places.len());
@@ -384,23 +386,23 @@ pub(super) fn write_charges(
         for &place in &places {
             let charge = &charges[place];
             if !charge.hold.is_current() {
-                outcomes[place] = Booked::CalledIn;
+                outcomes[place] = BookingResult::CalledIn;
                 continue;
             }
             if let Some(keep) = &charge.keep
                 && (!booked.insert(&keep.key) || idempotency::is_kept(tx, account, &keep.key)?)
             {
-                outcomes[place] = Booked::Repeated;
+                outcomes[place] = BookingResult::Repeated;
                 continue;
             }
             if let Some(link) = chain.link(charge.entry()) {
-                outcomes[place] = Booked::Done(link.after);
+                outcomes[place] = BookingResult::Done(link.after);
                 links.push(link);
             }
         }
         let credits: i64 = places
             .iter()
-            .filter(|place| matches!(outcomes[**place], Booked::Done(_)))
+            .filter(|place| matches!(outcomes[**place], BookingResult::Done(_)))
             .map(|place| charges[*place].hold.cost())
             .sum();
         // First, since no more may be lent than the balance holds.
@@ -408,13 +410,13 @@ pub(super) fn write_charges(
             chain.write(tx, &links)?;
         } else {
             for place in places {
-                outcomes[place] = Booked::CalledIn;
+                outcomes[place] = BookingResult::CalledIn;
             }
         }
     }
     let done = charges.iter().zip(&outcomes).filter_map(|(charge, outcome)| match outcome {
-        Booked::Done(balance) => Some((charge, *balance)),
-        Booked::Insufficient | Booked::Repeated | Booked::CalledIn => None,
+        BookingResult::Done(balance) => Some((charge, *balance)),
+        BookingResult::Insufficient | BookingResult::Repeated | BookingResult::CalledIn => None,
     });
     for (charge, balance) in done.clone() {
         if let Some(keep) = &charge.keep {
@@ -439,7 +441,7 @@ mod tests {
     use crate::{Access, Environment, Home};
 
     #[test]
-    fn nothing_is_booked_on_a_balance_that_the_ledger_does_not_end_with() {
+    fn booking_on_a_balance_that_differs_from_the_ledger_is_refused() {
         let place = tempfile::tempdir().unwrap();
         let home = Home::in_folder(place.path()).unwrap();
         let key = home.admin("t", |admin| admin.create_key("t", Environment::Live, 50, None)).unwrap().id;
@@ -552,7 +554,7 @@ mod tests {
         use rusqlite::types::Value;
         let select = format!("SELECT {column} FROM credit_ledger WHERE account_id = ?1 AND entry = ?2");
         let flipped = match file.query_row(&select, [place.0, place.1], |row| row.get(0)).unwrap() {
-            // Where an entry stands must stay unique, which a low bit may not leave it.
+            // Where an entry is must stay unique, which a low bit may not leave it.
             Value::Integer(value) if column == "account_id" || column == "entry" => {
                 Value::Integer(value ^ (1 << (32 + next(31))))
             }

@@ -18,10 +18,10 @@ mod errors;
 mod health;
 mod home;
 mod idempotency;
+#[cfg(test)]
+mod invariants;
 mod jobs;
 mod keys;
-#[cfg(test)]
-mod laws;
 mod lease;
 mod ledger;
 mod plan;
@@ -75,17 +75,17 @@ use writer::{Job, Lend, Operation, Watch, Writer};
 
 /// Operations that may wait for the writer, and rows of the audit; beyond them requests wait.
 const QUEUE: usize = 16_384;
-/// How long who has a row of the audit waits where there are too many.
+/// The time a caller with a row of the audit waits where there are too many.
 const CROWDED: Duration = Duration::from_millis(5);
 /// Readers at a time; each has a connection.
 const READERS: usize = 8;
 
-/// How a state runs.
+/// The options of a state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Options {
     /// Days that rows of the audit are kept; for ever when not given.
     pub audit_days: Option<u32>,
-    /// Whether charges whose answers a killed run may have lost are refunded at the start.
+    /// True if charges whose answers a killed run may have lost are refunded at the start.
     pub refund_lost: bool,
 }
 
@@ -96,7 +96,7 @@ pub struct State {
     health: Arc<HealthFlag>,
     queue: mpsc::Sender<Operation>,
     rows: Arc<Rows>,
-    /// Where replicas share the database: what has nothing to do with credits.
+    /// The queue of work that has nothing to do with credits, where replicas share the database.
     jobs: Option<mpsc::Sender<Box<dyn Job>>>,
     unsent: Arc<UnsentAnswers>,
     readers: Readers,
@@ -182,37 +182,37 @@ impl State {
         })
     }
 
-    /// Where it lives.
+    /// Returns where it lives.
     #[must_use]
     pub const fn home(&self) -> &Home {
         &self.home
     }
 
-    /// What killed runs left behind.
+    /// Returns what killed runs left behind.
     #[must_use]
     pub const fn boot_report(&self) -> BootReport {
         self.boot
     }
 
-    /// Who may call, and what is left of whose credits.
+    /// Returns who may call, and how many credits are left.
     #[must_use]
     pub fn accounts(&self) -> &AccountCache {
         &self.accounts
     }
 
-    /// How the writer is.
+    /// Returns the health of the writer.
     #[must_use]
     pub fn health(&self) -> Health {
         self.health.get()
     }
 
-    /// How long commits take, in seconds.
+    /// Returns how long commits take, in seconds.
     #[must_use]
     pub const fn commits(&self) -> &Histogram {
         &self.commits
     }
 
-    /// How many operations and rows of the audit wait for the writer.
+    /// Returns the number of operations and rows of the audit wait for the writer.
     #[must_use]
     pub fn waiting(&self) -> usize {
         self.queue.max_capacity() - self.queue.capacity() + self.rows.len()
@@ -272,7 +272,7 @@ impl State {
             Ok(()) => result.await.map_err(|_| StateError::Closed).flatten(),
             Err(closed) => Err(closed),
         };
-        // Where nobody knows whether it was charged, it may be lost.
+        // An answer of which it is unknown whether it was charged may be lost.
         if !matches!(charged, Ok(_) | Err(StateError::Latched)) {
             self.unsent.end(&request_id);
         }
@@ -294,7 +294,7 @@ impl State {
             return Err(audit);
         }
         if self.rows.add(audit)? {
-            // A writer whose queue is full comes to the rows without being told.
+            // A writer whose queue is full comes to the rows without a message.
             let _ = self.queue.try_send(Operation::Record);
         }
         Ok(())
@@ -480,10 +480,10 @@ where
 /// down the writer finds by itself.
 fn listen(address: PostgresAddress, queue: mpsc::WeakSender<Operation>) {
     const AGAIN: Duration = Duration::from_secs(1);
-    let told = move || queue.upgrade().is_some_and(|queue| queue.blocking_send(Operation::Look).is_ok());
+    let notified = move || queue.upgrade().is_some_and(|queue| queue.blocking_send(Operation::Look).is_ok());
     let run = move || {
-        while told() {
-            if let Err(error) = address.listen(&told) {
+        while notified() {
+            if let Err(error) = address.listen(&notified) {
                 tracing::debug!(error = crate::causes(&error), "no notifications come for now");
             }
             std::thread::sleep(AGAIN);

@@ -1,4 +1,4 @@
-//! What a key may do: rates by class, calls at a time, endpoints and chains. Plans are stored under a name, with their
+//! Plans: rates by class, calls at a time, endpoints and chains of a key. Plans are stored under a name, with their
 //! definition as JSON.
 
 use std::collections::BTreeMap;
@@ -16,7 +16,7 @@ use super::db::Tx;
 /// The plan of accounts that have no other. Where none is stored under this name, it is what the configuration says.
 pub const DEFAULT_PLAN: &str = "default";
 
-/// Paths of routes that are no data endpoints and that a key opens.
+/// Paths of routes that are not data endpoints and that a key opens.
 const OTHERS: [&str; 9] = [
     "/v1/stream",
     "/v1/stream/ticket",
@@ -29,7 +29,7 @@ const OTHERS: [&str; 9] = [
     "/v1/webhooks/{id}/test",
 ];
 
-/// Whether this is the path of a route that a key opens.
+/// Returns whether this is the path of a route that a key opens.
 #[must_use]
 pub fn is_endpoint(path: &str) -> bool {
     OTHERS.contains(&path) || headwater_engine::ENDPOINTS.iter().any(|one| one.path == path)
@@ -46,10 +46,10 @@ pub(super) fn made(name: &str, definition: &str) -> Result<Plan, StateError> {
     let plan = parse(name, definition)?;
     let bad = |what: String| StateError::BadPlan { name: name.to_owned(), what };
     if let Some(unknown) = plan.endpoints.iter().flatten().find(|path| !is_endpoint(path)) {
-        return Err(bad(format!("{unknown:?} is no endpoint: paths are expected, such as /v1/token/holders")));
+        return Err(bad(format!("unknown endpoint {unknown:?}: paths are expected, such as /v1/token/holders")));
     }
     if let Some(unknown) = plan.chains.iter().flatten().find(|chain| !Chain::all().any(|one| one.name() == **chain)) {
-        return Err(bad(format!("{unknown:?} is no chain")));
+        return Err(bad(format!("unknown chain {unknown:?}")));
     }
     Ok(plan)
 }
@@ -93,7 +93,7 @@ pub(super) fn read_all(tx: &mut Tx<'_>) -> Result<Plans, StateError> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Rate {
-    /// Calls per second that may go on for ever, 1 to 100,000.
+    /// Calls per second that may continue for ever, 1 to 100,000.
     pub per_second: u32,
     /// Calls that may come at once after a pause, 1 to 1,000,000.
     pub burst: u32,
@@ -106,7 +106,7 @@ impl Rate {
         Self { per_second, burst }
     }
 
-    /// Whether both numbers lie within their bounds.
+    /// Returns whether both numbers lie within their bounds.
     #[must_use]
     pub fn is_possible(self) -> bool {
         (1..=100_000).contains(&self.per_second) && (1..=1_000_000).contains(&self.burst)
@@ -120,7 +120,7 @@ impl fmt::Display for Rate {
     }
 }
 
-/// The text is no rate.
+/// The text is not a rate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("expected calls per second (1 to 100000), a slash and the burst (1 to 1000000), such as 50/100")]
 pub struct NoRate;
@@ -138,7 +138,7 @@ impl FromStr for Rate {
     }
 }
 
-/// What a key may do.
+/// The rights and rates of a key.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Plan {
@@ -187,13 +187,13 @@ impl Plan {
         }
     }
 
-    /// Whether the plan has this endpoint, by its path.
+    /// Returns whether the plan has this endpoint, by its path.
     #[must_use]
     pub fn has_endpoint(&self, path: &str) -> bool {
         self.endpoints.as_ref().is_none_or(|paths| paths.iter().any(|one| one == path))
     }
 
-    /// Whether the plan has this chain, by its name.
+    /// Returns whether the plan has this chain, by its name.
     #[must_use]
     pub fn has_chain(&self, chain: &str) -> bool {
         self.chains.as_ref().is_none_or(|chains| chains.iter().any(|one| one == chain))
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn a_plan_without_a_list_has_everything_and_one_with_a_list_only_what_is_on_it() {
+    fn plan_without_a_list_allows_everything() {
         let all = Plan::default();
         assert!(all.has_endpoint("/v1/chains") && all.has_chain("tron"));
         let some = Plan { endpoints: Some(vec!["/v1/chains".into()]), chains: Some(vec!["tron".into()]), ..all };

@@ -6,20 +6,20 @@ use std::time::{Duration, Instant};
 
 use crate::causes;
 
-/// How often an error that goes on is said.
+/// Interval at which a persistent error is logged.
 const EVERY: Duration = Duration::from_mins(1);
 /// Different errors that are told apart.
 const SAID: usize = 16;
 
-/// What one thing that is tried again and again meets with: the last errors that were said.
+/// Throttled logging of the errors of one operation that is tried again and again.
 #[derive(Debug, Default)]
-pub struct ErrorThrottle(Mutex<Vec<Said>>);
+pub struct ErrorThrottle(Mutex<Vec<LoggedError>>);
 
 #[derive(Debug)]
-struct Said {
+struct LoggedError {
     text: String,
     at: Instant,
-    /// How often it was met since.
+    /// The number of times it was met since.
     times: u64,
 }
 
@@ -32,7 +32,7 @@ impl ErrorThrottle {
         }
     }
 
-    /// How often an error was met since it was said last, where it is to be said again.
+    /// Returns how often an error was met since it was logged last, where it is to be logged again.
     fn news(&self, text: &str, now: Instant) -> Option<u64> {
         // No code panics while it holds the lock with half a change done.
         let mut said = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -40,7 +40,7 @@ impl ErrorThrottle {
             if said.len() == SAID {
                 said.remove(0);
             }
-            said.push(Said { text: text.to_owned(), at: now, times: 0 });
+            said.push(LoggedError { text: text.to_owned(), at: now, times: 0 });
             return Some(1);
         };
         known.times += 1;

@@ -1,4 +1,4 @@
-//! What is deleted once it was kept long enough, a little at a time.
+//! Deletion of rows that were kept long enough, a little at a time.
 
 use std::time::{Duration, Instant};
 
@@ -6,15 +6,15 @@ use super::audit::DAY_MS;
 use super::db::Db;
 use super::{StateError, idempotency, now_ms};
 
-/// How often something is deleted.
+/// The interval between deletions.
 const EVERY: Duration = Duration::from_secs(30);
 /// Most rows of a table that are deleted at a time, so that no request waits long for it: a page of the audit or an answer
 /// may have 100 kB and more.
 const ROWS: i64 = 100;
-/// How long it goes on at a time.
+/// The maximum time of one run.
 const LONGEST: Duration = Duration::from_millis(20);
 
-/// How long rows are kept.
+/// The time that rows are kept.
 #[derive(Debug)]
 pub(super) struct Retention {
     audit_days: Option<u32>,
@@ -36,7 +36,7 @@ impl Retention {
         self.last = Some(begun);
         while self.delete(db)? >= ROWS.unsigned_abs() {
             if begun.elapsed() > LONGEST {
-                // There is more: it goes on at the next look, so that it keeps pace with what is written.
+                // There is more: it continues at the next look, so that it keeps pace with what is written.
                 self.last = None;
                 return Ok(());
             }
@@ -54,7 +54,7 @@ impl Retention {
                 &[(now - idempotency::KEPT_MS).into(), ROWS.into()],
             )?;
             if let Some(days) = self.audit_days {
-                // Ids grow with time, so the oldest pages stand first.
+                // Ids grow with time, so the oldest pages are first.
                 deleted = deleted.max(tx.execute(
                     "DELETE FROM audit_page WHERE last_id IN
                      (SELECT last_id FROM (SELECT last_id, last_ms FROM audit_page ORDER BY last_id LIMIT ?2) AS oldest

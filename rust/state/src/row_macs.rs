@@ -9,7 +9,7 @@ use super::{Pepper, StateError};
 
 /// A table whose rows have MACs.
 #[derive(Debug)]
-pub(super) struct Authenticated {
+pub(super) struct MacTable {
     table: &'static str,
     /// Reads the row of an id: its id as text, and all columns that the MAC covers.
     one: &'static str,
@@ -20,7 +20,7 @@ pub(super) struct Authenticated {
 }
 
 /// Keys of callers.
-pub(super) const KEYS: Authenticated = Authenticated {
+pub(super) const KEYS: MacTable = MacTable {
     table: "api_key",
     one: "SELECT id, account_id, name, environment, digest, created_at, expires_at, revoked_at, rotated_to FROM api_key
           WHERE id = ?1",
@@ -31,7 +31,7 @@ pub(super) const KEYS: Authenticated = Authenticated {
             AND NOT EXISTS (SELECT 1 FROM api_key WHERE id = row_id)",
 };
 /// Accounts, as far as the ledger does not say what they hold.
-pub(super) const ACCOUNTS: Authenticated = Authenticated {
+pub(super) const ACCOUNTS: MacTable = MacTable {
     table: "account",
     one: "SELECT CAST(id AS TEXT), name, created_at, plan FROM account WHERE id = CAST(CAST(?1 AS TEXT) AS BIGINT)",
     all: "SELECT CAST(id AS TEXT), name, created_at, plan, mac
@@ -40,7 +40,7 @@ pub(super) const ACCOUNTS: Authenticated = Authenticated {
             AND NOT EXISTS (SELECT 1 FROM account WHERE id = CAST(row_id AS BIGINT))",
 };
 /// Plans.
-pub(super) const PLANS: Authenticated = Authenticated {
+pub(super) const PLANS: MacTable = MacTable {
     table: "plan",
     one: "SELECT name, definition, created_at_ms, updated_at_ms FROM plan WHERE name = ?1",
     all: "SELECT name, definition, created_at_ms, updated_at_ms, mac
@@ -48,7 +48,7 @@ pub(super) const PLANS: Authenticated = Authenticated {
     alone: "SELECT row_id FROM row_mac WHERE of_table = 'plan' AND NOT EXISTS (SELECT 1 FROM plan WHERE name = row_id)",
 };
 /// Keys of the back office.
-pub(super) const ADMINS: Authenticated = Authenticated {
+pub(super) const ADMINS: MacTable = MacTable {
     table: "admin_key",
     one: "SELECT id, name, digest, created_at, revoked_at FROM admin_key WHERE id = ?1",
     all: "SELECT id, name, admin_key.digest, created_at, revoked_at, row_mac.mac
@@ -57,10 +57,10 @@ pub(super) const ADMINS: Authenticated = Authenticated {
             AND NOT EXISTS (SELECT 1 FROM admin_key WHERE id = row_id)",
 };
 
-const ALL: [&Authenticated; 4] = [&KEYS, &ACCOUNTS, &PLANS, &ADMINS];
+const ALL: [&MacTable; 4] = [&KEYS, &ACCOUNTS, &PLANS, &ADMINS];
 
 /// Writes the MAC of a row as it is now, or removes that of a removed row.
-pub(super) fn put(tx: &mut Tx<'_>, pepper: &Pepper, of: &Authenticated, id: &str) -> Result<(), StateError> {
+pub(super) fn put(tx: &mut Tx<'_>, pepper: &Pepper, of: &MacTable, id: &str) -> Result<(), StateError> {
     let Some(row) = tx.row(of.one, &[id.into()])? else {
         tx.execute("DELETE FROM row_mac WHERE of_table = ?1 AND row_id = ?2", &[of.table.into(), id.into()])?;
         return Ok(());
@@ -73,7 +73,7 @@ pub(super) fn put(tx: &mut Tx<'_>, pepper: &Pepper, of: &Authenticated, id: &str
     Ok(())
 }
 
-fn mac(pepper: &Pepper, of: &Authenticated, columns: &[Value<'_>]) -> [u8; 32] {
+fn mac(pepper: &Pepper, of: &MacTable, columns: &[Value<'_>]) -> [u8; 32] {
     let columns: Vec<Vec<u8>> = columns.iter().map(Value::bytes).collect();
     let mut parts: Vec<&[u8]> = vec![b"row", of.table.as_bytes()];
     parts.extend(columns.iter().map(Vec::as_slice));
@@ -87,7 +87,7 @@ fn mac(pepper: &Pepper, of: &Authenticated, columns: &[Value<'_>]) -> [u8; 32] {
 pub(super) fn check(tx: &mut Tx<'_>, pepper: &Pepper) -> Result<(), StateError> {
     // Damage may have made anything of the id.
     let broken =
-        |of: &Authenticated, row: &Row| Err(StateError::CorruptRow { table: of.table, id: shown(&row.values()[0]) });
+        |of: &MacTable, row: &Row| Err(StateError::CorruptRow { table: of.table, id: shown(&row.values()[0]) });
     for of in ALL {
         for row in tx.rows(of.all, &[])? {
             let columns = row.values();

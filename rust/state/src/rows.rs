@@ -10,7 +10,7 @@ use super::audit::{AuditRow, Page};
 pub(super) struct Rows(Mutex<Vec<AuditRow>>);
 
 impl Rows {
-    /// Adds a request and tells whether it is the first since the last commit, of which the writer is to be told.
+    /// Adds a request and returns whether it is the first since the last commit, which the writer must hear of.
     ///
     /// # Errors
     /// The request, when too many wait already.

@@ -9,11 +9,11 @@ use foldhash::quality::RandomState;
 use super::db::{Db, Tx, Value, checksum};
 use super::{AdminService, Pepper, RequestId, StateError, checksums};
 
-/// How often a run without charges shows that it lives.
+/// The interval at which a run without charges shows that it lives.
 const BEAT: Duration = Duration::from_secs(10);
 /// A run of a shared database that has not shown itself for so long is dead.
 const DEAD_MS: i64 = 60_000;
-/// How often the others look for such a run.
+/// The interval at which the others look for such a run.
 const LOOK: Duration = Duration::from_secs(10);
 
 /// Charged answers on their way to their clients.
@@ -46,11 +46,11 @@ pub(super) struct Run {
     unsent: Arc<UnsentAnswers>,
     beaten: Instant,
     looked: Instant,
-    /// What refunds are made with, where they are made without being asked for.
+    /// The pepper that refunds are made with, where they are made without being asked for.
     refunds: Option<Pepper>,
 }
 
-/// What killed runs left behind.
+/// The remains of killed runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct BootReport {
     /// Runs that ended without saying so.
@@ -72,7 +72,7 @@ impl Run {
         let report = match (tx.is_shared(), alone) {
             (true, _) => note_killed(tx, id, now - DEAD_MS)?,
             (false, true) => note_killed(tx, id, i64::MAX)?,
-            // Which of the others lives cannot be told by their clocks: the next one that is alone knows.
+            // The clocks of the others do not show which of them lives: the next one that is alone decides.
             (false, false) => BootReport::default(),
         };
         tx.execute(
@@ -114,7 +114,7 @@ impl Run {
         Ok(())
     }
 
-    /// Whether it is time to show that this run lives.
+    /// Returns whether it is time to show that this run lives.
     pub fn is_due(&self) -> bool {
         self.beaten.elapsed() > BEAT
     }
@@ -136,7 +136,7 @@ impl Run {
         Ok(())
     }
 
-    /// Whether the last beat is there, once whoever may still be committing it is done.
+    /// Returns whether the last beat is there, once whoever may still be committing it is done.
     pub fn has_beaten(&self, tx: &mut Tx<'_>) -> Result<bool, StateError> {
         let row = tx.row("SELECT beat_at_ms FROM server_run WHERE id = ?1 /*lock*/", &[(&self.id).into()])?;
         Ok(row.map(|row| row.int(0)).transpose()? == Some(self.beat_ms))

@@ -25,7 +25,7 @@ const NONCE: usize = 24;
 /// Counts the drafts of this process.
 static DRAFTS: AtomicU64 = AtomicU64::new(0);
 
-/// Seals what is needed in clear again: XChaCha20-Poly1305 under a random nonce that stands before the sealed bytes.
+/// Seals what is needed in clear again: XChaCha20-Poly1305 under a random nonce that is before the sealed bytes.
 #[derive(Clone)]
 pub struct Master([u8; 32]);
 
@@ -67,7 +67,7 @@ impl Master {
         &self.0
     }
 
-    /// A digest by which the database knows its key again.
+    /// A digest by which the database recognises its key.
     pub(super) fn fingerprint(&self) -> [u8; 32] {
         Sha256::new().chain_update(b"headwater master fingerprint").chain_update(self.0).finalize().into()
     }

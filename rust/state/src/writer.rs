@@ -12,10 +12,10 @@ use tokio::time::error::Elapsed;
 
 use super::account_cache::AccountCache;
 use super::audit::{self, Page};
-use super::db::{Db, Tx, Undone, is_held_up};
+use super::db::{Db, TransactionFailure, Tx, is_held_up};
 use super::health::{Health, HealthFlag};
 use super::lease::{self, Leases};
-use super::ledger::{Booked, Charge, write_charges};
+use super::ledger::{BookingResult, Charge, write_charges};
 use super::rows::Rows;
 use super::run::Run;
 use super::{StateError, retention};
@@ -23,12 +23,12 @@ use crate::recurring::ErrorThrottle;
 
 /// Most operations in one commit.
 const BATCH: usize = 4096;
-/// How long rows that nobody waits for are gathered before they are committed, unless something else is.
+/// The time for which rows that nobody waits for are gathered before they are committed, unless something else is.
 const LINGER: Duration = Duration::from_millis(25);
-/// How long the writer waits for more charges at a time, and in all.
+/// The time that the writer waits for more charges at a time, and in all.
 const WAIT_STEP: Duration = Duration::from_micros(50);
 const MAX_WAIT: Duration = Duration::from_micros(500);
-/// How often changes of other processes are looked for.
+/// The interval at which changes of other processes are looked for.
 const POLL: Duration = Duration::from_millis(50);
 /// The same where replicas share the database, and a notification usually comes first.
 const SHARED_POLL: Duration = Duration::from_millis(250);
@@ -62,7 +62,7 @@ pub(super) struct Lend {
 /// A change of any kind, which may have to be tried again when its neighbours in a commit spoil it.
 pub(super) trait Job: Send {
     fn run(&mut self, tx: &mut Tx<'_>) -> Result<(), StateError>;
-    /// Whether keys, plans or credits are to be read anew before who waits is told.
+    /// Returns whether keys, plans or credits are to be read anew before waiting callers get their answer.
     fn changes_roster(&self) -> bool;
     fn finish(self: Box<Self>, committed: Result<(), StateError>);
 }
@@ -110,7 +110,7 @@ pub(super) struct Writer {
     pub errors: Errors,
 }
 
-/// What the writer meets with.
+/// The errors that the writer meets.
 #[derive(Debug, Default)]
 pub(super) struct Errors {
     commits: ErrorThrottle,
@@ -118,9 +118,9 @@ pub(super) struct Errors {
     upkeep: ErrorThrottle,
 }
 
-/// What a commit made of a batch.
-struct Committed {
-    charges: Vec<Booked>,
+/// The results of the batch of a commit.
+struct CommitResult {
+    charges: Vec<BookingResult>,
     jobs: Vec<Result<(), StateError>>,
 }
 
@@ -276,11 +276,11 @@ impl Writer {
             self.write_pages(rows.into_iter().collect())
         });
         for done in flushes {
-            let _ = done.send(flushed.as_ref().copied().map_err(told));
+            let _ = done.send(flushed.as_ref().copied().map_err(error_of));
         }
     }
 
-    fn write_pages(&mut self, pages: Vec<Page>) -> Result<(), Undone> {
+    fn write_pages(&mut self, pages: Vec<Page>) -> Result<(), TransactionFailure> {
         let written = self.commit(&[], &mut [], &pages);
         if written.is_err() {
             self.unwritten = pages;
@@ -288,26 +288,26 @@ impl Writer {
         written.map(|_| ())
     }
 
-    fn write_one_by_one(&mut self, charges: Vec<Charge>, jobs: Vec<Box<dyn Job>>, undone: &Undone) {
+    fn write_one_by_one(&mut self, charges: Vec<Charge>, jobs: Vec<Box<dyn Job>>, undone: &TransactionFailure) {
         if is_held_up(undone.error()) {
             // It took long, and whoever has another account is not to be refused for it.
             self.look_for_changes();
         }
-        let again = matches!(undone, Undone::Certain(_)) && charges.len() + jobs.len() > 1;
+        let again = matches!(undone, TransactionFailure::Certain(_)) && charges.len() + jobs.len() > 1;
         if !again {
             for charge in charges {
-                charge.fail(told(undone));
+                charge.fail(error_of(undone));
             }
             for job in jobs {
-                job.finish(Err(told(undone)));
+                job.finish(Err(error_of(undone)));
             }
             return;
         }
-        let mut held_up: HashMap<i64, Undone> = HashMap::new();
+        let mut held_up: HashMap<i64, TransactionFailure> = HashMap::new();
         for charge in charges {
             let account = charge.hold.account().id();
             if let Some(undone) = held_up.get(&account) {
-                charge.fail(told(undone));
+                charge.fail(error_of(undone));
                 continue;
             }
             match self.commit(std::slice::from_ref(&charge), &mut [], &[]) {
@@ -317,7 +317,7 @@ impl Writer {
                     }
                 }
                 Err(undone) => {
-                    charge.fail(told(&undone));
+                    charge.fail(error_of(&undone));
                     if is_held_up(undone.error()) {
                         held_up.insert(account, undone);
                         self.look_for_changes();
@@ -334,14 +334,14 @@ impl Writer {
             let mut one = vec![job];
             match self.commit(&[], &mut one, &[]) {
                 Ok(committed) => self.finish_jobs(one, committed.jobs),
-                Err(undone) => one.into_iter().for_each(|job| job.finish(Err(told(&undone)))),
+                Err(undone) => one.into_iter().for_each(|job| job.finish(Err(error_of(&undone)))),
             }
         }
     }
 
     fn finish_jobs(&mut self, jobs: Vec<Box<dyn Job>>, results: Vec<Result<(), StateError>>) {
         if jobs.iter().zip(&results).any(|(job, result)| job.changes_roster() && result.is_ok()) {
-            // Whoever is told that a key is revoked must find it refused.
+            // Whoever learns that a key is revoked must find it refused.
             let _ = self.load() || self.load();
         }
         for (job, result) in jobs.into_iter().zip(results) {
@@ -349,16 +349,21 @@ impl Writer {
         }
     }
 
-    /// Commits and tells the health of it.
-    fn commit(&mut self, charges: &[Charge], jobs: &mut [Box<dyn Job>], pages: &[Page]) -> Result<Committed, Undone> {
+    /// Commits and returns the health of it.
+    fn commit(
+        &mut self,
+        charges: &[Charge],
+        jobs: &mut [Box<dyn Job>],
+        pages: &[Page],
+    ) -> Result<CommitResult, TransactionFailure> {
         if self.health.get() == Health::Latched {
-            return Err(Undone::Unknown(StateError::Latched));
+            return Err(TransactionFailure::Unknown(StateError::Latched));
         }
         if charges.is_empty() && jobs.is_empty() && pages.is_empty() {
-            return Ok(Committed { charges: Vec::new(), jobs: Vec::new() });
+            return Ok(CommitResult { charges: Vec::new(), jobs: Vec::new() });
         }
         let begun = Instant::now();
-        let (mut made, mut spent) = (None, lease::Spent::default());
+        let (mut made, mut spent) = (None, lease::SettledLoans::default());
         let committed = self.attempt((charges, jobs, pages), &mut made, &mut spent);
         self.commits.observe(begun.elapsed().as_secs_f64());
         match committed {
@@ -367,12 +372,12 @@ impl Writer {
                 self.leases.forget_lost(&spent, &self.accounts);
                 self.health.set(Health::Good);
             }
-            Err(Undone::Unknown(error)) => {
+            Err(TransactionFailure::Unknown(error)) => {
                 tracing::error!(error = crate::causes(&error), "a commit of the state ended in an unknown state");
                 // A server across a network can be asked what became of it; a failed sync of a file cannot.
                 if !self.db.is_shared() {
                     self.watch.latch();
-                    return Err(Undone::Unknown(error));
+                    return Err(TransactionFailure::Unknown(error));
                 }
                 self.health.set(Health::Failing);
                 self.find_out()?;
@@ -391,9 +396,9 @@ impl Writer {
     fn attempt(
         &mut self,
         (charges, jobs, pages): (&[Charge], &mut [Box<dyn Job>], &[Page]),
-        made: &mut Option<Committed>,
-        spent: &mut lease::Spent,
-    ) -> Result<(), Undone> {
+        made: &mut Option<CommitResult>,
+        spent: &mut lease::SettledLoans,
+    ) -> Result<(), TransactionFailure> {
         let Self { db, leases, run, .. } = self;
         db.attempt(|tx| {
             let (charged, page) = write_charges(tx, charges, leases, spent)?;
@@ -407,13 +412,13 @@ impl Writer {
             if !charges.is_empty() || tx.is_shared() {
                 run.beat(tx)?;
             }
-            *made = Some(Committed { charges: charged, jobs: results });
+            *made = Some(CommitResult { charges: charged, jobs: results });
             Ok(())
         })
     }
 
     /// After a commit whose answer never came: whether it is there.
-    fn find_out(&mut self) -> Result<(), Undone> {
+    fn find_out(&mut self) -> Result<(), TransactionFailure> {
         const TRIES: u32 = 20;
         let Self { db, leases, accounts, run, .. } = self;
         leases.forget(accounts);
@@ -421,12 +426,14 @@ impl Writer {
             match db.transaction(|tx| run.has_beaten(tx)) {
                 Ok(true) => return Ok(()),
                 Ok(false) => {
-                    return Err(Undone::Certain(StateError::NotCommitted("the connection broke".to_owned())));
+                    return Err(TransactionFailure::Certain(StateError::NotCommitted(
+                        "the connection broke".to_owned(),
+                    )));
                 }
                 Err(_) => thread::sleep(Duration::from_millis(250)),
             }
         }
-        Err(Undone::Unknown(StateError::NotCommitted("the database cannot be reached".to_owned())))
+        Err(TransactionFailure::Unknown(StateError::NotCommitted("the database cannot be reached".to_owned())))
     }
 
     fn lend_all(&mut self, lends: Vec<Lend>) {
@@ -459,7 +466,7 @@ impl Writer {
         if leases.is_empty(account.id(), missing) {
             return Ok(false);
         }
-        let mut spent = lease::Spent::default();
+        let mut spent = lease::SettledLoans::default();
         let mut lent = db.transaction(|tx| leases.lend(tx, &account, need, &mut spent));
         if leases.forget_lost(&spent, accounts) {
             lent = db.transaction(|tx| leases.lend(tx, &account, need, &mut spent));
@@ -512,7 +519,7 @@ impl Writer {
         loaded.is_ok()
     }
 
-    /// What is due from time to time: leases, the beat of this run, rows that are kept long enough.
+    /// Does what is due from time to time: leases, the beat of this run, rows that are kept long enough.
     fn keep_house(&mut self) {
         if self.health.get() == Health::Latched {
             return;
@@ -535,9 +542,11 @@ impl Writer {
     }
 }
 
-fn told(undone: &Undone) -> StateError {
+fn error_of(undone: &TransactionFailure) -> StateError {
     match undone {
-        Undone::NotBegun(error) | Undone::Certain(error) => StateError::NotCommitted(crate::causes(error)),
-        Undone::Unknown(_) => StateError::Latched,
+        TransactionFailure::NotBegun(error) | TransactionFailure::Certain(error) => {
+            StateError::NotCommitted(crate::causes(error))
+        }
+        TransactionFailure::Unknown(_) => StateError::Latched,
     }
 }

@@ -1,148 +1,149 @@
 //! Traces as `GraphML`, for programs that draw and analyse graphs.
 //!
-//! Format: <http://graphml.graphdrawing.org/primer/graphml-primer.html>. Every attribute is declared with its type; what is
-//! null is left out.
+//! Format: <http://graphml.graphdrawing.org/primer/graphml-primer.html>. Every attribute is declared with its type; null
+//! values are left out.
 
 use std::fmt::Write as _;
 
-use serde_json::Value;
+use headwater_engine::ClaimDispute;
+use headwater_engine::endpoints::trace::TraceReport;
+use headwater_engine::fields::ChainName;
+use headwater_engine::trace::{EdgeDirection, TraceEdge, TraceNode};
 
-/// Name and type of the attributes of nodes and edges. Exact amounts are `amount_raw`; `amount` is its nearest double, by which
-/// programs can draw.
-const NODE: [(&str, &str); 14] = [
-    ("blockchain", "string"),
-    ("depth", "int"),
-    ("labels", "string"),
-    ("entity_name", "string"),
-    ("in_amount_usd", "double"),
-    ("out_amount_usd", "double"),
-    ("counterparties", "long"),
-    ("stop_reason", "string"),
-    ("taint_amount", "double"),
-    ("taint_ratio", "double"),
-    ("stayed_share", "double"),
-    ("share_out", "double"),
-    ("share_in", "double"),
-    ("disputed", "string"),
+/// An attribute of nodes or edges: its name, its type and its text, which is empty for null.
+struct Attribute<T> {
+    name: &'static str,
+    kind: &'static str,
+    text: fn(&TraceReport, &T) -> String,
+}
+
+const fn attribute<T>(name: &'static str, kind: &'static str, text: fn(&TraceReport, &T) -> String) -> Attribute<T> {
+    Attribute { name, kind, text }
+}
+
+/// Returns the share of the end at a node in one direction.
+fn share(trace: &TraceReport, node: &TraceNode, direction: EdgeDirection) -> Option<f64> {
+    let mut ends = trace.ends.iter().filter(|end| end.direction == direction);
+    ends.rfind(|end| end.address == node.address && end.blockchain == node.blockchain)?.share
+}
+
+/// The attributes of nodes.
+const NODE: [Attribute<TraceNode>; 14] = [
+    attribute("blockchain", "string", |_, node| node.blockchain.to_string()),
+    attribute("depth", "int", |_, node| node.depth.to_string()),
+    attribute("labels", "string", |_, node| listed(&node.labels)),
+    attribute("entity_name", "string", |_, node| text(node.entity_name.as_ref())),
+    attribute("in_amount_usd", "double", |_, node| number(node.in_amount_usd)),
+    attribute("out_amount_usd", "double", |_, node| number(node.out_amount_usd)),
+    attribute("counterparties", "long", |_, node| text(node.counterparties.as_ref())),
+    attribute("stop_reason", "string", |_, node| text(node.stop_reason.as_deref())),
+    attribute("taint_amount", "double", |_, node| text(node.taint_amount.as_deref())),
+    attribute("taint_ratio", "double", |_, node| number(node.taint_ratio)),
+    attribute("stayed_share", "double", |_, node| number(node.stayed_share)),
+    attribute("share_out", "double", |trace, node| number(share(trace, node, EdgeDirection::Out))),
+    attribute("share_in", "double", |trace, node| number(share(trace, node, EdgeDirection::In))),
+    attribute("disputed", "string", |_, node| disputed(node.disputed.as_ref())),
 ];
-const EDGE: [(&str, &str); 13] = [
-    ("depth", "int"),
-    ("direction", "string"),
-    ("symbol", "string"),
-    ("contract", "string"),
-    ("amount", "double"),
-    ("amount_raw", "string"),
-    ("amount_usd", "double"),
-    ("tx_count", "long"),
-    ("first_activity", "long"),
-    ("last_activity", "long"),
-    ("tx_hashes", "string"),
-    ("taint_amount", "double"),
-    ("is_change", "boolean"),
+
+/// The attributes of edges. Exact amounts are `amount_raw`; `amount` is its nearest double, by which programs can draw.
+const EDGE: [Attribute<TraceEdge>; 13] = [
+    attribute("depth", "int", |_, edge| edge.depth.to_string()),
+    attribute("direction", "string", |_, edge| edge.direction.name().to_owned()),
+    attribute("symbol", "string", |_, edge| edge.symbol.clone()),
+    attribute("contract", "string", |_, edge| text(edge.contract.as_deref())),
+    attribute("amount", "double", |_, edge| text(edge.amount.as_deref())),
+    attribute("amount_raw", "string", |_, edge| edge.amount_raw.to_string()),
+    attribute("amount_usd", "double", |_, edge| number(edge.amount_usd)),
+    attribute("tx_count", "long", |_, edge| edge.tx_count.to_string()),
+    attribute("first_activity", "long", |_, edge| edge.first_activity.to_string()),
+    attribute("last_activity", "long", |_, edge| edge.last_activity.to_string()),
+    attribute("tx_hashes", "string", |_, edge| listed(&edge.tx_hashes)),
+    attribute("taint_amount", "double", |_, edge| text(edge.taint_amount.as_deref())),
+    attribute("is_change", "boolean", |_, edge| edge.is_change.to_string()),
 ];
 
-/// What names an address within a trace: itself; where a bridge led to another chain, that chain before it.
-///
-/// ```
-/// let trace = serde_json::json!({"blockchain": "ethereum"});
-/// let id = |chain: &str| headwater_table::node_id(&trace, &chain.into(), &"a".into());
-/// assert_eq!([id("ethereum"), id("tron")], ["a", "tron:a"]);
-/// ```
+/// Returns the identity of an address within a trace: the address itself, with its chain in front where a bridge led to
+/// another chain.
 #[must_use]
-pub fn node_id(trace: &Value, blockchain: &Value, address: &Value) -> String {
-    if *blockchain == trace["blockchain"] {
-        return plain(address);
-    }
-    format!("{}:{}", plain(blockchain), plain(address))
+pub fn node_id(trace: &TraceReport, blockchain: ChainName, address: &str) -> String {
+    if blockchain == trace.blockchain { address.to_owned() } else { format!("{}:{address}", &*blockchain) }
 }
 
-/// The [`node_id`] of both ends of an edge.
+/// Returns the [`node_id`] of payer and payee of an edge.
 #[must_use]
-pub fn edge_ends(trace: &Value, edge: &Value) -> [String; 2] {
-    ["from", "to"].map(|end| node_id(trace, &edge[format!("{end}_blockchain")], &edge[format!("{end}_address")]))
+pub fn edge_ends(trace: &TraceReport, edge: &TraceEdge) -> [String; 2] {
+    let TraceEdge { from_blockchain, from_address, to_blockchain, to_address, .. } = edge;
+    [node_id(trace, *from_blockchain, from_address), node_id(trace, *to_blockchain, to_address)]
 }
 
-/// A node with the shares of the ends at its address, by direction.
-fn with_shares(trace: &Value, node: &Value) -> Value {
-    let mut node = node.clone();
-    for end in trace["ends"].as_array().into_iter().flatten() {
-        if end["address"] == node["address"] && end["blockchain"] == node["blockchain"] {
-            node[format!("share_{}", plain(&end["direction"]))] = end["share"].clone();
-        }
-    }
-    node
-}
-
-/// The `data` of an answer of `trace` as `GraphML`: addresses are nodes, with their [`node_id`]. Lists become text with spaces
-/// between their items.
-///
-/// ```
-/// let trace = serde_json::json!({
-///     "blockchain": "bsc",
-///     "nodes": [
-///         {"blockchain": "bsc", "address": "a", "depth": 0, "entity_name": "A & Co"},
-///         {"blockchain": "tron", "address": "b", "depth": 1},
-///     ],
-///     "edges": [{
-///         "from_blockchain": "bsc", "from_address": "a", "to_blockchain": "tron", "to_address": "b", "amount_usd": 2.5,
-///     }],
-/// });
-/// let text = headwater_table::graphml(&trace);
-/// assert!(text.contains("<data key=\"node_entity_name\">A &amp; Co</data>"));
-/// let edge = "<edge id=\"e0\" source=\"a\" target=\"tron:b\">\n      <data key=\"edge_amount_usd\">2.5</data>";
-/// assert!(text.contains(edge));
-/// ```
+/// Formats a trace as `GraphML`: addresses are nodes, with their [`node_id`]. Lists become text with spaces between their
+/// items.
 #[must_use]
-pub fn graphml(trace: &Value) -> String {
+pub fn graphml(trace: &TraceReport) -> String {
     let mut text = String::from(
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n\
          <graphml xmlns=\"http://graphml.graphdrawing.org/xmlns\" xmlns:xsi=\"http://www.w3.org/2001/XMLSchema-instance\" \
          xsi:schemaLocation=\"http://graphml.graphdrawing.org/xmlns http://graphml.graphdrawing.org/xmlns/1.0/graphml.xsd\">\n",
     );
-    for (kind, fields) in [("node", NODE.as_slice()), ("edge", EDGE.as_slice())] {
-        for (name, form) in fields {
-            let _ = writeln!(
-                text,
-                "  <key id=\"{kind}_{name}\" for=\"{kind}\" attr.name=\"{name}\" attr.type=\"{form}\"/>"
-            );
-        }
-    }
+    keys(&mut text, "node", &NODE);
+    keys(&mut text, "edge", &EDGE);
     text.push_str("  <graph id=\"trace\" edgedefault=\"directed\">\n");
-    for node in trace["nodes"].as_array().into_iter().flatten() {
-        let head = format!("<node id=\"{}\">", xml(&node_id(trace, &node["blockchain"], &node["address"])));
-        element(&mut text, "node", &head, &NODE, &with_shares(trace, node));
+    for node in &trace.nodes {
+        let head = format!("<node id=\"{}\">", xml(&node_id(trace, node.blockchain, &node.address)));
+        element(&mut text, "node", (&head, &NODE), (trace, node));
     }
-    for (number, edge) in trace["edges"].as_array().into_iter().flatten().enumerate() {
+    for (number, edge) in trace.edges.iter().enumerate() {
         let ends = edge_ends(trace, edge).map(|end| xml(&end));
         let head = format!("<edge id=\"e{number}\" source=\"{}\" target=\"{}\">", ends[0], ends[1]);
-        element(&mut text, "edge", &head, &EDGE, edge);
+        element(&mut text, "edge", (&head, &EDGE), (trace, edge));
     }
     text.push_str("  </graph>\n</graphml>\n");
     text
 }
 
-fn element(text: &mut String, kind: &str, head: &str, fields: &[(&str, &str)], of: &Value) {
+fn keys<T>(text: &mut String, element: &str, attributes: &[Attribute<T>]) {
+    for Attribute { name, kind, .. } in attributes {
+        let _ = writeln!(
+            text,
+            "  <key id=\"{element}_{name}\" for=\"{element}\" attr.name=\"{name}\" attr.type=\"{kind}\"/>"
+        );
+    }
+}
+
+fn element<T>(
+    text: &mut String,
+    element: &str,
+    (head, attributes): (&str, &[Attribute<T>]),
+    (trace, of): (&TraceReport, &T),
+) {
     let _ = writeln!(text, "    {head}");
-    for (name, _) in fields {
-        let value = plain(&of[*name]);
+    for attribute in attributes {
+        let value = (attribute.text)(trace, of);
         if !value.is_empty() {
-            let _ = writeln!(text, "      <data key=\"{kind}_{name}\">{}</data>", xml(&value));
+            let _ = writeln!(text, "      <data key=\"{element}_{}\">{}</data>", attribute.name, xml(&value));
         }
     }
-    let _ = writeln!(text, "    </{kind}>");
+    let _ = writeln!(text, "    </{element}>");
 }
 
-/// A value as text; null is empty.
-fn plain(value: &Value) -> String {
-    match value {
-        Value::Null => String::new(),
-        Value::String(text) => text.clone(),
-        Value::Array(items) => items.iter().map(plain).collect::<Vec<_>>().join(" "),
-        Value::Bool(_) | Value::Number(_) | Value::Object(_) => value.to_string(),
-    }
+fn text<T: ToString + ?Sized>(value: Option<&T>) -> String {
+    value.map(T::to_string).unwrap_or_default()
 }
 
-/// Text as XML may contain it; characters that XML has no form for are left out.
+/// Formats a number as JSON writes it.
+fn number(number: Option<f64>) -> String {
+    number.map(|number| serde_json::Value::from(number).to_string()).unwrap_or_default()
+}
+
+fn listed<T: std::ops::Deref<Target = str>>(items: &[T]) -> String {
+    items.iter().map(|item| &**item).collect::<Vec<_>>().join(" ")
+}
+
+fn disputed(dispute: Option<&ClaimDispute>) -> String {
+    dispute.and_then(|dispute| serde_json::to_string(dispute).ok()).unwrap_or_default()
+}
+
+/// Escapes text for XML; characters that XML has no form for are left out.
 #[must_use]
 pub fn xml(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
@@ -165,7 +166,7 @@ mod tests {
     use super::xml;
 
     #[test]
-    fn text_is_safe_within_xml() {
+    fn xml_escapes_markup_and_drops_controls() {
         assert_eq!(xml("<b a=\"1\">&\u{0}\u{8}\n</b>"), "&lt;b a=&quot;1&quot;&gt;&amp; &lt;/b&gt;");
     }
 }

@@ -230,7 +230,7 @@ impl Chainlet {
         self
     }
 
-    /// Nobody knows whether the last transaction succeeded.
+    /// It is unknown whether the last transaction succeeded.
     #[must_use]
     pub fn status_unknown(mut self) -> Self {
         self.last().status = None;

@@ -11,7 +11,7 @@ pub fn block_hash(number: u64, fork: u8) -> BlockHash {
     BlockHash::new(bytes)
 }
 
-/// One block of a chainlet as a block of a fork that stands on a block of `parent_fork`: the tail takes it.
+/// One block of a chainlet as a block of a fork that is on a block of `parent_fork`: the tail takes it.
 ///
 /// # Panics
 /// When the batch is of several blocks, or of block 0.

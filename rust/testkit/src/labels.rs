@@ -6,7 +6,7 @@ use headwater_ledger::labels::{Action, Claim, Code, Level, Link, Scope};
 use headwater_ledger::store::{LabelImport, MissingClaims, ShrinkPolicy};
 use headwater_types::{Address, Chain, Timestamp};
 
-/// What the source `group` says of an address on one chain: no date, no name, no entity.
+/// A claim of the source `group` about an address on one chain: no date, no name, no entity.
 #[must_use]
 pub fn claim(chain: Chain, address: Address, code: Code, level: Level, group: &str) -> Claim {
     Claim {

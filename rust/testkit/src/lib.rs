@@ -1,5 +1,6 @@
-//! What tests of several crates share: small chains by hand, random ones, the same content in many segmentations, a
-//! brute-force oracle, and random input for readers. For development only; nothing that is shipped depends on it.
+//! Helpers that tests of several crates share: small chains by hand, random ones, the same content in many
+//! segmentations, a brute-force oracle, and random input for readers. For development only; nothing that is shipped
+//! depends on it.
 #![forbid(unsafe_code)]
 
 mod chainlet;
@@ -18,7 +19,7 @@ pub use model::model;
 pub use oracle::{OracleHolding, OracleRow, holdings_of, rows_of};
 pub use segmentations::{in_one_segment, over_segmentations};
 
-/// Whether the long runs are requested: `HEADWATER_FULL` is set.
+/// Returns whether the long runs are requested: `HEADWATER_FULL` is set.
 #[must_use]
 pub fn is_full() -> bool {
     std::env::var_os("HEADWATER_FULL").is_some()

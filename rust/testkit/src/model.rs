@@ -2,8 +2,8 @@
 
 use headwater_types::Chain;
 
-/// The file of a small model of a chain: many movements in tell an `Exchange`, movements in above all a `Scam`, and few
-/// movements out a `Deposit`.
+/// The file of a small model of a chain: many movements in speak for an `Exchange`, movements in above all for a
+/// `Scam`, and few movements out a `Deposit`.
 #[must_use]
 pub fn model(chain: Chain) -> String {
     format!(

@@ -1,4 +1,4 @@
-//! What a ledger must answer, worked out from facts without any index: slow, short, and independent of the store.
+//! Answers that a ledger must give, worked out from facts without any index: slow, short, and independent of the store.
 
 use std::collections::BTreeMap;
 
@@ -19,24 +19,24 @@ pub struct OracleRow {
     pub kind: MovementKind,
     /// Log index or trace ordinal; `u64::MAX` where the source gave none.
     pub ordinal: u64,
-    /// What moved.
+    /// The asset.
     pub asset: Asset,
-    /// Which way it went.
+    /// The direction.
     pub direction: Direction,
     /// The other side.
     pub counterparty: Option<Address>,
-    /// How much.
+    /// The amount.
     pub amount: Amount,
-    /// Whether the transaction is known to have failed.
+    /// True if the transaction is known to have failed.
     pub failed: bool,
-    /// Whether the amount is known to the precision of a double only.
+    /// True if the amount is known to the precision of a double only.
     pub approximate: bool,
 }
 
-/// What an account holds of one asset as the oracle sees it.
+/// The holding of an account in one asset as the oracle computes it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct OracleHolding {
-    /// What it held when the history of the asset begins.
+    /// The balance when the history of the asset begins.
     pub opening: Amount,
     /// All that came in since.
     pub received: Amount,

@@ -1,4 +1,4 @@
-//! The same content in many segmentations: whatever reads a ledger must not tell the difference.
+//! The same content in many segmentations: readers of a ledger must not see the difference.
 
 use std::fmt::Debug;
 use std::sync::Arc;

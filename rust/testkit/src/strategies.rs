@@ -39,7 +39,7 @@ pub fn account_chain() -> impl Strategy<Value = Batch> {
     })
 }
 
-/// The same with amounts that are told to the precision of a double only.
+/// The same with amounts that are stated to the precision of a double only.
 pub fn approximate_chain() -> impl Strategy<Value = Batch> {
     (account_chain(), any::<u64>()).prop_map(|(mut batch, mut luck)| {
         for facts in &mut batch.transactions {

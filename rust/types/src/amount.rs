@@ -17,7 +17,7 @@ use crate::text::{SHOWN, shortened};
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct Amount(U256);
 
-/// Why a text is no amount.
+/// The reason why a text is not an amount.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AmountError {
     /// Not digits (a sign, an exponent, `NaN`, blanks and thousands marks are all refused).
@@ -69,7 +69,7 @@ impl Amount {
         self.0.to_be_bytes()
     }
 
-    /// Whether it is nothing.
+    /// Returns whether it is nothing.
     #[must_use]
     pub fn is_zero(self) -> bool {
         self.0.is_zero()
@@ -125,7 +125,7 @@ impl Amount {
     /// From decimal text in whole units (`"12.5"`), exactly.
     ///
     /// # Errors
-    /// When the text is no plain number, is more precise than `decimals`, or does not fit 256 bits.
+    /// When the text is not a plain number, is more precise than `decimals`, or does not fit 256 bits.
     pub fn parse_decimal(text: &str, decimals: u8) -> Result<Self, AmountError> {
         let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
         let digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
@@ -259,7 +259,7 @@ impl Balance {
         self.sent
     }
 
-    /// Whether more went out than came in, so that history must be incomplete.
+    /// Returns whether more went out than came in, so that history must be incomplete.
     #[must_use]
     pub fn is_negative(&self) -> bool {
         self.sent > self.received
@@ -327,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_plain_number_is_refused() {
+    fn amount_that_is_not_a_plain_number_is_refused() {
         for text in ["", "-1", "+1", "1e5", "NaN", "inf", " 1", "1 ", "1,000", "0x10", "1.0", "\u{0661}"] {
             assert!(matches!(Amount::parse_raw(text), Err(AmountError::NotANumber(_))), "{text:?}");
         }

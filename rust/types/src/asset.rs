@@ -1,4 +1,4 @@
-//! What moves: the native coin of a chain, or a token by its contract.
+//! Assets: the native coin of a chain, or a token by its contract.
 
 use std::fmt;
 

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// How a chain keeps its books. Closed on purpose: code matches it without a wildcard.
+/// The accounting model of a chain. Closed on purpose: code matches it without a wildcard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Family {
@@ -33,7 +33,7 @@ struct Row {
     display_name: &'static str,
     family: Family,
     caip2: &'static str,
-    /// What else people call the chain, the CAIP-2 identifier apart.
+    /// The other names of the chain, the CAIP-2 identifier apart.
     aliases: &'static [&'static str],
     native_symbol: &'static str,
     native_name: &'static str,
@@ -96,7 +96,7 @@ impl Chain {
         self.row().display_name
     }
 
-    /// How the chain keeps its books.
+    /// Returns the accounting model of the chain.
     #[must_use]
     pub fn family(self) -> Family {
         self.row().family

@@ -5,13 +5,13 @@ use std::fmt;
 use crate::Family;
 use crate::hex_text::hex_text;
 
-/// Why a text is not a hash.
+/// The reason why a text is not a hash.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{text:?} is not a valid transaction or block hash: expected 64 hex digits{expected}")]
 pub struct HashError {
     /// The text given, cut when long.
     pub text: String,
-    /// What the family adds to that.
+    /// The form that the family expects.
     pub expected: &'static str,
 }
 
@@ -57,7 +57,7 @@ impl TxHash {
         Self(bytes)
     }
 
-    /// Whether no transaction of the chain has this id.
+    /// Returns whether no transaction of the chain has this id.
     #[must_use]
     pub fn is_made(&self) -> bool {
         [GENESIS, REWARD, WITHDRAWAL, FORK, OPENING].iter().any(|kind| self.0.starts_with(kind))

@@ -38,7 +38,7 @@ impl fmt::Display for Network {
     }
 }
 
-/// The text is no network name.
+/// The text is not a network name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("unknown network {0:?}: expected mainnet, testnet, signet or regtest")]
 pub struct UnknownNetwork(pub String);

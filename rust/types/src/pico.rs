@@ -49,7 +49,7 @@ impl Pico {
         self.0
     }
 
-    /// The nearest value, of two equally near the even one; `None` for what is no number, infinite, or out of range.
+    /// The nearest value, of two equally near the even one; `None` for what is not a number, infinite, or out of range.
     #[must_use]
     pub fn from_f64(value: f64) -> Option<Self> {
         if !value.is_finite() {

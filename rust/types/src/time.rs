@@ -28,9 +28,9 @@ impl Timestamp {
     }
 }
 
-/// The text is no time.
+/// The text is not a time.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is no time: expected epoch seconds, or ISO 8601 such as 2009-01-03T18:15:05Z")]
+#[error("{0:?} is not a time: expected epoch seconds, or ISO 8601 such as 2009-01-03T18:15:05Z")]
 pub struct TimestampError(pub String);
 
 impl std::str::FromStr for Timestamp {
@@ -136,7 +136,7 @@ impl TimeWindow {
         self.end
     }
 
-    /// Whether a time lies inside.
+    /// Returns whether a time lies inside.
     #[must_use]
     pub fn contains(&self, time: Timestamp) -> bool {
         self.start.is_none_or(|start| start <= time) && self.end.is_none_or(|end| time <= end)

@@ -1,4 +1,4 @@
-//! Who may come in: the admin key, and how often an address may show a wrong one.
+//! Access to the back office: the admin key, and how often an address may show a wrong one.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -12,7 +12,7 @@ use headwater_state::clock::milliseconds;
 use headwater_state::{AdminService, causes};
 
 use super::handler::Admin;
-use super::{PATHS, Shared};
+use super::{AdminState, PATHS};
 use crate::gateway::{Context, Outcome, Problem, Status, drain};
 
 /// Wrong keys that an address may show at once; one more is allowed per second.
@@ -42,7 +42,7 @@ impl Failures {
     }
 }
 
-/// Tells the audit which route was met.
+/// Names the matched route to the audit.
 pub(super) async fn name_endpoint(request: Request, next: Next) -> Response {
     let matched = request.extensions().get::<MatchedPath>().map(MatchedPath::as_str).unwrap_or_default();
     let named = PATHS.iter().chain(&["/healthz", "/readyz"]).find(|path| **path == matched);
@@ -53,7 +53,7 @@ pub(super) async fn name_endpoint(request: Request, next: Next) -> Response {
 }
 
 /// Lets a request through that shows an admin key.
-pub(super) async fn admit(State(shared): State<Shared>, mut request: Request, next: Next) -> Response {
+pub(super) async fn admit(State(shared): State<AdminState>, mut request: Request, next: Next) -> Response {
     let context = Context::of(&request);
     match identify(&shared, request.headers(), context.address).await {
         Ok(id) => {
@@ -71,7 +71,7 @@ pub(super) async fn admit(State(shared): State<Shared>, mut request: Request, ne
 }
 
 /// The id of the admin key that was shown.
-async fn identify(shared: &Shared, headers: &HeaderMap, address: IpAddr) -> Result<String, Problem> {
+async fn identify(shared: &AdminState, headers: &HeaderMap, address: IpAddr) -> Result<String, Problem> {
     let now_ms = milliseconds();
     if shared.failures.is_over(address, now_ms) {
         let message = "too many wrong admin keys came from this address: wait a second between tries";

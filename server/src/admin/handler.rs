@@ -1,4 +1,4 @@
-//! What every handler works with: who asks, what was sent, and how it is answered.
+//! The input of every handler: who asks, what was sent, and how it is answered.
 
 use std::fmt;
 use std::sync::Arc;
@@ -15,23 +15,23 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::Shared;
+use super::AdminState;
 use crate::gateway::{Context, Gateway, Meta, Problem, Settings as Limits, Status, drain, read_json};
 
 /// Somebody with an admin key.
 #[derive(Clone)]
 pub(super) struct Admin {
-    pub shared: Shared,
+    pub shared: AdminState,
     actor: String,
     context: Arc<Context>,
 }
 
 impl Admin {
-    pub fn new(shared: Shared, actor: String, context: Arc<Context>) -> Self {
+    pub fn new(shared: AdminState, actor: String, context: Arc<Context>) -> Self {
         Self { shared, actor, context }
     }
 
-    /// Who it is, as changes name them: `admin:ID`.
+    /// Returns who it is, as changes name them: `admin:ID`.
     pub fn actor(&self) -> &str {
         &self.actor
     }
@@ -92,10 +92,10 @@ impl<S: Send + Sync> FromRequestParts<S> for Admin {
     }
 }
 
-/// The one part of the path that is no fixed text.
-pub(super) struct Named(pub String);
+/// The one part of the path that is not a fixed text.
+pub(super) struct PathName(pub String);
 
-impl<S: Send + Sync> FromRequestParts<S> for Named {
+impl<S: Send + Sync> FromRequestParts<S> for PathName {
     type Rejection = Response;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Response> {
@@ -141,11 +141,11 @@ pub(super) fn about(mut problem: Problem, field: &str) -> Problem {
     problem
 }
 
-/// What a request says to a route that takes nothing but its path.
+/// The empty input of a route that takes nothing but its path.
 #[derive(Debug, Deserialize)]
-pub(super) struct Nothing {}
+pub(super) struct EmptyRequest {}
 
-impl<S: Send + Sync> FromRequest<S> for Nothing {
+impl<S: Send + Sync> FromRequest<S> for EmptyRequest {
     type Rejection = Response;
 
     async fn from_request(mut request: Request, _: &S) -> Result<Self, Response> {
@@ -164,14 +164,14 @@ fn is_empty(headers: &HeaderMap) -> bool {
 /// The JSON body of a request, which has no query; where none was sent, as if it were `{}`.
 pub(super) async fn body<T: DeserializeOwned>(request: Request) -> Result<T, Problem> {
     let (parts, mut body) = request.into_parts();
-    let Nothing {} = query(&parts.uri)?;
+    let EmptyRequest {} = query(&parts.uri)?;
     let is_empty = parts.headers.get(header::CONTENT_TYPE).is_none() && is_empty(&parts.headers);
     let sent = if is_empty { Ok(json!({})) } else { read_json(&parts, &mut body, &Limits::default()).await };
     let sent = sent.inspect_err(|_| drain(&parts.headers, body))?;
     read(&sent, Method::Post)
 }
 
-/// What became of a change that was not made.
+/// Explains why a change was not made.
 pub(super) fn explain(error: &StateError) -> Problem {
     let text = error.to_string();
     match error {

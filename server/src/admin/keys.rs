@@ -7,14 +7,14 @@ use headwater_state::{Environment, NewKey};
 use serde::Deserialize;
 use serde_json::json;
 
-use super::handler::{Admin, Named, Nothing, about, body, unfit};
+use super::handler::{Admin, EmptyRequest, PathName, about, body, unfit};
 use crate::gateway::Problem;
 
 /// Most hours that a rotated key stays good.
 const LONGEST_GRACE: u32 = 8760;
 
 #[derive(Deserialize)]
-struct Wanted {
+struct NewKeyRequest {
     #[serde(default = "unnamed")]
     name: String,
     #[serde(default)]
@@ -50,7 +50,7 @@ struct Assignment {
 }
 
 /// `GET /admin/v1/keys`
-pub(super) async fn list(admin: Admin, _: Nothing) -> Response {
+pub(super) async fn list(admin: Admin, _: EmptyRequest) -> Response {
     let keys = admin.look(|admin| admin.list_keys()).await;
     admin.answer(keys.map(|keys| json!({"keys": keys})))
 }
@@ -58,7 +58,7 @@ pub(super) async fn list(admin: Admin, _: Nothing) -> Response {
 /// `POST /admin/v1/keys`: the key is in the answer, this once.
 pub(super) async fn create(admin: Admin, request: Request) -> Response {
     let made = async {
-        let wanted: Wanted = body(request).await?;
+        let wanted: NewKeyRequest = body(request).await?;
         let environment = if wanted.test { Environment::Test } else { Environment::Live };
         let made = admin
             .change(move |admin| admin.create_key(&wanted.name, environment, wanted.credits, wanted.plan.as_deref()))
@@ -70,17 +70,17 @@ pub(super) async fn create(admin: Admin, request: Request) -> Response {
 }
 
 /// `GET /admin/v1/keys/{id}`
-pub(super) async fn show(admin: Admin, Named(id): Named, _: Nothing) -> Response {
+pub(super) async fn show(admin: Admin, PathName(id): PathName, _: EmptyRequest) -> Response {
     admin.answer(admin.look(move |admin| admin.key(&id)).await)
 }
 
 /// `DELETE /admin/v1/keys/{id}`: the next request with it is refused.
-pub(super) async fn revoke(admin: Admin, Named(id): Named, _: Nothing) -> Response {
+pub(super) async fn revoke(admin: Admin, PathName(id): PathName, _: EmptyRequest) -> Response {
     admin.answer(admin.change(move |admin| admin.revoke_key(&id)).await)
 }
 
 /// `POST /admin/v1/keys/{id}/rotate`
-pub(super) async fn rotate(admin: Admin, Named(id): Named, request: Request) -> Response {
+pub(super) async fn rotate(admin: Admin, PathName(id): PathName, request: Request) -> Response {
     let made = async {
         let Rotation { grace_hours } = body(request).await?;
         let hours = u32::try_from(grace_hours).ok().filter(|hours| *hours <= LONGEST_GRACE).ok_or_else(|| {
@@ -94,7 +94,7 @@ pub(super) async fn rotate(admin: Admin, Named(id): Named, request: Request) -> 
 }
 
 /// `POST /admin/v1/keys/{id}/credits`
-pub(super) async fn credits(admin: Admin, Named(id): Named, request: Request) -> Response {
+pub(super) async fn credits(admin: Admin, PathName(id): PathName, request: Request) -> Response {
     let booked = async {
         match body(request).await? {
             Booking { add: Some(amount), refund: None } => {
@@ -122,7 +122,7 @@ pub(super) async fn credits(admin: Admin, Named(id): Named, request: Request) ->
 }
 
 /// `PUT /admin/v1/keys/{id}/plan`
-pub(super) async fn assign_plan(admin: Admin, Named(id): Named, request: Request) -> Response {
+pub(super) async fn assign_plan(admin: Admin, PathName(id): PathName, request: Request) -> Response {
     let assigned = async {
         let Assignment { plan } = body(request).await?;
         admin

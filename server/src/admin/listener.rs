@@ -12,8 +12,8 @@ use crate::gateway::{Gateway, ListenerConfig, bind, listen};
 
 /// Connections open at a time: operators, a scraper, and scripts.
 const CONNECTIONS: usize = 256;
-/// What requests under way have at the end.
-const PATIENCE: Duration = Duration::from_secs(2);
+/// The time that requests under way have at the end.
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// A running admin listener.
 pub struct Listener {
@@ -47,18 +47,18 @@ impl Listener {
                 // A sender that is gone means the same.
                 let _ = stopped.await;
             };
-            listen(config, listener, routes, stopped, PATIENCE).await
+            listen(config, listener, routes, stopped, DRAIN_TIMEOUT).await
         });
         Ok(Self { address, is_tls, stop, served })
     }
 
-    /// Where it listens.
+    /// Returns where it listens.
     #[must_use]
     pub const fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Where it is found.
+    /// Returns where it is found.
     #[must_use]
     pub fn url(&self) -> String {
         format!("{}://{}", if self.is_tls { "https" } else { "http" }, self.address)

@@ -19,7 +19,7 @@ use axum::Router;
 use axum::middleware::{from_fn, from_fn_with_state};
 use axum::routing::{get, post, put};
 
-use crate::gateway::{Gateway, Recorded};
+use crate::gateway::{Gateway, RecordedRoutes};
 use access::Failures;
 
 pub use listener::Listener;
@@ -44,18 +44,18 @@ pub const PATHS: &[&str] = &[
     "/metrics",
 ];
 
-/// What of the configuration the listener meets.
+/// The part of the configuration that the listener needs.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Settings {
-    /// Whether `/metrics` needs no key.
+    /// True if `/metrics` needs no key.
     pub open_metrics: bool,
     /// The folder that backups are made in; none can be asked for without one.
     pub backup_dir: Option<PathBuf>,
 }
 
-/// What the handlers share.
+/// The state that the handlers share.
 #[derive(Clone)]
-struct Shared {
+struct AdminState {
     gateway: Gateway,
     settings: Arc<Settings>,
     failures: Arc<Failures>,
@@ -63,10 +63,10 @@ struct Shared {
     disputes: Arc<Mutex<()>>,
 }
 
-fn routes(gateway: &Gateway, settings: Settings) -> Recorded {
+fn routes(gateway: &Gateway, settings: Settings) -> RecordedRoutes {
     let open_metrics = settings.open_metrics;
     let settings = Arc::new(settings);
-    let shared = Shared { gateway: gateway.clone(), settings, failures: Arc::default(), disputes: Arc::default() };
+    let shared = AdminState { gateway: gateway.clone(), settings, failures: Arc::default(), disputes: Arc::default() };
     let mut guarded = Router::new()
         .route("/admin/v1/keys", get(keys::list).post(keys::create))
         .route("/admin/v1/keys/{id}", get(keys::show).delete(keys::revoke))
@@ -96,7 +96,7 @@ fn routes(gateway: &Gateway, settings: Settings) -> Recorded {
         .method_not_allowed_fallback(service::no_such_method)
         .layer(from_fn(access::name_endpoint))
         .with_state(shared);
-    Recorded::new(gateway.clone(), routes)
+    RecordedRoutes::new(gateway.clone(), routes)
 }
 
 #[cfg(test)]

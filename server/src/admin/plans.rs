@@ -8,7 +8,7 @@ use headwater_types::Chain;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::handler::{Admin, Named, Nothing, about, body, explain, unfit};
+use super::handler::{Admin, EmptyRequest, PathName, about, body, explain, unfit};
 use crate::gateway::Problem;
 
 /// A plan as a client writes it.
@@ -67,12 +67,12 @@ async fn plans(admin: &Admin) -> Result<Vec<Plan>, Problem> {
 }
 
 /// `GET /admin/v1/plans`
-pub(super) async fn list(admin: Admin, _: Nothing) -> Response {
+pub(super) async fn list(admin: Admin, _: EmptyRequest) -> Response {
     admin.answer(plans(&admin).await.map(|plans| json!({"plans": plans})))
 }
 
 /// `GET /admin/v1/plans/{name}`
-pub(super) async fn show(admin: Admin, Named(name): Named, _: Nothing) -> Response {
+pub(super) async fn show(admin: Admin, PathName(name): PathName, _: EmptyRequest) -> Response {
     let found = plans(&admin).await.and_then(|plans| {
         let plan = plans.into_iter().find(|plan| plan.name == name);
         plan.ok_or_else(|| explain(&StateError::UnknownPlan(name)))
@@ -81,7 +81,7 @@ pub(super) async fn show(admin: Admin, Named(name): Named, _: Nothing) -> Respon
 }
 
 /// `PUT /admin/v1/plans/{name}`
-pub(super) async fn set(admin: Admin, Named(name): Named, request: Request) -> Response {
+pub(super) async fn set(admin: Admin, PathName(name): PathName, request: Request) -> Response {
     let set = async {
         let plan = body::<Definition>(request).await?.named(name)?;
         let (name, definition, field) = (plan.name.clone(), json!(plan).to_string(), fault(&plan));
@@ -92,7 +92,7 @@ pub(super) async fn set(admin: Admin, Named(name): Named, request: Request) -> R
 }
 
 /// `DELETE /admin/v1/plans/{name}`
-pub(super) async fn remove(admin: Admin, Named(name): Named, _: Nothing) -> Response {
+pub(super) async fn remove(admin: Admin, PathName(name): PathName, _: EmptyRequest) -> Response {
     let named = name.clone();
     let removed = admin.change(move |admin| admin.remove_plan(&named)).await;
     admin.answer(removed.map(|()| json!({"name": name, "removed": true})))

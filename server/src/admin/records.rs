@@ -1,4 +1,4 @@
-//! What was recorded.
+//! Records of the audit and of changes.
 
 use axum::http::Uri;
 use axum::response::Response;
@@ -8,7 +8,7 @@ use headwater_types::TimeWindow;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::handler::{Admin, Nothing, query, unfit};
+use super::handler::{Admin, EmptyRequest, query, unfit};
 use crate::gateway::Problem;
 
 /// Most rows of an answer.
@@ -102,14 +102,14 @@ pub(super) async fn usage(admin: Admin, uri: Uri) -> Response {
 }
 
 /// `GET /admin/v1/lost-answers`: charges whose answers may never have arrived.
-pub(super) async fn lost_answers(admin: Admin, _: Nothing) -> Response {
+pub(super) async fn lost_answers(admin: Admin, _: EmptyRequest) -> Response {
     const ALL: u32 = 10_000;
     let lost = admin.look(|admin| admin.lost_answers(ALL)).await;
     admin.answer(lost.map(|lost| json!({"lost": lost})))
 }
 
 /// `POST /admin/v1/lost-answers`: gives all of them back.
-pub(super) async fn refund_lost(admin: Admin, _: Nothing) -> Response {
+pub(super) async fn refund_lost(admin: Admin, _: EmptyRequest) -> Response {
     let refunded = admin.change(|admin| admin.refund_lost()).await;
     admin.answer(refunded.map(|refunded| json!({"refunded_requests": refunded})))
 }

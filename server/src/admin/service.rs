@@ -7,8 +7,8 @@ use axum::response::{IntoResponse, Json, Response};
 use headwater_state::now_ms;
 use serde_json::json;
 
-use super::Shared;
-use super::handler::{Admin, Nothing, explain};
+use super::AdminState;
+use super::handler::{Admin, EmptyRequest, explain};
 use crate::gateway::{METRICS_TYPE, Problem, Status};
 
 /// `GET /healthz`
@@ -17,7 +17,7 @@ pub(super) async fn healthz() -> Response {
 }
 
 /// `GET /readyz`
-pub(super) async fn readyz(State(shared): State<Shared>) -> Response {
+pub(super) async fn readyz(State(shared): State<AdminState>) -> Response {
     match shared.gateway.ready().await {
         Ok(()) => Json(json!({"status": "ready"})).into_response(),
         Err(why) => Problem::new(Status::ServiceUnavailable, "the service takes no traffic now")
@@ -27,7 +27,7 @@ pub(super) async fn readyz(State(shared): State<Shared>) -> Response {
 }
 
 /// `GET /metrics`
-pub(super) async fn metrics(State(shared): State<Shared>) -> Response {
+pub(super) async fn metrics(State(shared): State<AdminState>) -> Response {
     let gateway = shared.gateway.clone();
     match tokio::task::spawn_blocking(move || gateway.scrape()).await {
         Ok(text) => {
@@ -40,7 +40,7 @@ pub(super) async fn metrics(State(shared): State<Shared>) -> Response {
 }
 
 /// `POST /admin/v1/backup`: a new folder in the configured one.
-pub(super) async fn back_up(admin: Admin, _: Nothing) -> Response {
+pub(super) async fn back_up(admin: Admin, _: EmptyRequest) -> Response {
     let made = async {
         let Some(folder) = &admin.shared.settings.backup_dir else {
             let message = "no folder for backups is configured: set state.backup_dir, or use `headwater state backup`";
@@ -58,7 +58,7 @@ pub(super) async fn back_up(admin: Admin, _: Nothing) -> Response {
     admin.answer(made.await)
 }
 
-/// 404 for what is no route.
+/// 404 for what is not a route.
 pub(super) async fn no_such_route() -> Response {
     Problem::new(Status::NotFound, "there is no such route on the admin listener").response()
 }

@@ -28,10 +28,10 @@ struct Arguments {
     command: Command,
 }
 
-/// Where help shows what every command takes, apart from what it takes itself.
+/// The heading in help of the options that every command takes, apart from its own.
 const EVERYWHERE: &str = "Options of every command";
 
-/// What every command takes.
+/// The options that every command takes.
 #[derive(Debug, clap::Args)]
 struct GlobalOptions {
     /// Folder of the chain data.

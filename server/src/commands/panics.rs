@@ -1,8 +1,8 @@
-//! What the log says of a panic.
+//! The log line of a panic.
 
 use std::panic::PanicHookInfo;
 
-/// From now on panics are logged with their place, and with their text where that stands in the code as it is: a text
+/// From now on panics are logged with their place, and with their text where that is in the code as it is: a text
 /// that was made while running may hold what a client sent, and is left out.
 pub(super) fn log_panics() {
     std::panic::set_hook(Box::new(|info| {

@@ -18,11 +18,11 @@ use super::{GlobalOptions, panics, refused};
 use crate::admin;
 use crate::config::{AdminListen, Config, LogFormat};
 use crate::events::webhook::egress::{EgressSettings, authorities};
-use crate::events::{EventSettings, Running};
+use crate::events::{EventSettings, EventTasks};
 use crate::gateway::{self, Gateway, ListenerConfig, Settings, Telemetry, Tls};
 use crate::service::{Service, serve_on};
 
-/// What `serve` takes.
+/// Arguments of `serve`.
 #[derive(Debug, clap::Args)]
 pub(super) struct Arguments {
     /// Address and port [default: 127.0.0.1:8080]; port 0 takes a free one.
@@ -31,7 +31,7 @@ pub(super) struct Arguments {
     /// Address and port of the admin listener, or `none` for no such listener [default: 127.0.0.1:8081].
     #[arg(long, value_name = "ADDRESS")]
     admin_listen: Option<AdminListen>,
-    /// One setting, such as auth.required=false; stands before file and environment. May be given more than once.
+    /// One setting, such as auth.required=false; takes precedence over file and environment. May be given more than once.
     #[arg(long = "set", value_name = "KEY=VALUE")]
     settings: Vec<String>,
 }
@@ -93,7 +93,7 @@ pub(super) fn run(
     served
 }
 
-/// Whether the files that the settings name can be served with.
+/// Returns whether the files that the settings name can be served with.
 pub(super) fn check(config: &Config) -> Result<(), Failure> {
     listener_config(config)?;
     intelligence(&config.for_commands())?;
@@ -159,7 +159,7 @@ async fn listen(
     })?;
     // No webhook may reach our own listeners.
     let own = std::iter::once(address).chain(admin.as_ref().map(admin::Listener::address)).collect();
-    let events = Running::start(service.events(), own);
+    let events = EventTasks::start(service.events(), own);
     let served = serve_on(listener_config, listener, service, stop, config.drain).await;
     events.stop().await;
     if let Some(admin) = admin {

@@ -1,4 +1,4 @@
-//! Why a configuration is refused.
+//! The reasons why a configuration is refused.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -24,7 +24,7 @@ impl fmt::Display for Origin {
     }
 }
 
-/// Why a configuration is refused.
+/// The reason why a configuration is refused.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
     /// The file cannot be read.

@@ -1,4 +1,4 @@
-//! Where each event stood in the feed, so that a stream can go on behind it.
+//! Positions of events in the feed, so that a stream can continue behind each.
 
 use std::collections::BTreeMap;
 
@@ -12,8 +12,8 @@ const KEPT_MS: i64 = 24 * 3600 * 1000;
 /// Events whose places are looked up together.
 const TOGETHER: usize = 8;
 
-/// Remembers events with where they stood first: one that waits for confirmations is told to some later than to others,
-/// and who goes on behind it must miss nothing of what the others were told in between.
+/// Remembers events with their first position: one that waits for confirmations is sent to some later than to others,
+/// and who continues behind it must miss nothing of what the others received in between.
 pub(super) fn add(tx: &mut Tx<'_>, events: &[(&str, u64)], now_ms: i64) -> Result<(), StateError> {
     const CURSOR: Insert = Insert { head: "INSERT INTO stream_event (id, position, at_ms, checksum)", columns: 4 };
     let mut events = events.to_vec();
@@ -34,10 +34,10 @@ pub(super) fn add(tx: &mut Tx<'_>, events: &[(&str, u64)], now_ms: i64) -> Resul
     Ok(())
 }
 
-/// Writes down of some events that they stood further ahead than was known.
+/// Records that some events were further ahead than was known.
 fn lower(tx: &mut Tx<'_>, rows: &[Vec<Value<'_>>]) -> Result<(), StateError> {
     let Some(last) = rows.last() else { return Ok(()) };
-    // As many parameters as the query has: the last one may stand in it more than once.
+    // As many parameters as the query has: the last one may be in it more than once.
     let ids: Vec<Value<'_>> = (0..TOGETHER).map(|place| rows.get(place).unwrap_or(last)[0]).collect();
     let known = tx.rows("SELECT id, position FROM stream_event WHERE id IN (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)", &ids)?;
     let mut places: BTreeMap<&str, i64> = BTreeMap::new();
@@ -56,7 +56,7 @@ fn lower(tx: &mut Tx<'_>, rows: &[Vec<Value<'_>>]) -> Result<(), StateError> {
     Ok(())
 }
 
-/// Where an event stood; `None` for one that is unknown or too old.
+/// Returns where an event was; `None` for one that is unknown or too old.
 pub(super) fn find(tx: &mut Tx<'_>, event: &str, now_ms: i64) -> Result<Option<u64>, StateError> {
     let row = tx.row(
         "SELECT id, position, at_ms, checksum FROM stream_event WHERE id = ?1 AND at_ms >= ?2",
@@ -70,7 +70,7 @@ pub(super) fn find(tx: &mut Tx<'_>, event: &str, now_ms: i64) -> Result<Option<u
     }
 }
 
-/// Forgets all: the feed is another one, or has a gap that nobody goes on across in silence.
+/// Forgets all: the feed is another one, or has a gap that nobody continues across in silence.
 pub(super) fn clear(tx: &mut Tx<'_>) -> Result<(), StateError> {
     tx.execute("DELETE FROM stream_event", &[]).map(drop)
 }
@@ -78,7 +78,7 @@ pub(super) fn clear(tx: &mut Tx<'_>) -> Result<(), StateError> {
 /// Forgets what is too old, or too many.
 pub(super) fn prune(tx: &mut Tx<'_>, now_ms: i64) -> Result<(), StateError> {
     tx.execute("DELETE FROM stream_event WHERE at_ms < ?1", &[(now_ms - KEPT_MS).into()])?;
-    // By position, so that what is left has no gap; a handful more than the limit is no harm.
+    // By position, so that what is left has no gap; a handful more than the limit does not matter.
     let row = tx.row("SELECT position FROM stream_event ORDER BY position DESC LIMIT 1 OFFSET ?1", &[MOST.into()])?;
     if let Some(row) = row {
         tx.execute("DELETE FROM stream_event WHERE position < ?1", &[row.int(0)?.into()])?;
@@ -92,13 +92,13 @@ mod tests {
     use headwater_state::{Access, Home};
 
     #[test]
-    fn an_event_stands_where_it_was_told_first_whoever_notes_it_first() {
+    fn event_cursor_is_its_first_position_whoever_notes_it() {
         let place = tempfile::tempdir().unwrap();
         let mut db = Home::in_folder(place.path()).unwrap().connect(Access::Write).unwrap();
         let names: Vec<String> = (0..20).map(|number| format!("evt_{number:02}")).collect();
         let places = |first: u64| -> Vec<(&str, u64)> { names.iter().map(String::as_str).zip(first..).collect() };
         let found = db.transaction(|tx| {
-            // Told to one that waits, then to one that does not, and at last to one that waits longer.
+            // Sent to one that waits, then to one that does not, and at last to one that waits longer.
             for first in [300, 200, 400] {
                 add(tx, &places(first), 1 << 41)?;
             }

@@ -1,15 +1,15 @@
-//! What is said where events are missing: silence would let their receivers believe that nothing happened.
+//! The event that reports missing events: silence would let their receivers believe that nothing happened.
 
 use headwater_state::{StateError, Tx, checksums, now_ms};
 use headwater_types::Timestamp;
 use serde_json::json;
 use sha2::{Digest, Sha256};
 
-use super::webhook::deliveries::{self, Addressed, LOST};
+use super::webhook::deliveries::{self, AddressedEvent, LOST};
 use super::webhook::endpoints;
 
 /// Writes down behind which position of the feed events are missing, and leaves every webhook an event that says so.
-pub(super) fn tell(tx: &mut Tx<'_>, position: u64) -> Result<(), StateError> {
+pub(super) fn record(tx: &mut Tx<'_>, position: u64) -> Result<(), StateError> {
     let now = now_ms();
     let name = format!("lost:{now}");
     tx.execute(
@@ -24,7 +24,7 @@ pub(super) fn tell(tx: &mut Tx<'_>, position: u64) -> Result<(), StateError> {
     let (id, body) = event(position, now, last, message);
     let webhooks = endpoints::ids(tx)?;
     let webhooks = webhooks.iter().map(String::as_str).collect();
-    deliveries::add(tx, &[Addressed { id: &id, kind: LOST, body: &body, webhooks }], now)
+    deliveries::add(tx, &[AddressedEvent { id: &id, kind: LOST, body: &body, webhooks }], now)
 }
 
 /// The event, its id first, for webhooks whose own events of a step cannot be made.

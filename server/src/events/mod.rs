@@ -1,7 +1,7 @@
 //! Events on their way out: webhooks and the stream.
 //!
-//! The outbox follows the store's change feed and makes events of it, commits them with their deliveries, and tells the
-//! hub of the stream. A courier makes the deliveries. Both run beside the requests, in the tasks of [`Running`].
+//! The outbox follows the store's change feed and makes events of it, commits them with their deliveries, and returns the
+//! hub of the stream. A courier makes the deliveries. Both run beside the requests, in the tasks of [`EventTasks`].
 
 mod cursors;
 mod lost;
@@ -20,7 +20,7 @@ use axum::extract::FromRef;
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
 
-pub use running::Running;
+pub use running::EventTasks;
 
 use crate::gateway::Gateway;
 use headwater_state::{State, StateError, now_ms};
@@ -28,7 +28,7 @@ use steps::Steps;
 use stream::Hub;
 use webhook::egress::{DEADLINE, Egress, EgressSettings};
 
-/// How fast the schedule of deliveries runs.
+/// The pace of the schedule of deliveries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pace {
     /// Milliseconds that a second of the schedule takes: 1,000, and less in tests.
@@ -51,7 +51,7 @@ impl Pace {
         time_ms.saturating_mul(i64::from(self.second_ms)) / 1000
     }
 
-    /// How long one delivery may take.
+    /// Returns how long one delivery may take.
     #[must_use]
     pub fn deadline(self) -> Duration {
         (DEADLINE * self.second_ms / 1000).max(Self::SHORTEST)
@@ -62,7 +62,8 @@ impl Pace {
     }
 }
 
-/// How long a client of a stream may take. With a write of 10 s and 2 s more, whoever stopped reading is gone within 15 s.
+/// The time that a client of a stream may take. With a write of 10 s and 2 s more, whoever stopped reading is gone
+/// within 15 s.
 #[derive(Debug, Clone, Copy)]
 pub struct StreamTimes {
     /// To say who it is.
@@ -79,18 +80,18 @@ impl Default for StreamTimes {
     }
 }
 
-/// What of the configuration events meet.
+/// The part of the configuration that events need.
 #[derive(Clone)]
 pub struct EventSettings {
-    /// Where deliveries may go.
+    /// The targets that deliveries may have.
     pub egress: EgressSettings,
-    /// How fast the schedule runs.
+    /// The pace of the schedule.
     pub pace: Pace,
     /// Origins of web pages that may open a stream, besides the gateway's own, such as `https://app.example.com`.
     pub origins: Vec<String>,
     /// Streams that may be open at a time.
-    pub most_streams: usize,
-    /// How long clients of a stream may take.
+    pub max_streams: usize,
+    /// The time that clients of a stream may take.
     pub stream_times: StreamTimes,
 }
 
@@ -100,7 +101,7 @@ impl Default for EventSettings {
             egress: EgressSettings::default(),
             pace: Pace::default(),
             origins: Vec::new(),
-            most_streams: 16_384,
+            max_streams: 16_384,
             stream_times: StreamTimes::default(),
         }
     }
@@ -134,9 +135,9 @@ impl Events {
     /// The events of a gateway. One per gateway, since it adds its figures.
     #[must_use]
     pub fn new(gateway: Gateway, settings: EventSettings) -> Self {
-        let EventSettings { egress, pace, origins, most_streams, stream_times } = settings;
+        let EventSettings { egress, pace, origins, max_streams, stream_times } = settings;
         let deadline = if pace == Pace::default() { egress.deadline } else { pace.deadline() };
-        let hub = Arc::new(Hub::new(most_streams));
+        let hub = Arc::new(Hub::new(max_streams));
         let open = Arc::clone(&hub);
         gateway.metrics().watch(
             "streams_open",
@@ -169,17 +170,17 @@ impl Events {
         &self.0.egress
     }
 
-    /// How long clients of a stream may take.
+    /// Returns how long clients of a stream may take.
     pub(crate) fn stream_times(&self) -> StreamTimes {
         self.0.stream_times
     }
 
-    /// Where events and streams meet.
+    /// Returns the hub of events and streams.
     pub(crate) fn hub(&self) -> &Hub {
         &self.0.hub
     }
 
-    /// Whether a page of this origin may open a stream here.
+    /// Returns whether a page of this origin may open a stream here.
     pub(crate) fn admits_origin(&self, origin: &str) -> bool {
         self.0.origins.iter().any(|one| one.eq_ignore_ascii_case(origin))
     }
@@ -207,7 +208,7 @@ impl Events {
         &self.0.steps
     }
 
-    /// Where an event stood in the feed; `None` for one that is unknown or too old. Blocks: for threads that may.
+    /// Returns where an event was in the feed; `None` for one that is unknown or too old. Blocks: for threads that may.
     fn cursor(state: &State, event: &str) -> Result<Option<u64>, StateError> {
         state.read(|tx| cursors::find(tx, event, now_ms()))
     }

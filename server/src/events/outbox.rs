@@ -1,7 +1,7 @@
 //! Follows the change feed of the store and makes events of it. Events, their deliveries and the position that was
-//! reached are committed together, and only then told to anybody, so that a crash loses none and a repetition adds none.
+//! reached are committed together, and only then sent to anybody, so that a crash loses none and a repetition adds none.
 //!
-//! Every replica follows the feed, since each tells its own streams. What they commit is the same, under the same ids,
+//! Every replica follows the feed, since each serves its own streams. What they commit is the same, under the same ids,
 //! and they commit one after the other: whoever comes second to a position finds its deliveries made.
 
 use std::collections::BTreeSet;
@@ -16,13 +16,13 @@ use serde_json::json;
 use tokio::sync::watch;
 
 use super::Events;
-use super::reached::{self, Reached};
-use super::stream::{Found, Replay, is_of_subscription};
-use super::webhook::deliveries::{self, Addressed, LOST};
+use super::reached::{self, FeedPosition};
+use super::stream::{Replay, StepEvents, is_of_subscription};
+use super::webhook::deliveries::{self, AddressedEvent, LOST};
 use super::webhook::endpoints;
 use super::{cursors, lost};
 
-/// How often the feed is looked at.
+/// The interval at which the feed is looked at.
 const LOOK: Duration = Duration::from_millis(50);
 /// Steps that are followed before they are committed.
 const STEPS: usize = 16;
@@ -30,26 +30,26 @@ const STEPS: usize = 16;
 const EVENTS: usize = 4096;
 /// Deliveries that go into one commit, unless a single step makes more: charges wait for each commit.
 const DELIVERIES: usize = 5000;
-/// How long a failure is left before the next try.
+/// The delay after a failure before the next try.
 const AGAIN: Duration = Duration::from_secs(1);
-/// How often webhooks that another server changed are looked for.
+/// The interval at which webhooks that another server changed are looked for.
 const CHANGES: Duration = Duration::from_secs(1);
-/// How often cursors that are too old are looked for.
+/// The interval at which cursors that are too old are looked for.
 const PRUNING: Duration = Duration::from_mins(1);
 
 /// The one task that makes events in a server.
 pub(crate) struct Outbox {
     events: Events,
     follower: Option<Follower>,
-    /// What the webhooks looked like when they were last read.
+    /// The fingerprint of the webhooks when they were last read.
     webhooks: Option<endpoints::Fingerprint>,
     looked: tokio::time::Instant,
     pruned: tokio::time::Instant,
     recurring: ErrorThrottle,
 }
 
-/// What came of following the feed for a while.
-type Followed = (Follower, Result<Vec<Found>, Error>);
+/// The result of following the feed for a while.
+type FollowResult = (Follower, Result<Vec<StepEvents>, Error>);
 
 impl Outbox {
     pub fn new(events: Events) -> Self {
@@ -57,7 +57,7 @@ impl Outbox {
         Self { events, follower: None, webhooks: None, looked: now, pruned: now, recurring: ErrorThrottle::default() }
     }
 
-    /// Runs until it is told to stop.
+    /// Runs until it is asked to stop.
     pub async fn run(mut self, mut stop: watch::Receiver<bool>) {
         while !*stop.borrow() {
             let wait = match self.turn(&mut stop).await {
@@ -81,7 +81,7 @@ impl Outbox {
                 None => return Ok(true),
             },
         };
-        let behind = Reached::new(follower.position(), follower.store());
+        let behind = FeedPosition::new(follower.position(), follower.store());
         if let Err(error) = self.read_webhooks().await {
             self.recurring.met("webhooks could not be read", &error);
             self.follower = Some(follower);
@@ -91,7 +91,7 @@ impl Outbox {
         let followed = tokio::task::spawn_blocking(move || follow(&events, follower)).await;
         let Ok((follower, found)) = followed else {
             tracing::error!(position = behind.position, "making events panicked");
-            // Begun anew from what was committed, which may lie ahead of what the streams here were told.
+            // Begun anew from what was committed, which may lie ahead of what was sent to the streams here.
             self.events.hub().end_all(super::stream::Ending::Overloaded);
             return Err(());
         };
@@ -131,7 +131,7 @@ impl Outbox {
             }
             Err(_) => return Err(()),
         };
-        let now = Reached::new(newest, store);
+        let now = FeedPosition::new(newest, store);
         let reached =
             self.events.gateway().state().write(move |tx| reached::begin(tx, now)).await.map_err(|error| {
                 self.recurring.met("the position in the change feed could not be read", &error);
@@ -152,17 +152,17 @@ impl Outbox {
     }
 
     /// The feed no longer holds what came next, or is another one than before. Another server may have followed it
-    /// meanwhile; where none has, events are lost, which is written down and told to every webhook.
-    async fn lose(&mut self, behind: Reached, error: &Error) -> Result<bool, ()> {
+    /// meanwhile; where none has, events are lost, which is written down and reported to every webhook.
+    async fn lose(&mut self, behind: FeedPosition, error: &Error) -> Result<bool, ()> {
         let ledgers = Arc::clone(self.events.gateway().ledgers());
         let feed = tokio::task::spawn_blocking(move || {
-            ledgers.feed().map(|feed| (feed.oldest(), Reached::new(feed.newest(), feed.store())))
+            ledgers.feed().map(|feed| (feed.oldest(), FeedPosition::new(feed.newest(), feed.store())))
         });
         let Ok(Ok((oldest, newest))) = feed.await else { return Err(()) };
         let (position, first) = (behind.position, oldest.saturating_sub(1));
-        // Of a feed that goes on all that is kept is told; one that begins anew has nothing that anybody waits for.
+        // Of a feed that continues all that is kept is sent; one that begins anew has nothing that anybody waits for.
         let is_anew = newest.is_elsewhere(behind) || newest.position < position;
-        let next = Reached { position: if is_anew { newest.position } else { first }, ..newest };
+        let next = FeedPosition { position: if is_anew { newest.position } else { first }, ..newest };
         let written = self.events.gateway().state().write(move |tx| {
             let stored = reached::lock(tx)?;
             let has_moved = stored.position != position || stored.is_elsewhere(behind);
@@ -170,7 +170,7 @@ impl Outbox {
             if has_moved && is_kept {
                 return Ok(false);
             }
-            lost::tell(tx, position)?;
+            lost::record(tx, position)?;
             cursors::clear(tx)?;
             reached::set(tx, next)?;
             Ok(true)
@@ -184,7 +184,7 @@ impl Outbox {
                 lost_behind = position,
                 going_on_behind = next.position,
                 "EVENTS WERE LOST: the events was away longer than the change feed is kept, or the store was made anew; \
-                 every webhook is told so by an event of the type events_lost"
+                 every webhook is for_streams so by an event of the type events_lost"
             );
             self.events.wake_deliveries();
         } else {
@@ -226,9 +226,9 @@ impl Outbox {
         Ok(())
     }
 
-    /// Commits what was found, however often it takes, and then tells it. Where it is told to stop before, the next
+    /// Commits what was found, however often it takes, and then sends it. Where it is asked to stop before, the next
     /// server finds it again.
-    async fn commit(&mut self, found: Vec<Found>, store: StoreId, stop: &mut watch::Receiver<bool>) {
+    async fn commit(&mut self, found: Vec<StepEvents>, store: StoreId, stop: &mut watch::Receiver<bool>) {
         for part in parts(&found) {
             if !self.write_down(part, store, stop).await {
                 return;
@@ -246,11 +246,11 @@ impl Outbox {
         }
     }
 
-    /// Commits some of it; gives `false` where it is told to stop before.
-    async fn write_down(&mut self, found: &[Found], store: StoreId, stop: &mut watch::Receiver<bool>) -> bool {
+    /// Commits some of it; gives `false` where it is asked to stop before.
+    async fn write_down(&mut self, found: &[StepEvents], store: StoreId, stop: &mut watch::Receiver<bool>) -> bool {
         let (Some(first), Some(last)) = (found.first(), found.last()) else { return true };
         let steps = (first.position - 1, last.position);
-        let reached = Reached::new(last.position, store);
+        let reached = FeedPosition::new(last.position, store);
         let mut rows: Arc<[Row]> = found.iter().flat_map(rows_of).collect();
         let mut webhooks = self.webhooks.clone().map_or(Webhooks::Unknown, Webhooks::AsRead);
         let prune = self.pruned.elapsed() >= PRUNING;
@@ -267,9 +267,9 @@ impl Outbox {
                 Ok(written)
             };
             match self.events.gateway().state().write(write).await {
-                Ok(Written::Done) => break,
+                Ok(WriteOutcome::Done) => break,
                 // Webhooks that were made or changed before these steps, and that this server had not heard of.
-                Ok(Written::Stale) => match self.address_anew(found, steps).await {
+                Ok(WriteOutcome::Stale) => match self.address_anew(found, steps).await {
                     Ok(addressed) => {
                         tracing::debug!(position = steps.1, "webhooks changed while events were made for them");
                         (webhooks, rows) = (Webhooks::ReadSince, addressed);
@@ -293,15 +293,15 @@ impl Outbox {
     }
 
     /// The rows of some steps for the webhooks as they are now.
-    async fn address_anew(&self, found: &[Found], (behind, until): (u64, u64)) -> Result<Arc<[Row]>, ()> {
+    async fn address_anew(&self, found: &[StepEvents], (behind, until): (u64, u64)) -> Result<Arc<[Row]>, ()> {
         let watched = self.events.gateway().read_state(endpoints::watched).await.map_err(|error| {
             self.recurring.met("webhooks could not be read", &error);
         })?;
-        let told: Vec<Row> = found.iter().flat_map(rows_of).map(Row::without_webhooks).collect();
+        let for_streams: Vec<Row> = found.iter().flat_map(rows_of).map(Row::without_webhooks).collect();
         let events = self.events.clone();
         let made = tokio::task::spawn_blocking(move || made_for(&events, watched, behind, until));
         match made.await {
-            Ok(Ok(made)) => Ok(made.into_iter().chain(told).collect()),
+            Ok(Ok(made)) => Ok(made.into_iter().chain(for_streams).collect()),
             Ok(Err(error)) => {
                 self.recurring.met("events could not be made anew", &error);
                 Err(())
@@ -314,7 +314,7 @@ impl Outbox {
     }
 }
 
-/// Leaves a failure for a while; gives whether to go on then.
+/// Leaves a failure for a while; gives whether to continue then.
 async fn waited(stop: &mut watch::Receiver<bool>) -> bool {
     tokio::select! {
         _ = stop.wait_for(|stop| *stop) => false,
@@ -327,7 +327,7 @@ struct Row {
     id: String,
     kind: &'static str,
     position: u64,
-    /// Where a webhook waits for it.
+    /// The body, where a webhook waits for it.
     body: Option<String>,
     webhooks: Vec<Arc<str>>,
 }
@@ -338,7 +338,7 @@ impl Row {
         Self { id: event.id.clone(), kind: event.event_type.name(), position, body, webhooks }
     }
 
-    /// What webhooks are told whose events of a step cannot be made.
+    /// Returns the event for webhooks whose events of a step cannot be made.
     fn lost(position: u64, webhooks: Vec<Arc<str>>) -> Self {
         let (id, body) = lost::of_subscription(position, now_ms());
         Self { id, kind: LOST, position, body: Some(body), webhooks }
@@ -349,14 +349,14 @@ impl Row {
     }
 }
 
-fn rows_of(found: &Found) -> Vec<Row> {
+fn rows_of(found: &StepEvents) -> Vec<Row> {
     let lost = (!found.lost.is_empty()).then(|| Row::lost(found.position, found.lost.clone()));
     let made = found.made.iter().map(|made| Row::new(found.position, &made.event, made.webhooks.clone()));
     made.chain(lost).collect()
 }
 
 /// Steps that are committed together: as many as make [`DELIVERIES`], and one at least.
-fn parts(found: &[Found]) -> Vec<&[Found]> {
+fn parts(found: &[StepEvents]) -> Vec<&[StepEvents]> {
     let mut parts = Vec::new();
     let (mut begin, mut deliveries) = (0, 0);
     for (place, one) in found.iter().enumerate() {
@@ -371,8 +371,13 @@ fn parts(found: &[Found]) -> Vec<&[Found]> {
     parts
 }
 
-/// What some steps make for webhooks, whatever was made of them before.
-fn made_for(events: &Events, watched: Vec<endpoints::Watched>, behind: u64, until: u64) -> Result<Vec<Row>, Error> {
+/// Returns what some steps make for webhooks, whatever was made of them before.
+fn made_for(
+    events: &Events,
+    watched: Vec<endpoints::WatchedWebhook>,
+    behind: u64,
+    until: u64,
+) -> Result<Vec<Row>, Error> {
     let (mut steps, mut reached) = (Vec::<Arc<FeedStep>>::new(), behind);
     while reached < until {
         let read = events.steps().after(events.gateway().ledgers(), reached, STEPS)?;
@@ -414,21 +419,26 @@ enum Webhooks {
     ReadSince,
 }
 
-/// Whether rows were written.
+/// The outcome of writing rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Written {
+enum WriteOutcome {
     /// They are there, or another server wrote them.
     Done,
     /// The webhooks are others than those that the rows were made for, and nothing was written.
     Stale,
 }
 
-fn write(tx: &mut Tx<'_>, rows: &[Row], reached: Reached, webhooks: &Webhooks) -> Result<Written, StateError> {
+fn write(
+    tx: &mut Tx<'_>,
+    rows: &[Row],
+    reached: FeedPosition,
+    webhooks: &Webhooks,
+) -> Result<WriteOutcome, StateError> {
     let now = now_ms();
     let stored = reached::lock(tx)?;
     if stored.is_elsewhere(reached) {
         // Another server follows the store that was made anew, as this one will when it looks at it next.
-        return Ok(Written::Done);
+        return Ok(WriteOutcome::Done);
     }
     let is_first = stored.position < reached.position;
     if is_first {
@@ -438,15 +448,15 @@ fn write(tx: &mut Tx<'_>, rows: &[Row], reached: Reached, webhooks: &Webhooks) -
             Webhooks::ReadSince => true,
         };
         if !is_known {
-            return Ok(Written::Stale);
+            return Ok(WriteOutcome::Stale);
         }
         let existing = if rows.iter().any(|row| row.body.is_some()) { endpoints::ids(tx)? } else { BTreeSet::new() };
-        let mut events: Vec<Addressed<'_>> = Vec::new();
+        let mut events: Vec<AddressedEvent<'_>> = Vec::new();
         for Row { id, kind, body, webhooks, .. } in rows {
             if let Some(body) = body {
                 // One that was deleted meanwhile has nowhere to go.
                 let webhooks = webhooks.iter().map(|id| &**id).filter(|id| existing.contains(*id)).collect();
-                events.push(Addressed { id, kind, body, webhooks });
+                events.push(AddressedEvent { id, kind, body, webhooks });
             }
         }
         deliveries::add(tx, &events, now)?;
@@ -456,12 +466,12 @@ fn write(tx: &mut Tx<'_>, rows: &[Row], reached: Reached, webhooks: &Webhooks) -
     if is_first {
         reached::set(tx, reached)?;
     }
-    Ok(Written::Done)
+    Ok(WriteOutcome::Done)
 }
 
 /// Takes the next steps and makes their events. Watchers that fail are tried again until they do not: what others made
 /// of the step is kept meanwhile.
-fn follow(events: &Events, mut follower: Follower) -> Followed {
+fn follow(events: &Events, mut follower: Follower) -> FollowResult {
     if let Err(error) = note_heads(events) {
         return (follower, Err(error));
     }
@@ -471,7 +481,7 @@ fn follow(events: &Events, mut follower: Follower) -> Followed {
         Err(error) => return (follower, Err(error)),
     };
     events.steps().keep(&steps);
-    let mut found: Vec<Found> = Vec::with_capacity(steps.len());
+    let mut found: Vec<StepEvents> = Vec::with_capacity(steps.len());
     let mut made = 0;
     for step in &steps {
         match advance(events, step) {
@@ -479,7 +489,7 @@ fn follow(events: &Events, mut follower: Follower) -> Followed {
                 made += one.made.len();
                 found.push(one);
             }
-            // What is done is told; the rest is read again.
+            // What is done is sent; the rest is read again.
             Err(_) if !found.is_empty() => break,
             Err(error) => {
                 follower.go_back_to(before);
@@ -494,11 +504,11 @@ fn follow(events: &Events, mut follower: Follower) -> Followed {
     (follower, Ok(found))
 }
 
-fn advance(events: &Events, step: &FeedStep) -> Result<Found, Error> {
+fn advance(events: &Events, step: &FeedStep) -> Result<StepEvents, Error> {
     events.hub().advance(step)
 }
 
-/// Tells the hub how far each chain reaches.
+/// Returns the hub how far each chain reaches.
 fn note_heads(events: &Events) -> Result<(), Error> {
     let ledger = events.gateway().ledgers().current()?;
     let heads: serde_json::Map<String, serde_json::Value> = ledger
@@ -510,10 +520,10 @@ fn note_heads(events: &Events) -> Result<(), Error> {
     Ok(())
 }
 
-fn restore(events: &Events, watched: Vec<endpoints::Watched>) -> Result<Vec<(Arc<str>, Subscription)>, Error> {
+fn restore(events: &Events, watched: Vec<endpoints::WatchedWebhook>) -> Result<Vec<(Arc<str>, Subscription)>, Error> {
     let ledger = events.gateway().ledgers().current()?;
     let mut webhooks = Vec::with_capacity(watched.len());
-    for endpoints::Watched { id, event_type, filters } in watched {
+    for endpoints::WatchedWebhook { id, event_type, filters } in watched {
         match Subscription::restore(&event_type, &filters, &*ledger) {
             Ok(subscription) => webhooks.push((id.into(), subscription)),
             // One that cannot be read must not stop the others.

@@ -1,4 +1,4 @@
-//! How far the feed of which store was followed.
+//! The position up to which the feed of a store was followed.
 
 use headwater_ledger::feed::StoreId;
 use headwater_state::{StateError, Tx, checksums};
@@ -8,19 +8,19 @@ const NAME: &str = "events";
 
 /// A position in the feed of a store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Reached {
+pub(super) struct FeedPosition {
     pub position: u64,
-    /// Which store that is; `None` where it has no name yet, or a server wrote the position that did not look at it.
+    /// The store; `None` where it has no name yet, or a server wrote the position that did not look at it.
     pub store: Option<StoreNumber>,
 }
 
-impl Reached {
+impl FeedPosition {
     /// A position in the feed of a store.
     pub fn new(position: u64, store: StoreId) -> Self {
         Self { position, store: StoreNumber::of(store) }
     }
 
-    /// Whether it is known to be of another store.
+    /// Returns whether it is known to be of another store.
     pub fn is_elsewhere(self, other: Self) -> bool {
         matches!((self.store, other.store), (Some(one), Some(other)) if one != other)
     }
@@ -42,8 +42,8 @@ impl StoreNumber {
     }
 }
 
-/// What was reached, and the same as it is now where nothing was.
-pub(super) fn begin(tx: &mut Tx<'_>, now: Reached) -> Result<Reached, StateError> {
+/// Returns what was reached, and sets it to the present where nothing was.
+pub(super) fn begin(tx: &mut Tx<'_>, now: FeedPosition) -> Result<FeedPosition, StateError> {
     let [position, store] = columns(now);
     let begun = tx.execute(
         "INSERT INTO outbox_position (name, position, generation) VALUES (?1, ?2, ?3) ON CONFLICT (name) DO NOTHING",
@@ -56,14 +56,14 @@ pub(super) fn begin(tx: &mut Tx<'_>, now: Reached) -> Result<Reached, StateError
     row.map_or(Ok(now), |row| Ok(read(row.int(0)?, row.int(1)?)))
 }
 
-/// How far the feed was followed; one server after the other from here on.
-pub(super) fn lock(tx: &mut Tx<'_>) -> Result<Reached, StateError> {
+/// Returns how far the feed was followed; one server after the other from here on.
+pub(super) fn lock(tx: &mut Tx<'_>) -> Result<FeedPosition, StateError> {
     let row = tx.row("SELECT position, generation FROM outbox_position WHERE name = ?1 /*lock*/", &[NAME.into()])?;
     row.map_or(Ok(read(0, 0)), |row| Ok(read(row.int(0)?, row.int(1)?)))
 }
 
 /// Writes down how far the feed was followed.
-pub(super) fn set(tx: &mut Tx<'_>, reached: Reached) -> Result<(), StateError> {
+pub(super) fn set(tx: &mut Tx<'_>, reached: FeedPosition) -> Result<(), StateError> {
     let [position, store] = columns(reached);
     tx.execute(
         "UPDATE outbox_position SET position = ?2, generation = ?3 WHERE name = ?1",
@@ -72,10 +72,10 @@ pub(super) fn set(tx: &mut Tx<'_>, reached: Reached) -> Result<(), StateError> {
     checksums::renew(tx, &checksums::POSITIONS, &[NAME.into()])
 }
 
-fn read(position: i64, store: i64) -> Reached {
-    Reached { position: u64::try_from(position).unwrap_or(0), store: StoreNumber::read(store) }
+fn read(position: i64, store: i64) -> FeedPosition {
+    FeedPosition { position: u64::try_from(position).unwrap_or(0), store: StoreNumber::read(store) }
 }
 
-fn columns(reached: Reached) -> [i64; 2] {
+fn columns(reached: FeedPosition) -> [i64; 2] {
     [i64::try_from(reached.position).unwrap_or(i64::MAX), reached.store.map_or(0, |store| store.0)]
 }

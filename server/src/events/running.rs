@@ -12,20 +12,20 @@ use super::outbox::Outbox;
 use super::stream;
 use super::webhook::deliver::Courier;
 
-/// How often keys and the end of the server are looked at.
+/// The interval at which keys and the end of the server are looked at.
 const LOOK: Duration = Duration::from_millis(200);
-/// How long streams may take to end.
-const FAREWELL: Duration = Duration::from_secs(6);
+/// The time that streams may take to end.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(6);
 
 /// The tasks that make events, deliver them and watch over streams.
 #[must_use = "the tasks end only when they are stopped"]
-pub struct Running {
+pub struct EventTasks {
     events: Events,
     stop: watch::Sender<bool>,
     tasks: JoinSet<()>,
 }
 
-impl Running {
+impl EventTasks {
     /// Starts them. `listeners` are the addresses that the process listens on, which no delivery may go to.
     pub fn start(events: &Events, listeners: Vec<SocketAddr>) -> Self {
         events.egress().refuse_own(listeners);
@@ -38,7 +38,7 @@ impl Running {
         Self { events: events.clone(), stop, tasks }
     }
 
-    /// Ends them: streams are told, deliveries under way may end for a while, what is known is written down.
+    /// Ends them: streams get a message, deliveries under way may end for a while, what is known is written down.
     pub async fn stop(mut self) {
         self.events.hub().drain();
         // Nobody listens when all of them have ended already.
@@ -54,13 +54,13 @@ impl Running {
                 tokio::time::sleep(Duration::from_millis(5)).await;
             }
         };
-        if tokio::time::timeout(FAREWELL, gone).await.is_err() {
+        if tokio::time::timeout(CLOSE_TIMEOUT, gone).await.is_err() {
             tracing::warn!("streams were still open at the end");
         }
     }
 }
 
-/// Ends streams whose key does not stand any more or whose plan was narrowed or widened, and all of them when the server
+/// Ends streams whose key is no longer valid or whose plan was narrowed or widened, and all of them when the server
 /// drains. A client that comes back after a change of its plan finds what it has now.
 async fn watch_over(events: Events, mut stop: watch::Receiver<bool>) {
     while !*stop.borrow() {

@@ -9,18 +9,18 @@ use headwater_ledger::read::Generations;
 
 /// Most rows that are kept, of about a kilobyte each, over all steps.
 const ROWS: usize = 50_000;
-/// What a step takes besides its rows, as so many rows.
+/// The size of a step besides its rows, as so many rows.
 const BESIDE_ROWS: usize = 5;
 
 /// The steps, by position.
 pub(crate) struct Steps {
-    kept: Mutex<Kept>,
-    /// What events of risk rest on besides the store.
+    kept: Mutex<StepCache>,
+    /// The inputs of events of risk besides the store.
     intelligence: Intelligence,
 }
 
 #[derive(Default)]
-struct Kept {
+struct StepCache {
     steps: BTreeMap<u64, StepContents>,
     rows: usize,
     /// The one that was read last: the others are given under its generation, so that no older one is held.
@@ -72,7 +72,7 @@ impl Steps {
 
     /// Forgets all: the feed is another one.
     pub fn clear(&self) {
-        *self.kept.lock().unwrap_or_else(PoisonError::into_inner) = Kept::default();
+        *self.kept.lock().unwrap_or_else(PoisonError::into_inner) = StepCache::default();
     }
 
     fn known(&self, position: u64, most: usize) -> Vec<Arc<FeedStep>> {

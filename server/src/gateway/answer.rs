@@ -58,12 +58,12 @@ impl Meta {
 }
 
 /// A text so large that its memory stays with its query until it has left.
-pub(super) struct Large {
+pub(super) struct LargeBody {
     body: Body,
     _query: Cancel,
 }
 
-impl Large {
+impl LargeBody {
     /// Texts of fewer bytes are not counted once their query is over.
     pub const FROM: usize = 1 << 20;
 
@@ -73,7 +73,7 @@ impl Large {
     }
 }
 
-impl HttpBody for Large {
+impl HttpBody for LargeBody {
     type Data = Bytes;
     type Error = axum::Error;
 
@@ -123,7 +123,7 @@ impl InFlightResponse {
 }
 
 fn is_large(response: &Response<Body>) -> bool {
-    response.body().size_hint().lower() >= Large::FROM as u64
+    response.body().size_hint().lower() >= LargeBody::FROM as u64
 }
 
 impl Drop for InFlightResponse {
@@ -155,8 +155,8 @@ mod tests {
         let mut held = query.holding(Purpose { what: "the bytes", narrower: "ask for fewer" });
         held.reach(usize::try_from(FREE_BYTES + 5000).unwrap()).unwrap();
         held.keep();
-        let body = Large::body(vec![b' '; Large::FROM], &query);
-        assert_eq!((body.size_hint().exact(), body.is_end_stream()), (Some(Large::FROM as u64), false));
+        let body = LargeBody::body(vec![b' '; LargeBody::FROM], &query);
+        assert_eq!((body.size_hint().exact(), body.is_end_stream()), (Some(LargeBody::FROM as u64), false));
         drop(query);
         assert_eq!(memory.usage().taken, 5000);
         drop(body);

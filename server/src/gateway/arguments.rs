@@ -22,20 +22,20 @@ use super::{Problem, Settings};
 const DEPTH_LIMIT: usize = 32;
 /// Most values of a body: three times as many as the largest list that a request may hold.
 const VALUES_LIMIT: usize = 1 << 15;
-/// How long a whole body may take to arrive.
+/// The time that a whole body may take to arrive.
 const BODY_TIME: Duration = Duration::from_secs(10);
 
 /// The arguments of a call as they were parsed.
 #[derive(Debug, Default)]
 pub(super) struct Arguments {
-    /// What the engine takes.
+    /// The request as the engine takes it.
     pub request: Value,
     /// The bytes that were sent: path and query of a GET, the body of a POST.
     pub raw: Vec<u8>,
 }
 
 impl Arguments {
-    /// What was sent, as the audit keeps it where it does. A key that was sent in a wrong place is blotted out.
+    /// Returns what was sent, as the audit keeps it where it does. A key that was sent in a wrong place is blotted out.
     pub fn parameters(&self) -> Box<str> {
         /// Characters of them.
         const KEPT: usize = 1024;
@@ -43,7 +43,7 @@ impl Arguments {
     }
 }
 
-/// A text without the secrets of keys that stand in it.
+/// A text without the secrets of keys that are in it.
 fn without_keys(text: &str) -> String {
     const PREFIX: &str = "hw_";
     let mut left = text;
@@ -88,7 +88,7 @@ async fn of_get(endpoint: &Endpoint, parts: &mut Parts) -> Result<Arguments, Pro
     Ok(Arguments { request: Value::Object(fields), raw })
 }
 
-/// The arguments that stand in the query alone.
+/// The arguments that are in the query alone.
 pub(super) fn of_query(parts: &Parts) -> Result<Arguments, Problem> {
     let query = parts.uri.query().unwrap_or_default();
     let request = Value::Object(read_query(query)?);
@@ -109,7 +109,7 @@ async fn read_post(parts: &Parts, body: &mut Body, settings: &Settings) -> Resul
 fn of_post(parts: &Parts, raw: Vec<u8>) -> Result<Arguments, Problem> {
     refuse_query(parts, "; parameters belong in the JSON body")?;
     check_shape(&raw)?;
-    let Strict(request) = serde_json::from_slice(&raw).map_err(|error| {
+    let StrictJson(request) = serde_json::from_slice(&raw).map_err(|error| {
         let what = if error.is_data() { "the body cannot be taken" } else { "the body is no JSON" };
         Problem::invalid(Reason::InvalidJson, None, format!("{what}: {error}"))
     })?;
@@ -137,7 +137,7 @@ pub(super) fn of_nothing(parts: &Parts) -> Result<Arguments, Problem> {
     Ok(Arguments::default())
 }
 
-/// The arguments that stand in the body alone.
+/// The arguments that are in the body alone.
 pub(super) async fn of_body(parts: &Parts, body: &mut Body, settings: &Settings) -> Result<Arguments, Problem> {
     let raw = read_post(parts, body, settings).await?;
     of_post(parts, raw.into())
@@ -223,7 +223,7 @@ pub(crate) fn drain(headers: &HeaderMap, mut body: Body) {
     });
 }
 
-/// Counts brackets outside of strings; what is no JSON at all is left to the parser.
+/// Counts brackets outside of strings; what is not JSON at all is left to the parser.
 fn check_shape(raw: &[u8]) -> Result<(), Problem> {
     let (mut depth, mut values, mut in_string, mut escaped) = (0_usize, 1_usize, false, false);
     for byte in raw {
@@ -284,7 +284,7 @@ fn broken_escape(name: &str) -> Problem {
     Problem::invalid(Reason::InvalidValue, Some(name), message)
 }
 
-/// A parameter of the path that stands in the query too.
+/// A parameter of the path that is in the query too.
 fn given_twice(name: &str) -> Problem {
     let message = format!("the parameter {name:?} stands in the path and in the query: give it once");
     Problem::invalid(Reason::InvalidValue, Some(name), message)
@@ -319,7 +319,7 @@ pub(super) enum Form {
 }
 
 impl Form {
-    /// What is offered, what stands first being given where the client does not mind.
+    /// The offered types; the first is used where the client accepts any.
     const OFFERED: [Self; 5] = [
         Self::Json,
         Self::Table(Format::Csv),
@@ -350,7 +350,7 @@ pub(super) fn chosen(headers: &HeaderMap) -> Option<Form> {
     chosen_of(&Form::OFFERED, headers)
 }
 
-/// The columns and form of a table; `None` for JSON. What is no list has no columns.
+/// The columns and form of a table; `None` for JSON. What is not a list has no columns.
 ///
 /// # Errors
 /// A 406 where the client takes nothing that is given.
@@ -376,7 +376,7 @@ pub(super) fn form_of(
     }
 }
 
-/// Whether the client takes JSON, where nothing else is given.
+/// Returns whether the client takes JSON, where nothing else is given.
 pub(super) fn takes_json(headers: &HeaderMap) -> bool {
     chosen_of(&[Form::Json], headers).is_some()
 }
@@ -428,9 +428,9 @@ fn range(text: &str) -> Option<Range> {
 
 /// A value in which no object has a field twice. Readers of JSON differ in which of the two they take, so what a proxy
 /// checked need not be what we would do.
-pub(crate) struct Strict(pub Value);
+pub(crate) struct StrictJson(pub Value);
 
-impl<'de> Deserialize<'de> for Strict {
+impl<'de> Deserialize<'de> for StrictJson {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_any(AnyValue).map(Self)
     }
@@ -475,7 +475,7 @@ impl<'de> Visitor<'de> for AnyValue {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
         let mut list = Vec::new();
-        while let Some(Strict(item)) = items.next_element()? {
+        while let Some(StrictJson(item)) = items.next_element()? {
             list.push(item);
         }
         Ok(Value::Array(list))
@@ -489,7 +489,7 @@ impl<'de> Visitor<'de> for AnyValue {
                 let name: String = name.chars().take(SHOWN).collect();
                 return Err(A::Error::custom(format!("the field {name:?} is given twice")));
             }
-            let Strict(value) = fields.next_value()?;
+            let StrictJson(value) = fields.next_value()?;
             object.insert(name, value);
         }
         Ok(Value::Object(object))
@@ -531,7 +531,7 @@ mod tests {
     }
 
     #[test]
-    fn depth_and_values_count_what_stands_outside_of_strings() {
+    fn depth_and_values_ignore_brackets_in_strings() {
         assert!(check_shape(&vec![b','; VALUES_LIMIT - 1]).is_ok());
         assert!(check_shape(&vec![b','; VALUES_LIMIT]).is_err());
         assert!(check_shape(format!("\"{}\"", ",".repeat(VALUES_LIMIT)).as_bytes()).is_ok());
@@ -626,7 +626,7 @@ mod tests {
     }
 
     fn read(text: &str) -> Result<Value, serde_json::Error> {
-        serde_json::from_str(text).map(|Strict(value)| value)
+        serde_json::from_str(text).map(|StrictJson(value)| value)
     }
 
     #[test]
@@ -641,7 +641,7 @@ mod tests {
     }
 
     #[test]
-    fn a_field_given_twice_is_refused_at_any_depth_and_in_any_spelling() {
+    fn repeated_field_is_refused_at_any_depth_and_spelling() {
         for text in [r#"{"a":1,"a":1}"#, r#"{"a":1,"\u0061":2}"#, r#"[{"x":{"a":1,"b":2,"a":3}}]"#] {
             let error = read(text).unwrap_err().to_string();
             assert!(error.starts_with("the field \"a\" is given twice"), "{error}");

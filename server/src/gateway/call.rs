@@ -12,14 +12,14 @@ use headwater_state::{AnswerBody, AnswerRecord, Caller, Hold, StateError, Stored
 use headwater_table::Format;
 use tokio::time::timeout_at;
 
-use super::answer::{InFlightResponse, Large};
+use super::answer::{InFlightResponse, LargeBody};
 use super::answers::{self, JsonAnswer};
-use super::context::Charged;
+use super::context::CommittedCharge;
 use super::limits::CallSlot;
-use super::pool::Stopped;
+use super::pool::StopReason;
 use super::problem::Status;
 use super::record::{catch_panic, panicked};
-use super::{Context, Entered, Gate, Gateway, Meta, Outcome, Problem, arguments, repeat, stream};
+use super::{AdmittedCall, Context, Gate, Gateway, Meta, Outcome, Problem, arguments, repeat, stream};
 
 /// A call that passed the checks of its head and was read.
 struct Call<'a> {
@@ -67,7 +67,7 @@ impl Gateway {
         body: &mut Body,
     ) -> Result<Response<Body>, Problem> {
         let gate = Gate { path: endpoint.path, class: endpoint.class };
-        let Entered { caller, slot } = self.enter(gate, &parts.headers, context, outcome).await?;
+        let AdmittedCall { caller, slot } = self.enter(gate, &parts.headers, context, outcome).await?;
         let key = match caller {
             Some(_) if endpoint.cost > 0 => repeat::key(&parts.headers)?,
             _ => None,
@@ -274,7 +274,7 @@ impl Call<'_> {
     }
 
     fn engine_at(&self, number: u64) -> QueryEngine {
-        self.gateway.0.engine.over(Arc::new(repeat::At { ledgers: Arc::clone(&self.gateway.0.ledgers), number }))
+        self.gateway.0.engine.over(Arc::new(repeat::LedgerAt { ledgers: Arc::clone(&self.gateway.0.ledgers), number }))
     }
 
     /// Returns the answer where it is cached for the generation that is known without a wait.
@@ -298,9 +298,9 @@ impl Call<'_> {
         match self.gateway.0.pool.run(ticket, self.deadline(self.budget), (self.context, &self.slot), work).await {
             Ok(Ok(answer)) => Ok(answer),
             Ok(Err(error)) => Err(self.explain(&error)),
-            Err(Stopped::Deadline) => Err(self.timed_out()),
-            Err(Stopped::ClientGone) => Err(client_gone()),
-            Err(Stopped::Panicked) => Err(self.panicked()),
+            Err(StopReason::Deadline) => Err(self.timed_out()),
+            Err(StopReason::ClientGone) => Err(client_gone()),
+            Err(StopReason::Panicked) => Err(self.panicked()),
         }
     }
 
@@ -397,7 +397,7 @@ impl Call<'_> {
         let charged = self.gateway.0.state.charge(hold, row, keep).await;
         let remaining = charged.map_err(|error| self.not_settled(&error))?;
         tracing::trace!("the charge is committed");
-        outcome.charged = Some(Charged { cost, remaining });
+        outcome.charged = Some(CommittedCharge { cost, remaining });
         Ok(remaining)
     }
 
@@ -411,7 +411,7 @@ impl Call<'_> {
 
     /// The body of an answer. A large one holds the memory of its query until it has left.
     fn body(&self, text: Vec<u8>) -> Body {
-        if text.len() < Large::FROM { text.into() } else { Large::body(text, self.context.cancel()) }
+        if text.len() < LargeBody::FROM { text.into() } else { LargeBody::body(text, self.context.cancel()) }
     }
 
     fn timed_out(&self) -> Problem {

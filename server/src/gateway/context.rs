@@ -110,21 +110,21 @@ fn correlation_id(headers: &HeaderMap) -> Option<String> {
 
 /// A committed charge.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Charged {
+pub(super) struct CommittedCharge {
     pub cost: i64,
     /// The balance after it.
     pub remaining: i64,
 }
 
-/// What a handler returns besides the response. It travels with the response as an extension, and becomes its headers and
-/// its row in the audit.
+/// The outcome that a handler returns besides the response. It travels with the response as an extension, and becomes
+/// its headers and its row in the audit.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Outcome {
     /// Path of the route.
     pub endpoint: Option<&'static str>,
-    /// Who called.
+    /// The caller.
     pub(super) caller: Option<Caller>,
-    /// Who called where it is not a key of an account.
+    /// The caller where it is not a key of an account.
     pub(super) actor: Option<KeyId>,
     /// Keyed digest of the canonical request and the format of its answer.
     pub(super) request_hash: Option<[u8; 32]>,
@@ -133,17 +133,17 @@ pub(crate) struct Outcome {
     /// Id of the earlier request whose answer is replayed.
     pub(super) replayed_id: Option<String>,
     /// A committed charge, audit row included.
-    pub(super) charged: Option<Charged>,
-    /// The balance that a free answer tells; body and headers say the same.
+    pub(super) charged: Option<CommittedCharge>,
+    /// The balance that a free answer states; body and headers say the same.
     pub(super) remaining: Option<i64>,
     /// The state of the caller's rate limit.
     pub(super) rate: Option<RateState>,
-    /// Whether the audit row is written later, by an [`Opening`](super::Opening).
+    /// True if the audit row is written later, by an [`Opening`](super::Opening).
     pub(super) is_opening: bool,
 }
 
 impl Outcome {
-    /// Of a request that met a route.
+    /// The outcome of a request that met a route.
     pub fn of(endpoint: &'static str) -> Self {
         Self { endpoint: Some(endpoint), ..Self::default() }
     }
@@ -164,7 +164,7 @@ impl Outcome {
         response.extensions_mut().remove().unwrap_or_default()
     }
 
-    /// The balance that the answer tells.
+    /// The balance that the answer states.
     pub(super) fn told_remaining(&mut self) -> Option<i64> {
         match self.charged {
             Some(charged) => Some(charged.remaining),
@@ -214,8 +214,8 @@ thread_local! {
 }
 
 /// A `UUIDv7` (RFC 9562, 5.7) that is greater than all that this process made before, so that a list of requests has them
-/// as they came: milliseconds, a counter of 12 bits (6.2, method 1), which past its end goes on in the next millisecond,
-/// and 62 random bits.
+/// as they came: milliseconds, a counter of 12 bits (6.2, method 1), which past its end continues in the next
+/// millisecond, and 62 random bits.
 pub(super) fn new_request_id(now_ms: i64) -> RequestId {
     let now = u64::try_from(now_ms).unwrap_or(0) << COUNTER_BITS;
     let following = |last: u64| now.max(last + 1);

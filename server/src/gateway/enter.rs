@@ -11,15 +11,15 @@ use headwater_state::{Caller, Plan, Refusal, StateError};
 use headwater_types::{Chain, UnknownChain};
 use serde_json::Value;
 
-use super::limits::{CallSlot, Gate, Who};
+use super::limits::{CallSlot, Gate, LimitSubject};
 use super::pool::Ticket;
 use super::problem::Status;
 use super::{Context, Gateway, Outcome, Problem};
 
 /// A call that was let in.
 #[derive(Debug)]
-pub(crate) struct Entered {
-    /// Who calls; `None` where no key is needed and none was shown.
+pub(crate) struct AdmittedCall {
+    /// The caller; `None` where no key is needed and none was shown.
     pub caller: Option<Caller>,
     /// Its place among its caller's calls, held until the call is over.
     pub(super) slot: Arc<CallSlot>,
@@ -33,7 +33,7 @@ impl Gateway {
         headers: &HeaderMap,
         context: &Context,
         outcome: &mut Outcome,
-    ) -> Result<Entered, Problem> {
+    ) -> Result<AdmittedCall, Problem> {
         let limits = &self.0.limits;
         let address = self.address(headers, context);
         limits.check_address(address)?;
@@ -43,8 +43,8 @@ impl Gateway {
             }
         })?;
         let who = match &caller {
-            Some(caller) => Some(Who::Key(caller.key_id())),
-            None => Some(address).filter(|address| !is_local(*address, headers)).map(Who::at),
+            Some(caller) => Some(LimitSubject::Key(caller.key_id())),
+            None => Some(address).filter(|address| !is_local(*address, headers)).map(LimitSubject::at),
         };
         self.admit(who, caller, gate, context, outcome).await
     }
@@ -56,25 +56,29 @@ impl Gateway {
         caller: Caller,
         context: &Context,
         outcome: &mut Outcome,
-    ) -> Result<Entered, Problem> {
-        self.admit(Some(Who::Key(caller.key_id())), Some(caller), gate, context, outcome).await
+    ) -> Result<AdmittedCall, Problem> {
+        self.admit(Some(LimitSubject::Key(caller.key_id())), Some(caller), gate, context, outcome).await
     }
 
     async fn admit(
         &self,
-        who: Option<Who>,
+        who: Option<LimitSubject>,
         caller: Option<Caller>,
         gate: Gate,
         context: &Context,
         outcome: &mut Outcome,
-    ) -> Result<Entered, Problem> {
+    ) -> Result<AdmittedCall, Problem> {
         outcome.caller.clone_from(&caller);
         let plan = self.plan(caller.as_ref());
         let slot = self.0.limits.admit(who, plan, gate, context.until_client_leaves(), &mut outcome.rate).await?;
-        if self.0.pool.has_room(gate.class) { Ok(Entered { caller, slot: Arc::new(slot) }) } else { Err(no_room()) }
+        if self.0.pool.has_room(gate.class) {
+            Ok(AdmittedCall { caller, slot: Arc::new(slot) })
+        } else {
+            Err(no_room())
+        }
     }
 
-    /// Who calls; `None` where no key is needed and none was shown.
+    /// Returns who calls; `None` where no key is needed and none was shown.
     fn identify(&self, headers: &HeaderMap, context: &Context) -> Result<Option<Caller>, Problem> {
         let mut shown = headers.get_all(API_KEY).iter();
         let key = match (shown.next(), shown.next()) {
@@ -103,7 +107,7 @@ impl Gateway {
         self.0.pool.enter(class).ok_or_else(no_room)
     }
 
-    /// Where a request comes from, unless it brought too many wrong keys.
+    /// Returns where a request comes from, unless it brought too many wrong keys.
     pub(crate) fn known_address(&self, headers: &HeaderMap, context: &Context) -> Result<IpAddr, Problem> {
         let address = self.address(headers, context);
         self.0.limits.check_address(address).map(|()| address)
@@ -114,17 +118,17 @@ impl Gateway {
         self.0.limits.note_refused_key(address);
     }
 
-    /// Whether the plan of a caller has an endpoint, by its path.
+    /// Returns whether the plan of a caller has an endpoint, by its path.
     pub(crate) fn has_endpoint(&self, caller: &Caller, path: &str) -> bool {
         self.plan(Some(caller)).has_endpoint(path)
     }
 
-    /// Whether a caller may ask about the same chains at two times.
+    /// Returns whether a caller may ask about the same chains at two times.
     pub(crate) fn has_same_chains(&self, then: &Caller, now: &Caller) -> bool {
         self.plan(Some(then)).chains == self.plan(Some(now)).chains
     }
 
-    /// What a caller may do.
+    /// Returns what a caller may do.
     fn plan<'a>(&'a self, caller: Option<&'a Caller>) -> &'a Plan {
         caller.and_then(|caller| caller.plan()).unwrap_or_else(|| self.0.limits.default_plan())
     }
@@ -142,12 +146,12 @@ impl Gateway {
         }
     }
 
-    /// Refuses a subscription to events of chains that the caller's plan leaves out: one that names no chain tells of all.
+    /// Refuses a subscription to events of chains that the caller's plan leaves out: one that names no chain covers all.
     pub(crate) fn check_watched(&self, caller: Option<&Caller>, filters: &Value) -> Result<(), Problem> {
         check_watched(self.plan(caller), filters)
     }
 
-    /// Whether the plan of an account has the endpoint `path` and the chains of these filters.
+    /// Returns whether the plan of an account has the endpoint `path` and the chains of these filters.
     ///
     /// # Errors
     /// Those of reading the filters, which only a plan that leaves out chains asks for.
@@ -162,7 +166,7 @@ impl Gateway {
         Ok(plan.has_endpoint(path) && (plan.chains.is_none() || check_watched(plan, &filters()?).is_ok()))
     }
 
-    /// Where a request comes from: the other end of its connection, or whom a proxy of ours names there.
+    /// Returns where a request comes from: the other end of its connection, or whom a proxy of ours names there.
     fn address(&self, headers: &HeaderMap, context: &Context) -> IpAddr {
         behind(context.address, &self.0.settings.trusted_proxies, headers)
     }
@@ -213,15 +217,16 @@ fn no_room() -> Problem {
     Problem::overloaded("the service has as much to do as it can: try again in a moment")
 }
 
-/// Where proxies say whom they speak for.
+/// The header where proxies name whom they speak for.
 const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 
-/// Whether a caller is on this machine. A proxy on it speaks for others, whether or not it is known whom it names.
+/// Returns whether a caller is on this machine. A proxy on it speaks for others, whether or not it is known whom it
+/// names.
 fn is_local(address: IpAddr, headers: &HeaderMap) -> bool {
     address.is_loopback() && !headers.contains_key(FORWARDED_FOR)
 }
 
-/// The last address of `X-Forwarded-For` that is no trusted proxy: what stands before it anybody may have written, and in
+/// The last address of `X-Forwarded-For` that is not a trusted proxy: what is before it anybody may have written, and in
 /// any letters. Where one cannot be read, the last one before it that could.
 fn behind(peer: IpAddr, trusted: &[IpAddr], headers: &HeaderMap) -> IpAddr {
     if !trusted.contains(&peer) {
@@ -277,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn a_proxy_may_name_an_address_with_its_port_and_beside_letters_of_any_kind() {
+    fn forwarded_address_may_have_a_port_and_any_letters() {
         let proxies = ["127.0.0.1".parse().unwrap()];
         let from = |line: &str| behind(proxies[0], &proxies, &forwarded(&[line])).to_string();
         for (line, named) in [

@@ -1,7 +1,7 @@
 //! Figures of the running service, for Prometheus.
 //!
-//! Labels are routes, classes, codes and reasons that stand in the code, and chains: never a key, an address, or anything else
-//! that a client chose, so that their number stays bounded whatever comes in.
+//! Labels are routes, classes, codes and reasons that are in the code, and chains: never a key, an address, or anything
+//! else that a client chose, so that their number stays bounded whatever comes in.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -19,7 +19,7 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::registry::Registry;
 
-use super::problem::Refused;
+use super::problem::RefusalDetails;
 
 /// Media type of the figures.
 pub(crate) const METRICS_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -48,14 +48,14 @@ struct OfChain {
     chain: String,
 }
 
-/// How a request ended.
+/// The end of a request.
 #[derive(Debug)]
-pub(super) struct Ended<'a> {
+pub(super) struct RequestEnd<'a> {
     pub endpoint: Option<&'static str>,
     pub status: u16,
     pub took: Duration,
     pub cost: i64,
-    pub refused: Option<&'a Refused>,
+    pub refused: Option<&'a RefusalDetails>,
 }
 
 type Watch = (Gauge, Box<dyn Fn() -> i64 + Send + Sync>);
@@ -184,7 +184,7 @@ impl Metrics {
         InFlight(self.in_flight.clone())
     }
 
-    pub(super) fn end(&self, ended: &Ended<'_>) {
+    pub(super) fn end(&self, ended: &RequestEnd<'_>) {
         let path = ended.endpoint.unwrap_or("none");
         let data = ENDPOINTS.iter().find(|endpoint| endpoint.path == path);
         let class = data.map_or("service", |endpoint| endpoint.class.name());
@@ -193,7 +193,7 @@ impl Metrics {
         if ended.cost > 0 {
             self.credits.inc_by(ended.cost.unsigned_abs());
         }
-        if let Some(Refused { code, envelope }) = ended.refused {
+        if let Some(RefusalDetails { code, envelope }) = ended.refused {
             let reason = envelope.error.details.as_ref().map(|details| details.reason.clone()).unwrap_or_default();
             let mut refusal = Refusal { code, reason };
             let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);

@@ -43,25 +43,25 @@ pub use metrics::Metrics;
 pub use problem::{ErrorBody, ErrorEnvelope, Problem, Status};
 pub use telemetry::Telemetry;
 
-pub(crate) use arguments::{Strict, drain, read_json};
+pub(crate) use arguments::{StrictJson, drain, read_json};
 pub(crate) use context::{Context, Outcome};
-pub(crate) use enter::Entered;
+pub(crate) use enter::AdmittedCall;
 pub(crate) use limits::Gate;
 use limits::Limits;
 pub(crate) use listener::listen;
 pub(crate) use metrics::METRICS_TYPE;
-pub(crate) use own::{Call, OwnRoute, Repetition, Reply, Takes};
+pub(crate) use own::{Call, OwnRoute, Repetition, Reply, RequestInput};
 use pool::Pool;
-pub(crate) use record::{Opening, Recorded};
+pub(crate) use record::{Opening, RecordedRoutes};
 pub(crate) use repeat::LONGEST as LONGEST_REPEAT_KEY;
 
 /// Most bytes of a body where the configuration says nothing else.
 pub(crate) const BODY_LIMIT: usize = 1 << 20;
 
-/// What of the configuration a request meets.
+/// The part of the configuration that a request needs.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// Whether a data endpoint needs a key. Without one, calls are free and anonymous: for local use.
+    /// True if a data endpoint needs a key. Without one, calls are free and anonymous: for local use.
     pub auth_required: bool,
     /// Largest body in bytes.
     pub body_limit: usize,
@@ -71,15 +71,15 @@ pub struct Settings {
     pub memory_bytes: u64,
     /// Bytes that one of them may take.
     pub query_memory_bytes: u64,
-    /// How long calls may take.
+    /// The time that calls may take.
     pub deadlines: Deadlines,
-    /// Whether the audit keeps the parameters of calls of data besides their digest.
+    /// True if the audit keeps the parameters of calls of data besides their digest.
     pub audit_parameters: bool,
     /// Limits of callers.
     pub limits: LimitSettings,
     /// Proxies whose `X-Forwarded-For` is believed.
     pub trusted_proxies: Vec<IpAddr>,
-    /// What judgements rest on besides the store: parameters, a provider of claims, the clock.
+    /// The inputs of judgements besides the store: parameters, a provider of claims, the clock.
     pub intelligence: Intelligence,
     /// The data endpoints that are served.
     pub endpoints: &'static [Endpoint],
@@ -103,7 +103,7 @@ impl Default for Settings {
     }
 }
 
-/// How long a call may take: as its class says, or its path where that has a time of its own.
+/// The time that a call may take: as its class says, or its path where that has a time of its own.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Deadlines {
     /// Calls of free endpoints.
@@ -139,7 +139,7 @@ impl Deadlines {
         Self { free: time, light: time, medium: time, heavy: time, endpoints: BTreeMap::new() }
     }
 
-    /// How long a call of an endpoint may take.
+    /// Returns how long a call of an endpoint may take.
     #[must_use]
     pub fn of(&self, path: &str, class: CostClass) -> Duration {
         self.endpoints.get(path).copied().unwrap_or(match class {
@@ -172,7 +172,7 @@ struct Parts {
     left_behind: Arc<Semaphore>,
 }
 
-/// Why the gateway cannot take traffic.
+/// The reason why the gateway cannot take traffic.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NotReady {
     /// It is shutting down.
@@ -252,7 +252,7 @@ impl Gateway {
         let _ = self.0.telemetry.set(telemetry);
     }
 
-    /// Where spans are sent.
+    /// Returns where spans are sent.
     #[must_use]
     pub fn telemetry(&self) -> Option<&Telemetry> {
         self.0.telemetry.get()
@@ -272,12 +272,12 @@ impl Gateway {
         tokio::task::spawn_blocking(move || gateway.state().read(work)).await.unwrap_or(Err(StateError::Closed))
     }
 
-    /// Whether the end has been announced.
+    /// Returns whether the end has been announced.
     pub(crate) fn is_draining(&self) -> bool {
         self.0.is_draining.load(Ordering::Relaxed)
     }
 
-    /// What of the configuration a request meets.
+    /// Returns the part of the configuration that a request needs.
     #[must_use]
     pub fn settings(&self) -> &Settings {
         &self.0.settings
@@ -287,12 +287,12 @@ impl Gateway {
         &self.0.repeats
     }
 
-    /// Tells `/readyz` that no more traffic should come.
+    /// Returns `/readyz` that no more traffic should come.
     pub fn drain(&self) {
         self.0.is_draining.store(true, Ordering::Relaxed);
     }
 
-    /// Whether traffic may come.
+    /// Returns whether traffic may come.
     ///
     /// # Errors
     /// When it may not, why.
@@ -317,7 +317,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_path_with_a_time_of_its_own_stands_before_its_class() {
+    fn path_deadline_takes_precedence_over_its_class() {
         let seconds = Duration::from_secs;
         let endpoints = BTreeMap::from([("/v1/rates".to_owned(), seconds(9))]);
         let deadlines = Deadlines { endpoints, ..Deadlines::default() };

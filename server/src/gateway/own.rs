@@ -24,7 +24,7 @@ use super::pool::Ticket;
 use super::problem::Status;
 use super::record::{catch_panic, panicked};
 use super::repeat::{self, Turn};
-use super::{Context, Entered, Gate, Gateway, Meta, Outcome, Problem, stream};
+use super::{AdmittedCall, Context, Gate, Gateway, Meta, Outcome, Problem, stream};
 
 /// A route of the gateway's own.
 #[derive(Debug, Clone, Copy)]
@@ -32,14 +32,14 @@ pub(crate) struct OwnRoute {
     /// The path, as limits, plans and audit name it.
     pub path: &'static str,
     /// What is read of a request besides its path.
-    pub takes: Takes,
+    pub takes: RequestInput,
     /// The columns of its answer as a table, where that is a list.
     pub columns: Option<fn() -> Vec<Column>>,
 }
 
 /// What is read of a request besides its path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Takes {
+pub(crate) enum RequestInput {
     /// The parameters of its query.
     Query,
     /// Its JSON body.
@@ -82,8 +82,8 @@ impl Call {
     /// A 400 that names the field.
     pub fn decode<R: DeserializeOwned>(&mut self) -> Result<R, Problem> {
         let method = match self.route.takes {
-            Takes::Body => Method::Post,
-            Takes::Query | Takes::Nothing => Method::Get,
+            RequestInput::Body => Method::Post,
+            RequestInput::Query | RequestInput::Nothing => Method::Get,
         };
         let mut warnings = Warnings::default();
         let decoded =
@@ -312,16 +312,16 @@ impl Gateway {
         (parts, body): (&mut Parts, &mut Body),
     ) -> Result<Call, Problem> {
         let gate = Gate { path: route.path, class: CostClass::Free };
-        let Entered { caller, slot } = self.enter(gate, &parts.headers, context, outcome).await?;
+        let AdmittedCall { caller, slot } = self.enter(gate, &parts.headers, context, outcome).await?;
         let caller = caller.ok_or_else(|| {
             Problem::new(Status::Unauthorized, "this call belongs to a key: give one in the header X-API-Key")
         })?;
         let form = arguments::form_of(&parts.headers, || route.columns.map(|columns| columns()))?;
         let path = path_of(parts).await?;
         let Arguments { request, .. } = match route.takes {
-            Takes::Body => arguments::of_body(parts, body, self.settings()).await?,
-            Takes::Query => arguments::of_query(parts)?,
-            Takes::Nothing => arguments::of_nothing(parts)?,
+            RequestInput::Body => arguments::of_body(parts, body, self.settings()).await?,
+            RequestInput::Query => arguments::of_query(parts)?,
+            RequestInput::Nothing => arguments::of_nothing(parts)?,
         };
         let format = form.as_ref().map(|(_, format)| *format);
         // What the path names is a parameter like others.

@@ -1,4 +1,4 @@
-//! Where the work is done: on threads that may block, with a bounded number of calls at a time and a bounded number that
+//! The worker pool: threads that may block, with a bounded number of calls at a time and a bounded number that
 //! waits for them.
 
 use std::collections::VecDeque;
@@ -17,22 +17,23 @@ use tokio::time::Instant;
 use super::Context;
 use super::limits::CallSlot;
 
-/// Lanes by kind of call.
-const LANES: usize = 3;
+/// The number of priorities, by kind of call.
+const PRIORITIES: usize = 3;
 const HEAVY: usize = 0;
 const MEDIUM: usize = 1;
 const LIGHT: usize = 2;
-/// Calls of each lane that may wait.
-const QUEUES: [usize; LANES] = [64, 512, 1024];
-/// Calls of each lane that may wait for their clients, at most and for each slot: those without a slot hold a thread.
-const AWAY: [usize; LANES] = [16, 128, 256];
-const AWAY_PER_SLOT: usize = 16;
-/// How long one of them waits at least before it is given up for another: its client reads no more, or hardly.
-const PATIENCE: Duration = Duration::from_secs(10);
-/// How long calls wait for memory until it is looked at again: an answer that is sent gives its own back, too.
+/// The maximum number of queued calls of each priority.
+const QUEUES: [usize; PRIORITIES] = [64, 512, 1024];
+/// The maximum number of calls of each priority that wait for their clients, also for each slot: those without a slot
+/// hold a thread.
+const BLOCKED: [usize; PRIORITIES] = [16, 128, 256];
+const BLOCKED_PER_SLOT: usize = 16;
+/// The minimum time for which one of them waits before it is given up for another: its client reads no more, or hardly.
+const BLOCKED_TIMEOUT: Duration = Duration::from_secs(10);
+/// The time for which calls wait for memory until it is looked at again: an answer that is sent gives its own back, too.
 const LOOK_AGAIN: Duration = Duration::from_millis(10);
 
-const fn lane(class: CostClass) -> usize {
+const fn priority(class: CostClass) -> usize {
     match class {
         CostClass::Heavy => HEAVY,
         CostClass::Medium => MEDIUM,
@@ -44,15 +45,15 @@ const fn lane(class: CostClass) -> usize {
 /// ones. Of the others a fifth is kept for light and free calls.
 #[derive(Debug)]
 pub(super) struct Pool {
-    /// Calls at work and waiting, by lane.
-    room: [Arc<Semaphore>; LANES],
-    crew: Arc<Crew>,
+    /// The calls at work and queued, by priority.
+    room: [Arc<Semaphore>; PRIORITIES],
+    workers: Arc<Workers>,
 }
 
 /// The right to wait for a slot.
 #[derive(Debug)]
 pub(super) struct Ticket {
-    lane: usize,
+    priority: usize,
     /// Held, and given back when it is dropped.
     _place: OwnedSemaphorePermit,
 }
@@ -60,8 +61,8 @@ pub(super) struct Ticket {
 /// The slot of a call at work, for the thread that does it.
 #[derive(Debug)]
 pub(super) struct Slot {
-    crew: Arc<Crew>,
-    lane: usize,
+    workers: Arc<Workers>,
+    priority: usize,
 }
 
 impl Slot {
@@ -69,37 +70,37 @@ impl Slot {
     /// calls wait so, and this one waited longest. Where all of those have waited for a short time only, this one keeps
     /// its slot.
     pub fn wait_for<T>(&self, runtime: &Handle, client: impl Future<Output = T>) -> Option<T> {
-        let Some(given_up) = self.crew.leave(self.lane, PATIENCE) else {
+        let Some(given_up) = self.workers.release(self.priority, BLOCKED_TIMEOUT) else {
             return Some(runtime.block_on(client));
         };
-        let away = Away { slot: self, given_up };
+        let blocked = BlockedCall { slot: self, given_up };
         let done = runtime.block_on(async {
             tokio::select! {
                 biased;
                 done = client => Some(done),
-                () = away.given_up.notified() => None,
+                () = blocked.given_up.notified() => None,
             }
         });
-        drop(away);
+        drop(blocked);
         done
     }
 }
 
 /// A call that waits for its client. Dropped, it takes a slot again, for which it may have to wait.
-struct Away<'a> {
+struct BlockedCall<'a> {
     slot: &'a Slot,
     given_up: Arc<Notify>,
 }
 
-impl Drop for Away<'_> {
+impl Drop for BlockedCall<'_> {
     fn drop(&mut self) {
-        self.slot.crew.come_back(self.slot.lane, &self.given_up);
+        self.slot.workers.reacquire(self.slot.priority, &self.given_up);
     }
 }
 
-/// Why there is no result.
+/// The reason why there is no result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Stopped {
+pub(super) enum StopReason {
     /// The deadline passed, in the queue or at work.
     Deadline,
     /// The client went away while the call waited.
@@ -114,26 +115,26 @@ impl Pool {
         let light = 4 * cores;
         let most = [cores, light - light.div_ceil(5), light];
         Self {
-            room: std::array::from_fn(|lane| Arc::new(Semaphore::new(most[lane] + QUEUES[lane]))),
-            crew: Arc::new(Crew { lines: Mutex::default(), wake: Condvar::new(), most, memory }),
+            room: std::array::from_fn(|priority| Arc::new(Semaphore::new(most[priority] + QUEUES[priority]))),
+            workers: Arc::new(Workers { lines: Mutex::default(), wake: Condvar::new(), most, memory }),
         }
     }
 
     /// The slot of the call that is run with this ticket.
     pub fn slot(&self, ticket: &Ticket) -> Slot {
-        Slot { crew: Arc::clone(&self.crew), lane: ticket.lane }
+        Slot { workers: Arc::clone(&self.workers), priority: ticket.priority }
     }
 
-    /// Whether there are tickets.
+    /// Returns whether there are tickets.
     pub fn has_room(&self, class: CostClass) -> bool {
-        self.room[lane(class)].available_permits() > 0
+        self.room[priority(class)].available_permits() > 0
     }
 
     /// A ticket, unless too many wait already.
     pub fn enter(&self, class: CostClass) -> Option<Ticket> {
-        let lane = lane(class);
-        let place = Arc::clone(&self.room[lane]).try_acquire_owned().ok()?;
-        Some(Ticket { lane, _place: place })
+        let priority = priority(class);
+        let place = Arc::clone(&self.room[priority]).try_acquire_owned().ok()?;
+        Some(Ticket { priority, _place: place })
     }
 
     /// Does `work` until `deadline`, the waiting for a slot and for memory included. Past it the token of the request is
@@ -144,15 +145,15 @@ impl Pool {
         deadline: Instant,
         (context, slot): (&Context, &Arc<CallSlot>),
         work: impl FnOnce() -> T + Send + 'static,
-    ) -> Result<T, Stopped> {
-        let lane = ticket.lane;
+    ) -> Result<T, StopReason> {
+        let priority = ticket.priority;
         // The call counts as under way until the work is over, whoever waits for it.
         let held = (ticket, Arc::clone(slot));
         let (done, mut result) = oneshot::channel();
         // Taken when it begins, or before by who gives up, with all that it holds.
         let waits = Arc::new(Mutex::new(Some((held, work, done))));
         let begins = Arc::clone(&waits);
-        self.crew.put(lane, move || {
+        self.workers.put(priority, move || {
             let Some((held, work, done)) = taken(&begins) else { return };
             // What panicked is never looked at again.
             let made = (!done.is_closed()).then(|| catch_unwind(AssertUnwindSafe(work)));
@@ -165,31 +166,31 @@ impl Pool {
         let run = async {
             tokio::select! {
                 biased;
-                made = &mut result => return made.map_err(|_| Stopped::Panicked),
+                made = &mut result => return made.map_err(|_| StopReason::Panicked),
                 () = context.until_client_leaves() => {}
             }
             match taken(&waits) {
-                Some(_) => Err(Stopped::ClientGone),
-                None => result.await.map_err(|_| Stopped::Panicked),
+                Some(_) => Err(StopReason::ClientGone),
+                None => result.await.map_err(|_| StopReason::Panicked),
             }
         };
         tokio::time::timeout_at(deadline, run).await.unwrap_or_else(|_| {
             context.cancel().cancel();
             drop(taken(&waits));
-            Err(Stopped::Deadline)
+            Err(StopReason::Deadline)
         })
     }
 }
 
-/// What waits, if nobody took it yet.
+/// Returns the queued call, if nobody took it yet.
 fn taken<T>(waits: &Mutex<Option<T>>) -> Option<T> {
     waits.lock().unwrap_or_else(PoisonError::into_inner).take()
 }
 
 impl Drop for Pool {
     fn drop(&mut self) {
-        self.crew.lines().closed = true;
-        self.crew.wake.notify_all();
+        self.workers.lines().closed = true;
+        self.workers.wake.notify_all();
     }
 }
 
@@ -198,29 +199,29 @@ type Job = Box<dyn FnOnce() + Send>;
 /// The threads that do the work. They come as they are needed; one that is done takes the next call itself, so that
 /// under load nobody has to be woken for it.
 #[derive(Debug)]
-struct Crew {
+struct Workers {
     lines: Mutex<Lines>,
     wake: Condvar,
     /// Most calls at work: heavy, medium, and medium and light together.
-    most: [usize; LANES],
+    most: [usize; PRIORITIES],
     memory: Memory,
 }
 
 #[derive(Default)]
 struct Lines {
-    /// Calls that wait, by lane, each with the number in which it came.
-    waiting: [VecDeque<(u64, Job)>; LANES],
-    at_work: [usize; LANES],
+    /// Queued calls by priority, each with the number in which it came.
+    waiting: [VecDeque<(u64, Job)>; PRIORITIES],
+    at_work: [usize; PRIORITIES],
     came: u64,
     threads: usize,
     idle: usize,
     /// Threads whose call is without its slot.
     absent: usize,
-    /// Of these calls those that wait for their clients and since when, by lane: who waits longest is first.
-    away: [VecDeque<(Instant, Arc<Notify>)>; LANES],
-    /// Of these calls those that wait for a slot to go on, by lane.
-    back: [VecDeque<mpsc::Sender<()>>; LANES],
-    /// Whether a thread was called that has not looked yet. It calls the next one where there is more to do.
+    /// Those of these calls that wait for their clients and since when, by priority: who waits longest is first.
+    blocked: [VecDeque<(Instant, Arc<Notify>)>; PRIORITIES],
+    /// Those of these calls that wait for a slot to continue, by priority.
+    back: [VecDeque<mpsc::Sender<()>>; PRIORITIES],
+    /// True if a thread was called that has not looked yet. It calls the next one where there is more to do.
     called: bool,
     closed: bool,
 }
@@ -233,20 +234,21 @@ impl std::fmt::Debug for Lines {
 }
 
 impl Lines {
-    /// Of the calls that have a slot, the one that came first. Heavy and medium ones need room for a whole share of the
-    /// memory; one that is under way and finds none any more is refused instead, as it holds what others wait for.
-    fn next(&mut self, most: [usize; LANES], has_room: bool) -> Option<(usize, Job)> {
-        let may_begin = |lane: &usize| (has_room || *lane == LIGHT) && self.has_slot(most, *lane);
-        let first = |lane: usize| self.waiting[lane].front().map(|(came, _)| (*came, lane));
-        let (_, lane) = (0..LANES).filter(may_begin).filter_map(first).min()?;
-        let (_, job) = self.waiting[lane].pop_front()?;
-        self.at_work[lane] += 1;
-        Some((lane, job))
+    /// Returns, of the calls that have a slot, the one that came first. Heavy and medium ones need room for a whole
+    /// share of the memory; one that is under way and finds none any more is refused instead, as it holds what others
+    /// wait for.
+    fn next(&mut self, most: [usize; PRIORITIES], has_room: bool) -> Option<(usize, Job)> {
+        let may_begin = |priority: &usize| (has_room || *priority == LIGHT) && self.has_slot(most, *priority);
+        let first = |priority: usize| self.waiting[priority].front().map(|(came, _)| (*came, priority));
+        let (_, priority) = (0..PRIORITIES).filter(may_begin).filter_map(first).min()?;
+        let (_, job) = self.waiting[priority].pop_front()?;
+        self.at_work[priority] += 1;
+        Some((priority, job))
     }
 
-    fn has_slot(&self, most: [usize; LANES], lane: usize) -> bool {
+    fn has_slot(&self, most: [usize; PRIORITIES], priority: usize) -> bool {
         let has_any = self.at_work[MEDIUM] + self.at_work[LIGHT] < most[LIGHT];
-        match lane {
+        match priority {
             HEAVY => self.at_work[HEAVY] < most[HEAVY],
             MEDIUM => self.at_work[MEDIUM] < most[MEDIUM] && has_any,
             _ => has_any,
@@ -254,21 +256,21 @@ impl Lines {
     }
 
     /// A slot for a call that gave its own away, where there is one. It has its memory already.
-    fn take_again(&mut self, most: [usize; LANES], lane: usize) -> bool {
-        let has_slot = self.has_slot(most, lane);
+    fn take_again(&mut self, most: [usize; PRIORITIES], priority: usize) -> bool {
+        let has_slot = self.has_slot(most, priority);
         if has_slot {
-            self.at_work[lane] += 1;
+            self.at_work[priority] += 1;
             self.absent -= 1;
         }
         has_slot
     }
 
-    /// Gives a slot back. Calls that had one go on before others begin: they came before them.
-    fn free(&mut self, most: [usize; LANES], lane: usize) {
-        self.at_work[lane] -= 1;
-        for lane in 0..LANES {
-            while !self.back[lane].is_empty() && self.take_again(most, lane) {
-                if let Some(waits) = self.back[lane].pop_front() {
+    /// Gives a slot back. Calls that had one continue before others begin: they came before them.
+    fn free(&mut self, most: [usize; PRIORITIES], priority: usize) {
+        self.at_work[priority] -= 1;
+        for priority in 0..PRIORITIES {
+            while !self.back[priority].is_empty() && self.take_again(most, priority) {
+                if let Some(waits) = self.back[priority].pop_front() {
                     waits.send(()).expect("a thread that waits for its slot does nothing else");
                 }
             }
@@ -280,18 +282,18 @@ impl Lines {
     }
 }
 
-impl Crew {
+impl Workers {
     fn lines(&self) -> MutexGuard<'_, Lines> {
         // No code panics while it holds the lock.
         self.lines.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Puts a call in line and sees to it that a thread takes it.
-    fn put(self: &Arc<Self>, lane: usize, job: impl FnOnce() + Send + 'static) {
+    fn put(self: &Arc<Self>, priority: usize, job: impl FnOnce() + Send + 'static) {
         let mut lines = self.lines();
         lines.came += 1;
         let came = lines.came;
-        lines.waiting[lane].push_back((came, Box::new(job)));
+        lines.waiting[priority].push_back((came, Box::new(job)));
         self.call(lines);
     }
 
@@ -306,9 +308,9 @@ impl Crew {
         } else if lines.threads < self.threads() + lines.absent {
             lines.threads += 1;
             drop(lines);
-            let crew = Arc::clone(self);
-            if let Err(error) = thread::Builder::new().name("call".to_owned()).spawn(move || crew.take_turns()) {
-                // Those that are there go on; without any the call ends at its deadline.
+            let workers = Arc::clone(self);
+            if let Err(error) = thread::Builder::new().name("call".to_owned()).spawn(move || workers.take_turns()) {
+                // Those that are there continue; without any the call ends at its deadline.
                 tracing::error!(%error, "no thread for calls can be started");
                 self.lines().threads -= 1;
             }
@@ -320,33 +322,33 @@ impl Crew {
         self.most[HEAVY] + self.most[LIGHT]
     }
 
-    /// The call of this thread gives its slot away and waits for its client, until it is told that others need its place.
-    /// `None` where too many do so already, and none of them for longer than `patience`.
-    fn leave(self: &Arc<Self>, lane: usize, patience: Duration) -> Option<Arc<Notify>> {
+    /// The call of this thread gives its slot away and waits for its client, until others need its place.
+    /// `None` where too many do so already, and none of them for longer than `timeout`.
+    fn release(self: &Arc<Self>, priority: usize, timeout: Duration) -> Option<Arc<Notify>> {
         let given_up = Arc::new(Notify::new());
         let mut lines = self.lines();
-        if lines.away[lane].len() >= AWAY[lane].min(AWAY_PER_SLOT * self.most[lane]) {
-            let (_, longest) = lines.away[lane].pop_front_if(|(since, _)| since.elapsed() >= patience)?;
+        if lines.blocked[priority].len() >= BLOCKED[priority].min(BLOCKED_PER_SLOT * self.most[priority]) {
+            let (_, longest) = lines.blocked[priority].pop_front_if(|(since, _)| since.elapsed() >= timeout)?;
             longest.notify_one();
         }
-        lines.away[lane].push_back((Instant::now(), Arc::clone(&given_up)));
+        lines.blocked[priority].push_back((Instant::now(), Arc::clone(&given_up)));
         lines.absent += 1;
-        lines.free(self.most, lane);
+        lines.free(self.most, priority);
         if lines.has_waiting() {
             self.call(lines);
         }
         Some(given_up)
     }
 
-    /// The call of this thread goes on, once it has a slot again.
-    fn come_back(&self, lane: usize, given_up: &Arc<Notify>) {
+    /// The call of this thread continues, once it has a slot again.
+    fn reacquire(&self, priority: usize, given_up: &Arc<Notify>) {
         let mut lines = self.lines();
-        lines.away[lane].retain(|(_, one)| !Arc::ptr_eq(one, given_up));
-        if lines.back[lane].is_empty() && lines.take_again(self.most, lane) {
+        lines.blocked[priority].retain(|(_, one)| !Arc::ptr_eq(one, given_up));
+        if lines.back[priority].is_empty() && lines.take_again(self.most, priority) {
             return;
         }
         let (sender, has_slot) = mpsc::channel();
-        lines.back[lane].push_back(sender);
+        lines.back[priority].push_back(sender);
         drop(lines);
         has_slot.recv().expect("who waits for a slot is in line until it has one");
     }
@@ -356,7 +358,7 @@ impl Crew {
         let mut lines = self.lines();
         loop {
             let has_room = self.memory.has_room();
-            if let Some((lane, job)) = lines.next(self.most, has_room) {
+            if let Some((priority, job)) = lines.next(self.most, has_room) {
                 if lines.has_waiting() {
                     self.call(lines);
                 } else {
@@ -364,7 +366,7 @@ impl Crew {
                 }
                 job();
                 lines = self.lines();
-                lines.free(self.most, lane);
+                lines.free(self.most, priority);
             } else if lines.closed || lines.idle >= self.threads() {
                 // Those beyond came in place of others that are back.
                 lines.threads -= 1;
@@ -389,10 +391,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_fifth_of_the_slots_is_kept_for_light_calls_and_every_queue_has_an_end() {
+    fn light_calls_keep_a_fifth_of_slots_and_queues_are_bounded() {
         for (cores, medium) in [(1, 3), (2, 6), (16, 51)] {
             let pool = Pool::new(cores, Memory::new(2, 1));
-            assert_eq!(pool.crew.most, [cores, medium, 4 * cores]);
+            assert_eq!(pool.workers.most, [cores, medium, 4 * cores]);
         }
         let pool = Pool::new(2, Memory::new(2, 1));
         let tickets: Vec<_> = std::iter::from_fn(|| pool.enter(CostClass::Heavy)).collect();
@@ -403,40 +405,40 @@ mod tests {
     }
 
     #[test]
-    fn calls_are_taken_in_the_order_they_came_as_far_as_there_are_slots() {
-        let most = Pool::new(1, Memory::new(2, 1)).crew.most;
+    fn calls_are_taken_in_order_as_far_as_there_are_slots() {
+        let most = Pool::new(1, Memory::new(2, 1)).workers.most;
         let mut lines = Lines::default();
-        for (came, lane) in [HEAVY, HEAVY, MEDIUM, MEDIUM, MEDIUM, MEDIUM, LIGHT, LIGHT].into_iter().enumerate() {
-            lines.waiting[lane].push_back((came as u64, Box::new(|| ())));
+        for (came, priority) in [HEAVY, HEAVY, MEDIUM, MEDIUM, MEDIUM, MEDIUM, LIGHT, LIGHT].into_iter().enumerate() {
+            lines.waiting[priority].push_back((came as u64, Box::new(|| ())));
         }
-        let taken: Vec<usize> = std::iter::from_fn(|| lines.next(most, true).map(|(lane, _)| lane)).collect();
+        let taken: Vec<usize> = std::iter::from_fn(|| lines.next(most, true).map(|(priority, _)| priority)).collect();
         assert_eq!(taken, [HEAVY, MEDIUM, MEDIUM, MEDIUM, LIGHT], "one heavy, three medium of four others");
         lines.at_work[MEDIUM] -= 1;
-        assert_eq!(lines.next(most, false).map(|(lane, _)| lane), Some(LIGHT), "the others need memory");
+        assert_eq!(lines.next(most, false).map(|(priority, _)| priority), Some(LIGHT), "the others need memory");
         lines.at_work[LIGHT] -= 1;
-        assert_eq!(lines.next(most, true).map(|(lane, _)| lane), Some(MEDIUM), "it came before the last");
+        assert_eq!(lines.next(most, true).map(|(priority, _)| priority), Some(MEDIUM), "it came before the last");
     }
 
-    /// Begins calls of a lane that wait for their clients, which are told by what is given; tells how each ended.
-    fn away(pool: &Pool, class: CostClass, calls: usize) -> (Arc<Semaphore>, mpsc::Receiver<bool>) {
+    /// Begins calls of a priority that wait for their clients, and sends how each ended.
+    fn blocked(pool: &Pool, class: CostClass, calls: usize) -> (Arc<Semaphore>, mpsc::Receiver<bool>) {
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-        let (client, (told, tells)) = (Arc::new(Semaphore::new(0)), mpsc::channel());
+        let (client, (reports, outcomes)) = (Arc::new(Semaphore::new(0)), mpsc::channel());
         let runtime = Arc::new(runtime);
         for _ in 0..calls {
-            let slot = Slot { crew: Arc::clone(&pool.crew), lane: lane(class) };
-            let (client, told, runtime) = (Arc::clone(&client), told.clone(), Arc::clone(&runtime));
-            pool.crew.put(lane(class), move || {
+            let slot = Slot { workers: Arc::clone(&pool.workers), priority: priority(class) };
+            let (client, reports, runtime) = (Arc::clone(&client), reports.clone(), Arc::clone(&runtime));
+            pool.workers.put(priority(class), move || {
                 let read = slot.wait_for(runtime.handle(), async { client.acquire().await.unwrap().forget() });
-                told.send(read.is_some()).unwrap();
+                reports.send(read.is_some()).unwrap();
             });
         }
-        (client, tells)
+        (client, outcomes)
     }
 
     fn until(pool: &Pool, what: impl Fn(&Lines) -> bool) {
         let begun = std::time::Instant::now();
-        while !what(&pool.crew.lines()) {
-            assert!(begun.elapsed() < Duration::from_secs(30), "{:?}", pool.crew.lines());
+        while !what(&pool.workers.lines()) {
+            assert!(begun.elapsed() < Duration::from_secs(30), "{:?}", pool.workers.lines());
             thread::sleep(Duration::from_millis(1));
         }
     }
@@ -445,76 +447,76 @@ mod tests {
     fn calls_that_wait_for_their_clients_take_no_slot_of_others() {
         const CALLS: usize = 40;
         let pool = Pool::new(1, Memory::new(2, 1));
-        let patience = Duration::from_secs(30);
-        let (client, tells) = away(&pool, CostClass::Medium, CALLS);
-        until(&pool, |lines| lines.away[MEDIUM].len() == CALLS);
-        for lane in [HEAVY, MEDIUM, LIGHT] {
-            let (told, light) = mpsc::channel();
-            pool.crew.put(lane, move || told.send(()).unwrap());
-            light.recv_timeout(patience).expect("a call of each kind is done");
+        let timeout = Duration::from_secs(30);
+        let (client, outcomes) = blocked(&pool, CostClass::Medium, CALLS);
+        until(&pool, |lines| lines.blocked[MEDIUM].len() == CALLS);
+        for priority in [HEAVY, MEDIUM, LIGHT] {
+            let (reports, light) = mpsc::channel();
+            pool.workers.put(priority, move || reports.send(()).unwrap());
+            light.recv_timeout(timeout).expect("a call of each kind is done");
         }
-        // All slots are taken when the clients go on.
+        // All slots are taken when the clients continue.
         let (done, ends) = mpsc::channel::<()>();
         let ends = Arc::new(Mutex::new(ends));
         for _ in 0..4 {
             let ends = Arc::clone(&ends);
-            pool.crew.put(LIGHT, move || assert!(ends.lock().unwrap().recv_timeout(patience).is_err()));
+            pool.workers.put(LIGHT, move || assert!(ends.lock().unwrap().recv_timeout(timeout).is_err()));
         }
         until(&pool, |lines| lines.at_work[LIGHT] == 4);
         client.add_permits(CALLS);
         until(&pool, |lines| lines.back[MEDIUM].len() == CALLS);
-        assert!(tells.try_recv().is_err(), "without a slot none goes on");
+        assert!(outcomes.try_recv().is_err(), "without a slot none continues");
         drop(done);
         for _ in 0..CALLS {
-            assert!(tells.recv_timeout(patience).unwrap(), "its client has read");
+            assert!(outcomes.recv_timeout(timeout).unwrap(), "its client has read");
         }
-        until(&pool, |lines| lines.at_work == [0; LANES] && lines.absent == 0);
+        until(&pool, |lines| lines.at_work == [0; PRIORITIES] && lines.absent == 0);
         until(&pool, |lines| lines.threads <= 5);
     }
 
     #[test]
-    fn of_too_many_calls_that_wait_for_their_clients_the_one_that_waits_longest_is_given_up() {
+    fn longest_blocked_call_is_given_up_for_others() {
         let pool = Pool::new(1, Memory::new(2, 1));
-        let patience = Duration::from_secs(30);
-        let (client, tells) = away(&pool, CostClass::Heavy, AWAY[HEAVY]);
-        until(&pool, |lines| lines.away[HEAVY].len() == AWAY[HEAVY]);
+        let timeout = Duration::from_secs(30);
+        let (client, outcomes) = blocked(&pool, CostClass::Heavy, BLOCKED[HEAVY]);
+        until(&pool, |lines| lines.blocked[HEAVY].len() == BLOCKED[HEAVY]);
         // One that comes while nobody has waited for long keeps its slot.
-        let (patient_client, patient) = away(&pool, CostClass::Heavy, 1);
+        let (patient_client, patient) = blocked(&pool, CostClass::Heavy, 1);
         until(&pool, |lines| lines.at_work[HEAVY] == 1);
-        assert_eq!(pool.crew.leave(HEAVY, Duration::MAX).map(drop), None);
-        assert!(tells.try_recv().is_err(), "none is given up");
+        assert_eq!(pool.workers.release(HEAVY, Duration::MAX).map(drop), None);
+        assert!(outcomes.try_recv().is_err(), "none is given up");
         patient_client.add_permits(1);
-        assert!(patient.recv_timeout(patience).unwrap());
-        let longest = pool.crew.lines().away[HEAVY].front_mut().map(|(since, _)| *since -= PATIENCE);
+        assert!(patient.recv_timeout(timeout).unwrap());
+        let longest = pool.workers.lines().blocked[HEAVY].front_mut().map(|(since, _)| *since -= BLOCKED_TIMEOUT);
         assert!(longest.is_some());
-        let (other_client, others) = away(&pool, CostClass::Heavy, 1);
-        assert!(!tells.recv_timeout(patience).unwrap());
+        let (other_client, others) = blocked(&pool, CostClass::Heavy, 1);
+        assert!(!outcomes.recv_timeout(timeout).unwrap());
         other_client.add_permits(1);
-        assert!(others.recv_timeout(patience).unwrap());
-        client.add_permits(AWAY[HEAVY]);
-        for _ in 1..AWAY[HEAVY] {
-            assert!(tells.recv_timeout(patience).unwrap());
+        assert!(others.recv_timeout(timeout).unwrap());
+        client.add_permits(BLOCKED[HEAVY]);
+        for _ in 1..BLOCKED[HEAVY] {
+            assert!(outcomes.recv_timeout(timeout).unwrap());
         }
-        until(&pool, |lines| lines.at_work == [0; LANES] && lines.absent == 0);
+        until(&pool, |lines| lines.at_work == [0; PRIORITIES] && lines.absent == 0);
     }
 
     #[test]
-    fn a_call_that_comes_while_a_thread_wakes_up_does_not_wait_for_the_one_before_it() {
+    fn call_does_not_wait_for_a_thread_that_wakes_up() {
         let pool = Pool::new(1, Memory::new(2, 1));
-        let (told, tells) = std::sync::mpsc::channel();
-        let patience = Duration::from_secs(30);
+        let (reports, outcomes) = std::sync::mpsc::channel();
+        let timeout = Duration::from_secs(30);
         for _ in 0..200 {
             // One thread, idle.
-            let first = told.clone();
-            pool.crew.put(LIGHT, move || first.send(()).unwrap());
-            tells.recv_timeout(patience).unwrap();
+            let first = reports.clone();
+            pool.workers.put(LIGHT, move || first.send(()).unwrap());
+            outcomes.recv_timeout(timeout).unwrap();
             // The first of two lasts until the second is done.
             let (done, ends) = std::sync::mpsc::channel();
-            pool.crew.put(LIGHT, move || assert!(ends.recv_timeout(patience).is_ok()));
-            pool.crew.put(LIGHT, move || done.send(()).unwrap());
-            let last = told.clone();
-            pool.crew.put(LIGHT, move || last.send(()).unwrap());
-            tells.recv_timeout(patience).expect("all were taken");
+            pool.workers.put(LIGHT, move || assert!(ends.recv_timeout(timeout).is_ok()));
+            pool.workers.put(LIGHT, move || done.send(()).unwrap());
+            let last = reports.clone();
+            pool.workers.put(LIGHT, move || last.send(()).unwrap());
+            outcomes.recv_timeout(timeout).expect("all were taken");
         }
     }
 }

@@ -173,9 +173,9 @@ impl Status {
     }
 }
 
-/// What a refusal says, to the client and to the figures; travels with the response inside the gateway.
+/// The details of a refusal, for the client and for the figures; travels with the response inside the gateway.
 #[derive(Debug, Clone)]
-pub(super) struct Refused {
+pub(super) struct RefusalDetails {
     pub code: &'static str,
     pub envelope: ErrorEnvelope,
 }
@@ -272,7 +272,7 @@ impl Problem {
     }
 
     /// The response, without what every response gets on its way: its headers, and of an error the body, in which the id
-    /// of the request stands.
+    /// of the request is.
     #[must_use]
     pub fn response(&self) -> Response<Body> {
         let mut response = Response::new(Body::empty());
@@ -284,7 +284,7 @@ impl Problem {
         if let Some(seconds) = self.retry_after_secs.or(self.status.retry_after_secs()) {
             headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
         }
-        response.extensions_mut().insert(Refused { code: self.status.code(), envelope: self.envelope() });
+        response.extensions_mut().insert(RefusalDetails { code: self.status.code(), envelope: self.envelope() });
         response
     }
 }
@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn codes_are_the_reason_phrases_in_snake_case_but_for_the_shown_exception() {
+    fn codes_are_reason_phrases_in_snake_case_but_one() {
         for status in Status::SENT.into_iter().filter(|status| *status != Status::InsufficientCredit) {
             let phrase = StatusCode::from_u16(status.http()).unwrap().canonical_reason().unwrap();
             assert_eq!(status.code(), phrase.to_lowercase().replace(' ', "_"));

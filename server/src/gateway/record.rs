@@ -16,9 +16,9 @@ use tower::Service;
 
 use super::context::{CORRELATION_ID, check_head};
 use super::listener::Routes;
-use super::metrics::Ended;
-use super::problem::{Refused, Status};
-use super::telemetry::{Telemetry, Traced};
+use super::metrics::RequestEnd;
+use super::problem::{RefusalDetails, Status};
+use super::telemetry::{SpanDetails, Telemetry};
 use super::{Context, Gateway, Outcome, Problem, drain};
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -31,19 +31,19 @@ pub(super) const LEFT_BEHIND: usize = 1024;
 
 /// Routes, with what every request gets around them.
 #[derive(Clone)]
-pub(crate) struct Recorded {
+pub(crate) struct RecordedRoutes {
     gateway: Gateway,
     routes: Router,
 }
 
-impl Recorded {
+impl RecordedRoutes {
     /// Routes of a gateway.
     pub const fn new(gateway: Gateway, routes: Router) -> Self {
         Self { gateway, routes }
     }
 }
 
-impl Routes for Recorded {
+impl Routes for RecordedRoutes {
     fn answer(&self, request: Request, peer: SocketAddr) -> impl Future<Output = Response<Body>> + Send + use<> {
         let gateway = &self.gateway;
         let address = peer.ip().to_canonical();
@@ -51,18 +51,18 @@ impl Routes for Recorded {
         let context = Arc::new(Context::new(request.method().clone(), request.headers(), address, cancel));
         let parent = gateway.telemetry().and_then(|_| Telemetry::parent(request.headers()));
         let carried = Box::pin(carry(self.clone(), Arc::clone(&context), parent, request));
-        Carried { context, request: Some(carried) }
+        RequestTask { context, request: Some(carried) }
     }
 }
 
 /// A request on its connection. Dropped before its end, which means that the client closed the connection, it continues
 /// in a task of its own, so that holds are given back and the audit is written in every case.
-struct Carried {
+struct RequestTask {
     context: Arc<Context>,
     request: Option<Pin<Box<dyn Future<Output = Response<Body>> + Send>>>,
 }
 
-impl Future for Carried {
+impl Future for RequestTask {
     type Output = Response<Body>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut std::task::Context<'_>) -> Poll<Response<Body>> {
@@ -76,7 +76,7 @@ impl Future for Carried {
     }
 }
 
-impl Drop for Carried {
+impl Drop for RequestTask {
     fn drop(&mut self) {
         if let Some(request) = self.request.take() {
             self.context.client_left();
@@ -89,12 +89,12 @@ impl Drop for Carried {
 }
 
 async fn carry(
-    served: Recorded,
+    served: RecordedRoutes,
     context: Arc<Context>,
     parent: Option<opentelemetry::Context>,
     mut request: Request,
 ) -> Response<Body> {
-    let Recorded { gateway, mut routes } = served;
+    let RecordedRoutes { gateway, mut routes } = served;
     let _in_flight = gateway.metrics().begin();
     let answered = match check_head(&request) {
         Ok(()) => {
@@ -107,18 +107,18 @@ async fn carry(
             Ok(problem.response())
         }
     };
-    let mut response = answered.unwrap_or_else(|Panicked| panicked(&context));
+    let mut response = answered.unwrap_or_else(|PanicError| panicked(&context));
     let mut outcome = Outcome::take(&mut response);
     add_headers(&mut response, &context, &mut outcome);
     let (took, cost, is_charged) = (context.elapsed(), outcome.cost(), outcome.charged.is_some());
     let gone = context.is_client_gone() && !is_charged;
     let status = if gone { Status::ClientGone.http() } else { response.status().as_u16() };
     let endpoint = outcome.endpoint;
-    let refused = response.extensions().get::<Refused>();
-    gateway.metrics().end(&Ended { endpoint, status, took, cost, refused });
+    let refused = response.extensions().get::<RefusalDetails>();
+    gateway.metrics().end(&RequestEnd { endpoint, status, took, cost, refused });
     if let Some(telemetry) = gateway.telemetry() {
         let (request_id, method) = (context.request_id.as_str(), context.method());
-        telemetry.span(Traced { parent, request_id, method, endpoint, status, cost, took });
+        telemetry.span(SpanDetails { parent, request_id, method, endpoint, status, cost, took });
     }
     if !is_charged && !outcome.is_opening {
         let row = outcome.audit_row(&context, status, 0, body_length(&response));
@@ -208,7 +208,7 @@ async fn hand_over(gateway: &Gateway, row: AuditRow) {
 /// Adds the headers of every answer, and to an error its body, which names the request.
 fn add_headers(response: &mut Response<Body>, context: &Context, outcome: &mut Outcome) {
     let request_id = outcome.replayed_id.clone().unwrap_or_else(|| context.request_id.to_string());
-    if let Some(Refused { envelope, .. }) = response.extensions().get() {
+    if let Some(RefusalDetails { envelope, .. }) = response.extensions().get() {
         let body = envelope.body_for(&request_id);
         // The router stated the length of the empty body.
         response.headers_mut().insert(header::CONTENT_LENGTH, body.len().into());
@@ -238,23 +238,23 @@ fn body_length(response: &Response<Body>) -> u64 {
 }
 
 /// Awaits a future; its panic is a value.
-pub(super) async fn catch_panic<F: Future>(future: F) -> Result<F::Output, Panicked> {
+pub(super) async fn catch_panic<F: Future>(future: F) -> Result<F::Output, PanicError> {
     CatchPanic(pin!(future)).await
 }
 
 /// A future whose panic is a value.
 struct CatchPanic<'a, F>(Pin<&'a mut F>);
 
-pub(super) struct Panicked;
+pub(super) struct PanicError;
 
 impl<F: Future> Future for CatchPanic<'_, F> {
-    type Output = Result<F::Output, Panicked>;
+    type Output = Result<F::Output, PanicError>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut std::task::Context<'_>) -> Poll<Self::Output> {
         // After a panic the future is never polled again, so what it left half done is never seen.
         match catch_unwind(AssertUnwindSafe(|| self.0.as_mut().poll(cx))) {
             Ok(polled) => Poll::Ready(Ok(ready!(polled))),
-            Err(_) => Poll::Ready(Err(Panicked)),
+            Err(_) => Poll::Ready(Err(PanicError)),
         }
     }
 }

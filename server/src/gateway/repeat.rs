@@ -97,12 +97,12 @@ pub(super) fn mismatch() -> Problem {
 }
 
 /// A store at one of its generations.
-pub(super) struct At {
+pub(super) struct LedgerAt {
     pub ledgers: Arc<dyn Generations>,
     pub number: u64,
 }
 
-impl Generations for At {
+impl Generations for LedgerAt {
     fn current(&self) -> Result<Arc<dyn Ledger>, LedgerError> {
         self.ledgers.generation(self.number)
     }

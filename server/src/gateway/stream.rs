@@ -27,7 +27,7 @@ const WAITING: usize = 4;
 const STALLED: Duration = Duration::from_secs(30);
 
 /// What a table begins with, once it does.
-pub(super) type Begun = oneshot::Receiver<Result<TableHead, Box<Error>>>;
+pub(super) type TableStart = oneshot::Receiver<Result<TableHead, Box<Error>>>;
 
 /// The two ends of a table: the job that makes it, in its slot, and the body that is sent.
 pub(super) fn table(
@@ -35,7 +35,7 @@ pub(super) fn table(
     query: Arc<Query>,
     (columns, format): (Vec<Column>, Format),
     (cancel, slot): (Cancel, Slot),
-) -> (impl FnOnce() + Send + 'static, Begun, Body) {
+) -> (impl FnOnce() + Send + 'static, TableStart, Body) {
     let (head, begun) = oneshot::channel();
     let (sender, chunks) = mpsc::channel(WAITING);
     let (whole, is_whole) = oneshot::channel();
@@ -46,7 +46,7 @@ pub(super) fn table(
         let made = engine.table(&query, &cancel, &mut sink);
         sink.end(made);
     };
-    (job, begun, Body::new(Received { chunks, is_whole: Some(is_whole) }))
+    (job, begun, Body::new(TableBody { chunks, is_whole: Some(is_whole) }))
 }
 
 /// A table whose rows are there already, as lines of JSON.
@@ -118,8 +118,8 @@ impl TableSink for Sink {
         let out = self.waiting.take().ok_or(SinkClosed)?;
         let encoder = Encoder::new(self.format, &self.columns, &head, out).map_err(|error| self.fail(&error))?;
         self.encoder = Some(encoder);
-        let told = self.head.take().is_some_and(|sender| sender.send(Ok(head)).is_ok());
-        if told { Ok(()) } else { Err(SinkClosed) }
+        let is_sent = self.head.take().is_some_and(|sender| sender.send(Ok(head)).is_ok());
+        if is_sent { Ok(()) } else { Err(SinkClosed) }
     }
 
     fn row(&mut self, row: &dyn AnyRow) -> Result<(), SinkClosed> {
@@ -220,12 +220,12 @@ impl io::Write for Chunks {
 }
 
 /// The body of a table. One that ends before it is said to be whole breaks off.
-struct Received {
+struct TableBody {
     chunks: mpsc::Receiver<Bytes>,
     is_whole: Option<oneshot::Receiver<()>>,
 }
 
-impl HttpBody for Received {
+impl HttpBody for TableBody {
     type Data = Bytes;
     type Error = io::Error;
 
@@ -255,7 +255,7 @@ mod tests {
                 whole.send(()).unwrap();
             }
             drop(sender);
-            let read = axum::body::to_bytes(Body::new(Received { chunks, is_whole: Some(is_whole) }), CHUNK).await;
+            let read = axum::body::to_bytes(Body::new(TableBody { chunks, is_whole: Some(is_whole) }), CHUNK).await;
             assert_eq!(read.ok(), is_said.then(|| Bytes::from_static(b"row\n")));
         }
     }

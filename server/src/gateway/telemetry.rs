@@ -22,7 +22,7 @@ use opentelemetry_sdk::propagation::TraceContextPropagator;
 use opentelemetry_sdk::trace::{SdkTracer, SdkTracerProvider};
 use tokio::runtime::Handle;
 
-/// How long one sending may take.
+/// The time that one sending may take.
 const TIMEOUT: Duration = Duration::from_secs(10);
 /// Most bytes of a collector's answer.
 const ANSWER: usize = 64 << 10;
@@ -33,8 +33,8 @@ pub struct Telemetry {
     tracer: SdkTracer,
 }
 
-/// What a span says.
-pub(super) struct Traced<'a> {
+/// The details of a span.
+pub(super) struct SpanDetails<'a> {
     pub parent: Option<Context>,
     pub request_id: &'a str,
     pub method: &'a str,
@@ -81,7 +81,7 @@ impl Telemetry {
             .then(|| TraceContextPropagator::new().extract_with_context(&Context::new(), &HeaderExtractor(headers)))
     }
 
-    pub(super) fn span(&self, traced: Traced<'_>) {
+    pub(super) fn span(&self, traced: SpanDetails<'_>) {
         let end = SystemTime::now();
         let route = traced.endpoint.unwrap_or("none");
         let attributes = vec![

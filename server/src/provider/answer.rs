@@ -1,4 +1,4 @@
-//! What a provider answers, and the claims that it comes to.
+//! The answer of a provider, and the claims that it comes to.
 
 use std::sync::Arc;
 
@@ -16,21 +16,21 @@ const MAX_NAME: usize = 200;
 /// Longest address of a source; a longer one is left out.
 const MAX_URL: usize = 512;
 
-/// What a provider is asked about.
+/// The question to a provider.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) struct Asked {
+pub(super) struct ProviderQuestion {
     pub scope: Scope,
     pub address: Address,
 }
 
 #[derive(Deserialize)]
 struct Answer {
-    claims: Vec<Stated>,
+    claims: Vec<ProviderClaim>,
 }
 
 /// One claim as a provider writes it. Further fields have no meaning here.
 #[derive(Deserialize)]
-struct Stated {
+struct ProviderClaim {
     code: Option<String>,
     entity: Option<String>,
     name: Option<String>,
@@ -41,23 +41,23 @@ struct Stated {
 }
 
 /// The claims of an answer. Those with a code that is not known are left out, and those that say nothing.
-pub(super) fn claims(body: &[u8], asked: Asked, settings: &ProviderSettings) -> Result<Vec<Claim>, String> {
+pub(super) fn claims(body: &[u8], asked: ProviderQuestion, settings: &ProviderSettings) -> Result<Vec<Claim>, String> {
     let Answer { claims } = serde_json::from_slice(body).map_err(|error| error.to_string())?;
     if claims.len() > MAX_CLAIMS {
         return Err(format!("{} claims, at most {MAX_CLAIMS} are taken", claims.len()));
     }
-    let read = |(index, stated): (usize, Stated)| {
+    let read = |(index, stated): (usize, ProviderClaim)| {
         claim(stated, asked, settings).map_err(|(field, why)| format!("claims[{index}].{field}: {why}")).transpose()
     };
     claims.into_iter().enumerate().filter_map(read).collect()
 }
 
 fn claim(
-    stated: Stated,
-    asked: Asked,
+    stated: ProviderClaim,
+    asked: ProviderQuestion,
     settings: &ProviderSettings,
 ) -> Result<Option<Claim>, (&'static str, &'static str)> {
-    let Stated { code, entity, name, confidence, source_url, asserted_at, valid_until } = stated;
+    let ProviderClaim { code, entity, name, confidence, source_url, asserted_at, valid_until } = stated;
     let most = settings.level.thousandths();
     let reliability = match confidence {
         None => most,
@@ -142,7 +142,7 @@ mod tests {
             timeout: Duration::from_secs(1),
             kept: Duration::ZERO,
         };
-        let asked = Asked { scope: Scope::Chain(Chain::TRON), address: Address::Tron([7; 20]) };
+        let asked = ProviderQuestion { scope: Scope::Chain(Chain::TRON), address: Address::Tron([7; 20]) };
         claims(body.as_bytes(), asked, &settings)
     }
 

@@ -10,10 +10,10 @@ const PAUSE: Duration = Duration::from_secs(30);
 
 /// Counts failures.
 #[derive(Debug, Default)]
-pub(super) struct Circuit(Mutex<Seen>);
+pub(super) struct Circuit(Mutex<CircuitState>);
 
 #[derive(Debug, Default)]
-struct Seen {
+struct CircuitState {
     /// In a row.
     failures: u32,
     /// Nobody asks before this.
@@ -21,7 +21,7 @@ struct Seen {
 }
 
 impl Circuit {
-    /// Whether to ask now; otherwise how long not.
+    /// Returns whether to ask now; otherwise how long not.
     pub fn enter(&self, now: Instant) -> Result<(), Duration> {
         let mut seen = self.seen();
         match seen.until {
@@ -37,7 +37,7 @@ impl Circuit {
 
     /// It answered.
     pub fn succeeded(&self) {
-        *self.seen() = Seen::default();
+        *self.seen() = CircuitState::default();
     }
 
     /// It did not.
@@ -49,7 +49,7 @@ impl Circuit {
         }
     }
 
-    fn seen(&self) -> MutexGuard<'_, Seen> {
+    fn seen(&self) -> MutexGuard<'_, CircuitState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn provider_that_fails_in_a_row_is_left_alone_and_then_tried_once() {
+    fn provider_that_keeps_failing_is_paused_then_tried_once() {
         let (circuit, start) = (Circuit::default(), Instant::now());
         for _ in 0..4 {
             assert_eq!(circuit.enter(start), Ok(()));

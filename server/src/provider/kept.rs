@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use headwater_ledger::labels::Claim;
 
-use super::answer::Asked;
+use super::answer::ProviderQuestion;
 
 /// Most answers and claims that are kept together: some megabytes.
 const MOST: usize = 20_000;
@@ -15,27 +15,27 @@ const MOST: usize = 20_000;
 #[derive(Debug)]
 pub(super) struct KeptClaims {
     time: Duration,
-    held: Mutex<Held>,
+    held: Mutex<AnswerTable>,
 }
 
 #[derive(Debug, Default)]
-struct Held {
-    answers: HashMap<Asked, Kept>,
+struct AnswerTable {
+    answers: HashMap<ProviderQuestion, CachedAnswer>,
     /// By their turn, the oldest first.
-    order: BTreeMap<u64, Asked>,
+    order: BTreeMap<u64, ProviderQuestion>,
     turns: u64,
     weight: usize,
 }
 
 #[derive(Debug)]
-struct Kept {
+struct CachedAnswer {
     at: Instant,
     turn: u64,
     claims: Vec<Claim>,
 }
 
-impl Held {
-    fn remove(&mut self, asked: &Asked) {
+impl AnswerTable {
+    fn remove(&mut self, asked: &ProviderQuestion) {
         if let Some(kept) = self.answers.remove(asked) {
             self.order.remove(&kept.turn);
             self.weight -= 1 + kept.claims.len();
@@ -50,14 +50,14 @@ impl KeptClaims {
     }
 
     /// The answer to a question, while it is fresh.
-    pub fn get(&self, asked: &Asked, now: Instant) -> Option<Vec<Claim>> {
+    pub fn get(&self, asked: &ProviderQuestion, now: Instant) -> Option<Vec<Claim>> {
         let held = self.held();
         let kept = held.answers.get(asked)?;
         (now.saturating_duration_since(kept.at) < self.time).then(|| kept.claims.clone())
     }
 
     /// Keeps an answer that came now.
-    pub fn keep(&self, asked: Asked, claims: Vec<Claim>, now: Instant) {
+    pub fn keep(&self, asked: ProviderQuestion, claims: Vec<Claim>, now: Instant) {
         if self.time.is_zero() {
             return;
         }
@@ -67,7 +67,7 @@ impl KeptClaims {
         let turn = held.turns;
         held.weight += 1 + claims.len();
         held.order.insert(turn, asked);
-        held.answers.insert(asked, Kept { at: now, turn, claims });
+        held.answers.insert(asked, CachedAnswer { at: now, turn, claims });
         while held.weight > MOST {
             let Some((_, oldest)) = held.order.first_key_value() else { break };
             let oldest = *oldest;
@@ -75,7 +75,7 @@ impl KeptClaims {
         }
     }
 
-    fn held(&self) -> MutexGuard<'_, Held> {
+    fn held(&self) -> MutexGuard<'_, AnswerTable> {
         // Whoever panicked with the lock has at worst left an answer too many.
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -88,10 +88,10 @@ mod tests {
 
     use super::*;
 
-    fn asked(number: u32) -> Asked {
+    fn asked(number: u32) -> ProviderQuestion {
         let mut bytes = [0; 20];
         bytes[..4].copy_from_slice(&number.to_be_bytes());
-        Asked { scope: Scope::Chain(Chain::ETHEREUM), address: Address::Evm(bytes) }
+        ProviderQuestion { scope: Scope::Chain(Chain::ETHEREUM), address: Address::Evm(bytes) }
     }
 
     #[test]
@@ -100,7 +100,7 @@ mod tests {
         kept.keep(asked(1), Vec::new(), now);
         let later = |secs| now + Duration::from_secs(secs);
         assert_eq!(kept.get(&asked(1), later(9)), Some(Vec::new()));
-        assert_eq!(kept.get(&Asked { scope: Scope::Evm, ..asked(1) }, now), None);
+        assert_eq!(kept.get(&ProviderQuestion { scope: Scope::Evm, ..asked(1) }, now), None);
         assert_eq!((kept.get(&asked(1), later(10)), kept.get(&asked(2), now)), (None, None));
         let none = KeptClaims::new(Duration::ZERO);
         none.keep(asked(1), Vec::new(), now);

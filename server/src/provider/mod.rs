@@ -17,15 +17,17 @@ use serde_json::json;
 use tokio::runtime::Handle;
 use zeroize::Zeroizing;
 
-use crate::events::webhook::egress::{Egress, EgressSettings, Host, Policy, Scheme, Target, TargetError, Trouble};
-use answer::Asked;
+use crate::events::webhook::egress::{
+    DeliveryError, Egress, EgressSettings, Host, Policy, Scheme, Target, TargetError,
+};
+use answer::ProviderQuestion;
 use circuit::Circuit;
 use kept::KeptClaims;
 
 /// Most bytes of an answer.
 const MAX_BYTES: usize = 64 << 10;
 
-/// The secret that a provider knows its caller by. It has no `Debug` output.
+/// The secret by which a provider recognises its caller. It has no `Debug` output.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ProviderKey(Zeroizing<String>);
 
@@ -54,7 +56,7 @@ impl fmt::Debug for ProviderKey {
     }
 }
 
-/// Where a provider is: a URL of `http` or `https` without user, password and fragment.
+/// The address of a provider: a URL of `http` or `https` without user, password and fragment.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ProviderUrl {
     text: Zeroizing<String>,
@@ -77,7 +79,8 @@ impl ProviderUrl {
         &self.target.authority
     }
 
-    /// Whether what is sent there can be read on the way: it is not encrypted, and not known to stay on this machine.
+    /// Returns whether what is sent there can be read on the way: it is not encrypted, and not known to stay on this
+    /// machine.
     #[must_use]
     pub fn is_open_on_the_way(&self) -> bool {
         let is_here = match &self.target.host {
@@ -105,20 +108,20 @@ impl fmt::Debug for ProviderUrl {
     }
 }
 
-/// What is known of a provider.
+/// The settings of a provider.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProviderSettings {
-    /// Where it is asked.
+    /// The address.
     pub url: ProviderUrl,
     /// The name that its claims are shown under.
     pub name: Arc<str>,
-    /// By what it knows its caller.
+    /// The secret by which it recognises its caller.
     pub key: Option<ProviderKey>,
-    /// How far its claims are believed at most.
+    /// The maximum trust in its claims.
     pub level: Level,
-    /// How long one answer may take.
+    /// The time that one answer may take.
     pub timeout: Duration,
-    /// How long an answer is used again.
+    /// The time for which an answer is used again.
     pub kept: Duration,
 }
 
@@ -132,11 +135,11 @@ pub struct HttpProvider {
     circuit: Circuit,
 }
 
-/// Why a provider made no claims. The text is for callers.
+/// The reason why a provider made no claims. The text is for callers.
 #[derive(Debug, thiserror::Error)]
 enum AskError {
     #[error("there was no answer ({})", .0.name())]
-    Trouble(Trouble),
+    Delivery(DeliveryError),
     #[error("it answered with the status {0}")]
     Status(u16),
     #[error("its answer has more than {MAX_BYTES} bytes")]
@@ -149,19 +152,19 @@ impl AskError {
     /// A word for the log.
     const fn outcome(&self) -> &'static str {
         match self {
-            Self::Trouble(trouble) => trouble.name(),
+            Self::Delivery(trouble) => trouble.name(),
             Self::Status(_) => "refused",
             Self::TooLarge => "too_large",
             Self::Malformed(_) => "malformed",
         }
     }
 
-    /// What an operator wants to know besides.
+    /// Returns further details for an operator.
     fn detail(&self) -> Option<String> {
         match self {
             Self::Malformed(why) => Some(why.clone()),
             Self::Status(status) => Some(status.to_string()),
-            Self::Trouble(_) | Self::TooLarge => None,
+            Self::Delivery(_) | Self::TooLarge => None,
         }
     }
 }
@@ -181,11 +184,11 @@ impl HttpProvider {
     }
 
     /// Asks over the network.
-    fn ask(&self, asked: Asked) -> Result<Vec<Claim>, AskError> {
+    fn ask(&self, asked: ProviderQuestion) -> Result<Vec<Claim>, AskError> {
         let body = json!({"blockchain": asked.scope.name(), "address": asked.address.to_string()}).to_string();
         let request = (self.headers.clone(), Bytes::from(body));
         let answer = self.runtime.block_on(self.client.ask(&self.settings.url.text, request, MAX_BYTES));
-        let (status, body) = answer.map_err(AskError::Trouble)?;
+        let (status, body) = answer.map_err(AskError::Delivery)?;
         if !(200..300).contains(&status) {
             return Err(AskError::Status(status));
         }
@@ -210,7 +213,7 @@ impl ClaimProvider for HttpProvider {
             Ok(chain) => Scope::Chain(chain),
             Err(_) => Scope::Evm,
         };
-        let (asked, begun) = (Asked { scope, address: *address }, Instant::now());
+        let (asked, begun) = (ProviderQuestion { scope, address: *address }, Instant::now());
         if let Some(claims) = self.kept.get(&asked, begun) {
             return Ok(claims);
         }
@@ -218,7 +221,7 @@ impl ClaimProvider for HttpProvider {
             return Err(format!("it failed again and again and is not asked for {} s", pause.as_secs().max(1)));
         }
         let answer = self.ask(asked);
-        // The line of the audit: who was told about whom.
+        // The line of the audit: which provider received which address.
         tracing::info!(
             provider = &*self.settings.name,
             blockchain = scope.name(),

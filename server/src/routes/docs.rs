@@ -16,14 +16,14 @@ use zip::result::ZipResult;
 
 use crate::gateway::{Outcome, Problem, Status};
 
-/// Where the description is served.
+/// The path of the description.
 const DESCRIPTION: &str = "/api-docs/openapi.json";
 
 /// Browsers enforce what we promise: only this host, no frames around it.
 const POLICY: &str =
     "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; frame-ancestors 'none'";
 
-/// What is ours of the page, and what is Swagger UI's, which its archive holds.
+/// The parts of the page that are ours; the others are Swagger UI's, which its archive holds.
 const OURS: [(&str, &str); 2] = [
     ("index.html", include_str!("docs/index.html")),
     ("swagger-initializer.js", include_str!("docs/swagger-initializer.js")),
@@ -84,7 +84,7 @@ pub(super) async fn index() -> Response<Body> {
     asset("index.html")
 }
 
-/// What a browser that was given the host alone is sent to.
+/// Redirects a browser that was given the host alone.
 pub(super) async fn root() -> Response<Body> {
     Outcome::of("/docs").attach(Redirect::temporary("/docs").into_response())
 }

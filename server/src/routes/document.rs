@@ -12,7 +12,7 @@ use super::openapi::{add_schema, headers, reference};
 use super::{stream, system};
 use crate::gateway::{ErrorEnvelope, Meta};
 
-/// What stands before the routes.
+/// The head of the description, before the routes.
 pub(super) fn head() -> OpenApi {
     let license = LicenseBuilder::new().name("MIT OR Apache-2.0").identifier(Some("MIT OR Apache-2.0")).build();
     let info = InfoBuilder::new()

@@ -51,11 +51,11 @@ const DEPOSITED: [&str; 11] = [
     "",
 ];
 const DEPOSITOR: &str = "0x4e5c468a9834b20d792e1f8a9c11377cbaa7900a";
-/// Whose coin is spent in [`BITCOIN_TRANSACTION`], who is paid, and where the rest goes.
+/// The payer of [`BITCOIN_TRANSACTION`], the payee, and the address of the change.
 const PAYER: &str = "bc1qsm2ngx8mjwh68ehprcza2uccelkar0lpnlffrj";
 const SHOP: &str = "bc1qdxnccj5wrr39nydzkc0rzhhqyd6r8jtjv7sjg0";
 const CHANGE: &str = "bc1qss7j4xznmevrzlkmh6kf9k0t9jst6dur3e4366";
-/// What a plain payment takes.
+/// The gas of a plain payment.
 const GAS_OF_PAYMENT: u64 = 21_000;
 /// One gwei.
 const WEI_PER_GAS: u64 = 1_000_000_000;

@@ -40,7 +40,7 @@ fn described() -> OpenApiRouter<Events> {
         .routes(routes!(docs::openapi))
 }
 
-/// What the description says of the gateway's own routes besides their comments.
+/// Returns what the description says of the gateway's own routes besides their comments.
 fn own_operations() -> impl Iterator<Item = own::OwnOperation> {
     webhooks::operations().into_iter().chain(stream::operations()).chain(usage::operations())
 }

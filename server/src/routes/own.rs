@@ -1,4 +1,4 @@
-//! What the description says of routes that the gateway answers itself: there is no table of the engine to take it from.
+//! The description of routes that the gateway answers itself: there is no table of the engine to take it from.
 
 use headwater_engine::{Column, CostClass, Written, columns};
 use headwater_state::RequestId;
@@ -39,7 +39,7 @@ impl Schema {
 /// The `data` of a success.
 pub(super) struct Data {
     schema: Schema,
-    /// Of a list, the columns that it has as a table.
+    /// The columns that it has as a table, if it is a list.
     list: Option<fn() -> Vec<Column>>,
 }
 

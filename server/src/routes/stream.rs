@@ -19,9 +19,9 @@ use super::openapi::headers;
 use super::openapi::responses::{Circumstances, failures};
 use super::own::{Data, OwnOperation};
 use crate::events::Events;
-use crate::events::stream::{self, Comer, FRAME_BYTES, MESSAGE_BYTES, SUBPROTOCOL, Ticket};
+use crate::events::stream::{self, FRAME_BYTES, MESSAGE_BYTES, SUBPROTOCOL, StreamCaller, Ticket};
 use crate::gateway::{
-    Call, Context, ErrorEnvelope, Gate, Gateway, Opening, Outcome, OwnRoute, Problem, Reply, Status, Takes,
+    Call, Context, ErrorEnvelope, Gate, Gateway, Opening, Outcome, OwnRoute, Problem, Reply, RequestInput, Status,
 };
 
 const STREAM: &str = stream::PATH;
@@ -85,7 +85,7 @@ async fn handshake(
     context: &Arc<Context>,
     outcome: &mut Outcome,
     parts: &mut Parts,
-) -> Result<(WebSocketUpgrade, Comer), Problem> {
+) -> Result<(WebSocketUpgrade, StreamCaller), Problem> {
     let gateway = events.gateway();
     check_origin(events, parts)?;
     let address = gateway.known_address(&parts.headers, context)?;
@@ -121,14 +121,14 @@ async fn handshake(
         .write_buffer_size(WRITE_BYTES)
         .max_write_buffer_size(WRITE_LIMIT);
     let comer = if is_known {
-        Comer::Known(caller)
+        StreamCaller::Known(caller)
     } else {
-        Comer::Unknown(Box::new(Opening::new(gateway, context, outcome)), address)
+        StreamCaller::Unknown(Box::new(Opening::new(gateway, context, outcome)), address)
     };
     Ok((upgrade, comer))
 }
 
-/// Whose ticket it is, which is used up by this.
+/// Returns whose ticket it is, which is used up by this.
 async fn redeem(gateway: &Gateway, context: &Context, text: &str) -> Result<Option<Caller>, Problem> {
     let Some(ticket) = Ticket::parse(gateway.state().home().pepper(), text) else { return Ok(None) };
     let key_id = gateway.state().write(move |tx| ticket.redeem(tx)).await.map_err(|error| {
@@ -143,7 +143,8 @@ async fn redeem(gateway: &Gateway, context: &Context, text: &str) -> Result<Opti
     Ok(key_id.and_then(|key_id| gateway.state().accounts().holder(&key_id, now_ms() / 1000)))
 }
 
-/// Browsers let any page open a socket to any host and tell only whose page it was: so strangers' pages are refused here.
+/// Browsers let any page open a socket to any host and reveal only whose page it was: so strangers' pages are refused
+/// here.
 fn check_origin(events: &Events, parts: &Parts) -> Result<(), Problem> {
     let refused = || {
         let message =
@@ -183,7 +184,7 @@ fn check_query(uri: &Uri) -> Result<(), Problem> {
 #[utoipa::path(post, path = TICKET, tag = "Events")]
 pub(super) async fn ticket(State(gateway): State<Gateway>, request: Request) -> Response {
     let own = gateway.clone();
-    let route = OwnRoute { path: TICKET, takes: Takes::Nothing, columns: None };
+    let route = OwnRoute { path: TICKET, takes: RequestInput::Nothing, columns: None };
     gateway.answer_own(route, request, |call| issue(own, call)).await
 }
 
@@ -211,7 +212,7 @@ async fn issue(gateway: Gateway, mut call: Call) -> Result<Reply, Problem> {
     Ok(call.reply(&TicketView { ticket: ticket.expose().to_owned(), expires_at }))
 }
 
-/// What the description says of the ticket besides.
+/// Returns what the description says of the ticket besides.
 pub(super) fn operations() -> Vec<OwnOperation> {
     let example = json!({
         "ticket": "3q2-7wAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA", "expires_at": "2026-11-20T10:00:30Z"

@@ -94,7 +94,7 @@ pub(super) fn complete(paths: &mut Value) {
     });
 }
 
-/// 404 for what is no route.
+/// 404 for what is not a route.
 pub(super) async fn no_such_route(request: Request) -> Response {
     let (request, body) = request.into_parts();
     drain(&request.headers, body);

@@ -1,4 +1,4 @@
-//! What a key has used.
+//! The usage of a key.
 
 use axum::extract::{Request, State};
 use axum::response::Response;
@@ -6,7 +6,7 @@ use headwater_state::{Usage, now_ms};
 use serde_json::json;
 
 use super::own::{Data, OwnOperation};
-use crate::gateway::{Gateway, OwnRoute, Takes};
+use crate::gateway::{Gateway, OwnRoute, RequestInput};
 
 const USAGE: &str = "/v1/usage";
 
@@ -16,7 +16,7 @@ const USAGE: &str = "/v1/usage";
 #[utoipa::path(get, path = USAGE, tag = "System")]
 pub(super) async fn usage(State(gateway): State<Gateway>, request: Request) -> Response {
     let own = gateway.clone();
-    let route = OwnRoute { path: USAGE, takes: Takes::Nothing, columns: None };
+    let route = OwnRoute { path: USAGE, takes: RequestInput::Nothing, columns: None };
     let work = |mut call: crate::gateway::Call| async move {
         let account = call.caller.account().id();
         // What was asked before counts, however recently.

@@ -17,7 +17,7 @@ use crate::events::webhook::manage::{
     self, CreateWebhookRequest, CreatedWebhook, DeletedWebhook, ReplayRequest, Replayed, RotatedSecret, SentTest,
     UpdateWebhookRequest,
 };
-use crate::gateway::{OwnRoute, Takes};
+use crate::gateway::{OwnRoute, RequestInput};
 
 const DAY_MS: i64 = 86_400_000;
 
@@ -28,13 +28,13 @@ const ROTATE: &str = "/v1/webhooks/{id}/rotate-secret";
 const DELIVERIES: &str = "/v1/webhooks/{id}/deliveries";
 const REPLAY: &str = "/v1/webhooks/{id}/replay";
 
-const fn route(path: &'static str, takes: Takes) -> OwnRoute {
+const fn route(path: &'static str, takes: RequestInput) -> OwnRoute {
     OwnRoute { path, takes, columns: None }
 }
 
 /// A list of such rows.
 const fn list_of<R: ToSchema>(path: &'static str) -> OwnRoute {
-    OwnRoute { path, takes: Takes::Query, columns: Some(columns::<R>) }
+    OwnRoute { path, takes: RequestInput::Query, columns: Some(columns::<R>) }
 }
 
 /// Register a webhook
@@ -46,7 +46,7 @@ const fn list_of<R: ToSchema>(path: &'static str) -> OwnRoute {
 #[utoipa::path(post, path = ALL, tag = "Events", request_body = CreateWebhookRequest)]
 pub(super) async fn create(State(events): State<Events>, request: Request) -> Response {
     let own = events.clone();
-    events.gateway().answer_own(route(ALL, Takes::Body), request, |call| manage::create(own, call)).await
+    events.gateway().answer_own(route(ALL, RequestInput::Body), request, |call| manage::create(own, call)).await
 }
 
 /// List webhooks
@@ -62,7 +62,7 @@ pub(super) async fn list(State(events): State<Events>, request: Request) -> Resp
 #[utoipa::path(get, path = ONE, tag = "Events")]
 pub(super) async fn show(State(events): State<Events>, request: Request) -> Response {
     let own = events.clone();
-    events.gateway().answer_own(route(ONE, Takes::Nothing), request, |call| manage::show(own, call)).await
+    events.gateway().answer_own(route(ONE, RequestInput::Nothing), request, |call| manage::show(own, call)).await
 }
 
 /// Delete a webhook
@@ -71,7 +71,7 @@ pub(super) async fn show(State(events): State<Events>, request: Request) -> Resp
 #[utoipa::path(delete, path = ONE, tag = "Events")]
 pub(super) async fn delete(State(events): State<Events>, request: Request) -> Response {
     let own = events.clone();
-    events.gateway().answer_own(route(ONE, Takes::Nothing), request, |call| manage::delete(own, call)).await
+    events.gateway().answer_own(route(ONE, RequestInput::Nothing), request, |call| manage::delete(own, call)).await
 }
 
 /// Change a webhook
@@ -81,7 +81,7 @@ pub(super) async fn delete(State(events): State<Events>, request: Request) -> Re
 #[utoipa::path(patch, path = ONE, tag = "Events", request_body = UpdateWebhookRequest)]
 pub(super) async fn update(State(events): State<Events>, request: Request) -> Response {
     let own = events.clone();
-    events.gateway().answer_own(route(ONE, Takes::Body), request, |call| manage::update(own, call)).await
+    events.gateway().answer_own(route(ONE, RequestInput::Body), request, |call| manage::update(own, call)).await
 }
 
 /// Send a test event
@@ -90,7 +90,7 @@ pub(super) async fn update(State(events): State<Events>, request: Request) -> Re
 #[utoipa::path(post, path = TEST, tag = "Events")]
 pub(super) async fn test(State(events): State<Events>, request: Request) -> Response {
     let own = events.clone();
-    events.gateway().answer_own(route(TEST, Takes::Nothing), request, |call| manage::test(own, call)).await
+    events.gateway().answer_own(route(TEST, RequestInput::Nothing), request, |call| manage::test(own, call)).await
 }
 
 /// Rotate the secret of a webhook
@@ -99,7 +99,7 @@ pub(super) async fn test(State(events): State<Events>, request: Request) -> Resp
 #[utoipa::path(post, path = ROTATE, tag = "Events")]
 pub(super) async fn rotate(State(events): State<Events>, request: Request) -> Response {
     let own = events.clone();
-    events.gateway().answer_own(route(ROTATE, Takes::Nothing), request, |call| manage::rotate(own, call)).await
+    events.gateway().answer_own(route(ROTATE, RequestInput::Nothing), request, |call| manage::rotate(own, call)).await
 }
 
 /// List the deliveries of a webhook
@@ -120,7 +120,7 @@ pub(super) async fn deliveries(State(events): State<Events>, request: Request) -
 #[utoipa::path(post, path = REPLAY, tag = "Events", request_body = ReplayRequest)]
 pub(super) async fn replay(State(events): State<Events>, request: Request) -> Response {
     let own = events.clone();
-    events.gateway().answer_own(route(REPLAY, Takes::Body), request, |call| manage::replay(own, call)).await
+    events.gateway().answer_own(route(REPLAY, RequestInput::Body), request, |call| manage::replay(own, call)).await
 }
 
 /// When the day of the process began, in epoch seconds: an example of a time that deliveries are kept from.
@@ -129,7 +129,7 @@ fn today() -> i64 {
     *TODAY
 }
 
-/// What the description says of them besides.
+/// Returns what the description says of them besides.
 pub(super) fn operations() -> Vec<OwnOperation> {
     let id = "019aa1b2-7c3d-7e4f-8a5b-6c7d8e9f0a1b";
     let event = "evt_0123456789abcdef0123456789abcdef";

@@ -16,7 +16,7 @@ use parquet::file::properties::WriterProperties;
 use crate::support::TRANSACTIONS;
 
 /// A file, and what it is called in messages.
-pub struct Hostile {
+pub struct HostileFile {
     pub name: String,
     pub file: &'static str,
     pub write: Box<dyn FnOnce(&Path)>,
@@ -57,7 +57,7 @@ fn bomb(start: &str, byte: u8) -> Vec<u8> {
     content
 }
 
-/// Rows of an account's transactions; `padding` stands in each of them, once on disk.
+/// Rows of an account's transactions; `padding` is in each of them, once on disk.
 fn parquet(rows: i64, padding: usize, packed: Packed) -> Vec<u8> {
     let length = usize::try_from(rows).unwrap();
     let numbers = |start: i64| -> ArrayRef { Arc::new(Int64Array::from_iter_values(start..start + rows)) };
@@ -91,19 +91,19 @@ fn parquet(rows: i64, padding: usize, packed: Packed) -> Vec<u8> {
 fn sparse(path: &Path, start: &str) {
     let mut file = File::create(path).unwrap();
     file.write_all(start.as_bytes()).unwrap();
-    // The first look at a file is a MiB long: zeros there would tell at once that it is no text.
+    // The first look at a file is a MiB long: zeros there would show at once that it is not text.
     file.write_all(&vec![b'a'; 1 << 20]).unwrap();
     file.seek(SeekFrom::Start(1 << 30)).unwrap();
     file.write_all(b"\"\n").unwrap();
 }
 
-fn plain(name: impl Into<String>, file: &'static str, content: impl Into<Vec<u8>>) -> Hostile {
+fn plain(name: impl Into<String>, file: &'static str, content: impl Into<Vec<u8>>) -> HostileFile {
     let content = content.into();
-    Hostile { name: name.into(), file, write: Box::new(move |path| std::fs::write(path, content).unwrap()) }
+    HostileFile { name: name.into(), file, write: Box::new(move |path| std::fs::write(path, content).unwrap()) }
 }
 
 /// Those that are thought out.
-fn by_hand() -> Vec<Hostile> {
+fn by_hand() -> Vec<HostileFile> {
     let header = TRANSACTIONS.lines().next().unwrap();
     let row = TRANSACTIONS.lines().nth(1).unwrap();
     let mut made = Vec::new();
@@ -114,7 +114,7 @@ fn by_hand() -> Vec<Hostile> {
         ("a GiB in one line of JSON", "lines.json", "{\"type\":\"block\",\"number\":1,\"extra\":\"".to_owned()),
         ("a header of a GiB", "header.tsv", "block_id\thash\t".to_owned()),
     ] {
-        made.push(Hostile { name: name.to_owned(), file, write: Box::new(move |path| sparse(path, &start)) });
+        made.push(HostileFile { name: name.to_owned(), file, write: Box::new(move |path| sparse(path, &start)) });
     }
     made.extend([
         plain("gzip of a GiB of letters", "bomb.csv.gz", bomb(TRANSACTIONS, b'a')),
@@ -180,7 +180,7 @@ fn sound() -> Vec<(&'static str, Vec<u8>)> {
 
 /// One that differs from a valid file in a few places, as chance has it; every second one is Parquet whose footer, or
 /// whose first page, names sizes and counts of up to 2^63.
-fn by_chance(number: usize, draw: &mut Draw, sound: &[(&'static str, Vec<u8>)]) -> Hostile {
+fn by_chance(number: usize, draw: &mut Draw, sound: &[(&'static str, Vec<u8>)]) -> HostileFile {
     let forged = number.is_multiple_of(2);
     let (file, content) = &sound[if forged { draw.below(3) } else { draw.below(sound.len()) }];
     let mut content = content.clone();
@@ -200,7 +200,7 @@ fn by_chance(number: usize, draw: &mut Draw, sound: &[(&'static str, Vec<u8>)]) 
         }
         (true, _) => {
             content[from] |= 0x80;
-            format!("a number that goes on at {from} of {length} of {file}")
+            format!("a number that continues at {from} of {length} of {file}")
         }
         (false, 0) => {
             content.truncate(at);
@@ -224,7 +224,7 @@ fn by_chance(number: usize, draw: &mut Draw, sound: &[(&'static str, Vec<u8>)]) 
 
 /// So many files: those thought out, and the rest by chance. A few that expand to much more than they are come only
 /// where there are many.
-pub fn crafted(seed: u64, many: usize) -> Vec<Hostile> {
+pub fn crafted(seed: u64, many: usize) -> Vec<HostileFile> {
     let mut draw = Draw(seed);
     let sound = sound();
     let mut made = by_hand();

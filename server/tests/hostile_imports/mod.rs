@@ -10,20 +10,20 @@ use std::time::{Duration, Instant};
 use headwater_ledger::{Cancel, Store};
 
 use crate::support::{headwater, is_full, quantile, random, small_store};
-use files::{Hostile, crafted};
+use files::{HostileFile, crafted};
 
 /// Address space of the child in KiB: 3 GiB, most of which is never touched.
 const ADDRESS_SPACE_KIB: u32 = 3 << 20;
 /// Seconds of processor time, after which the system ends the child: what it takes whatever else the machine does.
 const PROCESSOR_SECS: u32 = 30;
-/// What a file may take of the clock, on a machine that has much else to do.
+/// The time that a file may take, on a machine that has much else to do.
 const LONGEST: Duration = Duration::from_secs(150);
 /// The most that a child may hold: the batch of 256 MiB that an ingest gathers, twice while it is written, and the
 /// longest line of 64 MiB.
 const RESIDENT: u64 = 640 << 20;
 
-/// How a child met a file.
-struct Met {
+/// The outcome of a file in a child.
+struct ImportOutcome {
     accepted: bool,
     took: Duration,
     resident: u64,
@@ -42,7 +42,7 @@ fn peak(process: u32) -> u64 {
 }
 
 /// Reads one file into a store, in a process with limits.
-fn ingest(store: &Path, file: &Path, name: &str) -> Met {
+fn ingest(store: &Path, file: &Path, name: &str) -> ImportOutcome {
     let command = headwater(&["ingest", "--json", "--store", store.to_str().unwrap(), file.to_str().unwrap()]);
     let limits =
         format!("ulimit -v {ADDRESS_SPACE_KIB} && ulimit -t {PROCESSOR_SECS} && ulimit -c 0 && exec \"$0\" \"$@\"");
@@ -82,10 +82,10 @@ fn ingest(store: &Path, file: &Path, name: &str) -> Met {
         _ => panic!("{name}: {status}: {said}"),
     }
     assert!(resident <= RESIDENT, "{name}: {} MiB", resident >> 20);
-    Met { accepted: status.success(), took, resident }
+    ImportOutcome { accepted: status.success(), took, resident }
 }
 
-/// What a store holds, as a digest of it.
+/// Returns what a store holds, as a digest of it.
 fn held(store: &Path, name: &str) -> String {
     let opened = Store::open(store).unwrap_or_else(|error| panic!("{name}: {error}"));
     let report = opened.verify(&|_, _| {}, &Cancel::new()).unwrap_or_else(|error| panic!("{name}: {error}"));
@@ -106,7 +106,7 @@ fn copy(from: &Path, to: &Path) {
 }
 
 #[test]
-fn no_file_brings_an_ingest_down_or_leaves_half_of_itself_in_the_store() {
+fn hostile_file_neither_stops_an_ingest_nor_is_half_loaded() {
     // The same files on every change, others in each long run.
     let seed = if is_full() || std::env::var_os("HEADWATER_SEED").is_some() { random() } else { 1 };
     let many = if is_full() { 500 } else { 40 };
@@ -115,7 +115,7 @@ fn no_file_brings_an_ingest_down_or_leaves_half_of_itself_in_the_store() {
     let store = small_store(place.path());
     let before = held(&store, "the store that all begin with");
     let (mut met, mut heaviest) = (Vec::new(), (0, String::new()));
-    for Hostile { name, file, write } in crafted(seed, many) {
+    for HostileFile { name, file, write } in crafted(seed, many) {
         let own = place.path().join("own");
         copy(&store, &own);
         let path = place.path().join(file);

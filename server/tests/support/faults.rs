@@ -28,7 +28,7 @@ fn library() -> &'static Path {
     })
 }
 
-/// What fails, as environment of a process.
+/// The faults, as environment of a process.
 #[derive(Debug, Clone)]
 pub struct Faults(Vec<(&'static str, OsString)>);
 
@@ -56,7 +56,7 @@ impl Faults {
 
 /// One thing that happened to a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Happened {
+pub enum FileEvent {
     Written {
         place: usize,
         bytes: Vec<u8>,
@@ -70,8 +70,8 @@ pub enum Happened {
     Struck(u64),
 }
 
-/// What `faults.c` wrote down: file by file, in order.
-pub fn read_log(log: &Path) -> Vec<(String, Happened)> {
+/// Returns what `faults.c` wrote down: file by file, in order.
+pub fn read_log(log: &Path) -> Vec<(String, FileEvent)> {
     let all = fs::read(log).unwrap_or_default();
     let mut rest = all.as_slice();
     let mut list = Vec::new();
@@ -83,12 +83,12 @@ pub fn read_log(log: &Path) -> Vec<(String, Happened)> {
         let Some((name, behind)) = behind.split_at_checked(name_length) else { break };
         let Some((bytes, behind)) = behind.split_at_checked(length) else { break };
         let happened = match head[0] {
-            b'w' => Happened::Written { place: usize::try_from(place).unwrap(), bytes: bytes.to_vec() },
-            b't' => Happened::Truncated(usize::try_from(place).unwrap()),
-            b's' => Happened::Synced,
-            b'f' => Happened::NotSynced,
-            b'u' => Happened::Removed,
-            b'!' => Happened::Struck(place),
+            b'w' => FileEvent::Written { place: usize::try_from(place).unwrap(), bytes: bytes.to_vec() },
+            b't' => FileEvent::Truncated(usize::try_from(place).unwrap()),
+            b's' => FileEvent::Synced,
+            b'f' => FileEvent::NotSynced,
+            b'u' => FileEvent::Removed,
+            b'!' => FileEvent::Struck(place),
             other => panic!("a record of kind {other}"),
         };
         list.push((String::from_utf8(name.to_vec()).unwrap(), happened));
@@ -97,58 +97,58 @@ pub fn read_log(log: &Path) -> Vec<(String, Happened)> {
     list
 }
 
-/// What becomes of what was written and not synced.
+/// The fate of what was written and not synced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Unsynced {
+pub enum UnsyncedPolicy {
     /// All of it is there, as after a kill.
     Kept,
     /// None of it is.
     Dropped,
-    /// Of each sector of 512 bytes chance decides.
+    /// Chance decides of each sector of 512 bytes.
     Scattered(u64),
 }
 
 /// Makes in `to` the files that a disk would hold that held those of `from` when a process began, and lost its power at
 /// the end of the log. A file that is made is there from its first sync on, as journaling file systems have it.
-pub fn after_power_loss(from: &Path, log: &[(String, Happened)], unsynced: Unsynced, to: &Path) {
+pub fn after_power_loss(from: &Path, log: &[(String, FileEvent)], unsynced: UnsyncedPolicy, to: &Path) {
     struct File {
         durable: Vec<u8>,
-        pending: Vec<Happened>,
+        pending: Vec<FileEvent>,
     }
     let mut files: BTreeMap<String, File> = BTreeMap::new();
     for entry in fs::read_dir(from).unwrap() {
         let entry = entry.unwrap();
         let name = entry.file_name().into_string().unwrap();
-        // Shared memory is no content: it is made anew.
+        // Shared memory is not content: it is made anew.
         if !name.ends_with("-shm") {
             files.insert(name, File { durable: fs::read(entry.path()).unwrap(), pending: Vec::new() });
         }
     }
     let mut chance = Chance::new(match unsynced {
-        Unsynced::Scattered(seed) => seed,
-        Unsynced::Kept | Unsynced::Dropped => 0,
+        UnsyncedPolicy::Scattered(seed) => seed,
+        UnsyncedPolicy::Kept | UnsyncedPolicy::Dropped => 0,
     });
     let mut kept = |_| match unsynced {
-        Unsynced::Kept => true,
-        Unsynced::Dropped => false,
-        Unsynced::Scattered(_) => chance.below(2) == 0,
+        UnsyncedPolicy::Kept => true,
+        UnsyncedPolicy::Dropped => false,
+        UnsyncedPolicy::Scattered(_) => chance.below(2) == 0,
     };
     for (name, happened) in log {
         let file = files.entry(name.clone()).or_insert_with(|| File { durable: Vec::new(), pending: Vec::new() });
         match happened {
-            Happened::Synced => {
+            FileEvent::Synced => {
                 for one in std::mem::take(&mut file.pending) {
                     apply(&mut file.durable, &one, &mut |_| true);
                 }
             }
             // What could not be brought to the disk counts as clean from then on: no later sync brings it there.
-            Happened::NotSynced => {
+            FileEvent::NotSynced => {
                 for one in std::mem::take(&mut file.pending) {
                     apply(&mut file.durable, &one, &mut kept);
                 }
             }
-            Happened::Removed => drop(files.remove(name)),
-            Happened::Struck(_) => {}
+            FileEvent::Removed => drop(files.remove(name)),
+            FileEvent::Struck(_) => {}
             other => file.pending.push(other.clone()),
         }
     }
@@ -161,10 +161,10 @@ pub fn after_power_loss(from: &Path, log: &[(String, Happened)], unsynced: Unsyn
     }
 }
 
-fn apply(content: &mut Vec<u8>, one: &Happened, kept: &mut dyn FnMut(usize) -> bool) {
+fn apply(content: &mut Vec<u8>, one: &FileEvent, kept: &mut dyn FnMut(usize) -> bool) {
     const SECTOR: usize = 512;
     match one {
-        Happened::Written { place, bytes } => {
+        FileEvent::Written { place, bytes } => {
             let mut done = 0;
             while done < bytes.len() {
                 let at = place + done;
@@ -178,7 +178,7 @@ fn apply(content: &mut Vec<u8>, one: &Happened, kept: &mut dyn FnMut(usize) -> b
                 done += length;
             }
         }
-        Happened::Truncated(size) if kept(0) => content.resize(*size, 0),
+        FileEvent::Truncated(size) if kept(0) => content.resize(*size, 0),
         _ => {}
     }
 }

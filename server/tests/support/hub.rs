@@ -8,7 +8,7 @@ use super::run_json;
 /// The account.
 pub const HUB: &str = "0x5df9b87991262f6ba471f09758cde1c0fc1de734";
 
-/// Which way its money goes.
+/// The direction of its money.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Way {
     /// It is paid.

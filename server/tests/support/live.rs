@@ -14,7 +14,7 @@ use headwater_ledger::read::Status;
 use headwater_ledger::store::Writer;
 use headwater_ledger::{Cancel, Store};
 use headwater_server::events::webhook::egress::{EgressSettings, Policy};
-use headwater_server::events::{EventSettings, Pace, Running};
+use headwater_server::events::{EventSettings, EventTasks, Pace};
 use headwater_server::gateway::{Gateway, Settings, bind};
 use headwater_server::service::{Service, serve};
 use headwater_state::{Environment, Home, Options, State};
@@ -30,27 +30,27 @@ use tokio_tungstenite::tungstenite::{Message, WebSocket, client};
 
 use super::{Client, Reply, within};
 
-/// Who pays in every transaction of a [`Live`] store.
+/// The payer of every transaction of a [`LiveStore`].
 pub const PAYER: &str = "0x00000000000000000000000000000000000000a1";
-/// Who is paid.
+/// The payee.
 pub const PAYEE: &str = "0x00000000000000000000000000000000000000b2";
 /// 2025-01-01 00:00:00 UTC.
 const START: i64 = 1_735_689_600;
 
-/// What events of [`Live::block`] match.
+/// Filters that match the events of [`LiveStore::block`].
 pub fn filters() -> Value {
     json!({"blockchain": "ethereum", "addresses": [PAYER]})
 }
 
-/// A store that tells of every block it is given.
-pub struct Live {
+/// A store that makes an event of every block it is given.
+pub struct LiveStore {
     place: TempDir,
     writer: Writer,
     blocks: u64,
     transactions: u64,
 }
 
-impl Live {
+impl LiveStore {
     pub fn new() -> Self {
         Self::within(tempfile::tempdir().unwrap())
     }
@@ -149,7 +149,7 @@ impl LiveServer {
             runtime.block_on(async {
                 let listener = bind(([127, 0, 0, 1], 0).into()).unwrap();
                 let address = listener.local_addr().unwrap();
-                let running = Running::start(service.events(), vec![address]);
+                let running = EventTasks::start(service.events(), vec![address]);
                 started.send(address).unwrap();
                 let stop = async {
                     let _ = stopped.await;
@@ -184,7 +184,7 @@ impl LiveServer {
         webhook(self.address, key, url)
     }
 
-    /// Tells the server to stop, and does not wait for it.
+    /// Returns the server to stop, and does not wait for it.
     pub fn begin_stop(&mut self) {
         let _ = self.stop.take().map(|stop| stop.send(()));
     }
@@ -217,7 +217,7 @@ pub fn webhook(address: SocketAddr, key: &str, url: &str) -> (String, String) {
 
 /// A delivery as it arrived.
 #[derive(Debug, Clone)]
-pub struct Received {
+pub struct ReceivedDelivery {
     pub path: String,
     pub id: String,
     pub timestamp: i64,
@@ -226,40 +226,41 @@ pub struct Received {
     pub at: Instant,
 }
 
-type Answer = dyn Fn(&Received) -> String + Send + Sync;
+type Answer = dyn Fn(&ReceivedDelivery) -> String + Send + Sync;
 
 /// Somebody who takes deliveries.
 pub struct Receiver {
     address: SocketAddr,
-    received: Arc<Mutex<Vec<Received>>>,
+    received: Arc<Mutex<Vec<ReceivedDelivery>>>,
     /// Most connections at a time.
     pub most: Arc<AtomicUsize>,
 }
 
 impl Receiver {
     /// Takes deliveries; what `answer` gives is a status line's end, such as `200 OK`, and headers behind it.
-    pub fn start(answer: impl Fn(&Received) -> String + Send + Sync + 'static) -> Self {
+    pub fn start(answer: impl Fn(&ReceivedDelivery) -> String + Send + Sync + 'static) -> Self {
         Self::over(answer, None)
     }
 
     /// Takes deliveries over TLS, with a certificate.
     pub fn secure(
-        answer: impl Fn(&Received) -> String + Send + Sync + 'static,
+        answer: impl Fn(&ReceivedDelivery) -> String + Send + Sync + 'static,
         certificate: Arc<rustls::ServerConfig>,
     ) -> Self {
         Self::over(answer, Some(certificate))
     }
 
     fn over(
-        answer: impl Fn(&Received) -> String + Send + Sync + 'static,
+        answer: impl Fn(&ReceivedDelivery) -> String + Send + Sync + 'static,
         tls: Option<Arc<rustls::ServerConfig>>,
     ) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        // Told again that it listens, it has room for who comes while no thread accepts.
+        // Set to listen again, it has room for who comes while no thread accepts.
         rustix::net::listen(&listener, 4096).unwrap();
         let address = listener.local_addr().unwrap();
         let (received, most, now) = (Arc::default(), Arc::default(), Arc::new(AtomicUsize::new(0)));
-        let (answer, list): (Arc<Answer>, Arc<Mutex<Vec<Received>>>) = (Arc::new(answer), Arc::clone(&received));
+        let (answer, list): (Arc<Answer>, Arc<Mutex<Vec<ReceivedDelivery>>>) =
+            (Arc::new(answer), Arc::clone(&received));
         let peak: Arc<AtomicUsize> = Arc::clone(&most);
         thread::spawn(move || {
             for stream in listener.incoming() {
@@ -285,22 +286,22 @@ impl Receiver {
         format!("http://{}/{path}", self.address)
     }
 
-    /// Where a name leads to it.
+    /// Returns the URL under which a name leads to it.
     pub fn https_url(&self, host: &str, path: &str) -> String {
         format!("https://{host}:{}/{path}", self.address.port())
     }
 
-    pub fn received(&self) -> Vec<Received> {
+    pub fn received(&self) -> Vec<ReceivedDelivery> {
         self.received.lock().unwrap().clone()
     }
 
-    pub fn wait_for(&self, time: Duration, count: usize) -> Vec<Received> {
+    pub fn wait_for(&self, time: Duration, count: usize) -> Vec<ReceivedDelivery> {
         within(time, &format!("{count} deliveries"), || self.received.lock().unwrap().len() >= count);
         self.received()
     }
 }
 
-fn take(stream: impl Read + Write, answer: &Answer, list: &Mutex<Vec<Received>>) -> std::io::Result<()> {
+fn take(stream: impl Read + Write, answer: &Answer, list: &Mutex<Vec<ReceivedDelivery>>) -> std::io::Result<()> {
     let mut reader = BufReader::new(stream);
     let mut first = String::new();
     reader.read_line(&mut first)?;
@@ -318,7 +319,7 @@ fn take(stream: impl Read + Write, answer: &Answer, list: &Mutex<Vec<Received>>)
     let header = |name: &str| headers.get(name).cloned().unwrap_or_default();
     let mut body = vec![0; header("content-length").parse().unwrap_or(0)];
     reader.read_exact(&mut body)?;
-    let received = Received {
+    let received = ReceivedDelivery {
         path,
         id: header("webhook-id"),
         timestamp: header("webhook-timestamp").parse().unwrap_or(0),
@@ -365,7 +366,7 @@ impl Socket {
     }
 
     pub fn text(&mut self, text: &str) {
-        // The server may have ended it already, which the next read tells.
+        // The server may have ended it already, which the next read shows.
         let _ = self.0.send(Message::text(text));
     }
 

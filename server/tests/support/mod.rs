@@ -50,7 +50,7 @@ pub fn own_port() -> u16 {
 /// The address that tests ask about; it never did anything, which is an answer like any other.
 pub const QUIET: &str = r#"{"blockchain":"ethereum","address":"0x00000000000000000000000000000000000000aa"}"#;
 
-/// What the store does when it is asked.
+/// The answer of the store when it is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mood {
     /// Answers.
@@ -74,7 +74,7 @@ pub fn store_without_rows() -> MemoryStore {
 }
 
 /// A store with moods.
-pub struct Moody {
+pub struct MoodyStore {
     store: MemoryStore,
     mood: AtomicU8,
     /// Milliseconds that it takes while it is slow.
@@ -83,13 +83,13 @@ pub struct Moody {
     pub asked: AtomicUsize,
 }
 
-impl Moody {
+impl MoodyStore {
     pub fn set(&self, mood: Mood) {
         self.mood.store(mood as u8, Ordering::SeqCst);
     }
 }
 
-impl Generations for Moody {
+impl Generations for MoodyStore {
     fn current(&self) -> Result<Arc<dyn Ledger>, LedgerError> {
         let asked = self.asked.fetch_add(1, Ordering::SeqCst);
         match self.mood.load(Ordering::SeqCst) {
@@ -114,9 +114,9 @@ impl Generations for Moody {
 /// A gateway in this process, on a port of its own.
 pub struct Server {
     pub address: SocketAddr,
-    pub moody: Arc<Moody>,
+    pub moody: Arc<MoodyStore>,
     pub gateway: Gateway,
-    /// Where the admin listener is.
+    /// The address of the admin listener.
     pub admin: SocketAddr,
     state: PathBuf,
     runtime: tokio::runtime::Handle,
@@ -151,8 +151,12 @@ impl Server {
         static SERVERS: AtomicUsize = AtomicUsize::new(0);
         let place = tempfile::tempdir().unwrap();
         let state = place.path().join("demo.state");
-        let moody =
-            Arc::new(Moody { store, mood: AtomicU8::new(0), slow_ms: AtomicU64::new(300), asked: AtomicUsize::new(0) });
+        let moody = Arc::new(MoodyStore {
+            store,
+            mood: AtomicU8::new(0),
+            slow_ms: AtomicU64::new(300),
+            asked: AtomicUsize::new(0),
+        });
         let (ledgers, folder) = (Arc::clone(&moody), state.clone());
         let admin_settings =
             headwater_server::admin::Settings { open_metrics: false, backup_dir: Some(place.path().join("backups")) };
@@ -228,7 +232,7 @@ impl Server {
         self.home().admin("test", work).unwrap()
     }
 
-    /// Makes a key and waits until the gateway knows it.
+    /// Makes a key and waits until the gateway has it.
     pub fn key(&self, credits: i64) -> (String, String) {
         let made = self.admin(|admin| admin.create_key("test", Environment::Test, credits, None));
         let key = made.key.expose().to_owned();
@@ -254,10 +258,10 @@ impl Server {
     }
 }
 
-/// Tells threads to end, also when the test fails before it comes to that.
-pub struct AtEnd<'a>(pub &'a AtomicBool);
+/// Asks threads to end, also when the test fails before it comes to that.
+pub struct StopOnDrop<'a>(pub &'a AtomicBool);
 
-impl Drop for AtEnd<'_> {
+impl Drop for StopOnDrop<'_> {
     fn drop(&mut self) {
         self.0.store(true, Ordering::Relaxed);
     }
@@ -291,7 +295,7 @@ pub fn forget_peak(process: u32) {
     std::fs::write(format!("/proc/{process}/clear_refs"), "5").unwrap();
 }
 
-/// How a figure stands to its aim.
+/// Returns how a figure compares with its aim.
 pub fn verdict(met: bool) -> &'static str {
     if met { "met" } else { "missed" }
 }
@@ -330,7 +334,7 @@ impl Drop for Server {
     }
 }
 
-/// Whether what takes hours is to be done as a whole as well: `HEADWATER_FULL=all`.
+/// Returns whether what takes hours is to be done as a whole as well: `HEADWATER_FULL=all`.
 pub fn is_whole() -> bool {
     std::env::var("HEADWATER_FULL").is_ok_and(|value| value == "all")
 }
@@ -543,7 +547,7 @@ hash,nonce,block_hash,block_number,transaction_index,from_address,to_address,val
 pub struct Process {
     child: Child,
     pub address: SocketAddr,
-    /// Where the admin listener is, unless it is switched off.
+    /// The address of the admin listener, unless it is switched off.
     pub admin: Option<SocketAddr>,
 }
 
@@ -610,7 +614,7 @@ impl Process {
         self.child.wait().unwrap().code()
     }
 
-    /// How it ended, if it did.
+    /// Returns how it ended, if it did.
     pub fn ended(&mut self) -> Option<std::process::ExitStatus> {
         self.child.try_wait().unwrap()
     }

@@ -15,7 +15,7 @@ pub struct Postgres {
     port: u16,
 }
 
-/// Where Debian and others keep the server's programs.
+/// Returns where Debian and others keep the server's programs.
 fn program(name: &str) -> PathBuf {
     let versions = std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
     let mut found: Vec<PathBuf> = versions.map(|version| version.path().join("bin").join(name)).collect();

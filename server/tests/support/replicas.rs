@@ -81,7 +81,7 @@ impl Replicas {
     }
 }
 
-/// Stands before a PostgreSQL and lets everything through but notifications.
+/// A proxy before a PostgreSQL that lets everything through but notifications.
 pub fn without_notifications(to: SocketAddr) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();

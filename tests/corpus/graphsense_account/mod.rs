@@ -5,7 +5,7 @@
 //! and 2,454 relations between addresses. Its definitions are not Headwater's:
 //!
 //! * a relation is a pair of addresses with a *frame* between them, be its value nothing and whatever it calls;
-//!   Headwater knows counterparties, between which something moved;
+//!   Headwater has counterparties, between which something moved;
 //! * a frame that runs another account's code (`delegatecall`) carries the value of the frame above it along, and
 //!   GraphSense adds it to what the other account received; Headwater holds that it moves nothing;
 //! * what an account sends to itself is in GraphSense's sums, and in none of Headwater's;
@@ -93,7 +93,7 @@ fn ask(engine: &QueryEngine, call: &str, address: &str, more: &Value) -> Value {
     engine.answer(endpoint, &request, &Cancel::new()).unwrap().value()
 }
 
-/// An amount in whole units as an answer tells it.
+/// An amount in whole units as an answer states it.
 fn raw(asset: &str, amount: &Value) -> u128 {
     let decimals = TOKENS.iter().find(|token| token.0.eq_ignore_ascii_case(asset)).map_or(18, |token| token.2);
     Amount::parse_decimal(amount.as_str().unwrap(), decimals).unwrap().to_u128().unwrap()
@@ -125,7 +125,7 @@ fn corpus_the_transfers_of_usdt_are_exactly_those_published() {
 
 /// The definitions above are those by which the reference was made: all of it follows from the rows.
 #[test]
-fn corpus_the_reference_follows_from_the_rows_by_its_own_definitions() {
+fn corpus_reference_follows_from_the_rows() {
     let (reference, frames) = (Reference::read(), Frames::read());
     assert_eq!((reference.addresses.len(), reference.relations.len()), (782, 2454));
     let known = |address: &str| reference.addresses.contains_key(address).then(|| address.to_owned());
@@ -147,7 +147,7 @@ fn corpus_the_reference_follows_from_the_rows_by_its_own_definitions() {
 }
 
 #[test]
-fn corpus_what_addresses_received_and_sent_is_alike_but_for_delegated_value_own_transfers_and_wrapping() {
+fn corpus_received_and_sent_agree_but_for_known_differences() {
     let (engine, frames, reference) = (engine(), Frames::read(), Reference::read());
     let mut reasons: BTreeMap<&str, usize> = BTreeMap::new();
     let mut alike = 0;
@@ -255,12 +255,12 @@ fn corpus_relations_are_counterparties_but_where_nothing_moved() {
     assert_eq!(found, expected.into());
     let unknown: BTreeSet<_> = ours.keys().collect();
     let untraced: BTreeSet<_> = frames.untraced.keys().filter(|pair| !frames.pairs.contains_key(*pair)).collect();
-    assert_eq!((unknown.len(), unknown), (1, untraced), "all others GraphSense knows");
+    assert_eq!((unknown.len(), unknown), (1, untraced), "GraphSense has all others");
 }
 
-/// The first day of TRON: fees stand in a table of their own, and what has no receiver moves nothing.
+/// The first day of TRON: fees are in a table of their own, and what has no receiver moves nothing.
 #[test]
-fn corpus_transactions_and_fees_of_tron_are_read_to_the_values_in_them() {
+fn corpus_tron_transactions_and_fees_equal_their_values() {
     let batches = ingest("tron/graphsense-spark/0to10000");
     assert_eq!((batches.len(), batches[0].chain), (1, Chain::TRON));
     let mut all: BTreeMap<TxHash, _> = BTreeMap::new();

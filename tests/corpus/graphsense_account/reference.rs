@@ -1,4 +1,4 @@
-//! What GraphSense published of the fixture.
+//! The addresses and relations that GraphSense published of the fixture.
 
 use std::collections::{BTreeMap, BTreeSet};
 

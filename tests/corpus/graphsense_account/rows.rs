@@ -17,7 +17,7 @@ const WITHDRAWAL: &str = "0x7fcf532c15f0a6db0bd6d0e038bea71d30d808c7d98cb3bf7268
 /// The address that mints and burns.
 pub const ZERO: &str = "0x0000000000000000000000000000000000000000";
 
-/// What frames and token transfers between two addresses, or all of one address, come to.
+/// The sums of frames and token transfers between two addresses, or of all of one address.
 #[derive(Debug, Clone, Default)]
 pub struct Pair {
     /// Wei of calls, creations, rewards and allocations.
@@ -55,9 +55,9 @@ impl Pair {
 pub struct Frames {
     /// By sender and receiver.
     pub pairs: BTreeMap<(String, String), Pair>,
-    /// What the coinbase and the first block gave, by receiver.
+    /// The amounts that the coinbase and the first block gave, by receiver.
     given: BTreeMap<String, u128>,
-    /// Wrapped ether received and sent by wrapping and unwrapping; the zero address stands on the other side.
+    /// Wrapped ether received and sent by wrapping and unwrapping; the zero address is on the other side.
     pub wrapped: BTreeMap<String, (u128, u128)>,
     /// Wei of transactions that have no frame, by sender and receiver.
     pub untraced: BTreeMap<(String, String), u128>,

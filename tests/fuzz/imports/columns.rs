@@ -72,7 +72,7 @@ enum Sample {
         delimiter: u8,
         places: Vec<(usize, usize)>,
     },
-    /// Documents, one a line, and where their plain values stand.
+    /// Documents, one a line, and where their plain values are.
     Documents {
         documents: Vec<Value>,
         places: Vec<(usize, String)>,
@@ -108,7 +108,7 @@ impl Sample {
         }
     }
 
-    /// How long the value at a place is.
+    /// Returns how long the value at a place is.
     fn length(&self, place: usize) -> usize {
         match self {
             Self::Table { rows, places, .. } => rows[places[place].0][places[place].1].len(),

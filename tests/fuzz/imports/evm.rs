@@ -1,4 +1,4 @@
-//! What nodes of EVM chains answer, and what tools make of it.
+//! Answers of nodes of EVM chains, and what tools make of them.
 
 use headwater_ingest::OnError;
 use headwater_ledger::facts::MovementFact;
@@ -76,7 +76,7 @@ fn answers_of_evm_nodes() {
 
 #[test]
 fn traces_of_evm_nodes() {
-    // A trace alone does not tell its block: the answer is read beside the block.
+    // A trace alone does not name its block: the answer is read beside the block.
     let samples = traces().map(|text| format!("{}\n{}\n", block().replace('\n', ""), text.replace('\n', "")));
     let words = ["\"calls\":[{}]", "\"traceAddress\":[99999999999]", "\"type\":\"CALL\"", "null", "\"0x\""];
     imported(reader("evm_traces").samples(samples).words(words), "traces.json");

@@ -18,10 +18,10 @@ use tempfile::TempDir;
 
 use crate::fuzz::put;
 
-/// Times of the blocks that the files speak of, since not every file tells them.
+/// Times of the blocks that the files speak of, since not every file states them.
 const BLOCKS: &str = "number,hash,parent_hash,timestamp,gas_limit\n5,,,1000,5000\n46147,,,1438918233,5000\n";
 
-/// A folder with one file, which is written anew for every input, beside one that tells times.
+/// A folder with one file, which is written anew for every input, beside one that states times.
 struct Door {
     _folder: TempDir,
     name: &'static str,

@@ -1,4 +1,4 @@
-//! What nodes of TRON and Bitcoin answer, and exports of their data.
+//! Answers of nodes of TRON and Bitcoin, and exports of their data.
 
 use super::imported;
 use crate::fuzz::reader;

@@ -7,9 +7,9 @@ use headwater_simulate::truth::{Role, Verdict};
 
 use super::Economy;
 use super::interval::Share;
-use super::sweep::{CHAINS, Found};
+use super::sweep::{BehaviourOutcomes, CHAINS};
 
-/// What the rules found of what was planted.
+/// The counts of planted behaviours that the rules found.
 #[derive(Default)]
 pub struct Tally {
     recall: BTreeMap<Behaviour, Share>,
@@ -19,7 +19,7 @@ pub struct Tally {
     /// Addresses whose rule could not be decided, of all.
     undecided: BTreeMap<Behaviour, usize>,
     judged: usize,
-    /// Of the finds among planted ones and twins, those that were planted.
+    /// The share of planted ones among the finds of planted ones and twins.
     precision: BTreeMap<Behaviour, Share>,
     /// Addresses of each role with a find that nobody planted, of all of the role.
     natural: BTreeMap<(&'static str, Behaviour), usize>,
@@ -27,7 +27,7 @@ pub struct Tally {
 }
 
 impl Tally {
-    pub fn add(&mut self, economy: &Economy, found: &Found) {
+    pub fn add(&mut self, economy: &Economy, found: &BehaviourOutcomes) {
         let mut planted = HashSet::new();
         self.judged += found.len();
         for behaviour in found.values().flat_map(|judged| &judged.deferred) {

@@ -45,37 +45,37 @@ const PUBLISHED: [(&str, &str); 26] = [
     ("relative_fee", "83.79"),
 ];
 
-/// Of one way to combine rules: scores of outputs, by confidence and by votes, and answers that are right.
+/// The result of one way to combine rules: scores of outputs, by confidence and by votes, and answers that are right.
 #[derive(Default)]
-struct Combined {
+struct CombinationScores {
     scores: Scores,
     counted: Scores,
     answers: Share,
 }
 
-/// What the rules say of bitcoin transactions.
+/// The counts of answers about bitcoin transactions.
 #[derive(Default)]
 pub struct Tally {
     transactions: usize,
-    /// Payments with change that are no `CoinJoin`.
+    /// Payments with change that are not `CoinJoin`.
     payments: usize,
     /// By rule: votes that are right, of all votes.
     votes: BTreeMap<&'static str, Share>,
     abstained: BTreeMap<&'static str, usize>,
     /// By level: answers that are right.
     levels: BTreeMap<&'static str, Share>,
-    /// Why payments with change have no answer.
+    /// The reasons why payments with change have no answer.
     reasons: BTreeMap<&'static str, usize>,
     /// Answers about transactions without change, by what they are.
     invented: BTreeMap<&'static str, usize>,
-    all: Combined,
+    all: CombinationScores,
     /// Without the rules that decide.
-    signs: Combined,
+    signs: CombinationScores,
     /// And without one more.
-    without: BTreeMap<&'static str, Combined>,
+    without: BTreeMap<&'static str, CombinationScores>,
     recall: BTreeMap<JointKind, Share>,
     precision: BTreeMap<Protocol, Share>,
-    /// What is no `CoinJoin` and looks like one.
+    /// Lookalikes that are not a `CoinJoin`, by what they were taken for.
     mistaken: BTreeMap<(&'static str, &'static str), usize>,
     premix_recall: Share,
     premix_precision: Share,
@@ -174,7 +174,10 @@ impl Tally {
 
     pub fn print(&self) {
         println!("## Bitcoin\n");
-        println!("{} transactions, {} payments with change that are no CoinJoin.\n", self.transactions, self.payments);
+        println!(
+            "{} transactions, {} payments with change that are not a CoinJoin.\n",
+            self.transactions, self.payments
+        );
         self.print_rules();
         self.print_combinations();
         self.print_coinjoins();
@@ -247,7 +250,7 @@ impl Tally {
     }
 }
 
-impl Combined {
+impl CombinationScores {
     /// Adds every output with its confidence and its votes, less those for other outputs.
     fn add(&mut self, case: &Case<'_>, judgement: &Judgement, change: usize) {
         for (place, _) in case.transaction.spendable() {
@@ -263,7 +266,7 @@ impl Combined {
     }
 }
 
-/// What a `CoinJoin` of the economy is recognised as.
+/// Returns what a `CoinJoin` of the economy is recognised as.
 const fn protocol(kind: JointKind) -> Option<Protocol> {
     match kind {
         JointKind::Whirlpool => Some(Protocol::Whirlpool),

@@ -11,7 +11,7 @@ use headwater_types::{Chain, TxHash};
 use super::Economy;
 use super::interval::Share;
 
-/// What matching is worth.
+/// The quality of matching.
 #[derive(Default)]
 pub struct Tally {
     legs: usize,

@@ -28,7 +28,7 @@ struct Layer {
     entities: usize,
 }
 
-/// What clusters are worth.
+/// The quality of clusters.
 #[derive(Default)]
 pub struct Tally {
     addresses: usize,
@@ -39,7 +39,7 @@ pub struct Tally {
     refused: BTreeMap<&'static str, usize>,
 }
 
-/// What is true of an address.
+/// The truth about an address.
 struct Truth<'a> {
     wallets: HashMap<Address, &'a str>,
     owners: HashMap<&'a str, &'a str>,

@@ -1,4 +1,4 @@
-//! What the judgements are worth: behaviours, risk, bitcoin rules and traces on economies whose truth is known.
+//! Evaluation of the judgements: behaviours, risk, bitcoin rules and traces on economies whose truth is known.
 //!
 //! ```text
 //! for seed in 1 2 3 4 5 6 7 8 9 10; do headwater simulate --preset s --seed $seed --store s$seed --truth s$seed-truth; done
@@ -33,9 +33,9 @@ use headwater_simulate::truth::Truth;
 pub struct Economy {
     /// Its store.
     pub store: Arc<Store>,
-    /// What the store holds.
+    /// The ledger of the store.
     pub ledger: Arc<dyn Ledger>,
-    /// What is really so.
+    /// The ground truth.
     pub truth: Truth,
 }
 

@@ -16,7 +16,7 @@ use super::interval::Share;
 /// The chains on which counterparties are judged.
 const CHAINS: [Chain; 2] = [Chain::ETHEREUM, Chain::TRON];
 
-/// What an address is, as far as a score is asked.
+/// The kind of an address, as far as a score is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Kind {
     Ordinary,

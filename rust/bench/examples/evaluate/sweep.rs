@@ -16,12 +16,12 @@ use super::Economy;
 /// Addresses that are asked for at a time.
 const PAGE: usize = 8192;
 
-/// What the rules make of addresses, by chain.
-pub type Found = HashMap<(Chain, Address), Judged>;
+/// The outcome of the rules by address, by chain.
+pub type BehaviourOutcomes = HashMap<(Chain, Address), BehaviourOutcome>;
 
-/// What the rules make of an address.
+/// The outcome of the rules for an address.
 #[derive(Default)]
-pub struct Judged {
+pub struct BehaviourOutcome {
     pub found: Vec<Behaviour>,
     pub deferred: Vec<Behaviour>,
 }
@@ -29,7 +29,7 @@ pub struct Judged {
 /// The chains whose behaviours are judged here, bsc below the interface.
 pub const CHAINS: [Chain; 3] = [Chain::ETHEREUM, Chain::BSC, Chain::TRON];
 
-/// What sweeps cost.
+/// The cost of sweeps.
 #[derive(Default)]
 pub struct Tally {
     addresses: usize,
@@ -39,9 +39,9 @@ pub struct Tally {
 }
 
 /// Finds the behaviours of every address, and times what a score reads besides counterparties: history, rules and labels.
-pub fn sweep(economy: &Economy, tally: &mut Tally) -> Result<Found> {
+pub fn sweep(economy: &Economy, tally: &mut Tally) -> Result<BehaviourOutcomes> {
     let (ledger, parameters, cancel) = (&*economy.ledger, Parameters::standard(), Cancel::new());
-    let mut found = Found::new();
+    let mut found = BehaviourOutcomes::new();
     for chain in CHAINS {
         let moment = Moment::present(ledger.labels(), ledger.coverage()[&chain].last_time);
         let scan = &parameters.scan;
@@ -66,9 +66,9 @@ fn judge(
     economy: &Economy,
     (chain, moment): (Chain, Moment),
     (mut gather, others): (HistoryGather<'_>, &dyn Others),
-) -> Result<Vec<(Address, usize, Judged)>> {
+) -> Result<Vec<(Address, usize, BehaviourOutcome)>> {
     let (ledger, parameters, cancel) = (&*economy.ledger, Parameters::standard(), Cancel::new());
-    let mut all: Vec<(Address, usize, Judged)> = Vec::new();
+    let mut all: Vec<(Address, usize, BehaviourOutcome)> = Vec::new();
     loop {
         let page = ledger.addresses(chain, all.last().map(|last| &last.0), PAGE)?;
         if page.is_empty() {
@@ -80,7 +80,7 @@ fn judge(
             let findings = parameters.behaviours.scan(&address, history, others)?;
             black_box(aggregate(&ledger.labels().claims(chain, &address)?, &moment));
             let found = findings.found.iter().map(|(behaviour, _)| *behaviour).collect();
-            all.push((address, history.all.len(), Judged { found, deferred: findings.deferred }));
+            all.push((address, history.all.len(), BehaviourOutcome { found, deferred: findings.deferred }));
         }
     }
 }

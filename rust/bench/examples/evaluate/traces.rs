@@ -22,7 +22,7 @@ use super::interval::Share;
 
 const CHAINS: [Chain; 4] = [Chain::ETHEREUM, Chain::BSC, Chain::TRON, Chain::BITCOIN];
 
-/// What is tried, in the order of the tables.
+/// The ways that are tried, in the order of the tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Way {
     /// A method by itself, on account chains.
@@ -45,8 +45,8 @@ const WAYS: [(Way, &str); 11] = [
     (Way::Product { hops: 7, limit: 100, most: 1_000, haircut: false }, "the same, 1,000 addresses, `none`"),
 ];
 
-/// What was found of one case.
-struct Finds {
+/// The result of one case.
+struct TraceResult {
     /// Hops from the start, by address.
     hops: BTreeMap<Address, u32>,
     /// Addresses on other chains.
@@ -54,7 +54,7 @@ struct Finds {
     looked_through: usize,
 }
 
-/// What a way found of the cases of a kind.
+/// The score of a way over the cases of a kind.
 #[derive(Default)]
 struct Score {
     recall: Share,
@@ -138,7 +138,7 @@ impl Tally {
 
 impl Score {
     #[expect(clippy::cast_precision_loss, reason = "counts of a few thousand")]
-    fn add(&mut self, case: &Case, finds: &Finds) {
+    fn add(&mut self, case: &Case, finds: &TraceResult) {
         let is_found = |address: &Address| finds.hops.contains_key(address);
         let known = case.known.iter().filter(|address| is_found(address)).count();
         let beyond = case.beyond.intersection(&finds.beyond).count();
@@ -178,14 +178,14 @@ fn shown((mean, half): (f64, f64)) -> String {
     format!("{mean:.3} ({:.3} to {:.3})", (mean - half).max(0.0), (mean + half).min(1.0))
 }
 
-fn by_method(source: &mut Source<'_>, method: Method, case: &Case) -> Result<Finds> {
+fn by_method(source: &mut Source<'_>, method: Method, case: &Case) -> Result<TraceResult> {
     let start = source.node(case.start);
     let found = method.find(source, start)?;
     let hops = found.accounts.into_iter().map(|(node, hops)| (source.address(node), hops)).collect();
-    Ok(Finds { hops, beyond: BTreeSet::new(), looked_through: found.expanded })
+    Ok(TraceResult { hops, beyond: BTreeSet::new(), looked_through: found.expanded })
 }
 
-fn by_product(engine: &QueryEngine, way: Way, case: &Case) -> Result<Finds> {
+fn by_product(engine: &QueryEngine, way: Way, case: &Case) -> Result<TraceResult> {
     let Way::Product { hops, limit, most, haircut } = way else { unreachable!("the caller has looked") };
     let request = json!({
         "blockchain": case.chain.to_string(),
@@ -197,7 +197,7 @@ fn by_product(engine: &QueryEngine, way: Way, case: &Case) -> Result<Finds> {
     });
     let report = engine.answer(endpoint("trace").context("the endpoint")?, &request, &Cancel::new())?.value();
     let nodes = report["nodes"].as_array().context("nodes")?;
-    let mut finds = Finds { hops: BTreeMap::new(), beyond: BTreeSet::new(), looked_through: 0 };
+    let mut finds = TraceResult { hops: BTreeMap::new(), beyond: BTreeSet::new(), looked_through: 0 };
     for node in nodes {
         let chain: Chain = node["blockchain"].as_str().context("blockchain")?.parse()?;
         if chain != case.chain {

@@ -51,7 +51,7 @@ pub struct Chunk {
     pub log: Vec<u16>,
     /// The amount modulo 2^128.
     pub amount: Vec<u128>,
-    /// What amounts of 2^128 and more have above that: place in the chunk, multiple of 2^128. In order.
+    /// The high parts of amounts of 2^128 and more: place in the chunk, multiple of 2^128. In order.
     pub high: Vec<(u32, u32)>,
 }
 
@@ -62,7 +62,7 @@ impl Chunk {
         self.from.len()
     }
 
-    /// Whether it has none.
+    /// Returns whether it has none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.from.is_empty()

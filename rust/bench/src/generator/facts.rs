@@ -15,7 +15,7 @@ pub const FIRST_BLOCK: u64 = 16_308_190;
 
 impl Generator {
     /// A chunk as a batch of facts for a store, with the claim that its blocks are complete but the last, which may
-    /// go on in the next chunk.
+    /// continue in the next chunk.
     #[must_use]
     pub fn batch(&self, chunk: &Chunk) -> Batch {
         let tokens: Vec<Address> = (0..TOKENS).map(token_of).collect();
@@ -25,7 +25,7 @@ impl Generator {
             batch.tokens = (0..TOKENS).map(facts_of).collect();
         }
         if let (Some(&first), Some(&last)) = (chunk.block.first(), chunk.block.last()) {
-            // A block that goes on in the next chunk is complete with that one, and nobody knows that from here.
+            // A block that continues in the next chunk is complete with that one, which cannot be seen from here.
             let first = (FIRST_BLOCK + u64::from(first)).saturating_sub(u64::from(chunk.index[0] == 0));
             let ends = chunk.first_row + chunk.len() as u64 == self.preset().transfers();
             let last = FIRST_BLOCK + u64::from(last) - u64::from(!ends && last > 0);

@@ -1,4 +1,4 @@
-//! How much is made.
+//! The sizes of generated data.
 
 use std::fmt;
 use std::str::FromStr;
@@ -59,13 +59,13 @@ impl fmt::Display for Preset {
     }
 }
 
-/// A text that is no size.
+/// A text that is not a size.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PresetError(String);
 
 impl fmt::Display for PresetError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?} is no size: expected s, m, l or a number of transfers from 1 to 4000000000", self.0)
+        write!(f, "{:?} is not a size: expected s, m, l or a number of transfers from 1 to 4000000000", self.0)
     }
 }
 

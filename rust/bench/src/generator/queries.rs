@@ -1,4 +1,4 @@
-//! Whom to ask about: accounts with few, some and very many transfers.
+//! The accounts to ask about: with few, some and very many transfers.
 
 use std::cmp::Reverse;
 

@@ -83,7 +83,7 @@ impl Ranks {
         self.addresses.len()
     }
 
-    /// Whether there are none.
+    /// Returns whether there are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.addresses.is_empty()

@@ -14,21 +14,21 @@ use serde::{Deserialize, Serialize};
 pub enum Query {
     /// The newest 100 postings.
     Page {
-        /// Of whom.
+        /// The account.
         account: u32,
     },
     /// The newest 100 postings at or before a second: a page in the middle of a long list.
     DeepPage {
-        /// Of whom.
+        /// The account.
         account: u32,
         /// The last second.
         until: u32,
     },
     /// The newest 100 postings of one token in a window.
     Filter {
-        /// Of whom.
+        /// The account.
         account: u32,
-        /// Of what.
+        /// The token.
         token: u8,
         /// First second.
         since: u32,
@@ -37,17 +37,17 @@ pub enum Query {
     },
     /// The 20 counterparties with most postings; transfers to oneself have none.
     Count {
-        /// Of whom.
+        /// The account.
         account: u32,
     },
     /// Per counterparty and token: count, exact sum, first and last time; the 20 with most postings.
     Full {
-        /// Of whom.
+        /// The account.
         account: u32,
     },
     /// The same inside a window.
     Windowed {
-        /// Of whom.
+        /// The account.
         account: u32,
         /// First second.
         since: u32,
@@ -63,7 +63,7 @@ pub enum Query {
     },
     /// The 100 accounts that hold most of a token.
     Holders {
-        /// Of what.
+        /// The token.
         token: u8,
     },
     /// Sum, Herfindahl index, share of the largest thousand, Gini coefficient of five million balances.

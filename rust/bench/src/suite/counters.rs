@@ -12,12 +12,12 @@ use serde::{Deserialize, Serialize};
 use super::Result;
 use super::error::doing;
 
-/// What one operation took.
+/// The cost of one operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Cost {
     /// By the clock on the wall.
     pub wall_ns: u64,
-    /// Of all threads of the process.
+    /// The time of all threads of the process.
     pub cpu_ns: u64,
 }
 
@@ -28,7 +28,7 @@ pub fn cpu_ns() -> u64 {
     u64::try_from(time.tv_sec).unwrap_or(0) * 1_000_000_000 + u64::try_from(time.tv_nsec).unwrap_or(0)
 }
 
-/// Runs something and tells what it took.
+/// Runs something and returns what it took.
 pub fn timed<T>(work: impl FnOnce() -> T) -> (T, Cost) {
     let (cpu, wall) = (cpu_ns(), Instant::now());
     let outcome = work();
@@ -56,7 +56,7 @@ pub fn memory() -> Memory {
     Memory { anonymous: kib("RssAnon:"), peak: kib("VmHWM:") }
 }
 
-/// Does something and tells the most anonymous memory of the process meanwhile, looked at every so often.
+/// Does something and returns the most anonymous memory of the process meanwhile, looked at every so often.
 pub fn watched<T>(every: Duration, work: impl FnOnce() -> T) -> (T, u64) {
     let mut most = 0;
     let outcome = std::thread::scope(|scope| {
@@ -104,7 +104,7 @@ impl Reads {
         Self { bytes: bytes.unwrap_or(0), major_faults: faults.unwrap_or(0) }
     }
 
-    /// What was read since.
+    /// Returns what was read since.
     #[must_use]
     pub fn since(self, before: Self) -> Self {
         Self {

@@ -1,4 +1,4 @@
-//! What can go wrong with a benchmark.
+//! Errors of a benchmark.
 
 use std::io;
 
@@ -7,7 +7,7 @@ use headwater_ledger::LedgerError;
 /// A result of the suite.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// Why a measurement failed.
+/// The reason why a measurement failed.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The store.
@@ -16,29 +16,29 @@ pub enum Error {
     /// A file or a pipe.
     #[error("{what}: {source}")]
     Io {
-        /// What was done.
+        /// The action.
         what: String,
-        /// Why it failed.
+        /// The reason why it failed.
         source: io::Error,
     },
     /// A peer.
     #[error("{peer}: {what}")]
     Peer {
-        /// Which.
+        /// The peer.
         peer: &'static str,
-        /// What it said.
+        /// The error of the peer.
         what: String,
     },
     /// An answer that the rows contradict: nothing is timed then.
     #[error("{engine} answers {query} of account {account} wrongly: {what}")]
     Wrong {
-        /// Who.
+        /// The engine.
         engine: String,
         /// The question.
         query: String,
         /// About whom.
         account: u32,
-        /// How it differs.
+        /// The difference.
         what: String,
     },
 }

@@ -13,7 +13,7 @@ use super::counters::{Cost, bytes_below, memory, timed, watched};
 use super::{Result, sections};
 use crate::generator::{Generator, listings};
 
-/// What building a store took and what it weighs.
+/// The cost of building a store, and its size.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Load {
     /// Transfers.
@@ -38,7 +38,7 @@ pub struct Load {
     pub files: u64,
 }
 
-/// How often the memory is looked at: often enough for phases of tenths of a second, too seldom to cost.
+/// The interval at which the memory is looked at: short enough for phases of tenths of a second, too long to cost.
 const WATCHED_EVERY: Duration = Duration::from_millis(10);
 
 /// Builds the store; the folder must not hold one.
@@ -51,14 +51,14 @@ pub fn load(generator: &Generator, store: &Path, progress: impl FnMut(u64, Cost)
     describe(generator, store, &built, anonymous_bytes)
 }
 
-/// What building took.
-struct Built {
+/// The cost of building.
+struct BuildCosts {
     generating: Cost,
     commits_cost: Cost,
     cost: Cost,
 }
 
-fn build(generator: &Generator, store: &Path, mut progress: impl FnMut(u64, Cost)) -> Result<Built> {
+fn build(generator: &Generator, store: &Path, mut progress: impl FnMut(u64, Cost)) -> Result<BuildCosts> {
     let cancel = Cancel::new();
     let mut writer = Writer::open_or_create(store)?;
     writer.import_tokens("bench", listings())?;
@@ -80,11 +80,11 @@ fn build(generator: &Generator, store: &Path, mut progress: impl FnMut(u64, Cost
     });
     compacted?;
     add(&mut cost, took);
-    Ok(Built { generating, commits_cost, cost })
+    Ok(BuildCosts { generating, commits_cost, cost })
 }
 
-fn describe(generator: &Generator, store: &Path, built: &Built, anonymous_bytes: u64) -> Result<Load> {
-    let &Built { generating, commits_cost, cost } = built;
+fn describe(generator: &Generator, store: &Path, built: &BuildCosts, anonymous_bytes: u64) -> Result<Load> {
+    let &BuildCosts { generating, commits_cost, cost } = built;
     let live = sections::live_files(store)?;
     let mut sizes = BTreeMap::new();
     let mut bytes = 0;

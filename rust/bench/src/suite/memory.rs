@@ -1,4 +1,4 @@
-//! What cannot be measured beside other engines: pages from a cold cache, and the memory of the queries alone. Both
+//! Measurements that need a process of their own: pages from a cold cache, and the memory of the queries alone. Both
 //! want a process of their own.
 
 use std::path::Path;
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::Result;
 use super::answer::Query;
 use super::counters::{Reads, forget_pages, memory, watched};
-use super::own::Own;
+use super::own::EngineUnderTest;
 use super::peers::Engine;
 use super::samples::{Figures, Samples};
 use super::traces::StoredTraces;
@@ -18,7 +18,7 @@ use crate::generator::Ranks;
 
 /// Pages read after the cache of the system forgot the store.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Cold {
+pub struct ColdReads {
     /// Times.
     pub figures: Figures,
     /// Median of the bytes that the storage delivered.
@@ -33,12 +33,12 @@ pub struct Cold {
 ///
 /// # Errors
 /// When it cannot be read.
-pub fn cold(store: &Path, ranks: &Arc<Ranks>, queries: &[Query]) -> Result<Option<Cold>> {
+pub fn cold(store: &Path, ranks: &Arc<Ranks>, queries: &[Query]) -> Result<Option<ColdReads>> {
     let mut samples = Samples::default();
     let (mut bytes, mut faults) = (Vec::new(), Vec::new());
     for &query in queries {
         forget_pages(store)?;
-        let mut own = Own::open(store, Arc::clone(ranks))?;
+        let mut own = EngineUnderTest::open(store, Arc::clone(ranks))?;
         let before = Reads::now();
         let cost = own.time(query)?;
         let reads = Reads::now().since(before);
@@ -49,7 +49,7 @@ pub fn cold(store: &Path, ranks: &Arc<Ranks>, queries: &[Query]) -> Result<Optio
     bytes.sort_unstable();
     faults.sort_unstable();
     let Some(figures) = samples.figures() else { return Ok(None) };
-    Ok(Some(Cold {
+    Ok(Some(ColdReads {
         figures,
         median_bytes: bytes[bytes.len() / 2],
         most_bytes: bytes[bytes.len() - 1],
@@ -73,7 +73,7 @@ pub struct QueryMemory {
 pub fn of_queries(store: &Path, ranks: &Arc<Ranks>, queries: &[Query]) -> Result<QueryMemory> {
     let before = memory().anonymous;
     let (outcome, most) = watched(Duration::from_millis(1), || -> Result<()> {
-        let mut own = Own::open(store, Arc::clone(ranks))?;
+        let mut own = EngineUnderTest::open(store, Arc::clone(ranks))?;
         let mut traces = StoredTraces::open(store, Arc::clone(ranks))?;
         for &query in queries {
             // The answer to that one is every balance there is, and nothing else.

@@ -1,4 +1,4 @@
-//! What the rows say, by looking at every one of them.
+//! The answers of the rows, by looking at every one of them.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -33,12 +33,12 @@ pub struct Edges {
     pub starts: Vec<u64>,
     /// Receivers, in order inside an account.
     pub to: Vec<u32>,
-    /// How often.
+    /// The number of occurrences.
     pub count: Vec<u32>,
 }
 
 impl Edges {
-    /// Groups the pairs of all rows; transfers to oneself are no edges.
+    /// Groups the pairs of all rows; transfers to oneself are not edges.
     #[must_use]
     pub fn of(generator: &Generator, ranks: &Ranks) -> Self {
         let mut pairs: Vec<u64> = (0..generator.preset().chunks())
@@ -77,7 +77,7 @@ impl Edges {
         self.to.len()
     }
 
-    /// Whether there are none.
+    /// Returns whether there are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.to.is_empty()
@@ -134,7 +134,7 @@ impl Oracle {
         self.rows.get(&account).map_or(&[], Vec::as_slice)
     }
 
-    /// Whether the answer is what the rows say.
+    /// Returns whether the answer is what the rows say.
     ///
     /// # Errors
     /// [`Error::Wrong`] with the first difference.
@@ -163,7 +163,7 @@ impl Oracle {
     fn check_rows(&self, account: u32, answer: &Answer, wanted: impl Fn(&Row) -> bool) -> Option<String> {
         let expected: Vec<Row> =
             self.rows(account).iter().rev().filter(|row| wanted(row)).take(PAGE).copied().collect();
-        let Answer::Rows(rows) = answer else { return Some(format!("{answer:?} are no rows")) };
+        let Answer::Rows(rows) = answer else { return Some(format!("{answer:?} are not rows")) };
         let differs = expected.iter().zip(rows).position(|(one, other)| one != other);
         if let Some(place) = differs {
             return Some(format!("row {place} is {:?}, expected {:?}", rows[place], expected[place]));
@@ -194,7 +194,7 @@ impl Oracle {
         let (reached, is_equal) = match answer {
             Answer::Reached(reached) => (reached, false),
             Answer::ReachedEqually(reached) => (reached, true),
-            _ => return Some(format!("{answer:?} is no trace")),
+            _ => return Some(format!("{answer:?} is not a trace")),
         };
         let expected = trace(account, cap, |account, strongest| {
             strongest.extend(self.edges.outgoing(account));
@@ -216,7 +216,7 @@ impl Oracle {
     }
 
     fn check_holders(&self, token: u8, answer: &Answer) -> Option<String> {
-        let Answer::Holders(holders) = answer else { return Some(format!("{answer:?} are no holders")) };
+        let Answer::Holders(holders) = answer else { return Some(format!("{answer:?} are not holders")) };
         let balances = self.balances.get(&token)?.iter();
         let held = |(account, balance): (&u32, &i128)| Some(Holder(*account, u128::try_from(*balance).ok()?));
         let mut expected: Vec<Holder> = balances.filter_map(held).filter(|holder| holder.1 > 0).collect();
@@ -254,7 +254,7 @@ pub fn trace(account: u32, cap: u32, mut strongest_first: impl FnMut(u32, &mut V
 
 /// Every group shown must be a true one, and none that is left out may be larger.
 fn check_groups(truth: &BTreeMap<(u32, u8), Group>, answer: &Answer) -> Option<String> {
-    let Answer::Groups(groups) = answer else { return Some(format!("{answer:?} are no groups")) };
+    let Answer::Groups(groups) = answer else { return Some(format!("{answer:?} are not groups")) };
     if let Some(wrong) = groups.iter().find(|group| truth.get(&(group.0, group.1)) != Some(group)) {
         return Some(format!("{wrong:?}, expected {:?}", truth.get(&(wrong.0, wrong.1))));
     }

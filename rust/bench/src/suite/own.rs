@@ -28,14 +28,14 @@ use crate::generator::{Ranks, holder_balances};
 const SAMPLED: u32 = 997;
 
 /// The store of a preset, read as analyses read it.
-pub struct Own {
+pub struct EngineUnderTest {
     snapshot: Arc<Snapshot>,
     ranks: Arc<Ranks>,
     holders: Vec<u128>,
     cancel: Cancel,
 }
 
-/// What a question gives before it is put into the words of the generator.
+/// The answer to a question before it is put into the words of the generator.
 enum Outcome {
     Rows(Vec<Posting>),
     Counts(counterparties::Report<Count>),
@@ -53,7 +53,7 @@ struct FeatureSums {
     addresses: u64,
     /// The features of one address.
     row: Vec<f64>,
-    /// Of each feature, the sum over the addresses that have it.
+    /// The sum of each feature over the addresses that have it.
     sums: Vec<f64>,
 }
 
@@ -68,7 +68,7 @@ impl FeatureSums {
     }
 }
 
-impl Own {
+impl EngineUnderTest {
     /// Opens a store.
     ///
     /// # Errors
@@ -249,7 +249,7 @@ impl Own {
     }
 }
 
-impl Engine for Own {
+impl Engine for EngineUnderTest {
     fn name(&self) -> String {
         "headwater".to_owned()
     }

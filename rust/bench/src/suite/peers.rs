@@ -8,7 +8,7 @@ mod redb;
 
 pub use child::Child;
 pub use fjall::Fjall;
-pub use keyed::Keyed;
+pub use keyed::KeyedStore;
 pub use petgraph::PetgraphPeer;
 pub use redb::Redb;
 
@@ -21,7 +21,7 @@ pub trait Engine {
     /// Its name in reports.
     fn name(&self) -> String;
 
-    /// Whether it takes part in this question.
+    /// Returns whether it takes part in this question.
     fn takes(&self, query: Query) -> bool;
 
     /// The answer in the words of the generator, not timed.
@@ -30,14 +30,14 @@ pub trait Engine {
     /// When it cannot answer.
     fn answer(&mut self, query: Query) -> Result<Answer>;
 
-    /// Answers once and tells what that took, without the translation into the words of the generator.
+    /// Answers once and returns what that took, without the translation into the words of the generator.
     ///
     /// # Errors
     /// When it cannot answer.
     fn time(&mut self, query: Query) -> Result<Cost>;
 }
 
-/// What a peer's version is: that of the lock file.
+/// Returns the version of a peer: that of the lock file.
 #[must_use]
 pub fn locked_version(package: &str) -> String {
     let lock = include_str!("../../../../Cargo.lock");

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::counters::Cost;
 use super::load::Load;
-use super::memory::{Cold, QueryMemory};
+use super::memory::{ColdReads, QueryMemory};
 use super::run::Timing;
 use super::samples::Figures;
 
@@ -14,8 +14,8 @@ use super::samples::Figures;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Record {
-    /// Where and on what was measured; begins the lines of one run.
-    About(About),
+    /// The machine and the data of a measurement; begins the lines of one run.
+    About(Setup),
     /// Lines that follow are of this size.
     Of {
         /// Its transfers.
@@ -27,12 +27,12 @@ pub enum Record {
     Timing(Timing),
     /// Pages from a cold cache.
     Cold {
-        /// Whom they were about.
+        /// The set of accounts that they were about.
         set: String,
-        /// Who answered.
+        /// The engine that answered.
         engine: String,
         /// The figures.
-        cold: Cold,
+        cold: ColdReads,
     },
     /// Memory of the queries alone.
     Memory(QueryMemory),
@@ -44,16 +44,16 @@ pub enum Record {
         version: String,
         /// The transfers that it holds.
         transfers: u64,
-        /// What loading took, now or when its data was made.
+        /// The cost of loading, now or when its data was made.
         build: Option<Cost>,
         /// Bytes on disk, if any.
         bytes: Option<u64>,
     },
     /// A page through a face: Python or HTTP.
     Face {
-        /// Which.
+        /// The interface.
         face: String,
-        /// Whom it was about.
+        /// The set of accounts that it was about.
         set: String,
         /// Median in nanoseconds.
         median_ns: u64,
@@ -64,9 +64,9 @@ pub enum Record {
     },
 }
 
-/// Where and on what was measured.
+/// The machine and the data of a measurement.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct About {
+pub struct Setup {
     /// The preset.
     pub preset: String,
     /// Its transfers.
@@ -93,7 +93,7 @@ pub struct About {
     pub load: String,
 }
 
-impl About {
+impl Setup {
     /// Fills in what the machine says of itself.
     #[must_use]
     pub fn of_machine() -> Self {
@@ -128,8 +128,8 @@ impl About {
 /// The lines of one run.
 #[derive(Debug, Clone)]
 pub struct Run {
-    /// Where and on what.
-    pub about: About,
+    /// The machine and the data.
+    pub about: Setup,
     /// All other lines.
     pub records: Vec<Record>,
 }
@@ -179,14 +179,14 @@ impl Run {
         })
     }
 
-    /// What building took.
+    /// Returns the cost of building.
     #[must_use]
     pub fn load(&self) -> Option<&Load> {
         self.records.iter().find_map(|record| if let Record::Load(load) = record { Some(load) } else { None })
     }
 }
 
-/// What a record is about: a later one of the same takes its place.
+/// Returns what a record is about: a later one of the same takes its place.
 fn subject(record: &Record) -> (u8, String, String, String) {
     let text = str::to_owned;
     match record {

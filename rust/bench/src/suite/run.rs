@@ -22,20 +22,20 @@ const SLOW_RUNS: u64 = 3;
 const FAST: Duration = Duration::from_micros(500);
 const FAST_RUNS: usize = 20;
 
-/// What a group of questions took one engine.
+/// The times of one engine for a group of questions.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Timing {
     /// The question.
     pub query: String,
-    /// Whom it was about.
+    /// The set of accounts that it was about.
     pub set: String,
-    /// Who answered.
+    /// The engine that answered.
     pub engine: String,
     /// The figures.
     pub figures: Figures,
 }
 
-/// Whether times matter, or only that all answers are right.
+/// The purpose of a run: whether times matter, or only that all answers are right.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Purpose {
     /// Only the answers.

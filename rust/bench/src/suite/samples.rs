@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::counters::Cost;
 
-/// What runs of one question took.
+/// The times of the runs of one question.
 #[derive(Debug, Clone, Default)]
 pub struct Samples {
     wall_ns: Vec<u64>,
@@ -48,7 +48,7 @@ impl Samples {
     }
 }
 
-/// What is reported of a question.
+/// The figures that are reported of a question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Figures {
     /// Operations timed.

@@ -1,4 +1,4 @@
-//! What the files of a store weigh, by section: read from the newest manifest and the directories of the files.
+//! The sizes of the files of a store, by section: read from the newest manifest and the directories of the files.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
@@ -10,8 +10,9 @@ use super::counters::bytes_below;
 use super::error::doing;
 use super::{Error, Result};
 
-/// Where the header of a container of format 1 keeps the offset and the length of its directory; later ones keep it in
-/// a footer of 64 bytes before the checksums, of which the first word of the trailer, 40 bytes, says where they begin.
+/// The place in the header of a container of format 1 of the offset and the length of its directory; later ones keep it
+/// in a footer of 64 bytes before the checksums, of which the first word of the trailer, 40 bytes, says where they
+/// begin.
 const DIRECTORY_AT: u64 = 32;
 const FOOTER: u64 = 64;
 const TRAILER: u64 = 40;
@@ -21,7 +22,7 @@ const NAME: usize = 24;
 /// The files that the newest manifest lists, itself included.
 ///
 /// # Errors
-/// When there is no manifest or it is no JSON.
+/// When there is no manifest or it is not JSON.
 pub fn live_files(store: &Path) -> Result<Vec<PathBuf>> {
     let mut manifests: Vec<PathBuf> = std::fs::read_dir(store)
         .map_err(doing(format!("listing {}", store.display())))?

@@ -8,8 +8,8 @@ use super::Result;
 use super::answer::Query;
 use super::counters::available_memory;
 use super::oracle::{Edges, Oracle};
-use super::own::Own;
-use super::peers::{Child, Engine, Fjall, Keyed, PetgraphPeer, Redb, locked_version};
+use super::own::EngineUnderTest;
+use super::peers::{Child, Engine, Fjall, KeyedStore, PetgraphPeer, Redb, locked_version};
 use super::questions::{self, Group};
 use super::record::Record;
 use super::run::{Purpose, group};
@@ -20,15 +20,15 @@ use crate::generator::{Generator, HOLDERS, Preset, QuerySets, Ranks};
 
 /// A size: its rows, its questions and the folder with its store and the data of the peers.
 pub struct Data {
-    /// How much.
+    /// The size.
     pub preset: Preset,
-    /// Where its files are.
+    /// The folder of its files.
     pub folder: PathBuf,
     /// Its rows.
     pub generator: Generator,
     /// Its names.
     pub ranks: Arc<Ranks>,
-    /// Whom questions are about.
+    /// The accounts that questions are about.
     pub sets: QuerySets,
     /// All questions.
     pub groups: Vec<Group>,
@@ -45,7 +45,7 @@ impl Data {
         Self { preset, folder: folder.to_owned(), generator, ranks, sets, groups }
     }
 
-    /// Where its store is.
+    /// Returns where its store is.
     #[must_use]
     pub fn store(&self) -> PathBuf {
         self.folder.join("store")
@@ -58,7 +58,7 @@ impl Data {
     }
 }
 
-/// Who answers together.
+/// The engines that answer together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stage {
     /// The engine and the peers with postings, balances or both.
@@ -105,19 +105,19 @@ impl Stage {
 
 type Engines = Vec<Box<dyn Engine>>;
 
-/// Who is asked what, and how.
-pub struct Asking {
+/// The selection of questions and engines.
+pub struct QuestionSelection {
     /// The Python that has the peers, and the program that it runs; without it they are left out.
     pub python: Option<(PathBuf, PathBuf)>,
     /// Only these engines, by name; the engine itself is "headwater". All when empty.
     pub only: Vec<String>,
     /// Only these questions, by name. All when empty.
     pub questions: Vec<String>,
-    /// Whether answers are timed.
+    /// The purpose: whether answers are timed.
     pub purpose: Purpose,
 }
 
-impl Asking {
+impl QuestionSelection {
     fn wants(&self, name: &str) -> bool {
         self.only.is_empty() || self.only.iter().any(|only| only == name)
     }
@@ -178,7 +178,9 @@ impl Asking {
         };
         match stage {
             Stage::Tables if self.wants("headwater") => {
-                engines.push(Box::new(Own::open(&data.store(), Arc::clone(&data.ranks))?.with_holders(data.holders())));
+                engines.push(Box::new(
+                    EngineUnderTest::open(&data.store(), Arc::clone(&data.ranks))?.with_holders(data.holders()),
+                ));
             }
             Stage::Graphs if self.wants("headwater") => {
                 engines.push(Box::new(MemoryTraces::new(edges)));
@@ -192,12 +194,12 @@ impl Asking {
         for &name in peers {
             match name {
                 "redb" => {
-                    let redb = Keyed::<Redb>::open(&data.folder)?;
+                    let redb = KeyedStore::<Redb>::open(&data.folder)?;
                     records.push(peer(name, locked_version(name), Some(redb.build), Some(redb.bytes)));
                     engines.push(Box::new(redb));
                 }
                 "fjall" => {
-                    let fjall = Keyed::<Fjall>::open(&data.folder)?;
+                    let fjall = KeyedStore::<Fjall>::open(&data.folder)?;
                     records.push(peer(name, locked_version(name), Some(fjall.build), Some(fjall.bytes)));
                     engines.push(Box::new(fjall));
                 }
@@ -221,7 +223,7 @@ impl Asking {
     }
 }
 
-/// Marks results of a smaller size, so that they never stand beside those of the whole.
+/// Marks results of a smaller size, so that they never are beside those of the whole.
 #[must_use]
 pub fn marked(records: Vec<Record>, transfers: u64) -> Vec<Record> {
     let mark = |name: &mut String| *name = format!("{name}, on {} transfers", grouped(transfers));

@@ -1,10 +1,10 @@
-//! What the engine is held to.
+//! The targets of the engine.
 
 use super::record::{Record, Run};
 use super::traces::{MemoryTraces, StoredTraces};
 use super::units::nanos;
 
-/// What is compared.
+/// The figure that is compared.
 #[derive(Debug, Clone, Copy)]
 enum Measure {
     /// Median by the clock: the peer's over ours.
@@ -16,9 +16,9 @@ enum Measure {
     /// Most kilobytes that a cold page read.
     ColdKilobytes,
     /// Page through a face: DuckDB's median over ours.
-    Face { face: &'static str, set: &'static str },
+    Interface { face: &'static str, set: &'static str },
     /// Page through a face, in milliseconds.
-    FaceMillis { face: &'static str },
+    InterfaceMillis { face: &'static str },
     /// Million postings per second of processor.
     FeatureRate,
     /// Seconds of processor per million transfers.
@@ -33,7 +33,7 @@ enum Measure {
     PlainBytes,
 }
 
-/// Which pages of memory count.
+/// The pages of memory that count.
 #[derive(Debug, Clone, Copy)]
 enum Pages {
     /// Those of no file.
@@ -45,13 +45,13 @@ enum Pages {
 /// One target.
 #[derive(Debug, Clone, Copy)]
 pub struct Target {
-    /// What it is about.
+    /// The subject.
     pub label: &'static str,
     measure: Measure,
     bound: f64,
 }
 
-/// Whether it is met, with the figure seen.
+/// The verdict on a target, with the figure seen.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Verdict {
     /// It is.
@@ -85,10 +85,10 @@ pub const TARGETS: &[Target] = &[
     wall("page, heavy: DuckDB", "page", "heavy", "duckdb", 1000.0),
     other(
         "page through Python with Arrow export, light: DuckDB",
-        Measure::Face { face: "python, arrow", set: "light" },
+        Measure::Interface { face: "python, arrow", set: "light" },
         30.0,
     ),
-    other("page over HTTP, median", Measure::FaceMillis { face: "http" }, 1.0),
+    other("page over HTTP, median", Measure::InterfaceMillis { face: "http" }, 1.0),
     wall("page, light: redb", "page", "light", "redb", 10.0),
     wall("page, medium: redb", "page", "medium", "redb", 10.0),
     wall("page, heavy: redb", "page", "heavy", "redb", 10.0),
@@ -139,12 +139,12 @@ impl Target {
     #[must_use]
     pub fn wanted(&self) -> String {
         match self.measure {
-            Measure::Wall { .. } | Measure::ColdWall { .. } | Measure::Face { .. } => {
+            Measure::Wall { .. } | Measure::ColdWall { .. } | Measure::Interface { .. } => {
                 format!("≥ {}x (clock)", self.bound)
             }
             Measure::Cpu { .. } => format!("≥ {}x (cpu)", self.bound),
             Measure::ColdKilobytes => format!("≤ {} KB", self.bound),
-            Measure::FaceMillis { .. } => format!("< {} ms", self.bound),
+            Measure::InterfaceMillis { .. } => format!("< {} ms", self.bound),
             Measure::FeatureRate => format!("≥ {}", self.bound),
             Measure::BuildSecs
             | Measure::BuildMegabytes(_)
@@ -174,12 +174,12 @@ impl Target {
                     sets.iter().filter_map(|set| ratio(cold_ns(run, set, "headwater"), cold_ns(run, set, peer)));
                 at_least(ratios.min_by(|one, other| one.0.total_cmp(&other.0)))
             }
-            Measure::ColdKilobytes => at_most(most_cold_bytes(run).map(|bytes| plain(bytes as f64 / 1024.0, 0))),
-            Measure::Face { face, set } => at_least(ratio(
+            Measure::ColdKilobytes => at_most(max_cold_bytes(run).map(|bytes| plain(bytes as f64 / 1024.0, 0))),
+            Measure::Interface { face, set } => at_least(ratio(
                 face_ns(run, face, set),
                 run.timing("page", set, "duckdb").map(|figures| figures.median_ns),
             )),
-            Measure::FaceMillis { face } => {
+            Measure::InterfaceMillis { face } => {
                 let sets = ["light", "medium", "heavy"];
                 let worst = sets.iter().filter_map(|set| face_ns(run, face, set)).max();
                 at_most(worst.map(|nanos| plain(nanos as f64 / 1e6, 2)))
@@ -236,7 +236,7 @@ fn cold_ns(run: &Run, wanted: &str, who: &str) -> Option<u64> {
     })
 }
 
-fn most_cold_bytes(run: &Run) -> Option<u64> {
+fn max_cold_bytes(run: &Run) -> Option<u64> {
     let read = run.records.iter().filter_map(|record| match record {
         Record::Cold { engine, cold, .. } if engine == "headwater" => Some(cold.most_bytes),
         _ => None,

@@ -18,7 +18,7 @@ use super::peers::Engine;
 use super::{Error, Result};
 use crate::generator::Ranks;
 
-/// What leaves the first account.
+/// The amount that leaves the first account.
 const UNIT: u128 = 1 << 100;
 
 fn failed(error: impl Display) -> Error {
@@ -36,7 +36,7 @@ fn trace<S: Source<Error: Display>>(
     expand::expand(source, (start, UNIT), &params, (scratch, &Cancel::new()), |_| ()).map_err(failed)
 }
 
-/// Who was reached with which share of the unit, by rank.
+/// Returns which share of the unit reached whom, by rank.
 fn shares(report: &expand::Report, rank: impl Fn(Node) -> Result<u32>) -> Result<Vec<(u32, f64)>> {
     let arrived = report.reached.iter().filter(|reached| reached.amount > 0);
     let share = |amount: u128| amount as f64 / UNIT as f64;
@@ -65,7 +65,7 @@ impl MemoryTraces {
     }
 
     fn trace(&mut self, query: Query) -> Result<expand::Report> {
-        let Query::Trace { account, cap } = query else { return Err(failed(format!("{query} is no trace"))) };
+        let Query::Trace { account, cap } = query else { return Err(failed(format!("{query} is not a trace"))) };
         trace(&mut &self.edges, account, cap, &mut self.scratch)
     }
 }
@@ -116,7 +116,7 @@ impl StoredTraces {
         (ranks, scratch): (&Ranks, &mut Scratch),
         query: Query,
     ) -> Result<(expand::Report, Stored<'a>)> {
-        let Query::Trace { account, cap } = query else { return Err(failed(format!("{query} is no trace"))) };
+        let Query::Trace { account, cap } = query else { return Err(failed(format!("{query} is not a trace"))) };
         let mut source = Stored::new(snapshot, Chain::ETHEREUM);
         let start = source.node(&Address::Evm(ranks.address_at(account))).map_err(failed)?;
         let start = start.ok_or_else(|| failed(format!("account {account} is not held")))?;

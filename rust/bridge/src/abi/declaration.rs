@@ -26,7 +26,7 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// Whether the encoding has no fixed length, so that its place holds an offset.
+    /// Returns whether the encoding has no fixed length, so that its place holds an offset.
     pub(crate) fn is_dynamic(&self) -> bool {
         match self {
             Self::Bytes | Self::Text | Self::Array(_) => true,
@@ -35,7 +35,7 @@ impl Kind {
         }
     }
 
-    /// Bytes that the value takes where it stands: an offset if it is dynamic.
+    /// Bytes that the value takes where it is: an offset if it is dynamic.
     pub(crate) fn head_length(&self) -> usize {
         match self {
             Self::Tuple(fields) if !self.is_dynamic() => fields.iter().map(|field| field.kind.head_length()).sum(),
@@ -79,10 +79,10 @@ pub(crate) struct Declaration {
     pub(crate) fields: Vec<Field>,
 }
 
-/// Why a text is not a declaration, or has no such field.
+/// The reason why a text is not a declaration, or has no such field.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum DeclarationError {
-    /// The text ends early, or goes on after its end.
+    /// The text ends early, or continues after its end.
     #[error("expected {expected} at {rest:?}")]
     Expected { expected: &'static str, rest: String },
     /// Not a type of the ABI, or one that no bridge uses.
@@ -130,7 +130,7 @@ impl Declaration {
     }
 }
 
-/// What is left of the text.
+/// The rest of the text.
 struct Rest<'a>(&'a str);
 
 impl<'a> Rest<'a> {

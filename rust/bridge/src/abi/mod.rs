@@ -10,4 +10,4 @@ mod place;
 #[cfg(test)]
 pub(crate) use declaration::Kind;
 pub(crate) use declaration::{Declaration, DeclarationError};
-pub(crate) use place::{Malformed, Place, Value};
+pub(crate) use place::{FieldPath, MalformedLog, Value};

@@ -1,4 +1,4 @@
-//! Where a field of an event stands in a log, and its value.
+//! The place of a field of an event in a log, and its value.
 
 use headwater_types::Amount;
 
@@ -24,7 +24,7 @@ pub(crate) enum Value<'a> {
 /// The log is not a valid encoding of the event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the log is not a valid encoding of its event")]
-pub(crate) struct Malformed;
+pub(crate) struct MalformedLog;
 
 /// A step on the way to a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,21 +35,21 @@ enum Hop {
     Element { index: usize, length: usize, dynamic: bool },
 }
 
-/// Where a field stands.
+/// The place of a field.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Spot {
     Topic(usize),
     Data(Vec<Hop>),
 }
 
-/// Where a field stands, and its type.
+/// The place of a field, and its type.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct FieldPath {
     spot: Spot,
     kind: Kind,
 }
 
-impl Place {
+impl FieldPath {
     /// The place of `field`, `field.member` or `field[0].member`.
     pub(crate) fn of(declaration: &Declaration, path: &str) -> Result<Self, DeclarationError> {
         let unknown = || DeclarationError::Field(path.to_owned());
@@ -88,10 +88,10 @@ impl Place {
     /// The value in a log; `None` past the end of an array.
     ///
     /// # Errors
-    /// [`Malformed`] when the value lies outside the log, or its padding is not zero.
-    pub(crate) fn read<'a>(&self, topics: &'a [[u8; 32]], data: &'a [u8]) -> Result<Option<Value<'a>>, Malformed> {
+    /// [`MalformedLog`] when the value lies outside the log, or its padding is not zero.
+    pub(crate) fn read<'a>(&self, topics: &'a [[u8; 32]], data: &'a [u8]) -> Result<Option<Value<'a>>, MalformedLog> {
         let base = match &self.spot {
-            Spot::Topic(topic) => return self.word(topics.get(*topic).ok_or(Malformed)?).map(Some),
+            Spot::Topic(topic) => return self.word(topics.get(*topic).ok_or(MalformedLog)?).map(Some),
             Spot::Data(hops) => {
                 let mut base = 0;
                 for hop in hops {
@@ -106,15 +106,15 @@ impl Place {
         match self.kind {
             Kind::Bytes => counted(data, base).map(|bytes| Some(Value::Bytes(bytes))),
             Kind::Text => {
-                let text = std::str::from_utf8(counted(data, base)?).map_err(|_| Malformed)?;
+                let text = std::str::from_utf8(counted(data, base)?).map_err(|_| MalformedLog)?;
                 Ok(Some(Value::Text(text)))
             }
             _ => self.word(word_at(data, base)?).map(Some),
         }
     }
 
-    fn word<'a>(&self, word: &'a [u8; 32]) -> Result<Value<'a>, Malformed> {
-        let zero = |bytes: &[u8]| if bytes.iter().all(|&byte| byte == 0) { Ok(()) } else { Err(Malformed) };
+    fn word<'a>(&self, word: &'a [u8; 32]) -> Result<Value<'a>, MalformedLog> {
+        let zero = |bytes: &[u8]| if bytes.iter().all(|&byte| byte == 0) { Ok(()) } else { Err(MalformedLog) };
         match self.kind {
             Kind::Uint(bits) => {
                 zero(&word[..32 - bits / 8])?;
@@ -123,18 +123,18 @@ impl Place {
             Kind::Int(_) => Ok(Value::Signed(Amount::from_be_bytes(*word))),
             Kind::Bool => {
                 zero(&word[..31])?;
-                if word[31] <= 1 { Ok(Value::Number(Amount::from_be_bytes(*word))) } else { Err(Malformed) }
+                if word[31] <= 1 { Ok(Value::Number(Amount::from_be_bytes(*word))) } else { Err(MalformedLog) }
             }
             Kind::Address => {
                 zero(&word[..12])?;
-                Ok(Value::Account(*word.last_chunk().ok_or(Malformed)?))
+                Ok(Value::Account(*word.last_chunk().ok_or(MalformedLog)?))
             }
             Kind::FixedBytes(32) => Ok(Value::Word(*word)),
             Kind::FixedBytes(length) => {
                 zero(&word[length..])?;
                 Ok(Value::Bytes(&word[..length]))
             }
-            Kind::Bytes | Kind::Text | Kind::Array(_) | Kind::Tuple(_) => Err(Malformed),
+            Kind::Bytes | Kind::Text | Kind::Array(_) | Kind::Tuple(_) => Err(MalformedLog),
         }
     }
 }
@@ -164,40 +164,40 @@ fn enter<'k>(kind: &mut &'k Kind, elements: &[usize], hops: &mut Vec<Hop>) -> Op
 }
 
 impl Hop {
-    fn follow(&self, data: &[u8], base: usize) -> Result<Option<usize>, Malformed> {
+    fn follow(&self, data: &[u8], base: usize) -> Result<Option<usize>, MalformedLog> {
         let (base, head, dynamic) = match *self {
             Self::Member { head, dynamic } => (base, head, dynamic),
             Self::Element { index, length, dynamic } => {
                 if index >= number_at(data, base)? {
                     return Ok(None);
                 }
-                (base.checked_add(32).ok_or(Malformed)?, index.checked_mul(length).ok_or(Malformed)?, dynamic)
+                (base.checked_add(32).ok_or(MalformedLog)?, index.checked_mul(length).ok_or(MalformedLog)?, dynamic)
             }
         };
-        let head = base.checked_add(head).ok_or(Malformed)?;
+        let head = base.checked_add(head).ok_or(MalformedLog)?;
         if !dynamic {
             return Ok(Some(head));
         }
-        base.checked_add(number_at(data, head)?).map(Some).ok_or(Malformed)
+        base.checked_add(number_at(data, head)?).map(Some).ok_or(MalformedLog)
     }
 }
 
 /// The 32 bytes at a position.
-pub(crate) fn word_at(data: &[u8], start: usize) -> Result<&[u8; 32], Malformed> {
-    data.get(start..).and_then(|rest| rest.first_chunk()).ok_or(Malformed)
+pub(crate) fn word_at(data: &[u8], start: usize) -> Result<&[u8; 32], MalformedLog> {
+    data.get(start..).and_then(|rest| rest.first_chunk()).ok_or(MalformedLog)
 }
 
 /// The number at a position, if it can be a length of something.
-fn number_at(data: &[u8], start: usize) -> Result<usize, Malformed> {
+fn number_at(data: &[u8], start: usize) -> Result<usize, MalformedLog> {
     let word = Amount::from_be_bytes(*word_at(data, start)?);
-    word.to_u128().and_then(|number| usize::try_from(number).ok()).ok_or(Malformed)
+    word.to_u128().and_then(|number| usize::try_from(number).ok()).ok_or(MalformedLog)
 }
 
 /// The bytes behind their length.
-fn counted(data: &[u8], start: usize) -> Result<&[u8], Malformed> {
+fn counted(data: &[u8], start: usize) -> Result<&[u8], MalformedLog> {
     let length = number_at(data, start)?;
-    let rest = data.get(start..).and_then(|rest| rest.get(32..)).ok_or(Malformed)?;
-    rest.get(..length).ok_or(Malformed)
+    let rest = data.get(start..).and_then(|rest| rest.get(32..)).ok_or(MalformedLog)?;
+    rest.get(..length).ok_or(MalformedLog)
 }
 
 #[cfg(test)]
@@ -213,9 +213,9 @@ mod tests {
         path: &str,
         topics: &'a [[u8; 32]],
         data: &'a [u8],
-    ) -> Result<Option<Value<'a>>, Malformed> {
+    ) -> Result<Option<Value<'a>>, MalformedLog> {
         let declaration = Declaration::parse(text).unwrap();
-        Place::of(&declaration, path).unwrap().read(topics, data)
+        FieldPath::of(&declaration, path).unwrap().read(topics, data)
     }
 
     #[test]
@@ -224,8 +224,8 @@ mod tests {
         let topics = [word(0), word(7), word(9)];
         assert_eq!(read(text, "b", &topics, &[]), Ok(Some(Value::Number(Amount::from(7)))));
         assert_eq!(read(text, "c", &topics, &[]), Ok(Some(Value::Word(word(9)))));
-        assert_eq!(read(text, "b", &topics[..1], &[]), Err(Malformed));
-        assert_eq!(read(text, "b", &[word(0), word(256)], &[]), Err(Malformed));
+        assert_eq!(read(text, "b", &topics[..1], &[]), Err(MalformedLog));
+        assert_eq!(read(text, "b", &[word(0), word(256)], &[]), Err(MalformedLog));
     }
 
     #[test]
@@ -255,8 +255,8 @@ mod tests {
     fn place_of_an_unknown_field_is_refused() {
         let declaration = Declaration::parse("A((uint8 x)[] t, uint8 indexed b)").unwrap();
         for path in ["", "c", "t", "t[0]", "t[0].y", "t.x", "b.x", "b[0]", "t[x].x"] {
-            assert!(Place::of(&declaration, path).is_err(), "{path}");
+            assert!(FieldPath::of(&declaration, path).is_err(), "{path}");
         }
-        assert!(Place::of(&declaration, "t[3].x").is_ok());
+        assert!(FieldPath::of(&declaration, "t[3].x").is_ok());
     }
 }

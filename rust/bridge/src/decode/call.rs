@@ -1,6 +1,6 @@
 //! A call of a function, with its arguments.
 
-use crate::abi::{Declaration, Place, Value};
+use crate::abi::{Declaration, FieldPath, Value};
 
 /// A call of a function.
 pub(super) struct Call<'a> {
@@ -10,7 +10,7 @@ pub(super) struct Call<'a> {
 
 impl<'a> Call<'a> {
     pub(super) fn value(&self, name: &str) -> Option<Value<'a>> {
-        Place::of(self.declaration, name).ok()?.read(&[], self.arguments).ok().flatten()
+        FieldPath::of(self.declaration, name).ok()?.read(&[], self.arguments).ok().flatten()
     }
 
     pub(super) fn bytes(&self, name: &str) -> Option<&'a [u8]> {

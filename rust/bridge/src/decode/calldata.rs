@@ -1,6 +1,6 @@
 //! Legs from call data, for destinations that emit no event or whose logs a source does not have.
 //!
-//! A function counts when a listed contract of its bridge is called. What a log of the same transaction says stands first.
+//! A function counts when a listed contract of its bridge is called. A log of the same transaction takes precedence.
 
 use std::sync::LazyLock;
 
@@ -42,7 +42,7 @@ static FUNCTIONS: LazyLock<Vec<Function>> = LazyLock::new(|| {
     ]
 });
 
-/// Whether call data is that of a function that is read.
+/// Returns whether call data is that of a function that is read.
 pub(super) fn is_known(input: &[u8]) -> bool {
     let selector = input.first_chunk::<4>();
     selector.is_some_and(|selector| FUNCTIONS.iter().any(|function| function.selector == *selector))

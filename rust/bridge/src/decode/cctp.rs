@@ -7,9 +7,9 @@
 use headwater_types::Amount;
 use sha3::{Digest, Keccak256};
 
-use super::context::{Context, Found};
+use super::context::{Context, EventLog};
 use super::draft::Draft;
-use super::packed::{Packed, hex_text};
+use super::packed::{ByteReader, hex_text};
 use crate::chain::BridgeChain;
 use crate::half::{MatchClass, Step, Token};
 use crate::party::Party;
@@ -33,7 +33,7 @@ struct Burn {
 /// `version u32 | burn token | mint recipient | amount | message sender`, then more in V2.
 fn burn(body: &[u8], version: u32) -> Option<Burn> {
     let long_enough = if version == 0 { body.len() == 132 } else { body.len() >= 228 };
-    let mut body = Packed(body);
+    let mut body = ByteReader(body);
     if !long_enough || body.u32()? != version {
         return None;
     }
@@ -50,9 +50,9 @@ fn key_v2(source: u32, destination: &str, sender: &[u8; 32], body: &[u8]) -> Str
     hex_text(&hash)
 }
 
-fn sent_v2(context: &Context<'_>, found: &Found<'_>) -> Option<Draft> {
+fn sent_v2(context: &Context<'_>, found: &EventLog<'_>) -> Option<Draft> {
     found.emitter?;
-    let mut message = Packed(found.bytes("message")?);
+    let mut message = ByteReader(found.bytes("message")?);
     if message.u32()? != 1 {
         return None;
     }
@@ -79,7 +79,7 @@ fn sent_v2(context: &Context<'_>, found: &Found<'_>) -> Option<Draft> {
     }))
 }
 
-fn received(context: &Context<'_>, found: &Found<'_>) -> Option<Draft> {
+fn received(context: &Context<'_>, found: &EventLog<'_>) -> Option<Draft> {
     found.emitter?;
     let source = u32::try_from(found.small("sourceDomain")?).ok()?;
     let sender = found.word("sender")?;
@@ -111,8 +111,8 @@ fn received(context: &Context<'_>, found: &Found<'_>) -> Option<Draft> {
 }
 
 /// The mint before a message, after the message before that.
-fn mint_of<'a>(context: &Context<'a>, found: &Found<'_>) -> Option<Found<'a>> {
-    let before = |other: &Found<'_>| other.emitter.is_some() && other.log.index < found.log.index;
+fn mint_of<'a>(context: &Context<'a>, found: &EventLog<'_>) -> Option<EventLog<'a>> {
+    let before = |other: &EventLog<'_>| other.emitter.is_some() && other.log.index < found.log.index;
     let message = context.events(FAMILY, "MessageReceived").filter(before).map(|other| other.log.index).max();
     let mints = context.events(FAMILY, "MintAndWithdraw").filter(before);
     mints.filter(|mint| message.is_none_or(|message| mint.log.index > message)).max_by_key(|mint| mint.log.index)

@@ -6,20 +6,20 @@ use sha3::{Digest, Keccak256};
 use super::call::Call;
 use super::context::Context;
 use super::draft::Draft;
-use super::packed::{Packed, hex_text};
+use super::packed::{ByteReader, hex_text};
 use crate::half::{LinkKey, MatchClass, Step, Token};
 use crate::tables::{Contract, Family};
 
-/// What a transfer id of Celer's pools is computed from.
+/// The inputs of a transfer id of Celer's pools.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CelerTransfer {
-    /// Who sends.
+    /// The sender.
     pub sender: [u8; 20],
-    /// Who receives.
+    /// The receiver.
     pub receiver: [u8; 20],
     /// The token on the source chain.
     pub token: [u8; 20],
-    /// How much, in its smallest unit.
+    /// The amount, in its smallest unit.
     pub amount: Amount,
     /// The EVM id of the destination.
     pub destination: u64,
@@ -65,7 +65,7 @@ pub fn celer_transfer_id(transfer: &CelerTransfer) -> LinkKey {
 /// destination chain and source transfer id.
 pub(super) fn relay_leg(context: &Context<'_>, family: &Family, contract: &Contract, call: &Call<'_>) -> Option<Draft> {
     let mut request = Request::default();
-    let mut message = Packed(call.bytes("request")?);
+    let mut message = ByteReader(call.bytes("request")?);
     while !message.0.is_empty() {
         request.field(&mut message)?;
     }
@@ -105,7 +105,7 @@ struct Request<'a> {
 
 impl<'a> Request<'a> {
     /// Reads one field of the protobuf: a number or bytes, the only kinds in it.
-    fn field(&mut self, message: &mut Packed<'a>) -> Option<()> {
+    fn field(&mut self, message: &mut ByteReader<'a>) -> Option<()> {
         let tag = varint(message)?;
         match tag & 7 {
             0 => {
@@ -135,7 +135,7 @@ impl<'a> Request<'a> {
     }
 }
 
-fn varint(message: &mut Packed<'_>) -> Option<u64> {
+fn varint(message: &mut ByteReader<'_>) -> Option<u64> {
     let mut number = 0_u64;
     for shift in (0..64).step_by(7) {
         let byte = message.u8()?;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use headwater_types::Amount;
 
 use super::draft::Draft;
-use crate::abi::{Malformed, Value};
+use crate::abi::{MalformedLog, Value};
 use crate::half::{Half, LinkKey, MatchClass, Step};
 use crate::log::{Log, TokenTransfer, Transaction};
 use crate::party::Party;
@@ -13,15 +13,15 @@ use crate::tables::{Contract, Event, Family, Tables};
 
 /// A log that is an event of the tables.
 #[derive(Clone, Copy)]
-pub(super) struct Found<'a> {
+pub(super) struct EventLog<'a> {
     pub(super) event: &'a Event,
     pub(super) log: &'a Log<'a>,
     /// The contract table's row of the emitter, if it belongs to the family.
     pub(super) emitter: Option<&'a Contract>,
 }
 
-impl<'a> Found<'a> {
-    pub(super) fn value(&self, field: &str) -> Result<Option<Value<'a>>, Malformed> {
+impl<'a> EventLog<'a> {
+    pub(super) fn value(&self, field: &str) -> Result<Option<Value<'a>>, MalformedLog> {
         self.event.value(self.log, field)
     }
 
@@ -64,17 +64,17 @@ impl<'a> Found<'a> {
         }
     }
 
-    /// Whether the emitter is listed, with a role that begins so.
+    /// Returns whether the emitter is listed, with a role that begins so.
     pub(super) fn is_emitted_by(&self, role: &str) -> bool {
         self.emitter.is_some_and(|emitter| emitter.role().starts_with(role))
     }
 }
 
-/// What a decoder reads.
+/// The input of a decoder.
 pub(super) struct Context<'a> {
     pub(super) tables: &'a Tables,
     pub(super) transaction: &'a Transaction<'a>,
-    pub(super) found: Vec<Found<'a>>,
+    pub(super) found: Vec<EventLog<'a>>,
     pub(super) transfers: Vec<TokenTransfer>,
 }
 
@@ -86,7 +86,7 @@ impl<'a> Context<'a> {
             let Some(topic0) = log.topics.first() else { continue };
             for event in tables.events_of(topic0).filter(|event| event.fits(log)) {
                 let emitter = tables.emitter(tables.family_of(event), transaction.chain, &log.contract);
-                found.push(Found { event, log, emitter });
+                found.push(EventLog { event, log, emitter });
             }
         }
         if found.is_empty() && !is_known {
@@ -100,8 +100,8 @@ impl<'a> Context<'a> {
     }
 
     /// The events with a name in a family.
-    pub(super) fn events(&self, family: &'a str, name: &'a str) -> impl Iterator<Item = Found<'a>> + '_ {
-        let of_family = move |found: &&Found<'a>| *self.tables.family_of(found.event).name == *family;
+    pub(super) fn events(&self, family: &'a str, name: &'a str) -> impl Iterator<Item = EventLog<'a>> + '_ {
+        let of_family = move |found: &&EventLog<'a>| *self.tables.family_of(found.event).name == *family;
         self.found.iter().filter(move |found| found.event.name() == name).filter(of_family).copied()
     }
 
@@ -109,13 +109,13 @@ impl<'a> Context<'a> {
         self.tables.families().iter().find(|family| *family.name == *name)
     }
 
-    /// Whether a listed contract of the family emitted anything.
+    /// Returns whether a listed contract of the family emitted anything.
     pub(super) fn has_listed(&self, family: usize) -> bool {
         self.found.iter().any(|found| found.event.family == family && found.emitter.is_some())
     }
 
     /// A leg that was read from a log.
-    pub(super) fn leg(&self, found: &Found<'_>, step: Step, class: MatchClass, key: String) -> Draft {
+    pub(super) fn leg(&self, found: &EventLog<'_>, step: Step, class: MatchClass, key: String) -> Draft {
         let family = self.tables.family_of(found.event);
         let bridge = found.emitter.map_or_else(|| default_name(family), Contract::bridge_name);
         let event = Arc::clone(&found.event.name);
@@ -175,7 +175,7 @@ impl<'a> Context<'a> {
         Party::from_account(Some(self.transaction.chain), account)
     }
 
-    /// Who signed the transaction.
+    /// Returns who signed the transaction.
     pub(super) fn signer(&self) -> Option<Party> {
         self.transaction.from.map(|from| self.here(from))
     }

@@ -7,9 +7,9 @@ use crate::half::Half;
 /// A leg that may be one of several descriptions.
 pub(super) struct Draft {
     pub(super) half: Half,
-    /// Whether a listed contract emitted it.
+    /// True if a listed contract emitted it.
     pub(super) listed: bool,
-    /// Whether it is an envelope: another description of the same key is better.
+    /// True if it is an envelope: another description of the same key is better.
     pub(super) transport: bool,
 }
 

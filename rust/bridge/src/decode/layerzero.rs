@@ -5,9 +5,9 @@
 
 use sha3::{Digest, Keccak256};
 
-use super::context::{Context, Found};
+use super::context::{Context, EventLog};
 use super::draft::Draft;
-use super::packed::{Packed, hex_text};
+use super::packed::{ByteReader, hex_text};
 use crate::half::{MatchClass, Step};
 use crate::log::low_bytes;
 use crate::party::Party;
@@ -36,7 +36,7 @@ pub(super) fn legs(context: &Context<'_>) -> Vec<Draft> {
 }
 
 /// Deliveries of the endpoint, and those that failed.
-pub(super) fn arrivals<'a>(context: &Context<'a>) -> Vec<(Found<'a>, Packet<'a>, Step)> {
+pub(super) fn arrivals<'a>(context: &Context<'a>) -> Vec<(EventLog<'a>, Packet<'a>, Step)> {
     let of = |name: &'static str, step| {
         context.events(FAMILY, name).filter_map(move |found| Some((found, delivered(context, &found)?, step)))
     };
@@ -44,9 +44,9 @@ pub(super) fn arrivals<'a>(context: &Context<'a>) -> Vec<(Found<'a>, Packet<'a>,
 }
 
 /// Packets of the endpoint that this transaction sends.
-pub(super) fn sent<'a>(context: &Context<'a>, found: &Found<'a>) -> Option<Packet<'a>> {
+pub(super) fn sent<'a>(context: &Context<'a>, found: &EventLog<'a>) -> Option<Packet<'a>> {
     found.emitter?;
-    let mut payload = Packed(found.bytes("encodedPayload")?);
+    let mut payload = ByteReader(found.bytes("encodedPayload")?);
     if payload.u8()? != 1 {
         return None;
     }
@@ -65,7 +65,7 @@ pub(super) fn sent<'a>(context: &Context<'a>, found: &Found<'a>) -> Option<Packe
     (packet.guid == packet.computed() && own == packet.source.to_string()).then_some(packet)
 }
 
-fn delivered<'a>(context: &Context<'a>, found: &Found<'a>) -> Option<Packet<'a>> {
+fn delivered<'a>(context: &Context<'a>, found: &EventLog<'a>) -> Option<Packet<'a>> {
     found.emitter?;
     let own = context.tables.id_in("layerzero-v2", context.transaction.chain)?;
     let receiver = found.account("receiver")?;
@@ -107,7 +107,8 @@ impl Packet<'_> {
         Keccak256::digest(parts.concat()).into()
     }
 
-    /// Whether it carries nothing of its own: Stargate's buses, whose riders are legs, and credits between its pools.
+    /// Returns whether it carries nothing of its own: Stargate's buses, whose riders are legs, and credits between its
+    /// pools.
     fn is_carrier(&self, context: &Context<'_>) -> bool {
         let is_bus = context.events(FAMILY, "BusDriven").any(|bus| bus.word("guid") == Some(self.guid));
         let sender = low_bytes(&self.sender);
@@ -120,7 +121,7 @@ impl Packet<'_> {
     /// The receiver in the message of an OFT: `receiver 32 | amount u64` and what its app adds. Stargate's taxi has type
     /// and asset before it.
     fn oft_receiver(&self, chain: Option<crate::chain::BridgeChain>) -> Option<Party> {
-        let mut message = Packed(self.message);
+        let mut message = ByteReader(self.message);
         if self.message.len() == 40 {
             return Some(Party::from_bytes(chain, &message.word()?)).filter(|party| !party.is_zero());
         }

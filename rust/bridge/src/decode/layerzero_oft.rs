@@ -8,10 +8,10 @@
 
 use std::collections::HashMap;
 
-use super::context::{Context, Found};
+use super::context::{Context, EventLog};
 use super::draft::Draft;
 use super::layerzero::{CLASS, FAMILY, arrivals, sent};
-use super::packed::{Packed, hex_text};
+use super::packed::{ByteReader, hex_text};
 use crate::chain::BridgeChain;
 use crate::half::{LinkKey, MatchClass, Step, Token};
 use crate::log::low_bytes;
@@ -32,7 +32,7 @@ fn sent_legs(context: &Context<'_>) -> Vec<Draft> {
     let packets: Vec<_> = context.events(FAMILY, "PacketSent").filter_map(|found| sent(context, &found)).collect();
     let rides: Vec<_> = context.events(FAMILY, "BusRode").filter(|ride| ride.emitter.is_some()).collect();
     let mut next_ride: HashMap<u64, usize> = HashMap::new();
-    let leg = |found: Found<'_>| {
+    let leg = |found: EventLog<'_>| {
         let guid = found.word("guid")?;
         let eid = found.small("dstEid")?;
         let other = context.tables.chain_in(IDS, &eid.to_string());
@@ -71,7 +71,7 @@ fn received_legs(context: &Context<'_>) -> Vec<Draft> {
     let mut events: Vec<_> =
         context.events(FAMILY, "OFTReceived").chain(context.events(FAMILY, "UnreceivedTokenCached")).collect();
     events.sort_by_key(|found| found.log.index);
-    let leg = |found: Found<'_>| {
+    let leg = |found: EventLog<'_>| {
         let guid = found.word("guid")?;
         let app = arrived
             .iter()
@@ -97,8 +97,8 @@ fn received_legs(context: &Context<'_>) -> Vec<Draft> {
     events.into_iter().filter_map(leg).collect()
 }
 
-/// What ties the tickets of a bus to its guid.
-fn carried_legs(context: &Context<'_>, bus: &Found<'_>) -> Option<Vec<Draft>> {
+/// Ties the tickets of a bus to its guid.
+fn carried_legs(context: &Context<'_>, bus: &EventLog<'_>) -> Option<Vec<Draft>> {
     bus.emitter?;
     let guid = bus.word("guid")?;
     let eid = bus.small("dstEid")?;
@@ -127,13 +127,13 @@ fn ticket(context: &Context<'_>, destination: u64, number: u64) -> Option<String
 
 /// The receiver of a passenger: `asset u16 | receiver 32 | amount u64 | native drop u8`.
 fn passenger(bytes: &[u8], chain: Option<BridgeChain>) -> Option<Party> {
-    let mut bytes = Packed(bytes);
+    let mut bytes = ByteReader(bytes);
     bytes.u16()?;
     Some(Party::from_bytes(chain, &bytes.word()?)).filter(|party| !party.is_zero())
 }
 
 /// The token: an adapter moves another contract's, a native pool the coin of the chain.
-fn token(context: &Context<'_>, found: &Found<'_>, amount: Option<headwater_types::Amount>) -> Option<Token> {
+fn token(context: &Context<'_>, found: &EventLog<'_>, amount: Option<headwater_types::Amount>) -> Option<Token> {
     let moved = context.transfer_near(found.log.index, |transfer| Some(transfer.amount) == amount);
     if let Some(transfer) = moved {
         return Some(Token::Contract(context.here(transfer.token)));

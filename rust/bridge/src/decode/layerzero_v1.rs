@@ -5,9 +5,9 @@
 
 use headwater_types::Amount;
 
-use super::context::{Context, Found};
+use super::context::{Context, EventLog};
 use super::draft::Draft;
-use super::packed::{Packed, hex_text};
+use super::packed::{ByteReader, hex_text};
 use crate::half::{MatchClass, Step, Token};
 use crate::log::TokenTransfer;
 use crate::party::Party;
@@ -43,9 +43,9 @@ impl Path {
     }
 }
 
-fn packet(found: &Found<'_>) -> Option<Path> {
+fn packet(found: &EventLog<'_>) -> Option<Path> {
     found.emitter?;
-    let mut payload = Packed(found.bytes("payload")?);
+    let mut payload = ByteReader(found.bytes("payload")?);
     Some(Path {
         nonce: payload.u64()?,
         source: payload.u16()?,
@@ -55,10 +55,10 @@ fn packet(found: &Found<'_>) -> Option<Path> {
     })
 }
 
-fn receipt(found: &Found<'_>) -> Option<Path> {
+fn receipt(found: &EventLog<'_>) -> Option<Path> {
     found.emitter?;
     // The path is the remote app, then the local one.
-    let sender = Packed(found.bytes("srcAddress")?).array()?;
+    let sender = ByteReader(found.bytes("srcAddress")?).array()?;
     Some(Path {
         nonce: found.small("nonce")?,
         source: u16::try_from(found.small("srcChainId")?).ok()?,
@@ -68,7 +68,7 @@ fn receipt(found: &Found<'_>) -> Option<Path> {
     })
 }
 
-fn sent_leg(context: &Context<'_>, found: &Found<'_>, path: &Path) -> Option<Draft> {
+fn sent_leg(context: &Context<'_>, found: &EventLog<'_>, path: &Path) -> Option<Draft> {
     let own = context.tables.id_in(FAMILY, context.transaction.chain);
     if own != Some(path.source.to_string().as_str()) {
         return None;
@@ -98,7 +98,7 @@ fn sent_leg(context: &Context<'_>, found: &Found<'_>, path: &Path) -> Option<Dra
     Some(draft)
 }
 
-fn received_leg(context: &Context<'_>, found: &Found<'_>, path: &Path) -> Option<Draft> {
+fn received_leg(context: &Context<'_>, found: &EventLog<'_>, path: &Path) -> Option<Draft> {
     let other = context.tables.chain_in(FAMILY, &path.source.to_string());
     let step = if context.events(FAMILY, "CachedSwapSaved").any(|saved| saved.emitter.is_some()) {
         Step::Failed
@@ -127,7 +127,7 @@ fn received_leg(context: &Context<'_>, found: &Found<'_>, path: &Path) -> Option
 }
 
 /// The event of the token that is an end of the path: anybody can emit one, so the app of the packet must have.
-fn oft<'a>(context: &Context<'a>, path: &Path, name: &'static str) -> Option<Found<'a>> {
+fn oft<'a>(context: &Context<'a>, path: &Path, name: &'static str) -> Option<EventLog<'a>> {
     let app = if name == "SendToChain" { path.sender } else { path.receiver };
     context.events(FAMILY, name).find(|found| found.log.contract == app)
 }
@@ -135,9 +135,9 @@ fn oft<'a>(context: &Context<'a>, path: &Path, name: &'static str) -> Option<Fou
 /// The swap of a Stargate pool behind a packet of its bridge: the k-th swap has the k-th packet.
 fn stargate_swap<'a>(
     context: &Context<'a>,
-    found: &Found<'_>,
+    found: &EventLog<'_>,
     path: &Path,
-) -> Option<(Found<'a>, Option<Amount>, Option<Token>)> {
+) -> Option<(EventLog<'a>, Option<Amount>, Option<Token>)> {
     let is_bridge = |contract: &crate::tables::Contract| contract.family() == "stargate" && contract.role() == "Bridge";
     if !context.tables.contract(context.transaction.chain, &path.sender).any(is_bridge) {
         return None;

@@ -5,9 +5,9 @@ use std::fmt::Write as _;
 use headwater_types::{Amount, Family as ChainFamily, TxHash};
 use sha3::{Digest, Keccak256};
 
-use super::context::{Context, Found};
+use super::context::{Context, EventLog};
 use super::draft::Draft;
-use crate::abi::{Malformed, Value};
+use crate::abi::{MalformedLog, Value};
 use crate::chain::BridgeChain;
 use crate::half::{Half, LinkKey, Step, Token};
 use crate::party::Party;
@@ -23,10 +23,10 @@ enum Cell<'a> {
     Native,
 }
 
-type Read<T> = Result<Option<T>, Malformed>;
+type DecodeResult<T> = Result<Option<T>, MalformedLog>;
 
 pub(super) fn legs(context: &Context<'_>) -> Vec<Draft> {
-    let read = |found: &Found<'_>| {
+    let read = |found: &EventLog<'_>| {
         let mapping = found.event.mapping.as_ref()?;
         let counts = found.emitter.is_some() || (mapping.has(Mark::Unlisted) && context.has_listed(found.event.family));
         if counts { leg(context, found, mapping).ok().flatten() } else { None }
@@ -35,7 +35,7 @@ pub(super) fn legs(context: &Context<'_>) -> Vec<Draft> {
 }
 
 /// The leg, `None` where a part of its key is not stated.
-fn leg(context: &Context<'_>, found: &Found<'_>, mapping: &Mapping) -> Read<Draft> {
+fn leg(context: &Context<'_>, found: &EventLog<'_>, mapping: &Mapping) -> DecodeResult<Draft> {
     let row = Row { context, found };
     let Some(key) = row.key(&mapping.key)? else { return Ok(None) };
     let failed = mapping.failed_unless.as_ref().map_or(Ok(false), |condition| row.fails(condition))?;
@@ -73,12 +73,12 @@ fn leg(context: &Context<'_>, found: &Found<'_>, mapping: &Mapping) -> Read<Draf
 /// A log as its row reads it.
 struct Row<'c, 'a> {
     context: &'c Context<'a>,
-    found: &'c Found<'a>,
+    found: &'c EventLog<'a>,
 }
 
 impl<'a> Row<'_, 'a> {
     /// The parts with `:` between them. A key of zeros alone names nothing.
-    fn key(&self, parts: &[Fetch]) -> Read<String> {
+    fn key(&self, parts: &[Fetch]) -> DecodeResult<String> {
         let mut key = String::new();
         let mut names = false;
         for part in parts {
@@ -92,14 +92,14 @@ impl<'a> Row<'_, 'a> {
         Ok(Some(key).filter(|_| names))
     }
 
-    fn optional<T>(&self, fetch: Option<&Fetch>, read: impl FnOnce(&Cell<'_>) -> Read<T>) -> Read<T> {
+    fn optional<T>(&self, fetch: Option<&Fetch>, read: impl FnOnce(&Cell<'_>) -> DecodeResult<T>) -> DecodeResult<T> {
         match fetch.map(|fetch| self.cell(fetch)).transpose()?.flatten() {
             Some(cell) => read(&cell),
             None => Ok(None),
         }
     }
 
-    fn cell<'c>(&'c self, fetch: &'c Fetch) -> Read<Cell<'c>> {
+    fn cell<'c>(&'c self, fetch: &'c Fetch) -> DecodeResult<Cell<'c>> {
         let transaction = self.context.transaction;
         let family = self.context.tables.family_of(self.found.event);
         let log = self.found.log;
@@ -135,8 +135,8 @@ impl<'a> Row<'_, 'a> {
 
     /// The log of an event beside this one: the one with the same ordinal if there are as many, else the nearest before
     /// it, else the first behind it.
-    fn beside(&self, name: &str) -> Option<Found<'a>> {
-        let listed = |found: &&Found<'a>| found.event.family == self.found.event.family && found.emitter.is_some();
+    fn beside(&self, name: &str) -> Option<EventLog<'a>> {
+        let listed = |found: &&EventLog<'a>| found.event.family == self.found.event.family && found.emitter.is_some();
         let logs: Vec<_> =
             self.context.found.iter().filter(listed).filter(|found| found.event.name() == name).collect();
         let own: Vec<_> = self
@@ -167,15 +167,15 @@ impl<'a> Row<'_, 'a> {
         }
     }
 
-    fn fails(&self, condition: &Condition) -> Result<bool, Malformed> {
+    fn fails(&self, condition: &Condition) -> Result<bool, MalformedLog> {
         Ok(place_number(&condition.place, self.found)? != Some(Amount::from(condition.number)))
     }
 }
 
-fn place_number(place: &crate::abi::Place, found: &Found<'_>) -> Read<Amount> {
+fn place_number(place: &crate::abi::FieldPath, found: &EventLog<'_>) -> DecodeResult<Amount> {
     match place.read(found.log.topics, found.log.data)? {
         Some(Value::Number(number)) => Ok(Some(number)),
-        Some(_) => Err(Malformed),
+        Some(_) => Err(MalformedLog),
         None => Ok(None),
     }
 }
@@ -219,18 +219,18 @@ fn write_text(text: &mut String, cell: &Cell<'_>) {
     written.expect("text takes any length");
 }
 
-fn party(cell: &Cell<'_>, chain: Option<BridgeChain>) -> Read<Party> {
+fn party(cell: &Cell<'_>, chain: Option<BridgeChain>) -> DecodeResult<Party> {
     let party = match cell {
         Cell::Value(Value::Account(account)) => Party::from_account(chain, *account),
         Cell::Value(Value::Word(word)) => Party::from_bytes(chain, word),
         Cell::Value(Value::Bytes(bytes)) => Party::from_bytes(chain, bytes),
         Cell::Value(Value::Text(text)) => Party::from_text(chain, text),
-        _ => return Err(Malformed),
+        _ => return Err(MalformedLog),
     };
     Ok(Some(party).filter(|party| !party.is_zero()))
 }
 
-fn token(cell: &Cell<'_>, chain: Option<BridgeChain>) -> Read<Token> {
+fn token(cell: &Cell<'_>, chain: Option<BridgeChain>) -> DecodeResult<Token> {
     let symbol = |text: &str| (!text.is_empty()).then(|| Token::Symbol(text.into()));
     match cell {
         Cell::Native => Ok(Some(Token::Native)),
@@ -242,23 +242,23 @@ fn token(cell: &Cell<'_>, chain: Option<BridgeChain>) -> Read<Token> {
     }
 }
 
-fn amount(cell: &Cell<'_>) -> Read<Amount> {
+fn amount(cell: &Cell<'_>) -> DecodeResult<Amount> {
     match cell {
         Cell::Value(Value::Number(number)) => Ok(Some(*number)),
-        _ => Err(Malformed),
+        _ => Err(MalformedLog),
     }
 }
 
-fn transaction(cell: &Cell<'_>) -> Read<TxHash> {
+fn transaction(cell: &Cell<'_>) -> DecodeResult<TxHash> {
     match cell {
         Cell::Value(Value::Word(word)) => Ok(Some(TxHash::new(*word))),
         Cell::Value(Value::Text(text)) => Ok(TxHash::parse(ChainFamily::Utxo, text).ok()),
-        _ => Err(Malformed),
+        _ => Err(MalformedLog),
     }
 }
 
 /// Takes token and amount of the transfer that pays the receiver.
-fn paid(context: &Context<'_>, found: &Found<'_>, half: &mut Half) {
+fn paid(context: &Context<'_>, found: &EventLog<'_>, half: &mut Half) {
     let Some(receiver) = half.receiver.as_ref().and_then(Party::address).and_then(crate::tables::account_bytes) else {
         return;
     };
@@ -268,8 +268,8 @@ fn paid(context: &Context<'_>, found: &Found<'_>, half: &mut Half) {
     }
 }
 
-/// Takes the token that stands behind a wrapper: the other one of which the same amount moves.
-fn underlying(context: &Context<'_>, found: &Found<'_>, half: &mut Half) {
+/// Takes the token that is behind a wrapper: the other one of which the same amount moves.
+fn underlying(context: &Context<'_>, found: &EventLog<'_>, half: &mut Half) {
     let wrapper = half.token.clone();
     let other = |token: [u8; 20]| Some(Token::Contract(context.here(token))) != wrapper;
     let moved = context

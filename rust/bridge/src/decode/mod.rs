@@ -44,7 +44,7 @@ const CODE: &[Decoder] = &[
 
 /// The legs of bridge transfers in a transaction, in order of their logs.
 ///
-/// An event counts if a listed contract of the bridge emitted it; where emitters cannot be listed, if it stands beside an
+/// An event counts if a listed contract of the bridge emitted it; where emitters cannot be listed, if it is beside an
 /// event of a listed contract. What is malformed, or comes from elsewhere, is left out. A reverted transaction has none.
 ///
 /// Time: linear in the logs, and a hash look-up per log. Memory: the legs.

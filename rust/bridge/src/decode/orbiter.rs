@@ -17,7 +17,7 @@ const FAMILY: &str = "orbiter";
 /// The digits that name the destination.
 const CODES: u128 = 10_000;
 
-/// Whether a maker pays or is paid.
+/// Returns whether a maker pays or is paid.
 pub(super) fn is_involved(tables: &Tables, transaction: &Transaction<'_>) -> bool {
     let is_maker = |account: &[u8; 20]| maker(tables, transaction, account).is_some();
     let ends = [transaction.from, transaction.to];

@@ -2,11 +2,11 @@
 
 use headwater_types::Amount;
 
-/// What is left of a message; every step past its end is `None`.
+/// The rest of a message; every step past its end is `None`.
 #[derive(Clone, Copy)]
-pub(super) struct Packed<'a>(pub(super) &'a [u8]);
+pub(super) struct ByteReader<'a>(pub(super) &'a [u8]);
 
-impl<'a> Packed<'a> {
+impl<'a> ByteReader<'a> {
     pub(super) fn take(&mut self, count: usize) -> Option<&'a [u8]> {
         let (taken, rest) = self.0.split_at_checked(count)?;
         self.0 = rest;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use headwater_types::{Address, Amount, Family, Timestamp, TxHash};
 
-use super::context::{Context, Found};
+use super::context::{Context, EventLog};
 use super::draft::Draft;
 use crate::chain::BridgeChain;
 use crate::half::{Half, LinkKey, MatchClass, Step, Token};
@@ -30,7 +30,7 @@ const SHORT: &[(&str, &str, &str)] = &[
     ("r", "THOR", "RUNE"),
 ];
 
-/// What a memo orders.
+/// The order of a memo.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MemoKind {
     /// A swap into an asset of another chain.
@@ -54,13 +54,13 @@ pub enum MemoKind {
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Memo<'a> {
-    /// What it orders.
+    /// The order.
     pub kind: MemoKind,
     /// The destination chain of a swap, as `THORChain` names it.
     pub chain: Option<&'a str>,
     /// The asset that a swap ends in: a ticker, with `-` and a contract or its end behind it for tokens.
     pub asset: Option<&'a str>,
-    /// Who receives.
+    /// The receiver.
     pub receiver: Option<&'a str>,
     /// The source transaction that a payment or return belongs to.
     pub transaction: Option<TxHash>,
@@ -122,7 +122,7 @@ fn token(context: &Context<'_>, asset: [u8; 20]) -> Token {
     if asset == [0; 20] { Token::Native } else { Token::Contract(context.here(asset)) }
 }
 
-fn deposit(context: &Context<'_>, found: &Found<'_>) -> Option<Draft> {
+fn deposit(context: &Context<'_>, found: &EventLog<'_>) -> Option<Draft> {
     found.emitter?;
     let memo = Memo::parse(found.text("memo")?).filter(|memo| memo.kind == MemoKind::Swap)?;
     let asset = found.account("asset")?;
@@ -139,7 +139,7 @@ fn deposit(context: &Context<'_>, found: &Found<'_>) -> Option<Draft> {
 }
 
 /// `amount` names the field with the amount; after a swap only the transfer to the receiver states it.
-fn payment(context: &Context<'_>, found: &Found<'_>, to: &str, asset: &str, amount: Option<&str>) -> Option<Draft> {
+fn payment(context: &Context<'_>, found: &EventLog<'_>, to: &str, asset: &str, amount: Option<&str>) -> Option<Draft> {
     found.emitter?;
     let memo = Memo::parse(found.text("memo")?)?;
     let step = match memo.kind {
@@ -178,11 +178,11 @@ pub struct MemoPayment<'a> {
     pub transaction: TxHash,
     /// The memo.
     pub memo: &'a str,
-    /// Who pays, if known: on bitcoin the owner of the first input.
+    /// The payer, if known: on bitcoin the owner of the first input.
     pub sender: Option<Address>,
-    /// Who is paid, if known: on bitcoin the owner of the first output that is neither data nor change to a payer.
+    /// The payee, if known: on bitcoin the owner of the first output that is neither data nor change to a payer.
     pub receiver: Option<Address>,
-    /// How much, in the smallest unit.
+    /// The amount, in the smallest unit.
     pub amount: Option<Amount>,
 }
 

@@ -6,9 +6,9 @@
 
 use headwater_types::Amount;
 
-use super::context::{Context, Found};
+use super::context::{Context, EventLog};
 use super::draft::Draft;
-use super::packed::{Packed, hex_text};
+use super::packed::{ByteReader, hex_text};
 use crate::half::{MatchClass, Step, Token};
 use crate::log::{TokenTransfer, low_bytes};
 use crate::party::Party;
@@ -40,7 +40,7 @@ struct TokenPayload {
 }
 
 fn token_payload(payload: &[u8]) -> Option<TokenPayload> {
-    let mut payload = Packed(payload);
+    let mut payload = ByteReader(payload);
     if !matches!(payload.u8()?, 1 | 3) {
         return None;
     }
@@ -53,7 +53,7 @@ fn token_payload(payload: &[u8]) -> Option<TokenPayload> {
     })
 }
 
-fn published(context: &Context<'_>, found: &Found<'_>) -> Option<Draft> {
+fn published(context: &Context<'_>, found: &EventLog<'_>) -> Option<Draft> {
     found.emitter?;
     let own = context.tables.id_in(FAMILY, context.transaction.chain)?;
     let emitter = found.account("sender")?;
@@ -83,7 +83,7 @@ fn published(context: &Context<'_>, found: &Found<'_>) -> Option<Draft> {
     }))
 }
 
-fn redeemed(context: &Context<'_>, found: &Found<'_>) -> Option<Draft> {
+fn redeemed(context: &Context<'_>, found: &EventLog<'_>) -> Option<Draft> {
     let bridge = found.emitter.filter(|contract| is_token_bridge(contract))?;
     let chain = found.small("emitterChainId")?.to_string();
     let leg = context.leg(
@@ -110,7 +110,7 @@ pub(super) fn vaa_leg(context: &Context<'_>, family: &Family, contract: &Contrac
     if !is_token_bridge(contract) {
         return None;
     }
-    let mut vaa = Packed(vaa);
+    let mut vaa = ByteReader(vaa);
     if vaa.u8()? != 1 {
         return None;
     }

@@ -69,7 +69,7 @@ fn alone(source: Option<&Half>) -> Transfer<'_> {
     Transfer { source, destinations: Vec::new(), failures: Vec::new(), refunds: Vec::new(), ambiguous: false }
 }
 
-/// How well a leg agrees with a source; more is better.
+/// The degree to which a leg agrees with a source; more is better.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Agreement {
     Key,
@@ -80,7 +80,7 @@ enum Agreement {
 
 const ROUNDS: [Agreement; 4] = [Agreement::ReceiverAndAmount, Agreement::Receiver, Agreement::Amount, Agreement::Key];
 
-/// Which source each leg belongs to.
+/// Returns which source each leg belongs to.
 fn owners(sources: &[&Half], legs: &[&Half]) -> Vec<Option<usize>> {
     let mut owners = vec![None; legs.len()];
     let mut taken = vec![false; sources.len()];
@@ -132,7 +132,7 @@ fn delay(source: &Half, leg: &Half) -> i64 {
     leg.time.secs().saturating_sub(source.time.secs())
 }
 
-/// Whether a leg can belong to a source: chains and times.
+/// Returns whether a leg can belong to a source: chains and times.
 fn fits(source: &Half, leg: &Half) -> bool {
     let class = source.class.max(leg.class);
     if leg.step == Step::Refunded {
@@ -154,7 +154,7 @@ fn fits(source: &Half, leg: &Half) -> bool {
     }
 }
 
-/// Whether what came out is what went in, less a fee, in some decimals.
+/// Returns whether what came out is what went in, less a fee, in some decimals.
 fn is_about(sent: Option<Amount>, received: Option<Amount>) -> bool {
     let (Some(sent), Some(received)) = (sent, received) else { return false };
     let scaled = |amount: Amount, power: u32| amount.checked_mul(Amount::from(10_u64.pow(power)));
@@ -185,7 +185,7 @@ fn agreement(source: &Half, leg: &Half) -> Agreement {
     }
 }
 
-/// Whether another leg could stand in place of one that was joined.
+/// Returns whether another leg could be in place of one that was joined.
 fn is_ambiguous(transfer: &Transfer<'_>, sources: &[&Half], destinations: &[&Half]) -> bool {
     let (Some(source), Some(&destination)) = (transfer.source, transfer.destinations.first()) else { return false };
     if transfer.class() < MatchClass::Content {

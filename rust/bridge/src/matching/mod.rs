@@ -98,13 +98,13 @@ impl LegTable {
         slots.len()
     }
 
-    /// How many legs there are.
+    /// Returns the number of legs.
     #[must_use]
     pub fn len(&self) -> usize {
         self.slots.len() - self.free.len()
     }
 
-    /// Whether there is none.
+    /// Returns whether there is none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0

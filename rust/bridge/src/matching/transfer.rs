@@ -12,16 +12,16 @@ pub struct Transfer<'a> {
     pub destinations: Vec<&'a Half>,
     /// Deliveries that failed.
     pub failures: Vec<&'a Half>,
-    /// What the source chain paid back.
+    /// The legs by which the source chain paid back.
     pub refunds: Vec<&'a Half>,
-    /// Whether other legs of the group fit as well, where content or heuristics join.
+    /// True if other legs of the group fit as well, where content or heuristics join.
     pub(crate) ambiguous: bool,
 }
 
-/// What became of a transfer, as far as the legs show.
+/// The outcome of a transfer, as far as the legs show.
 ///
 /// Whether a transfer without a destination is still on its way, or its destination chain is not held, only the caller
-/// can tell.
+/// can show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Status {
     /// Only the source is known.
@@ -37,7 +37,8 @@ pub enum Status {
 }
 
 impl<'a> Transfer<'a> {
-    /// What became of it. A refund counts where nothing came out: a transfer can be paid in part and returned in part.
+    /// Returns what became of it. A refund counts where nothing came out: a transfer can be paid in part and returned
+    /// in part.
     #[must_use]
     pub fn status(&self) -> Status {
         match (self.source.is_some(), self.destinations.is_empty()) {
@@ -60,13 +61,13 @@ impl<'a> Transfer<'a> {
         self.legs().next().expect("a transfer has a leg")
     }
 
-    /// How its legs were joined: by the weakest of their classes.
+    /// Returns how its legs were joined: by the weakest of their classes.
     #[must_use]
     pub fn class(&self) -> MatchClass {
         self.legs().map(|half| half.class).max().unwrap_or(MatchClass::Heuristic)
     }
 
-    /// How sure it is that its legs belong together, from 0 to 1; of a single leg, that it is one.
+    /// Returns how sure it is that its legs belong together, from 0 to 1; of a single leg, that it is one.
     ///
     /// A rank by match class, not a measured frequency: 0.99 for an id or tuple in both logs, 0.98 for the hash of the
     /// source, 0.97 for a computed id, 0.95 for equal content (0.80 where several transfers have it), 0.60 for receiver,
@@ -84,8 +85,8 @@ impl<'a> Transfer<'a> {
         }
     }
 
-    /// What came out, in the smallest unit of the token of the first destination; `None` where an amount is not known or
-    /// the sum exceeds 256 bits.
+    /// Returns what came out, in the smallest unit of the token of the first destination; `None` where an amount is not
+    /// known or the sum exceeds 256 bits.
     #[must_use]
     pub fn received_amount(&self) -> Option<Amount> {
         let mut sum = Amount::ZERO;

@@ -1,11 +1,11 @@
-//! An event of a bridge, and where the fields of a leg stand in it.
+//! An event of a bridge, and where the fields of a leg are in it.
 
 use std::sync::Arc;
 
 use serde::Deserialize;
 
 use super::term::Fetch;
-use crate::abi::{Declaration, DeclarationError, Malformed, Place, Value};
+use crate::abi::{Declaration, DeclarationError, FieldPath, MalformedLog, Value};
 use crate::half::{MatchClass, Step};
 use crate::log::Log;
 
@@ -19,11 +19,11 @@ pub struct Event {
     pub(crate) topic_count: usize,
     pub(crate) version: Box<str>,
     pub(crate) evidence: Box<str>,
-    /// How a leg is read from it; `None` where code reads it, or it is not a leg.
+    /// The mapping by which a leg is read from it; `None` where code reads it, or it is not a leg.
     pub(crate) mapping: Option<Mapping>,
 }
 
-/// Where the fields of a leg stand.
+/// The fields of a leg.
 #[derive(Debug)]
 pub(crate) struct Mapping {
     pub(crate) step: Step,
@@ -42,7 +42,7 @@ pub(crate) struct Mapping {
     pub(crate) failed_unless: Option<Condition>,
 }
 
-/// What else is to be known of an event.
+/// A further mark of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Mark {
@@ -65,7 +65,7 @@ impl Mapping {
 /// `field = number`.
 #[derive(Debug)]
 pub(crate) struct Condition {
-    pub(crate) place: Place,
+    pub(crate) place: FieldPath,
     pub(crate) number: u64,
 }
 
@@ -94,37 +94,37 @@ impl Event {
         &self.version
     }
 
-    /// What confirms the declaration, in the letters of `bridges.md`: R receipt, S topic list, L literal in other code, A
-    /// published ABI, C computed only.
+    /// Returns what confirms the declaration, in the letters of `bridges.md`: R receipt, S topic list, L literal in
+    /// other code, A published ABI, C computed only.
     #[must_use]
     pub fn evidence(&self) -> &str {
         &self.evidence
     }
 
-    /// What a leg of it says, `None` where code decides that, or it is not a leg.
+    /// Returns what a leg of it says, `None` where code decides that, or it is not a leg.
     #[must_use]
     pub fn step(&self) -> Option<Step> {
         self.mapping.as_ref().map(|mapping| mapping.step)
     }
 
-    /// How its legs are joined, `None` where code decides that, or it is not a leg.
+    /// Returns how its legs are joined, `None` where code decides that, or it is not a leg.
     #[must_use]
     pub fn class(&self) -> Option<MatchClass> {
         self.mapping.as_ref().map(|mapping| mapping.class)
     }
 
-    /// Whether a log has its topics.
+    /// Returns whether a log has its topics.
     pub(crate) fn fits(&self, log: &Log<'_>) -> bool {
         log.topics.first() == Some(&self.topic0) && log.topics.len() == self.topic_count
     }
 
     /// The place of a field.
-    pub(crate) fn place(&self, path: &str) -> Result<Place, DeclarationError> {
-        Place::of(&self.declaration, path)
+    pub(crate) fn place(&self, path: &str) -> Result<FieldPath, DeclarationError> {
+        FieldPath::of(&self.declaration, path)
     }
 
     /// The value of a field in a log of this event.
-    pub(crate) fn value<'a>(&self, log: &Log<'a>, path: &str) -> Result<Option<Value<'a>>, Malformed> {
-        self.place(path).map_err(|_| Malformed)?.read(log.topics, log.data)
+    pub(crate) fn value<'a>(&self, log: &Log<'a>, path: &str) -> Result<Option<Value<'a>>, MalformedLog> {
+        self.place(path).map_err(|_| MalformedLog)?.read(log.topics, log.data)
     }
 }

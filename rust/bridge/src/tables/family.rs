@@ -285,7 +285,7 @@ fn condition(source: &Source<'_>, declaration: &Declaration, cell: &Spanned<Stri
     let wrong = || source.error(cell.span(), "expected \"field = number\"");
     let (field, number) = cell.get_ref().split_once(" = ").ok_or_else(wrong)?;
     let place =
-        crate::abi::Place::of(declaration, field).map_err(|error| source.error(cell.span(), error.to_string()))?;
+        crate::abi::FieldPath::of(declaration, field).map_err(|error| source.error(cell.span(), error.to_string()))?;
     Ok(Condition { place, number: number.parse().map_err(|_| wrong())? })
 }
 

@@ -1,6 +1,6 @@
-//! What a cell of an event table says: a field, or something else that the transaction states.
+//! The meaning of a cell of an event table: a field, or something else that the transaction states.
 
-use crate::abi::{Declaration, DeclarationError, Place};
+use crate::abi::{Declaration, DeclarationError, FieldPath};
 
 /// A term and what is done to its value.
 #[derive(Debug)]
@@ -9,7 +9,7 @@ pub(crate) struct Fetch {
     pub(crate) modifier: Modifier,
 }
 
-/// What is done to a value.
+/// The change that is made to a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Modifier {
     /// Nothing.
@@ -22,13 +22,13 @@ pub(crate) enum Modifier {
     Reversed,
 }
 
-/// Where a value comes from.
+/// The source of a value.
 #[derive(Debug)]
 pub(crate) enum Term {
     /// `name`: a field of the event.
-    Field(Place),
+    Field(FieldPath),
     /// `a - b`: the difference of two fields.
-    Difference(Place, Place),
+    Difference(FieldPath, FieldPath),
     /// `Event::field`: a field of another event of the family in the same transaction.
     Beside { event: String, field: String },
     /// `=text`: that text.
@@ -45,7 +45,7 @@ pub(crate) enum Term {
     Emitter,
     /// `@from`: who signed the transaction.
     Signer,
-    /// `@role`: what stands behind the `-` of the emitter's role: a token or the other end of its lane.
+    /// `@role`: what is behind the `-` of the emitter's role: a token or the other end of its lane.
     Role,
     /// `@native`: the native coin.
     Native,
@@ -79,9 +79,9 @@ impl Fetch {
                 } else if let Some((event, field)) = text.split_once("::") {
                     Term::Beside { event: event.to_owned(), field: field.to_owned() }
                 } else if let Some((from, less)) = text.split_once(" - ") {
-                    Term::Difference(Place::of(declaration, from)?, Place::of(declaration, less)?)
+                    Term::Difference(FieldPath::of(declaration, from)?, FieldPath::of(declaration, less)?)
                 } else {
-                    Term::Field(Place::of(declaration, text)?)
+                    Term::Field(FieldPath::of(declaration, text)?)
                 }
             }
         };

@@ -2,7 +2,7 @@
 
 use headwater_types::{Amount, TxHash};
 
-use super::{Own, bytes, chain_named, corpus_json, fixed, text, wilson, word};
+use super::{OwnedTransaction, bytes, chain_named, corpus_json, fixed, text, wilson, word};
 use crate::decode::{CelerTransfer, celer_transfer_id};
 use crate::half::MatchClass;
 use crate::matching::LegTable;
@@ -18,7 +18,7 @@ fn corpus_celer_transfers_join_by_their_computed_id() {
     let mut table = LegTable::default();
     let mut computed = 0;
     for (place, pair) in pairs.iter().enumerate() {
-        let mut destination = Own::on("polygon", 0);
+        let mut destination = OwnedTransaction::on("polygon", 0);
         destination.hash = fixed(text(pair, "destination_tx_hash"));
         destination.block = place as u64;
         destination.to = Some(fixed(POOL));
@@ -43,7 +43,7 @@ fn corpus_celer_transfers_join_by_their_computed_id() {
             source: 1,
         };
         let id: [u8; 32] = fixed(celer_transfer_id(&transfer).as_str());
-        let mut source = Own::on("ethereum", 0);
+        let mut source = OwnedTransaction::on("ethereum", 0);
         source.hash = fixed(text(pair, "source_tx_hash"));
         let words = [
             id,

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use serde_json::Value as Json;
 
-use super::{Own, chain_named, corpus_json, corpus_log, fixed, text};
+use super::{OwnedTransaction, chain_named, corpus_json, corpus_log, fixed, text};
 use crate::Tables;
 use crate::abi::Value;
 use crate::tables::Event;
@@ -106,7 +106,7 @@ fn corpus_decode_vectors_give_the_legs_that_they_are() {
     let mut legs = 0;
     for vector in vectors["vectors"].as_array().unwrap() {
         let name = text(vector, "event").split('(').next().unwrap();
-        let mut transaction = Own::on(text(vector, "chain"), 0);
+        let mut transaction = OwnedTransaction::on(text(vector, "chain"), 0);
         transaction.hash = fixed(text(vector, "tx_hash"));
         transaction.logs = vec![corpus_log(vector)];
         let is_stargate_v1 = matches!(name, "Swap" | "SendMsg");

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::{Own, OwnLog, corpus_json, corpus_log, text};
+use super::{OwnLog, OwnedTransaction, corpus_json, corpus_log, text};
 use crate::Tables;
 use crate::half::Half;
 
@@ -55,7 +55,7 @@ proptest! {
 
     #[test]
     fn malformed_logs_never_panic(logs in proptest::collection::vec(any_log(), 1..4)) {
-        let mut transaction = Own::on(&logs[0].0, 1);
+        let mut transaction = OwnedTransaction::on(&logs[0].0, 1);
         transaction.from = Some([1; 20]);
         transaction.logs = logs.into_iter().map(|(_, log)| log).collect();
         for (place, log) in transaction.logs.iter_mut().enumerate() {
@@ -74,7 +74,7 @@ proptest! {
         ]),
         bytes in proptest::collection::vec(any::<u8>(), 0..300),
     ) {
-        let mut transaction = Own::on(contract.0, 1);
+        let mut transaction = OwnedTransaction::on(contract.0, 1);
         transaction.to = Some(super::fixed(contract.1));
         transaction.input = [super::bytes(function), super::dynamic(&bytes)].concat();
         check(&transaction.legs());
@@ -89,12 +89,12 @@ fn corpus_logs_cut_anywhere_never_panic() {
     for vector in vectors["vectors"].as_array().unwrap() {
         let log = corpus_log(vector);
         for cut in (0..log.data.len()).step_by(7) {
-            let mut transaction = Own::on(text(vector, "chain"), 1);
+            let mut transaction = OwnedTransaction::on(text(vector, "chain"), 1);
             transaction.logs = vec![OwnLog { data: log.data[..cut].to_vec(), ..log.clone() }];
             check(&transaction.legs());
         }
         for topics in 0..log.topics.len() {
-            let mut transaction = Own::on(text(vector, "chain"), 1);
+            let mut transaction = OwnedTransaction::on(text(vector, "chain"), 1);
             transaction.logs = vec![OwnLog { topics: log.topics[..topics].to_vec(), ..log.clone() }];
             assert!(transaction.legs().is_empty(), "another number of topics is another event");
         }

@@ -30,7 +30,7 @@ pub(crate) struct OwnLog {
 
 /// A transaction that owns its parts.
 #[derive(Debug, Clone)]
-pub(crate) struct Own {
+pub(crate) struct OwnedTransaction {
     pub(crate) chain: BridgeChain,
     pub(crate) block: u64,
     pub(crate) time: i64,
@@ -41,7 +41,7 @@ pub(crate) struct Own {
     pub(crate) logs: Vec<OwnLog>,
 }
 
-impl Own {
+impl OwnedTransaction {
     pub(crate) fn on(chain: &str, hash: u8) -> Self {
         Self {
             chain: chain_named(chain),

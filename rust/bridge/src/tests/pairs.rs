@@ -3,12 +3,12 @@
 use headwater_types::{Amount, TxHash};
 use serde_json::Value as Json;
 
-use super::{Own, bytes, chain_named, corpus_json, corpus_log, fixed, log, padded, text, wilson, word};
+use super::{OwnedTransaction, bytes, chain_named, corpus_json, corpus_log, fixed, log, padded, text, wilson, word};
 use crate::half::Step;
 use crate::matching::{LegTable, Status};
 
-fn transaction(json: &Json) -> Own {
-    Own {
+fn transaction(json: &Json) -> OwnedTransaction {
+    OwnedTransaction {
         chain: chain_named(text(json, "chain")),
         block: json["block_number"].as_u64().unwrap(),
         time: json["block_timestamp"].as_i64().unwrap(),
@@ -70,7 +70,7 @@ fn corpus_multichain_call_data_names_its_source() {
     let pairs = pairs["pairs"].as_array().unwrap();
     let mut table = LegTable::default();
     for (place, pair) in pairs.iter().enumerate() {
-        let mut destination = Own::on("bsc", 0);
+        let mut destination = OwnedTransaction::on("bsc", 0);
         destination.hash = fixed(text(pair, "destination_tx_hash"));
         destination.block = place as u64;
         // Which router was called is not stated: V6.
@@ -82,7 +82,7 @@ fn corpus_multichain_call_data_names_its_source() {
         assert_eq!(leg.token.as_ref().unwrap().to_string(), text(pair, "destination_any_token"));
         table.insert(leg);
 
-        let mut source = Own::on("ethereum", 0);
+        let mut source = OwnedTransaction::on("ethereum", 0);
         source.hash = fixed(text(pair, "source_tx_hash"));
         let topics = [word(1), padded([7; 20]), padded(fixed(text(pair, "receiver_address")))];
         let amount = Amount::parse_raw(text(pair, "amount")).unwrap().to_be_bytes();

@@ -16,7 +16,7 @@ use super::now;
 pub(super) struct Dispute {
     /// The address.
     address: String,
-    /// Why: kept for ever, with who and when.
+    /// Reason of the action; kept for ever, with its author and time.
     #[arg(long, value_name = "TEXT")]
     reason: String,
     /// Only claims that hold on this chain [default: all chains].

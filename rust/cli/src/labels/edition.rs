@@ -1,4 +1,4 @@
-//! What an import of labels is to those in force: which one it replaces, and what a person should look at.
+//! The relation of an import of labels to the versions in force: the one that it replaces, and reasons for doubt.
 
 use std::collections::HashSet;
 
@@ -9,7 +9,7 @@ use headwater_ledger::store::{ImportKind, ImportVersion, ShrinkPolicy, Writer};
 
 use super::super::error::Failure;
 
-/// The last version in force of the list of an import.
+/// Returns the last version in force of the list of an import.
 pub(super) fn replaced(versions: &[ImportVersion], labels: &Labels) -> Option<u64> {
     let is_it = |version: &&ImportVersion| {
         is_of_source(version, labels) && version.list.as_ref().is_some_and(|list| list.name == labels.list)
@@ -17,7 +17,7 @@ pub(super) fn replaced(versions: &[ImportVersion], labels: &Labels) -> Option<u6
     versions.iter().rev().find(is_it).map(|version| version.version)
 }
 
-/// A warning where a list is the first of its name and the source has others: it may be a later edition of one of them.
+/// Warns if a list is the first of its name and the source has others: it may be a later edition of one of them.
 pub(super) fn other_lists(versions: &[ImportVersion], labels: &Labels) -> Option<String> {
     if replaced(versions, labels).is_some() {
         return None;
@@ -39,8 +39,8 @@ pub(super) fn other_lists(versions: &[ImportVersion], labels: &Labels) -> Option
     ))
 }
 
-/// Refuses files that lack one of their own, where the version that they replace has sanctions that they do not name:
-/// such addresses most likely are in the missing file, and would be delisted.
+/// Refuses an incomplete set of files that omits sanctions of the version that it replaces: such addresses are most
+/// likely in the missing file, and would be delisted.
 pub(super) fn check_whole(
     writer: &Writer,
     replaced: Option<u64>,

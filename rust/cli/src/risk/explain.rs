@@ -1,273 +1,268 @@
-//! A risk in words: what the score is made of, in the order in which a reader asks.
+//! A risk in words: the parts of the score, in the order in which a reader asks.
 
+use headwater_engine::risk::{
+    AssessmentName, AssessmentReasonName, BehaviorRecord, DimensionName, EffectName, FactorRecord, GraphReason,
+    MeasuredValue, RiskMeta, RiskReport, RiskyNeighbor,
+};
 use headwater_intel::behaviour::Behaviour;
 use headwater_intel::risk::{Parameters, shown as digits};
-use serde_json::Value;
 
 use crate::output::{grouped, table};
-use crate::words::{count, dispute, list, row, section, text, time};
-
-/// Names of the dimensions, as people read them.
-const DIMENSIONS: [(&str, &str); 3] = [("intel", "labels"), ("behavior", "behaviours"), ("graph", "counterparties")];
+use crate::words::{dispute, grouped_decimal, joined, number, row, section, time};
 
 /// Rules that one line names.
 const CODES_OF_A_LINE: usize = 5;
 
-/// Explains the `data` of an answer.
-pub(super) fn lines(data: &Value, parameters: &Parameters) -> Vec<String> {
-    let parts = [
-        verdict(data, parameters),
-        dimensions(data),
-        section("What the score is made of", factors(data)),
-        section("Labels", codes(data)),
-        section("Disputed labels", disputes(data)),
-        evidence(data),
-        section("Risky counterparties, the strongest", counterparties(data)),
-        section("Rules that were not evaluated", deferred(data)),
-        section("What it rests on", basis(data)),
+/// Explains a report.
+pub(super) fn lines(report: &RiskReport, parameters: &Parameters) -> Vec<String> {
+    joined([
+        verdict(report, parameters),
+        dimensions(report),
+        section("What the score is made of", factors(report)),
+        section("Labels", codes(report)),
+        section("Disputed labels", disputes(report)),
+        evidence(report),
+        section("Risky counterparties, the strongest", counterparties(report)),
+        section("Rules that were not evaluated", deferred(report)),
+        section("What it rests on", basis(report)),
         vec![
             "The score orders addresses by the evidence that is held. It is no probability and no proof, and a low one"
                 .to_owned(),
             "says only that little is known against an address.".to_owned(),
         ],
-    ];
-    parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(&String::new())
+    ])
 }
 
-fn verdict(data: &Value, parameters: &Parameters) -> Vec<String> {
-    let levels = &parameters.levels;
-    let decision = &data["decision"];
+fn verdict(report: &RiskReport, parameters: &Parameters) -> Vec<String> {
+    let (levels, decision) = (&parameters.levels, &report.decision);
     let score = format!(
         "{} of 100: {} (medium from {}, high from {})",
-        points(&data["composite_score"]),
-        text(&data["risk_level"]),
+        points(report.composite_score),
+        report.risk_level.name(),
         levels.medium,
         levels.high
     );
-    let gates = list(&data["factors"]).iter().filter(|factor| is_gate(factor));
-    let mut floors: Vec<_> = gates.map(|gate| format!("{}; {}", text(&gate["detail"]), text(&gate["code"]))).collect();
+    let gates = report.factors.iter().filter(|factor| is_gate(factor));
+    let mut floors: Vec<_> = gates.map(|gate| format!("{}; {}", detail(gate), &*gate.code)).collect();
     if floors.is_empty() {
         floors.push("none".to_owned());
     } else {
-        floors.push(format!("{} without a floor", points(&decision["base_score"])));
+        floors.push(format!("{} without a floor", points(decision.base_score)));
     }
-    let context = match decision["context"].as_str() {
-        Some(context) => format!("{context}, confidence {}", ratio(&decision["context_confidence"])),
+    let context = match decision.context {
+        Some(context) => format!("{}, confidence {}", context.name(), ratio(decision.context_confidence)),
         None => "none: no label tells what kind of address it is".to_owned(),
     };
-    let mut rows = vec![row(["assessment", &assessment(&data["meta"])]), row(["score", &score])];
+    let mut rows = vec![row(["assessment", &assessment(&report.meta)]), row(["score", &score])];
     rows.extend(floors.iter().enumerate().map(|(place, floor)| row([if place == 0 { "floor" } else { "" }, floor])));
     rows.push(row(["context", &context]));
-    let head = format!("{} on {}", text(&data["address"]), text(&data["blockchain"]));
+    let head = format!("{} on {}", &*report.address, &*report.blockchain);
     std::iter::once(head).chain(table(&rows)).collect()
 }
 
-/// How much there is to judge by, and what is missing.
-fn assessment(meta: &Value) -> String {
-    let level = match text(&meta["assessment"]) {
-        "insufficient" => "not enough data to judge",
-        level => level,
+/// Describes how much data the score rests on, and what is missing.
+fn assessment(meta: &RiskMeta) -> String {
+    let level = match meta.assessment {
+        AssessmentName::Insufficient => "not enough data to judge",
+        AssessmentName::Full | AssessmentName::Partial => meta.assessment.name(),
     };
-    let reasons: Vec<_> = list(&meta["assessment_reasons"]).iter().map(|reason| missing(text(reason))).collect();
+    let reasons: Vec<_> = meta.assessment_reasons.iter().map(|reason| missing(*reason)).collect();
     if reasons.is_empty() { level.to_owned() } else { format!("{level}: {}", reasons.join("; ")) }
 }
 
-/// A reason of an assessment in words.
-fn missing(reason: &str) -> &str {
+fn missing(reason: AssessmentReasonName) -> &'static str {
     match reason {
-        "behavior_unavailable" => "behaviours are not judged",
-        "few_transfers" => "fewer than five valued transfers",
-        "rules_deferred" => "some rules were not evaluated",
-        "graph_unavailable" => "counterparties were not looked at",
-        "history_incomplete" => "a part of the history is missing",
-        other => other,
+        AssessmentReasonName::BehaviorUnavailable => "behaviours are not judged",
+        AssessmentReasonName::FewTransfers => "fewer than five valued transfers",
+        AssessmentReasonName::RulesDeferred => "some rules were not evaluated",
+        AssessmentReasonName::GraphUnavailable => "counterparties were not looked at",
+        AssessmentReasonName::HistoryIncomplete => "a part of the history is missing",
     }
 }
 
-/// What each dimension came to, and what it adds to the score.
-fn dimensions(data: &Value) -> Vec<String> {
-    let sums = |wanted: &dyn Fn(&Value) -> bool| -> f64 {
-        let points =
-            list(&data["factors"]).iter().filter(|factor| wanted(factor)).filter_map(|of| of["points"].as_f64());
-        // A sum of nothing is minus zero.
-        points.sum::<f64>() + 0.0
+/// Lists each dimension with its score, the points that it adds, and its result.
+fn dimensions(report: &RiskReport) -> Vec<String> {
+    let sum = |wanted: &dyn Fn(&FactorRecord) -> bool| -> f64 {
+        // The sum of no points is minus zero.
+        report.factors.iter().filter(|factor| wanted(factor)).map(|factor| factor.points).sum::<f64>() + 0.0
     };
+    let scores = &report.dimensions;
+    let found = [
+        (DimensionName::Intel, Some(scores.intel.score), labels(report)),
+        (DimensionName::Behavior, scores.behavior.as_ref().map(|behavior| behavior.score), behaviours(report)),
+        (DimensionName::Graph, Some(scores.graph.score), edge(report)),
+    ];
     let mut rows = vec![row(["dimension", "score", "points", "came to"])];
-    let found = [labels(data), behaviours(data), edge(data)];
-    for ((name, title), words) in DIMENSIONS.into_iter().zip(found) {
-        let score = match &data["dimensions"][name]["score"] {
-            Value::Null => String::new(),
-            score => points(score),
-        };
-        let adds = sums(&|factor| !is_gate(factor) && factor["dimension"] == name);
-        rows.push(row([title, &score, &digits(adds, 2), &words]));
+    for (dimension, score, words) in found {
+        let adds = sum(&|factor| !is_gate(factor) && factor.dimension == dimension);
+        rows.push(row([title(dimension), &score.map(points).unwrap_or_default(), &digits(adds, 2), &words]));
     }
-    if data["decision"]["gated"] == true {
-        let adds = sums(&|factor| is_gate(factor));
-        rows.push(row(["floor", "", &format!("{adds:.2}"), "what the floor adds"]));
+    if report.decision.gated {
+        rows.push(row(["floor", "", &format!("{:.2}", sum(&is_gate)), "what the floor adds"]));
     }
     table(&rows)
 }
 
-fn labels(data: &Value) -> String {
-    let intel = &data["dimensions"]["intel"];
-    match intel["label"].as_str() {
+fn title(dimension: DimensionName) -> &'static str {
+    match dimension {
+        DimensionName::Intel => "labels",
+        DimensionName::Behavior => "behaviours",
+        DimensionName::Graph => "counterparties",
+    }
+}
+
+fn labels(report: &RiskReport) -> String {
+    let intel = &report.dimensions.intel;
+    match &intel.label {
         Some(label) => {
-            let names: Vec<_> = list(&intel["labels"]).iter().map(text).collect();
-            format!("{label}: {}; confidence {}", names.join(", "), ratio(&intel["confidence"]))
+            let names: Vec<_> = intel.labels.iter().map(|code| &**code).collect();
+            format!("{label}: {}; confidence {}", names.join(", "), ratio(intel.confidence))
         }
         None => "no list names the address".to_owned(),
     }
 }
 
-fn behaviours(data: &Value) -> String {
-    let behavior = &data["dimensions"]["behavior"];
-    if behavior.is_null() {
-        return why(data).to_owned();
-    }
-    let (found, rules) = (list(&behavior["behaviors"]).len(), list(&behavior["evaluated"]).len());
-    format!("{found} found by {rules} rules in {} transfers", count(&behavior["data_window"]["tx_count"]))
+fn behaviours(report: &RiskReport) -> String {
+    let Some(behavior) = &report.dimensions.behavior else { return skipped(report.meta.graph_reason).to_owned() };
+    let (found, rules) = (behavior.behaviors.len(), behavior.evaluated.len());
+    format!("{found} found by {rules} rules in {} transfers", grouped(behavior.data_window.tx_count))
 }
 
-fn edge(data: &Value) -> String {
-    let edge = &data["dimensions"]["graph"]["edge"];
-    if edge.is_null() {
-        return why(data).to_owned();
-    }
-    let screened = match (count(&edge["neighbors_screened"]), count(&edge["neighbors_total"])) {
+fn edge(report: &RiskReport) -> String {
+    let Some(edge) = &report.dimensions.graph.edge else { return skipped(report.meta.graph_reason).to_owned() };
+    let screened = match (grouped(edge.neighbors_screened), grouped(edge.neighbors_total)) {
         (screened, all) if screened == all => format!("{all} looked up"),
         (screened, all) => format!("{screened} of {all} looked up"),
     };
-    let (hit, share, usd) = (count(&edge["neighbors_hit"]), &edge["risky_exposure_ratio"], usd(&edge["volume_usd"]));
-    format!("{screened}, {hit} of them risky, with {} of {usd} US dollars", percent(share))
+    let (hit, share, usd) = (grouped(edge.neighbors_hit), percent(edge.risky_exposure_ratio), usd(edge.volume_usd));
+    format!("{screened}, {hit} of them risky, with {share} of {usd} US dollars")
 }
 
-/// Why counterparties, or behaviours too, were not looked at.
-fn why(data: &Value) -> &'static str {
-    match text(&data["meta"]["graph_reason"]) {
-        "intel_gate" => "not looked at: the labels decide already",
-        "intel_decisive" => "not looked at: the address is a trusted service",
-        "already_high" => "not looked at: the score is high without them",
-        "no_activity" => "not looked at: the address was never seen on the chain",
-        "unsupported_chain" => "not judged on this chain, only on ethereum and tron",
-        "data_unavailable" => "not judged: the store has no data of the chain",
-        "budget_exhausted" => "not looked at: that would take too long",
-        _ => "not looked at",
+/// Describes why counterparties, or behaviours too, were not assessed.
+fn skipped(reason: GraphReason) -> &'static str {
+    match reason {
+        GraphReason::IntelGate => "not looked at: the labels decide already",
+        GraphReason::IntelDecisive => "not looked at: the address is a trusted service",
+        GraphReason::AlreadyHigh => "not looked at: the score is high without them",
+        GraphReason::NoActivity => "not looked at: the address was never seen on the chain",
+        GraphReason::UnsupportedChain => "not judged on this chain, only on ethereum and tron",
+        GraphReason::DataUnavailable => "not judged: the store has no data of the chain",
+        GraphReason::BudgetExhausted => "not looked at: that would take too long",
+        GraphReason::Undecided => "not looked at",
     }
 }
 
-fn factors(data: &Value) -> Vec<String> {
-    let factors = list(&data["factors"]);
-    if factors.is_empty() {
-        let is_judged = data["meta"]["assessment"] != "insufficient";
-        let words =
-            if is_judged { "nothing is held against the address" } else { "nothing was found in too little data" };
+fn factors(report: &RiskReport) -> Vec<String> {
+    if report.factors.is_empty() {
+        let words = match report.meta.assessment {
+            AssessmentName::Insufficient => "nothing was found in too little data",
+            AssessmentName::Full | AssessmentName::Partial => "nothing is held against the address",
+        };
         return vec![format!("  {words}")];
     }
     let mut rows = vec![row(["points", "dimension", "factor", "detail"])];
-    rows.extend(factors.iter().map(|factor| {
-        let dimension = DIMENSIONS.iter().find(|(name, _)| factor["dimension"] == *name).map_or("", |(_, title)| title);
-        let by_context = match text(&factor["effect"]) {
-            "amplify" => format!("; graver in its context, times {}", ratio(&factor["weight"])),
-            "suppress" => format!("; lighter in its context, times {}", ratio(&factor["weight"])),
-            _ => String::new(),
+    rows.extend(report.factors.iter().map(|factor| {
+        let weight = ratio(factor.weight.unwrap_or_default());
+        let by_context = match factor.effect {
+            EffectName::Amplify => format!("; graver in its context, times {weight}"),
+            EffectName::Suppress => format!("; lighter in its context, times {weight}"),
+            EffectName::AsIs => String::new(),
         };
-        let name = Behaviour::from_code(text(&factor["code"])).map(|behaviour| format!("{}: ", behaviour.name()));
-        let detail = format!("{}{}{by_context}", name.unwrap_or_default(), text(&factor["detail"]));
-        row([&points(&factor["points"]), dimension, text(&factor["code"]), &detail])
+        let name = Behaviour::from_code(&factor.code).map(|behaviour| format!("{}: ", behaviour.name()));
+        let detail = format!("{}{}{by_context}", name.unwrap_or_default(), detail(factor));
+        row([&points(factor.points), title(factor.dimension), &factor.code, &detail])
     }));
     table(&rows)
 }
 
-fn codes(data: &Value) -> Vec<String> {
-    let codes = list(&data["dimensions"]["intel"]["codes"]);
+fn codes(report: &RiskReport) -> Vec<String> {
+    let codes = &report.dimensions.intel.codes;
     if codes.is_empty() {
         return Vec::new();
     }
     let mut rows = vec![row(["label", "family", "severity", "confidence", "points of the label score"])];
     rows.extend(codes.iter().map(|code| {
-        let (severity, confidence) = (points(&code["severity"]), ratio(&code["confidence"]));
-        row([text(&code["code"]), text(&code["family"]), &severity, &confidence, &points(&code["contribution"])])
+        let (severity, confidence) = (points(code.severity), ratio(code.confidence));
+        row([&code.code, &code.family, &severity, &confidence, &points(code.contribution)])
     }));
     table(&rows)
 }
 
-/// The disputes of claims about the address.
-fn disputes(data: &Value) -> Vec<String> {
-    let codes = list(&data["dimensions"]["intel"]["codes"]).iter().filter(|code| !code["disputed"].is_null());
-    let rows: Vec<_> = codes.map(|code| row([text(&code["code"]), &dispute(&code["disputed"])])).collect();
-    if rows.is_empty() { Vec::new() } else { table(&rows) }
+/// Lists the disputes of claims about the address.
+fn disputes(report: &RiskReport) -> Vec<String> {
+    let codes = report.dimensions.intel.codes.iter();
+    let rows: Vec<_> = codes.filter_map(|code| Some(row([&code.code, &dispute(code.disputed.as_ref()?)]))).collect();
+    table(&rows)
 }
 
-/// What every behaviour rests on.
-fn evidence(data: &Value) -> Vec<String> {
-    list(&data["dimensions"]["behavior"]["behaviors"]).iter().flat_map(one_evidence).collect()
+/// Lists the evidence of every behaviour.
+fn evidence(report: &RiskReport) -> Vec<String> {
+    report.dimensions.behavior.iter().flat_map(|behavior| &behavior.behaviors).flat_map(one_evidence).collect()
 }
 
-fn one_evidence(found: &Value) -> Vec<String> {
-    let code = text(&found["code"]);
-    let name = if let Some(behaviour) = Behaviour::from_code(code) { behaviour.name() } else { code };
-    let times = match count(&found["occurrence_count"]).as_str() {
-        "1" => "once".to_owned(),
-        times => format!("{times} times"),
+fn one_evidence(found: &BehaviorRecord) -> Vec<String> {
+    let BehaviorRecord { code, severity, evidence, occurrence_count, .. } = found;
+    let name = Behaviour::from_code(code).map_or(&**code, |behaviour| behaviour.name());
+    let times = match occurrence_count {
+        1 => "once".to_owned(),
+        times => format!("{} times", grouped(*times)),
     };
     let head = format!(
-        "{name} ({code}, {}): {times}, {} to {}",
-        text(&found["severity"]),
-        time(&found["first_detected_at"]),
-        time(&found["last_detected_at"])
+        "{name} ({}, {}): {times}, {} to {}",
+        &**code,
+        severity.name(),
+        time(found.first_detected_at),
+        time(found.last_detected_at)
     );
-    let evidence = &found["evidence"];
-    let measured = evidence.as_object().into_iter().flatten().filter(|(name, _)| *name != "tx_hashes");
-    let mut rows: Vec<_> = measured
-        .filter(|(_, value)| !value.is_null())
-        .map(|(name, value)| row([&format!("  {name}"), &shown(value)]))
-        .collect();
-    let hashes = list(&evidence["tx_hashes"]).iter().enumerate();
-    rows.extend(hashes.map(|(place, hash)| row([if place == 0 { "  transactions" } else { "" }, text(hash)])));
+    let window = evidence.window_seconds.map(|secs| ("window_seconds", secs.to_string()));
+    let p_value = evidence.p_value.map(|p_value| ("p_value", number(p_value)));
+    let facts = evidence.facts.iter().filter_map(|(name, value)| Some((&**name, measured(value)?)));
+    let measured = window.into_iter().chain(p_value).chain(facts);
+    let mut rows: Vec<_> = measured.map(|(name, value)| row([&format!("  {name}"), &value])).collect();
+    let hashes = evidence.tx_hashes.iter().enumerate();
+    rows.extend(hashes.map(|(place, hash)| row([if place == 0 { "  transactions" } else { "" }, hash])));
     std::iter::once(head).chain(table(&rows)).collect()
 }
 
-fn counterparties(data: &Value) -> Vec<String> {
-    let risky = list(&data["dimensions"]["graph"]["edge"]["risky_neighbors"]);
+fn counterparties(report: &RiskReport) -> Vec<String> {
+    let risky = report.dimensions.graph.edge.as_ref().map(|edge| &*edge.risky_neighbors).unwrap_or_default();
     if risky.is_empty() {
         return Vec::new();
     }
     let mut rows = vec![row(["address", "entity", "labels", "way", "US dollars", "share", "last", "note"])];
-    rows.extend(risky.iter().map(|one| {
-        let labels: Vec<_> = list(&one["labels"]).iter().map(text).collect();
-        let disputed = !one["disputed"].is_null();
-        let notes = [
-            (one["sanctioned"] == true && one["listed_since"].is_null(), "under sanctions"),
-            (one["dust"] == true, "dust: counts a quarter"),
-            (disputed, "disputed"),
-        ];
-        let since =
-            (!one["listed_since"].is_null()).then(|| format!("under sanctions since {}", time(&one["listed_since"])));
-        let notes = notes.iter().filter(|(holds, _)| *holds).map(|(_, words)| (*words).to_owned());
-        let notes: Vec<_> = since.into_iter().chain(notes).collect();
-        row([
-            text(&one["address"]),
-            text(&one["entity_name"]),
-            &labels.join(", "),
-            text(&one["direction"]),
-            &usd(&one["amount_usd"]),
-            &percent(&one["share"]),
-            &time(&one["last_activity"]),
-            &notes.join(", "),
-        ])
-    }));
+    rows.extend(risky.iter().map(counterparty));
     table(&rows)
 }
 
-/// The rules that were not evaluated, and why.
-fn deferred(data: &Value) -> Vec<String> {
-    let codes: Vec<_> = list(&data["dimensions"]["behavior"]["deferred"]).iter().map(text).collect();
+fn counterparty(one: &RiskyNeighbor) -> Vec<String> {
+    let labels: Vec<_> = one.labels.iter().map(|code| &**code).collect();
+    let notes = [
+        one.listed_since.map(|since| format!("under sanctions since {}", time(since))),
+        (one.sanctioned && one.listed_since.is_none()).then(|| "under sanctions".to_owned()),
+        one.dust.then(|| "dust: counts a quarter".to_owned()),
+        one.disputed.as_ref().map(|_| "disputed".to_owned()),
+    ];
+    row([
+        &one.address,
+        one.entity_name.as_deref().unwrap_or_default(),
+        &labels.join(", "),
+        one.direction.name(),
+        &usd(one.amount_usd.unwrap_or_default()),
+        &percent(one.share),
+        &time(one.last_activity),
+        &notes.into_iter().flatten().collect::<Vec<_>>().join(", "),
+    ])
+}
+
+/// Lists the rules that were not evaluated, and the reason.
+fn deferred(report: &RiskReport) -> Vec<String> {
+    let deferred = report.dimensions.behavior.as_ref().map(|behavior| &*behavior.deferred).unwrap_or_default();
+    let codes: Vec<&str> = deferred.iter().map(|code| &**code).collect();
     if codes.is_empty() {
         return Vec::new();
     }
     let reads_others = |code: &&str| Behaviour::from_code(code).is_some_and(Behaviour::reads_others);
-    let reason = if data["meta"]["graph_reason"] == "no_activity" {
+    let reason = if report.meta.graph_reason == GraphReason::NoActivity {
         "the address was never seen on the chain"
     } else if codes.iter().all(reads_others) {
         "more of what others did would have to be read than one assessment may read, or is held"
@@ -278,57 +273,72 @@ fn deferred(data: &Value) -> Vec<String> {
     std::iter::once(format!("  {reason}:")).chain(lines).collect()
 }
 
-fn basis(data: &Value) -> Vec<String> {
-    let (meta, window) = (&data["meta"], &data["dimensions"]["behavior"]["data_window"]);
+fn basis(report: &RiskReport) -> Vec<String> {
+    let meta = &report.meta;
     let mut rows = Vec::new();
-    if window["tx_count"] != 0 && !window.is_null() {
-        let cut = if window["truncated"] == true { "; older ones were left out" } else { "" };
-        let (from, to) = (time(&window["from"]), time(&window["to"]));
-        rows.push(row(["  data", &format!("{} transfers, {from} to {to}{cut}", count(&window["tx_count"]))]));
+    let window = report.dimensions.behavior.as_ref().map(|behavior| &behavior.data_window);
+    if let Some(window) = window.filter(|window| window.tx_count != 0) {
+        let cut = if window.truncated { "; older ones were left out" } else { "" };
+        let (from, to) = (time(window.from), time(window.to));
+        rows.push(row(["  data", &format!("{} transfers, {from} to {to}{cut}", grouped(window.tx_count))]));
     }
-    if let Some(block) = meta["as_of_block"].as_u64() {
+    if let Some(block) = meta.as_of_block {
         rows.push(row(["  block", &grouped(block)]));
     }
-    rows.push(row(["  parameters", text(&meta["model_version"])]));
-    rows.push(row(["  labels", text(&meta["labels_version"])]));
-    rows.push(row(["  computed", &time(&meta["computed_at"])]));
-    let provider = if meta["third_party_used"] == true { "asked for further claims" } else { "not asked" };
+    rows.push(row(["  parameters", &meta.model_version]));
+    rows.push(row(["  labels", &meta.labels_version]));
+    rows.push(row(["  computed", &time(meta.computed_at)]));
+    let provider = if meta.third_party_used { "asked for further claims" } else { "not asked" };
     rows.push(row(["  third party", provider]));
     table(&rows)
 }
 
-/// Whether a factor stands for a floor.
-fn is_gate(factor: &Value) -> bool {
-    matches!(text(&factor["code"]), "ofac_sanctioned" | "confirmed_illicit" | "direct_sanctioned_edge")
+/// Returns whether a factor represents a floor.
+fn is_gate(factor: &FactorRecord) -> bool {
+    matches!(&*factor.code, "ofac_sanctioned" | "confirmed_illicit" | "direct_sanctioned_edge")
 }
 
-fn points(value: &Value) -> String {
-    digits(value.as_f64().unwrap_or_default(), 2)
+fn detail(factor: &FactorRecord) -> &str {
+    factor.detail.as_deref().unwrap_or_default()
 }
 
-fn ratio(value: &Value) -> String {
-    digits(value.as_f64().unwrap_or_default(), 3)
+fn points(points: f64) -> String {
+    digits(points, 2)
 }
 
-fn percent(value: &Value) -> String {
-    format!("{} %", digits(100.0 * value.as_f64().unwrap_or_default(), 2))
+fn ratio(ratio: f64) -> String {
+    digits(ratio, 3)
 }
 
-/// US dollars with commas.
-fn usd(value: &Value) -> String {
-    let text = points(value);
-    let (whole, cents) = text.split_once('.').unwrap_or((&text, "00"));
-    whole.parse().map_or_else(|_| text.clone(), |whole| format!("{}.{cents}", grouped(whole)))
+fn percent(share: f64) -> String {
+    format!("{} %", digits(100.0 * share, 2))
 }
 
-/// A measured value as it stands in the answer, without quotes.
-fn shown(value: &Value) -> String {
-    match value {
-        Value::String(text) => text.clone(),
-        Value::Array(values) => values.iter().map(shown).collect::<Vec<_>>().join(", "),
-        Value::Object(fields) if fields.contains_key("feature") => {
-            format!("{} {} ({})", text(&value["feature"]), value["value"], value["contribution"])
-        }
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => value.to_string(),
-    }
+/// Formats US dollars with commas.
+fn usd(usd: f64) -> String {
+    grouped_decimal(&points(usd))
+}
+
+/// Formats a measured value; returns `None` for a number that is not finite.
+fn measured(value: &MeasuredValue) -> Option<String> {
+    let text = match value {
+        MeasuredValue::Number(value) if !value.is_finite() => return None,
+        MeasuredValue::Number(value) => number(*value),
+        MeasuredValue::Count(count) => count.to_string(),
+        MeasuredValue::Secs(secs) => secs.to_string(),
+        MeasuredValue::Text(text) => text.clone(),
+        MeasuredValue::Texts(texts) => texts.join(", "),
+        MeasuredValue::Pairs(pairs) => pairs.concat().join(", "),
+        MeasuredValue::Numbers(numbers) => list(numbers, |value| number(*value)),
+        MeasuredValue::EachSecs(secs) => list(secs, i64::to_string),
+        MeasuredValue::Features(features) => list(features, |of| {
+            let value = number(of.value.unwrap_or(f64::NAN));
+            format!("{} {value} ({})", of.feature, number(of.contribution))
+        }),
+    };
+    Some(text)
+}
+
+fn list<T>(values: &[T], text: impl Fn(&T) -> String) -> String {
+    values.iter().map(text).collect::<Vec<_>>().join(", ")
 }

@@ -6,33 +6,27 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use headwater_engine::{ENDPOINTS, QueryEngine};
+use headwater_engine::endpoints::address_risk::AddressRisk;
 use headwater_intel::risk::Parameters;
-use headwater_ledger::{Cancel, Store};
-use headwater_state::clock::milliseconds;
 use headwater_types::Chain;
 use serde_json::json;
 
 use super::Settings;
 use super::error::Failure;
 use super::intelligence::intelligence;
-use super::interrupt::on_interrupt;
 use super::output::Output;
 use super::query;
 
-/// The endpoint that answers.
-const ENDPOINT: &str = "address-risk";
-
-/// What `risk` takes.
+/// Arguments of `risk`.
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
-    /// The chain; `evm` judges the labels of one account on every EVM chain.
+    /// The chain; `evm` assesses the labels of one account on every EVM chain.
     #[arg(long, value_parser = chain(), ignore_case = true, required_unless_present = "print_parameters")]
     chain: Option<String>,
-    /// Parameters of the score [default: those that `intel.risk_parameters` names, else those of the program].
+    /// Parameters of the score [default: the file of `intel.risk_parameters`, else the built-in ones].
     #[arg(long, value_name = "FILE")]
     parameters: Option<PathBuf>,
-    /// Print the parameters of the program, to begin an own file from.
+    /// Print the built-in parameters, as a start for a file of your own.
     #[arg(long, conflicts_with_all = ["chain", "parameters", "address"])]
     print_parameters: bool,
     /// The address.
@@ -47,7 +41,7 @@ fn chain() -> impl TypedValueParser<Value = String> {
     PossibleValuesParser::new(Chain::all().map(value).chain([PossibleValue::new("evm")]))
 }
 
-/// Says how risky an address is, and why.
+/// Prints the risk of an address, and what it is made of.
 pub(super) fn run(settings: &Settings, arguments: &Arguments, output: Output) -> Result<(), Failure> {
     if arguments.print_parameters {
         let text = Parameters::standard_text();
@@ -58,15 +52,9 @@ pub(super) fn run(settings: &Settings, arguments: &Arguments, output: Output) ->
         intelligence.parameters = Arc::new(read(file)?);
     }
     let parameters = Arc::clone(&intelligence.parameters);
-    let endpoint = ENDPOINTS.iter().find(|endpoint| endpoint.name == ENDPOINT);
-    let endpoint = endpoint.ok_or_else(|| Failure::failed(format!("there is no endpoint {ENDPOINT}")))?;
-    let store = Store::open(settings.store()?)?;
-    let cancel = Cancel::new();
-    on_interrupt(&cancel);
-    let engine = QueryEngine::new(Arc::new(store)).with_clock(milliseconds).with_intelligence(intelligence);
     let request = json!({"blockchain": arguments.chain, "address": arguments.address});
-    let whole = query::ask(&engine, (endpoint, &request), output, &cancel)?;
-    output.report(&whole, || explain::lines(&whole["data"], &parameters))
+    let response = query::ask::<AddressRisk>(settings, intelligence, request, output)?;
+    output.report(&response, || explain::lines(&response.report, &parameters))
 }
 
 /// Reads a file of parameters.

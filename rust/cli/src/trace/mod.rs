@@ -5,17 +5,16 @@ mod svg;
 
 use std::path::{Path, PathBuf};
 
+use headwater_engine::endpoints::trace::TraceAnalysis;
+use headwater_engine::trace::TraceSummary;
 use headwater_types::Chain;
 use serde_json::{Value, json};
 
 use super::error::Failure;
-use super::output::{Output, write_file};
+use super::output::{Output, write_file, write_json};
 use super::{Settings, chain, query};
 
-/// The endpoint that answers.
-const ENDPOINT: &str = "trace";
-
-/// What `trace` takes.
+/// Arguments of `trace`.
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
     /// The chain.
@@ -27,10 +26,10 @@ pub struct Arguments {
     /// Hops against it, 0 to 7 [default: 2].
     #[arg(long, value_name = "N")]
     inward: Option<u64>,
-    /// Counterparties of an address that are followed, largest first, 1 to 100 [default: 10].
+    /// Maximum number of counterparties followed per address, largest first, 1 to 100 [default: 10].
     #[arg(long, value_name = "N")]
     limit: Option<u64>,
-    /// How traced money mixes with other money: haircut, fifo, poison or none [default: haircut].
+    /// Mixing of traced money with other money: haircut, fifo, poison or none [default: haircut].
     #[arg(long)]
     method: Option<String>,
     /// First time, epoch seconds, included.
@@ -39,17 +38,17 @@ pub struct Arguments {
     /// Last time, epoch seconds, included.
     #[arg(long, value_name = "T")]
     to: Option<i64>,
-    /// Do not go on over bridges to other chains.
+    /// Do not follow bridges to other chains.
     #[arg(long)]
     one_chain: bool,
     /// Write a file, by its ending: .json for the whole answer, .graphml for programs that draw graphs, .svg for a picture.
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// Where the trace begins.
+    /// Address at which the trace begins.
     address: String,
 }
 
-/// The form of a file.
+/// The format of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Form {
     Json,
@@ -57,23 +56,24 @@ enum Form {
     Svg,
 }
 
-/// Says where the money of an address went, and where it came from.
+/// Prints or writes a trace of the money of an address.
 pub(super) fn run(settings: &Settings, arguments: &Arguments, output: Output) -> Result<(), Failure> {
     let form = arguments.out.as_deref().map(form_of).transpose()?;
-    let whole = query::ask_store(settings, (ENDPOINT, &request(arguments)), output)?;
+    let response = query::ask_store::<TraceAnalysis>(settings, request(arguments), output)?;
+    let report = &response.report;
     let (Some(form), Some(out)) = (form, &arguments.out) else {
-        return output.report(&whole, || explain::lines(&whole["data"]));
+        return output.report(&response, || explain::lines(report));
     };
-    let text = match form {
-        Form::Json => whole.to_string() + "\n",
-        Form::Graphml => headwater_table::graphml(&whole["data"]),
-        Form::Svg => svg::picture(&whole["data"]),
-    };
-    write_file(out, &text)?;
-    let summary = &whole["data"]["summary"];
-    let (file, nodes, edges) = (out.display().to_string(), &summary["node_count"], &summary["edge_count"]);
-    let report = json!({"file": file, "nodes": nodes, "edges": edges, "warnings": whole["meta"]["warnings"]});
-    output.report(&report, || vec![format!("{file}: {nodes} addresses, {edges} edges")])
+    match form {
+        Form::Json => write_json(out, &response)?,
+        Form::Graphml => write_file(out, &headwater_table::graphml(report))?,
+        Form::Svg => write_file(out, &svg::picture(report))?,
+    }
+    let file = out.display().to_string();
+    let TraceSummary { node_count: nodes, edge_count: edges, .. } = report.summary;
+    let warnings = Some(&response.warnings).filter(|warnings| !warnings.is_empty());
+    let written = json!({"file": file, "nodes": nodes, "edges": edges, "warnings": warnings});
+    output.report(&written, || vec![format!("{file}: {nodes} addresses, {edges} edges")])
 }
 
 fn form_of(out: &Path) -> Result<Form, Failure> {
@@ -88,13 +88,11 @@ fn form_of(out: &Path) -> Result<Form, Failure> {
     }
 }
 
-/// The request, without what was not given.
 fn request(arguments: &Arguments) -> Value {
     let Arguments { chain, outward, inward, limit, method, from, to, one_chain, address, .. } = arguments;
     let bridge_chains = one_chain.then(|| json!([]));
-    let settings = query::without_nulls(json!({
+    json!({"blockchain": chain.name(), "address": address, "track_setting": {
         "outward_depth": outward, "inward_depth": inward, "limit": limit, "method": method, "start_time": from,
         "end_time": to, "bridge_chains": bridge_chains,
-    }));
-    json!({"blockchain": chain.name(), "address": address, "track_setting": settings})
+    }})
 }

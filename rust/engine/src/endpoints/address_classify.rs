@@ -11,8 +11,8 @@ use serde_json::{Value, json};
 
 use super::address_risk_batch::of_item;
 use crate::analysis::Analysis;
-use crate::completeness;
 use crate::cost_class::CostClass;
+use crate::coverage;
 use crate::endpoint::{Calls, ChainScope, Endpoint, Example, Reads, Tag};
 use crate::example::{ALICE, BOB};
 use crate::fields::{AddressList, AddressText, ChainName, OptIn, form};
@@ -175,7 +175,7 @@ impl Analysis for AddressClassify {
         cancel: &Cancel,
     ) -> Result<AddressClassifyReport, Error> {
         let AddressClassifyParams { chain, addresses, explain, intelligence } = params;
-        completeness::warn(ledger, *chain, warnings);
+        coverage::warn(ledger, *chain, warnings);
         let as_of_block = ledger.coverage().get(chain).and_then(|coverage| coverage.last_block);
         let failed = |text: &str, error| AddressClassification::failed(text, *chain, error);
         let Some(classifier) = intelligence.classifiers.of(*chain) else {

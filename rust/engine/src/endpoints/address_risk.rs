@@ -9,8 +9,8 @@ use serde::Deserialize;
 use serde_json::json;
 
 use crate::analysis::Analysis;
-use crate::completeness;
 use crate::cost_class::CostClass;
+use crate::coverage;
 use crate::endpoint::{Calls, ChainScope, Endpoint, Example, Reads, Tag, is_every_evm_chain};
 use crate::example::BOB;
 use crate::fields::{AddressText, form};
@@ -138,6 +138,6 @@ pub(super) fn has_provider(intelligence: &Intelligence, third_party: ThirdParty)
 /// Warns of missing data of a chain whose behaviours are judged.
 pub(super) fn warn_incomplete(ledger: &dyn Ledger, chains: Scope, warnings: &mut Warnings) {
     if let Some(chain) = judged_chain(chains) {
-        completeness::warn(ledger, chain, warnings);
+        coverage::warn(ledger, chain, warnings);
     }
 }

@@ -14,9 +14,9 @@ use serde_json::json;
 use super::address_risk::{has_provider, risk_chains, warn_incomplete};
 use crate::analysis::Analysis;
 use crate::cost_class::CostClass;
+use crate::coverage;
 use crate::endpoint::{Calls, ChainScope, Endpoint, Example, Reads, Tag};
 use crate::example::BOB;
-use crate::held;
 use crate::labels;
 use crate::limits::MAX_RISKS;
 use crate::method::Method;
@@ -223,7 +223,7 @@ fn decode_item(checks: &mut Checks<'_>, index: usize, query: &RiskQuery) -> Resu
 /// Refuses an address on a chain that is not held.
 fn check_held(ledger: &dyn Ledger, index: usize, chains: Scope) -> Result<(), Error> {
     let field = format!("queries[{index}].blockchain");
-    held::check_any(ledger, Some(&field), chains.name(), &chains.chains().collect::<Vec<_>>())
+    coverage::check_any(ledger, Some(&field), chains.name(), &chains.chains().collect::<Vec<_>>())
 }
 
 /// Separates an address that is too large for the memory of a query from errors that end the whole call.

@@ -20,14 +20,14 @@ use crate::fields::{
     RawAmountText, SymbolList, Time, TimeBound, ZoneHours, ZoneName,
 };
 use crate::method::Method;
+use crate::movement_reader::MovementReader;
 use crate::purposes::BALANCES;
 use crate::request::{Checks, HistoryUnit, Warnings, refused};
 use crate::scope::{Scope, ScopeFields};
 use crate::table::{List, Rows, TableHead};
 use crate::unverified::{self, Hidden};
 use crate::valuation::{Output, Valuer, amount_unit};
-use crate::walk::Walk;
-use crate::{Error, Reason, completeness};
+use crate::{Error, Reason, coverage};
 
 /// Days of a history where none are asked for.
 const DEFAULT_DAYS: u64 = 30;
@@ -193,21 +193,21 @@ impl Analysis for BalanceHistory {
         cancel: &Cancel,
     ) -> Result<BalanceHistoryReport, Error> {
         let chain = params.scope.chain;
-        completeness::warn(ledger, chain, warnings);
+        coverage::warn(ledger, chain, warnings);
         params.warn_of_later_days(ledger, warnings);
         let days: Vec<NaiveDate> = params.calendar.days(params.first, params.last).collect();
         let ends: Vec<Timestamp> = days.iter().map(|day| params.calendar.end(*day).min(params.end)).collect();
         let start = params.calendar.start(params.first);
         let scope = params.scope.within(TimeWindow::new(Some(start.secs()), None).unwrap_or_default());
-        let mut walk = Walk::new(ledger, &scope, params.address, cancel)?;
+        let mut reader = MovementReader::new(ledger, &scope, params.address, cancel)?;
         let valuer = Valuer::new(ledger);
         let mut held = cancel.holding(BALANCES);
-        let changes = Changes::gather(&mut walk, &valuer, &ends, &mut held, cancel)?;
-        let closing = Closing::new(&mut walk, &scope, changes, &mut held, cancel)?;
+        let changes = Changes::gather(&mut reader, &valuer, &ends, &mut held, cancel)?;
+        let closing = Closing::new(&mut reader, &scope, changes, &mut held, cancel)?;
         unverified::warn(Hidden::Tokens(closing.unverified), warnings);
         let mut notes = Vec::new();
         let days = (&days[..], &ends[..]);
-        let data_points = closing.points(&walk.book, &valuer, &params.output, days, &mut notes, &mut held)?;
+        let data_points = closing.points(&reader.book, &valuer, &params.output, days, &mut notes, &mut held)?;
         held.keep();
         let coverage = ledger.coverage().get(&chain);
         let is_head = coverage.and_then(|coverage| coverage.last_time).is_some_and(|head| head <= params.end);
@@ -228,7 +228,7 @@ impl Analysis for BalanceHistory {
             output_asset: params.output_asset.clone(),
             data_points,
             final_balance,
-            basis: closing.basis(&walk.book),
+            basis: closing.basis(&reader.book),
             warnings: notes,
             amount_unit: amount_unit(ledger, params.scope.chain, params.scope.only_asset(), &params.output)?,
             as_of_block,

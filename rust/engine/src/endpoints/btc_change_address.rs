@@ -12,8 +12,8 @@ use serde_json::json;
 
 use super::transaction::ScriptName;
 use crate::analysis::Analysis;
-use crate::completeness;
 use crate::cost_class::CostClass;
+use crate::coverage;
 use crate::endpoint::{Alternative, Calls, ChainScope, Endpoint, Example, Reads, Tag};
 use crate::example::BITCOIN_TRANSACTION;
 use crate::fields::{AddressText, CodeText, DecimalText, RawAmountText, Time, form, values};
@@ -215,7 +215,7 @@ impl Analysis for BtcChangeAddress {
         warnings: &mut Warnings,
         cancel: &Cancel,
     ) -> Result<BtcChangeAddressReport, Error> {
-        completeness::warn(ledger, Chain::BITCOIN, warnings);
+        coverage::warn(ledger, Chain::BITCOIN, warnings);
         let found = ledger.find_transaction(Chain::BITCOIN, &params.hash)?.ok_or_else(|| not_found(&params.hash))?;
         let gathered = Gathered::read_clustered(ledger, ledger.transaction(found)?, cancel)?;
         let gathered = gathered.ok_or_else(|| not_found(&params.hash))?;

@@ -11,8 +11,8 @@ use serde_json::json;
 
 use crate::analysis::Analysis;
 use crate::clusters::{ClusterName, clusters};
-use crate::completeness;
 use crate::cost_class::CostClass;
+use crate::coverage;
 use crate::endpoint::{Calls, ChainScope, Endpoint, Example, Reads, Tag};
 use crate::example::BITCOIN_ADDRESS;
 use crate::fields::{AddressText, CursorText, HashText, NextCursor, OptIn, PageLimit, values};
@@ -205,7 +205,7 @@ impl Analysis for BtcCluster {
         warnings: &mut Warnings,
         cancel: &Cancel,
     ) -> Result<BtcClusterReport, Error> {
-        completeness::warn(ledger, CHAIN, warnings);
+        coverage::warn(ledger, CHAIN, warnings);
         let clusters = clusters(ledger, CHAIN, cancel)?;
         let account = ledger.account(CHAIN, &params.address)?;
         let page = Page::read(clusters, account.as_ref(), &params.paging)?;

@@ -22,7 +22,7 @@ use crate::scope::{Scope, ScopeFields};
 use crate::table::{List, Rows};
 use crate::utxo_pairs::UtxoPairs;
 use crate::valuation::Output;
-use crate::{Error, completeness};
+use crate::{Error, coverage};
 
 /// The endpoint.
 pub const ENDPOINT: Endpoint = Endpoint {
@@ -161,7 +161,7 @@ impl Analysis for Counterparty {
         warnings: &mut Warnings,
         cancel: &Cancel,
     ) -> Result<CounterpartyReport, Error> {
-        completeness::warn(ledger, ranker.scope.chain, warnings);
+        coverage::warn(ledger, ranker.scope.chain, warnings);
         let page = ranker.page(ledger, cancel)?;
         page.warn(warnings);
         let as_of_block = ledger.coverage().get(&ranker.scope.chain).and_then(|coverage| coverage.last_block);
@@ -187,7 +187,7 @@ impl List for Counterparty {
         warnings: &mut Warnings,
         rows: &mut Rows<'_>,
     ) -> Result<(), Error> {
-        completeness::warn(ledger, ranker.scope.chain, warnings);
+        coverage::warn(ledger, ranker.scope.chain, warnings);
         let page = ranker.page(ledger, rows.cancel)?;
         page.warn(warnings);
         rows.begin(page.head(ledger), warnings)?;

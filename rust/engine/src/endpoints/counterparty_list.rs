@@ -21,7 +21,7 @@ use crate::scope::{Scope, ScopeFields};
 use crate::table::{List, Rows};
 use crate::utxo_pairs::UtxoPairs;
 use crate::valuation::Output;
-use crate::{Error, Pagination, completeness};
+use crate::{Error, Pagination, coverage};
 
 /// The endpoint.
 pub const ENDPOINT: Endpoint = Endpoint {
@@ -170,7 +170,7 @@ impl Analysis for CounterpartyList {
         cancel: &Cancel,
     ) -> Result<CounterpartyListReport, Error> {
         let chain = ranker.scope.chain;
-        completeness::warn(ledger, chain, warnings);
+        coverage::warn(ledger, chain, warnings);
         let attribution = match chain.family() {
             Family::Utxo => Attribution::Proportional,
             Family::Evm | Family::Tron => Attribution::Direct,
@@ -215,7 +215,7 @@ impl List for CounterpartyList {
         warnings: &mut Warnings,
         rows: &mut Rows<'_>,
     ) -> Result<(), Error> {
-        completeness::warn(ledger, ranker.scope.chain, warnings);
+        coverage::warn(ledger, ranker.scope.chain, warnings);
         let page = ranker.page(ledger, rows.cancel)?;
         page.warn(warnings);
         rows.begin(page.head(ledger), warnings)?;

@@ -12,8 +12,8 @@ use super::counterparty_transfer_between::aliased;
 use crate::Error;
 use crate::analysis::Analysis;
 use crate::asset_book::AssetBook;
-use crate::completeness;
 use crate::cost_class::CostClass;
+use crate::coverage;
 use crate::endpoint::{Calls, ChainScope, Endpoint, Example, Reads, Tag};
 use crate::example::{ALICE, BOB};
 use crate::fields::{
@@ -22,12 +22,12 @@ use crate::fields::{
 };
 use crate::flows::{SumUnit, Sums, Unvalued, movement, names};
 use crate::method::Method;
+use crate::movement_reader::MovementReader;
 use crate::overflow;
 use crate::request::{Checks, Warnings};
 use crate::scope::{Scope, ScopeFields, Verdict};
 use crate::unverified::{self, Hidden};
 use crate::valuation::{Output, Valuer};
-use crate::walk::Walk;
 
 /// The endpoint.
 pub const ENDPOINT: Endpoint = Endpoint {
@@ -209,11 +209,11 @@ impl Analysis for CounterpartyOverview {
         warnings: &mut Warnings,
         cancel: &Cancel,
     ) -> Result<CounterpartyOverviewReport, Error> {
-        completeness::warn(ledger, params.scope.chain, warnings);
+        coverage::warn(ledger, params.scope.chain, warnings);
         let valuer = Valuer::new(ledger);
-        let mut walk = Walk::between(ledger, &params.scope, (params.target, params.counterparty), cancel)?;
+        let mut reader = MovementReader::between(ledger, &params.scope, (params.target, params.counterparty), cancel)?;
         let (mut group, mut unverified) = (Group::default(), 0);
-        walk.visit(&params.scope.scan(), cancel, &mut |book, flow, verdict| {
+        reader.visit(&params.scope.scan(), cancel, &mut |book, flow, verdict| {
             let asset = book.view(flow.asset);
             if verdict == Verdict::Shown
                 && let Some(movement) = movement(&valuer, &params.output, asset, &flow, flow.posting.amount)
@@ -226,12 +226,12 @@ impl Analysis for CounterpartyOverview {
         unverified::warn(Hidden::Movements(unverified), warnings);
         let unit = SumUnit::new(&params.scope, &params.output);
         let all = &group.all;
-        let sums = Sums::of_group(unit, &params.output, &group, &walk.book);
-        params.warn_of_overflow(&group, &walk.book, warnings);
-        let side = |way: Way| params.direction(&group, &walk.book, way, &sums);
+        let sums = Sums::of_group(unit, &params.output, &group, &reader.book);
+        params.warn_of_overflow(&group, &reader.book, warnings);
+        let side = |way: Way| params.direction(&group, &reader.book, way, &sums);
         let is_total_unpriced = Unvalued::of_dollars(all).total;
         Ok(CounterpartyOverviewReport {
-            assets_transferred: names(&group, &walk.book),
+            assets_transferred: names(&group, &reader.book),
             blockchain: params.scope.chain.into(),
             counterparty: AddressText(params.counterparty.to_string()),
             target: AddressText(params.target.to_string()),
@@ -242,7 +242,7 @@ impl Analysis for CounterpartyOverview {
             total_amount_usd: DecimalText((all.received.usd + all.sent.usd).to_string()),
             total_count: all.transactions,
             unpriced_count: all.unpriced(),
-            amount_unit: unit.name(&params.scope, &params.output, &mut walk.book)?,
+            amount_unit: unit.name(&params.scope, &params.output, &mut reader.book)?,
             unpriced_fields: Unvalued::names([
                 ("total_amount", sums.unvalued.total),
                 ("total_amount_usd", is_total_unpriced),

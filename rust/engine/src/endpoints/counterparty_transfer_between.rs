@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::analysis::Analysis;
-use crate::completeness;
 use crate::cost_class::CostClass;
+use crate::coverage;
 use crate::endpoint::{Calls, ChainScope, Endpoint, Example, Reads, Tag};
 use crate::example::{ALICE, BOB};
 use crate::fields::{
@@ -168,7 +168,7 @@ impl Analysis for TransferBetween {
         cancel: &Cancel,
     ) -> Result<TransferBetweenReport, Error> {
         let page = listing.page(ledger, cancel)?;
-        completeness::warn(ledger, listing.scope.chain, warnings);
+        coverage::warn(ledger, listing.scope.chain, warnings);
         unverified::warn(page.hidden, warnings);
         Ok(TransferBetweenReport {
             blockchain: listing.scope.chain.into(),
@@ -213,7 +213,7 @@ impl List for TransferBetween {
         rows: &mut Rows<'_>,
     ) -> Result<(), Error> {
         let page = listing.page(ledger, rows.cancel)?;
-        completeness::warn(ledger, listing.scope.chain, warnings);
+        coverage::warn(ledger, listing.scope.chain, warnings);
         unverified::warn(page.hidden, warnings);
         rows.begin(page.head()?, warnings)?;
         page.rows().try_for_each(|row| rows.push(&row?))

@@ -15,8 +15,8 @@ use serde_json::json;
 
 use crate::Error;
 use crate::analysis::Analysis;
-use crate::completeness;
 use crate::cost_class::CostClass;
+use crate::coverage;
 use crate::endpoint::{Calls, ChainScope, Endpoint, Example, Reads, Tag};
 use crate::example::ALICE;
 use crate::fields::{AddressText, ChainName, ChainText, CodeText, ContractList, SymbolList, TimeBound, form, values};
@@ -221,7 +221,7 @@ impl Analysis for ExposureAnalysis {
         let ExposureParams { scope, address, directions, max_hops } = params;
         let chain = scope.chain;
         labels::warn(ledger, warnings);
-        completeness::warn(ledger, chain, warnings);
+        coverage::warn(ledger, chain, warnings);
         let stops = StopRules::at(naming_codes());
         let mut source = source(ledger, scope, &stops, cancel);
         let start = source.node(*address);

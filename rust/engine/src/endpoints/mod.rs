@@ -11,7 +11,7 @@
 //!    [`Calls::list`](crate::Calls::list) and names its `rows`, so that it has tables; one record is made with
 //!    [`Calls::of`](crate::Calls::of) and has `rows: None`.
 //! 2. What can be read of a store: `rust/ledger/src/read/ledger.rs`. Movements are read through `scope`, which leaves out
-//!    failed, zero and unverified rows as all endpoints do; the report then calls `completeness::warn`. `reads` decides that
+//!    failed, zero and unverified rows as all endpoints do; the report then calls `coverage::warn`. `reads` decides that
 //!    a chain without rows and labels is refused.
 //! 3. Its test goes into `rust/engine/tests/worked.rs`, on the `town`, and its request into `tests/description.rs`.
 //! 4. Where a request that fits the schema may be refused (an address of another chain): `scripts/schemathesis.toml`.

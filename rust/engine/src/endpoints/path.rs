@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::analysis::Analysis;
-use crate::completeness;
 use crate::cost_class::CostClass;
+use crate::coverage;
 use crate::endpoint::{Calls, ChainScope, Endpoint, Example, Reads, Tag};
 use crate::example::{ALICE, BOB};
 use crate::fields::{AddressText, ChainName, ChainText, ContractList, OptOut, SymbolList, TimeBound, form};
@@ -188,7 +188,7 @@ impl Analysis for PathAnalysis {
         let PathParams { scope, source: payer, targets, settings } = params;
         let chain = scope.chain;
         labels::warn(ledger, warnings);
-        completeness::warn(ledger, chain, warnings);
+        coverage::warn(ledger, chain, warnings);
         let stops = StopRules::at(STOP_CODES.to_vec());
         let mut source = source(ledger, scope, &stops, cancel);
         let from = source.path_end(*payer)?;

@@ -21,14 +21,14 @@ use crate::flows::{Others, movement};
 use crate::holdings::{asset_of, is_stablecoin};
 use crate::limits::MAX_ITEMS;
 use crate::method::Method;
+use crate::movement_reader::MovementReader;
 use crate::overflow;
 use crate::query_meta::QueryMeta;
 use crate::request::{Checks, Warnings, at_most};
 use crate::scope::{Scope, Verdict};
 use crate::table::{List, Rows, TableHead};
 use crate::valuation::{Output, Valuer};
-use crate::walk::Walk;
-use crate::{Error, Reason, completeness};
+use crate::{Error, Reason, coverage};
 
 /// The endpoint.
 pub const ENDPOINT: Endpoint = Endpoint {
@@ -194,7 +194,7 @@ impl Analysis for AddressesFlow {
         cancel: &Cancel,
     ) -> Result<AddressesFlowReport, Error> {
         let chain = params.scope.chain;
-        completeness::warn(ledger, chain, warnings);
+        coverage::warn(ledger, chain, warnings);
         let mut book = AssetBook::new(ledger, chain);
         let number = book.of_asset(params.asset)?;
         let asset = book.view(number);
@@ -245,10 +245,10 @@ impl AddressesFlowParams {
         cancel: &Cancel,
     ) -> Result<Flows, Error> {
         let valuer = Valuer::new(ledger);
-        let mut walk = Walk::new(ledger, &self.scope, address, cancel)?;
+        let mut reader = MovementReader::new(ledger, &self.scope, address, cancel)?;
         let mut others = Others::new(ledger, address, cancel);
         let mut flows = Flows { tally: AssetTally::default(), internal: Some(Amount::ZERO) };
-        walk.visit(&self.scope.scan(), cancel, &mut |book, flow, verdict| {
+        reader.visit(&self.scope.scan(), cancel, &mut |book, flow, verdict| {
             let amount = flow.posting.amount;
             let movement = movement(&valuer, &Output::Own, book.view(flow.asset), &flow, amount);
             let Some(movement) = movement.filter(|_| verdict == Verdict::Shown) else {

@@ -15,7 +15,7 @@ use crate::holdings::{ExcludedHolder, Holdings, asset_of, is_stablecoin};
 use crate::method::Method;
 use crate::query_meta::QueryMeta;
 use crate::request::{Checks, Warnings, refused};
-use crate::{Error, Reason, completeness};
+use crate::{Error, Reason, coverage};
 
 /// The endpoint.
 pub const ENDPOINT: Endpoint = Endpoint {
@@ -144,7 +144,7 @@ impl Analysis for TokenConcentration {
         warnings: &mut Warnings,
         cancel: &Cancel,
     ) -> Result<TokenConcentrationReport, Error> {
-        completeness::warn(ledger, params.chain, warnings);
+        coverage::warn(ledger, params.chain, warnings);
         let holdings = Holdings::new(ledger, params.chain, params.asset, warnings, cancel)?;
         let supply = holdings.supply.ok_or_else(|| unmeasurable(&holdings))?;
         Ok(TokenConcentrationReport {

@@ -22,7 +22,7 @@ use crate::query_meta::QueryMeta;
 use crate::request::Given;
 use crate::request::{Checks, Offsets, Warnings};
 use crate::table::{List, Rows, TableHead};
-use crate::{Error, Pagination, completeness};
+use crate::{Error, Pagination, coverage};
 
 pub(crate) const DEFAULT_LIMIT: u32 = 10;
 /// Most holders of a page in JSON; a table may have as many rows as any other.
@@ -151,7 +151,7 @@ impl Analysis for TokenHolders {
         warnings: &mut Warnings,
         cancel: &Cancel,
     ) -> Result<TokenHoldersReport, Error> {
-        completeness::warn(ledger, params.chain, warnings);
+        coverage::warn(ledger, params.chain, warnings);
         let holdings = Holdings::new(ledger, params.chain, params.asset, warnings, cancel)?;
         let page = params.page;
         let meta = QueryMeta { limit: Some(page.limit), offset: Some(page.offset), ..QueryMeta::new(CostClass::Heavy) };

@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::analysis::Analysis;
-use crate::completeness;
 use crate::cost_class::CostClass;
+use crate::coverage;
 use crate::crossings::warn_of_missing_legs;
 use crate::endpoint::{Calls, ChainScope, Endpoint, Example, ListedChains, Reads, Tag};
 use crate::example::ALICE;
@@ -144,7 +144,7 @@ pub struct TraceParams {
 }
 
 /// A trace.
-#[derive(Debug, Clone, PartialEq, Serialize, utoipa::ToSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct TraceReport {
     /// Chain.
     pub blockchain: ChainName,
@@ -174,7 +174,7 @@ pub struct TraceReport {
 }
 
 /// The values that a trace used.
-#[derive(Debug, Clone, PartialEq, Serialize, utoipa::ToSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct TraceSettings {
     /// First time.
     pub start_time: Option<Time>,
@@ -269,7 +269,7 @@ impl Analysis for TraceAnalysis {
         let TraceParams { scope, address, settings, stops, .. } = params;
         let chain = scope.chain;
         labels::warn(ledger, warnings);
-        completeness::warn(ledger, chain, warnings);
+        coverage::warn(ledger, chain, warnings);
         let mut source = source(ledger, scope, stops, cancel);
         let start = source.node(*address);
         let found = trace(&mut source, start, *settings)?;
@@ -278,7 +278,7 @@ impl Analysis for TraceAnalysis {
             warn_of_missing_legs(warnings);
         }
         for beyond in source.chains_beyond() {
-            completeness::warn(ledger, beyond, warnings);
+            coverage::warn(ledger, beyond, warnings);
         }
         let writer = TraceWriter { ledger, source: &source, method: settings.method, cancel };
         Ok(TraceReport {

@@ -6,8 +6,8 @@ use serde_json::json;
 
 use crate::Error;
 use crate::analysis::Analysis;
-use crate::completeness;
 use crate::cost_class::CostClass;
+use crate::coverage;
 use crate::endpoint::{Calls, ChainScope, Endpoint, Example, Reads, Tag};
 use crate::example::ALICE;
 use crate::fields::{
@@ -149,7 +149,7 @@ impl Analysis for Transactions {
         cancel: &Cancel,
     ) -> Result<TransactionsReport, Error> {
         let page = listing.page(ledger, cancel)?;
-        completeness::warn(ledger, listing.scope.chain, warnings);
+        coverage::warn(ledger, listing.scope.chain, warnings);
         unverified::warn(page.hidden, warnings);
         Ok(TransactionsReport {
             blockchain: listing.scope.chain.into(),
@@ -173,7 +173,7 @@ impl List for Transactions {
         rows: &mut Rows<'_>,
     ) -> Result<(), Error> {
         let page = listing.page(ledger, rows.cancel)?;
-        completeness::warn(ledger, listing.scope.chain, warnings);
+        coverage::warn(ledger, listing.scope.chain, warnings);
         unverified::warn(page.hidden, warnings);
         rows.begin(page.head()?, warnings)?;
         page.rows().try_for_each(|row| rows.push(&row?))

@@ -17,8 +17,8 @@ use crate::Error;
 use crate::analysis::Analysis;
 use crate::asset_book::{AssetBook, AssetView};
 use crate::clusters::{ClusterName, cluster_name};
-use crate::completeness;
 use crate::cost_class::CostClass;
+use crate::coverage;
 use crate::endpoint::{Calls, ChainScope, Endpoint, Example, Reads, Tag};
 use crate::example::ALICE;
 use crate::fields::{
@@ -28,6 +28,7 @@ use crate::fields::{
 use crate::flows::{Others, Sums, movement};
 use crate::labels::{AggregateLabel, Labels};
 use crate::method::Method;
+use crate::movement_reader::{Flow, MovementReader};
 use crate::overflow;
 use crate::purposes::{ASSETS, COUNTERPARTIES};
 use crate::rebasing;
@@ -36,7 +37,6 @@ use crate::scope::{Scope, ScopeFields, Verdict};
 use crate::table::{List, Rows, TableHead};
 use crate::unverified::{self, Hidden};
 use crate::valuation::{Output, Valuer, amount_unit};
-use crate::walk::{Flow, Walk};
 
 /// The endpoint.
 pub const ENDPOINT: Endpoint = Endpoint {
@@ -230,7 +230,7 @@ impl Analysis for WalletOverview {
         warnings: &mut Warnings,
         cancel: &Cancel,
     ) -> Result<WalletOverviewReport, Error> {
-        completeness::warn(ledger, params.scope.chain, warnings);
+        coverage::warn(ledger, params.scope.chain, warnings);
         let chain = params.scope.chain;
         let account = ledger.account(chain, &params.address)?;
         let label = Labels::present(ledger, chain).shown(&params.address, cancel)?;
@@ -239,10 +239,10 @@ impl Analysis for WalletOverview {
             None => None,
         };
         let valuer = Valuer::new(ledger);
-        let mut walk = Walk::new(ledger, &params.scope, params.address, cancel)?;
+        let mut reader = MovementReader::new(ledger, &params.scope, params.address, cancel)?;
         let mut activity = Activity::new(cancel);
         let mut others = Others::new(ledger, params.address, cancel);
-        params.gather(&mut walk, &valuer, &mut others, &mut activity, cancel)?;
+        params.gather(&mut reader, &valuer, &mut others, &mut activity, cancel)?;
 
         let head = ledger.coverage().get(&chain).and_then(|coverage| Some((coverage.last_block?, coverage.last_time?)));
         let holdings = match &account {
@@ -253,7 +253,8 @@ impl Analysis for WalletOverview {
         let mut held = cancel.holding(ASSETS);
         held.reach(holdings.len() * (size_of::<Holding>() + size_of::<AssetOverview>() + TEXT_BYTES))?;
         held.keep();
-        let balances = params.balances(&mut walk, (&valuer, now), &holdings, &mut activity.group, warnings, cancel)?;
+        let balances =
+            params.balances(&mut reader, (&valuer, now), &holdings, &mut activity.group, warnings, cancel)?;
         let priced: Vec<Usd> = balances.iter().filter_map(|balance| Usd::from_f64(balance.balance_usd?)).collect();
         let all = &activity.group.all;
         let count = |numbers: &HashSet<usize>| u64::try_from(numbers.len()).expect("a count fits");
@@ -276,7 +277,7 @@ impl Analysis for WalletOverview {
             unpriced_count: all.unpriced(),
             balances,
             label,
-            first_funder: params.first_funder(&walk.book, &valuer, &others, activity.first_funding, ledger)?,
+            first_funder: params.first_funder(&reader.book, &valuer, &others, activity.first_funding, ledger)?,
             cluster,
             as_of: head.map(|(block_number, time)| AsOf { block_number, timestamp: Time(time.secs()) }),
             amount_unit: amount_unit(ledger, params.scope.chain, params.scope.only_asset(), &params.output)?,
@@ -287,7 +288,7 @@ impl Analysis for WalletOverview {
 /// Bytes of the texts of an asset: its names and its amounts.
 const TEXT_BYTES: usize = 256;
 
-/// What a walk over all movements finds.
+/// The sums over all movements.
 struct Activity {
     group: Group,
     rows: u64,
@@ -343,29 +344,29 @@ impl Activity {
 impl WalletOverviewParams {
     fn gather(
         &self,
-        walk: &mut Walk<'_>,
+        reader: &mut MovementReader<'_>,
         valuer: &Valuer,
         others: &mut Others<'_>,
         activity: &mut Activity,
         cancel: &Cancel,
     ) -> Result<(), Error> {
         let scan = self.activity_scan();
-        let scans = walk.parts(&scan)?;
+        let scans = reader.parts(&scan)?;
         if let [only] = &scans[..] {
-            return self.gather_part(only, walk, (valuer, others), activity, cancel);
+            return self.gather_part(only, reader, (valuer, others), activity, cancel);
         }
-        let ledger = walk.ledger;
+        let ledger = reader.ledger;
         let part = |scan: &Scan| -> Result<_, Error> {
-            let mut walk = Walk::new(ledger, &self.scope, self.address, cancel)?;
+            let mut reader = MovementReader::new(ledger, &self.scope, self.address, cancel)?;
             let (mut others, mut activity) = (Others::new(ledger, self.address, cancel), Activity::new(cancel));
-            self.gather_part(scan, &mut walk, (valuer, &mut others), &mut activity, cancel)?;
-            Ok((activity, others.into_addresses(), walk.book.into_assets()))
+            self.gather_part(scan, &mut reader, (valuer, &mut others), &mut activity, cancel)?;
+            Ok((activity, others.into_addresses(), reader.book.into_assets()))
         };
         let parts: Vec<_> = scans.par_iter().map(part).collect::<Result<_, Error>>()?;
         for (found, (addresses, _held), assets) in parts {
             let addresses: Vec<usize> =
                 addresses.into_iter().map(|address| others.number(address)).collect::<Result<_, _>>()?;
-            let assets = assets.into_iter().map(|asset| walk.book.of_asset(asset)).collect::<Result<Vec<_>, _>>()?;
+            let assets = assets.into_iter().map(|asset| reader.book.of_asset(asset)).collect::<Result<Vec<_>, _>>()?;
             activity.join(found, &addresses, &assets)?;
         }
         Ok(())
@@ -382,12 +383,12 @@ impl WalletOverviewParams {
     fn gather_part(
         &self,
         scan: &Scan,
-        walk: &mut Walk<'_>,
+        reader: &mut MovementReader<'_>,
         (valuer, others): (&Valuer, &mut Others<'_>),
         activity: &mut Activity,
         cancel: &Cancel,
     ) -> Result<(), Error> {
-        walk.visit(scan, cancel, &mut |book, flow, verdict| {
+        reader.visit(scan, cancel, &mut |book, flow, verdict| {
             let posting = &flow.posting;
             activity.signs |= posting.kind == MovementKind::Native && posting.direction != Direction::In;
             if verdict != Verdict::Shown {
@@ -444,15 +445,15 @@ impl WalletOverviewParams {
     /// Every asset in scope that moved or is held.
     fn balances(
         &self,
-        walk: &mut Walk<'_>,
+        reader: &mut MovementReader<'_>,
         (valuer, now): (&Valuer, Option<Timestamp>),
         holdings: &[Holding],
         group: &mut Group,
         warnings: &mut Warnings,
         cancel: &Cancel,
     ) -> Result<Vec<AssetOverview>, Error> {
-        let (ledger, account) = (walk.ledger, walk.account().cloned());
-        let book = &mut walk.book;
+        let (ledger, account) = (reader.ledger, reader.account().cloned());
+        let book = &mut reader.book;
         let (mut overviews, mut unverified) = (Vec::new(), 0);
         for holding in holdings {
             let asset = book.of_asset(holding.asset)?;

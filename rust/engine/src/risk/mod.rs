@@ -12,6 +12,7 @@ macro_rules! words {
 }
 
 mod dimensions;
+mod evidence;
 
 use headwater_intel::label::Aggregate;
 use headwater_intel::risk::{
@@ -23,9 +24,10 @@ use headwater_types::Address;
 use serde::Serialize;
 
 pub use dimensions::{
-    BehaviorDimension, BehaviorRecord, BreakdownItem, CategoryRecord, DataWindow, DepthReached, EvidenceRecord,
-    ExposureDirection, GraphDimension, GraphEdge, NeighborDirection, RiskyNeighbor, ScoreBreakdown, SeverityName,
+    BehaviorDimension, BehaviorRecord, BreakdownItem, CategoryRecord, DataWindow, DepthReached, ExposureDirection,
+    GraphDimension, GraphEdge, NeighborDirection, RiskyNeighbor, ScoreBreakdown, SeverityName,
 };
+pub use evidence::{EvidenceRecord, MeasuredFeature, MeasuredValue};
 
 use crate::Error;
 use crate::fields::{AddressText, CodeText, Time, values};

@@ -15,19 +15,19 @@ use super::seen::RowMaker;
 use crate::Error;
 use crate::asset_book::AssetBook;
 use crate::labels::Labels;
+use crate::movement_reader::{Flow, MovementReader, key};
 use crate::purposes::MOVEMENTS;
 use crate::request::{CursorKey, PageInfo, Paging, SortOrder, TransferSort};
 use crate::scope::{Scope, Verdict};
 use crate::table::TableHead;
 use crate::unverified::Hidden;
 use crate::valuation::{Output, Valuer, amount_unit};
-use crate::walk::{Flow, Walk, key};
 
 /// Up to this many movements of an account, pages and hidden movements are counted; above it counting would cost more
 /// than the page.
 pub(crate) const COUNTED_POSTINGS: u64 = 50_000;
 
-/// Most movements that are read in one piece: those before a page of a high number are walked past.
+/// Most movements that are read in one piece: those before a page of a high number are skipped.
 const READ_AT_ONCE: usize = 2048;
 
 /// Which list is wanted.
@@ -122,19 +122,19 @@ impl Listing {
     /// Finds the page.
     pub fn page<'a>(&'a self, ledger: &'a dyn Ledger, cancel: &Cancel) -> Result<Page<'a>, Error> {
         let valuer = Valuer::new(ledger);
-        let mut walk = match self.other {
-            Some(other) => Walk::between(ledger, &self.scope, (self.address, other), cancel)?,
-            None => Walk::new(ledger, &self.scope, self.address, cancel)?,
+        let mut reader = match self.other {
+            Some(other) => MovementReader::between(ledger, &self.scope, (self.address, other), cancel)?,
+            None => MovementReader::new(ledger, &self.scope, self.address, cancel)?,
         };
-        let counts = if walk.length() <= COUNTED_POSTINGS { Some(self.count(&mut walk, cancel)?) } else { None };
+        let counts = if reader.length() <= COUNTED_POSTINGS { Some(self.count(&mut reader, cancel)?) } else { None };
         let mut held = cancel.holding(MOVEMENTS);
         let (flows, more, hidden) = match self.sort {
             TransferSort::Timestamp => {
-                let (flows, more, unverified) = self.in_order(&mut walk, &mut held, cancel)?;
+                let (flows, more, unverified) = self.in_order(&mut reader, &mut held, cancel)?;
                 (flows, more, Hidden::SomeMovements(unverified))
             }
             TransferSort::Amount | TransferSort::AmountUsd => {
-                let (flows, more, unverified) = self.by_value(&mut walk, &valuer, &mut held, cancel)?;
+                let (flows, more, unverified) = self.by_value(&mut reader, &valuer, &mut held, cancel)?;
                 (flows, more, Hidden::Movements(unverified))
             }
         };
@@ -152,7 +152,7 @@ impl Listing {
             failed: Some(counts.failed),
         });
         let pagination = self.paging.info(next, total_pages, ledger.generation(), as_of_block);
-        let book = walk.book;
+        let book = reader.book;
         let (listing, labels) = (self, Labels::present(ledger, self.scope.chain));
         Ok(Page {
             listing,
@@ -178,9 +178,9 @@ impl Listing {
         Scan { order, ..self.scope.scan() }
     }
 
-    fn count(&self, walk: &mut Walk<'_>, cancel: &Cancel) -> Result<Counts, Error> {
+    fn count(&self, reader: &mut MovementReader<'_>, cancel: &Cancel) -> Result<Counts, Error> {
         let mut counts = Counts::default();
-        walk.verdicts(&self.scan(), cancel, &mut |verdict| counts.add(verdict))?;
+        reader.verdicts(&self.scan(), cancel, &mut |verdict| counts.add(verdict))?;
         Ok(counts)
     }
 
@@ -188,7 +188,7 @@ impl Listing {
     /// reads no further than that.
     fn in_order(
         &self,
-        walk: &mut Walk<'_>,
+        reader: &mut MovementReader<'_>,
         held: &mut Reservation,
         cancel: &Cancel,
     ) -> Result<(Vec<Flow>, bool, u64), Error> {
@@ -201,7 +201,7 @@ impl Listing {
         let (mut more, mut unverified) = (false, 0);
         // One more tells whether a page follows.
         let likely = (left + self.paging.size() + 1).min(READ_AT_ONCE);
-        walk.visit_first(&Scan { after, ..self.scan() }, likely, cancel, &mut |_, flow, verdict| {
+        reader.visit_first(&Scan { after, ..self.scan() }, likely, cancel, &mut |_, flow, verdict| {
             if verdict != Verdict::Shown {
                 unverified += u64::from(verdict == Verdict::Unverified);
                 return Ok(ControlFlow::Continue(()));
@@ -223,7 +223,7 @@ impl Listing {
     /// The page of a list by value: all of it must be seen.
     fn by_value(
         &self,
-        walk: &mut Walk<'_>,
+        reader: &mut MovementReader<'_>,
         valuer: &Valuer,
         held: &mut Reservation,
         cancel: &Cancel,
@@ -231,7 +231,7 @@ impl Listing {
         /// Bytes of a movement, half of it once more while all of them are sorted.
         const BYTES: usize = size_of::<(Option<f64>, Flow)>() / 2 * 3;
         let (mut ranked, mut unverified): (Vec<(Option<f64>, Flow)>, _) = (Vec::new(), 0);
-        walk.visit(&self.scan(), cancel, &mut |book: &mut AssetBook<'_>, flow, verdict| {
+        reader.visit(&self.scan(), cancel, &mut |book: &mut AssetBook<'_>, flow, verdict| {
             if verdict == Verdict::Shown {
                 held.reach((ranked.len() + 1) * BYTES)?;
                 ranked.push((self.rank(valuer, book, &flow), flow));
@@ -242,7 +242,7 @@ impl Listing {
         // The sort is stable: ties stay in the order of the chain.
         ranked.sort_by(|(one, _), (other, _)| by_rank(*one, *other, self.order));
         let start = match &self.paging.after {
-            Some(CursorKey::Posting(after)) => place_behind(walk.ledger, &ranked, after)?,
+            Some(CursorKey::Posting(after)) => place_behind(reader.ledger, &ranked, after)?,
             Some(CursorKey::Counterparty { .. } | CursorKey::Member(_)) | None => self.paging.skipped(),
         };
         let rest = ranked.get(start..).unwrap_or_default();

@@ -11,8 +11,8 @@ use crate::Error;
 use crate::asset_book::AssetBook;
 use crate::fields::TransferType;
 use crate::labels::Labels;
+use crate::movement_reader::Flow;
 use crate::valuation::{Output, Valuer};
-use crate::walk::Flow;
 
 /// Makes rows of movements as seen from one address.
 pub(crate) struct RowMaker<'a> {

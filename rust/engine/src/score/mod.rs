@@ -28,10 +28,9 @@ pub use self::job::{
     ScoreReport, score_parts,
 };
 pub use self::row::{ClassScore, RiskScore, ScoreRow};
-use crate::held;
 use crate::labels::LabelListRecord;
 use crate::request::Warnings;
-use crate::{Error, ErrorKind, Intelligence, Reason, Warning, completeness, labels};
+use crate::{Error, ErrorKind, Intelligence, Reason, Warning, coverage, labels};
 
 /// Addresses that one thread takes at a time: enough that caches of labels and assets pay, few enough to share the work.
 const ADDRESSES_PER_TASK: usize = 256;
@@ -62,7 +61,7 @@ impl Scorer {
                 format!("columns: there is no classifier of {chain}; leave `class` out, or name a model of the chain"),
             ));
         }
-        held::check_any(&*ledger, Some("blockchain"), chain.name(), &[chain])?;
+        coverage::check_any(&*ledger, Some("blockchain"), chain.name(), &[chain])?;
         let features = if columns.features { features::features_of(chain.family()).collect() } else { Vec::new() };
         Ok(Self { ledger, intelligence, chain, columns, observed: None, classifier, features })
     }
@@ -98,7 +97,7 @@ impl Scorer {
             warnings.add("labels_only", None, message);
         }
         if judged.is_some() || self.columns.class || self.columns.features {
-            completeness::warn(&*self.ledger, self.chain, &mut warnings);
+            coverage::warn(&*self.ledger, self.chain, &mut warnings);
         }
         warnings.into_list()
     }

@@ -33,7 +33,7 @@ pub enum LabelFormat {
 }
 
 impl LabelFormat {
-    /// The names that [`LabelFormat::named`] knows.
+    /// The names that [`LabelFormat::named`] accepts.
     pub const NAMES: [&'static str; 4] = ["csv", "parquet", "tagpack", "oli"];
 
     /// Returns the format that the ending of a file names, in any case.
@@ -180,7 +180,7 @@ fn in_thousandths(reliability: u16) -> String {
     format!("{}.{:03}", reliability / 1_000, reliability % 1_000)
 }
 
-/// Why a claim is left out by formats that say what holds and nothing else; `None` where it is not.
+/// Returns why a claim is left out by formats that say what holds and nothing else; `None` where it is not.
 fn unsaid(claim: &Claim<&str>) -> Option<&'static str> {
     match (claim.action, claim.valid_until) {
         (Action::Remove, _) => Some("removals of a code"),

@@ -13,7 +13,7 @@ use super::{Link, Path, Search, worth};
 use crate::source::Node;
 use crate::trace::{Movement, PathSource, TraceSource};
 
-/// PartialPath paths that are tried at most.
+/// The maximum number of partial paths that are tried.
 const MAX_TRIED: usize = 200_000;
 
 /// The progress of a path.

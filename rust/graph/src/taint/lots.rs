@@ -4,19 +4,19 @@ use std::collections::VecDeque;
 
 use super::share;
 
-/// How the taint of a balance leaves with what is spent.
+/// The rule by which the taint of a balance leaves with what is spent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Method {
     /// Its share of every payment.
     Haircut,
-    /// What came first leaves first.
+    /// The money that came first leaves first.
     Fifo,
     /// Every payment is tainted while anything of the balance is.
     Poison,
 }
 
 impl Method {
-    /// Whether what is tainted is divided among payments, so that their parts add up.
+    /// Returns whether taint is divided among payments, so that their parts add up.
     #[must_use]
     pub const fn divides(self) -> bool {
         matches!(self, Self::Haircut | Self::Fifo)
@@ -39,7 +39,7 @@ impl Part {
         Self { taint: self.taint.saturating_add(other.taint), source: self.source.saturating_add(other.source) }
     }
 
-    /// What is left without a part of it.
+    /// Returns the rest without a part of it.
     const fn minus(self, other: Self) -> Self {
         Self { taint: self.taint - other.taint, source: self.source - other.source }
     }
@@ -57,7 +57,7 @@ impl Part {
 #[derive(Debug, Clone)]
 pub struct Lots {
     method: Method,
-    /// What came in and did not leave, oldest first. Under haircut and poison one lot.
+    /// The money that came in and did not leave, oldest first. Under haircut and poison one lot.
     held: VecDeque<Lot>,
     /// Tainted amounts that left beyond what was tainted: under poison taint grows.
     grown: u128,
@@ -71,7 +71,7 @@ struct Lot {
 }
 
 impl Lots {
-    /// Of a balance that is clean.
+    /// Returns the lots of a clean balance.
     #[must_use]
     pub fn new(method: Method, clean: u128) -> Self {
         Self { method, held: VecDeque::from([Lot { amount: clean, part: Part::default() }]), grown: 0 }
@@ -139,7 +139,7 @@ impl Lots {
         self.held.iter().fold(Part::default(), |sum, lot| sum.plus(lot.part))
     }
 
-    /// What is left of the balance.
+    /// The rest of the balance.
     #[must_use]
     pub fn balance(&self) -> u128 {
         self.held.iter().map(|lot| lot.amount).sum()

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 
 use super::share;
 
-/// How the taint of inputs is laid on outputs.
+/// The rule by which the taint of inputs is laid on outputs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Policy {
     /// All of every output, and of the fee, when any input is tainted.
@@ -45,7 +45,7 @@ impl Coin {
         self.stretches.iter().map(|(amount, _)| amount).sum()
     }
 
-    /// How much of it is tainted.
+    /// The tainted part.
     #[must_use]
     pub fn taint(&self) -> u128 {
         self.stretches.iter().filter(|(_, is_tainted)| *is_tainted).map(|(amount, _)| amount).sum()
@@ -67,7 +67,7 @@ impl Coin {
     }
 }
 
-/// Where the taint went.
+/// The taint after a transaction.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Spread {
     /// By output.

@@ -76,7 +76,7 @@ pub(super) struct Outcome {
     pub unmet: Vec<Outflow>,
 }
 
-/// How the money of the start is divided among the edges and accounts of a walk in one direction.
+/// The division of the money of the start among the edges and accounts of a walk in one direction.
 #[derive(Default)]
 pub(super) struct Allocation {
     pub edges: Vec<Edge>,

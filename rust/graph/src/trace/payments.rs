@@ -32,7 +32,7 @@ pub fn payments(movements: &[Movement]) -> Payments {
 }
 
 /// One asset less and one other more after a transaction: the two. What filters leave out, as tokens that nobody vouches for,
-/// is no side of a swap: anybody can send such a token along.
+/// does not count as a side of a swap: anybody can send such a token along.
 pub(super) fn swap(of_one: &[Movement]) -> Option<(u32, u32)> {
     let mut sums: BTreeMap<u32, (u128, u128)> = BTreeMap::new();
     let counts = |movement: &&Movement| movement.way != Way::Fee && movement.left_out != Some(Stop::Filtered);

@@ -297,7 +297,7 @@ impl<'a> HistoryGather<'a> {
 
 impl Gather for HistoryGather<'_> {
     const WANTED: ColumnSet = ColumnSet::ALL;
-    type Found = History;
+    type Output = History;
 
     fn begin(&mut self, _: &Address) {
         self.clear();

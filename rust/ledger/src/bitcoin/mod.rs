@@ -1,4 +1,4 @@
-//! What a Bitcoin transaction looks like.
+//! Views and shapes of Bitcoin transactions.
 //!
 //! * [`TransactionView`]: a transaction as rules read it.
 //! * [`coinjoin`]: whether several people made it together, by its shape.

@@ -10,8 +10,8 @@ use headwater_types::{Address, Timestamp};
 /// sign together.
 pub(crate) const DUST_BELOW: u64 = 1_000;
 
-/// A transaction with its place on the chain, borrowed from what a ledger told of it. What the ledger does not hold is
-/// `None`, and a rule that needs it abstains.
+/// A transaction with its place on the chain, borrowed from the facts of a ledger. A fact that the ledger does not hold
+/// is `None`, and a rule that needs it abstains.
 ///
 /// ```
 /// use headwater_ledger::bitcoin::TransactionView;
@@ -64,7 +64,7 @@ impl<'a> TransactionView<'a> {
         self.time
     }
 
-    /// Whether it spends an output that was unconfirmed until its own block; `None` where not looked up.
+    /// Returns whether it spends an output that was unconfirmed until its own block; `None` where not looked up.
     #[must_use]
     pub const fn spends_own_block(&self) -> Option<bool> {
         self.spends_own_block
@@ -92,7 +92,7 @@ impl<'a> TransactionView<'a> {
         self.spendable().filter(|(_, output)| !output.is_keyless())
     }
 
-    /// What the inputs spend, as far as it is held.
+    /// Iterates over the amounts that the inputs spend, as far as they are held.
     pub fn spent(&self) -> impl Iterator<Item = &'a OutputFacts> + use<'a> {
         self.inputs().iter().filter_map(|input| input.spent.as_ref())
     }
@@ -103,7 +103,7 @@ impl<'a> TransactionView<'a> {
         self.inputs().iter().filter(|input| input.spent.is_none()).count()
     }
 
-    /// Whether there are inputs, and it is held what each of them spends.
+    /// Returns whether there are inputs, and it is held what each of them spends.
     #[must_use]
     pub fn has_known_inputs(&self) -> bool {
         !self.inputs().is_empty() && self.unknown_inputs() == 0
@@ -144,8 +144,8 @@ impl<'a> TransactionView<'a> {
         self.fee()?.checked_mul(1_000)?.checked_div(virtual_bytes)
     }
 
-    /// Whether it carries witnesses. Known from the forms of the outputs it spends, and from a weight that is no multiple
-    /// of four; a P2SH output may hide either, so such inputs alone tell nothing.
+    /// Returns whether it carries witnesses. Known from the forms of the outputs it spends, and from a weight that is
+    /// not a multiple of four; a P2SH output may hide either, so such inputs alone prove nothing.
     #[must_use]
     pub fn is_segwit(&self) -> Option<bool> {
         let is_witness =
@@ -159,19 +159,19 @@ impl<'a> TransactionView<'a> {
         (self.has_known_inputs() && !may_hide).then_some(false)
     }
 
-    /// Whether it has one input and two outputs that can be spent: a step of a peel chain looks so.
+    /// Returns whether it has one input and two outputs that can be spent: a step of a peel chain looks so.
     #[must_use]
     pub fn is_one_in_two_out(&self) -> bool {
         self.inputs().len() == 1 && self.outputs().len() == 2 && self.spendable().count() == 2
     }
 
-    /// Whether inputs and outputs stand in the order of BIP 69, as far as amounts tell; `None` where there is nothing to
-    /// order, or an input does not tell what it spends.
+    /// Returns whether inputs and outputs are in the order of BIP 69, as far as amounts show; `None` where there is
+    /// nothing to order, or an input does not state what it spends.
     #[must_use]
     pub fn is_ordered(&self) -> Option<bool> {
         let points: Vec<OutPoint> = self.inputs().iter().map(|input| input.previous).collect();
-        let is_told = !points.iter().any(OutPoint::is_unknown);
-        (is_told && (points.len() > 1 || self.outputs().len() > 1)).then(|| {
+        let is_known = !points.iter().any(OutPoint::is_unknown);
+        (is_known && (points.len() > 1 || self.outputs().len() > 1)).then(|| {
             points.is_sorted_by_key(|point| (point.hash, point.index))
                 && self.outputs().is_sorted_by_key(|output| output.amount)
         })

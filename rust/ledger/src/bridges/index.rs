@@ -1,4 +1,4 @@
-//! Where link keys occur in a segment.
+//! The index of the link keys that occur in a segment.
 
 use std::sync::{Arc, OnceLock};
 
@@ -6,7 +6,7 @@ use bytemuck::{Pod, Zeroable};
 use headwater_bridge::LinkKey;
 use headwater_types::Chain;
 
-use super::MOST_UNINDEXED;
+use super::MAX_UNINDEXED;
 use super::keys::{hash_of, keys};
 use crate::Cancel;
 use crate::error::Result;
@@ -23,7 +23,7 @@ pub(super) const ROWS: PackedSections =
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub(super) struct Summary {
-    /// Of the segment it belongs to.
+    /// The number of accounts of its segment.
     pub(super) accounts: u64,
     pub(super) transactions: u64,
     pub(super) bytes: u64,
@@ -50,7 +50,7 @@ impl BridgeFile {
         })
     }
 
-    /// Whether it was built from a segment like this one.
+    /// Returns whether it was built from a segment like this one.
     pub(crate) fn is_of(&self, segment: &Segment) -> bool {
         let Summary { accounts, transactions, bytes, .. } = self.summary;
         self.chain == segment.chain()
@@ -113,7 +113,7 @@ impl SegmentBridges {
         Ok(Some(rows))
     }
 
-    /// Whether a row has legs; `None` where no index is built and the segment is large.
+    /// Returns whether a row has legs; `None` where no index is built and the segment is large.
     pub(crate) fn has_legs(&self, segment: &Segment, row: u32, cancel: &Cancel) -> Result<Option<bool>> {
         let rows = match self.rows.get() {
             Some(rows) => rows,
@@ -138,7 +138,7 @@ impl SegmentBridges {
         if let Some(found) = self.found.get() {
             return Ok(Some(found));
         }
-        if self.file.is_some() || u64::from(segment.transactions()) > MOST_UNINDEXED {
+        if self.file.is_some() || u64::from(segment.transactions()) > MAX_UNINDEXED {
             return Ok(None);
         }
         let found = keys(segment, &|_| {}, cancel)?;

@@ -45,7 +45,7 @@ pub(super) fn keys(segment: &Segment, progress: &dyn Fn(u64), cancel: &Cancel) -
     Ok(found)
 }
 
-/// What a key is looked up by.
+/// Returns the hash that a key is looked up by.
 pub(super) fn hash_of(family: &str, key: &LinkKey) -> u64 {
     let mut hash = xxhash_rust::xxh3::Xxh3::new();
     hash.update(family.as_bytes());
@@ -54,7 +54,7 @@ pub(super) fn hash_of(family: &str, key: &LinkKey) -> u64 {
     hash.digest()
 }
 
-/// The contracts of bridges that a segment has, whose call data may tell of legs.
+/// The contracts of bridges that a segment has, whose call data may contain legs.
 fn listed(segment: &Segment) -> Result<FxHashSet<u32>> {
     let chain = BridgeChain::from(segment.chain());
     let mut listed = FxHashSet::default();
@@ -86,7 +86,7 @@ fn rows_of_makers(segment: &Segment) -> Result<FxHashSet<u32>> {
     Ok(rows)
 }
 
-/// Whether a row is worth to be decoded.
+/// Returns whether a row is worth to be decoded.
 fn may_have_legs(segment: &Segment, listed: &FxHashSet<u32>, row: u32) -> Result<bool> {
     if segment.chain().family() == Family::Utxo {
         return segment.has_note(row);

@@ -1,4 +1,4 @@
-//! What a transaction says of bridge transfers.
+//! The legs of bridge transfers in a transaction.
 
 use headwater_bridge::{
     BridgeChain, Half, Log, MemoPayment, Step, Tables, TokenTransfer, Transaction, account_bytes, decode, memo_leg,
@@ -10,7 +10,7 @@ use crate::primitives::Status;
 
 /// The legs of bridge transfers in a transaction, in order of its logs; none of one that failed.
 ///
-/// Memos of Bitcoin stand in data outputs. Time and memory are linear in logs and movements.
+/// Memos of Bitcoin are in data outputs. Time and memory are linear in logs and movements.
 #[must_use]
 pub fn legs(chain: Chain, time: Timestamp, facts: &TransactionFacts) -> Vec<Half> {
     match &facts.utxo {

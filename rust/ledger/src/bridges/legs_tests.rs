@@ -1,4 +1,4 @@
-//! Which output a memo is about, by hand.
+//! Hand-worked cases of the output that a memo is about.
 
 use headwater_bridge::Half;
 use headwater_types::{Address, Amount, Chain, Timestamp, TxHash};

@@ -5,7 +5,7 @@ use std::io::Write;
 use super::file::{ClusterFile, EVIDENCE, MEMBER_OF, MEMBERS, STARTS, SUMMARY, Summary};
 use super::forest::Forest;
 use super::link::Link;
-use super::payments::{Payment, Payments, Placed, first_in, places};
+use super::payments::{NumberedSegment, Payment, Payments, first_in, places};
 use crate::Cancel;
 use crate::error::Result;
 use crate::external::Scratch;
@@ -16,7 +16,7 @@ use crate::segment::{PackedTableWriter, SectionPart, Segment, SegmentFile, Spool
 const NONE: u32 = u32::MAX;
 
 /// A table, and which of some segments it covers, in its order. All others come behind them.
-pub(super) type Held<'a> = (&'a ClusterFile, &'a [usize]);
+pub(super) type CoveredTable<'a> = (&'a ClusterFile, &'a [usize]);
 
 /// Writes the cluster table of segments, which all are of one chain and at least one. What a table says of some of them
 /// is taken over. `progress` hears of transactions done. In memory are 4 bytes for each account of each segment, and some
@@ -26,19 +26,19 @@ pub(super) type Held<'a> = (&'a ClusterFile, &'a [usize]);
 /// When a segment is damaged, a file cannot be written, or the work is cancelled.
 pub(crate) fn build(
     segments: &[&Segment],
-    held: Option<Held<'_>>,
+    held: Option<CoveredTable<'_>>,
     (scratch, out): (&Scratch, &mut dyn Write),
     progress: &dyn Fn(u64),
     cancel: &Cancel,
 ) -> Result<()> {
-    let placed: Vec<Placed<'_>> = (0..).zip(segments.iter().copied()).collect();
+    let placed: Vec<NumberedSegment<'_>> = (0..).zip(segments.iter().copied()).collect();
     let mut grouping = Grouping::new(&placed)?;
     if let Some(held) = held {
         grouping.take_over(held)?;
     }
     let is_newer = |number: &usize| held.is_none_or(|(_, covered)| !covered.contains(number));
     let newer: Vec<usize> = (0..placed.len()).filter(is_newer).collect();
-    let read: Vec<Placed<'_>> = newer.iter().map(|number| placed[*number]).collect();
+    let read: Vec<NumberedSegment<'_>> = newer.iter().map(|number| placed[*number]).collect();
     let mut payments = Payments::of(&read, progress, cancel)?;
     while let Some(payment) = payments.next()? {
         grouping.add(newer[payment.segment], &payment)?;
@@ -48,7 +48,7 @@ pub(crate) fn build(
 
 /// Clusters in progress.
 struct Grouping<'a> {
-    segments: &'a [Placed<'a>],
+    segments: &'a [NumberedSegment<'a>],
     forest: Forest,
     /// An account of each node.
     accounts: Vec<(u32, u32)>,
@@ -57,14 +57,14 @@ struct Grouping<'a> {
 }
 
 impl<'a> Grouping<'a> {
-    fn new(segments: &'a [Placed<'a>]) -> Result<Self> {
+    fn new(segments: &'a [NumberedSegment<'a>]) -> Result<Self> {
         let nodes = segments.iter().map(|(_, segment)| Ok(vec![NONE; segment.accounts()? as usize]));
         let nodes = nodes.collect::<Result<_>>()?;
         Ok(Self { segments, forest: Forest::default(), accounts: Vec::new(), nodes })
     }
 
     /// Takes over what a table says.
-    fn take_over(&mut self, (file, covered): Held<'_>) -> Result<()> {
+    fn take_over(&mut self, (file, covered): CoveredTable<'_>) -> Result<()> {
         for member in 0..file.members() {
             let stored = file.stored(member)?;
             let segment = covered.get(stored.segment).copied().ok_or_else(|| file.misleads(member))?;

@@ -5,11 +5,11 @@ use std::sync::{Arc, OnceLock};
 use headwater_types::Address;
 use rustc_hash::FxHashMap;
 
-use super::MOST_UNCOVERED;
+use super::MAX_UNCOVERED;
 use super::base::Base;
 use super::file::ClusterFile;
-use super::later::{Kept, Later};
-use super::payments::Placed;
+use super::later::{LaterCache, LaterClusters};
+use super::payments::NumberedSegment;
 use super::view::Clusters;
 use crate::Cancel;
 use crate::error::Result;
@@ -19,13 +19,13 @@ use crate::segment::Segment;
 /// An open table, and what came behind it when it was last asked.
 pub(crate) struct KeptFile {
     pub(crate) file: ClusterFile,
-    later: Kept,
+    later: LaterCache,
 }
 
 impl KeptFile {
     /// Reads the numbers about the whole file, not the tables.
     pub(crate) fn read(file: Container) -> Result<Self> {
-        Ok(Self { file: ClusterFile::read(file)?, later: Kept::default() })
+        Ok(Self { file: ClusterFile::read(file)?, later: LaterCache::default() })
     }
 }
 
@@ -39,7 +39,7 @@ pub(crate) struct ClusterTable {
 #[derive(Default)]
 pub(crate) struct ChainClusters {
     table: Option<ClusterTable>,
-    later: OnceLock<Arc<Later>>,
+    later: OnceLock<Arc<LaterClusters>>,
     /// Labelled addresses by the name of their cluster.
     labelled: OnceLock<FxHashMap<Address, Vec<Address>>>,
 }
@@ -81,7 +81,7 @@ impl ChainClusters {
             Some(later) => later,
             None => {
                 let outside: u64 = newer.iter().map(|place| at(place).movements()).sum();
-                if outside > MOST_UNCOVERED {
+                if outside > MAX_UNCOVERED {
                     return Ok(None);
                 }
                 let later = later(segments, table, (places, &newer), cancel)?;
@@ -98,7 +98,7 @@ fn later(
     table: Option<(&KeptFile, &[u32])>,
     (places, newer): (&[u32], &[u32]),
     cancel: &Cancel,
-) -> Result<Arc<Later>> {
+) -> Result<Arc<LaterClusters>> {
     let of_newer: Vec<&Arc<Segment>> = newer.iter().map(|place| &segments[*place as usize]).collect();
     let (known, held) = table.map_or_else(Default::default, |(kept, _)| kept.later.take_up(&of_newer));
     let (before, behind) = of_newer.split_at(known);
@@ -107,8 +107,8 @@ fn later(
     if known == newer.len() {
         return Ok(held);
     }
-    let all: Vec<Placed<'_>> = places.iter().map(|place| (*place, &*segments[*place as usize])).collect();
-    let mut later = Later::clone(&held);
+    let all: Vec<NumberedSegment<'_>> = places.iter().map(|place| (*place, &*segments[*place as usize])).collect();
+    let mut later = LaterClusters::clone(&held);
     let base = Base { segments, table: table.map(|(kept, covered)| (&kept.file, covered)) };
     later.extend(base, &all, &newer[known..], cancel)?;
     let later = Arc::new(later);
@@ -118,7 +118,7 @@ fn later(
     Ok(later)
 }
 
-/// Whether segments come after all that others hold, so that what these tell stays as it is.
+/// Returns whether segments come after all that others hold, so that the clusters of these stay valid.
 pub(crate) fn is_behind(covered: &[&Segment], newer: &[&Segment]) -> bool {
     let last = covered.iter().filter_map(|segment| segment.block_range()).map(|range| range.1).max();
     let first = newer.iter().filter_map(|segment| segment.block_range()).map(|range| range.0).min();

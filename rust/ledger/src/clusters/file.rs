@@ -30,14 +30,14 @@ pub(super) const MEMBER_OF: PackedSections =
 #[repr(C)]
 pub(super) struct Summary {
     pub(super) segments: u64,
-    /// Of all segments.
+    /// The number of accounts of all segments.
     pub(super) accounts: u64,
     pub(super) clusters: u64,
     pub(super) members: u64,
 }
 
 /// A row of the members.
-pub(super) struct Stored {
+pub(super) struct MemberRow {
     /// The segment, by its number in the file.
     pub(super) segment: usize,
     /// Its local id there.
@@ -71,7 +71,7 @@ impl ClusterFile {
         })
     }
 
-    /// Whether it was built from segments like these, in this order.
+    /// Returns whether it was built from segments like these, in this order.
     pub(crate) fn is_of(&self, segments: &[&Segment]) -> bool {
         self.summary.segments == segments.len() as u64
             && self.summary.accounts == segments.iter().map(|segment| segment.addresses()).sum::<u64>()
@@ -118,18 +118,18 @@ impl ClusterFile {
         Ok(start..range.end)
     }
 
-    /// Where a member appears first.
+    /// Returns where a member appears first.
     pub(super) fn first(&self, member: usize) -> Result<FirstSeen> {
         Ok(self.stored(member)?.first)
     }
 
     /// A row of the members.
-    pub(super) fn stored(&self, member: usize) -> Result<Stored> {
+    pub(super) fn stored(&self, member: usize) -> Result<MemberRow> {
         let [segment, id, block, at, hash, position, into] = self.members.row(member)?;
         let narrow = |value: u64| u32::try_from(value).map_err(|_| self.members.wrong(member, "is too large"));
         let into = index(into);
         let joined = if into == member { None } else { Some((TxHash::new(self.evidence.get(member)?), into)) };
-        Ok(Stored {
+        Ok(MemberRow {
             segment: index(segment),
             id: narrow(id)?,
             first: FirstSeen { block, index: narrow(at)?, hash, position: narrow(position)? },
@@ -139,7 +139,7 @@ impl ClusterFile {
 
     /// A member; `covered` are the places of the segments that the file covers.
     pub(super) fn member(&self, member: usize, segments: &[Arc<Segment>], covered: &[u32]) -> Result<Member> {
-        let address = |stored: &Stored| {
+        let address = |stored: &MemberRow| {
             let place = covered.get(stored.segment).ok_or_else(|| self.misleads(member))?;
             segments.get(*place as usize).ok_or_else(|| self.misleads(member))?.address(stored.id)
         };

@@ -8,7 +8,7 @@ use super::records::FirstSeen;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Node {
     parent: u32,
-    /// Of the address that names it.
+    /// The first appearance of the address that names it.
     pub(super) first: FirstSeen,
     /// When it came under an older name: by which transaction, and under which root.
     pub(super) joined: Option<(TxHash, u32)>,

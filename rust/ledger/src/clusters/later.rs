@@ -1,4 +1,4 @@
-//! What segments behind the table do to its clusters.
+//! Changes that segments behind the table make to its clusters.
 
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
@@ -8,14 +8,14 @@ use rustc_hash::{FxBuildHasher, FxHashMap};
 use super::base::Base;
 use super::forest::Forest;
 use super::link::Link;
-use super::payments::{Payment, Payments, Placed, first_in, places};
+use super::payments::{NumberedSegment, Payment, Payments, first_in, places};
 use super::records::{Cluster, ClusterJoin, FirstSeen, Member, Root};
 use crate::Cancel;
 use crate::error::Result;
 use crate::primitives::unpack;
 use crate::segment::Segment;
 
-/// What a node of the forest stands for.
+/// The member that a node of the forest stands for.
 #[derive(Debug, Clone, Copy)]
 enum Part {
     /// A cluster of the table.
@@ -25,24 +25,24 @@ enum Part {
 }
 
 /// Clusters that became one, or grew, or came to be, behind the table. Refers to no segment, so that the next generation
-/// can go on from it.
+/// can continue from it.
 #[derive(Clone)]
-pub(super) struct Later {
+pub(super) struct LaterClusters {
     forest: Forest,
     parts: Vec<Part>,
     by_cluster: FxHashMap<u32, u32>,
     by_address: FxHashMap<Address, u32>,
-    /// What is under each root, and how many addresses.
+    /// The nodes under each root, and the number of their addresses.
     groups: FxHashMap<u32, (Vec<u32>, u64)>,
 }
 
-impl Default for Later {
+impl Default for LaterClusters {
     fn default() -> Self {
         Self::NONE
     }
 }
 
-impl Later {
+impl LaterClusters {
     pub(super) const NONE: Self = Self {
         forest: Forest::NONE,
         parts: Vec::new(),
@@ -120,9 +120,15 @@ impl Later {
     }
 
     /// Reads further segments; `all` are those of the chain.
-    pub(super) fn extend(&mut self, base: Base<'_>, all: &[Placed<'_>], newer: &[u32], cancel: &Cancel) -> Result<()> {
+    pub(super) fn extend(
+        &mut self,
+        base: Base<'_>,
+        all: &[NumberedSegment<'_>],
+        newer: &[u32],
+        cancel: &Cancel,
+    ) -> Result<()> {
         let numbers: Vec<usize> = newer.iter().filter_map(|place| all.iter().position(|(of, _)| of == place)).collect();
-        let read: Vec<Placed<'_>> = numbers.iter().map(|number| all[*number]).collect();
+        let read: Vec<NumberedSegment<'_>> = numbers.iter().map(|number| all[*number]).collect();
         let mut payments = Payments::of(&read, &|_| {}, cancel)?;
         while let Some(payment) = payments.next()? {
             self.add(&base, all, numbers[payment.segment], &payment)?;
@@ -130,7 +136,7 @@ impl Later {
         self.regroup(&base)
     }
 
-    fn add(&mut self, base: &Base<'_>, all: &[Placed<'_>], segment: usize, payment: &Payment) -> Result<()> {
+    fn add(&mut self, base: &Base<'_>, all: &[NumberedSegment<'_>], segment: usize, payment: &Payment) -> Result<()> {
         if let Link::Consolidates(address) = &payment.link
             && !self.consolidates(base, all, (segment, payment), address)?
         {
@@ -146,11 +152,11 @@ impl Later {
         Ok(())
     }
 
-    /// Whether an address is in the cluster of one of the payers already.
+    /// Returns whether an address is in the cluster of one of the payers already.
     fn consolidates(
         &mut self,
         base: &Base<'_>,
-        all: &[Placed<'_>],
+        all: &[NumberedSegment<'_>],
         (segment, payment): (usize, &Payment),
         address: &Address,
     ) -> Result<bool> {
@@ -166,7 +172,7 @@ impl Later {
         Ok(false)
     }
 
-    fn node(&mut self, base: &Base<'_>, all: &[Placed<'_>], segment: usize, id: u32) -> Result<u32> {
+    fn node(&mut self, base: &Base<'_>, all: &[NumberedSegment<'_>], segment: usize, id: u32) -> Result<u32> {
         let address = all[segment].1.address(id)?;
         if let Some(node) = self.by_address.get(&address) {
             return Ok(*node);
@@ -208,22 +214,22 @@ impl Later {
         Ok(())
     }
 
-    /// Whether a node is in a cluster, and not an address by itself.
+    /// Returns whether a node is in a cluster, and not an address by itself.
     pub(super) fn is_cluster(&self, node: u32) -> bool {
         self.groups.get(&self.forest.root_of(node)).is_some_and(|(_, size)| *size > 1)
     }
 }
 
-/// What the generation before found, for the next one.
+/// The clusters that the generation before found, for the next one.
 #[derive(Default)]
-pub(super) struct Kept(Mutex<Option<Known>>);
+pub(super) struct LaterCache(Mutex<Option<CachedClusters>>);
 
 /// Segments that were read, and what they came to.
-type Known = (Vec<Weak<Segment>>, Arc<Later>);
+type CachedClusters = (Vec<Weak<Segment>>, Arc<LaterClusters>);
 
-impl Kept {
-    /// What is known of the first of some segments, and of how many.
-    pub(super) fn take_up(&self, segments: &[&Arc<Segment>]) -> (usize, Arc<Later>) {
+impl LaterCache {
+    /// Returns how many of the first segments are cached, and their clusters.
+    pub(super) fn take_up(&self, segments: &[&Arc<Segment>]) -> (usize, Arc<LaterClusters>) {
         let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let of_these = kept.as_ref().filter(|(known, _)| {
             known.len() <= segments.len()
@@ -232,7 +238,7 @@ impl Kept {
         of_these.map_or_else(Default::default, |(known, later)| (known.len(), Arc::clone(later)))
     }
 
-    pub(super) fn keep(&self, segments: &[&Arc<Segment>], later: &Arc<Later>) {
+    pub(super) fn keep(&self, segments: &[&Arc<Segment>], later: &Arc<LaterClusters>) {
         let known = segments.iter().map(|segment| Arc::downgrade(segment)).collect();
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some((known, Arc::clone(later)));
     }

@@ -1,4 +1,4 @@
-//! Which transactions link their input addresses.
+//! The rule about which transactions link their input addresses.
 
 use std::collections::BTreeSet;
 
@@ -12,13 +12,14 @@ use crate::read::ScriptType;
 const MANY_INPUTS: usize = 1_000;
 const MANY_ADDRESSES: usize = 500;
 
-/// Whether a transaction of several payers links them whatever it is else: it has too few outputs for a `CoinJoin`, one form of
-/// script unlike a `PayJoin`, and no great many inputs. Equal to [`link`], and nothing of it has to be read.
+/// Returns whether a transaction of several payers links them whatever it is else: it has too few outputs for a
+/// `CoinJoin`, one form of script unlike a `PayJoin`, and no great many inputs. Equal to [`link`], and nothing of it
+/// has to be read.
 pub(super) const fn is_plain(inputs: usize, outputs: usize, is_one_form: bool) -> bool {
     inputs <= MANY_INPUTS && outputs <= 2 && is_one_form
 }
 
-/// What a transaction tells of its input addresses.
+/// The link that a transaction makes between its input addresses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Link {
     /// One person holds them.
@@ -29,9 +30,9 @@ pub enum Link {
     Apart,
 }
 
-/// What a transaction tells of its input addresses, after `methods.md` of GraphSense and `BlockSci`: they belong together,
-/// except in what may be a `CoinJoin` or a `PayJoin`, and in very large transactions that pay others. Keyless inputs and dust
-/// link nobody: [`TransactionView::signers`].
+/// Returns how a transaction links its input addresses, after `methods.md` of GraphSense and `BlockSci`: they belong
+/// together, except in what may be a `CoinJoin` or a `PayJoin`, and in very large transactions that pay others. Keyless
+/// inputs and dust link nobody: [`TransactionView::signers`].
 ///
 /// A `CoinJoin` counts by its shape alone, whatever labels say; where inputs are not held, it counts as if all were.
 ///

@@ -32,4 +32,4 @@ pub(crate) use self::build::build;
 pub(crate) use self::chain::{ChainClusters, ClusterTable, KeptFile, is_behind};
 
 /// Movements outside of the table up to which they are read on the first question.
-pub(crate) const MOST_UNCOVERED: u64 = 4 << 20;
+pub(crate) const MAX_UNCOVERED: u64 = 4 << 20;

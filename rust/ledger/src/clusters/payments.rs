@@ -20,7 +20,7 @@ const ROWS_PER_CHECK: u32 = 1 << 16;
 const ROWS_PER_RELEASE: u32 = 1 << 20;
 
 /// A segment with its place among those of the generation.
-pub(super) type Placed<'a> = (u32, &'a Segment);
+pub(super) type NumberedSegment<'a> = (u32, &'a Segment);
 
 /// A transaction that links addresses.
 pub(super) struct Payment {
@@ -37,7 +37,7 @@ type Head = (u64, u64, TxHash, usize, u32);
 
 /// Reads the payments of segments.
 pub(super) struct Payments<'a> {
-    segments: &'a [Placed<'a>],
+    segments: &'a [NumberedSegment<'a>],
     heads: BinaryHeap<Reverse<Head>>,
     /// Rows read of each segment.
     rows: Vec<u32>,
@@ -50,7 +50,11 @@ pub(super) struct Payments<'a> {
 
 impl<'a> Payments<'a> {
     /// `progress` hears of rows done.
-    pub(super) fn of(segments: &'a [Placed<'a>], progress: &'a dyn Fn(u64), cancel: &'a Cancel) -> Result<Self> {
+    pub(super) fn of(
+        segments: &'a [NumberedSegment<'a>],
+        progress: &'a dyn Fn(u64),
+        cancel: &'a Cancel,
+    ) -> Result<Self> {
         let rows = vec![0; segments.len()];
         let keyless = segments.iter().map(|(_, segment)| keyless(segment)).collect::<Result<_>>()?;
         let mut this = Self { segments, heads: BinaryHeap::new(), rows, keyless, payers: Vec::new(), progress, cancel };
@@ -133,7 +137,7 @@ fn link_of(segment: &Segment, row: u32) -> Result<Link> {
     Ok(link(&TransactionView::new(utxo, facts.block, time)))
 }
 
-/// Where an account of a segment appears first in it; `None` where no transaction tells.
+/// Returns where an account of a segment appears first in it; `None` where no transaction shows it.
 pub(super) fn first_in(segment: &Segment, account: u32) -> Result<Option<FirstSeen>> {
     let postings = segment.postings();
     let range = postings.range(account)?;
@@ -147,7 +151,7 @@ pub(super) fn first_in(segment: &Segment, account: u32) -> Result<Option<FirstSe
 }
 
 /// An account of one of some segments in all of them, as (number of the segment, local id).
-pub(super) fn places(segments: &[Placed<'_>], segment: usize, id: u32) -> Result<Vec<(usize, u32)>> {
+pub(super) fn places(segments: &[NumberedSegment<'_>], segment: usize, id: u32) -> Result<Vec<(usize, u32)>> {
     let address = segments[segment].1.address(id)?;
     let mut places = Vec::with_capacity(1);
     for (number, (_, other)) in segments.iter().enumerate() {

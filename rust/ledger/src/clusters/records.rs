@@ -1,8 +1,8 @@
-//! What is said of clusters.
+//! The records that clusters hand out.
 
 use headwater_types::{Address, TxHash};
 
-/// Where an address appears first on the chain. Earlier ones are less.
+/// The first appearance of an address on the chain. Earlier ones are less.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FirstSeen {
     /// The block.
@@ -33,7 +33,7 @@ pub struct Cluster {
     pub(super) root: Root,
 }
 
-/// Where the members of a cluster are.
+/// The place of the members of a cluster.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Root {
     /// A cluster of the table as it is.
@@ -47,13 +47,13 @@ pub(super) enum Root {
 pub struct Member {
     /// The address.
     pub address: Address,
-    /// Where it appears first.
+    /// The first appearance.
     pub first: FirstSeen,
-    /// What brought it in; `None` of the address that names the cluster.
+    /// The join that brought it in; `None` of the address that names the cluster.
     pub joined: Option<ClusterJoin>,
 }
 
-/// How the cluster that an address named, if only of itself, came into an older one.
+/// The join that merged the cluster of an address, if only of itself, into an older one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ClusterJoin {
     /// The first transaction in the order of the chain that spends from both.

@@ -1,7 +1,7 @@
 //! The clusters of a chain, as they are asked for.
 
 use super::base::Base;
-use super::later::Later;
+use super::later::LaterClusters;
 use super::payments::first_in;
 use super::records::{Cluster, FirstSeen, Member, Root};
 use crate::error::Result;
@@ -11,13 +11,13 @@ use crate::primitives::Account;
 #[derive(Clone, Copy)]
 pub struct Clusters<'a> {
     pub(super) base: Base<'a>,
-    pub(super) later: &'a Later,
+    pub(super) later: &'a LaterClusters,
 }
 
 impl Clusters<'_> {
     /// Those of a chain that is not held.
     pub(crate) const NONE: Clusters<'static> =
-        Clusters { base: Base { segments: &[], table: None }, later: &Later::NONE };
+        Clusters { base: Base { segments: &[], table: None }, later: &LaterClusters::NONE };
 
     /// The cluster of an account; `None` where nothing links it to another address.
     ///
@@ -39,7 +39,7 @@ impl Clusters<'_> {
         }
     }
 
-    /// Where an account appears first on the chain; `None` where no transaction tells.
+    /// Returns where an account appears first on the chain; `None` where no transaction shows it.
     ///
     /// # Errors
     /// When stored data is damaged.

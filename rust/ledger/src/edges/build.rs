@@ -9,7 +9,7 @@ use super::tally::{AccountEdges, Tally};
 use super::value::{Values, counts, terms};
 use crate::error::Result;
 use crate::market::{MarketStamp, PriceTable, Registry};
-use crate::segment::{Growing, RawPosting, SectionPart, Segment, SegmentFile, Spool};
+use crate::segment::{RawPosting, SectionPart, Segment, SegmentFile, Spool, StreamedSection};
 use crate::{Cancel, LedgerError};
 
 /// Postings read at a time.
@@ -18,7 +18,7 @@ const CHUNK: u64 = 4096;
 /// Postings after which the memory of what was read of the segment is given back.
 const RELEASE_STEP: u64 = 1 << 21;
 
-/// What edges are built under.
+/// The registry and prices that edges are built under.
 #[derive(Clone, Copy)]
 pub(crate) struct Terms<'a> {
     pub(crate) registry: &'a Registry,
@@ -45,7 +45,7 @@ pub(crate) fn build(
     let mut grouping = Grouping::new(segment)?;
     let [mut starts, mut steps] = [(); 2].map(|()| SectionPart::new(spool));
     let mut out = SegmentFile::begin(out, segment.chain(), segment.network())?;
-    let mut data = Growing::new(DATA);
+    let mut data = StreamedSection::new(DATA);
     let (mut pairs, mut rows, mut done, mut released, mut start) = (0, 0, 0, 0, 0);
     let (mut encoder, mut record) = (Encoder::default(), Vec::new());
     for account in 0..accounts {
@@ -111,7 +111,7 @@ struct Grouping<'a> {
     zero: Option<u32>,
     tally: Tally,
     chunk: Vec<RawPosting>,
-    /// Of the account that was grouped last.
+    /// The postings of the account that was grouped last.
     postings: u64,
 }
 
@@ -145,7 +145,7 @@ impl<'a> Grouping<'a> {
     }
 }
 
-/// Ids stand in order of key bytes, so the zero address is the first account or none.
+/// Ids are in order of key bytes, so the zero address is the first account or none.
 fn zero_account(segment: &Segment) -> Result<Option<u32>> {
     Ok(if segment.addresses() > 0 && segment.address(0)?.is_zero() { Some(0) } else { None })
 }

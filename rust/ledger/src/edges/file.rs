@@ -20,9 +20,9 @@ use crate::market::MarketStamp;
 use crate::segment::{Column, Container, Section, Segment, search};
 
 pub(super) const SUMMARY: Section<Summary> = Section::new("edge.summary");
-/// Where the records of every 64th account begin, and where the last ends.
+/// The beginnings of the records of every 64th account, and the end of the last.
 pub(super) const STARTS: Section<u64> = Section::new("edge.starts");
-/// How far behind that each record begins.
+/// The distance of the beginning of each record from that.
 pub(super) const STEPS: Section<u32> = Section::new("edge.steps");
 /// The records.
 pub(super) const DATA: Section<u8> = Section::new("edge.data");
@@ -37,7 +37,7 @@ pub(super) struct Summary {
     pub(super) accounts: u64,
     pub(super) pairs: u64,
     pub(super) rows: u64,
-    /// Of the segment it belongs to.
+    /// The number of transactions of its segment.
     pub(super) transactions: u64,
     pub(super) movements: u64,
     pub(super) base: i64,
@@ -53,7 +53,7 @@ pub(crate) struct EdgeFile {
 }
 
 impl EdgeFile {
-    /// Reads what stands about the whole file, not the records.
+    /// Reads what is about the whole file, not the records.
     pub(crate) fn read(file: Container) -> Result<Self> {
         let file = Arc::new(file);
         let summary = file.column(SUMMARY)?.get(0)?;
@@ -70,7 +70,7 @@ impl EdgeFile {
         MarketStamp(self.summary.stamp)
     }
 
-    /// Whether it was built from a segment like this one.
+    /// Returns whether it was built from a segment like this one.
     pub(crate) fn is_of(&self, segment: &Segment) -> bool {
         let Summary { accounts, transactions, movements, .. } = self.summary;
         self.chain() == segment.chain()
@@ -101,7 +101,7 @@ impl EdgeFile {
     }
 }
 
-/// Bytes that a record is opened by: a short one is there whole, a long one tells where its parts are.
+/// The number of bytes that a record is opened by: a short one is whole then, a long one says where its parts are.
 const OPENED: usize = 1024;
 /// Bytes of an entry of the directory.
 const ENTRY: usize = 16;
@@ -117,7 +117,7 @@ pub(crate) struct Record<'a> {
     shape: Shape,
     /// Pairs that the orders by sent and received hold; only of a long record.
     held: [usize; 2],
-    /// Where the directory begins, or the blocks of a short record.
+    /// The beginning of the directory, or of the blocks of a short record.
     behind: usize,
 }
 
@@ -309,7 +309,7 @@ impl<'a> Record<'a> {
         })
     }
 
-    /// Where the places of an order begin.
+    /// Returns where the places of an order begin.
     fn order_at(&self, order: EdgeOrder) -> Result<usize> {
         Ok(match order {
             EdgeOrder::Total => 0,
@@ -439,7 +439,7 @@ impl<'a> Record<'a> {
         [self.shape.pairs, self.shape.flows, self.shape.rows].map(|rows| rows.div_ceil(BLOCK))
     }
 
-    /// Where the blocks of a kind begin; the kind behind the last is the orders.
+    /// Returns where the blocks of a kind begin; the kind behind the last is the orders.
     fn start(&self, kind: usize) -> Result<usize> {
         let blocks = self.blocks();
         if !self.shape.is_long() {
@@ -463,7 +463,7 @@ impl<'a> Record<'a> {
         Ok(start)
     }
 
-    /// Where a block is, and the first row that belongs to it.
+    /// Returns where a block is, and the first row that belongs to it.
     fn block(&self, kind: usize, block: usize) -> Result<(Range<usize>, usize)> {
         let start = self.start(kind)?;
         if !self.shape.is_long() {

@@ -55,8 +55,8 @@ pub(crate) fn busiest(
     Ok(Some(busiest))
 }
 
-/// What moved between an account and some counterparties, in the order of [`EdgeOrder::Total`]; `None` when edges are not
-/// built, or stale.
+/// Returns the flows between an account and some counterparties, in the order of [`EdgeOrder::Total`]; `None` when
+/// edges are not built, or stale.
 pub(crate) fn edges_with(market: Market<'_>, account: &Account, others: &[AccountRef]) -> Result<Option<Edges>> {
     let mut held = market.cancel.holding(COUNTERPARTIES);
     let Some(sources) = market.sources(account, &mut held)? else { return Ok(None) };

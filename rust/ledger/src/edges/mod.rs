@@ -33,11 +33,11 @@ pub(crate) use self::merge::{busiest, counterparty_bounds, edges, edges_with, vi
 pub(crate) use self::sum::{Market, SegmentEdges};
 
 /// Segments with fewer movements never have an edge file: to group an account's share of them on reading costs less.
-pub(crate) const LEAST_MOVEMENTS: u64 = 32_768;
+pub(crate) const MIN_MOVEMENTS: u64 = 32_768;
 
 /// Segments with as many movements have their edges from the beginning. Those with fewer are soon merged into one that
 /// has its own; theirs are built when the writer is asked for what is missing, or because of a large account.
 pub(crate) const LASTING_MOVEMENTS: u64 = 1 << 20;
 
 /// Postings of an account in a segment without edges up to which they are grouped on reading.
-pub(crate) const MOST_GROUPED: u64 = 1 << 16;
+pub(crate) const MAX_GROUPED: u64 = 1 << 16;

@@ -41,12 +41,12 @@ const OVERFLOWN: u128 = 33;
 
 type Columns<const N: usize> = [Vec<u128>; N];
 
-/// What the writing of one record leaves for the next: room.
+/// The buffers that are reused from one record to the next.
 #[derive(Default)]
 pub(super) struct Encoder {
     columns: Columns<PAIR_COLUMNS>,
     mantissas: Vec<u8>,
-    /// Of asset rows: whether each has flows of its own, and those.
+    /// The flows of asset rows that have some of their own.
     own: Vec<bool>,
     own_flows: Vec<EdgeFlows>,
     /// First asset row of each pair block.
@@ -180,7 +180,7 @@ fn put_places(places: &[usize], rows: usize, out: &mut Vec<u8>) {
 #[derive(Default)]
 struct Blocks {
     bytes: Vec<u8>,
-    /// Of each block: where it ends, and the first row that belongs to it.
+    /// The end of each block, and the first row that belongs to it.
     directory: Vec<[u64; 2]>,
 }
 
@@ -195,7 +195,7 @@ impl Blocks {
     }
 }
 
-/// How many rows of each kind a record has, and where that leaves its parts.
+/// The number of rows of each kind a record has, and where that leaves its parts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Shape {
     pub(super) pairs: usize,
@@ -208,7 +208,7 @@ impl Shape {
         Self { pairs, flows, rows }
     }
 
-    /// Whether there is more than one block of a kind, so that a directory says where they are.
+    /// Returns whether there is more than one block of a kind, so that a directory says where they are.
     pub(super) const fn is_long(&self) -> bool {
         self.pairs > BLOCK || self.flows > BLOCK || self.rows > BLOCK
     }
@@ -324,7 +324,7 @@ pub(super) struct Block<'a, const N: usize> {
     bytes: &'a [u8],
     widths: [u8; N],
     starts: [usize; N],
-    /// Where the columns end.
+    /// The end of the columns.
     end: usize,
 }
 
@@ -387,7 +387,7 @@ impl<'a, const N: usize> Block<'a, N> {
         [dollars(received), dollars(total.saturating_sub(received))]
     }
 
-    /// What an order goes by.
+    /// Returns the weight that an order sorts by.
     pub(super) fn weight(&self, row: usize, order: EdgeOrder) -> (Usd, u64) {
         let (received, sent) = (self.get(0, row), self.get(1, row));
         let [usd_received, usd_sent] = self.usd(row);
@@ -442,16 +442,16 @@ impl Block<'_, PAIR_COLUMNS> {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct AssetSums {
     pub(super) asset: u32,
-    /// Whether it has a flow row of its own.
+    /// True if it has a flow row of its own.
     pub(super) has_flows: bool,
     pub(super) received: Option<Amount>,
     pub(super) sent: Option<Amount>,
 }
 
-/// Reads some rows of an asset block, and tells how many before them have flows of their own; `None` when the bytes are
+/// Reads some rows of an asset block, and returns how many before them have flows of their own; `None` when the bytes are
 /// none. Sums before them are stepped over.
 pub(super) fn asset_block(bytes: &[u8], rows: usize, wanted: Range<usize>, into: &mut Vec<AssetSums>) -> Option<usize> {
-    // How many sums there are is told by the sides, which stand before them.
+    // The sides, which come first, state how many sums there are.
     let leading = Block::<ASSET_COLUMNS>::uneven(bytes, |column| if column < 3 { rows } else { 0 })?;
     let (mut sides, mut own) = ([0; BLOCK], [0; BLOCK]);
     let (sides, own) = (sides.get_mut(..rows)?, own.get_mut(..rows)?);

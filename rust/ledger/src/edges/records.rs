@@ -1,4 +1,4 @@
-//! What edges hand out.
+//! The records that edges hand out.
 
 use std::mem::size_of;
 use std::ops::Range;
@@ -20,7 +20,7 @@ pub enum EdgeOrder {
     Received,
 }
 
-/// What moved in one direction.
+/// The movements in one direction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct EdgeSide {
     /// Movements.
@@ -33,7 +33,7 @@ pub struct EdgeSide {
     pub usd: Usd,
 }
 
-/// What moved between an account and a counterparty, as seen from the account.
+/// The movements between an account and a counterparty, as seen from the account.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EdgeFlows {
     /// Towards the account.
@@ -56,7 +56,7 @@ pub struct Edge {
     pub counterparty: AccountRef,
     /// Sums over the default scope; zero transfers where only tokens moved that nobody vouches for.
     pub flows: EdgeFlows,
-    /// Where its assets stand in [`Edges::assets`].
+    /// The range of its assets in [`Edges::assets`].
     pub(crate) assets: Range<usize>,
 }
 
@@ -88,7 +88,7 @@ impl Edges {
         self.pairs.len() * size_of::<Edge>() + self.assets.len() * size_of::<AssetEdge>()
     }
 
-    /// What moved between the account and a counterparty, by asset: by US dollars, then movements, largest first.
+    /// The movements between the account and a counterparty, by asset: by US dollars, then movements, largest first.
     #[must_use]
     pub fn assets(&self, edge: &Edge) -> &[AssetEdge] {
         &self.assets[edge.assets.clone()]
@@ -111,7 +111,7 @@ impl EdgeFlows {
         self.received.usd + self.sent.usd
     }
 
-    /// Adds what another segment holds of the same. No transaction stands in two segments, so counts add up.
+    /// Adds what another segment holds of the same. No transaction is in two segments, so counts add up.
     pub(crate) fn add(&mut self, other: &Self) {
         self.received.add(&other.received);
         self.sent.add(&other.sent);
@@ -120,7 +120,7 @@ impl EdgeFlows {
         self.last = self.last.max(other.last);
     }
 
-    /// What an order goes by: US dollars, then movements.
+    /// Returns the weight that an order sorts by: US dollars, then movements.
     pub(crate) fn weight(&self, order: EdgeOrder) -> (Usd, u64) {
         match order {
             EdgeOrder::Total => (self.usd(), self.transfers()),
@@ -131,7 +131,7 @@ impl EdgeFlows {
 }
 
 impl EdgeOrder {
-    /// Whether a counterparty has a place in the order.
+    /// Returns whether a counterparty has a place in the order.
     pub(crate) const fn holds(self, flows: &EdgeFlows) -> bool {
         match self {
             Self::Total => true,

@@ -37,7 +37,7 @@ pub(super) fn strongest(
     }
     let mut ranked = Vec::with_capacity(sources.len());
     for (place, source) in sources {
-        ranked.push((*place, Ranked::new(source, order)?));
+        ranked.push((*place, PairOrder::new(source, order)?));
     }
     let mut met: HashSet<Address> = HashSet::new();
     let mut best: BinaryHeap<Reverse<Weight>> = BinaryHeap::new();
@@ -71,7 +71,7 @@ pub(super) fn strongest(
     added_up(market, sources, found)?.finish(order, limit).map(Some)
 }
 
-/// What was found in the segments, counterparty by counterparty.
+/// Adds up the pairs found in the segments, counterparty by counterparty.
 pub(super) fn added_up<'a>(
     market: Market<'a>,
     sources: &[(u32, Source<'_>)],
@@ -104,12 +104,12 @@ pub(super) fn look_up(
 }
 
 /// The pairs of a segment in an order.
-enum Ranked<'s, 'a> {
+enum PairOrder<'s, 'a> {
     Stored(&'s Source<'a>, EdgeOrder, usize),
     Listed(Vec<(u32, Weight)>),
 }
 
-impl<'s, 'a> Ranked<'s, 'a> {
+impl<'s, 'a> PairOrder<'s, 'a> {
     fn new(source: &'s Source<'a>, order: EdgeOrder) -> Result<Self> {
         let listed = |edges: &AccountEdges| {
             let weight = |place: usize| (edges.pairs[place].other, edges.pairs[place].flows.weight(order));

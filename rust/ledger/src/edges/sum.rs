@@ -12,7 +12,7 @@ use super::file::{EdgeFile, Record};
 use super::records::{AssetEdge, Edge, EdgeFlows, EdgeOrder, Edges};
 use super::tally::{AccountEdges, AssetRow, PairRow};
 use super::value::{Values, terms};
-use super::{MOST_GROUPED, pack};
+use super::{MAX_GROUPED, pack};
 use crate::Cancel;
 use crate::error::Result;
 use crate::market::{AssetTerms, PriceTable, Registry};
@@ -20,12 +20,12 @@ use crate::memory::{Purpose, Reservation, table_bytes};
 use crate::primitives::{Account, AccountRef, AssetRef, pack as as_handle, unpack};
 use crate::segment::Segment;
 
-/// What a generation has of the edges of one segment.
+/// The edges that a generation has of one segment.
 #[derive(Default)]
 pub(crate) struct SegmentEdges {
     /// Built under the registry and prices of the generation.
     pub(super) file: Option<Arc<EdgeFile>>,
-    /// What its assets count as, for those that are grouped on reading.
+    /// The terms of its assets, for those that are grouped on reading.
     terms: OnceLock<Vec<AssetTerms>>,
 }
 
@@ -43,7 +43,7 @@ impl SegmentEdges {
     }
 }
 
-/// What the memory of edges is for.
+/// The purpose of memory for edges.
 pub(super) const COUNTERPARTIES: Purpose = Purpose {
     what: "the counterparties of the address",
     narrower: "ask for one symbol, or for the movements with one counterparty",
@@ -53,7 +53,7 @@ pub(super) const COUNTERPARTIES: Purpose = Purpose {
 /// other.
 const PAIR_BYTES: usize = size_of::<PairRow>() + size_of::<Edge>();
 const ROW_BYTES: usize = size_of::<AssetRow>() + size_of::<AssetEdge>();
-/// What a list takes besides what is in it.
+/// The size of an empty list.
 const LIST_BYTES: usize = 16;
 
 /// The inputs of building edges: segments of a generation, the edges built for each, valuation, and a cancel token.
@@ -77,7 +77,7 @@ pub(super) enum Source<'a> {
 }
 
 impl<'a> Market<'a> {
-    /// The account in each segment that knows a counterparty of it; `None` when a segment has no edges and too much of
+    /// The account in each segment that has a counterparty of it; `None` when a segment has no edges and too much of
     /// the account to be grouped on reading.
     pub(super) fn sources(&self, account: &Account, held: &mut Reservation) -> Result<Option<Vec<(u32, Source<'a>)>>> {
         let mut sources = Vec::with_capacity(account.places.len());
@@ -87,7 +87,7 @@ impl<'a> Market<'a> {
                 Some(file) => {
                     sources.extend(file.account(id)?.map(|record| (place, Source::Stored(record))));
                 }
-                None if count(segment.postings().range(id)?) <= MOST_GROUPED => {
+                None if count(segment.postings().range(id)?) <= MAX_GROUPED => {
                     let values = Values::new(segment, edges.terms(segment, self.registry)?, self.prices);
                     let grouped = account_edges(segment, id, &values, self.cancel)?;
                     held.more(grouped.bytes())?;

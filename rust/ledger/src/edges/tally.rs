@@ -18,7 +18,7 @@ pub(crate) struct PairRow {
     pub(crate) other: u32,
     /// Over the default scope.
     pub(crate) flows: EdgeFlows,
-    /// How many asset rows it has, which follow those of the pairs before.
+    /// The number of asset rows it has, which follow those of the pairs before.
     pub(crate) assets: u32,
 }
 
@@ -46,9 +46,9 @@ impl AccountEdges {
     }
 }
 
-/// What a posting is worth, and whether it is in the default scope.
+/// The value of a posting, and whether it is in the default scope.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Valued {
+pub(crate) struct PostingValue {
     pub(crate) time: Timestamp,
     pub(crate) usd: Option<Usd>,
     pub(crate) verified: bool,
@@ -56,18 +56,18 @@ pub(crate) struct Valued {
 
 /// The transaction seen last, by what counts distinct ones.
 #[derive(Clone, Copy)]
-struct Latest {
+struct LatestTransactions {
     either: u32,
     received: u32,
     sent: u32,
 }
 
-/// What is kept of a row while it is added to.
+/// The state of a row while it is added to.
 #[derive(Clone, Copy)]
 struct RowMark {
     /// Counterparty and asset.
     key: u64,
-    latest: Latest,
+    latest: LatestTransactions,
     pair: u32,
 }
 
@@ -78,7 +78,7 @@ struct RowMark {
 #[derive(Default)]
 pub(crate) struct Tally {
     edges: AccountEdges,
-    pair_marks: Vec<Latest>,
+    pair_marks: Vec<LatestTransactions>,
     row_marks: Vec<RowMark>,
     pair_slots: Slots,
     row_slots: Slots,
@@ -104,7 +104,7 @@ impl Tally {
     }
 
     /// Adds a posting that moved something, did not fail, and has another account on its other side.
-    pub(crate) fn add(&mut self, other: u32, posting: &RawPosting, valued: &Valued) {
+    pub(crate) fn add(&mut self, other: u32, posting: &RawPosting, valued: &PostingValue) {
         let AccountEdges { pairs, rows } = &mut self.edges;
         let key = u64::from(other) << 32 | u64::from(posting.asset);
         let place = self.row_slots.find(key, rows.len(), |row| self.row_marks[row].key) as usize;
@@ -112,12 +112,12 @@ impl Tally {
             let pair = self.pair_slots.find(u64::from(other), pairs.len(), |pair| u64::from(pairs[pair].other));
             if pair as usize == pairs.len() {
                 pairs.push(PairRow { other, flows: EdgeFlows::NONE, assets: 0 });
-                self.pair_marks.push(Latest::NONE);
+                self.pair_marks.push(LatestTransactions::NONE);
             }
             pairs[pair as usize].assets += 1;
             let (asset, zero) = (posting.asset, Some(Amount::ZERO));
             rows.push(AssetRow { asset, flows: EdgeFlows::NONE, received: zero, sent: zero });
-            self.row_marks.push(RowMark { key, latest: Latest::NONE, pair });
+            self.row_marks.push(RowMark { key, latest: LatestTransactions::NONE, pair });
         }
         let (row, mark) = (&mut rows[place], &mut self.row_marks[place]);
         mark.latest.count(&mut row.flows, posting, valued);
@@ -135,7 +135,7 @@ impl Tally {
     /// The account in order.
     pub(crate) fn finish(&mut self) -> &mut AccountEdges {
         let AccountEdges { pairs, rows } = &mut self.edges;
-        // Pairs and rows are large: what tells their order is sorted, and each is moved to its place once.
+        // Pairs and rows are large: only their sort keys are sorted, and each row is moved to its place once.
         self.weighed.clear();
         let weighed = |(place, pair): (usize, &PairRow)| (Reverse(weight(&pair.flows)), pair.other, id(place));
         self.weighed.extend(pairs.iter().enumerate().map(weighed));
@@ -154,7 +154,7 @@ impl Tally {
     }
 }
 
-/// Moves what stands at `order[n]` to place n, for all n: along each circle of places, with one of them held aside.
+/// Moves what is at `order[n]` to place n, for all n: along each circle of places, with one of them held aside.
 fn put_in_order<T: Copy>(list: &mut [T], order: &mut [u32]) {
     for start in 0..order.len() {
         if order[start] as usize == start {
@@ -207,18 +207,18 @@ impl RowsOfPairs {
     }
 }
 
-/// What edges are ordered by: US dollars, then movements.
+/// The weight that edges are ordered by: US dollars, then movements.
 type Weight = (Usd, u64);
 
 fn weight(flows: &EdgeFlows) -> Weight {
     flows.weight(EdgeOrder::Total)
 }
 
-impl Latest {
+impl LatestTransactions {
     const NONE: Self = Self { either: NONE, received: NONE, sent: NONE };
 
     /// Counts a posting among flows.
-    fn count(&mut self, flows: &mut EdgeFlows, posting: &RawPosting, valued: &Valued) {
+    fn count(&mut self, flows: &mut EdgeFlows, posting: &RawPosting, valued: &PostingValue) {
         let row = posting.row;
         flows.transactions += u64::from(std::mem::replace(&mut self.either, row) != row);
         flows.first = flows.first.min(valued.time);
@@ -292,7 +292,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_stands_anywhere_is_put_in_its_place(keys in prop::collection::vec(0..50_u32, 0..40)) {
+        fn permutation_moves_every_element_to_its_place(keys in prop::collection::vec(0..50_u32, 0..40)) {
             let mut order: Vec<u32> = (0..).take(keys.len()).collect();
             order.sort_by_key(|&place| keys[place as usize]);
             let mut expected = keys.clone();

@@ -1,8 +1,8 @@
-//! What the assets of a segment are worth, by local id.
+//! The values of the assets of a segment, by local id.
 
 use headwater_types::{Amount, Timestamp};
 
-use super::tally::Valued;
+use super::tally::PostingValue;
 use crate::error::Result;
 use crate::market::{AssetTerms, PriceTable, Registry};
 use crate::segment::{RawPosting, Segment};
@@ -29,11 +29,11 @@ impl<'a> Values<'a> {
         Self { terms, prices, base: segment.base().1 }
     }
 
-    /// What a posting is worth.
-    pub(super) fn of(&self, posting: &RawPosting) -> Valued {
+    /// Returns the value of a posting.
+    pub(super) fn of(&self, posting: &RawPosting) -> PostingValue {
         let time = Timestamp::new(self.base.secs().saturating_add(i64::from(posting.time)));
         let terms = self.terms.get(posting.asset as usize);
-        Valued {
+        PostingValue {
             time,
             usd: terms.and_then(|terms| terms.usd(self.prices, posting.amount, time)),
             verified: terms.is_some_and(|terms| terms.verified),
@@ -41,7 +41,8 @@ impl<'a> Values<'a> {
     }
 }
 
-/// Whether a posting is in any edge: it moved something, did not fail, and was no transfer of the account to itself.
+/// Returns whether a posting is in any edge: it moved something, did not fail, and was not a transfer of the account to
+/// itself.
 pub(super) fn counts(posting: &RawPosting) -> bool {
     use crate::primitives::{Direction, Status};
     posting.amount != Amount::ZERO && posting.status() != Some(Status::Failed) && posting.direction() != Direction::Own

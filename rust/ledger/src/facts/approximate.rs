@@ -1,17 +1,17 @@
-//! Amounts that a source tells as doubles.
+//! Amounts that a source states as doubles.
 
 use std::fmt::Debug;
 
 use headwater_types::Amount;
 
-use super::place::Place;
+use super::place::FactRef;
 use super::{Movement, MovementFact};
 use crate::error::Result;
 use crate::primitives::{MovementKind, Ordinal};
 
 /// Names an amount of a transaction.
 ///
-/// Token and internal movements are named by their ordinal: the join tells movements without one apart by their exact
+/// Token and internal movements are named by their ordinal: the join distinguishes movements without one by their exact
 /// amounts, so that there is no way to speak of one whose amount is not exact. A source of such amounts has to have
 /// ordinals, and an unindexed movement of another source remains beside an approximate one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -49,21 +49,21 @@ impl AmountOf {
 
 /// An amount as a source states it.
 #[derive(Clone, Copy)]
-pub(super) struct Stated {
+pub(super) struct StatedAmount {
     pub(super) amount: Amount,
     pub(super) is_approximate: bool,
 }
 
-/// What stands of two statements of one amount: the exact one, or the smaller of two approximate ones. `held` and
+/// The amount that two statements come to: the exact one, or the smaller of two approximate ones. `held` and
 /// `offered` are what a conflict shows.
 pub(super) fn reconciled(
-    at: &Place<'_>,
+    at: &FactRef<'_>,
     field: &'static str,
-    (one, other): (Stated, Stated),
+    (one, other): (StatedAmount, StatedAmount),
     (held, offered): (&dyn Debug, &dyn Debug),
-) -> Result<Stated> {
+) -> Result<StatedAmount> {
     if one.amount == other.amount {
-        return Ok(Stated { is_approximate: one.is_approximate && other.is_approximate, ..one });
+        return Ok(StatedAmount { is_approximate: one.is_approximate && other.is_approximate, ..one });
     }
     if !one.is_approximate && !other.is_approximate || !agree(one.amount, other.amount) {
         return Err(at.conflict(field, held, offered));
@@ -76,8 +76,8 @@ pub(super) fn reconciled(
     })
 }
 
-/// Whether two amounts may be one that was rounded to a double: they differ by at most the last bit of one, which is at
-/// most the 2^52th part of the amount.
+/// Returns whether two amounts may be one that was rounded to a double: they differ by at most the last bit of one,
+/// which is at most the 2^52th part of the amount.
 fn agree(one: Amount, other: Amount) -> bool {
     let parts = Amount::from(1 << 52);
     one.abs_diff(other).checked_mul(parts).is_some_and(|scaled| scaled <= one.max(other))

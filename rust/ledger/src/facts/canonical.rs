@@ -1,6 +1,6 @@
 //! The bytes of a fact: one form for one content, so that contents can be told apart by a digest.
 //!
-//! Fields stand in the order of their declaration; an optional one begins with a byte 0 or 1, a list or text with its
+//! Fields are in the order of their declaration; an optional one begins with a byte 0 or 1, a list or text with its
 //! length. Integers are little-endian. The form may change between versions of the software: it is never stored.
 
 use headwater_types::{Address, Amount, Asset, Timestamp};

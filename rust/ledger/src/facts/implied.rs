@@ -1,4 +1,4 @@
-//! What facts of a transaction imply, whatever source states them.
+//! Facts that a transaction implies, whatever source states them.
 //!
 //! * Logs and token movements exist only in a transaction that succeeded.
 //! * A contract created by a transaction has the address that follows from its sender and nonce (EVM chains), unless
@@ -12,13 +12,13 @@
 use headwater_types::address::contract_address;
 use headwater_types::{Address, Chain, Family};
 
-use super::place::Place;
+use super::place::FactRef;
 use super::{Body, Movement, MovementFact, TransactionFacts};
 use crate::error::Result;
 use crate::primitives::Status;
 
 impl TransactionFacts {
-    /// Whether something is implied that is not stated.
+    /// Returns whether something is implied that is not stated.
     pub(super) fn lacks_implied(&self, chain: Chain) -> bool {
         (self.status != Some(Status::Success) && self.shows_success())
             || self.created.is_none() && self.implied_contract(chain).is_some()
@@ -30,7 +30,7 @@ impl TransactionFacts {
     /// # Errors
     /// [`crate::LedgerError::Conflict`] when a transaction that is said to have failed has logs or moved tokens, or
     /// created another contract than it can have.
-    pub(super) fn with_implied(mut self, at: &Place<'_>, chain: Chain) -> Result<Self> {
+    pub(super) fn with_implied(mut self, at: &FactRef<'_>, chain: Chain) -> Result<Self> {
         if self.shows_success() {
             if self.status == Some(Status::Failed) {
                 return Err(at.contradiction("status", "failed", "success, as its logs or token movements show"));
@@ -66,7 +66,7 @@ impl TransactionFacts {
 }
 
 impl Movement {
-    /// Whether it mints or burns a token and its source does not name the owner.
+    /// Returns whether it mints or burns a token and its source does not name the owner.
     fn lacks_owner(&self) -> bool {
         self.kind == MovementFact::Token
             && match (self.from, self.to) {
@@ -76,7 +76,7 @@ impl Movement {
     }
 }
 
-/// Names the owner of a token that a transaction issues or redeems, where its body tells.
+/// Names the owner of a token that a transaction issues or redeems, where its body states it.
 pub(super) fn name_owner(movements: &mut [Movement], body: Option<Body>) {
     let Some(Body { from: Some(sender), to: Some(contract), .. }) = body else { return };
     let is_of_token = |movement: &&mut Movement| movement.asset.contract() == Some(&contract);
@@ -150,7 +150,7 @@ mod tests {
     const OWNER: Address = Address::Evm([1; 20]);
     const ZERO: Address = Address::Evm([0; 20]);
 
-    /// What a log tells of an issue: no owner.
+    /// An issue as a log states it: without an owner.
     fn issued(ordinal: Ordinal) -> TransactionFacts {
         let movement = Movement { ordinal, from: Some(ZERO), to: None, ..token_movement() };
         TransactionFacts { status: Some(Status::Success), movements: vec![movement], ..facts() }
@@ -174,7 +174,7 @@ mod tests {
         assert_eq!(stored.movements[0].to, None);
         assert_eq!(stored.join(calls(TOKEN), CHAIN).unwrap(), both);
         assert_eq!(both.clone().canonical(CHAIN).unwrap(), both);
-        // A source that tells all of it needs no join.
+        // A source that states all of it needs no join.
         let mut whole = TransactionFacts { body: calls(TOKEN).body, ..issued(Ordinal::Indexed(4)) };
         assert!(whole.settle(CHAIN) && whole == both);
     }
@@ -183,7 +183,7 @@ mod tests {
     fn issue_without_log_index_joins_the_one_with_it() {
         let indexed = issued(Ordinal::Indexed(4)).join(calls(TOKEN), CHAIN).unwrap();
         let again = indexed.clone().join(issued(Ordinal::Unindexed(0)), CHAIN).unwrap();
-        assert_eq!(again, indexed, "one issue, told twice");
+        assert_eq!(again, indexed, "one issue, stated twice");
     }
 
     #[test]

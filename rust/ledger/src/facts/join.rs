@@ -1,14 +1,14 @@
-//! How facts of one thing from two sources become one.
+//! The join of facts of one thing from two sources.
 //!
 //! The join is field by field: what one source leaves out the other may state, and what both state must be equal, or
 //! the join fails and says where. Where it succeeds it is commutative, associative and idempotent, so the order and
-//! the number of sources do not matter. Three kinds of statement are no facts of the chain but wordings of a source,
+//! the number of sources do not matter. Three kinds of statement are not facts of the chain but wordings of a source,
 //! and never in conflict: the name of a method, the reason of a failure, and what is said of a token. Of two wordings
-//! the longer one stands, of equally long ones the greater; of two numbers of decimals the greater. What facts imply is
+//! the longer one prevails, of equally long ones the greater; of two numbers of decimals the greater. What facts imply is
 //! joined as if it were stated.
 //!
 //! An exact amount takes the place of an approximate one that agrees with it, and of two approximate ones that agree
-//! the smaller one stands.
+//! the smaller one prevails.
 //!
 //! Movements of a transaction are joined as [`Movement::ordinal`] says. A log that one source calls a token movement
 //! and another a non-fungible one is non-fungible, whatever amount it carries.
@@ -18,10 +18,10 @@ use std::fmt::Debug;
 
 use headwater_types::Chain;
 
-use super::approximate::{Stated, reconciled};
+use super::approximate::{StatedAmount, reconciled};
 use super::implied::name_owner;
-use super::movements::{Told, join_movements, settle};
-use super::place::Place;
+use super::movements::{StatedMovements, join_movements, settle};
+use super::place::FactRef;
 use super::{AmountOf, BlockFacts, Body, InputFacts, LogFacts, TokenFacts, TransactionFacts, UtxoFacts};
 use crate::error::Result;
 
@@ -32,11 +32,11 @@ impl TransactionFacts {
     /// [`LedgerError::Conflict`] when both state a field and differ.
     ///
     /// # Panics
-    /// When the hashes differ: then these are no facts of one transaction.
+    /// When the hashes differ: then these are not facts of one transaction.
     pub fn join(mut self, mut other: Self, chain: Chain) -> Result<Self> {
         assert_eq!(self.hash, other.hash, "only facts of one transaction can be joined");
         let id = || self.hash.display(chain.family());
-        let at = Place { chain, what: "transaction", id: &id };
+        let at = FactRef { chain, what: "transaction", id: &id };
         if self.block != other.block {
             return Err(at.conflict("block", &self.block, &other.block));
         }
@@ -49,8 +49,8 @@ impl TransactionFacts {
         // Where lists of holders differ, the rows that do say more than the digests of the lists.
         let (movements, mut approximate) = join_movements(
             &at,
-            Told { movements: self.movements, approximate: &self.approximate },
-            Told { movements: other.movements, approximate: &other.approximate },
+            StatedMovements { movements: self.movements, approximate: &self.approximate },
+            StatedMovements { movements: other.movements, approximate: &other.approximate },
         )?;
         let value = |body: Option<Body>, approximate: &BTreeSet<AmountOf>| {
             body.map(|body| (body, approximate.contains(&AmountOf::Value)))
@@ -87,7 +87,7 @@ impl TransactionFacts {
         joined.with_implied(&at, chain)
     }
 
-    /// Puts facts that need no join into canonical form where they stand, and tells whether that was all they needed;
+    /// Puts facts that need no join into canonical form where they are, and returns whether that was all they needed;
     /// the others are for [`TransactionFacts::canonical`].
     pub(crate) fn settle(&mut self, chain: Chain) -> bool {
         name_owner(&mut self.movements, self.body);
@@ -106,11 +106,11 @@ impl TransactionFacts {
     pub fn canonical(mut self, chain: Chain) -> Result<Self> {
         let hash = self.hash;
         let id = || hash.display(chain.family());
-        let at = Place { chain, what: "transaction", id: &id };
+        let at = FactRef { chain, what: "transaction", id: &id };
         name_owner(&mut self.movements, self.body);
-        let told = Told { movements: self.movements, approximate: &self.approximate };
-        let nothing = Told { movements: Vec::new(), approximate: &BTreeSet::new() };
-        let (movements, mut approximate) = join_movements(&at, told, nothing)?;
+        let stated = StatedMovements { movements: self.movements, approximate: &self.approximate };
+        let nothing = StatedMovements { movements: Vec::new(), approximate: &BTreeSet::new() };
+        let (movements, mut approximate) = join_movements(&at, stated, nothing)?;
         if self.body.is_some() && self.approximate.contains(&AmountOf::Value) {
             approximate.insert(AmountOf::Value);
         }
@@ -131,7 +131,7 @@ impl BlockFacts {
     pub fn join(self, other: &Self, chain: Chain) -> Result<Self> {
         assert_eq!(self.number, other.number, "only facts of one block can be joined");
         let id = || self.number.to_string();
-        let at = Place { chain, what: "block", id: &id };
+        let at = FactRef { chain, what: "block", id: &id };
         // Two blocks of one height differ in all of it: the hash says it best.
         let hash = at.same_block("hash", self.hash, other.hash)?;
         if self.time != other.time {
@@ -173,14 +173,14 @@ impl Debug for Bytes {
     }
 }
 
-/// Of two wordings the one that says more.
+/// Returns the wording of the two that says more.
 fn wording(held: Option<String>, offered: Option<String>) -> Option<String> {
     held.into_iter().chain(offered).max_by(|a, b| (a.len(), a).cmp(&(b.len(), b)))
 }
 
 /// Bodies, and whether their values are approximate.
 fn join_bodies(
-    at: &Place<'_>,
+    at: &FactRef<'_>,
     held: Option<(Body, bool)>,
     offered: Option<(Body, bool)>,
 ) -> Result<Option<(Body, bool)>> {
@@ -193,13 +193,13 @@ fn join_bodies(
     if held.to != offered.to {
         return Err(at.conflict("receiver", &held.to, &offered.to));
     }
-    let one = Stated { amount: held.value, is_approximate: is_held_approximate };
-    let other = Stated { amount: offered.value, is_approximate: is_offered_approximate };
+    let one = StatedAmount { amount: held.value, is_approximate: is_held_approximate };
+    let other = StatedAmount { amount: offered.value, is_approximate: is_offered_approximate };
     let value = reconciled(at, "value", (one, other), (&held.value, &offered.value))?;
     Ok(Some((Body { value: value.amount, ..held }, value.is_approximate)))
 }
 
-fn join_logs(at: &Place<'_>, held: Vec<LogFacts>, offered: Vec<LogFacts>) -> Result<Vec<LogFacts>> {
+fn join_logs(at: &FactRef<'_>, held: Vec<LogFacts>, offered: Vec<LogFacts>) -> Result<Vec<LogFacts>> {
     let mut logs = held;
     logs.extend(offered);
     logs.sort_by_key(|log| log.index);
@@ -212,7 +212,7 @@ fn join_logs(at: &Place<'_>, held: Vec<LogFacts>, offered: Vec<LogFacts>) -> Res
     Ok(logs)
 }
 
-fn join_utxo(at: &Place<'_>, held: Option<UtxoFacts>, offered: Option<UtxoFacts>) -> Result<Option<UtxoFacts>> {
+fn join_utxo(at: &FactRef<'_>, held: Option<UtxoFacts>, offered: Option<UtxoFacts>) -> Result<Option<UtxoFacts>> {
     let (held, offered) = match (held, offered) {
         (Some(held), Some(offered)) => (held, offered),
         (held, offered) => return Ok(held.or(offered)),
@@ -240,7 +240,7 @@ fn join_utxo(at: &Place<'_>, held: Option<UtxoFacts>, offered: Option<UtxoFacts>
     }))
 }
 
-fn join_inputs(at: &Place<'_>, held: InputFacts, offered: InputFacts) -> Result<InputFacts> {
+fn join_inputs(at: &FactRef<'_>, held: InputFacts, offered: InputFacts) -> Result<InputFacts> {
     let previous = match (held.previous, offered.previous) {
         (held, offered) if held == offered || offered.is_unknown() => held,
         (held, offered) if held.is_unknown() => offered,

@@ -1,7 +1,7 @@
 //! The join of the movements of one transaction.
 //!
 //! Indexed rows form a map from ordinal to row. Unindexed rows are counted by content. With `n` the indexed and `u`
-//! the unindexed rows of a content, a source speaks of `n + u` movements of it; the join knows of the largest number
+//! the unindexed rows of a content, a source speaks of `n + u` movements of it; the join contains the largest number
 //! that either source, or the union of the indexed rows, speaks of. As a maximum and a union of growing sets this is
 //! commutative, associative and idempotent; what the union of the indexed rows does not cover remains unindexed.
 
@@ -9,8 +9,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use headwater_types::{Address, Amount, Asset};
 
-use super::approximate::{Stated, reconciled};
-use super::place::Place;
+use super::approximate::{StatedAmount, reconciled};
+use super::place::FactRef;
 use super::{AmountOf, Movement, MovementFact};
 use crate::error::Result;
 use crate::primitives::Ordinal;
@@ -18,7 +18,7 @@ use crate::primitives::Ordinal;
 /// Token and non-fungible movements share the log index; internal movements have a trace ordinal of their own, and
 /// openings a place in their list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Lane {
+enum OrdinalSpace {
     Trace,
     Log,
     Opening,
@@ -26,7 +26,7 @@ enum Lane {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Content {
-    lane: Lane,
+    space: OrdinalSpace,
     asset: Asset,
     from: Option<Address>,
     to: Option<Address>,
@@ -36,7 +36,7 @@ struct Content {
 impl Content {
     const fn of(movement: &Movement) -> Self {
         Self {
-            lane: lane(movement.kind),
+            space: space(movement.kind),
             asset: movement.asset,
             from: movement.from,
             to: movement.to,
@@ -45,25 +45,25 @@ impl Content {
     }
 }
 
-const fn lane(kind: MovementFact) -> Lane {
+const fn space(kind: MovementFact) -> OrdinalSpace {
     match kind {
-        MovementFact::Internal => Lane::Trace,
-        MovementFact::Token | MovementFact::NonFungible => Lane::Log,
-        MovementFact::Opening => Lane::Opening,
+        MovementFact::Internal => OrdinalSpace::Trace,
+        MovementFact::Token | MovementFact::NonFungible => OrdinalSpace::Log,
+        MovementFact::Opening => OrdinalSpace::Opening,
     }
 }
 
 /// The movements that a source states, and which of their amounts are approximate.
-pub(super) struct Told<'a> {
+pub(super) struct StatedMovements<'a> {
     pub(super) movements: Vec<Movement>,
     pub(super) approximate: &'a BTreeSet<AmountOf>,
 }
 
 /// An indexed row, and whether its amount is approximate.
 type Row = (Movement, bool);
-type Rows = BTreeMap<(Lane, u64), Row>;
+type Rows = BTreeMap<(OrdinalSpace, u64), Row>;
 
-/// What one side says.
+/// The movements of one side.
 struct Side {
     indexed: Rows,
     loose: BTreeMap<Content, usize>,
@@ -71,17 +71,17 @@ struct Side {
 }
 
 impl Side {
-    fn new(at: &Place<'_>, told: Told<'_>) -> Result<Self> {
+    fn new(at: &FactRef<'_>, stated: StatedMovements<'_>) -> Result<Self> {
         let mut side = Self { indexed: BTreeMap::new(), loose: BTreeMap::new(), non_fungible: BTreeSet::new() };
-        for movement in told.movements {
+        for movement in stated.movements {
             if movement.kind == MovementFact::NonFungible {
                 side.non_fungible.insert(Content::of(&movement));
             }
             match movement.ordinal {
                 Ordinal::Indexed(number) => {
                     let name = AmountOf::of_fact(&movement);
-                    let is_approximate = name.is_some_and(|name| told.approximate.contains(&name));
-                    place(at, &mut side.indexed, (lane(movement.kind), number), (movement, is_approximate))?;
+                    let is_approximate = name.is_some_and(|name| stated.approximate.contains(&name));
+                    place(at, &mut side.indexed, (space(movement.kind), number), (movement, is_approximate))?;
                 }
                 Ordinal::Unindexed(_) => *side.loose.entry(Content::of(&movement)).or_default() += 1,
             }
@@ -89,7 +89,7 @@ impl Side {
         Ok(side)
     }
 
-    /// How many movements of each content this side speaks of, its indexed rows as they stand after the join.
+    /// Counts the movements of each content this side speaks of, its indexed rows as they are after the join.
     fn totals(&self, joined: &Rows) -> BTreeMap<Content, usize> {
         let mut totals = self.loose.clone();
         for key in self.indexed.keys() {
@@ -102,7 +102,12 @@ impl Side {
 }
 
 /// Files an indexed row; a row that is there already must say the same.
-fn place(at: &Place<'_>, rows: &mut Rows, key: (Lane, u64), (offered, is_offered_approximate): Row) -> Result<()> {
+fn place(
+    at: &FactRef<'_>,
+    rows: &mut Rows,
+    key: (OrdinalSpace, u64),
+    (offered, is_offered_approximate): Row,
+) -> Result<()> {
     let Some((held, is_held_approximate)) = rows.get_mut(&key) else {
         rows.insert(key, (offered, is_offered_approximate));
         return Ok(());
@@ -111,18 +116,18 @@ fn place(at: &Place<'_>, rows: &mut Rows, key: (Lane, u64), (offered, is_offered
         return Err(at.conflict("movement", held, &offered));
     }
     if held.kind == offered.kind {
-        let one = Stated { amount: held.amount, is_approximate: *is_held_approximate };
-        let other = Stated { amount: offered.amount, is_approximate: is_offered_approximate };
-        let stands = reconciled(at, "amount of a movement", (one, other), (held, &offered))?;
-        (held.amount, *is_held_approximate) = (stands.amount, stands.is_approximate);
+        let one = StatedAmount { amount: held.amount, is_approximate: *is_held_approximate };
+        let other = StatedAmount { amount: offered.amount, is_approximate: is_offered_approximate };
+        let kept = reconciled(at, "amount of a movement", (one, other), (held, &offered))?;
+        (held.amount, *is_held_approximate) = (kept.amount, kept.is_approximate);
     } else if offered.kind == MovementFact::NonFungible {
         (*held, *is_held_approximate) = (offered, false);
     }
     Ok(())
 }
 
-/// Puts rows in order where there is nothing to join, and tells whether that is so: all indexed, each index once, and
-/// none that tells more of another. Nearly all movements there are.
+/// Puts rows in order where there is nothing to join, and returns whether that is so: all indexed, each index once, and
+/// none that is a fuller statement of another. Nearly all movements there are.
 pub(super) fn settle(rows: &mut [Movement]) -> bool {
     let is_plain = |row: &Movement| matches!(row.ordinal, Ordinal::Indexed(_)) && row.kind != MovementFact::NonFungible;
     if !rows.iter().all(is_plain) {
@@ -133,9 +138,9 @@ pub(super) fn settle(rows: &mut [Movement]) -> bool {
 }
 
 pub(super) fn join_movements(
-    at: &Place<'_>,
-    mut held: Told<'_>,
-    offered: Told<'_>,
+    at: &FactRef<'_>,
+    mut held: StatedMovements<'_>,
+    offered: StatedMovements<'_>,
 ) -> Result<(Vec<Movement>, BTreeSet<AmountOf>)> {
     if held.movements.is_empty() && offered.movements.is_empty() {
         return Ok((Vec::new(), BTreeSet::new()));
@@ -162,14 +167,14 @@ pub(super) fn join_movements(
         }
     }
 
-    // A contract is fungible or it is not: one row of a content known to be non-fungible tells it of all of them.
-    let kind = |content: &Content| match content.lane {
-        Lane::Trace => MovementFact::Internal,
-        Lane::Opening => MovementFact::Opening,
-        Lane::Log if held.non_fungible.contains(content) || offered.non_fungible.contains(content) => {
+    // A contract is fungible or not: one row of a content that is known to be non-fungible decides for all of them.
+    let kind = |content: &Content| match content.space {
+        OrdinalSpace::Trace => MovementFact::Internal,
+        OrdinalSpace::Opening => MovementFact::Opening,
+        OrdinalSpace::Log if held.non_fungible.contains(content) || offered.non_fungible.contains(content) => {
             MovementFact::NonFungible
         }
-        Lane::Log => MovementFact::Token,
+        OrdinalSpace::Log => MovementFact::Token,
     };
     let mut approximate = BTreeSet::new();
     let mut movements = Vec::with_capacity(indexed.len());

@@ -13,8 +13,8 @@ use crate::primitives::Ordinal;
 /// to be read whole.
 pub const OPENING_PART: usize = 10_000;
 
-/// What a list of the holders of a token at the end of a block comes to as facts: made transactions of up to
-/// [`OPENING_PART`] balances each, holders in order of address, made as they are taken. They stand behind all other
+/// Turns a list of the holders of a token at the end of a block into facts: made transactions of up to
+/// [`OPENING_PART`] balances each, holders in order of address, made as they are taken. They are behind all other
 /// transactions of their block. Balances of zero are left out, and so are repetitions.
 ///
 /// The ids of the transactions follow from token, block and the number of the part, and the input of each is a digest

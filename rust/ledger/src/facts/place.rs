@@ -1,4 +1,4 @@
-//! Where two sources disagree, for the error that says so.
+//! The disagreement of two sources, for the error that names it.
 
 use std::fmt::{Debug, Display};
 
@@ -6,15 +6,15 @@ use headwater_types::{BlockHash, Chain};
 
 use crate::error::{ConflictParties, LedgerError, Result};
 
-/// What two sources disagree about.
-pub(super) struct Place<'a> {
+/// The fact that two sources disagree about.
+pub(super) struct FactRef<'a> {
     pub(super) chain: Chain,
     pub(super) what: &'static str,
     pub(super) id: &'a dyn Fn() -> String,
 }
 
-impl Place<'_> {
-    /// What either states; both must agree.
+impl FactRef<'_> {
+    /// Returns what either states; both must agree.
     pub(super) fn same<T: PartialEq + Debug>(
         &self,
         field: &'static str,

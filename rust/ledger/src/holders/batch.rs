@@ -18,13 +18,13 @@ pub enum Balances<'b> {
 /// Some holders in order, as columns of one length.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HolderBatch<'b> {
-    /// Who holds.
+    /// The holders.
     pub accounts: &'b [AccountRef],
-    /// How much, in the smallest unit of the asset.
+    /// The balances, in the smallest unit of the asset.
     pub balances: Balances<'b>,
 }
 
-/// What is done with each batch; breaking ends the visit.
+/// The function that takes each batch; breaking ends the visit.
 pub type VisitHolders<'v> = &'v mut dyn FnMut(HolderBatch<'_>) -> ControlFlow<()>;
 
 impl HolderBatch<'_> {

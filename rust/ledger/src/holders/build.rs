@@ -16,7 +16,7 @@ use crate::Cancel;
 use crate::bits::halves;
 use crate::error::Result;
 use crate::external::{ExternalSorter, Scratch};
-use crate::segment::{Begin, SectionPart, Segment, SegmentFile, Spool, openings_of};
+use crate::segment::{HistoryStart, SectionPart, Segment, SegmentFile, Spool, openings_of};
 
 /// Accounts after which the memory of what was read of the segments is given back.
 const ACCOUNTS_PER_RELEASE: u64 = 1 << 17;
@@ -159,7 +159,7 @@ impl Data {
         Self { part: SectionPart::new(spool), bytes: Vec::new() }
     }
 
-    /// Adds a block, and tells where it begins.
+    /// Adds a block, and returns where it begins.
     pub(super) fn put(&mut self, rows: &[(u128, u32, u32)]) -> Result<u64> {
         let start = self.part.len();
         self.bytes.clear();
@@ -181,17 +181,18 @@ pub(super) fn assets_of(segments: &[&Segment]) -> Result<(Vec<Asset>, Vec<Vec<us
     Ok((assets, numbers))
 }
 
-/// Where the histories of tokens begin in each of some segments, as all of them together state it.
-pub(super) fn begins_of(segments: &[&Segment]) -> Result<Vec<Vec<Begin>>> {
+/// Returns where the histories of tokens begin in each of some segments, as all of them together state it.
+pub(super) fn begins_of(segments: &[&Segment]) -> Result<Vec<Vec<HistoryStart>>> {
     let openings = openings_of(segments.iter().copied());
     let begins = |segment: &&Segment| if openings.is_empty() { Ok(Vec::new()) } else { segment.begins(&openings) };
     segments.iter().map(begins).collect()
 }
 
-/// What an account held at the beginning or received, and what it sent, over several segments, by number of the asset.
+/// Returns what an account held at the beginning or received, and what it sent, over several segments, by number of the
+/// asset.
 pub(super) fn balances(
     segments: &[&Segment],
-    (numbers, begins): (&[Vec<usize>], &[Vec<Begin>]),
+    (numbers, begins): (&[Vec<usize>], &[Vec<HistoryStart>]),
     places: &[(u32, u32)],
 ) -> Result<Vec<(usize, Balance)>> {
     let mut sums: Vec<(usize, Amount, Amount)> = Vec::new();

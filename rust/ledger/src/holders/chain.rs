@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use headwater_types::{Amount, Asset};
 
-use super::MOST_UNCOVERED;
+use super::MAX_UNCOVERED;
 use super::changes::{AssetChanges, find};
 use super::file::{AssetRows, HolderFile};
 use super::moments::Moments;
@@ -49,7 +49,7 @@ impl ChainHolders {
             None
         } else {
             let outside: u64 = newer.iter().map(|place| segments[*place as usize].balance_changes()).sum();
-            if outside > MOST_UNCOVERED {
+            if outside > MAX_UNCOVERED {
                 return Ok(None);
             }
             self.changes(segments, covered, &newer)?.get(asset)
@@ -75,7 +75,7 @@ impl ChainHolders {
         Ok(Some(holders))
     }
 
-    /// Whether segments outside of the table begin a history anew that it adds up from its beginning.
+    /// Returns whether segments outside of the table begin a history anew that it adds up from its beginning.
     fn is_overtaken(&self, segments: &[Arc<Segment>], places: &[u32]) -> Result<bool> {
         let Some(table) = &self.table else { return Ok(false) };
         let (covered, newer): (Vec<u32>, Vec<u32>) = places.iter().partition(|place| table.covered.contains(place));
@@ -97,7 +97,7 @@ impl ChainHolders {
     }
 }
 
-/// Whether an opening in newer segments takes anything out of the balances that others come to by themselves.
+/// Returns whether an opening in newer segments takes anything out of the balances that others come to by themselves.
 pub(crate) fn is_overtaken(covered: &[&Segment], newer: &[&Segment]) -> Result<bool> {
     let (before, after) = (openings_of(covered.iter().copied()), openings_of(newer.iter().copied()));
     for (asset, opening) in &after {

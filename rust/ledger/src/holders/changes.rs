@@ -1,4 +1,4 @@
-//! What segments outside of the table change, found once per generation.
+//! Changes that segments outside of the table make, found once per generation.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashSet};
@@ -11,47 +11,47 @@ use super::batch::{Balances, HolderBatch, VisitHolders};
 use super::build::{Accounts, assets_of, balances, begins_of};
 use super::file::AssetRows;
 use super::moments::{Moments, Top};
-use super::ordered::{Changed, Ordered};
+use super::ordered::{HolderChange, OrderedRows};
 use crate::error::Result;
 use crate::primitives::AccountRef;
 use crate::primitives::{pack, unpack};
 use crate::segment::{Segment, search};
 
 /// Up to one change in so many holders, changes are applied to the sums of the table one by one; each reads a block.
-const MOST_SINGLE: u64 = 64;
+const MAX_SINGLE: u64 = 64;
 
-/// What changes of one asset.
+/// The changes of one asset.
 #[derive(Default)]
 pub(super) struct AssetChanges {
     /// Holders of the table that hold another amount now, or none.
     pub(super) gone: HashSet<AccountRef>,
     /// The same with what they held.
-    pub(super) old: Ordered,
+    pub(super) old: OrderedRows,
     /// Holders that are new or hold another amount.
-    pub(super) new: Ordered,
+    pub(super) new: OrderedRows,
     pub(super) negative_gone: u64,
     pub(super) negative_new: u64,
     moments: OnceLock<Moments>,
 }
 
-/// Where in a table and its changes something begins.
+/// The place in a table and its changes where something begins.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Place {
+pub(super) struct TablePosition {
     pub(super) block: usize,
-    /// Of the new holders, those before it.
+    /// The number of new holders before it.
     new: usize,
 }
 
-/// What is found of one asset, in no order.
+/// The changes found of one asset, in no order.
 #[derive(Default)]
-struct Found {
-    old: Vec<Changed>,
-    new: Vec<Changed>,
+struct HolderDiff {
+    old: Vec<HolderChange>,
+    new: Vec<HolderChange>,
     negative_gone: u64,
     negative_new: u64,
 }
 
-/// A balance as it stands: nobody's debt is ever clipped to nothing.
+/// A balance as computed: a debt is never clipped to zero.
 #[derive(PartialEq, Eq)]
 enum Standing {
     Nothing,
@@ -80,7 +80,7 @@ pub(super) fn find(segments: &[Arc<Segment>], covered: &[u32], newer: &[u32]) ->
         let place = if place < first_newer { covered[place as usize] } else { newer[(place - first_newer) as usize] };
         AccountRef(pack(place, id))
     };
-    let mut found: BTreeMap<Asset, Found> = BTreeMap::new();
+    let mut found: BTreeMap<Asset, HolderDiff> = BTreeMap::new();
     let mut accounts = Accounts::new(newer_segments)?;
     let (mut before, mut after) = (Vec::new(), Vec::new());
     while let Some(places) = accounts.next()? {
@@ -101,7 +101,7 @@ pub(super) fn find(segments: &[Arc<Segment>], covered: &[u32], newer: &[u32]) ->
                 continue;
             }
             let changes = found.entry(assets[asset]).or_default();
-            let row = |balance| Changed { balance, address, account };
+            let row = |balance| HolderChange { balance, address, account };
             match old {
                 Standing::Nothing => {}
                 Standing::Negative => changes.negative_gone += 1,
@@ -117,12 +117,12 @@ pub(super) fn find(segments: &[Arc<Segment>], covered: &[u32], newer: &[u32]) ->
     Ok(found.into_iter().map(|(asset, found)| (asset, found.into())).collect())
 }
 
-impl From<Found> for AssetChanges {
-    fn from(found: Found) -> Self {
+impl From<HolderDiff> for AssetChanges {
+    fn from(found: HolderDiff) -> Self {
         Self {
             gone: found.old.iter().map(|row| row.account).collect(),
-            old: Ordered::new(found.old),
-            new: Ordered::new(found.new),
+            old: OrderedRows::new(found.old),
+            new: OrderedRows::new(found.new),
             negative_gone: found.negative_gone,
             negative_new: found.negative_new,
             moments: OnceLock::new(),
@@ -144,7 +144,7 @@ impl AssetChanges {
         let mut moments = rows.map_or(Ok(Moments::default()), AssetRows::moments)?;
         let (old, new) = (self.old.rows(), self.new.rows());
         match rows {
-            Some(rows) if ((old.len() + new.len()) as u64) < moments.count() / MOST_SINGLE => {
+            Some(rows) if ((old.len() + new.len()) as u64) < moments.count() / MAX_SINGLE => {
                 for (taken, row) in old.iter().enumerate() {
                     let top = rows.at_least(row.balance)?.without(self.old.top(taken));
                     moments.remove(row.balance, &top);
@@ -156,7 +156,7 @@ impl AssetChanges {
             }
             rows => {
                 moments = Moments::default();
-                self.visit(rows, segments, Place::default(), &mut |batch| {
+                self.visit(rows, segments, TablePosition::default(), &mut |batch| {
                     batch.rows().for_each(|(_, balance)| moments.push(balance));
                     ControlFlow::Continue(())
                 })?;
@@ -171,10 +171,10 @@ impl AssetChanges {
         rows: Option<&AssetRows<'_>>,
         segments: &[Arc<Segment>],
         rank: u64,
-    ) -> Result<(Place, u64)> {
+    ) -> Result<(TablePosition, u64)> {
         let Some(rows) = rows else {
             let new = self.new.rows().len().min(usize::try_from(rank).unwrap_or(usize::MAX));
-            return Ok((Place { block: 0, new }, new as u64));
+            return Ok((TablePosition { block: 0, new }, new as u64));
         };
         let start = |block: usize| -> Result<(usize, u64)> {
             // New holders in front of the first block come behind its start.
@@ -187,13 +187,13 @@ impl AssetChanges {
             }
             let Some((account, balance)) = rows.first(block)? else { return Ok((0, before)) };
             let key = (Reverse(balance), address_of(segments, account)?);
-            let among = |changed: &[Changed]| changed.partition_point(|row| row.key() < key);
+            let among = |changed: &[HolderChange]| changed.partition_point(|row| row.key() < key);
             let (gone, new) = (among(old), among(new));
             Ok((new, before - gone as u64 + new as u64))
         };
         let block = search(1..rows.blocks(), |block| Ok(start(block)?.1 <= rank))?.saturating_sub(1);
         let (new, before) = start(block)?;
-        Ok((Place { block, new }, before))
+        Ok((TablePosition { block, new }, before))
     }
 
     /// Shows the rows of a table with the changes among them, in order, from a place on.
@@ -201,17 +201,17 @@ impl AssetChanges {
         &self,
         rows: Option<&AssetRows<'_>>,
         segments: &[Arc<Segment>],
-        from: Place,
+        from: TablePosition,
         visit: VisitHolders<'_>,
     ) -> Result<()> {
-        let mut out = Out { accounts: Vec::new(), small: Vec::new(), large: Vec::new(), is_over: false, visit };
+        let mut out = RowBuffer { accounts: Vec::new(), small: Vec::new(), large: Vec::new(), is_over: false, visit };
         let mut changed = self.new.rows()[from.new..].iter().peekable();
         let mut fault = None;
         let address = |account| address_of(segments, account);
         if let Some(rows) = rows {
             let _ = rows.visit(from.block, &mut |batch| {
                 for (account, balance) in batch.rows().filter(|(account, _)| !self.gone.contains(account)) {
-                    let goes_before = |row: &&Changed| {
+                    let goes_before = |row: &&HolderChange| {
                         Ok(match row.balance.cmp(&balance) {
                             std::cmp::Ordering::Equal => row.address < address(account)?,
                             ordering => ordering.is_gt(),
@@ -253,7 +253,7 @@ fn address_of(segments: &[Arc<Segment>], account: AccountRef) -> Result<Address>
 }
 
 /// Rows on their way out: all large, or all small.
-struct Out<'v> {
+struct RowBuffer<'v> {
     accounts: Vec<AccountRef>,
     small: Vec<u128>,
     large: Vec<Amount>,
@@ -261,7 +261,7 @@ struct Out<'v> {
     visit: VisitHolders<'v>,
 }
 
-impl Out<'_> {
+impl RowBuffer<'_> {
     fn push(&mut self, account: AccountRef, balance: Amount) {
         match balance.to_u128() {
             None => self.large.push(balance),

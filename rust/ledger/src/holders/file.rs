@@ -19,12 +19,12 @@ use crate::segment::{Column, Container, Section, search};
 
 pub(super) const SUMMARY: Section<Summary> = Section::new("holder.summary");
 pub(super) const ASSETS: Section<AssetEntry> = Section::new("holder.assets");
-/// Where each block begins, and where the last one ends.
+/// The beginning of each block, and the end of the last one.
 pub(super) const BLOCKS: Section<u64> = Section::new("holder.blocks");
 pub(super) const DATA: Section<u8> = Section::new("holder.data");
 /// Balances of at least 2^128, in order of their holders.
 pub(super) const LARGE: Section<[u8; 32]> = Section::new("holder.large");
-/// What is summed over the holders of each asset.
+/// The sums over the holders of each asset.
 pub(super) const MOMENTS: Section<StoredMoments> = Section::new("holder.moments");
 /// One for each block.
 pub(super) const MARKS: Section<Mark> = Section::new("holder.marks");
@@ -55,7 +55,7 @@ pub(super) struct AssetEntry {
     has_total: u32,
 }
 
-/// What is counted of an asset on the way.
+/// The running counts of an asset.
 #[derive(Clone, Default)]
 pub(super) struct Count {
     pub(super) negative: u64,
@@ -91,11 +91,11 @@ impl AssetEntry {
     }
 }
 
-/// Where a block stands among the holders of its asset: by these it is found.
+/// The first holder of a block among those of its asset: by these it is found.
 #[derive(Clone, Copy, Pod, Zeroable)]
 #[repr(C)]
 pub(super) struct Mark {
-    /// What those of the blocks before hold together.
+    /// The sum over the blocks before.
     before: [u64; 5],
     /// The smallest balance of the block.
     least: [u64; 4],
@@ -166,7 +166,7 @@ impl HolderFile {
         self.chain
     }
 
-    /// How many segments it covers.
+    /// Returns the number of segments it covers.
     pub(crate) const fn segments(&self) -> u64 {
         self.summary.segments
     }
@@ -289,7 +289,7 @@ impl AssetRows<'_> {
         if block < large_blocks { block * BLOCK } else { large + (block - large_blocks) * BLOCK }
     }
 
-    /// Shows those from a block on in order; tells whether `visit` broke off.
+    /// Shows those from a block on in order; returns whether `visit` broke off.
     pub(super) fn visit(&self, first: usize, visit: VisitHolders<'_>) -> Result<ControlFlow<()>> {
         let mut room = Room::default();
         for block in first..self.blocks() {

@@ -14,7 +14,7 @@
 //! over, and built again.
 //!
 //! A balance is what an account held at the opening of an asset and received less what it sent, fees included. One that is negative shows that the history
-//! begins too late; such accounts are counted apart and are no holders.
+//! begins too late; such accounts are counted apart and are not holders.
 
 mod batch;
 mod build;
@@ -38,4 +38,4 @@ pub(crate) use self::chain::{ChainHolders, HolderTable, is_overtaken};
 pub(crate) use self::file::HolderFile;
 
 /// Movements and opening balances outside of the table up to which their changes are found on reading.
-pub(crate) const MOST_UNCOVERED: u64 = 4 << 20;
+pub(crate) const MAX_UNCOVERED: u64 = 4 << 20;

@@ -10,12 +10,12 @@ pub type Sum = Uint<384, 6>;
 /// Wide enough for squares of balances: 2^64 of them take 576 bits.
 pub type Squares = Uint<576, 9>;
 
-/// How many of the largest holders, and what they hold together.
+/// A number of the largest holders, and what they hold together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Top {
-    /// How many.
+    /// The number of holders.
     pub count: u64,
-    /// What they hold.
+    /// The sum of their balances.
     pub sum: Sum,
 }
 
@@ -26,7 +26,7 @@ impl Top {
         Self { count: self.count + count, sum: self.sum + Sum::from(count) * wide(balance) }
     }
 
-    /// What they hold; `None` past 256 bits.
+    /// Returns the sum of their balances; `None` past 256 bits.
     #[must_use]
     pub fn amount(&self) -> Option<Amount> {
         (self.sum.bit_len() <= 256).then(|| Amount::from_be_bytes(self.sum.to::<U256>().to_be_bytes()))

@@ -11,13 +11,13 @@ use crate::primitives::AccountRef;
 const STEP: usize = 64;
 
 /// A holder that a table has with another balance, or not at all.
-pub(super) struct Changed {
+pub(super) struct HolderChange {
     pub(super) balance: Amount,
     pub(super) address: Address,
     pub(super) account: AccountRef,
 }
 
-impl Changed {
+impl HolderChange {
     /// Holders are in this order.
     pub(super) const fn key(&self) -> (Reverse<Amount>, Address) {
         (Reverse(self.balance), self.address)
@@ -26,15 +26,15 @@ impl Changed {
 
 /// Rows by balance, largest first, then by address.
 #[derive(Default)]
-pub(super) struct Ordered {
-    rows: Vec<Changed>,
-    /// What all rows before each step hold.
+pub(super) struct OrderedRows {
+    rows: Vec<HolderChange>,
+    /// The sum of all rows before each step.
     sums: Vec<Sum>,
 }
 
-impl Ordered {
-    pub(super) fn new(mut rows: Vec<Changed>) -> Self {
-        rows.sort_unstable_by_key(Changed::key);
+impl OrderedRows {
+    pub(super) fn new(mut rows: Vec<HolderChange>) -> Self {
+        rows.sort_unstable_by_key(HolderChange::key);
         let mut sum = Sum::ZERO;
         let mut before = |step| {
             let before = sum;
@@ -45,7 +45,7 @@ impl Ordered {
         Self { rows, sums }
     }
 
-    pub(super) fn rows(&self) -> &[Changed] {
+    pub(super) fn rows(&self) -> &[HolderChange] {
         &self.rows
     }
 
@@ -67,6 +67,6 @@ impl Ordered {
     }
 }
 
-fn sum_of(rows: &[Changed]) -> Sum {
+fn sum_of(rows: &[HolderChange]) -> Sum {
     rows.iter().fold(Sum::ZERO, |sum, row| sum + wide(row.balance))
 }

@@ -15,7 +15,7 @@ pub struct HolderRanking<'a> {
     moments: Moments,
     /// Balances that are left out, largest first.
     out: Vec<Amount>,
-    /// Balances that stand in their place, largest first.
+    /// Balances that are in their place, largest first.
     left: Vec<Amount>,
 }
 

@@ -1,4 +1,4 @@
-//! What holder tables hand out.
+//! The records that holder tables hand out.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use headwater_types::Amount;
 
 use super::batch::{HolderBatch, VisitHolders};
-use super::changes::{AssetChanges, Place};
+use super::changes::{AssetChanges, TablePosition};
 use super::file::AssetRows;
 use super::moments::{Moments, Top};
 use crate::error::Result;
@@ -34,7 +34,7 @@ impl Holders<'_> {
         self.count
     }
 
-    /// Number of accounts that sent more than they received: history is missing there, and they are no holders.
+    /// Number of accounts that sent more than they received: history is missing there, and they are not holders.
     #[must_use]
     pub const fn negative(&self) -> u64 {
         self.negative
@@ -54,7 +54,7 @@ impl Holders<'_> {
         match (&self.rows, self.changes) {
             (None, None) => Ok(()),
             (Some(rows), None) => rows.visit(0, visit).map(|_| ()),
-            (rows, Some(changes)) => changes.visit(rows.as_ref(), self.segments, Place::default(), visit),
+            (rows, Some(changes)) => changes.visit(rows.as_ref(), self.segments, TablePosition::default(), visit),
         }
     }
 

@@ -16,21 +16,21 @@ use crate::error::Result;
 use crate::segment::SegmentFile;
 
 /// A claim on its way into a file, and whether the import states it itself.
-pub(crate) struct Written {
+pub(crate) struct ClaimDraft {
     pub(crate) claim: Claim,
     pub(crate) is_own: bool,
 }
 
 /// Most claims of one import: their numbers are of 32 bits.
-const MOST_CLAIMS: usize = u32::MAX as usize / 2;
+const MAX_CLAIMS: usize = u32::MAX as usize / 2;
 
 /// Writes the claims of one import, in whatever order they are given. Repeated claims are written once.
-pub(crate) fn build(claims: &mut Vec<Written>, out: &mut dyn Write) -> Result<()> {
+pub(crate) fn build(claims: &mut Vec<ClaimDraft>, out: &mut dyn Write) -> Result<()> {
     claims.sort_by_cached_key(|written| (Key::of(&written.claim.address), !written.is_own));
     sort_within_addresses(claims);
     claims.dedup_by(|later, earlier| later.claim == earlier.claim);
-    if claims.len() > MOST_CLAIMS {
-        return Err(LedgerError::SegmentFull { what: "claims of one import", limit: MOST_CLAIMS as u64 });
+    if claims.len() > MAX_CLAIMS {
+        return Err(LedgerError::SegmentFull { what: "claims of one import", limit: MAX_CLAIMS as u64 });
     }
 
     let mut rows = Rows::default();
@@ -41,7 +41,7 @@ pub(crate) fn build(claims: &mut Vec<Written>, out: &mut dyn Write) -> Result<()
 }
 
 /// The order of keys is settled; claims about one address follow by what they say.
-fn sort_within_addresses(claims: &mut [Written]) {
+fn sort_within_addresses(claims: &mut [ClaimDraft]) {
     for of_address in claims.chunk_by_mut(|one, other| one.claim.address == other.claim.address) {
         of_address.sort_by(|one, other| one.claim.cmp(&other.claim).then(other.is_own.cmp(&one.is_own)));
     }
@@ -58,11 +58,11 @@ struct Rows {
     keys: Vec<u8>,
     first: Vec<u32>,
     records: Vec<Record>,
-    texts: Interned,
+    texts: TextTable,
 }
 
 impl Rows {
-    fn push(&mut self, Written { claim, is_own }: &Written) {
+    fn push(&mut self, ClaimDraft { claim, is_own }: &ClaimDraft) {
         let key = Key::of(&claim.address);
         if self.last != Some(key) {
             self.hashes.push(key.hash());
@@ -134,13 +134,13 @@ fn slots(hashes: &[u64]) -> Vec<u32> {
 
 /// Distinct texts, in the order in which they come first.
 #[derive(Default)]
-struct Interned {
+struct TextTable {
     places: HashMap<Arc<str>, u32>,
     ends: Vec<u64>,
     bytes: Vec<u8>,
 }
 
-impl Interned {
+impl TextTable {
     fn place(&mut self, text: Option<&Arc<str>>) -> u32 {
         let Some(text) = text else { return NO_TEXT };
         if let Some(place) = self.places.get(text) {

@@ -8,41 +8,42 @@ use super::code::Code;
 use super::dispute::Dispute;
 use super::level::{Level, Link};
 
-/// What one source says of one address. `T` is the type of its texts: shared ones where a claim is made, borrowed ones
-/// where it is read from a store.
+/// A statement of one source about one address. `T` is the type of its texts: shared ones where a claim is made,
+/// borrowed ones where it is read from a store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Claim<T = Arc<str>> {
     /// The address.
     pub address: Address,
     /// The chains on which it holds.
     pub scope: Scope,
-    /// What it says; `None` where the source gives a name only.
+    /// The code; `None` where the source gives a name only.
     pub code: Option<Code>,
     /// The name of the address in the source.
     pub name: Option<T>,
-    /// Who is behind the address.
+    /// The entity behind the address.
     pub entity: Option<T>,
-    /// Who says so.
+    /// The source.
     pub source: T,
-    /// Where the source says so.
+    /// The page where the source says so.
     pub source_url: Option<T>,
     /// Claims of one group copy one another and count once.
     pub group: T,
-    /// How far the source is believed, by its kind.
+    /// The level of trust in the source, by its kind.
     pub level: Level,
-    /// How far the source is believed, in thousandths: the value of the level unless the file states another.
+    /// The trust in the source, in thousandths: the value of the level unless the file states another.
     pub reliability: u16,
-    /// How the claim reaches the address.
+    /// The way in which the claim reaches the address.
     pub link: Link,
     /// When the source said so first.
     pub asserted_at: Option<Timestamp>,
-    /// What that date belongs to; `None` without a date, and where an earlier version of the program stored the claim.
+    /// The event that the date belongs to; `None` without a date, and where an earlier version of the program stored
+    /// the claim.
     pub date_basis: Option<DateBasis>,
     /// When the source said so last, where that is another time.
     pub last_seen: Option<Timestamp>,
     /// When it stopped to hold.
     pub valid_until: Option<Timestamp>,
-    /// Whether the claim stands beside others, or removes them.
+    /// The effect on other claims: is added to them, or removes them.
     pub action: Action,
     /// The dispute about it that is in force. Look-ups in a [`super::LabelTable`] set it; files of claims do not contain it.
     pub dispute: Option<Dispute<T>>,
@@ -128,7 +129,7 @@ impl Claim<&str> {
     }
 }
 
-/// What the date of a claim belongs to.
+/// The event that the date of a claim belongs to.
 ///
 /// A list of parties dates the party: an address that it adds to the party later carries the date of the party, which is
 /// too early for the address.
@@ -170,7 +171,7 @@ pub enum Scope {
 }
 
 impl Scope {
-    /// Whether a claim of this scope holds on a chain.
+    /// Returns whether a claim of this scope holds on a chain.
     #[must_use]
     pub fn contains(self, chain: Chain) -> bool {
         match self {
@@ -203,10 +204,10 @@ impl Scope {
     }
 }
 
-/// What a claim does to others.
+/// The effect of a claim on others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub enum Action {
-    /// Stands beside other claims.
+    /// Is added to other claims.
     #[default]
     Add,
     /// A curator's word that the code is wrong here: other claims of the code do not count.

@@ -4,7 +4,7 @@ use std::fmt;
 
 macro_rules! codes {
     ($($variant:ident $text:literal $category:ident,)+) => {
-        /// What a label says of an address. Answers show the text of [`Code::name`].
+        /// The code of a label of an address. Answers show the text of [`Code::name`].
         ///
         /// Source: the table of categories in `docs/labels.md`.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -107,7 +107,7 @@ impl Code {
         }
     }
 
-    /// Whether claims of the code lose weight as they age: who uses an address changes, what was done does not.
+    /// Returns whether claims of the code lose weight as they age: who uses an address changes, what was done does not.
     #[must_use]
     pub fn ages(self) -> bool {
         self.category() == Category::Identity
@@ -147,9 +147,9 @@ pub enum Category {
     HighRiskService,
     /// Was listed or reported earlier.
     Historical,
-    /// What an address does, without a judgement.
+    /// An activity of an address, without a judgement.
     Activity,
-    /// Who an address belongs to.
+    /// An owner of an address.
     Identity,
 }
 

@@ -7,11 +7,11 @@ use headwater_types::Timestamp;
 /// A doubt about a claim: its author, time and reason.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Dispute<T = Arc<str>> {
-    /// Who marked the claim, such as `cli:ada` or `admin:ID`.
+    /// The person who marked the claim, such as `cli:ada` or `admin:ID`.
     pub by: T,
     /// When.
     pub at: Timestamp,
-    /// Why.
+    /// The reason.
     pub reason: T,
 }
 

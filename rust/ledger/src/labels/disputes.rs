@@ -20,7 +20,7 @@ const MAX_REASON: usize = 1_000;
 /// Claims that a refusal lists.
 const MAX_LISTED: usize = 10;
 
-/// What an entry of the history does to a claim.
+/// The effect of an entry of the history on a claim.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum DisputeAction {
     /// Marks it as disputed.
@@ -49,19 +49,19 @@ impl DisputeAction {
 /// One entry of the history of disputes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DisputeEntry {
-    /// What it does.
+    /// The effect.
     pub action: DisputeAction,
     /// The address of the claim.
     pub address: Address,
     /// The chains of the claim.
     pub scope: Scope,
-    /// What the claim says; `None` for one that gives a name only.
+    /// The code of the claim; `None` for one that gives a name only.
     pub code: Option<Code>,
     /// The provenance group of the claim.
     pub group: Arc<str>,
-    /// Who made the claim when it was disputed.
+    /// The source of the claim when it was disputed.
     pub source: Arc<str>,
-    /// Who disputed or confirmed it, when, and why.
+    /// The person who disputed or confirmed it, the time, and the reason.
     pub dispute: Dispute,
     /// The generation that brought the entry.
     pub generation: u64,
@@ -80,7 +80,7 @@ fn key_of<'a>(claim: &Claim<&'a str>) -> Key<'a> {
     (claim.scope, claim.code, claim.group)
 }
 
-/// Which claims about an address are meant: all of them, or those on a chain, of a source, of a code.
+/// A selection of claims about an address: all of them, or those on a chain, of a source, of a code.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClaimSelection {
     /// The address.
@@ -116,11 +116,11 @@ impl fmt::Display for ClaimSelection {
 /// A dispute or a confirmation to be recorded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DisputeRequest {
-    /// What is done.
+    /// The action.
     pub action: DisputeAction,
     /// To which claims.
     pub claims: ClaimSelection,
-    /// Who does it, when, and why.
+    /// The person, the time, and the reason.
     pub dispute: Dispute,
 }
 

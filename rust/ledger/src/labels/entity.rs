@@ -1,4 +1,4 @@
-//! Who is behind an address: one key for the spellings of one name.
+//! The entity behind an address: one key for the spellings of one name.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -11,7 +11,7 @@ const ALIASES: &str = include_str!("entity_aliases.csv");
 /// Actors that are known for one thing, reviewed one by one: `actor,code`.
 const ACTORS: &str = include_str!("actors.csv");
 
-/// What a name may end with to say which address of the entity it is, longest first.
+/// The endings of a name that say which address of the entity it is, longest first.
 const ROLES: &[&[&str]] = &[
     &["hot", "wallets"],
     &["hot", "wallet"],
@@ -35,7 +35,7 @@ const ROLES: &[&[&str]] = &[
     &["old"],
 ];
 
-/// Digits of the longest number that tells addresses of one entity apart; longer ones are part of a name.
+/// The maximum number of digits that separate addresses of one entity; longer numbers are part of a name.
 const NUMBER_DIGITS: usize = 4;
 
 /// The key under which claims about one entity are grouped: the same for all spellings of its name.
@@ -107,7 +107,7 @@ fn closed(name: &str) -> &str {
     }
 }
 
-/// Where words divide: blanks, and the marks that files join words with.
+/// Returns whether words divide here: blanks, and the marks that files join words with.
 fn is_divider(letter: char) -> bool {
     letter.is_whitespace() || matches!(letter, '-' | '_' | '#' | ':' | ',' | '(' | ')')
 }
@@ -133,7 +133,7 @@ fn without_number(name: &str) -> Option<&str> {
 }
 
 fn without_role(name: &str) -> Option<&str> {
-    // Most names end with no role, so that one look at their last word tells.
+    // Most names end with no role, which one look at their last word shows.
     let (_, last) = last_word(name)?;
     let ends_alike = |words: &&&[&str]| words.last().is_some_and(|word| word.eq_ignore_ascii_case(last));
     ROLES.iter().filter(ends_alike).find_map(|words| {

@@ -65,7 +65,7 @@ pub(crate) struct LabelFile {
 }
 
 /// A stored claim, and whether the import states it itself or an earlier one of the list did, which ended.
-pub(crate) type Stored<'a> = (Claim<&'a str>, bool);
+pub(crate) type StoredClaim<'a> = (Claim<&'a str>, bool);
 
 impl LabelFile {
     pub(crate) fn read(file: Container) -> Result<Self> {
@@ -111,7 +111,7 @@ impl LabelFile {
     pub(super) fn visit<'a>(
         &'a self,
         (address, key, hash): (&Address, &Key, u64),
-        visit: &mut dyn FnMut(Stored<'a>),
+        visit: &mut dyn FnMut(StoredClaim<'a>),
     ) -> Result<()> {
         let Some(place) = self.find(key, hash)? else { return Ok(()) };
         for number in self.claims_of(place)? {
@@ -120,13 +120,13 @@ impl LabelFile {
         Ok(())
     }
 
-    /// Whether it has a claim about an address.
+    /// Returns whether it has a claim about an address.
     pub(super) fn holds(&self, key: &Key, hash: u64) -> Result<bool> {
         Ok(self.find(key, hash)?.is_some())
     }
 
     /// Shows all claims, in order of address.
-    pub(crate) fn each<'a>(&'a self, visit: &mut dyn FnMut(Stored<'a>) -> Result<()>) -> Result<()> {
+    pub(crate) fn each<'a>(&'a self, visit: &mut dyn FnMut(StoredClaim<'a>) -> Result<()>) -> Result<()> {
         for place in 0..self.addresses() {
             let address = self.address(place)?;
             for number in self.claims_of(place)? {
@@ -170,7 +170,7 @@ impl LabelFile {
         Ok(self.first.get(place)? as usize..self.first.get(place + 1)? as usize)
     }
 
-    pub(super) fn claim(&self, address: Address, number: usize) -> Result<Stored<'_>> {
+    pub(super) fn claim(&self, address: Address, number: usize) -> Result<StoredClaim<'_>> {
         let record = self.claims.get(number)?;
         let terms = record.terms(&self.vocabulary).ok_or_else(|| self.unknown(number))?;
         let claim = Claim {

@@ -29,7 +29,7 @@ pub(super) fn place(hash: u64, blocks: usize) -> usize {
     usize::try_from(high >> 64).expect("the place is below the number of blocks")
 }
 
-/// Whether a hash may be among those of its block.
+/// Returns whether a hash may be among those of its block.
 pub(super) fn may_hold(block: &Block, hash: u64) -> bool {
     block.iter().zip(bits(hash)).all(|(word, bit)| word & bit != 0)
 }

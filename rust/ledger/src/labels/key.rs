@@ -43,7 +43,7 @@ impl Key {
         xxh3_64(self.as_slice())
     }
 
-    /// The address of a stored key; `None` when the bytes are no key.
+    /// The address of a stored key; `None` when the bytes are not a key.
     pub(crate) fn address(bytes: &[u8]) -> Option<Address> {
         let (&family, key) = bytes.split_first()?;
         match family {

@@ -1,6 +1,6 @@
-//! How far a source is believed, and how its claim reaches an address.
+//! Trust in a source, and the ways in which its claim reaches an address.
 
-/// How far a source is believed by its kind.
+/// The trust in a source by its kind.
 ///
 /// The first twelve and their values are the confidence levels of `GraphSense` `TagPacks`, divided by 100; the last four are
 /// our own.
@@ -110,7 +110,7 @@ impl Level {
         }
     }
 
-    /// Whether a claim of this level states a fact that does not fade: a listing, an event, a shown key.
+    /// Returns whether a claim of this level states a fact that does not fade: a listing, an event, a shown key.
     #[must_use]
     pub const fn is_lasting(self) -> bool {
         matches!(
@@ -119,8 +119,8 @@ impl Level {
         )
     }
 
-    /// Whether a dispute takes nothing from the weight of such a claim: it repeats what an authority printed, what an
-    /// issuer did on chain, or what the ledger shows, and anybody can look it up.
+    /// Returns whether a dispute takes nothing from the weight of such a claim: it repeats what an authority printed,
+    /// what an issuer did on chain, or what the ledger shows, and anybody can look it up.
     #[must_use]
     pub const fn is_beyond_dispute(self) -> bool {
         matches!(self, Self::SanctionsList | Self::IssuerFreeze | Self::LedgerImmanent)
@@ -133,7 +133,7 @@ impl Level {
     }
 }
 
-/// How a claim reaches an address.
+/// The way in which a claim reaches an address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Link {
     /// The claim names the address.
@@ -153,7 +153,7 @@ pub enum Link {
 }
 
 impl Link {
-    /// Whether the claim names the address itself, so that nothing is inferred.
+    /// Returns whether the claim names the address itself, so that nothing is inferred.
     #[must_use]
     pub const fn is_exact(self) -> bool {
         matches!(self, Self::Exact | Self::ExactOnly)

@@ -32,9 +32,9 @@ pub use origin::ListOrigin;
 pub use succession::LabelDiff;
 pub use table::{LabelChange, LabelTable};
 
-pub(crate) use build::{Written, build};
+pub(crate) use build::{ClaimDraft, build};
 pub(crate) use disputes::Disputes;
 pub(crate) use file::LabelFile;
 pub(crate) use key::Key;
 pub(crate) use succession::{Overlap, diff, overlap, succeed};
-pub(crate) use table::{Imported, ListTerms};
+pub(crate) use table::{ImportRow, ListTerms};

@@ -24,8 +24,8 @@ pub(super) struct Edition {
     pub(super) origin: Arc<ListOrigin>,
 }
 
-/// Whether two claims are one statement: an ended sanction may carry another code, and a claim that came through a cluster
-/// another link.
+/// Returns whether two claims are one statement: an ended sanction may carry another code, and a claim that came
+/// through a cluster another link.
 pub(super) fn is_same_statement(one: &Claim<&str>, other: &Claim<&str>) -> bool {
     (one.source, one.group, one.level, one.asserted_at) == (other.source, other.group, other.level, other.asserted_at)
         && (one.name, one.entity, one.source_url, one.scope)

@@ -54,7 +54,7 @@ pub(super) struct Record {
     valid_until: i64,
 }
 
-/// What of a claim is neither address nor text.
+/// The part of a claim that is neither address nor text.
 #[derive(Clone, Copy)]
 pub(super) struct Terms {
     pub(super) scope: Scope,
@@ -89,7 +89,7 @@ pub(super) fn names() -> String {
     format!("{codes}\n{levels}\n{chains}\n")
 }
 
-/// What the numbers of a file stand for. A name that this version does not know stands for nothing.
+/// The meanings of the numbers of a file. A name that is unknown to this version stands for nothing.
 pub(super) struct Vocabulary {
     codes: Vec<Option<Code>>,
     levels: Vec<Option<Level>>,

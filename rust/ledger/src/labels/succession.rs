@@ -4,21 +4,22 @@ use std::collections::{HashMap, HashSet};
 
 use headwater_types::{Address, Timestamp};
 
-use super::build::Written;
+use super::build::ClaimDraft;
 use super::claim::{Action, Claim, Scope};
 use super::code::Code;
 use super::file::LabelFile;
 use crate::error::Result;
 
-/// What a claim is about. The entity is not part of it: lists correct names.
+/// The subject of a claim. The entity is not part of it: lists correct names.
 type Subject = (Address, Scope, Option<Code>, Action);
 
-/// What must be said again so that a claim goes on: the same of the same subject by the same group.
+/// Returns what must be said again so that a claim continues: the same of the same subject by the same group.
 fn statement<T: AsRef<str>>(claim: &Claim<T>) -> (Subject, String) {
     (subject(claim), claim.group.as_ref().to_owned())
 }
 
-/// Whether a claim that is no longer made leaves one that ended. A name without a code and a curator's word do not.
+/// Returns whether a claim that is no longer made leaves one that ended. A name without a code and a curator's word do
+/// not.
 fn leaves_a_trace<T>(claim: &Claim<T>) -> bool {
     claim.code.is_some() && claim.action == Action::Add
 }
@@ -45,29 +46,29 @@ fn subject<T>(claim: &Claim<T>) -> Subject {
 
 /// The claims of a file for an import of a list, behind the one before it: those that the import states itself, and
 /// those of earlier imports that it no longer states, which ended at `ended_at` unless they had ended before.
-pub(crate) fn succeed(before: Option<&LabelFile>, own: Vec<Claim>, ended_at: Timestamp) -> Result<Vec<Written>> {
-    let mut written: Vec<Written> = own.into_iter().map(|claim| Written { claim, is_own: true }).collect();
+pub(crate) fn succeed(before: Option<&LabelFile>, own: Vec<Claim>, ended_at: Timestamp) -> Result<Vec<ClaimDraft>> {
+    let mut written: Vec<ClaimDraft> = own.into_iter().map(|claim| ClaimDraft { claim, is_own: true }).collect();
     let Some(before) = before else { return Ok(written) };
     let stated: HashSet<_> = written.iter().map(|written| statement(&written.claim)).collect();
     before.each(&mut |(claim, _)| {
         if leaves_a_trace(&claim) && !stated.contains(&statement(&claim)) {
             let valid_until = Some(ended(&claim, ended_at));
-            written.push(Written { claim: Claim { valid_until, ..claim.to_owned() }, is_own: false });
+            written.push(ClaimDraft { claim: Claim { valid_until, ..claim.to_owned() }, is_own: false });
         }
         Ok(())
     })?;
     Ok(written)
 }
 
-/// How many subjects of an edition, names among them, and how many of them a later one has too.
+/// The number of subjects of an edition, names among them, and how many of them a later one has too.
 pub(crate) struct Overlap {
     pub(crate) before: u64,
     pub(crate) kept: u64,
     pub(crate) has_sanctions: bool,
 }
 
-/// How much of an edition a later one says again.
-pub(crate) fn overlap(before: &LabelFile, written: &[Written]) -> Result<Overlap> {
+/// Returns how much of an edition a later one says again.
+pub(crate) fn overlap(before: &LabelFile, written: &[ClaimDraft]) -> Result<Overlap> {
     let stated: HashSet<Subject> =
         written.iter().filter(|written| written.is_own).map(|written| subject(&written.claim)).collect();
     let mut overlap = Overlap { before: 0, kept: 0, has_sanctions: false };
@@ -82,7 +83,7 @@ pub(crate) fn overlap(before: &LabelFile, written: &[Written]) -> Result<Overlap
     Ok(overlap)
 }
 
-/// What one import of labels says that another does not.
+/// The difference between two imports of labels.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct LabelDiff {
     /// Claims of the later import about subjects (address, chains, code) that the earlier one does not name.

@@ -18,14 +18,14 @@ use crate::error::Result;
 pub struct LabelTable {
     lists: Vec<Edition>,
     /// All imports, those rolled back included, in order of their versions.
-    imports: Vec<Imported>,
+    imports: Vec<ImportRow>,
     imported_at: Option<Timestamp>,
     disputes: Arc<Disputes>,
 }
 
 /// One import of a list.
 #[derive(Clone)]
-pub(crate) struct Imported {
+pub(crate) struct ImportRow {
     pub(crate) version: u64,
     /// Number of its list.
     pub(crate) list: usize,
@@ -46,7 +46,7 @@ pub(crate) struct ListTerms {
     pub(crate) ended_at: Option<Timestamp>,
 }
 
-/// What an import changed about an address.
+/// A change that an import made about an address.
 #[derive(Debug, Clone, Default)]
 pub struct LabelChange<'a> {
     /// All claims about the address before.
@@ -57,12 +57,12 @@ pub struct LabelChange<'a> {
 
 impl LabelTable {
     /// All imports in order of their versions; `imported_at` is the newest time of an import in force.
-    pub(crate) fn new(imports: Vec<Imported>, imported_at: Option<Timestamp>, disputes: Arc<Disputes>) -> Self {
-        let mut last: BTreeMap<usize, &Imported> = BTreeMap::new();
+    pub(crate) fn new(imports: Vec<ImportRow>, imported_at: Option<Timestamp>, disputes: Arc<Disputes>) -> Self {
+        let mut last: BTreeMap<usize, &ImportRow> = BTreeMap::new();
         for import in imports.iter().filter(|import| import.is_in_force) {
             last.insert(import.list, import);
         }
-        let edition = |import: &Imported| {
+        let edition = |import: &ImportRow| {
             let (file, origin) = (Arc::clone(&import.file), Arc::clone(&import.origin));
             Edition { version: import.version, file, origin }
         };
@@ -71,13 +71,13 @@ impl LabelTable {
         Self { lists, imports, imported_at, disputes }
     }
 
-    /// Whether there is none.
+    /// Returns whether there is none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.lists.is_empty()
     }
 
-    /// Whether a claim holds on a chain.
+    /// Returns whether a claim holds on a chain.
     #[must_use]
     pub fn holds(&self, chain: Chain) -> bool {
         self.lists.iter().any(|edition| edition.file.chains().any(|of| of == chain))
@@ -175,8 +175,8 @@ impl LabelTable {
         Ok(claims)
     }
 
-    /// What was said of an address on a chain before and after an import came into force, or was rolled back: all lists
-    /// as they stood at that time, whatever came later. `None` when there is no such import.
+    /// Returns the claims about an address on a chain before and after an import came into force, or was rolled back:
+    /// all lists as they were at that time, whatever came later. `None` when there is no such import.
     ///
     /// # Errors
     /// As [`LabelTable::claims_about`].
@@ -224,8 +224,8 @@ impl LabelTable {
         Ok(Some(LabelChange { before, after }))
     }
 
-    /// Whether an import says anything of an address, or ended what the list said before: what it changed, it changed of
-    /// these.
+    /// Returns whether an import says anything of an address, or ended what the list said before: what it changed, it
+    /// changed of these.
     ///
     /// # Errors
     /// As [`LabelTable::claims_about`].

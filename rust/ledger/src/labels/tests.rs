@@ -96,7 +96,7 @@ fn held(table: &LabelTable) -> Vec<Claim> {
     all
 }
 
-/// What a sequence of imports comes to, by replaying those in force.
+/// The expected state after a sequence of imports, by replaying those in force.
 #[derive(Default)]
 struct Model {
     imports: Vec<(u64, u8, Vec<Claim>, i64, bool)>,

@@ -14,7 +14,7 @@ use crate::segment::{LogRecord, Segment, search};
 const CHUNK: usize = 4096;
 
 /// A log that was found: its row, and its number in the segment.
-pub(super) type Found = (u32, usize);
+pub(super) type LogPosition = (u32, usize);
 
 /// Reads the logs of one segment in order.
 pub(super) struct Cursor<'a> {
@@ -27,7 +27,7 @@ pub(super) struct Cursor<'a> {
 enum Way<'a> {
     Index {
         file: &'a LogFile,
-        /// Of each group the next log, its entry, and the end of the entries.
+        /// The next log of each group, its entry, and the end of the entries.
         next: BinaryHeap<Reverse<(Spot, usize, usize)>>,
     },
     Search {
@@ -63,7 +63,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// The next log; `None` behind the last one.
-    pub(super) fn next(&mut self, filter: &LogFilter, cancel: &Cancel) -> Result<Option<Found>> {
+    pub(super) fn next(&mut self, filter: &LogFilter, cancel: &Cancel) -> Result<Option<LogPosition>> {
         match &mut self.way {
             Way::Index { file, next } => {
                 let Some(Reverse((spot, at, end))) = next.pop() else { return Ok(None) };
@@ -95,7 +95,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// All of a log that was found.
-    pub(super) fn record(&self, (_, log): Found, filter: &LogFilter) -> Result<LogRecord> {
+    pub(super) fn record(&self, (_, log): LogPosition, filter: &LogFilter) -> Result<LogRecord> {
         let record = self.segment.log(log)?;
         if let Way::Index { file, .. } = &self.way
             && (record.address != self.contract || !filter.first_topic.passes(record.topics.first()))
@@ -106,7 +106,7 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// Where the logs of the blocks begin, behind `after`, and the row behind the last one.
+/// Returns where the logs of the blocks begin, behind `after`, and the row behind the last one.
 fn bounds(segment: &Segment, filter: &LogFilter) -> Result<(Spot, u32)> {
     let (first, last) = (*filter.blocks.start(), *filter.blocks.end());
     if first > last {

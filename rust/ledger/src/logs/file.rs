@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bytemuck::{Pod, Zeroable};
 use headwater_types::Chain;
 
-use super::MOST_GROUPS;
+use super::MAX_GROUPS;
 use super::records::FirstTopic;
 use crate::LedgerError;
 use crate::error::Result;
@@ -24,7 +24,7 @@ pub(super) const ENTRIES: PackedSections =
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub(super) struct Summary {
-    /// Of the segment it belongs to.
+    /// The number of accounts of its segment.
     pub(super) accounts: u64,
     pub(super) transactions: u64,
     pub(super) bytes: u64,
@@ -58,7 +58,7 @@ impl LogFile {
         Ok(Self { chain: file.chain()?, summary, groups, entries })
     }
 
-    /// Whether it was built from a segment like this one.
+    /// Returns whether it was built from a segment like this one.
     pub(crate) fn is_of(&self, segment: &Segment) -> bool {
         let Summary { accounts, transactions, bytes, .. } = self.summary;
         self.chain == segment.chain()
@@ -75,7 +75,7 @@ impl LogFile {
     ) -> Result<Option<Vec<Range<usize>>>> {
         let groups = self.groups_of(contract)?;
         match first_topic {
-            FirstTopic::Any if groups.len() > MOST_GROUPS => Ok(None),
+            FirstTopic::Any if groups.len() > MAX_GROUPS => Ok(None),
             FirstTopic::Any => groups.map(|group| self.range(group)).collect::<Result<_>>().map(Some),
             FirstTopic::Absent => self.group(segment, groups, None).map(|found| Some(Vec::from_iter(found))),
             FirstTopic::OneOf(topics) => {

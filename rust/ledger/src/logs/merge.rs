@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use headwater_types::Timestamp;
 
-use super::cursor::{Cursor, Found};
+use super::cursor::{Cursor, LogPosition};
 use super::file::LogFile;
 use super::records::{FirstTopic, Log, LogFilter, LogKey};
 use crate::Cancel;
@@ -15,14 +15,14 @@ use crate::primitives::{TransactionHead, TransactionRef, pack};
 use crate::segment::{LogRecord, Segment};
 
 /// A segment, its place among those of the generation, and its index.
-pub(crate) type Indexed<'a> = (u32, &'a Segment, Option<&'a Arc<LogFile>>);
+pub(crate) type IndexedSegment<'a> = (u32, &'a Segment, Option<&'a Arc<LogFile>>);
 
 /// Shows the logs of a filter, merged over segments.
 pub(crate) struct LogMerge<'a> {
     filter: LogFilter,
     cancel: Cancel,
     /// Segments that are not open yet with their first block, the one that comes next last.
-    waiting: Vec<(u64, Indexed<'a>)>,
+    waiting: Vec<(u64, IndexedSegment<'a>)>,
     open: Vec<(u32, &'a Segment, Cursor<'a>)>,
     /// The next log of each open segment.
     heads: BinaryHeap<Reverse<Head>>,
@@ -34,13 +34,13 @@ struct Head {
     key: LogKey,
     /// Among the open ones.
     segment: usize,
-    found: Found,
+    found: LogPosition,
     time: Timestamp,
 }
 
 impl<'a> LogMerge<'a> {
     /// Opens no segment yet.
-    pub(crate) fn new(segments: impl Iterator<Item = Indexed<'a>>, filter: &LogFilter, cancel: &Cancel) -> Self {
+    pub(crate) fn new(segments: impl Iterator<Item = IndexedSegment<'a>>, filter: &LogFilter, cancel: &Cancel) -> Self {
         let mut filter = filter.clone();
         if let FirstTopic::OneOf(topics) = &mut filter.first_topic {
             topics.sort_unstable();

@@ -85,7 +85,7 @@ pub(crate) use self::file::LogFile;
 pub(crate) use self::merge::{LogMerge, of_transaction};
 
 /// Segments with fewer logs never have an index: to look at all contracts of so few costs no more than to search for one.
-pub(crate) const LEAST_LOGS: u64 = 1024;
+pub(crate) const MIN_LOGS: u64 = 1024;
 
 /// First topics of a contract in a segment up to which its groups are merged; past that all logs are looked at.
-const MOST_GROUPS: usize = 4096;
+const MAX_GROUPS: usize = 4096;

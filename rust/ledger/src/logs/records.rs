@@ -1,4 +1,4 @@
-//! What is asked about logs, and what is handed out.
+//! Queries about logs, and the records they hand out.
 
 use std::cmp::Ordering;
 use std::ops::RangeInclusive;
@@ -13,7 +13,7 @@ use crate::primitives::{TransactionHead, TransactionRef};
 pub struct Log {
     /// The transaction that emitted it.
     pub transaction: TransactionRef,
-    /// Where the transaction stands: chain, hash, block, time, position in the block.
+    /// The place of the transaction: chain, hash, block, time, position in the block.
     pub head: TransactionHead,
     /// Index in the block, counted by the chain from 0; where sources count none (TRON), by the ingest in the order of the block.
     pub index: u64,
@@ -21,7 +21,7 @@ pub struct Log {
     pub contract: Address,
     /// Up to four topics. The first one is the hash of the event's signature, unless the event is anonymous.
     pub topics: Vec<[u8; 32]>,
-    /// The fields of the event that are no topics, ABI-encoded.
+    /// The fields of the event that are not topics, ABI-encoded.
     pub data: Vec<u8>,
 }
 
@@ -70,7 +70,7 @@ impl PartialOrd for LogKey {
     }
 }
 
-/// Which logs to read.
+/// The logs to read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogFilter {
     /// Emitted by this contract.
@@ -91,7 +91,7 @@ impl LogFilter {
     }
 }
 
-/// Which first topics pass.
+/// The first topics that pass.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum FirstTopic {
     /// Every log, with topics and without.
@@ -104,7 +104,7 @@ pub enum FirstTopic {
 }
 
 impl FirstTopic {
-    /// Whether the first topic of a log passes.
+    /// Returns whether the first topic of a log passes.
     #[must_use]
     pub fn passes(&self, first: Option<&[u8; 32]>) -> bool {
         match self {

@@ -1,4 +1,4 @@
-//! The core token registry: the tokens that every store knows without an import.
+//! The core token registry: the tokens that every store has without an import.
 
 use std::collections::BTreeSet;
 use std::sync::LazyLock;

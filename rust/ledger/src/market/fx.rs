@@ -40,7 +40,7 @@ pub struct FxTable {
 }
 
 impl FxTable {
-    /// The union of rates; of two rates of one currency and time the later one stands. Rates of the dollar itself say
+    /// The union of rates; of two rates of one currency and time the later one prevails. Rates of the dollar itself say
     /// nothing and are left out.
     #[must_use]
     pub fn new<'a>(points: impl IntoIterator<Item = &'a FxPoint>) -> Self {
@@ -89,7 +89,7 @@ impl FxTable {
 }
 
 impl FxPoint {
-    /// Whether a rate may be imported: finite and above zero, of a currency code of three letters.
+    /// Returns whether a rate may be imported: finite and above zero, of a currency code of three letters.
     ///
     /// # Errors
     /// [`LedgerError::InvalidExchangeRate`] when it is not.
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn of_two_rates_of_one_time_the_later_import_stands() {
+    fn rate_of_the_later_import_prevails_at_one_time() {
         let table = FxTable::new(&[point("EUR", 5, 0.9), point("EUR", 5, 0.8)]);
         assert_eq!(table.series("EUR"), [FxRate { per_usd: 0.8, time: Timestamp::new(5) }]);
     }

@@ -15,7 +15,7 @@ pub struct TokenListing {
     pub name: String,
     /// Decimals.
     pub decimals: u8,
-    /// Whether the list vouches for it.
+    /// True if the list vouches for it.
     pub verified: bool,
     /// Its id at CoinGecko, where the list has it.
     pub coingecko_id: Option<String>,

@@ -14,7 +14,7 @@ pub fn skeleton(symbol: &str) -> String {
 
 fn plain(letter: char) -> Option<char> {
     Some(match letter {
-        // Full-width forms stand 0xFEE0 above ASCII.
+        // Full-width forms are 0xFEE0 above ASCII.
         '\u{ff01}'..='\u{ff5e}' => char::from_u32(u32::from(letter) - 0xfee0)?.to_ascii_lowercase(),
         'а' | 'α' | 'ɑ' => 'a',
         'в' | 'β' => 'b',

@@ -1,29 +1,29 @@
-//! Which prices cannot be meant: spikes that come and go within two points.
+//! Prices that cannot be meant: spikes that come and go within two points.
 
 use super::listing::Price;
 
 /// Neighbours that are looked at on either side.
 const NEIGHBOURS: usize = 3;
-/// With fewer than these on either side nothing is said of a price: the newest ones stand until more is known.
+/// With fewer than these on either side a price is not judged: the newest ones are kept until more is known.
 const FEWEST_NEIGHBOURS: usize = 2;
-/// Neighbours further away in time tell nothing.
+/// Neighbours further away in time are ignored.
 const WINDOW_SECS: i64 = 7 * 86_400;
 /// A spike is this many times above or below the level on both sides. In eight years of closing prices of five coins
-/// no day stood more than 1.5 times above or below the days around it that agreed.
+/// no day was more than 1.5 times above or below the days around it that agreed.
 const SPIKE_RATIO: f64 = 10.0;
 /// Enough where the neighbours say that the symbol is pegged to the dollar.
 const PEGGED_SPIKE_RATIO: f64 = 2.0;
-/// How far from one dollar a pegged symbol strays.
+/// The maximum distance of a pegged symbol from one dollar.
 const PEG_TOLERANCE: f64 = 0.05;
 /// The levels before and after are one level when they lie within this ratio of each other.
 const SAME_LEVEL_RATIO: f64 = 2.0;
 
-/// Tells of each price of one symbol, sorted by time, whether it is a spike: it stands apart from the price just before
+/// Decides of each price of one symbol, sorted by time, whether it is a spike: it is apart from the price just before
 /// or just after, and lies [`SPIKE_RATIO`] times above or below the median of up to three prices before it and of as
 /// many after it, all within a week, while these two medians agree. O(n).
 ///
 /// Judged are the prices as they came, so that the verdict on one does not depend on that on another. A change of level
-/// is no spike, however large: before and after do not agree. Spikes of one or two points are found; what holds for
+/// is not a spike, however large: before and after do not agree. Spikes of one or two points are found; what holds for
 /// three points is a level.
 pub(super) fn spikes(prices: &[Price]) -> Vec<bool> {
     (0..prices.len()).map(|place| is_spike(prices, place)).collect()
@@ -57,7 +57,7 @@ fn median(mut values: Vec<f64>, price: f64) -> f64 {
     if ratio(price, low) <= ratio(price, high) { low } else { high }
 }
 
-/// How many times the larger is the smaller.
+/// Returns the number of times the larger is the smaller.
 fn ratio(one: f64, other: f64) -> f64 {
     (one / other).max(other / one)
 }
@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn a_spike_of_one_or_two_points_that_returns_is_found_in_either_direction() {
+    fn spike_of_one_or_two_points_is_found_in_either_direction() {
         assert_eq!(found(DAY, &[5.0, 6.0, 5.5, 60.0, 5.0, 6.0]), [60.0]);
         assert_eq!(found(DAY, &[5.0, 6.0, 5.5, 0.5, 5.0, 6.0]), [0.5]);
         assert_eq!(found(HOUR, &[3000.0, 3000.0, 3010.0, 3e6, 4e5, 3020.0, 3000.0, 3001.0]), [3e6, 4e5]);
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn without_two_neighbours_on_both_sides_within_a_week_nothing_is_said() {
+    fn price_without_near_neighbours_is_not_judged() {
         assert!(found(DAY, &[5.0, 5.0, 5.0, 500.0]).is_empty());
         assert!(found(DAY, &[5.0, 5.0, 5.0, 500.0, 5.0]).is_empty());
         assert_eq!(found(DAY, &[5.0, 5.0, 500.0, 5.0, 5.0]), [500.0]);

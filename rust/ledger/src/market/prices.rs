@@ -16,11 +16,11 @@ pub const PRICE_MAX_AGE_SECS: i64 = 86_400;
 pub struct ExcludedPrice {
     /// The price as it was imported.
     pub price: Price,
-    /// What speaks against it.
+    /// The reason against it.
     pub why: Implausible,
 }
 
-/// Why a price cannot be meant.
+/// The reason why a price cannot be meant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Implausible {
     /// It is zero: a gap that somebody filled.
@@ -30,7 +30,7 @@ pub enum Implausible {
     Spike,
 }
 
-/// What one source gives of a symbol.
+/// The prices that one source gives of a symbol.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PriceCoverage {
     /// Name of the import.
@@ -39,7 +39,7 @@ pub struct PriceCoverage {
     pub first: Timestamp,
     /// Time of the last price.
     pub last: Timestamp,
-    /// Prices in use. Of two sources that tell a price of one time the later import counts.
+    /// Prices in use. Of two sources that state a price of one time the later import counts.
     pub points: u64,
 }
 
@@ -58,7 +58,7 @@ struct Series {
 }
 
 impl Series {
-    /// `points` by time, each with the name of its source; `zeros` are no prices at all.
+    /// `points` by time, each with the name of its source; `zeros` are not prices at all.
     fn new(points: &BTreeMap<Timestamp, (f64, &str)>, zeros: BTreeMap<Timestamp, f64>) -> Self {
         let all: Vec<Price> = points.iter().map(|(time, (usd, _))| Price { usd: *usd, time: *time }).collect();
         let mut series = Self::default();
@@ -85,7 +85,7 @@ impl Series {
 }
 
 impl PriceTable {
-    /// The union of prices of one nameless source; of two prices of one symbol and time the later one stands.
+    /// The union of prices of one nameless source; of two prices of one symbol and time the later one prevails.
     #[must_use]
     pub fn new(points: impl IntoIterator<Item = PricePoint>) -> Self {
         let points: Vec<PricePoint> = points.into_iter().collect();
@@ -93,7 +93,7 @@ impl PriceTable {
     }
 
     /// The union of imports, each with the name of its source; of two prices of one symbol and time that of the later
-    /// import stands.
+    /// import is.
     #[must_use]
     pub fn of_imports<'a>(imports: impl IntoIterator<Item = (&'a str, &'a [PricePoint])>) -> Self {
         type Points<'a> = (BTreeMap<Timestamp, (f64, &'a str)>, BTreeMap<Timestamp, f64>);
@@ -154,7 +154,7 @@ impl PriceTable {
         self.series.get(symbol).map_or(&[], |series| &series.left_out)
     }
 
-    /// Where the prices of a symbol come from, by time of the first one.
+    /// Returns the sources of the prices of a symbol, by time of the first one.
     #[must_use]
     pub fn coverage(&self, symbol: &str) -> &[PriceCoverage] {
         self.series.get(symbol).map_or(&[], |series| &series.coverage)
@@ -172,7 +172,7 @@ impl PriceTable {
 }
 
 impl PricePoint {
-    /// Whether a price may be imported: a number, finite, not negative, of a symbol.
+    /// Returns whether a price may be imported: a number, finite, not negative, of a symbol.
     ///
     /// # Errors
     /// [`LedgerError::InvalidPrice`] when it is not.
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn a_price_is_never_looked_up_ahead_of_its_time_nor_when_too_old() {
+    fn price_lookup_ignores_future_and_stale_prices() {
         let day = PRICE_MAX_AGE_SECS;
         let table = PriceTable::new([point("btc", 2 * day, 2.0), point("btc", 0, 1.0)]);
         let at = |secs| table.at("btc", Timestamp::new(secs)).map(|price| price.usd);
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn of_two_prices_of_one_time_the_later_import_stands() {
+    fn price_of_the_later_import_prevails_at_one_time() {
         let table = PriceTable::new([point("btc", 5, 1.0), point("btc", 5, 3.0)]);
         assert_eq!(table.series("btc"), [Price { usd: 3.0, time: Timestamp::new(5) }]);
     }
@@ -226,7 +226,7 @@ mod tests {
         points[6].usd = 0.0;
         let table = PriceTable::new(points.clone());
         let at = |hour: i64| table.at("eth", Timestamp::new(hour * 3_600)).map(|price| price.time.secs() / 3_600);
-        assert_eq!([at(2), at(3), at(4), at(6)], [Some(2), Some(2), Some(4), Some(5)], "the price before it stands");
+        assert_eq!([at(2), at(3), at(4), at(6)], [Some(2), Some(2), Some(4), Some(5)], "the price before it remains");
         let why: Vec<_> = table.left_out("eth").iter().map(|left_out| left_out.why).collect();
         assert_eq!(why, [Implausible::Spike, Implausible::NotPositive]);
         points.reverse();

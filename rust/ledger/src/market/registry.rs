@@ -1,4 +1,4 @@
-//! Which contracts are the tokens that people mean, as public registries say.
+//! The contracts that are the tokens people mean, as public registries state them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,18 +18,18 @@ pub struct RegistryEntry {
     pub symbol: String,
     /// Name for people.
     pub display_name: String,
-    /// What it is.
+    /// The asset.
     pub asset: Asset,
     /// Decimals.
     pub decimals: u8,
-    /// Whether a registry vouches for it.
+    /// True if a registry vouches for it.
     pub verified: bool,
-    /// How it is valued.
+    /// The valuation.
     pub usd_mode: UsdMode,
     /// The symbol under which its price is looked up. Of verified namesakes on one chain none has one, so that no
     /// token borrows the price of another; the native coin keeps its own.
     pub rate_symbol: Option<String>,
-    /// Whether its contract is pegged to the US dollar: worth one dollar as long as no price of its symbol was imported.
+    /// True if its contract is pegged to the US dollar: worth one dollar as long as no price of its symbol was imported.
     pub pegged: bool,
     /// Its id at CoinGecko.
     pub cg_id: Option<String>,
@@ -37,11 +37,11 @@ pub struct RegistryEntry {
     pub market_cap_usd: Option<f64>,
     /// When that was.
     pub mcap_updated_at: Option<Timestamp>,
-    /// Who states it.
+    /// The source.
     pub source: EntrySource,
 }
 
-/// Who states a registry entry, in the order in which a symbol means them.
+/// The source of a registry entry, in the order in which a symbol means them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum EntrySource {
     /// The chain: its native coin.
@@ -52,7 +52,7 @@ pub enum EntrySource {
     Core,
 }
 
-/// How an asset is valued.
+/// The way in which an asset is valued.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum UsdMode {
@@ -62,7 +62,7 @@ pub enum UsdMode {
     None,
 }
 
-/// What a symbol resolves to on a chain.
+/// The entries that a symbol resolves to on a chain.
 #[derive(Debug, Clone, PartialEq)]
 pub enum SymbolMatch<'a> {
     /// The one verified entry that is meant, or the only entry.
@@ -100,8 +100,8 @@ impl Default for Registry {
 
 impl Registry {
     /// The union of imported listings, with the native coins and the core tokens. Of two listings of one contract a
-    /// verified one stands before an unverified one, then the later before the earlier; any of them replaces the core
-    /// entry of its contract.
+    /// verified one takes precedence over an unverified one, then the later over the earlier; any of them replaces the
+    /// core entry of its contract.
     #[must_use]
     pub fn new(listings: impl IntoIterator<Item = TokenListing>) -> Self {
         let native = Chain::all().map(native_entry);
@@ -109,10 +109,10 @@ impl Registry {
         let mut entries: BTreeMap<_, _> = native.chain(core).map(|entry| ((entry.chain, entry.asset), entry)).collect();
         for listing in listings {
             let key = (listing.chain, Asset::Token(listing.contract));
-            let stands = entries
+            let is_kept = entries
                 .get(&key)
                 .is_none_or(|held| held.source == EntrySource::Core || listing.verified || !held.verified);
-            if stands {
+            if is_kept {
                 entries.insert(key, listed_entry(listing, EntrySource::Import));
             }
         }
@@ -176,7 +176,7 @@ impl Registry {
         pegged.map(|entry| entry.symbol.as_str()).collect()
     }
 
-    /// What a symbol, in any case, stands for on a chain: its native coin before all, then the one verified entry that
+    /// Resolves a symbol, in any case, on a chain: its native coin before all, then the one verified entry that
     /// was imported, then the core one, then the only entry.
     #[must_use]
     pub fn symbol(&self, chain: Chain, symbol: &str) -> SymbolMatch<'_> {
@@ -192,7 +192,7 @@ impl Registry {
     }
 }
 
-/// Whether the first of the entries of a symbol is verified and the only one of its source that is.
+/// Returns whether the first of the entries of a symbol is verified and the only one of its source that is.
 fn is_meant_alone(matches: &[&RegistryEntry]) -> bool {
     let is_rival = |entry: &&RegistryEntry| entry.verified && entry.source == matches[0].source;
     matches[0].verified && !matches[1..].iter().any(is_rival)
@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn a_verified_listing_stands_before_an_unverified_one_then_the_later_one() {
+    fn verified_listing_prevails_then_the_later_one() {
         let name = |listings: Vec<TokenListing>| entry(&Registry::new(listings), 1).symbol.clone();
         assert_eq!(name(vec![listing(1, "Good", true), listing(1, "Bad", false)]), "good");
         assert_eq!(name(vec![listing(1, "Bad", false), listing(1, "Good", true)]), "good");
@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn one_verified_match_resolves_though_namesakes_exist_and_two_are_ambiguous() {
+    fn symbol_resolves_to_one_verified_match_and_two_are_ambiguous() {
         let one = Registry::new([listing(1, "USDX", false), listing(2, "USDX", true), listing(3, "usdx", false)]);
         assert_eq!(one.symbol(CHAIN, "uSdX"), SymbolMatch::One(entry(&one, 2)));
         assert_eq!(one.symbol(Chain::BSC, "usdx"), SymbolMatch::NotFound);

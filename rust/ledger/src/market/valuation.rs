@@ -1,4 +1,5 @@
-//! What an asset counts as under a registry, and what its movements are worth: the one place that decides either.
+//! The terms that an asset counts under by a registry, and the values of its movements: the one place that decides
+//! either.
 
 use headwater_types::{Address, Amount, Asset, Chain, Timestamp, Usd};
 use xxhash_rust::xxh3::Xxh3;
@@ -6,18 +7,18 @@ use xxhash_rust::xxh3::Xxh3;
 use super::{PriceTable, Registry, RegistryEntry};
 use crate::facts::TokenFacts;
 
-/// What an asset counts as: whether anybody vouches for it, in which units it is written, and how it is valued.
+/// The terms of an asset: whether anybody vouches for it, in which units it is written, and how it is valued.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AssetTerms {
     /// Lowercase symbol; `None` when neither registry nor chain data names it.
     pub symbol: Option<String>,
     /// Decimals; `None` when nobody states them.
     pub decimals: Option<u8>,
-    /// Whether a registry vouches for it. Native coins always are.
+    /// True if a registry vouches for it. Native coins always are.
     pub verified: bool,
     /// Under which its price is found.
     pub rate_symbol: Option<String>,
-    /// Whether its contract is pegged to the US dollar.
+    /// True if its contract is pegged to the US dollar.
     pub pegged: bool,
 }
 
@@ -248,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn the_stamp_changes_with_what_values_depend_on_and_with_nothing_else() {
+    fn stamp_changes_only_with_what_values_depend_on() {
         let point = |symbol: &str, usd| PricePoint { symbol: symbol.into(), time: Timestamp::new(0), usd };
         let stamp = |listings: Vec<TokenListing>, points: Vec<PricePoint>| {
             MarketStamp::of(&Registry::new(listings), &PriceTable::new(points), CHAIN)

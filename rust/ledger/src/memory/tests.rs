@@ -8,7 +8,7 @@ use crate::Cancel;
 
 const ROWS: Purpose = Purpose { what: "the rows", narrower: "ask for fewer days" };
 
-/// What an account asks for to take so much.
+/// Returns what an account asks for to take so much.
 fn beyond_the_free(bytes: usize) -> usize {
     usize::try_from(FREE_BYTES).unwrap() + bytes
 }
@@ -43,7 +43,7 @@ fn a_share_of_so_many_rows_takes_them_and_refuses_the_next_one() {
 }
 
 #[test]
-fn a_refusal_says_what_was_too_large_and_what_to_ask_for_instead() {
+fn memory_error_names_the_cause_and_a_narrower_request() {
     let memory = Memory::new(512 << 20, 128 << 20);
     let refusal = Cancel::within(&memory).holding(ROWS).reach(129 << 20).unwrap_err();
     assert_eq!(

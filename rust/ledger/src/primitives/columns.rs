@@ -11,10 +11,10 @@ use super::movement::PostingFlags;
 /// The number of a counterparty that is nobody, or several (UTXO).
 pub const NOBODY: u32 = u32::MAX;
 
-/// An amount of 128 bits or more: [`PostingColumns::amount`] knows it.
+/// An amount of 128 bits or more: see [`PostingColumns::amount`].
 pub const LARGE: u128 = u128::MAX;
 
-/// Which columns a scan wants; the others stay empty. Flags are always there.
+/// The columns that a scan wants; the others stay empty. Flags are always there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ColumnSet(u8);
 
@@ -40,7 +40,7 @@ impl ColumnSet {
         Self(self.0 | others.0)
     }
 
-    /// Whether these hold all of the others.
+    /// Returns whether these hold all of the others.
     #[must_use]
     pub const fn holds(self, others: Self) -> bool {
         self.0 & others.0 == others.0
@@ -51,7 +51,7 @@ impl ColumnSet {
 ///
 /// Numbers of transactions, counterparties and assets are those of one part of the ledger ([`part`](Self::part)): equal
 /// numbers of one part are one thing, and numbers of different parts have nothing to do with each other. A transaction
-/// stands in one part only. The handles behind the numbers are good for the whole ledger.
+/// is in one part only. The handles behind the numbers are good for the whole ledger.
 #[derive(Debug, Clone, Copy)]
 pub struct PostingColumns<'a> {
     pub(crate) part: u32,
@@ -72,7 +72,7 @@ impl<'a> PostingColumns<'a> {
         self.end - self.start
     }
 
-    /// Whether there are none.
+    /// Returns whether there are none.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.start == self.end

@@ -1,4 +1,4 @@
-//! What a ledger holds of a chain.
+//! The contents of a ledger, by chain.
 
 use std::collections::BTreeMap;
 
@@ -23,7 +23,7 @@ pub enum CoverageTable {
     Logs,
 }
 
-/// What a ledger holds of one chain. Answers that depend on what is missing say so.
+/// The contents of a ledger of one chain. Answers that depend on what is missing say so.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Coverage {
     /// The network.

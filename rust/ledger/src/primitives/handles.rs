@@ -52,9 +52,9 @@ pub struct Account {
     pub address: Address,
     /// Number of postings over all time: how much work a full scan is.
     pub postings: u64,
-    /// Whether the address is known to be a contract.
+    /// True if the address is known to be a contract.
     pub is_contract: bool,
-    /// Where each segment files it, for the implementation only.
+    /// Its place in each segment, for the implementation only.
     pub(crate) places: Vec<(u32, u32)>,
 }
 
@@ -66,7 +66,7 @@ impl Account {
     }
 }
 
-/// Where a transaction stands.
+/// The place of a transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TransactionHead {
     /// The chain.

@@ -1,19 +1,19 @@
-//! What accounts hold, and since when that is known.
+//! Holdings of accounts, and since when they are known.
 
 use headwater_types::{Amount, Asset, Balance, Timestamp};
 
-/// What an account holds of one asset, and how it came to that.
+/// The holding of an account in one asset, and how it came to that.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Holding {
     /// The asset.
     pub asset: Asset,
-    /// What came in and what went out, fees among what went out, failed transactions only by their fee. An opening
+    /// The amounts that came in and went out, fees among the latter, failed transactions only by their fee. An opening
     /// balance is among what came in; [`Holding::received`] is without it.
     pub balance: Balance,
     /// The part of `sent` that was fees.
     pub fees: Amount,
-    /// What the account held when the history of the asset begins, see [`crate::read::Balances::opening`]; mostly zero, for a history
-    /// that is brought from its beginning on.
+    /// The balance of the account when the history of the asset begins, see [`crate::read::Balances::opening`]; mostly
+    /// zero, for a history that is brought from its beginning on.
     pub opening: Amount,
 }
 
@@ -31,7 +31,7 @@ impl Holding {
     }
 }
 
-/// Where the history of a token begins: with balances that a list of its holders states for the end of a block.
+/// The beginning of the history of a token: with balances that a list of its holders states for the end of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Opening {
     /// The block. What moved in it and before is in the balances already and does not count in any.

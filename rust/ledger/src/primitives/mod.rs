@@ -1,6 +1,6 @@
-//! What everything else is made of: kinds of movements, scripts and tables, handles, and columns of postings.
+//! The primitives of all other modules: kinds of movements, scripts and tables, handles, and columns of postings.
 //!
-//! Nothing here knows facts, segments or ledgers. [`crate::read`] hands these out under its own name.
+//! Nothing here depends on facts, segments or ledgers. [`crate::read`] hands these out under its own name.
 
 mod columns;
 mod coverage;

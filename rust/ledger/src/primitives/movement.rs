@@ -59,7 +59,7 @@ impl Ordinal {
     }
 }
 
-/// Which way a movement went, as seen from an account.
+/// The direction of a movement, as seen from an account.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Direction {
     /// Towards the account.
@@ -70,7 +70,7 @@ pub enum Direction {
     Own,
 }
 
-/// Whether a transaction succeeded.
+/// The outcome of a transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Status {
@@ -89,11 +89,11 @@ pub(crate) mod posting_bits {
     pub(crate) const OWN: u8 = 2 << 2;
     pub(crate) const SUCCESS: u8 = 1 << 4;
     pub(crate) const FAILED: u8 = 1 << 5;
-    /// Of native movements only.
+    /// The flag of native movements only.
     pub(crate) const CREATES: u8 = 1 << 6;
-    /// Of internal and token movements only.
+    /// The flag of internal and token movements only.
     pub(crate) const UNINDEXED: u8 = 1 << 7;
-    /// What tells by kind that the amount is approximate: the bit of the two above that means nothing for the kind. On
+    /// The flag, by kind, of an approximate amount: the bit of the two above that means nothing for the kind. On
     /// UTXO chains none is.
     pub(crate) const APPROXIMATE: [u8; 4] = [UNINDEXED, CREATES, CREATES, 0];
 
@@ -120,7 +120,7 @@ impl PostingFlags {
         }
     }
 
-    /// Which way it went.
+    /// Returns the direction.
     #[must_use]
     pub const fn direction(self) -> Direction {
         match self.0 & posting_bits::DIRECTION {
@@ -130,7 +130,7 @@ impl PostingFlags {
         }
     }
 
-    /// Whether the transaction succeeded; `None` when unknown.
+    /// Returns whether the transaction succeeded; `None` when unknown.
     #[must_use]
     pub const fn status(self) -> Option<Status> {
         match self.0 & (posting_bits::SUCCESS | posting_bits::FAILED) {
@@ -140,26 +140,26 @@ impl PostingFlags {
         }
     }
 
-    /// Whether the transaction is known to have failed.
+    /// Returns whether the transaction is known to have failed.
     #[must_use]
     pub const fn is_failed(self) -> bool {
         self.0 & (posting_bits::SUCCESS | posting_bits::FAILED) == posting_bits::FAILED
     }
 
-    /// Whether the amount is known to the precision of a double only.
+    /// Returns whether the amount is known to the precision of a double only.
     #[must_use]
     pub const fn is_approximate(self) -> bool {
         self.0 & posting_bits::approximate(self.0) != 0
     }
 
-    /// Whether its amount counts in balances: failed movements moved nothing, and exact sums leave approximate amounts
-    /// out.
+    /// Returns whether its amount counts in balances: failed movements moved nothing, and exact sums leave approximate
+    /// amounts out.
     #[must_use]
     pub const fn counts(self) -> bool {
         !self.is_failed() && !self.is_approximate()
     }
 
-    /// Whether the movement created the receiving contract.
+    /// Returns whether the movement created the receiving contract.
     #[must_use]
     pub const fn creates_contract(self) -> bool {
         self.0 & (posting_bits::CREATES | posting_bits::KIND) == posting_bits::CREATES

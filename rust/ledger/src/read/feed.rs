@@ -2,8 +2,8 @@
 //! it happened.
 //!
 //! Every followed block makes an item when it is added and another when it is taken back; loads of history make items
-//! when the writer was told to ([`crate::store::Writer::begin_events`]). An item is written in the same generation as
-//! the change it tells of, so there is no change without its item and no item without its change. Items are kept for
+//! when the writer was asked to ([`crate::store::Writer::begin_events`]). An item is written in the same generation as
+//! its change, so there is no change without its item and no item without its change. Items are kept for
 //! [`KEPT_SECS`] or while they are among the last [`KEPT_ITEMS`], whichever is longer, and never more than
 //! [`MAX_ITEMS`] of them.
 
@@ -17,9 +17,9 @@ use super::{Ledger, Transaction};
 use crate::error::{LedgerError, Result};
 use crate::facts::{Movement, MovementFact, TransactionFacts};
 use crate::primitives::Ordinal;
-use crate::segment::{Segment, Unindexed, fee_of};
+use crate::segment::{MissingOrdinals, Segment, fee_of};
 
-/// How long an item is kept at least, in seconds: seven days.
+/// The minimum time an item is kept, in seconds: seven days.
 pub const KEPT_SECS: i64 = 7 * 24 * 60 * 60;
 
 /// So many of the last items are kept however old they are.
@@ -29,7 +29,7 @@ pub const KEPT_ITEMS: u64 = 100_000;
 pub const MAX_ITEMS: u64 = 1_000_000;
 
 /// The name of a store, drawn at random when it is made and never changed: it stands for the block hash in the ids of
-/// events whose source told none.
+/// events whose source stated none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct StoreId(pub(crate) [u8; 16]);
 
@@ -56,22 +56,22 @@ pub struct FeedItem {
     pub chain: Chain,
     /// Height of the block; 0 of an import.
     pub number: u64,
-    /// Hash of the block, where a source told it. Followed blocks have one. Of an import the digest of its file.
+    /// Hash of the block, where a source stated it. Followed blocks have one. Of an import the digest of its file.
     pub hash: Option<BlockHash>,
     /// Time of the block, or of the import.
     pub time: Timestamp,
-    /// Whether the block was taken back.
+    /// True if the block was taken back.
     pub removed: bool,
-    /// How often this block had been taken back before: 0 when it is added for the first time. Adding and taking back
-    /// of one adoption have the same number.
+    /// The number of times this block had been taken back before: 0 when it is added for the first time. Adding and
+    /// taking back of one adoption have the same number.
     pub adoption: u32,
     /// Height of the highest block of the chain that the store held after the change.
     pub head: u64,
-    /// What it tells.
+    /// The kind of the item.
     pub kind: ItemKind,
 }
 
-/// What an item tells.
+/// The kind of an item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ItemKind {
     /// A block.
@@ -80,7 +80,7 @@ pub enum ItemKind {
     Labels {
         /// Its version.
         version: u64,
-        /// Whether it was rolled back.
+        /// True if it was rolled back.
         is_rolled_back: bool,
     },
 }
@@ -90,11 +90,11 @@ pub enum ItemKind {
 pub struct NewTransaction {
     /// All that was known of it after the change (before it, where the block was taken back).
     pub transaction: Transaction,
-    /// What was known of it before, where it was held already and gained movements: only what was gained is new.
+    /// The transaction as known before, where it was held already and gained movements: only what was gained is new.
     pub before: Option<TransactionFacts>,
 }
 
-/// How long items are kept.
+/// The time that items are kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FeedLimits {
     /// An item is kept at least so long, in seconds.
@@ -114,7 +114,7 @@ impl Default for FeedLimits {
 /// The segments of an item: its rows, and what was held of them before.
 pub(crate) type ItemSegments = (Arc<Segment>, Option<Arc<Segment>>);
 
-/// Where the items of a feed are kept; [`Feed`] says what each is.
+/// The storage of the items of a feed; see [`Feed`] for each method.
 pub(crate) trait FeedSource: Send + Sync {
     fn store(&self) -> StoreId;
     fn oldest(&self) -> u64;
@@ -127,9 +127,9 @@ pub(crate) trait FeedSource: Send + Sync {
 }
 
 /// No item ever.
-struct Nothing;
+struct EmptyFeed;
 
-impl FeedSource for Nothing {
+impl FeedSource for EmptyFeed {
     fn store(&self) -> StoreId {
         StoreId::default()
     }
@@ -166,7 +166,7 @@ impl Feed {
     /// A feed in which nothing ever happened.
     #[must_use]
     pub fn empty(ledger: Arc<dyn Ledger>) -> Self {
-        Self::new(ledger, Arc::new(Nothing))
+        Self::new(ledger, Arc::new(EmptyFeed))
     }
 
     pub(crate) const fn new(ledger: Arc<dyn Ledger>, source: Arc<dyn FeedSource>) -> Self {
@@ -197,7 +197,7 @@ impl Feed {
         self.source.newest()
     }
 
-    /// The generation that last changed balances without an item that tells of it: a load of history without events,
+    /// The generation that last changed balances without an item: a load of history without events,
     /// or a source that completed what was held. 0 before there was any.
     #[must_use]
     pub fn untold(&self) -> u64 {
@@ -224,12 +224,12 @@ impl Feed {
         let Some((rows, before)) = segments else { return Ok(Vec::new()) };
         let mut transactions = Vec::new();
         for row in rows.rows_of_blocks(item.number, item.number)? {
-            let facts = rows.facts_with(row, Unindexed::Numbered)?;
+            let facts = rows.facts_with(row, MissingOrdinals::Numbered)?;
             let mut held = None;
             if let Some(before) = &before
                 && let Some(row) = before.find(&facts.hash)?
             {
-                held = Some(before.facts_with(row, Unindexed::Numbered)?);
+                held = Some(before.facts_with(row, MissingOrdinals::Numbered)?);
             }
             let fee = fee_of(&facts);
             let transaction = Transaction { head: rows.head(row)?, block_hash: item.hash, facts, fee };
@@ -253,7 +253,7 @@ pub fn new_movements(before: &TransactionFacts, after: &TransactionFacts) -> Vec
     let content = |movement: &Movement| -> Content {
         (is_internal(movement), movement.asset, movement.from, movement.to, movement.amount)
     };
-    // What a list of holders or a non-fungible row takes from a transaction is no movement of it either.
+    // What a list of holders or a non-fungible row takes from a transaction is not a movement of it either.
     let held: Vec<&Movement> =
         before.movements.iter().filter(|movement| movement.kind != MovementFact::Opening).collect();
     let known: HashSet<_> = held.iter().filter_map(|movement| numbered(movement)).collect();

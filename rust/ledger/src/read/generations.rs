@@ -1,4 +1,4 @@
-//! Which generation a call reads.
+//! The generation that a call reads.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use super::Ledger;
 use super::feed::Feed;
 use crate::error::Result;
 
-/// Where a face gets the ledger of a call from: the newest generation, or the one that a cursor pinned.
+/// The source of the ledger of a call: the newest generation, or the one that a cursor pinned.
 pub trait Generations: Send + Sync {
     /// The newest generation, commits of other processes included.
     ///
@@ -44,5 +44,5 @@ pub trait Generations: Send + Sync {
     }
 }
 
-/// How long a replaced generation stays readable, in seconds.
+/// The time a replaced generation stays readable, in seconds.
 pub const KEPT_SECS: u64 = 15 * 60;

@@ -62,19 +62,19 @@ impl<T: ?Sized> Ledger for T where
 {
 }
 
-/// What a generation is, and what is complete in it.
+/// The identity of a generation, and what is complete in it.
 pub trait Generation: Send + Sync {
     /// Number of the generation; grows with every commit.
     fn generation(&self) -> u64;
 
-    /// What is held, by chain; chains without data are absent.
+    /// Returns what is held, by chain; chains without data are absent.
     fn coverage(&self) -> &BTreeMap<Chain, Coverage>;
 
-    /// Whether a source claims to bring the whole history of an account, as an export of it does.
+    /// Returns whether a source claims to bring the whole history of an account, as an export of it does.
     fn has_whole_history(&self, chain: Chain, address: &Address) -> bool;
 }
 
-/// What assets are, and what they are worth.
+/// Assets, and their values.
 #[expect(clippy::missing_errors_doc, reason = "said once, at [`Ledger`]")]
 pub trait Assets: Send + Sync {
     /// The token registry.
@@ -89,20 +89,21 @@ pub trait Assets: Send + Sync {
     /// The asset behind a handle.
     fn asset(&self, asset: AssetRef) -> Result<Asset>;
 
-    /// What the chain data says about a token.
+    /// Returns the facts of the chain data about a token.
     fn token_facts(&self, chain: Chain, contract: &Address) -> Result<Option<TokenFacts>>;
 
-    /// Whether a row of the chain is about a token: a movement, an opening balance or a fact about the token itself.
+    /// Returns whether a row of the chain is about a token: a movement, an opening balance or a fact about the token
+    /// itself.
     fn has_token(&self, chain: Chain, contract: &Address) -> Result<bool>;
 }
 
-/// What sources say about addresses.
+/// The claims of sources about addresses.
 pub trait Labels: Send + Sync {
     /// The claims in force.
     fn labels(&self) -> &Arc<LabelTable>;
 }
 
-/// Which addresses were seen.
+/// The addresses that were seen.
 #[expect(clippy::missing_errors_doc, reason = "said once, at [`Ledger`]")]
 pub trait Accounts: Send + Sync {
     /// An account by its address; `None` when it was never seen on the chain.
@@ -114,8 +115,8 @@ pub trait Accounts: Send + Sync {
     /// The address behind a handle.
     fn address(&self, account: AccountRef) -> Result<Address>;
 
-    /// Whether every account of a chain has one handle only, as where one segment holds the chain: then different handles
-    /// are different accounts, whatever their addresses.
+    /// Returns whether every account of a chain has one handle only, as where one segment holds the chain: then
+    /// different handles are different accounts, whatever their addresses.
     fn has_unique_handles(&self, chain: Chain) -> bool;
 
     /// The first `limit` addresses of a chain behind `after`, in order of their bytes.
@@ -195,26 +196,26 @@ pub trait Transactions: Send + Sync {
     fn block(&self, chain: Chain, number: u64) -> Result<Option<Block>>;
 }
 
-/// Which transaction spends an output, on UTXO chains.
+/// The spenders of outputs, on UTXO chains.
 #[expect(clippy::missing_errors_doc, reason = "said once, at [`Ledger`]")]
 pub trait Outputs: Send + Sync {
     /// The input that spends an output, as (transaction, position of the input).
     fn spender(&self, chain: Chain, output: &OutPoint) -> Result<Option<(TxHash, u32)>>;
 }
 
-/// Where link keys of bridge transfers occur, on all chains.
+/// The link keys of bridge transfers, on all chains.
 #[expect(clippy::missing_errors_doc, reason = "said once, at [`Ledger`]")]
 pub trait Bridges: Send + Sync {
     /// The transactions of all chains that may have legs with a key of a family; `None` where an index is missing and there
     /// is too much to look through. The first call of a generation reads segments without an index.
     fn with_link_key(&self, family: &str, key: &LinkKey, cancel: &Cancel) -> Result<Option<Vec<TransactionRef>>>;
 
-    /// Whether a transaction has legs of bridge transfers, for a look-up in memory once the first call of a generation has
-    /// read where legs are; `None` where an index is missing and there is too much to look through.
+    /// Returns whether a transaction has legs of bridge transfers, for a look-up in memory once the first call of a
+    /// generation has read where legs are; `None` where an index is missing and there is too much to look through.
     fn has_bridge_legs(&self, transaction: TransactionRef, cancel: &Cancel) -> Result<Option<bool>>;
 }
 
-/// Which addresses are one person's, on UTXO chains.
+/// The clusters of addresses of one person, on UTXO chains.
 #[expect(clippy::missing_errors_doc, reason = "said once, at [`Ledger`]")]
 pub trait ClusterReader: Send + Sync {
     /// The clusters of a chain; `None` where no table of them is built and there is too much to look through. The first
@@ -226,10 +227,10 @@ pub trait ClusterReader: Send + Sync {
     fn labelled(&self, chain: Chain, cluster: &Cluster, cancel: &Cancel) -> Result<&[Address]>;
 }
 
-/// Who holds how much.
+/// The holders and their balances.
 #[expect(clippy::missing_errors_doc, reason = "said once, at [`Ledger`]")]
 pub trait Balances: Send + Sync {
-    /// Where the history of an asset begins, if not with the first movement held of it: the latest opening there is.
+    /// The beginning of the history of an asset, if not with the first movement held of it: the latest opening there is.
     /// What moved at or before it is listed and counted, but is in no balance.
     fn opening(&self, chain: Chain, asset: &Asset) -> Option<Opening>;
 
@@ -245,7 +246,7 @@ pub trait Balances: Send + Sync {
 #[expect(clippy::missing_errors_doc, reason = "said once, at [`Ledger`]")]
 pub trait Counterparties: Send + Sync {
     /// The counterparties of an account in an order, at most `limit` of them, with sums over all time; `None` where they
-    /// are not built, or not under the registry and prices in force: the postings tell as much. UTXO chains have none.
+    /// are not built, or not under the registry and prices in force: the postings answer the same. UTXO chains have none.
     fn edges(&self, account: &Account, order: EdgeOrder, limit: usize, cancel: &Cancel) -> Result<Option<Edges>>;
 
     /// The same of these counterparties only, in the order of [`EdgeOrder::Total`].
@@ -285,7 +286,7 @@ pub trait Counterparties: Send + Sync {
     ) -> Result<Option<()>>;
 }
 
-/// What is done with each counterparty; breaking ends the visit.
+/// The function that takes each counterparty; breaking ends the visit.
 pub type VisitEdge<'v> = &'v mut dyn FnMut(AccountRef, &EdgeFlows) -> ControlFlow<()>;
 
 /// The same with US dollars instead of all sums.

@@ -1,6 +1,6 @@
-//! What analyses read through: small traits of primitives, and the plain records they hand out.
+//! The traits that analyses read through: small traits of primitives, and the plain records they hand out.
 //!
-//! Nothing above these traits knows about files. The segments of a store are their implementation, on disk or built in
+//! Nothing above these traits depends on files. The segments of a store are their implementation, on disk or built in
 //! memory from frames. Handles ([`AccountRef`], [`AssetRef`], [`TransactionRef`]) are opaque, belong to one ledger
 //! value and must not be kept beyond it; what leaves an analysis is always the address, the asset or the hash behind
 //! them.

@@ -9,10 +9,10 @@ use crate::primitives::{
     AccountRef, AssetRef, Direction, MovementKind, Ordinal, PostingColumns, Status, TransactionRef,
 };
 
-/// What is done with a batch of postings; breaking ends the scan.
+/// The function that takes a batch of postings; breaking ends the scan.
 pub type ColumnVisit<'v> = &'v mut dyn FnMut(PostingColumns<'_>) -> Result<ControlFlow<()>>;
 
-/// What is done with a batch of postings of one address; breaking ends the sweep.
+/// The function that takes a batch of postings of one address; breaking ends the sweep.
 pub type SweepVisit<'v> = &'v mut dyn FnMut(&Address, PostingColumns<'_>) -> Result<ControlFlow<()>>;
 
 /// A range of addresses in their order.
@@ -20,11 +20,11 @@ pub type SweepVisit<'v> = &'v mut dyn FnMut(&Address, PostingColumns<'_>) -> Res
 pub struct AddressRange {
     /// The first address, included; `None` for the beginning.
     pub from: Option<Address>,
-    /// Where it ends, not included; `None` for the end.
+    /// The end, not included; `None` for the end of all addresses.
     pub until: Option<Address>,
 }
 
-/// Which postings to read, and from which end.
+/// The postings to read, and from which end.
 #[derive(Debug, Clone, Default)]
 pub struct Scan {
     /// Only inside this window.
@@ -101,18 +101,18 @@ pub struct Posting {
     pub kind: MovementKind,
     /// Ordinal within the kind.
     pub ordinal: Ordinal,
-    /// Which way it went.
+    /// The direction.
     pub direction: Direction,
     /// The other side; `None` when there is none or there are several (UTXO).
     pub counterparty: Option<AccountRef>,
-    /// What moved.
+    /// The asset that moved.
     pub asset: AssetRef,
-    /// How much. On UTXO chains the absolute net change of the account in the transaction.
+    /// The amount. On UTXO chains the absolute net change of the account in the transaction.
     pub amount: Amount,
-    /// Whether the transaction succeeded; `None` when unknown.
+    /// The outcome of the transaction; `None` when unknown.
     pub status: Option<Status>,
-    /// Whether the movement created the receiving contract.
+    /// True if the movement created the receiving contract.
     pub creates_contract: bool,
-    /// Whether the amount is known to the precision of a double only; then it counts in no balance.
+    /// True if the amount is known to the precision of a double only; then it counts in no balance.
     pub approximate: bool,
 }

@@ -8,7 +8,7 @@ use crate::primitives::{MovementKind, Ordinal, TransactionHead};
 /// A transaction with all that is known of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Transaction {
-    /// Where it stands.
+    /// The place of the transaction.
     pub head: TransactionHead,
     /// Hash of the block.
     pub block_hash: Option<BlockHash>,
@@ -26,7 +26,7 @@ impl Transaction {
         &self.facts.logs
     }
 
-    /// Whether the amount of a movement is known to the precision of a double only; see [`Posting::approximate`].
+    /// Returns whether the amount of a movement is known to the precision of a double only; see [`Posting::approximate`].
     #[must_use]
     pub fn is_approximate(&self, kind: MovementKind, ordinal: Ordinal) -> bool {
         AmountOf::of(kind, ordinal).is_some_and(|amount| self.facts.approximate.contains(&amount))
@@ -40,7 +40,7 @@ pub struct Block {
     pub number: u64,
     /// Time.
     pub time: Timestamp,
-    /// Hash, where a source told it.
+    /// Hash, where a source stated it.
     pub hash: Option<BlockHash>,
 }
 
@@ -49,6 +49,6 @@ pub struct Block {
 pub struct AddressMatches {
     /// The most active ones.
     pub addresses: Vec<Address>,
-    /// How many there are, counted up to the limit asked for.
+    /// The number there are, counted up to the limit asked for.
     pub total: usize,
 }

@@ -12,7 +12,7 @@ use super::pack::{AmountTable, Ints};
 use super::section::{PackedSections, Section};
 use crate::error::Result;
 
-/// Where the elements of each row begin; one more entry than rows, or empty when no row has any.
+/// The beginnings of the elements of each row; one more entry than rows, or empty when no row has any.
 pub(super) struct Offsets(Ints);
 
 impl Offsets {
@@ -42,7 +42,7 @@ impl Offsets {
     }
 }
 
-/// Which rows have a value, and where among the values theirs stands.
+/// The rows that have a value, and where among the values theirs is.
 pub(super) struct Present {
     words: Column<Presence>,
     has_values: bool,
@@ -141,6 +141,6 @@ impl Blobs {
 
     pub(super) fn text(&self, id: u32) -> Result<String> {
         let bytes = self.get(id)?;
-        String::from_utf8(bytes.to_vec()).map_err(|_| self.starts.wrong(id as usize, "names bytes that are no text"))
+        String::from_utf8(bytes.to_vec()).map_err(|_| self.starts.wrong(id as usize, "names bytes that are not text"))
     }
 }

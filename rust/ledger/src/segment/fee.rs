@@ -1,4 +1,4 @@
-//! What a transaction paid to be in its block.
+//! The fee that a transaction paid to be in its block.
 
 use headwater_types::Amount;
 
@@ -6,7 +6,7 @@ use crate::facts::{TransactionFacts, UtxoFacts};
 
 /// The fee of a transaction, where it is known: as stated, or gas used times the price paid (the named one where the
 /// paid one is not known), or inputs less outputs once all outputs spent are known. A coinbase pays none. A transaction
-/// that carries blobs pays for their gas too, so gas and price alone do not tell its fee.
+/// that carries blobs pays for their gas too, so gas and price alone do not give its fee.
 #[must_use]
 pub fn fee_of(transaction: &TransactionFacts) -> Option<Amount> {
     let by_gas = || {

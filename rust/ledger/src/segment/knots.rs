@@ -1,4 +1,4 @@
-//! Where a row stands in blocks and time, nearly: a few hundred rows whose place is known, and lines between them.
+//! The approximate place of a row in blocks and time: a few hundred rows whose place is known, and lines between them.
 //!
 //! Postings store how far their block and time are from the line. Between two knots lie few rows, so on a chain whose
 //! blocks are steady there is nothing to store, and on others a few bits; the knots themselves are a page that stays in
@@ -85,7 +85,7 @@ impl Knots {
         i64::from(from.time).wrapping_add(blocks.wrapping_mul(pace) >> FRACTION)
     }
 
-    /// How far a row's block and time are from the line.
+    /// Returns how far a row's block and time are from the line.
     #[inline]
     pub(super) fn far(&self, row: u32, block: u32, time: u32) -> (i64, i64) {
         let (block, time) = (i64::from(block), i64::from(time));
@@ -135,7 +135,7 @@ impl KnotMaker {
     pub(super) fn finish(&self) -> Knots {
         let mut knots = self.knots.clone();
         if let (Some(&from), Some(last)) = (knots.last(), self.last) {
-            // The last line goes on as far as the others do.
+            // The last line continues as far as the others do.
             let rows = (self.rows - 1) & ((1 << self.shift) - 1);
             let stretch = |from: u32, to: u32| {
                 let past = (u64::from(to.saturating_sub(from)) << self.shift).checked_div(rows).unwrap_or(0);

@@ -1,4 +1,4 @@
-//! What a segment holds: the one list of its sections, and the records in them.
+//! The layout of a segment: the one list of its sections, and the records in them.
 //!
 //! Ids are local to the segment: accounts by their place in the dictionary, assets by theirs (0 is the native coin),
 //! transactions by their row. They never leave it.
@@ -48,7 +48,7 @@ macro_rules! optional {
     };
 }
 
-/// 64 rows of a column: which have a value, and how many values stand before theirs.
+/// 64 rows of a column: which have a value, and how many values are before theirs.
 #[derive(Clone, Copy, Pod, Zeroable)]
 #[repr(C)]
 pub(super) struct Presence {
@@ -78,7 +78,7 @@ pub(super) struct Summary {
 /// A token with opening balances, and the first row that states some at their latest block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
-pub(crate) struct Opened {
+pub(crate) struct OpeningRow {
     pub(crate) asset: u32,
     pub(crate) row: u32,
 }
@@ -150,7 +150,7 @@ pub(super) const SUMMARY: Section<Summary> = Section::new("summary");
 pub(super) const COUNTS: Section<Counts> = Section::new("counts");
 /// Only where there are opening balances, as the sections of them: tokens in order, and who was stated to hold how much
 /// of what in which row, by account, then by row.
-pub(super) const OPENED: Section<Opened> = Section::new("opened");
+pub(super) const OPENED: Section<OpeningRow> = Section::new("opened");
 pub(super) const OPENING_ACCOUNTS: PackedSections = packed!("opening.accounts");
 pub(super) const OPENING_ROWS: PackedSections = packed!("opening.rows");
 pub(super) const OPENING_ASSETS: PackedSections = packed!("opening.assets");
@@ -158,7 +158,7 @@ pub(super) const OPENING_AMOUNTS: PackedSections = packed!("opening.amounts");
 
 /// Keys of the accounts in order, one behind the other.
 pub(super) const ACCOUNT_KEYS: Section<u8> = Section::new("account.keys");
-/// Where each key ends, when keys differ in length.
+/// The end of each key, when keys differ in length.
 pub(super) const ACCOUNT_KEY_STARTS: PackedSections = packed!("account.key_starts");
 /// The first eight bytes of every 128th key.
 pub(super) const ACCOUNT_FENCES: Section<u64> = Section::new("account.fences");
@@ -234,7 +234,7 @@ pub(super) const SPENDERS: PackedSections = packed!("spender.index");
 /// For each topic of each log its place among the distinct ones.
 pub(super) const TOPIC_IDS: PackedSections = packed!("topic.ids");
 
-/// What fees each account that paid any paid: the accounts, and the sums.
+/// The fees that each account paid that paid any: the accounts, and the sums.
 pub(super) const FEE_ACCOUNTS: PackedSections = packed!("fee.accounts");
 pub(super) const FEE_SUMS: PackedSections = packed!("fee.sums");
 

@@ -29,7 +29,7 @@ impl Bytes {
         // SAFETY: segment files are written under another name, synced, renamed, and never changed afterwards; only
         // unlisted ones are removed, and removing a file leaves its maps whole.
         let map = unsafe { Mmap::map(&file) }.map_err(failed("cannot map"))?;
-        // Advice only: where the system knows none, reading still works.
+        // Advice only: where the system supports none, reading still works.
         let _ = map.advise(Advice::Random);
         Ok(Self::Mapped(map))
     }

@@ -1,4 +1,4 @@
-//! What few segments have any of, and how a file tells so.
+//! Marks of content that few segments have, and how a file states so.
 
 use bytemuck::{Pod, Zeroable};
 
@@ -8,7 +8,7 @@ use super::record::{MovementRecord, TransactionRecord};
 use super::section::Section;
 use crate::facts::{AmountOf, Movement, MovementFact, TransactionFacts};
 
-/// How much there is of what most segments have nothing of.
+/// The counts of content that most segments do not have.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub(crate) struct Marks {

@@ -17,8 +17,8 @@
 //! than 1,024 postings is a hub: for each asset it has the places of its postings, its sums, and what came and went by
 //! day where that is shorter than the postings. What other accounts hold is added up from their postings.
 //!
-//! Marks count what few segments have: opening balances, which are no postings and lie in sections of their own, by
-//! account; and approximate amounts, as bits of transactions, movements and postings tell.
+//! Marks count what few segments have: opening balances, which are not postings and lie in sections of their own, by
+//! account; and approximate amounts, as bits of transactions, movements and postings.
 //!
 //! One format is written and read; files of another one are refused.
 
@@ -51,20 +51,20 @@ pub use self::fee::fee_of;
 pub use self::read::{Segment, Spend};
 
 pub(crate) use self::build::build_into;
-pub(crate) use self::container::{Column, Container, Growing, SegmentFile, search, search_from};
+pub(crate) use self::container::{Column, Container, SegmentFile, StreamedSection, search, search_from};
 pub(crate) use self::layout::prefix as hash_prefix;
 pub(crate) use self::merge::{Source, merge};
-pub(crate) use self::opening::Begin;
+pub(crate) use self::opening::HistoryStart;
 pub(crate) use self::pack::{Table as PackedTable, TableWriter as PackedTableWriter};
 pub(crate) use self::posting::RawPosting;
 pub(crate) use self::read::openings_of;
 #[allow(unused_imports, reason = "sidecars and the streaming merge name them")]
-pub(crate) use self::read::{AssetPlaces, DayChange, SegmentPostings, Sums, Unindexed};
+pub(crate) use self::read::{AssetPlaces, DayChange, MissingOrdinals, SegmentPostings, Sums};
 pub(crate) use self::record::LogRecord;
 pub(crate) use self::section::{PackedSections, Section};
 pub(crate) use self::spool::{Part as SectionPart, Spool};
 
-/// What a segment is made of. Facts are joined: each transaction, block, contract and token occurs once, in any
+/// The input of a segment. Facts are joined: each transaction, block, contract and token occurs once, in any
 /// order, and the block of every transaction is among `blocks`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SegmentInput {

@@ -6,13 +6,13 @@ use std::sync::Arc;
 use headwater_types::Amount;
 
 use super::container::SegmentFile;
-use super::layout::{self, Opened, movement};
+use super::layout::{self, OpeningRow, movement};
 use super::pack::{AmountTableWriter, IntWriter};
 use super::record::{MovementRecord, TransactionRecord};
 use super::spool::Spool;
 use crate::error::Result;
 
-/// What one account was stated to hold.
+/// The balance that one account was stated to hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct OpeningEntry {
     pub(crate) account: u32,
@@ -21,9 +21,9 @@ pub(crate) struct OpeningEntry {
     pub(crate) amount: Amount,
 }
 
-/// Where the history of a token begins in a segment.
+/// The beginning of the history of a token in a segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Begin {
+pub(crate) struct HistoryStart {
     pub(crate) asset: u32,
     /// First row of the block of the opening: balances that are stated before are out of date.
     pub(super) opened: u32,
@@ -62,8 +62,8 @@ impl OpenedRows {
     }
 
     /// In order of assets.
-    pub(super) fn list(&self) -> Vec<Opened> {
-        self.latest.iter().map(|(&asset, &(_, row))| Opened { asset, row }).collect()
+    pub(super) fn list(&self) -> Vec<OpeningRow> {
+        self.latest.iter().map(|(&asset, &(_, row))| OpeningRow { asset, row }).collect()
     }
 }
 

@@ -57,7 +57,7 @@ impl RawPosting {
         PostingFlags(self.flags).is_approximate()
     }
 
-    /// Whether its amount counts in balances.
+    /// Returns whether its amount counts in balances.
     pub(crate) fn counts(&self) -> bool {
         PostingFlags(self.flags).counts()
     }
@@ -67,7 +67,7 @@ impl RawPosting {
     }
 }
 
-/// Where a posting stands inside its block: its transaction, and its place in there.
+/// The place of a posting inside its block: its transaction, and its place in there.
 pub(crate) type PlaceInRow = (u32, MovementKind, Ordinal);
 
 pub(super) fn ordinal_of(flags: u8, number: u64) -> Ordinal {
@@ -76,7 +76,7 @@ pub(super) fn ordinal_of(flags: u8, number: u64) -> Ordinal {
     if is_unindexed { Ordinal::Unindexed(number) } else { Ordinal::Indexed(number) }
 }
 
-/// What all posting blocks of a segment share.
+/// The widths that all posting blocks of a segment share.
 #[derive(Debug, Clone)]
 pub(crate) struct Shape {
     row_bits: u32,
@@ -170,13 +170,13 @@ pub(super) fn encode(postings: &[RawPosting], shape: &Shape, bits: &mut BitWrite
 
 /// One column of a block: where it begins, and the bits of each value; none when all have the first one.
 #[derive(Debug, Clone, Copy)]
-struct Lane {
+struct ColumnHeader {
     bit: usize,
     width: u32,
     alike: bool,
 }
 
-impl Lane {
+impl ColumnHeader {
     #[inline]
     fn get(self, bytes: &[u8], at: usize) -> u64 {
         field(bytes, self.bit + if self.alike { 0 } else { at * self.width as usize }, self.width)
@@ -193,20 +193,20 @@ impl Lane {
     }
 }
 
-/// A block as its header tells it.
+/// A block as its header describes it.
 pub(super) struct PostingBlock<'a> {
     bytes: &'a [u8],
     shape: &'a Shape,
     count: usize,
     first: u32,
     least: u8,
-    gaps: Lane,
-    others: Lane,
-    assets: Lane,
-    flags: Lane,
-    ordinals: Lane,
-    blocks: Lane,
-    times: Lane,
+    gaps: ColumnHeader,
+    others: ColumnHeader,
+    assets: ColumnHeader,
+    flags: ColumnHeader,
+    ordinals: ColumnHeader,
+    blocks: ColumnHeader,
+    times: ColumnHeader,
     amounts: usize,
 }
 
@@ -223,7 +223,7 @@ pub(super) fn first_row(bytes: &[u8], shape: &Shape) -> u32 {
 }
 
 impl<'a> PostingBlock<'a> {
-    /// `None` for what is no such block.
+    /// `None` for what is not such a block.
     #[inline]
     pub(super) fn open(bytes: &'a [u8], shape: &'a Shape) -> Option<Self> {
         let mut reader = BitReader::new(bytes);
@@ -234,18 +234,18 @@ impl<'a> PostingBlock<'a> {
         let least = reader.take(8) as u8;
         let flag_width = reader.take32(4);
         let [ordinal_width, block_width, time_width] = [reader.take32(7), reader.take32(6), reader.take32(6)];
-        let mut lane = |width: u32, count: usize, alike: bool| Lane {
+        let mut header = |width: u32, count: usize, alike: bool| ColumnHeader {
             bit: reader.skip(width as usize * if alike { 1 } else { count }),
             width,
             alike,
         };
-        let gaps = lane(gap_width, count - 1, false);
-        let others = lane(shape.other_bits, count, other_alike);
-        let assets = lane(shape.asset_bits, count, asset_alike);
-        let flags = lane(flag_width, count, false);
-        let ordinals = lane(ordinal_width, count, false);
-        let blocks = lane(block_width, count, false);
-        let times = lane(time_width, count, false);
+        let gaps = header(gap_width, count - 1, false);
+        let others = header(shape.other_bits, count, other_alike);
+        let assets = header(shape.asset_bits, count, asset_alike);
+        let flags = header(flag_width, count, false);
+        let ordinals = header(ordinal_width, count, false);
+        let blocks = header(block_width, count, false);
+        let times = header(time_width, count, false);
         let amounts = reader.skip(0);
         let fits = reader.is_inside() && gap_width <= 32 && flag_width <= 8 && ordinal_width <= 64;
         fits.then_some(Self {

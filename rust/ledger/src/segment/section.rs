@@ -30,6 +30,6 @@ impl<T> Section<T> {
 #[derive(Clone, Copy)]
 pub(crate) struct PackedSections {
     pub(crate) blocks: Section<u8>,
-    /// Where each block begins, and where the last one ends.
+    /// The beginning of each block, and the end of the last one.
     pub(crate) starts: Section<u64>,
 }

@@ -14,10 +14,10 @@ use crate::LedgerError;
 use crate::error::Result;
 use crate::external::Scratch;
 
-/// What goes to disk at once, so that it is read back in few pieces.
+/// The bytes that go to disk at once, so that they are read back in few pieces.
 const PIECE: usize = 1 << 18;
 
-/// Where sections in progress share memory and a temporary file.
+/// The memory and the temporary file that sections in progress share.
 pub(crate) struct Spool {
     folder: Option<PathBuf>,
     budget: u64,
@@ -105,7 +105,7 @@ impl Part {
         })?;
         self.spool.held.fetch_sub(end.len() as u64, Ordering::Relaxed);
         self.spilled.push((at, end.len()));
-        // An end that was long would keep its memory, of which the budget knows nothing any more.
+        // An end that was long would keep its memory, which is outside of the budget by then.
         self.end = Vec::with_capacity(PIECE);
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! Where legs of bridge transfers are.
+//! Look-up of legs of bridge transfers.
 
 use headwater_bridge::LinkKey;
 

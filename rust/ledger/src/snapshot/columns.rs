@@ -3,7 +3,7 @@
 use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 
-use super::postings::{Filter, Left, bounds};
+use super::postings::{Filter, Remainder, bounds};
 use crate::Cancel;
 use crate::read::{Account, ColumnBuffer, ColumnSet, ColumnVisit, Result, Scan};
 use crate::segment::Segment;
@@ -24,7 +24,7 @@ pub(super) fn scan(
     for &(place, id) in &account.places {
         let segment = &*segments[place as usize];
         let Some(filter) = Filter::new(segment, scan)? else { continue };
-        let mut left = Left::new(segment, id, &filter, bounds(segment, id, scan)?)?;
+        let mut left = Remainder::new(segment, id, &filter, bounds(segment, id, scan)?)?;
         let wanted = filter.columns().with(wanted);
         while !left.is_empty() {
             cancel.check()?;

@@ -32,7 +32,7 @@ use crate::read::{
     Posting, Postings, Result, Scan, SweepVisit, Sweeps, Transaction, TransactionHead, TransactionRef, Transactions,
     VisitEdge, VisitWeight,
 };
-use crate::segment::{Begin, Segment, Unindexed, fee_of, openings_of};
+use crate::segment::{HistoryStart, MissingOrdinals, Segment, fee_of, openings_of};
 
 /// One immutable generation of a store.
 pub struct Snapshot {
@@ -54,14 +54,14 @@ pub struct Snapshot {
     logs: Vec<Option<Arc<LogFile>>>,
     /// By segment.
     bridges: Vec<SegmentBridges>,
-    /// Where histories begin with stated balances; chains without such are absent.
+    /// The histories that begin with stated balances; chains without such are absent.
     openings: BTreeMap<Chain, BTreeMap<Asset, Opening>>,
     /// The same by segment, in its numbers.
-    begins: Vec<OnceLock<Vec<Begin>>>,
+    begins: Vec<OnceLock<Vec<HistoryStart>>>,
 }
 
 impl Snapshot {
-    /// A generation over these segments. A transaction stands in one segment only.
+    /// A generation over these segments. A transaction is in one segment only.
     ///
     /// # Panics
     /// When there are more segments than a handle can number (2^32).
@@ -156,8 +156,8 @@ impl Snapshot {
         Self { bridges: files.into_iter().map(SegmentBridges::new).collect(), ..self }
     }
 
-    /// Where histories begin, in the numbers of a segment.
-    fn begins(&self, place: u32) -> Result<&[Begin]> {
+    /// Returns where histories begin, in the numbers of a segment.
+    fn begins(&self, place: u32) -> Result<&[HistoryStart]> {
         let (segment, begins) = (&self.segments[place as usize], &self.begins[place as usize]);
         let Some(openings) = self.openings.get(&segment.chain()) else { return Ok(&[]) };
         if let Some(found) = begins.get() {
@@ -310,7 +310,7 @@ impl Assets for Snapshot {
             let Some(facts) = segment.token(contract)? else { continue };
             joined = Some(match joined {
                 None => facts,
-                // Where segments disagree the smaller text stands, so that their order is no matter.
+                // Where segments disagree the smaller text prevails, so that their order does not matter.
                 Some(held) => TokenFacts {
                     contract: held.contract,
                     symbol: smaller(held.symbol, facts.symbol),
@@ -419,7 +419,7 @@ impl Transactions for Snapshot {
     fn transaction(&self, transaction: TransactionRef) -> Result<Transaction> {
         let (segment, row) = self.behind(transaction.0);
         let head = segment.head(row)?;
-        let mut facts = segment.facts_with(row, Unindexed::Numbered)?;
+        let mut facts = segment.facts_with(row, MissingOrdinals::Numbered)?;
         for input in facts.utxo.iter_mut().flat_map(|utxo| &mut utxo.inputs) {
             if input.spent.is_none() {
                 input.spent = self.output(head.chain, &input.previous)?;

@@ -13,7 +13,7 @@ use crate::read::{
 };
 use crate::segment::{AssetPlaces, RawPosting, Segment, SegmentPostings, search};
 
-/// Postings read in one go: few at first, for a page wants a hundred, more when the scan goes on.
+/// Postings read in one go: few at first, for a page wants a hundred, more when the scan continues.
 const FIRST_CHUNK: u64 = 32;
 const LARGEST_CHUNK: u64 = 1024;
 /// Postings that a block has.
@@ -34,7 +34,7 @@ pub(super) fn page(segments: &[Arc<Segment>], account: &Account, scan: &Scan, li
     Ok(page)
 }
 
-/// Cursors over all segments, ordered so that the one that comes next stands last.
+/// Cursors over all segments, ordered so that the one that comes next is at the end.
 struct Merge<'a> {
     cursors: Vec<Cursor<'a>>,
 }
@@ -109,7 +109,7 @@ impl Iterator for Merge<'_> {
     }
 }
 
-/// What of a scan cannot be found by halving, in the numbers of one segment.
+/// The part of a scan that cannot be found by halving, in the numbers of one segment.
 pub(super) struct Filter {
     /// Only these times, where they are not ordered.
     window: Option<TimeWindow>,
@@ -126,7 +126,7 @@ impl Filter {
         Ok(numbers(segment, assets)?.map(|assets| Self { window, assets: Some(assets) }))
     }
 
-    /// Whether everything passes.
+    /// Returns whether everything passes.
     pub(super) fn is_empty(&self) -> bool {
         self.window.is_none() && self.assets.is_none()
     }
@@ -162,12 +162,12 @@ impl Filter {
 }
 
 /// Postings that are still to be read: a range of them, or those of it that a hub has in one asset.
-pub(super) enum Left<'a> {
+pub(super) enum Remainder<'a> {
     All(Range<u64>),
     Asset(AssetPlaces<'a>, Range<usize>),
 }
 
-impl<'a> Left<'a> {
+impl<'a> Remainder<'a> {
     /// The sub-index is taken where it leaves out most postings; elsewhere reading all of them is faster.
     pub(super) fn new(segment: &'a Segment, account: u32, filter: &Filter, range: Range<u64>) -> Result<Self> {
         let Some(asset) = filter.only_asset() else { return Ok(Self::All(range)) };
@@ -254,7 +254,7 @@ struct Cursor<'a> {
     order: ScanOrder,
     filter: Filter,
     /// Postings that are not read yet.
-    left: Left<'a>,
+    left: Remainder<'a>,
     chunk: u64,
     /// Postings that are read and not taken, the next one last.
     read: Vec<RawPosting>,
@@ -269,7 +269,7 @@ impl<'a> Cursor<'a> {
         chunk: u64,
     ) -> Result<Self> {
         let postings = segment.postings();
-        let left = Left::new(segment, account, &filter, bounds(segment, account, scan)?)?;
+        let left = Remainder::new(segment, account, &filter, bounds(segment, account, scan)?)?;
         let (order, read) = (scan.order, Vec::new());
         let mut cursor = Self { place, segment, postings, order, filter, left, chunk, read };
         if !cursor.filter.is_empty() {
@@ -325,7 +325,7 @@ impl<'a> Cursor<'a> {
                 ScanOrder::NewestFirst => block > until,
             })
         };
-        // Those that come first stand last.
+        // Those that come first are at the end.
         let least = self.read.len().saturating_sub(most);
         let first = least + self.read[least..].partition_point(|posting| !is_before(posting));
         into.extend(self.read[first..].iter().rev().map(|raw| self.posting(raw)));
@@ -382,7 +382,7 @@ impl<'a> Cursor<'a> {
         Ok(PostingKey { block: head.block, index: head.index, hash: head.hash, kind, ordinal })
     }
 
-    /// Which comes first in the order of the scan. Blocks decide without a look at the transactions, almost always.
+    /// Compares in the order of the scan. Blocks decide without a look at the transactions, almost always.
     fn compare(&self, other: &Self) -> Result<Ordering> {
         let mut ordering = self.next_block()?.cmp(&other.next_block()?);
         if ordering == Ordering::Equal {

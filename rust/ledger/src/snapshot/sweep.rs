@@ -20,7 +20,7 @@ pub(super) fn sweep<'a>(
     (wanted, cancel): (ColumnSet, &Cancel),
     visit: SweepVisit<'_>,
 ) -> Result<()> {
-    // In falling order of address, so that the next one stands last.
+    // In falling order of address, so that the next one is at the end.
     let mut heads: Vec<Head<'a>> = Vec::new();
     for (place, segment) in segments {
         let mut head = Head::new(place, segment, ids(segment, range)?, wanted);
@@ -150,7 +150,7 @@ impl<'a> Head<'a> {
         Ok(shown)
     }
 
-    /// Goes on to the next account; whether there is one.
+    /// Moves to the next account; returns whether there is one.
     fn advance(&mut self, cancel: &Cancel) -> Result<bool> {
         self.read.pop();
         if self.read.is_empty() {

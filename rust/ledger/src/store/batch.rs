@@ -78,7 +78,7 @@ fn hash_at(facts: &[TransactionFacts], place: usize) -> &TxHash {
     &facts[place].hash
 }
 
-/// First bytes and places in order of (hash, place). The first bytes tell nearly all apart.
+/// First bytes and places in order of (hash, place). The first bytes separate nearly all.
 fn places_by_hash(facts: &[TransactionFacts]) -> Vec<(u64, usize)> {
     let mut places: Vec<(u64, usize)> =
         facts.iter().enumerate().map(|(place, facts)| (hash_prefix(facts.hash.as_bytes()), place)).collect();

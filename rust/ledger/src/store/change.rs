@@ -1,14 +1,14 @@
-//! From one generation to the next: commits, the tail, merges. Nothing here knows whether it happens on disk.
+//! From one generation to the next: commits, the tail, merges. Nothing here depends on whether it happens on disk.
 
 use std::sync::Arc;
 
 use headwater_types::{Chain, Network};
 
 use super::CommitReport;
-use super::commit::{Destination, Telling, commit};
+use super::commit::{Destination, FeedPolicy, commit};
 use super::contents::{ChainContents, Contents};
 use super::feed::{FeedState, News};
-use super::merge::{self, Merging, Outcome};
+use super::merge::{self, MergeProgress, Outcome};
 use super::parts::{Storage, keep_merged};
 use super::tiers;
 use crate::facts::Batch;
@@ -16,12 +16,12 @@ use crate::read::Result;
 use crate::segment::Source;
 use crate::{Cancel, LedgerError};
 
-/// How much is merged.
+/// The amount of merging.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Extent {
-    /// What the tiers ask for.
+    /// The merges that the tiers ask for.
     Due,
-    /// What hinders reading, while more is to come.
+    /// The merges that reading needs, while more is to come.
     Crowded,
     /// All that fits into one segment.
     Most,
@@ -32,7 +32,7 @@ impl Contents {
     pub(super) fn with_batch(
         &self,
         batch: Batch,
-        telling: Telling,
+        telling: FeedPolicy,
         storage: &mut dyn Storage,
         cancel: &Cancel,
     ) -> Result<(Option<Self>, CommitReport)> {
@@ -48,7 +48,7 @@ impl Contents {
         let chain = batch.chain;
         let held = self.chain_for(&batch)?;
         let destination = follows(&held, &batch)?;
-        let done = commit(&held, batch, (destination, Telling::Items), storage, &Cancel::new())?;
+        let done = commit(&held, batch, (destination, FeedPolicy::Items), storage, &Cancel::new())?;
         let after = done.after.expect("a block of the tail is always a change");
         Ok((self.with_news(chain, after, &done.news)?, done.report))
     }
@@ -108,7 +108,7 @@ impl Contents {
         chain: Chain,
         extent: Extent,
         storage: &mut dyn Storage,
-        merging: Merging<'_>,
+        merging: MergeProgress<'_>,
         cancel: &Cancel,
     ) -> Result<(Option<Self>, Outcome)> {
         let Some(held) = self.chains.get(&chain) else { return Ok((None, Outcome::Idle)) };
@@ -121,13 +121,13 @@ impl Contents {
         Ok(((outcome != Outcome::Idle).then(|| self.with_chain(chain, after)), outcome))
     }
 
-    /// With what a commit made of a chain, and items that tell of it.
+    /// With what a commit made of a chain, and its items.
     fn with_news(&self, chain: Chain, after: ChainContents, news: &News) -> Result<Self> {
         let mut feed = FeedState::clone(&self.feed);
-        if let Some(told) = &news.told {
-            feed.tell(chain, told, after.head())?;
+        if let Some(feed_rows) = &news.feed_rows {
+            feed.append(chain, feed_rows, after.head())?;
         }
-        if news.is_untold {
+        if news.is_unlisted {
             feed.untold = self.generation + 1;
         }
         Ok(Self { feed: Arc::new(feed), ..self.with_chain(chain, after) })
@@ -144,7 +144,7 @@ impl Contents {
         contents
     }
 
-    /// What is held of the chain of a batch, which must be of the same network.
+    /// Returns what is held of the chain of a batch, which must be of the same network.
     fn chain_for(&self, batch: &Batch) -> Result<ChainContents> {
         let Some(held) = self.chains.get(&batch.chain) else {
             return Ok(ChainContents::new(batch.network.unwrap_or(Network::Mainnet)));
@@ -158,7 +158,7 @@ impl Contents {
     }
 }
 
-/// Whether a batch is one block that continues the tail, or the final part where there is no tail.
+/// Returns whether a batch is one block that continues the tail, or the final part where there is no tail.
 fn follows(held: &ChainContents, batch: &Batch) -> Result<Destination> {
     let chain = batch.chain;
     let fault = |what| LedgerError::TailBlock { chain, what };

@@ -1,4 +1,4 @@
-//! What sources claim to be complete: ranges of blocks and accounts, by table.
+//! Claims of sources to be complete: ranges of blocks and accounts, by table.
 
 use std::collections::{BTreeMap, BTreeSet};
 

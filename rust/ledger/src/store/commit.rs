@@ -16,7 +16,7 @@ use super::batch;
 use super::claims::Claims;
 use super::contents::ChainContents;
 use super::feed::{Gain, News, gains};
-use super::lookup::{self, Outputs, Stand};
+use super::lookup::{self, Outputs, RowPlace};
 use super::parts::{Part, Storage, TailBlock, keep_built, keep_merged};
 use super::rebuild::{self, Edits};
 use crate::facts::{Batch, BlockFacts, TokenFacts, TransactionFacts};
@@ -24,7 +24,7 @@ use crate::read::Result;
 use crate::segment::{SegmentInput, Source};
 use crate::{Cancel, LedgerError};
 
-/// Where facts go that are not held yet.
+/// The destination of facts that are not held yet.
 #[derive(Clone, Copy)]
 pub(super) enum Destination {
     /// Among what is final.
@@ -33,18 +33,18 @@ pub(super) enum Destination {
     Tail { number: u64, hash: BlockHash, parent: BlockHash },
 }
 
-/// Whether the feed hears of a commit.
+/// The policy for feed items of a commit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Telling {
+pub(super) enum FeedPolicy {
     /// It does: an item per block with something new.
     Items,
     /// It does not.
     Nothing,
 }
 
-/// What became of a commit.
-pub(super) struct Done {
-    /// What the chain holds after the batch; `None` when that changes nothing.
+/// The outcome of a commit.
+pub(super) struct CommitOutcome {
+    /// The contents of the chain after the batch; `None` when that changes nothing.
     pub(super) after: Option<ChainContents>,
     pub(super) report: CommitReport,
     pub(super) news: News,
@@ -54,10 +54,10 @@ pub(super) struct Done {
 pub(super) fn commit(
     held: &ChainContents,
     batch: Batch,
-    (destination, telling): (Destination, Telling),
+    (destination, telling): (Destination, FeedPolicy),
     storage: &mut dyn Storage,
     cancel: &Cancel,
-) -> Result<Done> {
+) -> Result<CommitOutcome> {
     let chain = batch.chain;
     let claims = Claims::of(&batch.claims);
     let parts: Vec<&Arc<Part>> = held.parts().collect();
@@ -70,7 +70,7 @@ pub(super) fn commit(
 }
 
 /// A new segment, and what it is made of.
-struct Built {
+struct NewSegment {
     part: Arc<Part>,
     input: SegmentInput,
 }
@@ -80,19 +80,19 @@ struct Plan<'a> {
     parts: &'a [&'a Arc<Part>],
     chain: Chain,
     destination: Destination,
-    telling: Telling,
+    telling: FeedPolicy,
     /// Blocks of the batch and of its transactions in order, joined with every copy held.
     blocks: Vec<BlockFacts>,
-    /// What is to be written anew, by place of the part.
+    /// The edits to be written anew, by place of the part.
     edits: BTreeMap<usize, Edits>,
-    /// What goes into a new segment; numbers of blocks may repeat.
+    /// The blocks that go into a new segment; numbers may repeat.
     new_blocks: Vec<u64>,
     new_transactions: Vec<TransactionFacts>,
     new_contracts: BTreeSet<Address>,
     new_tokens: BTreeMap<Address, TokenFacts>,
     /// Transactions among the new ones that were held already, in a place that does not last.
     moved: BTreeSet<TxHash>,
-    /// What gained movements, where the feed hears of it.
+    /// The transactions that gained movements, where the feed needs them.
     gained: Vec<Gain>,
     report: CommitReport,
 }
@@ -102,7 +102,7 @@ impl<'a> Plan<'a> {
         held: &'a ChainContents,
         parts: &'a [&'a Arc<Part>],
         chain: Chain,
-        (destination, telling): (Destination, Telling),
+        (destination, telling): (Destination, FeedPolicy),
     ) -> Self {
         Self {
             held,
@@ -122,7 +122,7 @@ impl<'a> Plan<'a> {
         }
     }
 
-    /// Whether what this part holds stays when the tail is rolled back, as far as the destination cares.
+    /// Returns whether what this part holds stays when the tail is rolled back, as far as the destination cares.
     fn is_kept(&self, place: usize) -> bool {
         match self.destination {
             Destination::Sealed => place < self.held.sealed.len(),
@@ -212,28 +212,28 @@ impl<'a> Plan<'a> {
         }
         let outputs = Outputs::of(self.parts, &offered, cancel)?;
         let hashes: Vec<TxHash> = by_hash.iter().map(|&place| offered[place].hash).collect();
-        let mut stands = vec![None; offered.len()];
-        for (place, stand) in by_hash.into_iter().zip(lookup::stands(self.parts, &hashes, cancel)?) {
-            stands[place] = stand;
+        let mut places = vec![None; offered.len()];
+        for (place, at) in by_hash.into_iter().zip(lookup::places(self.parts, &hashes, cancel)?) {
+            places[place] = at;
         }
         drop(hashes);
 
         let mut with_new_outputs = Vec::new();
-        // Of several faults the one of the least hash is told, in whatever order the batch came.
+        // Of several faults the one of the least hash is reported, in whatever order the batch came.
         let mut fault: Option<(TxHash, LedgerError)> = None;
-        let mut stands = stands.into_iter().enumerate();
+        let mut places = places.into_iter().enumerate();
         // Facts are large: those that are new stay where they are.
         offered.retain_mut(|facts| {
             let hash = facts.hash;
-            let (count, stand) = stands.next().unwrap_or_default();
+            let (count, at) = places.next().unwrap_or_default();
             let is_due = count % 1024 == 0;
             let checked = if is_due { cancel.check().map_err(LedgerError::from) } else { Ok(()) };
-            match checked.and_then(|()| self.take_transaction(facts, stand, &outputs)) {
+            match checked.and_then(|()| self.take_transaction(facts, at, &outputs)) {
                 Ok(true) if outputs.are_offered(&hash) => with_new_outputs.push(hash),
                 Err(error) if fault.as_ref().is_none_or(|(least, _)| hash < *least) => fault = Some((hash, error)),
                 Ok(_) | Err(_) => {}
             }
-            stand.is_none()
+            at.is_none()
         });
         if let Some((_, error)) = fault {
             return Err(error);
@@ -244,16 +244,16 @@ impl<'a> Plan<'a> {
         self.complete_spenders(&with_new_outputs, &outputs, cancel)
     }
 
-    /// Completes a transaction that is new; joins one that stands somewhere already with what stands there. Tells
+    /// Completes a transaction that is new; joins one that is somewhere already with what is there. Returns
     /// whether anything in it was new.
     fn take_transaction(
         &mut self,
         offered: &mut TransactionFacts,
-        stand: Option<Stand>,
+        at: Option<RowPlace>,
         outputs: &Outputs<'_>,
     ) -> Result<bool> {
         self.complete(offered, outputs)?;
-        let Some((place, row)) = stand else {
+        let Some((place, row)) = at else {
             self.report.added += 1;
             self.add_block(offered.block);
             return Ok(true);
@@ -282,7 +282,7 @@ impl<'a> Plan<'a> {
 
     /// Notes a transaction that is held already, if it gains movements.
     fn note_gain(&mut self, before: TransactionFacts, after: &TransactionFacts) {
-        if self.telling == Telling::Items && gains(&before, after) {
+        if self.telling == FeedPolicy::Items && gains(&before, after) {
             self.gained.push(Gain { before, after: after.clone() });
         }
     }
@@ -294,8 +294,8 @@ impl<'a> Plan<'a> {
         }
     }
 
-    /// Completes inputs by the outputs they spend. The output itself stands before what its spender's source said of
-    /// it; only the amount must agree.
+    /// Completes inputs by the outputs they spend. The output itself takes precedence over what its spender's source
+    /// said of it; only the amount must agree.
     fn complete(&self, facts: &mut TransactionFacts, outputs: &Outputs<'_>) -> Result<()> {
         let Some(utxo) = &mut facts.utxo else { return Ok(()) };
         for input in &mut utxo.inputs {
@@ -378,7 +378,7 @@ impl<'a> Plan<'a> {
         Ok(())
     }
 
-    fn carry_out(mut self, claims: &Claims, storage: &mut dyn Storage, cancel: &Cancel) -> Result<Done> {
+    fn carry_out(mut self, claims: &Claims, storage: &mut dyn Storage, cancel: &Cancel) -> Result<CommitOutcome> {
         let mut after = self.held.clone();
         let has_edits = !self.edits.is_empty();
         for (place, edits) in std::mem::take(&mut self.edits) {
@@ -415,7 +415,7 @@ impl<'a> Plan<'a> {
         }
         let is_change = has_edits || built.is_some() || has_claims;
         let news = self.news(built, storage, cancel)?;
-        Ok(Done { after: is_change.then_some(after), report: self.report, news })
+        Ok(CommitOutcome { after: is_change.then_some(after), report: self.report, news })
     }
 
     fn seal_new(
@@ -423,7 +423,7 @@ impl<'a> Plan<'a> {
         after: &mut ChainContents,
         storage: &mut dyn Storage,
         cancel: &Cancel,
-    ) -> Result<Option<Built>> {
+    ) -> Result<Option<NewSegment>> {
         let has_facts = !(self.new_blocks.is_empty()
             && self.new_transactions.is_empty()
             && self.new_contracts.is_empty()
@@ -436,7 +436,7 @@ impl<'a> Plan<'a> {
         Ok(Some(built))
     }
 
-    fn build_new(&mut self, storage: &mut dyn Storage, cancel: &Cancel) -> Result<Built> {
+    fn build_new(&mut self, storage: &mut dyn Storage, cancel: &Cancel) -> Result<NewSegment> {
         // Every new transaction was looked up with its block.
         let mut numbers = std::mem::take(&mut self.new_blocks);
         numbers.sort_unstable();
@@ -450,6 +450,6 @@ impl<'a> Plan<'a> {
             contracts: std::mem::take(&mut self.new_contracts).into_iter().collect(),
             tokens: std::mem::take(&mut self.new_tokens).into_values().collect(),
         };
-        Ok(Built { part: keep_built(storage, &input, cancel)?, input })
+        Ok(NewSegment { part: keep_built(storage, &input, cancel)?, input })
     }
 }

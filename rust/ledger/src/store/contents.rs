@@ -1,4 +1,4 @@
-//! What one generation of a store consists of, on disk or in memory.
+//! The contents of one generation of a store, on disk or in memory.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -12,23 +12,23 @@ use super::parts::{FileRef, Part, TailBlock};
 use super::sidecar::Sidecars;
 use crate::read::{Coverage, CoverageTable};
 
-/// What is held of one chain.
+/// The contents of one chain.
 ///
-/// A transaction stands in one part only. Blocks, contracts and tokens may stand in several, which then say the same
-/// of them: a commit that knows more rewrites every copy.
+/// A transaction is in one part only. Blocks, contracts and tokens may be in several, which then say the same
+/// of them: a commit that adds to it rewrites every copy.
 #[derive(Clone)]
 pub(super) struct ChainContents {
     pub(super) network: Network,
     pub(super) sealed: Vec<Arc<Part>>,
     /// By number, each the parent of the next.
     pub(super) tail: Vec<TailBlock>,
-    /// What is complete, the tail left out.
+    /// The ranges that are complete, the tail left out.
     pub(super) claims: Claims,
     /// The file that lists the claimed accounts.
     pub(super) accounts_file: Option<FileRef>,
     /// Names of sealed segments that passed what one segment can count when they were to be merged: not tried again.
     pub(super) apart: BTreeSet<String>,
-    /// What is derived from the parts and kept beside them.
+    /// The files that are derived from the parts and kept beside them.
     pub(super) sidecars: Sidecars,
 }
 
@@ -64,7 +64,7 @@ impl ChainContents {
         let ranges = |claims: &Claims| claims.ranges.get(&CoverageTable::Transactions)?.last().copied();
         let tail = self.tail.iter().filter_map(|block| ranges(&block.claims));
         let complete = ranges(&self.claims).into_iter().chain(tail).max_by_key(|range| range.1);
-        // It stands with the last transactions, or with none. What cannot be read here is found by who answers from it.
+        // It is with the last transactions, or with none. What cannot be read here is found by who answers from it.
         let empty = complete.filter(|range| last.is_none_or(|last| last < range.1)).and_then(|(first, to)| {
             let near =
                 segments().rev().filter(|segment| segment.block_range().is_none_or(|range| Some(range.1) == last));
@@ -107,7 +107,7 @@ impl ChainContents {
         self.all_claims().accounts.into_values().flatten().collect()
     }
 
-    /// What is claimed, tail included, for the digest.
+    /// Returns what is claimed, tail included, for the digest.
     pub(super) fn claimed(&self) -> Claims {
         self.all_claims()
     }
@@ -121,7 +121,7 @@ pub(super) struct Contents {
     pub(super) imports: Imports,
     /// Bytes of segments written by all generations up to this one.
     pub(super) written_bytes: u64,
-    /// What was added and taken back.
+    /// The blocks that were added and taken back.
     pub(super) feed: Arc<FeedState>,
 }
 

@@ -1,6 +1,6 @@
-//! What of a batch contradicts the store or itself, taken out of it, so that the rest can be committed.
+//! Statements of a batch that contradict the store or itself, taken out of it, so that the rest can be committed.
 //!
-//! Of statements that contradict each other the one that is held stands, else the first of the batch. A transaction is
+//! Of statements that contradict each other the one that is held prevails, else the first of the batch. A transaction is
 //! taken out as it was offered: what other sources say of it stays.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,9 +19,9 @@ use crate::read::Result;
 /// One statement of a batch that was taken out of it.
 #[derive(Debug)]
 pub struct Contradiction {
-    /// Which one.
+    /// The statement.
     pub offered: StatementRef,
-    /// What it contradicts.
+    /// The contradiction.
     pub error: LedgerError,
 }
 
@@ -68,7 +68,7 @@ impl Contents {
     }
 }
 
-/// Takes the offered statement in, or says what it contradicts: the store, where it cannot stand beside that alone.
+/// Takes the offered statement in, or returns what it contradicts: the store, where it contradicts that alone.
 fn take<T: Clone>(stored: Option<&T>, joined: &mut Option<T>, join: impl Fn(T) -> Result<T>) -> Result<()> {
     let Some(before) = joined.clone().or_else(|| stored.cloned()) else { return Ok(()) };
     match join(before) {
@@ -136,8 +136,8 @@ fn transactions(parts: &[&Arc<Part>], batch: &Batch, found: &mut Vec<Contradicti
     let groups: Vec<&[usize]> = order.chunk_by(|a, b| offered[*a].hash == offered[*b].hash).collect();
     let hashes: Vec<_> = groups.iter().map(|group| offered[group[0]].hash).collect();
     let outputs = Outputs::of(parts, offered, cancel)?;
-    for (group, stand) in groups.iter().zip(lookup::stands(parts, &hashes, cancel)?) {
-        let stored = match stand {
+    for (group, at) in groups.iter().zip(lookup::places(parts, &hashes, cancel)?) {
+        let stored = match at {
             Some((part, row)) => Some(parts[part].segment.facts(row)?.canonical(chain)?),
             None => None,
         };
@@ -163,7 +163,7 @@ fn canonical(facts: &TransactionFacts, chain: Chain) -> Result<TransactionFacts>
     TransactionFacts { time: None, block_hash: None, ..facts.clone() }.canonical(chain)
 }
 
-/// Whether inputs say the amounts of the outputs that they spend.
+/// Returns whether inputs say the amounts of the outputs that they spend.
 fn spends(facts: &TransactionFacts, outputs: &Outputs<'_>, chain: Chain) -> Result<()> {
     for InputFacts { previous, spent, .. } in facts.utxo.iter().flat_map(|utxo| &utxo.inputs) {
         if let (Some(spent), Some(output)) = (spent, outputs.get(previous)?)

@@ -9,7 +9,7 @@ use headwater_types::Chain;
 use super::contents::{ChainContents, Contents};
 use super::feed::StoredFeed;
 use super::parts::{Part, Storage};
-use super::sidecar::{Attached, Covered, KINDS, Kind, Merge, Occasion, Scope, Sidecar, Target};
+use super::sidecar::{AttachedSidecar, CoveredSegment, KINDS, Kind, Merge, Occasion, Scope, Sidecar, Target};
 use crate::feed::Feed;
 use crate::read::Result;
 use crate::segment::Segment;
@@ -40,7 +40,7 @@ impl Contents {
     }
 
     /// The current files of a kind.
-    fn attached(&self, kind: &dyn Kind) -> Vec<Attached> {
+    fn attached(&self, kind: &dyn Kind) -> Vec<AttachedSidecar> {
         let mut files = Vec::new();
         let mut first = 0;
         for (chain, held) in &self.chains {
@@ -48,7 +48,7 @@ impl Contents {
             for sidecar in held.sidecars.of(kind) {
                 if let Some(covered) = held.current(kind, stamp, sidecar, &places) {
                     let places = covered.into_iter().map(|place| first + place).collect();
-                    files.push(Attached { chain: *chain, places, opened: sidecar.opened.clone() });
+                    files.push(AttachedSidecar { chain: *chain, places, opened: sidecar.opened.clone() });
                 }
             }
             first += u32::try_from(held.parts().count()).unwrap_or(u32::MAX);
@@ -65,7 +65,7 @@ impl Contents {
     }
 
     /// With every sidecar of a kind that is due; `None` when there is nothing to build. `before` is what was there
-    /// before a change. `progress` is told (work done, in all).
+    /// before a change. `progress` receives (work done, in all).
     pub(super) fn with_sidecars(
         &self,
         kind: &'static dyn Kind,
@@ -103,7 +103,7 @@ impl Contents {
         Ok(Some(after))
     }
 
-    /// How many sidecars of a chain are missing or stale.
+    /// Counts the sidecars of a chain that are missing or stale.
     pub(super) fn underived(&self, chain: Chain, held: &ChainContents) -> Result<u64> {
         KINDS.iter().try_fold(0, |count, kind| {
             Ok(count + self.due(*kind, (chain, held), (Occasion::Request, self))?.len() as u64)
@@ -208,7 +208,7 @@ impl ChainContents {
                     covers.push(name.clone());
                     u32::try_from(covers.len() - 1).ok()
                 };
-                covered.push(Covered { segment: &part.segment, place });
+                covered.push(CoveredSegment { segment: &part.segment, place });
             }
             files.push((Arc::clone(sidecar), covered));
         }

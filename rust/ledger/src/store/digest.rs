@@ -3,8 +3,8 @@
 //! Every item (a transaction, a block, a contract, a token, a claim, a registry entry, a price, an exchange rate) has
 //! canonical bytes that begin with what it is and its chain. Their XXH3-128 digests are added modulo 2^128, and the
 //! digest of the number of items is added last. Addition does not care for order; that no item counts twice is seen to
-//! before: a transaction stands in one segment, and copies of the others are taken once. The digest finds accidents and
-//! differences, it is no defence against forgers.
+//! before: a transaction is in one segment, and copies of the others are taken once. The digest finds accidents and
+//! differences, it is not a defence against forgers.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -119,7 +119,7 @@ fn add_registry(sum: &mut Sum, registry: &Registry) {
     }
 }
 
-/// What is held counts, used or not.
+/// Adds all prices that are held, used or not.
 fn add_prices(sum: &mut Sum, prices: &PriceTable) {
     for symbol in prices.held() {
         let left_out = prices.left_out(symbol).iter().map(|left_out| &left_out.price);

@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::Path;
 
-/// What a writer needs of a disk.
+/// The operations that a writer needs of a disk.
 pub trait Disk: Send {
     /// Makes a folder and those above it, where they are missing.
     ///
@@ -48,7 +48,7 @@ pub trait DiskFile: Send {
     /// Makes all that was appended durable.
     ///
     /// # Errors
-    /// What the system says: then nobody knows what is on the disk.
+    /// The error of the system: then the contents of the disk are unknown.
     fn sync(&mut self) -> io::Result<()>;
 }
 

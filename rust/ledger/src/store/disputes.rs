@@ -1,6 +1,6 @@
 //! The history of disputes on disk: a file of JSON lines, written whole with each change.
 //!
-//! It stands beside the imports of labels and not within them, so that neither a new edition of a list nor a rollback
+//! It is kept beside the imports of labels and not within them, so that neither a new edition of a list nor a rollback
 //! touches it. Thousands of entries are some hundred kilobytes.
 
 use std::fmt::Write as _;
@@ -19,7 +19,7 @@ pub(super) const DISPUTES: &str = "disputes";
 /// The scope of claims about every EVM chain.
 const EVM: &str = "evm";
 
-/// The history of a generation and the file that it stands in; without a file there is none.
+/// The history of a generation and the file that it is in; without a file there is none.
 #[derive(Clone, Default)]
 pub(super) struct DisputeHistory {
     pub(super) disputes: Arc<Disputes>,
@@ -36,7 +36,7 @@ impl DisputeHistory {
     }
 }
 
-/// An entry as its line states it. The address is the key of label files, which knows family and network.
+/// An entry as its line states it. The address is the key of label files, which includes family and network.
 #[derive(Serialize, Deserialize)]
 struct Line {
     action: String,

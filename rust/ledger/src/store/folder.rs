@@ -1,4 +1,4 @@
-//! How a store is laid out in its folder, and how files get into it.
+//! The layout of a store in its folder, and how files get into it.
 //!
 //! ```text
 //! manifest-0000000007.json     one per generation; the highest number is the current one
@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use super::disk::{Disk, DiskFile};
 use super::disputes::DISPUTES;
-use super::parts::{FileRef, LABELS, Part, Storage, Writing, file_digest, write_all};
+use super::parts::{FileRef, LABELS, Part, Storage, WriteFn, file_digest, write_all};
 use super::sidecar::KINDS;
 use super::sink::Sink;
 use crate::LedgerError;
@@ -129,12 +129,13 @@ impl FileEntry {
     }
 
     pub(super) fn to_ref(&self) -> std::result::Result<FileRef, String> {
-        let digest = u128::from_str_radix(&self.digest, 16).map_err(|_| format!("{:?} is no digest", self.digest))?;
+        let digest =
+            u128::from_str_radix(&self.digest, 16).map_err(|_| format!("{:?} is not a digest", self.digest))?;
         let is_inside = folders().any(|folder| {
             self.file.strip_prefix(folder).and_then(|rest| rest.strip_prefix('/')).is_some_and(is_plain_name)
         });
         if !is_inside {
-            return Err(format!("{:?} is no file of a store", self.file));
+            return Err(format!("{:?} is not a file of a store", self.file));
         }
         Ok(FileRef { name: self.file.clone(), length: self.length, digest })
     }
@@ -205,7 +206,7 @@ impl Folder {
     }
 
     /// Keeps a file that `write` writes; `kind` is its folder and `extension` its ending.
-    pub(super) fn keep_stream(&mut self, kind: &str, extension: &str, write: Writing<'_>) -> Result<FileRef> {
+    pub(super) fn keep_stream(&mut self, kind: &str, extension: &str, write: WriteFn<'_>) -> Result<FileRef> {
         let name = self.next_name(kind, kind, extension);
         self.write(name, write)
     }
@@ -221,7 +222,7 @@ impl Folder {
     }
 
     /// Writes a file under another name, syncs it, and gives it its name.
-    fn write(&mut self, name: String, write: Writing<'_>) -> Result<FileRef> {
+    fn write(&mut self, name: String, write: WriteFn<'_>) -> Result<FileRef> {
         if self.is_latched {
             return Err(LedgerError::Latched { path: self.path.clone() });
         }
@@ -241,7 +242,7 @@ impl Folder {
         Ok(FileRef { name, length, digest })
     }
 
-    fn begin_file(&mut self, path: &Path, write: Writing<'_>) -> Result<(Box<dyn DiskFile>, u64, u128)> {
+    fn begin_file(&mut self, path: &Path, write: WriteFn<'_>) -> Result<(Box<dyn DiskFile>, u64, u128)> {
         let failed = |source| io_error("cannot write", path, source);
         let mut sink = Sink::new(self.disk.create(path).map_err(failed)?);
         match write(&mut sink) {
@@ -266,7 +267,7 @@ impl Storage for Folder {
         Scratch::folder(self.path.join(SEGMENTS), Scratch::MEMORY_BYTES)
     }
 
-    fn keep_segment(&mut self, chain: Chain, write: Writing<'_>) -> Result<Arc<Part>> {
+    fn keep_segment(&mut self, chain: Chain, write: WriteFn<'_>) -> Result<Arc<Part>> {
         let name = self.next_name(SEGMENTS, chain.name(), "segment");
         let file = self.write(name, write)?;
         self.segment_bytes += file.length;
@@ -274,7 +275,7 @@ impl Storage for Folder {
         Ok(Arc::new(Part { file, segment }))
     }
 
-    fn keep_container(&mut self, kind: &str, stem: &str, write: Writing<'_>) -> Result<(FileRef, Container)> {
+    fn keep_container(&mut self, kind: &str, stem: &str, write: WriteFn<'_>) -> Result<(FileRef, Container)> {
         let name = self.next_name(kind, stem, kind);
         let file = self.write(name, write)?;
         let opened = Container::open(&self.path.join(&file.name))?;

@@ -10,7 +10,7 @@ use super::disputes::DisputeHistory;
 use super::parts::{FileRef, LABELS, Storage};
 use super::{ImportKind, ImportVersion, LabelList, MissingClaims};
 use crate::LedgerError;
-use crate::labels::{self, Claim, Disputes, Imported, LabelDiff, LabelFile, LabelTable, ListOrigin, ListTerms};
+use crate::labels::{self, Claim, Disputes, ImportRow, LabelDiff, LabelFile, LabelTable, ListOrigin, ListTerms};
 use crate::market::{FxPoint, FxTable, MarketStamp, PricePoint, PriceTable, Registry, TokenListing};
 use crate::read::Result;
 
@@ -19,12 +19,12 @@ use crate::read::Result;
 pub(super) struct Import {
     pub(super) version: ImportVersion,
     pub(super) file: FileRef,
-    pub(super) brought: Brought,
+    pub(super) brought: ImportPayload,
 }
 
-/// What a version brought.
+/// The contents of a version.
 #[derive(Clone)]
-pub(super) enum Brought {
+pub(super) enum ImportPayload {
     Market(Arc<Entries>),
     Labels(Arc<LabelFile>),
 }
@@ -39,9 +39,9 @@ pub(super) enum Entries {
 /// One import of a list of labels.
 #[derive(Debug, Clone)]
 pub struct LabelImport {
-    /// Who says so.
+    /// The source.
     pub source: String,
-    /// Which list of the source it is: the import replaces the one before of the same list.
+    /// The list of the source: the import replaces the one before of the same list.
     pub list: String,
     /// When the import is made.
     pub imported_at: Timestamp,
@@ -49,15 +49,15 @@ pub struct LabelImport {
     pub ended_at: Timestamp,
     /// The claims.
     pub claims: Vec<Claim>,
-    /// What becomes of claims that the list no longer makes.
+    /// The policy for claims that the list no longer makes.
     pub vanished: MissingClaims,
-    /// What becomes of an edition that most likely is cut off or old.
+    /// The policy for an edition that most likely is cut off or old.
     pub shrinking: ShrinkPolicy,
     /// The licence of the list; `None` where it is not known.
     pub licence: Option<String>,
 }
 
-/// What becomes of an edition that says again too little of the one before it, or is older: as a rule the file is cut off,
+/// The policy for an edition that says again too little of the one before it, or is older: as a rule the file is cut off,
 /// or a copy from the past.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ShrinkPolicy {
@@ -91,8 +91,8 @@ impl Imports {
     pub(super) fn new(versions: Vec<Import>, disputes: DisputeHistory) -> Self {
         let in_force = || {
             versions.iter().filter(|import| import.version.in_force).filter_map(|import| match &import.brought {
-                Brought::Market(entries) => Some((import.version.source.as_str(), &**entries)),
-                Brought::Labels(_) => None,
+                ImportPayload::Market(entries) => Some((import.version.source.as_str(), &**entries)),
+                ImportPayload::Labels(_) => None,
             })
         };
         let listings = in_force().filter_map(|(_, entries)| match entries {
@@ -121,7 +121,7 @@ impl Imports {
         Self { labels, disputes, ..self.clone() }
     }
 
-    /// What the values of a chain depend on.
+    /// Returns the stamp of what the values of a chain depend on.
     pub(super) fn stamp(&self, chain: Chain) -> MarketStamp {
         let place = Chain::all().position(|known| known == chain).unwrap_or_default();
         *self.stamps[place].get_or_init(|| MarketStamp::of(&self.registry, &self.prices, chain))
@@ -149,7 +149,7 @@ impl Imports {
             in_force: true,
             list: None,
         };
-        Ok(self.with_version(Import { version, file, brought: Brought::Market(Arc::new(entries)) }))
+        Ok(self.with_version(Import { version, file, brought: ImportPayload::Market(Arc::new(entries)) }))
     }
 
     /// With one more version of labels, and its number.
@@ -181,7 +181,7 @@ impl Imports {
             in_force: true,
             list: Some(list),
         };
-        Ok(self.with_version(Import { version, file, brought: Brought::Labels(Arc::new(opened)) }))
+        Ok(self.with_version(Import { version, file, brought: ImportPayload::Labels(Arc::new(opened)) }))
     }
 
     fn next_number(&self) -> u64 {
@@ -213,7 +213,7 @@ impl Imports {
         for later in place + 1..versions.len() {
             let (earlier, rest) = versions.split_at_mut(later);
             let import = &mut rest[0];
-            let (Brought::Labels(opened), Some(of)) = (&import.brought, &import.version.list) else { continue };
+            let (ImportPayload::Labels(opened), Some(of)) = (&import.brought, &import.version.list) else { continue };
             if !import.version.in_force || import.version.source != source || of.name != list.name {
                 continue;
             }
@@ -221,20 +221,20 @@ impl Imports {
             let written = succeed(before.as_deref(), opened.own_claims()?, (of.vanished, of.ended_at))?;
             let (file, opened) = keep_labels(written, storage)?;
             import.file = file;
-            import.brought = Brought::Labels(Arc::new(opened));
+            import.brought = ImportPayload::Labels(Arc::new(opened));
         }
         Ok(Self::new(versions, disputes))
     }
 
-    /// What an import of labels says that another one does not, by default the one before it of its list.
+    /// Returns what an import of labels says that another one does not, by default the one before it of its list.
     pub(super) fn diff_labels(&self, version: u64, against: Option<u64>) -> Result<LabelDiff> {
         let find = |number: u64| {
             let place = self.versions.iter().position(|import| import.version.version == number);
             place.ok_or(LedgerError::UnknownVersion(number))
         };
         let file = |place: usize| match &self.versions[place].brought {
-            Brought::Labels(file) => Ok(Arc::clone(file)),
-            Brought::Market(_) => Err(LedgerError::UnknownVersion(self.versions[place].version.version)),
+            ImportPayload::Labels(file) => Ok(Arc::clone(file)),
+            ImportPayload::Market(_) => Err(LedgerError::UnknownVersion(self.versions[place].version.version)),
         };
         let place = find(version)?;
         let after = file(place)?;
@@ -258,7 +258,7 @@ fn succeed(
     before: Option<&LabelFile>,
     own: Vec<Claim>,
     (vanished, ended_at): (MissingClaims, Timestamp),
-) -> Result<Vec<labels::Written>> {
+) -> Result<Vec<labels::ClaimDraft>> {
     let before = match vanished {
         MissingClaims::End => before,
         MissingClaims::Forgotten => None,
@@ -267,14 +267,14 @@ fn succeed(
 }
 
 /// Writes and opens a file of labels.
-fn keep_labels(mut written: Vec<labels::Written>, storage: &mut dyn Storage) -> Result<(FileRef, LabelFile)> {
+fn keep_labels(mut written: Vec<labels::ClaimDraft>, storage: &mut dyn Storage) -> Result<(FileRef, LabelFile)> {
     let (file, container) = storage.keep_container(LABELS, LABELS, &mut |out| labels::build(&mut written, out))?;
     Ok((file, LabelFile::read(container)?))
 }
 
 /// Refuses an edition that most likely is cut off: one that says again less than half of what the one before it said, of a
 /// list of sanctions less than nine tenths.
-fn check_size(before: &LabelFile, written: &[labels::Written], (source, list): (&str, &str)) -> Result<()> {
+fn check_size(before: &LabelFile, written: &[labels::ClaimDraft], (source, list): (&str, &str)) -> Result<()> {
     let labels::Overlap { before, kept, has_sanctions } = labels::overlap(before, written)?;
     let (of, least) = if has_sanctions { (10, 9) } else { (2, 1) };
     if kept.saturating_mul(of) >= before.saturating_mul(least) {
@@ -300,12 +300,12 @@ fn check_date(versions: &[Import], ended_at: Timestamp, (source, list): (&str, &
 /// The last import of a list that is in force.
 fn last_of(versions: &[Import], source: &str, list: &str) -> Option<Arc<LabelFile>> {
     versions.iter().rev().find_map(|import| match (&import.brought, &import.version.list) {
-        (Brought::Labels(file), Some(of))
+        (ImportPayload::Labels(file), Some(of))
             if import.version.in_force && import.version.source == source && of.name == list =>
         {
             Some(Arc::clone(file))
         }
-        (Brought::Labels(_) | Brought::Market(_), _) => None,
+        (ImportPayload::Labels(_) | ImportPayload::Market(_), _) => None,
     })
 }
 
@@ -315,7 +315,7 @@ fn label_table(versions: &[Import], disputes: &Arc<Disputes>) -> LabelTable {
     let mut imports = Vec::new();
     let mut imported_at = None;
     for import in versions {
-        let (Brought::Labels(file), Some(of)) = (&import.brought, &import.version.list) else { continue };
+        let (ImportPayload::Labels(file), Some(of)) = (&import.brought, &import.version.list) else { continue };
         let next = lists.len();
         let list = *lists.entry((&import.version.source, &of.name)).or_insert(next);
         let (version, is_in_force) = (import.version.version, import.version.in_force);
@@ -323,7 +323,7 @@ fn label_table(versions: &[Import], disputes: &Arc<Disputes>) -> LabelTable {
         let terms = ListTerms { generation: of.generation, rolled_back: of.rolled_back, ended_at };
         let (source, licence) = (import.version.source.clone(), of.licence.clone());
         let origin = Arc::new(ListOrigin { source, list: of.name.clone(), licence });
-        imports.push(Imported { version, list, is_in_force, terms, origin, file: Arc::clone(file) });
+        imports.push(ImportRow { version, list, is_in_force, terms, origin, file: Arc::clone(file) });
         if is_in_force {
             imported_at = imported_at.max(Some(of.imported_at));
         }
@@ -405,12 +405,12 @@ fn read_listing(line: &[u8]) -> std::result::Result<TokenListing, String> {
 
 fn read_price(line: &[u8]) -> std::result::Result<PricePoint, String> {
     let PriceLine { symbol, time, usd } = serde_json::from_slice(line).map_err(|error| error.to_string())?;
-    let usd = usd.parse().map_err(|_| format!("{usd:?} is no price"))?;
+    let usd = usd.parse().map_err(|_| format!("{usd:?} is not a price"))?;
     Ok(PricePoint { symbol, time, usd })
 }
 
 fn read_rate(line: &[u8]) -> std::result::Result<FxPoint, String> {
     let FxLine { currency, time, per_usd } = serde_json::from_slice(line).map_err(|error| error.to_string())?;
-    let per_usd = per_usd.parse().map_err(|_| format!("{per_usd:?} is no exchange rate"))?;
+    let per_usd = per_usd.parse().map_err(|_| format!("{per_usd:?} is not an exchange rate"))?;
     Ok(FxPoint { currency, time, per_usd })
 }

@@ -1,4 +1,4 @@
-//! Which files the generations that are kept list.
+//! The files that the generations that are kept list.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -8,15 +8,15 @@ use super::parts::FileRef;
 use crate::read::Result;
 
 /// By the name of a file the newest generation that lists it. Generations are kept in one piece up to the newest, so
-/// that tells whether any of them does, and no manifest is read twice.
+/// that shows whether any of them does, and no manifest is read twice.
 #[derive(Default)]
-pub(super) struct Listed {
+pub(super) struct ListedFiles {
     by_name: HashMap<String, u64>,
-    /// Whether the manifests that were there at first are read.
+    /// True if the manifests that were there at first are read.
     is_read: bool,
 }
 
-impl Listed {
+impl ListedFiles {
     /// Notes what a generation lists.
     pub(super) fn note<'a>(&mut self, generation: u64, files: impl Iterator<Item = &'a FileRef>) {
         for file in files {
@@ -47,7 +47,7 @@ impl Listed {
         self.by_name.retain(|_, newest| *newest >= oldest);
     }
 
-    /// Whether a generation that is kept lists a file.
+    /// Returns whether a generation that is kept lists a file.
     pub(super) fn has(&self, name: &Path) -> bool {
         name.to_str().is_some_and(|name| self.by_name.contains_key(name))
     }

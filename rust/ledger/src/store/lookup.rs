@@ -1,4 +1,4 @@
-//! Where a commit finds what its batch speaks of: all keys of the batch at once, part by part.
+//! Look-up of what a batch speaks of: all keys of the batch at once, part by part.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -11,20 +11,20 @@ use crate::error::{ConflictParties, LedgerError};
 use crate::facts::{BlockFacts, OutPoint, OutputFacts, TransactionFacts};
 use crate::read::Result;
 
-/// Where a transaction stands: the place of its part, and its row there.
-pub(super) type Stand = (usize, u32);
+/// The place of a transaction: the number of its part, and its row there.
+pub(super) type RowPlace = (usize, u32);
 
-/// Where each of `hashes` stands, which are in order.
-pub(super) fn stands(parts: &[&Arc<Part>], hashes: &[TxHash], cancel: &Cancel) -> Result<Vec<Option<Stand>>> {
-    let mut stands = vec![None; hashes.len()];
+/// Returns where each of `hashes` is, which are in order.
+pub(super) fn places(parts: &[&Arc<Part>], hashes: &[TxHash], cancel: &Cancel) -> Result<Vec<Option<RowPlace>>> {
+    let mut places = vec![None; hashes.len()];
     for (place, part) in parts.iter().enumerate() {
         cancel.check()?;
         for (hash, row) in part.segment.find_many(hashes)? {
-            // A transaction stands in one part; should it ever stand in two, the first counts.
-            stands[hash].get_or_insert((place, row));
+            // A transaction is in one part; should it ever be in two, the first counts.
+            places[hash].get_or_insert((place, row));
         }
     }
-    Ok(stands)
+    Ok(places)
 }
 
 /// The copies of each of `numbers`, which are in order, by number: the place of a part, and what it says.
@@ -47,9 +47,9 @@ pub(super) fn block_copies(
 pub(super) struct Outputs<'a> {
     parts: &'a [&'a Arc<Part>],
     offered: HashMap<TxHash, Vec<OutputFacts>>,
-    /// Transactions whose outputs the batch spends and does not bring, in order, and where they stand.
+    /// Transactions whose outputs the batch spends and does not bring, in order, and where they are.
     asked: Vec<TxHash>,
-    stands: Vec<Option<Stand>>,
+    places: Vec<Option<RowPlace>>,
 }
 
 impl<'a> Outputs<'a> {
@@ -64,11 +64,11 @@ impl<'a> Outputs<'a> {
             .collect();
         asked.sort_unstable();
         asked.dedup();
-        let stands = stands(parts, &asked, cancel)?;
-        Ok(Self { parts, offered, asked, stands })
+        let places = places(parts, &asked, cancel)?;
+        Ok(Self { parts, offered, asked, places })
     }
 
-    /// Whether the batch brings the outputs of a transaction.
+    /// Returns whether the batch brings the outputs of a transaction.
     pub(super) fn are_offered(&self, hash: &TxHash) -> bool {
         self.offered.contains_key(hash)
     }
@@ -78,7 +78,7 @@ impl<'a> Outputs<'a> {
             return Ok(outputs.get(point.index as usize).cloned());
         }
         match self.asked.binary_search(&point.hash) {
-            Ok(place) => match self.stands[place] {
+            Ok(place) => match self.places[place] {
                 Some((part, row)) => self.parts[part].segment.output_of(row, point.index),
                 None => Ok(None),
             },
@@ -88,7 +88,7 @@ impl<'a> Outputs<'a> {
         }
     }
 
-    /// What is wrong with an input that says another amount than the output it spends has.
+    /// Returns what is wrong with an input that says another amount than the output it spends has.
     pub(super) fn disagreement(
         chain: Chain,
         spender: &TxHash,

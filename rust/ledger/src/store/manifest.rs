@@ -16,7 +16,7 @@ use super::contents::{ChainContents, Contents};
 use super::disputes::{self, DisputeHistory};
 use super::feed::{FeedEntry, OpenRuns};
 use super::folder::{self, FileEntry};
-use super::imports::{Brought, Entries, Import, Imports};
+use super::imports::{Entries, Import, ImportPayload, Imports};
 use super::parts::{FileRef, Part, Storage, TailBlock, file_digest};
 use super::sidecar::{Kind, Sidecar, kind_of};
 use super::{ImportKind, ImportVersion};
@@ -27,7 +27,7 @@ use crate::read::{CoverageTable, Result};
 /// The one format that is written and read.
 const FORMAT: u32 = 3;
 
-/// A manifest as it stands in its file.
+/// A manifest as it is in its file.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Manifest {
     pub(super) generation: u64,
@@ -79,7 +79,7 @@ pub(super) struct TailEntry {
     hash: String,
     parent: String,
     ranges: Ranges,
-    /// Accounts are claimed by exports, hardly ever by a block; so they stand here rather than in a file.
+    /// Accounts are claimed by exports, hardly ever by a block; so they are here rather than in a file.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     accounts: Accounts,
     #[serde(flatten)]
@@ -164,7 +164,7 @@ impl Manifest {
     fn parse(path: &Path, bytes: &[u8]) -> Result<Self> {
         let corrupt =
             |offset: usize, what: String| LedgerError::Corrupt { file: path.to_owned(), offset: offset as u64, what };
-        let (format, checksum, start) = header(bytes).ok_or_else(|| corrupt(0, "it is no manifest".into()))?;
+        let (format, checksum, start) = header(bytes).ok_or_else(|| corrupt(0, "it is not a manifest".into()))?;
         if format != FORMAT {
             return Err(LedgerError::OtherFormat { path: path.to_owned(), found: format, expected: FORMAT });
         }
@@ -281,7 +281,7 @@ impl ChainEntry {
             });
         }
         for (name, entries) in &self.sidecars {
-            let kind = kind_of(name).ok_or_else(|| corrupt(format!("{name:?} is no kind of sidecar")))?;
+            let kind = kind_of(name).ok_or_else(|| corrupt(format!("{name:?} is not a kind of sidecar")))?;
             for entry in entries {
                 let file = entry.file.to_ref().map_err(corrupt)?;
                 held.sidecars.insert(kind, open.sidecar(root, kind, file, &entry.covers)?);
@@ -313,7 +313,7 @@ fn parse_accounts(
         .collect()
 }
 
-/// What is open already, to be shared between generations.
+/// The parts that are open already, to be shared between generations.
 #[derive(Default)]
 pub(super) struct OpenParts {
     parts: HashMap<String, Weak<Part>>,
@@ -376,14 +376,14 @@ impl OpenParts {
 }
 
 /// Opens the file of an import.
-fn open_import(root: &Path, kind: ImportKind, file: &FileRef) -> Result<Brought> {
+fn open_import(root: &Path, kind: ImportKind, file: &FileRef) -> Result<ImportPayload> {
     if kind == ImportKind::Labels {
         let opened = LabelFile::read(folder::open_listed_container(root, file)?)?;
-        return Ok(Brought::Labels(Arc::new(opened)));
+        return Ok(ImportPayload::Labels(Arc::new(opened)));
     }
     let bytes = folder::read_listed(root, file)?;
     let corrupt = |what| LedgerError::Corrupt { file: root.join(&file.name), offset: 0, what };
-    Ok(Brought::Market(Arc::new(Entries::from_lines(kind, &bytes).map_err(corrupt)?)))
+    Ok(ImportPayload::Market(Arc::new(Entries::from_lines(kind, &bytes).map_err(corrupt)?)))
 }
 
 /// Opens the history of disputes.
@@ -393,24 +393,24 @@ fn open_disputes(root: &Path, file: &FileRef) -> Result<Disputes> {
     disputes::from_lines(&bytes).map_err(corrupt)
 }
 
-/// What an import brought, as long as a generation holds it.
+/// The contents of an import, as long as a generation holds it.
 enum WeakImport {
     Market(Weak<Entries>),
     Labels(Weak<LabelFile>),
 }
 
 impl WeakImport {
-    fn of(brought: &Brought) -> Self {
+    fn of(brought: &ImportPayload) -> Self {
         match brought {
-            Brought::Market(entries) => Self::Market(Arc::downgrade(entries)),
-            Brought::Labels(file) => Self::Labels(Arc::downgrade(file)),
+            ImportPayload::Market(entries) => Self::Market(Arc::downgrade(entries)),
+            ImportPayload::Labels(file) => Self::Labels(Arc::downgrade(file)),
         }
     }
 
-    fn upgrade(&self) -> Option<Brought> {
+    fn upgrade(&self) -> Option<ImportPayload> {
         match self {
-            Self::Market(entries) => entries.upgrade().map(Brought::Market),
-            Self::Labels(file) => file.upgrade().map(Brought::Labels),
+            Self::Market(entries) => entries.upgrade().map(ImportPayload::Market),
+            Self::Labels(file) => file.upgrade().map(ImportPayload::Labels),
         }
     }
 }

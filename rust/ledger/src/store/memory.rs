@@ -6,10 +6,10 @@ use std::sync::Arc;
 use headwater_types::{Chain, Timestamp};
 
 use super::change::Extent;
-use super::commit::Telling;
+use super::commit::FeedPolicy;
 use super::contents::Contents;
 use super::imports::{Entries, LabelImport};
-use super::parts::{FileRef, Part, Storage, Writing};
+use super::parts::{FileRef, Part, Storage, WriteFn};
 use super::segmentation::{self, Segmentation};
 use super::sidecar::{KINDS, Occasion};
 use super::{CommitReport, LogicalDigest, digest};
@@ -26,7 +26,7 @@ use crate::{Cancel, LedgerError, Snapshot};
 pub struct MemoryStore {
     contents: Contents,
     snapshot: Arc<Snapshot>,
-    telling: Telling,
+    telling: FeedPolicy,
 }
 
 /// Keeps nothing but what is open.
@@ -47,7 +47,7 @@ impl Storage for Memory {
         Scratch::memory()
     }
 
-    fn keep_segment(&mut self, chain: Chain, write: Writing<'_>) -> Result<Arc<Part>> {
+    fn keep_segment(&mut self, chain: Chain, write: WriteFn<'_>) -> Result<Arc<Part>> {
         let mut bytes = Vec::new();
         write(&mut bytes)?;
         let file = self.next_file(chain.name(), bytes.len());
@@ -55,7 +55,7 @@ impl Storage for Memory {
         Ok(Arc::new(Part { file, segment }))
     }
 
-    fn keep_container(&mut self, kind: &str, stem: &str, write: Writing<'_>) -> Result<(FileRef, Container)> {
+    fn keep_container(&mut self, kind: &str, stem: &str, write: WriteFn<'_>) -> Result<(FileRef, Container)> {
         let mut bytes = Vec::new();
         write(&mut bytes)?;
         let file = self.next_file(&format!("{kind}-{stem}"), bytes.len());
@@ -77,7 +77,7 @@ impl Default for MemoryStore {
 impl MemoryStore {
     fn of(contents: Contents) -> Self {
         let snapshot = Arc::new(contents.snapshot());
-        Self { contents, snapshot, telling: Telling::Nothing }
+        Self { contents, snapshot, telling: FeedPolicy::Nothing }
     }
 
     /// Joins a batch with what is held, as [`crate::store::Writer::commit`] does.
@@ -90,7 +90,7 @@ impl MemoryStore {
         self.replace(after);
         loop {
             let merged = self.contents.merged(chain, Extent::Due, &mut self.storage(), &|_, _| {}, cancel);
-            // The commit stands, merged or not.
+            // The commit is, merged or not.
             let Ok((Some(after), _)) = merged else { break };
             self.replace(Some(after));
         }
@@ -129,7 +129,7 @@ impl MemoryStore {
 
     /// From now on commits make items of the change feed, as after [`crate::store::Writer::begin_events`].
     pub const fn begin_events(&mut self) {
-        self.telling = Telling::Items;
+        self.telling = FeedPolicy::Items;
     }
 
     /// Adds token listings.
@@ -193,7 +193,7 @@ impl MemoryStore {
         Ok(number)
     }
 
-    /// What is held now.
+    /// Returns what is held now.
     #[must_use]
     pub fn snapshot(&self) -> Arc<Snapshot> {
         Arc::clone(&self.snapshot)
@@ -207,9 +207,9 @@ impl MemoryStore {
         digest::digest(&self.contents, cancel)
     }
 
-    /// The same content in other segments: nothing that reads a ledger may tell the difference.
+    /// The same content in other segments: readers of a ledger must not see the difference.
     ///
-    /// The segments stand in an order of their own, so that nothing may lean on theirs either; the last blocks form
+    /// The segments are in an order of their own, so that nothing may lean on theirs either; the last blocks form
     /// the tail, each with a made hash where it has none.
     ///
     /// # Errors
@@ -222,7 +222,7 @@ impl MemoryStore {
         Ok(Self::of(contents))
     }
 
-    /// The same with every sidecar built, however small: nothing that reads a ledger may tell the difference.
+    /// The same with every sidecar built, however small: readers of a ledger must not see the difference.
     ///
     /// # Errors
     /// When the work is cancelled.

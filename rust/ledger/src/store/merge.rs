@@ -12,17 +12,17 @@ use crate::read::Result;
 use crate::segment::Source;
 use crate::{Cancel, LedgerError};
 
-/// How far a merge is: of how many rows, how many are merged.
-pub(super) type Merging<'a> = &'a dyn Fn(u64, u64);
+/// The progress of a merge: of how many rows, how many are merged.
+pub(super) type MergeProgress<'a> = &'a dyn Fn(u64, u64);
 
-/// How much a segment holds, as far as merging cares: movements, mostly. One of transactions or blocks alone counts
-/// those.
+/// Returns how much a segment holds, as far as merging cares: movements, mostly. One of transactions or blocks alone
+/// counts those.
 pub(super) fn weight(part: &Part) -> u64 {
     let segment = &part.segment;
     segment.balance_changes().max(u64::from(segment.transactions())).max(segment.block_count()).max(1)
 }
 
-/// What a merge came to.
+/// The outcome of a merge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Outcome {
     /// There was nothing to merge.
@@ -38,7 +38,7 @@ pub(super) fn merge_due(
     chain: Chain,
     held: &mut ChainContents,
     due: impl Fn(&[u64]) -> Option<Vec<usize>>,
-    (storage, merging): (&mut dyn Storage, Merging<'_>),
+    (storage, merging): (&mut dyn Storage, MergeProgress<'_>),
     cancel: &Cancel,
 ) -> Result<Outcome> {
     let open = mergeable(held);
@@ -57,7 +57,7 @@ pub(super) fn merge_most(
     chain: Chain,
     held: &mut ChainContents,
     storage: &mut dyn Storage,
-    merging: Merging<'_>,
+    merging: MergeProgress<'_>,
     cancel: &Cancel,
 ) -> Result<Outcome> {
     let open = mergeable(held);
@@ -84,7 +84,7 @@ fn merge(
     held: &mut ChainContents,
     parts: &[Arc<Part>],
     storage: &mut dyn Storage,
-    merging: Merging<'_>,
+    merging: MergeProgress<'_>,
     cancel: &Cancel,
 ) -> Result<Outcome> {
     let names: BTreeSet<String> = parts.iter().map(|part| part.file.name.clone()).collect();

@@ -39,20 +39,20 @@ pub(super) struct TailBlock {
     pub(super) part: Arc<Part>,
 }
 
-/// What writes a file, from front to back.
-pub(super) type Writing<'a> = &'a mut dyn FnMut(&mut dyn Write) -> Result<()>;
+/// The function that writes a file, from front to back.
+pub(super) type WriteFn<'a> = &'a mut dyn FnMut(&mut dyn Write) -> Result<()>;
 
-/// Where new files are put: a folder, or memory.
+/// The storage of new files: a folder, or memory.
 pub(super) trait Storage {
-    /// Where work goes that does not fit into memory.
+    /// Returns the folder for work that does not fit into memory.
     fn scratch(&self) -> Scratch;
 
     /// Keeps a segment, which `write` writes, and opens it.
-    fn keep_segment(&mut self, chain: Chain, write: Writing<'_>) -> Result<Arc<Part>>;
+    fn keep_segment(&mut self, chain: Chain, write: WriteFn<'_>) -> Result<Arc<Part>>;
 
     /// Keeps a container of checked pages, which `write` writes, and opens it; `kind` is its folder and its ending, and
     /// its name begins with `stem`.
-    fn keep_container(&mut self, kind: &str, stem: &str, write: Writing<'_>) -> Result<(FileRef, Container)>;
+    fn keep_container(&mut self, kind: &str, stem: &str, write: WriteFn<'_>) -> Result<(FileRef, Container)>;
 
     /// Keeps another file; `kind` is its folder and `extension` its ending.
     fn keep_file(&mut self, kind: &str, extension: &str, bytes: Vec<u8>) -> Result<FileRef>;
@@ -78,13 +78,13 @@ pub(super) fn keep_merged(
     })
 }
 
-/// Writes bytes whose place the storage knows better than the error of the system.
+/// Writes bytes whose place the storage can name better than the error of the system.
 pub(super) fn write_all(out: &mut dyn Write, bytes: &[u8]) -> Result<()> {
     let failed = |source| LedgerError::Io { action: "cannot write", path: PathBuf::new(), source };
     out.write_all(bytes).map_err(failed)
 }
 
-/// The digest that knows a file again.
+/// The digest that identifies a file.
 pub(super) fn file_digest(bytes: &[u8]) -> u128 {
     xxhash_rust::xxh3::xxh3_128(bytes)
 }

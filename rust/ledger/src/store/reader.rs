@@ -17,9 +17,9 @@ use crate::labels::LabelDiff;
 use crate::read::{Generations, KEPT_SECS, Ledger, Result};
 use crate::{Cancel, LedgerError, Snapshot};
 
-/// How long a look at the folder answers for it, but for a commit that came since.
+/// The time that a look at the folder stays valid, but for a commit that came since.
 const TRUSTED: Duration = Duration::from_secs(1);
-/// How long nobody looks again whether one came: not longer than it takes to be told of it.
+/// The time without another look whether one came: not longer than the notification takes.
 const FRESH: Duration = Duration::from_millis(1);
 /// Earlier generations that are held open: commits may come faster than generations are given up, and each takes tens of
 /// kilobytes. Any other is opened from its manifest when it is asked for.
@@ -33,13 +33,13 @@ pub struct Store {
     path: PathBuf,
     state: Mutex<State>,
     /// Read by every call, so that none may wait for another.
-    seen: ArcSwapOption<Seen>,
+    seen: ArcSwapOption<NewestGeneration>,
 }
 
 /// The newest generation, as it was seen.
 #[derive(Clone)]
-struct Seen {
-    newest: Arc<Loaded>,
+struct NewestGeneration {
+    newest: Arc<LoadedGeneration>,
     /// The manifest that the next commit will write.
     next: Arc<Path>,
     /// When the folder had changed last, as seen before it was listed.
@@ -53,13 +53,13 @@ struct Seen {
 #[derive(Default)]
 struct State {
     /// Generations that were replaced while this reader looked on, or were asked for by number.
-    held: BTreeMap<u64, (Arc<Loaded>, Instant)>,
+    held: BTreeMap<u64, (Arc<LoadedGeneration>, Instant)>,
     open: OpenParts,
 }
 
 impl State {
     /// Holds an earlier generation open, and lets go of what was taken up longest ago.
-    fn hold(&mut self, loaded: Arc<Loaded>) {
+    fn hold(&mut self, loaded: Arc<LoadedGeneration>) {
         self.held.insert(loaded.contents.generation, (loaded, Instant::now()));
         self.held.retain(|_, (_, since)| since.elapsed() <= Duration::from_secs(KEPT_SECS));
         while self.held.len() > HELD {
@@ -69,7 +69,7 @@ impl State {
     }
 }
 
-struct Loaded {
+struct LoadedGeneration {
     contents: Contents,
     snapshot: Arc<Snapshot>,
 }
@@ -104,7 +104,7 @@ impl Store {
     /// Reads every byte of the newest generation against its checksums; `progress(done, total)` counts bytes.
     ///
     /// # Errors
-    /// When the work is cancelled or the folder cannot be read. Damage is no error here: it stands in the report.
+    /// When the work is cancelled or the folder cannot be read. Damage is not an error here: it is in the report.
     pub fn verify(&self, progress: &dyn Fn(u64, u64), cancel: &Cancel) -> Result<VerifyReport> {
         verify::verify(&self.path, progress, cancel)
     }
@@ -118,7 +118,7 @@ impl Store {
         digest::digest(&self.newest()?.contents, cancel)
     }
 
-    /// What an import of labels says that another does not: by default the one before it of its list.
+    /// Returns what an import of labels says that another does not: by default the one before it of its list.
     ///
     /// # Errors
     /// [`LedgerError::UnknownVersion`] when a number names no import of labels, or when a file is damaged.
@@ -126,7 +126,7 @@ impl Store {
         self.newest()?.contents.imports.diff_labels(version, against)
     }
 
-    /// What the newest generation holds.
+    /// Returns what the newest generation holds.
     ///
     /// # Errors
     /// When the store cannot be read.
@@ -164,11 +164,11 @@ impl Store {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn see(&self, seen: Seen) {
+    fn see(&self, seen: NewestGeneration) {
         self.seen.store(Some(Arc::new(seen)));
     }
 
-    fn newest(&self) -> Result<Arc<Loaded>> {
+    fn newest(&self) -> Result<Arc<LoadedGeneration>> {
         if let Some(newest) = self.seen_newest() {
             return Ok(newest);
         }
@@ -194,14 +194,14 @@ impl Store {
             }
         };
         let next = self.path.join(folder::manifest_name(number + 1)).into();
-        self.see(Seen { newest: Arc::clone(&newest), next, folder_time, at, looked: Arc::default() });
+        self.see(NewestGeneration { newest: Arc::clone(&newest), next, folder_time, at, looked: Arc::default() });
         Ok(newest)
     }
 
-    /// What was seen, where it still is the newest. A cheap look: two requests to the system. The time of the folder may
-    /// be too coarse to tell two commits apart, the name of the next manifest may be collected already; both at once
-    /// cannot happen.
-    fn seen_newest(&self) -> Option<Arc<Loaded>> {
+    /// Returns the newest generation as seen before, where it still is the newest. A cheap look: two requests to the
+    /// system. The time of the folder may be too coarse to separate two commits, the name of the next manifest may be
+    /// collected already; both at once cannot happen.
+    fn seen_newest(&self) -> Option<Arc<LoadedGeneration>> {
         let seen = self.seen.load_full()?;
         let at = Instant::now();
         if seen.next.exists() || self.folder_time() != seen.folder_time {
@@ -209,7 +209,7 @@ impl Store {
         }
         let newest = Arc::clone(&seen.newest);
         if at.duration_since(seen.at) > TRUSTED {
-            self.see(Seen { at, looked: Arc::default(), ..Seen::clone(&seen) });
+            self.see(NewestGeneration { at, looked: Arc::default(), ..NewestGeneration::clone(&seen) });
         }
         Some(newest)
     }
@@ -218,13 +218,13 @@ impl Store {
         std::fs::metadata(&self.path).and_then(|folder| folder.modified()).ok()
     }
 
-    fn load(&self, state: &mut State, generation: u64) -> Result<Arc<Loaded>> {
+    fn load(&self, state: &mut State, generation: u64) -> Result<Arc<LoadedGeneration>> {
         let contents = Manifest::read(&self.path, generation)?.open(&self.path, &mut state.open)?;
         let snapshot = Arc::new(contents.snapshot());
-        Ok(Arc::new(Loaded { contents, snapshot }))
+        Ok(Arc::new(LoadedGeneration { contents, snapshot }))
     }
 
-    /// Whether the manifest of a generation is so long replaced that it is no longer kept.
+    /// Returns whether the manifest of a generation is so long replaced that it is no longer kept.
     fn is_expired(&self, generation: u64) -> bool {
         let next = self.path.join(folder::manifest_name(generation + 1));
         let replaced = std::fs::metadata(next).and_then(|file| file.modified());

@@ -15,26 +15,26 @@ use crate::segment::{self, Segment, SegmentInput};
 /// Rows between two looks at the cancel token.
 const ROWS_PER_CHECK: u32 = 4096;
 
-/// What changes when a part is written anew.
+/// The changes of a part that is written anew.
 #[derive(Default)]
 pub(super) struct Edits {
-    /// By row: what stands there now, `None` when it moves elsewhere.
+    /// By row: what is there now, `None` when it moves elsewhere.
     pub(super) rows: HashMap<u32, Option<TransactionFacts>>,
     pub(super) blocks: BTreeMap<u64, BlockFacts>,
     pub(super) tokens: BTreeMap<Address, TokenFacts>,
 }
 
 /// The facts of several parts as the input of one segment. Copies of one block, contract or token are equal, so
-/// whichever comes last may stand.
+/// whichever comes last may be.
 pub(super) fn combined(chain: Chain, network: Network, parts: &[Arc<Part>], cancel: &Cancel) -> Result<SegmentInput> {
-    let mut gathered = Gathered::default();
+    let mut gathered = GatheredFacts::default();
     for part in parts {
         gathered.take(part, cancel)?;
     }
     Ok(gathered.into_input(chain, network))
 }
 
-/// What stands in place of rows of a part, as a segment of its own to be merged with it, and the rows that are left
+/// The corrections of rows of a part, as a segment of its own to be merged with it, and the rows that are left
 /// out, ascending.
 pub(super) fn corrections(part: &Part, edits: Edits, cancel: &Cancel) -> Result<(Segment, Vec<u32>)> {
     let segment = &part.segment;
@@ -61,14 +61,14 @@ pub(super) fn corrections(part: &Part, edits: Edits, cancel: &Cancel) -> Result<
 }
 
 #[derive(Default)]
-struct Gathered {
+struct GatheredFacts {
     blocks: BTreeMap<u64, BlockFacts>,
     transactions: Vec<TransactionFacts>,
     contracts: BTreeSet<Address>,
     tokens: BTreeMap<Address, TokenFacts>,
 }
 
-impl Gathered {
+impl GatheredFacts {
     fn take(&mut self, part: &Part, cancel: &Cancel) -> Result<()> {
         let segment = &part.segment;
         for row in 0..segment.transactions() {

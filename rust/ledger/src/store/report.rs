@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::read::Coverage;
 
-/// What a commit did.
+/// The result of a commit.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct CommitReport {
     /// The generation that holds it: a new one, or the one before when nothing changed.
@@ -24,7 +24,7 @@ pub struct CommitReport {
     pub blocks: u64,
     /// Bytes of segments that were written, by the merges after it too.
     pub written_bytes: u64,
-    /// What became of the merges that were due after it.
+    /// The outcome of the merges that were due after it.
     pub merges: Merges,
     /// Transactions that were left out, or taken out, since an earlier one spends the same output.
     pub double_spends: Vec<DoubleSpend>,
@@ -41,7 +41,8 @@ pub struct DoubleSpend {
     pub kept: String,
     /// The output that both spend: transaction and index.
     pub output: String,
-    /// Whether it was held until the earlier one came. What spends its other outputs was left out for it, and is not held.
+    /// True if it was held until the earlier one came. What spends its other outputs was left out for it, and is not
+    /// held.
     pub was_held: bool,
 }
 
@@ -56,7 +57,7 @@ impl fmt::Display for DoubleSpend {
     }
 }
 
-/// What became of the merges that were due after a commit. The commit stands either way.
+/// Outcome of the merges that were due after a commit. The commit is valid either way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Merges {
@@ -67,7 +68,7 @@ pub enum Merges {
     Postponed,
 }
 
-/// What a compaction did.
+/// The result of a compaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct CompactReport {
     /// The generation that holds it.
@@ -96,7 +97,7 @@ impl Serialize for LogicalDigest {
     }
 }
 
-/// What verification found.
+/// The result of a verification.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct VerifyReport {
     /// The generation that was verified.
@@ -110,7 +111,7 @@ pub struct VerifyReport {
 }
 
 impl VerifyReport {
-    /// Whether nothing is wrong.
+    /// Returns whether nothing is wrong.
     #[must_use]
     pub fn is_sound(&self) -> bool {
         self.problems.is_empty()
@@ -122,13 +123,13 @@ impl VerifyReport {
 pub struct FileProblem {
     /// The file.
     pub file: PathBuf,
-    /// Where, a byte offset in the file.
+    /// The place, a byte offset in the file.
     pub offset: u64,
-    /// What does not match.
+    /// The mismatch.
     pub what: String,
 }
 
-/// What a store holds.
+/// The contents of a store.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct StoreStats {
     /// The generation.
@@ -148,7 +149,7 @@ pub struct StoreStats {
     pub imports: Vec<ImportVersion>,
 }
 
-/// What a store holds of one chain.
+/// The contents of a store of one chain.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ChainStats {
     /// The coverage.
@@ -163,7 +164,7 @@ pub struct ChainStats {
     pub underived: u64,
 }
 
-/// What an import brought.
+/// The kind of an import.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ImportKind {
@@ -178,7 +179,7 @@ pub enum ImportKind {
 }
 
 impl ImportKind {
-    /// What its entries are called.
+    /// Returns what its entries are called.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -195,15 +196,15 @@ impl ImportKind {
 pub struct ImportVersion {
     /// Its number, counted over all imports of the store.
     pub version: u64,
-    /// What it brought.
+    /// The kind.
     pub kind: ImportKind,
-    /// Where it came from, as the caller named it.
+    /// The origin, as the caller named it.
     pub source: String,
-    /// How many entries.
+    /// The number of entries.
     pub entries: u64,
-    /// Whether it is in force, or was rolled back.
+    /// True if it is in force, or was rolled back.
     pub in_force: bool,
-    /// Of labels: which list of the source it is.
+    /// The list of the source, of labels.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub list: Option<LabelList>,
 }
@@ -217,7 +218,7 @@ pub struct LabelList {
     pub imported_at: Timestamp,
     /// When claims ended that the list no longer makes.
     pub ended_at: Timestamp,
-    /// What becomes of claims that the list no longer makes.
+    /// The policy for claims that the list no longer makes.
     #[serde(default)]
     pub vanished: MissingClaims,
     /// The licence of the list; `None` where it is not known, and in stores that do not record it.
@@ -230,7 +231,7 @@ pub struct LabelList {
     pub rolled_back: Option<u64>,
 }
 
-/// What becomes of claims that a list no longer makes.
+/// The policy for claims that a list no longer makes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MissingClaims {

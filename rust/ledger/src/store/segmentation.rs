@@ -14,18 +14,18 @@ use crate::facts::{BlockFacts, TransactionFacts};
 use crate::read::Result;
 use crate::segment::SegmentInput;
 
-/// How content is spread over segments.
+/// The spread of content over segments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Segmentation {
-    /// How many sealed segments, at least one.
+    /// The number of sealed segments, at least one.
     pub segments: usize,
-    /// Which transaction goes where.
+    /// The segment of each transaction.
     pub split: Split,
-    /// How many of the last blocks form the tail.
+    /// The number of the last blocks that form the tail.
     pub tail_blocks: usize,
 }
 
-/// Which transaction goes into which segment.
+/// The rule about which transaction goes into which segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Split {
     /// By time, as ingest in order leaves them.

@@ -9,7 +9,7 @@ use super::disk::DiskFile;
 /// Bytes that go to the disk at a time.
 const PIECE_BYTES: usize = 1 << 18;
 
-/// Writes to a file of the disk, and keeps the first error: what the writer above makes of it is no matter.
+/// Writes to a file of the disk, and keeps the first error: what the writer above makes of it does not matter.
 pub(super) struct Sink {
     file: Box<dyn DiskFile>,
     piece: Vec<u8>,
@@ -41,9 +41,9 @@ impl Sink {
         self.digest.update(bytes);
         self.length += bytes.len() as u64;
         self.file.append(bytes).map_err(|source| {
-            let told = io::Error::new(source.kind(), source.to_string());
+            let reported = io::Error::new(source.kind(), source.to_string());
             self.fault.get_or_insert(source);
-            told
+            reported
         })
     }
 }

@@ -1,4 +1,4 @@
-//! Which segments are merged, so that few are open and each movement is rewritten a few times at most.
+//! The choice of segments to merge, so that few are open and each movement is rewritten a few times at most.
 //!
 //! Segments are filed by how much they hold: tier 0 below 4 movements, tier k from `4 * 8^(k-1)` on, so that tier 7
 //! begins at a million (2^20), tier 8 at 8 and tier 9 at 64 millions. Once a tier has eight segments they are merged,
@@ -38,14 +38,14 @@ pub(super) fn due(weights: &[u64]) -> Option<Vec<usize>> {
     }
 }
 
-/// Segments below the last two tiers that may be open while a load goes on.
-const MOST_LOADED: usize = 64;
+/// Segments below the last two tiers that may be open while a load continues.
+const MAX_LOADED: usize = 64;
 
 /// The places of the segments to be merged while more is to come: none before there are so many that reading suffers,
 /// and then all that are small, so that a load writes each movement once more and not once for each tier.
 pub(super) fn crowded(weights: &[u64]) -> Option<Vec<usize>> {
     let small: Vec<usize> = (0..weights.len()).filter(|place| tier(weights[*place]) + 1 < FINAL).collect();
-    if small.len() < MOST_LOADED { None } else { Some(small) }
+    if small.len() < MAX_LOADED { None } else { Some(small) }
 }
 
 /// The segments in as few groups as may be merged into one each: in their order, none of them past what a final

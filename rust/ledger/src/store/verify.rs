@@ -17,7 +17,7 @@ use crate::read::Result;
 use crate::segment::Segment;
 use crate::{Cancel, LedgerError};
 
-/// How often a generation may be collected under the verification before what it found stands.
+/// The number of times a generation may be collected under the verification before its result counts.
 const ATTEMPTS: usize = 3;
 
 pub(super) fn verify(root: &Path, progress: &dyn Fn(u64, u64), cancel: &Cancel) -> Result<VerifyReport> {
@@ -50,7 +50,7 @@ fn verify_newest(root: &Path, progress: &dyn Fn(u64, u64), cancel: &Cancel) -> R
     Ok(check.report)
 }
 
-/// Whether a file carries checksums of its own, page by page, which tell where it is damaged.
+/// Returns whether a file carries checksums of its own, page by page, which show where it is damaged.
 fn is_paged(file: &FileRef) -> bool {
     let sidecars = KINDS.iter().map(|kind| kind.name());
     sidecars.chain([folder::SEGMENTS, LABELS]).any(|folder| file.name.starts_with(folder))
@@ -240,7 +240,7 @@ impl Check<'_> {
         Ok(())
     }
 
-    /// Whether a file whose pages are sound is the one that was listed, which is a problem when it is not.
+    /// Returns whether a file whose pages are sound is the one that was listed, which is a problem when it is not.
     fn is_listed(&mut self, file: &FileRef) -> bool {
         let path = self.root.join(&file.name);
         let is_listed = std::fs::read(&path).is_ok_and(|bytes| file_digest(&bytes) == file.digest);
@@ -250,18 +250,18 @@ impl Check<'_> {
         is_listed
     }
 
-    /// A transaction stands in one segment only.
+    /// A transaction is in one segment only.
     fn duplicates(&mut self, segments: &[(PathBuf, Segment)]) -> Result<()> {
         for (place, (path, segment)) in segments.iter().enumerate() {
             for row in 0..segment.transactions() {
                 if row % 4096 == 0 {
                     self.cancel.check()?;
                 }
-                // One problem tells enough of a file.
+                // One problem is enough of a file.
                 let Some(hash) = self.noted(segment.hash(row), path)? else { break };
                 for (other, later) in &segments[place + 1..] {
                     if self.noted(later.find(&hash), other)?.flatten().is_some() {
-                        let what = format!("transaction {hash:?} stands in {} too", path.display());
+                        let what = format!("transaction {hash:?} is in {} too", path.display());
                         self.problem(other.clone(), 0, what);
                     }
                 }

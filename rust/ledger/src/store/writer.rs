@@ -8,15 +8,15 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use headwater_types::{Chain, Timestamp};
 
 use super::change::Extent;
-use super::commit::Telling;
+use super::commit::FeedPolicy;
 use super::contents::Contents;
 use super::disk::{Disk, SystemDisk};
 use super::feed;
 use super::folder::{self, Folder, io_error};
 use super::imports::{Entries, LabelImport};
-use super::listed::Listed;
+use super::listed::ListedFiles;
 use super::manifest::{self, Manifest, OpenParts};
-use super::merge::{Merging, Outcome};
+use super::merge::{MergeProgress, Outcome};
 use super::sidecar::{KINDS, Occasion};
 use super::{CommitReport, CompactReport, Contradiction, ImportVersion, Merges};
 use crate::facts::Batch;
@@ -37,9 +37,9 @@ pub struct Writer {
     contents: Contents,
     snapshot: Arc<Snapshot>,
     upkeep: Upkeep,
-    telling: Telling,
+    telling: FeedPolicy,
     limits: FeedLimits,
-    listed: Listed,
+    listed: ListedFiles,
     /// Released by the system when the process ends, however it ends.
     _lock: File,
 }
@@ -76,8 +76,8 @@ impl Writer {
             None => Contents::default(),
         };
         let snapshot = Arc::new(contents.snapshot());
-        let (upkeep, telling, limits) = (Upkeep::Prompt, Telling::Nothing, FeedLimits::default());
-        let listed = Listed::default();
+        let (upkeep, telling, limits) = (Upkeep::Prompt, FeedPolicy::Nothing, FeedLimits::default());
+        let listed = ListedFiles::default();
         let mut writer = Self { folder, contents, snapshot, upkeep, telling, limits, listed, _lock: lock };
         if writer.contents.generation == 0 {
             writer.change(|contents, _| Ok((Some(contents.clone()), ())))?;
@@ -91,7 +91,7 @@ impl Writer {
         self.folder.path()
     }
 
-    /// What is held now.
+    /// Returns what is held now.
     #[must_use]
     pub fn snapshot(&self) -> Arc<Snapshot> {
         Arc::clone(&self.snapshot)
@@ -99,11 +99,11 @@ impl Writer {
 
     /// Joins a batch with what is held and makes the result durable: all of it, or nothing. A batch that says nothing
     /// new makes no generation. Segments are merged afterwards where there are too many of one size: a generation for
-    /// each merge, so that the commit stands whatever becomes of them.
+    /// each merge, so that the commit is valid whatever becomes of them.
     ///
     /// # Errors
     /// [`LedgerError::Conflict`] when sources contradict each other, [`LedgerError::UnknownTime`] when a transaction
-    /// stands in a block of which no source told the time, [`LedgerError::NetworkMismatch`], or when it cannot be
+    /// is in a block of which no source stated the time, [`LedgerError::NetworkMismatch`], or when it cannot be
     /// written.
     pub fn commit(&mut self, batch: Batch, cancel: &Cancel) -> Result<CommitReport> {
         let (chain, before, telling) = (batch.chain, self.contents.written_bytes, self.telling);
@@ -119,7 +119,7 @@ impl Writer {
 
     /// Takes out of a batch what contradicts what is held or what the batch says before, with the claims that do not hold
     /// without it, so that the rest can be committed. Of statements that contradict each other the one that is held
-    /// stands, else the first.
+    /// is, else the first.
     ///
     /// # Errors
     /// When what is held cannot be read.
@@ -227,7 +227,7 @@ impl Writer {
         Ok(CommitReport { generation: self.contents.generation, ..report })
     }
 
-    /// Takes back the blocks of the tail above `to_block`, and tells how many those were.
+    /// Takes back the blocks of the tail above `to_block`, and returns how many those were.
     ///
     /// # Errors
     /// [`LedgerError::BelowTail`] when final blocks would have to go.
@@ -235,7 +235,7 @@ impl Writer {
         self.change(|contents, _| contents.without_tail_above(chain, to_block))
     }
 
-    /// Makes the blocks of the tail up to `up_to_block` final, and tells how many those were.
+    /// Makes the blocks of the tail up to `up_to_block` final, and returns how many those were.
     ///
     /// # Errors
     /// When it cannot be written.
@@ -250,7 +250,7 @@ impl Writer {
     /// answer.
     ///
     /// # Errors
-    /// When a merge cannot be written, or is cancelled: those before it stand.
+    /// When a merge cannot be written, or is cancelled: those before it remain.
     pub fn merge(&mut self, chain: Chain, cancel: &Cancel) -> Result<()> {
         self.merge_while(chain, Extent::Due, cancel)
     }
@@ -270,10 +270,10 @@ impl Writer {
     /// From now on commits make items of the change feed: one per block with something new. Loads of history make none
     /// unless asked to. Followed blocks make theirs either way.
     pub const fn begin_events(&mut self) {
-        self.telling = Telling::Items;
+        self.telling = FeedPolicy::Items;
     }
 
-    /// How long items of the change feed are kept; what passes it goes with the next change.
+    /// Sets how long items of the change feed are kept; what passes it goes with the next change.
     pub const fn keep_feed(&mut self, limits: FeedLimits) {
         self.limits = limits;
     }
@@ -300,7 +300,7 @@ impl Writer {
     /// total)` counts the rows of one merge. Changes no answer.
     ///
     /// # Errors
-    /// When a merge cannot be written, or is cancelled: those before it stand.
+    /// When a merge cannot be written, or is cancelled: those before it remain.
     pub fn compact(&mut self, chain: Chain, progress: &dyn Fn(u64, u64), cancel: &Cancel) -> Result<CompactReport> {
         let sealed = |contents: &Contents| contents.chains.get(&chain).map_or(0, |held| held.sealed.len() as u64);
         let (segments_before, written_before) = (sealed(&self.contents), self.contents.written_bytes);
@@ -313,17 +313,23 @@ impl Writer {
         })
     }
 
-    /// Tells whether there may be more to merge.
-    fn merge_once(&mut self, chain: Chain, extent: Extent, merging: Merging<'_>, cancel: &Cancel) -> Result<bool> {
+    /// Returns whether there may be more to merge.
+    fn merge_once(
+        &mut self,
+        chain: Chain,
+        extent: Extent,
+        merging: MergeProgress<'_>,
+        cancel: &Cancel,
+    ) -> Result<bool> {
         let outcome = self.change(|contents, folder| contents.merged(chain, extent, folder, merging, cancel))?;
         Ok(outcome != Outcome::Idle)
     }
 
-    /// Builds the sidecars that are missing or stale, each kind a generation of its own, and tells whether there were
-    /// any. Until then answers come from segments, and are the same. `progress` is told (kind, work done, in all).
+    /// Builds the sidecars that are missing or stale, each kind a generation of its own, and returns whether there were
+    /// any. Until then answers come from segments, and are the same. `progress` receives (kind, work done, in all).
     ///
     /// # Errors
-    /// When a segment is damaged, a file cannot be written, or the work is cancelled: the kinds before it stand.
+    /// When a segment is damaged, a file cannot be written, or the work is cancelled: the kinds before it remain.
     pub fn rebuild_sidecars(&mut self, progress: &dyn Fn(&'static str, u64, u64), cancel: &Cancel) -> Result<bool> {
         let mut is_built = false;
         for kind in KINDS {
@@ -370,7 +376,7 @@ impl Writer {
             let is_root = folder == root;
             for entry in std::fs::read_dir(&folder).map_err(|source| io_error("cannot list", &folder, source))? {
                 let path = entry.map_err(|source| io_error("cannot list", &folder, source))?.path();
-                // In the root folder stand files of other owners; only our own leftovers are ours to delete.
+                // In the root folder are files of other owners; only our own leftovers are ours to delete.
                 let is_ours = !is_root || is_temporary_manifest(&path);
                 let is_listed = path.strip_prefix(&root).is_ok_and(|name| self.listed.has(name));
                 if is_ours && path.is_file() && !is_listed && is_old(&path) {
@@ -403,7 +409,7 @@ impl Writer {
         self.snapshot = Arc::new(after.snapshot());
         self.listed.note(generation, after.files());
         self.contents = after;
-        // The commit stands; what could not be deleted now is found by the next collection.
+        // The commit is valid; what could not be deleted now is found by the next collection.
         let _ = self.collect_garbage();
         Ok(outcome)
     }

@@ -1,6 +1,6 @@
 //! Disks that fail: at the n-th operation, by losing power, or by being full.
 //!
-//! [`Model`] stands between a store and a folder. It knows what of the folder would outlive a loss of power: the bytes
+//! [`Model`] is between a store and a folder. It tracks what of the folder would outlive a loss of power: the bytes
 //! of a file once it was synced, the names of a folder once that was synced. Nothing is really synced, so that a test
 //! may die a thousand times.
 
@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use headwater_ledger::store::disk::{Disk, DiskFile};
 
-/// What happens at the chosen operation.
+/// The fault at the chosen operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
     /// None: operations are counted.
@@ -24,7 +24,7 @@ pub enum Fault {
     Full { bytes: u64 },
 }
 
-/// What becomes of that which was not synced.
+/// The fate of data that was not synced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Loss {
     /// All of it is there, as after the death of the process alone.
@@ -37,7 +37,7 @@ pub enum Loss {
 
 const SECTOR: u64 = 512;
 
-/// What one operation was, as far as tests care.
+/// One operation, as far as tests care.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Operation {
     Create,
@@ -114,7 +114,7 @@ impl Model {
         self.state().log.clone()
     }
 
-    /// How many bytes were appended.
+    /// Returns the number of bytes that were appended.
     pub fn appended(&self) -> u64 {
         self.state().appended
     }
@@ -124,7 +124,7 @@ impl Model {
         self.state().fault = Some((Fault::Full { bytes }, 0));
     }
 
-    /// What a loss of power leaves in the folder.
+    /// Leaves in the folder what a loss of power would leave.
     pub fn lose(&self, loss: Loss, seed: u64) {
         let mut state = self.state();
         let mut seed = seed;

@@ -41,7 +41,7 @@ fn live(folder: &Path, model: &Model, digests: &[String], acknowledged: usize) -
     done
 }
 
-/// How many steps the store holds: those that are acknowledged, or one more.
+/// Returns the number of steps in the store: those that are acknowledged, or one more.
 fn held(folder: &Path, digests: &[String], acknowledged: usize) -> usize {
     let found = digest(folder);
     let place = (acknowledged..=acknowledged + 1).rev().find(|place| digests.get(*place) == Some(&found));
@@ -59,12 +59,12 @@ fn stride(usual: usize) -> usize {
 }
 
 #[test]
-fn power_lost_at_any_operation_and_again_after_it_loses_nothing_that_was_acknowledged() {
+fn power_loss_at_any_operation_loses_nothing_acknowledged() {
     let (digests, operations) = reference();
     assert!(operations.len() > 150, "the story has {} operations", operations.len());
     for (loss, offset) in [(Loss::Kept, 0), (Loss::Dropped, 2), (Loss::Torn, 4)] {
         for at in (offset..operations.len()).step_by(stride(17)) {
-            let told = format!("{loss:?} at {at} ({:?})", operations[at]);
+            let reported = format!("{loss:?} at {at} ({:?})", operations[at]);
             let folder = tempfile::tempdir().unwrap();
             let path = folder.path();
             let first = Model::new(Fault::Power, at);
@@ -75,23 +75,23 @@ fn power_lost_at_any_operation_and_again_after_it_loses_nothing_that_was_acknowl
             if Store::open(path).is_ok() {
                 acknowledged = held(path, &digests, acknowledged);
             } else {
-                assert_eq!(acknowledged, 0, "{told}");
+                assert_eq!(acknowledged, 0, "{reported}");
             }
             acknowledged = live(path, &second, &digests, acknowledged);
             second.lose(loss, at as u64 + 1);
-            let mut writer = Writer::open_on(path, Box::new(Model::default())).expect(&told);
+            let mut writer = Writer::open_on(path, Box::new(Model::default())).expect(&reported);
             check_sound(path);
             for step in &STEPS[held(path, &digests, acknowledged)..] {
-                step(&mut writer).expect(&told);
+                step(&mut writer).expect(&reported);
             }
-            assert_eq!(digest(path), digests[STEPS.len()], "{told}");
+            assert_eq!(digest(path), digests[STEPS.len()], "{reported}");
             check_sound(path);
         }
     }
 }
 
 #[test]
-fn an_error_of_any_operation_leaves_whole_steps_and_the_next_writer_goes_on() {
+fn disk_error_leaves_whole_steps_and_the_next_writer_works() {
     let (digests, operations) = reference();
     for at in (0..operations.len()).step_by(stride(7)) {
         let folder = tempfile::tempdir().unwrap();
@@ -110,7 +110,7 @@ fn an_error_of_any_operation_leaves_whole_steps_and_the_next_writer_goes_on() {
 }
 
 #[test]
-fn after_a_failed_sync_or_rename_the_writer_touches_the_disk_no_more() {
+fn writer_stops_after_a_failed_sync_or_rename() {
     let (digests, operations) = reference();
     let unsure = [Operation::Sync, Operation::Rename, Operation::SyncFolder];
     let places: Vec<usize> = (0..operations.len()).filter(|at| unsure.contains(&operations[*at])).collect();
@@ -137,7 +137,7 @@ fn after_a_failed_sync_or_rename_the_writer_touches_the_disk_no_more() {
 }
 
 #[test]
-fn a_full_disk_refuses_commits_and_the_same_writer_goes_on_once_there_is_space() {
+fn full_disk_refuses_commits_until_there_is_space() {
     let (digests, _) = reference();
     let folder = tempfile::tempdir().unwrap();
     let model = Model::new(Fault::Full { bytes: 0 }, 0);
@@ -182,7 +182,7 @@ fn walk(folder: &Path) -> Vec<String> {
 /// where it may.
 #[test]
 #[ignore = "needs a volume of a few megabytes in HEADWATER_SMALL_VOLUME"]
-fn volume_that_is_full_refuses_commits_and_takes_them_once_there_is_space() {
+fn full_volume_refuses_commits_until_there_is_space() {
     let volume = std::env::var_os("HEADWATER_SMALL_VOLUME").expect("HEADWATER_SMALL_VOLUME names a small volume");
     let store = Path::new(&volume).join("store");
     let ballast = Path::new(&volume).join("ballast");

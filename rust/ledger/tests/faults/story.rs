@@ -1,4 +1,4 @@
-//! What a store lives through while its disk fails: each step one change, of every kind there is.
+//! The steps of a store while its disk fails: each step one change, of every kind there is.
 
 use std::path::Path;
 
@@ -72,15 +72,16 @@ pub const STEPS: [Step; 17] = [
     |writer| writer.compact(CHAIN, &|_, _| {}, &Cancel::new()).map(drop),
 ];
 
-/// What is held, whatever the segments, and what the change feed tells: neither is ever there without the other.
+/// Digests what is held, whatever the segments, and the items of the change feed: neither is ever there without the
+/// other.
 pub fn digest(folder: &Path) -> String {
     let store = Store::open(folder).unwrap();
     let feed = store.feed().unwrap();
-    let told = feed.after(0, usize::MAX).unwrap().into_iter().map(|item| {
+    let reported = feed.after(0, usize::MAX).unwrap().into_iter().map(|item| {
         let transactions = feed.transactions(item.position).unwrap();
         let hashes: Vec<_> = transactions.iter().map(|new| new.transaction.head.hash).collect();
         format!("{item:?} {hashes:?}")
     });
-    let told: Vec<String> = told.collect();
-    format!("{} {}", store.digest(&Cancel::new()).unwrap(), told.join(" "))
+    let reported: Vec<String> = reported.collect();
+    format!("{} {}", store.digest(&Cancel::new()).unwrap(), reported.join(" "))
 }

@@ -1,4 +1,4 @@
-//! What is summed over balances, bucket by bucket.
+//! Sums over balances, bucket by bucket.
 
 use headwater_ledger::{Cancel, LedgerError};
 use headwater_types::{Amount, SumOverflow};
@@ -8,7 +8,7 @@ use ruint::aliases::U256;
 use super::Balances;
 use super::order::{Moments, Scratch};
 use super::store::{BUCKETS, Store, WIDE, lowest_of};
-use super::wide::{Sum, Wide};
+use super::wide::{Int1024, Sum};
 
 /// Buckets that one thread takes at a time.
 const RANGE: usize = 16;
@@ -20,7 +20,7 @@ struct Bucket {
     sum: U256,
 }
 
-/// What is summed over buckets.
+/// The sums over buckets.
 #[derive(Default)]
 struct Part {
     buckets: Vec<Bucket>,
@@ -52,20 +52,20 @@ impl Part {
 /// Small balances by bucket, large ones in order.
 pub(super) struct Buckets<'a> {
     store: Store<'a>,
-    /// Of small balances.
+    /// The sums of small balances.
     sums: Part,
     /// In rising order.
     large: Vec<U256>,
     /// Holders of more than nothing.
     pub(super) holders: usize,
-    /// What they hold together.
+    /// The total of all balances.
     pub(super) total: U256,
 }
 
 impl<'a> Buckets<'a> {
     pub(super) fn new(balances: Balances<'a>, cancel: &Cancel) -> Result<Self, LedgerError> {
         let store = Store::new(balances.small, cancel)?;
-        // Those of nothing have the first bucket for themselves; they rank below all, but are no holders.
+        // Those of nothing have the first bucket for themselves; they rank below all, but are not holders.
         let zeros = store.below(1);
         let of_range = |(narrow, wide): &mut (Scratch<u64>, Scratch<u128>), range: usize| {
             cancel.check()?;
@@ -97,12 +97,12 @@ impl<'a> Buckets<'a> {
     }
 
     /// `Σ x²` and `Σ i·x(i)`, with i = 1 for the smallest.
-    pub(super) fn moments(&self) -> (Wide, Wide) {
-        let sums = (Wide::from(self.sums.squares), Wide::from(self.sums.ranked));
+    pub(super) fn moments(&self) -> (Int1024, Int1024) {
+        let sums = (Int1024::from(self.sums.squares), Int1024::from(self.sums.ranked));
         let first = self.holders - self.large.len() + 1;
         (first..).zip(&self.large).fold(sums, |(squares, ranked), (rank, balance)| {
-            let balance = Wide::from(*balance);
-            (squares + balance * balance, ranked + balance * Wide::from(rank))
+            let balance = Int1024::from(*balance);
+            (squares + balance * balance, ranked + balance * Int1024::from(rank))
         })
     }
 

@@ -4,15 +4,15 @@ use rayon::prelude::*;
 
 use super::{Neumaier, Params, Report, Spread, compensated, spread_of};
 
-/// Why doubles are no balances.
+/// The reason why doubles are not balances.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
 pub enum DoublesError {
     /// A value that nobody can hold: negative, infinite, or not a number.
-    #[error("{value} at position {position} is no balance: balances are numbers of 0 or more")]
+    #[error("{value} at position {position} is not a balance: balances are numbers of 0 or more")]
     NotABalance {
-        /// Where it stands, from 0.
+        /// The position, from 0.
         position: usize,
-        /// What stands there.
+        /// The value.
         value: f64,
     },
     /// All of them together are more than a double can be.
@@ -21,7 +21,7 @@ pub enum DoublesError {
 }
 
 /// Measures a set of holders whose balances are doubles. Sums are compensated and taken in order of size, so that the
-/// order of the input is no matter; about 100 ns per holder. Ratios are right to about the last two digits, and exact
+/// order of the input does not matter; about 100 ns per holder. Ratios are right to about the last two digits, and exact
 /// counts of holders (Nakamoto, τ) are those of the rounded sums: balances that are integers belong into
 /// [`concentration`](super::concentration).
 ///
@@ -150,7 +150,7 @@ mod tests {
         let values = [3.0, 0.7, 11.0, 0.2, 5.5];
         let expected = measured(&values);
         for power in [-1060, -600, -3, 5, 600, 1015] {
-            // Two steps: a power below -1022 is no full double.
+            // Two steps: a power below -1022 is not a full double.
             let unit = |value: f64| value * 2_f64.powi(power / 2) * 2_f64.powi(power - power / 2);
             let found = measured(&values.map(unit));
             if power > -1000 {

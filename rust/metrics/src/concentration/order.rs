@@ -4,11 +4,11 @@ use std::ops::{BitAnd, Shr};
 
 use super::wide::Squares;
 
-/// What balances of a bucket have below the leading bits that they share: 64 bits wide for most, 128 for large ones.
+/// The part of a balance below the leading bits that its bucket shares: 64 bits wide for most, 128 for large ones.
 pub(super) trait Offset: Copy + Ord + Default + Shr<u32, Output = Self> + BitAnd<Output = Self> {
     /// All bits.
     const ALL: Self;
-    /// How many they are.
+    /// The number of bits.
     const WIDTH: u32;
 
     /// The last bits of a balance.

@@ -4,7 +4,7 @@ use headwater_ledger::LedgerError;
 use headwater_ledger::holders::{HolderRanking, Sum, Top};
 use headwater_types::SumOverflow;
 
-use super::wide::Wide;
+use super::wide::Int1024;
 use super::{Params, Report, Spread};
 
 /// Measures the holders of an asset. Integer measures are those of [`concentration`](super::concentration) to the last
@@ -41,10 +41,10 @@ pub fn of_holders(ranked: &HolderRanking<'_>, params: &Params) -> Result<(Report
     let total = moments.total().ok_or(SumOverflow)?;
     let holders = usize::try_from(moments.count()).unwrap_or(usize::MAX);
     let sum = Sum::from_be_slice(&total.to_be_bytes());
-    let (n, wide_sum) = (Wide::from(holders), Wide::from(sum));
+    let (n, wide_sum) = (Int1024::from(holders), Int1024::from(sum));
     let share = |top: usize| -> Result<(usize, f64), LedgerError> {
         let largest = ranked.largest(&|found: &Top| found.count >= top as u64)?;
-        Ok((top, Wide::from(largest.sum).ratio(&wide_sum)))
+        Ok((top, Int1024::from(largest.sum).ratio(&wide_sum)))
     };
     let fewest = |enough: &dyn Fn(&Top) -> bool| -> Result<usize, LedgerError> {
         Ok(usize::try_from(ranked.largest(enough)?.count).unwrap_or(usize::MAX))
@@ -52,7 +52,7 @@ pub fn of_holders(ranked: &HolderRanking<'_>, params: &Params) -> Result<(Report
     let (numerator, denominator) = params.tau;
     let tau = (sum * Sum::from(numerator)).div_ceil(Sum::from(denominator));
     let half = sum >> 1;
-    let squares = Wide::from(moments.squares());
+    let squares = Int1024::from(moments.squares());
     let squared_sum = wide_sum * wide_sum;
     let report = Report {
         holders,
@@ -60,13 +60,13 @@ pub fn of_holders(ranked: &HolderRanking<'_>, params: &Params) -> Result<(Report
         top_shares: params.tops.iter().map(|top| share(*top)).collect::<Result<_, _>>()?,
         hhi: squares.ratio(&squared_sum),
         // Ranks from the smallest are n + 1 less those from the largest: G = ((n + 1) · S - 2 Σ j·x(j)) / (n · S).
-        gini: ((n + Wide::ONE) * wide_sum - Wide::from(moments.ranked()).doubled()).ratio(&(n * wide_sum)),
+        gini: ((n + Int1024::ONE) * wide_sum - Int1024::from(moments.ranked()).doubled()).ratio(&(n * wide_sum)),
         nakamoto: fewest(&|found| found.sum > half)?,
         tau_index: fewest(&|found| found.sum >= tau)?,
     };
     // All balances are equal where their squares are the least that they can be.
     let is_equal = n * squares == squared_sum;
-    let products = Wide::from(moments.logs()).ratio(&wide_sum) / 2_f64.powi(52);
+    let products = Int1024::from(moments.logs()).ratio(&wide_sum) / 2_f64.powi(52);
     Ok((report, spread(moments.count(), total.to_f64(0), products, is_equal)))
 }
 

@@ -1,4 +1,4 @@
-//! What a ledger's sums come to is what its balances come to, one by one.
+//! Checks that the sums of a ledger equal those of its balances, one by one.
 
 use std::sync::Arc;
 
@@ -98,7 +98,7 @@ proptest! {
             balances.push(Amount::from_be_bytes(wide));
         }
         balances.retain(|held| !held.is_zero());
-        // A ledger of nobody knows no chain either.
+        // A ledger without holders has no chain either.
         if balances.is_empty() {
             balances.push(Amount::from(1));
         }

@@ -6,7 +6,7 @@ use ruint::aliases::U256;
 
 use super::order::{Moments, Offset, Scratch};
 
-/// Leading bits below the first one that tell buckets apart.
+/// Leading bits below the first one that separate buckets.
 const MANTISSA: u32 = 8;
 pub(super) const BUCKETS: usize = 129 << MANTISSA;
 /// The first bucket whose balances are 2^64 and more apart.
@@ -36,7 +36,7 @@ fn bits_of(bucket: usize) -> u32 {
     (bucket >> MANTISSA) as u32
 }
 
-/// Bits of a balance that its bucket does not tell.
+/// Bits of a balance that its bucket does not fix.
 fn width_of(bucket: usize) -> u32 {
     bits_of(bucket).saturating_sub(1 + MANTISSA)
 }
@@ -48,7 +48,7 @@ pub(super) fn lowest_of(bucket: usize) -> u128 {
     if bits < MANTISSA { leading >> (MANTISSA - bits) } else { leading << (bits - MANTISSA) }
 }
 
-/// Where each bucket of some balances begins, and the end.
+/// Returns where each bucket of some balances begins, and the end.
 fn starts_of(balances: &[u128]) -> Vec<usize> {
     let mut starts = vec![0; BUCKETS + 1];
     for balance in balances {
@@ -60,7 +60,7 @@ fn starts_of(balances: &[u128]) -> Vec<usize> {
     starts
 }
 
-/// The balances of one chunk, bucket by bucket; of most only the last 64 bits, for the bucket tells the others.
+/// The balances of one chunk, bucket by bucket; of most only the last 64 bits, for the bucket fixes the others.
 pub(super) struct Chunk {
     starts: Vec<usize>,
     narrow: Vec<u64>,
@@ -88,25 +88,25 @@ impl Chunk {
     }
 }
 
-/// What offsets of a width are taken from.
-pub(super) trait Stored: Offset {
+/// The chunks that offsets of a width are taken from.
+pub(super) trait StoredOffset: Offset {
     fn stored(chunk: &Chunk, bucket: usize) -> &[Self];
 }
 
-impl Stored for u64 {
+impl StoredOffset for u64 {
     fn stored(chunk: &Chunk, bucket: usize) -> &[Self] {
         &chunk.narrow[chunk.starts[bucket]..chunk.starts[bucket + 1]]
     }
 }
 
-impl Stored for u128 {
+impl StoredOffset for u128 {
     fn stored(chunk: &Chunk, bucket: usize) -> &[Self] {
         let first = chunk.starts[WIDE];
         &chunk.wide[chunk.starts[bucket] - first..chunk.starts[bucket + 1] - first]
     }
 }
 
-/// Where the balances of a bucket are found.
+/// The storage of the balances of a bucket.
 pub(super) enum Store<'a> {
     /// In the input itself, which rises or falls, and where its buckets begin if it rose.
     Sorted { balances: &'a [u128], starts: Vec<usize>, rises: bool },
@@ -135,8 +135,8 @@ impl<'a> Store<'a> {
         }
     }
 
-    /// What the balances of a bucket have above its lowest one, in rising order.
-    fn offsets<'s, T: Stored>(&self, bucket: usize, scratch: &'s mut Scratch<T>) -> &'s [T] {
+    /// Returns what the balances of a bucket have above its lowest one, in rising order.
+    fn offsets<'s, T: StoredOffset>(&self, bucket: usize, scratch: &'s mut Scratch<T>) -> &'s [T] {
         let width = width_of(bucket);
         scratch.loose.clear();
         match self {
@@ -162,13 +162,13 @@ impl<'a> Store<'a> {
         }
     }
 
-    pub(super) fn moments<T: Stored>(&self, bucket: usize, scratch: &mut Scratch<T>) -> Moments {
+    pub(super) fn moments<T: StoredOffset>(&self, bucket: usize, scratch: &mut Scratch<T>) -> Moments {
         T::moments(self.offsets(bucket, scratch))
     }
 
     /// The balances of a bucket in rising order.
     pub(super) fn balances(&self, bucket: usize) -> Vec<U256> {
-        fn from<T: Stored + Into<u128>>(store: &Store<'_>, bucket: usize) -> Vec<U256> {
+        fn from<T: StoredOffset + Into<u128>>(store: &Store<'_>, bucket: usize) -> Vec<U256> {
             let lowest = lowest_of(bucket);
             let mut scratch = Scratch::default();
             let offsets = store.offsets::<T>(bucket, &mut scratch).iter();

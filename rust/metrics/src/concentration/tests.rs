@@ -4,33 +4,35 @@ use ruint::Uint;
 
 use super::*;
 
-type Big = Uint<2048, 32>;
+type WideUint = Uint<2048, 32>;
 
 fn measured(small: &[u128], large: &[Amount]) -> Report {
     concentration(Balances { small, large }, &Params::default().with_tops(vec![1, 2, 3, 10]), &Cancel::new()).unwrap()
 }
 
 /// By the book: sort everything, add as wide integers, divide decimals of 40 digits.
-fn oracle(balances: &[Big], tops: &[usize], tau: (u32, u32)) -> (f64, f64, usize, usize, Vec<(usize, f64)>) {
-    let mut sorted: Vec<Big> = balances.iter().copied().filter(|balance| !balance.is_zero()).collect();
+fn oracle(balances: &[WideUint], tops: &[usize], tau: (u32, u32)) -> (f64, f64, usize, usize, Vec<(usize, f64)>) {
+    let mut sorted: Vec<WideUint> = balances.iter().copied().filter(|balance| !balance.is_zero()).collect();
     sorted.sort_unstable();
-    let n = Big::from(sorted.len());
-    let total = sorted.iter().fold(Big::ZERO, |sum, balance| sum + balance);
-    let ratio = |numerator: Big, denominator: Big| -> f64 {
+    let n = WideUint::from(sorted.len());
+    let total = sorted.iter().fold(WideUint::ZERO, |sum, balance| sum + balance);
+    let ratio = |numerator: WideUint, denominator: WideUint| -> f64 {
         if denominator.is_zero() {
             return 0.0;
         }
         // 320 decimal digits behind the point, read by the standard library's exact parser.
-        let scaled = numerator * Big::from(10).pow(Big::from(320)) / denominator;
+        let scaled = numerator * WideUint::from(10).pow(WideUint::from(320)) / denominator;
         format!("{scaled}e-320").parse().unwrap()
     };
-    let squares = sorted.iter().fold(Big::ZERO, |sum, balance| sum + *balance * *balance);
-    let ranked = (1_u64..).zip(&sorted).fold(Big::ZERO, |sum, (rank, balance)| sum + Big::from(rank) * *balance);
-    let gini = ratio(ranked * Big::from(2) - (n + Big::ONE) * total, n * total);
-    let largest = |count: usize| sorted.iter().rev().take(count).fold(Big::ZERO, |sum, balance| sum + *balance);
-    let least = |enough: &dyn Fn(Big) -> bool| (1..=sorted.len()).find(|count| enough(largest(*count))).unwrap_or(0);
-    let nakamoto = least(&|sum| sum * Big::from(2) > total);
-    let tau_index = least(&|sum| sum * Big::from(tau.1) >= total * Big::from(tau.0));
+    let squares = sorted.iter().fold(WideUint::ZERO, |sum, balance| sum + *balance * *balance);
+    let ranked =
+        (1_u64..).zip(&sorted).fold(WideUint::ZERO, |sum, (rank, balance)| sum + WideUint::from(rank) * *balance);
+    let gini = ratio(ranked * WideUint::from(2) - (n + WideUint::ONE) * total, n * total);
+    let largest = |count: usize| sorted.iter().rev().take(count).fold(WideUint::ZERO, |sum, balance| sum + *balance);
+    let least =
+        |enough: &dyn Fn(WideUint) -> bool| (1..=sorted.len()).find(|count| enough(largest(*count))).unwrap_or(0);
+    let nakamoto = least(&|sum| sum * WideUint::from(2) > total);
+    let tau_index = least(&|sum| sum * WideUint::from(tau.1) >= total * WideUint::from(tau.0));
     let tops = tops.iter().map(|top| (*top, ratio(largest(*top), total))).collect();
     (ratio(squares, total * total), gini, nakamoto, tau_index, tops)
 }
@@ -84,7 +86,7 @@ fn nobody_and_nothing_measure_zero() {
 }
 
 #[test]
-fn a_share_above_one_or_of_nothing_is_no_tau() {
+fn tau_outside_zero_to_one_is_refused() {
     assert!(Params::default().with_tau(0, 3).is_none() && Params::default().with_tau(4, 3).is_none());
     // 3 of [3, 2, 1] are exactly one half: at least, but not more than.
     let params = Params::default().with_tau(1, 2).unwrap();
@@ -118,7 +120,7 @@ fn spread_out(count: u64) -> Vec<u128> {
 }
 
 #[test]
-fn order_threads_and_chunks_are_no_matter() {
+fn order_threads_and_chunks_do_not_matter() {
     let shuffled = spread_out((1 << 20) * 2 + 77);
     let mut rising = shuffled.clone();
     rising.sort_unstable();
@@ -150,7 +152,7 @@ fn buckets_of_any_kind_are_measured_by_the_book() {
             let random = random.iter().map(|random| random.wrapping_shl(random.leading_zeros()));
             let balances: Vec<u128> = (0..count).zip(random).map(|(number, random)| balance(number, random)).collect();
             let found = measured(&balances, &[]);
-            let all: Vec<Big> = balances.iter().map(|balance| Big::from(*balance)).collect();
+            let all: Vec<WideUint> = balances.iter().map(|balance| WideUint::from(*balance)).collect();
             let (hhi, gini, nakamoto, tau_index, tops) = oracle(&all, &[1, 2, 3, 10], (2, 3));
             assert_eq!((found.hhi, found.gini, found.nakamoto), (hhi, gini, nakamoto), "{count} {kind}");
             assert_eq!((found.tau_index, found.top_shares), (tau_index, tops), "{count} {kind}");
@@ -184,10 +186,10 @@ proptest! {
                 Amount::from_be_bytes(wide)
             })
             .collect();
-        let all: Vec<Big> = small
+        let all: Vec<WideUint> = small
             .iter()
-            .map(|value| Big::from(*value))
-            .chain(large.iter().map(|value| Big::from_be_slice(&value.to_be_bytes())))
+            .map(|value| WideUint::from(*value))
+            .chain(large.iter().map(|value| WideUint::from_be_slice(&value.to_be_bytes())))
             .collect();
         let params = Params::default().with_tops(vec![1, 3, 20]);
         let found = concentration(Balances { small: &small, large: &large }, &params, &Cancel::new()).unwrap();
@@ -197,7 +199,7 @@ proptest! {
     }
 
     #[test]
-    fn equal_balances_are_equal_and_a_split_holder_concentrates_less(
+    fn split_holder_lowers_concentration(
         balance in 1u128..1_000_000, holders in 1usize..50,
     ) {
         let found = measured(&vec![balance; holders], &[]);

@@ -13,9 +13,9 @@ pub(super) type Sum = Uint<384, 6>;
 
 /// An integer of 1024 bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Wide(Bits);
+pub(super) struct Int1024(Bits);
 
-impl Wide {
+impl Int1024 {
     pub(super) const ONE: Self = Self(Bits::ONE);
 
     pub(super) fn doubled(self) -> Self {
@@ -38,31 +38,31 @@ impl Wide {
     }
 }
 
-impl From<usize> for Wide {
+impl From<usize> for Int1024 {
     fn from(value: usize) -> Self {
         Self(Bits::from(value))
     }
 }
 
-impl From<U256> for Wide {
+impl From<U256> for Int1024 {
     fn from(value: U256) -> Self {
         Self(Bits::from(value))
     }
 }
 
-impl From<Sum> for Wide {
+impl From<Sum> for Int1024 {
     fn from(value: Sum) -> Self {
         Self(Bits::from(value))
     }
 }
 
-impl From<holders::Squares> for Wide {
+impl From<holders::Squares> for Int1024 {
     fn from(value: holders::Squares) -> Self {
         Self(Bits::from(value))
     }
 }
 
-impl Add for Wide {
+impl Add for Int1024 {
     type Output = Self;
 
     fn add(self, other: Self) -> Self {
@@ -70,13 +70,13 @@ impl Add for Wide {
     }
 }
 
-impl AddAssign for Wide {
+impl AddAssign for Int1024 {
     fn add_assign(&mut self, other: Self) {
         self.0 += other.0;
     }
 }
 
-impl Sub for Wide {
+impl Sub for Int1024 {
     type Output = Self;
 
     fn sub(self, other: Self) -> Self {
@@ -84,7 +84,7 @@ impl Sub for Wide {
     }
 }
 
-impl Mul for Wide {
+impl Mul for Int1024 {
     type Output = Self;
 
     fn mul(self, other: Self) -> Self {

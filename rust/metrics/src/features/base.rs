@@ -34,9 +34,9 @@ pub struct Base {
     pub created: u64,
     /// Distinct assets.
     pub assets: u64,
-    /// Whether a movement in comes first.
+    /// True if a movement in comes first.
     pub starts_in: bool,
-    /// Whether a movement out comes last.
+    /// True if a movement out comes last.
     pub ends_out: bool,
     /// Changes of direction between one movement and the next.
     pub turns: u64,
@@ -60,11 +60,11 @@ pub struct Base {
     pub in_times: Side,
     /// Times of the movements out.
     pub out_times: Side,
-    /// Whom it dealt with.
+    /// The parties that it dealt with.
     pub parties: Parties,
     /// Movements in after the first one out.
     pub in_again: u64,
-    /// What its transactions look like, on UTXO chains.
+    /// The shapes of its transactions, on UTXO chains.
     pub coins: Coins,
     /// The native coin.
     pub native: Money,

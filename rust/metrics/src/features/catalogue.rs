@@ -10,15 +10,15 @@ use super::times::{double, ratio};
 pub struct Feature {
     /// Its name, the same in frames, models and answers.
     pub name: &'static str,
-    /// What its number counts.
+    /// The unit of its number.
     pub unit: Unit,
-    /// What is measured.
+    /// The measure, in words.
     pub about: &'static str,
     /// The number; NaN where it has no meaning, such as a mean of nothing.
     pub of: fn(&Base) -> f64,
 }
 
-/// What a number counts.
+/// The unit of a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unit {
     /// Things.
@@ -181,7 +181,7 @@ static GENERAL: &[Feature] = features! {
     "max_out_24h", Count, "Most movements out within 24 hours", |base| count(base.max_out_day);
 };
 
-/// Of chains of outputs alone.
+/// The features of chains of outputs alone.
 static UTXO: &[Feature] = features! {
     "utxo_coinbase_ratio", Ratio, "Coinbases by transactions that paid it", |base| ratio(base.coins.coinbases, base.coins.coinbases + base.coins.receipts);
     "utxo_in_inputs_mean", Count, "Mean number of inputs of transactions that paid it, coinbases apart", |base| ratio(base.coins.in_inputs, base.coins.receipts);

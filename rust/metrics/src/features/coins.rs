@@ -1,4 +1,4 @@
-//! What the transactions of an address on a UTXO chain look like: a movement there is a net change without a counterparty,
+//! Shapes of the transactions of an address on a UTXO chain: a movement there is a net change without a counterparty,
 //! so that who else takes part, and how, is read from the transactions.
 
 use headwater_ledger::facts::{OutputFacts, UtxoFacts};
@@ -9,7 +9,7 @@ use super::times::double;
 
 /// Transactions of an address that are read, at most: evenly spaced, the first one among them. More would hardly change a
 /// share, and pools have tens of thousands.
-pub(super) const MOST_READ: usize = 64;
+pub(super) const MAX_READ: usize = 64;
 
 /// Outputs up to so many satoshis are dust.
 const DUST: u64 = 1_000;
@@ -18,7 +18,7 @@ const DUST: u64 = 1_000;
 const TOKEN_DUST: u64 = 2_730;
 
 /// Fewest equal outputs of a transaction that several people make together.
-const LEAST_EQUAL: usize = 3;
+const MIN_EQUAL: usize = 3;
 
 /// The forms of scripts that [`Coins::forms`] counts.
 pub const FORMS: [ScriptType; 6] =
@@ -132,7 +132,7 @@ impl Coins {
 /// At least three equal outputs, half of all or more, and as many addresses that may pay for them.
 fn is_joint(transaction: &UtxoFacts, payers: usize) -> bool {
     let unknown = transaction.inputs.iter().filter(|input| input.spent.is_none()).count();
-    if payers + unknown < LEAST_EQUAL || transaction.outputs.len() < LEAST_EQUAL {
+    if payers + unknown < MIN_EQUAL || transaction.outputs.len() < MIN_EQUAL {
         return false;
     }
     let outputs = transaction.outputs.iter().filter(|output| output.script != ScriptType::OpReturn);
@@ -140,7 +140,7 @@ fn is_joint(transaction: &UtxoFacts, payers: usize) -> bool {
     amounts.sort_unstable();
     let equal = amounts.chunk_by(|one, other| one == other).filter(|equal| equal[0] > TOKEN_DUST).map(<[u64]>::len);
     let most = equal.max().unwrap_or(0);
-    most >= LEAST_EQUAL && 2 * most >= amounts.len() && most <= payers + unknown
+    most >= MIN_EQUAL && 2 * most >= amounts.len() && most <= payers + unknown
 }
 
 /// A part of a whole; 0 of nothing, which no sum shall turn into NaN.

@@ -11,7 +11,7 @@ use rustc_hash::FxHashMap;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::base::{Base, Side};
-use super::coins::{Coins, MOST_READ};
+use super::coins::{Coins, MAX_READ};
 use super::money::{Money, Payment, Units, Way, Workspace};
 use super::parties::{Dealing, Parties};
 use super::times::{Gaps, Times, double};
@@ -28,7 +28,7 @@ pub const STABLECOINS: [&str; 10] = ["usdt", "usdc", "dai", "busd", "tusd", "usd
 /// Stablecoins are taken as one money of so many decimals.
 const STABLE_DECIMALS: u8 = 6;
 
-/// What an asset counts as.
+/// The kind that an asset counts as.
 #[derive(Debug, Clone, Copy)]
 enum Kind {
     Native,
@@ -51,7 +51,7 @@ struct Row {
     flags: PostingFlags,
 }
 
-/// Which counterparties are looked at: as if only a share of all addresses had been observed, and the address only through
+/// A sample of counterparties: as if only a share of all addresses had been observed, and the address only through
 /// them. Which ones does not depend on the address.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ObservationSample {
@@ -62,7 +62,7 @@ pub struct ObservationSample {
 }
 
 impl ObservationSample {
-    /// Whether an address is observed.
+    /// Returns whether an address is observed.
     #[must_use]
     pub fn holds(self, address: &Address) -> bool {
         // As many bits as a double holds.
@@ -81,7 +81,7 @@ pub struct BaseGather {
     part: Option<u32>,
     parts: u32,
     failed: u64,
-    /// What the assets of the part are, by their numbers in it.
+    /// The kinds of the assets of the part, by their numbers in it.
     of_part: FxHashMap<u32, Vec<u32>>,
     assets: FxHashMap<AssetRef, u32>,
     kinds: Vec<(Asset, Kind)>,
@@ -89,7 +89,7 @@ pub struct BaseGather {
     /// By number of asset, the last address that moved it; addresses are counted.
     moved_by: Vec<u64>,
     address: u64,
-    /// Whose movements are read.
+    /// The address whose movements are read.
     whose: Option<Address>,
     times: [Vec<i64>; 3],
     gaps: Vec<u64>,
@@ -296,12 +296,12 @@ impl BaseGather {
         base.ends_out = before == Some(Way::Out);
     }
 
-    /// What the transactions look like.
+    /// Computes the shapes of the transactions.
     fn coins(&self, ledger: &dyn Ledger) -> Result<Coins, LedgerError> {
         let mut coins = Coins::default();
         let Some(address) = &self.whose else { return Ok(coins) };
         let count = self.rows.len();
-        let read = count.min(MOST_READ);
+        let read = count.min(MAX_READ);
         // On UTXO chains a transaction is one movement of the address.
         for row in (0..read).map(|place| &self.rows[place * count / read]) {
             if let Some(utxo) = &ledger.transaction(row.transaction)?.facts.utxo {
@@ -311,7 +311,7 @@ impl BaseGather {
         Ok(coins)
     }
 
-    /// What follows from the times.
+    /// Computes what follows from the times.
     fn time(&mut self) {
         let Self { times: [all, ins, outs], gaps, base, payments, .. } = self;
         // Times of blocks may go back a little on chains of outputs.
@@ -364,12 +364,12 @@ impl BaseGather {
     }
 }
 
-/// Whether the movement is the own value of a transaction that the address sent.
+/// Returns whether the movement is the own value of a transaction that the address sent.
 fn is_initiated(row: &Row) -> bool {
     row.flags.kind() == MovementKind::Native && row.flags.direction() != Direction::In
 }
 
-/// Whether one asset came in and another one went out.
+/// Returns whether one asset came in and another one went out.
 fn is_swap(of_one: &[Row]) -> bool {
     let moved = |direction| {
         of_one
@@ -393,7 +393,7 @@ fn max_within(times: &[i64], secs: i64) -> u64 {
 
 impl Gather for BaseGather {
     const WANTED: ColumnSet = ColumnSet::ALL;
-    type Found = Base;
+    type Output = Base;
 
     fn begin(&mut self, address: &Address) {
         self.whose = Some(*address);

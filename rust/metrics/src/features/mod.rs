@@ -1,13 +1,13 @@
-//! Features of an address: what its transfers alone tell of how it behaves.
+//! Features of an address: what its transfers alone show of its behaviour.
 //!
 //! One table of functions ([`features`]) over aggregates ([`Base`]) of one pass over the movements of an address
 //! ([`BaseGather`]), the same for one address and for all of a chain ([`crate::sweep`]). Features have no absolute time, no
 //! price, no gas price and no label in them: a model that learned those would learn when and how its data were collected.
-//! Amounts are in the money's own units, so that a missing price is no feature. A feature that has no meaning for an address
-//! is NaN, null in frames.
+//! Amounts are in the money's own units, so that a missing price is not a feature. A feature that has no meaning for an
+//! address is NaN, null in frames.
 //!
 //! Left out on purpose: the degree of counterparties and whether an address is a contract, because
-//! both tell first of all how much of the chain is held.
+//! both show first of all how much of the chain is held.
 //!
 //! On UTXO chains a movement has no counterparty. There the transactions themselves are read, some of them ([`Coins`]).
 
@@ -33,7 +33,7 @@ pub use self::times::{Gaps, Times};
 /// feature is a new version; another feature is not, since models name those they read.
 pub const VERSION: u32 = 1;
 
-/// What memory is taken for, as a refusal tells it.
+/// The purpose of memory, as an error names it.
 const FEATURES_OF_ONE: Purpose = Purpose {
     what: "all movements of the address",
     narrower: "ask with `headwater query`, which has no such limit, or have `limits.query_memory_mib` raised",

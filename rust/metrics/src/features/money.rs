@@ -1,4 +1,4 @@
-//! What an address did with one kind of money: the native coin, or the main stablecoins taken as one.
+//! Flows of an address in one kind of money: the native coin, or the main stablecoins taken as one.
 //!
 //! Amounts are in the money's own units. No price is used, so that a missing price cannot become a feature.
 
@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 
 use super::times::{double, entropy, ratio};
 
-/// Which way money went.
+/// The direction of money.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Way {
     /// To the address.
@@ -25,11 +25,11 @@ pub(super) struct Payment {
     pub amount: u128,
     /// The number of the counterparty.
     pub other: u32,
-    /// Which way.
+    /// The direction.
     pub way: Way,
 }
 
-/// How amounts of one kind of money are written.
+/// The units in which amounts of one kind of money are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Units {
     /// Smallest units in one unit, a power of ten.
@@ -95,14 +95,14 @@ impl Default for Amounts {
     }
 }
 
-/// What an address did with one kind of money.
+/// The flows of an address in one kind of money.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Money {
-    /// What came in.
+    /// The amounts that came in.
     pub ins: Amounts,
-    /// What went out.
+    /// The amounts that went out.
     pub outs: Amounts,
-    /// What is left at the end by what came in; NaN where nothing did, as for all shares of what came in.
+    /// The share of what came in that is left at the end; NaN where nothing did, as for all shares of what came in.
     pub residual: f64,
     /// The largest balance, in units, counted from nothing.
     pub max_balance: f64,
@@ -147,7 +147,7 @@ impl Default for Money {
 }
 
 impl Money {
-    /// What came in less what went out, by the larger of the two: -1 to 1; NaN where nothing moved.
+    /// Returns what came in less what went out, by the larger of the two: -1 to 1; NaN where nothing moved.
     #[must_use]
     pub fn imbalance(&self) -> f64 {
         let (came, left) = (self.ins.sum, self.outs.sum);
@@ -168,7 +168,7 @@ pub(super) struct Workspace {
 }
 
 impl Money {
-    /// Of payments in order of time. O(n log n).
+    /// Computes them from payments in order of time. O(n log n).
     pub(super) fn of(payments: &[Payment], units: Units, workspace: &mut Workspace) -> Self {
         let mut money = Self::default();
         if payments.is_empty() {
@@ -228,7 +228,7 @@ impl Money {
         total
     }
 
-    /// What amounts look like.
+    /// Computes the sizes of amounts.
     fn sizes(&mut self, payments: &[Payment]) {
         let (mut sizes, mut firsts) = ([0_u64; 128], [0_u64; 9]);
         let (mut smallest, mut largest) = (127, 0);
@@ -244,7 +244,7 @@ impl Money {
             firsts.iter().zip(&*BENFORD).map(|(found, expected)| (ratio(*found, count) - expected).abs()).sum();
     }
 
-    /// What the balance does, counted from nothing: what left beyond it was there before the data begins.
+    /// Follows the balance, counted from nothing: what left beyond it was there before the data begins.
     fn balances(&mut self, payments: &[Payment], (came, left, one): (u128, u128, f64), workspace: &mut Workspace) {
         let mut balance = 0_u128;
         // The largest balance so far, and what counts as empty: a hundredth of it.
@@ -294,7 +294,7 @@ impl Money {
         }
     }
 
-    /// How long money stays: first in, first out; what left beyond what came is matched with nothing.
+    /// Measures how long money stays: first in, first out; what left beyond what came is matched with nothing.
     fn hold(&mut self, payments: &[Payment], came: u128, workspace: &mut Workspace) {
         let Workspace { lots, holds, .. } = workspace;
         lots.clear();

@@ -1,4 +1,4 @@
-//! Whom an address dealt with.
+//! The parties that an address dealt with.
 
 use super::money::Way;
 
@@ -36,7 +36,7 @@ pub struct Parties {
 }
 
 impl Parties {
-    /// Of the counterparties of movements; the order of `movements` does not matter. O(n log n).
+    /// Computes the counterparties of movements; the order of `movements` does not matter. O(n log n).
     pub(super) fn of(movements: &mut [Dealing]) -> Self {
         movements.sort_unstable();
         let mut parties = Self::default();

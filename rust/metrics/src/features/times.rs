@@ -68,7 +68,7 @@ impl Default for Gaps {
 }
 
 impl Gaps {
-    /// Of times in order; `scratch` is overwritten.
+    /// Computes them from times in order; `scratch` is overwritten.
     #[must_use]
     pub fn of(secs: &[i64], scratch: &mut Vec<u64>) -> Self {
         scratch.clear();
@@ -101,7 +101,7 @@ impl Gaps {
 }
 
 impl Times {
-    /// Of times in order; `scratch` is overwritten.
+    /// Computes them from times in order; `scratch` is overwritten.
     #[must_use]
     pub fn of(secs: &[i64], scratch: &mut Vec<u64>) -> Self {
         let (Some(first), Some(last)) = (secs.first().copied(), secs.last().copied()) else { return Self::default() };

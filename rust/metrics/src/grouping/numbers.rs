@@ -63,8 +63,8 @@ pub fn counted<R: Send>(
         return vec![made];
     }
     let ranges = (most >> RANGE_BITS) + 1;
-    let divide = |(side, numbers): (Side, Vec<u32>)| Divided::new(side, &numbers, ranges);
-    let divided: Vec<Divided> = if total < PARALLEL {
+    let divide = |(side, numbers): (Side, Vec<u32>)| RangedNumbers::new(side, &numbers, ranges);
+    let divided: Vec<RangedNumbers> = if total < PARALLEL {
         sides.into_iter().map(divide).collect()
     } else {
         sides.into_par_iter().map(divide).collect()
@@ -111,15 +111,15 @@ fn sorted(sides: Vec<(Side, Vec<u32>)>) -> Vec<(u64, Count)> {
 }
 
 /// Numbers of one side, range by range.
-struct Divided {
+struct RangedNumbers {
     side: Side,
-    /// Where each range begins, and the end.
+    /// The beginning of each range, and the end.
     starts: Vec<usize>,
     /// Inside their range.
     numbers: Vec<u16>,
 }
 
-impl Divided {
+impl RangedNumbers {
     #[expect(clippy::cast_possible_truncation, reason = "the bits inside a range are fewer than 16")]
     fn new(side: Side, numbers: &[u32], ranges: usize) -> Self {
         let range = |number: u32| (number >> RANGE_BITS) as usize;

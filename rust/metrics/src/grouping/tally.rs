@@ -1,10 +1,10 @@
-//! What is known of the rows of a group.
+//! Tallies of the rows of a group.
 
 use headwater_types::{Amount, SumOverflow};
 
 use crate::exact::ExactSum;
 
-/// Which way a row went.
+/// The direction of a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[repr(u8)]
 pub enum Side {
@@ -15,7 +15,7 @@ pub enum Side {
     Sent,
 }
 
-/// What is known of the rows of a group.
+/// A tally of the rows of a group.
 pub trait Tally: Copy + Default + Send + Sync {
     /// Adds the rows of another tally.
     ///
@@ -29,10 +29,10 @@ pub trait Tally: Copy + Default + Send + Sync {
 
 /// A tally of rows that are grouped by hash.
 pub trait OfRows: Tally {
-    /// What of a movement is counted.
+    /// The part of a movement that is counted.
     type Row: Copy + Default + Send + Sync;
 
-    /// What a row is grouped by.
+    /// Returns what a row is grouped by.
     fn key(row: &Self::Row) -> u64;
 
     /// Adds a row.
@@ -80,13 +80,13 @@ impl Tally for Count {
 /// A movement to be added up.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct FlowRow {
-    /// What it is grouped by.
+    /// The key that it is grouped by.
     pub key: u64,
-    /// How much.
+    /// The amount.
     pub amount: u128,
     /// When.
     pub secs: u32,
-    /// Which way.
+    /// The direction.
     pub side: Side,
 }
 
@@ -109,7 +109,7 @@ impl Default for Flow {
 }
 
 impl Flow {
-    /// What moved to a side.
+    /// Returns what moved to a side.
     #[must_use]
     pub const fn sum(&self, side: Side) -> ExactSum {
         self.sums[side as usize]

@@ -4,10 +4,10 @@ use proptest::prelude::*;
 
 use super::*;
 
-type Plain = (u64, u64, Amount, Amount, i64, i64);
+type GroupSums = (u64, u64, Amount, Amount, i64, i64);
 
 /// By the book: a map, and 256-bit integers.
-fn oracle(rows: &[(FlowRow, Amount)]) -> BTreeMap<u64, Plain> {
+fn oracle(rows: &[(FlowRow, Amount)]) -> BTreeMap<u64, GroupSums> {
     let mut groups = BTreeMap::new();
     for (row, amount) in rows {
         let secs = i64::from(row.secs);
@@ -42,7 +42,7 @@ fn filled(mut grouper: Grouper<Flow>, rows: &[(FlowRow, Amount)]) -> Grouper<Flo
     grouper
 }
 
-fn plain(groupers: Vec<Grouper<Flow>>) -> BTreeMap<u64, Plain> {
+fn plain(groupers: Vec<Grouper<Flow>>) -> BTreeMap<u64, GroupSums> {
     let groups = grouped(groupers, Vec::new, Vec::extend_from_slice).unwrap().concat();
     let length = groups.len();
     let plain = |flow: Flow| {

@@ -16,7 +16,7 @@ pub struct BalanceColumns {
     addresses: Vec<(Address, usize)>,
     /// Numbers of assets.
     numbers: Vec<u32>,
-    /// What came in and went out, modulo 2^128.
+    /// The amounts that came in and went out, modulo 2^128.
     low: Vec<[u128; 2]>,
     /// Those that 128 bits do not hold, by place.
     large: Vec<(usize, Balance)>,
@@ -44,7 +44,7 @@ impl BalanceColumns {
         self.numbers.len()
     }
 
-    /// Whether there are none.
+    /// Returns whether there are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.numbers.is_empty()

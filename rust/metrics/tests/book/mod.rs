@@ -43,7 +43,7 @@ struct Payment {
     other: Option<Address>,
 }
 
-/// What an asset counts as: the native coin, a stablecoin of so many decimals, or neither.
+/// The kind that an asset counts as: the native coin, a stablecoin of so many decimals, or neither.
 enum Money {
     Native,
     Stable(u8),
@@ -473,7 +473,8 @@ fn payers(transaction: &Transaction) -> BTreeSet<Address> {
     sides(transaction)[0].iter().filter_map(|input| input.0).collect()
 }
 
-/// What the transactions of the address look like, on chains of outputs. No chain of a test has more than are read.
+/// Computes the shapes of the transactions of the address, on chains of outputs. No chain of a test has more than are
+/// read.
 fn coins(ledger: &dyn Ledger, chain: Chain, address: &Address, movements: &[Movement], values: &mut Values) {
     let is_utxo = chain.family() == Family::Utxo;
     let read = movements.iter().filter(|_| is_utxo).map(|movement| ledger.transaction(movement.transaction).unwrap());

@@ -9,7 +9,7 @@ use crate::random::Stream;
 use crate::truth::{Behaviour, Evidence, Role};
 use crate::world::{ACCOUNT_CHAINS, Coin, World};
 
-/// How many of the demo sleep on each account chain, and on bitcoin.
+/// The numbers of sleepers of the demo on each account chain, and on bitcoin.
 const SLEEPERS: usize = 2;
 /// The shortest sleep that counts, in days.
 const SHORTEST_DAYS: i64 = 180;
@@ -29,7 +29,7 @@ pub(crate) fn settle(world: &mut World) -> Vec<Box<dyn Actor>> {
             let raw = world.raw(chain, Coin::Native, cents, START);
             world.book(chain).allocate(address, Amount::from_u128(raw));
             let wakes = START + stream.secs((SHORTEST_DAYS + 5) * DAY, (days - 6) * DAY);
-            actors.push(Box::new(Sleeper { chain, address, owner, wakes, moved: Moved::default(), stream }));
+            actors.push(Box::new(Sleeper { chain, address, owner, wakes, moved: Outflow::default(), stream }));
         }
         let owner = format!("sleeper-bitcoin-{number}");
         let habits = Habits { address: AddressHabit::Reused, ..Habits::draw(&mut Stream::new(world.seed, &owner)) };
@@ -40,9 +40,9 @@ pub(crate) fn settle(world: &mut World) -> Vec<Box<dyn Actor>> {
     actors
 }
 
-/// What left so far.
+/// The payments that left so far.
 #[derive(Default)]
-struct Moved {
+struct Outflow {
     count: u64,
     cents: u64,
     first: Option<TxHash>,
@@ -53,7 +53,7 @@ struct Sleeper {
     address: Address,
     owner: String,
     wakes: i64,
-    moved: Moved,
+    moved: Outflow,
     stream: Stream,
 }
 
@@ -77,7 +77,7 @@ impl Actor for Sleeper {
         if self.moved.count < 2 {
             return Some(now + self.stream.secs(HOUR, 40 * HOUR));
         }
-        let Moved { count, cents, .. } = self.moved;
+        let Outflow { count, cents, .. } = self.moved;
         let evidence = Evidence { count, counterparties: count, usd_cents: cents, first, last: receipt.hash };
         world.plant(self.chain, self.address, Behaviour::DormantReactivation, evidence);
         None

@@ -52,7 +52,7 @@ pub(crate) fn settle(world: &mut World) -> Vec<Box<dyn Actor>> {
             name: name.into(),
             wallet,
             cold_wallet,
-            desks: HashMap::new(),
+            wallets_by_family: HashMap::new(),
             bitcoin_deposits: HashMap::new(),
             withdrawals: Queue::default(),
             payouts: VecDeque::new(),
@@ -63,9 +63,9 @@ pub(crate) fn settle(world: &mut World) -> Vec<Box<dyn Actor>> {
             (Chain::BSC, 2_500, 30_000, 60),
             (Chain::TRON, 6_000_000, 70_000_000, 900_000),
         ] {
-            let desk = world.desk(place, chain.family());
+            let wallets = world.exchange_wallets(place, chain.family());
             let unit = 10_u128.pow(u32::from(chain.native_decimals()));
-            for (address, coins) in [(desk.hot, hot), (desk.cold, cold), (desk.gas, gas)] {
+            for (address, coins) in [(wallets.hot, hot), (wallets.cold, cold), (wallets.gas, gas)] {
                 world.book(chain).allocate(address, Amount::from_u128(u128::from(coins * wealth) * unit));
             }
         }
@@ -142,9 +142,9 @@ impl Operations {
         let sweeps: Vec<_> = world.exchanges[self.exchange].sweeps.iter().map(|(key, state)| (*key, *state)).collect();
         for ((chain, address, coin), state) in sweeps {
             let key = (chain, address, coin);
-            let desk = world.desk(self.exchange, chain.family());
+            let wallets = world.exchange_wallets(self.exchange, chain.family());
             let moved = (coin == Coin::Native || state == Sweep::GasSent)
-                .then(|| world.transfer_all(chain, now, (address, desk.hot), coin));
+                .then(|| world.transfer_all(chain, now, (address, wallets.hot), coin));
             match moved {
                 Some(Ok(_)) => {
                     world.exchanges[self.exchange].sweeps.remove(&key);
@@ -155,7 +155,7 @@ impl Operations {
                 }
                 Some(Err(Insufficient)) | None => {
                     let raw = world.raw(chain, Coin::Native, token_fee_cents(chain), now);
-                    if world.transfer(chain, now, (desk.gas, address), Coin::Native, raw).is_ok() {
+                    if world.transfer(chain, now, (wallets.gas, address), Coin::Native, raw).is_ok() {
                         world.exchanges[self.exchange].sweeps.insert(key, Sweep::GasSent);
                     }
                 }
@@ -167,25 +167,25 @@ impl Operations {
     fn review(&mut self, world: &mut World, now: i64) {
         let wealth = world.preset.wealth() / (1 + self.exchange as u64 / 3).min(world.preset.wealth());
         for chain in ACCOUNT_CHAINS {
-            let desk = world.desk(self.exchange, chain.family());
+            let wallets = world.exchange_wallets(self.exchange, chain.family());
             let mut coins = vec![Coin::Native];
             coins.extend((0..world.tokens.len()).filter(|&place| world.tokens[place].chain == chain).map(Coin::Token));
             for coin in coins {
-                let held = world.balance(chain, &desk.hot, coin);
+                let held = world.balance(chain, &wallets.hot, coin);
                 let cents = world.cents(chain, coin, held, now);
                 if cents > HOT_HIGH * wealth {
-                    let _ = world.transfer(chain, now, (desk.hot, desk.cold), coin, held / 10 * 6);
+                    let _ = world.transfer(chain, now, (wallets.hot, wallets.cold), coin, held / 10 * 6);
                 } else if cents < HOT_LOW * wealth {
-                    let reserve = world.balance(chain, &desk.cold, coin);
+                    let reserve = world.balance(chain, &wallets.cold, coin);
                     let raw = world.raw(chain, coin, HOT_HIGH * wealth / 3, now).min(reserve / 10 * 9);
                     if raw > 0 {
-                        let _ = world.transfer(chain, now, (desk.cold, desk.hot), coin, raw);
+                        let _ = world.transfer(chain, now, (wallets.cold, wallets.hot), coin, raw);
                     }
                 }
             }
-            if world.worth(chain, &desk.gas, Coin::Native, now) < 2_000_000 {
+            if world.worth(chain, &wallets.gas, Coin::Native, now) < 2_000_000 {
                 let raw = world.raw(chain, Coin::Native, 4_000_000, now);
-                let _ = world.transfer(chain, now, (desk.hot, desk.gas), Coin::Native, raw);
+                let _ = world.transfer(chain, now, (wallets.hot, wallets.gas), Coin::Native, raw);
             }
         }
         self.arbitrage(world, now);

@@ -1,4 +1,4 @@
-//! The desks at which issuers of stablecoins freeze accounts: of those they have heard bad things of, now and then of an
+//! Freezes by issuers of stablecoins: of accounts they have heard bad things of, now and then of an
 //! innocent person, who is released. Some of the guilty are released too, and the funds of others are destroyed.
 
 use std::collections::BTreeMap;
@@ -10,18 +10,19 @@ use crate::clock::{DAY, HOUR, START};
 use crate::random::Stream;
 use crate::world::{Coin, World};
 
-/// Where freezes happen, and how many in the demo. The contracts of bsc cannot freeze: they are of a bridge.
-const DESKS: [(Chain, &str, usize); 4] =
+/// The chains and tokens with freezes, and their number in the demo. The contracts of bsc cannot freeze: they are of a
+/// bridge.
+const ISSUERS: [(Chain, &str, usize); 4] =
     [(Chain::ETHEREUM, "USDT", 6), (Chain::TRON, "USDT", 6), (Chain::ETHEREUM, "USDC", 4), (Chain::TRON, "USDC", 4)];
 /// Days before the first freeze, so that there is somebody to freeze.
 const FIRST_DAYS: i64 = 45;
 /// Suspects whose balance is looked at before one is frozen.
 const LOOKS: usize = 12;
 
-/// Opens the desks.
+/// Opens the freeze services.
 pub(crate) fn settle(world: &mut World) -> Vec<Box<dyn Actor>> {
     let mut actors: Vec<Box<dyn Actor>> = Vec::new();
-    for (chain, symbol, demo) in DESKS {
+    for (chain, symbol, demo) in ISSUERS {
         let Coin::Token(token) = world.token(chain, symbol) else { continue };
         let mut stream = Stream::new(world.seed, &format!("freezes/{chain}/{symbol}"));
         let count = world.preset.rarities(demo);
@@ -31,12 +32,12 @@ pub(crate) fn settle(world: &mut World) -> Vec<Box<dyn Actor>> {
             let at = i64::try_from(number).expect("few freezes") * gap + stream.secs(0, gap / 2);
             agenda.insert((START + FIRST_DAYS * DAY + at, number), Task::Freeze);
         }
-        actors.push(Box::new(Desk { chain, token, can_destroy: symbol == "USDT", seen: 0, agenda, stream }));
+        actors.push(Box::new(FreezeService { chain, token, can_destroy: symbol == "USDT", seen: 0, agenda, stream }));
     }
     actors
 }
 
-/// What a desk has to do.
+/// The next work of a freeze service.
 #[derive(Debug, Clone, Copy)]
 enum Task {
     Freeze,
@@ -44,7 +45,7 @@ enum Task {
     Destroy(Address),
 }
 
-/// What becomes of a frozen account.
+/// The end of a frozen account.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum End {
     Stays,
@@ -57,7 +58,7 @@ enum End {
 /// The ends in turn, so that the smallest economy has all of them.
 const ENDS: [End; 6] = [End::Stays, End::Released, End::Destroyed, End::Mistake, End::Stays, End::Stays];
 
-struct Desk {
+struct FreezeService {
     chain: Chain,
     token: usize,
     can_destroy: bool,
@@ -68,7 +69,7 @@ struct Desk {
     stream: Stream,
 }
 
-impl Actor for Desk {
+impl Actor for FreezeService {
     fn first_wake(&self) -> i64 {
         self.agenda.first_key_value().map_or(i64::MAX, |((at, _), _)| *at)
     }
@@ -95,7 +96,7 @@ impl Actor for Desk {
     }
 }
 
-impl Desk {
+impl FreezeService {
     fn put_off(&mut self, now: i64, number: usize, task: Task) {
         self.agenda.insert((now + DAY + self.stream.secs(0, 20 * HOUR), number), task);
     }
@@ -123,7 +124,7 @@ impl Desk {
         let mut empty = None;
         for _ in 0..if heard.is_empty() { 0 } else { LOOKS } {
             let suspect = *self.stream.pick(heard);
-            if world.freezes.knows(self.token, suspect) {
+            if world.freezes.contains(self.token, suspect) {
                 continue;
             }
             if world.balance(self.chain, &suspect, Coin::Token(self.token)) > 0 {
@@ -140,7 +141,7 @@ impl Desk {
             let person = self.stream.pick(&world.people);
             let address = person.account(self.chain.family());
             let holds = world.balance(self.chain, &address, Coin::Token(self.token)) > 0;
-            if holds && (person.life.0..=person.life.1).contains(&now) && !world.freezes.knows(self.token, address) {
+            if holds && (person.life.0..=person.life.1).contains(&now) && !world.freezes.contains(self.token, address) {
                 return Some(address);
             }
         }

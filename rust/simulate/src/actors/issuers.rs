@@ -35,7 +35,7 @@ pub(crate) fn settle(world: &mut World) -> Vec<Box<dyn Actor>> {
     actors
 }
 
-/// Whether the bridges start with some of a token.
+/// Returns whether the bridges start with some of a token.
 fn bridged(token: &Token) -> bool {
     token.verified() && matches!(token.symbol.as_str(), "USDT" | "USDC") && ACCOUNT_CHAINS.contains(&token.chain)
 }

@@ -10,7 +10,7 @@ use crate::identity::digest;
 use crate::random::Stream;
 use crate::truth::{Behaviour, Evidence, MixerLink, Role};
 use crate::world::mixer::{Note, Pool};
-use crate::world::queue::Due;
+use crate::world::queue::QueuedWork;
 use crate::world::{Coin, Flow, World};
 
 const OWNER: &str = "mixer-whirlpit";
@@ -68,7 +68,7 @@ impl Relayer {
         }
     }
 
-    fn pay(&self, world: &mut World, now: i64, due: Due<Note>) {
+    fn pay(&self, world: &mut World, now: i64, due: QueuedWork<Note>) {
         let note = &due.work;
         let Pool { chain, contract, denomination } = note.pool;
         let fee = denomination * RELAYER_FEE_PER_MILLE / 1_000;

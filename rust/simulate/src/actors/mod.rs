@@ -1,4 +1,4 @@
-//! Who acts in the economy. Each kind is one file; each actor has its own randomness.
+//! Actors of the economy. Each kind is one file; each actor has its own randomness.
 //!
 //! **To add a kind**: one file with a `settle(world) -> Vec<Box<dyn Actor>>` and one line in [`all`]. `settle` runs
 //! before the first second: it gives accounts to the kind, allocates their first coins (`world.book(chain).allocate`,
@@ -9,7 +9,7 @@
 //! **Time**: an actor says when it wakes first; [`Actor::wake`] acts *at `now`* and says when to be woken again (`None`:
 //! never; it is dropped). Wakes are in order of time, then of place in the list, so an actor may look at whatever the
 //! world shows. Never send at another time than `now`: blocks before `now` may be gone to the sink. What is sent at one
-//! `now` on one chain stands in one block, in order of sending. The demo runs 400 days, see `World::end`.
+//! `now` on one chain is in one block, in order of sending. The demo runs 400 days, see `World::end`.
 //!
 //! **Chance**: `Stream::new(world.seed, "a name of its own")` per actor. Never draw from somebody else's stream.
 //!
@@ -26,7 +26,7 @@
 //! `world.plant(chain, address, behaviour, evidence)` when a behaviour of the catalogue is complete, with the hashes of
 //! its first and last transaction, `world.judge` when it only nearly is; `tests/planted` and `tests/behaviours` hold the rules
 //! against the facts. Labels:
-//! the tables of `labels::lists` say how often each public list knows a role, by which code, and how it errs.
+//! the tables of `labels::lists` say how often each public list contains a role, by which code, and how it errs.
 //! Everything grows with the economy, so what is kept per person or payment must be small, and a wake must not walk
 //! over all people, tokens or orders.
 

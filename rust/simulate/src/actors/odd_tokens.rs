@@ -1,5 +1,5 @@
-//! Tokens whose ledger does not tell everything: one that rebases, one that takes a fee on the way, coins that are frozen
-//! and destroyed by their issuer; and tokens that are no amounts at all.
+//! Tokens whose transfers do not show everything: one that rebases, one that takes a fee on the way, coins that are
+//! frozen and destroyed by their issuer; and tokens that are not amounts at all.
 
 use headwater_types::{Address, Amount, Asset, Chain, TxHash};
 
@@ -12,9 +12,9 @@ use crate::tokens::Token;
 use crate::truth::{Role, TrueBalance};
 use crate::world::{Case, Coin, Flow, World};
 
-/// What a rebase adds, in millionths.
+/// The amount that a rebase adds, in millionths.
 const REBASE_PER_MILLION: u128 = 900;
-/// What the fee token swallows, in hundredths.
+/// The fee that the fee token takes, in hundredths.
 const FEE_PERCENT: u128 = 2;
 /// Holders of each of them.
 const HOLDERS: usize = 24;
@@ -33,7 +33,7 @@ pub(crate) fn settle(world: &mut World) -> Vec<Box<dyn Actor>> {
         let coins = world.raw(chain, Coin::Native, 900_000, START);
         world.book(chain).allocate(maker, Amount::from_u128(coins));
         let stream = Stream::new(world.seed, &owner);
-        let state = Odd {
+        let state = OddToken {
             kind,
             chain,
             symbol,
@@ -60,7 +60,7 @@ enum Kind {
     Items,
 }
 
-struct Odd {
+struct OddToken {
     kind: Kind,
     chain: Chain,
     symbol: &'static str,
@@ -74,7 +74,7 @@ struct Odd {
     stream: Stream,
 }
 
-impl Actor for Odd {
+impl Actor for OddToken {
     fn first_wake(&self) -> i64 {
         START + 16 * DAY
     }
@@ -91,14 +91,14 @@ impl Actor for Odd {
             Kind::Collection | Kind::Items => self.collect(world, now, contract),
         };
         if now > world.end() - 4 * DAY {
-            self.tell(world, contract);
+            self.record_truth(world, contract);
             return None;
         }
         Some(now + self.stream.secs(2 * DAY, 6 * DAY))
     }
 }
 
-impl Odd {
+impl OddToken {
     fn create(&mut self, world: &mut World, now: i64) -> Result<(), Insufficient> {
         let mut call = Call::plain(self.maker, self.maker, Amount::ZERO);
         call.to = None;
@@ -135,7 +135,7 @@ impl Odd {
         Ok(())
     }
 
-    /// Gives some to the next holder, then everybody has a little more, and only a number in an event tells.
+    /// Gives some to the next holder, then everybody has a little more, and only a number in an event shows it.
     fn rebase(&mut self, world: &mut World, now: i64, contract: Address) -> Result<(), Insufficient> {
         let next = usize::try_from(self.turns).unwrap_or(usize::MAX);
         if let Some(&to) = self.holders.get(next) {
@@ -180,11 +180,11 @@ impl Odd {
         let mut call = Call::contract(self.maker, contract, 61_000, input);
         call.effects.push(match fee_percent {
             None => Effect::Token { contract, from: self.maker, to, amount },
-            Some(percent) => Effect::Told {
+            Some(percent) => Effect::Stated {
                 contract,
                 from: self.maker,
                 to,
-                told: amount,
+                stated: amount,
                 moved: Amount::from_u128(raw / 100 * (100 - percent)),
             },
         });
@@ -217,8 +217,8 @@ impl Odd {
         world.book(self.chain).send(now, call).map(|_| ())
     }
 
-    /// What holders really have, which no transfer tells.
-    fn tell(&self, world: &mut World, contract: Address) {
+    /// Records what holders really have, which no transfer shows.
+    fn record_truth(&self, world: &mut World, contract: Address) {
         if matches!(self.kind, Kind::Rebasing | Kind::Fee) {
             let mut everybody: Vec<_> = self.holders.iter().copied().chain([self.maker]).collect();
             everybody.sort_unstable();

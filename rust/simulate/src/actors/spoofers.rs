@@ -18,7 +18,7 @@ struct Plan {
     decimals: u8,
     role: Role,
     day: i64,
-    /// How many people are given some.
+    /// The number of people are given some.
     gifts: usize,
 }
 

@@ -26,9 +26,9 @@ pub(crate) struct Call {
     pub(crate) gas: u64,
     /// Call data.
     pub(crate) input: Vec<u8>,
-    /// What happens inside, in order. Nothing of it when the transaction fails.
+    /// The effects inside, in order. None of them applies when the transaction fails.
     pub(crate) effects: Vec<Effect>,
-    /// Why it fails; `None` when it succeeds.
+    /// The reason why it fails; `None` when it succeeds.
     pub(crate) failure: Option<&'static str>,
 }
 
@@ -45,21 +45,21 @@ pub(crate) enum Effect {
         from: Address,
         /// Receiver.
         to: Address,
-        /// How much.
+        /// The amount.
         amount: Amount,
     },
-    /// A token movement whose event tells more than happens: a counterfeit that moves nothing, a token that takes a
+    /// A token movement whose event states more than happens: a counterfeit that moves nothing, a token that takes a
     /// fee on the way.
-    Told {
+    Stated {
         /// The contract.
         contract: Address,
-        /// Sender, who loses what is told, or nothing when nothing moves.
+        /// Sender, who loses what is stated, or nothing when nothing moves.
         from: Address,
         /// Receiver.
         to: Address,
-        /// What the event says.
-        told: Amount,
-        /// What the receiver really gets.
+        /// The amount that the event states.
+        stated: Amount,
+        /// The amount that the receiver really gets.
         moved: Amount,
     },
     /// A non-fungible token moved: ERC-721 by id.
@@ -77,22 +77,22 @@ pub(crate) enum Effect {
     Multi {
         /// The contract.
         contract: Address,
-        /// Who calls.
+        /// The caller.
         operator: Address,
         /// Sender and receiver.
         between: (Address, Address),
         /// The id.
         id: Amount,
-        /// How many.
+        /// The number of units.
         count: Amount,
     },
     /// An issuer destroys what an account has: a burn with an event of its own in place of `Transfer`.
     Destroy {
         /// The contract.
         contract: Address,
-        /// Whose funds.
+        /// The account whose funds are destroyed.
         account: Address,
-        /// How much.
+        /// The amount.
         amount: Amount,
         /// Topics of the event.
         topics: Vec<[u8; 32]>,
@@ -101,7 +101,7 @@ pub(crate) enum Effect {
     },
     /// Another event.
     Log {
-        /// Who emits it.
+        /// The contract that emits it.
         address: Address,
         /// Topics.
         topics: Vec<[u8; 32]>,
@@ -122,7 +122,7 @@ impl Call {
     }
 }
 
-/// What became of a transaction that was taken.
+/// The outcome of a transaction that was taken.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Receipt {
     /// Its hash.
@@ -138,19 +138,19 @@ type AccountId = u32;
 /// Stands for the native coin where the id of a contract names a token.
 const NATIVE: AccountId = u32::MAX;
 
-/// What a book keeps of an account.
+/// The state of an account in a book.
 struct Account {
     bytes: [u8; 20],
     nonce: u32,
-    /// How often transactions name it.
+    /// The number of transactions that name it.
     mentions: u32,
     /// When the first of them is, in seconds of the economy.
     since: u32,
 }
 
-/// What a frozen account cannot do with a token.
+/// The restriction of a frozen account for a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Frozen {
+pub(crate) enum FreezeKind {
     /// It cannot send.
     Sending,
     /// It can neither send nor receive.
@@ -168,7 +168,7 @@ pub(crate) struct AccountBook {
     accounts: Vec<Account>,
     balances: FxHashMap<(AccountId, AccountId), Amount>,
     /// Accounts that the issuer of a token has frozen.
-    frozen: FxHashMap<(AccountId, AccountId), Frozen>,
+    frozen: FxHashMap<(AccountId, AccountId), FreezeKind>,
     transactions: Vec<TransactionFacts>,
     contracts: Vec<Address>,
     sent: u64,
@@ -217,7 +217,7 @@ impl AccountBook {
         asset.contract().map_or(NATIVE, |contract| self.id(contract))
     }
 
-    /// What an address has.
+    /// Returns what an address has.
     pub(crate) fn balance(&self, address: &Address, asset: Asset) -> Amount {
         let asset = asset.contract().map_or(Some(NATIVE), |contract| self.known(contract));
         self.known(address).zip(asset).and_then(|key| self.balances.get(&key)).copied().unwrap_or_default()
@@ -239,14 +239,14 @@ impl AccountBook {
             .map(|(coin, _)| coin)
     }
 
-    /// Sets what somebody has of a token, as contracts do that rebase or destroy: no transaction tells.
+    /// Sets what somebody has of a token, as contracts do that rebase or destroy: no transaction shows it.
     pub(crate) fn adjust(&mut self, holder: Address, contract: Address, amount: Amount) {
         let key = (self.id(&holder), self.id(&contract));
         self.balances.insert(key, amount);
     }
 
     /// Freezes an account for a token, or with `None` releases it. What it cannot do is refused as if it had nothing.
-    pub(crate) fn freeze(&mut self, holder: Address, contract: Address, frozen: Option<Frozen>) {
+    pub(crate) fn freeze(&mut self, holder: Address, contract: Address, frozen: Option<FreezeKind>) {
         let key = (self.id(&holder), self.id(&contract));
         match frozen {
             Some(frozen) => self.frozen.insert(key, frozen),
@@ -348,13 +348,13 @@ impl AccountBook {
                 Effect::Token { contract, from, to, amount } => {
                     self.shift(*from, *to, Asset::Token(*contract), *amount, changed)?;
                 }
-                // The difference between what is told and what arrives is a fee that the contract swallows.
-                Effect::Told { contract, from, to, told, moved } if !moved.is_zero() => {
-                    self.take(*from, Asset::Token(*contract), *told, changed)?;
+                // The difference between what is stated and what arrives is a fee that the contract swallows.
+                Effect::Stated { contract, from, to, stated, moved } if !moved.is_zero() => {
+                    self.take(*from, Asset::Token(*contract), *stated, changed)?;
                     self.shift(zero(from.family()), *to, Asset::Token(*contract), *moved, changed)?;
                 }
                 // What is destroyed is frozen, and cannot be taken: see `adjust`.
-                Effect::Told { .. }
+                Effect::Stated { .. }
                 | Effect::Unique { .. }
                 | Effect::Multi { .. }
                 | Effect::Destroy { .. }
@@ -377,7 +377,7 @@ impl AccountBook {
         }
         if asset == Asset::Native || !to.is_zero() {
             let key = (self.id(&to), self.asset_id(asset));
-            if self.frozen.get(&key) == Some(&Frozen::Moving) {
+            if self.frozen.get(&key) == Some(&FreezeKind::Moving) {
                 return Err(Insufficient);
             }
             let balance = self.balances.entry(key).or_default();
@@ -458,7 +458,7 @@ impl AccountBook {
                     });
                 }
                 Effect::Token { contract, from, to, amount }
-                | Effect::Told { contract, from, to, told: amount, .. } => {
+                | Effect::Stated { contract, from, to, stated: amount, .. } => {
                     self.movement(facts, MovementFact::Token, contract, (from, to), amount);
                     let topics = vec![transfer(), abi::account(&from), abi::account(&to)];
                     self.log(facts, contract, topics, abi::amount(amount).to_vec());
@@ -538,7 +538,7 @@ impl AccountBook {
         }
     }
 
-    /// Whether nothing names an address yet.
+    /// Returns whether nothing names an address yet.
     pub(crate) fn is_new(&self, address: &Address) -> bool {
         self.known(address).is_none_or(|id| self.accounts[id as usize].mentions == 0)
     }
@@ -549,7 +549,7 @@ impl AccountBook {
     }
 
     /// The blocks before a time that no batch holds yet, when there are any: after it nothing is sent into them. Rewards
-    /// stand behind the transactions of their block, as they have no position in it.
+    /// are behind the transactions of their block, as they have no position in it.
     pub(crate) fn close(&mut self, until: i64) -> Option<Batch> {
         let end = self.schedule.block_at(until).min(self.schedule.last_block() + 1);
         let last = end.checked_sub(1).filter(|&last| last >= self.open)?;

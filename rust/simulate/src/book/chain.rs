@@ -53,7 +53,7 @@ fn block(seed: u64, schedule: &Schedule, number: u64) -> BlockFacts {
     }
 }
 
-/// What a batch completes. Blocks themselves only on bitcoin, where none is empty.
+/// Returns the tables that a batch completes. Blocks themselves only on bitcoin, where none is empty.
 const fn tables(family: Family) -> &'static [CoverageTable] {
     match family {
         Family::Evm | Family::Tron => &[

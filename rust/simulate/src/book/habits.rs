@@ -1,4 +1,4 @@
-//! The habits of wallet software, by which its payments can be told from others: the fingerprints of BIP 69 ordering,
+//! The habits of wallet software, by which its payments can be recognised: the fingerprints of BIP 69 ordering,
 //! lock times against fee sniping, replacement signals, forms of scripts, the place of change and the choice of coins.
 
 use headwater_ledger::read::ScriptType;
@@ -6,7 +6,7 @@ use headwater_ledger::read::ScriptType;
 use super::lock::Lock;
 use crate::random::Stream;
 
-/// Where change goes and where payments are received.
+/// The habit of receiving change and payments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum AddressHabit {
     /// A new address every time, of the wallet's own form.
@@ -19,7 +19,7 @@ pub(crate) enum AddressHabit {
     OtherFormForChange(Lock),
 }
 
-/// Which coins are spent.
+/// The habit of choosing coins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CoinHabit {
     /// Oldest first: ends in many inputs.
@@ -30,7 +30,7 @@ pub(crate) enum CoinHabit {
     Changeless,
 }
 
-/// Where change stands among the outputs.
+/// The position of change among the outputs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ChangePlace {
     /// Before the payments.
@@ -39,11 +39,11 @@ pub(crate) enum ChangePlace {
     Last,
     /// Anywhere; inputs are shuffled too.
     Anywhere,
-    /// Where BIP 69 puts it: inputs by output spent, outputs by amount and script.
+    /// The position by BIP 69: inputs by output spent, outputs by amount and script.
     Sorted,
 }
 
-/// What the lock time says.
+/// The habit of setting the lock time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum LockTimeHabit {
     /// Nothing.
@@ -52,7 +52,7 @@ pub(crate) enum LockTimeHabit {
     NewestBlock,
 }
 
-/// How a fee is found.
+/// The habit of finding a fee.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FeeHabit {
     /// This many parts of a hundred of the going rate.
@@ -63,7 +63,7 @@ pub(crate) enum FeeHabit {
     Flat(u64),
 }
 
-/// Whether signatures are made again until their first number is short, which saves a byte.
+/// The habit of signing: whether signatures are made again until their first number is short, which saves a byte.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Signing {
     /// Always 71 bytes.
@@ -72,18 +72,18 @@ pub(crate) enum Signing {
     AsItComes,
 }
 
-/// How a wallet spends.
+/// The habits by which a wallet spends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Habits {
-    /// What kind of software it is, as the truth names it.
+    /// The kind of software, as the truth names it.
     pub(crate) software: &'static str,
-    /// What its own outputs are locked with.
+    /// The lock of its own outputs.
     pub(crate) lock: Lock,
-    /// Where change goes.
+    /// The address of change.
     pub(crate) address: AddressHabit,
-    /// Which coins go.
+    /// The coins that go.
     pub(crate) coins: CoinHabit,
-    /// Where change stands.
+    /// The position of change.
     pub(crate) place: ChangePlace,
     /// Version of its transactions.
     pub(crate) version: u32,
@@ -172,7 +172,7 @@ const VAULT: Habits = Habits {
     ..MOBILE
 };
 
-/// What people use, and how many of a hundred.
+/// The habits of people, and how many of a hundred have each.
 const SPREAD: [(Habits, u64); 13] = [
     (NODE, 8),
     (Habits { lock: Lock::P2tr, ..NODE }, 5),
@@ -229,7 +229,7 @@ impl Habits {
     }
 
     /// Bytes that the signatures of one input take at most.
-    pub(crate) const fn most_signature_bytes(&self, lock: Lock) -> u64 {
+    pub(crate) const fn max_signature_bytes(&self, lock: Lock) -> u64 {
         lock.signatures() * if matches!(self.signing, Signing::ShortOnly) { 71 } else { 72 }
     }
 

@@ -1,10 +1,10 @@
-//! How outputs are locked and unlocked, and what a transaction weighs by the rules of its serialisation (BIP 141, 144).
+//! Locks of outputs, and the weight of a transaction by the rules of its serialisation (BIP 141, 144).
 
 use headwater_ledger::read::ScriptType;
 use headwater_types::Address;
 use headwater_types::address::UtxoPayload;
 
-/// What a wallet locks its outputs with.
+/// The lock of the outputs of a wallet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Lock {
     /// One key, by its hash.

@@ -10,11 +10,11 @@ mod purse;
 mod utxo;
 mod wallet;
 
-pub(crate) use account::{AccountBook, Call, Effect, Frozen, Receipt};
+pub(crate) use account::{AccountBook, Call, Effect, FreezeKind, Receipt};
 pub(crate) use habits::{AddressHabit, ChangePlace, Habits};
 pub(crate) use joint::Order;
 pub(crate) use lock::Lock;
-pub(crate) use utxo::{Held, Out, Paid, Style, UtxoBook};
+pub(crate) use utxo::{NewOutput, PaymentOutcome, Style, TakenCoin, UtxoBook};
 pub(crate) use wallet::{Holder, WalletId};
 
 use headwater_types::Address;
@@ -31,7 +31,7 @@ pub(crate) struct Insufficient;
 pub(crate) struct Mention {
     /// The address.
     pub(crate) address: Address,
-    /// How often.
+    /// The number of times.
     pub(crate) count: u32,
     since: u32,
 }

@@ -1,12 +1,12 @@
-//! Payments of one wallet: which coins, which fee, where the change stands.
+//! Payments of one wallet: which coins, which fee, where the change is.
 
 use headwater_types::Address;
 
 use super::Insufficient;
 use super::habits::{ChangePlace, CoinHabit, FeeHabit, Habits, LockTimeHabit};
 use super::lock::{Lock, Size, locking_script};
-use super::purse::{Coin, Place};
-use super::utxo::{Held, Made, Out, Paid, Style, UtxoBook};
+use super::purse::{Coin, CoinPosition};
+use super::utxo::{BuiltTransaction, NewOutput, PaymentOutcome, Style, TakenCoin, UtxoBook};
 use super::wallet::WalletId;
 use crate::random::Stream;
 
@@ -16,13 +16,13 @@ const SEARCH_STEPS: usize = 400;
 const SEARCH_COINS: usize = 14;
 
 /// Coins that cover a payment and its fee.
-struct Chosen {
-    coins: Vec<(Place, Coin)>,
-    /// What is left for change; `None` when the rest goes to the miner.
+struct CoinSelection {
+    coins: Vec<(CoinPosition, Coin)>,
+    /// The rest for change; `None` when it goes to the miner.
     change: Option<u64>,
 }
 
-/// What coins have to cover.
+/// The amount that coins have to cover.
 struct Bill<'a> {
     habits: &'a Habits,
     /// The outputs without change.
@@ -36,37 +36,47 @@ struct Bill<'a> {
 impl Bill<'_> {
     fn with(&self, size: Size, coin: &Coin) -> Size {
         let lock = coin.key.lock();
-        size.input(lock, self.habits.most_signature_bytes(lock))
+        size.input(lock, self.habits.max_signature_bytes(lock))
     }
 
     fn fee(&self, size: Size) -> u64 {
         self.habits.fee(size.fee(self.rate))
     }
 
-    /// What change must hold to be worth its output and the input that will spend it.
-    fn least_change(&self) -> u64 {
+    /// Returns what change must hold to be worth its output and the input that will spend it.
+    fn min_change(&self) -> u64 {
         let spent = self.change_lock;
-        let input = Size::default().input(spent, self.habits.most_signature_bytes(spent)).fee(self.rate);
+        let input = Size::default().input(spent, self.habits.max_signature_bytes(spent)).fee(self.rate);
         spent.dust().max(input) + 1
     }
 
-    /// What remains of these coins when there is no change, and when there is.
+    /// Returns what remains of these coins when there is no change, and when there is.
     fn rests(&self, size: Size, held: u64) -> (Option<u64>, Option<u64>) {
         let without = held.checked_sub(self.target + self.fee(size));
         let with = held.checked_sub(self.target + self.fee(size.locked(self.change_lock)));
-        (without, with.filter(|&rest| rest >= self.least_change()))
+        (without, with.filter(|&rest| rest >= self.min_change()))
     }
 }
 
 impl UtxoBook {
     /// Pays these outputs; the fee and the change follow from the wallet.
-    pub(crate) fn pay(&mut self, now: i64, wallet: WalletId, to: &[(Address, u64)]) -> Result<Paid, Insufficient> {
-        let outputs = to.iter().map(|&(address, satoshis)| Out::to(address, satoshis)).collect();
+    pub(crate) fn pay(
+        &mut self,
+        now: i64,
+        wallet: WalletId,
+        to: &[(Address, u64)],
+    ) -> Result<PaymentOutcome, Insufficient> {
+        let outputs = to.iter().map(|&(address, satoshis)| NewOutput::to(address, satoshis)).collect();
         self.pay_out(now, wallet, outputs)
     }
 
     /// The same with outputs of any kind.
-    pub(crate) fn pay_out(&mut self, now: i64, wallet: WalletId, outputs: Vec<Out>) -> Result<Paid, Insufficient> {
+    pub(crate) fn pay_out(
+        &mut self,
+        now: i64,
+        wallet: WalletId,
+        outputs: Vec<NewOutput>,
+    ) -> Result<PaymentOutcome, Insufficient> {
         self.advance(now);
         let owner = &self.wallets[wallet.0];
         let habits = owner.habits;
@@ -89,25 +99,25 @@ impl UtxoBook {
         let inputs = self.take_chosen(wallet, &chosen);
         let change = chosen.change.map(|satoshis| {
             let address = self.own(wallet);
-            (Out::to(address, satoshis), address)
+            (NewOutput::to(address, satoshis), address)
         });
         Ok(self.write(wallet, inputs, outputs, change))
     }
 
-    fn take_chosen(&mut self, wallet: WalletId, chosen: &Chosen) -> Vec<Held> {
+    fn take_chosen(&mut self, wallet: WalletId, chosen: &CoinSelection) -> Vec<TakenCoin> {
         let purse = &mut self.wallets[wallet.0].purse;
         let taken = chosen.coins.iter().filter_map(|(place, _)| purse.take(*place));
-        taken.map(|coin| Held { wallet, coin }).collect()
+        taken.map(|coin| TakenCoin { wallet, coin }).collect()
     }
 
     /// Writes a payment down as the wallet's software would.
     fn write(
         &mut self,
         wallet: WalletId,
-        mut inputs: Vec<Held>,
-        mut outputs: Vec<Out>,
-        change: Option<(Out, Address)>,
-    ) -> Paid {
+        mut inputs: Vec<TakenCoin>,
+        mut outputs: Vec<NewOutput>,
+        change: Option<(NewOutput, Address)>,
+    ) -> PaymentOutcome {
         let style = self.style(wallet);
         let habits = self.wallets[wallet.0].habits;
         let mut place = change.as_ref().map(|_| match habits.place {
@@ -126,7 +136,7 @@ impl UtxoBook {
                     (point.hash, point.index)
                 });
                 let mut order: Vec<_> = (0..outputs.len()).collect();
-                let script = |out: &Out| out.address.as_ref().map(locking_script);
+                let script = |out: &NewOutput| out.address.as_ref().map(locking_script);
                 order.sort_by_key(|&at| (outputs[at].satoshis, script(&outputs[at])));
                 place = place.map(|place| order.iter().position(|&at| at == place).unwrap_or(place));
                 outputs = order.iter().map(|&at| outputs[at].clone()).collect();
@@ -135,15 +145,15 @@ impl UtxoBook {
             ChangePlace::First | ChangePlace::Last => {}
         }
         let from = inputs.iter().map(|held| self.owner(held)).collect();
-        let Made { hash, .. } = self.spend(&inputs, &outputs, style);
+        let BuiltTransaction { hash, .. } = self.spend(&inputs, &outputs, style);
         let place = place.map(|place| u32::try_from(place).expect("a block has room for fewer than 2^32 outputs"));
         if let Some(place) = place {
             self.note_change(hash, place);
         }
-        Paid { hash, change: place.zip(change_address), from }
+        PaymentOutcome { hash, change: place.zip(change_address), from }
     }
 
-    /// How a wallet writes a transaction now.
+    /// Returns how a wallet writes a transaction now.
     pub(super) fn style(&mut self, wallet: WalletId) -> Style {
         let newest = self.newest_block();
         let owner = &mut self.wallets[wallet.0];
@@ -166,7 +176,7 @@ impl UtxoBook {
         wallet: WalletId,
         limit: usize,
         to: Address,
-    ) -> Result<Paid, Insufficient> {
+    ) -> Result<PaymentOutcome, Insufficient> {
         self.advance(now);
         let owner = &self.wallets[wallet.0];
         let coins: Vec<_> = match owner.habits.coins {
@@ -182,14 +192,14 @@ impl UtxoBook {
         };
         let size = coins.iter().fold(bill.outputs, |size, (_, coin)| bill.with(size, coin));
         let held: u64 = coins.iter().map(|(_, coin)| coin.satoshis).sum();
-        let rest = held.checked_sub(bill.fee(size)).filter(|&rest| rest >= bill.least_change()).ok_or(Insufficient)?;
-        let inputs = self.take_chosen(wallet, &Chosen { coins, change: None });
-        Ok(self.write(wallet, inputs, vec![Out::to(to, rest)], None))
+        let rest = held.checked_sub(bill.fee(size)).filter(|&rest| rest >= bill.min_change()).ok_or(Insufficient)?;
+        let inputs = self.take_chosen(wallet, &CoinSelection { coins, change: None });
+        Ok(self.write(wallet, inputs, vec![NewOutput::to(to, rest)], None))
     }
 }
 
 /// The coins a wallet likes best until they suffice.
-fn covering(wallet: &super::wallet::Wallet, bill: &Bill<'_>) -> Option<Chosen> {
+fn covering(wallet: &super::wallet::Wallet, bill: &Bill<'_>) -> Option<CoinSelection> {
     if wallet.purse.satoshis() < bill.target {
         return None;
     }
@@ -202,30 +212,29 @@ fn covering(wallet: &super::wallet::Wallet, bill: &Bill<'_>) -> Option<Chosen> {
             continue;
         }
         if let (Some(_), change) = bill.rests(size, held) {
-            return Some(Chosen { coins, change });
+            return Some(CoinSelection { coins, change });
         }
     }
     None
 }
 
 /// Coins that pay so exactly that change would cost more than it brings.
-fn changeless(wallet: &super::wallet::Wallet, bill: &Bill<'_>) -> Option<Chosen> {
+fn changeless(wallet: &super::wallet::Wallet, bill: &Bill<'_>) -> Option<CoinSelection> {
     if matches!(bill.habits.fee, FeeHabit::Flat(_)) {
         return None;
     }
-    let most = bill.target + bill.fee(bill.outputs) + 40 * bill.least_change();
-    let coins: Vec<_> =
-        wallet.purse.between(bill.least_change(), most, wallet.habits.coins).take(SEARCH_COINS).collect();
+    let most = bill.target + bill.fee(bill.outputs) + 40 * bill.min_change();
+    let coins: Vec<_> = wallet.purse.between(bill.min_change(), most, wallet.habits.coins).take(SEARCH_COINS).collect();
     let mut steps = SEARCH_STEPS;
     let mut picked = Vec::new();
     let found = search(bill, &coins, bill.outputs, 0, &mut picked, &mut steps);
-    found.then(|| Chosen { coins: picked.iter().map(|&at| coins[at]).collect(), change: None })
+    found.then(|| CoinSelection { coins: picked.iter().map(|&at| coins[at]).collect(), change: None })
 }
 
 /// Takes or leaves the coins one by one, largest first.
 fn search(
     bill: &Bill<'_>,
-    coins: &[(Place, Coin)],
+    coins: &[(CoinPosition, Coin)],
     size: Size,
     held: u64,
     picked: &mut Vec<usize>,
@@ -284,7 +293,7 @@ mod tests {
         book.add_wallet(Holder::single(name, Role::Person), habits)
     }
 
-    fn sent<'a>(book: &'a UtxoBook, paid: &Paid) -> &'a TransactionFacts {
+    fn sent<'a>(book: &'a UtxoBook, paid: &PaymentOutcome) -> &'a TransactionFacts {
         book.open.iter().find(|facts| facts.hash == paid.hash).unwrap()
     }
 
@@ -295,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn a_coinbase_matures_and_is_then_spent_with_change_at_the_going_rate() {
+    fn coinbase_is_spent_after_maturity_at_the_going_rate() {
         let (mut book, pool) = mined();
         let friend = wallet(&mut book, "friend", Habits::service(ScriptType::P2tr));
         let to = book.receiving(friend);
@@ -337,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn gathering_brings_the_smallest_coins_into_one_and_a_short_purse_is_refused_whole() {
+    fn gathering_joins_small_coins_and_refuses_a_short_purse() {
         let (mut book, pool) = mined();
         let largest = Habits { coins: CoinHabit::LargestFirst, ..Habits::service(ScriptType::P2pkh) };
         let keeper = wallet(&mut book, "keeper", Habits { signing: Signing::AsItComes, ..largest });

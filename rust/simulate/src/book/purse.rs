@@ -21,7 +21,7 @@ impl Key {
         self.0 >> 3
     }
 
-    /// What its address is locked with.
+    /// Returns the lock of its address.
     pub(crate) const fn lock(self) -> Lock {
         Lock::ALL[(self.0 & 7) as usize]
     }
@@ -32,28 +32,28 @@ impl Key {
 pub(crate) struct Coin {
     /// Number of the transaction that made it.
     pub(crate) transaction: u32,
-    /// Which of its outputs it is.
+    /// The index of the output.
     pub(crate) output: u32,
-    /// What it holds.
+    /// The amount.
     pub(crate) satoshis: u64,
-    /// Who may spend it.
+    /// The key that may spend it.
     pub(crate) key: Key,
 }
 
-/// Where a coin lies in a purse.
-pub(crate) type Place = (u64, u32);
+/// The place of a coin in a purse.
+pub(crate) type CoinPosition = (u64, u32);
 
 /// Coins by rank and arrival.
 #[derive(Default)]
 pub(crate) struct Purse {
-    coins: BTreeMap<Place, Coin>,
+    coins: BTreeMap<CoinPosition, Coin>,
     satoshis: u64,
     arrivals: u32,
 }
 
 impl Purse {
     /// Puts a coin in; gives its place.
-    pub(crate) fn put(&mut self, coin: Coin, habit: CoinHabit) -> Place {
+    pub(crate) fn put(&mut self, coin: Coin, habit: CoinHabit) -> CoinPosition {
         let place = (rank(coin.satoshis, habit), self.arrivals);
         self.arrivals += 1;
         self.satoshis += coin.satoshis;
@@ -62,35 +62,35 @@ impl Purse {
     }
 
     /// Takes the coin of a place out.
-    pub(crate) fn take(&mut self, place: Place) -> Option<Coin> {
+    pub(crate) fn take(&mut self, place: CoinPosition) -> Option<Coin> {
         let coin = self.coins.remove(&place)?;
         self.satoshis -= coin.satoshis;
         Some(coin)
     }
 
-    /// What it holds.
+    /// Returns the sum of its coins.
     pub(crate) const fn satoshis(&self) -> u64 {
         self.satoshis
     }
 
-    /// Whether there ever was a coin in it.
+    /// Returns whether there ever was a coin in it.
     pub(crate) const fn was_used(&self) -> bool {
         self.arrivals > 0
     }
 
-    /// How many coins.
+    /// Returns the number of coins.
     pub(crate) fn len(&self) -> usize {
         self.coins.len()
     }
 
     /// In order of liking.
-    pub(crate) fn liked(&self) -> impl DoubleEndedIterator<Item = (Place, Coin)> {
+    pub(crate) fn liked(&self) -> impl DoubleEndedIterator<Item = (CoinPosition, Coin)> {
         self.coins.iter().map(|(place, coin)| (*place, *coin))
     }
 
     /// Coins from `low` to `high` satoshis: by a search where the coins are in order of amount, else among the first
     /// few.
-    pub(crate) fn between(&self, low: u64, high: u64, habit: CoinHabit) -> impl Iterator<Item = (Place, Coin)> {
+    pub(crate) fn between(&self, low: u64, high: u64, habit: CoinHabit) -> impl Iterator<Item = (CoinPosition, Coin)> {
         const LOOKED_AT: usize = 64;
         let (from, to, limit) = match habit {
             CoinHabit::OldestFirst => ((0, 0), (0, u32::MAX), LOOKED_AT),

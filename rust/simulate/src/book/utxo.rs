@@ -15,7 +15,7 @@ use super::Mention;
 use super::chain::{batch, transaction_hash};
 use super::habits::{FINAL, Habits};
 use super::lock::{Size, note_bytes};
-use super::purse::{Coin, Key, Place};
+use super::purse::{Coin, CoinPosition, Key};
 use super::wallet::{Holder, Wallet, WalletId};
 use crate::clock::Schedule;
 use crate::fees::FeeLevels;
@@ -30,11 +30,11 @@ const MATURITY_BLOCKS: u64 = 100;
 pub(crate) const SUBSIDY: u64 = 50 * 100_000_000;
 
 /// Satoshis per 1000 virtual bytes that nodes relay at least.
-const LEAST_RATE: u64 = 1_000;
+const MIN_RATE: u64 = 1_000;
 
-/// What became of a payment.
+/// The outcome of a payment.
 #[derive(Debug, Clone)]
-pub(crate) struct Paid {
+pub(crate) struct PaymentOutcome {
     /// The transaction.
     pub(crate) hash: TxHash,
     /// Position and address of the change.
@@ -45,8 +45,8 @@ pub(crate) struct Paid {
 
 /// A coin that was taken out of its wallet, to be spent together with others.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Held {
-    /// Whose it is.
+pub(crate) struct TakenCoin {
+    /// The wallet that it belongs to.
     pub(crate) wallet: WalletId,
     /// The coin.
     pub(crate) coin: Coin,
@@ -54,13 +54,13 @@ pub(crate) struct Held {
 
 /// An output to be made.
 #[derive(Debug, Clone)]
-pub(crate) struct Out {
+pub(crate) struct NewOutput {
     pub(super) address: Option<Address>,
     pub(super) satoshis: u64,
     pub(super) note: Option<Vec<u8>>,
 }
 
-impl Out {
+impl NewOutput {
     /// A payment.
     pub(crate) const fn to(address: Address, satoshis: u64) -> Self {
         Self { address: Some(address), satoshis, note: None }
@@ -79,7 +79,7 @@ impl Out {
     }
 }
 
-/// How a transaction is written.
+/// The style in which a transaction is written.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Style {
     /// Its version.
@@ -91,20 +91,20 @@ pub(crate) struct Style {
 }
 
 impl Style {
-    /// Of transactions that several people sign.
+    /// The style of transactions that several people sign.
     pub(crate) const JOINT: Self = Self { version: 1, lock_time: 0, sequence: FINAL };
 }
 
 /// A transaction that was made.
-pub(crate) struct Made {
+pub(crate) struct BuiltTransaction {
     /// Its hash.
     pub(crate) hash: TxHash,
-    /// Where the coins that it made lie, by output.
-    pub(crate) coins: Vec<Option<(WalletId, Place)>>,
+    /// The places of the coins that it made, by output.
+    pub(crate) coins: Vec<Option<(WalletId, CoinPosition)>>,
 }
 
-/// Whom an address belongs to.
-struct Owned {
+/// An address and its owner.
+struct OwnedAddress {
     wallet: u32,
     key: Key,
     mentions: u32,
@@ -118,13 +118,13 @@ pub(crate) struct UtxoBook {
     schedule: Schedule,
     pub(super) wallets: Vec<Wallet>,
     /// By the first eight bytes of what an address stands for, which no two addresses of a book share.
-    owners: FxHashMap<u64, Owned>,
+    owners: FxHashMap<u64, OwnedAddress>,
     pools: Vec<WalletId>,
     pool_weights: Vec<u64>,
     mining: Stream,
     /// Satoshis per thousand virtual bytes.
     rates: FeeLevels,
-    ripening: VecDeque<(u64, Held)>,
+    ripening: VecDeque<(u64, TakenCoin)>,
     transactions: Vec<TransactionFacts>,
     changes: Vec<(TxHash, u32)>,
     pub(super) open_block: u64,
@@ -196,9 +196,13 @@ impl UtxoBook {
         loop {
             let key = next(wallet);
             let address = wallet.address(self.seed, key);
-            let owned =
-                self.owners.entry(short(&address)).or_insert(Owned { wallet: number, key, mentions: 0, since: 0 });
-            // A key whose address cannot be told from another is left unused.
+            let owned = self.owners.entry(short(&address)).or_insert(OwnedAddress {
+                wallet: number,
+                key,
+                mentions: 0,
+                since: 0,
+            });
+            // A key whose address equals another is left unused.
             if (owned.wallet, owned.key) == (number, key) {
                 return address;
             }
@@ -217,7 +221,7 @@ impl UtxoBook {
 
     /// The going rate, in satoshis per 1000 virtual bytes.
     pub(crate) fn rate(&self, now: i64) -> u64 {
-        self.rates.at(now).max(LEAST_RATE)
+        self.rates.at(now).max(MIN_RATE)
     }
 
     /// Closes the blocks before a time.
@@ -244,7 +248,7 @@ impl UtxoBook {
     }
 
     /// The address of a held coin.
-    pub(crate) fn owner(&self, held: &Held) -> Address {
+    pub(crate) fn owner(&self, held: &TakenCoin) -> Address {
         self.wallets[held.wallet.0].address(self.seed, held.coin.key)
     }
 
@@ -253,7 +257,7 @@ impl UtxoBook {
     }
 
     /// Spends coins. The fee is what the outputs leave.
-    pub(super) fn spend(&mut self, inputs: &[Held], outputs: &[Out], style: Style) -> Made {
+    pub(super) fn spend(&mut self, inputs: &[TakenCoin], outputs: &[NewOutput], style: Style) -> BuiltTransaction {
         let mut size = Size::default();
         let mut spends = Vec::with_capacity(inputs.len());
         for held in inputs {
@@ -287,7 +291,7 @@ impl UtxoBook {
             outputs: outputs.iter().map(output).collect(),
         };
         let (number, facts) = self.file(facts);
-        let made = Made { hash: facts.hash, coins: self.credit(number, outputs) };
+        let made = BuiltTransaction { hash: facts.hash, coins: self.credit(number, outputs) };
         self.open.push(facts);
         made
     }
@@ -312,16 +316,16 @@ impl UtxoBook {
         Some((WalletId(owned.wallet as usize), owned.key))
     }
 
-    fn credit(&mut self, transaction: u32, outputs: &[Out]) -> Vec<Option<(WalletId, Place)>> {
+    fn credit(&mut self, transaction: u32, outputs: &[NewOutput]) -> Vec<Option<(WalletId, CoinPosition)>> {
         let credited = (0..).zip(outputs).map(|(place, out)| {
             let (wallet, key) = self.mention(&out.address?)?;
             let coin = Coin { transaction, output: place, satoshis: out.satoshis, key };
-            Some((wallet, self.put(Held { wallet, coin })))
+            Some((wallet, self.put(TakenCoin { wallet, coin })))
         });
         credited.collect()
     }
 
-    pub(super) fn put(&mut self, held: Held) -> Place {
+    pub(super) fn put(&mut self, held: TakenCoin) -> CoinPosition {
         let wallet = &mut self.wallets[held.wallet.0];
         wallet.purse.put(held.coin, wallet.habits.coins)
     }
@@ -336,10 +340,10 @@ impl UtxoBook {
         let pool = self.pools[self.mining.weighted(&self.pool_weights)];
         let address = self.receiving(pool);
         let reward = SUBSIDY + self.open_fees;
-        let mut outputs = vec![Out::to(address, reward)];
+        let mut outputs = vec![NewOutput::to(address, reward)];
         if !self.open.is_empty() {
             let commitment = digest(self.seed, "witness commitment", &block.to_be_bytes());
-            outputs.push(Out::note(&[[0xaa, 0x21, 0xa9, 0xed].as_slice(), &commitment].concat()));
+            outputs.push(NewOutput::note(&[[0xaa, 0x21, 0xa9, 0xed].as_slice(), &commitment].concat()));
         }
         // A push of the height, and whatever the pool likes.
         let size = outputs.iter().fold(Size::default().coinbase(4 + 21), |size, out| out.sized(size));
@@ -352,7 +356,7 @@ impl UtxoBook {
         let (transaction, coinbase) = self.file(facts);
         if let Some((wallet, key)) = self.mention(&address).filter(|_| block > 0) {
             let coin = Coin { transaction, output: 0, satoshis: reward, key };
-            self.ripening.push_back((block + MATURITY_BLOCKS, Held { wallet, coin }));
+            self.ripening.push_back((block + MATURITY_BLOCKS, TakenCoin { wallet, coin }));
         }
         for (index, mut facts) in (0..).zip(std::iter::once(coinbase).chain(self.open.drain(..))) {
             facts.index = Some(index);
@@ -405,14 +409,14 @@ impl UtxoBook {
         named
     }
 
-    /// Up to `count` wallets from a place on, as the truth tells of them, those that were never used left out; `None`
+    /// Up to `count` wallets from a place on, as the truth lists them, those that were never used left out; `None`
     /// behind the last one.
     pub(crate) fn wallets(&self, first: usize, count: usize) -> Option<Vec<WalletTruth>> {
         let wallets = self.wallets.get(first..).filter(|wallets| !wallets.is_empty())?;
         Some(wallets.iter().take(count).filter(|wallet| wallet.purse.was_used()).map(Wallet::truth).collect())
     }
 
-    /// Whose wallet an address belongs to.
+    /// Returns whose wallet an address belongs to.
     pub(crate) fn holder(&self, address: &Address) -> Option<&Holder> {
         self.owners.get(&short(address)).map(|owned| &self.wallets[owned.wallet as usize].holder)
     }
@@ -430,7 +434,7 @@ fn short(address: &Address) -> u64 {
     bytes.iter().take(8).fold(0, |number, &byte| number << 8 | u64::from(byte))
 }
 
-fn output(out: &Out) -> OutputFacts {
+fn output(out: &NewOutput) -> OutputFacts {
     OutputFacts {
         owner: out.address,
         amount: out.satoshis,

@@ -13,14 +13,14 @@ use crate::truth::{Role, WalletTruth};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct WalletId(pub(crate) usize);
 
-/// Who a wallet belongs to.
+/// The owner of a wallet.
 #[derive(Debug, Clone)]
 pub(crate) struct Holder {
     /// Name of the wallet.
     pub(crate) wallet: String,
-    /// Who owns it; one owner may have several wallets.
+    /// The owner; one owner may have several wallets.
     pub(crate) owner: String,
-    /// What its addresses are for.
+    /// The role of its addresses.
     pub(crate) role: Role,
 }
 
@@ -38,13 +38,13 @@ impl Holder {
 
 /// One wallet.
 pub(crate) struct Wallet {
-    /// Who owns it.
+    /// The owner.
     pub(crate) holder: Holder,
-    /// How it spends.
+    /// The habits by which it spends.
     pub(crate) habits: Habits,
     /// Its own randomness.
     pub(crate) stream: Stream,
-    /// What it may spend now.
+    /// The coins that it may spend now.
     pub(crate) purse: Purse,
     /// Keys made so far.
     keys: u32,
@@ -89,7 +89,7 @@ impl Wallet {
         Key::new(self.keys, lock)
     }
 
-    /// Itself as the truth tells of it.
+    /// Itself as the truth lists it.
     pub(crate) fn truth(&self) -> WalletTruth {
         let habits = &self.habits;
         let change_address = match habits.address {

@@ -1,4 +1,4 @@
-//! The lists of plain rows: how often each knows a role, by which code, and how it errs.
+//! The lists of plain rows: how often each contains a role, by which code, and how it errs.
 //!
 //! **To add a list**: one line in [`LISTS`].
 
@@ -6,7 +6,7 @@ use crate::clock::iso_day;
 use crate::random::Stream;
 use crate::truth::{AddressTruth, Role};
 
-/// How a list dates its rows.
+/// The dates of the rows of a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Dates {
     /// By the day.
@@ -30,23 +30,23 @@ impl Dates {
 }
 
 /// A role, a code that is right, and how many in a hundred addresses are listed with it.
-type Known = (Role, &'static str, u64);
+type CorrectShare = (Role, &'static str, u64);
 /// A role, a code and an entity that are wrong, and how many in a thousand addresses are listed so in the demo.
-type Wrong = (Role, &'static str, &'static str, u64);
+type WrongShare = (Role, &'static str, &'static str, u64);
 
 /// One list.
 pub(super) struct List {
     /// Its name, which is also its source.
     pub(super) name: &'static str,
-    /// Who publishes it; `None` where each service publishes its own addresses on its own site.
+    /// The publisher; `None` where each service publishes its own addresses on its own site.
     group: Option<&'static str>,
     /// The level of its claims.
     pub(super) level: &'static str,
-    /// How it dates its rows.
+    /// The dates of its rows.
     pub(super) dates: Dates,
-    known: &'static [Known],
-    wrong: &'static [Wrong],
-    /// Whether it lists crimes: it names nobody, and half of its wrong reports are withdrawn.
+    known: &'static [CorrectShare],
+    wrong: &'static [WrongShare],
+    /// True if it lists crimes: it names nobody, and half of its wrong reports are withdrawn.
     of_crimes: bool,
 }
 
@@ -66,7 +66,7 @@ pub(super) const LISTS: [List; 7] = [
 /// Stands for the code that fits the crime.
 const CRIME: &str = "";
 
-const EXPLORER: &[Known] = &[
+const EXPLORER: &[CorrectShare] = &[
     (Role::ExchangeHot, "exchange_hot_wallet", 90),
     (Role::ExchangeCold, "cold_wallet", 55),
     (Role::ExchangeGas, "exchange", 30),
@@ -81,9 +81,9 @@ const EXPLORER: &[Known] = &[
     (Role::CoinjoinCoordinator, "coinjoin_coordinator", 60),
 ];
 
-const POOLS: &[Known] = &[(Role::MiningPool, "mining_pool", 80)];
+const POOLS: &[CorrectShare] = &[(Role::MiningPool, "mining_pool", 80)];
 
-const REPORTED: &[Known] = &[
+const REPORTED: &[CorrectShare] = &[
     (Role::ScamContract, CRIME, 80),
     (Role::ScamCollector, CRIME, 60),
     (Role::ScamOperator, CRIME, 30),
@@ -94,7 +94,7 @@ const REPORTED: &[Known] = &[
     (Role::Duster, CRIME, 20),
 ];
 
-const WATCHED: &[Known] = &[
+const WATCHED: &[CorrectShare] = &[
     (Role::ScamContract, CRIME, 70),
     (Role::ScamCollector, CRIME, 45),
     (Role::ScamOperator, CRIME, 40),
@@ -104,17 +104,18 @@ const WATCHED: &[Known] = &[
     (Role::TokenDeployer, CRIME, 12),
 ];
 
-const OWN_ADDRESSES: &[Known] = &[
+const OWN_ADDRESSES: &[CorrectShare] = &[
     (Role::ExchangeHot, "exchange_hot_wallet", 80),
     (Role::ExchangeCold, "cold_wallet", 90),
     (Role::ExchangeGas, "exchange", 25),
     (Role::PaymentHot, "payment", 45),
 ];
 
-const MARKETS: &[Known] = &[(Role::DarknetMarket, "darknet_market", 55), (Role::DarknetVendor, "illicit_goods", 15)];
+const MARKETS: &[CorrectShare] =
+    &[(Role::DarknetMarket, "darknet_market", 55), (Role::DarknetVendor, "illicit_goods", 15)];
 
 /// Names are mixed up, a deposit address is taken for a hot wallet.
-const CROWD: &[Wrong] = &[
+const CROWD: &[WrongShare] = &[
     (Role::Person, "exchange", "northgate", 3),
     (Role::ExchangeDeposit, "exchange_hot_wallet", "lanternex", 8),
     (Role::ExchangeHot, "exchange_hot_wallet", "harborline", 121),
@@ -123,21 +124,21 @@ const CROWD: &[Wrong] = &[
 ];
 
 /// Victims and strangers are reported, and makers of tokens that are only worthless.
-const MISREPORTED: &[Wrong] = &[
+const MISREPORTED: &[WrongShare] = &[
     (Role::Person, "phishing", "", 6),
     (Role::TokenDeployer, "scam", "", 100),
     (Role::UnverifiedToken, "scam", "", 100),
 ];
 
 /// The exchange to which loot went is taken for the thief.
-const MISWATCHED: &[Wrong] = &[
+const MISWATCHED: &[WrongShare] = &[
     (Role::Person, "scam", "", 2),
     (Role::ExchangeDeposit, "scam", "", 4),
     (Role::ExchangeHot, "phishing", "", 20),
     (Role::Business, "scam", "", 20),
 ];
 
-const MISTAKEN_MARKETS: &[Wrong] =
+const MISTAKEN_MARKETS: &[WrongShare] =
     &[(Role::Merchant, "darknet_market", "", 25), (Role::PaymentHot, "darknet_market", "", 8)];
 
 /// The crime of an owner, as a list names it.
@@ -162,12 +163,12 @@ pub(super) fn name(owner: &str) -> &str {
     if name.starts_with(|first: char| first.is_ascii_digit()) { owner } else { name }
 }
 
-/// Whether a role has as many addresses as there are people.
+/// Returns whether a role has as many addresses as there are people.
 const fn is_of_crowd(role: Role) -> bool {
     matches!(role, Role::Person | Role::ExchangeDeposit | Role::Merchant | Role::PaymentHot)
 }
 
-/// What a list says of an address.
+/// The draw of a list for an address.
 pub(super) struct Draw {
     pub(super) code: &'static str,
     pub(super) entity: String,
@@ -181,8 +182,8 @@ impl List {
         self.group.map_or_else(|| format!("{}.example", name(owner)), str::to_owned)
     }
 
-    /// What it says of an address. Of the makers of tokens only frauds are known. `crowd` is how many times more people
-    /// than crimes there are than in the demo: lists of larger economies are not worse.
+    /// Returns what it says of an address. Of the makers of tokens only frauds are known. `crowd` is how many times
+    /// more people than crimes there are than in the demo: lists of larger economies are not worse.
     pub(super) fn claims(&self, truth: &AddressTruth, (fraud, crowd): (bool, u64), stream: &mut Stream) -> Vec<Draw> {
         let mut draws = Vec::new();
         if let Some(&(_, code, percent)) = self.known.iter().find(|known| fraud && known.0 == truth.role)

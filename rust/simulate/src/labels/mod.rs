@@ -1,4 +1,4 @@
-//! What public lists say about the economy: most of what is famous, little of the rest, and some of it wrong.
+//! Public lists about the economy: most of what is famous, little of the rest, and some of it wrong.
 
 mod lists;
 mod publish;
@@ -12,7 +12,7 @@ use headwater_types::{Address, Chain};
 pub use publish::{LabelFile, LabelFormat, LabelList, write_lists};
 
 use self::lists::{Dates, LISTS, List};
-use self::publish::Plain;
+use self::publish::PlainList;
 use self::ransomware::RansomwareList;
 use self::sanctions::Sanctions;
 use crate::book::Mention;
@@ -28,13 +28,13 @@ const FREEZES: &str = "issuer-freezes";
 /// The lists, asked address by address, in order of chain and address.
 pub(crate) struct PublicLists {
     end: i64,
-    /// How many times more people than crimes there are than in the demo.
+    /// The number of times more people than crimes there are than in the demo.
     crowd: u64,
-    plain: Vec<(&'static List, Stream, Plain)>,
+    plain: Vec<(&'static List, Stream, PlainList)>,
     ransomware: RansomwareList,
     sanctions: Sanctions,
     freezes: BTreeMap<(Chain, Address), Vec<Freeze>>,
-    /// Who made tokens that carry the symbol of another.
+    /// The makers of tokens that carry the symbol of another.
     forgers: BTreeSet<Box<str>>,
 }
 
@@ -42,7 +42,7 @@ impl PublicLists {
     /// The lists of an economy that is over. `addresses` are all that occur.
     pub(crate) fn new(world: &World, addresses: &[(Chain, Mention)]) -> Self {
         let plain =
-            LISTS.iter().map(|list| (list, Stream::new(world.seed, &format!("list/{}", list.name)), Plain::new()));
+            LISTS.iter().map(|list| (list, Stream::new(world.seed, &format!("list/{}", list.name)), PlainList::new()));
         let mut freezes: BTreeMap<_, Vec<_>> = BTreeMap::new();
         for freeze in &world.freezes.all {
             freezes.entry((freeze.chain, freeze.address)).or_default().push(*freeze);
@@ -64,7 +64,7 @@ impl PublicLists {
         }
     }
 
-    /// What they claim about the next address, which occurs since a time.
+    /// Returns what they claim about the next address, which occurs since a time.
     pub(crate) fn claims(&mut self, truth: &AddressTruth, since: i64, labels: &mut Vec<PublicLabel>) {
         let first = labels.len();
         let fraud = !matches!(truth.role, Role::TokenDeployer) || self.is_fraud(&truth.owner);
@@ -96,7 +96,7 @@ impl PublicLists {
         labels[first..].sort_unstable();
     }
 
-    /// Whether a maker of tokens deceives: by a symbol, or by selling what others were made to buy.
+    /// Returns whether a maker of tokens deceives: by a symbol, or by selling what others were made to buy.
     fn is_fraud(&self, owner: &str) -> bool {
         self.forgers.contains(owner) || (owner.starts_with("deployer-launch-") && owner.ends_with("-0"))
     }

@@ -27,7 +27,7 @@ pub enum LabelFormat {
 pub struct LabelFile {
     /// Its name.
     pub name: String,
-    /// What it contains.
+    /// The contents.
     pub bytes: Vec<u8>,
 }
 
@@ -36,7 +36,7 @@ pub struct LabelFile {
 pub struct LabelList {
     /// Its name: editions of one list have the same.
     pub name: String,
-    /// Who publishes it, as an import names the source.
+    /// The publisher, as an import names the source.
     pub source: String,
     /// The form of its files.
     pub format: LabelFormat,
@@ -70,14 +70,14 @@ pub fn write_lists(lists: &[LabelList], folder: &Path) -> Result<(), TruthError>
 }
 
 /// A plain list on its way to its file.
-pub(super) struct Plain(String);
+pub(super) struct PlainList(String);
 
-impl Plain {
+impl PlainList {
     pub(super) fn new() -> Self {
         Self(HEADER.to_owned())
     }
 
-    /// Adds a claim, which does not tell whether it is right.
+    /// Adds a claim, without a mark of whether it is right.
     pub(super) fn add(&mut self, list: &List, label: &PublicLabel) {
         let time = |secs: Option<u64>| secs.map_or_else(String::new, |secs| list.dates.text(secs.cast_signed()));
         let PublicLabel { chain, address, code, entity, group, level, .. } = label;

@@ -14,13 +14,13 @@ use crate::world::ransoms::RansomPayment;
 
 /// The name of the list.
 const NAME: &str = "ransomware";
-/// Who publishes it.
+/// The publisher.
 const GROUP: &str = "ransomwhe.re";
-/// How far it is believed.
+/// The level of trust.
 const LEVEL: &str = "forensic";
-/// How many in a hundred addresses that were paid are known.
+/// The number of addresses in a hundred that were paid and are known.
 const KNOWN_PERCENT: u64 = 75;
-/// How many in a hundred addresses of victims are taken for those of the extortioner.
+/// The number of addresses of victims in a hundred that are taken for those of the extortioner.
 const CONFUSED_PERCENT: u64 = 12;
 /// Names of families; larger economies have more cases, which go by name and number.
 const FAMILIES: [&str; 4] = ["GreyTide", "NullVault", "PaperWolf", "IronLatch"];
@@ -68,7 +68,7 @@ impl RansomwareList {
         Self { paid, rows: Vec::new(), stream: Stream::new(world.seed, "list/ransomware") }
     }
 
-    /// What it says of an address: mostly that it was paid, at times of a victim that it paid.
+    /// Returns what it says of an address: mostly that it was paid, at times of a victim that it paid.
     pub(super) fn claim(&mut self, truth: &AddressTruth, since: i64, end: i64) -> Option<PublicLabel> {
         if truth.chain != Chain::BITCOIN {
             return None;

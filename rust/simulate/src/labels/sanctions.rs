@@ -2,7 +2,7 @@
 //! that were in use. The second edition adds what came into use since, and lacks what was delisted.
 //!
 //! Each address has its date, weeks or months after the crime: the day of the designation, or a later one where the party
-//! took the address into use afterwards. Mixers and others that go on are listed in the middle of what they do.
+//! took the address into use afterwards. Mixers and others that continue are listed in the middle of what they do.
 
 use std::collections::BTreeMap;
 
@@ -17,9 +17,9 @@ use crate::world::World;
 
 /// The name of the list.
 const NAME: &str = "sanctions";
-/// Who publishes it.
+/// The publisher.
 const GROUP: &str = "ofac";
-/// How far it is believed.
+/// The level of trust.
 const LEVEL: &str = "sanctions_list";
 
 /// Parties that are designated in every economy.
@@ -27,17 +27,17 @@ const PARTIES: [&str; 5] =
     ["scam-drainer", "scam-investment", "scam-theft-1", "scam-ransomware-1-operator", "mixer-whirlpit"];
 /// The party that is delisted.
 const DELISTED: &str = "mixer-whirlpit";
-/// How many in a hundred of the other criminals are designated.
+/// The number of other criminals in a hundred who are designated.
 const DESIGNATED_PERCENT: u64 = 12;
 /// Days from the first use of an address of a party to its designation: scams and thefts are over by then, their
-/// laundering, mixers and poisoners may go on.
+/// laundering, mixers and poisoners may continue.
 const DESIGNATED_AFTER_DAYS: [i64; 2] = [70, 150];
 /// Days from the first use of an address of a designated party until the address is added.
 const ADDED_AFTER_DAYS: [i64; 2] = [7, 60];
 /// Innocent people who are taken for somebody else, in the demo, and delisted.
 const MISTAKES: usize = 2;
 
-/// How many in a hundred addresses of a designated party are known, by role.
+/// The number of addresses in a hundred of a designated party that are known, by role.
 const KNOWN: [(Role, u64); 7] = [
     (Role::ScamContract, 100),
     (Role::ScamCollector, 100),
@@ -51,9 +51,9 @@ const KNOWN: [(Role, u64); 7] = [
 /// A sanctioned address.
 #[derive(Debug, Clone, Copy)]
 struct Listing {
-    /// Whether the first edition has it.
+    /// True if the first edition has it.
     first: bool,
-    /// Whether the second one has it.
+    /// True if the second one has it.
     second: bool,
     /// The day from which it is listed, not behind the first edition that has it.
     since: i64,
@@ -128,7 +128,7 @@ impl Sanctions {
         }
     }
 
-    /// What it says of an address, on any chain on which it occurs.
+    /// Returns what it says of an address, on any chain on which it occurs.
     pub(super) fn claim(&self, truth: &AddressTruth) -> Option<PublicLabel> {
         let listing = self.listings.get(&truth.address)?;
         Some(PublicLabel {
@@ -177,7 +177,7 @@ fn row(family: Family, address: &str, since: i64) -> String {
     format!("{chain},{address},sanction,,{GROUP},,{GROUP},{LEVEL},{day},\n")
 }
 
-/// Whether somebody belongs to so many in a hundred: the same on every chain and in every order.
+/// Returns whether somebody belongs to so many in a hundred: the same on every chain and in every order.
 fn chance(world: &World, name: &str, percent: u64) -> bool {
     Stream::new(world.seed, &format!("list/sanctions/{name}")).below(100) < percent
 }

@@ -1,4 +1,4 @@
-//! Who an address is.
+//! The true roles and owners of addresses.
 
 use headwater_types::{Address, Chain};
 
@@ -6,7 +6,7 @@ use super::table::{Cell, Cells, Kind, Row};
 
 macro_rules! roles {
     ($($(#[$doc:meta])* $variant:ident = $name:literal,)*) => {
-        /// What an address is for.
+        /// The role of an address.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub enum Role { $($(#[$doc])* $variant,)* }
 
@@ -32,13 +32,13 @@ roles! {
     Merchant = "merchant",
     /// From where a payment service pays.
     PaymentHot = "payment_hot",
-    /// Where one customer pays one invoice.
+    /// An address where one customer pays one invoice.
     PaymentInvoice = "payment_invoice",
     /// From where an exchange pays.
     ExchangeHot = "exchange_hot",
-    /// Where an exchange keeps most.
+    /// The address where an exchange keeps most of its funds.
     ExchangeCold = "exchange_cold",
-    /// Where one customer pays an exchange.
+    /// An address where one customer pays an exchange.
     ExchangeDeposit = "exchange_deposit",
     /// From where an exchange pays the fees of its deposit addresses.
     ExchangeGas = "exchange_gas",
@@ -48,74 +48,74 @@ roles! {
     UnverifiedToken = "unverified_token",
     /// A token that carries the symbol of another.
     SpoofedToken = "spoofed_token",
-    /// A token whose events tell of movements that never were.
+    /// A token whose events state movements that never were.
     CounterfeitToken = "counterfeit_token",
-    /// A token that takes a fee on the way: its events tell more than arrives.
+    /// A token that takes a fee on the way: its events state more than arrives.
     FeeToken = "fee_token",
     /// A token whose balances change without transfers.
     RebasingToken = "rebasing_token",
     /// A collection of non-fungible tokens.
     NftCollection = "nft_collection",
-    /// Who issues a token.
+    /// The issuer of a token.
     Issuer = "issuer",
-    /// Who made an unverified or spoofed token.
+    /// The maker of an unverified or spoofed token.
     TokenDeployer = "token_deployer",
     /// A mixer pool of one denomination.
     MixerPool = "mixer_pool",
-    /// Who sends the withdrawals of a mixer.
+    /// The sender of the withdrawals of a mixer.
     MixerRelayer = "mixer_relayer",
     /// The vault of a bridge.
     BridgeVault = "bridge_vault",
-    /// Who pays out for a bridge.
+    /// The payer of a bridge.
     BridgeRelayer = "bridge_relayer",
-    /// Who gets block rewards on an account chain.
+    /// The receiver of block rewards on an account chain.
     Validator = "validator",
     /// A mining pool.
     MiningPool = "mining_pool",
     /// Somebody a pool pays.
     Miner = "miner",
-    /// Who arranges joint transactions.
+    /// The coordinator of joint transactions.
     CoinjoinCoordinator = "coinjoin_coordinator",
-    /// Who sends next to nothing to very many.
+    /// A sender of next to nothing to very many.
     Duster = "duster",
     /// A pool of a decentralised exchange, which is also the token of its shares.
     DexPool = "dex_pool",
     /// Router or factory of a decentralised exchange.
     DexRouter = "dex_router",
-    /// Who feeds a pool.
+    /// The provider of a pool.
     LiquidityProvider = "liquidity_provider",
-    /// Who trades pools back to the price of the world.
+    /// A trader who brings pools back to the price of the world.
     MarketMaker = "market_maker",
     /// A searcher: its key, and the contract that it trades through.
     MevBot = "mev_bot",
-    /// Who moves money so that its way is hard to follow.
+    /// A person who moves money so that its way is hard to follow.
     Launderer = "launderer",
-    /// Who does honest business, some of which looks odd.
+    /// An honest business, some of whose activity looks odd.
     Business = "business",
-    /// Who runs a scam.
+    /// The operator of a scam.
     ScamOperator = "scam_operator",
     /// The contract of a scam.
     ScamContract = "scam_contract",
     /// A market of forbidden goods.
     DarknetMarket = "darknet_market",
-    /// Who sells at one.
+    /// A vendor on one.
     DarknetVendor = "darknet_vendor",
-    /// Where a scam collects.
+    /// The address where a scam collects.
     ScamCollector = "scam_collector",
     /// A stop on the way of the loot.
     ScamLayer = "scam_layer",
 }
 
-/// What an address really is.
+/// The truth about an address.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct AddressTruth {
     /// The chain it occurs on.
     pub chain: Chain,
     /// The address.
     pub address: Address,
-    /// What it is for.
+    /// The role.
     pub role: Role,
-    /// Who holds its key. One owner may hold many addresses on several chains.
+    /// The owner of its key. One owner may hold many addresses on several chains.
     pub owner: String,
 }
 

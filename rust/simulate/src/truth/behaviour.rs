@@ -1,4 +1,4 @@
-//! What was planted: who behaves like which entry of the catalogue of behaviours.
+//! Planted behaviours: the addresses that behave like an entry of the catalogue of behaviours.
 
 use headwater_types::{Address, Chain, TxHash};
 
@@ -26,7 +26,7 @@ macro_rules! behaviours {
 behaviours! {
     /// Money leaves within the hour.
     RapidInOut = "rapid_in_out",
-    /// All that comes goes on.
+    /// All that comes continues.
     PassThrough = "pass_through",
     /// Few sources, many recipients within a day.
     FanOut = "fan_out",
@@ -88,7 +88,7 @@ behaviours! {
     PonziPayout = "ponzi_payout",
 }
 
-/// Whether the rule of a behaviour holds for an address, at the default thresholds.
+/// The verdict on an address: whether the rule of a behaviour holds, at the default thresholds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Verdict {
     /// It holds.
@@ -111,11 +111,11 @@ impl Verdict {
 /// By what a behaviour can be known. The numbers are of the planted act; what else the address does may add to them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Evidence {
-    /// How many transactions make it up.
+    /// The number of transactions make it up.
     pub count: u64,
-    /// How many others take part.
+    /// The number of others that take part.
     pub counterparties: u64,
-    /// What moved, in cents of the prices of the economy; 0 where no value is part of the rule.
+    /// The value that moved, in cents of the prices of the economy; 0 where no value is part of the rule.
     pub usd_cents: u64,
     /// Its first transaction.
     pub first: TxHash,
@@ -128,11 +128,11 @@ pub struct Evidence {
 pub struct PlantedBehaviour {
     /// The chain.
     pub chain: Chain,
-    /// Who behaves so.
+    /// The address that behaves so.
     pub address: Address,
-    /// How.
+    /// The behaviour.
     pub behaviour: Behaviour,
-    /// Whether it does, or only nearly.
+    /// The verdict: it does, or only nearly.
     pub verdict: Verdict,
     /// By what it can be known.
     pub evidence: Evidence,

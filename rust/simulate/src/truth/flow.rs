@@ -1,4 +1,4 @@
-//! How money really went: scams, bridges, mixers.
+//! The true ways of money: scams, bridges, mixers.
 
 use headwater_types::{Address, Amount, Asset, Chain, TxHash};
 
@@ -9,23 +9,23 @@ use super::table::{Cell, Cells, Kind, Row};
 pub struct CaseStep {
     /// The case.
     pub case: String,
-    /// What kind of crime it is: `drainer`, `investment_fraud`, `theft`.
+    /// The kind of crime: `drainer`, `investment_fraud`, `theft`.
     pub kind: String,
     /// Number of the step in its case, from 0.
     pub step: u64,
-    /// What the step is for: `setup`, `lure`, `loot`, `payout`, `collect`, `layer`, `mix`, `bridge`, `cash_out`.
+    /// The purpose of the step: `setup`, `lure`, `loot`, `payout`, `collect`, `layer`, `mix`, `bridge`, `cash_out`.
     pub stage: String,
     /// The chain.
     pub chain: Chain,
     /// The transaction.
     pub hash: TxHash,
-    /// Who lost the money in this step.
+    /// The address that lost the money in this step.
     pub from: Address,
-    /// Who got it.
+    /// The address that got it.
     pub to: Address,
-    /// What moved.
+    /// The asset.
     pub asset: Asset,
-    /// How much, raw; 0 for steps that move nothing (an approval).
+    /// The amount, raw; 0 for steps that move nothing (an approval).
     pub amount: Amount,
 }
 
@@ -77,12 +77,12 @@ impl Row for CaseStep {
     }
 }
 
-/// How the legs of a bridge can be joined from their events.
+/// The way in which the legs of a bridge can be joined from their events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum BridgeClass {
-    /// One id of 32 bytes stands in both.
+    /// One id of 32 bytes is in both.
     UniqueId,
-    /// A tuple (origin chain, counter) stands in both.
+    /// A tuple (origin chain, counter) is in both.
     UniqueTuple,
     /// The second names the transaction of the first.
     SourceHash,
@@ -113,7 +113,7 @@ impl BridgeClass {
     }
 }
 
-/// How a transfer over a bridge ended.
+/// The outcome of a transfer over a bridge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum BridgeOutcome {
     /// It came out on the other chain.
@@ -146,9 +146,9 @@ pub struct BridgeTransfer {
     pub bridge: String,
     /// Number of the transfer among those of all bridges.
     pub id: u64,
-    /// How its legs can be joined.
+    /// The way in which its legs can be joined.
     pub class: BridgeClass,
-    /// How it ended.
+    /// The outcome.
     pub outcome: BridgeOutcome,
     /// The leg where the money goes in.
     pub source: BridgeLeg,
@@ -165,9 +165,9 @@ pub struct BridgeLeg {
     pub hash: TxHash,
     /// The user's address on this side.
     pub user: Address,
-    /// What moved.
+    /// The asset.
     pub asset: Asset,
-    /// How much, raw in the decimals of this side.
+    /// The amount, raw in the decimals of this side.
     pub amount: Amount,
     /// Time of the block, epoch seconds.
     pub time_secs: u64,
@@ -261,11 +261,11 @@ pub struct MixerLink {
     pub pool: Address,
     /// The deposit.
     pub deposit: TxHash,
-    /// Who deposited.
+    /// The depositor.
     pub depositor: Address,
     /// The withdrawal.
     pub withdrawal: TxHash,
-    /// Who received.
+    /// The recipient.
     pub recipient: Address,
 }
 

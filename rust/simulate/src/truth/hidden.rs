@@ -1,19 +1,20 @@
-//! What holders have where `Transfer` events do not tell: tokens that rebase, that take fees, and coins that were destroyed.
+//! True balances where `Transfer` events do not show them: tokens that rebase, that take fees, and coins that were
+//! destroyed.
 
 use headwater_types::{Address, Amount, Chain};
 
 use super::table::{Cell, Cells, Kind, Row};
 
-/// What an address really has of a token at the end.
+/// The true balance of an address in a token at the end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct TrueBalance {
     /// The chain.
     pub chain: Chain,
-    /// Who has it.
+    /// The holder.
     pub address: Address,
     /// The token.
     pub contract: Address,
-    /// How much, raw: what the contract would answer, not what its transfers add up to.
+    /// The amount, raw: what the contract would answer, not what its transfers add up to.
     pub amount: Amount,
 }
 

@@ -6,7 +6,7 @@ use super::table::{Cell, Cells, Kind, Row};
 
 macro_rules! kinds {
     ($($(#[$doc:meta])* $variant:ident = $name:literal,)*) => {
-        /// What a joint transaction is, or what looks like one.
+        /// The kind of a joint transaction, or of what looks like one.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub enum JointKind { $($(#[$doc])* $variant,)* }
 
@@ -47,7 +47,7 @@ kinds! {
 }
 
 impl JointKind {
-    /// Whether several people hid among each other; the others look like it or prepare it, or hide that they do.
+    /// Returns whether several people hid among each other; the others look like it or prepare it, or hide that they do.
     #[must_use]
     pub const fn is_coinjoin(self) -> bool {
         match self {
@@ -67,7 +67,7 @@ impl JointKind {
 pub struct JointTransaction {
     /// The transaction.
     pub hash: TxHash,
-    /// What it is.
+    /// The kind.
     pub kind: JointKind,
 }
 

@@ -1,4 +1,4 @@
-//! What public lists and issuers say about addresses.
+//! Claims of public lists and issuers about addresses.
 
 use headwater_types::{Address, Chain};
 
@@ -11,9 +11,9 @@ pub struct PublicLabel {
     pub chain: Chain,
     /// The address.
     pub address: Address,
-    /// What the list says it is.
+    /// The code that the list gives.
     pub code: String,
-    /// Whom the list names; empty when it names nobody.
+    /// The entity that the list names; empty when it names nobody.
     pub entity: String,
     /// The list by its name, or `issuer-freezes`.
     pub list: String,
@@ -25,7 +25,7 @@ pub struct PublicLabel {
     pub asserted_secs: Option<u64>,
     /// When the claim was withdrawn, the freeze lifted, or the address left the list.
     pub valid_until_secs: Option<u64>,
-    /// Whether the claim is true. Not in the published form.
+    /// True if the claim is true. Not in the published form.
     pub correct: bool,
 }
 

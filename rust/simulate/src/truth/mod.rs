@@ -1,6 +1,6 @@
-//! What is really so: the answers that no chain carries, kept beside the economy to judge analyses by.
+//! The ground truth: the answers that no chain carries, kept beside the economy to judge analyses by.
 //!
-//! One Parquet file per table. Addresses and hashes stand in the canonical text of their chain, raw amounts as decimal
+//! One Parquet file per table. Addresses and hashes are in the canonical text of their chain, raw amounts as decimal
 //! text in the smallest unit, times as epoch seconds; a missing `contract` means the native coin.
 //!
 //! | file | one row per | order | columns |
@@ -10,7 +10,7 @@
 //! | `behaviours` | planted behaviour | time of its end | `blockchain`, `address`, `code` ([`Behaviour`]), `verdict` (`planted`, or `innocent` for what stays just below a threshold), `count` (transactions), `counterparties`, `usd_cents`, `first_tx_hash`, `last_tx_hash` |
 //! | `bridge_transfers` | transfer over a bridge | time of payment | `bridge`, `id`, `class` (A to F: how its legs can be joined), `outcome` (`completed`, `refunded`, `pending`), both legs (of a refund the second is the way back; none while pending): `blockchain`, `tx_hash`, user, `contract`, `amount_raw`, `time` |
 //! | `mixer_links` | deposit that was withdrawn | time of withdrawal | `blockchain`, `pool`, `deposit_tx_hash`, `depositor`, `withdrawal_tx_hash`, `recipient` |
-//! | `true_balances` | holder of a token whose transfers do not tell everything | end of the economy | `blockchain`, `address`, `contract`, `amount_raw` |
+//! | `true_balances` | holder of a token whose transfers do not show everything | end of the economy | `blockchain`, `address`, `contract`, `amount_raw` |
 //! | `change_outputs` | bitcoin payment with change | time | `tx_hash`, `output_index` (from 0) |
 //! | `clusters` | bitcoin address | address | `address`, `wallet` (one key store of one owner) |
 //! | `wallets` | bitcoin wallet that occurs | order of making | `wallet`, `owner`, `software`, `script`, `change_address`, `change_place`, `coin_choice`, `version`, `lock_time`, `sequence` |
@@ -21,7 +21,7 @@
 //! # Labels
 //!
 //! The folder `labels` beside the tables contains the lists as they are published ([`crate::LabelList`]), which do not
-//! tell which of their claims are right. The table `labels` does, for every claim of every list:
+//! say which of their claims are right. The table `labels` does, for every claim of every list:
 //!
 //! - A claim is right when the address is what its code says. Lists err about strangers, victims and shops.
 //! - The list `sanctions` names an EVM address once; the table has a row for every chain on which it occurs.
@@ -29,7 +29,7 @@
 //!   second edition where the address is gone from it (a delisting). A mixer is delisted although the claim was right; a
 //!   person is because it was wrong.
 //! - Rows of `issuer-freezes` are in no file: they follow from the logs of the contracts of Tether and Circle, as block
-//!   times. They are facts, and right even where an issuer freezes the innocent; `addresses` tells whom.
+//!   times. They are facts, and right even where an issuer freezes the innocent; `addresses` says whom.
 
 mod address;
 mod behaviour;
@@ -57,37 +57,37 @@ pub use utxo::{ChangeOutput, ClusterMember};
 pub use wallet::WalletTruth;
 pub use writer::TruthWriter;
 
-/// What is really so, or the part of it that one slice of time adds.
+/// The ground truth, or the part of it that one slice of time adds.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Truth {
     /// Role and owner of every address that occurs on a chain.
     pub addresses: Vec<AddressTruth>,
     /// The paths of the scams, step by step.
     pub cases: Vec<CaseStep>,
-    /// Who behaves like an entry of the catalogue of behaviours, on purpose.
+    /// The addresses that behave like an entry of the catalogue of behaviours, on purpose.
     pub behaviours: Vec<PlantedBehaviour>,
     /// Both legs of every bridge transfer.
     pub bridge_transfers: Vec<BridgeTransfer>,
-    /// Which withdrawal of a mixer belongs to which deposit.
+    /// The deposit of a mixer that each withdrawal belongs to.
     pub mixer_links: Vec<MixerLink>,
-    /// What holders of odd tokens really have at the end.
+    /// The true balances of holders of odd tokens at the end.
     pub true_balances: Vec<TrueBalance>,
     /// The change of every bitcoin payment that has some.
     pub change_outputs: Vec<ChangeOutput>,
-    /// Which wallet every bitcoin address belongs to.
+    /// The wallet that every bitcoin address belongs to.
     pub clusters: Vec<ClusterMember>,
-    /// How every bitcoin wallet writes its transactions.
+    /// The habits of every bitcoin wallet.
     pub wallets: Vec<WalletTruth>,
     /// Bitcoin transactions of several people, and what looks like them.
     pub joints: Vec<JointTransaction>,
-    /// What public lists and issuers say: partial, and partly wrong.
+    /// The claims of public lists and issuers: partial, and partly wrong.
     pub labels: Vec<PublicLabel>,
     /// Daily prices.
     pub prices: Vec<DayPrice>,
 }
 
 impl Truth {
-    /// Adds what a later slice knows.
+    /// Adds the truth of a later slice.
     pub fn append(&mut self, later: Self) {
         self.addresses.extend(later.addresses);
         self.cases.extend(later.cases);
@@ -116,7 +116,7 @@ impl Truth {
     /// Reads what [`Self::write`] or a [`TruthWriter`] wrote.
     ///
     /// # Errors
-    /// When a file is missing, is no Parquet, or holds what no truth holds.
+    /// When a file is missing, is not Parquet, or holds what no truth holds.
     pub fn read(folder: &Path) -> Result<Self, TruthError> {
         Ok(Self {
             addresses: table::read(folder)?,

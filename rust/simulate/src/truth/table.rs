@@ -15,7 +15,7 @@ use parquet::basic::Compression;
 use parquet::errors::ParquetError;
 use parquet::file::properties::WriterProperties;
 
-/// Why a truth folder could not be written or read.
+/// The reason why a truth folder could not be written or read.
 #[derive(Debug, thiserror::Error)]
 pub enum TruthError {
     /// The operating system refused.
@@ -23,16 +23,16 @@ pub enum TruthError {
     Io {
         /// The file or folder.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         #[source]
         source: std::io::Error,
     },
-    /// The file is no Parquet file.
+    /// The file is not a Parquet file.
     #[error("{} cannot be read or written as parquet", path.display())]
     Parquet {
         /// The file.
         path: PathBuf,
-        /// What the library said.
+        /// The error of the library.
         #[source]
         source: ParquetError,
     },
@@ -41,7 +41,7 @@ pub enum TruthError {
     Arrow {
         /// The file.
         path: PathBuf,
-        /// What the library said.
+        /// The error of the library.
         #[source]
         source: ArrowError,
     },
@@ -54,7 +54,7 @@ pub enum TruthError {
         row: usize,
         /// The column.
         column: &'static str,
-        /// What stands there.
+        /// The value that is there.
         value: String,
     },
 }
@@ -65,7 +65,7 @@ impl TruthError {
     }
 }
 
-/// What a column holds.
+/// The type of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     /// Text, perhaps missing.
@@ -105,7 +105,7 @@ pub(super) trait Row: Sized {
     const COLUMNS: &'static [(&'static str, Kind)];
     /// The values in order of the columns.
     fn cells(&self) -> Vec<Cell>;
-    /// The row of these values; `None` when a value is not what the column holds. The reader knows the column.
+    /// The row of these values; `None` when a value is not what the column holds. The reader names the column.
     fn from_cells(cells: &mut Cells<'_>) -> Option<Self>;
 }
 

@@ -1,4 +1,4 @@
-//! What only the owner of a bitcoin wallet knows.
+//! Facts about a bitcoin wallet that only its owner has.
 
 use headwater_types::{Address, Chain, TxHash};
 

@@ -7,17 +7,17 @@ use super::table::{Cell, Cells, Kind, Row};
 pub struct WalletTruth {
     /// The wallet, as the clusters name it.
     pub wallet: String,
-    /// Who owns it.
+    /// The owner.
     pub owner: String,
     /// Kind of software.
     pub software: String,
     /// Form of the scripts it receives at.
     pub script: String,
-    /// Where change goes: `fresh`, `reused`, `one_for_change` or `other_form`.
+    /// The address of change: `fresh`, `reused`, `one_for_change` or `other_form`.
     pub change_address: String,
-    /// Where change stands: `first`, `last`, `anywhere` or `sorted` (BIP 69).
+    /// The position of change: `first`, `last`, `anywhere` or `sorted` (BIP 69).
     pub change_place: String,
-    /// Which coins are spent: `oldest`, `largest` or `changeless`.
+    /// The coins that are spent: `oldest`, `largest` or `changeless`.
     pub coin_choice: String,
     /// Version of its transactions.
     pub version: u32,

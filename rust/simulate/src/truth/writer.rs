@@ -48,7 +48,7 @@ impl TruthWriter {
         })
     }
 
-    /// Adds what a slice knows.
+    /// Adds the truth of a slice.
     ///
     /// # Errors
     /// When a file cannot be written.

@@ -17,7 +17,7 @@ pub(crate) struct Exchange {
     /// Its wallet for deposits and payouts on bitcoin.
     pub(crate) wallet: WalletId,
     pub(crate) cold_wallet: WalletId,
-    pub(crate) desks: HashMap<Family, Desk>,
+    pub(crate) wallets_by_family: HashMap<Family, ExchangeWallets>,
     pub(crate) bitcoin_deposits: HashMap<usize, Address>,
     pub(crate) withdrawals: Queue<Withdrawal>,
     pub(crate) payouts: VecDeque<(Address, u64)>,
@@ -40,38 +40,38 @@ pub(crate) enum Sweep {
 
 /// The places of an exchange on an account chain.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Desk {
+pub(crate) struct ExchangeWallets {
     pub(crate) hot: Address,
     pub(crate) cold: Address,
     pub(crate) gas: Address,
 }
 
 impl World {
-    pub(crate) fn desk(&mut self, exchange: usize, family: Family) -> Desk {
-        if let Some(desk) = self.exchanges[exchange].desks.get(&family) {
-            return *desk;
+    pub(crate) fn exchange_wallets(&mut self, exchange: usize, family: Family) -> ExchangeWallets {
+        if let Some(wallets) = self.exchanges[exchange].wallets_by_family.get(&family) {
+            return *wallets;
         }
         let owner = format!("exchange-{}", self.exchanges[exchange].name);
-        let desk = Desk {
+        let wallets = ExchangeWallets {
             hot: self.account(family, &format!("{owner}/hot"), Role::ExchangeHot, &owner),
             cold: self.account(family, &format!("{owner}/cold"), Role::ExchangeCold, &owner),
             gas: self.account(family, &format!("{owner}/gas"), Role::ExchangeGas, &owner),
         };
-        self.exchanges[exchange].desks.insert(family, desk);
-        desk
+        self.exchanges[exchange].wallets_by_family.insert(family, wallets);
+        wallets
     }
 
-    /// Where an exchange pays from on an account chain.
+    /// Returns where an exchange pays from on an account chain.
     pub(crate) fn hot_wallet(&mut self, exchange: usize, family: Family) -> Address {
-        self.desk(exchange, family).hot
+        self.exchange_wallets(exchange, family).hot
     }
 
-    /// Where an exchange keeps most.
+    /// Returns where an exchange keeps most of its funds.
     pub(crate) fn cold_wallet(&mut self, exchange: usize, family: Family) -> Address {
-        self.desk(exchange, family).cold
+        self.exchange_wallets(exchange, family).cold
     }
 
-    /// Where a customer pays an exchange on an account chain.
+    /// Returns where a customer pays an exchange on an account chain.
     pub(crate) fn deposit_address(&mut self, exchange: usize, family: Family, customer: &str) -> Address {
         let owner = format!("exchange-{}", self.exchanges[exchange].name);
         self.account(family, &format!("{owner}/deposit/{customer}"), Role::ExchangeDeposit, &owner)
@@ -92,7 +92,7 @@ impl World {
         Ok((receipt, to))
     }
 
-    /// Where a customer pays an exchange on bitcoin: one address of the exchange's own wallet.
+    /// Returns where a customer pays an exchange on bitcoin: one address of the exchange's own wallet.
     pub(crate) fn bitcoin_deposit_address(&mut self, exchange: usize, customer: usize) -> Address {
         if let Some(address) = self.exchanges[exchange].bitcoin_deposits.get(&customer) {
             return *address;

@@ -7,10 +7,10 @@ use rustc_hash::FxHashSet;
 
 use super::World;
 use crate::abi;
-use crate::book::{Call, Effect, Frozen, Insufficient, Receipt};
+use crate::book::{Call, Effect, FreezeKind, Insufficient, Receipt};
 use crate::truth::{Role, TrueBalance};
 
-/// What freezing costs.
+/// The gas of a freeze.
 const GAS: u64 = 50_000;
 
 /// An order of an issuer: the call of its contract and the event that follows.
@@ -20,14 +20,14 @@ struct Order {
     event: &'static str,
 }
 
-/// How an issuer freezes.
+/// The freezing contract of an issuer.
 struct Issuer {
     symbol: &'static str,
     /// Its provenance group as the lists name it.
     group: &'static str,
     freeze: Order,
     release: Order,
-    frozen: Frozen,
+    frozen: FreezeKind,
 }
 
 const TETHER: Issuer = Issuer {
@@ -35,14 +35,14 @@ const TETHER: Issuer = Issuer {
     group: "tether",
     freeze: Order { call: "addBlackList(address)", event: "AddedBlackList(address)" },
     release: Order { call: "removeBlackList(address)", event: "RemovedBlackList(address)" },
-    frozen: Frozen::Sending,
+    frozen: FreezeKind::Sending,
 };
 const CIRCLE: Issuer = Issuer {
     symbol: "USDC",
     group: "circle",
     freeze: Order { call: "blacklist(address)", event: "Blacklisted(address)" },
     release: Order { call: "unBlacklist(address)", event: "UnBlacklisted(address)" },
-    frozen: Frozen::Moving,
+    frozen: FreezeKind::Moving,
 };
 /// Only the contract of Tether can destroy what an account has.
 const DESTROY: Order = Order { call: "destroyBlackFunds(address)", event: "DestroyedBlackFunds(address,uint256)" };
@@ -52,7 +52,7 @@ const DESTROY: Order = Order { call: "destroyBlackFunds(address)", event: "Destr
 pub(crate) struct Freeze {
     /// The chain.
     pub(crate) chain: Chain,
-    /// Who is frozen.
+    /// The account that is frozen.
     pub(crate) address: Address,
     /// The token, by its place.
     token: usize,
@@ -69,7 +69,7 @@ pub(crate) struct Freeze {
 pub(crate) struct Freezes {
     /// In order of time.
     pub(crate) all: Vec<Freeze>,
-    /// Places of the freezes that go on.
+    /// Places of the freezes that continue.
     open: BTreeMap<(usize, Address), usize>,
     /// Everybody who ever was frozen, by token.
     known: FxHashSet<(usize, Address)>,
@@ -84,8 +84,8 @@ impl Freezes {
         self.suspects.get(&chain).map_or(&[], Vec::as_slice)
     }
 
-    /// Whether an account was ever frozen for a token.
-    pub(crate) fn knows(&self, token: usize, address: Address) -> bool {
+    /// Returns whether an account was ever frozen for a token.
+    pub(crate) fn contains(&self, token: usize, address: Address) -> bool {
         self.known.contains(&(token, address))
     }
 }
@@ -179,7 +179,7 @@ impl World {
         Ok(receipt)
     }
 
-    /// What the accounts have at the end whose funds were destroyed.
+    /// Returns what the accounts have at the end whose funds were destroyed.
     pub(crate) fn destroyed_balances(&self) -> Vec<TrueBalance> {
         let rows = self.freezes.destroyed.iter().map(|&(token, address)| {
             let token = &self.tokens[token];

@@ -24,7 +24,7 @@ pub(crate) struct Pool {
     pub(crate) chain: Chain,
     /// The contract.
     pub(crate) contract: Address,
-    /// What every deposit is, raw.
+    /// The amount of every deposit, raw.
     pub(crate) denomination: u128,
 }
 

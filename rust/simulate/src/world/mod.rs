@@ -27,7 +27,7 @@ use self::payments::Payments;
 use self::people::Person;
 use self::ransoms::RansomPayment;
 use self::tumbler::Tumbler;
-use self::watched::Watched;
+use self::watched::VisiblePayments;
 use crate::abi;
 use crate::book::{AccountBook, Call, Effect, Insufficient, Receipt, UtxoBook};
 use crate::clock::{DAY, HOUR, START};
@@ -88,18 +88,18 @@ pub(crate) struct World {
     /// The bridges.
     pub(crate) bridges: Bridges,
     /// Payments that everybody can see.
-    pub(crate) watched: Watched,
+    pub(crate) watched: VisiblePayments,
     /// The pools, and the swaps that wait.
     pub(crate) dex: Dex,
     /// The payment services.
     pub(crate) payments: Payments,
-    /// What issuers have frozen.
+    /// The accounts that issuers have frozen.
     pub(crate) freezes: Freezes,
-    /// What victims of extortion paid, in order of time.
+    /// The payments of victims of extortion, in order of time.
     pub(crate) ransoms: Vec<RansomPayment>,
-    /// What is really so, as it happens: what no slice has taken yet.
+    /// The ground truth, as it happens: what no slice has taken yet.
     pub(crate) truth: Truth,
-    /// Who is who on account chains.
+    /// The directory of account chains.
     pub(crate) directory: Directory,
     /// Actors that join the economy at the next wake.
     joining: Vec<Box<dyn Actor>>,
@@ -124,7 +124,7 @@ impl World {
             mixer: Mixer::default(),
             tumbler: Tumbler::default(),
             bridges: Bridges::default(),
-            watched: Watched::default(),
+            watched: VisiblePayments::default(),
             dex: Dex::default(),
             payments: Payments::default(),
             freezes: Freezes::default(),
@@ -220,7 +220,7 @@ impl World {
         place
     }
 
-    /// What an address has of the tokens of a chain that people hand on.
+    /// Returns what an address has of the tokens of a chain that people hand on.
     pub(crate) fn odd_coins(&self, chain: Chain, address: &Address) -> Vec<Coin> {
         let odd = self.handed_on.get(&chain).into_iter().flatten().copied();
         let assets = odd.map(|place| (Coin::Token(place), self.tokens[place].asset()));
@@ -268,7 +268,7 @@ impl World {
         self.valuation(chain, coin).map_or(0, |(symbol, decimals)| self.market.cents(symbol, decimals, raw, now))
     }
 
-    /// What an address has; more than 128 bits count as the most that fits.
+    /// Returns what an address has; more than 128 bits count as the most that fits.
     pub(crate) fn balance(&self, chain: Chain, address: &Address, coin: Coin) -> u128 {
         self.read(chain).balance(address, self.asset(coin)).to_u128().unwrap_or(u128::MAX)
     }
@@ -397,13 +397,13 @@ pub(crate) struct Case {
 /// Money that moves in a step.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Flow {
-    /// Who lost it.
+    /// The address that lost it.
     pub(crate) from: Address,
-    /// Who got it.
+    /// The address that got it.
     pub(crate) to: Address,
-    /// What.
+    /// The asset.
     pub(crate) asset: Asset,
-    /// How much.
+    /// The amount.
     pub(crate) amount: Amount,
 }
 

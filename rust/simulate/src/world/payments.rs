@@ -8,7 +8,7 @@ use super::people::PEOPLE_PER_MERCHANT;
 use super::{Coin, World};
 use crate::truth::Role;
 
-/// What waits at the payment services.
+/// The payments that wait at the payment services.
 #[derive(Default)]
 pub(crate) struct Payments {
     pub(crate) services: Vec<Service>,
@@ -43,8 +43,8 @@ pub(crate) fn owner(service: usize) -> String {
 }
 
 impl World {
-    /// Where a shop wants to be paid on an account chain: every second shop uses a payment service, which gives every
-    /// customer a new address.
+    /// Returns where a shop wants to be paid on an account chain: every second shop uses a payment service, which gives
+    /// every customer a new address.
     pub(crate) fn till(&mut self, shop: usize, chain: Chain, coin: Coin) -> Address {
         let place = shop / PEOPLE_PER_MERCHANT;
         let count = self.payments.services.len();

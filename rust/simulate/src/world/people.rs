@@ -19,7 +19,7 @@ pub(crate) struct Person {
     pub(crate) wallet: WalletId,
     /// When they come and go.
     pub(crate) life: (i64, i64),
-    /// How often others pay them.
+    /// The weight by which others pay them.
     pub(crate) popularity: u64,
     /// Their exchange.
     pub(crate) exchange: usize,

@@ -10,13 +10,13 @@ const FIRST_DELAY_SECS: i64 = HOUR / 4;
 /// Things to do in order of their time, and of arrival where times are equal. What is not due costs nothing, so that
 /// what nobody can pay does not slow down those who look after the rest.
 pub(crate) struct Queue<T> {
-    waiting: BTreeMap<(i64, u64), Due<T>>,
+    waiting: BTreeMap<(i64, u64), QueuedWork<T>>,
     arrivals: u64,
 }
 
 /// One thing to do.
-pub(crate) struct Due<T> {
-    /// What.
+pub(crate) struct QueuedWork<T> {
+    /// The work.
     pub(crate) work: T,
     failures: u32,
 }
@@ -30,22 +30,22 @@ impl<T> Default for Queue<T> {
 impl<T> Queue<T> {
     /// Adds work that is to be done at a time.
     pub(crate) fn push(&mut self, time: i64, work: T) {
-        self.put(time, Due { work, failures: 0 });
+        self.put(time, QueuedWork { work, failures: 0 });
     }
 
     /// Takes what was due first, when its time has come.
-    pub(crate) fn pop(&mut self, now: i64) -> Option<Due<T>> {
+    pub(crate) fn pop(&mut self, now: i64) -> Option<QueuedWork<T>> {
         let first = self.waiting.first_entry()?;
         (first.key().0 <= now).then(|| first.remove())
     }
 
     /// Puts back what could not be done, for later than `now`.
-    pub(crate) fn put_off(&mut self, now: i64, due: Due<T>) {
+    pub(crate) fn put_off(&mut self, now: i64, due: QueuedWork<T>) {
         let delay = (FIRST_DELAY_SECS << due.failures.min(10)).min(DAY);
-        self.put(now + delay, Due { failures: due.failures + 1, ..due });
+        self.put(now + delay, QueuedWork { failures: due.failures + 1, ..due });
     }
 
-    fn put(&mut self, time: i64, due: Due<T>) {
+    fn put(&mut self, time: i64, due: QueuedWork<T>) {
         self.waiting.insert((time, self.arrivals), due);
         self.arrivals += 1;
     }
@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn work_comes_out_in_order_of_time_and_is_put_off_longer_each_time() {
+    fn queue_is_in_order_of_time_and_backs_off() {
         let mut queue = Queue::default();
         for (time, work) in [(30, "c"), (10, "a"), (10, "b")] {
             queue.push(time, work);

@@ -1,4 +1,4 @@
-//! What victims of extortion pay, as those who gather it report it.
+//! Payments of victims of extortion, as those who gather them report them.
 
 use headwater_types::{Address, TxHash};
 
@@ -7,14 +7,14 @@ use headwater_types::{Address, TxHash};
 pub(crate) struct RansomPayment {
     /// The case.
     pub(crate) case: String,
-    /// Where it went.
+    /// The address that was paid.
     pub(crate) to: Address,
     /// The transaction.
     pub(crate) hash: TxHash,
     /// Time of its block.
     pub(crate) secs: i64,
-    /// How much.
+    /// The amount.
     pub(crate) satoshis: u64,
-    /// What it was worth.
+    /// The value at the time.
     pub(crate) cents: u64,
 }

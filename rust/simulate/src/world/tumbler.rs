@@ -5,18 +5,18 @@ use std::collections::BTreeMap;
 use headwater_types::{Address, TxHash};
 
 use super::World;
-use crate::book::{Insufficient, Paid, WalletId};
+use crate::book::{Insufficient, PaymentOutcome, WalletId};
 
 /// The mixer as its customers see it.
 #[derive(Default)]
 pub(crate) struct Tumbler {
     pub(crate) wallet: Option<WalletId>,
-    /// What is to be paid out, by time and number of the order.
+    /// The orders to be paid out, by time and number of the order.
     pub(crate) orders: BTreeMap<(i64, u64), Order>,
     taken: u64,
 }
 
-/// What is to be paid out.
+/// An order to be paid out.
 pub(crate) struct Order {
     pub(crate) to: Address,
     pub(crate) satoshis: u64,
@@ -33,11 +33,11 @@ impl World {
         wallet: WalletId,
         (satoshis, delay_secs): (u64, i64),
         to: Address,
-    ) -> Result<(Paid, Address), Insufficient> {
+    ) -> Result<(PaymentOutcome, Address), Insufficient> {
         let mixer = self.tumbler.wallet.ok_or(Insufficient)?;
         let pool = self.bitcoin.receiving(mixer);
         let paid = self.bitcoin.pay(now, wallet, &[(pool, satoshis)])?;
-        // A commission of 1.5 to 3 %, so that amounts do not tell who is who.
+        // A commission of 1.5 to 3 %, so that amounts do not show who is who.
         let commission = satoshis / 1_000 * (15 + satoshis % 16);
         self.tumbler.taken += 1;
         let order = Order { to, satoshis: satoshis - commission, pool, deposit: paid.hash, depositor: paid.from[0] };

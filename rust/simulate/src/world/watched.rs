@@ -13,7 +13,7 @@ const MEMORY: usize = 256;
 
 /// Payments of people that everybody can see on chain.
 #[derive(Default)]
-pub(crate) struct Watched {
+pub(crate) struct VisiblePayments {
     pub(crate) payments: VecDeque<Payment>,
     /// Accounts on TRON, and addresses that look like them.
     pub(crate) twins: HashMap<Address, Address>,
@@ -24,15 +24,15 @@ pub(crate) struct Watched {
 pub(crate) struct Payment {
     /// When.
     pub(crate) at: i64,
-    /// Where.
+    /// The chain.
     pub(crate) chain: Chain,
-    /// Who paid.
+    /// The payer.
     pub(crate) from: Address,
-    /// Who was paid.
+    /// The payee.
     pub(crate) to: Address,
     /// In what.
     pub(crate) token: usize,
-    /// How much.
+    /// The amount.
     pub(crate) raw: u128,
 }
 

@@ -5,19 +5,19 @@ use std::collections::{BTreeMap, BTreeSet};
 use headwater_simulate::truth::Role;
 use headwater_types::Address;
 
-use super::view::{Moved, View, ins, outs, usd, windows};
+use super::view::{ValueTransfer, View, ins, outs, usd, windows};
 
 const DAY: i64 = 86_400;
 
-fn recipients(moved: &[&Moved]) -> BTreeSet<Address> {
+fn recipients(moved: &[&ValueTransfer]) -> BTreeSet<Address> {
     moved.iter().map(|moved| moved.to).collect()
 }
 
-fn senders(moved: &[&Moved]) -> BTreeSet<Address> {
+fn senders(moved: &[&ValueTransfer]) -> BTreeSet<Address> {
     moved.iter().map(|moved| moved.from).collect()
 }
 
-pub fn fan_out(of: &[&Moved], who: Address) -> bool {
+pub fn fan_out(of: &[&ValueTransfer], who: Address) -> bool {
     let went = outs(of, who);
     windows(&went, DAY).any(|window| {
         let end = window[window.len() - 1].time;
@@ -28,7 +28,7 @@ pub fn fan_out(of: &[&Moved], who: Address) -> bool {
     })
 }
 
-pub fn fan_in(of: &[&Moved], who: Address) -> bool {
+pub fn fan_in(of: &[&ValueTransfer], who: Address) -> bool {
     let came = ins(of, who);
     windows(&came, DAY).any(|window| {
         let last = window[window.len() - 1].time;
@@ -44,7 +44,7 @@ pub fn fan_in(of: &[&Moved], who: Address) -> bool {
     })
 }
 
-pub fn structuring(of: &[&Moved], who: Address) -> bool {
+pub fn structuring(of: &[&ValueTransfer], who: Address) -> bool {
     [1_000.0, 3_000.0, 10_000.0].into_iter().any(|limit| {
         [ins(of, who), outs(of, who)].into_iter().any(|one| {
             let near: Vec<_> =
@@ -54,29 +54,30 @@ pub fn structuring(of: &[&Moved], who: Address) -> bool {
     })
 }
 
-pub fn equal_amount_split(of: &[&Moved], who: Address) -> bool {
+pub fn equal_amount_split(of: &[&ValueTransfer], who: Address) -> bool {
     let went = outs(of, who);
     windows(&went, DAY).any(|window| {
         window.iter().any(|first| {
-            let same =
-                |moved: &&&Moved| moved.asset == first.asset && (moved.raw - first.raw).abs() <= 0.001 * first.raw;
+            let same = |moved: &&&ValueTransfer| {
+                moved.asset == first.asset && (moved.raw - first.raw).abs() <= 0.001 * first.raw
+            };
             window.iter().filter(same).map(|moved| moved.to).collect::<BTreeSet<_>>().len() >= 10
         })
     })
 }
 
-fn is_round(moved: &Moved) -> bool {
+fn is_round(moved: &ValueTransfer) -> bool {
     let text = moved.exact.to_string();
     let digits = text.trim_end_matches('0').len();
     digits <= 2 && moved.exact.to_f64(moved.decimals) >= 100.0
 }
 
-pub fn round_amounts(of: &[&Moved]) -> bool {
+pub fn round_amounts(of: &[&ValueTransfer]) -> bool {
     let round = of.iter().filter(|moved| is_round(moved)).count();
     of.len() >= 10 && round * 10 >= of.len() * 6
 }
 
-pub fn multi_exchange_cashout(view: &View, of: &[&Moved], who: Address) -> bool {
+pub fn multi_exchange_cashout(view: &View, of: &[&ValueTransfer], who: Address) -> bool {
     let went = outs(of, who);
     let total = usd(&went);
     let deposits: Vec<_> = went
@@ -89,7 +90,7 @@ pub fn multi_exchange_cashout(view: &View, of: &[&Moved], who: Address) -> bool 
     })
 }
 
-pub fn ponzi_payout(of: &[&Moved], who: Address) -> bool {
+pub fn ponzi_payout(of: &[&ValueTransfer], who: Address) -> bool {
     let (came, went) = (ins(of, who), outs(of, who));
     let payers = senders(&came);
     let payouts: Vec<_> = went.iter().filter(|moved| payers.contains(&moved.to)).collect();

@@ -16,7 +16,7 @@ use headwater_types::{Address, Chain, Timestamp};
 use super::{VIEW, holds};
 use crate::DEMO;
 
-/// What a list that knew all mixers, bridges and exchanges would say.
+/// The claims of a list that contains all mixers, bridges and exchanges.
 fn known() -> Vec<Claim> {
     let code = |role: Role| match role {
         Role::MixerPool | Role::MixerRelayer => Some(Code::Mixer),
@@ -83,7 +83,7 @@ fn the_rules_of_the_engine_hold_where_the_plain_ones_do() {
             if address.is_zero() || valued == 0 {
                 continue;
             }
-            // A pool swaps with whoever comes: its own movements do not tell it from a trader.
+            // A pool swaps with whoever comes: its own movements look like those of a trader.
             let is_pool = matches!(VIEW.roles.get(&address), Some((Role::DexPool | Role::DexRouter, _)));
             for &behaviour in Behaviour::ALL {
                 if is_pool && behaviour == Behaviour::AssetHopping {
@@ -110,7 +110,7 @@ fn the_rules_of_the_engine_hold_where_the_plain_ones_do() {
     assert!(wrong.is_empty(), "{held} of {judged} hold; differences:\n{}", shown.join("\n"));
 }
 
-/// The plain rule; of a poisoning target without dust, of which the target alone cannot tell that many others got it too.
+/// The plain rule; of a poisoning target without dust, of which the target alone cannot show that many others got it too.
 fn plain(chain: Chain, address: Address, behaviour: Behaviour) -> bool {
     match behaviour {
         Behaviour::PoisoningTarget => super::fraud::is_poisoned(&VIEW, chain, address),

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use headwater_simulate::truth::Role;
 use headwater_types::{Address, Asset, Chain};
 
-use super::view::{Moved, View, ins, outs, usd};
+use super::view::{ValueTransfer, View, ins, outs, usd};
 
 const DAY: i64 = 86_400;
 
@@ -17,7 +17,7 @@ pub fn mixer_interaction(view: &View, chain: Chain, who: Address) -> bool {
     let of = view.valued(chain, who);
     let mixed = |other: Address| matches!(role(view, other), Some(Role::MixerPool | Role::MixerRelayer));
     let came: Vec<_> = ins(&of, who).into_iter().filter(|moved| mixed(moved.from)).collect();
-    let spent = |came: &&Moved| {
+    let spent = |came: &&ValueTransfer| {
         of.iter().any(|later| later.from == who && later.asset == came.asset && later.time >= came.time)
     };
     let dust =
@@ -27,16 +27,16 @@ pub fn mixer_interaction(view: &View, chain: Chain, who: Address) -> bool {
 
 pub fn gas_funded_by_mixer(view: &View, chain: Chain, who: Address) -> bool {
     let of: Vec<_> = view.all(chain, who).into_iter().filter(|moved| moved.to == who && moved.from != who).collect();
-    let money = |moved: &&&Moved| moved.asset == Asset::Native || super::view::is_stable(&moved.symbol);
+    let money = |moved: &&&ValueTransfer| moved.asset == Asset::Native || super::view::is_stable(&moved.symbol);
     let came = of.iter().filter(|moved| !moved.exact.is_zero()).filter(money);
-    let mixed = |moved: &Moved| matches!(role(view, moved.from), Some(Role::MixerPool | Role::MixerRelayer));
+    let mixed = |moved: &ValueTransfer| matches!(role(view, moved.from), Some(Role::MixerPool | Role::MixerRelayer));
     let most = if chain == Chain::TRON { 500.0 } else { 0.5 };
     let native = came.take_while(|moved| mixed(moved)).filter(|moved| moved.asset == Asset::Native);
     native.take(3).any(|moved| moved.exact.to_f64(moved.decimals) <= most)
 }
 
-pub fn bridge_hopping(view: &View, of: &[&Moved], who: Address) -> bool {
-    let vault = |moved: &&&Moved| role(view, moved.to) == Some(Role::BridgeVault);
+pub fn bridge_hopping(view: &View, of: &[&ValueTransfer], who: Address) -> bool {
+    let vault = |moved: &&&ValueTransfer| role(view, moved.to) == Some(Role::BridgeVault);
     let received = usd(&ins(of, who));
     let went = outs(of, who);
     let deposits: Vec<_> = went.iter().filter(vault).copied().collect();
@@ -46,7 +46,7 @@ pub fn bridge_hopping(view: &View, of: &[&Moved], who: Address) -> bool {
     })
 }
 
-/// Whether two addresses share three digits in front and four behind.
+/// Returns whether two addresses share three digits in front and four behind.
 fn alike(left: Address, right: Address) -> bool {
     let (left, right) = (left.to_string(), right.to_string());
     let front = |text: &str| text.trim_start_matches("0x")[..3].to_owned();
@@ -55,7 +55,7 @@ fn alike(left: Address, right: Address) -> bool {
 
 /// Poison of one address: zero-value, under a dollar or counterfeit, within a day of a true payment of the victim to
 /// somebody who looks the same. Gives the victims.
-fn poisoned(view: &View, chain: Chain, sender: Option<Address>, of: &[&Moved]) -> BTreeSet<Address> {
+fn poisoned(view: &View, chain: Chain, sender: Option<Address>, of: &[&ValueTransfer]) -> BTreeSet<Address> {
     let mut victims = BTreeSet::new();
     for moved in of {
         if sender.is_some_and(|sender| moved.sender != sender && moved.from != sender) {
@@ -63,7 +63,7 @@ fn poisoned(view: &View, chain: Chain, sender: Option<Address>, of: &[&Moved]) -
         }
         let small = moved.exact.is_zero() || moved.usd.is_none() || moved.usd < Some(1.0);
         for (victim, twin) in [(moved.from, moved.to), (moved.to, moved.from)] {
-            let true_payment = |paid: &&Moved| {
+            let true_payment = |paid: &&ValueTransfer| {
                 paid.from == victim
                     && paid.usd > Some(1.0)
                     && (0..=DAY).contains(&(moved.time - paid.time))
@@ -78,7 +78,7 @@ fn poisoned(view: &View, chain: Chain, sender: Option<Address>, of: &[&Moved]) -
 }
 
 /// Everything that an operator sends, and what the look-alikes send to which it sent dust.
-pub fn emitted(view: &View, chain: Chain, who: Address) -> Vec<&Moved> {
+pub fn emitted(view: &View, chain: Chain, who: Address) -> Vec<&ValueTransfer> {
     let dust = outs(&view.all(chain, who), who).into_iter().filter(|moved| moved.usd < Some(1.0));
     let funded: BTreeSet<_> = dust.map(|moved| moved.to).collect();
     let senders = funded.into_iter().chain([who]);
@@ -100,7 +100,7 @@ pub fn dusting(view: &View, chain: Chain, who: Address) -> bool {
     })
 }
 
-/// Whether an address got poison, dust apart.
+/// Returns whether an address got poison, dust apart.
 pub fn is_poisoned(view: &View, chain: Chain, who: Address) -> bool {
     poisoned(view, chain, None, &view.all(chain, who)).contains(&who)
 }

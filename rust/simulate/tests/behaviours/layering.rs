@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use headwater_simulate::truth::Role;
 use headwater_types::{Address, Asset, Chain, TxHash};
 
-use super::view::{Moved, View, ins, outs, usd, windows};
+use super::view::{ValueTransfer, View, ins, outs, usd, windows};
 
 const DAY: i64 = 86_400;
 
-pub fn gather_scatter(of: &[&Moved], who: Address) -> bool {
+pub fn gather_scatter(of: &[&ValueTransfer], who: Address) -> bool {
     let came = ins(of, who);
     windows(&came, DAY).any(|window| {
         let (first, last) = (window[0].time, window[window.len() - 1].time);
@@ -21,7 +21,7 @@ pub fn gather_scatter(of: &[&Moved], who: Address) -> bool {
     })
 }
 
-/// Whether an address belongs to an exchange, as one of these roles.
+/// Returns whether an address belongs to an exchange, as one of these roles.
 fn is_exchange(view: &View, who: Address, roles: &[Role]) -> bool {
     view.roles.get(&who).is_some_and(|(role, _)| roles.contains(role))
 }
@@ -33,7 +33,7 @@ const EXCHANGE_OR_DEPOSIT: [Role; 4] =
 pub fn scatter_gather(view: &View, chain: Chain, who: Address) -> bool {
     let mut went = outs(&view.valued(chain, who), who);
     went.retain(|moved| !is_exchange(view, moved.to, &EXCHANGE_OR_DEPOSIT));
-    // By sink: when who got how much that went on to it.
+    // By sink: when who got how much that was passed on to it.
     let mut carried: BTreeMap<Address, Vec<(i64, Address, f64)>> = BTreeMap::new();
     for moved in &went {
         let mut onward: BTreeMap<Address, f64> = BTreeMap::new();
@@ -60,20 +60,20 @@ pub fn scatter_gather(view: &View, chain: Chain, who: Address) -> bool {
     })
 }
 
-/// Whether an address was never seen before a time.
+/// Returns whether an address was never seen before a time.
 fn fresh(view: &View, chain: Chain, who: Address, before: i64) -> bool {
     view.all(chain, who).first().is_none_or(|first| first.time >= before)
 }
 
 /// The part of all that came of its asset that a transfer takes, if any came before.
-fn part(of: &[&Moved], who: Address, moved: &Moved) -> Option<f64> {
+fn part(of: &[&ValueTransfer], who: Address, moved: &ValueTransfer) -> Option<f64> {
     let came: Vec<_> = ins(of, who).into_iter().filter(|other| other.asset == moved.asset).collect();
     came.first().filter(|first| first.time <= moved.time)?;
     Some(moved.raw / came.iter().map(|moved| moved.raw).sum::<f64>())
 }
 
-/// Where a hop passes to: 70 to 99 % of its inflow to one fresh address within 72 h of its first transfer, the rest
-/// peeled.
+/// Returns where a hop passes to: 70 to 99 % of its inflow to one fresh address within 72 h of its first transfer, the
+/// rest peeled.
 fn peels_to(view: &View, chain: Chain, who: Address) -> Option<Address> {
     let first = view.all(chain, who).first()?.time;
     let of = view.valued(chain, who);
@@ -109,7 +109,7 @@ pub fn peel_chain(view: &View, chain: Chain, who: Address) -> bool {
     hops >= 5
 }
 
-/// Where a young address passes at least 90 % of what came, within a day.
+/// Returns where a young address passes at least 90 % of what came, within a day.
 fn layers_to(view: &View, chain: Chain, who: Address) -> Option<Address> {
     let of = view.valued(chain, who);
     let first = view.all(chain, who).first()?.time;

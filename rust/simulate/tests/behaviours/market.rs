@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use headwater_simulate::truth::Role;
 use headwater_types::{Address, Asset, Chain, TxHash};
 
-use super::view::{Moved, View, outs};
+use super::view::{ValueTransfer, View, outs};
 
 const DAY: i64 = 86_400;
 
@@ -48,7 +48,7 @@ pub fn wash_trading(view: &View, chain: Chain, who: Address) -> bool {
         if !(2..=RING).contains(&set.len()) {
             return false;
         }
-        let mut inside: Vec<&Moved> = set
+        let mut inside: Vec<&ValueTransfer> = set
             .iter()
             .flat_map(|&member| view.all(chain, member))
             .filter(|moved| moved.asset == asset && set.contains(&moved.from) && set.contains(&moved.to))
@@ -58,7 +58,7 @@ pub fn wash_trading(view: &View, chain: Chain, who: Address) -> bool {
         [3_600, DAY, 7 * DAY].into_iter().any(|secs| {
             super::view::windows(&inside, secs).any(|window| {
                 let is_level = |member: &Address| {
-                    let sum = |test: &dyn Fn(&Moved) -> bool| -> f64 {
+                    let sum = |test: &dyn Fn(&ValueTransfer) -> bool| -> f64 {
                         window.iter().filter(|moved| test(moved)).map(|moved| moved.raw).sum()
                     };
                     let (came, went) = (sum(&|moved| moved.to == *member), sum(&|moved| moved.from == *member));
@@ -71,14 +71,14 @@ pub fn wash_trading(view: &View, chain: Chain, who: Address) -> bool {
 }
 
 /// Time, place in the block and hash of a transaction.
-type Place = (i64, u32, TxHash);
+type ChainPosition = (i64, u32, TxHash);
 
-/// What an address gave to pools and got for it, transaction by transaction.
+/// Returns what an address gave to pools and got for it, transaction by transaction.
 fn swaps(view: &View, chain: Chain, who: Address) -> Vec<(i64, String, String, TxHash)> {
     let is_dex = |address: &Address| {
         view.roles.get(address).is_some_and(|role| matches!(role.0, Role::DexPool | Role::DexRouter))
     };
-    let mut by_place: BTreeMap<Place, (Option<String>, Option<String>)> = BTreeMap::new();
+    let mut by_place: BTreeMap<ChainPosition, (Option<String>, Option<String>)> = BTreeMap::new();
     for moved in view.all(chain, who) {
         let legs = by_place.entry((moved.time, moved.index, moved.hash)).or_default();
         if moved.from == who && is_dex(&moved.to) {

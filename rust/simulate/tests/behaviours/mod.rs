@@ -21,7 +21,7 @@ use crate::DEMO;
 
 static VIEW: LazyLock<View> = LazyLock::new(|| View::new(&DEMO));
 
-/// Whether the rule of a behaviour holds for an address.
+/// Returns whether the rule of a behaviour holds for an address.
 fn holds(view: &View, chain: Chain, who: Address, behaviour: Behaviour) -> bool {
     let of = view.valued(chain, who);
     match behaviour {
@@ -60,7 +60,7 @@ fn holds(view: &View, chain: Chain, who: Address, behaviour: Behaviour) -> bool 
 }
 
 #[test]
-fn planted_behaviours_hold_by_their_rule_and_innocent_twins_do_not() {
+fn planted_behaviours_fit_their_rule_and_twins_do_not() {
     let mut wrong = Vec::new();
     for row in DEMO.truth.behaviours.iter().filter(|row| row.chain != Chain::BITCOIN) {
         if holds(&VIEW, row.chain, row.address, row.behaviour) != (row.verdict == Verdict::Planted) {

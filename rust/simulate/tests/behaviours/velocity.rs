@@ -4,13 +4,13 @@ use std::collections::BTreeSet;
 
 use headwater_types::Address;
 
-use super::view::{Moved, ins, outs, usd};
+use super::view::{ValueTransfer, ins, outs, usd};
 
 const DAY: i64 = 86_400;
 
 /// Inflow against later outflow of the same asset, first in first out: seconds held and dollars.
-fn matched(of: &[&Moved], who: Address) -> Vec<(usize, i64, f64)> {
-    let mut open: Vec<(usize, &Moved, f64)> = Vec::new();
+fn matched(of: &[&ValueTransfer], who: Address) -> Vec<(usize, i64, f64)> {
+    let mut open: Vec<(usize, &ValueTransfer, f64)> = Vec::new();
     let mut pairs = Vec::new();
     for (number, moved) in of.iter().enumerate() {
         if moved.to == who {
@@ -30,7 +30,7 @@ fn matched(of: &[&Moved], who: Address) -> Vec<(usize, i64, f64)> {
     pairs
 }
 
-pub fn rapid_in_out(of: &[&Moved], who: Address) -> bool {
+pub fn rapid_in_out(of: &[&ValueTransfer], who: Address) -> bool {
     let quick: Vec<_> = matched(of, who).into_iter().filter(|pair| pair.1 <= 3_600).collect();
     let worth: f64 = quick.iter().map(|pair| pair.2).sum();
     let mut inflows: Vec<_> = quick.iter().filter(|pair| pair.2 > 1.0).map(|pair| pair.0).collect();
@@ -38,7 +38,7 @@ pub fn rapid_in_out(of: &[&Moved], who: Address) -> bool {
     worth >= 0.8 * usd(&ins(of, who)) && inflows.len() >= 3 && worth >= 1_000.0
 }
 
-pub fn pass_through(of: &[&Moved], who: Address) -> bool {
+pub fn pass_through(of: &[&ValueTransfer], who: Address) -> bool {
     let (came, went) = (ins(of, who), outs(of, who));
     let (received, sent) = (usd(&came), usd(&went));
     let distinct = |addresses: Vec<Address>| {
@@ -58,8 +58,8 @@ pub fn pass_through(of: &[&Moved], who: Address) -> bool {
         && distinct(went.iter().map(|moved| moved.to).collect()) <= 10
 }
 
-/// What came in and did not leave, at what it was worth when it came.
-fn stays(of: &[&Moved], who: Address) -> f64 {
+/// Returns what came in and did not leave, at what it was worth when it came.
+fn stays(of: &[&ValueTransfer], who: Address) -> f64 {
     let assets: BTreeSet<_> = of.iter().map(|moved| moved.asset).collect();
     let of_asset = |asset| {
         let came: Vec<_> = ins(of, who).into_iter().filter(|moved| moved.asset == asset).collect();
@@ -70,7 +70,7 @@ fn stays(of: &[&Moved], who: Address) -> f64 {
     assets.into_iter().map(of_asset).sum()
 }
 
-pub fn burner_wallet(of: &[&Moved], who: Address, end: i64) -> bool {
+pub fn burner_wallet(of: &[&ValueTransfer], who: Address, end: i64) -> bool {
     let (received, sent) = (usd(&ins(of, who)), usd(&outs(of, who)));
     let (first, last) = (of[0].time, of[of.len() - 1].time);
     last - first <= 7 * DAY
@@ -81,7 +81,7 @@ pub fn burner_wallet(of: &[&Moved], who: Address, end: i64) -> bool {
         && received >= 1_000.0
 }
 
-pub fn dormant_reactivation(of: &[&Moved], who: Address) -> bool {
+pub fn dormant_reactivation(of: &[&ValueTransfer], who: Address) -> bool {
     of.windows(2).enumerate().any(|(place, pair)| {
         let before = &of[..=place];
         let balance = usd(&ins(before, who)) - usd(&outs(before, who));
@@ -91,7 +91,7 @@ pub fn dormant_reactivation(of: &[&Moved], who: Address) -> bool {
         let assets: BTreeSet<_> = before.iter().map(|moved| moved.asset).collect();
         let (mut left, mut held) = (0.0, 0.0);
         for asset in assets {
-            let of_asset = |moved: &[&Moved], sign: fn(&Moved) -> f64| -> f64 {
+            let of_asset = |moved: &[&ValueTransfer], sign: fn(&ValueTransfer) -> f64| -> f64 {
                 let signed = moved.iter().filter(|moved| moved.asset == asset);
                 signed.map(|moved| sign(moved) * if moved.to == who { 1.0 } else { -1.0 }).sum()
             };
@@ -107,19 +107,19 @@ pub fn dormant_reactivation(of: &[&Moved], who: Address) -> bool {
     })
 }
 
-fn gaps(of: &[&Moved]) -> Vec<f64> {
+fn gaps(of: &[&ValueTransfer]) -> Vec<f64> {
     #[expect(clippy::cast_precision_loss, reason = "seconds of two years")]
     of.windows(2).map(|pair| (pair[1].time - pair[0].time) as f64).collect()
 }
 
-pub fn high_frequency(of: &[&Moved]) -> bool {
+pub fn high_frequency(of: &[&ValueTransfer]) -> bool {
     let most = |secs| super::view::windows(of, secs).map(<[_]>::len).max().unwrap_or(0);
     let mut gaps = gaps(of);
     gaps.sort_by(f64::total_cmp);
     most(3_600) >= 100 || most(DAY) >= 500 || (of.len() >= 200 && gaps[gaps.len() / 2] <= 30.0)
 }
 
-pub fn always_on(of: &[&Moved]) -> bool {
+pub fn always_on(of: &[&ValueTransfer]) -> bool {
     let mut hours = [0_u32; 24];
     let mut days = Vec::new();
     for moved in of {
@@ -139,7 +139,7 @@ pub fn always_on(of: &[&Moved]) -> bool {
     of.len() >= 200 && days.len() >= 14 && entropy >= 0.95 * 24_f64.ln() && longest <= 3
 }
 
-pub fn fixed_interval(of: &[&Moved]) -> bool {
+pub fn fixed_interval(of: &[&ValueTransfer]) -> bool {
     let gaps = gaps(of);
     if of.len() < 20 {
         return false;
@@ -151,7 +151,7 @@ pub fn fixed_interval(of: &[&Moved]) -> bool {
     if mean == 0.0 {
         return false;
     }
-    // No time between two is no interval.
+    // No time between two is not an interval.
     let near =
         |one: f64| if one == 0.0 { 0 } else { gaps.iter().filter(|&&gap| (gap - one).abs() <= 0.05 * one).count() };
     let most = gaps.iter().map(|&gap| near(gap)).max().unwrap();

@@ -11,12 +11,12 @@ use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
 /// One transfer of value.
 #[derive(Debug, Clone)]
-pub struct Moved {
+pub struct ValueTransfer {
     pub hash: TxHash,
     pub time: i64,
     pub block: u64,
     pub index: u32,
-    /// Who sent the transaction.
+    /// The sender of the transaction.
     pub sender: Address,
     pub gas_price: Amount,
     pub from: Address,
@@ -32,7 +32,7 @@ pub struct Moved {
 
 /// All transfers of the account chains, by address.
 pub struct View {
-    pub moved: Vec<Moved>,
+    pub moved: Vec<ValueTransfer>,
     /// First transfer of an asset.
     pub born: HashMap<(Chain, Asset), i64>,
     by_sender: HashMap<(Chain, Address), Vec<usize>>,
@@ -47,7 +47,7 @@ pub struct View {
 
 const STABLE: [&str; 4] = ["USDT", "USDC", "DAI", "BUSD"];
 
-/// Whether a symbol is one of the main stablecoins.
+/// Returns whether a symbol is one of the main stablecoins.
 pub fn is_stable(symbol: &str) -> bool {
     STABLE.contains(&symbol)
 }
@@ -100,7 +100,7 @@ impl View {
                         amount.to_f64(decimals) * walk[place.max(1) - 1].1
                     });
                     let number = view.moved.len();
-                    view.moved.push(Moved {
+                    view.moved.push(ValueTransfer {
                         hash: facts.hash,
                         time,
                         block: facts.block,
@@ -141,17 +141,17 @@ impl View {
         view
     }
 
-    fn at(&self, places: Option<&Vec<usize>>) -> Vec<&Moved> {
+    fn at(&self, places: Option<&Vec<usize>>) -> Vec<&ValueTransfer> {
         places.into_iter().flatten().map(|&place| &self.moved[place]).collect()
     }
 
     /// Every transfer of an address, in order.
-    pub fn all(&self, chain: Chain, address: Address) -> Vec<&Moved> {
+    pub fn all(&self, chain: Chain, address: Address) -> Vec<&ValueTransfer> {
         self.at(self.by_address.get(&(chain, address)))
     }
 
     /// Every transfer of the transactions that an address sent.
-    pub fn sent(&self, chain: Chain, sender: Address) -> impl Iterator<Item = &Moved> {
+    pub fn sent(&self, chain: Chain, sender: Address) -> impl Iterator<Item = &ValueTransfer> {
         self.by_sender.get(&(chain, sender)).into_iter().flatten().map(|&place| &self.moved[place])
     }
 
@@ -161,12 +161,12 @@ impl View {
     }
 
     /// Its transfers of the native coin and of stablecoins.
-    pub fn valued(&self, chain: Chain, address: Address) -> Vec<&Moved> {
+    pub fn valued(&self, chain: Chain, address: Address) -> Vec<&ValueTransfer> {
         self.at(self.valued.get(&(chain, address)))
     }
 }
 
-fn counts(moved: &Moved) -> bool {
+fn counts(moved: &ValueTransfer) -> bool {
     moved.usd.is_some_and(|usd| usd > 0.0)
         && moved.from != moved.to
         && (moved.asset == Asset::Native || STABLE.contains(&&*moved.symbol))
@@ -193,22 +193,22 @@ fn flows(facts: &TransactionFacts) -> Vec<(Address, Address, Asset, Amount)> {
     flows
 }
 
-/// Whether a transfer comes in.
-pub fn ins<'a>(of: &[&'a Moved], who: Address) -> Vec<&'a Moved> {
+/// Returns whether a transfer comes in.
+pub fn ins<'a>(of: &[&'a ValueTransfer], who: Address) -> Vec<&'a ValueTransfer> {
     of.iter().copied().filter(|moved| moved.to == who).collect()
 }
 
-/// Whether a transfer goes out.
-pub fn outs<'a>(of: &[&'a Moved], who: Address) -> Vec<&'a Moved> {
+/// Returns whether a transfer goes out.
+pub fn outs<'a>(of: &[&'a ValueTransfer], who: Address) -> Vec<&'a ValueTransfer> {
     of.iter().copied().filter(|moved| moved.from == who).collect()
 }
 
-pub fn usd(moved: &[&Moved]) -> f64 {
+pub fn usd(moved: &[&ValueTransfer]) -> f64 {
     moved.iter().filter_map(|moved| moved.usd).sum()
 }
 
 /// The longest runs of transfers within so many seconds: one window per first transfer.
-pub fn windows<'a, 'b>(moved: &'b [&'a Moved], secs: i64) -> impl Iterator<Item = &'b [&'a Moved]> {
+pub fn windows<'a, 'b>(moved: &'b [&'a ValueTransfer], secs: i64) -> impl Iterator<Item = &'b [&'a ValueTransfer]> {
     (0..moved.len()).map(move |first| {
         let end = moved.partition_point(|later| later.time <= moved[first].time + secs);
         &moved[first..end]

@@ -20,13 +20,13 @@ pub(crate) struct Transfer {
     /// Block, position in it and place in the transaction: the order of the chain.
     pub(crate) place: (u64, u32, usize),
     pub(crate) hash: TxHash,
-    /// Who sent the transaction.
+    /// The sender of the transaction.
     pub(crate) sender: Option<Address>,
     pub(crate) from: Option<Address>,
     pub(crate) to: Option<Address>,
     pub(crate) asset: Asset,
     pub(crate) amount: Amount,
-    /// What it was worth; nothing for what has no price.
+    /// The value; nothing for what has no price.
     pub(crate) usd: f64,
     pub(crate) gas_price: Option<Amount>,
 }

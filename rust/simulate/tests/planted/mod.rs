@@ -1,5 +1,5 @@
 //! Every planted behaviour of the demo satisfies the rule of the catalogue under its default thresholds, as found by
-//! going over the facts: a check knows nothing of the actor that planted it.
+//! going over the facts: a check has no access to the actor that planted it.
 //!
 //! One file per family of behaviours; [`RULES`] says which function holds which entry.
 
@@ -47,7 +47,7 @@ fn every_planted_behaviour_satisfies_its_rule() {
 }
 
 #[test]
-fn the_transactions_of_the_evidence_name_the_address_or_its_victims() {
+fn evidence_transactions_name_the_address_or_its_victims() {
     let facts = Facts::demo();
     for planted in &facts.economy.truth.behaviours {
         let (first, last) = (&planted.evidence.first, &planted.evidence.last);

@@ -1,4 +1,4 @@
-//! Who touches mixers.
+//! Addresses that touch mixers.
 
 use headwater_simulate::truth::{PlantedBehaviour, Role};
 

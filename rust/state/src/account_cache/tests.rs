@@ -56,7 +56,7 @@ fn a_hold_ends_with_whoever_has_it_even_in_a_panic() {
     assert_eq!(account.held(), 0);
 }
 
-/// What threads do to keys and credits. Each step is one action that no other thread can see half of, and nothing
+/// The actions of threads on keys and credits. Each step is one action that no other thread can see half of, and nothing
 /// else is shared: a look at the roster, a change of the funds under their one lock, the roster replaced, a commit of the
 /// database. The balance that is shown is one number that only the writer
 /// sets. So the orders of steps are all interleavings there are. What takes several actions is several steps: a
@@ -68,7 +68,7 @@ enum Step {
     Reserve(usize),
     /// The request ends without an answer.
     Void(usize),
-    /// Its charge is committed, where its loan still stands.
+    /// Its charge is committed, where its loan still exists.
     Commit(usize),
     Settle(usize),
     /// Another process gives credits.
@@ -82,12 +82,12 @@ enum Step {
     /// The two actions of a loan to a replica: set aside in the database, then here to be spent.
     SetAside(i64),
     Lend,
-    /// What was lent is not known for sure any more.
+    /// The loan is not known for sure any more.
     CallIn,
 }
 
 impl Step {
-    /// Whether it is a part of something that the one thread of the writer does, and whether the last.
+    /// Returns whether it is a part of something that the one thread of the writer does, and whether the last.
     const fn of_writer(self) -> Option<bool> {
         match self {
             Self::Identify(_) | Self::Reserve(_) | Self::Void(_) | Self::TopUp(_) | Self::Revoke => None,
@@ -97,7 +97,7 @@ impl Step {
     }
 }
 
-/// What the database says.
+/// The contents of the database.
 #[derive(Debug, Clone, Copy)]
 struct Database {
     balance: i64,
@@ -116,7 +116,7 @@ struct World {
     read: Option<Database>,
     /// Set aside and not yet there to be spent.
     on_its_way: i64,
-    /// Whether the roster says that the key is revoked.
+    /// True if the roster says that the key is revoked.
     refused: bool,
     callers: [Option<Caller>; 3],
     holds: [Option<Hold>; 3],
@@ -302,7 +302,7 @@ const fn leaves(request: usize) -> [Step; 3] {
 }
 
 #[test]
-fn no_order_of_the_steps_of_requests_and_the_back_office_overdraws_or_loses_a_credit() {
+fn requests_and_back_office_in_any_order_keep_every_credit() {
     use Step::{Fund, Read, Replace, Revoke, TopUp};
     let office = [TopUp(5), Revoke, Read, Fund, Replace];
     let revokes = [Revoke, Read, Fund, Replace];
@@ -318,7 +318,7 @@ fn no_order_of_the_steps_of_requests_and_the_back_office_overdraws_or_loses_a_cr
 }
 
 #[test]
-fn no_order_of_the_steps_of_requests_and_loans_overdraws_or_loses_a_credit() {
+fn requests_and_loans_in_any_order_keep_every_credit() {
     use Step::{CallIn, Lend, SetAside};
     let lent = [SetAside(5), Lend, SetAside(5), Lend];
     let called_in = [SetAside(10), Lend, CallIn, SetAside(5), Lend];

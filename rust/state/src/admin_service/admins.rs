@@ -13,7 +13,7 @@ use crate::{Environment, KeyText, Row, StateError, now_ms, row_macs};
 pub struct AdminListing {
     /// Public id.
     pub id: String,
-    /// Whose it is.
+    /// The name of its owner.
     pub name: String,
     /// Unix seconds.
     pub created_at: i64,
@@ -63,7 +63,7 @@ impl AdminService<'_, '_> {
     /// Revokes an admin key. One that is revoked already stays as it is.
     ///
     /// # Errors
-    /// When there is no such key.
+    /// When the key is unknown.
     pub fn revoke_admin(&mut self, id: &str) -> Result<AdminListing, StateError> {
         let before = self.admin(id)?;
         self.tx.execute(

@@ -30,7 +30,7 @@ impl AdminService<'_, '_> {
     /// Adds credits to the account of a key; gives the balance after it.
     ///
     /// # Errors
-    /// When there is no such key, or `amount` is not above 0 or more than a balance can hold.
+    /// When the key is unknown, or `amount` is not above 0 or more than a balance can hold.
     pub fn add_credits(&mut self, key_id: &str, amount: i64) -> Result<i64, StateError> {
         if amount <= 0 {
             return Err(StateError::BadAmount { amount });
@@ -142,7 +142,7 @@ impl AdminService<'_, '_> {
         }
     }
 
-    /// How many charges whose answers may be lost are not given back.
+    /// Returns the number of charges whose answers may be lost and are not refunded.
     ///
     /// # Errors
     /// When the database fails.

@@ -69,7 +69,7 @@ impl AdminService<'_, '_> {
     /// Makes an account with a key and gives it credits.
     ///
     /// # Errors
-    /// When the name cannot be, `credits` is negative, there is no such plan, or the database fails.
+    /// When the name cannot be, `credits` is negative, the plan is unknown, or the database fails.
     pub fn create_key(
         &mut self,
         name: &str,
@@ -109,7 +109,7 @@ impl AdminService<'_, '_> {
     /// Revokes a key: the next request with it is refused. A key that is revoked already stays as it is.
     ///
     /// # Errors
-    /// When there is no such key.
+    /// When the key is unknown.
     pub fn revoke_key(&mut self, id: &str) -> Result<KeyListing, StateError> {
         let before = self.locked_key(id)?;
         self.tx.execute(
@@ -125,7 +125,7 @@ impl AdminService<'_, '_> {
     /// Makes a key that takes the place of another on the same account; the old one is good for `grace_secs` more.
     ///
     /// # Errors
-    /// When there is no such key, or it is not good any more.
+    /// When the key is unknown, or no longer valid.
     pub fn rotate_key(&mut self, id: &str, grace_secs: u32) -> Result<NewKey, StateError> {
         let before = self.locked_key(id)?;
         let now = now_ms() / 1000;
@@ -151,7 +151,7 @@ impl AdminService<'_, '_> {
     /// A key by its id.
     ///
     /// # Errors
-    /// When there is no such key.
+    /// When the key is unknown.
     pub fn key(&mut self, id: &str) -> Result<KeyListing, StateError> {
         possible(id)?;
         let row = self.tx.row(

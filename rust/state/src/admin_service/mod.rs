@@ -14,7 +14,7 @@ use serde_json::Value as Json;
 use uuid::Uuid;
 
 use super::db::{Tx, Value, checksum};
-use super::row_macs::{self, Authenticated};
+use super::row_macs::{self, MacTable};
 use super::{Access, Home, Pepper, StateError, now_ms};
 
 pub use admins::AdminListing;
@@ -48,7 +48,7 @@ impl<'o, 'tx> AdminService<'o, 'tx> {
         Err(StateError::BadName(shortened(name, SHOWN)))
     }
 
-    /// The id of the row that a list goes on behind, as lists show ids.
+    /// The id of the row that a list continues behind, as lists show ids.
     ///
     /// # Errors
     /// When it is none.
@@ -60,11 +60,11 @@ impl<'o, 'tx> AdminService<'o, 'tx> {
     }
 
     /// Seals a row that was changed.
-    fn authenticate(&mut self, of: &Authenticated, id: &str) -> Result<(), StateError> {
+    fn authenticate(&mut self, of: &MacTable, id: &str) -> Result<(), StateError> {
         row_macs::put(self.tx, self.pepper, of, id)
     }
 
-    /// Notes a change, and tells replicas to look. Neither `before` nor `after` may hold a secret.
+    /// Notes a change, and returns replicas to look. Neither `before` nor `after` may hold a secret.
     fn changed(
         &mut self,
         action: &str,
@@ -125,7 +125,8 @@ impl Home {
     }
 }
 
-/// Whether this may be the id of anything: what cannot be one need not be looked for, and a database may not even take it.
+/// Returns whether this may be the id of anything: what cannot be one need not be looked for, and a database may not
+/// even take it.
 fn is_possible(id: &str) -> bool {
     const LONGEST: usize = 64;
     (1..=LONGEST).contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_graphic())
@@ -162,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_goes_on_behind_an_id_and_nothing_else() {
+    fn list_resumes_behind_an_id_and_nothing_else() {
         let id = Uuid::now_v7();
         assert!(AdminService::check_cursor(&id.to_string()).is_ok());
         for junk in ["", "xyz", "a\0b", &id.simple().to_string(), &id.to_string().to_uppercase()] {

@@ -63,7 +63,7 @@ impl AdminService<'_, '_> {
     /// Gives the account of a key another plan.
     ///
     /// # Errors
-    /// When there is no such key or plan.
+    /// When the key or the plan is unknown.
     pub fn assign_plan(&mut self, key_id: &str, name: &str) -> Result<(), StateError> {
         self.known_plan(name)?;
         let before = self.key(key_id)?.plan;

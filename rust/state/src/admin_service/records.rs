@@ -1,4 +1,4 @@
-//! What was recorded: requests, changes of the back office, usage.
+//! The records of the audit: requests, changes of the back office, usage.
 
 use serde::Serialize;
 use serde_json::Value as Json;
@@ -16,15 +16,15 @@ pub struct ChangeListing {
     pub id: String,
     /// Unix milliseconds.
     pub ts_ms: i64,
-    /// Who made it.
+    /// The person who made it.
     pub actor: String,
-    /// What was done.
+    /// The action.
     pub action: String,
     /// To what.
     pub target: String,
-    /// What was there, as JSON text.
+    /// The state before, as JSON text.
     pub before: Option<String>,
-    /// What is there, as JSON text.
+    /// The state after, as JSON text.
     pub after: Option<String>,
 }
 
@@ -134,7 +134,7 @@ impl AdminService<'_, '_> {
     /// Requests, newest first.
     ///
     /// # Errors
-    /// When what the list is to go on behind is no id, or the database fails.
+    /// When what the list is to continue behind is not an id, or the database fails.
     pub fn audit(&mut self, filter: &AuditFilter) -> Result<Vec<AuditListing>, StateError> {
         filter.before.as_deref().map_or(Ok(()), Self::check_cursor)?;
         audit::list(self.tx, filter)
@@ -143,7 +143,7 @@ impl AdminService<'_, '_> {
     /// Changes that the back office made, newest first; those before the one with the id `before`, where it is given.
     ///
     /// # Errors
-    /// When `before` is no id, or the database fails.
+    /// When `before` is not an id, or the database fails.
     pub fn changes(&mut self, before: Option<&str>, limit: u32) -> Result<Vec<ChangeListing>, StateError> {
         before.map_or(Ok(()), Self::check_cursor)?;
         let rows = self.tx.rows(
@@ -169,7 +169,7 @@ impl AdminService<'_, '_> {
     /// Usage of the account of a key in the month of `now_ms`.
     ///
     /// # Errors
-    /// When there is no such key.
+    /// When the key is unknown.
     pub fn usage(&mut self, key_id: &str, now_ms: i64) -> Result<Usage, StateError> {
         let account = self.account_of(key_id)?;
         Usage::read(self.tx, account, now_ms)

@@ -20,7 +20,7 @@ fn row(id: &str, key: &str, status: u16, ts_ms: i64) -> AuditRow {
 }
 
 #[test]
-fn a_list_is_in_order_over_pages_that_overlap_and_a_page_is_written_once() {
+fn list_over_overlapping_pages_is_in_order_without_repeats() {
     let place = tempfile::tempdir().unwrap();
     let home = Home::in_folder(place.path()).unwrap();
     let mut db = home.connect(Access::Write).unwrap();
@@ -62,7 +62,7 @@ fn a_list_is_in_order_over_pages_that_overlap_and_a_page_is_written_once() {
 }
 
 #[test]
-fn pages_that_end_with_the_same_request_are_both_kept_and_each_once() {
+fn pages_with_the_same_last_request_are_each_kept_once() {
     let place = tempfile::tempdir().unwrap();
     let home = Home::in_folder(place.path()).unwrap();
     home.admin("t", |admin| admin.create_key("t", crate::Environment::Live, 5, None)).unwrap();
@@ -84,7 +84,7 @@ fn pages_that_end_with_the_same_request_are_both_kept_and_each_once() {
 }
 
 #[test]
-fn values_that_requests_of_a_page_share_are_stored_once_and_read_for_each() {
+fn shared_values_of_a_page_are_stored_once() {
     let place = tempfile::tempdir().unwrap();
     let home = Home::in_folder(place.path()).unwrap();
     let mut db = home.connect(Access::Write).unwrap();
@@ -130,7 +130,7 @@ fn values_that_requests_of_a_page_share_are_stored_once_and_read_for_each() {
 }
 
 #[test]
-fn usage_that_changed_after_it_was_counted_no_longer_fits_its_sum() {
+fn changed_usage_fails_its_checksum() {
     let place = tempfile::tempdir().unwrap();
     let home = Home::in_folder(place.path()).unwrap();
     let made = home.admin("t", |admin| admin.create_key("t", crate::Environment::Live, 5, None)).unwrap();
@@ -164,7 +164,7 @@ fn usage_that_changed_after_it_was_counted_no_longer_fits_its_sum() {
 }
 
 #[test]
-fn an_id_of_a_request_lies_above_the_bound_of_its_time_however_the_clock_was_set_by_up_to_an_hour() {
+fn request_id_is_above_its_time_bound_after_a_clock_jump() {
     const HOUR_MS: i64 = 3_600_000;
     let made_ms = 1_790_000_000_000;
     let id = "01a0c450-6c00-7000-8000-000000000000";
@@ -176,7 +176,7 @@ fn an_id_of_a_request_lies_above_the_bound_of_its_time_however_the_clock_was_set
         (made_ms + HOUR_MS + 1, false),
         (i64::MAX, false),
     ] {
-        assert_eq!(id >= least_id(from_ms).as_str(), is_above, "{from_ms}");
+        assert_eq!(id >= min_id(from_ms).as_str(), is_above, "{from_ms}");
     }
 }
 

@@ -30,9 +30,9 @@ enum Connection {
 /// An open transaction.
 pub struct Tx<'a>(&'a mut Connection);
 
-/// Why a transaction is not there.
+/// The reason why a transaction is not there.
 #[derive(Debug)]
-pub(super) enum Undone {
+pub(super) enum TransactionFailure {
     /// It could not even begin: nothing in it is to blame.
     NotBegun(StateError),
     /// Nothing of it is in the database.
@@ -41,8 +41,8 @@ pub(super) enum Undone {
     Unknown(StateError),
 }
 
-impl Undone {
-    /// What the database says.
+impl TransactionFailure {
+    /// Returns the error of the database.
     pub const fn error(&self) -> &StateError {
         match self {
             Self::NotBegun(error) | Self::Certain(error) | Self::Unknown(error) => error,
@@ -50,15 +50,17 @@ impl Undone {
     }
 }
 
-impl From<Undone> for StateError {
-    fn from(undone: Undone) -> Self {
+impl From<TransactionFailure> for StateError {
+    fn from(undone: TransactionFailure) -> Self {
         match undone {
-            Undone::NotBegun(error) | Undone::Certain(error) | Undone::Unknown(error) => error,
+            TransactionFailure::NotBegun(error)
+            | TransactionFailure::Certain(error)
+            | TransactionFailure::Unknown(error) => error,
         }
     }
 }
 
-/// What a connection may do.
+/// The rights of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
     /// Everything; brings the schema up to date.
@@ -93,12 +95,15 @@ impl Db {
     }
 
     /// The same, telling a commit of unknown outcome from one that is certainly not there.
-    pub(super) fn attempt<T>(&mut self, work: impl FnOnce(&mut Tx<'_>) -> Result<T, StateError>) -> Result<T, Undone> {
+    pub(super) fn attempt<T>(
+        &mut self,
+        work: impl FnOnce(&mut Tx<'_>) -> Result<T, StateError>,
+    ) -> Result<T, TransactionFailure> {
         match &mut self.0 {
             Connection::Sqlite(sqlite) => sqlite.begin(),
             Connection::Postgres(postgres) => postgres.begin(),
         }
-        .map_err(Undone::NotBegun)?;
+        .map_err(TransactionFailure::NotBegun)?;
         match work(&mut Tx(&mut self.0)) {
             Ok(value) => {
                 match &mut self.0 {
@@ -113,7 +118,7 @@ impl Db {
                     Connection::Sqlite(sqlite) => sqlite.roll_back(),
                     Connection::Postgres(postgres) => postgres.roll_back(),
                 }
-                Err(Undone::Certain(error))
+                Err(TransactionFailure::Certain(error))
             }
         }
     }
@@ -127,13 +132,13 @@ impl Db {
         }
     }
 
-    /// Whether replicas share this database.
+    /// Returns whether replicas share this database.
     #[must_use]
     pub const fn is_shared(&self) -> bool {
         matches!(self.0, Connection::Postgres(_))
     }
 
-    /// Whether a commit on this connection ended in a state that nobody can tell any more.
+    /// Returns whether a commit on this connection ended in an unknown state.
     pub(super) const fn is_unknown(&self) -> bool {
         match &self.0 {
             Connection::Sqlite(sqlite) => sqlite.is_unknown(),
@@ -290,7 +295,7 @@ impl Tx<'_> {
         }
     }
 
-    /// Whether replicas share this database.
+    /// Returns whether replicas share this database.
     #[must_use]
     pub const fn is_shared(&self) -> bool {
         matches!(&*self.0, Connection::Postgres(_))
@@ -318,11 +323,11 @@ impl Tx<'_> {
 pub struct Insert {
     /// `INSERT INTO table (columns)`.
     pub head: &'static str,
-    /// How many columns those are.
+    /// The number of columns those are.
     pub columns: usize,
 }
 
-/// Where the state is.
+/// The location of the state.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StateLocation {
     /// A folder with a `SQLite` database in it.
@@ -340,7 +345,7 @@ impl StateLocation {
         if text.starts_with("postgres://") || text.starts_with("postgresql://") {
             PostgresAddress::parse(text).map(Self::Postgres)
         } else if let Some((scheme, _)) = text.split_once("://") {
-            // Without the rest, where a password may stand.
+            // Without the rest, where a password may be.
             Err(StateError::BadScheme(scheme.to_owned()))
         } else {
             Ok(Self::Folder(PathBuf::from(text)))
@@ -404,7 +409,7 @@ impl<'a, T: Into<Value<'a>>> From<Option<T>> for Value<'a> {
 }
 
 impl Value<'_> {
-    /// Hands out bytes that tell the type, the length and the value.
+    /// Hands out bytes that encode the type, the length and the value.
     fn feed(&self, each: &mut dyn FnMut(&[u8])) {
         let (tag, bytes): (u8, &[u8]) = match self {
             Self::Null => (0, &[]),

@@ -13,7 +13,7 @@ use postgres::types::{IsNull, ToSql, Type, to_sql_checked};
 use postgres::{Client, Config, Statement};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-use super::{Access, Cell, FIRST_SCHEMA, Insert, Row, Undone, Value};
+use super::{Access, Cell, FIRST_SCHEMA, Insert, Row, TransactionFailure, Value};
 use crate::StateError;
 
 /// The steps from an empty database to the schema of this version; the first one leads to [`FIRST_SCHEMA`]. A released
@@ -26,7 +26,7 @@ const MIGRATION: &str = "SET LOCAL lock_timeout = 0; SET LOCAL statement_timeout
      SET LOCAL idle_in_transaction_session_timeout = '5s'; SET LOCAL client_min_messages = warning;
      SELECT pg_advisory_xact_lock(7522525836719780965)";
 
-/// How long a connection is idle before it is probed, where its address does not say it.
+/// The idle time of a connection before it is probed, where its address does not state it.
 const USUAL_IDLE: Duration = Duration::from_hours(2);
 
 /// Most parameters of one statement that the protocol can count.
@@ -55,7 +55,7 @@ impl PostgresAddress {
     /// Reads `postgres://user:password@host:port/database?options`.
     ///
     /// # Errors
-    /// When it is no such address. The message holds no password.
+    /// When it is not such an address. The message holds no password.
     pub fn parse(text: &str) -> Result<Self, StateError> {
         let config = Config::from_str(text).map_err(|_| StateError::BadAddress)?;
         let hosts: Vec<String> = config
@@ -87,7 +87,7 @@ impl PostgresAddress {
         if config.get_tcp_user_timeout().is_none() {
             config.tcp_user_timeout(Duration::from_secs(5));
         }
-        // Nothing is left unacknowledged where the machine dies between a request and its answer: only probes tell.
+        // Nothing is left unacknowledged where the machine dies between a request and its answer: only probes find out.
         if config.get_keepalives_idle() == USUAL_IDLE {
             config.keepalives_idle(Duration::from_secs(5));
         }
@@ -101,15 +101,15 @@ impl PostgresAddress {
         config
     }
 
-    /// Calls `told` for every change of the roster, on a connection of its own, until it gives false or the connection
-    /// breaks; now and then without a change, to see whether to go on.
-    pub(crate) fn listen(&self, told: &dyn Fn() -> bool) -> Result<(), StateError> {
+    /// Calls `notified` for every change of the roster, on a connection of its own, until it gives false or the
+    /// connection breaks; now and then without a change, to see whether to continue.
+    pub(crate) fn listen(&self, notified: &dyn Fn() -> bool) -> Result<(), StateError> {
         const LOOK: Duration = Duration::from_secs(2);
         let mut client = self.connect()?;
         client.batch_execute("LISTEN headwater").map_err(|source| self.failed(source))?;
         loop {
             client.notifications().timeout_iter(LOOK).next().map_err(|source| self.failed(source))?;
-            if !told() {
+            if !notified() {
                 return Ok(());
             }
             if client.is_closed() {
@@ -123,7 +123,7 @@ impl PostgresAddress {
         let provider = std::sync::Arc::new(rustls::crypto::ring::default_provider());
         let tls = rustls::ClientConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
-            .expect("the provider knows the versions of TLS")
+            .expect("the provider supports the versions of TLS")
             .with_root_certificates(roots)
             .with_no_client_auth();
         self.config().connect(MakeRustlsConnect::new(tls)).map_err(|source| self.failed(source))
@@ -139,7 +139,7 @@ pub(super) struct Postgres {
     access: Access,
     client: Client,
     statements: HashMap<&'static str, Statement>,
-    /// Tells a commit that the server refused from one whose answer never came.
+    /// Separates a commit that the server refused from one whose answer never came.
     lost: bool,
 }
 
@@ -198,16 +198,16 @@ impl Postgres {
         self.checked(begun)
     }
 
-    pub fn commit(&mut self) -> Result<(), Undone> {
+    pub fn commit(&mut self) -> Result<(), TransactionFailure> {
         match self.client.batch_execute("COMMIT") {
             Ok(()) => Ok(()),
             // What the server says is certain; silence is not, and neither is what it says while it goes away.
             Err(source) if source.as_db_error().is_some_and(|said| !is_going(said)) => {
-                Err(Undone::Certain(self.address.failed(source)))
+                Err(TransactionFailure::Certain(self.address.failed(source)))
             }
             Err(source) => {
                 self.lost = true;
-                Err(Undone::Unknown(self.address.failed(source)))
+                Err(TransactionFailure::Unknown(self.address.failed(source)))
             }
         }
     }
@@ -310,17 +310,17 @@ impl Postgres {
     }
 }
 
-/// Whether somebody else held a row for too long.
+/// Returns whether somebody else held a row for too long.
 pub(crate) fn is_held_up(error: &StateError) -> bool {
     let StateError::Database { source, .. } = error else { return false };
     let said = source.downcast_ref::<postgres::Error>().and_then(postgres::Error::code);
     said == Some(&SqlState::LOCK_NOT_AVAILABLE)
 }
 
-/// Whether an error says that the server or the connection ends, and not what became of a statement: a server that
-/// panics over a failed sync of a commit, whatever code it gives, may find that commit again when it recovers.
+/// Returns whether an error says that the server or the connection ends, and not what became of a statement: a server
+/// that panics over a failed sync of a commit, whatever code it gives, may find that commit again when it recovers.
 fn is_going(said: &DbError) -> bool {
-    // Where the severity is not told in English, as by servers before 9.6, nothing is certain.
+    // Where the severity is not in English, as by servers before 9.6, nothing is certain.
     let ends = said.parsed_severity().is_none_or(|severity| matches!(severity, Severity::Panic | Severity::Fatal));
     ends || ["08", "57P"].iter().any(|class| said.code().code().starts_with(class))
 }
@@ -361,7 +361,7 @@ impl ToSql for Value<'_> {
         }
     }
 
-    // The schema knows three types, and every statement is run by the tests.
+    // The schema has three types, and every statement is run by the tests.
     fn accepts(_: &Type) -> bool {
         true
     }
@@ -384,7 +384,7 @@ mod tests {
     }
 
     #[test]
-    fn a_machine_that_is_gone_is_noticed_within_seconds_unless_the_address_says_when() {
+    fn lost_machine_is_noticed_within_seconds_by_default() {
         let config = |text: &str| PostgresAddress::parse(text).unwrap().config();
         let usual = config("postgres://db/gate");
         assert_eq!(usual.get_keepalives_idle(), Duration::from_secs(5));

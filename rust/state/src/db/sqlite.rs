@@ -11,7 +11,7 @@ use rusqlite::hooks::Wal;
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, ErrorCode, OpenFlags, ToSql, Transaction, TransactionBehavior};
 
-use super::{Access, Cell, FIRST_SCHEMA, Insert, Row, Undone, Value};
+use super::{Access, Cell, FIRST_SCHEMA, Insert, Row, TransactionFailure, Value};
 use crate::StateError;
 use crate::secrets::io_error;
 
@@ -28,9 +28,9 @@ const LOG_PAGES: std::ffi::c_int = 1000;
 pub(super) struct Sqlite {
     connection: Connection,
     path: PathBuf,
-    /// Whether a commit ended in an unknown state: nothing more is written on this connection.
+    /// True if a commit ended in an unknown state: nothing more is written on this connection.
     unknown: bool,
-    /// Where commits are noted; a connection that only reads has none.
+    /// The file where commits are noted; a connection that only reads has none.
     watermark: Option<Watermark>,
     /// Rows changed on this connection before the open transaction.
     changed: u64,
@@ -126,7 +126,7 @@ impl Sqlite {
         self.connection.execute_batch(behaviour).map_err(|source| self.failed(source))
     }
 
-    /// Whether a transaction is open: some failures, such as of a full disk, undo all of it at once.
+    /// Returns whether a transaction is open: some failures, such as of a full disk, undo all of it at once.
     pub fn is_open(&self) -> bool {
         !self.connection.is_autocommit()
     }
@@ -141,7 +141,7 @@ impl Sqlite {
         count.query_row([], |row| row.get(0)).map(Some)
     }
 
-    /// Whether all commits are there that were told as done.
+    /// Returns whether all commits are there that were acknowledged.
     fn has_all(&self, noted: i64) -> Result<(), StateError> {
         let found: i64 = self
             .connection
@@ -154,12 +154,12 @@ impl Sqlite {
         Err(StateError::LostCommits { place, missing: noted - found, watermark: Watermark::of(&self.path) })
     }
 
-    pub fn commit(&mut self) -> Result<(), Undone> {
+    pub fn commit(&mut self) -> Result<(), TransactionFailure> {
         let number = match self.count() {
             Ok(number) => number,
             Err(source) => {
                 self.roll_back();
-                return Err(Undone::Certain(self.failed(source)));
+                return Err(TransactionFailure::Certain(self.failed(source)));
             }
         };
         match self.connection.execute_batch("COMMIT") {
@@ -171,11 +171,11 @@ impl Sqlite {
             }
             Err(source) if is_known_undone(&source) => {
                 self.roll_back();
-                Err(Undone::Certain(self.failed(source)))
+                Err(TransactionFailure::Certain(self.failed(source)))
             }
             Err(source) => {
                 self.unknown = true;
-                Err(Undone::Unknown(self.failed(source)))
+                Err(TransactionFailure::Unknown(self.failed(source)))
             }
         }
     }
@@ -363,7 +363,7 @@ fn is_known_undone(error: &rusqlite::Error) -> bool {
     matches!(error.sqlite_error_code(), Some(ErrorCode::DiskFull | ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
 }
 
-/// What the file begins with.
+/// The first bytes of the file.
 const BEGIN: [u8; 8] = *b"HWMARK01";
 const LENGTH: usize = 20;
 
@@ -374,7 +374,7 @@ pub(super) struct Watermark {
 }
 
 impl Watermark {
-    /// Where the watermark of a database is.
+    /// Returns where the watermark of a database is.
     pub fn of(database: &Path) -> PathBuf {
         database.with_extension("watermark")
     }
@@ -396,9 +396,9 @@ impl Watermark {
         Ok((Self { file }, number(&bytes).unwrap_or(0)))
     }
 
-    /// The turn to begin a transaction, until it is dropped. `SQLite` knows no turns: a writer that comes back at once
+    /// The turn to begin a transaction, until it is dropped. `SQLite` has no turns: a writer that comes back at once
     /// finds the database free each time, and another that asks now and then may never do so. Who waits longer than any
-    /// turn takes goes on without.
+    /// turn takes goes without.
     pub fn turn(&self) -> Turn<'_> {
         const LONGEST: Duration = Duration::from_secs(5);
         const PAUSE: Duration = Duration::from_micros(200);
@@ -452,7 +452,7 @@ mod tests {
     use std::time::Instant;
 
     #[test]
-    fn commits_that_were_told_as_done_and_are_gone_are_missed() {
+    fn lost_acknowledged_commits_are_detected() {
         let place = tempfile::tempdir().unwrap();
         let path = place.path().join("state.sqlite");
         let commit = |count: usize| {
@@ -461,7 +461,7 @@ mod tests {
                 opened.begin()?;
                 opened.execute("INSERT INTO setting VALUES (hex(randomblob(8)), x'00')", &[])?;
                 opened.commit().map_err(StateError::from)?;
-                // What changes nothing is no commit to be missed.
+                // What changes nothing is not a commit to be missed.
                 opened.begin()?;
                 opened.rows("SELECT * FROM setting", &[])?;
                 opened.commit().map_err(StateError::from)?;
@@ -563,7 +563,7 @@ mod tests {
     }
 
     #[test]
-    fn a_schema_that_is_not_the_one_of_this_version_is_no_sound_database() {
+    fn schema_of_another_version_is_refused() {
         let place = tempfile::tempdir().unwrap();
         let path = place.path().join("state.sqlite");
         let mut opened = Sqlite::open(&path, Access::Write).unwrap();

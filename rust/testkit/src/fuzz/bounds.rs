@@ -1,4 +1,4 @@
-//! What a reader may take for one input, and what it took.
+//! The limits of a reader for one input, and what it used.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -20,30 +20,30 @@ const HANG: Duration = Duration::from_mins(1);
 const MEMORY: u64 = 512 << 20;
 
 /// The input under way, and since when.
-type Current = Arc<Mutex<Option<(Instant, Vec<u8>)>>>;
+type CurrentInput = Arc<Mutex<Option<(Instant, Vec<u8>)>>>;
 
 /// Watches over a reader.
 pub(super) struct Bounds {
-    current: Current,
+    current: CurrentInput,
     tally: RefCell<Tally>,
     memory_before: Option<u64>,
     /// Its end ends the thread that looks for hangs.
     _stop: mpsc::Sender<()>,
 }
 
-/// What was tried so far.
+/// The counts of inputs so far.
 #[derive(Debug, Default, Clone, Copy)]
 pub(super) struct Tally {
     inputs: u64,
     taken: u64,
     slowest: Duration,
-    /// By how much the process grew at most, in bytes, where the system tells.
+    /// The maximum growth of the process, in bytes, where the system reports it.
     grown: Option<u64>,
 }
 
 impl Bounds {
     pub fn begin(name: &'static str) -> Self {
-        let current = Current::default();
+        let current = CurrentInput::default();
         let (stop, stopped) = mpsc::channel();
         let watched = Arc::clone(&current);
         thread::spawn(move || {
@@ -77,7 +77,7 @@ impl Bounds {
         panic!("an input of {} bytes takes {fastest:.1?}, at best of {TRIES} tries", input.len());
     }
 
-    /// What was tried.
+    /// Returns the counts.
     pub fn end(&self) -> Tally {
         let grown = peak().zip(self.memory_before).map(|(peak, before)| peak.saturating_sub(before));
         assert!(grown.is_none_or(|grown| grown <= MEMORY), "the process grew by {grown:?} bytes");

@@ -46,12 +46,12 @@ const NUMBERS: [&str; 16] = [
 const MARKS: &[u8] = b"\0\xff\x80\"'{}[],:;\n\r\t\\/-+.eE0x %&=#@_";
 
 /// Makes damaged inputs.
-pub(super) struct Damaged {
+pub(super) struct InputMutator {
     samples: Vec<Vec<u8>>,
     words: Vec<Vec<u8>>,
 }
 
-impl Damaged {
+impl InputMutator {
     pub fn new(samples: Vec<Vec<u8>>, words: Vec<Vec<u8>>) -> Self {
         Self { samples, words }
     }
@@ -117,7 +117,7 @@ impl Damaged {
     }
 }
 
-impl ValueGenerator for Damaged {
+impl ValueGenerator for InputMutator {
     type Output = Vec<u8>;
 
     fn generate<D: Driver>(&self, draw: &mut D) -> Option<Vec<u8>> {

@@ -11,13 +11,13 @@ use bolero::{Engine, Test};
 const BYTES: usize = 2048;
 
 /// Runs a test on one input after another until the time is over.
-pub(super) struct Seeded {
+pub(super) struct SeededRun {
     pub name: &'static str,
     pub seed: u64,
     pub time: Duration,
 }
 
-impl<T: Test<Value = Vec<u8>>> Engine<T> for Seeded {
+impl<T: Test<Value = Vec<u8>>> Engine<T> for SeededRun {
     type Output = ();
 
     fn run(self, mut test: T, options: Options) {

@@ -16,10 +16,10 @@ use std::time::Duration;
 use bolero::TestTarget;
 
 use self::bounds::Bounds;
-use self::damage::Damaged;
-use self::engine::Seeded;
+use self::damage::InputMutator;
+use self::engine::SeededRun;
 
-/// How an input was met.
+/// The outcome of an input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FuzzOutcome {
     /// It was taken.
@@ -34,7 +34,7 @@ impl<T, E> From<&Result<T, E>> for FuzzOutcome {
     }
 }
 
-/// What is tried.
+/// The reader under test.
 ///
 /// ```
 /// use headwater_testkit::fuzz::{FuzzOutcome, Reader};
@@ -98,13 +98,13 @@ impl Reader {
         let each = AssertUnwindSafe(|input: &[u8]| {
             bounds.over(input, &check);
         });
-        TestTarget::new(Seeded { name, seed, time }).with_generator(Damaged::new(self.samples, self.words)).for_each(
-            move |input: &Vec<u8>| {
+        TestTarget::new(SeededRun { name, seed, time })
+            .with_generator(InputMutator::new(self.samples, self.words))
+            .for_each(move |input: &Vec<u8>| {
                 // The whole of it, or only what is inside would be captured.
                 let each = &each;
                 each.0(input);
-            },
-        );
+            });
         println!("fuzz {name}: {}, {} of them kept cases", bounds.end(), kept.len());
     }
 
@@ -117,7 +117,7 @@ impl Reader {
     }
 }
 
-/// How long one reader is tried: `HEADWATER_FUZZ_SECS`, else a minute in the long runs and a second otherwise.
+/// Returns how long one reader is tried: `HEADWATER_FUZZ_SECS`, else a minute in the long runs and a second otherwise.
 fn seconds() -> u64 {
     match std::env::var("HEADWATER_FUZZ_SECS") {
         Ok(secs) => secs.parse().expect("HEADWATER_FUZZ_SECS is a number"),

@@ -58,7 +58,7 @@ pub(super) fn created(sender: &[u8; 20], nonce: u64) -> [u8; 20] {
     *hash.last_chunk().expect("a hash is longer than an address")
 }
 
-/// What the case of the letters says about 40 hex digits.
+/// Returns what the case of the letters says about 40 hex digits.
 pub(super) fn checksum_of(digits: &str, bytes: &[u8; 20]) -> Checksum {
     let has = |case: fn(&u8) -> bool| digits.as_bytes().iter().any(case);
     if !(has(u8::is_ascii_lowercase) && has(u8::is_ascii_uppercase)) {

@@ -15,7 +15,7 @@ const DIRECT: usize = 34;
 const BASIC: usize = 35;
 const HEAD: usize = 4;
 
-/// Whether a text was probably meant as ICAP.
+/// Returns whether a text was probably meant as ICAP.
 pub(super) fn looks_like(text: &str) -> bool {
     let bytes = text.as_bytes();
     (30..=40).contains(&bytes.len())

@@ -30,7 +30,7 @@ pub enum Address {
     Utxo(UtxoAddress),
 }
 
-/// Why a text is not an address of a chain.
+/// The reason why a text is not an address of a chain.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{text:?} is not a valid {chain} address: {reason}; expected {form}", chain = chain.display_name(), form = form_of(chain.family()))]
 pub struct AddressError {
@@ -38,11 +38,11 @@ pub struct AddressError {
     pub text: String,
     /// The chain whose form was expected.
     pub chain: Chain,
-    /// What is wrong with it.
+    /// The fault.
     pub reason: Reason,
 }
 
-/// What is wrong with the form of an address.
+/// The fault in the form of an address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, thiserror::Error)]
 pub enum Reason {
     /// The checksum does not match.
@@ -92,7 +92,7 @@ impl Serialize for Reason {
     }
 }
 
-/// What a checksum inside an address says.
+/// The state of a checksum inside an address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Checksum {
@@ -116,8 +116,8 @@ pub fn contract_address(sender: &[u8; 20], nonce: u64) -> [u8; 20] {
     evm::created(sender, nonce)
 }
 
-/// What EIP-55 says about the text of an EVM address: nothing when all letters have one case, or when the text is no
-/// `0x` and 40 hex digits.
+/// Returns what EIP-55 says about the text of an EVM address: nothing when all letters have one case, or when the text
+/// is not `0x` and 40 hex digits.
 ///
 /// ```
 /// use headwater_types::address::{Checksum, eip55};
@@ -137,7 +137,7 @@ pub fn eip55(text: &str) -> Checksum {
 ///
 /// 20 bytes on EVM chains and TRON; on UTXO chains one byte of kind (0 P2PKH, 1 P2SH, 2 + witness version) and the
 /// payload. The network is not part of the key: a store holds one network per chain.
-// Bytes stand before their number: unused ones are zero, so the derived order is that of the byte strings.
+// Bytes are before their number: unused ones are zero, so the derived order is that of the byte strings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct AddressKey {
     bytes: [u8; 42],
@@ -238,7 +238,7 @@ impl Address {
         }
     }
 
-    /// The address that a ledger filed under these bytes; `None` when the bytes are no key.
+    /// The address that a ledger filed under these bytes; `None` when the bytes are not a key.
     #[must_use]
     pub fn from_key(family: Family, network: Network, key: &[u8]) -> Option<Self> {
         match family {
@@ -248,20 +248,20 @@ impl Address {
         }
     }
 
-    /// Whether this is the zero address of an account chain, which stands for minting and burning.
+    /// Returns whether this is the zero address of an account chain, which stands for minting and burning.
     #[must_use]
     pub fn is_zero(&self) -> bool {
         matches!(self, Self::Evm(bytes) | Self::Tron(bytes) if *bytes == [0; 20])
     }
 
-    /// Whether anybody can spend what it holds, so that it has no owner: see [`UtxoAddress::is_keyless`].
+    /// Returns whether anybody can spend what it holds, so that it has no owner: see [`UtxoAddress::is_keyless`].
     #[must_use]
     pub fn is_keyless(&self) -> bool {
         matches!(self, Self::Utxo(address) if address.is_keyless())
     }
 }
 
-/// How addresses of a chain are written, for messages.
+/// Returns how addresses of a chain are written, for messages.
 const fn form_of(family: Family) -> &'static str {
     match family {
         Family::Evm => "0x and 40 hex digits",

@@ -7,7 +7,7 @@ use bech32::{Bech32, Bech32m, Fe32, Hrp};
 use super::Reason;
 
 /// A witness program: version 0 to 16 and 2 to 40 bytes (BIP 141).
-// Bytes stand before their number: unused ones are zero, so the derived order is that of the byte strings.
+// Bytes are before their number: unused ones are zero, so the derived order is that of the byte strings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct WitnessProgram {
     version: u8,
@@ -53,7 +53,7 @@ pub(super) const ALPHABET: &str = "qpzry9x8gf2tvdw0s3jn54khce6mua7l";
 const LONGEST: usize = 90;
 const CHECKSUM_LENGTH: usize = 6;
 
-/// Whether a text has the outer form of Bech32 with a checksum that holds, whatever it stands for.
+/// Returns whether a text has the outer form of Bech32 with a checksum that holds, whatever it stands for.
 pub(super) fn has_checksum(text: &str) -> bool {
     text.len() <= LONGEST
         && UncheckedHrpstring::new(text)
@@ -96,7 +96,7 @@ fn checked<C: bech32::Checksum>(parts: UncheckedHrpstring<'_>) -> Option<Checked
     parts.validate_and_remove_checksum::<C>().ok()
 }
 
-/// Whether a program of this version can take so many symbols of five bits (20 or 32 bytes in version 0).
+/// Returns whether a program of this version can take so many symbols of five bits (20 or 32 bytes in version 0).
 fn possible_length(version: u8, symbols: usize) -> bool {
     let bytes = symbols * 5 / 8;
     let spare_bits = symbols * 5 % 8;

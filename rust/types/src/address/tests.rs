@@ -26,7 +26,7 @@ fn eip_55_vectors_hold() {
         assert_eq!(address.to_string(), text.to_lowercase());
         assert_ne!(eip55(text), Checksum::Failed);
     }
-    assert_eq!(eip55("0x52908400098527886E0F7030069857D2E4169EE7"), Checksum::None, "one case is no checksum");
+    assert_eq!(eip55("0x52908400098527886E0F7030069857D2E4169EE7"), Checksum::None, "one case is not a checksum");
     assert_eq!(eip55("0xD1220A0cf47c7B9Be7A2E6BA89F429762e7b9adb"), Checksum::Failed);
 }
 

@@ -33,7 +33,7 @@ pub(super) fn hex_digits(text: &str) -> Option<&str> {
     (digits.len() == 2 * KEY_LENGTH && digits.starts_with("41")).then_some(digits)
 }
 
-/// Whether a text was probably meant as a Base58Check address: first character and about the length of one.
+/// Returns whether a text was probably meant as a Base58Check address: first character and about the length of one.
 pub(super) fn looks_like_base58(text: &str) -> bool {
     text.starts_with('T') && (30..=38).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_alphanumeric())
 }

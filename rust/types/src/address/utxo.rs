@@ -11,11 +11,11 @@ use crate::Network;
 pub struct UtxoAddress {
     /// The network the address is printed for.
     pub network: Network,
-    /// What the script commits to.
+    /// The script or key that the script commits to.
     pub payload: UtxoPayload,
 }
 
-/// What an output script commits to.
+/// The payload that an output script commits to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum UtxoPayload {
     /// The hash of a public key; the owner of a P2PK output is filed here too.
@@ -68,8 +68,8 @@ impl UtxoAddress {
         }
     }
 
-    /// Whether anybody can spend what the address holds: pay-to-anchor (BIP 433), and P2SH and P2WSH of `OP_1` alone. Such an
-    /// address has no owner.
+    /// Returns whether anybody can spend what the address holds: pay-to-anchor (BIP 433), and P2SH and P2WSH of `OP_1`
+    /// alone. Such an address has no owner.
     ///
     /// ```
     /// use headwater_types::{Address, Chain};
@@ -172,7 +172,7 @@ fn parse_base58(network: Network, text: &str) -> Result<UtxoPayload, Reason> {
     }
 }
 
-/// Whether a text was probably meant as a Base58Check address: first character and about the length of one.
+/// Returns whether a text was probably meant as a Base58Check address: first character and about the length of one.
 pub(super) fn looks_like_base58(text: &str) -> bool {
     text.starts_with(['1', '2', '3', 'm', 'n'])
         && (25..=36).contains(&text.len())

@@ -10,7 +10,7 @@ const AREA: &str = "market";
 /// Prices may be so much older than the data before somebody should know.
 const LATE_SECS: i64 = 2 * 86_400;
 
-/// Whether the native coins have prices up to the data, and tokens names.
+/// Returns whether the native coins have prices up to the data, and tokens names.
 pub(super) fn examine(chains: &[Chain], ledger: &dyn Ledger, findings: &mut Findings) {
     for chain in chains {
         let symbol = chain.native_symbol();

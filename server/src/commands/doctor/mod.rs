@@ -15,7 +15,7 @@ use serde_json::json;
 use super::{GlobalOptions, serve};
 use crate::config::Config;
 
-/// What `doctor` takes.
+/// Arguments of `doctor`.
 #[derive(Debug, clap::Args)]
 pub(super) struct Arguments {
     /// Read every file of the store against its checksums too, as `verify` does.
@@ -26,7 +26,7 @@ pub(super) struct Arguments {
     settings: Vec<String>,
 }
 
-/// How bad a finding is.
+/// The level of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 enum Level {

@@ -1,4 +1,4 @@
-//! Whether `serve` could start.
+//! Checks of whether `serve` could start.
 
 use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
@@ -14,7 +14,7 @@ const AREA: &str = "service";
 /// A certificate that ends earlier should have been renewed.
 const SOON_SECS: i64 = 14 * 86_400;
 
-/// Whether the ports are free, who could come through them, and whether what `serve` leans on is there.
+/// Returns whether the ports are free, who could come through them, and whether what `serve` leans on is there.
 pub(super) fn examine(config: &Config, findings: &mut Findings) {
     port(config.listen, "--listen", findings);
     if let Some(path) = &config.tls_certificate {

@@ -11,7 +11,7 @@ use super::Findings;
 
 const AREA: &str = "state";
 
-/// Whether the state opens, its credits add up, and its secrets are private.
+/// Returns whether the state opens, its credits add up, and its secrets are private.
 pub(super) fn examine(place: &StateLocation, secrets_dir: Option<&Path>, findings: &mut Findings) {
     // Before it is opened, which puts the modes right.
     if let Some(folder) = secrets_dir.or(match place {
@@ -63,7 +63,7 @@ pub(super) fn examine(place: &StateLocation, secrets_dir: Option<&Path>, finding
     }
 }
 
-/// Secrets that others can read are no secrets.
+/// Secrets that others can read are not secrets.
 fn modes(folder: &Path, findings: &mut Findings) {
     for name in SECRET_FILES {
         let path = folder.join(name);

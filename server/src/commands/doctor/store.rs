@@ -14,7 +14,7 @@ use super::{Findings, market};
 
 const AREA: &str = "store";
 
-/// Whether the store can be read, what it lacks, and what of it is stale.
+/// Returns whether the store can be read, what it lacks, and what of it is stale.
 pub(super) fn examine(path: &Path, deep: bool, findings: &mut Findings) {
     let store = match Store::open(path) {
         Ok(store) => store,

@@ -16,7 +16,7 @@ const LITTLE_SPACE: u64 = 1 << 30;
 const NO_SPACE: u64 = 64 << 20;
 /// Segments, connections and the database each need some.
 const FEW_FILES: u64 = 1024;
-/// No clock that is right stands before this version was made: 2025-01-01.
+/// No clock that is right is before this version was made: 2025-01-01.
 const EARLIEST_SECS: i64 = 1_735_689_600;
 
 /// Disk space, open files, clock.
@@ -35,7 +35,7 @@ pub(super) fn examine(config: &Config, findings: &mut Findings) {
 }
 
 fn space(path: &Path, findings: &mut Findings) {
-    // What is not there yet will stand where its parent stands.
+    // What is not there yet will be where its parent is.
     let Some(there) = path.ancestors().find(|folder| folder.exists()) else { return };
     match rustix::fs::statvfs(there) {
         Ok(found) => {

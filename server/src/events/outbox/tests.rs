@@ -7,7 +7,7 @@ use headwater_types::Timestamp;
 use serde_json::Value;
 
 use super::*;
-use crate::events::stream::Made;
+use crate::events::stream::MadeEvent;
 use crate::events::webhook::endpoints::{Endpoint, EndpointStatus};
 use crate::events::{EventSettings, Events};
 use crate::gateway::{Gateway, Settings};
@@ -33,7 +33,7 @@ fn events_go_out_however_often_webhooks_change() {
     let key = home.admin("test", |admin| admin.create_key("k", Environment::Live, 0, None)).unwrap().id;
     let mut db = home.connect(Access::Write).unwrap();
     let written = db.transaction(|tx| {
-        let at = |position: u64| Reached::new(position, StoreId::default());
+        let at = |position: u64| FeedPosition::new(position, StoreId::default());
         reached::begin(tx, at(4))?;
         let known = Webhooks::AsRead(endpoints::fingerprint(tx)?);
         let unchanged = write(tx, &[], at(5), &known)?;
@@ -43,7 +43,7 @@ fn events_go_out_however_often_webhooks_change() {
         add_webhook(tx, &key, "b")?;
         Ok((unchanged, stale, write(tx, &[], at(6), &Webhooks::ReadSince)?, reached::lock(tx)?.position))
     });
-    assert_eq!(written.unwrap(), (Written::Done, [Written::Stale; 2], Written::Done, 6));
+    assert_eq!(written.unwrap(), (WriteOutcome::Done, [WriteOutcome::Stale; 2], WriteOutcome::Done, 6));
 }
 
 #[test]
@@ -51,8 +51,8 @@ fn a_commit_takes_no_more_deliveries_than_it_may_or_one_step() {
     let found = |position: u64, webhooks: usize| {
         let (event_type, timestamp) = (EventType::parse("large_transfer").unwrap(), Timestamp::new(1));
         let event = Event { id: String::new(), event_type, seq: 1, timestamp, data: Value::Null };
-        let made = Made { event, webhooks: vec!["w".into(); webhooks], listeners: Vec::new() };
-        Found { position, made: vec![made], lost: Vec::new() }
+        let made = MadeEvent { event, webhooks: vec!["w".into(); webhooks], listeners: Vec::new() };
+        StepEvents { position, made: vec![made], lost: Vec::new() }
     };
     let found = [(1, 1), (2, DELIVERIES - 1), (3, 1), (4, 2 * DELIVERIES), (5, 0), (6, 0)].map(|(at, n)| found(at, n));
     let parts: Vec<Vec<u64>> =
@@ -61,7 +61,7 @@ fn a_commit_takes_no_more_deliveries_than_it_may_or_one_step() {
 }
 
 #[test]
-fn a_store_that_was_made_anew_is_not_gone_on_with_however_long_its_feed_is() {
+fn recreated_store_is_followed_anew_whatever_its_feed() {
     let place = tempfile::tempdir().unwrap();
     let home = Home::in_folder(&place.path().join("state")).unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();

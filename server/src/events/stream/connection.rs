@@ -1,4 +1,4 @@
-//! One connection: who it is, what it asks, what it is told.
+//! One connection: its caller, its requests, its messages.
 
 use std::collections::VecDeque;
 use std::net::IpAddr;
@@ -21,13 +21,13 @@ use super::protocol::{self, Ending, MESSAGES_PER_SECOND, PATH, Request};
 use crate::events::Events;
 use crate::gateway::{Opening, Status};
 
-/// How often the connection is tested.
+/// The interval at which the connection is tested.
 const PING: Duration = Duration::from_secs(20);
 /// Tests in a row that may stay without an answer.
 const MISSED: u32 = 2;
 
-/// Why a connection is over.
-pub(super) enum Over {
+/// The reason why a connection is over.
+pub(super) enum CloseReason {
     /// The server ends it.
     Ended(Ending),
     /// The client ends it.
@@ -36,22 +36,22 @@ pub(super) enum Over {
     Gone,
 }
 
-impl From<Ending> for Over {
+impl From<Ending> for CloseReason {
     fn from(ending: Ending) -> Self {
         Self::Ended(ending)
     }
 }
 
-/// Who opens a connection.
-pub(crate) enum Comer {
-    /// Who showed a key or a ticket with the handshake, or need not.
+/// The caller who opens a connection.
+pub(crate) enum StreamCaller {
+    /// A caller who showed a key or a ticket with the handshake, or need not.
     Known(Option<Caller>),
-    /// Who is to say it in the first message, and where it comes from.
+    /// A caller who must say it in the first message, and the address it comes from.
     Unknown(Box<Opening>, IpAddr),
 }
 
 /// Runs a connection to its end.
-pub(crate) async fn run(socket: WebSocket, events: Events, comer: Comer) {
+pub(crate) async fn run(socket: WebSocket, events: Events, comer: StreamCaller) {
     let (mut sink, mut stream) = socket.split();
     let link = Arc::new(Link::default());
     let (hub, times) = (events.hub(), events.stream_times());
@@ -65,9 +65,9 @@ pub(crate) async fn run(socket: WebSocket, events: Events, comer: Comer) {
         }
         Err(over) => over,
     };
-    let farewell = async {
+    let closing = async {
         match over {
-            Over::Ended(ending) => {
+            CloseReason::Ended(ending) => {
                 let frame = CloseFrame { code: ending.code(), reason: Utf8Bytes::from_static(ending.reason()) };
                 if sink.send(Message::Close(Some(frame))).await.is_ok() {
                     // The other side closes when it has read it.
@@ -75,25 +75,25 @@ pub(crate) async fn run(socket: WebSocket, events: Events, comer: Comer) {
                 }
             }
             // The answer to its word is made already, and goes out with this. Whether it is read is the client's affair.
-            Over::Closed => drop(sink.close().await),
-            Over::Gone => {}
+            CloseReason::Closed => drop(sink.close().await),
+            CloseReason::Gone => {}
         }
     };
     // A client that does not read it is left.
-    let _ = timeout(times.close, farewell).await;
+    let _ = timeout(times.close, closing).await;
     hub.unregister(number);
 }
 
-/// Who opens the connection with this number, once that is known.
+/// Returns who opens the connection with this number, once that is known.
 async fn admitted(
     stream: &mut SplitStream<WebSocket>,
     events: &Events,
-    comer: Comer,
+    comer: StreamCaller,
     (link, number): (&Link, u64),
-) -> Result<Option<Caller>, Over> {
+) -> Result<Option<Caller>, CloseReason> {
     let caller = match comer {
-        Comer::Known(caller) => caller,
-        Comer::Unknown(mut opening, address) => {
+        StreamCaller::Known(caller) => caller,
+        StreamCaller::Unknown(mut opening, address) => {
             let caller = tokio::select! {
                 caller = introduced(stream, events, (&mut opening, address)) => caller,
                 ending = link.ended() => Err(ending.into()),
@@ -101,9 +101,9 @@ async fn admitted(
             // The audit says of it what it says of a handshake with a key.
             opening.end(match &caller {
                 Ok(_) => StatusCode::SWITCHING_PROTOCOLS.as_u16(),
-                Err(Over::Ended(Ending::Draining)) => Status::ServiceUnavailable.http(),
-                Err(Over::Ended(_)) => Status::Unauthorized.http(),
-                Err(Over::Closed | Over::Gone) => Status::ClientGone.http(),
+                Err(CloseReason::Ended(Ending::Draining)) => Status::ServiceUnavailable.http(),
+                Err(CloseReason::Ended(_)) => Status::Unauthorized.http(),
+                Err(CloseReason::Closed | CloseReason::Gone) => Status::ClientGone.http(),
             });
             Some(caller?)
         }
@@ -117,7 +117,7 @@ async fn introduced(
     stream: &mut SplitStream<WebSocket>,
     events: &Events,
     (opening, address): (&mut Opening, IpAddr),
-) -> Result<Caller, Over> {
+) -> Result<Caller, CloseReason> {
     let first = async {
         loop {
             match stream.next().await {
@@ -125,8 +125,8 @@ async fn introduced(
                 Some(Ok(Message::Ping(_) | Message::Pong(_))) => {}
                 Some(Ok(Message::Binary(_))) => return Err(Ending::Unauthorized.into()),
                 Some(Err(error)) => return Err(broken(&error)),
-                Some(Ok(Message::Close(_))) => return Err(Over::Closed),
-                None => return Err(Over::Gone),
+                Some(Ok(Message::Close(_))) => return Err(CloseReason::Closed),
+                None => return Err(CloseReason::Gone),
             }
         }
     };
@@ -151,7 +151,7 @@ async fn converse(
     stream: &mut SplitStream<WebSocket>,
     mut dialogue: Dialogue,
     link: &Arc<Link>,
-) -> Over {
+) -> CloseReason {
     let _guard = LinkGuard(Arc::clone(link));
     let missed = AtomicU32::new(0);
     let events = dialogue.events().clone();
@@ -164,13 +164,13 @@ async fn converse(
 }
 
 /// Takes what the client says.
-async fn listen(stream: &mut SplitStream<WebSocket>, dialogue: &mut Dialogue, missed: &AtomicU32) -> Over {
+async fn listen(stream: &mut SplitStream<WebSocket>, dialogue: &mut Dialogue, missed: &AtomicU32) -> CloseReason {
     let mut last = VecDeque::with_capacity(MESSAGES_PER_SECOND);
     loop {
         let message = match stream.next().await {
             Some(Ok(message)) => message,
             Some(Err(error)) => return broken(&error),
-            None => return Over::Gone,
+            None => return CloseReason::Gone,
         };
         // Whatever comes shows that somebody is there.
         missed.store(0, Ordering::Relaxed);
@@ -191,13 +191,13 @@ async fn listen(stream: &mut SplitStream<WebSocket>, dialogue: &mut Dialogue, mi
             }
             Message::Binary(_) => dialogue.refuse(None, "a message is text that holds one JSON object"),
             Message::Ping(_) | Message::Pong(_) => {}
-            Message::Close(_) => return Over::Closed,
+            Message::Close(_) => return CloseReason::Closed,
         }
     }
 }
 
-/// What cannot be read ends the connection, with a word to a client that is still there.
-fn broken(error: &axum::Error) -> Over {
+/// Ends a connection that cannot be read, with a word to a client that is still there.
+fn broken(error: &axum::Error) -> CloseReason {
     // The library that frames the messages has no name of its own here, its text has.
     let text = error.to_string();
     if text.starts_with("Space limit exceeded") {
@@ -207,12 +207,17 @@ fn broken(error: &axum::Error) -> Over {
     } else if text.starts_with("WebSocket protocol error") && !text.contains("without closing handshake") {
         Ending::Malformed.into()
     } else {
-        Over::Gone
+        CloseReason::Gone
     }
 }
 
-/// Tells the client what waits for it, and looks now and then whether it is there.
-async fn speak(sink: &mut SplitSink<WebSocket, Message>, link: &Link, events: &Events, missed: &AtomicU32) -> Over {
+/// Sends the client what is queued for it, and checks now and then whether it is there.
+async fn speak(
+    sink: &mut SplitSink<WebSocket, Message>,
+    link: &Link,
+    events: &Events,
+    missed: &AtomicU32,
+) -> CloseReason {
     let every = |period: Duration| {
         let mut ticks = interval_at(Instant::now() + period, period);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -229,7 +234,7 @@ async fn speak(sink: &mut SplitSink<WebSocket, Message>, link: &Link, events: &E
             },
             _ = pings.tick() => {
                 if missed.fetch_add(1, Ordering::Relaxed) >= MISSED {
-                    return Over::Gone;
+                    return CloseReason::Gone;
                 }
                 vec![Message::Ping(axum::body::Bytes::new())]
             }
@@ -247,7 +252,7 @@ async fn speak(sink: &mut SplitSink<WebSocket, Message>, link: &Link, events: &E
         tokio::select! {
             written = timeout(times.write, write) => match written {
                 Ok(Ok(())) => {}
-                Ok(Err(_)) => return Over::Gone,
+                Ok(Err(_)) => return CloseReason::Gone,
                 Err(_) => return Ending::SlowConsumer.into(),
             },
             ending = link.ended() => return ending.into(),

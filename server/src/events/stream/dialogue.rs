@@ -1,4 +1,4 @@
-//! What one client asks of its stream.
+//! The dialogue with one client about its stream.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,8 +11,8 @@ use serde_json::Value;
 
 use super::hub::Listener;
 use super::link::Link;
-use super::protocol::{self, ADDRESSES, Ending, Refused, Request, SUBSCRIPTIONS};
-use super::replay::{FROM_THE_FIRST, Place, Replay, Since, Skipped};
+use super::protocol::{self, ADDRESSES, Ending, RejectedMessage, Request, SUBSCRIPTIONS};
+use super::replay::{DeliveredRange, FROM_THE_FIRST, Replay, ResumeScope, StartPosition};
 use crate::events::Events;
 
 /// The subscriptions of a connection.
@@ -20,27 +20,27 @@ pub(super) struct Dialogue {
     events: Events,
     link: Arc<Link>,
     connection_id: String,
-    /// Who listens; `None` where no key is asked for.
+    /// The caller who listens; `None` where no key is asked for.
     caller: Option<Caller>,
-    subscriptions: HashMap<Arc<str>, Held>,
-    /// Where subscriptions to come begin: a `resume` that came before them.
+    subscriptions: HashMap<Arc<str>, SubscriptionState>,
+    /// The event behind which subscriptions to come begin: a `resume` that came before them.
     after: Option<String>,
     made: u64,
 }
 
-struct Held {
+struct SubscriptionState {
     subscription: Subscription,
     listener: Listener,
-    /// Where it began to be told; empty while what it missed is being told.
-    since: Arc<OnceLock<Since>>,
+    /// The position where its events begin; empty while missed events are being sent.
+    since: Arc<OnceLock<StartPosition>>,
 }
 
-/// An event to go on behind.
+/// An event to continue behind.
 struct Cursor {
     after: String,
-    /// Where it stood in the feed.
+    /// The position in the feed.
     position: u64,
-    place: Place,
+    place: ResumeScope,
 }
 
 impl Dialogue {
@@ -48,7 +48,7 @@ impl Dialogue {
         Self { events, link, connection_id, caller, subscriptions: HashMap::new(), after: None, made: 0 }
     }
 
-    /// What it talks for.
+    /// Returns the events that it serves.
     pub const fn events(&self) -> &Events {
         &self.events
     }
@@ -63,7 +63,7 @@ impl Dialogue {
             Ok(Request::Resume { id, after }) => self.resume(&id, after).await?,
             Ok(Request::Ping { id }) => self.link.push(protocol::pong(&id).into()),
             Ok(Request::Auth(_)) => self.refuse(None, "the connection knows already who this is"),
-            Err(Refused { id, message }) => self.refuse(id.as_deref(), &message),
+            Err(RejectedMessage { id, message }) => self.refuse(id.as_deref(), &message),
         }
         Ok(())
     }
@@ -100,8 +100,8 @@ impl Dialogue {
             return Ok(());
         }
         let after = match (after, &self.after) {
-            (Some(own), _) => Some((own, Place::OfSubscription)),
-            (None, Some(after)) => Some((after.clone(), Place::OfConnection)),
+            (Some(own), _) => Some((own, ResumeScope::OfSubscription)),
+            (None, Some(after)) => Some((after.clone(), ResumeScope::OfConnection)),
             (None, None) => None,
         };
         let cursor = match after {
@@ -121,7 +121,8 @@ impl Dialogue {
             behind: Arc::new(AtomicBool::new(false)),
         };
         let greeting = protocol::subscribed(id, &name, &warnings);
-        let held = Held { subscription: subscription.clone(), listener: listener.clone(), since: Arc::default() };
+        let held =
+            SubscriptionState { subscription: subscription.clone(), listener: listener.clone(), since: Arc::default() };
         let since = Arc::clone(&held.since);
         if let Some(cursor) = cursor {
             self.link.push(greeting.into());
@@ -129,11 +130,11 @@ impl Dialogue {
             self.subscriptions.insert(name, held);
             return Ok(());
         }
-        // Held before it listens: where the connection is over meanwhile, `end` tells it so.
+        // Held before it listens: where the connection is over meanwhile, `end` reports it.
         self.subscriptions.insert(name, held);
         let position = self.join(subscription, listener, greeting).await?.unwrap_or(FROM_THE_FIRST);
         // Set once: nothing else was asked of this subscription yet.
-        let _ = since.set(Since { position, event: None });
+        let _ = since.set(StartPosition { position, event: None });
         Ok(())
     }
 
@@ -148,7 +149,7 @@ impl Dialogue {
         }
     }
 
-    /// Goes back to an event: subscriptions that are there are told what came after it, but for what they were told
+    /// Goes back to an event: subscriptions that are there receive what came after it, but for what they received
     /// already; those to come begin there.
     async fn resume(&mut self, id: &str, after: String) -> Result<(), Ending> {
         let position = self.position_of(&after).await?;
@@ -166,16 +167,16 @@ impl Dialogue {
                 continue;
             }
             let since = std::mem::take(&mut held.since);
-            let told = since.get().cloned().zip(made);
-            let told = told.map(|(since, (from, until))| Skipped { since: since.known(from), until });
-            let cursor = Cursor { after: after.clone(), position, place: Place::OfConnection };
-            self.replay(&self.subscriptions[&name], cursor, told);
+            let delivered = since.get().cloned().zip(made);
+            let delivered = delivered.map(|(since, (from, until))| DeliveredRange { since: since.known(from), until });
+            let cursor = Cursor { after: after.clone(), position, place: ResumeScope::OfConnection };
+            self.replay(&self.subscriptions[&name], cursor, delivered);
         }
         self.after = Some(after);
         Ok(())
     }
 
-    fn replay(&self, held: &Held, cursor: Cursor, told: Option<Skipped>) {
+    fn replay(&self, held: &SubscriptionState, cursor: Cursor, delivered: Option<DeliveredRange>) {
         let Cursor { after, position, place } = cursor;
         let replay = Replay {
             events: self.events.clone(),
@@ -184,14 +185,14 @@ impl Dialogue {
             after,
             position,
             place,
-            told,
+            delivered,
             is_known: false,
             since: Arc::clone(&held.since),
         };
         self.events.spawn(replay.run());
     }
 
-    /// Where an event stood in the feed.
+    /// Returns where an event was in the feed.
     async fn position_of(&self, event: &str) -> Result<u64, Ending> {
         let name = event.to_owned();
         match self.blocking(move |events| Events::cursor(events.gateway().state(), &name)).await {
@@ -227,7 +228,7 @@ impl Dialogue {
     }
 
     async fn sweep(&self) {
-        // Where it panics, listeners that want no more are told nothing all the same.
+        // Where it panics, listeners that want no more receive nothing all the same.
         let _ = self.blocking(|events| events.hub().sweep()).await;
     }
 
@@ -277,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn a_connection_that_ends_while_it_subscribes_leaves_nobody_listening() {
+    fn connection_that_ends_while_subscribing_leaves_no_listener() {
         let place = tempfile::tempdir().unwrap();
         let events = events(place.path());
         // One thread that may block: what is put on it is done in order.
@@ -285,7 +286,7 @@ mod tests {
             tokio::runtime::Builder::new_current_thread().max_blocking_threads(1).enable_all().build().unwrap();
         runtime.block_on(async {
             let mut dialogue = Dialogue::new(events.clone(), Arc::default(), "c".to_owned(), None);
-            // Holds the thread from when it begins until it may go on.
+            // Holds the thread from when it begins until it may continue.
             let gate = || {
                 let ((started, begun), (go_on, held)) = (oneshot::channel(), oneshot::channel::<()>());
                 spawn_blocking(move || (started.send(()), held.blocking_recv()));
@@ -312,9 +313,9 @@ mod tests {
         });
     }
 
-    /// Another replica has told the first event of a block, and this one has made none of them.
+    /// Another replica has sent the first event of a block, and this one has made none of them.
     #[test]
-    fn a_client_that_comes_to_a_replica_which_is_behind_is_told_nothing_again() {
+    fn client_of_a_lagging_replica_receives_nothing_twice() {
         let place = tempfile::tempdir().unwrap();
         let mut writer = Writer::open_or_create(place.path().join("demo")).unwrap();
         writer.begin_events();
@@ -327,9 +328,9 @@ mod tests {
             let ledger = events.gateway().ledgers().current().unwrap();
             let (subscription, _) = Subscription::parse("address_activity", &filters, &*ledger).unwrap();
             let steps = events.steps().after(events.gateway().ledgers(), 0, 10).unwrap();
-            let told = Watcher::new(subscription, 0).advance(&steps[0]).unwrap();
+            let delivered = Watcher::new(subscription, 0).advance(&steps[0]).unwrap();
             let [first, second, third] =
-                told.iter().map(|event| event.id.clone()).collect::<Vec<_>>().try_into().unwrap();
+                delivered.iter().map(|event| event.id.clone()).collect::<Vec<_>>().try_into().unwrap();
             let (hub, link) = (events.hub(), Arc::<Link>::default());
             hub.begin(0);
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
@@ -357,14 +358,14 @@ mod tests {
     }
 
     /// A events over some blocks, and the events of one address in them.
-    struct Made {
+    struct ScriptedEvents {
         events: Events,
         filters: Value,
         steps: Vec<Arc<FeedStep>>,
         ids: Vec<String>,
     }
 
-    fn made(place: &std::path::Path, blocks: Vec<Chainlet>) -> Made {
+    fn made(place: &std::path::Path, blocks: Vec<Chainlet>) -> ScriptedEvents {
         let mut writer = Writer::open_or_create(place.join("demo")).unwrap();
         writer.begin_events();
         for block in blocks {
@@ -378,15 +379,15 @@ mod tests {
         let steps = events.steps().after(events.gateway().ledgers(), 0, 10).unwrap();
         let mut watcher = Watcher::new(subscription, 0);
         let ids = steps.iter().flat_map(|step| watcher.advance(step).unwrap()).map(|event| event.id).collect();
-        Made { events, filters, steps, ids }
+        ScriptedEvents { events, filters, steps, ids }
     }
 
     #[test]
-    fn a_client_that_comes_before_events_are_made_is_told_what_it_missed() {
+    fn client_before_the_first_event_receives_what_it_missed() {
         let place = tempfile::tempdir().unwrap();
         let first = Chainlet::ethereum().at_block(5).transfer(1, 2, 10).same_block().transfer(1, 2, 11);
         let blocks = vec![first, Chainlet::ethereum().at_block(6).transfer(1, 2, 12)];
-        let Made { events, filters, steps, ids: made } = made(place.path(), blocks);
+        let ScriptedEvents { events, filters, steps, ids: made } = made(place.path(), blocks);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
             let known = made[0].clone();
@@ -396,7 +397,7 @@ mod tests {
             let mut dialogue = Dialogue::new(events.clone(), Arc::clone(&link), "c".to_owned(), None);
             let wish = json!({"action": "subscribe", "id": "1", "event_type": "address_activity", "filters": filters});
             dialogue.hear(&wish.to_string()).await.unwrap();
-            // The first block was told before this server began, to others.
+            // The first block was sent before this server began, to others.
             hub.begin(1);
             drop(hub.publish(vec![hub.advance(&steps[1]).unwrap()]));
             let resume = json!({"action": "resume", "id": "2", "after": made[0]});
@@ -405,18 +406,18 @@ mod tests {
                 tokio::time::sleep(std::time::Duration::from_millis(5)).await;
             }
             let heard: Vec<String> = link.take().await.unwrap().iter().map(|message| message.to_string()).collect();
-            let told = |id: &String| heard.iter().filter(|message| message.contains(id.as_str())).count();
+            let delivered = |id: &String| heard.iter().filter(|message| message.contains(id.as_str())).count();
             // The second of that block as it goes back, and the other block once, as it was made.
-            assert_eq!(made.iter().map(told).collect::<Vec<_>>(), [0, 1, 1], "{heard:?}");
+            assert_eq!(made.iter().map(delivered).collect::<Vec<_>>(), [0, 1, 1], "{heard:?}");
             dialogue.end().await;
         });
     }
 
     #[test]
-    fn who_goes_back_before_events_are_made_and_farther_later_is_told_all_between() {
+    fn resume_to_an_earlier_event_sends_all_between() {
         let place = tempfile::tempdir().unwrap();
         let blocks = (5..8).map(|number| Chainlet::ethereum().at_block(number).transfer(1, 2, 10)).collect();
-        let Made { events, filters, ids: made, .. } = made(place.path(), blocks);
+        let ScriptedEvents { events, filters, ids: made, .. } = made(place.path(), blocks);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
             let known = made.clone();
@@ -429,7 +430,7 @@ mod tests {
             let wish = json!({"action": "subscribe", "id": "1", "event_type": "address_activity", "filters": filters});
             dialogue.hear(&wish.to_string()).await.unwrap();
             dialogue.hear(&json!({"action": "resume", "id": "2", "after": made[1]}).to_string()).await.unwrap();
-            // Three blocks were told before this server began, to others.
+            // Three blocks were sent before this server began, to others.
             hub.begin(3);
             let mut heard = Vec::new();
             for turn in 1..=2 {
@@ -442,9 +443,9 @@ mod tests {
                     dialogue.hear(&resume.to_string()).await.unwrap();
                 }
             }
-            let told = |heard: &String| made.iter().map(|id| heard.contains(id.as_str())).collect::<Vec<_>>();
-            // At first what came behind the second event, then the second one, which it was not told yet.
-            assert_eq!(heard.iter().map(told).collect::<Vec<_>>(), [[false, false, true], [false, true, false]]);
+            let delivered = |heard: &String| made.iter().map(|id| heard.contains(id.as_str())).collect::<Vec<_>>();
+            // At first what came behind the second event, then the second one, which it did not receive yet.
+            assert_eq!(heard.iter().map(delivered).collect::<Vec<_>>(), [[false, false, true], [false, true, false]]);
             dialogue.end().await;
         });
     }

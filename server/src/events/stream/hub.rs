@@ -1,4 +1,4 @@
-//! Who listens to what: one watcher for all who asked for the same, webhooks and streams alike.
+//! Subscriptions: one watcher for all who asked for the same, webhooks and streams alike.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -30,29 +30,29 @@ pub(crate) struct Listener {
     pub order: u64,
     /// Unset when it wants no more.
     pub live: Arc<AtomicBool>,
-    /// Set while it is told at its own pace what was too much at once.
+    /// Set while it receives at its own pace what was too much at once.
     pub behind: Arc<AtomicBool>,
 }
 
 impl Listener {
-    /// Whether it is to be told anything more.
+    /// Returns whether it is to receive anything more.
     pub fn is_there(&self) -> bool {
         self.live.load(Ordering::Acquire) && self.link.ending().is_none()
     }
 }
 
-/// A listener that was told only some of a long burst: it is told the rest as it reads.
-pub(crate) struct Behind {
+/// A listener that received only some of a long burst: it receives the rest as it reads.
+pub(crate) struct LaggingListener {
     pub listener: Listener,
     pub subscription: Subscription,
-    /// Position of the step that it was told some of.
+    /// Position of the step of which it received some.
     pub position: u64,
-    /// The last event of that step that it was told.
+    /// The last event of that step that it received.
     pub after: Option<String>,
 }
 
-/// An event and who is told of it.
-pub(crate) struct Made {
+/// An event and its receivers.
+pub(crate) struct MadeEvent {
     /// The event.
     pub event: Event,
     /// Ids of the webhooks.
@@ -61,18 +61,18 @@ pub(crate) struct Made {
     pub listeners: Vec<Listener>,
 }
 
-/// What one step of the feed made.
-pub(crate) struct Found {
+/// The events that one step of the feed made.
+pub(crate) struct StepEvents {
     /// Position of the step.
     pub position: u64,
     /// The events, those of one subscription in order.
-    pub made: Vec<Made>,
+    pub made: Vec<MadeEvent>,
     /// Webhooks whose events are lost.
     pub lost: Vec<Arc<str>>,
 }
 
-/// Whether an error of a watcher is that of its subscription alone: however often it is tried again, the subscription's
-/// events of that step cannot be made.
+/// Returns whether an error of a watcher is that of its subscription alone: however often it is tried again, the
+/// subscription's events of that step cannot be made.
 pub(crate) fn is_of_subscription(error: &Error) -> bool {
     matches!(error.kind, ErrorKind::InvalidInput(Reason::TooManyItems | Reason::CursorExpired))
 }
@@ -80,12 +80,12 @@ pub(crate) fn is_of_subscription(error: &Error) -> bool {
 /// The place where events and those who want them meet.
 pub(crate) struct Hub {
     board: Mutex<Board>,
-    /// Position up to which events have been told.
+    /// Position up to which events have been sent.
     published: watch::Sender<u64>,
     connections: Mutex<HashMap<u64, Connection>>,
     next_connection: AtomicU64,
-    most_connections: usize,
-    /// Whether the server stops.
+    max_connections: usize,
+    /// True once the server stops.
     is_draining: AtomicBool,
     /// Number of the next burst of events.
     bursts: AtomicU64,
@@ -103,7 +103,7 @@ struct Board {
     begun: bool,
     groups: HashMap<[u8; 32], Group>,
     /// Events of a step that could not be followed to its end.
-    unfinished: Vec<Made>,
+    unfinished: Vec<MadeEvent>,
     /// Webhooks whose events of that step are lost.
     lost: Vec<Arc<str>>,
 }
@@ -116,7 +116,7 @@ struct Group {
 
 struct Connection {
     link: Arc<Link>,
-    /// Whether it has a place among the streams: not until it is known whose it is.
+    /// True if it has a place among the streams: not until it is known whose it is.
     is_admitted: bool,
     /// As it was when the stream opened.
     caller: Option<Caller>,
@@ -130,22 +130,22 @@ impl Connection {
 
 impl Hub {
     /// A hub for at most so many streams.
-    pub fn new(most_connections: usize) -> Self {
+    pub fn new(max_connections: usize) -> Self {
         Self {
             board: Mutex::default(),
             published: watch::Sender::new(0),
             connections: Mutex::default(),
             next_connection: AtomicU64::new(1),
             is_draining: AtomicBool::new(false),
-            most_connections,
+            max_connections,
             bursts: AtomicU64::new(1),
             heads: ArcSwap::from_pointee("{}".to_owned()),
             replays: Semaphore::new(REPLAYS),
         }
     }
 
-    /// Sets the position that events are made from. Watchers begin anew there, and streams that were told of another
-    /// position are ended: what lies between is not told to them.
+    /// Sets the position that events are made from. Watchers begin anew there, and streams that received another
+    /// position are ended: what lies between is not sent to them.
     pub fn begin(&self, position: u64) {
         let mut board = self.board();
         let is_elsewhere = board.begun && board.position != position;
@@ -162,7 +162,7 @@ impl Hub {
         self.published.send_replace(position);
     }
 
-    /// The position up to which events have been told, and how to wait for more.
+    /// The position up to which events have been sent, and how to wait for more.
     pub fn published(&self) -> watch::Receiver<u64> {
         self.published.subscribe()
     }
@@ -179,9 +179,9 @@ impl Hub {
         board.forget_empty();
     }
 
-    /// Tells a listener of what comes from now on, and gives the position of now. The greeting is said first: no event
-    /// comes before it, and none that happens behind it is left out. One that is over already does not join. There is no
-    /// position of now before events are made: it is the one that they are going to be made from.
+    /// Subscribes a listener to what comes from now on, and returns the current position. The greeting is said first:
+    /// no event comes before it, and none that happens behind it is left out. One that is over already does not join.
+    /// There is no position of now before events are made: it is the one that they are going to be made from.
     pub fn join(&self, subscription: Subscription, listener: Listener, greeting: String) -> Option<u64> {
         let mut board = self.board();
         listener.link.push(greeting.into());
@@ -194,7 +194,7 @@ impl Hub {
     /// The same, unless now is past a position.
     pub fn join_at(&self, position: u64, subscription: Subscription, listener: Listener) -> bool {
         let mut board = self.board();
-        // A step that could not be followed to its end has been told to those who listened then.
+        // A step that could not be followed to its end has been sent to those who listened then.
         let there = board.begun && board.position == position && board.unfinished.is_empty();
         if there && listener.is_there() {
             listener.behind.store(false, Ordering::Release);
@@ -204,7 +204,7 @@ impl Hub {
     }
 
     /// Takes out those of some subscriptions that listen, and gives which those are, the position that events were made
-    /// from, and the position of now: what was made up to it they are still told, whether it has been told yet or not.
+    /// from, and the position of now: what was made up to it they still receive, whether it has been sent yet or not.
     /// There are no such positions before events are made.
     pub fn leave(&self, subscriptions: &[Arc<str>]) -> (Vec<Arc<str>>, Option<(u64, u64)>) {
         let mut board = self.board();
@@ -223,18 +223,18 @@ impl Hub {
     }
 
     /// Makes the events of the next step. A subscription whose events cannot be made holds up no other: its streams end
-    /// with 4010, its webhooks are among the lost, and it goes on behind the step.
+    /// with 4010, its webhooks are among the lost, and it continues behind the step.
     ///
     /// # Errors
     /// When the store cannot be read; the step may be tried again, and nothing is lost or made twice.
-    pub fn advance(&self, step: &FeedStep) -> Result<Found, Error> {
+    pub fn advance(&self, step: &FeedStep) -> Result<StepEvents, Error> {
         let mut guard = self.board();
         let board = &mut *guard;
         for group in board.groups.values_mut() {
             match group.watcher.advance(step) {
                 Ok(events) => board.unfinished.extend(events.into_iter().map(|event| {
                     let (webhooks, listeners) = (group.webhooks.clone(), group.listeners.clone());
-                    Made { event, webhooks, listeners }
+                    MadeEvent { event, webhooks, listeners }
                 })),
                 Err(error) if is_of_subscription(&error) => {
                     let (webhooks, streams) = (group.webhooks.len(), group.listeners.len());
@@ -248,30 +248,31 @@ impl Hub {
         }
         board.position = step.position();
         let (made, lost) = (std::mem::take(&mut board.unfinished), std::mem::take(&mut board.lost));
-        Ok(Found { position: step.position(), made, lost })
+        Ok(StepEvents { position: step.position(), made, lost })
     }
 
-    /// Tells the streams, and gives those that could not be told all of it at once, which do not listen any more. What is
-    /// told has been committed. Takes long where many events meet many streams: for threads that may block.
-    pub fn publish(&self, found: Vec<Found>) -> Vec<Behind> {
+    /// Sends events to the streams, and returns those that could not receive all of it at once, which do not listen any
+    /// more. What is sent has been committed. Takes long where many events meet many streams: for threads that may
+    /// block.
+    pub fn publish(&self, found: Vec<StepEvents>) -> Vec<LaggingListener> {
         let burst = self.bursts.fetch_add(1, Ordering::Relaxed);
         let mut behind: Vec<(Listener, u64, Option<String>)> = Vec::new();
-        for Found { position, made, .. } in found {
-            let mut told: Vec<(&Listener, &Event, Arc<str>)> = Vec::new();
+        for StepEvents { position, made, .. } in found {
+            let mut queued: Vec<(&Listener, &Event, Arc<str>)> = Vec::new();
             for one in made.iter().filter(|one| !one.listeners.is_empty()) {
                 let body: Arc<str> = one.event.body(None).into();
-                told.extend(one.listeners.iter().map(|listener| (listener, &one.event, Arc::clone(&body))));
+                queued.extend(one.listeners.iter().map(|listener| (listener, &one.event, Arc::clone(&body))));
             }
             // Stable: the events of one subscription stay in their order.
-            told.sort_by_key(|(listener, ..)| listener.order);
-            for (place, (listener, event, body)) in told.iter().enumerate() {
+            queued.sort_by_key(|(listener, ..)| listener.order);
+            for (place, (listener, event, body)) in queued.iter().enumerate() {
                 if !listener.is_there() || listener.behind.load(Ordering::Acquire) {
                     continue;
                 }
                 let message = protocol::event(&listener.subscription, event.seq, body);
                 if !listener.link.push_of(burst, message.into()) {
                     listener.behind.store(true, Ordering::Release);
-                    let before = told[..place].iter().rfind(|(one, ..)| one.subscription == listener.subscription);
+                    let before = queued[..place].iter().rfind(|(one, ..)| one.subscription == listener.subscription);
                     behind.push((Listener::clone(listener), position, before.map(|(_, event, _)| event.id.clone())));
                 }
             }
@@ -280,14 +281,14 @@ impl Hub {
         if behind.is_empty() { Vec::new() } else { self.let_fall(behind) }
     }
 
-    /// Takes out listeners that are to be told the rest by a replay.
-    fn let_fall(&self, behind: Vec<(Listener, u64, Option<String>)>) -> Vec<Behind> {
+    /// Takes out listeners that are to receive the rest by a replay.
+    fn let_fall(&self, behind: Vec<(Listener, u64, Option<String>)>) -> Vec<LaggingListener> {
         let mut board = self.board();
         let mut fallen = Vec::with_capacity(behind.len());
         for (listener, position, after) in behind {
             match board.take_out(&listener.subscription) {
-                Some(subscription) => fallen.push(Behind { listener, subscription, position, after }),
-                // It went back to an earlier event, and counts on being told what was made before it did.
+                Some(subscription) => fallen.push(LaggingListener { listener, subscription, position, after }),
+                // It went back to an earlier event, and counts on receiving what was made before it did.
                 None if listener.live.load(Ordering::Acquire) => listener.link.end(Ending::SlowConsumer),
                 None => {}
             }
@@ -296,7 +297,7 @@ impl Hub {
         fallen
     }
 
-    /// Registers a connection, which is told of the end of the server from now on.
+    /// Registers a connection, which is informed of the end of the server from now on.
     pub fn register(&self, link: &Arc<Link>) -> u64 {
         let number = self.next_connection.fetch_add(1, Ordering::Relaxed);
         let connection = Connection { link: Arc::clone(link), is_admitted: false, caller: None };
@@ -313,7 +314,7 @@ impl Hub {
         let key_id = caller.as_ref().map(Caller::key_id);
         let mut connections = self.connections();
         let admitted = || connections.values().filter(|one| one.is_admitted);
-        if admitted().count() >= self.most_connections {
+        if admitted().count() >= self.max_connections {
             return Err(Ending::Overloaded);
         }
         // Those that are being ended have had their turn.
@@ -371,14 +372,14 @@ impl Hub {
         self.heads.store(Arc::new(heads));
     }
 
-    /// How many listen.
+    /// Returns the number of connections that listen.
     #[cfg(test)]
     pub(super) fn listening(&self) -> usize {
         self.board().groups.values().map(|group| group.listeners.len()).sum()
     }
 
     fn board(&self) -> MutexGuard<'_, Board> {
-        // A panic of a watcher leaves the step unfinished, which the next try goes on with.
+        // A panic of a watcher leaves the step unfinished, which the next try continues with.
         self.board.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -394,7 +395,7 @@ impl Board {
         let position = self.position;
         let mut key: [u8; 32] = key.finalize().into();
         // Of a step that is not at its end, some have made their events already: who comes now has a group of its own,
-        // and is told of that step too.
+        // and receives that step too.
         while self.groups.get(&key).is_some_and(|group| group.watcher.position() > position) {
             key = Sha256::digest(key).into();
         }
@@ -416,7 +417,7 @@ impl Board {
             }
         }
         if found.is_some() {
-            // Of a step that is not at its end it was told nothing yet.
+            // Of a step that is not at its end it received nothing yet.
             self.unfinished.iter_mut().for_each(|made| made.listeners.retain(|one| one.subscription != *name));
         }
         found
@@ -445,7 +446,7 @@ mod tests {
 
     #[test]
     fn a_subscription_whose_events_cannot_be_made_holds_up_no_other() {
-        // One more than are told of one step.
+        // One more than are sent of one step.
         const TRANSFERS: u64 = (1 << 17) + 1;
         let place = tempfile::tempdir().unwrap();
         let mut writer = Writer::open_or_create(place.path()).unwrap();
@@ -469,21 +470,21 @@ mod tests {
         hub.join(watch(1), heavy.clone(), String::new());
         hub.join(watch(3), light.clone(), String::new());
         let steps = Follower::new(store.clone(), 0).next_steps(2).unwrap();
-        let found: Vec<Found> = steps.iter().map(|step| hub.advance(step).unwrap()).collect();
-        let told = |found: &Found| -> Vec<String> {
+        let found: Vec<StepEvents> = steps.iter().map(|step| hub.advance(step).unwrap()).collect();
+        let queued = |found: &StepEvents| -> Vec<String> {
             found.made.iter().flat_map(|made| made.webhooks.iter().map(|name| name.to_string())).collect()
         };
         assert_eq!(found[0].lost, [Arc::<str>::from("much")]);
-        assert_eq!(told(&found[0]), Vec::<String>::new());
+        assert_eq!(queued(&found[0]), Vec::<String>::new());
         assert_eq!(heavy.link.ending(), Some(Ending::CursorExpired));
-        // It goes on with the next one, like the others.
-        let mut both = told(&found[1]);
+        // It continues with the next one, like the others.
+        let mut both = queued(&found[1]);
         both.sort();
         assert_eq!((both, found[1].lost.len(), light.link.ending()), (vec!["little".into(), "much".into()], 0, None));
     }
 
     #[test]
-    fn who_joined_where_events_were_made_up_to_is_ended_where_they_are_made_from_elsewhere() {
+    fn listener_is_ended_when_events_restart_elsewhere() {
         let place = tempfile::tempdir().unwrap();
         drop(Writer::open_or_create(place.path()).unwrap());
         let ledger = Store::open(place.path()).unwrap().current().unwrap();
@@ -506,7 +507,7 @@ mod tests {
     }
 
     #[test]
-    fn who_comes_while_a_step_is_half_made_is_told_of_it_too() {
+    fn listener_of_a_half_made_step_receives_it_too() {
         let place = tempfile::tempdir().unwrap();
         let mut writer = Writer::open_or_create(place.path()).unwrap();
         writer.begin_events();
@@ -526,12 +527,12 @@ mod tests {
             let group = board.groups.values_mut().next().unwrap();
             let (made, listeners) = (group.watcher.advance(&step).unwrap(), group.listeners.clone());
             for event in made {
-                board.unfinished.push(Made { event, webhooks: Vec::new(), listeners: listeners.clone() });
+                board.unfinished.push(MadeEvent { event, webhooks: Vec::new(), listeners: listeners.clone() });
             }
         }
         assert_eq!(hub.join(subscription, listener("late"), String::new()), Some(0));
         let found = hub.advance(&step).unwrap();
-        let told = found.made.iter().flat_map(|made| made.listeners.iter().map(|one| &*one.subscription));
-        assert_eq!(told.collect::<Vec<_>>(), ["early", "late"]);
+        let queued = found.made.iter().flat_map(|made| made.listeners.iter().map(|one| &*one.subscription));
+        assert_eq!(queued.collect::<Vec<_>>(), ["early", "late"]);
     }
 }

@@ -50,7 +50,7 @@ impl Link {
         } else {
             queue.end(Ending::SlowConsumer);
             drop(queue);
-            self.tell_the_end();
+            self.announce_end();
         }
     }
 
@@ -91,13 +91,13 @@ impl Link {
         }
     }
 
-    /// Ends the connection; the first reason stands.
+    /// Ends the connection; the first reason is kept.
     pub fn end(&self, ending: Ending) {
         self.queue().end(ending);
-        self.tell_the_end();
+        self.announce_end();
     }
 
-    fn tell_the_end(&self) {
+    fn announce_end(&self) {
         self.filled.notify_one();
         self.emptied.notify_waiters();
         self.ended.notify_waiters();
@@ -114,7 +114,7 @@ impl Link {
         }
     }
 
-    /// Why the connection is to end, if it is.
+    /// Returns why the connection is to end, if it is.
     pub fn ending(&self) -> Option<Ending> {
         self.queue().ending
     }

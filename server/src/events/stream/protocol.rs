@@ -1,17 +1,17 @@
-//! What goes over a stream: the messages of both sides and the codes that end it.
+//! The protocol of a stream: the messages of both sides and the codes that end it.
 
 use headwater_engine::{Error, Method, Warning, Warnings, decode};
 use headwater_types::text::shortened;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::gateway::{Problem, Strict};
+use crate::gateway::{Problem, StrictJson};
 
 /// Messages that may wait for a client.
 pub(super) const QUEUED_MESSAGES: usize = 1024;
 /// Bytes that may wait for a client.
 pub(super) const QUEUED_BYTES: usize = 1 << 20;
-/// Where the stream is.
+/// The path of the stream.
 pub(crate) const PATH: &str = "/v1/stream";
 /// The name of the protocol, which a client may ask for.
 pub(crate) const SUBPROTOCOL: &str = "events.v1.json";
@@ -32,12 +32,12 @@ pub(crate) const MESSAGE_BYTES: usize = 64 << 10;
 /// Bytes of a client's frame. As much as a message, since browsers do not let a page choose how it is cut.
 pub(crate) const FRAME_BYTES: usize = MESSAGE_BYTES;
 
-/// Why the server ends a stream.
+/// The reason why the server ends a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ending {
     /// The server is shutting down.
     Draining,
-    /// What came is no frame of a WebSocket.
+    /// The message is not a frame of a WebSocket.
     Malformed,
     /// A text is not UTF-8.
     NotText,
@@ -47,7 +47,7 @@ pub(crate) enum Ending {
     Overloaded,
     /// The client does not read what is sent.
     SlowConsumer,
-    /// The event to go on after is too old or unknown.
+    /// The event to continue after is too old or unknown.
     CursorExpired,
     /// The key is not valid, or no more.
     Unauthorized,
@@ -95,18 +95,18 @@ impl Ending {
     }
 }
 
-/// What a client may say.
+/// A request of a client.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Request {
-    /// Who it is: the first message of those who showed no key before.
+    /// The key or ticket: the first message of those who showed no key before.
     Auth(String),
     /// It wants events.
     Subscribe {
         /// Comes back in the answer.
         id: String,
-        /// What events.
+        /// The type of the events.
         event_type: String,
-        /// Which of them.
+        /// The filters.
         filters: Value,
         /// Begin behind this event and not now.
         after: Option<String>,
@@ -115,7 +115,7 @@ pub(super) enum Request {
     Unsubscribe {
         /// Comes back in the answer.
         id: String,
-        /// Which subscription.
+        /// The subscription.
         subscription: String,
     },
     /// It wants what came after an event.
@@ -134,16 +134,16 @@ pub(super) enum Request {
 
 /// A message that is none.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Refused {
+pub(super) struct RejectedMessage {
     /// The id that it had.
     pub id: Option<String>,
-    /// What is wrong with it.
+    /// The fault.
     pub message: String,
 }
 
 /// A message as it is written.
 #[derive(Deserialize)]
-struct Written {
+struct RawMessage {
     action: Option<String>,
     id: Option<Value>,
     api_key: Option<String>,
@@ -155,16 +155,17 @@ struct Written {
 
 impl Request {
     /// Reads a message.
-    pub fn parse(text: &str) -> Result<Self, Refused> {
-        let Strict(value) = serde_json::from_str(text)
-            .map_err(|error| Refused { id: None, message: format!("the message is no JSON: {error}") })?;
+    pub fn parse(text: &str) -> Result<Self, RejectedMessage> {
+        let StrictJson(value) = serde_json::from_str(text)
+            .map_err(|error| RejectedMessage { id: None, message: format!("the message is no JSON: {error}") })?;
         if !value.is_object() {
-            return Err(Refused { id: None, message: "a message is one JSON object".to_owned() });
+            return Err(RejectedMessage { id: None, message: "a message is one JSON object".to_owned() });
         }
         // What is refused is not sent back at length.
         let given = value.get("id").and_then(Value::as_str).filter(|id| id.len() <= LONGEST_ID).map(str::to_owned);
-        let refused = |message: String| Refused { id: given.clone(), message: shortened(&message, LONGEST_REFUSAL) };
-        let written: Written = decode(&value, Method::Post, &mut Warnings::default())
+        let refused =
+            |message: String| RejectedMessage { id: given.clone(), message: shortened(&message, LONGEST_REFUSAL) };
+        let written: RawMessage = decode(&value, Method::Post, &mut Warnings::default())
             .map_err(|error| refused(format!("the message cannot be read: {error}")))?;
         let needed = |field: Option<String>, name: &str| field.ok_or_else(|| refused(format!("{name} is required")));
         let action = needed(written.action, "action")?;
@@ -209,7 +210,7 @@ pub(super) fn welcome(connection_id: &str, connections: usize) -> String {
         .to_string()
 }
 
-/// A subscription holds; `warnings` stand in it only where there are some.
+/// A subscription holds; `warnings` are in it only where there are some.
 pub(super) fn subscribed(id: &str, subscription: &str, warnings: &[Warning]) -> String {
     let mut message = json!({"type": "subscribed", "id": id, "subscription": subscription});
     if !warnings.is_empty() {
@@ -350,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn every_ending_has_its_own_code_and_a_reason_that_a_frame_can_hold() {
+    fn endings_have_distinct_codes_and_reasons_that_fit_a_frame() {
         let all = [
             Ending::Draining,
             Ending::TooLarge,

@@ -1,4 +1,4 @@
-//! Tells a subscription what it missed, by reading the feed again: the same feed makes the same events.
+//! Sends a subscription what it missed, by reading the feed again: the same feed makes the same events.
 
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -7,7 +7,7 @@ use headwater_engine::events::{Event, FeedStep, Subscription, Watcher};
 use headwater_engine::{Error, ErrorKind};
 use headwater_state::{StateError, Tx, causes, now_ms};
 
-use super::hub::{Behind, Listener, is_of_subscription};
+use super::hub::{LaggingListener, Listener, is_of_subscription};
 use super::protocol::{self, Ending};
 use crate::events::Events;
 use crate::events::cursors;
@@ -16,44 +16,44 @@ use crate::events::cursors;
 const STEPS: usize = 32;
 /// Events that are held at a time, unless a single step makes more.
 const EVENTS: usize = 256;
-/// How long a failed read is left before the next try.
+/// The delay after a failed read before the next try.
 const AGAIN: Duration = Duration::from_secs(1);
 /// Failed reads in a row that a replay bears.
 const FAILURES: u32 = 10;
 
-/// Where a subscription began to be told: behind a position, or behind an event at it.
+/// The place where the events of a subscription begin: behind a position, or behind an event at it.
 #[derive(Debug, Clone)]
-pub(super) struct Since {
+pub(super) struct StartPosition {
     /// All behind this position.
     pub position: u64,
     /// And at it what came behind this event.
     pub event: Option<String>,
 }
 
-/// The position of one that came before events were made: it is told all that are.
+/// The position of one that came before events were made: it receives all that are.
 pub(super) const FROM_THE_FIRST: u64 = u64::MAX;
 
-impl Since {
+impl StartPosition {
     /// The same, where events are made from a position on.
     pub fn known(self, from: u64) -> Self {
         if self.position == FROM_THE_FIRST { Self { position: from, ..self } } else { self }
     }
 }
 
-/// Events that the subscription was told already.
+/// Events that the subscription received already.
 #[derive(Debug, Clone)]
-pub(super) struct Skipped {
-    pub since: Since,
+pub(super) struct DeliveredRange {
+    pub since: StartPosition,
     /// Up to this position.
     pub until: u64,
 }
 
-/// What goes on behind an event.
+/// The scope that resumes behind an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
-    /// One subscription, which was told of it: later than others where it waits for confirmations.
+pub(super) enum ResumeScope {
+    /// One subscription, which received it: later than others where it waits for confirmations.
     OfSubscription,
-    /// All of a connection, where another subscription may have been told of it first.
+    /// All of a connection, where another subscription may have received it first.
     OfConnection,
 }
 
@@ -62,30 +62,30 @@ pub(crate) struct Replay {
     pub(super) events: Events,
     pub(super) subscription: Subscription,
     pub(super) listener: Listener,
-    /// The event it goes on behind.
+    /// The event it continues behind.
     pub(super) after: String,
-    /// Where that event stood.
+    /// The position of that event.
     pub(super) position: u64,
-    /// Whose place in the feed that is.
-    pub(super) place: Place,
-    pub(super) told: Option<Skipped>,
-    /// Whether the subscription is told of that event itself.
+    /// The scope whose place in the feed that is.
+    pub(super) place: ResumeScope,
+    pub(super) delivered: Option<DeliveredRange>,
+    /// True if the subscription receives that event itself.
     pub(super) is_known: bool,
-    /// Where it is noted that all has been told, once it has.
-    pub(super) since: Arc<OnceLock<Since>>,
+    /// Set once all has been sent.
+    pub(super) since: Arc<OnceLock<StartPosition>>,
 }
 
 impl Replay {
-    /// Of a listener that was told only some of a long burst.
-    pub fn of(events: Events, behind: Behind) -> Self {
-        let Behind { listener, subscription, position, after } = behind;
-        let (after, since, place) = (after.unwrap_or_default(), Arc::default(), Place::OfConnection);
-        Self { events, subscription, listener, after, position, place, told: None, is_known: false, since }
+    /// The replay of a listener that received only some of a long burst.
+    pub fn of(events: Events, behind: LaggingListener) -> Self {
+        let LaggingListener { listener, subscription, position, after } = behind;
+        let (after, since, place) = (after.unwrap_or_default(), Arc::default(), ResumeScope::OfConnection);
+        Self { events, subscription, listener, after, position, place, delivered: None, is_known: false, since }
     }
 
     /// Runs until the subscription listens like others, or is over.
     pub async fn run(mut self) {
-        if self.place == Place::OfSubscription {
+        if self.place == ResumeScope::OfSubscription {
             self.position = self.own_position().await;
         }
         let mut published = self.events.hub().published();
@@ -95,11 +95,12 @@ impl Replay {
         while self.is_wanted() {
             let limit = *published.borrow_and_update();
             if reached >= limit {
-                // Whoever joins is told whole steps: not before that of the event, which another replica may have told first.
+                // Whoever joins receives whole steps: not before that of the event, which another replica may have sent
+                // first.
                 if reached >= self.position && self.join(reached).await {
                     return;
                 }
-                // Something new is on its way, or a step has been made that is not told yet.
+                // Something new is on its way, or a step has been made that is not sent yet.
                 let _ = tokio::time::timeout(AGAIN, published.changed()).await;
                 continue;
             }
@@ -120,7 +121,7 @@ impl Replay {
                         self.listener.link.end(Ending::Overloaded);
                         return;
                     }
-                    if !self.tell(events).await {
+                    if !self.send(events).await {
                         return;
                     }
                 }
@@ -142,15 +143,15 @@ impl Replay {
         }
     }
 
-    /// Where this subscription is told of the event; where it is told of others only, where that stood.
+    /// Returns where this subscription receives the event; where it receives others only, where that was.
     async fn own_position(&self) -> u64 {
         let mut reached = self.position.saturating_sub(1);
         let mut watcher = Watcher::new(self.subscription.clone(), reached);
         while self.subscription.waits() && self.is_wanted() {
             let made;
-            // To the end of the feed: another replica may have told more of it than this one has.
+            // To the end of the feed: another replica may have sent more of it than this one has.
             (watcher, made) = self.advance(watcher, reached, u64::MAX).await;
-            // What cannot be read is said where it is told.
+            // What cannot be read is reported where it is sent.
             let Ok((events, position)) = made else { break };
             if let Some((own, _)) = events.iter().find(|(_, event)| event.id == self.after) {
                 return *own;
@@ -188,8 +189,8 @@ impl Replay {
         done.await.unwrap_or_else(|_| (fallback, Err(Error::new(ErrorKind::Internal, "a replay panicked"))))
     }
 
-    /// Remembers where the events stood before they are told, so that the client can go on behind each of them: nobody
-    /// else may have been told of them.
+    /// Records the positions of events before they are sent, so that the client can continue behind each of them: nobody
+    /// else may have received them.
     async fn note(&self, events: &[(u64, Event)]) -> Result<(), StateError> {
         if events.is_empty() {
             return Ok(());
@@ -203,25 +204,25 @@ impl Replay {
     }
 
     /// Puts events into the queue as there is room; gives `false` when the connection is over.
-    async fn tell(&mut self, events: Vec<(u64, Event)>) -> bool {
+    async fn send(&mut self, events: Vec<(u64, Event)>) -> bool {
         // What came up to the event at its own position is known to the client.
         let known = events.iter().position(|(position, event)| *position == self.position && event.id == self.after);
         self.is_known |= known.is_some();
-        let told_from = self.told.as_ref().and_then(|Skipped { since, .. }| {
+        let sent_from = self.delivered.as_ref().and_then(|DeliveredRange { since, .. }| {
             let is_it = |(position, event): &(u64, Event)| {
                 *position == since.position && since.event.as_ref() == Some(&event.id)
             };
             events.iter().position(is_it)
         });
-        let is_told = |place: usize, position: u64| {
-            self.told.as_ref().is_some_and(|Skipped { since, until }| {
+        let is_sent = |place: usize, position: u64| {
+            self.delivered.as_ref().is_some_and(|DeliveredRange { since, until }| {
                 position <= *until
                     && (position > since.position
-                        || position == since.position && told_from.is_some_and(|from| place > from))
+                        || position == since.position && sent_from.is_some_and(|from| place > from))
             })
         };
         for (place, (position, event)) in events.into_iter().enumerate().skip(known.map_or(0, |place| place + 1)) {
-            if is_told(place, position) {
+            if is_sent(place, position) {
                 continue;
             }
             let message = protocol::event(&self.listener.subscription, event.seq, &event.body(None));
@@ -238,12 +239,12 @@ impl Replay {
         let joined = joined.await.unwrap_or(false);
         if joined {
             let from_here = if self.is_known {
-                Since { position: self.position, event: Some(self.after.clone()) }
+                StartPosition { position: self.position, event: Some(self.after.clone()) }
             } else {
-                Since { position: self.position.saturating_sub(1), event: None }
+                StartPosition { position: self.position.saturating_sub(1), event: None }
             };
-            // What was told before reaches back further where this replay went on behind it.
-            let earlier = self.told.as_ref().map(|told| told.since.clone());
+            // What was sent before reaches back further where this replay continued behind it.
+            let earlier = self.delivered.as_ref().map(|delivered| delivered.since.clone());
             let since = earlier.filter(|since| since.position < from_here.position).unwrap_or(from_here);
             // Set once: a replay joins once.
             let _ = self.since.set(since);

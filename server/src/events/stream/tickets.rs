@@ -6,7 +6,7 @@ use headwater_state::{Pepper, StateError, Tx};
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
-/// How long a ticket holds.
+/// The lifetime of a ticket.
 const LIFE_MS: i64 = 30_000;
 /// Tickets that one key may hold at a time.
 const PER_KEY: i64 = 100;
@@ -14,7 +14,7 @@ const PER_KEY: i64 = 100;
 const PRUNED: i64 = 1000;
 /// Random bytes of a ticket.
 const RANDOM: usize = 24;
-/// Bytes behind them by which the service knows its own, so that what somebody made up costs no look-up.
+/// Bytes behind them by which the service recognises its own, so that what somebody made up costs no look-up.
 const MARK: usize = 8;
 
 /// A ticket by its text.
@@ -44,12 +44,13 @@ impl Ticket {
         ours.then(|| Self { text: text.to_owned() })
     }
 
-    /// What is shown to who asked for it.
+    /// Returns the text for the client that asked for it.
     pub fn expose(&self) -> &str {
         &self.text
     }
 
-    /// What is kept of it: looking it up takes no longer the more of it is right, and a stolen copy opens nothing.
+    /// Returns what is kept of it: looking it up takes no longer the more of it is right, and a stolen copy opens
+    /// nothing.
     fn digest(&self) -> [u8; 32] {
         Sha256::digest(self.text.as_bytes()).into()
     }

@@ -14,10 +14,10 @@ use serde_json::Value as Json;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-use super::deliveries::{self, Claim, Done, Due};
+use super::deliveries::{self, Claim, DeliveryOutcome, DueWebhook};
 use super::egress::Egress;
 use super::endpoints;
-use super::schedule::{Next, PENALTY_MS};
+use super::schedule::{NextStep, PENALTY_MS};
 use super::sign::{Secret, signatures};
 use crate::events::Events;
 use crate::events::Pace;
@@ -27,19 +27,19 @@ use crate::events::stream::prune_tickets;
 const AT_ONCE: usize = 512;
 /// The same of one account, so that its receivers cannot take the places of all others.
 const OF_ACCOUNT: usize = AT_ONCE / 4;
-/// How long what is due may wait for somebody to look.
+/// The maximum time that due deliveries wait for a look.
 const LOOK: Duration = Duration::from_millis(250);
-/// How long a failed commit is left before the next try.
+/// The delay after a failed commit before the next try.
 const AGAIN: Duration = Duration::from_millis(250);
-/// How long results are gathered before they are committed.
+/// The time for which results are gathered before they are committed.
 const GATHER: Duration = Duration::from_millis(2);
-/// How long deliveries under way may take to end when the server does.
-const FAREWELL: Duration = Duration::from_secs(5);
-/// How long a lease outlives the deadline of its delivery, in seconds of the schedule.
+/// The time that deliveries under way may take to end when the server does.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
+/// The time by which a lease outlives the deadline of its delivery, in seconds of the schedule.
 const LEASE_SECS: i64 = 30;
-/// How often what is too old is looked for.
+/// The interval at which what is too old is looked for.
 const PRUNING: Duration = Duration::from_mins(1);
-/// How long what is too old is left where there is more of it: deliveries and charges have their turn.
+/// The pause where more is too old: deliveries and charges have their turn.
 const PAUSE: Duration = Duration::from_millis(10);
 
 const ID: HeaderName = HeaderName::from_static("webhook-id");
@@ -53,11 +53,11 @@ pub(crate) struct Courier {
     pace: Pace,
     /// Under which leases are taken.
     owner: String,
-    under_way: JoinSet<Done>,
-    /// What is known of those under way, by their tasks: for when one is broken off.
+    under_way: JoinSet<DeliveryOutcome>,
+    /// The claims of those under way, by their tasks: for when one is broken off.
     claimed: HashMap<tokio::task::Id, Claim>,
     /// Ended, not yet written down.
-    ended: Vec<Done>,
+    ended: Vec<DeliveryOutcome>,
     /// The webhook that was served last: the next one begins behind it.
     last: String,
     recurring: ErrorThrottle,
@@ -78,7 +78,7 @@ impl Courier {
         }
     }
 
-    /// Runs until it is told to stop.
+    /// Runs until it is asked to stop.
     pub async fn run(mut self, mut stop: watch::Receiver<bool>) {
         let (mut pruned, mut longest) = (tokio::time::Instant::now(), LOOK);
         while !*stop.borrow() {
@@ -157,7 +157,7 @@ impl Courier {
     }
 
     /// The webhooks behind the one that was served last come first, so that none waits for ever.
-    fn in_turn(&self, mut due: Vec<Due>) -> Vec<Due> {
+    fn in_turn(&self, mut due: Vec<DueWebhook>) -> Vec<DueWebhook> {
         let first = due.partition_point(|due| due.endpoint_id <= self.last);
         due.rotate_left(first);
         due
@@ -180,7 +180,7 @@ impl Courier {
         }
     }
 
-    fn note(&mut self, ended: Result<(tokio::task::Id, Done), tokio::task::JoinError>) {
+    fn note(&mut self, ended: Result<(tokio::task::Id, DeliveryOutcome), tokio::task::JoinError>) {
         match ended {
             Ok((task, done)) => {
                 self.claimed.remove(&task);
@@ -192,14 +192,14 @@ impl Courier {
                     && error.is_cancelled()
                 {
                     let now = now_ms();
-                    self.ended.push(Done {
+                    self.ended.push(DeliveryOutcome {
                         attempts: claim.attempts,
                         event_id: claim.event_id,
                         endpoint_id: claim.endpoint_id,
                         at_ms: now,
                         ended_ms: now,
                         attempt: None,
-                        next: Next::Retry { after_ms: 0 },
+                        next: NextStep::Retry { after_ms: 0 },
                         throttled_for_ms: None,
                     });
                 }
@@ -245,7 +245,7 @@ impl Courier {
                 self.note(ended);
             }
         };
-        if tokio::time::timeout(FAREWELL, ending).await.is_err() {
+        if tokio::time::timeout(CLOSE_TIMEOUT, ending).await.is_err() {
             self.under_way.abort_all();
             while let Some(ended) = self.under_way.join_next_with_id().await {
                 self.note(ended);
@@ -260,7 +260,7 @@ impl Courier {
 }
 
 /// Makes one attempt.
-async fn deliver(egress: Arc<Egress>, pace: Pace, claim: Claim, secrets: Vec<Secret>) -> Done {
+async fn deliver(egress: Arc<Egress>, pace: Pace, claim: Claim, secrets: Vec<Secret>) -> DeliveryOutcome {
     let at_ms = now_ms();
     let body = addressed(&claim.body, &claim.endpoint_id);
     let headers = headers(&claim.event_id, at_ms / 1000, &secrets, &body);
@@ -270,12 +270,12 @@ async fn deliver(egress: Arc<Egress>, pace: Pace, claim: Claim, secrets: Vec<Sec
     let ended_ms = now_ms();
     let seed = seed(&claim.event_id, &claim.endpoint_id, attempts);
     let next = match attempt.outcome.next(u32::try_from(attempts).unwrap_or(u32::MAX), seed) {
-        Next::Retry { after_ms } => Next::Retry { after_ms: pace.scale_ms(after_ms) },
+        NextStep::Retry { after_ms } => NextStep::Retry { after_ms: pace.scale_ms(after_ms) },
         next => next,
     };
     let throttled_for_ms = attempt.outcome.throttles().then(|| pace.scale_ms(PENALTY_MS));
     let Claim { event_id, endpoint_id, .. } = claim;
-    Done { event_id, endpoint_id, attempts, at_ms, ended_ms, attempt: Some(attempt), next, throttled_for_ms }
+    DeliveryOutcome { event_id, endpoint_id, attempts, at_ms, ended_ms, attempt: Some(attempt), next, throttled_for_ms }
 }
 
 /// The body with the id of the webhook that it goes to.

@@ -7,13 +7,13 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::egress::Attempt;
-use super::schedule::{Next, Outcome, Verdict};
+use super::schedule::{NextStep, Outcome, Verdict};
 
 /// Deliveries of one webhook under way at a time, over all servers of a state.
 pub(crate) const PER_ENDPOINT: i64 = 4;
 /// The same of one whose receiver said lately that it has too much.
 const PER_THROTTLED: i64 = 1;
-/// How long deliveries and events are remembered.
+/// The time for which deliveries and events are remembered.
 pub(crate) const KEPT_MS: i64 = 7 * 24 * 3600 * 1000;
 /// Rows that are changed in one go, where they may be many: charges wait for each commit.
 const SOME: i64 = 1000;
@@ -23,7 +23,7 @@ const SOME: i64 = 1000;
 pub(crate) struct Claim {
     pub event_id: String,
     pub endpoint_id: String,
-    /// Whose webhook it is.
+    /// The account of the webhook.
     pub account: i64,
     pub target_url: String,
     /// Attempts before this one.
@@ -33,9 +33,9 @@ pub(crate) struct Claim {
     pub sealed: Vec<Vec<u8>>,
 }
 
-/// What became of a delivery.
+/// The outcome of a delivery.
 #[derive(Debug, Clone)]
-pub(crate) struct Done {
+pub(crate) struct DeliveryOutcome {
     pub event_id: String,
     pub endpoint_id: String,
     pub attempts: i64,
@@ -43,24 +43,24 @@ pub(crate) struct Done {
     pub ended_ms: i64,
     /// `None` where it was broken off before anything came of it.
     pub attempt: Option<Attempt>,
-    pub next: Next,
+    pub next: NextStep,
     /// For how long the receiver is sent one at a time, where it said that it has too much.
     pub throttled_for_ms: Option<i64>,
 }
 
-/// How many deliveries of a webhook are under way, however many wait.
+/// The maximum number of deliveries of a webhook under way, however many wait.
 const UNDER_WAY: &str = "SELECT count(*) FROM webhook_delivery WHERE endpoint_id = ?1 AND lease_until_ms >= ?2";
 
 /// A webhook that has something due.
 #[derive(Debug, Clone)]
-pub(crate) struct Due {
+pub(crate) struct DueWebhook {
     pub endpoint_id: String,
     pub account: i64,
 }
 
 /// The webhooks that have something due, in order of their ids: those of accounts with a key that is good. One that is
 /// throttled is not due while a delivery of it is under way, so that however many are, others do not wait for them.
-pub(crate) fn due(tx: &mut Tx<'_>) -> Result<Vec<Due>, StateError> {
+pub(crate) fn due(tx: &mut Tx<'_>) -> Result<Vec<DueWebhook>, StateError> {
     let now_ms = tx.clock_ms()?;
     let rows = tx.rows(
         "SELECT id, account_id FROM webhook_endpoint
@@ -73,12 +73,12 @@ pub(crate) fn due(tx: &mut Tx<'_>) -> Result<Vec<Due>, StateError> {
          ORDER BY id",
         &[now_ms.into(), (headwater_state::now_ms() / 1000).into()],
     )?;
-    rows.iter().map(|row| Ok(Due { endpoint_id: row.text(0)?.to_owned(), account: row.int(1)? })).collect()
+    rows.iter().map(|row| Ok(DueWebhook { endpoint_id: row.text(0)?.to_owned(), account: row.int(1)? })).collect()
 }
 
 /// Takes what is due of one webhook, as far as its places go, for so long; nothing of one that another server is at.
-pub(crate) fn claim(tx: &mut Tx<'_>, due: &Due, owner: &str, term_ms: i64) -> Result<Vec<Claim>, StateError> {
-    let Due { endpoint_id, account } = due;
+pub(crate) fn claim(tx: &mut Tx<'_>, due: &DueWebhook, owner: &str, term_ms: i64) -> Result<Vec<Claim>, StateError> {
+    let DueWebhook { endpoint_id, account } = due;
     let now_ms = tx.clock_ms()?;
     let until_ms = now_ms + term_ms;
     // Locked, so that two servers do not take its places at once.
@@ -140,7 +140,7 @@ pub(crate) fn claim(tx: &mut Tx<'_>, due: &Due, owner: &str, term_ms: i64) -> Re
     Ok(claims)
 }
 
-/// An event that does not fit its checksum is told to nobody.
+/// An event that does not fit its checksum is sent to nobody.
 fn give_up_damaged(tx: &mut Tx<'_>, event_id: &str, endpoint_id: &str) -> Result<(), StateError> {
     tracing::error!(
         event_id,
@@ -155,14 +155,14 @@ fn give_up_damaged(tx: &mut Tx<'_>, event_id: &str, endpoint_id: &str) -> Result
 }
 
 /// Writes down what became of deliveries, as far as they are still this server's.
-pub(crate) fn settle_all(tx: &mut Tx<'_>, owner: &str, ended: &[Done]) -> Result<(), StateError> {
-    let mut ended: Vec<&Done> = ended.iter().collect();
+pub(crate) fn settle_all(tx: &mut Tx<'_>, owner: &str, ended: &[DeliveryOutcome]) -> Result<(), StateError> {
+    let mut ended: Vec<&DeliveryOutcome> = ended.iter().collect();
     // Webhook by webhook in order of their ids, so that servers never wait for one another in a circle.
     ended.sort_by(|one, other| one.endpoint_id.cmp(&other.endpoint_id));
     ended.into_iter().try_for_each(|done| settle(tx, owner, done))
 }
 
-fn settle(tx: &mut Tx<'_>, owner: &str, done: &Done) -> Result<(), StateError> {
+fn settle(tx: &mut Tx<'_>, owner: &str, done: &DeliveryOutcome) -> Result<(), StateError> {
     // The webhook before its deliveries, in the order in which it is deleted.
     let locked = tx.row(
         "SELECT failing_since_ms FROM webhook_endpoint WHERE id = ?1 /*lock*/",
@@ -172,9 +172,9 @@ fn settle(tx: &mut Tx<'_>, owner: &str, done: &Done) -> Result<(), StateError> {
     let failing_since = locked.maybe_int(0)?;
     let (event, endpoint) = (Value::from(&done.event_id), Value::from(&done.endpoint_id));
     let (status, next_at_ms, finished) = match done.next {
-        Next::Delivered => ("delivered", done.ended_ms, Some(done.ended_ms)),
-        Next::Retry { after_ms } => ("pending", tx.clock_ms()?.saturating_add(after_ms), None),
-        Next::Failed => ("failed", done.ended_ms, Some(done.ended_ms)),
+        NextStep::Delivered => ("delivered", done.ended_ms, Some(done.ended_ms)),
+        NextStep::Retry { after_ms } => ("pending", tx.clock_ms()?.saturating_add(after_ms), None),
+        NextStep::Failed => ("failed", done.ended_ms, Some(done.ended_ms)),
     };
     let held = tx.execute(
         "UPDATE webhook_delivery SET status = ?4, attempts = ?5, next_at_ms = ?6, finished_at_ms = ?7,
@@ -216,7 +216,7 @@ fn settle(tx: &mut Tx<'_>, owner: &str, done: &Done) -> Result<(), StateError> {
     judge(tx, &done.endpoint_id, failing_since, attempt.outcome, done.ended_ms)
 }
 
-/// What the log says went wrong.
+/// Returns what went wrong, for the log.
 const fn failure(attempt: Attempt) -> Option<&'static str> {
     match (attempt.trouble, attempt.outcome.status) {
         (Some(trouble), _) => Some(trouble.name()),
@@ -258,7 +258,7 @@ fn judge(
 }
 
 /// An event and the webhooks that wait for it, which must exist.
-pub(crate) struct Addressed<'a> {
+pub(crate) struct AddressedEvent<'a> {
     pub id: &'a str,
     pub kind: &'a str,
     pub body: &'a str,
@@ -266,7 +266,7 @@ pub(crate) struct Addressed<'a> {
 }
 
 /// Adds events that are not there, and those of their deliveries that are not there.
-pub(crate) fn add(tx: &mut Tx<'_>, events: &[Addressed<'_>], now_ms: i64) -> Result<(), StateError> {
+pub(crate) fn add(tx: &mut Tx<'_>, events: &[AddressedEvent<'_>], now_ms: i64) -> Result<(), StateError> {
     const EVENT: Insert =
         Insert { head: "INSERT INTO outbox_event (id, type, created_at_ms, body, checksum)", columns: 5 };
     const DELIVERY: Insert = Insert {
@@ -280,7 +280,7 @@ pub(crate) fn add(tx: &mut Tx<'_>, events: &[Addressed<'_>], now_ms: i64) -> Res
         rows.push(values);
     }
     if tx.insert(&EVENT, &rows)? < rows.len() as u64 {
-        events.iter().try_for_each(|event| tell_anew(tx, event))?;
+        events.iter().try_for_each(|event| send_again(tx, event))?;
     }
     let due_ms = tx.clock_ms()?;
     let deliveries = events.iter().flat_map(|one| one.webhooks.iter().map(|webhook| (one.id, *webhook)));
@@ -299,7 +299,7 @@ pub(crate) fn add(tx: &mut Tx<'_>, events: &[Addressed<'_>], now_ms: i64) -> Res
 
 /// An event that was found before is found again where somebody waited for its confirmations, of which it says now how
 /// many there are.
-fn tell_anew(tx: &mut Tx<'_>, event: &Addressed<'_>) -> Result<(), StateError> {
+fn send_again(tx: &mut Tx<'_>, event: &AddressedEvent<'_>) -> Result<(), StateError> {
     let found = tx.row(
         "SELECT created_at_ms FROM outbox_event WHERE id = ?1 AND body <> ?2 /*lock*/",
         &[event.id.into(), event.body.into()],
@@ -318,7 +318,7 @@ pub(crate) type DeliveryPlace = (i64, String);
 
 /// Some deliveries of a webhook.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Found {
+pub(crate) struct DeliveryBatch {
     /// Events of those that do not wait.
     pub settled: Vec<String>,
     /// The last one that was looked at, where there may be more behind it.
@@ -336,11 +336,11 @@ pub(crate) fn made(
     endpoint_id: &str,
     behind: &DeliveryPlace,
     to_ms: i64,
-) -> Result<Found, StateError> {
+) -> Result<DeliveryBatch, StateError> {
     let (behind_ms, event) = behind;
     let rows =
         tx.rows(MADE, &[endpoint_id.into(), (*behind_ms).into(), event.as_str().into(), to_ms.into(), SOME.into()])?;
-    let mut found = Found::default();
+    let mut found = DeliveryBatch::default();
     for row in &rows {
         if row.text(2)? != "pending" {
             found.settled.push(row.text(1)?.to_owned());

@@ -11,12 +11,12 @@ use utoipa::ToSchema;
 
 /// Webhooks of one account.
 pub(crate) const PER_ACCOUNT: i64 = 100;
-/// How long the secret before a new one still signs.
+/// The time for which the secret before a new one still signs.
 pub(crate) const GRACE_MS: i64 = 24 * 3600 * 1000;
 /// Secrets before the newest one that may still sign.
 const OLD_SECRETS: i64 = 10;
 
-/// Whether deliveries are made.
+/// The status of an endpoint: whether deliveries are made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum EndpointStatus {
     /// They are.
@@ -40,7 +40,7 @@ impl EndpointStatus {
         match text {
             "active" => Self::Active,
             "paused" => Self::Paused,
-            // Written by a version that knows more: then nothing is sent.
+            // Written by a newer version: then nothing is sent.
             _ => Self::Disabled,
         }
     }
@@ -92,7 +92,7 @@ impl From<Endpoint> for WebhookView {
     }
 }
 
-/// What a change of a webhook says.
+/// A change of a webhook.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Change {
     pub target_url: Option<String>,
@@ -188,7 +188,7 @@ fn read(row: &Row) -> Result<Endpoint, StateError> {
         id: row.text(0)?.to_owned(),
         target_url: row.text(1)?.to_owned(),
         event_type: row.text(2)?.to_owned(),
-        // What is no JSON was not written here: then it names nothing.
+        // What is not JSON was not written here: then it names nothing.
         filters: serde_json::from_str(row.text(3)?).unwrap_or(Json::Null),
         status: EndpointStatus::parse(row.text(4)?),
         status_reason: row.maybe_text(5)?.map(str::to_owned),
@@ -197,16 +197,16 @@ fn read(row: &Row) -> Result<Endpoint, StateError> {
 }
 
 /// Removes a webhook with all that belongs to it, or some of that where it is much.
-pub(crate) fn delete(tx: &mut Tx<'_>, account: i64, id: &str) -> Result<Deleted, StateError> {
+pub(crate) fn delete(tx: &mut Tx<'_>, account: i64, id: &str) -> Result<DeleteOutcome, StateError> {
     if find(tx, account, id)?.is_none() {
-        return Ok(Deleted::Missing);
+        return Ok(DeleteOutcome::Missing);
     }
     if forget_deliveries(tx, id)? {
-        return Ok(Deleted::Part);
+        return Ok(DeleteOutcome::Part);
     }
     // What refers to it goes with it.
     tx.execute("DELETE FROM webhook_endpoint WHERE id = ?1", &[id.into()])?;
-    Ok(Deleted::Whole)
+    Ok(DeleteOutcome::Whole)
 }
 
 /// Removes some deliveries of a webhook; gives whether there may be more of them.
@@ -223,9 +223,9 @@ fn forget_deliveries(tx: &mut Tx<'_>, id: &str) -> Result<bool, StateError> {
     Ok(forgotten >= SOME.unsigned_abs())
 }
 
-/// What came of removing a webhook.
+/// The outcome of removing a webhook.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Deleted {
+pub(crate) enum DeleteOutcome {
     /// It was not there.
     Missing,
     /// There is more of it.
@@ -314,19 +314,19 @@ pub(crate) fn secrets(tx: &mut Tx<'_>, id: &str, now_ms: i64) -> Result<Vec<Vec<
 }
 
 /// A webhook as the outbox needs it.
-pub(crate) struct Watched {
+pub(crate) struct WatchedWebhook {
     pub id: String,
     pub event_type: String,
     pub filters: Json,
 }
 
 /// All webhooks, whatever their status: what happens while one is stopped waits for it.
-pub(crate) fn watched(tx: &mut Tx<'_>) -> Result<Vec<Watched>, StateError> {
+pub(crate) fn watched(tx: &mut Tx<'_>) -> Result<Vec<WatchedWebhook>, StateError> {
     let rows = tx.rows("SELECT id, event_type, filters FROM webhook_endpoint ORDER BY id", &[])?;
     rows.iter()
         .map(|row| {
             let filters = serde_json::from_str(row.text(2)?).unwrap_or(Json::Null);
-            Ok(Watched { id: row.text(0)?.to_owned(), event_type: row.text(1)?.to_owned(), filters })
+            Ok(WatchedWebhook { id: row.text(0)?.to_owned(), event_type: row.text(1)?.to_owned(), filters })
         })
         .collect()
 }
@@ -337,7 +337,7 @@ pub(crate) fn ids(tx: &mut Tx<'_>) -> Result<BTreeSet<String>, StateError> {
     rows.iter().map(|row| Ok(row.text(0)?.to_owned())).collect()
 }
 
-/// How many webhooks there are, the newest one, and the sum of when the filters of each were last changed, which only
+/// Returns the number of webhooks, the newest one, and the sum of when the filters of each were last changed, which only
 /// grows with a change: another answer means that [`watched`] gives something else. The newest change alone would miss
 /// one that a server with a slower clock made.
 pub(crate) fn fingerprint(tx: &mut Tx<'_>) -> Result<Fingerprint, StateError> {
@@ -346,5 +346,5 @@ pub(crate) fn fingerprint(tx: &mut Tx<'_>) -> Result<Fingerprint, StateError> {
     row.map_or(Ok((0, None, 0)), |row| Ok((row.int(0)?, row.maybe_text(1)?.map(str::to_owned), row.int(2)?)))
 }
 
-/// What [`fingerprint`] gives.
+/// The result of [`fingerprint`].
 pub(crate) type Fingerprint = (i64, Option<String>, i64);

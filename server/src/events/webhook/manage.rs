@@ -1,4 +1,4 @@
-//! What owners do with their webhooks.
+//! Calls by which owners manage their webhooks.
 
 use headwater_engine::events::{EventFilters, EventType, Subscription};
 use headwater_engine::fields::TimeBound;
@@ -11,9 +11,9 @@ use utoipa::ToSchema;
 use utoipa::openapi::schema::{Ref, RefBuilder};
 use uuid::Uuid;
 
-use super::deliveries::{self, Addressed, Found, KEPT_MS};
+use super::deliveries::{self, AddressedEvent, DeliveryBatch, KEPT_MS};
 use super::egress::{LONGEST, Target, TargetError};
-use super::endpoints::{self, Change, Deleted, Endpoint, EndpointStatus, GRACE_MS, PER_ACCOUNT, WebhookView};
+use super::endpoints::{self, Change, DeleteOutcome, Endpoint, EndpointStatus, GRACE_MS, PER_ACCOUNT, WebhookView};
 use super::sign::Secret;
 use crate::events::Events;
 use crate::gateway::{Call, Details, Problem, Repetition, Reply, Status};
@@ -169,31 +169,31 @@ pub(crate) async fn create(events: Events, mut call: Call) -> Result<Reply, Prob
         if let Some(kept) = &kept
             && let Some(before) = find_kept(tx, account, &kept.key)?
         {
-            return Ok(Made::Before(before));
+            return Ok(CreateOutcome::Before(before));
         }
         if !endpoints::create(tx, (account, &key_id), &row, &sealed)? {
-            return Ok(Made::TooMany);
+            return Ok(CreateOutcome::TooMany);
         }
         if let Some(kept) = &kept {
             keep(tx, account, kept, (&request_id, 201), 0)?;
         }
-        Ok(Made::New)
+        Ok(CreateOutcome::New)
     });
     match made.await.map_err(|error| call.failed(&error))? {
-        Made::New => {
+        CreateOutcome::New => {
             events.webhooks_have_changed();
             Ok(reply)
         }
-        Made::TooMany => Err(too_many()),
-        Made::Before(kept) => {
+        CreateOutcome::TooMany => Err(too_many()),
+        CreateOutcome::Before(kept) => {
             let again = call.again(events.gateway(), request_hash.unwrap_or_default(), kept)?;
             Ok(again.created_before("/v1/webhooks"))
         }
     }
 }
 
-/// What came of making a webhook.
-enum Made {
+/// The outcome of making a webhook.
+enum CreateOutcome {
     New,
     /// Its account has as many as it may have.
     TooMany,
@@ -225,9 +225,9 @@ pub(crate) async fn delete(events: Events, mut call: Call) -> Result<Reply, Prob
         let key = id.clone();
         let deleted = events.gateway().state().write(move |tx| endpoints::delete(tx, account, &key)).await;
         match deleted.map_err(|error| call.failed(&error))? {
-            Deleted::Missing => return Err(missing()),
-            Deleted::Part => {}
-            Deleted::Whole => break,
+            DeleteOutcome::Missing => return Err(missing()),
+            DeleteOutcome::Part => {}
+            DeleteOutcome::Whole => break,
         }
     }
     events.webhooks_have_changed();
@@ -279,7 +279,7 @@ fn warn_of_waiting(call: &mut Call, endpoint: &Endpoint) {
     }
 }
 
-/// Sends an event that tells of nothing but itself.
+/// Sends an event that reports nothing but itself.
 pub(crate) async fn test(events: Events, mut call: Call) -> Result<Reply, Problem> {
     let endpoint = found(&events, &call).await?;
     warn_of_waiting(&mut call, &endpoint);
@@ -289,7 +289,7 @@ pub(crate) async fn test(events: Events, mut call: Call) -> Result<Reply, Proble
     let (event, body) = (event_id.clone(), body.to_string());
     let added = events.gateway().state().write(move |tx| {
         let webhooks = vec![endpoint.id.as_str()];
-        deliveries::add(tx, &[Addressed { id: &event, kind: "test", body: &body, webhooks }], now_ms())
+        deliveries::add(tx, &[AddressedEvent { id: &event, kind: "test", body: &body, webhooks }], now_ms())
     });
     added.await.map_err(|error| call.failed(&error))?;
     events.wake_deliveries();
@@ -331,7 +331,7 @@ pub(crate) async fn replay(events: Events, mut call: Call) -> Result<Reply, Prob
         // Found beside the writer, which charges wait for.
         let of = id.clone();
         let made = events.gateway().read_state(move |tx| deliveries::made(tx, &of, &place, to_ms)).await;
-        let Found { settled, last } = made.map_err(|error| call.failed(&error))?;
+        let DeliveryBatch { settled, last } = made.map_err(|error| call.failed(&error))?;
         if !settled.is_empty() {
             let of = id.clone();
             let again = events.gateway().state().write(move |tx| deliveries::replay(tx, &of, &settled)).await;
@@ -383,7 +383,7 @@ fn check_target(events: &Events, url: &str) -> Result<(), Problem> {
 
 /// The filters as they hold, and what their owner should know.
 async fn check_filters(events: &Events, event_type: String, filters: Json) -> Result<(Json, Vec<Warning>), Problem> {
-    // Known without the store, so that a wrong name is told first.
+    // Known without the store, so that a wrong name is reported first.
     EventType::parse(&event_type).map_err(|error| Problem::quietly_from_engine(&error))?;
     let ledgers = events.gateway().ledgers().clone();
     let checked = tokio::task::spawn_blocking(move || {
@@ -403,7 +403,7 @@ async fn found(events: &Events, call: &Call) -> Result<Endpoint, Problem> {
     found.map_err(|error| call.failed(&error))?.ok_or_else(missing)
 }
 
-/// What is no id is the id of no webhook.
+/// Returns the id of a call; what is not an id is the id of no webhook.
 fn id_of(call: &Call) -> Result<String, Problem> {
     Uuid::parse_str(call.part("id")).map(|id| id.to_string()).map_err(|_| missing())
 }

@@ -1,6 +1,6 @@
 //! Webhooks: how deliveries are signed, where they may go, when they are tried again, and who makes them.
 
-/// Where webhooks are made and listed.
+/// The path where webhooks are made and listed.
 pub(crate) const PATH: &str = "/v1/webhooks";
 
 pub(crate) mod deliver;

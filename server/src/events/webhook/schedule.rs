@@ -7,23 +7,23 @@ pub const DELAYS_SECS: [u32; 10] =
 pub const ATTEMPTS: u32 = 10;
 /// An endpoint that has failed for so long without one success is disabled.
 pub const GIVE_UP_AFTER_MS: i64 = 120 * 3600 * 1000;
-/// How long an endpoint that says it has too much is sent one delivery at a time.
+/// The time for which an endpoint that says it has too much is sent one delivery at a time.
 pub const PENALTY_MS: i64 = 60 * 1000;
 /// Shortest and longest share of a delay, in thousandths.
 const JITTER: std::ops::RangeInclusive<u64> = 800..=1200;
 
-/// What became of an attempt.
+/// The outcome of an attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Outcome {
     /// Status of the answer; `None` where none came.
     pub status: Option<u16>,
-    /// What `Retry-After` asks for, in seconds.
+    /// The seconds that `Retry-After` asks for.
     pub retry_after_secs: Option<u64>,
 }
 
-/// What becomes of the delivery.
+/// The next step of the delivery.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Next {
+pub enum NextStep {
     /// It arrived.
     Delivered,
     /// It is tried again after a while.
@@ -35,7 +35,7 @@ pub enum Next {
     Failed,
 }
 
-/// What becomes of the endpoint.
+/// The verdict on the endpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
     /// It works; failures before are forgotten.
@@ -46,19 +46,19 @@ pub enum Verdict {
         since_ms: i64,
     },
     /// It is disabled.
-    Disabled(Why),
+    Disabled(DisableReason),
 }
 
-/// Why the service disables an endpoint.
+/// The reason why the service disables an endpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Why {
+pub enum DisableReason {
     /// It answered 410.
     Gone,
     /// Nothing but failures for 120 hours.
     OnlyFailures,
 }
 
-impl Why {
+impl DisableReason {
     /// The `status_reason`.
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -76,22 +76,22 @@ impl Outcome {
         matches!(self.status, Some(200..=299))
     }
 
-    /// Whether the endpoint says that it has too much. Then it is sent one delivery at a time for [`PENALTY_MS`]; when they
-    /// are tried again is as with any failure.
+    /// Returns whether the endpoint says that it has too much. Then it is sent one delivery at a time for
+    /// [`PENALTY_MS`]; when they are tried again is as with any failure.
     #[must_use]
     pub const fn throttles(self) -> bool {
         matches!(self.status, Some(429 | 502 | 504))
     }
 
-    /// What becomes of a delivery after its `attempt`-th attempt, counted from 1. `seed` decides the jitter.
+    /// Returns what becomes of a delivery after its `attempt`-th attempt, counted from 1. `seed` decides the jitter.
     #[must_use]
-    pub fn next(self, attempt: u32, seed: u64) -> Next {
+    pub fn next(self, attempt: u32, seed: u64) -> NextStep {
         if self.is_success() {
-            return Next::Delivered;
+            return NextStep::Delivered;
         }
         match DELAYS_SECS.get(attempt as usize) {
-            Some(delay) => Next::Retry { after_ms: self.delay_ms(*delay, seed) },
-            None => Next::Failed,
+            Some(delay) => NextStep::Retry { after_ms: self.delay_ms(*delay, seed) },
+            None => NextStep::Failed,
         }
     }
 
@@ -104,18 +104,18 @@ impl Outcome {
         i64::try_from(wanted.unwrap_or(jittered).max(jittered)).unwrap_or(i64::MAX)
     }
 
-    /// What becomes of the endpoint, which has been failing since `failing_since_ms`, if it has.
+    /// Returns what becomes of the endpoint, which has been failing since `failing_since_ms`, if it has.
     #[must_use]
     pub const fn verdict(self, failing_since_ms: Option<i64>, now_ms: i64) -> Verdict {
         if self.is_success() {
             return Verdict::Well;
         }
         if matches!(self.status, Some(410)) {
-            return Verdict::Disabled(Why::Gone);
+            return Verdict::Disabled(DisableReason::Gone);
         }
         match failing_since_ms {
             Some(since_ms) if now_ms.saturating_sub(since_ms) >= GIVE_UP_AFTER_MS => {
-                Verdict::Disabled(Why::OnlyFailures)
+                Verdict::Disabled(DisableReason::OnlyFailures)
             }
             Some(since_ms) => Verdict::Failing { since_ms },
             None => Verdict::Failing { since_ms: now_ms },
@@ -154,27 +154,27 @@ mod tests {
     #[test]
     fn a_2xx_is_a_success_and_nothing_else_is() {
         for status in 100..600 {
-            let delivered = answered(status).next(1, 0) == Next::Delivered;
+            let delivered = answered(status).next(1, 0) == NextStep::Delivered;
             assert_eq!(delivered, (200..300).contains(&status), "{status}");
         }
-        assert_ne!(SILENT.next(1, 0), Next::Delivered);
+        assert_ne!(SILENT.next(1, 0), NextStep::Delivered);
     }
 
     #[test]
     fn a_410_disables_at_once_and_only_a_410() {
-        assert_eq!(answered(410).verdict(None, 7), Verdict::Disabled(Why::Gone));
+        assert_eq!(answered(410).verdict(None, 7), Verdict::Disabled(DisableReason::Gone));
         for status in [200, 301, 400, 404, 429, 500, 502, 503, 504] {
             assert!(!matches!(answered(status).verdict(None, 7), Verdict::Disabled(_)), "{status}");
         }
     }
 
     #[test]
-    fn an_endpoint_is_given_up_after_120_hours_of_nothing_but_failures() {
+    fn endpoint_is_disabled_after_120_hours_of_failures() {
         let Verdict::Failing { since_ms } = SILENT.verdict(None, 1000) else { panic!("the first failure") };
         assert_eq!(since_ms, 1000);
         let later = |hours: i64| answered(500).verdict(Some(since_ms), since_ms + hours * HOUR);
         assert_eq!(later(119), Verdict::Failing { since_ms });
-        assert_eq!(later(120), Verdict::Disabled(Why::OnlyFailures));
+        assert_eq!(later(120), Verdict::Disabled(DisableReason::OnlyFailures));
         // One success in between, and the count begins anew.
         assert_eq!(answered(204).verdict(Some(since_ms), since_ms + 119 * HOUR), Verdict::Well);
     }
@@ -191,7 +191,7 @@ mod tests {
             let outcome = Outcome { status: Some(503), retry_after_secs: Some(secs) };
             // After the second attempt the delay is five minutes.
             match outcome.next(2, 3) {
-                Next::Retry { after_ms } => after_ms,
+                NextStep::Retry { after_ms } => after_ms,
                 other => panic!("{other:?}"),
             }
         };
@@ -207,18 +207,18 @@ mod tests {
             let outcome = Outcome { status, retry_after_secs: None };
             for attempt in 1..ATTEMPTS {
                 let stated = i64::from(DELAYS_SECS[attempt as usize]) * 1000;
-                let Next::Retry { after_ms: delay } = outcome.next(attempt, seed.wrapping_add(u64::from(attempt))) else {
+                let NextStep::Retry { after_ms: delay } = outcome.next(attempt, seed.wrapping_add(u64::from(attempt))) else {
                     return Err(TestCaseError::fail(format!("no retry after attempt {attempt}")));
                 };
                 prop_assert!(delay * 10 >= stated * 8 && delay * 10 <= stated * 12, "{delay} of {stated}");
             }
-            prop_assert_eq!(outcome.next(ATTEMPTS, seed), Next::Failed);
+            prop_assert_eq!(outcome.next(ATTEMPTS, seed), NextStep::Failed);
         }
 
         #[test]
         fn a_delay_never_leaves_its_bounds_whatever_retry_after_says(attempt in 1_u32..10, seed: u64, secs: u64) {
             let outcome = Outcome { status: Some(429), retry_after_secs: Some(secs) };
-            let Next::Retry { after_ms } = outcome.next(attempt, seed) else {
+            let NextStep::Retry { after_ms } = outcome.next(attempt, seed) else {
                 return Err(TestCaseError::fail("no retry"));
             };
             let stated = i64::from(DELAYS_SECS[attempt as usize]) * 1000;
@@ -230,7 +230,7 @@ mod tests {
     fn neighbouring_seeds_are_spread_over_the_whole_jitter() {
         let mut tenths = [0_u32; 10];
         for seed in 0..10_000 {
-            let Next::Retry { after_ms } = SILENT.next(2, seed) else { panic!("a retry") };
+            let NextStep::Retry { after_ms } = SILENT.next(2, seed) else { panic!("a retry") };
             let tenth = (after_ms - 240_000) * 10 / 120_001;
             tenths[usize::try_from(tenth).unwrap()] += 1;
         }

@@ -10,7 +10,7 @@ use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 use zeroize::Zeroizing;
 
-/// What stands before the base64 of a secret.
+/// The prefix of a secret, before its base64.
 const PREFIX: &str = "whsec_";
 /// Bytes of a new secret.
 const LENGTH: usize = 32;

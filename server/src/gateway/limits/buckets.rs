@@ -140,7 +140,7 @@ impl Quota {
     }
 }
 
-/// What becomes of a call, and how the bucket is after it.
+/// The decision about a call, and the state of the bucket after it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Decision {
     /// The theoretical arrival time to keep.
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_that_come_in_another_order_than_they_began_are_admitted_no_more_often() {
+    fn calls_out_of_order_are_not_admitted_more_often() {
         let buckets = Buckets::new(64);
         let quota = Quota::new(Rate::new(100, 200));
         // 1,000 calls a second for ten seconds, each pair of them the wrong way round.
@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_that_goes_back_an_hour_empties_the_bucket_and_locks_nobody_out() {
+    fn clock_set_back_an_hour_locks_nobody_out() {
         let quota = Quota::new(Rate::new(5, 10));
         let late = 7200 * SECOND;
         let first = decide(0, late, quota, 1);

@@ -19,7 +19,7 @@ use headwater_state::{KeyId, Plan, Rate};
 
 use self::buckets::{Buckets, Decision, Quota};
 use self::queue::Lines;
-use self::shared::Shared;
+use self::shared::SharedLimits;
 use super::Problem;
 use super::problem::Status;
 
@@ -29,12 +29,12 @@ pub use shared::RedisAddress;
 const BUCKETS: usize = 1 << 20;
 /// Addresses that showed wrong keys and are remembered.
 const ADDRESSES: usize = 1 << 16;
-/// The latest that a refused caller is told to come back.
+/// The latest time at which a refused caller is asked to come back.
 const LATEST_SECS: u64 = 60;
 /// Nanoseconds per second.
 const SECOND: u64 = 1_000_000_000;
 
-/// What becomes of a call above its rate.
+/// The treatment of a call above its rate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Overflow {
     /// It is refused with 429.
@@ -43,14 +43,14 @@ pub enum Overflow {
     Queue,
 }
 
-/// What of the configuration the limits go by.
+/// The settings of the limits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LimitSettings {
-    /// Whether rates and calls at a time are limited. What protects the process (slots, queues) always is.
+    /// True if rates and calls at a time are limited. What protects the process (slots, queues) always is.
     pub enabled: bool,
-    /// What becomes of a call above its rate.
+    /// The treatment of a call above its rate.
     pub overflow: Overflow,
-    /// How long a call may stand in line, where they do.
+    /// The maximum time a call may be queued, where they do.
     pub longest_wait: Duration,
     /// Most calls in the line of a caller and endpoint.
     pub longest_line: usize,
@@ -58,14 +58,14 @@ pub struct LimitSettings {
     pub plan: Arc<Plan>,
     /// Refused keys of one address.
     pub wrong_keys: Rate,
-    /// Where several gateways keep their limits together.
+    /// The Redis where several gateways keep their limits together.
     pub redis: Option<RedisAddress>,
     /// Number of those gateways: each keeps its share while Redis cannot be reached.
     pub replicas: u32,
 }
 
 impl Default for LimitSettings {
-    /// Nothing is limited, as in a library; `serve` limits unless it is told not to.
+    /// Nothing is limited, as in a library; `serve` limits by default.
     fn default() -> Self {
         Self {
             enabled: false,
@@ -80,16 +80,16 @@ impl Default for LimitSettings {
     }
 }
 
-/// Who calls, as limits see it.
+/// The caller, as limits see it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum Who {
+pub(super) enum LimitSubject {
     /// A key, by its id.
     Key(KeyId),
     /// An address; of IPv6 the first 64 bits, which is what one customer has.
     Address(IpAddr),
 }
 
-impl Who {
+impl LimitSubject {
     /// The caller behind an address.
     pub fn at(address: IpAddr) -> Self {
         Self::Address(match address.to_canonical() {
@@ -111,20 +111,20 @@ pub(crate) struct Gate {
     pub class: CostClass,
 }
 
-/// What a limit is kept for.
-type Bucket = (Who, &'static str);
+/// The subject and class of a limit.
+type Bucket = (LimitSubject, &'static str);
 
 /// All limits of a gateway.
 #[derive(Debug)]
 pub(super) struct Limits {
     settings: LimitSettings,
     rates: Buckets<Bucket>,
-    /// When those who were refused were told to come back.
+    /// The times at which those who were refused may come back.
     promises: Buckets<Bucket>,
-    wrong_keys: Buckets<Who>,
+    wrong_keys: Buckets<LimitSubject>,
     lines: Lines<Bucket>,
     calls: Calls,
-    shared: Option<Shared>,
+    shared: Option<SharedLimits>,
 }
 
 /// Calls under way by caller.
@@ -134,7 +134,7 @@ struct Calls(Mutex<CallersWithCalls>);
 #[derive(Debug, Default)]
 struct CallersWithCalls {
     /// Each caller with a count that is held once here and once by each of its calls.
-    callers: HashMap<Who, Arc<()>>,
+    callers: HashMap<LimitSubject, Arc<()>>,
     /// Number of callers at which those without a call are removed.
     sweep_at: usize,
 }
@@ -148,7 +148,7 @@ impl Calls {
     const FEW: usize = 64;
 
     /// One more call, unless there are `max` of them.
-    fn begin(&self, who: Who, max: u32) -> Option<CallSlot> {
+    fn begin(&self, who: LimitSubject, max: u32) -> Option<CallSlot> {
         let mut held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let held = &mut *held;
         if held.callers.len() >= held.sweep_at.max(Self::FEW) && !held.callers.contains_key(&who) {
@@ -165,7 +165,7 @@ impl Calls {
 impl Limits {
     pub fn new(settings: LimitSettings) -> Self {
         Self {
-            shared: settings.redis.clone().filter(|_| settings.enabled).map(Shared::new),
+            shared: settings.redis.clone().filter(|_| settings.enabled).map(SharedLimits::new),
             rates: Buckets::new(BUCKETS),
             promises: Buckets::new(BUCKETS),
             wrong_keys: Buckets::new(ADDRESSES),
@@ -185,7 +185,7 @@ impl Limits {
         if !self.settings.enabled {
             return Ok(());
         }
-        let (who, quota) = (Who::at(address), Quota::new(self.settings.wrong_keys));
+        let (who, quota) = (LimitSubject::at(address), Quota::new(self.settings.wrong_keys));
         let decision = self.wrong_keys.call(&who, nanoseconds(), quota, 0);
         if decision.remaining > 0 {
             return Ok(());
@@ -198,7 +198,7 @@ impl Limits {
     /// A key of this address was refused.
     pub fn note_refused_key(&self, address: IpAddr) {
         if self.settings.enabled {
-            self.wrong_keys.call(&Who::at(address), nanoseconds(), Quota::new(self.settings.wrong_keys), 1);
+            self.wrong_keys.call(&LimitSubject::at(address), nanoseconds(), Quota::new(self.settings.wrong_keys), 1);
         }
     }
 
@@ -206,7 +206,7 @@ impl Limits {
     /// limit, also where the call is refused.
     pub async fn admit(
         &self,
-        who: Option<Who>,
+        who: Option<LimitSubject>,
         plan: &Plan,
         gate: Gate,
         client_gone: impl Future<Output = ()>,
@@ -282,10 +282,10 @@ impl Limits {
     async fn decide(&self, bucket: &Bucket, now: u64, quota: Quota, calls: u64) -> Decision {
         let Some(shared) = &self.shared else { return self.rates.call(bucket, now, quota, calls) };
         let name = match &bucket.0 {
-            Who::Key(id) => format!("headwater:rate:{id}:{}", bucket.1),
-            Who::Address(address) => format!("headwater:rate:{address}:{}", bucket.1),
+            LimitSubject::Key(id) => format!("headwater:rate:{id}:{}", bucket.1),
+            LimitSubject::Address(address) => format!("headwater:rate:{address}:{}", bucket.1),
         };
-        // When it is asked, not when the call began: what is known is told for this moment.
+        // Computed when it is asked, not when the call began: it must be right for this moment.
         let now = nanoseconds();
         let known = self.rates.full_in(bucket, now);
         match shared.call(&name, now, quota, calls, known).await {
@@ -300,7 +300,7 @@ impl Limits {
         }
     }
 
-    /// In how many seconds a refused caller may come back. Callers that are refused together are told different times,
+    /// Returns in how many seconds a refused caller may come back. Callers that are refused together get different times,
     /// as many to a second as will be admitted in it.
     fn come_back(&self, bucket: &Bucket, quota: Quota, retry_in: u64) -> u64 {
         let now = nanoseconds();
@@ -355,7 +355,7 @@ impl RateState {
         Self { waited_ms, ..self }
     }
 
-    /// Adds the headers that tell it.
+    /// Adds the headers that state it.
     pub fn add_headers(&self, headers: &mut HeaderMap) {
         let Self { class, rate: Rate { per_second, burst }, remaining, full_in_secs, waited_ms } = self;
         let window = burst.div_ceil(*per_second);
@@ -383,8 +383,8 @@ mod tests {
     use super::buckets::decide;
     use super::*;
 
-    fn who(name: &str) -> Who {
-        Who::Key(KeyId::from(name).unwrap())
+    fn who(name: &str) -> LimitSubject {
+        LimitSubject::Key(KeyId::from(name).unwrap())
     }
 
     #[test]
@@ -401,7 +401,7 @@ mod tests {
     }
 
     #[test]
-    fn callers_without_a_call_are_forgotten_when_there_are_many_and_no_others() {
+    fn idle_callers_are_dropped_when_there_are_many() {
         let calls = Calls::default();
         let stays = calls.begin(who("stays"), 1);
         for number in 0..100_000 {

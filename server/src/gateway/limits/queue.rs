@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Mutex as Turn;
 
-/// All lines that somebody stands in.
+/// All lines that somebody is in.
 #[derive(Debug)]
 pub(super) struct Lines<K> {
     lines: Mutex<HashMap<K, Line>>,
@@ -21,7 +21,7 @@ struct Line {
 
 /// A place in a line, given up when it is dropped.
 #[derive(Debug)]
-pub(super) struct Place<'a, K: Hash + Eq> {
+pub(super) struct QueuePosition<'a, K: Hash + Eq> {
     lines: &'a Lines<K>,
     key: K,
     turn: Arc<Turn<()>>,
@@ -39,7 +39,7 @@ impl<K: Hash + Eq + Clone> Lines<K> {
     }
 
     /// Takes the last place; `None` when the line is too long.
-    pub fn join(&self, key: K) -> Option<Place<'_, K>> {
+    pub fn join(&self, key: K) -> Option<QueuePosition<'_, K>> {
         let mut lines = self.lines();
         let line = lines.entry(key.clone()).or_default();
         if line.waiting >= self.longest {
@@ -48,7 +48,7 @@ impl<K: Hash + Eq + Clone> Lines<K> {
         line.waiting += 1;
         let turn = Arc::clone(&line.turn);
         drop(lines);
-        Some(Place { lines: self, key, turn })
+        Some(QueuePosition { lines: self, key, turn })
     }
 }
 
@@ -59,14 +59,14 @@ impl<K> Lines<K> {
     }
 }
 
-impl<K: Hash + Eq> Place<'_, K> {
+impl<K: Hash + Eq> QueuePosition<'_, K> {
     /// Waits until all who came before are gone. The lock hands itself on in the order in which it was asked for.
     pub async fn turn(&self) -> tokio::sync::MutexGuard<'_, ()> {
         self.turn.lock().await
     }
 }
 
-impl<K: Hash + Eq> Drop for Place<'_, K> {
+impl<K: Hash + Eq> Drop for QueuePosition<'_, K> {
     fn drop(&mut self) {
         let mut lines = self.lines.lines();
         if let Some(line) = lines.get_mut(&self.key) {
@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_is_as_long_as_those_who_stand_in_it() {
+    fn queue_length_is_the_number_of_queued_calls() {
         const LONGEST: usize = 100;
         let lines = Lines::new(LONGEST);
         let places: Vec<_> = (0..LONGEST).map(|_| lines.join("a").unwrap()).collect();

@@ -15,11 +15,11 @@ use redis::{Client, RedisError, Script};
 use super::buckets::{Decision, Quota};
 use super::nanoseconds;
 
-/// How long an answer of Redis may take before the gateway decides by itself.
+/// The time that an answer of Redis may take before the gateway decides by itself.
 const ANSWER: Duration = Duration::from_millis(100);
-/// How long its first answer may take, to which the connection must be made.
+/// The time that its first answer may take, to which the connection must be made.
 const FIRST: Duration = Duration::from_secs(1);
-/// How long Redis is not asked after it gave no answer, in nanoseconds.
+/// The time for which Redis is not asked after it gave no answer, in nanoseconds.
 const PAUSE: u64 = 1_000_000_000;
 /// The same where it never gave one: each time somebody waits as long as for the first.
 const LONG_PAUSE: u64 = 10 * PAUSE;
@@ -49,7 +49,7 @@ end
 return {arrival - now, retry_in}
 ";
 
-/// Where a Redis is, such as `redis://127.0.0.1:6379/0`. The text may hold a password, so it is never shown.
+/// The address of a Redis, such as `redis://127.0.0.1:6379/0`. The text may hold a password, so it is never shown.
 #[derive(Clone)]
 pub struct RedisAddress(Client);
 
@@ -95,24 +95,24 @@ impl fmt::Display for RedisAddress {
 }
 
 /// Buckets in Redis.
-pub(super) struct Shared {
+pub(super) struct SharedLimits {
     address: RedisAddress,
     /// Made by the first call, in its runtime.
     manager: OnceLock<ConnectionManager>,
     script: Script,
-    /// Whether it ever gave an answer.
+    /// True once it gave an answer.
     has_answered: AtomicBool,
     /// Until when Redis is not asked.
     pause_until: AtomicU64,
 }
 
-impl fmt::Debug for Shared {
+impl fmt::Debug for SharedLimits {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Shared({})", self.address)
     }
 }
 
-impl Shared {
+impl SharedLimits {
     /// Buckets at an address, which is connected to when it is first asked and again whenever the connection is lost.
     pub fn new(address: RedisAddress) -> Self {
         Self {
@@ -137,22 +137,22 @@ impl Shared {
         made.clone()
     }
 
-    /// Decides on `calls` calls. `full_in` is what this gateway knows to be taken from the bucket at least, in
+    /// Decides on `calls` calls. `full_in` is the minimum that this gateway has taken from the bucket, in
     /// nanoseconds at `now`: a Redis that lost its memory, or was not asked for a while, learns it again. As it hears of
     /// it later than that, by the time of an answer at most, a Redis that remembers takes as much less for true: else
     /// each call that is slower than the one before would shut the bucket by what it is slower. `None` when Redis gives
     /// no answer.
     pub async fn call(&self, key: &str, now: u64, quota: Quota, calls: u64, full_in: u64) -> Option<Decision> {
         let has_answered = self.has_answered.load(Ordering::Relaxed);
-        let (patience, pause) = if has_answered { (ANSWER, PAUSE) } else { (FIRST, LONG_PAUSE) };
+        let (limit, pause) = if has_answered { (ANSWER, PAUSE) } else { (FIRST, LONG_PAUSE) };
         if !self.is_to_be_asked(now, has_answered) {
             return None;
         }
         let mut manager = self.manager();
         let mut call = self.script.key(key);
         call.arg(quota.interval.div_ceil(MICRO)).arg(quota.burst.div_ceil(MICRO)).arg(calls);
-        call.arg(full_in / MICRO).arg(patience.as_micros());
-        let asked = tokio::time::timeout(patience, call.invoke_async::<(u64, u64)>(&mut manager)).await;
+        call.arg(full_in / MICRO).arg(limit.as_micros());
+        let asked = tokio::time::timeout(limit, call.invoke_async::<(u64, u64)>(&mut manager)).await;
         let error = match asked {
             Ok(Ok((full_in, retry_in))) => {
                 if !has_answered && !self.has_answered.swap(true, Ordering::Relaxed) {
@@ -163,7 +163,7 @@ impl Shared {
                 return Some(Decision { arrival: now + full_in, remaining, full_in, retry_in: retry_in * MICRO });
             }
             Ok(Err(error)) => error.to_string(),
-            Err(_) => format!("no answer within {} ms", patience.as_millis()),
+            Err(_) => format!("no answer within {} ms", limit.as_millis()),
         };
         // Another call may have had an answer since this one began.
         let pause = if self.has_answered.load(Ordering::Relaxed) { PAUSE } else { pause };
@@ -176,8 +176,8 @@ impl Shared {
         None
     }
 
-    /// Whether Redis is not left alone for a while. One that failed and never answered keeps a call waiting for long, so
-    /// that one call at a time asks it.
+    /// Returns whether Redis is not left alone for a while. One that failed and never answered keeps a call waiting for
+    /// long, so that one call at a time asks it.
     fn is_to_be_asked(&self, now: u64, has_answered: bool) -> bool {
         let until = self.pause_until.load(Ordering::Relaxed);
         let is_first = || {

@@ -21,20 +21,21 @@ use tokio::sync::{OwnedSemaphorePermit, mpsc, watch};
 use tokio_rustls::server::TlsStream;
 
 use super::ListenerConfig;
-use super::watchdog::{ConnectionWatchdog, Open, Sent, Why};
+use super::watchdog::{ConnectionWatchdog, EndReason, Open, PacedBody};
 use crate::gateway::context::{self, new_request_id};
 use crate::gateway::problem::Problem;
 
-/// How long a TLS handshake may take.
+/// The time that a TLS handshake may take.
 const HANDSHAKE: Duration = Duration::from_secs(5);
-/// How long an idle connection is kept open when the server drains: a request that is on its way is still answered.
+/// The time for which an idle connection is kept open when the server drains: a request that is on its way is still
+/// answered.
 const DRAIN_GRACE: Duration = Duration::from_millis(500);
 /// When a connection with requests at work is looked at again, for what happens to it elsewhere.
 const LOOK: Duration = Duration::from_secs(15);
-/// How long a connection that was told to end may take for it.
-const GOODBYE: Duration = Duration::from_secs(2);
+/// The time that a connection that was asked to end may take for it.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// What answers requests.
+/// The handler of requests.
 pub(crate) trait Routes: Clone + Send + Sync + 'static {
     /// Answers a request of a connection from `peer`.
     fn answer(
@@ -44,15 +45,15 @@ pub(crate) trait Routes: Clone + Send + Sync + 'static {
     ) -> impl Future<Output = Response<Body>> + Send + use<Self>;
 }
 
-/// What connections of one listener share.
+/// The state that connections of one listener share.
 #[derive(Debug)]
-pub(super) struct Shared<S> {
+pub(super) struct ListenerShared<S> {
     pub routes: S,
     pub config: ListenerConfig,
     builder: Builder<TokioExecutor>,
 }
 
-impl<S> Shared<S> {
+impl<S> ListenerShared<S> {
     pub fn new(routes: S, config: ListenerConfig) -> Self {
         Self { routes, config, builder: builder() }
     }
@@ -63,7 +64,7 @@ fn builder() -> Builder<TokioExecutor> {
     const HEAD_BYTES: u32 = 64 << 10;
     let mut builder = Builder::new(TokioExecutor::new());
     // The library's time for a head counts from the end of the request before: it would end idle connections, so it is
-    // off, and the watchdog of the connection tells the two apart.
+    // off, and the watchdog of the connection separates the two.
     builder.http1().timer(TokioTimer::new()).header_read_timeout(None).max_buf_size(HEAD_BYTES as usize);
     builder
         .http2()
@@ -80,16 +81,16 @@ fn builder() -> Builder<TokioExecutor> {
     builder
 }
 
-/// What a connection holds as long as it is open: its place among the connections, and the word that it is there, which
-/// outlives all the rest of it.
-pub(super) type Held = (OwnedSemaphorePermit, mpsc::Sender<()>);
+/// The resources of a connection as long as it is open: its place among the connections, and the sign that it is there,
+/// which outlives all the rest of it.
+pub(super) type ConnectionGuard = (OwnedSemaphorePermit, mpsc::Sender<()>);
 
 /// Serves a connection until it ends by itself, breaks its limits, or the server stops.
 ///
-/// Thousands of these wait at a time, so what is large and not needed while they wait stands in a box of its own.
+/// Thousands of these wait at a time, so what is large and not needed while they wait is in a box of its own.
 pub(super) async fn serve<S: Routes>(
-    (place, _alive): Held,
-    shared: Arc<Shared<S>>,
+    (place, _alive): ConnectionGuard,
+    shared: Arc<ListenerShared<S>>,
     (stream, peer): (TcpStream, SocketAddr),
     stopping: watch::Receiver<bool>,
 ) {
@@ -109,7 +110,7 @@ pub(super) async fn serve<S: Routes>(
         },
     };
     let watchdog = Arc::new(ConnectionWatchdog::new(http2));
-    let io = TokioIo::new(Watched::new(wire, Arc::clone(&watchdog), place));
+    let io = TokioIo::new(WatchedWire::new(wire, Arc::clone(&watchdog), place));
     let (routes, asked, leaving) = (shared.routes.clone(), Arc::clone(&watchdog), stopping.clone());
     let service = hyper::service::service_fn(move |request: Request<Incoming>| {
         let (open, leaving) = (Open::new(&asked), leaving.clone());
@@ -127,15 +128,15 @@ pub(super) async fn serve<S: Routes>(
     watch_over(connection, &watchdog, &shared.config, stopping, peer).await;
 }
 
-/// What a connection can be told.
-trait Closing: Future {
+/// A connection that can end gracefully.
+trait GracefulConnection: Future {
     /// To take nothing new.
     fn close(self: Pin<&mut Self>);
 }
 
-impl<I, S> Closing for hyper_util::server::conn::auto::UpgradeableConnection<'_, I, S, TokioExecutor>
+impl<I, S> GracefulConnection for hyper_util::server::conn::auto::UpgradeableConnection<'_, I, S, TokioExecutor>
 where
-    S: hyper::service::Service<Request<Incoming>, Response = Response<Sent>, Error = Infallible>,
+    S: hyper::service::Service<Request<Incoming>, Response = Response<PacedBody>, Error = Infallible>,
     S::Future: Send + 'static,
     I: hyper::rt::Read + hyper::rt::Write + Unpin + Send + 'static,
 {
@@ -152,12 +153,12 @@ async fn watch_over<C, E>(
     mut stopping: watch::Receiver<bool>,
     peer: SocketAddr,
 ) where
-    C: Closing<Output = Result<(), E>>,
+    C: GracefulConnection<Output = Result<(), E>>,
     E: std::fmt::Display,
 {
     let stopped = stopping.clone();
     let mut stop = pin!(stopping.changed());
-    let mut is_told = false;
+    let mut is_notified = false;
     let mut timer = pin!(tokio::time::sleep_until(Instant::now().into()));
     let mut end = Ending::Running;
     poll_fn(|cx| {
@@ -168,15 +169,15 @@ async fn watch_over<C, E>(
                 }
                 return Poll::Ready(());
             }
-            if !is_told {
+            if !is_notified {
                 // Once is enough for a task to be woken by it.
-                is_told = true;
+                is_notified = true;
                 let _ = stop.as_mut().poll(cx);
             }
             if end == Ending::Running && is_stopping(&stopped) {
                 end = Ending::Listening(Instant::now() + DRAIN_GRACE);
                 if watchdog.is_http2() {
-                    // Its client is told the last request that counts, so none is lost.
+                    // Its client learns the last request that counts, so none is lost.
                     connection.as_mut().close();
                 }
             }
@@ -194,14 +195,14 @@ async fn watch_over<C, E>(
                 continue;
             };
             match (end, why) {
-                (Ending::Listening(_), Why::Idle) => {
+                (Ending::Listening(_), EndReason::Idle) => {
                     // Ends at once where nothing is under way, else with the answer.
                     connection.as_mut().close();
                     end = Ending::Closing;
                 }
-                (Ending::Running, Why::Idle) => {
+                (Ending::Running, EndReason::Idle) => {
                     connection.as_mut().close();
-                    end = Ending::Leaving(now + GOODBYE);
+                    end = Ending::Leaving(now + CLOSE_TIMEOUT);
                 }
                 (_, why) => {
                     tracing::debug!(%peer, ?why, "a connection is ended");
@@ -213,12 +214,12 @@ async fn watch_over<C, E>(
     .await;
 }
 
-/// Whether the server stops: that is the one change there is. A sender that is gone stops it as well.
+/// Returns whether the server stops: that is the one change there is. A sender that is gone stops it as well.
 fn is_stopping(stopping: &watch::Receiver<bool>) -> bool {
     stopping.has_changed().unwrap_or(true)
 }
 
-/// How far the end of a connection is.
+/// The stage of the end of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Ending {
     /// Not begun.
@@ -227,27 +228,27 @@ enum Ending {
     Listening(Instant),
     /// The server stops and waits for what is under way.
     Closing,
-    /// The connection was idle for too long and was told to end.
+    /// The connection was idle for too long and was asked to end.
     Leaving(Instant),
 }
 
 impl Ending {
     /// When to act next, given what the watchdog says, and why.
-    fn until(self, watchdog: Option<(Instant, Why)>) -> Option<(Instant, Why)> {
+    fn until(self, watchdog: Option<(Instant, EndReason)>) -> Option<(Instant, EndReason)> {
         let (own, watchdog) = match (self, watchdog) {
-            (Self::Listening(last), watchdog) => (Some((last, Why::Idle)), watchdog),
+            (Self::Listening(last), watchdog) => (Some((last, EndReason::Idle)), watchdog),
             // Being idle is why it leaves, and it has a moment for that. A request that came in between is answered.
-            (Self::Leaving(last), Some((_, Why::Idle))) => (Some((last, Why::Idle)), None),
+            (Self::Leaving(last), Some((_, EndReason::Idle))) => (Some((last, EndReason::Idle)), None),
             (Self::Running | Self::Closing | Self::Leaving(_), watchdog) => (None, watchdog),
         };
         own.into_iter().chain(watchdog).min_by_key(|(until, _)| *until)
     }
 }
 
-/// What every connection of HTTP/2 begins with, and no request of HTTP/1.1.
+/// The first bytes of every connection of HTTP/2, and of no request of HTTP/1.1.
 const HTTP2: &[u8] = b"PRI";
 
-/// What bytes go through.
+/// The wire that bytes go through.
 #[derive(Debug)]
 pub(super) enum Wire {
     /// In clear.
@@ -258,17 +259,17 @@ pub(super) enum Wire {
 
 /// A wire with its watchdog. It holds the place of its connection, also after an upgrade took it elsewhere.
 #[derive(Debug)]
-pub(super) struct Watched {
+pub(super) struct WatchedWire {
     wire: Wire,
     watchdog: Arc<ConnectionWatchdog>,
-    /// How much of [`HTTP2`] came, as long as nothing else did.
+    /// The number of bytes of [`HTTP2`] that came, as long as nothing else did.
     begun: Option<usize>,
-    /// What is written in place of what the connection was told to write, and how much of it is.
+    /// The bytes that are written in place of what the connection was asked to write, and how many of them are.
     instead: Option<(Vec<u8>, usize)>,
     _place: OwnedSemaphorePermit,
 }
 
-impl Watched {
+impl WatchedWire {
     pub fn new(wire: Wire, watchdog: Arc<ConnectionWatchdog>, place: OwnedSemaphorePermit) -> Self {
         Self { wire, watchdog, begun: Some(0), instead: None, _place: place }
     }
@@ -319,7 +320,7 @@ impl Watched {
     }
 }
 
-impl AsyncRead for Watched {
+impl AsyncRead for WatchedWire {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         let before = buffer.filled().len();
         let read = match &mut self.wire {
@@ -335,7 +336,7 @@ impl AsyncRead for Watched {
     }
 }
 
-impl AsyncWrite for Watched {
+impl AsyncWrite for WatchedWire {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         if self.instead.is_none() {
             self.instead = in_place_of(bytes).map(|instead| (instead, 0));
@@ -392,7 +393,7 @@ impl AsyncWrite for Watched {
     }
 }
 
-/// What goes in place of what is to be written, where that is a refusal of the parser.
+/// Returns what goes in place of what is to be written, where that is a refusal of the parser.
 pub(super) fn in_place_of(written: &[u8]) -> Option<Vec<u8>> {
     // The gateway's own answers have an id.
     let status = written.strip_prefix(b"HTTP/1.1 4")?.get(..2)?;
@@ -432,9 +433,9 @@ mod tests {
     use tokio::sync::Semaphore;
 
     #[derive(Clone)]
-    struct Nothing;
+    struct EmptyRoutes;
 
-    impl Routes for Nothing {
+    impl Routes for EmptyRoutes {
         fn answer(&self, _: Request<Body>, _: SocketAddr) -> impl Future<Output = Response<Body>> + Send + use<> {
             std::future::ready(Response::default())
         }
@@ -445,7 +446,7 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let _client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
         let accepted = listener.accept().await.unwrap();
-        let shared = Arc::new(Shared::new(Nothing, ListenerConfig::default()));
+        let shared = Arc::new(ListenerShared::new(EmptyRoutes, ListenerConfig::default()));
         let place = Arc::new(Semaphore::new(1)).try_acquire_owned().unwrap();
         let (stopping, alive) = (watch::channel(false).1, mpsc::channel(1).0);
         let bytes = size_of_val(&serve((place, alive), shared, accepted, stopping));

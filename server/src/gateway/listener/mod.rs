@@ -21,7 +21,7 @@ use tokio::net::{TcpListener, TcpSocket};
 use tokio::sync::{Semaphore, mpsc, watch};
 use tokio::task::JoinSet;
 
-use connection::Shared;
+use connection::ListenerShared;
 
 pub(crate) use connection::Routes;
 pub use tls::{Tls, TlsError};
@@ -63,7 +63,7 @@ pub(crate) async fn listen(
     }
     let places = Arc::new(Semaphore::new(config.connections));
     let tls = config.tls.clone();
-    let shared = Arc::new(Shared::new(routes, config));
+    let shared = Arc::new(ListenerShared::new(routes, config));
     let (stopping, stopped) = watch::channel(false);
     // Every connection has a sender; when the last one is gone there is nothing more to wait for.
     let (alive, mut all_gone) = mpsc::channel::<()>(1);
@@ -128,7 +128,7 @@ async fn now_or_never<T>(future: impl Future<Output = T>) -> Option<T> {
     }
 }
 
-/// What is to be done when the system gives no connection: one that broke off is nobody's concern, anything else
+/// Decides what to do when the system gives no connection: one that broke off is nobody's concern, anything else
 /// (no more file descriptors) needs a moment.
 async fn refused(error: &io::Error) {
     use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset};
@@ -138,16 +138,16 @@ async fn refused(error: &io::Error) {
     }
 }
 
-/// What a listener asks of those who connect.
+/// The limits for those who connect.
 #[derive(Debug, Clone)]
 pub struct ListenerConfig {
     /// Connections open at a time; more are closed as they come.
     pub connections: usize,
-    /// How long the head of a request may take, from its first byte, and a new connection may say nothing.
+    /// The time that the head of a request may take, from its first byte, and a new connection may say nothing.
     pub head: Duration,
-    /// How long a connection may be kept without a request under way.
+    /// The time for which a connection may be kept without a request under way.
     pub idle: Duration,
-    /// How long a client may take next to nothing of its answer.
+    /// The time for which a client may take next to nothing of its answer.
     pub stall: Duration,
     /// Certificate and key; `None` serves in clear.
     pub tls: Option<Arc<Tls>>,

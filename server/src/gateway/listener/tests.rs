@@ -96,7 +96,7 @@ fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
     [&length[1..], &[kind, flags], &stream.to_be_bytes()[..], payload].concat()
 }
 
-/// What opens a connection of HTTP/2 and asks once on it.
+/// Returns the bytes that open a connection of HTTP/2 and ask once on it.
 fn first_of_http2(path: &str) -> Vec<u8> {
     let length = u8::try_from(path.len()).unwrap();
     let head = [&[0x82, 0x86, 0x04, length], path.as_bytes(), &[0x01, 1, b'x']].concat();
@@ -134,7 +134,7 @@ async fn read_http2(stream: &mut TcpStream, makes_room: bool, pause: Duration) -
 const PAUSE: Duration = Duration::from_millis(30);
 
 #[tokio::test]
-async fn a_client_that_takes_its_answer_steadily_gets_all_of_it_however_short_idle_is() {
+async fn steady_client_gets_its_whole_answer_despite_a_short_idle() {
     let (_, mut stream) = connect(config(200, 3000)).await;
     ask(&mut stream, &format!("/{LARGE}")).await;
     assert_eq!(timeout(LONG, read_slowly(&mut stream, LARGE, PAUSE)).await.unwrap(), LARGE);
@@ -150,7 +150,7 @@ async fn so_does_one_of_http2() {
 }
 
 #[tokio::test]
-async fn an_answer_of_http2_whose_last_byte_has_no_room_is_on_its_way_until_it_is_stalled() {
+async fn http2_answer_without_room_is_in_flight_until_it_stalls() {
     let (answers, mut stream) = connect(config(60_000, 1000)).await;
     stream.write_all(&first_of_http2(&format!("/{WINDOW_AND_ONE}"))).await.unwrap();
     let reader = tokio::spawn(async move { read_http2(&mut stream, false, Duration::ZERO).await });

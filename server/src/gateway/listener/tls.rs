@@ -13,20 +13,20 @@ use tokio_rustls::TlsAcceptor;
 use x509_cert::Certificate;
 use x509_cert::der::Decode;
 
-/// How often the files are looked at.
+/// The interval at which the files are looked at.
 const LOOK: Duration = Duration::from_secs(3);
 
-/// Why a certificate cannot be served.
+/// The reason why a certificate cannot be served.
 #[derive(Debug, thiserror::Error)]
 pub enum TlsError {
-    /// A file cannot be read, or is no PEM.
+    /// A file cannot be read, or is not PEM.
     #[error("cannot read {what} from {}", path.display())]
     Pem {
-        /// What was looked for.
+        /// The item that was looked for.
         what: &'static str,
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The fault.
         #[source]
         source: pem::Error,
     },
@@ -43,7 +43,7 @@ pub enum TlsError {
         certificate: PathBuf,
         /// The key.
         key: PathBuf,
-        /// Why not.
+        /// The reason.
         #[source]
         source: rustls::Error,
     },
@@ -58,7 +58,7 @@ pub struct Tls {
     seen: Mutex<Stamp>,
 }
 
-/// What tells one state of the two files from another.
+/// The stamp of a state of the two files.
 type Stamp = [Option<(SystemTime, u64)>; 2];
 
 impl Tls {

@@ -22,9 +22,9 @@ const PASSED_OVER: u32 = 20;
 /// Requests of one connection that its client may give up before that counts as a flood.
 const ABANDONED: u64 = 100;
 
-/// Why a connection is ended.
+/// The reason why a connection is ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Why {
+pub(super) enum EndReason {
     /// Nothing was asked for a while.
     Idle,
     /// The head of a request did not arrive in its time.
@@ -35,7 +35,7 @@ pub(super) enum Why {
     Flood,
 }
 
-/// The watchdog of one connection. What stands beside the beat says whether there is anything to look for in it: for most
+/// The watchdog of one connection. What is beside the beat says whether there is anything to look for in it: for most
 /// requests there is not.
 #[derive(Debug)]
 pub(super) struct ConnectionWatchdog {
@@ -55,7 +55,7 @@ struct Beat {
     open: usize,
     /// Since when no request is under way.
     quiet_since: Instant,
-    /// Whether a byte came after that, and when the first one did, as far as a look has found.
+    /// True if a byte came after that, and when the first one did, as far as a look has found.
     heard: bool,
     heard_at: Option<Instant>,
     /// Since when the socket takes less than is offered, and what it took since.
@@ -128,7 +128,7 @@ impl ConnectionWatchdog {
         }
     }
 
-    /// What was taken cannot be written yet.
+    /// Notes that what was taken cannot be written yet.
     pub fn holds_back(&self) {
         if !self.is_blocked.load(Ordering::Acquire) {
             self.is_blocked.store(true, Ordering::Release);
@@ -207,31 +207,31 @@ impl ConnectionWatchdog {
         }
     }
 
-    /// Until when the connection may go on as it does, and why no longer; `None` while requests are at work.
+    /// Until when the connection may continue as it does, and why no longer; `None` while requests are at work.
     ///
     /// To be asked after the connection did what it could.
-    pub fn until(&self, config: &ListenerConfig) -> Option<(Instant, Why)> {
+    pub fn until(&self, config: &ListenerConfig) -> Option<(Instant, EndReason)> {
         if !self.is_blocked.load(Ordering::Acquire) {
             // HTTP/2 lets go of an answer after the flush that wrote it.
             self.let_go();
         }
         let mut beat = self.beat();
         if beat.abandoned > ABANDONED && 2 * beat.abandoned > beat.requests {
-            return Some((beat.quiet_since, Why::Flood));
+            return Some((beat.quiet_since, EndReason::Flood));
         }
         let blocked = beat.blocked.map(|(since, _)| since + config.stall);
         let stalled = blocked.into_iter().chain(self.passed_over(&mut beat, config)).min();
-        let stalled = stalled.map(|until| (until, Why::Stalled));
+        let stalled = stalled.map(|until| (until, EndReason::Stalled));
         let quiet = if beat.open > 0 || beat.blocked.is_some() {
             None
         } else if self.is_http2() {
-            Some((beat.quiet_since + config.idle, Why::Idle))
+            Some((beat.quiet_since + config.idle, EndReason::Idle))
         } else if beat.heard {
-            Some((*beat.heard_at.get_or_insert_with(Instant::now) + config.head, Why::SlowHead))
+            Some((*beat.heard_at.get_or_insert_with(Instant::now) + config.head, EndReason::SlowHead))
         } else if beat.requests == 0 {
-            Some((beat.quiet_since + config.head, Why::SlowHead))
+            Some((beat.quiet_since + config.head, EndReason::SlowHead))
         } else {
-            Some((beat.quiet_since + config.idle, Why::Idle))
+            Some((beat.quiet_since + config.idle, EndReason::Idle))
         };
         stalled.into_iter().chain(quiet).min_by_key(|(until, _)| *until)
     }
@@ -271,14 +271,14 @@ impl Open {
     }
 
     /// The answer is there; what is left is to send it.
-    pub fn send(mut self, mut answer: Response<Body>) -> Response<Sent> {
+    pub fn send(mut self, mut answer: Response<Body>) -> Response<PacedBody> {
         self.answered = true;
         self.in_flight = answer.extensions_mut().remove();
         answer.map(|body| {
             if !body.is_end_stream() {
                 self.waits(true);
             }
-            Sent { body, rest: Bytes::new(), open: Some(self) }
+            PacedBody { body, rest: Bytes::new(), open: Some(self) }
         })
     }
 
@@ -295,15 +295,15 @@ impl Drop for Open {
 }
 
 /// The body of an answer. Who asks for its next piece has room for it; who does not ask lets it wait.
-pub(super) struct Sent {
+pub(super) struct PacedBody {
     body: Body,
-    /// What the body gave, and nobody asked for yet.
+    /// The data that the body gave, and nobody asked for yet.
     rest: Bytes,
     /// Goes with the last piece.
     open: Option<Open>,
 }
 
-impl Sent {
+impl PacedBody {
     fn piece(&mut self) -> Piece {
         let bytes = if self.rest.len() > PIECE { self.rest.split_to(PIECE) } else { std::mem::take(&mut self.rest) };
         let is_last = self.rest.is_empty() && self.body.is_end_stream();
@@ -311,7 +311,7 @@ impl Sent {
     }
 }
 
-impl HttpBody for Sent {
+impl HttpBody for PacedBody {
     type Data = Piece;
     type Error = axum::Error;
 
@@ -390,7 +390,7 @@ mod tests {
     use std::task::Waker;
     use std::time::Duration;
 
-    fn left(watchdog: &ConnectionWatchdog) -> Option<(u64, Why)> {
+    fn left(watchdog: &ConnectionWatchdog) -> Option<(u64, EndReason)> {
         let (until, why) = watchdog.until(&ListenerConfig::default())?;
         // What is left is a moment less than the whole time.
         Some((until.saturating_duration_since(Instant::now()).as_secs() + 1, why))
@@ -401,17 +401,17 @@ mod tests {
     }
 
     #[test]
-    fn a_head_has_5_seconds_from_its_first_byte_and_an_idle_connection_60() {
+    fn head_has_5_seconds_and_an_idle_connection_60() {
         let watchdog = ConnectionWatchdog::new(false);
-        assert_eq!(left(&watchdog), Some((5, Why::SlowHead)));
+        assert_eq!(left(&watchdog), Some((5, EndReason::SlowHead)));
         watchdog.heard();
         let request = watchdog.begin();
         assert_eq!(left(&watchdog), None);
         watchdog.end(request, true);
-        assert_eq!(left(&watchdog), Some((60, Why::Idle)));
+        assert_eq!(left(&watchdog), Some((60, EndReason::Idle)));
         watchdog.heard();
-        assert_eq!(left(&watchdog), Some((5, Why::SlowHead)));
-        assert_eq!(left(&ConnectionWatchdog::new(true)), Some((60, Why::Idle)));
+        assert_eq!(left(&watchdog), Some((5, EndReason::SlowHead)));
+        assert_eq!(left(&ConnectionWatchdog::new(true)), Some((60, EndReason::Idle)));
     }
 
     #[test]
@@ -419,36 +419,36 @@ mod tests {
         let watchdog = ConnectionWatchdog::new(false);
         watchdog.begin();
         watchdog.wrote(1000, 10);
-        assert_eq!(left(&watchdog), Some((30, Why::Stalled)));
+        assert_eq!(left(&watchdog), Some((30, EndReason::Stalled)));
         watchdog.wrote(990, 990);
         assert_eq!(left(&watchdog), None);
         watchdog.holds_back();
-        assert_eq!(left(&watchdog), Some((30, Why::Stalled)));
+        assert_eq!(left(&watchdog), Some((30, EndReason::Stalled)));
         watchdog.flushed();
         assert_eq!(left(&watchdog), None);
         let watchdog = ConnectionWatchdog::new(true);
         let request = watchdog.begin();
         watchdog.waits(request, true);
-        assert_eq!(left(&watchdog), Some((30, Why::Stalled)));
+        assert_eq!(left(&watchdog), Some((30, EndReason::Stalled)));
         watchdog.waits(request, false);
         assert_eq!(left(&watchdog), None);
     }
 
     #[test]
-    fn who_takes_an_answer_is_not_idle_and_not_stalled_once_it_has_all_of_it() {
+    fn reading_client_is_neither_idle_nor_stalled() {
         let watchdog = ConnectionWatchdog::new(false);
         let request = watchdog.begin();
         watchdog.wrote(1, 0);
         watchdog.end(request, true);
-        assert_eq!(watchdog.until(&short()).map(|(_, why)| why), Some(Why::Stalled));
+        assert_eq!(watchdog.until(&short()).map(|(_, why)| why), Some(EndReason::Stalled));
         watchdog.flushed();
-        assert_eq!(watchdog.until(&short()).map(|(_, why)| why), Some(Why::Idle));
+        assert_eq!(watchdog.until(&short()).map(|(_, why)| why), Some(EndReason::Idle));
         watchdog.begin();
         assert_eq!(left(&watchdog), None);
     }
 
     #[test]
-    fn a_body_of_http2_waits_longer_while_its_client_takes_enough_of_others() {
+    fn http2_body_waits_longer_while_others_are_read() {
         let watchdog = ConnectionWatchdog::new(true);
         let request = watchdog.begin();
         watchdog.waits(request, true);
@@ -468,16 +468,16 @@ mod tests {
             let request = watchdog.begin();
             watchdog.end(request, turn % 2 == 0);
         }
-        assert_eq!(left(&watchdog), Some((60, Why::Idle)), "half of them were answered");
+        assert_eq!(left(&watchdog), Some((60, EndReason::Idle)), "half of them were answered");
         for _ in 0..2 {
             let request = watchdog.begin();
             watchdog.end(request, false);
         }
-        assert_eq!(left(&watchdog).map(|(_, why)| why), Some(Why::Flood));
+        assert_eq!(left(&watchdog).map(|(_, why)| why), Some(EndReason::Flood));
     }
 
     #[test]
-    fn an_answer_is_on_its_way_until_all_that_was_handed_over_is_written() {
+    fn answer_is_in_flight_until_all_of_it_is_written() {
         let watchdog = ConnectionWatchdog::new(false);
         let in_flight = Arc::new(InFlightResponse::new(Some((Arc::default(), RequestId::default())), None));
         let still = Arc::downgrade(&in_flight);

@@ -7,11 +7,11 @@ use crate::gateway::LONGEST_REPEAT_KEY;
 /// The id of the requests that examples answer.
 pub(in crate::routes) const REQUEST_ID: &str = "019aa1b2-7c3d-7e4f-8a5b-6c7d8e9f0a1b";
 
-/// What every answer carries or may carry.
+/// The headers that every answer carries or may carry.
 const EVERY: [&str; 3] = ["X-Request-Id", "X-Correlation-Id", "X-Credit-Cost"];
-/// What an answer to a known key may carry besides.
+/// The headers that an answer to a known key may carry besides.
 const KEYED: [&str; 4] = ["X-Credit-Remaining", "RateLimit-Policy", "RateLimit", "X-Queue-Wait-Ms"];
-/// What a table says besides its rows.
+/// The headers of a table besides its rows.
 pub(super) const OF_TABLES: [&str; 6] =
     ["X-Next-Cursor", "X-Total-Count", "X-As-Of-Block", "X-Amount-Unit", "X-Pegged", "X-Warnings"];
 

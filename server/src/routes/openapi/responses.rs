@@ -1,4 +1,4 @@
-//! How operations answer: the successes' frame and every error, each with the body and headers that it comes with.
+//! The responses of operations: the successes' frame and every error, each with the body and headers that it comes with.
 
 use headwater_engine::{Column, CostClass, Endpoint, Method};
 use headwater_state::{Plan, Rate};
@@ -9,20 +9,20 @@ use super::headers;
 use super::reference;
 use crate::gateway::{BODY_LIMIT, Status};
 
-/// What decides which errors an operation can answer.
+/// The circumstances that decide which errors an operation can answer.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::routes) struct Circumstances<'a> {
     /// The path, as errors name it.
     pub path: &'a str,
     /// Credits per success; of one that is paid by its items, those of the example.
     pub cost: u32,
-    /// What decides its time and its rate.
+    /// The class that decides its time and its rate.
     pub class: CostClass,
-    /// Whether parameters stand in a body.
+    /// True if parameters are in a body.
     pub has_body: bool,
-    /// Whether it takes an `Idempotency-Key`.
+    /// True if it takes an `Idempotency-Key`.
     pub is_repeatable: bool,
-    /// What is said where the thing that the path names is not there.
+    /// The message where the thing that the path names is not there.
     pub missing: Option<&'a str>,
 }
 

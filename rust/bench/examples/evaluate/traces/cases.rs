@@ -13,9 +13,9 @@ use crate::Economy;
 /// Steps that move loot on. Others are of victims, or pay for fees.
 const FOLLOWED: [&str; 6] = ["collect", "layer", "mix", "bridge", "cash_out", "payout"];
 /// Least addresses beside the start that make a case worth a trace.
-const LEAST_KNOWN: usize = 2;
+const MIN_KNOWN: usize = 2;
 
-/// What a case is.
+/// The kind of a case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
     /// A crime with victims.
@@ -41,7 +41,7 @@ impl Kind {
 pub struct Case {
     pub kind: Kind,
     pub chain: Chain,
-    /// Where the trace begins: who got the loot, or first paid on.
+    /// The start of the trace: who got the loot, or first paid on.
     pub start: Address,
     /// The addresses that the money of the start really went to, apart from the start.
     pub known: BTreeSet<Address>,
@@ -84,7 +84,7 @@ pub fn cases(economy: &Economy, chain: Chain) -> Result<Vec<Case>> {
                 best = Some((start, on_way, known));
             }
         }
-        let Some((start, on_way, known)) = best.filter(|best| best.2.len() >= LEAST_KNOWN) else { continue };
+        let Some((start, on_way, known)) = best.filter(|best| best.2.len() >= MIN_KNOWN) else { continue };
         let payers: BTreeSet<Address> = on_way.iter().map(|step| step.from).collect();
         let mut ends: BTreeMap<Address, f64> = BTreeMap::new();
         for step in on_way.iter().filter(|step| !payers.contains(&step.to)) {
@@ -131,7 +131,7 @@ fn reached<'a>(start: Address, steps: &[&'a CaseStep]) -> (Vec<&'a CaseStep>, BT
     (on_way, known)
 }
 
-/// What a step was worth; nothing without a price.
+/// Returns what a step was worth; nothing without a price.
 fn usd(ledger: &dyn Ledger, step: &CaseStep) -> Result<f64> {
     let facts = |contract: &Address| ledger.token_facts(step.chain, contract);
     let terms = AssetTerms::of::<LedgerError>(ledger.registry(), step.chain, &step.asset, facts)?;

@@ -11,9 +11,9 @@ use headwater_graph::trace::{Movement, Way, payments as payments_of};
 use super::source::Source;
 
 /// Least share that the haircut follows, as in the authors' code of `TRacer`.
-const LEAST_SHARE: f64 = 1e-3;
+const MIN_SHARE: f64 = 1e-3;
 
-/// How money is looked for.
+/// The method by which money is looked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Method {
     /// All neighbours, payers too, hop by hop.
@@ -28,9 +28,9 @@ pub enum Method {
     RankedForward { most: usize },
 }
 
-/// What a method found.
+/// The result of a method.
 #[derive(Debug, Clone, Default)]
-pub struct Found {
+pub struct MethodResult {
     /// Accounts apart from the start, with their hops from it.
     pub accounts: BTreeMap<Node, u32>,
     /// Accounts that were looked through.
@@ -39,7 +39,7 @@ pub struct Found {
 
 impl Method {
     /// Looks from an account.
-    pub fn find(self, source: &mut Source<'_>, start: Node) -> Result<Found> {
+    pub fn find(self, source: &mut Source<'_>, start: Node) -> Result<MethodResult> {
         match self {
             Self::BreadthFirst { hops } => by_hops(source, start, hops, &[Way::Out, Way::In]),
             Self::Poison { hops } => by_hops(source, start, hops, &[Way::Out]),
@@ -55,8 +55,8 @@ fn movements(source: &mut Source<'_>, node: Node, start: Node) -> Result<Option<
     if node == start { source.all(node) } else { source.movements(node) }
 }
 
-fn by_hops(source: &mut Source<'_>, start: Node, hops: u32, ways: &[Way]) -> Result<Found> {
-    let mut found = Found::default();
+fn by_hops(source: &mut Source<'_>, start: Node, hops: u32, ways: &[Way]) -> Result<MethodResult> {
+    let mut found = MethodResult::default();
     let mut queue = VecDeque::from([(start, 0)]);
     while let Some((node, depth)) = queue.pop_front() {
         if depth == hops {
@@ -75,13 +75,13 @@ fn by_hops(source: &mut Source<'_>, start: Node, hops: u32, ways: &[Way]) -> Res
     Ok(found)
 }
 
-fn haircut(source: &mut Source<'_>, start: Node) -> Result<Found> {
+fn haircut(source: &mut Source<'_>, start: Node) -> Result<MethodResult> {
     let mut shares = BTreeMap::from([(start, 1.0)]);
     let mut depths = BTreeMap::from([(start, 0)]);
     let mut seen = BTreeSet::new();
     let mut expanded = 0;
     loop {
-        let open = shares.iter().filter(|(node, share)| **share >= LEAST_SHARE && !seen.contains(*node));
+        let open = shares.iter().filter(|(node, share)| **share >= MIN_SHARE && !seen.contains(*node));
         let Some((node, share)) =
             open.max_by(|one, other| one.1.total_cmp(other.1)).map(|(node, share)| (*node, *share))
         else {
@@ -104,11 +104,11 @@ fn haircut(source: &mut Source<'_>, start: Node) -> Result<Found> {
             }
         }
     }
-    let found = shares.into_iter().filter(|(node, share)| *share >= LEAST_SHARE && *node != start);
-    Ok(Found { accounts: found.map(|(node, _)| (node, depths[&node])).collect(), expanded })
+    let found = shares.into_iter().filter(|(node, share)| *share >= MIN_SHARE && *node != start);
+    Ok(MethodResult { accounts: found.map(|(node, _)| (node, depths[&node])).collect(), expanded })
 }
 
-fn ranked(source: &mut Source<'_>, start: Node, params: Params, most: usize) -> Result<Found> {
+fn ranked(source: &mut Source<'_>, start: Node, params: Params, most: usize) -> Result<MethodResult> {
     let mut depths = BTreeMap::from([(start, 0)]);
     let mut looked_through = BTreeSet::from([start]);
     let mut meet = |node: Node, payments: &Payments| {
@@ -136,5 +136,5 @@ fn ranked(source: &mut Source<'_>, start: Node, params: Params, most: usize) -> 
     }
     // Where no more than the least came nothing was pushed, and nothing stayed.
     let found = depths.iter().filter(|(node, _)| **node != start && rank.rank(**node) > 0.0);
-    Ok(Found { accounts: found.map(|(node, depth)| (*node, *depth)).collect(), expanded: looked_through.len() })
+    Ok(MethodResult { accounts: found.map(|(node, depth)| (*node, *depth)).collect(), expanded: looked_through.len() })
 }

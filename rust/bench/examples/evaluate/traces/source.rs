@@ -15,7 +15,7 @@ use headwater_types::{Address, Chain};
 /// Labels at which every method stops: those of the trace.
 const STOPS: [&str; 5] = ["exchange", "mixer", "bridge", "dex", "mining_pool"];
 /// Least confidence of such a label.
-const LEAST_CONFIDENCE: f64 = 0.5;
+const MIN_CONFIDENCE: f64 = 0.5;
 /// Accounts with more movements are not looked through.
 const HUB: u64 = 10_000;
 
@@ -60,13 +60,13 @@ impl<'a> Source<'a> {
         self.addresses[node as usize]
     }
 
-    /// The movements of an account in the order of the chain; `None` where a trace does not go on.
+    /// The movements of an account in the order of the chain; `None` where a trace does not continue.
     pub fn movements(&mut self, node: Node) -> Result<Option<Vec<Movement>>> {
         let address = self.address(node);
         let claims = self.ledger.labels().claims(self.chain, &address)?;
         let judged = aggregate(&claims, &self.moment);
         let stops = |code: &Code| self.stops.contains(code);
-        if judged.codes.iter().any(|code| code.confidence >= LEAST_CONFIDENCE && stops(&code.code)) {
+        if judged.codes.iter().any(|code| code.confidence >= MIN_CONFIDENCE && stops(&code.code)) {
             return Ok(None);
         }
         self.all(node)

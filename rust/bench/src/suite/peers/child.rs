@@ -19,19 +19,19 @@ use crate::suite::{Error, Result};
 /// One peer behind the process that all of them share.
 pub struct Child {
     process: Arc<Mutex<Pipe>>,
-    about: About,
+    about: PeerDescription,
 }
 
-/// What a peer says of itself.
+/// The description of a peer by itself.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct About {
+pub struct PeerDescription {
     /// Its name in reports.
     pub name: String,
     /// Its version.
     pub version: String,
     /// Names of the questions that it takes.
     pub queries: Vec<String>,
-    /// What making its data took, now or when that was.
+    /// The cost of making its data, now or when that was.
     pub build: Cost,
     /// Bytes of its data on disk, where it has any.
     pub bytes: Option<u64>,
@@ -83,18 +83,18 @@ impl Child {
             return Err(Error::Peer { peer: "python", what: "it has no pipes".to_owned() });
         };
         let mut pipe = Pipe { input, output: BufReader::new(output), process };
-        let abouts: Vec<About> = pipe.ask(&json!({"do": "open", "only": only}))?;
+        let abouts: Vec<PeerDescription> = pipe.ask(&json!({"do": "open", "only": only}))?;
         let process = Arc::new(Mutex::new(pipe));
         Ok(abouts.into_iter().map(|about| Self { process: Arc::clone(&process), about }).collect())
     }
 
-    /// What it says of itself.
+    /// Returns its description of itself.
     #[must_use]
-    pub const fn about(&self) -> &About {
+    pub const fn about(&self) -> &PeerDescription {
         &self.about
     }
 
-    /// Answers once after the system forgot the peer's file, and tells what that took.
+    /// Answers once after the system forgot the peer's file, and returns what that took.
     ///
     /// # Errors
     /// When it cannot answer.

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use fjall::{Database, Keyspace, KeyspaceCreateOptions, PersistMode};
 
-use super::keyed::{Enough, Key, KeyValues, Postings, failed};
+use super::keyed::{BuildStep, Key, KeyValues, Postings, failed};
 use crate::suite::Result;
 
 /// A keyspace of fjall, and the database that it is of.
@@ -29,9 +29,9 @@ impl KeyValues for Fjall {
         Ok(Self(keyspace, database))
     }
 
-    fn backwards(&self, from: Key, to: Key, visit: &mut dyn FnMut(&[u8]) -> Result<Enough>) -> Result<()> {
+    fn backwards(&self, from: Key, to: Key, visit: &mut dyn FnMut(&[u8]) -> Result<BuildStep>) -> Result<()> {
         for entry in self.0.range(from..=to).rev() {
-            if visit(&entry.value().map_err(failed(Self::NAME))?)? == Enough::Yes {
+            if visit(&entry.value().map_err(failed(Self::NAME))?)? == BuildStep::Yes {
                 break;
             }
         }

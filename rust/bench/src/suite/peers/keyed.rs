@@ -32,15 +32,15 @@ pub trait KeyValues: Sized {
     ///
     /// # Errors
     /// When it cannot be read.
-    fn backwards(&self, from: Key, to: Key, visit: &mut dyn FnMut(&[u8]) -> Result<Enough>) -> Result<()>;
+    fn backwards(&self, from: Key, to: Key, visit: &mut dyn FnMut(&[u8]) -> Result<BuildStep>) -> Result<()>;
 }
 
 /// Account, then row, big-endian, so that order is that of the list.
 pub type Key = [u8; 8];
 
-/// Whether to go on.
+/// The next step of filling a store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Enough {
+pub enum BuildStep {
     /// Not yet.
     No,
     /// Stop.
@@ -48,15 +48,15 @@ pub enum Enough {
 }
 
 /// A store that was filled with the postings of a preset.
-pub struct Keyed<S> {
+pub struct KeyedStore<S> {
     store: S,
-    /// What filling it took, now or when that was.
+    /// The cost of filling it, now or when that was.
     pub build: Cost,
-    /// What it weighs on disk.
+    /// The size on disk.
     pub bytes: u64,
 }
 
-impl<S: KeyValues> Keyed<S> {
+impl<S: KeyValues> KeyedStore<S> {
     /// Opens the store under a folder, filling it from the tables there where that was not done yet.
     ///
     /// # Errors
@@ -71,13 +71,13 @@ impl<S: KeyValues> Keyed<S> {
         let mut rows = Vec::with_capacity(PAGE);
         self.store.backwards(key(account, 0), key(account, u32::MAX), &mut |value| {
             rows.push(row_of(value).ok_or_else(|| failed(S::NAME)("a short value"))?);
-            Ok(if rows.len() == PAGE { Enough::Yes } else { Enough::No })
+            Ok(if rows.len() == PAGE { BuildStep::Yes } else { BuildStep::No })
         })?;
         Ok(rows)
     }
 }
 
-impl<S: KeyValues> Engine for Keyed<S> {
+impl<S: KeyValues> Engine for KeyedStore<S> {
     fn name(&self) -> String {
         S::NAME.to_owned()
     }
@@ -97,12 +97,12 @@ impl<S: KeyValues> Engine for Keyed<S> {
     }
 }
 
-/// What a peer says went wrong.
+/// Wraps the error of a peer.
 pub(super) fn failed<E: std::fmt::Display>(peer: &'static str) -> impl Fn(E) -> Error {
     move |error| Error::Peer { peer, what: error.to_string() }
 }
 
-/// Makes what is at a path unless that was done, and tells what it took, now or then.
+/// Makes what is at a path unless that was done, and returns what it took, now or then.
 fn prepared(path: &Path, make: impl FnOnce(&Path) -> Result<()>) -> Result<Cost> {
     let kept: PathBuf = path.with_added_extension("cost");
     if let Ok(text) = fs::read_to_string(&kept) {

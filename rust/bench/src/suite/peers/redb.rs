@@ -4,7 +4,7 @@ use std::path::Path;
 
 use redb::{Database, ReadableDatabase, TableDefinition};
 
-use super::keyed::{Enough, Key, KeyValues, Postings, failed};
+use super::keyed::{BuildStep, Key, KeyValues, Postings, failed};
 use crate::suite::Result;
 
 const TABLE: TableDefinition<'_, &[u8], &[u8]> = TableDefinition::new("postings");
@@ -38,13 +38,13 @@ impl KeyValues for Redb {
         Database::open(path).map(Self).map_err(failed(Self::NAME))
     }
 
-    fn backwards(&self, from: Key, to: Key, visit: &mut dyn FnMut(&[u8]) -> Result<Enough>) -> Result<()> {
+    fn backwards(&self, from: Key, to: Key, visit: &mut dyn FnMut(&[u8]) -> Result<BuildStep>) -> Result<()> {
         let transaction = self.0.begin_read().map_err(failed(Self::NAME))?;
         let table = transaction.open_table(TABLE).map_err(failed(Self::NAME))?;
         let range = table.range::<&[u8]>(from.as_slice()..=to.as_slice()).map_err(failed(Self::NAME))?;
         for entry in range.rev() {
             let (_, value) = entry.map_err(failed(Self::NAME))?;
-            if visit(value.value())? == Enough::Yes {
+            if visit(value.value())? == BuildStep::Yes {
                 break;
             }
         }

@@ -5,7 +5,7 @@ use headwater_types::{Address, TxHash};
 use super::{OTHER, TOKEN, TOKEN_THERE, USER, amount, statuses};
 use crate::half::{MatchClass, Step, Token};
 use crate::matching::Status;
-use crate::tests::{Own, chain_named, dynamic, fixed, log, padded, token_transfer, word};
+use crate::tests::{OwnedTransaction, chain_named, dynamic, fixed, log, padded, token_transfer, word};
 
 /// The order of deBridge as data: 14 members, eight of them bytes.
 fn order(give: u128, take: u128) -> Vec<u8> {
@@ -38,7 +38,7 @@ fn debridge_order_is_fulfilled_or_cancelled() {
     let (source_contract, destination_contract) =
         ("ef4fb24ad0916217251f553c0596f8edc630eb66", "e7351fd770a37282b91d153ee690b63579d6dd7f");
     let created = "CreatedOrder((uint64,bytes,uint256,bytes,uint256,uint256,bytes,uint256,bytes,bytes,bytes,bytes,bytes,bytes),bytes32,bytes,uint256,uint256,uint32,bytes)";
-    let mut source = Own::on("ethereum", 1);
+    let mut source = OwnedTransaction::on("ethereum", 1);
     let tuple = order(900, 800);
     let end = word(7 * 32 + tuple.len() as u128);
     let head = [word(7 * 32), word(42), end, word(0), word(0), word(0), end].concat();
@@ -50,7 +50,7 @@ fn debridge_order_is_fulfilled_or_cancelled() {
     assert_eq!(leg.sender.as_ref().unwrap().address(), Some(&Address::Evm(USER)));
 
     let fulfilled = "FulfilledOrder((uint64,bytes,uint256,bytes,uint256,uint256,bytes,uint256,bytes,bytes,bytes,bytes,bytes,bytes),bytes32,uint256,address,address)";
-    let mut destination = Own::on("bsc", 2);
+    let mut destination = OwnedTransaction::on("bsc", 2);
     let head = [word(5 * 32), word(42), word(799), padded(OTHER), padded(OTHER)].concat();
     destination.logs = vec![log(0, destination_contract, fulfilled, &[], &[head, tuple].concat())];
     let leg = destination.leg();
@@ -58,7 +58,7 @@ fn debridge_order_is_fulfilled_or_cancelled() {
     // The order names tron, so bsc is not where it was to be fulfilled.
     assert_eq!(statuses([source.legs(), destination.legs()]), [Status::Received, Status::Sent]);
 
-    let mut back = Own::on("ethereum", 3);
+    let mut back = OwnedTransaction::on("ethereum", 3);
     let words = [word(42), padded(USER), word(900), padded(TOKEN)].concat();
     back.logs = vec![log(0, source_contract, "ClaimedOrderCancel(bytes32,address,uint256,address)", &[], &words)];
     assert_eq!(statuses([back.legs(), source.legs()]), [Status::Refunded]);
@@ -67,7 +67,7 @@ fn debridge_order_is_fulfilled_or_cancelled() {
 #[test]
 fn axelar_destination_names_transaction_and_payload() {
     let text = |text: &str| dynamic(text.as_bytes())[32..].to_vec();
-    let mut source = Own::on("ethereum", 1);
+    let mut source = OwnedTransaction::on("ethereum", 1);
     let strings = [text("binance"), text("0x2222222222222222222222222222222222222222"), text(""), text("axlUSDC")];
     let mut offset = 5 * 32;
     let mut head = Vec::new();
@@ -85,7 +85,7 @@ fn axelar_destination_names_transaction_and_payload() {
         (Some(chain_named("bsc")), Some(Token::Symbol("axlUSDC".into())), MatchClass::SourceHash)
     );
 
-    let mut destination = Own::on("bsc", 2);
+    let mut destination = OwnedTransaction::on("bsc", 2);
     let strings = [text("Ethereum"), text("0x1111111111111111111111111111111111111111"), text("axlUSDC")];
     let mut offset = 6 * 32;
     let mut offsets = Vec::new();
@@ -110,7 +110,7 @@ fn axelar_destination_names_transaction_and_payload() {
 
 #[test]
 fn omnibridge_and_its_message_are_one_leg() {
-    let mut source = Own::on("ethereum", 1);
+    let mut source = OwnedTransaction::on("ethereum", 1);
     source.logs = vec![
         log(
             0,
@@ -129,7 +129,7 @@ fn omnibridge_and_its_message_are_one_leg() {
     ];
     let leg = source.leg();
     assert_eq!((&*leg.bridge, amount(&leg), leg.other_chain), ("Omnibridge", Some(70), Some(chain_named("gnosis"))));
-    let mut destination = Own::on("gnosis", 2);
+    let mut destination = OwnedTransaction::on("gnosis", 2);
     let amb = "75df5af045d91108662d8080fd1fefad6aa0bb59";
     let executed = "AffirmationCompleted(address,address,bytes32,bool)";
     destination.logs = vec![log(0, amb, executed, &[padded(OTHER), padded(OTHER), word(5)], &word(1))];
@@ -161,7 +161,7 @@ fn connext_transfer_has_one_id() {
         word(0).to_vec(),
     ]
     .concat();
-    let mut source = Own::on("ethereum", 1);
+    let mut source = OwnedTransaction::on("ethereum", 1);
     let body = word(5 * 32 + params.len() as u128);
     let data =
         [[word(5 * 32), padded(TOKEN), word(50), padded(TOKEN), body].concat(), params, word(0).to_vec()].concat();
@@ -177,7 +177,7 @@ fn connext_transfer_has_one_id() {
 #[test]
 fn opstack_token_has_its_contracts_exchanged_at_the_other_end() {
     let data = |to: [u8; 20]| [&[padded(to), word(9), word(96)].concat()[..], &word(0)].concat();
-    let mut source = Own::on("ethereum", 1);
+    let mut source = OwnedTransaction::on("ethereum", 1);
     let initiated = "ERC20BridgeInitiated(address,address,address,address,uint256,bytes)";
     source.logs = vec![log(
         0,
@@ -186,7 +186,7 @@ fn opstack_token_has_its_contracts_exchanged_at_the_other_end() {
         &[padded(TOKEN), padded(TOKEN_THERE), padded(USER)],
         &data(OTHER),
     )];
-    let mut destination = Own::on("base", 2);
+    let mut destination = OwnedTransaction::on("base", 2);
     let finalized = "ERC20BridgeFinalized(address,address,address,address,uint256,bytes)";
     destination.logs = vec![log(
         0,
@@ -200,7 +200,7 @@ fn opstack_token_has_its_contracts_exchanged_at_the_other_end() {
 
 #[test]
 fn polygon_deposit_has_the_id_of_the_state_beside_it() {
-    let mut source = Own::on("ethereum", 1);
+    let mut source = OwnedTransaction::on("ethereum", 1);
     source.logs = vec![
         log(
             0,
@@ -219,7 +219,7 @@ fn polygon_deposit_has_the_id_of_the_state_beside_it() {
     ];
     let leg = source.leg();
     assert_eq!((leg.key().as_str(), amount(&leg)), ("state:123", Some(60)));
-    let mut destination = Own::on("polygon", 2);
+    let mut destination = OwnedTransaction::on("polygon", 2);
     destination.logs = vec![log(
         0,
         "0000000000000000000000000000000000001001",
@@ -232,7 +232,7 @@ fn polygon_deposit_has_the_id_of_the_state_beside_it() {
 
 #[test]
 fn bitcoin_transactions_of_wrapped_bitcoin_are_named() {
-    let mut mint = Own::on("ethereum", 1);
+    let mut mint = OwnedTransaction::on("ethereum", 1);
     let mut hash = [0; 32];
     hash[0] = 0xaa;
     hash[31] = 0xbb;
@@ -255,7 +255,7 @@ fn bitcoin_transactions_of_wrapped_bitcoin_are_named() {
     let text = |text: &str| dynamic(text.as_bytes())[32..].to_vec();
     let strings = [text("3QJmV3qfvL9SuYo34YihAf3sRCW3qSinyC"), text(&hex::encode(hash))];
     let head = [word(90), word(160), word(160 + strings[0].len() as u128), word(1), word(7)].concat();
-    let mut confirmed = Own::on("ethereum", 2);
+    let mut confirmed = OwnedTransaction::on("ethereum", 2);
     let signature = "MintConfirmed(uint256,address,uint256,string,string,uint256,bytes32)";
     confirmed.logs = vec![log(
         0,
@@ -269,7 +269,7 @@ fn bitcoin_transactions_of_wrapped_bitcoin_are_named() {
 
 #[test]
 fn symbiosis_legs_join_by_receiver_amount_and_time() {
-    let mut source = Own::on("ethereum", 1);
+    let mut source = OwnedTransaction::on("ethereum", 1);
     let data = [word(1), padded(OTHER), word(1_000_000), padded(TOKEN)].concat();
     let signature = "SynthesizeRequest(bytes32,address,uint256,address,address,uint256,address)";
     source.logs = vec![log(
@@ -279,7 +279,7 @@ fn symbiosis_legs_join_by_receiver_amount_and_time() {
         &[padded(USER), word(56), padded(USER)],
         &data,
     )];
-    let mut destination = Own::on("bsc", 2);
+    let mut destination = OwnedTransaction::on("bsc", 2);
     destination.time += 300;
     let data = [word(999_000), word(1_000), padded(TOKEN_THERE)].concat();
     let signature = "SynthesizeCompleted(bytes32,address,uint256,uint256,address)";
@@ -293,11 +293,11 @@ fn symbiosis_legs_join_by_receiver_amount_and_time() {
 #[test]
 fn orbiter_amount_names_the_destination() {
     let maker: [u8; 20] = fixed("80c67432656d59144ceff962e8faf8926599bcf8");
-    let mut source = Own::on("ethereum", 1);
+    let mut source = OwnedTransaction::on("ethereum", 1);
     source.logs = vec![token_transfer(3, TOKEN, USER, maker, 1_000_009_015)];
     let leg = source.leg();
     assert_eq!((leg.step, leg.class, leg.other_chain), (Step::Sent, MatchClass::Heuristic, Some(chain_named("bsc"))));
-    let mut destination = Own::on("bsc", 2);
+    let mut destination = OwnedTransaction::on("bsc", 2);
     destination.time += 60;
     destination.logs = vec![token_transfer(5, TOKEN_THERE, maker, USER, 999_000_000_000_000_000_000)];
     assert_eq!(statuses([destination.legs(), source.legs()]), [Status::Completed]);

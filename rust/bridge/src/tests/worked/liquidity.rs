@@ -5,18 +5,18 @@ use headwater_types::TxHash;
 use super::{OTHER, TOKEN, TOKEN_THERE, USER, amount, keccak, only, table};
 use crate::half::{MatchClass, Step, Token};
 use crate::matching::Status;
-use crate::tests::{Own, chain_named, dynamic, fixed, log, padded, token_transfer, word};
+use crate::tests::{OwnedTransaction, chain_named, dynamic, fixed, log, padded, token_transfer, word};
 
 #[test]
 fn across_deposit_of_v2_is_filled_in_parts() {
-    let mut deposit = Own::on("ethereum", 1);
+    let mut deposit = OwnedTransaction::on("ethereum", 1);
     // amount, originChainId, relayerFeePct, quoteTimestamp, originToken, recipient, message.
     let data = [word(100), word(1), word(7), word(0), padded(TOKEN), padded(USER), word(224), word(0)].concat();
     let signature = "FundsDeposited(uint256,uint256,uint256,int64,uint32,uint32,address,address,address,bytes)";
     deposit.logs =
         vec![log(0, "5c7bcd6e7de5423a257d81b442095a1a6ced35c5", signature, &[word(56), word(9), padded(OTHER)], &data)];
     let fill = |hash, filled, total| {
-        let mut fill = Own::on("bsc", hash);
+        let mut fill = OwnedTransaction::on("bsc", hash);
         let head = [
             word(100),
             word(total),
@@ -50,7 +50,7 @@ fn across_deposit_of_v2_is_filled_in_parts() {
 
 #[test]
 fn across_event_of_an_unknown_contract_is_not_a_leg() {
-    let mut deposit = Own::on("ethereum", 1);
+    let mut deposit = OwnedTransaction::on("ethereum", 1);
     let data = [word(100), word(1), word(7), word(0), padded(TOKEN), padded(USER), word(224), word(0)].concat();
     let signature = "FundsDeposited(uint256,uint256,uint256,int64,uint32,uint32,address,address,address,bytes)";
     let topics = [word(56), word(9), padded(OTHER)];
@@ -66,11 +66,11 @@ fn across_event_of_an_unknown_contract_is_not_a_leg() {
 #[test]
 fn celer_refund_makes_a_transfer_refunded() {
     let pool = "5427fefa711eff984124bfbb1ab6fbf5e3da1820";
-    let mut send = Own::on("ethereum", 1);
+    let mut send = OwnedTransaction::on("ethereum", 1);
     let words = [word(7), padded(USER), padded(USER), padded(TOKEN), word(50), word(56), word(1), word(5)];
     send.logs =
         vec![log(0, pool, "Send(bytes32,address,address,address,uint256,uint64,uint64,uint32)", &[], &words.concat())];
-    let mut refund = Own::on("ethereum", 2);
+    let mut refund = OwnedTransaction::on("ethereum", 2);
     let words = [word(99), word(1), padded(USER), padded(TOKEN), word(50), word(7)];
     refund.logs =
         vec![log(0, pool, "WithdrawDone(bytes32,uint64,address,address,uint256,bytes32)", &[], &words.concat())];
@@ -87,14 +87,14 @@ fn celer_refund_makes_a_transfer_refunded() {
 #[test]
 fn multichain_transfers_of_one_transaction_differ_by_receiver() {
     let out = "LogAnySwapOut(address,address,address,uint256,uint256,uint256)";
-    let mut source = Own::on("ethereum", 1);
+    let mut source = OwnedTransaction::on("ethereum", 1);
     let swap = |index, to, value| {
         let data = [word(value), word(1), word(56)].concat();
         log(index, "ba8da9dcf11b50b03fd5284f164ef5cdef910705", out, &[padded(TOKEN), padded(OTHER), padded(to)], &data)
     };
     source.logs = vec![token_transfer(0, TOKEN_THERE, OTHER, TOKEN, 10), swap(1, USER, 10), swap(2, OTHER, 10)];
     let receive = |hash, to| {
-        let mut receive = Own::on("bsc", hash);
+        let mut receive = OwnedTransaction::on("bsc", hash);
         let data = [word(9), word(1), word(56)].concat();
         let topics = [[1; 32], padded(TOKEN_THERE), padded(to)];
         let signature = "LogAnySwapIn(bytes32,address,address,uint256,uint256,uint256)";
@@ -119,7 +119,7 @@ fn multichain_transfers_of_one_transaction_differ_by_receiver() {
 
 #[test]
 fn synapse_kappa_is_the_hash_of_the_source_as_text() {
-    let mut source = Own::on("ethereum", 0xab);
+    let mut source = OwnedTransaction::on("ethereum", 0xab);
     let data = [word(56), padded(TOKEN), word(100)].concat();
     source.logs = vec![log(
         0,
@@ -129,7 +129,7 @@ fn synapse_kappa_is_the_hash_of_the_source_as_text() {
         &data,
     )];
     let kappa = keccak(format!("0x{}", "ab".repeat(32)).as_bytes());
-    let mut destination = Own::on("bsc", 2);
+    let mut destination = OwnedTransaction::on("bsc", 2);
     let data = [padded(TOKEN_THERE), word(100), word(3)].concat();
     destination.logs = vec![log(
         0,
@@ -146,7 +146,7 @@ fn synapse_kappa_is_the_hash_of_the_source_as_text() {
 
 #[test]
 fn hop_from_ethereum_joins_by_equal_content() {
-    let mut source = Own::on("ethereum", 1);
+    let mut source = OwnedTransaction::on("ethereum", 1);
     let topics = [word(10), padded(USER), padded([0; 20])];
     let signature = "TransferSentToL2(uint256,address,uint256,uint256,uint256,address,uint256)";
     source.logs = vec![log(
@@ -157,7 +157,7 @@ fn hop_from_ethereum_joins_by_equal_content() {
         &[word(200), word(190), word(9), word(0)].concat(),
     )];
     let receive = |amount| {
-        let mut receive = Own::on("optimism", 2);
+        let mut receive = OwnedTransaction::on("optimism", 2);
         let data = [word(amount), word(190), word(9), word(0)].concat();
         let signature = "TransferFromL1Completed(address,uint256,uint256,uint256,address,uint256)";
         receive.logs = vec![log(
@@ -185,7 +185,7 @@ fn thorchain_memo_joins_deposit_payment_and_return() {
         data
     };
     let deposit = |text: &str| {
-        let mut deposit = Own::on("ethereum", 0xcd);
+        let mut deposit = OwnedTransaction::on("ethereum", 0xcd);
         deposit.logs = vec![log(
             0,
             router,
@@ -203,7 +203,7 @@ fn thorchain_memo_joins_deposit_payment_and_return() {
     assert!(leg.receiver.unwrap().address().is_some());
     assert!(deposit("ADD:BTC.BTC:x").legs().is_empty(), "liquidity is not a transfer");
     let pay = |hash, kind: &str| {
-        let mut pay = Own::on("bsc", hash);
+        let mut pay = OwnedTransaction::on("bsc", hash);
         let text = format!("{kind}:{}", "CD".repeat(32));
         pay.logs = vec![log(
             0,
@@ -224,7 +224,7 @@ fn thorchain_memo_joins_deposit_payment_and_return() {
 #[test]
 fn ccip_state_other_than_success_is_a_failure() {
     let execute = |state| {
-        let mut execute = Own::on("ethereum", 1);
+        let mut execute = OwnedTransaction::on("ethereum", 1);
         let signature = "ExecutionStateChanged(uint64,bytes32,uint8,bytes)";
         let data = [word(state), word(64), word(0)].concat();
         execute.logs = vec![log(0, "df615ef8d4c64d0ed8fd7824bbed2f6a10245ac9", signature, &[word(1), word(7)], &data)];
@@ -236,7 +236,7 @@ fn ccip_state_other_than_success_is_a_failure() {
 
 #[test]
 fn allbridge_takes_its_key_from_the_messenger_beside_it() {
-    let mut source = Own::on("ethereum", 1);
+    let mut source = OwnedTransaction::on("ethereum", 1);
     let swapped = [padded(OTHER), padded(TOKEN), word(1_000_000), word(1_000), word(0)].concat();
     let sent = [word(1_000), padded(USER), word(2), padded(TOKEN_THERE), word(5), word(1)].concat();
     source.logs = vec![
@@ -263,7 +263,7 @@ fn allbridge_takes_its_key_from_the_messenger_beside_it() {
 
 #[test]
 fn poly_lock_has_the_id_of_the_manager_beside_it() {
-    let mut source = Own::on("ethereum", 1);
+    let mut source = OwnedTransaction::on("ethereum", 1);
     let mut event = [word(160), padded(OTHER), word(6), word(224), word(288)].concat();
     event.extend(&dynamic(&word(77))[32..]);
     event.extend([word(0), word(0)].concat());
@@ -286,7 +286,7 @@ fn poly_lock_has_the_id_of_the_manager_beside_it() {
             &lock,
         ),
     ];
-    let mut destination = Own::on("bsc", 2);
+    let mut destination = OwnedTransaction::on("bsc", 2);
     let mut execute = [word(2), word(128), word(160), word(192), word(0), word(0)].concat();
     execute.extend(&dynamic(&word(77))[32..]);
     destination.logs = vec![

@@ -5,7 +5,7 @@ use headwater_types::TxHash;
 use super::{OTHER, TOKEN, TOKEN_THERE, USER, amount, keccak, only, table};
 use crate::half::MatchClass;
 use crate::matching::Status;
-use crate::tests::{Own, OwnLog, bytes, chain_named, dynamic, fixed, log, padded, token_transfer, word};
+use crate::tests::{OwnLog, OwnedTransaction, bytes, chain_named, dynamic, fixed, log, padded, token_transfer, word};
 
 /// A packet of `LayerZero` V2 with its guid.
 fn packet(nonce: u64, from: (u32, [u8; 20]), to: (u32, [u8; 20]), message: &[u8]) -> (Vec<u8>, [u8; 32]) {
@@ -33,7 +33,7 @@ fn oft_of_any_contract_counts_beside_its_own_packet() {
     let app = [0x55; 20];
     let message = [&padded(USER)[..], &50_u64.to_be_bytes()].concat();
     let (payload, guid) = packet(4, (30_101, app), (30_102, app), &message);
-    let mut source = Own::on("ethereum", 1);
+    let mut source = OwnedTransaction::on("ethereum", 1);
     source.logs = vec![
         packet_log(0, &payload),
         log(1, &hex::encode(app), SENT, &[guid, padded(USER)], &[word(30_102), word(50), word(49)].concat()),
@@ -44,7 +44,7 @@ fn oft_of_any_contract_counts_beside_its_own_packet() {
     assert_eq!((amount(&leg), leg.sender.as_ref().unwrap().to_string()), (Some(50), format!("0x{}", "11".repeat(20))));
     assert_eq!(leg.receiver.as_ref().unwrap().to_string(), format!("0x{}", "11".repeat(20)), "from the packet");
 
-    let mut destination = Own::on("bsc", 2);
+    let mut destination = OwnedTransaction::on("bsc", 2);
     let origin = [word(30_101), padded(app), word(4), padded(app)].concat();
     destination.logs = vec![
         log(0, &hex::encode(app), RECEIVED, &[guid, padded(USER)], &[word(30_101), word(49)].concat()),
@@ -66,7 +66,7 @@ fn stargate_bus_joins_riders_in_order_of_tickets() {
         let passenger = [&2_u16.to_be_bytes()[..], &padded(user), &7_u64.to_be_bytes(), &[0]].concat();
         let mut data = [word(30_102), word(ticket), word(0), word(128)].concat();
         data.extend(&dynamic(&passenger)[32..]);
-        let mut ride = Own::on("ethereum", hash);
+        let mut ride = OwnedTransaction::on("ethereum", hash);
         ride.logs = vec![
             log(0, messaging, "BusRode(uint32,uint72,uint80,bytes)", &[], &data),
             log(1, pool, SENT, &[[0; 32], padded(user)], &[word(30_102), word(value), word(value)].concat()),
@@ -75,12 +75,12 @@ fn stargate_bus_joins_riders_in_order_of_tickets() {
     };
     let (there, app) = ("138eb30f73bc423c6455c53df6d89cb01d9ebc63", fixed("6e3d884c96d640526f273c61dfcf08915ebd7e2b"));
     let (payload, guid) = packet(4, (30_101, fixed(messaging)), (30_102, app), &[2]);
-    let mut drive = Own::on("ethereum", 8);
+    let mut drive = OwnedTransaction::on("ethereum", 8);
     let driven = [word(30_102), word(10), word(3), guid].concat();
     drive.logs =
         vec![packet_log(0, &payload), log(1, messaging, "BusDriven(uint32,uint72,uint8,bytes32)", &[], &driven)];
     assert_eq!(drive.legs().len(), 3, "a bus is not a transfer");
-    let mut arrive = Own::on("bsc", 9);
+    let mut arrive = OwnedTransaction::on("bsc", 9);
     let origin = [word(30_101), padded(fixed(messaging)), word(4), padded(app)].concat();
     let cached = {
         let mut data = [guid, word(1), word(30_101), padded(OTHER), word(21), word(192)].concat();
@@ -118,7 +118,7 @@ fn stargate_v1_takes_amounts_from_the_transfers() {
     let payload =
         [&nonce.to_be_bytes()[..], &101_u16.to_be_bytes(), &bytes(bridge), &102_u16.to_be_bytes(), &bytes(there)]
             .concat();
-    let mut source = Own::on("ethereum", 1);
+    let mut source = OwnedTransaction::on("ethereum", 1);
     source.from = Some(USER);
     let swap = [word(102), word(2), padded(OTHER), word(5), word(0), word(0), word(0), word(0)].concat();
     source.logs = vec![
@@ -128,7 +128,7 @@ fn stargate_v1_takes_amounts_from_the_transfers() {
     ];
     let leg = source.leg();
     assert_eq!((&*leg.bridge, amount(&leg), leg.other_chain), ("Stargate", Some(77), Some(chain_named("bsc"))));
-    let mut destination = Own::on("bsc", 2);
+    let mut destination = OwnedTransaction::on("bsc", 2);
     let path = [bytes(bridge), bytes(there)].concat();
     let mut received = [word(96), word(u128::from(nonce)), [0; 32]].concat();
     received.extend(&dynamic(&path)[32..]);
@@ -162,7 +162,7 @@ fn wormhole_redemption_joins_by_event_or_call_data() {
     let payload =
         [&[1][..], &word(5), &padded(TOKEN), &2_u16.to_be_bytes(), &padded(USER), &4_u16.to_be_bytes(), &word(0)]
             .concat();
-    let mut source = Own::on("ethereum", 1);
+    let mut source = OwnedTransaction::on("ethereum", 1);
     let mut data = [word(31), word(0), word(128), word(1)].concat();
     data.extend(&dynamic(&payload)[32..]);
     source.logs = vec![
@@ -173,7 +173,7 @@ fn wormhole_redemption_joins_by_event_or_call_data() {
     assert_eq!(leg.key().as_str(), format!("2:0x{}{bridge}:31", "00".repeat(12)));
     assert_eq!((amount(&leg), leg.receiver.unwrap().to_string()), (Some(500), format!("0x{}", "11".repeat(20))));
 
-    let mut event = Own::on("bsc", 2);
+    let mut event = OwnedTransaction::on("bsc", 2);
     event.logs = vec![
         token_transfer(0, TOKEN_THERE, [0; 20], USER, 499),
         log(1, there, "TransferRedeemed(uint16,bytes32,uint64)", &[word(2), padded(fixed(bridge)), word(31)], &[]),
@@ -189,7 +189,7 @@ fn wormhole_redemption_joins_by_event_or_call_data() {
         &payload,
     ]
     .concat();
-    let mut call = Own::on("bsc", 3);
+    let mut call = OwnedTransaction::on("bsc", 3);
     call.to = Some(fixed(there));
     call.input = [bytes("c6878519"), dynamic(&vaa)].concat();
     call.logs = vec![event.logs[0].clone()];
@@ -230,7 +230,7 @@ fn cctp_v2_joins_equal_bodies_in_order_of_time() {
             &body(0),
         ]
         .concat();
-        let mut send = Own::on("ethereum", hash);
+        let mut send = OwnedTransaction::on("ethereum", hash);
         send.time = time;
         send.logs = vec![log(0, transmitter, "MessageSent(bytes)", &[], &dynamic(&message))];
         send.legs()
@@ -238,7 +238,7 @@ fn cctp_v2_joins_equal_bodies_in_order_of_time() {
     let receive = |hash: u8, time: i64, fee: u128| {
         let mut data = [word(0), padded(OTHER), word(96)].concat();
         data.extend(&dynamic(&body(fee))[32..]);
-        let mut receive = Own::on("base", hash);
+        let mut receive = OwnedTransaction::on("base", hash);
         receive.time = time;
         let signature = "MessageReceived(address,uint32,bytes32,bytes32,uint32,bytes)";
         let mint = "MintAndWithdraw(address,uint256,address,uint256)";

@@ -12,9 +12,9 @@ const LARGE_ROUND: usize = 50;
 /// A shape of so little excludes, and makes no label.
 const CONFIDENCE: f64 = 0.49;
 
-/// What an input of a round with no change has above the equal amount, for fees.
+/// The maximum excess of an input over the equal amount in a round without change, for fees.
 const MAX_EXCESS: u64 = 110_000;
-/// How sure a round with no change is, and any other joint transaction.
+/// The confidence of a round without change, and of any other joint transaction.
 const EVEN: f64 = 0.60;
 const POSSIBLE: f64 = 0.30;
 

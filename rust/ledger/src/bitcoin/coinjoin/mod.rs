@@ -1,7 +1,7 @@
-//! Transactions that several people make together, so that nobody can tell who paid whom.
+//! Transactions that several people make together, so that nobody can see who paid whom.
 //!
 //! They are known by their shape: equal outputs, many payers, amounts that a protocol uses. One file holds one protocol. A
-//! shape is no proof, and some rounds have none; see `docs/bitcoin.md`.
+//! shape proves nothing, and some rounds have none; see `docs/bitcoin.md`.
 //!
 //! Conditions and confidences are those of GraphSense (2026), with what rounds of later protocols look like.
 
@@ -64,26 +64,26 @@ impl Protocol {
 pub struct CoinJoin {
     /// The protocol.
     pub protocol: Protocol,
-    /// How much the shape tells, 0 to 1.
+    /// The confidence of the shape alone, 0 to 1.
     pub confidence: f64,
-    /// Whether it is not held what some input spends. What is held contradicts nothing; the confidence is halved.
+    /// True if it is not held what some input spends. What is held contradicts nothing; the confidence is halved.
     pub inputs_unknown: bool,
 }
 
 impl CoinJoin {
-    /// Whether it makes no pairs of payer and payee: see [`EXCLUDES_FROM`].
+    /// Returns whether it makes no pairs of payer and payee: see [`EXCLUDES_FROM`].
     #[must_use]
     pub fn excludes(&self) -> bool {
         self.confidence >= EXCLUDES_FROM
     }
 
-    /// Whether its shape, unknown inputs or not, is that of a CoinJoin.
+    /// Returns whether its shape, unknown inputs or not, is that of a CoinJoin.
     #[must_use]
     pub fn is_detected(&self) -> bool {
         self.of_shape() >= EXCLUDES_FROM
     }
 
-    /// Whether its inputs link nobody: see [`LINKS_NOBODY_FROM`].
+    /// Returns whether its inputs link nobody: see [`LINKS_NOBODY_FROM`].
     #[must_use]
     pub fn links_nobody(&self) -> bool {
         self.of_shape() >= LINKS_NOBODY_FROM
@@ -95,12 +95,12 @@ impl CoinJoin {
     }
 }
 
-/// What is known of a transaction beside its shape.
+/// The facts about a transaction beside its shape.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Surroundings {
-    /// Whether an input spends from an address that labels call an exchange: exchanges pay many people equal amounts.
+    /// True if an input spends from an address that labels call an exchange: exchanges pay many people equal amounts.
     pub has_exchange_input: bool,
-    /// Whether every input spends from a premix transaction or a round of Whirlpool.
+    /// True if every input spends from a premix transaction or a round of Whirlpool.
     pub descends_from_whirlpool: bool,
 }
 

@@ -1,4 +1,4 @@
-//! What the shape rules count.
+//! The counts that the shape rules use.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,26 +20,26 @@ pub(super) struct Shape {
     pub inputs: usize,
     /// Inputs of which it is not held what they spend.
     pub unknown_inputs: usize,
-    /// What the other inputs spend, in satoshis.
+    /// The amounts that the other inputs spend, in satoshis.
     pub input_amounts: Vec<u64>,
-    /// What each known address of the inputs brings, in satoshis.
+    /// The sum that each known address of the inputs brings, in satoshis.
     pub input_sums: Vec<u64>,
     /// Inputs of the address that has most of them.
-    most_of_an_address: usize,
+    max_per_address: usize,
     /// Forms of the scripts of the inputs that are known.
     pub input_forms: BTreeSet<ScriptType>,
     /// Outputs that can be spent: amount in satoshis, and form of the script.
     pub outputs: Vec<(u64, ScriptType)>,
     /// Data outputs.
     pub notes: usize,
-    /// Whether no two outputs have one address.
+    /// True if no two outputs have one address.
     pub has_distinct_outputs: bool,
-    /// How often each amount occurs among the outputs.
+    /// The number of outputs by amount.
     pub amounts: BTreeMap<u64, usize>,
 }
 
 impl Shape {
-    /// The shape of a transaction; `None` of a coinbase, and where an address cannot be told.
+    /// The shape of a transaction; `None` of a coinbase, and where an address is unknown.
     pub fn of(transaction: &TransactionView<'_>) -> Option<Self> {
         let is_owned = |owner: Option<Address>| owner.is_some();
         let outputs: Vec<_> = transaction.spendable().map(|(_, output)| output).collect();
@@ -65,7 +65,7 @@ impl Shape {
             unknown_inputs: transaction.unknown_inputs(),
             input_amounts: transaction.spent().map(|spent| spent.amount).collect(),
             input_sums: by_address.values().map(|(_, sum)| *sum).collect(),
-            most_of_an_address: by_address.values().map(|(inputs, _)| *inputs).max().unwrap_or(0),
+            max_per_address: by_address.values().map(|(inputs, _)| *inputs).max().unwrap_or(0),
             input_forms: transaction.spent().map(|spent| spent.script).collect(),
             notes: transaction.outputs().len() - outputs.len(),
             has_distinct_outputs: payees.windows(2).all(|pair| pair[0] != pair[1]),
@@ -79,17 +79,17 @@ impl Shape {
         self.input_sums.len() + self.unknown_inputs
     }
 
-    /// Whether there can be from `least` to `most` distinct input addresses.
+    /// Returns whether there can be from `least` to `most` distinct input addresses.
     pub fn may_have_input_addresses(&self, least: usize, most: usize) -> bool {
         self.input_sums.len() <= most && self.max_input_addresses() >= least
     }
 
-    /// Whether no address is known to have more than a tenth of the inputs.
-    pub const fn is_no_input_address_prominent(&self) -> bool {
-        self.most_of_an_address * 10 <= self.inputs
+    /// Returns whether no address is known to have more than a tenth of the inputs.
+    pub const fn lacks_prominent_input_address(&self) -> bool {
+        self.max_per_address * 10 <= self.inputs
     }
 
-    /// Whether the inputs may all have addresses of their own.
+    /// Returns whether the inputs may all have addresses of their own.
     pub fn may_have_distinct_inputs(&self) -> bool {
         self.max_input_addresses() == self.inputs
     }
@@ -100,13 +100,13 @@ impl Shape {
         among.map(|(amount, count)| (*amount, *count)).max_by_key(|(amount, count)| (*count, *amount))
     }
 
-    /// Whether there are so few equal outputs that other signs refute a CoinJoin.
+    /// Returns whether there are so few equal outputs that other signs refute a CoinJoin.
     pub fn has_few_equal_outputs(&self) -> bool {
         self.commonest(|_| true).is_some_and(|(_, count)| count < FEW_EQUAL)
     }
 
-    /// Whether there are so few equal outputs that these signs refute a CoinJoin: marks of tokens, more inputs than so few people
-    /// bring, or an equal output in a form that no input has.
+    /// Returns whether there are so few equal outputs that these signs refute a CoinJoin: marks of tokens, more inputs
+    /// than so few people bring, or an equal output in a form that no input has.
     pub fn has_too_few_equal_outputs(&self) -> bool {
         let Some((equal, count)) = self.commonest(|_| true).filter(|(_, count)| *count < FEW_EQUAL) else {
             return false;
@@ -117,8 +117,8 @@ impl Shape {
             || self.outputs.iter().any(|(amount, form)| *amount == equal && is_foreign(form))
     }
 
-    /// Whether as many people as there are outputs of an amount can have funded one each: addresses that bring as much, and
-    /// what the others bring together. Unknown inputs may bring anything.
+    /// Returns whether as many people as there are outputs of an amount can have funded one each: addresses that bring
+    /// as much, and what the others bring together. Unknown inputs may bring anything.
     pub fn is_funded(&self, amount: u64, count: usize) -> bool {
         let (alone, others): (Vec<u64>, Vec<u64>) = self.input_sums.iter().partition(|sum| **sum >= amount);
         let together = others.into_iter().map(u128::from).sum::<u128>() / u128::from(amount.max(1));

@@ -10,22 +10,22 @@ const DENOMINATION: u64 = 10_000_000;
 const TOLERANCE: u64 = DENOMINATION / 20;
 /// Coins that one participant brings at most.
 const COINS_EACH: usize = 7;
-const LEAST_INPUTS: usize = 10;
-const LEAST_PARTICIPANTS: usize = 3;
+const MIN_INPUTS: usize = 10;
+const MIN_PARTICIPANTS: usize = 3;
 /// Below so many inputs, equal parts of one amount are a payer's batch.
 const SMALL_ROUND: usize = 20;
 
 /// The first day of May 2024: from then on coordinators of version 2 took rounds of 20 inputs, before of 50.
 const SMALLER_ROUNDS_FROM: i64 = 1_714_521_600;
-const LEAST_OUTPUT: u64 = 5_000;
+const MIN_OUTPUT: u64 = 5_000;
 /// The forms of scripts that version 2 takes.
 const FORMS: [ScriptType; 2] = [ScriptType::P2wpkh, ScriptType::P2tr];
 
-/// How sure a round of version 1 is.
+/// Returns the confidence of a round of version 1.
 pub(super) fn one(shape: &Shape) -> Option<f64> {
-    let is_possible = shape.inputs >= LEAST_INPUTS
+    let is_possible = shape.inputs >= MIN_INPUTS
         && shape.has_distinct_outputs
-        && shape.is_no_input_address_prominent()
+        && shape.lacks_prominent_input_address()
         && !is_small_batch(shape);
     if !is_possible {
         return None;
@@ -36,7 +36,7 @@ pub(super) fn one(shape: &Shape) -> Option<f64> {
 /// 1.0: most outputs have one amount.
 fn one_zero(shape: &Shape) -> Option<f64> {
     let (_, count) = shape.commonest(|amount| amount.abs_diff(DENOMINATION) <= TOLERANCE)?;
-    let is_round = count >= LEAST_PARTICIPANTS
+    let is_round = count >= MIN_PARTICIPANTS
         && 2 * count + 1 >= shape.outputs.len()
         && shape.may_have_input_addresses(count, COINS_EACH * count);
     is_round.then_some(0.70)
@@ -54,7 +54,7 @@ fn one_one(shape: &Shape) -> Option<f64> {
     let (participants, mixed) = (counts.iter().copied().max()?, counts.iter().sum::<usize>());
     let is_majority = 2 * mixed + 1 >= shape.outputs.len();
     let is_rest_change = mixed + shape.max_input_addresses() + 1 >= shape.outputs.len();
-    if participants < LEAST_PARTICIPANTS
+    if participants < MIN_PARTICIPANTS
         || !shape.may_have_input_addresses(participants, COINS_EACH * participants)
         || !(is_majority || is_rest_change)
     {
@@ -75,16 +75,16 @@ fn is_small_batch(shape: &Shape) -> bool {
     shape.inputs < SMALL_ROUND && apart * 10_000 <= total
 }
 
-/// How sure a round of version 2 is.
+/// Returns the confidence of a round of version 2.
 pub(super) fn two(shape: &Shape, time: Timestamp) -> Option<f64> {
-    let least_inputs = if time.secs() >= SMALLER_ROUNDS_FROM { 20 } else { 50 };
+    let min_inputs = if time.secs() >= SMALLER_ROUNDS_FROM { 20 } else { 50 };
     let repeated = || shape.amounts.values().filter(|count| **count > 1);
     let of_standard: usize = repeated().sum();
-    let is_round = shape.inputs >= least_inputs
-        && shape.outputs.iter().all(|(amount, form)| *amount >= LEAST_OUTPUT && FORMS.contains(form))
+    let is_round = shape.inputs >= min_inputs
+        && shape.outputs.iter().all(|(amount, form)| *amount >= MIN_OUTPUT && FORMS.contains(form))
         && shape.input_forms.iter().all(|form| FORMS.contains(form))
         && shape.has_distinct_outputs
-        && shape.is_no_input_address_prominent()
+        && shape.lacks_prominent_input_address()
         && repeated().count() >= 3
         && 2 * of_standard + 1 >= shape.outputs.len()
         && of_standard < shape.outputs.len();

@@ -12,16 +12,16 @@ const POOLS: [u64; 6] = [100_000, 1_000_000, 2_500_000, 5_000_000, 25_000_000, 5
 const FEES: [(u64, u64); 4] = [(100_000, 5_000), (1_000_000, 50_000), (5_000_000, 175_000), (50_000_000, 1_750_000)];
 /// Participants of a round.
 const ROUND: RangeInclusive<usize> = 5..=10;
-/// What a coin that enters a pool has above the pool's amount, for fees of miners.
-const LEAST_EXCESS: u64 = 100;
-const MOST_EXCESS: u64 = 110_000;
+/// The minimum excess of a coin that enters a pool over the pool's amount, for fees of miners.
+const MIN_EXCESS: u64 = 100;
+const MAX_EXCESS: u64 = 110_000;
 /// Coins that a premix transaction makes.
-const MOST_PREMIX: usize = 70;
+const MAX_PREMIX: usize = 70;
 
 const BY_SHAPE: f64 = 0.60;
 const BY_NEIGHBOURS: f64 = 0.90;
 
-/// How sure a round of Whirlpool is.
+/// Returns the confidence of a round of Whirlpool.
 pub(super) fn confidence(shape: &Shape, descends_from_whirlpool: bool) -> Option<f64> {
     let is_round = POOLS.iter().any(|pool| is_round_of(shape, *pool));
     is_round.then_some(if descends_from_whirlpool { BY_NEIGHBOURS } else { BY_SHAPE })
@@ -36,17 +36,17 @@ fn is_round_of(shape: &Shape, pool: u64) -> bool {
         && shape.has_distinct_outputs
         && shape.may_have_distinct_inputs()
         && excesses.len() == shape.input_amounts.len()
-        && excesses.iter().all(|excess| *excess == 0 || (LEAST_EXCESS..=MOST_EXCESS).contains(excess))
+        && excesses.iter().all(|excess| *excess == 0 || (MIN_EXCESS..=MAX_EXCESS).contains(excess))
         && new <= 4
         && new + shape.unknown_inputs >= 1
 }
 
-/// A transaction that cuts coins of one owner to the size of a pool. It is no CoinJoin.
+/// A transaction that cuts coins of one owner to the size of a pool. It is not a CoinJoin.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Premix {
     /// The pool's amount, in satoshis.
     pub pool: u64,
-    /// How sure it is, 0 to 1.
+    /// The confidence, 0 to 1.
     pub confidence: f64,
 }
 
@@ -56,11 +56,11 @@ pub struct Premix {
 pub fn premix(transaction: &TransactionView<'_>, is_spent_by_round: bool) -> Option<Premix> {
     let shape = Shape::of(transaction)?;
     let is_premix = |(pool, fee): &(u64, u64)| {
-        let is_coin = |amount: u64| (pool + LEAST_EXCESS..=pool + MOST_EXCESS).contains(&amount);
+        let is_coin = |amount: u64| (pool + MIN_EXCESS..=pool + MAX_EXCESS).contains(&amount);
         let count = shape.commonest(is_coin).map_or(0, |(_, count)| count);
         let fees =
             shape.outputs.iter().filter(|(amount, _)| (*fee..=6 * fee).contains(&amount.saturating_mul(2))).count();
-        (1..=MOST_PREMIX).contains(&count) && shape.outputs.len() <= count + 2 && fees == 1
+        (1..=MAX_PREMIX).contains(&count) && shape.outputs.len() <= count + 2 && fees == 1
     };
     let (pool, _) = *FEES.iter().filter(|_| shape.notes == 1).find(|pool| is_premix(pool))?;
     Some(Premix { pool, confidence: if is_spent_by_round { BY_NEIGHBOURS } else { BY_SHAPE } })

@@ -30,7 +30,7 @@ fn with_movements(movements: Vec<Movement>) -> TransactionFacts {
 const LOOSE: Ordinal = Ordinal::Unindexed(0);
 
 #[test]
-fn equal_unindexed_rows_of_one_source_are_separate_and_of_two_sources_the_same() {
+fn unindexed_equal_rows_are_separate_within_one_source_only() {
     let one = with_movements(vec![token(LOOSE, 10), token(LOOSE, 10), token(LOOSE, 3)]);
     let other = with_movements(vec![token(LOOSE, 10), token(LOOSE, 4)]);
     let joined = one.join(other, CHAIN).unwrap();
@@ -42,7 +42,7 @@ fn equal_unindexed_rows_of_one_source_are_separate_and_of_two_sources_the_same()
 }
 
 #[test]
-fn an_indexed_row_takes_the_place_of_an_unindexed_one_of_equal_content() {
+fn indexed_row_replaces_an_equal_unindexed_one() {
     let export = with_movements(vec![token(LOOSE, 10), token(LOOSE, 10)]);
     let logs = with_movements(vec![token(Ordinal::Indexed(4), 10)]);
     let joined = export.clone().join(logs.clone(), CHAIN).unwrap();
@@ -53,7 +53,7 @@ fn an_indexed_row_takes_the_place_of_an_unindexed_one_of_equal_content() {
 }
 
 #[test]
-fn a_log_that_one_source_knows_to_be_non_fungible_is_non_fungible() {
+fn log_is_non_fungible_if_one_source_says_so() {
     let transfer = with_movements(vec![token(Ordinal::Indexed(4), 77)]);
     let log = with_movements(vec![Movement {
         kind: MovementFact::NonFungible,
@@ -66,7 +66,7 @@ fn a_log_that_one_source_knows_to_be_non_fungible_is_non_fungible() {
 }
 
 #[test]
-fn differing_statements_are_a_conflict_that_names_chain_transaction_field_and_both_values() {
+fn conflict_names_chain_transaction_field_and_both_values() {
     let status = |nonce| TransactionFacts { nonce: Some(nonce), ..with_movements(vec![]) };
     let error = status(1).join(status(2), CHAIN).unwrap_err();
     assert_eq!(
@@ -192,23 +192,23 @@ proptest! {
 }
 
 #[test]
-fn an_output_that_one_source_leaves_open_is_the_one_that_another_names() {
+fn unknown_output_of_one_source_is_the_one_another_names() {
     use crate::facts::{InputFacts, OutPoint, UtxoFacts};
     let named = OutPoint { hash: TxHash::new([3; 32]), index: 1 };
     let spending = |previous| {
         let utxo = UtxoFacts::new(false, vec![InputFacts::new(previous, None)], vec![]);
         TransactionFacts { utxo: Some(utxo), ..TransactionFacts::new(TxHash::new([7; 32]), 5) }
     };
-    let (open, told) = (spending(OutPoint::UNKNOWN), spending(named));
-    assert_eq!(open.clone().join(told.clone(), Chain::BITCOIN).unwrap(), told);
-    assert_eq!(told.clone().join(open.clone(), Chain::BITCOIN).unwrap(), told);
+    let (open, known) = (spending(OutPoint::UNKNOWN), spending(named));
+    assert_eq!(open.clone().join(known.clone(), Chain::BITCOIN).unwrap(), known);
+    assert_eq!(known.clone().join(open.clone(), Chain::BITCOIN).unwrap(), known);
     assert_eq!(open.clone().join(open.clone(), Chain::BITCOIN).unwrap(), open);
     let other = spending(OutPoint { index: 2, ..named });
-    assert!(told.join(other, Chain::BITCOIN).is_err());
+    assert!(known.join(other, Chain::BITCOIN).is_err());
 }
 
 #[test]
-fn how_a_transaction_was_written_is_joined_and_contradicted_field_by_field() {
+fn transaction_encoding_is_joined_field_by_field() {
     use crate::facts::{InputFacts, OutPoint, UtxoFacts};
     type Change = fn(&mut UtxoFacts, u32);
     let fields: [(&str, Change); 4] = [

@@ -144,7 +144,7 @@ impl Slots {
     }
 }
 
-/// Places of addresses in order of their keys. The first bytes tell nearly all apart.
+/// Places of addresses in order of their keys. The first bytes separate nearly all.
 fn key_order(addresses: &[Address]) -> Vec<u32> {
     let mut keys: Vec<(u64, u32)> =
         (0..).zip(addresses).map(|(place, address)| (prefix(address.key().as_slice()), place)).collect();

@@ -45,10 +45,10 @@ pub(crate) fn build_into(
     sink: &mut dyn Write,
     cancel: &Cancel,
 ) -> Result<u64> {
-    packed::build(input, &Prepared::new(input, cancel)?, spool, sink, cancel)
+    packed::build(input, &PreparedFacts::new(input, cancel)?, spool, sink, cancel)
 }
 
-/// How many movements a record stands for.
+/// Returns the number of movements a record stands for.
 pub(super) fn movements_of(record: &TransactionRecord) -> u64 {
     let mut movements = Movements::new(usize::MAX);
     movements.add(0, record, false);
@@ -56,7 +56,7 @@ pub(super) fn movements_of(record: &TransactionRecord) -> u64 {
 }
 
 /// Facts in order, and the ids of their addresses and assets.
-struct Prepared<'a> {
+struct PreparedFacts<'a> {
     blocks: Vec<&'a BlockFacts>,
     rows: Vec<Row<'a>>,
     summary: Summary,
@@ -64,7 +64,7 @@ struct Prepared<'a> {
     assets: Assets,
 }
 
-impl<'a> Prepared<'a> {
+impl<'a> PreparedFacts<'a> {
     fn new(input: &'a SegmentInput, cancel: &Cancel) -> Result<Self> {
         cancel.check()?;
         let blocks = order::blocks(input)?;
@@ -77,7 +77,7 @@ impl<'a> Prepared<'a> {
         Ok(Self { blocks, rows, summary, dictionary, assets })
     }
 
-    /// How much of what is marked there is, told before anything is written.
+    /// Counts what is marked, before anything is written.
     fn marks(&self) -> Marks {
         let mut marks = Marks::default();
         self.rows.iter().for_each(|row| marks.add(Marks::of_facts(row.facts)));

@@ -9,7 +9,7 @@ use crate::facts::{BlockFacts, TransactionFacts};
 use crate::segment::SegmentInput;
 use crate::segment::layout::{Summary, prefix};
 
-/// A transaction at its place, with what tells the place: facts are large, and lie far apart.
+/// A transaction at its place, with its sort key: facts are large, and lie far apart.
 pub(super) struct Row<'a> {
     pub(super) facts: &'a TransactionFacts,
     pub(super) time: Timestamp,

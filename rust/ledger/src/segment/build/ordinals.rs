@@ -20,7 +20,7 @@ pub(super) fn numbers(transaction: &TransactionFacts) -> Vec<u64> {
     if unindexed.is_empty() {
         return numbers;
     }
-    // Two contents with one number are told apart in an order of their own, so that the order of rows is no matter.
+    // Two contents with one number have an order of their own, so that the order of rows does not matter.
     unindexed.sort_by_key(|&at| content(&movements[at]));
     let mut copies: HashMap<_, u64> = HashMap::new();
     let mut taken = HashSet::new();

@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 
 use super::movements::Movements;
 use super::postings::ByAccount;
-use super::{CANCEL_STEP, Prepared, id, order};
+use super::{CANCEL_STEP, PreparedFacts, id, order};
 use crate::Cancel;
 use crate::error::Result;
 use crate::segment::SegmentInput;
@@ -27,12 +27,12 @@ use crate::segment::write::{
 /// Writes the file to a sink; the number of its bytes.
 pub(super) fn build(
     input: &SegmentInput,
-    prepared: &Prepared<'_>,
+    prepared: &PreparedFacts<'_>,
     spool: &Arc<Spool>,
     sink: &mut dyn Write,
     cancel: &Cancel,
 ) -> Result<u64> {
-    let Prepared { blocks, rows, summary, dictionary, assets } = prepared;
+    let PreparedFacts { blocks, rows, summary, dictionary, assets } = prepared;
     let frame = Frame {
         first_block: summary.first_block,
         last_block: summary.last_block,
@@ -134,7 +134,7 @@ pub(super) fn build(
     finish(out, &knots, &totals)
 }
 
-/// What accounts paid; how many did.
+/// Writes what accounts paid; returns how many did.
 fn put_fees(spool: &Arc<Spool>, fees: FxHashMap<u32, Amount>, out: &mut SegmentFile<'_>) -> Result<u64> {
     let mut fees: Vec<_> = fees.into_iter().collect();
     fees.sort_unstable_by_key(|&(account, _)| account);

@@ -18,8 +18,8 @@ const PIECE: usize = 1 << 17;
 /// Writes a segment file to a sink, from front to back, with the checksums of its pages.
 ///
 /// Sections are put whole ([`SegmentFile::put`]), from a [`Part`] that grew meanwhile ([`SegmentFile::part`]), or in
-/// pieces as they come ([`Growing`]); the file has them in that order. What is held: one page, the directory, and four
-/// bytes per page.
+/// pieces as they come ([`StreamedSection`]); the file has them in that order. What is held: one page, the directory,
+/// and four bytes per page.
 pub(crate) struct SegmentFile<'a> {
     sink: &'a mut dyn Write,
     written: u64,
@@ -120,15 +120,15 @@ impl<'a> SegmentFile<'a> {
 
 /// The one section that goes into the file while it grows: it waits neither in memory nor in a temporary file. Nothing
 /// else may be put from its first byte to its end.
-pub(crate) struct Growing<T> {
+pub(crate) struct StreamedSection<T> {
     section: Section<T>,
-    /// Where it begins, once some of it is written.
+    /// Its beginning, once some of it is written.
     start: Option<u64>,
     waiting: Vec<u8>,
     length: u64,
 }
 
-impl<T: Pod> Growing<T> {
+impl<T: Pod> StreamedSection<T> {
     pub(crate) const fn new(section: Section<T>) -> Self {
         Self { section, start: None, waiting: Vec::new(), length: 0 }
     }

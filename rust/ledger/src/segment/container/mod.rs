@@ -30,7 +30,7 @@ use crate::LedgerError;
 use crate::error::Result;
 
 pub(crate) use self::column::{Column, search, search_from};
-pub(crate) use self::file::{Growing, SegmentFile};
+pub(crate) use self::file::{SegmentFile, StreamedSection};
 
 #[cfg(target_endian = "big")]
 compile_error!("segments are read in place and little-endian");
@@ -290,7 +290,7 @@ impl Container {
         self.data.div_ceil(PAGE)
     }
 
-    /// How many pages were read so far.
+    /// Returns the number of pages that were read so far.
     #[cfg(test)]
     pub(super) fn touched(&self) -> u32 {
         self.checked.iter().map(|word| word.load(Ordering::Relaxed).count_ones()).sum()

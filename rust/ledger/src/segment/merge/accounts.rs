@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use headwater_types::{Chain, Family};
 
-use super::leave::Leaving;
+use super::leave::OmittedEntries;
 use super::{CANCEL_STEP, Source};
 use crate::Cancel;
 use crate::error::Result;
@@ -51,7 +51,7 @@ impl SourceIds {
 pub(super) fn unite(
     chain: Chain,
     sources: &[Source<'_>],
-    leaving: &[Leaving],
+    leaving: &[OmittedEntries],
     spool: &Arc<Spool>,
     out: &mut SegmentFile<'_>,
     cancel: &Cancel,
@@ -68,7 +68,12 @@ pub(super) fn unite(
     Ok(ids)
 }
 
-fn united(sources: &[Source<'_>], leaving: &[Leaving], writer: &mut AccountsWriter, cancel: &Cancel) -> Result<Ids> {
+fn united(
+    sources: &[Source<'_>],
+    leaving: &[OmittedEntries],
+    writer: &mut AccountsWriter,
+    cancel: &Cancel,
+) -> Result<Ids> {
     let mut ids: Vec<SourceIds> = Vec::with_capacity(sources.len());
     let mut heads = BinaryHeap::with_capacity(sources.len());
     for (place, source) in sources.iter().enumerate() {
@@ -146,7 +151,7 @@ fn order_texts(sources: &[Source<'_>], ids: &Ids, writer: &mut AccountsWriter, c
 }
 
 /// The contracts of all assets but the native coin, in order.
-fn assets(sources: &[Source<'_>], leaving: &[Leaving], ids: &mut Ids) -> Result<Vec<u32>> {
+fn assets(sources: &[Source<'_>], leaving: &[OmittedEntries], ids: &mut Ids) -> Result<Vec<u32>> {
     let mut contracts = Vec::new();
     for (place, source) in sources.iter().enumerate() {
         let count = u32::try_from(source.segment.asset_count()).unwrap_or(NONE);

@@ -1,4 +1,4 @@
-//! What goes with rows that are left out of a merge: addresses and assets that nothing else names, and the edge of what
+//! The entries that go with rows left out of a merge: addresses and assets that nothing else names, and the edge of what
 //! the segment spans.
 
 use headwater_types::Asset;
@@ -14,9 +14,9 @@ use crate::segment::read::Segment;
 use crate::segment::record::TransactionRecord;
 use crate::segment::write::Frame;
 
-/// What changes in a source by the rows it is left without.
+/// The changes of a source by the rows it is left without.
 #[derive(Default)]
-pub(super) struct Leaving {
+pub(super) struct OmittedEntries {
     /// Accounts whose bits are others now; `None` for those that are gone.
     accounts: FxHashMap<u32, Option<u8>>,
     /// Assets that are gone.
@@ -25,11 +25,11 @@ pub(super) struct Leaving {
     payers: FxHashSet<u32>,
     /// Movements of the rows.
     pub(super) movements: u64,
-    /// What is marked in them.
+    /// The marks in them.
     pub(super) marks: Marks,
 }
 
-impl Leaving {
+impl OmittedEntries {
     /// For the source at a place among others.
     pub(super) fn of(sources: &[Source<'_>], place: usize, cancel: &Cancel) -> Result<Self> {
         let Source { segment, without } = sources[place];
@@ -114,13 +114,13 @@ impl Leaving {
         !self.assets.contains(&asset)
     }
 
-    /// Whether the fees of an account are counted from the rows that remain.
+    /// Returns whether the fees of an account are counted from the rows that remain.
     pub(super) fn recounts(&self, payer: u32) -> bool {
         !self.payers.is_empty() && self.payers.contains(&payer)
     }
 }
 
-/// Whether another segment names an account too, and says as much of it.
+/// Returns whether another segment names an account too, and says as much of it.
 fn is_named(segment: &Segment, account: u32, others: &[&Segment]) -> Result<bool> {
     let (address, flags) = (segment.address(account)?, segment.account_flags(account)?);
     for other in others {
@@ -203,7 +203,7 @@ fn united(a: Option<Frame>, b: Option<Frame>) -> Option<Frame> {
     })
 }
 
-/// Whether any of the rows stands at an end of what its segment spans.
+/// Returns whether any of the rows is at an end of what its segment spans.
 fn is_at_edge(segment: &Segment, rows: &[u32], frame: Option<Frame>) -> Result<bool> {
     let Some(frame) = frame else { return Ok(false) };
     for &row in rows {

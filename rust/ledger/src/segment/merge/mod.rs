@@ -5,7 +5,7 @@
 //! index, hash), postings account by account, indexes by hash. What is held in memory is those tables (4 bytes for each
 //! account of each source, and for each row where sources are interleaved) and the spool up to its budget.
 //!
-//! Where sources speak of one block or token, the last of them stands: so a segment of corrections goes last, and the
+//! Where sources speak of one block or token, the last of them is: so a segment of corrections goes last, and the
 //! rows it replaces are left out of the one before.
 
 mod accounts;
@@ -23,8 +23,8 @@ use std::sync::Arc;
 use headwater_types::{Chain, Network};
 
 use self::accounts::Ids;
-use self::leave::Leaving;
-use self::rows::Merged;
+use self::leave::OmittedEntries;
+use self::rows::RowOrder;
 use super::container::SegmentFile;
 use super::layout::stored_decimals;
 use super::marks::Marks;
@@ -92,8 +92,11 @@ pub(crate) fn merge(
     (progress, cancel): (&dyn Fn(u64, u64), &Cancel),
 ) -> Result<u64> {
     let spool = Spool::within(scratch);
-    let leaving =
-        sources.iter().enumerate().map(|(place, _)| Leaving::of(sources, place, cancel)).collect::<Result<Vec<_>>>()?;
+    let leaving = sources
+        .iter()
+        .enumerate()
+        .map(|(place, _)| OmittedEntries::of(sources, place, cancel))
+        .collect::<Result<Vec<_>>>()?;
     let frame = leave::frame(sources, cancel)?;
     frame.check()?;
     let mut marks = Marks::default();
@@ -205,7 +208,7 @@ fn put_blocks(sources: &[Source<'_>], spool: &Arc<Spool>, out: &mut SegmentFile<
 
 fn put_hashes(
     sources: &[Source<'_>],
-    merged: &Merged,
+    merged: &RowOrder,
     spool: &Arc<Spool>,
     out: &mut SegmentFile<'_>,
     cancel: &Cancel,
@@ -232,7 +235,7 @@ fn put_hashes(
     while let Some(Reverse(mut head)) = heads.pop() {
         let is_tied = heads.peek().is_some_and(|Reverse(other)| other.prefix == head.prefix);
         if head.hash.is_none() && is_tied {
-            // Whole hashes lie all over their section: they are read where the first bytes do not tell.
+            // Whole hashes lie all over their section: they are read where the first bytes are equal.
             head.hash = Some(*sources[head.source].segment.hash(head.row)?.as_bytes());
             heads.push(Reverse(head));
             continue;
@@ -250,7 +253,7 @@ fn put_hashes(
 
 fn put_spenders(
     sources: &[Source<'_>],
-    merged: &Merged,
+    merged: &RowOrder,
     spool: &Arc<Spool>,
     out: &mut SegmentFile<'_>,
     cancel: &Cancel,

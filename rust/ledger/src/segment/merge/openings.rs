@@ -5,7 +5,7 @@ use std::collections::BinaryHeap;
 use std::sync::Arc;
 
 use super::accounts::Ids;
-use super::rows::Merged;
+use super::rows::RowOrder;
 use super::{CANCEL_STEP, Source};
 use crate::Cancel;
 use crate::error::Result;
@@ -16,7 +16,7 @@ use crate::segment::spool::Spool;
 pub(super) fn merge(
     sources: &[Source<'_>],
     ids: &Ids,
-    merged: &Merged,
+    merged: &RowOrder,
     spool: &Arc<Spool>,
     cancel: &Cancel,
 ) -> Result<OpeningsWriter> {

@@ -1,17 +1,17 @@
-//! Where rows (and inputs) of an old segment stand in the new one.
+//! The places of rows (and inputs) of an old segment in the new one.
 
-/// Runs kept before each row is told by itself.
+/// The number of runs kept before each row is stated by itself.
 const RUNS: usize = 1024;
 
 /// New places of old rows, which keep their order: a few runs where segments follow each other, a number for each row
 /// where they are interleaved.
 pub(super) struct Places {
-    /// Where runs begin: old and new.
+    /// The beginnings of runs: old and new.
     runs: Vec<(u32, u32)>,
     /// By old row, once there are too many runs.
     each: Vec<u32>,
     length: usize,
-    /// What follows the last row that was placed.
+    /// The rows that follow the last row that was placed.
     next: (u32, u32),
 }
 
@@ -27,31 +27,31 @@ impl Places {
             return;
         }
         if !self.each.is_empty() {
-            self.tell(old, new, count);
+            self.append(old, new, count);
         } else if self.runs.is_empty() || self.next != (old, new) {
             if self.runs.len() < RUNS {
                 self.runs.push((old, new));
             } else {
-                self.tell_each();
-                self.tell(old, new, count);
+                self.append_each();
+                self.append(old, new, count);
             }
         }
         self.next = (old + count, new + count);
     }
 
-    fn tell(&mut self, old: u32, new: u32, count: u32) {
+    fn append(&mut self, old: u32, new: u32, count: u32) {
         for (old, new) in (old..).zip(new..).take(count as usize) {
             self.each[old as usize] = new;
         }
     }
 
-    fn tell_each(&mut self) {
+    fn append_each(&mut self) {
         self.each = vec![0; self.length];
         let mut runs = std::mem::take(&mut self.runs);
         runs.push(self.next);
         for pair in runs.windows(2) {
-            // Rows between two runs were left out: what stands there is never asked for.
-            self.tell(pair[0].0, pair[0].1, pair[1].0 - pair[0].0);
+            // Rows between two runs were left out: what is there is never asked for.
+            self.append(pair[0].0, pair[0].1, pair[1].0 - pair[0].0);
         }
     }
 

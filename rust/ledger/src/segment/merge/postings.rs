@@ -3,8 +3,8 @@
 use headwater_types::Amount;
 
 use super::accounts::{Ids, SourceIds};
-use super::leave::Leaving;
-use super::rows::Merged;
+use super::leave::OmittedEntries;
+use super::rows::RowOrder;
 use super::{CANCEL_STEP, Source, release};
 use crate::Cancel;
 use crate::error::Result;
@@ -22,7 +22,7 @@ struct Run<'a> {
     source: &'a Source<'a>,
     ids: &'a SourceIds,
     place: usize,
-    /// How far its blocks and times are from those of the new segment.
+    /// The distance of its blocks and times from those of the new segment.
     offset: (u32, u32),
     /// Old id of the next account.
     account: u32,
@@ -49,7 +49,7 @@ impl Run<'_> {
     }
 
     /// The next posting under new ids; `None` behind the last one.
-    fn head(&mut self, merged: &Merged) -> Result<Option<&RawPosting>> {
+    fn head(&mut self, merged: &RowOrder) -> Result<Option<&RawPosting>> {
         while self.next == self.piece.len() && self.at < self.end {
             let next = self.at.saturating_add(CHUNK).min(self.end);
             self.piece.clear();
@@ -72,7 +72,7 @@ impl Run<'_> {
     }
 }
 
-/// What is added to distances from one base, modulo 2^32, to count from another.
+/// Returns what is added to distances from one base, modulo 2^32, to count from another.
 fn offset(segment: &Segment, frame: Frame) -> (u32, u32) {
     let (block, time) = segment.base();
     let low = |distance: u64| u32::try_from(distance & u64::from(u32::MAX)).unwrap_or(0);
@@ -85,7 +85,7 @@ fn offset(segment: &Segment, frame: Frame) -> (u32, u32) {
 pub(super) fn merge(
     sources: &[Source<'_>],
     ids: &Ids,
-    merged: &Merged,
+    merged: &RowOrder,
     frame: Frame,
     writer: &mut PostingsWriter<'_, '_>,
     cancel: &Cancel,
@@ -137,7 +137,7 @@ pub(super) fn merge(
                 }
             };
             match row {
-                // A row that stands in two sources is damage; it must not keep this from ending.
+                // A row that is in two sources is damage; it must not keep this from ending.
                 Some(row) if row > open[0].0 => open[0].0 = row,
                 Some(_) => open[0].0 = until,
                 None => {
@@ -152,9 +152,9 @@ pub(super) fn merge(
 /// Sums of fees by new account: those stored, and those counted anew.
 pub(super) fn merge_fees(
     sources: &[Source<'_>],
-    leaving: &[Leaving],
+    leaving: &[OmittedEntries],
     ids: &Ids,
-    merged: &Merged,
+    merged: &RowOrder,
     writer: &mut FeesWriter,
 ) -> Result<()> {
     let mut anew: Vec<(u32, Amount)> = merged.fees.iter().map(|(account, fee)| (*account, *fee)).collect();

@@ -8,7 +8,7 @@ use headwater_types::Amount;
 use rustc_hash::FxHashMap;
 
 use super::accounts::{Ids, SourceIds};
-use super::leave::Leaving;
+use super::leave::OmittedEntries;
 use super::places::Places;
 use super::{CANCEL_STEP, Source, release};
 use crate::Cancel;
@@ -19,8 +19,8 @@ use crate::segment::read::Walk;
 use crate::segment::record::{OutputRecord, TransactionRecord};
 use crate::segment::write::{Frame, TransactionsWriter};
 
-/// What the order of rows comes to.
-pub(super) struct Merged {
+/// The result of putting rows in order.
+pub(super) struct RowOrder {
     /// New rows, by source.
     pub(super) rows: Vec<Places>,
     inputs: Vec<Places>,
@@ -32,7 +32,7 @@ pub(super) struct Merged {
     pub(super) fees: FxHashMap<u32, Amount>,
 }
 
-impl Merged {
+impl RowOrder {
     /// The new number of an input; `None` when its row is left out.
     pub(super) fn input(&self, source: usize, old: u32) -> Option<u32> {
         let behind = self.gone[source].partition_point(|gone| gone.start <= old);
@@ -41,7 +41,7 @@ impl Merged {
     }
 }
 
-/// Where one source is read.
+/// The reading position of one source.
 struct Reading<'a> {
     source: &'a Source<'a>,
     /// The row that `record` is of.
@@ -52,7 +52,7 @@ struct Reading<'a> {
 }
 
 impl Reading<'_> {
-    /// Goes to the first row from `row` on that is not left out, and tells where it stands.
+    /// Goes to the first row from `row` on that is not left out, and returns where it is.
     fn load(&mut self, row: u32, gone: &mut Vec<Range<u32>>) -> Result<Option<Standing>> {
         let segment = self.source.segment;
         for row in row..segment.transactions() {
@@ -81,14 +81,14 @@ fn count_of(record: &TransactionRecord) -> u32 {
 /// Hands all rows on, in order and under new ids.
 pub(super) fn merge(
     sources: &[Source<'_>],
-    leaving: &[Leaving],
+    leaving: &[OmittedEntries],
     ids: &Ids,
     frame: Frame,
     (writer, out): (&mut TransactionsWriter, &mut SegmentFile<'_>),
     (progress, cancel): (&dyn Fn(u64, u64), &Cancel),
-) -> Result<Merged> {
+) -> Result<RowOrder> {
     let total = sources.iter().map(|source| u64::from(source.segment.transactions())).sum();
-    let mut merged = Merged {
+    let mut merged = RowOrder {
         rows: sources.iter().map(|source| Places::new(source.segment.transactions() as usize)).collect(),
         inputs: sources.iter().map(|source| Places::new(source.segment.input_count())).collect(),
         gone: vec![Vec::new(); sources.len()],
@@ -172,7 +172,7 @@ fn rename(record: &mut TransactionRecord, ids: &SourceIds) {
     record.outputs.iter_mut().for_each(rename);
 }
 
-/// The fee of an account-chain transaction, as [`fee_of`](super::super::fee_of) tells it of facts.
+/// The fee of an account-chain transaction, as [`fee_of`](super::super::fee_of) computes it from facts.
 fn fee_of(record: &TransactionRecord) -> Option<Amount> {
     let by_gas = || record.paid_price.or(record.gas_price)?.checked_mul(Amount::from(record.gas_used?));
     record.fee.or_else(by_gas)

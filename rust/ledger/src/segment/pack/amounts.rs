@@ -42,7 +42,7 @@ const POWERS: [u128; 39] = {
     powers
 };
 
-/// How often ten divides a number; 0 for zero.
+/// Returns how often ten divides a number; 0 for zero.
 fn trailing_zeros(value: u128) -> usize {
     const NINE_DIGITS: u64 = 1_000_000_000;
     if value & 1 == 1 || value == 0 {
@@ -188,7 +188,7 @@ pub(in super::super) fn encode_amounts(amounts: &[Amount], bits: &mut BitWriter)
     }
 }
 
-/// A block as its header tells it.
+/// A block as its header describes it.
 struct Header {
     exponents: [usize; EXPONENTS],
     shortest: u64,
@@ -217,7 +217,7 @@ fn open_block(bytes: &[u8], start: usize, count: usize) -> Option<Header> {
     fits.then_some(Header { exponents, shortest, choice_width, length_width, choices, lengths, mantissas })
 }
 
-/// How many bits the mantissa of a length takes.
+/// Returns the number of bits of the mantissa of a length.
 #[inline]
 fn stored_bits(length: u64) -> usize {
     match length {
@@ -247,7 +247,7 @@ fn wide(bytes: &[u8], bit: usize) -> Amount {
 
 /// Decodes amounts of a block of `count` that begins at a bit: from a place on, as many as there is place for. What 128
 /// bits do not hold reads [`SIDE_TABLE`] and is handed over with its place behind the first, as is an amount that is
-/// just that. `None` for what is no such block.
+/// just that. `None` for what is not such a block.
 #[inline]
 pub(in super::super) fn decode_amounts(
     bytes: &[u8],
@@ -395,6 +395,6 @@ impl AmountTable {
 
     #[cold]
     fn damaged(&self, block: usize) -> LedgerError {
-        self.starts.wrong(block, "names a block that is no block of amounts")
+        self.starts.wrong(block, "names a block that is not a block of amounts")
     }
 }

@@ -81,7 +81,7 @@ fn end_window(bytes: &[u8], at: usize, shift: usize) -> u64 {
     (low >> shift) | ((u64::from(nine[8]) << 1) << (63 - shift))
 }
 
-/// One field, which the caller knows to lie inside; what lies behind the end reads as zero.
+/// One field, which the caller must find inside; what lies behind the end reads as zero.
 #[inline]
 pub(in super::super) fn field(bytes: &[u8], bit: usize, width: u32) -> u64 {
     window(bytes, bit) & mask(width)

@@ -69,8 +69,8 @@ impl<const K: usize> TableWriter<K> {
         self.header.clear();
         self.bits.clear();
         self.header.push(u8::try_from(count - 1).expect("a block has at most 128 rows"));
-        for lane in 0..K {
-            let line = fit(&self.rows, lane);
+        for column in 0..K {
+            let line = fit(&self.rows, column);
             let sloped = if line.slope == 0 { 0 } else { SLOPED };
             self.header.push(u8::try_from(line.width).expect("at most 64 bits") | sloped);
             put_varint(&mut self.header, zigzag(line.base.cast_signed()));
@@ -79,7 +79,7 @@ impl<const K: usize> TableWriter<K> {
             }
             let mut on_line = line.base;
             for row in &self.rows {
-                self.bits.push(row[lane].wrapping_sub(on_line), line.width);
+                self.bits.push(row[column].wrapping_sub(on_line), line.width);
                 on_line = on_line.wrapping_add(line.slope);
             }
         }
@@ -103,8 +103,8 @@ impl<const K: usize> TableWriter<K> {
 }
 
 /// The line that leaves the narrowest residuals, of two: level, and from the first value to the last.
-fn fit<const K: usize>(rows: &[[u64; K]], lane: usize) -> Line {
-    let value = |row: &[u64; K]| row[lane];
+fn fit<const K: usize>(rows: &[[u64; K]], column: usize) -> Line {
+    let value = |row: &[u64; K]| row[column];
     let least = rows.iter().map(value).min().unwrap_or(0);
     let most = rows.iter().map(value).max().unwrap_or(0);
     let level = Line { base: least, slope: 0, width: bits_of(most - least) };
@@ -118,7 +118,7 @@ fn fit<const K: usize>(rows: &[[u64; K]], lane: usize) -> Line {
     let (mut low, mut high) = (i64::MAX, i64::MIN);
     let mut on_line = 0_u64;
     for row in rows {
-        let residual = row[lane].wrapping_sub(on_line).cast_signed();
+        let residual = row[column].wrapping_sub(on_line).cast_signed();
         low = low.min(residual);
         high = high.max(residual);
         on_line = on_line.wrapping_add(slope);
@@ -153,9 +153,9 @@ fn take_varint(bytes: &[u8], at: &mut usize) -> Option<u64> {
     None
 }
 
-/// One column of a block, as its header tells it.
+/// One column of a block, as its header describes it.
 #[derive(Clone, Copy, Default)]
-struct Lane {
+struct ColumnHeader {
     base: u64,
     slope: u64,
     width: u32,
@@ -163,29 +163,29 @@ struct Lane {
 }
 
 /// The rows and columns of a block; `None` when they do not fit it.
-fn open_block<const K: usize>(block: &[u8]) -> Option<(usize, [Lane; K])> {
+fn open_block<const K: usize>(block: &[u8]) -> Option<(usize, [ColumnHeader; K])> {
     let count = usize::from(*block.first()?) + 1;
     let mut at = 1;
-    let mut lanes = [Lane::default(); K];
-    for lane in &mut lanes {
+    let mut headers = [ColumnHeader::default(); K];
+    for column in &mut headers {
         let width = *block.get(at)?;
         at += 1;
-        lane.width = u32::from(width & !SLOPED);
-        lane.base = unzigzag(take_varint(block, &mut at)?).cast_unsigned();
+        column.width = u32::from(width & !SLOPED);
+        column.base = unzigzag(take_varint(block, &mut at)?).cast_unsigned();
         if width & SLOPED != 0 {
-            lane.slope = take_varint(block, &mut at)?;
+            column.slope = take_varint(block, &mut at)?;
         }
     }
     let mut bit = at * 8;
-    for lane in &mut lanes {
-        lane.bit = bit;
-        bit += count * lane.width as usize;
+    for column in &mut headers {
+        column.bit = bit;
+        bit += count * column.width as usize;
     }
-    let fits = count <= BLOCK && lanes.iter().all(|lane| lane.width <= 64) && bit <= block.len() * 8;
-    fits.then_some((count, lanes))
+    let fits = count <= BLOCK && headers.iter().all(|column| column.width <= 64) && bit <= block.len() * 8;
+    fits.then_some((count, headers))
 }
 
-impl Lane {
+impl ColumnHeader {
     #[inline]
     fn value(&self, block: &[u8], at: usize) -> u64 {
         let residual = field(block, self.bit + at * self.width as usize, self.width);
@@ -227,48 +227,48 @@ impl<const K: usize> Table<K> {
     /// Rows in all; reads the last block.
     pub(in super::super) fn len(&self) -> Result<usize> {
         let Some(last) = self.blocks().checked_sub(1) else { return Ok(0) };
-        let (count, _) = self.lanes(last)?.0;
+        let (count, _) = self.headers(last)?.0;
         Ok(last * BLOCK + count)
     }
 
     #[expect(clippy::type_complexity, reason = "a header and its bytes, for the next function only")]
     #[inline]
-    fn lanes(&self, block: usize) -> Result<((usize, [Lane; K]), &[u8])> {
+    fn headers(&self, block: usize) -> Result<((usize, [ColumnHeader; K]), &[u8])> {
         let bytes = block_bytes(&self.bytes, &self.starts, block)?;
-        let lanes = open_block(bytes).ok_or_else(|| self.damaged(block))?;
-        Ok((lanes, bytes))
+        let headers = open_block(bytes).ok_or_else(|| self.damaged(block))?;
+        Ok((headers, bytes))
     }
 
     pub(crate) fn row(&self, at: usize) -> Result<[u64; K]> {
-        let ((count, lanes), bytes) = self.lanes(at / BLOCK)?;
+        let ((count, headers), bytes) = self.headers(at / BLOCK)?;
         if at % BLOCK >= count {
             return Err(self.outside(at));
         }
-        Ok(lanes.map(|lane| lane.value(bytes, at % BLOCK)))
+        Ok(headers.map(|column| column.value(bytes, at % BLOCK)))
     }
 
     /// One value of a row.
     #[inline]
-    pub(crate) fn value(&self, at: usize, lane: usize) -> Result<u64> {
-        let ((count, lanes), bytes) = self.lanes(at / BLOCK)?;
-        match lanes.get(lane) {
-            Some(lane) if at % BLOCK < count => Ok(lane.value(bytes, at % BLOCK)),
+    pub(crate) fn value(&self, at: usize, column: usize) -> Result<u64> {
+        let ((count, headers), bytes) = self.headers(at / BLOCK)?;
+        match headers.get(column) {
+            Some(column) if at % BLOCK < count => Ok(column.value(bytes, at % BLOCK)),
             _ => Err(self.outside(at)),
         }
     }
 
     /// One column of a block; the number of its rows.
     #[inline]
-    pub(in super::super) fn block(&self, block: usize, lane: usize, into: &mut [u64; BLOCK]) -> Result<usize> {
-        let ((count, lanes), bytes) = self.lanes(block)?;
-        let lane = lanes.get(lane).ok_or_else(|| self.damaged(block))?;
-        lane.values(bytes, &mut into[..count]);
+    pub(in super::super) fn block(&self, block: usize, column: usize, into: &mut [u64; BLOCK]) -> Result<usize> {
+        let ((count, headers), bytes) = self.headers(block)?;
+        let column = headers.get(column).ok_or_else(|| self.damaged(block))?;
+        column.values(bytes, &mut into[..count]);
         Ok(count)
     }
 
     #[cold]
     pub(in super::super) fn damaged(&self, block: usize) -> LedgerError {
-        self.starts.wrong(block, "names a block that is no packed block")
+        self.starts.wrong(block, "names a block that is not a packed block")
     }
 
     #[cold]
@@ -276,7 +276,7 @@ impl<const K: usize> Table<K> {
         self.starts.wrong(at / BLOCK, "names a block that is shorter than the rows asked for")
     }
 
-    /// Says that a value is none that can stand there.
+    /// Says that a value is none that can be there.
     #[cold]
     pub(crate) fn wrong(&self, at: usize, what: &str) -> LedgerError {
         self.bytes.wrong(usize::try_from(self.starts.get(at / BLOCK).unwrap_or(0)).unwrap_or(0), what)
@@ -313,13 +313,13 @@ impl Ints {
     /// A value and the next one.
     #[inline]
     pub(in super::super) fn pair(&self, at: usize) -> Result<(u64, u64)> {
-        let ((count, lanes), bytes) = self.lanes(at / BLOCK)?;
+        let ((count, headers), bytes) = self.headers(at / BLOCK)?;
         let place = at % BLOCK;
         if place >= count {
             return Err(self.outside(at));
         }
-        let next = if place + 1 < count { lanes[0].value(bytes, place + 1) } else { self.get(at.saturating_add(1))? };
-        Ok((lanes[0].value(bytes, place), next))
+        let next = if place + 1 < count { headers[0].value(bytes, place + 1) } else { self.get(at.saturating_add(1))? };
+        Ok((headers[0].value(bytes, place), next))
     }
 
     /// Appends the values of a range.

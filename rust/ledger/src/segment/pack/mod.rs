@@ -20,7 +20,7 @@ pub(super) use self::ints::{IntWriter, Ints};
 
 pub(crate) use self::ints::{Table, TableWriter};
 
-/// What stands in place of an amount of 128 bits or more in a list of small ones.
+/// The placeholder of an amount of 128 bits or more in a list of small ones.
 pub(super) const SIDE_TABLE: u128 = u128::MAX;
 
 /// Rows per block.

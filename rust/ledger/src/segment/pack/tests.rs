@@ -175,7 +175,7 @@ proptest! {
     }
 
     #[test]
-    fn bytes_that_are_no_blocks_are_refused_or_read_as_something_and_never_panic(
+    fn amount_blocks_of_random_bytes_never_panic(
         bytes in vec(any::<u8>(), 0..300), cuts in vec(any::<u64>(), 0..5),
     ) {
         let made = file(|out| {
@@ -197,7 +197,7 @@ proptest! {
 }
 
 #[test]
-fn what_a_line_tells_takes_no_bits() {
+fn values_on_the_fitted_line_take_no_bits() {
     let rows: Vec<[u64; 1]> = (0..128).map(|at| [1_000_000 + 12 * at]).collect();
     let bytes = table(&Spool::in_memory(), &rows);
     let container = open(&bytes);

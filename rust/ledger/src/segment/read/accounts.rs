@@ -68,7 +68,7 @@ impl Accounts {
 
     pub(crate) fn address(&self, id: u32) -> Result<Address> {
         Address::from_key(self.chain.family(), self.network, self.key(id as usize)?)
-            .ok_or_else(|| self.keys.wrong(id as usize, "is no address of the chain"))
+            .ok_or_else(|| self.keys.wrong(id as usize, "is not an address of the chain"))
     }
 
     pub(crate) fn find(&self, address: &Address) -> Result<Option<u32>> {
@@ -103,8 +103,8 @@ impl Accounts {
         search_from(low..high, low + inside, |id| Ok(self.key(id)? < key))
     }
 
-    /// About where the fence of a key stands: keys that are hashes are spread evenly, so how far one is off tells where
-    /// to look next.
+    /// The approximate place of the fence of a key: keys that are hashes are spread evenly, so how far one is off shows
+    /// where to look next.
     fn guess(&self, first: u64) -> Result<usize> {
         let Some(last) = self.fences.len().checked_sub(1) else { return Ok(0) };
         let mut guess = part(first, u64::MAX, last);

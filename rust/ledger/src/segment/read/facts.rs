@@ -7,7 +7,7 @@ use headwater_types::{Address, TxHash};
 use super::super::layout::{head, movement};
 use super::super::record::{InputRecord, LogRecord, MovementRecord, OutputRecord, TransactionRecord};
 use super::Segment;
-use super::transactions::{Unindexed, status_of};
+use super::transactions::{MissingOrdinals, status_of};
 use crate::error::Result;
 use crate::facts::{
     AmountOf, Body, InputFacts, LogFacts, Movement, MovementFact, OutPoint, OutputFacts, TransactionFacts, UtxoFacts,
@@ -26,7 +26,7 @@ fn approximate(record: &TransactionRecord) -> BTreeSet<AmountOf> {
 }
 
 impl Segment {
-    pub(crate) fn facts_with(&self, row: u32, unindexed: Unindexed) -> Result<TransactionFacts> {
+    pub(crate) fn facts_with(&self, row: u32, unindexed: MissingOrdinals) -> Result<TransactionFacts> {
         let mut record = TransactionRecord::default();
         self.record(row, &mut record)?;
         let (block, time) = (self.base().0, self.base().1);
@@ -60,8 +60,8 @@ impl Segment {
             movements: movements.map(|movement| self.movement(movement, unindexed)).collect::<Result<_>>()?,
             logs: logs.into_iter().map(|log| self.log_facts(log)).collect::<Result<_>>()?,
             utxo,
-            failure_reason: text(record.failure, "has a reason of failure that is no text")?,
-            method: text(record.method, "has a method that is no text")?,
+            failure_reason: text(record.failure, "has a reason of failure that is not text")?,
+            method: text(record.method, "has a method that is not text")?,
             input: record.call_data,
             approximate,
         })
@@ -79,7 +79,7 @@ impl Segment {
         Ok(Some(Body { from: self.account_of(record.from)?, to: self.account_of(record.to)?, value }))
     }
 
-    fn movement(&self, record: &MovementRecord, unindexed: Unindexed) -> Result<Movement> {
+    fn movement(&self, record: &MovementRecord, unindexed: MissingOrdinals) -> Result<Movement> {
         Ok(Movement {
             kind: match record.flags & movement::KIND {
                 movement::INTERNAL => MovementFact::Internal,
@@ -89,8 +89,8 @@ impl Segment {
             },
             ordinal: match (record.flags & movement::UNINDEXED != 0, unindexed) {
                 (false, _) => Ordinal::Indexed(record.ordinal),
-                (true, Unindexed::AsStated) => Ordinal::Unindexed(0),
-                (true, Unindexed::Numbered) => Ordinal::Unindexed(record.ordinal),
+                (true, MissingOrdinals::AsStated) => Ordinal::Unindexed(0),
+                (true, MissingOrdinals::Numbered) => Ordinal::Unindexed(record.ordinal),
             },
             from: self.account_of(record.from)?,
             to: self.account_of(record.to)?,

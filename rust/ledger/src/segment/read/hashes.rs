@@ -7,7 +7,7 @@ use super::super::container::{Container, search};
 use super::super::layout::short_prefix;
 use super::super::pack::{BLOCK, Table};
 use super::super::section::PackedSections;
-use super::walk::Kept;
+use super::walk::BlockCache;
 use crate::LedgerError;
 use crate::error::Result;
 
@@ -38,7 +38,7 @@ impl HashIndex {
     }
 
     /// The first four bytes of the hash at a place, and its entry; places are asked for one after the other.
-    pub(super) fn prefixed(&self, place: usize, kept: &mut Kept<2>) -> Result<(u64, u32)> {
+    pub(super) fn prefixed(&self, place: usize, kept: &mut BlockCache<2>) -> Result<(u64, u32)> {
         let [prefix, entry] = kept.row(&self.table, place)?;
         Ok((prefix, self.narrow(place, entry)?))
     }

@@ -1,4 +1,4 @@
-//! What accounts hold, by asset and by day: from the sub-index of hubs, from the postings of all others.
+//! Holdings of accounts, by asset and by day: from the sub-index of hubs, from the postings of all others.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use rustc_hash::FxHashMap;
 use super::super::container::{Container, search};
 use super::super::fee::saturating_add;
 use super::super::layout::{self, Counts, HUB, SECS_PER_DAY};
-use super::super::opening::Begin;
+use super::super::opening::HistoryStart;
 use super::super::pack::{AmountTable, Ints, Table};
 use super::super::posting::RawPosting;
 use super::Segment;
@@ -32,7 +32,7 @@ pub(crate) struct Sums {
     pub(crate) fees: Amount,
 }
 
-/// What came and went on one day; fees are in what went.
+/// Movements in and out of one day; fees are part of the latter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct DayChange {
     /// Days since 1970-01-01, UTC.
@@ -134,7 +134,7 @@ impl Hubs {
     fn pair(&self, at: usize) -> Result<Pair> {
         let [asset, places_end, days_end, is_held] = self.pairs.row(at)?;
         let [_, places, days, _] = if at == 0 { [0; 4] } else { self.pairs.row(at - 1)? };
-        let asset = u32::try_from(asset).map_err(|_| self.pairs.wrong(at, "is no asset"))?;
+        let asset = u32::try_from(asset).map_err(|_| self.pairs.wrong(at, "is not an asset"))?;
         if places > places_end || days > days_end {
             return Err(self.pairs.wrong(at, "ends before it begins"));
         }
@@ -160,15 +160,16 @@ impl Hubs {
 }
 
 impl Segment {
-    /// What an account was stated to hold, received, sent and paid in fees, by asset. What failed does not count, nor
-    /// what moved before a token begins; an account that had nothing to do with a token behind that has no sums of it.
-    pub(crate) fn holdings(&self, account: u32, begins: &[Begin]) -> Result<Vec<Sums>> {
+    /// Returns what an account was stated to hold, received, sent and paid in fees, by asset. What failed does not
+    /// count, nor what moved before a token begins; an account that had nothing to do with a token behind that has no
+    /// sums of it.
+    pub(crate) fn holdings(&self, account: u32, begins: &[HistoryStart]) -> Result<Vec<Sums>> {
         let mut sums = self.moved(account)?;
         self.begin_holdings(account, begins, &mut sums)?;
         Ok(sums)
     }
 
-    /// What an account received, sent and paid in fees, by asset. What failed does not count.
+    /// Returns what an account received, sent and paid in fees, by asset. What failed does not count.
     fn moved(&self, account: u32) -> Result<Vec<Sums>> {
         let hubs = &self.hubs;
         let mut sums = match self.hub(account)? {
@@ -224,7 +225,7 @@ impl Segment {
     }
 
     /// The most postings that any account has, or more where none is a hub.
-    pub(crate) fn most_postings(&self) -> Result<u64> {
+    pub(crate) fn max_postings(&self) -> Result<u64> {
         let hubs = &self.hubs;
         let mut most = HUB as u64;
         for place in 0..hubs.count {
@@ -244,8 +245,8 @@ impl Segment {
         Ok(self.hubs.pairs_of(account)?.map(|pairs| (range.start, pairs)))
     }
 
-    /// Which postings of an account are of one asset. `None` for accounts without a sub-index, whose postings are few:
-    /// reading them all costs little.
+    /// Returns which postings of an account are of one asset. `None` for accounts without a sub-index, whose postings
+    /// are few: reading them all costs little.
     pub(crate) fn asset_places(&self, account: u32, asset: u32) -> Result<Option<AssetPlaces<'_>>> {
         let Some((first, pairs)) = self.hub(account)? else { return Ok(None) };
         let hubs = &self.hubs;
@@ -254,7 +255,7 @@ impl Segment {
     }
 
     #[allow(dead_code, reason = "balance histories read it")]
-    /// What came to and went from an account in an asset on each day that it did, ascending. What failed moves
+    /// Returns what came to and went from an account in an asset on each day that it did, ascending. What failed moves
     /// nothing, but pays its fee.
     pub(crate) fn daily(&self, account: u32, asset: u32) -> Result<Vec<DayChange>> {
         let mut days = Days { base: self.base().1.secs(), days: Vec::new() };

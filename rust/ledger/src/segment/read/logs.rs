@@ -72,7 +72,7 @@ impl Segment {
     }
 
     /// About the number of event logs: that number, rounded up to a multiple of 128. Reads nothing.
-    pub(crate) fn most_logs(&self) -> u64 {
+    pub(crate) fn max_logs(&self) -> u64 {
         (self.log_columns().indexes.blocks() * BLOCK) as u64
     }
 

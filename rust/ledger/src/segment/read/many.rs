@@ -1,5 +1,5 @@
 //! Look-ups of many keys at once, in order of the keys, by leaping: whichever of the keys and the index is behind
-//! goes on to where the other stands, in steps of growing width. So a commit of n transactions costs a segment of N
+//! continues to where the other is, in steps of growing width. So a commit of n transactions costs a segment of N
 //! about min(n, N) x log(max / min) probes, next to each other, instead of n searches of the whole index.
 
 use std::ops::Range;
@@ -58,7 +58,7 @@ impl Segment {
         Ok(found)
     }
 
-    /// Whether a source states that an address is a contract.
+    /// Returns whether a source states that an address is a contract.
     ///
     /// # Errors
     /// When the file is damaged.

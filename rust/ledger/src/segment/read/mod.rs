@@ -24,7 +24,7 @@ use self::hubs::Hubs;
 use self::openings::Openings;
 use self::transactions::Transactions;
 use self::utxo::Utxo;
-use self::walk::Alone;
+use self::walk::DirectReads;
 use super::column::{Blobs, OptionalColumn};
 use super::container::Container;
 use super::knots::Knots;
@@ -40,19 +40,19 @@ use crate::primitives::{Opening, TransactionHead};
 pub(crate) use self::hubs::{AssetPlaces, DayChange, Sums};
 pub(crate) use self::openings::openings_of;
 pub(crate) use self::postings::SegmentPostings;
-pub(crate) use self::transactions::Unindexed;
+pub(crate) use self::transactions::MissingOrdinals;
 pub(crate) use self::walk::Walk;
 
 /// An input that spends an output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Spend {
-    /// Which output it spends.
+    /// The output that it spends.
     pub output: u32,
     /// Row of the spending transaction.
     pub row: u32,
     /// Position of the input in it.
     pub input: u32,
-    /// Whether the facts of the output are known to the input.
+    /// True if the facts of the output are known to the input.
     pub known: bool,
 }
 
@@ -106,7 +106,7 @@ impl Segment {
     /// Opens a file by memory map. Reads the directory and the checksums, not the data.
     ///
     /// # Errors
-    /// When the file cannot be read, is no segment, is cut short, is of another format, or is damaged where it was
+    /// When the file cannot be read, is not a segment, is cut short, is of another format, or is damaged where it was
     /// read.
     pub fn open(path: &Path) -> Result<Self> {
         Self::read(Container::open(path)?)
@@ -194,7 +194,7 @@ impl Segment {
         self.summary.movements
     }
 
-    /// How much there is to add up for balances: movements, and balances that lists of holders state.
+    /// Counts what there is to add up for balances: movements, and balances that lists of holders state.
     pub(crate) fn balance_changes(&self) -> u64 {
         self.movements().saturating_add(self.marks.openings)
     }
@@ -252,7 +252,7 @@ impl Segment {
         self.transactions.row_at(block, index)
     }
 
-    /// The fee of a row, as [`fee_of`](super::fee_of) tells it of chains of accounts.
+    /// The fee of a row, as [`fee_of`](super::fee_of) computes it on chains of accounts.
     pub(crate) fn fee(&self, row: u32) -> Result<Option<Amount>> {
         self.transactions.fee(row)
     }
@@ -273,7 +273,7 @@ impl Segment {
         self.transactions.heads.hash(row).map(TxHash::new)
     }
 
-    /// Where the transaction of a row stands.
+    /// Returns where the transaction of a row is.
     ///
     /// # Errors
     /// When the file is damaged, or has no such row.
@@ -296,17 +296,17 @@ impl Segment {
         self.transactions.rows_of_blocks(first, last)
     }
 
-    /// The facts of a row, exactly as they went in (unindexed ordinals are `Unindexed(0)`).
+    /// The facts of a row, exactly as they went in (unindexed ordinals are `MissingOrdinals(0)`).
     ///
     /// # Errors
     /// When the file is damaged, or has no such row.
     pub fn facts(&self, row: u32) -> Result<TransactionFacts> {
-        self.facts_with(row, Unindexed::AsStated)
+        self.facts_with(row, MissingOrdinals::AsStated)
     }
 
-    /// What is held of a row, as local ids: what a merge passes on.
+    /// Reads a row as local ids: what a merge passes on.
     pub(crate) fn record(&self, row: u32, into: &mut TransactionRecord) -> Result<()> {
-        self.transactions.record(row, (&self.utxo, &self.blobs), &mut Alone, into)
+        self.transactions.record(row, (&self.utxo, &self.blobs), &mut DirectReads, into)
     }
 
     /// The same of one row after the other.
@@ -383,7 +383,7 @@ impl Segment {
         (0..self.tokens.length).map(|place| self.token_at(place)).collect()
     }
 
-    /// What sources say about one token.
+    /// Returns what sources say about one token.
     ///
     /// # Errors
     /// When the file is damaged.
@@ -406,7 +406,7 @@ impl Segment {
             decimals: match u8::try_from(decimals) {
                 Ok(decimals) => Some(decimals),
                 Err(_) if [NO_DECIMALS, NON_FUNGIBLE].map(u64::from).contains(&decimals) => None,
-                Err(_) => return Err(self.tokens.decimals.wrong(place, "is no number of decimals")),
+                Err(_) => return Err(self.tokens.decimals.wrong(place, "is not a number of decimals")),
             },
         })
     }
@@ -456,12 +456,12 @@ impl Segment {
         self.utxo.outline(row)
     }
 
-    /// Where an account stands among the inputs and then the outputs of a row.
+    /// Returns where an account is among the inputs and then the outputs of a row.
     pub(crate) fn position(&self, row: u32, account: u32) -> Result<Option<usize>> {
         self.utxo.position(row, account)
     }
 
-    /// Whether a row has a data output.
+    /// Returns whether a row has a data output.
     pub(crate) fn has_note(&self, row: u32) -> Result<bool> {
         self.utxo.has_note(row)
     }
@@ -543,7 +543,7 @@ impl Segment {
         &self.postings
     }
 
-    /// The first row that does not stand before a place, by (block, index with unknown last, hash): with
+    /// The first row that is not before a place, by (block, index with unknown last, hash): with
     /// [`SegmentPostings::seek_row`] the way from a cursor to a posting.
     pub(crate) fn row_from(&self, block: u64, index: Option<u32>, hash: &TxHash) -> Result<u32> {
         self.transactions.row_from(block, index, hash)
@@ -568,7 +568,7 @@ impl Segment {
         (self.summary.base_block, Timestamp::new(self.summary.base_time))
     }
 
-    /// Whether no later block has an earlier time.
+    /// Returns whether no later block has an earlier time.
     pub(crate) fn times_ordered(&self) -> bool {
         self.summary.times_ordered == 1
     }

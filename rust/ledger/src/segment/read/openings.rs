@@ -10,7 +10,7 @@ use super::super::container::Container;
 use super::super::fee::saturating_add;
 use super::super::layout;
 use super::super::marks::Marks;
-use super::super::opening::{Begin, OpeningEntry};
+use super::super::opening::{HistoryStart, OpeningEntry};
 use super::super::pack::{AmountTable, Ints};
 use super::super::posting::RawPosting;
 use super::Segment;
@@ -66,14 +66,14 @@ impl Segment {
             return Ok(Vec::new());
         }
         let opened = self.file.column(layout::OPENED)?;
-        let opening = |opened: &layout::Opened| {
+        let opening = |opened: &layout::OpeningRow| {
             let head = self.head(opened.row)?;
             Ok((self.asset(opened.asset)?, Opening { block: head.block, time: head.time }))
         };
         opened.all()?.iter().map(opening).collect()
     }
 
-    /// How much of what is marked is here.
+    /// Returns how much of what is marked is here.
     pub(crate) fn marks(&self) -> Marks {
         self.marks
     }
@@ -84,13 +84,13 @@ impl Segment {
         openings.map(|openings| openings.get(index(place))).transpose()
     }
 
-    /// Where the history of tokens begins here, in order of their numbers.
-    pub(crate) fn begins(&self, openings: &BTreeMap<Asset, Opening>) -> Result<Vec<Begin>> {
+    /// Returns where the history of tokens begins here, in order of their numbers.
+    pub(crate) fn begins(&self, openings: &BTreeMap<Asset, Opening>) -> Result<Vec<HistoryStart>> {
         let mut begins = Vec::new();
         for (asset, opening) in openings {
             if let Some(asset) = self.asset_id(asset)? {
                 let rows = self.rows_of_blocks(opening.block, opening.block)?;
-                begins.push(Begin { asset, opened: rows.start, from: rows.end });
+                begins.push(HistoryStart { asset, opened: rows.start, from: rows.end });
             }
         }
         begins.sort_unstable_by_key(|begin| begin.asset);
@@ -98,7 +98,7 @@ impl Segment {
     }
 
     /// Takes what moved before tokens begin out of the sums of an account, and adds what openings state.
-    pub(super) fn begin_holdings(&self, account: u32, begins: &[Begin], sums: &mut Vec<Sums>) -> Result<()> {
+    pub(super) fn begin_holdings(&self, account: u32, begins: &[HistoryStart], sums: &mut Vec<Sums>) -> Result<()> {
         for begin in begins.iter().filter(|begin| begin.from > 0) {
             if let Ok(place) = sums.binary_search_by_key(&begin.asset, |sums| sums.asset) {
                 match self.sums_from(account, begin)? {
@@ -128,8 +128,8 @@ impl Segment {
         Ok(())
     }
 
-    /// What an account received and sent of a token behind its opening; `None` when nothing moved.
-    fn sums_from(&self, account: u32, begin: &Begin) -> Result<Option<Sums>> {
+    /// Returns what an account received and sent of a token behind its opening; `None` when nothing moved.
+    fn sums_from(&self, account: u32, begin: &HistoryStart) -> Result<Option<Sums>> {
         let range = self.postings().range(account)?;
         let range = self.postings().seek_row(range.clone(), begin.from)?..range.end;
         let mut sums = Sums { asset: begin.asset, ..Sums::default() };
@@ -163,7 +163,7 @@ impl Segment {
     }
 }
 
-/// Where the histories of tokens begin, as some segments together state it: of each token the latest opening.
+/// Returns where the histories of tokens begin, as some segments together state it: of each token the latest opening.
 pub(crate) fn openings_of<'a>(segments: impl IntoIterator<Item = &'a Segment>) -> BTreeMap<Asset, Opening> {
     let mut all: BTreeMap<Asset, Opening> = BTreeMap::new();
     for (asset, opening) in segments.into_iter().flat_map(Segment::openings) {

@@ -57,7 +57,7 @@ impl SegmentPostings {
     #[cold]
     fn damaged(&self, block: usize) -> LedgerError {
         let start = self.starts.get(block).map_or(0, index);
-        self.bytes.wrong(start, "begins what is no block of postings, or a shorter one")
+        self.bytes.wrong(start, "begins what is not a block of postings, or a shorter one")
     }
 
     /// Calls for each block that a range touches, with the places in it.
@@ -70,7 +70,7 @@ impl SegmentPostings {
         while at < end {
             let block = self.open_block(at / BLOCK)?;
             let last = (end - at / BLOCK * BLOCK).min(BLOCK);
-            // Behind the last posting of an account numbers are left out; a range that goes on passes them by.
+            // Behind the last posting of an account numbers are left out; a range that continues passes them by.
             if last > block.len() && end - at / BLOCK * BLOCK <= BLOCK {
                 return Err(self.damaged(at / BLOCK));
             }

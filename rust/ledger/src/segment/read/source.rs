@@ -1,4 +1,4 @@
-//! What a merge takes from a segment beside records and postings.
+//! The parts of a segment that a merge takes beside records and postings.
 
 use headwater_types::Amount;
 
@@ -49,7 +49,7 @@ impl Segment {
         self.hubs.fee_payers
     }
 
-    /// Who paid fees, by place in order of accounts, and how much.
+    /// Returns who paid fees, by place in order of accounts, and how much.
     pub(crate) fn fee_of_payer(&self, place: usize) -> Result<(u32, Amount)> {
         Ok((self.hubs.fee_accounts.id(place)?, self.hubs.fee_sums.get(place)?))
     }

@@ -1,4 +1,4 @@
-//! Transactions: where they stand, how they are found, and their records.
+//! Transactions: where they are, how they are found, and their records.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -14,14 +14,14 @@ use super::super::record::{MovementRecord, TransactionRecord};
 use super::hashes::HashIndex;
 use super::logs::Logs;
 use super::utxo::Utxo;
-use super::walk::{Alone, Reading, Walk};
+use super::walk::{DirectReads, Reading, Walk};
 use crate::LedgerError;
 use crate::error::Result;
 use crate::primitives::Status;
 
-/// How ordinals that no source gave are given back.
+/// The way in which ordinals that no source gave are given back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Unindexed {
+pub(crate) enum MissingOrdinals {
     /// As sources state them: all zero.
     AsStated,
     /// As the numbers made from their content.
@@ -48,7 +48,7 @@ pub(crate) struct Transactions {
     pub(super) logs: Logs,
 }
 
-/// Where a transaction stands and whom it concerns, as distances and accounts of the segment.
+/// The place of a transaction and the accounts it concerns, as distances and accounts of the segment.
 pub(crate) struct Head {
     pub(crate) hash: [u8; 32],
     pub(crate) block: u32,
@@ -61,7 +61,7 @@ pub(crate) struct Head {
     pub(crate) flags: u32,
 }
 
-/// Where rows stand.
+/// The places of rows.
 pub(super) struct Heads {
     hashes: Column<[u8; 32]>,
     table: Table<7>,
@@ -103,7 +103,7 @@ impl Heads {
     }
 
     pub(super) fn get(&self, row: u32) -> Result<Head> {
-        self.read(row, &mut Alone)
+        self.read(row, &mut DirectReads)
     }
 
     fn read(&self, row: u32, reading: &mut impl Reading) -> Result<Head> {
@@ -217,7 +217,7 @@ impl Transactions {
         found.then(row).transpose()
     }
 
-    /// The first row that does not stand before a place, by (block, index with unknown last, hash).
+    /// The first row that is not before a place, by (block, index with unknown last, hash).
     pub(crate) fn row_from(&self, block: u64, index: Option<u32>, hash: &TxHash) -> Result<u32> {
         let rows = self.rows_of_blocks(block, block)?;
         let order = |index: Option<u32>| index.map_or(u64::MAX, u64::from);
@@ -241,7 +241,7 @@ impl Transactions {
         u32::try_from(place).map_err(|_| self.heads.wrong(place, "lies outside"))
     }
 
-    /// The fee of a row, as [`fee_of`](super::super::fee_of) tells it of account chains.
+    /// The fee of a row, as [`fee_of`](super::super::fee_of) computes it on account chains.
     pub(super) fn fee(&self, row: u32) -> Result<Option<Amount>> {
         if let Some(fee) = self.fees.get(row)? {
             return Ok(Some(fee));
@@ -317,7 +317,7 @@ impl Movements {
             let [flags, ordinal, from, to, asset] = reading.movement(table, at)?;
             let id = |stored: u64| stored.checked_sub(1).map(|id| narrow(table, at, id)).transpose();
             into.push(MovementRecord {
-                flags: u8::try_from(flags).map_err(|_| table.wrong(at, "is no kind of movement"))?,
+                flags: u8::try_from(flags).map_err(|_| table.wrong(at, "is not a kind of movement"))?,
                 ordinal,
                 from: id(from)?,
                 to: id(to)?,

@@ -101,7 +101,7 @@ impl Utxo {
         Ok((inputs.len(), self.output_offsets.get(row)?.len(), is_one_form))
     }
 
-    /// Where an account stands among the inputs and then the outputs of a row.
+    /// Returns where an account is among the inputs and then the outputs of a row.
     pub(super) fn position(&self, row: u32, account: u32) -> Result<Option<usize>> {
         let inputs = self.inputs.get(row)?;
         for (position, at) in inputs.clone().enumerate() {
@@ -119,7 +119,7 @@ impl Utxo {
         Ok(None)
     }
 
-    /// Whether a row has a data output.
+    /// Returns whether a row has a data output.
     pub(super) fn has_note(&self, row: u32) -> Result<bool> {
         for at in self.output_offsets.get(row)? {
             if self.outputs.value(at, 2)? != 0 {

@@ -1,11 +1,11 @@
-//! How the columns of rows are read: of one row alone, or of one row after the other, as a merge does.
+//! Reading of the columns of rows: of one row alone, or of one row after the other, as a merge does.
 
 use headwater_types::Amount;
 
 use super::super::pack::{AmountTable, BLOCK, Table};
 use crate::error::Result;
 
-/// What reads the rows of tables.
+/// The reader of the rows of tables.
 pub(super) trait Reading {
     fn head(&mut self, table: &Table<7>, at: usize) -> Result<[u64; 7]>;
     fn movement(&mut self, table: &Table<5>, at: usize) -> Result<[u64; 5]>;
@@ -13,9 +13,9 @@ pub(super) trait Reading {
 }
 
 /// Reads where it is asked to, and nothing else.
-pub(super) struct Alone;
+pub(super) struct DirectReads;
 
-impl Reading for Alone {
+impl Reading for DirectReads {
     fn head(&mut self, table: &Table<7>, at: usize) -> Result<[u64; 7]> {
         table.row(at)
     }
@@ -32,9 +32,9 @@ impl Reading for Alone {
 /// Decodes whole blocks and keeps them, for rows of one segment in their order, or in order of hashes.
 #[derive(Default)]
 pub(crate) struct Walk {
-    heads: Kept<7>,
-    movements: Kept<5>,
-    pub(super) hashes: Kept<2>,
+    heads: BlockCache<7>,
+    movements: BlockCache<5>,
+    pub(super) hashes: BlockCache<2>,
     amounts: Vec<Amount>,
     /// The block that the amounts are of.
     block: Option<usize>,
@@ -71,25 +71,25 @@ impl Walk {
 }
 
 /// The block of a table that was decoded last.
-pub(super) struct Kept<const K: usize> {
+pub(super) struct BlockCache<const K: usize> {
     block: Option<usize>,
     count: usize,
     columns: [[u64; BLOCK]; K],
 }
 
-impl<const K: usize> Default for Kept<K> {
+impl<const K: usize> Default for BlockCache<K> {
     fn default() -> Self {
         Self { block: None, count: 0, columns: [[0; BLOCK]; K] }
     }
 }
 
-impl<const K: usize> Kept<K> {
+impl<const K: usize> BlockCache<K> {
     pub(super) fn row(&mut self, table: &Table<K>, at: usize) -> Result<[u64; K]> {
         let block = at / BLOCK;
         if self.block != Some(block) {
             self.block = None;
-            for (lane, column) in self.columns.iter_mut().enumerate() {
-                self.count = table.block(block, lane, column)?;
+            for (number, column) in self.columns.iter_mut().enumerate() {
+                self.count = table.block(block, number, column)?;
             }
             self.block = Some(block);
         }

@@ -40,7 +40,7 @@ fn read_all(segment: &Segment, input: &SegmentInput) -> Result<(), LedgerError> 
 }
 
 #[test]
-fn every_flipped_bit_is_reported_with_its_file_and_place_and_never_served() {
+fn segment_flipped_bit_is_reported_with_place_and_never_served() {
     for chain in [Chain::ETHEREUM, Chain::BITCOIN] {
         let input = fixed(chain);
         let mut bytes = build(&input, &Cancel::new()).unwrap();
@@ -63,7 +63,7 @@ fn every_flipped_bit_is_reported_with_its_file_and_place_and_never_served() {
     }
 }
 
-/// What the sub-index of a hub and its days say of one asset.
+/// The answer of the sub-index of a hub and its days about one asset.
 type OfAsset = (Option<Vec<u64>>, Vec<DayChange>);
 
 /// The same of all assets of the account that [`busy`] makes a hub; nothing where it is not found.
@@ -80,7 +80,7 @@ fn of_hub(segment: &Segment) -> Result<Vec<OfAsset>, LedgerError> {
 }
 
 #[test]
-fn a_flipped_bit_in_the_sub_index_or_the_days_of_a_hub_is_never_served() {
+fn hub_flipped_bit_is_never_served() {
     let mut bytes = build(&busy(1500), &Cancel::new()).unwrap();
     let segment = Segment::from_bytes("hub", &bytes).unwrap();
     let sound = of_hub(&segment).unwrap();

@@ -21,7 +21,7 @@ pub(super) fn postings(segment: &Segment, account: u32) -> Vec<RawPosting> {
     read
 }
 
-/// What single looks at postings, columns of them and halving give, against whole postings.
+/// Compares single looks at postings, columns of them and halving with whole postings.
 fn check_access(segment: &Segment, account: u32) {
     let reader = segment.postings();
     let (range, whole) = (reader.range(account).unwrap(), postings(segment, account));
@@ -36,7 +36,7 @@ fn check_access(segment: &Segment, account: u32) {
     let expected = &whole[usize::try_from(start).unwrap()..usize::try_from(end).unwrap()];
     assert_eq!(part, expected);
     let mut columns = ColumnBuffer::default();
-    // A first batch stands before it, so that places of large amounts count from the beginning.
+    // A first batch is before it, so that places of large amounts count from the beginning.
     reader.columns(range.clone(), ColumnSet::ALL, &mut columns).unwrap();
     reader.columns(range.start + start..range.start + end, ColumnSet::ALL, &mut columns).unwrap();
     assert_eq!(columns.rows.len(), whole.len() + expected.len());

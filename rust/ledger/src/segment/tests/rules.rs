@@ -4,7 +4,7 @@ use headwater_types::{Address, Amount, Asset, Chain, Network};
 use super::economy::{address, hash, time_of};
 use crate::facts::{BlockFacts, Body, Movement, MovementFact, OutputFacts, TransactionFacts, UtxoFacts};
 use crate::primitives::{Ordinal, ScriptType};
-use crate::segment::{Segment, SegmentInput, Unindexed, build};
+use crate::segment::{MissingOrdinals, Segment, SegmentInput, build};
 use crate::{Cancel, LedgerError};
 
 const CHAIN: Chain = Chain::ETHEREUM;
@@ -35,12 +35,12 @@ fn numbers(movements: Vec<Movement>) -> Vec<u64> {
     let mut facts = TransactionFacts::new(hash(1), 1);
     facts.movements = movements;
     let bytes = build(&input(CHAIN, vec![facts]), &Cancel::new()).unwrap();
-    let facts = Segment::from_bytes("memory", bytes).unwrap().facts_with(0, Unindexed::Numbered).unwrap();
+    let facts = Segment::from_bytes("memory", bytes).unwrap().facts_with(0, MissingOrdinals::Numbered).unwrap();
     facts.movements.iter().map(|movement| movement.ordinal.number()).collect()
 }
 
 #[test]
-fn a_made_number_follows_from_the_content_and_does_not_change_when_more_rows_arrive() {
+fn made_ordinal_depends_on_content_alone() {
     let before = numbers(vec![token(1, 5), token(1, 5), token(4, 5)]);
     let indexed = Movement { ordinal: Ordinal::Indexed(7), ..token(1, 9) };
     let after = numbers(vec![token(4, 5), indexed, token(5, 1), token(1, 5), token(1, 5), token(1, 5)]);
@@ -93,7 +93,7 @@ fn what_row_numbers_cannot_count_is_refused() {
 }
 
 #[test]
-fn forged_amounts_past_256_bits_in_sum_do_not_keep_a_chain_from_being_read() {
+fn chain_with_sums_past_256_bits_stays_readable() {
     let mut facts = TransactionFacts::new(hash(1), 1);
     let most = Movement { amount: Amount::MAX, ..token(1, 0) };
     facts.movements = vec![most.clone(), most];

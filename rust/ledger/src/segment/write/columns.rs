@@ -13,7 +13,7 @@ use super::super::spool::{Part, Spool};
 use crate::LedgerError;
 use crate::error::Result;
 
-/// Which rows have a value.
+/// The rows that have a value.
 pub(super) struct PresenceWriter {
     word: Presence,
     words: Part,
@@ -137,7 +137,7 @@ impl OptionalAmountWriter {
     }
 }
 
-/// Where the elements of each row begin; nothing when no row has any.
+/// The beginnings of the elements of each row; nothing when no row has any.
 pub(super) struct OffsetWriter {
     starts: IntWriter,
     /// Rows before the first element.

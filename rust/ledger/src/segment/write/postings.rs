@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use headwater_types::Amount;
 
-use super::super::container::{Growing, SegmentFile};
+use super::super::container::{SegmentFile, StreamedSection};
 use super::super::layout::{self, HUB};
 use super::super::pack::bits::BitWriter;
 use super::super::pack::{AmountTableWriter, BLOCK, IntWriter};
@@ -18,7 +18,7 @@ use crate::error::Result;
 pub(crate) struct PostingsWriter<'o, 's> {
     out: &'o mut SegmentFile<'s>,
     shape: Shape,
-    blocks: Growing<u8>,
+    blocks: StreamedSection<u8>,
     starts: IntWriter,
     accounts: IntWriter,
     hubs: HubsWriter,
@@ -31,11 +31,11 @@ pub(crate) struct PostingsWriter<'o, 's> {
 }
 
 impl<'o, 's> PostingsWriter<'o, 's> {
-    /// `shape` tells how many transactions, accounts and assets the segment has, and where its rows stand. Postings go
+    /// `shape` states how many transactions, accounts and assets the segment has, and where its rows are. Postings go
     /// into the file as they come.
     pub(crate) fn new(spool: &Arc<Spool>, shape: Shape, frame: Frame, out: &'o mut SegmentFile<'s>) -> Self {
         Self {
-            blocks: Growing::new(layout::POSTING_BYTES),
+            blocks: StreamedSection::new(layout::POSTING_BYTES),
             out,
             shape,
             starts: IntWriter::new(spool),

@@ -26,7 +26,7 @@ pub(crate) struct Frame {
 }
 
 impl Frame {
-    /// Refuses what distances of 32 bits cannot tell.
+    /// Refuses what distances of 32 bits cannot express.
     pub(crate) fn check(&self) -> Result<()> {
         let limit = u64::from(u32::MAX);
         if self.last_block.saturating_sub(self.first_block) > limit {
@@ -43,7 +43,7 @@ impl Frame {
         self.last_time.abs_diff(self.first_time).checked_div(blocks).unwrap_or(0)
     }
 
-    /// How far a time is from what the pace of the blocks says, and 2^32 more.
+    /// Returns how far a time is from what the pace of the blocks says, and 2^32 more.
     pub(super) fn off_pace(&self, block: u32, time: u32) -> u64 {
         off_pace(self.pace(), block, time)
     }
@@ -53,7 +53,7 @@ pub(super) fn off_pace(pace: u64, block: u32, time: u32) -> u64 {
     (u64::from(time) + (1 << 32)).wrapping_sub(pace.wrapping_mul(u64::from(block)))
 }
 
-/// What was counted on the way.
+/// The running counts.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Totals {
     pub(crate) frame: Frame,
@@ -67,7 +67,7 @@ pub(crate) struct Totals {
     pub(crate) hubs: u64,
     pub(crate) fee_payers: u64,
     pub(crate) marks: Marks,
-    /// Whether no later row has an earlier time.
+    /// True if no later row has an earlier time.
     pub(crate) times_ordered: bool,
 }
 
@@ -88,7 +88,7 @@ pub(crate) fn finish(mut out: SegmentFile<'_>, knots: &Knots, totals: &Totals) -
         times_ordered: u64::from(totals.times_ordered),
     };
     let Totals { blocks, tokens, inputs, hubs, fee_payers, .. } = *totals;
-    // What opening a file reads stands together, beside the directory.
+    // What opening a file reads is together, beside the directory.
     out.put(layout::KNOTS, knots.knots())?;
     out.put(layout::KNOT_SHIFT, &[knots.shift()])?;
     out.put(layout::SUMMARY, &[summary])?;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::super::container::{Growing, SegmentFile};
+use super::super::container::{SegmentFile, StreamedSection};
 use super::super::knots::{KnotMaker, Knots};
 use super::super::layout;
 use super::super::opening::OpenedRows;
@@ -20,7 +20,7 @@ pub(crate) struct TransactionsWriter {
     frame: Frame,
     rows: u64,
     knots: KnotMaker,
-    hashes: Growing<[u8; 32]>,
+    hashes: StreamedSection<[u8; 32]>,
     heads: TableWriter<7>,
     values: OptionalAmountWriter,
     nonces: OptionalInts,
@@ -47,7 +47,7 @@ impl TransactionsWriter {
             frame,
             rows: 0,
             knots: KnotMaker::default(),
-            hashes: Growing::new(layout::TX_HASHES),
+            hashes: StreamedSection::new(layout::TX_HASHES),
             heads: TableWriter::new(spool),
             values: OptionalAmountWriter::new(spool),
             nonces: OptionalInts::new(spool),
@@ -121,7 +121,7 @@ impl TransactionsWriter {
         self.opened.clone()
     }
 
-    /// Where rows stand; whole once the last one was pushed.
+    /// Returns where rows are; whole once the last one was pushed.
     pub(crate) fn knots(&self) -> Knots {
         self.knots.finish()
     }

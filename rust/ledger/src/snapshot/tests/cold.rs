@@ -1,4 +1,4 @@
-//! What a cold page reads, in 4 KiB pages of the file that were touched (each is checked when first touched).
+//! Reads of a cold page, in 4 KiB pages of the file that were touched (each is checked when first touched).
 
 use headwater_types::{Amount, Asset, Chain, Network, Timestamp};
 
@@ -51,7 +51,7 @@ pub(super) fn busy() -> SegmentInput {
 }
 
 #[test]
-fn a_cold_page_of_100_rows_reads_at_most_128_kib_at_either_end_and_in_the_middle() {
+fn cold_page_of_100_rows_reads_at_most_128_kib() {
     let bytes = crate::segment::build(&busy(), &crate::Cancel::new()).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("segment");

@@ -18,10 +18,10 @@ use crate::segment::SegmentInput;
 use crate::segment::tests::economy::{address, hash, input, is_full, time_of};
 use crate::{Cancel, LedgerError, Snapshot};
 
-type Seen =
+type PostingRow =
     ((u64, TxHash, Timestamp), (MovementKind, Direction, Option<Status>, bool), (Option<Address>, Asset, Amount));
 
-fn seen(ledger: &Snapshot, columns: PostingColumns<'_>, into: &mut Vec<Seen>) {
+fn seen(ledger: &Snapshot, columns: PostingColumns<'_>, into: &mut Vec<PostingRow>) {
     assert!(!columns.is_empty() && columns.transactions().is_sorted());
     for at in 0..columns.len() {
         let head = ledger.transaction_head(columns.transaction(columns.transactions()[at])).unwrap();
@@ -39,7 +39,7 @@ fn seen(ledger: &Snapshot, columns: PostingColumns<'_>, into: &mut Vec<Seen>) {
     }
 }
 
-fn by_columns(ledger: &Snapshot, account: &Account, scan: &Scan) -> Vec<Seen> {
+fn by_columns(ledger: &Snapshot, account: &Account, scan: &Scan) -> Vec<PostingRow> {
     let mut rows = Vec::new();
     ledger
         .posting_columns(account, scan, (ColumnSet::ALL, &Cancel::new()), &mut |columns| {
@@ -51,8 +51,8 @@ fn by_columns(ledger: &Snapshot, account: &Account, scan: &Scan) -> Vec<Seen> {
     rows
 }
 
-fn by_postings(ledger: &Snapshot, account: &Account, scan: &Scan) -> Vec<Seen> {
-    let mut rows: Vec<Seen> = ledger
+fn by_postings(ledger: &Snapshot, account: &Account, scan: &Scan) -> Vec<PostingRow> {
+    let mut rows: Vec<PostingRow> = ledger
         .postings(account, scan)
         .unwrap()
         .map(|posting| posting.unwrap())
@@ -123,16 +123,16 @@ fn check_scan(ledger: &Snapshot, oracle: &Oracle, account: &Account, scan: &Scan
     for parts in [1, 2, 5] {
         let scans = ledger.split(account, scan, parts).unwrap();
         assert!((1..=parts).contains(&scans.len()));
-        let mut together: Vec<Seen> = scans.iter().flat_map(|scan| by_columns(ledger, account, scan)).collect();
+        let mut together: Vec<PostingRow> = scans.iter().flat_map(|scan| by_columns(ledger, account, scan)).collect();
         together.sort();
         assert_eq!(together, expected, "{scans:?}");
     }
 }
 
-type Swept = BTreeMap<Address, Vec<Seen>>;
+type RowsByAddress = BTreeMap<Address, Vec<PostingRow>>;
 
-fn swept(ledger: &Snapshot, chain: Chain, range: &AddressRange) -> Swept {
-    let mut rows = Swept::new();
+fn swept(ledger: &Snapshot, chain: Chain, range: &AddressRange) -> RowsByAddress {
+    let mut rows = RowsByAddress::new();
     let mut last = None;
     ledger
         .sweep(chain, range, (ColumnSet::ALL, &Cancel::new()), &mut |address, columns| {
@@ -160,7 +160,7 @@ fn check_sweeps(ledger: &Snapshot, chain: Chain) {
     for parts in [1, 2, 5] {
         let ranges = ledger.split_addresses(chain, parts).unwrap();
         assert!((1..=parts).contains(&ranges.len()));
-        let mut together = Swept::new();
+        let mut together = RowsByAddress::new();
         for range in &ranges {
             together.extend(swept(ledger, chain, range));
         }
@@ -219,7 +219,7 @@ fn a_hub_is_shown_in_batches_and_its_parts_are_about_equal() {
 }
 
 #[test]
-fn a_scan_and_a_sweep_stop_when_they_are_told_to() {
+fn cancelled_scan_and_sweep_stop() {
     let ledger = snapshot(&[super::cold::busy()]);
     let hub = ledger.account(Chain::ETHEREUM, &super::cold::account(0)).unwrap().unwrap();
     let cancel = Cancel::new();

@@ -80,7 +80,7 @@ fn sums_of_a_small_case_are_those_worked_by_hand() {
 }
 
 #[test]
-fn the_list_of_a_small_case_is_newest_first_by_block_index_kind_and_ordinal() {
+fn small_case_lists_newest_first_by_block_index_kind_ordinal() {
     let ([_, b, ..], input) = worked();
     let ledger = snapshot(&[input]);
     let account = ledger.account(CHAIN, &b).unwrap().unwrap();

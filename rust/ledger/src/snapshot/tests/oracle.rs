@@ -182,7 +182,7 @@ impl Oracle {
         self.rows.entry(account).or_default().push(row);
     }
 
-    /// What a scan must show.
+    /// Returns what a scan must show.
     pub(super) fn scan(&self, account: &Address, scan: &Scan) -> Vec<Row> {
         let mut rows: Vec<Row> = self
             .rows
@@ -232,6 +232,6 @@ fn numbered(input: &SegmentInput, facts: &TransactionFacts) -> Vec<Ordinal> {
     let alone = SegmentInput { transactions: vec![facts.clone()], ..input.clone() };
     let bytes = crate::segment::build(&alone, &Cancel::new()).unwrap();
     let segment = crate::segment::Segment::from_bytes("memory", bytes).unwrap();
-    let facts = segment.facts_with(0, crate::segment::Unindexed::Numbered).unwrap();
+    let facts = segment.facts_with(0, crate::segment::MissingOrdinals::Numbered).unwrap();
     facts.movements.iter().map(|movement| movement.ordinal).collect()
 }

@@ -113,7 +113,7 @@ fn check_prefixes(input: &SegmentInput) {
         .collect();
     seen.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
     let texts = seen.iter().map(|(text, _)| text.clone());
-    // Twelve characters tell all of them apart: of longer beginnings some are enough, with the whole text among them.
+    // Twelve characters separate all of them: of longer beginnings some are enough, with the whole text among them.
     let is_asked = |end: usize, length: usize| is_full() || end < 12 || (length - end).is_multiple_of(6);
     let prefixes = texts.flat_map(|text| {
         let ends = (0..=text.len()).filter(|end| is_asked(*end, text.len()));
@@ -135,14 +135,14 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(if is_full() { 24 } else { 16 }))]
 
     #[test]
-    fn account_chains_read_the_same_in_1_3_and_17_segments_and_as_the_rules_say(
+    fn account_chains_equal_the_rules_in_1_3_and_17_segments(
         input in prop_oneof![input(Chain::ETHEREUM, 0..40), input(Chain::TRON, 0..40)],
     ) {
         check(&input);
     }
 
     #[test]
-    fn bitcoin_reads_the_same_in_1_3_and_17_segments_and_as_the_rules_say(input in input(Chain::BITCOIN, 0..40)) {
+    fn bitcoin_equals_the_rules_in_1_3_and_17_segments(input in input(Chain::BITCOIN, 0..40)) {
         check(&input);
     }
 

@@ -1,5 +1,5 @@
-//! Of transactions that spend one output, the first on the chain is held. Sources give the others beside it: replaced
-//! transactions that a wallet or a node kept, and blocks that were orphaned.
+//! Double spends: of transactions that spend one output, the first on the chain is held. Sources give the others beside
+//! it: replaced transactions that a wallet or a node kept, and blocks that were orphaned.
 
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -12,8 +12,8 @@ use crate::facts::{OutPoint, TransactionFacts};
 use crate::read::Result;
 use crate::store::report::DoubleSpend;
 
-/// Where a transaction stands on the chain: block, position with unknown last, hash.
-type Place = (u64, u64, TxHash);
+/// The place of a transaction on the chain: block, position with unknown last, hash.
+type ChainPosition = (u64, u64, TxHash);
 
 /// A transaction that spends an output of interest.
 #[derive(Default)]
@@ -23,7 +23,7 @@ struct Spender {
     held: Option<(usize, u32)>,
 }
 
-fn place(block: u64, index: Option<u32>, hash: TxHash) -> Place {
+fn place(block: u64, index: Option<u32>, hash: TxHash) -> ChainPosition {
     (block, index.map_or(u64::MAX, u64::from), hash)
 }
 
@@ -73,7 +73,7 @@ impl Plan<'_> {
     }
 
     /// The transactions that spend an output which another one spends too, in the order of the chain.
-    fn rivals(&self, offered: &[TransactionFacts], cancel: &Cancel) -> Result<BTreeMap<Place, Spender>> {
+    fn rivals(&self, offered: &[TransactionFacts], cancel: &Cancel) -> Result<BTreeMap<ChainPosition, Spender>> {
         let mut first: HashMap<OutPoint, TxHash> = HashMap::new();
         let mut contested: HashSet<OutPoint> = HashSet::new();
         for facts in offered {
@@ -89,7 +89,7 @@ impl Plan<'_> {
                 }
             }
         }
-        let mut rivals: BTreeMap<Place, Spender> = BTreeMap::new();
+        let mut rivals: BTreeMap<ChainPosition, Spender> = BTreeMap::new();
         let mut hashes: Vec<TxHash> = first.keys().map(|output| output.hash).collect();
         hashes.sort_unstable();
         hashes.dedup();

@@ -1,29 +1,34 @@
-//! What the change feed hears of a commit.
+//! The part of a commit that the change feed takes.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::super::feed::{Gain, News, Told, blocks_of};
+use super::super::feed::{FeedRows, Gain, News, blocks_of};
 use super::super::lookup;
 use super::super::parts::{Part, Storage, keep_built};
-use super::{Built, Destination, Plan, Telling};
+use super::{Destination, FeedPolicy, NewSegment, Plan};
 use crate::Cancel;
 use crate::facts::{BlockFacts, MovementFact, TransactionFacts};
 use crate::read::Result;
 use crate::segment::SegmentInput;
 
 impl Plan<'_> {
-    /// What there is to tell, given the new segment. Where all of it is new, that segment is told as it stands; else one
-    /// of its own is built of what is new.
-    pub(super) fn news(&mut self, built: Option<Built>, storage: &mut dyn Storage, cancel: &Cancel) -> Result<News> {
+    /// Returns the news of the commit, given the new segment. Where all of it is new, that segment is taken as it is;
+    /// else one of its own is built of what is new.
+    pub(super) fn news(
+        &mut self,
+        built: Option<NewSegment>,
+        storage: &mut dyn Storage,
+        cancel: &Cancel,
+    ) -> Result<News> {
         let new = built.as_ref().map_or(&[][..], |built| &built.input.transactions);
         let is_opening =
             |facts: &TransactionFacts| facts.movements.iter().any(|movement| movement.kind == MovementFact::Opening);
-        if self.telling == Telling::Nothing {
-            return Ok(News { told: None, is_untold: self.report.enriched > 0 || !new.is_empty() });
+        if self.telling == FeedPolicy::Nothing {
+            return Ok(News { feed_rows: None, is_unlisted: self.report.enriched > 0 || !new.is_empty() });
         }
-        // A source that completes what is held may tell fees and outcomes too, of which no item tells.
-        let is_untold = self.report.enriched > 0 || new.iter().any(is_opening);
+        // A source that completes what is held may state fees and outcomes too, for which there are no items.
+        let is_unlisted = self.report.enriched > 0 || new.iter().any(is_opening);
         let mut gained = std::mem::take(&mut self.gained);
         let numbers = match self.destination {
             Destination::Tail { number, .. } => {
@@ -37,12 +42,12 @@ impl Plan<'_> {
             }
         };
         if numbers.is_empty() {
-            return Ok(News { told: None, is_untold });
+            return Ok(News { feed_rows: None, is_unlisted });
         }
         let blocks = self.stated(numbers, &gained, cancel)?;
-        let told = match built {
+        let feed_rows = match built {
             Some(built) if gained.is_empty() && self.moved.is_empty() => {
-                Told { blocks, rows: built.part, before: None }
+                FeedRows { blocks, rows: built.part, before: None }
             }
             built => {
                 let mut after = built.map_or_else(Vec::new, |built| built.input.transactions);
@@ -53,13 +58,13 @@ impl Plan<'_> {
                 let rows = self.built_of(&blocks, after, storage, cancel)?;
                 let before =
                     if before.is_empty() { None } else { Some(self.built_of(&blocks, before, storage, cancel)?) };
-                Told { blocks, rows, before }
+                FeedRows { blocks, rows, before }
             }
         };
-        Ok(News { told: Some(told), is_untold })
+        Ok(News { feed_rows: Some(feed_rows), is_unlisted })
     }
 
-    /// What is known of blocks, in order.
+    /// Returns what is known of blocks, in order.
     fn stated(&self, numbers: BTreeSet<u64>, gained: &[Gain], cancel: &Cancel) -> Result<Vec<BlockFacts>> {
         let is_here = |number: &u64| self.blocks.binary_search_by_key(number, |block| block.number).is_ok();
         let elsewhere: Vec<u64> = numbers.iter().copied().filter(|number| !is_here(number)).collect();
@@ -68,7 +73,7 @@ impl Plan<'_> {
             if is_here(&number) {
                 return Some(self.block(number).clone());
             }
-            // Spenders of an output that is new stand in blocks of which the batch does not speak.
+            // Spenders of an output that is new are in blocks of which the batch does not speak.
             let copy = copies.remove(&number).and_then(|copies| copies.into_iter().next());
             let of_gain = || {
                 let time = gained.iter().find(|gain| gain.after.block == number)?.after.time?;

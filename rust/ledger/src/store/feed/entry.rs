@@ -9,12 +9,12 @@ use serde::{Deserialize, Serialize};
 use super::super::folder::FileEntry;
 use super::super::parts::FileRef;
 use super::line::ItemEntry;
-use super::{FeedState, Kept, Run, Source};
+use super::{FeedState, RecentItem, Run, Source};
 use crate::LedgerError;
 use crate::feed::StoreId;
 use crate::read::Result;
 
-/// What a manifest says of the feed.
+/// The feed in a manifest.
 #[derive(Debug, Serialize, Deserialize)]
 pub(in crate::store) struct FeedEntry {
     store: String,
@@ -24,14 +24,14 @@ pub(in crate::store) struct FeedEntry {
     recent: Vec<ItemEntry<FileEntry>>,
 }
 
-/// What a manifest says of a run.
+/// A run in a manifest.
 #[derive(Debug, Serialize, Deserialize)]
 struct RunEntry {
     first: u64,
     last: u64,
     /// When its last item was made.
     made: i64,
-    /// How many of its items take blocks back.
+    /// The number of its items that take blocks back.
     removed: u64,
     list: FileEntry,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -74,7 +74,7 @@ impl RunEntry {
 
 impl FeedEntry {
     pub(in crate::store) fn of(feed: &FeedState) -> Self {
-        let item = |kept: &Kept| {
+        let item = |kept: &RecentItem| {
             let before = kept.before.as_ref().map(|source| FileEntry::of(&source.file));
             let rows = kept.rows.as_ref().map(|source| FileEntry::of(&source.file));
             ItemEntry::of(&kept.item, kept.made, rows, before)
@@ -116,7 +116,7 @@ impl FeedEntry {
         let mut recent = Vec::with_capacity(self.recent.len());
         for entry in &self.recent {
             let source = |file: &FileEntry| Ok::<_, LedgerError>(Source::closed(file.to_ref().map_err(corrupt)?));
-            recent.push(Kept {
+            recent.push(RecentItem {
                 item: entry.item().map_err(corrupt)?,
                 made: entry.made,
                 rows: entry.rows.as_ref().map(source).transpose()?,

@@ -1,4 +1,4 @@
-//! What a commit has to tell: the transactions that are new, and those that gained movements.
+//! The news of a commit: the transactions that are new, and those that gained movements.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -15,26 +15,26 @@ pub(in crate::store) struct Gain {
     pub(in crate::store) after: TransactionFacts,
 }
 
-/// What there is to say of a commit.
+/// The news of a commit.
 #[derive(Default)]
 pub(in crate::store) struct News {
-    /// What its items tell; `None` when it makes none.
-    pub(in crate::store) told: Option<Told>,
-    /// Whether it changed balances in a way that no item tells.
-    pub(in crate::store) is_untold: bool,
+    /// The rows of its items; `None` when it makes none.
+    pub(in crate::store) feed_rows: Option<FeedRows>,
+    /// True if it changed balances in a way that no item shows.
+    pub(in crate::store) is_unlisted: bool,
 }
 
-/// What the items of one change tell.
-pub(in crate::store) struct Told {
+/// The rows of the items of one change.
+pub(in crate::store) struct FeedRows {
     /// The blocks, in order.
     pub(in crate::store) blocks: Vec<BlockFacts>,
     /// A segment of all their transactions, and of no others of these blocks.
     pub(in crate::store) rows: Arc<Part>,
-    /// What was held before of those that gained movements.
+    /// The transactions that gained movements, as held before.
     pub(in crate::store) before: Option<Arc<Part>>,
 }
 
-/// Whether more movements are known of a transaction than before.
+/// Returns whether more movements are known of a transaction than before.
 pub(in crate::store) fn gains(before: &TransactionFacts, after: &TransactionFacts) -> bool {
     let owners = |facts: &TransactionFacts| {
         let inputs = facts.utxo.iter().flat_map(|utxo| &utxo.inputs);

@@ -1,7 +1,7 @@
 //! The change feed as a generation holds it: the last items one by one, those before them in runs.
 //!
 //! Cost of a followed block: its item is one more line of the manifest, beside the segment that the block has anyway.
-//! Once [`MOST_RECENT`] items stand there, all but the last [`FOLD`] become a run, which is a file of lines and a file
+//! Once [`MAX_RECENT`] items are there, all but the last [`FOLD`] become a run, which is a file of lines and a file
 //! of the segments of those items one behind the other; [`FOLD_RUNS`] short runs that follow each other become one. So
 //! a manifest lists some hundred items and runs at most for each hundred thousand items, and a segment is copied twice.
 
@@ -16,7 +16,7 @@ use std::sync::{Arc, OnceLock};
 use headwater_types::{BlockHash, Chain, Timestamp};
 
 pub(super) use self::entry::{FeedEntry, OpenRuns};
-pub(super) use self::gain::{Gain, News, Told, blocks_of, gains};
+pub(super) use self::gain::{FeedRows, Gain, News, blocks_of, gains};
 use self::run::Run;
 use super::folder::{self, Folder};
 use super::parts::{FileRef, Part, TailBlock};
@@ -25,8 +25,8 @@ use crate::feed::{FeedItem, FeedLimits, FeedSource, ItemKind, ItemSegments, Stor
 use crate::read::Result;
 use crate::segment::Segment;
 
-/// Items that stand one by one before the older ones become a run.
-const MOST_RECENT: usize = 128;
+/// Items that are one by one before the older ones become a run.
+const MAX_RECENT: usize = 128;
 
 /// Items that stay one by one, and so the length of the runs that following a chain makes.
 const FOLD: usize = 64;
@@ -61,15 +61,15 @@ impl Source {
     }
 }
 
-/// An item that stands by itself.
+/// An item that is by itself.
 #[derive(Clone)]
-pub(super) struct Kept {
+pub(super) struct RecentItem {
     item: FeedItem,
     /// When it was made, in epoch seconds of the writer.
     made: i64,
     /// Imports have none.
     rows: Option<Arc<Source>>,
-    /// What was held before of transactions that gained movements.
+    /// The transactions that gained movements, as held before.
     before: Option<Arc<Source>>,
 }
 
@@ -77,9 +77,9 @@ pub(super) struct Kept {
 pub(super) struct LabelNews {
     pub(super) version: u64,
     pub(super) is_rolled_back: bool,
-    /// Of its file.
+    /// The digest of its file.
     pub(super) digest: u128,
-    /// Of the import.
+    /// The time of the import.
     pub(super) time: Timestamp,
 }
 
@@ -89,12 +89,12 @@ pub(super) struct FeedState {
     pub(super) store: StoreId,
     /// Position of the newest item.
     pub(super) newest: u64,
-    /// The generation that last changed balances without an item that tells of it.
+    /// The generation that last changed balances without an item.
     pub(super) untold: u64,
     /// Oldest first.
     pub(super) runs: Vec<Arc<Run>>,
     /// Behind the runs, oldest first.
-    pub(super) recent: Vec<Kept>,
+    pub(super) recent: Vec<RecentItem>,
 }
 
 impl FeedState {
@@ -111,10 +111,10 @@ impl FeedState {
     }
 
     /// Adds the items of a change to what is final: one per block, in order.
-    pub(super) fn tell(&mut self, chain: Chain, told: &Told, head: u64) -> Result<()> {
-        let rows = Source::of(&told.rows);
-        let before = told.before.as_deref().map(Source::of);
-        for block in &told.blocks {
+    pub(super) fn append(&mut self, chain: Chain, feed_rows: &FeedRows, head: u64) -> Result<()> {
+        let rows = Source::of(&feed_rows.rows);
+        let before = feed_rows.before.as_deref().map(Source::of);
+        for block in &feed_rows.blocks {
             let adoption = match block.hash {
                 Some(hash) => self.adoption(chain, block.number, hash)?,
                 None => 0,
@@ -143,7 +143,7 @@ impl FeedState {
     }
 
     /// Adds the item of an import of labels for one of the chains that it says something of.
-    pub(super) fn tell_labels(&mut self, chain: Chain, import: &LabelNews, head: u64) {
+    pub(super) fn append_labels(&mut self, chain: Chain, import: &LabelNews, head: u64) {
         let LabelNews { version, is_rolled_back, digest, time } = *import;
         let mut hash = [0; 32];
         hash[..16].copy_from_slice(&digest.to_be_bytes());
@@ -163,10 +163,10 @@ impl FeedState {
 
     fn push(&mut self, item: FeedItem, rows: Option<Arc<Source>>, before: Option<Arc<Source>>) {
         self.newest += 1;
-        self.recent.push(Kept { item: FeedItem { position: self.newest, ..item }, made: 0, rows, before });
+        self.recent.push(RecentItem { item: FeedItem { position: self.newest, ..item }, made: 0, rows, before });
     }
 
-    /// How often a block was taken back, as far as items are kept.
+    /// Returns how often a block was taken back, as far as items are kept.
     fn adoption(&self, chain: Chain, number: u64, hash: BlockHash) -> Result<u32> {
         let is_it =
             |item: &FeedItem| item.removed && item.hash == Some(hash) && (item.chain, item.number) == (chain, number);
@@ -197,9 +197,9 @@ impl FeedState {
         self.recent.drain(..recent);
     }
 
-    /// Makes runs of items that stand one by one, where there are too many.
+    /// Makes runs of items that are one by one, where there are too many.
     pub(super) fn fold(&mut self, folder: &mut Folder) -> Result<()> {
-        if self.recent.len() >= MOST_RECENT {
+        if self.recent.len() >= MAX_RECENT {
             let folded = self.recent.len() - FOLD;
             let run = Run::of(&self.recent[..folded], folder)?;
             self.runs.push(Arc::new(run));

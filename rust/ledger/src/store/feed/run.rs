@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::super::folder::{self, FEED, Folder, io_error};
 use super::super::parts::{FileRef, write_all};
 use super::line::ItemEntry;
-use super::{Kept, Source};
+use super::{RecentItem, Source};
 use crate::LedgerError;
 use crate::feed::{FeedItem, ItemSegments};
 use crate::read::Result;
@@ -23,7 +23,7 @@ use crate::segment::Segment;
 const LARGEST_PIECE: u64 = 16 << 20;
 
 /// Segments that more items share than this are not.
-const MOST_SHARED: usize = 32;
+const MAX_SHARED: usize = 32;
 
 /// A run of items.
 pub(in crate::store) struct Run {
@@ -32,7 +32,7 @@ pub(in crate::store) struct Run {
     pub(super) last: u64,
     /// When its last item was made.
     pub(super) made: i64,
-    /// How many of its items take blocks back.
+    /// The number of its items that take blocks back.
     pub(super) removed: u64,
     pub(super) list: FileRef,
     pub(super) pack: Option<FileRef>,
@@ -41,15 +41,15 @@ pub(in crate::store) struct Run {
     read: OnceLock<Lines>,
 }
 
-/// Where a segment is: a piece of the pack, or behind those a part.
-type Place = usize;
+/// The number of a segment: a piece of the pack, or behind those a part.
+type PartNumber = usize;
 
 /// The list, read.
 struct Lines {
     pieces: Vec<Piece>,
     items: Vec<FeedItem>,
     /// By item: where its rows are, where what was before, and when it was made.
-    places: Vec<(Option<Place>, Option<Place>, i64)>,
+    places: Vec<(Option<PartNumber>, Option<PartNumber>, i64)>,
 }
 
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
@@ -64,7 +64,7 @@ struct Header {
     pieces: Vec<Piece>,
 }
 
-/// Where the bytes of a piece come from while a run is written.
+/// The source of the bytes of a piece while a run is written.
 enum Bytes<'a> {
     File(&'a FileRef),
     Piece(&'a Run, Piece),
@@ -89,8 +89,8 @@ impl Run {
         std::iter::once(&self.list).chain(&self.pack).chain(self.parts.iter().map(|part| &part.file))
     }
 
-    /// Writes items that stood one by one.
-    pub(super) fn of(kept: &[Kept], folder: &mut Folder) -> Result<Self> {
+    /// Writes items that were listed one by one.
+    pub(super) fn of(kept: &[RecentItem], folder: &mut Folder) -> Result<Self> {
         let sources = || kept.iter().flat_map(|kept| kept.rows.iter().chain(&kept.before));
         let mut shares: HashMap<&str, usize> = HashMap::new();
         sources().for_each(|source| *shares.entry(&source.file.name).or_default() += 1);
@@ -98,7 +98,7 @@ impl Run {
         let mut places: HashMap<&str, Target> = HashMap::new();
         for source in sources() {
             places.entry(&source.file.name).or_insert_with(|| {
-                let is_small = source.file.length <= LARGEST_PIECE && shares[&*source.file.name] <= MOST_SHARED;
+                let is_small = source.file.length <= LARGEST_PIECE && shares[&*source.file.name] <= MAX_SHARED;
                 if is_small { draft.piece(Bytes::File(&source.file)) } else { draft.part(source) }
             });
         }
@@ -119,7 +119,7 @@ impl Run {
             targets.extend(lines.pieces.iter().map(|piece| draft.piece(Bytes::Piece(run, *piece))));
             targets.extend(run.parts.iter().map(|part| draft.part(part)));
             for (item, (rows, before, made)) in lines.items.iter().zip(&lines.places) {
-                let target = |place: &Option<Place>| place.map(|place| targets[place]);
+                let target = |place: &Option<PartNumber>| place.map(|place| targets[place]);
                 items.push((*item, *made, target(rows), target(before)));
             }
         }
@@ -141,7 +141,7 @@ impl Run {
         Ok((lines.items[place], rows.map(|rows| (rows, before))))
     }
 
-    fn segment(&self, lines: &Lines, place: Place) -> Result<Arc<Segment>> {
+    fn segment(&self, lines: &Lines, place: PartNumber) -> Result<Arc<Segment>> {
         match lines.pieces.get(place) {
             Some(piece) => {
                 let bytes = self.bytes(*piece)?;
@@ -155,7 +155,7 @@ impl Run {
 
     /// The bytes of a piece of the pack; the segment in it carries checksums of its own.
     fn bytes(&self, piece: Piece) -> Result<Vec<u8>> {
-        let Some(pack) = &self.pack else { return Err(self.corrupt("it tells of a pack that there is not")) };
+        let Some(pack) = &self.pack else { return Err(self.corrupt("it names a pack that does not exist")) };
         let path = self.root.join(&pack.name);
         let failed = |source| folder::missing_or_io(&path, source);
         let mut file = File::open(&path).map_err(failed)?;
@@ -191,7 +191,7 @@ impl Run {
         let known = header.pieces.len() + self.parts.len();
         let mut read = Lines { pieces: header.pieces, items: Vec::new(), places: Vec::new() };
         for (expected, line) in (self.first..).zip(lines) {
-            let entry: ItemEntry<Place> = serde_json::from_slice(line).map_err(text)?;
+            let entry: ItemEntry<PartNumber> = serde_json::from_slice(line).map_err(text)?;
             let item = entry.item()?;
             let is_known = [entry.rows, entry.before].into_iter().flatten().all(|place| place < known);
             if item.position != expected || !is_known {
@@ -211,7 +211,7 @@ impl Run {
     }
 }
 
-/// Where a segment goes.
+/// The destination of a segment.
 #[derive(Clone, Copy)]
 enum Target {
     Piece(usize),

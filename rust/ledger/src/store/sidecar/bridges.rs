@@ -5,7 +5,7 @@ use std::io::Write;
 use headwater_types::Chain;
 
 use super::super::imports::Imports;
-use super::{Attached, Kind, Occasion, Opened, Scope, Target, by_segment};
+use super::{AttachedSidecar, Kind, Occasion, OpenedSidecar, Scope, Target, by_segment};
 use crate::bridges::{self, BridgeFile, VERSION};
 use crate::external::Scratch;
 use crate::read::Result;
@@ -13,7 +13,7 @@ use crate::segment::{Container, Segment};
 use crate::{Cancel, Snapshot};
 
 /// Transactions of a segment from which on an index is worth to be built.
-const LEAST_TRANSACTIONS: u64 = 1 << 14;
+const MIN_TRANSACTIONS: u64 = 1 << 14;
 
 pub(super) struct Bridges;
 
@@ -32,7 +32,7 @@ impl Kind for Bridges {
 
     fn is_due(&self, target: &Target<'_>, occasion: Occasion) -> Result<bool> {
         let [part] = target.parts else { return Ok(false) };
-        let is_large = u64::from(part.segment.transactions()) >= LEAST_TRANSACTIONS;
+        let is_large = u64::from(part.segment.transactions()) >= MIN_TRANSACTIONS;
         Ok(!target.is_current
             && match occasion {
                 Occasion::All => true,
@@ -58,15 +58,15 @@ impl Kind for Bridges {
         target.parts.iter().try_for_each(|part| bridges::build(&part.segment, scratch, out, progress, cancel))
     }
 
-    fn open(&self, file: Container) -> Result<Opened> {
-        BridgeFile::read(file).map(|file| Opened::new(VERSION, file))
+    fn open(&self, file: Container) -> Result<OpenedSidecar> {
+        BridgeFile::read(file).map(|file| OpenedSidecar::new(VERSION, file))
     }
 
-    fn is_of(&self, opened: &Opened, segments: &[&Segment]) -> bool {
+    fn is_of(&self, opened: &OpenedSidecar, segments: &[&Segment]) -> bool {
         matches!(segments, [segment] if opened.typed::<BridgeFile>().is_of(segment))
     }
 
-    fn attach(&self, snapshot: Snapshot, files: Vec<Attached>) -> Snapshot {
+    fn attach(&self, snapshot: Snapshot, files: Vec<AttachedSidecar>) -> Snapshot {
         let files = by_segment(&snapshot, &files);
         snapshot.with_bridges(files)
     }

@@ -4,7 +4,7 @@ use std::io::Write;
 
 use headwater_types::Family;
 
-use super::{Attached, Kind, Occasion, Opened, Scope, Sidecar, Target};
+use super::{AttachedSidecar, Kind, Occasion, OpenedSidecar, Scope, Sidecar, Target};
 use crate::clusters::{self, ClusterTable, KeptFile};
 use crate::external::Scratch;
 use crate::read::Result;
@@ -12,7 +12,7 @@ use crate::segment::{Container, Segment};
 use crate::{Cancel, Snapshot};
 
 /// Movements outside of a table from which on it is worth to be built.
-const LEAST_MOVEMENTS: u64 = 1 << 18;
+const MIN_MOVEMENTS: u64 = 1 << 18;
 
 pub(super) struct Clusters;
 
@@ -26,7 +26,7 @@ impl Kind for Clusters {
     }
 
     /// A table is rewritten when a quarter of what it covers came after it, or half of what is read at most without it, or
-    /// something came that stands before its end.
+    /// something came that is before its end.
     fn is_due(&self, target: &Target<'_>, occasion: Occasion) -> Result<bool> {
         if target.chain.family() != Family::Utxo || occasion == Occasion::Change {
             return Ok(false);
@@ -38,8 +38,8 @@ impl Kind for Clusters {
         Ok(match occasion {
             Occasion::All => newer > 0 || target.held.is_none(),
             Occasion::Request | Occasion::Change => {
-                let is_large = newer > covered / 4 || newer > clusters::MOST_UNCOVERED / 2;
-                !is_behind && covered >= LEAST_MOVEMENTS || newer >= LEAST_MOVEMENTS && is_large
+                let is_large = newer > covered / 4 || newer > clusters::MAX_UNCOVERED / 2;
+                !is_behind && covered >= MIN_MOVEMENTS || newer >= MIN_MOVEMENTS && is_large
             }
         })
     }
@@ -63,24 +63,22 @@ impl Kind for Clusters {
         clusters::build(&target.segments(), held, (scratch, out), progress, cancel)
     }
 
-    fn open(&self, file: Container) -> Result<Opened> {
-        KeptFile::read(file).map(|table| Opened::new(0, table))
+    fn open(&self, file: Container) -> Result<OpenedSidecar> {
+        KeptFile::read(file).map(|table| OpenedSidecar::new(0, table))
     }
 
-    fn is_of(&self, opened: &Opened, segments: &[&Segment]) -> bool {
+    fn is_of(&self, opened: &OpenedSidecar, segments: &[&Segment]) -> bool {
         opened.typed::<KeptFile>().file.is_of(segments)
     }
 
-    fn attach(&self, snapshot: Snapshot, files: Vec<Attached>) -> Snapshot {
-        snapshot.with_clusters(
-            files.into_iter().map(|Attached { chain, places, opened }| {
-                (chain, ClusterTable { file: opened.typed(), covered: places })
-            }),
-        )
+    fn attach(&self, snapshot: Snapshot, files: Vec<AttachedSidecar>) -> Snapshot {
+        snapshot.with_clusters(files.into_iter().map(|AttachedSidecar { chain, places, opened }| {
+            (chain, ClusterTable { file: opened.typed(), covered: places })
+        }))
     }
 }
 
-/// Which segments a table covers, in its order; `None` where some are gone, or others do not come behind them.
+/// Returns which segments a table covers, in its order; `None` where some are gone, or others do not come behind them.
 fn covered(target: &Target<'_>, table: &Sidecar) -> Option<Vec<usize>> {
     let place = |name: &String| target.parts.iter().position(|part| part.file.name == *name);
     let covered: Vec<usize> = table.covers.iter().map(place).collect::<Option<_>>()?;

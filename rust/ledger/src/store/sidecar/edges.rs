@@ -5,8 +5,8 @@ use std::io::Write;
 use headwater_types::{Chain, Family};
 
 use super::super::imports::Imports;
-use super::{Attached, Kind, Occasion, Opened, Scope, Target, by_segment};
-use crate::edges::{self, EdgeFile, LASTING_MOVEMENTS, LEAST_MOVEMENTS, MOST_GROUPED, Terms};
+use super::{AttachedSidecar, Kind, Occasion, OpenedSidecar, Scope, Target, by_segment};
+use crate::edges::{self, EdgeFile, LASTING_MOVEMENTS, MAX_GROUPED, MIN_MOVEMENTS, Terms};
 use crate::external::Scratch;
 use crate::read::Result;
 use crate::segment::{Container, Segment, Spool};
@@ -35,17 +35,17 @@ impl Kind for Edges {
         let movements = part.segment.movements();
         Ok(match occasion {
             Occasion::All => true,
-            Occasion::Request => movements >= LEAST_MOVEMENTS,
+            Occasion::Request => movements >= MIN_MOVEMENTS,
             // Others are soon merged, and grouped on reading until then.
             Occasion::Change => {
                 target.is_new
-                    && movements >= LEAST_MOVEMENTS
-                    && (movements >= LASTING_MOVEMENTS || part.segment.most_postings()? > MOST_GROUPED)
+                    && movements >= MIN_MOVEMENTS
+                    && (movements >= LASTING_MOVEMENTS || part.segment.max_postings()? > MAX_GROUPED)
             }
         })
     }
 
-    /// Postings: each movement stands under both its ends.
+    /// Postings: each movement is under both its ends.
     fn work(&self, target: &Target<'_>) -> u64 {
         target.parts.iter().map(|part| part.segment.movements() * 2).sum()
     }
@@ -66,16 +66,16 @@ impl Kind for Edges {
             .try_for_each(|part| edges::build(&part.segment, terms, &spool, out, &mut |done| progress(done), cancel))
     }
 
-    fn open(&self, file: Container) -> Result<Opened> {
+    fn open(&self, file: Container) -> Result<OpenedSidecar> {
         let edges = EdgeFile::read(file)?;
-        Ok(Opened::new(edges.stamp().0, edges))
+        Ok(OpenedSidecar::new(edges.stamp().0, edges))
     }
 
-    fn is_of(&self, opened: &Opened, segments: &[&Segment]) -> bool {
+    fn is_of(&self, opened: &OpenedSidecar, segments: &[&Segment]) -> bool {
         matches!(segments, [segment] if opened.typed::<EdgeFile>().is_of(segment))
     }
 
-    fn attach(&self, snapshot: Snapshot, files: Vec<Attached>) -> Snapshot {
+    fn attach(&self, snapshot: Snapshot, files: Vec<AttachedSidecar>) -> Snapshot {
         let files = by_segment(&snapshot, &files);
         snapshot.with_edges(files)
     }

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use super::{Attached, Kind, Merge, MergeFn, Occasion, Opened, Scope, Target};
+use super::{AttachedSidecar, Kind, Merge, MergeFn, Occasion, OpenedSidecar, Scope, Target};
 use crate::external::Scratch;
 use crate::holders::{self, HolderFile, HolderTable};
 use crate::read::Result;
@@ -10,7 +10,7 @@ use crate::segment::{Container, Segment};
 use crate::{Cancel, Snapshot};
 
 /// Movements and opening balances outside of a table from which on it is worth to be built.
-const LEAST_HOLDINGS: u64 = 1 << 18;
+const MIN_HOLDINGS: u64 = 1 << 18;
 
 pub(super) struct Holders;
 
@@ -36,7 +36,7 @@ impl Kind for Holders {
         Ok(match occasion {
             Occasion::All => newer > 0 || target.held.is_none(),
             Occasion::Request | Occasion::Change => {
-                is_overtaken && covered >= LEAST_HOLDINGS || newer >= LEAST_HOLDINGS && newer > covered / 4
+                is_overtaken && covered >= MIN_HOLDINGS || newer >= MIN_HOLDINGS && newer > covered / 4
             }
         })
     }
@@ -61,21 +61,19 @@ impl Kind for Holders {
         Some(carry)
     }
 
-    fn open(&self, file: Container) -> Result<Opened> {
-        HolderFile::read(file).map(|table| Opened::new(0, table))
+    fn open(&self, file: Container) -> Result<OpenedSidecar> {
+        HolderFile::read(file).map(|table| OpenedSidecar::new(0, table))
     }
 
-    fn is_of(&self, opened: &Opened, segments: &[&Segment]) -> bool {
+    fn is_of(&self, opened: &OpenedSidecar, segments: &[&Segment]) -> bool {
         let table = opened.typed::<HolderFile>();
         table.segments() == segments.len() as u64 && segments.iter().all(|segment| segment.chain() == table.chain())
     }
 
-    fn attach(&self, snapshot: Snapshot, files: Vec<Attached>) -> Snapshot {
-        snapshot.with_holders(
-            files.into_iter().map(|Attached { chain, places, opened }| {
-                (chain, HolderTable { file: opened.typed(), covered: places })
-            }),
-        )
+    fn attach(&self, snapshot: Snapshot, files: Vec<AttachedSidecar>) -> Snapshot {
+        snapshot.with_holders(files.into_iter().map(|AttachedSidecar { chain, places, opened }| {
+            (chain, HolderTable { file: opened.typed(), covered: places })
+        }))
     }
 }
 

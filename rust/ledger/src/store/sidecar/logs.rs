@@ -2,9 +2,9 @@
 
 use std::io::Write;
 
-use super::{Attached, Kind, Occasion, Opened, Scope, Target, by_segment};
+use super::{AttachedSidecar, Kind, Occasion, OpenedSidecar, Scope, Target, by_segment};
 use crate::external::Scratch;
-use crate::logs::{self, LEAST_LOGS, LogFile};
+use crate::logs::{self, LogFile, MIN_LOGS};
 use crate::read::Result;
 use crate::segment::{Container, Segment};
 use crate::{Cancel, Snapshot};
@@ -25,14 +25,14 @@ impl Kind for Logs {
         Ok(!target.is_current
             && match occasion {
                 Occasion::All => logs > 0,
-                Occasion::Request => logs >= LEAST_LOGS,
-                Occasion::Change => target.is_new && logs >= LEAST_LOGS,
+                Occasion::Request => logs >= MIN_LOGS,
+                Occasion::Change => target.is_new && logs >= MIN_LOGS,
             })
     }
 
     /// Logs, rounded up to whole blocks of them.
     fn work(&self, target: &Target<'_>) -> u64 {
-        target.parts.iter().map(|part| part.segment.most_logs()).sum()
+        target.parts.iter().map(|part| part.segment.max_logs()).sum()
     }
 
     fn build(
@@ -46,15 +46,15 @@ impl Kind for Logs {
         target.parts.iter().try_for_each(|part| logs::build(&part.segment, scratch, out, progress, cancel))
     }
 
-    fn open(&self, file: Container) -> Result<Opened> {
-        LogFile::read(file).map(|file| Opened::new(0, file))
+    fn open(&self, file: Container) -> Result<OpenedSidecar> {
+        LogFile::read(file).map(|file| OpenedSidecar::new(0, file))
     }
 
-    fn is_of(&self, opened: &Opened, segments: &[&Segment]) -> bool {
+    fn is_of(&self, opened: &OpenedSidecar, segments: &[&Segment]) -> bool {
         matches!(segments, [segment] if opened.typed::<LogFile>().is_of(segment))
     }
 
-    fn attach(&self, snapshot: Snapshot, files: Vec<Attached>) -> Snapshot {
+    fn attach(&self, snapshot: Snapshot, files: Vec<AttachedSidecar>) -> Snapshot {
         let files = by_segment(&snapshot, &files);
         snapshot.with_logs(files)
     }

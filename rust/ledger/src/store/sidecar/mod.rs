@@ -51,7 +51,7 @@ pub(super) static KINDS: &[&dyn Kind] = &[
     &tests::Counts,
 ];
 
-/// What one file of a kind covers.
+/// The scope of one file of a kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Scope {
     /// One segment.
@@ -71,7 +71,7 @@ pub(super) enum Occasion {
     All,
 }
 
-/// What a file is to be built for.
+/// The content that a file is to be built for.
 pub(super) struct Target<'a> {
     pub(super) chain: Chain,
     /// The segments to cover: one, or the final ones of the chain.
@@ -79,9 +79,9 @@ pub(super) struct Target<'a> {
     pub(super) imports: &'a Imports,
     /// The file there is, current or stale.
     pub(super) held: Option<&'a Sidecar>,
-    /// Whether the file there is has the right stamp and belongs to segments like its own.
+    /// True if the file there is has the right stamp and belongs to segments like its own.
     pub(super) is_current: bool,
-    /// Whether the change made any of the segments.
+    /// True if the change made any of the segments.
     pub(super) is_new: bool,
 }
 
@@ -101,13 +101,13 @@ impl Target<'_> {
 /// A merge of segments, as a kind sees it that takes its files along.
 pub(super) struct Merge<'a> {
     /// The files that cover the merged segments, each with what it covers in its own order.
-    pub(super) files: &'a [(Arc<Sidecar>, Vec<Covered<'a>>)],
+    pub(super) files: &'a [(Arc<Sidecar>, Vec<CoveredSegment<'a>>)],
     /// The segment that the merge made.
     pub(super) merged: &'a Segment,
 }
 
 /// A segment that a file covers.
-pub(super) struct Covered<'a> {
+pub(super) struct CoveredSegment<'a> {
     pub(super) segment: &'a Segment,
     /// Its place among those that the new file covers, where the merged one is the first; `None` when it was merged.
     pub(super) place: Option<u32>,
@@ -117,15 +117,15 @@ pub(super) struct Covered<'a> {
 pub(super) type MergeFn = fn(&Merge<'_>, &Scratch, &mut dyn Write, &Cancel) -> Result<()>;
 
 /// An open file, handed to the snapshot.
-pub(super) struct Attached {
+pub(super) struct AttachedSidecar {
     pub(super) chain: Chain,
     /// Places of the segments that it covers among all of the snapshot, in the order of the file.
     pub(super) places: Vec<u32>,
-    pub(super) opened: Opened,
+    pub(super) opened: OpenedSidecar,
 }
 
 /// The files of a kind of scope [`Scope::Segment`], at the places of their segments; `None` where a segment has none.
-fn by_segment<T: Any + Send + Sync>(snapshot: &Snapshot, files: &[Attached]) -> Vec<Option<Arc<T>>> {
+fn by_segment<T: Any + Send + Sync>(snapshot: &Snapshot, files: &[AttachedSidecar]) -> Vec<Option<Arc<T>>> {
     let mut placed = vec![None; snapshot.segments().len()];
     for file in files {
         for place in &file.places {
@@ -135,15 +135,15 @@ fn by_segment<T: Any + Send + Sync>(snapshot: &Snapshot, files: &[Attached]) -> 
     placed
 }
 
-/// What a kind makes of a file.
+/// A file that a kind has opened.
 #[derive(Clone)]
-pub(super) struct Opened {
-    /// What it was built under, see [`Kind::stamp`].
+pub(super) struct OpenedSidecar {
+    /// The stamp it was built under, see [`Kind::stamp`].
     pub(super) stamp: u128,
     file: Arc<dyn Any + Send + Sync>,
 }
 
-impl Opened {
+impl OpenedSidecar {
     fn new<T: Any + Send + Sync>(stamp: u128, file: T) -> Self {
         Self { stamp, file: Arc::new(file) }
     }
@@ -159,7 +159,7 @@ pub(super) trait Kind: Sync {
     /// Its name in manifests; also the folder of its files and how they end.
     fn name(&self) -> &'static str;
 
-    /// What one file covers.
+    /// Returns what one file covers.
     fn scope(&self) -> Scope;
 
     /// The digest of what a file depends on beside its segments, such as prices. A file with another stamp is stale.
@@ -167,13 +167,13 @@ pub(super) trait Kind: Sync {
         0
     }
 
-    /// Whether a file is to be built, in place of the one there is.
+    /// Returns whether a file is to be built, in place of the one there is.
     fn is_due(&self, target: &Target<'_>, occasion: Occasion) -> Result<bool>;
 
-    /// How much there is to do, in the units of the progress of [`Kind::build`].
+    /// Returns how much there is to do, in the units of the progress of [`Kind::build`].
     fn work(&self, target: &Target<'_>) -> u64;
 
-    /// Writes the file. `progress` is told how much is done.
+    /// Writes the file. `progress` receives how much is done.
     fn build(
         &self,
         target: &Target<'_>,
@@ -183,19 +183,19 @@ pub(super) trait Kind: Sync {
         cancel: &Cancel,
     ) -> Result<()>;
 
-    /// How files are merged with their segments, where that is cheaper than to build a new one.
+    /// Returns how files are merged with their segments, where that is cheaper than to build a new one.
     fn merge(&self) -> Option<MergeFn> {
         None
     }
 
     /// Opens a file.
-    fn open(&self, file: Container) -> Result<Opened>;
+    fn open(&self, file: Container) -> Result<OpenedSidecar>;
 
-    /// Whether a file was built from segments like these, by what it states of them.
-    fn is_of(&self, opened: &Opened, segments: &[&Segment]) -> bool;
+    /// Returns whether a file was built from segments like these, by what it states of them.
+    fn is_of(&self, opened: &OpenedSidecar, segments: &[&Segment]) -> bool;
 
     /// Gives the current files to the snapshot that reads them.
-    fn attach(&self, snapshot: Snapshot, files: Vec<Attached>) -> Snapshot;
+    fn attach(&self, snapshot: Snapshot, files: Vec<AttachedSidecar>) -> Snapshot;
 }
 
 /// The kind of a name.
@@ -208,7 +208,7 @@ pub(super) struct Sidecar {
     pub(super) file: FileRef,
     /// Names of the files of the segments that it covers, in the order in which it numbers them.
     pub(super) covers: Vec<String>,
-    pub(super) opened: Opened,
+    pub(super) opened: OpenedSidecar,
 }
 
 /// The sidecars of one chain, by kind and what they cover.

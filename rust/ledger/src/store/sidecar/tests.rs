@@ -17,11 +17,11 @@ const CHAIN: Chain = Chain::ETHEREUM;
 /// Number of imports, transactions, and files that it was merged from.
 const COUNTS: Section<u64> = Section::new("counts");
 
-/// How many transactions a segment has, stale with every import.
+/// The number of transactions a segment has, stale with every import.
 pub(super) struct Counts;
 
 #[derive(Debug, PartialEq, Eq)]
-struct Counted {
+struct CountSidecar {
     transactions: u64,
     merged_from: u64,
 }
@@ -34,7 +34,7 @@ fn write(out: &mut dyn Write, segment: &Segment, counts: [u64; 3]) -> Result<()>
 
 fn add(merge: &Merge<'_>, _: &Scratch, out: &mut dyn Write, _: &Cancel) -> Result<()> {
     let held = || merge.files.iter().map(|(sidecar, _)| sidecar);
-    let transactions = held().map(|sidecar| sidecar.opened.typed::<Counted>().transactions).sum();
+    let transactions = held().map(|sidecar| sidecar.opened.typed::<CountSidecar>().transactions).sum();
     let imports = held().map(|sidecar| u64::try_from(sidecar.opened.stamp).unwrap()).min().unwrap();
     write(out, merge.merged, [imports, transactions, merge.files.len() as u64])
 }
@@ -77,18 +77,18 @@ impl Kind for Counts {
         Some(add)
     }
 
-    fn open(&self, file: Container) -> Result<Opened> {
+    fn open(&self, file: Container) -> Result<OpenedSidecar> {
         let counts = Arc::new(file).column(COUNTS)?;
         let (imports, transactions, merged_from) = (counts.get(0)?, counts.get(1)?, counts.get(2)?);
-        Ok(Opened::new(imports.into(), Counted { transactions, merged_from }))
+        Ok(OpenedSidecar::new(imports.into(), CountSidecar { transactions, merged_from }))
     }
 
-    fn is_of(&self, opened: &Opened, segments: &[&Segment]) -> bool {
+    fn is_of(&self, opened: &OpenedSidecar, segments: &[&Segment]) -> bool {
         segments.iter().map(|segment| u64::from(segment.transactions())).sum::<u64>()
-            == opened.typed::<Counted>().transactions
+            == opened.typed::<CountSidecar>().transactions
     }
 
-    fn attach(&self, snapshot: Snapshot, _: Vec<Attached>) -> Snapshot {
+    fn attach(&self, snapshot: Snapshot, _: Vec<AttachedSidecar>) -> Snapshot {
         snapshot
     }
 }
@@ -110,13 +110,13 @@ fn batch(first: u64, count: u64) -> Batch {
 }
 
 /// The live files and what is in them.
-fn live(root: &Path) -> Vec<(PathBuf, Counted)> {
+fn live(root: &Path) -> Vec<(PathBuf, CountSidecar)> {
     let generation = Store::open(root).unwrap().stats().unwrap().generation;
     let contents = Manifest::read(root, generation).unwrap().open(root, &mut OpenParts::default()).unwrap();
     let sidecars = contents.chains[&CHAIN].sidecars.of(&Counts);
     let counted = |sidecar: &Arc<Sidecar>| {
-        let Counted { transactions, merged_from } = *sidecar.opened.typed::<Counted>();
-        (root.join(&sidecar.file.name), Counted { transactions, merged_from })
+        let CountSidecar { transactions, merged_from } = *sidecar.opened.typed::<CountSidecar>();
+        (root.join(&sidecar.file.name), CountSidecar { transactions, merged_from })
     };
     sidecars.map(counted).collect()
 }
@@ -146,7 +146,7 @@ fn another_kind_is_built_merged_rebuilt_verified_and_removed() {
     writer.compact(CHAIN, &|_, _| {}, &cancel).unwrap();
     let merged = live(root);
     assert_eq!(merged.len(), 1);
-    assert_eq!(merged[0].1, Counted { transactions: 12, merged_from: 2 });
+    assert_eq!(merged[0].1, CountSidecar { transactions: 12, merged_from: 2 });
 
     // An import makes it stale, until the writer is asked for what is missing.
     assert_eq!(underived(root), 0);
@@ -166,7 +166,7 @@ fn another_kind_is_built_merged_rebuilt_verified_and_removed() {
     assert_eq!(underived(root), 0);
     let rebuilt = live(root);
     assert_eq!(rebuilt.len(), 1);
-    assert_eq!(rebuilt[0].1, Counted { transactions: 12, merged_from: 0 });
+    assert_eq!(rebuilt[0].1, CountSidecar { transactions: 12, merged_from: 0 });
 
     // Verification reads every page of it.
     let verify = || Store::open(root).unwrap().verify(&|_, _| {}, &cancel).unwrap().problems;

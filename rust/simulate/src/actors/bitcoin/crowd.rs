@@ -1,14 +1,14 @@
 //! People who do the same thing on bitcoin: wallets of their own, filled by exchanges, emptied into exchanges and to
 //! other people now and then.
 
-use crate::book::{Habits, Held, Holder, UtxoBook, WalletId};
+use crate::book::{Habits, Holder, TakenCoin, UtxoBook, WalletId};
 use crate::clock::{DAY, HOUR, START};
 use crate::random::Stream;
 use crate::truth::Role;
 use crate::world::World;
 
 /// Seconds after which somebody asks an exchange again.
-const PATIENCE: i64 = 6 * DAY;
+const REQUEST_INTERVAL: i64 = 6 * DAY;
 
 /// One of a crowd.
 #[derive(Debug, Clone, Copy)]
@@ -42,7 +42,7 @@ impl Crowd {
     /// Lets those who have less than `low` ask their exchange for more: in `parts` payments around a median.
     pub(super) fn fill(&mut self, world: &mut World, now: i64, low: u64, median: u64, parts: u64) {
         for member in &mut self.members {
-            if world.bitcoin.spendable(member.wallet, now) >= low || now - member.asked < PATIENCE {
+            if world.bitcoin.spendable(member.wallet, now) >= low || now - member.asked < REQUEST_INTERVAL {
                 continue;
             }
             member.asked = now;
@@ -65,7 +65,7 @@ impl Crowd {
         world: &mut World,
         (most, coins): (usize, usize),
         satoshis: u64,
-    ) -> Vec<(Member, Vec<Held>)> {
+    ) -> Vec<(Member, Vec<TakenCoin>)> {
         let mut found = Vec::new();
         for member in self.any_order() {
             if found.len() == most {
@@ -78,13 +78,13 @@ impl Crowd {
         found
     }
 
-    /// Whether two coins lie at one address.
-    pub(super) fn same_key(held: &[Held]) -> bool {
+    /// Returns whether two coins lie at one address.
+    pub(super) fn same_key(held: &[TakenCoin]) -> bool {
         held.windows(2).any(|pair| pair[0].coin.key == pair[1].coin.key)
     }
 
     /// Puts coins that were taken for nothing back.
-    pub(super) fn give_back(world: &mut World, taken: Vec<(Member, Vec<Held>)>) {
+    pub(super) fn give_back(world: &mut World, taken: Vec<(Member, Vec<TakenCoin>)>) {
         taken.into_iter().flat_map(|(_, held)| held).for_each(|held| world.bitcoin.give_back(held));
     }
 
@@ -111,8 +111,8 @@ impl Crowd {
     }
 }
 
-/// What the coins hold.
-pub(super) fn sum(held: &[Held]) -> u64 {
+/// Returns the sum of the coins.
+pub(super) fn sum(held: &[TakenCoin]) -> u64 {
     held.iter().map(|held| held.coin.satoshis).sum()
 }
 

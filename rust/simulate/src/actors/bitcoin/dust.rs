@@ -5,7 +5,7 @@ use headwater_ledger::read::ScriptType;
 
 use super::crowd::{Crowd, FIRST_ROUND, Rounds};
 use crate::actors::Actor;
-use crate::book::{Habits, Holder, Lock, Out, WalletId};
+use crate::book::{Habits, Holder, Lock, NewOutput, WalletId};
 use crate::clock::DAY;
 use crate::random::Stream;
 use crate::truth::{Behaviour, Role};
@@ -13,7 +13,7 @@ use crate::world::World;
 
 /// Victims of one dusting.
 const VICTIMS: usize = 130;
-/// What a dusting sends to each.
+/// The amount that a dusting sends to each.
 const DUST: u64 = 547;
 
 struct Tokens {
@@ -65,10 +65,10 @@ impl Tokens {
     fn send(&mut self, world: &mut World, now: i64) -> bool {
         let [payer, payee] = [(); 2].map(|()| self.stream.index(self.crowd.members.len()));
         let (payer, payee) = (self.crowd.members[payer].wallet, self.crowd.members[payee].wallet);
-        let mut outputs = vec![Out::to(world.bitcoin.fresh(payee), *self.stream.pick(&[546, 546, 330]))];
+        let mut outputs = vec![NewOutput::to(world.bitcoin.fresh(payee), *self.stream.pick(&[546, 546, 330]))];
         if self.stream.chance(0.7) {
             let length = self.stream.index(60) + 8;
-            outputs.push(Out::note(&vec![0x5d; length]));
+            outputs.push(NewOutput::note(&vec![0x5d; length]));
         }
         world.bitcoin.pay_out(now, payer, outputs).is_ok()
     }

@@ -11,12 +11,12 @@ use crate::world::World;
 
 /// Waves of mails in the demo.
 const WAVES: usize = 3;
-/// How many in a hundred victims buy coins for it and have the exchange pay.
+/// The number of victims in a hundred who buy coins for it and have the exchange pay.
 const BUYERS_PERCENT: u64 = 55;
-/// How many in a hundred pay another amount than was asked for.
+/// The number of victims in a hundred who pay another amount than was asked for.
 const OTHERWISE_PERCENT: u64 = 20;
 
-/// What the mails ask for.
+/// The demand of the mails.
 #[derive(Debug, Clone, Copy)]
 enum Demand {
     /// US cents, so that the coins differ from day to day.
@@ -25,7 +25,7 @@ enum Demand {
     Satoshis(u64),
 }
 
-/// What becomes of the money.
+/// The exit of the money.
 #[derive(Debug, Clone, Copy)]
 enum Exit {
     /// A part goes to an exchange, the rest comes back.

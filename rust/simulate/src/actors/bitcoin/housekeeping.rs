@@ -1,4 +1,4 @@
-//! What careful owners do now and then: they bring small coins together when fees are low, and cut large ones up.
+//! Housekeeping of careful owners: they bring small coins together when fees are low, and cut large ones up.
 
 use super::crowd::{Crowd, FIRST_ROUND, Rounds};
 use crate::actors::Actor;

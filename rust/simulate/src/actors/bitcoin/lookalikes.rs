@@ -1,9 +1,9 @@
-//! What looks like a CoinJoin and is none: one wallet that pretends to be two (Stonewall), and wages paid in equal
-//! amounts from as many coins.
+//! Transactions that look like a CoinJoin and are none: one wallet that pretends to be two (Stonewall), and wages paid
+//! in equal amounts from as many coins.
 
 use super::crowd::{Crowd, FIRST_ROUND, Member, Rounds, sum};
 use crate::actors::Actor;
-use crate::book::{Habits, Held, Order, Out};
+use crate::book::{Habits, NewOutput, Order, TakenCoin};
 use crate::clock::DAY;
 use crate::random::Stream;
 use crate::truth::JointKind;
@@ -69,7 +69,7 @@ impl Actor for Pretenders {
 
 impl Pretenders {
     /// Pays an amount and sends the same to itself, with two changes, as two people would who pay together.
-    fn pretend(&mut self, world: &mut World, now: i64, member: Member, held: Vec<Held>) -> bool {
+    fn pretend(&mut self, world: &mut World, now: i64, member: Member, held: Vec<TakenCoin>) -> bool {
         let least = held.iter().map(|held| held.coin.satoshis).min().unwrap_or(0);
         let pay = least / 100 * self.stream.between(20, 70);
         let friend = self.stream.index(world.people.len());
@@ -79,10 +79,12 @@ impl Pretenders {
             Crowd::give_back(world, vec![(member, held)]);
             return false;
         }
-        let mut outputs =
-            vec![Out::to(world.bitcoin.receiving(friend), pay), Out::to(world.bitcoin.fresh(member.wallet), pay)];
+        let mut outputs = vec![
+            NewOutput::to(world.bitcoin.receiving(friend), pay),
+            NewOutput::to(world.bitcoin.fresh(member.wallet), pay),
+        ];
         for coin in &held {
-            outputs.push(Out::to(world.bitcoin.fresh(member.wallet), coin.coin.satoshis - pay - fee / 2));
+            outputs.push(NewOutput::to(world.bitcoin.fresh(member.wallet), coin.coin.satoshis - pay - fee / 2));
         }
         let style = world.bitcoin.written_by(member.wallet);
         let made = world.bitcoin.join(now, (held, outputs), style, Order::Sorted, &[1, 2, 3]);
@@ -109,7 +111,7 @@ impl Actor for Employers {
 
 impl Employers {
     /// Pays the same to everybody, all of what the coins hold: nothing is left for change.
-    fn pay_wages(&mut self, world: &mut World, now: i64, member: Member, held: Vec<Held>) -> bool {
+    fn pay_wages(&mut self, world: &mut World, now: i64, member: Member, held: Vec<TakenCoin>) -> bool {
         let fee = 200 + world.bitcoin.rate(now) * (68 * held.len() as u64 + 34 * WAGES as u64) / 1_000;
         let total = sum(&held).saturating_sub(fee);
         let count = usize::try_from(total / WAGE).unwrap_or(usize::MAX).min(held.len() + 9);
@@ -122,7 +124,7 @@ impl Employers {
         for _ in 0..count {
             let number = self.stream.index(world.people.len());
             let wallet = world.people[number].wallet;
-            outputs.push(Out::to(world.bitcoin.receiving(wallet), wage));
+            outputs.push(NewOutput::to(world.bitcoin.receiving(wallet), wage));
         }
         let style = world.bitcoin.written_by(member.wallet);
         let made = world.bitcoin.join(now, (held, outputs), style, Order::Sorted, &[]);

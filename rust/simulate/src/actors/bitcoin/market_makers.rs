@@ -4,7 +4,7 @@
 use super::crowd::{Crowd, FIRST_ROUND, Rounds, sum};
 use super::wasabi_one::near_a_multiple;
 use crate::actors::Actor;
-use crate::book::{Habits, Lock, Order, Out, Style, UtxoBook};
+use crate::book::{Habits, Lock, NewOutput, Order, Style, UtxoBook};
 use crate::clock::DAY;
 use crate::random::Stream;
 use crate::truth::JointKind;
@@ -91,11 +91,11 @@ impl Market {
         for (place, ((member, _), change)) in taken.iter().zip(changes).enumerate() {
             let joined = world.bitcoin.fresh(member.wallet);
             let rest = match (self.kind, place) {
-                // Without software that knows better, change goes where the money went.
+                // Without software that chooses better, change goes where the money went.
                 (JointKind::Generic, 1) => joined,
                 _ => world.bitcoin.fresh(member.wallet),
             };
-            outputs.extend([Out::to(joined, satoshis), Out::to(rest, change)]);
+            outputs.extend([NewOutput::to(joined, satoshis), NewOutput::to(rest, change)]);
         }
         let inputs = UtxoBook::shuffled(inputs, &mut self.stream);
         let outputs = UtxoBook::shuffled(outputs, &mut self.stream);

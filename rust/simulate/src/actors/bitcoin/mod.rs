@@ -1,4 +1,4 @@
-//! Who acts on bitcoin, beside people and exchanges: pools and miners, mixing rounds of every kind and what looks like
+//! Actors on bitcoin, beside people and exchanges: pools and miners, mixing rounds of every kind and what looks like
 //! them, payment services, a mixer in custody, tokens and dust, sleepers, thieves, extortioners
 //! of firms and of the many, sellers who look like them, and markets of forbidden goods.
 

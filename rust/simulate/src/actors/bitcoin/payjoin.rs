@@ -2,7 +2,7 @@
 
 use super::crowd::{Crowd, FIRST_ROUND, Rounds, sum};
 use crate::actors::Actor;
-use crate::book::{Order, Out};
+use crate::book::{NewOutput, Order};
 use crate::clock::DAY;
 use crate::random::Stream;
 use crate::truth::JointKind;
@@ -49,15 +49,15 @@ impl PayJoins {
         };
         let pay = sum(&spent) / 100 * self.stream.between(10, 80);
         let inputs = [spent.clone(), added.clone()].concat();
-        let mut outputs = vec![Out::to(world.bitcoin.receiving(receiver.wallet), pay + sum(&added))];
+        let mut outputs = vec![NewOutput::to(world.bitcoin.receiving(receiver.wallet), pay + sum(&added))];
         let change = world.bitcoin.own(sender.wallet);
-        outputs.push(Out::to(change, 0));
+        outputs.push(NewOutput::to(change, 0));
         let fee = world.bitcoin.own_fee(now, sender.wallet, &inputs, &outputs);
         let Some(rest) = sum(&spent).checked_sub(pay + fee).filter(|&rest| rest > 1_000) else {
             Crowd::give_back(world, vec![(receiver, added), (sender, spent)]);
             return false;
         };
-        outputs[1] = Out::to(change, rest);
+        outputs[1] = NewOutput::to(change, rest);
         let style = world.bitcoin.written_by(sender.wallet);
         let made = world.bitcoin.join(now, (inputs, outputs), style, Order::Sorted, &[1]);
         world.note_joint(made.hash, JointKind::PayJoin);

@@ -5,7 +5,7 @@ use headwater_ledger::read::ScriptType;
 use headwater_types::{Address, Asset, Chain};
 
 use crate::actors::Actor;
-use crate::book::{Habits, Holder, Paid, WalletId};
+use crate::book::{Habits, Holder, PaymentOutcome, WalletId};
 use crate::clock::{DAY, HOUR, START};
 use crate::random::Stream;
 use crate::truth::Role;
@@ -84,7 +84,7 @@ impl Actor for Ransom {
 }
 
 impl Ransom {
-    fn step(&self, world: &mut World, stage: &str, paid: &Paid, to: Address, satoshis: u64) {
+    fn step(&self, world: &mut World, stage: &str, paid: &PaymentOutcome, to: Address, satoshis: u64) {
         let flow = Flow::new(paid.from[0], to, Asset::Native, u128::from(satoshis));
         world.step(&self.case, stage, Chain::BITCOIN, paid.hash, flow);
     }

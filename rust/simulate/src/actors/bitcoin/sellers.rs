@@ -15,7 +15,7 @@ struct Seller {
     wallet: WalletId,
     /// Prices in US cents.
     prices: Vec<u64>,
-    /// Whether all of it is sold at once, now and then, or parts of it.
+    /// True if all of it is sold at once, now and then, or parts of it.
     empties: bool,
     /// Between two sales.
     mean_gap_secs: f64,

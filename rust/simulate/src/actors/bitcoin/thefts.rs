@@ -5,7 +5,7 @@ use headwater_ledger::read::ScriptType;
 use headwater_types::{Address, Asset, Chain, TxHash};
 
 use crate::actors::Actor;
-use crate::book::{Habits, Holder, Paid, WalletId};
+use crate::book::{Habits, Holder, PaymentOutcome, WalletId};
 use crate::clock::{DAY, HOUR, START};
 use crate::random::Stream;
 use crate::truth::{Behaviour, Evidence, Role};
@@ -109,7 +109,7 @@ impl Theft {
         };
         let Ok(paid) = world.bitcoin.pay(now, wallet, &[(to, peeled)]) else { return false };
         self.step(world, "cash_out", paid.hash, (from, to), peeled);
-        let Paid { hash, change: Some((_, rest)), .. } = paid else { return false };
+        let PaymentOutcome { hash, change: Some((_, rest)), .. } = paid else { return false };
         let left = world.bitcoin.spendable(wallet, now);
         self.step(world, "layer", hash, (from, rest), left);
         let cents = world.market.cents("btc", 8, u128::from(peeled), now);

@@ -11,7 +11,7 @@ use crate::random::Stream;
 use crate::truth::{MixerLink, Role};
 use crate::world::World;
 
-struct Desk {
+struct TumblerWallet {
     wallet: WalletId,
     stream: Stream,
 }
@@ -32,10 +32,10 @@ pub(super) fn settle(world: &mut World) -> Vec<Box<dyn Actor>> {
         rounds: Rounds::new(world, world.preset.rarities(30)),
         stream: Stream::new(world.seed, "tumbling"),
     };
-    vec![Box::new(Desk { wallet, stream: Stream::new(world.seed, "mixer-tumbler") }), Box::new(customers)]
+    vec![Box::new(TumblerWallet { wallet, stream: Stream::new(world.seed, "mixer-tumbler") }), Box::new(customers)]
 }
 
-impl Actor for Desk {
+impl Actor for TumblerWallet {
     fn first_wake(&self) -> i64 {
         crate::clock::START + 18 * DAY
     }

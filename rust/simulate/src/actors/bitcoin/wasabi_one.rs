@@ -5,7 +5,7 @@ use headwater_ledger::read::ScriptType;
 
 use super::crowd::{Crowd, FIRST_ROUND, Member, Rounds, sum};
 use crate::actors::Actor;
-use crate::book::{Habits, Held, Holder, Lock, Order, Out, Style, WalletId};
+use crate::book::{Habits, Holder, Lock, NewOutput, Order, Style, TakenCoin, WalletId};
 use crate::clock::DAY;
 use crate::random::Stream;
 use crate::truth::{JointKind, Role};
@@ -15,8 +15,8 @@ const TENTH: u64 = 10_000_000;
 /// Levels of the later form: up to 0.1 BTC times two to this power, less one.
 const LEVELS: u32 = 6;
 /// Change below this goes to the miner.
-const LEAST_CHANGE: u64 = 5_000;
-/// How far from a level an amount must be that is not one of it, in parts of a hundred.
+const MIN_CHANGE: u64 = 5_000;
+/// The minimum distance from a level of an amount that is not one of it, in parts of a hundred.
 const CLEAR_PERCENT: u64 = 7;
 
 struct Coordinator {
@@ -65,7 +65,7 @@ impl Actor for Coordinator {
     }
 }
 
-/// What one participant gets.
+/// The portion of one participant.
 struct Portion {
     wallet: WalletId,
     levels: u32,
@@ -94,20 +94,20 @@ impl Coordinator {
         false
     }
 
-    /// What everybody gets, or the place of somebody with whom the round would not work.
+    /// Computes what everybody gets, or the place of somebody with whom the round would not work.
     fn portions(
         &self,
         world: &World,
         now: i64,
         base: u64,
-        taken: &[(Member, Vec<Held>)],
+        taken: &[(Member, Vec<TakenCoin>)],
     ) -> Result<Vec<Portion>, usize> {
         let count = taken.len() as u64;
-        let inputs: Vec<Held> = taken.iter().flat_map(|(_, held)| held.iter().copied()).collect();
+        let inputs: Vec<TakenCoin> = taken.iter().flat_map(|(_, held)| held.iter().copied()).collect();
         let network = world.bitcoin.joint_fee(now, &inputs, &vec![Lock::P2wpkh; 3 * taken.len() + 1]) / count + 1;
         // 0.003 % for everybody one hides among.
         let service = base * 3 * count / 100_000;
-        let purse = |held: &[Held]| sum(held).checked_sub(network + service);
+        let purse = |held: &[TakenCoin]| sum(held).checked_sub(network + service);
         let reach = |rest: u64| (0..LEVELS).take_while(|&level| rest >= base * ((2 << level) - 1)).count();
         let mut reaching = [0_usize; LEVELS as usize + 1];
         for (place, (_, held)) in taken.iter().enumerate() {
@@ -139,30 +139,37 @@ impl Coordinator {
         Ok(portions)
     }
 
-    fn sign(&self, world: &mut World, now: i64, base: u64, taken: Vec<(Member, Vec<Held>)>, portions: Vec<Portion>) {
+    fn sign(
+        &self,
+        world: &mut World,
+        now: i64,
+        base: u64,
+        taken: Vec<(Member, Vec<TakenCoin>)>,
+        portions: Vec<Portion>,
+    ) {
         let count = portions.len() as u64;
         let mut outputs = Vec::new();
         for portion in portions {
             for level in 0..portion.levels {
-                outputs.push(Out::to(world.bitcoin.fresh(portion.wallet), base << level));
+                outputs.push(NewOutput::to(world.bitcoin.fresh(portion.wallet), base << level));
             }
-            if portion.change >= LEAST_CHANGE {
-                outputs.push(Out::to(world.bitcoin.fresh(portion.wallet), portion.change));
+            if portion.change >= MIN_CHANGE {
+                outputs.push(NewOutput::to(world.bitcoin.fresh(portion.wallet), portion.change));
             }
         }
-        outputs.push(Out::to(world.bitcoin.fresh(self.wallet), base * 3 * count / 100_000 * count));
+        outputs.push(NewOutput::to(world.bitcoin.fresh(self.wallet), base * 3 * count / 100_000 * count));
         let inputs = taken.into_iter().flat_map(|(_, held)| held).collect();
         let made = world.bitcoin.join(now, (inputs, outputs), Style::JOINT, Order::Sorted, &[]);
         world.note_joint(made.hash, self.kind);
     }
 }
 
-/// Whether an amount could be taken for one of the levels.
+/// Returns whether an amount could be taken for one of the levels.
 fn near_a_level(satoshis: u64) -> bool {
     (0..14).map(|level| TENTH << level).any(|level| satoshis.abs_diff(level) * 100 <= level * CLEAR_PERCENT)
 }
 
-/// Whether a total is so near a multiple of an amount that the transaction could be taken for a batch of payouts.
+/// Returns whether a total is so near a multiple of an amount that the transaction could be taken for a batch of payouts.
 pub(super) fn near_a_multiple(total: u64, amount: u64) -> bool {
     let beyond = total % amount;
     beyond.min(amount - beyond) * 5_000 <= total

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::crowd::{Crowd, FIRST_ROUND, Member, Rounds, sum};
 use crate::actors::Actor;
-use crate::book::{Habits, Held, Lock, Order, Out, Style};
+use crate::book::{Habits, Lock, NewOutput, Order, Style, TakenCoin};
 use crate::clock::DAY;
 use crate::random::Stream;
 use crate::truth::JointKind;
@@ -70,8 +70,8 @@ impl Actor for Coordinator {
 }
 
 impl Coordinator {
-    fn round(&self, world: &mut World, now: i64, taken: Vec<(Member, Vec<Held>)>) -> bool {
-        let inputs: Vec<Held> = taken.iter().flat_map(|(_, held)| held.iter().copied()).collect();
+    fn round(&self, world: &mut World, now: i64, taken: Vec<(Member, Vec<TakenCoin>)>) -> bool {
+        let inputs: Vec<TakenCoin> = taken.iter().flat_map(|(_, held)| held.iter().copied()).collect();
         if inputs.len() < 20 || taken.len() < 18 {
             Crowd::give_back(world, taken);
             return false;
@@ -89,7 +89,8 @@ impl Coordinator {
         }
         let mut outputs = Vec::new();
         for ((member, _), parts) in taken.iter().zip(parts) {
-            outputs.extend(parts.into_iter().map(|satoshis| Out::to(world.bitcoin.fresh(member.wallet), satoshis)));
+            outputs
+                .extend(parts.into_iter().map(|satoshis| NewOutput::to(world.bitcoin.fresh(member.wallet), satoshis)));
         }
         let made = world.bitcoin.join(now, (inputs, outputs), Style::JOINT, Order::Sorted, &[]);
         world.note_joint(made.hash, JointKind::WasabiTwo);
@@ -132,7 +133,7 @@ fn broken(purse: u64, amounts: &[u64], per_output: u64) -> Vec<u64> {
     parts
 }
 
-/// Whether most outputs hide among others.
+/// Returns whether most outputs hide among others.
 fn worth_it(parts: &[Vec<u64>]) -> bool {
     let mut counts: BTreeMap<u64, usize> = BTreeMap::new();
     for &amount in parts.iter().flatten() {

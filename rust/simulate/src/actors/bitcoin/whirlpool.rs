@@ -7,7 +7,7 @@ use headwater_ledger::read::ScriptType;
 
 use super::crowd::{Crowd, FIRST_ROUND, Rounds, sum};
 use crate::actors::Actor;
-use crate::book::{ChangePlace, Habits, Held, Holder, Lock, Order, Out, Style, UtxoBook, WalletId};
+use crate::book::{ChangePlace, Habits, Holder, Lock, NewOutput, Order, Style, TakenCoin, UtxoBook, WalletId};
 use crate::clock::DAY;
 use crate::random::Stream;
 use crate::truth::{JointKind, Role};
@@ -18,7 +18,7 @@ const POOLS: [(u64, u64); 4] = [(100_000, 5_000), (1_000_000, 50_000), (5_000_00
 /// Inputs and outputs of a mix.
 const PARTICIPANTS: usize = 5;
 /// Most that an input may hold beyond the denomination.
-const MOST_EXCESS: u64 = 110_000;
+const MAX_EXCESS: u64 = 110_000;
 
 struct Pool {
     denomination: u64,
@@ -27,9 +27,9 @@ struct Pool {
     crowd: Crowd,
     rounds: Rounds,
     /// Coins of new members, slightly larger than the denomination.
-    premix: VecDeque<Held>,
+    premix: VecDeque<TakenCoin>,
     /// Coins that were mixed and wait to be mixed again.
-    postmix: VecDeque<Held>,
+    postmix: VecDeque<TakenCoin>,
     stream: Stream,
 }
 
@@ -92,18 +92,19 @@ impl Pool {
         let d = self.denomination;
         // Two of five pay for a mix in which all lie in one lock.
         let virtual_bytes = 540;
-        let excess = (world.bitcoin.rate(now) * virtual_bytes / 2_000).clamp(400, MOST_EXCESS - 10_000);
+        let excess = (world.bitcoin.rate(now) * virtual_bytes / 2_000).clamp(400, MAX_EXCESS - 10_000);
         let want = 2 * (d + excess) + self.fee + 60_000.min(d / 2);
         let (member, inputs) = self.crowd.gathered(world, (1, 2), want).pop()?;
         let held = sum(&inputs);
         let parts = ((held - self.fee - 30_000.min(d / 4)) / (d + excess)).min(8);
-        let mut outputs = vec![Out::note(&[0x57; 64]), Out::to(world.bitcoin.fresh(self.coordinator), self.fee)];
+        let mut outputs =
+            vec![NewOutput::note(&[0x57; 64]), NewOutput::to(world.bitcoin.fresh(self.coordinator), self.fee)];
         for _ in 0..parts {
-            outputs.push(Out::to(world.bitcoin.fresh(member.wallet), d + excess));
+            outputs.push(NewOutput::to(world.bitcoin.fresh(member.wallet), d + excess));
         }
         let change = world.bitcoin.fresh(member.wallet);
         let fee = {
-            let with_change: Vec<_> = outputs.iter().cloned().chain([Out::to(change, 0)]).collect();
+            let with_change: Vec<_> = outputs.iter().cloned().chain([NewOutput::to(change, 0)]).collect();
             world.bitcoin.own_fee(now, member.wallet, &inputs, &with_change)
         };
         let rest = held.checked_sub(parts * (d + excess) + self.fee + fee);
@@ -115,7 +116,7 @@ impl Pool {
         let mut changes = Vec::new();
         if rest >= Lock::P2wpkh.dust() {
             changes.push(outputs.len());
-            outputs.push(Out::to(change, rest));
+            outputs.push(NewOutput::to(change, rest));
         }
         let style = world.bitcoin.written_by(member.wallet);
         let made = world.bitcoin.join(now, (inputs, outputs), style, Order::Sorted, &changes);
@@ -150,7 +151,7 @@ impl Pool {
         if self.premix.len() < new || self.postmix.len() < again {
             return None;
         }
-        let mut inputs: Vec<Held> = self.premix.drain(..new).chain(self.postmix.drain(..again)).collect();
+        let mut inputs: Vec<TakenCoin> = self.premix.drain(..new).chain(self.postmix.drain(..again)).collect();
         let least = world.bitcoin.joint_fee(now, &inputs, &[Lock::P2wpkh; PARTICIPANTS]) / 3;
         if sum(&inputs) - self.denomination * PARTICIPANTS as u64 <= least.max(600) {
             // The miner would not take it at today's rate: the first go to the end of the line.
@@ -160,7 +161,8 @@ impl Pool {
         }
         inputs = UtxoBook::shuffled(inputs, &mut self.stream);
         let owners: Vec<_> = inputs.iter().map(|held| held.wallet).collect();
-        let outputs = owners.iter().map(|&owner| Out::to(world.bitcoin.fresh(owner), self.denomination)).collect();
+        let outputs =
+            owners.iter().map(|&owner| NewOutput::to(world.bitcoin.fresh(owner), self.denomination)).collect();
         let made = world.bitcoin.join(now, (inputs, outputs), Style::JOINT, Order::Sorted, &[]);
         world.note_joint(made.hash, JointKind::Whirlpool);
         for output in 0..PARTICIPANTS {

@@ -1,4 +1,4 @@
-//! Who carries out the second legs of bridges.
+//! Actors that carry out the second legs of bridges.
 
 mod thorchain;
 
@@ -20,7 +20,7 @@ const SEATS: usize = 3;
 const PATIENCE_SECS: u64 = 40 * 60;
 
 /// A relayer with less for fees asks an exchange for more.
-const LEAST_FEES_CENTS: u64 = 100_000;
+const MIN_FEES_CENTS: u64 = 100_000;
 
 /// Files the contracts and gives the relayers coins for fees. Issuers fill the purses.
 pub(crate) fn settle(world: &mut World) -> Vec<Box<dyn Actor>> {
@@ -50,8 +50,8 @@ fn provide(world: &mut World, now: i64) {
     for chain in ACCOUNT_CHAINS {
         for protocol in PROTOCOLS {
             let purse = fee_purse(world, protocol, chain);
-            if world.worth(chain, &purse, Coin::Native, now) < LEAST_FEES_CENTS {
-                let raw = world.raw(chain, Coin::Native, LEAST_FEES_CENTS * world.preset.wealth(), now);
+            if world.worth(chain, &purse, Coin::Native, now) < MIN_FEES_CENTS {
+                let raw = world.raw(chain, Coin::Native, MIN_FEES_CENTS * world.preset.wealth(), now);
                 world.withdraw(0, chain, purse, Coin::Native, raw);
             }
         }
@@ -117,7 +117,7 @@ fn finish(world: &mut World, now: i64, order: &Order) -> Result<(), Insufficient
         };
         send(world, now, chain, order.protocol, leg)?
     };
-    told(world, now, order, receipt, raw);
+    record(world, now, order, receipt, raw);
     Ok(())
 }
 
@@ -128,7 +128,7 @@ fn send(world: &mut World, now: i64, chain: Chain, protocol: Protocol, leg: Leg)
     world.book(chain).send(now, call)
 }
 
-fn told(world: &mut World, now: i64, order: &Order, receipt: Receipt, raw: u128) {
+fn record(world: &mut World, now: i64, order: &Order, receipt: Receipt, raw: u128) {
     let back = order.outcome == BridgeOutcome::Refunded;
     let (chain, user) = if back { (order.from(), order.source.user) } else { (order.to, order.recipient) };
     let coin = world.token(chain, order.symbol);
@@ -169,7 +169,7 @@ impl Relayers {
         let leg = layerzero::arrive(world, &path, &riders);
         let Ok(receipt) = send(world, now, to, Protocol::Stargate, leg) else { return };
         for rider in &riders {
-            told(world, now, &rider.order, receipt, rider.order.raw_out);
+            record(world, now, &rider.order, receipt, rider.order.raw_out);
         }
         if let Some(waiting) = world.bridges.buses.get_mut(&(from, to)) {
             waiting.drain(..riders.len());

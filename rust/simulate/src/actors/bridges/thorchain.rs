@@ -6,7 +6,7 @@ use headwater_types::{Address, Amount, Asset, Chain, TxHash};
 
 use crate::abi::{self, Value};
 use crate::actors::Actor;
-use crate::book::{Call, Effect, Habits, Holder, Insufficient, Out, WalletId};
+use crate::book::{Call, Effect, Habits, Holder, Insufficient, NewOutput, WalletId};
 use crate::clock::{DAY, START};
 use crate::identity::zero;
 use crate::market::rounded;
@@ -34,7 +34,7 @@ const DEMO_GAP_SECS: f64 = 86_400.0;
 const FEE_PER_10_000: u64 = 30;
 const SENDING_CENTS: u64 = 250;
 /// The least that is swapped, in cents.
-const LEAST_CENTS: u64 = 4_000;
+const MIN_CENTS: u64 = 4_000;
 /// Cents that the vault keeps on either side in the demo.
 const FLOAT_CENTS: u64 = 60_000_000;
 
@@ -75,7 +75,7 @@ struct Swap {
     source: BridgeLeg,
     to: Chain,
     recipient: Address,
-    /// What is to come out, raw.
+    /// The amount that is to come out, raw.
     raw_out: u128,
     outcome: BridgeOutcome,
 }
@@ -132,7 +132,7 @@ impl Vaults {
         let late = self.stream.chance(0.12);
         let bitcoin = world.bitcoin.spendable(person.wallet, now);
         let worth = world.cents(Chain::BITCOIN, Coin::Native, u128::from(bitcoin), now);
-        let (source, to, recipient) = if worth > 2 * LEAST_CENTS {
+        let (source, to, recipient) = if worth > 2 * MIN_CENTS {
             let paid = rounded(u128::from(bitcoin / 100 * percent), 4);
             let leg = self.pay_bitcoin(world, now, (person.wallet, person.evm), u64::try_from(paid).unwrap_or(0))?;
             (leg, Chain::ETHEREUM, person.evm)
@@ -152,7 +152,7 @@ impl Vaults {
         } else {
             (BridgeOutcome::Completed, world.raw(to, Coin::Native, after_fees(cents), now))
         };
-        // A block of either chain must stand above the first leg.
+        // A block of either chain must be above the first leg.
         let due = i64::try_from(source.time_secs).unwrap_or(now) + self.stream.secs(600, 2_400);
         self.orders.push(due, Swap { id, source, to, recipient, raw_out, outcome });
         Ok(())
@@ -170,12 +170,13 @@ impl Vaults {
         let limit = world.raw(Chain::ETHEREUM, Coin::Native, limit(cents)?, now) / 10_u128.pow(10);
         let memo = format!("=:e:{recipient}:{limit}");
         let to = world.bitcoin.known(self.wallet);
-        let made = world.bitcoin.pay_out(now, payer, vec![Out::to(to, paid), Out::note(memo.as_bytes())])?;
+        let made =
+            world.bitcoin.pay_out(now, payer, vec![NewOutput::to(to, paid), NewOutput::note(memo.as_bytes())])?;
         let user = *made.from.first().ok_or(Insufficient)?;
         Ok(bitcoin_leg(world, made.hash, user, paid))
     }
 
-    /// Pays the router on ethereum, which hands it to the vault and tells the wish.
+    /// Pays the router on ethereum, which hands it to the vault and returns the wish.
     fn pay_ether(
         &self,
         world: &mut World,
@@ -216,7 +217,7 @@ impl Vaults {
         let memo = format!("{word}:{}", hash.trim_start_matches("0x").to_uppercase());
         let leg = if chain == Chain::BITCOIN {
             let paid = u64::try_from(swap.raw_out).unwrap_or(0);
-            let outputs = vec![Out::to(to, paid), Out::note(memo.as_bytes())];
+            let outputs = vec![NewOutput::to(to, paid), NewOutput::note(memo.as_bytes())];
             let made = world.bitcoin.pay_out(now, self.wallet, outputs)?;
             bitcoin_leg(world, made.hash, to, paid)
         } else {
@@ -234,7 +235,7 @@ impl Vaults {
         Ok(())
     }
 
-    /// The vault pays through the router, so that the memo stands in an event.
+    /// The vault pays through the router, so that the memo is in an event.
     fn transfer_out(
         &self,
         world: &mut World,
@@ -255,7 +256,7 @@ impl Vaults {
     }
 }
 
-/// What the router calls the coin of the chain.
+/// Returns what the router calls the coin of the chain.
 fn ether(router: Address) -> Address {
     zero(router.family())
 }
@@ -268,16 +269,16 @@ fn after_fees(cents: u64) -> u64 {
     (cents - cents * FEE_PER_10_000 / 10_000).saturating_sub(SENDING_CENTS)
 }
 
-/// What a swap must bring at least, in cents: three hundredths less than it would bring now.
+/// Returns what a swap must bring at least, in cents: three hundredths less than it would bring now.
 fn limit(cents: u64) -> Result<u64, Insufficient> {
-    if cents < LEAST_CENTS { Err(Insufficient) } else { Ok(after_fees(cents) / 100 * 97) }
+    if cents < MIN_CENTS { Err(Insufficient) } else { Ok(after_fees(cents) / 100 * 97) }
 }
 
 fn satoshis(world: &World, cents: u64, now: i64) -> u64 {
     u64::try_from(world.market.raw("btc", 8, cents, now)).unwrap_or(0)
 }
 
-/// A leg on bitcoin, which stands in the block that is open.
+/// A leg on bitcoin, which is in the block that is open.
 fn bitcoin_leg(world: &World, hash: TxHash, user: Address, paid: u64) -> BridgeLeg {
     let time_secs = world.bitcoin.open_time().unsigned_abs();
     BridgeLeg { chain: Chain::BITCOIN, hash, user, asset: Asset::Native, amount: paid.into(), time_secs }

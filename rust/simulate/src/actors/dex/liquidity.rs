@@ -1,4 +1,4 @@
-//! Who feeds the pools: one provider per pool, who comes at the start and adds and takes a little now and then.
+//! Liquidity providers: one per pool, who comes at the start and adds and takes a little now and then.
 
 use headwater_types::{Address, Amount, Chain};
 

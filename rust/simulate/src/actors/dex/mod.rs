@@ -1,4 +1,4 @@
-//! Who feeds the pools of decentralised exchanges, who swaps, and who lies in wait.
+//! Actors of decentralised exchanges: those who feed the pools, who swap, and who lie in wait.
 
 mod liquidity;
 mod market_maker;

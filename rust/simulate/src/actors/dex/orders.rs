@@ -1,4 +1,4 @@
-//! Who makes the blocks that swaps wait for, and asks searchers first.
+//! Block builders that swaps wait for, who ask searchers first.
 
 use super::searcher::Sandwicher;
 use crate::actors::Actor;

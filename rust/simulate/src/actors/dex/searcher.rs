@@ -73,7 +73,7 @@ impl Bot {
 pub(super) struct Sandwicher {
     bot: Bot,
     from: i64,
-    /// How much of what it bought it sells again, in hundredths.
+    /// The share of what it bought that it sells again, in hundredths.
     sells_percent: u128,
     attacks: u64,
 }
@@ -163,7 +163,7 @@ fn priced(quote: Quote, other: Quote, percent: u128) -> Option<Quote> {
     Some(Quote { gas: Some(gas), fee: u128::from(gas.used) * price })
 }
 
-/// What an attack would bring.
+/// The expected result of an attack.
 struct Plan {
     paid: u128,
     bought: u128,
@@ -203,7 +203,16 @@ pub(super) fn settle(world: &mut World) -> Vec<Box<dyn Actor>> {
     .map(|(chain, owner, most, day)| -> Box<dyn Actor> {
         let bot = Bot::new(world, chain, owner, 90_000);
         let stream = Stream::new(world.seed, owner);
-        Box::new(Leveller { bot, most, first: None, gained: 0, told: false, done: 0, from: START + day * DAY, stream })
+        Box::new(Leveller {
+            bot,
+            most,
+            first: None,
+            gained: 0,
+            stated: false,
+            done: 0,
+            from: START + day * DAY,
+            stream,
+        })
     })
     .collect()
 }
@@ -215,8 +224,8 @@ struct Leveller {
     most: u64,
     first: Option<(i64, TxHash)>,
     gained: u128,
-    /// Whether the truth knows of it.
-    told: bool,
+    /// True once the truth contains it.
+    stated: bool,
     done: u64,
     from: i64,
     stream: Stream,
@@ -273,7 +282,7 @@ impl Leveller {
         let long = now - first > BOT_DAYS * DAY;
         let enough =
             if verdict == Verdict::Planted { long && self.done >= BOT_TRANSACTIONS } else { self.done == self.most };
-        if enough && !std::mem::replace(&mut self.told, true) {
+        if enough && !std::mem::replace(&mut self.stated, true) {
             let usd_cents = world.cents(self.bot.chain, Coin::Native, self.gained, now);
             let evidence = Evidence { count: self.done, counterparties: 2, usd_cents, first: first_hash, last: hash };
             world.judge(self.bot.chain, (contract, Behaviour::MevBot, verdict), evidence);

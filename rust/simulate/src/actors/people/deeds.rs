@@ -1,4 +1,4 @@
-//! What people do when they are awake.
+//! Actions of people while they are awake.
 
 use headwater_types::{Address, Amount, Asset, Chain};
 
@@ -13,9 +13,9 @@ use crate::world::dex::SwapOrder;
 use crate::world::watched::Payment;
 use crate::world::{ACCOUNT_CHAINS, Coin, World};
 
-/// What a person does next.
+/// The next action of a person.
 #[derive(Debug, Clone, Copy)]
-enum Deed {
+enum PersonAction {
     Pay,
     Deposit,
     Withdraw,
@@ -29,18 +29,18 @@ enum Deed {
     Swap,
 }
 
-const DEEDS: [Deed; 11] = [
-    Deed::Pay,
-    Deed::Deposit,
-    Deed::Withdraw,
-    Deed::Wrap,
-    Deed::Fail,
-    Deed::Cancel,
-    Deed::SelfTransfer,
-    Deed::PassOnOddToken,
-    Deed::Bridge,
-    Deed::Mix,
-    Deed::Swap,
+const DEEDS: [PersonAction; 11] = [
+    PersonAction::Pay,
+    PersonAction::Deposit,
+    PersonAction::Withdraw,
+    PersonAction::Wrap,
+    PersonAction::Fail,
+    PersonAction::Cancel,
+    PersonAction::SelfTransfer,
+    PersonAction::PassOnOddToken,
+    PersonAction::Bridge,
+    PersonAction::Mix,
+    PersonAction::Swap,
 ];
 
 impl Life {
@@ -82,26 +82,26 @@ impl Life {
             return Ok(());
         }
         match DEEDS[self.stream.weighted(&self.weights)] {
-            Deed::Pay => self.pay(world, now, chain, &person)?,
-            Deed::Deposit => self.deposit(world, now, chain, &person)?,
-            Deed::Withdraw => {
+            PersonAction::Pay => self.pay(world, now, chain, &person)?,
+            PersonAction::Deposit => self.deposit(world, now, chain, &person)?,
+            PersonAction::Withdraw => {
                 let coin = self.coin(world, chain);
                 self.ask_for(world, now, (chain, coin), 1);
             }
-            Deed::Wrap => self.wrap(world, now, chain, me)?,
-            Deed::Fail => self.fail(world, now, chain, me)?,
-            Deed::Cancel => {
+            PersonAction::Wrap => self.wrap(world, now, chain, me)?,
+            PersonAction::Fail => self.fail(world, now, chain, me)?,
+            PersonAction::Cancel => {
                 world.book(chain).send(now, Call::plain(me, me, Amount::ZERO))?;
             }
-            Deed::SelfTransfer => {
+            PersonAction::SelfTransfer => {
                 let coin = self.coin(world, chain);
                 let raw = world.balance(chain, &me, coin) / 3;
                 world.transfer(chain, now, (me, me), coin, raw)?;
             }
-            Deed::PassOnOddToken => self.pass_on(world, now, chain, me)?,
-            Deed::Bridge => self.bridge(world, now, chain, &person)?,
-            Deed::Mix => self.mix(world, now, chain, me)?,
-            Deed::Swap => self.swap(world, now, chain, me),
+            PersonAction::PassOnOddToken => self.pass_on(world, now, chain, me)?,
+            PersonAction::Bridge => self.bridge(world, now, chain, &person)?,
+            PersonAction::Mix => self.mix(world, now, chain, me)?,
+            PersonAction::Swap => self.swap(world, now, chain, me),
         }
         Ok(())
     }
@@ -268,7 +268,7 @@ impl Life {
         world.order_swap(SwapOrder { user: me, chain, dex, coins: (from, to), raw, slippage_bp, least: 0 });
     }
 
-    /// Deposits into a mixer, and later receives at a new address that nobody can tell is theirs.
+    /// Deposits into a mixer, and later receives at a new address that nobody can link to them.
     fn mix(&mut self, world: &mut World, now: i64, chain: Chain, me: Address) -> Result<(), Insufficient> {
         let held = world.balance(chain, &me, Coin::Native);
         let Some(pool) = world.pool_for(chain, held / 10 * 8) else {

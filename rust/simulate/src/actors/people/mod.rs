@@ -78,13 +78,13 @@ struct Life {
     number: usize,
     rhythm: Rhythm,
     mean_gap_secs: f64,
-    /// How much they use ethereum, bsc, tron, bitcoin.
+    /// The weights of ethereum, bsc, tron, bitcoin.
     chains: [u64; 4],
     median_usd: f64,
     token_ratio: f64,
     likes_round: bool,
     friends: Vec<usize>,
-    /// How much they like each of the deeds, in the order of their list.
+    /// The weights of the actions, in the order of their list.
     weights: [u64; 11],
     stream: Stream,
 }

@@ -12,7 +12,7 @@ use crate::world::{Case, Coin, World};
 
 /// Days in which people pay.
 const DAYS: i64 = 26;
-/// How often the money is tried to be moved.
+/// The maximum number of tries to move the money.
 const TRIES: usize = 8;
 
 /// Starts those who court, by turns on tron and on ethereum.

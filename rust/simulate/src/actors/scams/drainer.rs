@@ -28,7 +28,7 @@ pub(super) struct Drainer {
     tron: Vec<Address>,
     contract: Option<Address>,
     victims: usize,
-    /// When and how each owner was drained, until the truth knows.
+    /// The time and way in which each owner was drained, until the truth contains it.
     drained: Vec<(i64, TxHash, u64)>,
     stage: Stage,
     stream: Stream,
@@ -166,14 +166,14 @@ impl Drainer {
             }
             self.victims += 1;
             self.drained.push((now, receipt.hash, world.cents(CHAIN, coin, held, now)));
-            self.tell(world);
+            self.record_truth(world);
         }
     }
 
     /// Three owners within a week make it what it is called.
-    fn tell(&self, world: &mut World) {
+    fn record_truth(&self, world: &mut World) {
         let [.., first, middle, last] = &self.drained[..] else { return };
-        if self.told(self.drained.len() - 1) || last.0 - first.0 > 7 * DAY {
+        if self.is_recorded(self.drained.len() - 1) || last.0 - first.0 > 7 * DAY {
             return;
         }
         let usd_cents = first.2 + middle.2 + last.2;
@@ -181,8 +181,8 @@ impl Drainer {
         world.plant(CHAIN, self.collector, Behaviour::ApprovalDrain, evidence);
     }
 
-    /// Whether three of the first so many already were.
-    fn told(&self, count: usize) -> bool {
+    /// Returns whether three of the first so many already were.
+    fn is_recorded(&self, count: usize) -> bool {
         self.drained[..count].windows(3).any(|three| three[2].0 - three[0].0 <= 7 * DAY)
     }
 

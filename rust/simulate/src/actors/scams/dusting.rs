@@ -1,4 +1,4 @@
-//! Who sends next to nothing to very many, to see what they do with it.
+//! Dusters, who send next to nothing to very many, to see what they do with it.
 
 use headwater_types::{Address, Amount, Asset, Chain, TxHash};
 
@@ -51,7 +51,7 @@ struct Duster {
     from: i64,
     sent: Vec<TxHash>,
     given: usize,
-    /// Who got some, by which call.
+    /// The addresses that got some, and the calls.
     met: Vec<(Address, TxHash)>,
     stream: Stream,
 }

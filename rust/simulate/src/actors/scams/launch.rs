@@ -90,7 +90,7 @@ impl Actor for Launch {
             return Some(now + 6 * HOUR);
         }
         if self.turn >= 10 {
-            self.tell(world);
+            self.record_truth(world);
             return None;
         }
         Some(now + self.stream.secs(HOUR, 3 * HOUR))
@@ -186,7 +186,7 @@ impl Launch {
         Ok(())
     }
 
-    fn tell(&self, world: &mut World) {
+    fn record_truth(&self, world: &mut World) {
         let (Some(&first), Some(&last)) = (self.sales.first(), self.sales.last()) else { return };
         let evidence =
             Evidence { count: self.sales.len() as u64, counterparties: 1, usd_cents: self.cents, first, last };

@@ -17,7 +17,7 @@ use crate::truth::{Behaviour, Evidence, Role, Verdict};
 use crate::world::watched::Payment;
 use crate::world::{Case, Coin, Flow, World};
 
-/// Who poisons where. The innocent one finds too few victims.
+/// The poisoners and their chains. The innocent one finds too few victims.
 const PLANS: [(Chain, Verdict); 4] = [
     (Chain::ETHEREUM, Verdict::Planted),
     (Chain::BSC, Verdict::Planted),
@@ -99,7 +99,7 @@ impl Actor for Poisoner {
             Verdict::Innocent => VICTIMS - 1,
         };
         if self.victims.len() >= enough || now > world.end() - DAY {
-            self.tell(world);
+            self.record_truth(world);
             return None;
         }
         let fresh = |payment: &&Payment| payment.chain == self.chain && now - payment.at < 20 * HOUR;
@@ -147,17 +147,17 @@ impl Poisoner {
         token: Address,
         payment: Payment,
         twin: Address,
-        told: u128,
+        stated: u128,
     ) -> Option<TxHash> {
-        let amount = Amount::from_u128(told);
+        let amount = Amount::from_u128(stated);
         let words = [abi::account(&payment.from), abi::account(&twin), abi::amount(amount)];
         let input = abi::call("transferFrom(address,address,uint256)", &words);
         let mut call = Call::contract(self.operator, token, 48_000, input);
-        call.effects.push(Effect::Told {
+        call.effects.push(Effect::Stated {
             contract: token,
             from: payment.from,
             to: twin,
-            told: amount,
+            stated: amount,
             moved: Amount::ZERO,
         });
         world.book(self.chain).send(now, call).ok().map(|receipt| receipt.hash)
@@ -191,7 +191,7 @@ impl Poisoner {
         Some(contract)
     }
 
-    fn tell(&self, world: &mut World) {
+    fn record_truth(&self, world: &mut World) {
         let (Some(&first), Some(&last)) = (self.hashes.first(), self.hashes.last()) else { return };
         let count = self.hashes.len() as u64;
         let evidence = Evidence { count, counterparties: self.victims.len() as u64, usd_cents: 0, first, last };

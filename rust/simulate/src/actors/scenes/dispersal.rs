@@ -1,7 +1,7 @@
 //! Money that is spread over many, gathered from many, or cut to size.
 
 use super::sketch::Sketch;
-use super::{Deed, Sum};
+use super::{MoveAction, Sum};
 use crate::clock::{DAY, HOUR};
 use crate::truth::Verdict;
 use crate::world::Coin;
@@ -128,15 +128,15 @@ pub(super) fn ponzi_payout(sketch: &mut Sketch<'_>, verdict: Verdict) {
         let cents = sketch.cents(500);
         sketch.gas(at, payer, 1);
         sketch.fund(at + 600, number, payer, dollar, cents);
-        sketch.play(at + 1_800, payer, Deed::Pay(till), (dollar, Sum::All), "loot");
+        sketch.play(at + 1_800, payer, MoveAction::Pay(till), (dollar, Sum::All), "loot");
         if number == 0 {
             sketch.gas(at + 2_400, till, 40);
         }
-        // Out of three deposits one is spent on the first six, who tell others how well it pays.
+        // Out of three deposits one is spent on the first six, who praise to others how well it pays.
         if number > 8 && number % 3 == 0 {
             let lucky = payers[sketch.stream.index(6)];
             let back = sketch.cents(420);
-            sketch.play(at + 3_000, till, Deed::Pay(lucky), (dollar, Sum::Cents(back)), "payout");
+            sketch.play(at + 3_000, till, MoveAction::Pay(lucky), (dollar, Sum::Cents(back)), "payout");
         }
     }
     sketch.cash_out(at + 2 * DAY, till, 1, "owner", (dollar, Sum::Share(9_900)));

@@ -3,7 +3,7 @@
 use headwater_types::Chain;
 
 use super::sketch::Sketch;
-use super::{Deed, Sum};
+use super::{MoveAction, Sum};
 use crate::clock::{DAY, HOUR};
 use crate::truth::{Behaviour, Verdict};
 use crate::world::Coin;
@@ -30,7 +30,7 @@ pub(super) fn bridge_hopping(sketch: &mut Sketch<'_>, verdict: Verdict) {
         when += sketch.minutes(40, 170);
         let left = u32::try_from(count - number).expect("a few");
         let share = Sum::Share(if left == 1 { 9_900 } else { 10_000 / left });
-        sketch.play(when, who, Deed::Cross(protocol, Chain::BSC, behind), (dollar, share), "bridge");
+        sketch.play(when, who, MoveAction::Cross(protocol, Chain::BSC, behind), (dollar, share), "bridge");
     }
 }
 
@@ -48,7 +48,7 @@ pub(super) fn gas_funded_by_mixer(sketch: &mut Sketch<'_>, verdict: Verdict) {
         }
     }
     sketch.fund(at, 0, payer, Coin::Native, 300_000);
-    sketch.play(at + 5 * HOUR, payer, Deed::Mix(who), (Coin::Native, Sum::Units(0, 150_000)), "mix");
+    sketch.play(at + 5 * HOUR, payer, MoveAction::Mix(who), (Coin::Native, Sum::Units(0, 150_000)), "mix");
     let end = sketch.cast("end");
     // Whom somebody pays who used the mixer has not used it.
     sketch.claim_as(end, Behaviour::MixerInteraction, Verdict::Innocent);

@@ -1,7 +1,7 @@
 //! Money on a way that is made to be long.
 
 use super::sketch::Sketch;
-use super::{Deed, Sum};
+use super::{MoveAction, Sum};
 use crate::clock::{DAY, HOUR};
 use crate::truth::Verdict;
 use crate::world::Coin;
@@ -155,11 +155,11 @@ pub(super) fn asset_hopping(sketch: &mut Sketch<'_>, verdict: Verdict) {
         _ => (dollar, sketch.token("WTRX"), dollar),
     };
     sketch.fund(at, 0, who, Coin::Native, 900_000);
-    sketch.play(at + HOUR, who, Deed::Swap(first), (Coin::Native, Sum::Share(8_500)), "swap");
-    sketch.play(at + 3 * HOUR, who, Deed::Swap(second), (first, Sum::All), "swap");
+    sketch.play(at + HOUR, who, MoveAction::Swap(first), (Coin::Native, Sum::Share(8_500)), "swap");
+    sketch.play(at + 3 * HOUR, who, MoveAction::Swap(second), (first, Sum::All), "swap");
     let last = match verdict {
         Verdict::Planted => {
-            sketch.play(at + 5 * HOUR, who, Deed::Swap(third), (second, Sum::All), "swap");
+            sketch.play(at + 5 * HOUR, who, MoveAction::Swap(third), (second, Sum::All), "swap");
             third
         }
         Verdict::Innocent => second,

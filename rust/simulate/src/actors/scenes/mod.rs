@@ -24,7 +24,7 @@ use crate::world::bridges::{Crossing, Protocol};
 use crate::world::dex::SwapOrder;
 use crate::world::{ACCOUNT_CHAINS, Case, Coin, Flow, World};
 
-/// How much a move moves.
+/// The amount of a move.
 #[derive(Debug, Clone, Copy)]
 enum Sum {
     /// Worth this many cents when it happens.
@@ -37,9 +37,9 @@ enum Sum {
     All,
 }
 
-/// What a move does.
+/// The action of a move.
 #[derive(Debug, Clone)]
-enum Deed {
+enum MoveAction {
     /// Pays somebody.
     Pay(Address),
     /// Pays into an account at an exchange.
@@ -59,7 +59,7 @@ struct Move {
     from: Address,
     coin: Coin,
     sum: Sum,
-    deed: Deed,
+    deed: MoveAction,
     stage: &'static str,
 }
 
@@ -122,12 +122,12 @@ pub(crate) fn settle(world: &mut World) -> Vec<Box<dyn Actor>> {
 struct Play {
     scene: Scene,
     next: usize,
-    /// How much later than planned all of it happens.
+    /// The delay of all of it against the plan.
     delay: i64,
     tallies: BTreeMap<Address, Tally>,
 }
 
-/// What a scene did to one address.
+/// The effects of a scene on one address.
 #[derive(Default)]
 struct Tally {
     hashes: Vec<TxHash>,
@@ -151,25 +151,25 @@ impl Play {
             Sum::All => held,
         };
         let (receipt, to, raw): (Receipt, Address, u128) = match deed {
-            Deed::Pay(to) if matches!(planned.sum, Sum::All) => {
+            MoveAction::Pay(to) if matches!(planned.sum, Sum::All) => {
                 let (receipt, raw) = world.transfer_all(chain, now, (from, *to), coin)?;
                 (receipt, *to, raw)
             }
-            Deed::Pay(to) => (world.transfer(chain, now, (from, *to), coin, raw)?, *to, raw),
-            Deed::Deposit(exchange, customer) => {
+            MoveAction::Pay(to) => (world.transfer(chain, now, (from, *to), coin, raw)?, *to, raw),
+            MoveAction::Deposit(exchange, customer) => {
                 let fee = if coin == Coin::Native { world.raw(chain, Coin::Native, 1_200, now) } else { 0 };
                 let raw = if matches!(planned.sum, Sum::All) { raw.checked_sub(fee).ok_or(Insufficient)? } else { raw };
                 let exchange = exchange % world.exchanges.len();
                 let (receipt, to) = world.deposit(exchange, chain, now, (customer, from), (coin, raw))?;
                 (receipt, to, raw)
             }
-            &Deed::Mix(recipient) => {
+            &MoveAction::Mix(recipient) => {
                 let pool = world.pool_for(chain, raw).ok_or(Insufficient)?;
                 let due = now + 3 * HOUR;
                 let receipt = world.mix(now, pool, (from, recipient), due, Some(self.scene.case.clone()))?;
                 (receipt, pool.contract, pool.denomination)
             }
-            &Deed::Cross(protocol, there, recipient) => {
+            &MoveAction::Cross(protocol, there, recipient) => {
                 let crossing = Crossing {
                     chains: (chain, there),
                     symbol: "USDT",
@@ -181,7 +181,7 @@ impl Play {
                 let receipt = world.cross(now, crossing)?;
                 (receipt, world.vault(protocol, chain), raw)
             }
-            Deed::Swap(into) => {
+            MoveAction::Swap(into) => {
                 let coins = (coin, *into);
                 let order = SwapOrder { user: from, chain, dex: 0, coins, raw, slippage_bp: 0, least: 0 };
                 let pool = world.plan_swap(&order).ok_or(Insufficient)?[0].pool;

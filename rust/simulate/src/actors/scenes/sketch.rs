@@ -1,8 +1,8 @@
-//! The desk at which scenes are written.
+//! The sketch by which scenes are written.
 
 use headwater_types::{Address, Chain};
 
-use super::{Deed, Move, Scene, Sum};
+use super::{Move, MoveAction, Scene, Sum};
 use crate::clock::{DAY, HOUR, START};
 use crate::random::Stream;
 use crate::truth::{Behaviour, Role, Verdict};
@@ -13,7 +13,7 @@ pub(super) struct Sketch<'a> {
     world: &'a mut World,
     /// Its randomness.
     pub(super) stream: Stream,
-    /// Where it plays.
+    /// The chain where it plays.
     pub(super) chain: Chain,
     behaviour: Behaviour,
     verdict: Verdict,
@@ -59,7 +59,7 @@ impl<'a> Sketch<'a> {
         self.stream.secs(first, last) / 60 * 60
     }
 
-    /// Whether the period is long enough for a scene of so many days.
+    /// Returns whether the period is long enough for a scene of so many days.
     pub(super) fn lasts(&self, days: i64) -> bool {
         self.world.preset.days() > days + 36
     }
@@ -109,20 +109,27 @@ impl<'a> Sketch<'a> {
     }
 
     /// Moves something.
-    pub(super) fn play(&mut self, at: i64, from: Address, deed: Deed, (coin, sum): (Coin, Sum), stage: &'static str) {
+    pub(super) fn play(
+        &mut self,
+        at: i64,
+        from: Address,
+        deed: MoveAction,
+        (coin, sum): (Coin, Sum),
+        stage: &'static str,
+    ) {
         self.scene.moves.push(Move { at, from, coin, sum, deed, stage });
     }
 
     /// Pays somebody of the scene.
     pub(super) fn pay(&mut self, at: i64, from: Address, to: Address, money: (Coin, Sum)) {
-        self.play(at, from, Deed::Pay(to), money, "layer");
+        self.play(at, from, MoveAction::Pay(to), money, "layer");
     }
 
     /// An exchange pays out to somebody of the scene; `exchange` by place.
     pub(super) fn fund(&mut self, at: i64, exchange: usize, to: Address, coin: Coin, cents: u64) {
         let exchange = exchange % self.world.exchanges.len();
         let hot = self.world.hot_wallet(exchange, self.chain.family());
-        self.play(at, hot, Deed::Pay(to), (coin, Sum::Cents(cents)), "setup");
+        self.play(at, hot, MoveAction::Pay(to), (coin, Sum::Cents(cents)), "setup");
     }
 
     /// Coins for the fees of so many token transfers.
@@ -138,7 +145,7 @@ impl<'a> Sketch<'a> {
     /// Pays into an account at an exchange.
     pub(super) fn cash_out(&mut self, at: i64, from: Address, exchange: usize, customer: &str, money: (Coin, Sum)) {
         let customer = format!("{}/{customer}", self.name);
-        self.play(at, from, Deed::Deposit(exchange, customer), money, "cash_out");
+        self.play(at, from, MoveAction::Deposit(exchange, customer), money, "cash_out");
     }
 
     /// Says of somebody what the scene is about.

@@ -1,4 +1,4 @@
-//! Across, the current version: origin chain and deposit number stand in both events.
+//! Across, the current version: origin chain and deposit number are in both events.
 
 use headwater_types::{Address, Amount};
 

@@ -1,4 +1,4 @@
-//! Celer cBridge: the id of the first leg stands in the second.
+//! Celer cBridge: the id of the first leg is in the second.
 
 use headwater_types::Amount;
 

@@ -91,7 +91,7 @@ pub(crate) fn send(world: &mut World, order: &Order) -> Leg {
     }
 }
 
-/// What comes out, in the decimals of the source.
+/// Returns what comes out, in the decimals of the source.
 fn received_here(world: &World, order: &Order) -> u128 {
     u128::from(order.micros_out(world)) * if order.from() == Chain::BSC { 10_u128.pow(12) } else { 1 }
 }

@@ -1,7 +1,7 @@
 //! Bridges with the events of real protocols: one of each way in which both legs of a transfer can be joined.
 //!
 //! What goes into a contract of one chain comes out of one on another, less a fee, some minutes later. A few transfers
-//! are refunded on the first chain, a few never end. Contracts and events are those that stand on chain; amounts, users
+//! are refunded on the first chain, a few never end. Contracts and events are those that are on chain; amounts, users
 //! and the liquidity behind the contracts are of the economy.
 
 pub(crate) mod across;
@@ -53,7 +53,7 @@ pub(crate) const PROTOCOLS: [Protocol; 8] = [
     Protocol::Maker,
 ];
 
-/// Where the money of a protocol lies on a chain.
+/// The contracts that hold the money of a protocol on a chain.
 #[rustfmt::skip]
 pub(crate) const CONTRACTS: [(Protocol, Chain, &str); 15] = [
     (Protocol::Across, Chain::ETHEREUM, "0x5c7bcd6e7de5423a257d81b442095a1a6ced35c5"),
@@ -100,7 +100,7 @@ impl Protocol {
         }
     }
 
-    /// How its legs can be joined.
+    /// Returns how its legs can be joined.
     pub(crate) const fn class(self) -> BridgeClass {
         match self {
             Self::Celer | Self::LayerZero => BridgeClass::UniqueId,
@@ -116,18 +116,18 @@ impl Protocol {
         format!("bridge-{}", self.name())
     }
 
-    /// Whether it carries a symbol from one chain to another.
+    /// Returns whether it carries a symbol from one chain to another.
     pub(crate) fn carries(self, (from, to): (Chain, Chain), symbol: &str) -> bool {
-        let stands = |chain| {
+        let is_open = |chain| {
             self == Self::Maker && chain != Chain::TRON
                 || CONTRACTS.iter().any(|&(protocol, here, _)| protocol == self && here == chain)
         };
         let fits = symbol == "USDT" || !matches!(self, Self::LayerZero | Self::Stargate);
-        from != to && fits && stands(from) && stands(to)
+        from != to && fits && is_open(from) && is_open(to)
     }
 }
 
-/// What the bridges know.
+/// The state of the bridges.
 #[derive(Default)]
 pub(crate) struct Bridges {
     pub(crate) orders: Queue<Order>,
@@ -152,13 +152,13 @@ pub(crate) struct Order {
     pub(crate) symbol: &'static str,
     pub(crate) to: Chain,
     pub(crate) recipient: Address,
-    /// What is to come out, raw of the other side.
+    /// The amount that is to come out, raw of the other side.
     pub(crate) raw_out: u128,
     pub(crate) outcome: BridgeOutcome,
     pub(crate) case: Option<Case>,
 }
 
-/// What a user asks for.
+/// The order of a user.
 pub(crate) struct Crossing {
     /// From where to where.
     pub(crate) chains: (Chain, Chain),
@@ -166,7 +166,7 @@ pub(crate) struct Crossing {
     pub(crate) symbol: &'static str,
     /// The user on this side, and who receives on the other.
     pub(crate) users: (Address, Address),
-    /// How much, raw on this side.
+    /// The amount, raw on this side.
     pub(crate) raw: u128,
     /// The case it belongs to.
     pub(crate) case: Option<Case>,
@@ -182,7 +182,7 @@ pub(crate) struct Leg {
 }
 
 impl World {
-    /// Where a protocol keeps its money on a chain.
+    /// Returns where a protocol keeps its money on a chain.
     pub(crate) fn vault(&mut self, protocol: Protocol, chain: Chain) -> Address {
         let found = CONTRACTS.iter().find(|&&(other, here, _)| other == protocol && here == chain);
         match found {
@@ -329,7 +329,7 @@ impl World {
         BridgeLeg { chain, hash, user, asset: self.asset(coin), amount: Amount::from_u128(raw), time_secs }
     }
 
-    /// Tells the truth how a transfer ended.
+    /// Returns the truth how a transfer ended.
     pub(crate) fn bridge_done(&mut self, order: &Order, destination: Option<BridgeLeg>) {
         self.truth.bridge_transfers.push(BridgeTransfer {
             bridge: order.protocol.name().to_owned(),

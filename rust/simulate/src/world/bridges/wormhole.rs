@@ -1,4 +1,4 @@
-//! Wormhole token bridge: emitter and sequence stand in both legs.
+//! Wormhole token bridge: emitter and sequence are in both legs.
 
 use headwater_types::{Amount, Chain};
 

@@ -33,28 +33,28 @@ pub(crate) struct Dex {
 /// A swap that somebody wants.
 #[derive(Debug, Clone)]
 pub(crate) struct SwapOrder {
-    /// Who.
+    /// The user.
     pub(crate) user: Address,
     /// The chain.
     pub(crate) chain: Chain,
     /// The exchange.
     pub(crate) dex: usize,
-    /// What is paid and what is wanted.
+    /// The coin that is paid and the one that is wanted.
     pub(crate) coins: (Coin, Coin),
-    /// How much is paid.
+    /// The amount that is paid.
     pub(crate) raw: u128,
-    /// How much less than now it may bring, in ten-thousandths; a swap that would bring less fails.
+    /// The maximum loss against the price of now, in ten-thousandths; a swap that would bring less fails.
     pub(crate) slippage_bp: u128,
     /// The least it may bring, fixed when the order is given.
     pub(crate) least: u128,
 }
 
-/// What became of a swap.
+/// The outcome of a swap.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Swapped {
+pub(crate) struct SwapOutcome {
     /// The transaction.
     pub(crate) receipt: Receipt,
-    /// What it brought; 0 when it failed.
+    /// The amount that it brought; 0 when it failed.
     pub(crate) got: u128,
 }
 
@@ -154,7 +154,7 @@ impl World {
     }
 
     /// Swaps through the router, now.
-    pub(crate) fn swap(&mut self, now: i64, order: &SwapOrder) -> Result<Swapped, Insufficient> {
+    pub(crate) fn swap(&mut self, now: i64, order: &SwapOrder) -> Result<SwapOutcome, Insufficient> {
         if let Coin::Token(token) = order.coins.0 {
             let router = self.router(order.chain, order.dex);
             self.approve_once(order.chain, now, (order.user, router), token)?;
@@ -164,7 +164,12 @@ impl World {
     }
 
     /// Swaps through the router at this fee; fails on chain when it would bring less than the least.
-    pub(crate) fn swap_quoted(&mut self, now: i64, order: &SwapOrder, quote: Quote) -> Result<Swapped, Insufficient> {
+    pub(crate) fn swap_quoted(
+        &mut self,
+        now: i64,
+        order: &SwapOrder,
+        quote: Quote,
+    ) -> Result<SwapOutcome, Insufficient> {
         let legs = self.plan_swap(order).ok_or(Insufficient)?;
         let got = legs.last().map_or(0, |leg| leg.got);
         let mut call = self.router_call(order, &legs);
@@ -172,11 +177,11 @@ impl World {
             call.effects.clear();
             call.failure = Some("UniswapV2Router: INSUFFICIENT_OUTPUT_AMOUNT");
             let receipt = self.book(order.chain).send_quoted(now, call, quote)?;
-            return Ok(Swapped { receipt, got: 0 });
+            return Ok(SwapOutcome { receipt, got: 0 });
         }
         let receipt = self.book(order.chain).send_quoted(now, call, quote)?;
         self.apply_legs(&legs);
-        Ok(Swapped { receipt, got })
+        Ok(SwapOutcome { receipt, got })
     }
 
     /// Counts swaps that were sent.
@@ -235,7 +240,7 @@ impl World {
         call
     }
 
-    /// What happens inside when a contract wraps coins that it holds.
+    /// Returns the effects when a contract wraps coins that it holds.
     fn wrap_effects(&self, chain: Chain, holder: Address, raw: u128) -> [Effect; 3] {
         let contract = self.tokens[self.wrapped(chain)].contract;
         let amount = Amount::from_u128(raw);

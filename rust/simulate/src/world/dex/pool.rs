@@ -14,7 +14,7 @@ pub(crate) const MINIMUM_SHARES: u128 = 1_000;
 pub(crate) struct Pool {
     /// The chain.
     pub(crate) chain: Chain,
-    /// Which exchange it belongs to, by place.
+    /// The exchange that it belongs to, by place.
     pub(crate) dex: usize,
     /// The contract, which is also the token of its shares.
     pub(crate) pair: Address,
@@ -22,7 +22,7 @@ pub(crate) struct Pool {
     pub(crate) tokens: [usize; 2],
     /// Their contracts.
     pub(crate) contracts: [Address; 2],
-    /// What it has of them.
+    /// The reserves.
     pub(crate) reserves: [u128; 2],
     /// Shares in being.
     pub(crate) shares: u128,
@@ -33,11 +33,11 @@ pub(crate) struct Pool {
 pub(crate) struct Leg {
     /// The pool by place.
     pub(crate) pool: usize,
-    /// Which of its tokens goes in.
+    /// The token that goes in.
     pub(crate) side: usize,
-    /// How much goes in.
+    /// The amount that goes in.
     pub(crate) paid: u128,
-    /// How much comes out.
+    /// The amount that comes out.
     pub(crate) got: u128,
 }
 
@@ -67,7 +67,7 @@ impl Pool {
         self.tokens.iter().position(|&held| held == token)
     }
 
-    /// What comes out for this much of a side.
+    /// Returns what comes out for this much of a side.
     pub(crate) fn out(&self, side: usize, paid: u128) -> u128 {
         amount_out(paid, self.reserves[side], self.reserves[1 - side])
     }

@@ -4,14 +4,14 @@ use super::Correction;
 use crate::Chain;
 
 /// A text without what surrounds an address.
-pub(super) struct Cleaned {
+pub(super) struct CleanText {
     pub(super) text: String,
     pub(super) corrections: Vec<Correction>,
     /// The chain that the URI names.
     pub(super) chain: Option<Chain>,
 }
 
-pub(super) fn clean(query: &str) -> Cleaned {
+pub(super) fn clean(query: &str) -> CleanText {
     let mut corrections = Vec::new();
     let seen: String = query.chars().filter(|character| !is_invisible(*character)).collect();
     let trimmed = seen.trim();
@@ -25,14 +25,14 @@ pub(super) fn clean(query: &str) -> Cleaned {
     match strip_uri(&text) {
         Some((body, chain)) => {
             corrections.push(Correction::UriStripped);
-            Cleaned { text: body.to_owned(), corrections, chain }
+            CleanText { text: body.to_owned(), corrections, chain }
         }
-        None => Cleaned { text, corrections, chain: None },
+        None => CleanText { text, corrections, chain: None },
     }
 }
 
 /// Characters that nobody sees, but copying brings along: format characters (Unicode category Cf and its kin) and
-/// control characters that are no blanks.
+/// control characters that are not blanks.
 fn is_invisible(character: char) -> bool {
     matches!(character,
         '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
@@ -42,8 +42,9 @@ fn is_invisible(character: char) -> bool {
         || (character.is_control() && !character.is_whitespace())
 }
 
-/// What a URI holds, and the chain that it names: BIP 21, EIP-681, EIP-3770, CAIP-10 or a link to an explorer. `None`
-/// when the text is not a URI that is known here: an address behind the scheme of another coin is not a Bitcoin address.
+/// Returns what a URI holds, and the chain that it names: BIP 21, EIP-681, EIP-3770, CAIP-10 or a link to an explorer.
+/// `None` when the text is not a URI that is known here: an address behind the scheme of another coin is not a Bitcoin
+/// address.
 fn strip_uri(text: &str) -> Option<(&str, Option<Chain>)> {
     if let Some(found) = strip_link(text) {
         return Some(found);
@@ -79,7 +80,7 @@ const EXPLORERS: &[(&str, Chain)] = &[
 /// Explorers of several chains, which name one in the path: `blockchair.com/bitcoin/address/...`.
 const EXPLORERS_OF_MANY: &[&str] =
     &["blockchair.com", "blockchain.com", "live.blockcypher.com", "oklink.com", "tokenview.io", "blockscan.com"];
-/// What may stand before the host of an explorer without leading to another network, as `sepolia.` would.
+/// Prefixes of the host of an explorer that do not lead to another network, as `sepolia.` would.
 const SAME_SITE: &[&str] = &["www.", "cn.", "m."];
 
 /// The longest part of a link behind its host, which is the address or hash, and the chain of the explorer. A link to a

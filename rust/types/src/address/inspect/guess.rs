@@ -14,13 +14,13 @@ pub struct Candidate {
     pub chain: Chain,
     /// The address.
     pub address: Address,
-    /// How many characters of the text differ.
+    /// The number of characters of the text differ.
     pub edits: u32,
-    /// Why it is worth showing.
+    /// The reason why it is worth showing.
     pub reason: Guess,
 }
 
-/// Why a guess is worth showing.
+/// The reason why a guess is worth showing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Guess {
@@ -96,7 +96,7 @@ pub(super) fn with_checksum(readings: &[Reading], text: &str, chain: Option<Chai
 const BASE58_LENGTHS: std::ops::RangeInclusive<usize> = 26..=35;
 
 /// The neighbours of a Base58 text with which its checksum holds. Any character may be wrong, the first one included,
-/// which tells the chains apart, and every one may change how many bytes the text stands for; so each change is decoded
+/// which separates the chains, and every one may change how many bytes the text stands for; so each change is decoded
 /// once and then read for every family.
 fn near_base58(readings: &[Reading], text: &str, chain: Option<Chain>) -> Vec<Candidate> {
     if !BASE58_LENGTHS.contains(&text.chars().count()) || icap::looks_like(text) {
@@ -122,7 +122,7 @@ fn near_base58(readings: &[Reading], text: &str, chain: Option<Chain>) -> Vec<Ca
     found.into_iter().flat_map(|(number, address)| named(meant[number], chain, [address], 1, Guess::Checksum)).collect()
 }
 
-/// The neighbours of a segwit text with which its checksum holds: changed in its data, or in what stands before it.
+/// The neighbours of a segwit text with which its checksum holds: changed in its data, or in what is before it.
 fn near_segwit(reading: &Reading, text: &str) -> Vec<Address> {
     let lower = text.to_ascii_lowercase();
     let start = format!("{}1", utxo::human_part(reading.network));
@@ -191,8 +191,8 @@ fn with_character(text: &str, place: usize, character: char) -> String {
     text.char_indices().map(|(at, given)| if at == place { character } else { given }).collect()
 }
 
-/// Where a single change can help: everywhere, or only at the one character that is foreign to the alphabet; nowhere in
-/// a text that is longer than any address.
+/// Returns where a single change can help: everywhere, or only at the one character that is foreign to the alphabet;
+/// nowhere in a text that is longer than any address.
 fn places_to_change(text: &str, start: usize, alphabet: &str) -> Vec<(usize, char)> {
     /// Bytes of the longest text that is looked at: Bech32 has at most 90 characters, and one may be foreign.
     const LONGEST: usize = 93;
@@ -238,7 +238,7 @@ fn near_eip55(reading: &Reading, text: &str) -> Vec<Address> {
         .filter(|(place, bytes)| {
             let right = evm::checksum_digits(bytes);
             let right = right.as_bytes();
-            // A foreign character may be longer than one byte; what stands behind it is then counted from the end.
+            // A foreign character may be longer than one byte; what is behind it is then counted from the end.
             right[..*place] == given[..*place] && given.ends_with(&right[place + 1..])
         })
         .map(|(_, bytes)| as_family(reading, bytes))

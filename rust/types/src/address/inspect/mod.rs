@@ -20,32 +20,32 @@ use read::Reading;
 /// At most so many guesses are given.
 pub const MAX_CANDIDATES: usize = 5;
 
-/// What a text is, as an address.
+/// The reading of a text as an address.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Inspection {
     /// The text as given.
     pub query: String,
-    /// Whether an address was found without guessing.
+    /// True if an address was found without guessing.
     pub valid: bool,
     /// The chain the address most likely belongs to.
     pub chain: Option<Chain>,
     /// The address, in canonical form.
     pub address: Option<Address>,
-    /// Whether the address differs from the text, a change of case included.
+    /// True if the address differs from the text, a change of case included.
     pub corrected: bool,
-    /// What was put right.
+    /// The corrections that were made.
     pub corrections: Vec<Correction>,
     /// The notation of the text.
     pub format: Option<Format>,
-    /// What the checksum in the text says. A failed one leaves an EVM address valid.
+    /// The state of the checksum in the text. A failed one leaves an EVM address valid.
     pub checksum: Checksum,
-    /// What the text is.
+    /// The kind of the text.
     pub kind: Kind,
     /// Every chain on which the form is valid.
     pub chains: Vec<Chain>,
     /// Guesses at what was meant, at most [`MAX_CANDIDATES`].
     pub candidates: Vec<Candidate>,
-    /// Why there is no address.
+    /// The reason why there is no address.
     pub reason: Option<Reason>,
     /// The transaction hash, where the text is one.
     #[serde(skip)]
@@ -94,7 +94,7 @@ pub enum Format {
     TronHex,
 }
 
-/// What a text is.
+/// The kind of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
@@ -147,7 +147,7 @@ fn judged(
     query: &str,
     chain: Option<Chain>,
     network: Network,
-    cleaned: &clean::Cleaned,
+    cleaned: &clean::CleanText,
     readings: &[Reading],
 ) -> Inspection {
     if let Some(digits) = hash_digits(&cleaned.text) {
@@ -162,7 +162,7 @@ fn judged(
 fn found(
     query: &str,
     chain: Option<Chain>,
-    cleaned: &clean::Cleaned,
+    cleaned: &clean::CleanText,
     reading: &Reading,
     address: Address,
 ) -> Inspection {
@@ -187,11 +187,11 @@ fn found(
 }
 
 fn not_found(query: &str, chain: Option<Chain>, network: Network, readings: &[Reading]) -> Inspection {
-    let told = readings.iter().find_map(|reading| match reading.outcome {
+    let rejection = readings.iter().find_map(|reading| match reading.outcome {
         Err(Reason::UnknownForm) | Ok(_) => None,
         Err(reason) => Some((reading, reason)),
     });
-    let Some((reading, reason)) = told else {
+    let Some((reading, reason)) = rejection else {
         let elsewhere = match chain {
             Some(_) => judge(query, None, network).chains,
             None => Vec::new(),
@@ -225,7 +225,7 @@ fn unknown(query: &str) -> Inspection {
     }
 }
 
-fn readings(cleaned: &clean::Cleaned, chain: Option<Chain>, network: Network) -> Vec<Reading> {
+fn readings(cleaned: &clean::CleanText, chain: Option<Chain>, network: Network) -> Vec<Reading> {
     let asked = chain.map(Chain::family);
     let families = [Family::Evm, Family::Tron, Family::Utxo];
     families
@@ -249,7 +249,7 @@ fn hash_digits(text: &str) -> Option<&str> {
 }
 
 /// A hash: with `0x` as EVM chains write it, without as Bitcoin and TRON do.
-fn transaction(query: &str, digits: &str, chain: Option<Chain>, cleaned: &clean::Cleaned) -> Inspection {
+fn transaction(query: &str, digits: &str, chain: Option<Chain>, cleaned: &clean::CleanText) -> Inspection {
     let families: &[Family] =
         if digits.len() == cleaned.text.len() { &[Family::Utxo, Family::Tron] } else { &[Family::Evm] };
     let chains: Vec<_> = families.iter().copied().flat_map(chains_of).collect();

@@ -1,4 +1,4 @@
-//! Reads a clean text as an address of one family, in every notation that the family knows.
+//! Reads a clean text as an address of one family, in every notation of the family.
 
 use super::super::{Address, Checksum, Reason, evm, icap, segwit, tron, utxo};
 use super::{Correction, Format};
@@ -135,7 +135,8 @@ fn format_of(text: &str) -> Option<Format> {
     Some(if data.starts_with(['q', 'Q']) { Format::Bech32 } else { Format::Bech32m })
 }
 
-/// What is known of the checksum of a notation that always has one: whatever is judged after it shows that it held.
+/// Returns what is known of the checksum of a notation that always has one: whatever is judged after it shows that it
+/// held.
 fn checksum_by(failure: Option<Reason>) -> Checksum {
     match failure {
         None | Some(Reason::NetworkMismatch | Reason::Version | Reason::Padding) => Checksum::Ok,

@@ -120,7 +120,7 @@ fn uri_prefix_or_explorer_link_selects_the_chain() {
     assert_eq!(free(&format!("https://bscscan.com/tx/0x{bytes}")).chains, [Chain::BSC]);
     assert_eq!(free(&format!("https://tronscan.org/#/transaction/{bytes}")).chains, [Chain::TRON]);
     assert!(!free(&format!("https://mempool.space/address/{LOWER}")).valid, "a link that contradicts its address");
-    assert_eq!(on(Chain::ETHEREUM, &format!("bnb:{LOWER}")).chain, Some(Chain::ETHEREUM), "the field stands first");
+    assert_eq!(on(Chain::ETHEREUM, &format!("bnb:{LOWER}")).chain, Some(Chain::ETHEREUM), "the field comes first");
 }
 
 #[test]
@@ -217,7 +217,7 @@ fn an_address_of_another_network_is_not_valid() {
 }
 
 #[test]
-fn a_transaction_hash_is_told_from_an_address() {
+fn transaction_hash_is_not_taken_for_an_address() {
     let digits = "5c504ed432cb51138bcf09aa5e8a410dd4a1e204ef84bfed1be16dfba1b22060";
     let seen = free(&format!("0x{digits}"));
     assert_eq!((seen.valid, seen.kind, &seen.chains[..]), (false, Kind::TxHash, &[Chain::ETHEREUM, Chain::BSC][..]));
@@ -236,7 +236,7 @@ fn the_chain_asked_for_restricts() {
 }
 
 #[test]
-fn what_is_no_address_says_why() {
+fn invalid_address_has_a_reason() {
     for (query, reason, kind) in [
         ("", Reason::UnknownForm, Kind::Unknown),
         ("hello", Reason::UnknownForm, Kind::Unknown),

@@ -27,7 +27,7 @@ fn waiting(home: &Home) -> Db {
             assert!(endpoints::create(tx, (1, &key), &endpoint, b"sealed")?);
         }
         for id in ["e1", "e2", "e3", "e4", "e5"] {
-            add(tx, &[Addressed { id, kind: "large_transfer", body: "{}", webhooks: webhooks.clone() }], 1)?;
+            add(tx, &[AddressedEvent { id, kind: "large_transfer", body: "{}", webhooks: webhooks.clone() }], 1)?;
         }
         Ok(())
     })
@@ -41,29 +41,29 @@ fn all_due(db: &mut Db) -> Vec<String> {
 }
 
 fn claimed(db: &mut Db, endpoint_id: &str, owner: &str) -> Vec<Claim> {
-    let due = Due { endpoint_id: endpoint_id.to_owned(), account: 1 };
+    let due = DueWebhook { endpoint_id: endpoint_id.to_owned(), account: 1 };
     db.transaction(|tx| claim(tx, &due, owner, TERM_MS)).unwrap()
 }
 
 /// Each was answered 502.
 fn settle_throttled(db: &mut Db, owner: &str, claims: &[Claim]) {
     let outcome = Outcome { status: Some(502), retry_after_secs: None };
-    let done = |claim: &Claim| Done {
+    let done = |claim: &Claim| DeliveryOutcome {
         event_id: claim.event_id.clone(),
         endpoint_id: claim.endpoint_id.clone(),
         attempts: claim.attempts + 1,
         at_ms: 1,
         ended_ms: 2,
         attempt: Some(Attempt { outcome, trouble: None, duration: Duration::ZERO }),
-        next: Next::Retry { after_ms: 5000 },
+        next: NextStep::Retry { after_ms: 5000 },
         throttled_for_ms: Some(TERM_MS),
     };
-    let ended: Vec<Done> = claims.iter().map(done).collect();
+    let ended: Vec<DeliveryOutcome> = claims.iter().map(done).collect();
     db.transaction(|tx| settle_all(tx, owner, &ended)).unwrap();
 }
 
 #[test]
-fn a_throttled_webhook_has_one_delivery_under_way_and_keeps_its_schedule() {
+fn throttled_webhook_has_one_delivery_and_keeps_its_schedule() {
     let place = tempfile::tempdir().unwrap();
     let mut db = waiting(&Home::in_folder(place.path()).unwrap());
     let first = claimed(&mut db, "busy", "a");
@@ -91,7 +91,7 @@ fn a_throttled_webhook_has_one_delivery_under_way_and_keeps_its_schedule() {
 }
 
 #[test]
-fn a_throttled_webhook_goes_on_when_a_lease_has_run_out_and_has_all_its_places_after_the_minute() {
+fn throttled_webhook_continues_after_a_lease_has_run_out() {
     let place = tempfile::tempdir().unwrap();
     let mut db = waiting(&Home::in_folder(place.path()).unwrap());
     db.transaction(|tx| {
@@ -132,8 +132,8 @@ fn half_delivered(home: &Home, events: usize) -> Db {
     let mut db = waiting(home);
     let ids: Vec<String> = (0..events).map(|number| format!("made{number:05}")).collect();
     db.transaction(|tx| {
-        let event = |id| Addressed { id, kind: "large_transfer", body: "{}", webhooks: vec!["busy"] };
-        let events: Vec<Addressed<'_>> = ids.iter().map(|id| event(id)).collect();
+        let event = |id| AddressedEvent { id, kind: "large_transfer", body: "{}", webhooks: vec!["busy"] };
+        let events: Vec<AddressedEvent<'_>> = ids.iter().map(|id| event(id)).collect();
         add(tx, &events, 7)?;
         for id in ids.iter().step_by(2) {
             let delivered = "UPDATE webhook_delivery SET status = 'delivered' WHERE event_id = ?1";
@@ -146,7 +146,7 @@ fn half_delivered(home: &Home, events: usize) -> Db {
 }
 
 #[test]
-fn what_was_made_is_looked_at_some_at_a_time_and_sent_again_once() {
+fn past_deliveries_are_replayed_in_batches_and_once() {
     let place = tempfile::tempdir().unwrap();
     let mut db = half_delivered(&Home::in_folder(place.path()).unwrap(), 2500);
     let (mut settled, mut behind, mut looks) = (Vec::new(), Some((2, String::new())), 0);
@@ -161,7 +161,7 @@ fn what_was_made_is_looked_at_some_at_a_time_and_sent_again_once() {
     let again = |db: &mut Db| db.transaction(|tx| replay(tx, "busy", &settled)).unwrap();
     assert_eq!((again(&mut db), again(&mut db)), (1250, 0));
     let earlier = db.transaction(|tx| made(tx, "busy", &(8, String::new()), 9)).unwrap();
-    assert_eq!(earlier, Found::default());
+    assert_eq!(earlier, DeliveryBatch::default());
 }
 
 #[test]
@@ -178,7 +178,7 @@ fn a_look_at_what_was_made_reads_its_own_rows_only() {
 }
 
 #[test]
-fn what_is_too_old_goes_some_rows_at_a_time_however_few_events_have_them() {
+fn old_rows_are_deleted_in_batches() {
     let place = tempfile::tempdir().unwrap();
     let mut db = waiting(&Home::in_folder(place.path()).unwrap());
     let ids: Vec<String> = (0..1500).map(|number| format!("w{number}")).collect();
@@ -203,8 +203,8 @@ fn what_is_too_old_goes_some_rows_at_a_time_however_few_events_have_them() {
             )?;
         }
         let webhooks = ids.iter().map(String::as_str).collect();
-        add(tx, &[Addressed { id: "old", kind: "t", body: "{}", webhooks }], 1)?;
-        add(tx, &[Addressed { id: "new", kind: "t", body: "{}", webhooks: vec!["w0"] }], KEPT_MS + 3)?;
+        add(tx, &[AddressedEvent { id: "old", kind: "t", body: "{}", webhooks }], 1)?;
+        add(tx, &[AddressedEvent { id: "new", kind: "t", body: "{}", webhooks: vec!["w0"] }], KEPT_MS + 3)?;
         tx.execute(
             "INSERT INTO webhook_attempt (event_id, endpoint_id, number, at_ms, duration_ms, checksum)
              SELECT event_id, endpoint_id, 1, 1, 1, 0 FROM webhook_delivery WHERE event_id = 'old'",
@@ -240,7 +240,7 @@ fn a_delivery_is_kept_by_its_own_age_and_its_event_as_long() {
     db.transaction(|tx| {
         // The second of them is found again much later, for one that waited.
         tx.execute("DELETE FROM webhook_delivery WHERE event_id = 'e2' AND endpoint_id = 'well'", &[])?;
-        add(tx, &[Addressed { id: "e2", kind: "large_transfer", body: "{}", webhooks: vec!["well"] }], 20)
+        add(tx, &[AddressedEvent { id: "e2", kind: "large_transfer", body: "{}", webhooks: vec!["well"] }], 20)
     })
     .unwrap();
     assert_eq!(left(&mut db), (vec![("e2".to_owned(), "well".to_owned())], 1));

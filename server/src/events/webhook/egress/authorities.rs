@@ -6,15 +6,15 @@ use rustls::RootCertStore;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::{self, PemObject};
 
-/// Why a file of authorities is no good.
+/// The reason why a file of authorities is not valid.
 #[derive(Debug, thiserror::Error)]
 pub enum AuthoritiesError {
-    /// It cannot be read, or is no PEM.
+    /// It cannot be read, or is not PEM.
     #[error("cannot read the authorities of webhooks.authorities from {}", path.display())]
     Pem {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The fault.
         #[source]
         source: pem::Error,
     },
@@ -31,7 +31,7 @@ pub enum AuthoritiesError {
         number: usize,
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The fault.
         #[source]
         source: rustls::Error,
     },
@@ -40,7 +40,7 @@ pub enum AuthoritiesError {
 /// Reads a PEM file of authorities.
 ///
 /// # Errors
-/// When it cannot be read, or one of its certificates is no good.
+/// When it cannot be read, or one of its certificates is not valid.
 pub fn authorities(path: &Path) -> Result<Vec<CertificateDer<'static>>, AuthoritiesError> {
     let failed = |source| AuthoritiesError::Pem { path: path.to_owned(), source };
     let read: Vec<CertificateDer<'static>> =

@@ -13,20 +13,20 @@ use tokio::net::TcpStream;
 use tokio_rustls::client::TlsStream;
 
 use super::target::{Host, Scope, Target};
-use super::{Egress, Trouble};
+use super::{DeliveryError, Egress};
 
 /// Most addresses of a name that are tried.
 const TRIED: usize = 4;
-/// How long one address may take while there are others.
+/// The time that one address may take while there are others.
 const PER_ADDRESS: Duration = Duration::from_secs(5);
 
 /// The answer of a resolver, on its way.
-pub type Resolving<'a> = Pin<Box<dyn Future<Output = io::Result<Vec<IpAddr>>> + Send + 'a>>;
+pub type ResolveFuture<'a> = Pin<Box<dyn Future<Output = io::Result<Vec<IpAddr>>> + Send + 'a>>;
 
-/// Who knows the addresses of names.
+/// A resolver of names.
 pub trait Resolve: Send + Sync {
     /// All addresses of a name.
-    fn resolve<'a>(&'a self, name: &'a str) -> Resolving<'a>;
+    fn resolve<'a>(&'a self, name: &'a str) -> ResolveFuture<'a>;
 }
 
 /// The resolver of the operating system.
@@ -34,15 +34,15 @@ pub trait Resolve: Send + Sync {
 pub struct SystemResolver;
 
 impl Resolve for SystemResolver {
-    fn resolve<'a>(&'a self, name: &'a str) -> Resolving<'a> {
+    fn resolve<'a>(&'a self, name: &'a str) -> ResolveFuture<'a> {
         Box::pin(async move { Ok(tokio::net::lookup_host((name, 0)).await?.map(|address| address.ip()).collect()) })
     }
 }
 
 impl Egress {
     /// Connects to a target on behalf of an account.
-    pub(super) async fn connect(&self, account: i64, target: &Target) -> Result<TcpStream, Trouble> {
-        let addresses = self.admitted(account, target).await.ok_or(Trouble::Unreachable)?;
+    pub(super) async fn connect(&self, account: i64, target: &Target) -> Result<TcpStream, DeliveryError> {
+        let addresses = self.admitted(account, target).await.ok_or(DeliveryError::Unreachable)?;
         for (place, address) in addresses.iter().enumerate() {
             let connecting = TcpStream::connect(SocketAddr::new(*address, target.port));
             let connected = if place + 1 == addresses.len() {
@@ -58,7 +58,7 @@ impl Egress {
                 return Ok(stream);
             }
         }
-        Err(Trouble::Unreachable)
+        Err(DeliveryError::Unreachable)
     }
 
     /// The addresses of a target, when every one of them is admitted.
@@ -87,22 +87,26 @@ impl Egress {
     }
 
     /// Encrypts a connection.
-    pub(super) async fn encrypt(&self, target: &Target, stream: TcpStream) -> Result<TlsStream<TcpStream>, Trouble> {
+    pub(super) async fn encrypt(
+        &self,
+        target: &Target,
+        stream: TcpStream,
+    ) -> Result<TlsStream<TcpStream>, DeliveryError> {
         let name = match &target.host {
-            Host::Name(name) => ServerName::try_from(name.clone()).map_err(|_| Trouble::TlsFailed)?,
+            Host::Name(name) => ServerName::try_from(name.clone()).map_err(|_| DeliveryError::TlsFailed)?,
             Host::Address(address) => ServerName::IpAddress((*address).into()),
         };
-        self.tls.connect(name, stream).await.map_err(|_| Trouble::TlsFailed)
+        self.tls.connect(name, stream).await.map_err(|_| DeliveryError::TlsFailed)
     }
 }
 
-/// Whether a connection to `address` and `port` would come in at a listener of ours.
+/// Returns whether a connection to `address` and `port` would come in at a listener of ours.
 fn reaches(listener: SocketAddr, address: IpAddr, port: u16) -> bool {
     listener.port() == port
         && (listener.ip() == address || (listener.ip().is_unspecified() && is_this_machine(address)))
 }
 
-/// Whether an address is one of this machine: packets to it would come from itself. Nothing is sent to find out.
+/// Returns whether an address is one of this machine: packets to it would come from itself. Nothing is sent to find out.
 fn is_this_machine(address: IpAddr) -> bool {
     let any: IpAddr = if address.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
     let source = UdpSocket::bind((any, 0)).and_then(|socket| {
@@ -120,7 +124,7 @@ pub(super) fn tls_settings(authorities: Vec<CertificateDer<'static>>) -> ClientC
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let mut settings = ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
-        .expect("ring knows TLS 1.2 and 1.3")
+        .expect("ring supports TLS 1.2 and 1.3")
         .with_root_certificates(roots)
         .with_no_client_auth();
     settings.alpn_protocols = vec![b"http/1.1".to_vec()];

@@ -12,7 +12,7 @@ use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWrite};
 
 use super::super::schedule::Outcome;
-use super::Trouble;
+use super::DeliveryError;
 use super::target::Target;
 
 /// Bytes of an answer's body that are read; what comes after them is left where it is.
@@ -20,9 +20,9 @@ const BODY_LIMIT: usize = 16 << 10;
 /// Bytes of an answer's head.
 const HEAD_LIMIT: usize = 16 << 10;
 
-/// What is kept of an answer's body.
+/// The part of an answer's body that is kept.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Keeps {
+pub(super) enum BodyCapture {
     /// Nothing.
     Nothing,
     /// All of it, unless it is longer than so many bytes: then what was read when that was seen.
@@ -35,20 +35,20 @@ pub(super) async fn exchange(
     stream: impl AsyncRead + AsyncWrite + Unpin + Send,
     target: &Target,
     (headers, body): (HeaderMap, Bytes),
-    keeps: Keeps,
-) -> Result<(Outcome, Vec<u8>), Trouble> {
+    keeps: BodyCapture,
+) -> Result<(Outcome, Vec<u8>), DeliveryError> {
     let (mut sender, connection) = http1::Builder::new()
         .max_buf_size(HEAD_LIMIT)
         .handshake(TokioIo::new(stream))
         .await
-        .map_err(|_| Trouble::BrokenAnswer)?;
-    let request = request(target, headers, body).ok_or(Trouble::Unreachable)?;
+        .map_err(|_| DeliveryError::BrokenAnswer)?;
+    let request = request(target, headers, body).ok_or(DeliveryError::Unreachable)?;
     let answer = async {
-        let response = sender.send_request(request).await.map_err(|_| Trouble::BrokenAnswer)?;
+        let response = sender.send_request(request).await.map_err(|_| DeliveryError::BrokenAnswer)?;
         read(response, keeps).await
     };
     tokio::pin!(answer);
-    // Connection and answer are polled together; an end of the connection is no end of what it has already brought.
+    // Connection and answer are polled together; an end of the connection is not an end of what it has already brought.
     tokio::select! {
         biased;
         answer = &mut answer => answer,
@@ -66,15 +66,15 @@ fn request(target: &Target, mut headers: HeaderMap, body: Bytes) -> Option<Reque
     Some(request)
 }
 
-async fn read(response: Response<Incoming>, keeps: Keeps) -> Result<(Outcome, Vec<u8>), Trouble> {
+async fn read(response: Response<Incoming>, keeps: BodyCapture) -> Result<(Outcome, Vec<u8>), DeliveryError> {
     let status = Some(response.status().as_u16());
     let retry_after_secs = response
         .headers()
         .get(header::RETRY_AFTER)
         .and_then(|value| retry_after(value.to_str().ok()?, now_ms() / 1000));
     let (limit, is_kept) = match keeps {
-        Keeps::Nothing => (BODY_LIMIT, false),
-        Keeps::Beyond(bytes) => (bytes.saturating_add(1), true),
+        BodyCapture::Nothing => (BODY_LIMIT, false),
+        BodyCapture::Beyond(bytes) => (bytes.saturating_add(1), true),
     };
     let mut body = response.into_body();
     let (mut taken, mut kept) = (0, Vec::new());
@@ -88,7 +88,7 @@ async fn read(response: Response<Incoming>, keeps: Keeps) -> Result<(Outcome, Ve
                     kept.extend_from_slice(data);
                 }
             }
-            Some(Err(_)) => return Err(Trouble::BrokenAnswer),
+            Some(Err(_)) => return Err(DeliveryError::BrokenAnswer),
         }
     }
     Ok((Outcome { status, retry_after_secs }, kept))

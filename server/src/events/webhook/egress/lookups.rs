@@ -1,4 +1,4 @@
-//! Who looks up names: the system's resolver blocks a thread for each, for as long as a name server likes.
+//! Look-ups of names: the system's resolver blocks a thread for each, for as long as a name server likes.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};

@@ -27,22 +27,22 @@ pub use ranges::{Reach, reach};
 pub use target::{Host, LONGEST, Policy, Scheme, Scope, Target, TargetError};
 
 use super::schedule::Outcome;
-use exchange::Keeps;
+use exchange::BodyCapture;
 use lookups::Lookups;
 
-/// How long a delivery may take in all.
+/// The time that a delivery may take in all.
 pub const DEADLINE: Duration = Duration::from_secs(20);
 
-/// What decides where deliveries may go.
+/// The settings of egress.
 #[derive(Clone)]
 pub struct EgressSettings {
-    /// What is admitted.
+    /// The policy.
     pub policy: Policy,
-    /// Who knows the addresses of names.
+    /// The resolver of names.
     pub resolver: Arc<dyn Resolve>,
     /// Certificates that are trusted besides those of the public authorities.
     pub authorities: Vec<CertificateDer<'static>>,
-    /// How long a delivery may take in all.
+    /// The time that a delivery may take in all.
     pub deadline: Duration,
 }
 
@@ -52,22 +52,22 @@ impl Default for EgressSettings {
     }
 }
 
-/// Why an attempt has no status, or none that counts.
+/// The reason why an attempt has no status, or none that counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Trouble {
+pub enum DeliveryError {
     /// No connection: the name is not known, leads to no admitted address, or nobody answers there. Which of them is not
-    /// told, so that deliveries cannot be used to explore a network.
+    /// reported, so that deliveries cannot be used to explore a network.
     Unreachable,
     /// The connection could not be encrypted, or its certificate is not one of the host.
     TlsFailed,
     /// It did not end in time.
     Timeout,
-    /// The connection broke off, or what came was no HTTP.
+    /// The connection broke off, or the answer was not HTTP.
     BrokenAnswer,
 }
 
-impl Trouble {
-    /// How the log of deliveries names it.
+impl DeliveryError {
+    /// Returns its name in the log of deliveries.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -82,11 +82,12 @@ impl Trouble {
 /// One attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Attempt {
-    /// What was answered.
+    /// The outcome.
     pub outcome: Outcome,
-    /// Why nothing was.
-    pub trouble: Option<Trouble>,
-    /// How long it took. Zero where nobody was reached, since the time would tell what [`Trouble::Unreachable`] does not.
+    /// The reason why there is none.
+    pub trouble: Option<DeliveryError>,
+    /// The time it took. Zero where nobody was reached, since it would reveal what [`DeliveryError::Unreachable`] does
+    /// not.
     pub duration: Duration,
 }
 
@@ -115,12 +116,12 @@ impl Egress {
         Self { policy, resolver, deadline, tls, lookups: Lookups::default(), own: ArcSwap::default() }
     }
 
-    /// Names the addresses that this process listens on, which are no targets under any policy.
+    /// Names the addresses that this process listens on, which are not targets under any policy.
     pub fn refuse_own(&self, listeners: Vec<SocketAddr>) {
         self.own.store(Arc::new(listeners));
     }
 
-    /// What the client admits.
+    /// Returns what the client admits.
     #[must_use]
     pub const fn policy(&self) -> Policy {
         self.policy
@@ -129,14 +130,14 @@ impl Egress {
     /// Sends a body with headers on behalf of an account and gives what became of it; never longer than the deadline.
     pub async fn post(&self, account: i64, url: &str, headers: HeaderMap, body: Bytes) -> Attempt {
         let started = Instant::now();
-        let sent = self.send(account, url, (headers, body), Keeps::Nothing);
+        let sent = self.send(account, url, (headers, body), BodyCapture::Nothing);
         let sent = tokio::time::timeout(self.deadline, sent).await;
         let (outcome, trouble) = match sent {
             Ok(Ok((outcome, _))) => (outcome, None),
             Ok(Err(trouble)) => (Outcome { status: None, retry_after_secs: None }, Some(trouble)),
-            Err(_) => (Outcome { status: None, retry_after_secs: None }, Some(Trouble::Timeout)),
+            Err(_) => (Outcome { status: None, retry_after_secs: None }, Some(DeliveryError::Timeout)),
         };
-        let duration = if trouble == Some(Trouble::Unreachable) { Duration::ZERO } else { started.elapsed() };
+        let duration = if trouble == Some(DeliveryError::Unreachable) { Duration::ZERO } else { started.elapsed() };
         Attempt { outcome, trouble, duration }
     }
 
@@ -150,11 +151,12 @@ impl Egress {
         url: &str,
         request: (HeaderMap, Bytes),
         max_bytes: usize,
-    ) -> Result<(u16, Vec<u8>), Trouble> {
+    ) -> Result<(u16, Vec<u8>), DeliveryError> {
         /// No account has this number.
         const OPERATOR: i64 = 0;
-        let asked = self.send(OPERATOR, url, request, Keeps::Beyond(max_bytes));
-        let (outcome, body) = tokio::time::timeout(self.deadline, asked).await.unwrap_or(Err(Trouble::Timeout))?;
+        let asked = self.send(OPERATOR, url, request, BodyCapture::Beyond(max_bytes));
+        let (outcome, body) =
+            tokio::time::timeout(self.deadline, asked).await.unwrap_or(Err(DeliveryError::Timeout))?;
         Ok((outcome.status.unwrap_or_default(), body))
     }
 
@@ -163,10 +165,10 @@ impl Egress {
         account: i64,
         url: &str,
         request: (HeaderMap, Bytes),
-        keeps: Keeps,
-    ) -> Result<(Outcome, Vec<u8>), Trouble> {
+        keeps: BodyCapture,
+    ) -> Result<(Outcome, Vec<u8>), DeliveryError> {
         // What was admitted when the webhook was made may not be any more.
-        let target = Target::parse(url, self.policy).map_err(|_| Trouble::Unreachable)?;
+        let target = Target::parse(url, self.policy).map_err(|_| DeliveryError::Unreachable)?;
         let stream = self.connect(account, &target).await?;
         match target.scheme {
             Scheme::Http => exchange::exchange(stream, &target, request, keeps).await,

@@ -1,4 +1,5 @@
-//! Which addresses a delivery may go to: those of the public internet, and none that a registry of the IANA sets aside.
+//! The addresses that a delivery may go to: those of the public internet, and none that a registry of the IANA sets
+//! aside.
 //!
 //! Sources: the IANA IPv4 and IPv6 Special-Purpose Address Registries (RFC 6890 and those after it), the IPv4 multicast
 //! space (RFC 5771), the IPv6 address space registry. What the registries call globally reachable but gives to protocols
@@ -6,7 +7,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// Where an address leads.
+/// The reach of an address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reach {
     /// To the public internet.
@@ -18,21 +19,21 @@ pub enum Reach {
 }
 
 /// A set-aside range of IPv4.
-struct Four(Ipv4Addr, u32, Reach);
+struct ReservedV4(Ipv4Addr, u32, Reach);
 
 /// A set-aside range of IPv6.
-struct Six(Ipv6Addr, u32, Reach);
+struct ReservedV6(Ipv6Addr, u32, Reach);
 
-const fn four(a: u8, b: u8, c: u8, d: u8, prefix: u32, reach: Reach) -> Four {
-    Four(Ipv4Addr::new(a, b, c, d), prefix, reach)
+const fn four(a: u8, b: u8, c: u8, d: u8, prefix: u32, reach: Reach) -> ReservedV4 {
+    ReservedV4(Ipv4Addr::new(a, b, c, d), prefix, reach)
 }
 
-const fn six(a: u16, b: u16, c: u16, prefix: u32, reach: Reach) -> Six {
-    Six(Ipv6Addr::new(a, b, c, 0, 0, 0, 0, 0), prefix, reach)
+const fn six(a: u16, b: u16, c: u16, prefix: u32, reach: Reach) -> ReservedV6 {
+    ReservedV6(Ipv6Addr::new(a, b, c, 0, 0, 0, 0, 0), prefix, reach)
 }
 
 #[rustfmt::skip]
-const FOUR: &[Four] = &[
+const FOUR: &[ReservedV4] = &[
     four(0, 0, 0, 0, 8, Reach::Never),           // this network (RFC 791)
     four(10, 0, 0, 0, 8, Reach::Private),        // private use (RFC 1918)
     four(100, 64, 0, 0, 10, Reach::Private),     // shared by carriers (RFC 6598)
@@ -54,18 +55,18 @@ const FOUR: &[Four] = &[
 ];
 
 #[rustfmt::skip]
-const SIX: &[Six] = &[
+const SIX: &[ReservedV6] = &[
     six(0x2001, 0, 0, 23, Reach::Never),         // IETF protocol assignments: Teredo, ORCHID, benchmarks, AS112 (RFC 2928)
     six(0x2001, 0xdb8, 0, 32, Reach::Never),     // documentation (RFC 3849)
     six(0x2002, 0, 0, 16, Reach::Never),         // 6to4, which holds an IPv4 address (RFC 3056)
     six(0x2620, 0x4f, 0x8000, 48, Reach::Never), // AS112 (RFC 7534)
     six(0x3fff, 0, 0, 20, Reach::Never),         // documentation (RFC 9637)
-    six(0x2000, 0, 0, 3, Reach::Global),         // all other global unicast: what stands first decides
+    six(0x2000, 0, 0, 3, Reach::Global),         // all other global unicast: the first match decides
     six(0xfc00, 0, 0, 7, Reach::Private),        // unique local (RFC 4193)
 ];
 
-/// Where an address leads. An IPv6 address that holds an IPv4 address in its text is never one of a receiver: the IPv4
-/// address can be written as such.
+/// Returns where an address leads. An IPv6 address that holds an IPv4 address in its text is never one of a receiver:
+/// the IPv4 address can be written as such.
 #[must_use]
 pub fn reach(address: IpAddr) -> Reach {
     match address {
@@ -75,7 +76,7 @@ pub fn reach(address: IpAddr) -> Reach {
 }
 
 fn reach_of_four(address: Ipv4Addr) -> Reach {
-    let holds = |range: &&Four| (u32::from(address) ^ u32::from(range.0)) >> (32 - range.1) == 0;
+    let holds = |range: &&ReservedV4| (u32::from(address) ^ u32::from(range.0)) >> (32 - range.1) == 0;
     FOUR.iter().find(holds).map_or(Reach::Global, |range| range.2)
 }
 
@@ -86,7 +87,7 @@ fn reach_of_six(address: Ipv6Addr) -> Reach {
     if is_isatap(address) {
         return Reach::Never;
     }
-    let holds = |range: &&Six| (u128::from(address) ^ u128::from(range.0)) >> (128 - range.1) == 0;
+    let holds = |range: &&ReservedV6| (u128::from(address) ^ u128::from(range.0)) >> (128 - range.1) == 0;
     // What no range holds is not given out at all, or is mapped (`::ffff:0:0/96`), translated (`64:ff9b::/96`,
     // `64:ff9b:1::/48`), discarded (`100::/64`), of a segment (`5f00::/16`), of a link, a site or a group.
     SIX.iter().find(holds).map_or(Reach::Never, |range| range.2)

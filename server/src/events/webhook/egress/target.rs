@@ -1,4 +1,4 @@
-//! What a `target_url` may be, as far as its text tells.
+//! The rules of a `target_url`, as far as its text shows.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -9,10 +9,10 @@ use super::ranges::{Reach, reach};
 /// Longest URL, in characters.
 pub const LONGEST: usize = 2048;
 
-/// Where deliveries may go at all.
+/// The policy about targets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Policy {
-    /// Which networks they may go to.
+    /// The networks that are allowed.
     pub scope: Scope,
     /// The ports that are taken; `None` for any.
     pub ports: Option<&'static [u16]>,
@@ -33,7 +33,7 @@ impl Policy {
     /// Private addresses, http and any port as well: for local use.
     pub const LOCAL: Self = Self { scope: Scope::Local, ports: None };
 
-    /// Whether an address may be dialled.
+    /// Returns whether an address may be dialled.
     #[must_use]
     pub fn admits(self, address: IpAddr) -> bool {
         match (reach(address), self.scope) {
@@ -46,9 +46,9 @@ impl Policy {
 /// A URL that deliveries may be sent to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Target {
-    /// Whether the connection is encrypted.
+    /// The scheme: whether the connection is encrypted.
     pub scheme: Scheme,
-    /// Where it leads.
+    /// The host.
     pub host: Host,
     /// The port, the one of the scheme where none was given.
     pub port: u16,
@@ -58,7 +58,7 @@ pub struct Target {
     pub authority: String,
 }
 
-/// How a target is spoken to.
+/// The scheme of a target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scheme {
     /// HTTP.
@@ -76,7 +76,7 @@ impl Scheme {
     }
 }
 
-/// Where a target is.
+/// The host of a target.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Host {
     /// A name, in small letters and without a dot at its end.
@@ -85,7 +85,7 @@ pub enum Host {
     Address(IpAddr),
 }
 
-/// Why a URL is refused.
+/// The reason why a URL is refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TargetError {
     /// It is too long.
@@ -113,7 +113,7 @@ pub enum TargetError {
     /// No host, or one that is none.
     #[error("the host {0:?} of the URL is no host name and no address")]
     NoHost(String),
-    /// The port is no number.
+    /// The port is not a number.
     #[error("the port {0:?} of the URL is no number from 1 to 65535")]
     NoPort(String),
     /// A port that is not taken.
@@ -228,14 +228,14 @@ const PRIVATE_DOMAINS: [&str; 4] = ["localhost", "local", "home.arpa", "internal
 const METADATA: [&str; 4] =
     ["metadata.goog", "metadata.tencentyun.com", "metadata.platformequinix.com", "metadata.packet.net"];
 
-/// Whether a name, in small letters, belongs to no host of the public internet.
+/// Returns whether a name, in small letters, belongs to no host of the public internet.
 fn is_private(name: &str) -> bool {
     let is_in = |domain: &&str| name.strip_suffix(*domain).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'));
     !name.contains('.') || PRIVATE_DOMAINS.iter().any(is_in) || METADATA.contains(&name)
 }
 
-/// Whether a host is meant as a number: then it is an address or nothing (WHATWG URL, "ends in a number"; stricter here,
-/// since no name of the internet ends in a label that begins with a digit).
+/// Returns whether a host is meant as a number: then it is an address or nothing (WHATWG URL, "ends in a number";
+/// stricter here, since no name of the internet ends in a label that begins with a digit).
 fn is_number(host: &str) -> bool {
     let last = host.strip_suffix('.').unwrap_or(host).rsplit('.').next().unwrap_or_default();
     last.starts_with(|first: char| first.is_ascii_digit())
@@ -263,7 +263,7 @@ fn number(part: &str) -> Option<u64> {
         None if part.len() > 1 && part.starts_with('0') => (&part[1..], 8),
         None => (part, 10),
     };
-    // A sign is no digit, though `from_str_radix` would take one; a lone `0x` is zero.
+    // A sign is not a digit, though `from_str_radix` would take one; a lone `0x` is zero.
     if digits.is_empty() {
         return (radix == 16).then_some(0);
     }
@@ -384,7 +384,7 @@ mod tests {
     }
 
     #[test]
-    fn local_use_opens_private_addresses_http_and_ports_but_not_what_is_set_aside() {
+    fn local_scope_allows_private_addresses_but_not_reserved_ones() {
         let local = |url: &str| Target::parse(url, Policy::LOCAL);
         for url in [
             "http://localhost:9000/x",

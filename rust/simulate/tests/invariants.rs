@@ -1,4 +1,4 @@
-//! The laws of the economy, judged from its facts alone.
+//! The invariants of the economy, judged from its facts alone.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -78,7 +78,7 @@ fn nobody_spends_what_they_do_not_have_and_value_is_conserved() {
             }
             if facts.status == Some(Status::Success) {
                 flows.push((body.from, body.to.or(facts.created), Asset::Native, body.value));
-                // Multi-tokens are no amounts, and what a counterfeit tells never happened.
+                // Multi-tokens are not amounts, and what a counterfeit states never happened.
                 let counts = |movement: &&headwater_ledger::facts::Movement| {
                     movement.kind != MovementFact::NonFungible && !counterfeit.contains(&movement.asset)
                 };
@@ -159,7 +159,7 @@ fn a_wrapped_coin_is_backed_by_its_contract() {
     }
 }
 
-/// A pool tells its reserves with every change: they are what it has, and no swap makes their product smaller.
+/// A pool reports its reserves with every change: they are what it has, and no swap makes their product smaller.
 #[test]
 fn pools_hold_what_they_say_and_keep_their_product() {
     let keccak = |text: &str| -> [u8; 32] { sha3::Keccak256::digest(text.as_bytes()).into() };
@@ -185,20 +185,20 @@ fn pools_hold_what_they_say_and_keep_their_product() {
             for log in facts.logs.iter().filter(|log| log.topics[0] == sync) {
                 let word =
                     |place: usize| u128::from_be_bytes(log.data[32 * place + 16..32 * place + 32].try_into().unwrap());
-                let told = [word(0), word(1)];
+                let reported = [word(0), word(1)];
                 let mine: Vec<_> = held
                     .range((log.address, Address::Evm([0; 20]))..)
                     .take_while(|row| row.0.0 == log.address)
                     .collect();
-                assert_eq!(mine.iter().map(|row| *row.1).collect::<Vec<_>>(), told, "{chain} {}", log.address);
+                assert_eq!(mine.iter().map(|row| *row.1).collect::<Vec<_>>(), reported, "{chain} {}", log.address);
                 let product =
                     |pair: [u128; 2]| Amount::from_u128(pair[0]).checked_mul(Amount::from_u128(pair[1])).unwrap();
                 let traded = facts.logs.iter().any(|other| other.address == log.address && other.topics[0] == swap);
                 if let (Some(before), true) = (reserves.get(&log.address), traded) {
-                    assert!(product(told) >= product(*before), "{chain} {}", log.address);
+                    assert!(product(reported) >= product(*before), "{chain} {}", log.address);
                     swaps += 1;
                 }
-                reserves.insert(log.address, told);
+                reserves.insert(log.address, reported);
             }
         }
     }
@@ -206,7 +206,7 @@ fn pools_hold_what_they_say_and_keep_their_product() {
 }
 
 #[test]
-fn every_coin_of_bitcoin_is_spent_at_most_once_and_after_it_exists() {
+fn bitcoin_coins_are_spent_once_and_after_they_exist() {
     let mut unspent: BTreeMap<OutPoint, (u64, u64, bool)> = BTreeMap::new();
     let mut fees_of_block = 0_u64;
     let mut coinbases = 0_u64;
@@ -253,7 +253,7 @@ fn add_outputs(unspent: &mut BTreeMap<OutPoint, (u64, u64, bool)>, facts: &Trans
 }
 
 #[test]
-fn batches_cover_a_chain_without_gap_and_hold_every_block_that_is_not_empty() {
+fn batches_cover_a_chain_with_every_non_empty_block() {
     for chain in Chain::all() {
         let mut next = 0;
         let mut blocks: BTreeMap<u64, &BlockFacts> = BTreeMap::new();
@@ -263,7 +263,7 @@ fn batches_cover_a_chain_without_gap_and_hold_every_block_that_is_not_empty() {
                 .iter()
                 .map(|claim| match claim {
                     Claim::Blocks { first, last, .. } => (*first, *last),
-                    Claim::Account { .. } => panic!("the economy knows whole blocks"),
+                    Claim::Account { .. } => panic!("the economy claims whole blocks"),
                 })
                 .collect();
             let [(first, last)] = ranges.into_iter().collect::<Vec<_>>()[..] else {
@@ -331,10 +331,10 @@ fn positions_nonces_and_log_indexes_count_up_without_gaps() {
                 *expected += 1;
             }
             for movement in facts.movements.iter().filter(|movement| movement.kind == MovementFact::Token) {
-                let Ordinal::Indexed(index) = movement.ordinal else { panic!("the economy knows its log indexes") };
+                let Ordinal::Indexed(index) = movement.ordinal else { panic!("the economy has its log indexes") };
                 let log = facts.logs.iter().find(|log| log.index == index).unwrap();
                 assert_eq!(Some(&log.address), movement.asset.contract());
-                // Where an issuer destroys funds, the account may stand before the amount.
+                // Where an issuer destroys funds, the account may be before the amount.
                 assert!(log.data.ends_with(&movement.amount.to_be_bytes()), "{chain} {index}");
             }
             if let (Family::Evm, Some(from)) = (chain.family(), facts.body.as_ref().and_then(|body| body.from)) {
@@ -347,7 +347,7 @@ fn positions_nonces_and_log_indexes_count_up_without_gaps() {
 }
 
 #[test]
-fn every_transaction_and_address_of_the_truth_exists_and_every_address_has_an_owner() {
+fn truth_names_existing_transactions_and_an_owner_per_address() {
     let hashes: BTreeMap<Chain, BTreeSet<TxHash>> =
         Chain::all().map(|chain| (chain, transactions(chain).iter().map(|facts| facts.hash).collect())).collect();
     let exists = |chain: Chain, hash: &TxHash| assert!(hashes[&chain].contains(hash), "{chain} {hash:?}");
@@ -524,7 +524,7 @@ fn degrees_have_a_heavy_tail_and_people_sleep() {
 }
 
 #[test]
-fn every_rate_symbol_has_a_price_for_every_day_and_only_true_tokens_are_listed() {
+fn rates_are_complete_and_only_true_tokens_are_listed() {
     let mut days: BTreeMap<&str, BTreeSet<i64>> = BTreeMap::new();
     for point in &DEMO.prices {
         assert!(point.usd > 0.0 && point.usd.is_finite());

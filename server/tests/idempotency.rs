@@ -14,12 +14,12 @@ use crate::support::{
     within,
 };
 
-fn headers<'a>(key: &'a str, repetition: &'a str) -> [(&'a str, &'a str); 3] {
-    [("X-API-Key", key), ("Content-Type", "application/json"), ("Idempotency-Key", repetition)]
+fn headers<'a>(key: &'a str, idempotency_key: &'a str) -> [(&'a str, &'a str); 3] {
+    [("X-API-Key", key), ("Content-Type", "application/json"), ("Idempotency-Key", idempotency_key)]
 }
 
-fn call(client: &mut Client, key: &str, repetition: &str, body: &str) -> Reply {
-    client.send("POST", "/v1/transactions", &headers(key, repetition), body.as_bytes()).unwrap()
+fn call(client: &mut Client, key: &str, idempotency_key: &str, body: &str) -> Reply {
+    client.send("POST", "/v1/transactions", &headers(key, idempotency_key), body.as_bytes()).unwrap()
 }
 
 /// A webhook to be made.
@@ -57,7 +57,7 @@ fn the_body_is_checked_before_a_repeated_request_is_looked_for() {
     let server = Server::start();
     let (_, key) = server.key(0);
     let mut client = server.client();
-    // With a key of repetition a bad body is told before missing credits.
+    // With an idempotency key a bad body is reported before missing credits.
     assert_eq!(call(&mut client, &key, "a", "{").status, 400);
     for bad in
         [r#"{"blockchain": "ethereum"}"#, r#"{"blockchain": "doge", "address": "x"}"#, &QUIET.replace("aa\"", "\"")]
@@ -182,7 +182,7 @@ fn duplicates_that_come_together_over_kills_are_paid_once() {
 }
 
 #[test]
-fn waiting_for_another_call_under_the_same_key_is_part_of_the_time_that_a_call_may_take() {
+fn waiting_for_an_idempotency_key_counts_to_the_deadline() {
     let seconds = Duration::from_secs;
     let times = [("/v1/counterparty", 4), ("/v1/transactions", 5), ("/v1/wallet-overview", 1), ("/v1/webhooks", 1)];
     let endpoints = times.iter().map(|(path, secs)| ((*path).to_owned(), seconds(*secs))).collect();
@@ -223,7 +223,7 @@ fn waiting_for_another_call_under_the_same_key_is_part_of_the_time_that_a_call_m
 }
 
 #[test]
-fn a_webhook_that_is_made_twice_under_one_key_is_one_with_one_secret() {
+fn repeated_webhook_creation_makes_one_webhook() {
     let server = Server::start();
     let (_, key) = server.key(0);
     let make = |body: &str| server.send("POST", "/v1/webhooks", &headers(&key, "w"), body);

@@ -1,4 +1,4 @@
-//! Walks the movements of an account that a scope is about.
+//! Reads the movements of one account that a scope is about, for lists, sums and balances.
 
 use std::ops::ControlFlow;
 
@@ -20,7 +20,7 @@ pub(crate) const CANCEL_EVERY: usize = 4096;
 /// Accounts of more movements are divided between threads.
 const PARALLEL_POSTINGS: u64 = 1 << 16;
 
-/// A movement of the account, with the number of its asset. Where only movements with one counterparty are walked, the
+/// A movement of the account, with the number of its asset. Where only movements with one counterparty are read, the
 /// amount is what moved between the two.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Flow {
@@ -28,11 +28,11 @@ pub(crate) struct Flow {
     pub asset: usize,
 }
 
-/// What is done with each movement; breaking ends the walk.
+/// The visitor of each movement; breaking ends the read.
 pub(crate) type Visit<'v, 'a> = &'v mut dyn FnMut(&mut AssetBook<'a>, Flow, Verdict) -> Result<ControlFlow<()>, Error>;
 
 /// The movements of one account under one scope.
-pub(crate) struct Walk<'a> {
+pub(crate) struct MovementReader<'a> {
     pub ledger: &'a dyn Ledger,
     pub book: AssetBook<'a>,
     scope: &'a Scope,
@@ -40,11 +40,11 @@ pub(crate) struct Walk<'a> {
     other: Option<Address>,
     /// The account that is scanned; `None` when it was never seen.
     account: Option<Account>,
-    /// Whether the scanned account is the counterparty, because it has less to scan.
+    /// True where the scanned account is the counterparty, because it has less to scan.
     mirrored: bool,
     matches: FxHashMap<AccountRef, bool>,
     held: Reservation,
-    /// How the assets of the book are judged, by their numbers; those that were met.
+    /// The rules of the assets of the book, by their numbers; those that were met.
     rules: Vec<Option<Rule>>,
 }
 
@@ -56,7 +56,7 @@ fn rule_of<'r>(rules: &'r mut Vec<Option<Rule>>, scope: &Scope, book: &AssetBook
     rules[asset].get_or_insert_with(|| scope.rule(book.view(asset)))
 }
 
-impl<'a> Walk<'a> {
+impl<'a> MovementReader<'a> {
     /// All movements of an account.
     pub fn new(ledger: &'a dyn Ledger, scope: &'a Scope, address: Address, cancel: &Cancel) -> Result<Self, Error> {
         let account = ledger.account(scope.chain, &address)?;
@@ -72,22 +72,22 @@ impl<'a> Walk<'a> {
         (address, other): (Address, Address),
         cancel: &Cancel,
     ) -> Result<Self, Error> {
-        let mut walk = Self { other: Some(other), ..Self::new(ledger, scope, address, cancel)? };
-        // A UTXO row is numbered by the place of its own address, so there the account itself is always walked.
+        let mut reader = Self { other: Some(other), ..Self::new(ledger, scope, address, cancel)? };
+        // A UTXO row is numbered by the place of its own address, so there the account itself is always read.
         if scope.chain.family() != Family::Utxo && other != address {
-            match (&walk.account, ledger.account(scope.chain, &other)?) {
-                (_, None) => walk.account = None,
+            match (&reader.account, ledger.account(scope.chain, &other)?) {
+                (_, None) => reader.account = None,
                 (Some(own), Some(of_other)) if of_other.postings < own.postings => {
-                    walk.account = Some(of_other);
-                    walk.mirrored = true;
+                    reader.account = Some(of_other);
+                    reader.mirrored = true;
                 }
                 (_, Some(_)) => {}
             }
         }
-        Ok(walk)
+        Ok(reader)
     }
 
-    /// What the walk is about.
+    /// The scope of the movements.
     pub fn scope(&self) -> &'a Scope {
         self.scope
     }
@@ -97,7 +97,7 @@ impl<'a> Walk<'a> {
         self.account.as_ref()
     }
 
-    /// Number of movements that a full walk looks at.
+    /// Returns the number of movements that a full read looks at.
     pub fn length(&self) -> u64 {
         self.account.as_ref().map_or(0, |account| account.postings)
     }
@@ -173,7 +173,7 @@ impl<'a> Walk<'a> {
         let Some(account) = &self.account else { return Ok(()) };
         let (book, rules, scope) = (&mut self.book, &mut self.rules, self.scope);
         let wanted = (ColumnSet::ASSETS.with(ColumnSet::AMOUNTS), cancel);
-        // What the book says of the assets of a part, by their numbers there.
+        // The numbers in the book of the assets of a part, by their numbers there.
         let (mut part, mut known): (_, Vec<Option<usize>>) = (None, Vec::new());
         let mut failure = None;
         self.ledger.posting_columns(account, scan, wanted, &mut |columns| {
@@ -238,7 +238,7 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// The place of a movement, from which a scan goes on.
+/// Returns the place of a movement, from which a scan continues.
 pub(crate) fn key(ledger: &dyn Ledger, posting: &Posting) -> Result<PostingKey, Error> {
     let head = ledger.transaction_head(posting.transaction)?;
     Ok(PostingKey {

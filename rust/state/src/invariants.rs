@@ -1,4 +1,4 @@
-//! The laws of credits: whatever order reservations, settlements, top-ups and revocations come in, memory and database
+//! The invariants of credits: whatever order reservations, settlements, top-ups and revocations come in, memory and database
 //! hold what a model of whole numbers says. Account cache, charges and back office are the real ones, on a real database.
 
 use std::collections::BTreeMap;
@@ -13,8 +13,8 @@ use tokio::sync::oneshot;
 use super::account_cache::{AccountCache, Caller};
 use super::audit::{self, RequestId};
 use super::db::Tx;
-use super::lease::{Leases, Spent};
-use super::ledger::{Booked, Charge, write_charges};
+use super::lease::{Leases, SettledLoans};
+use super::ledger::{BookingResult, Charge, write_charges};
 use super::{Access, AdminService, AuditRow, Environment, Hold, Home, NewKey, Refusal, StateError};
 
 const KEYS: usize = 2;
@@ -48,11 +48,11 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// What whole numbers say of one key and its account.
+/// The model of one key and its account in whole numbers.
 #[derive(Debug, Clone, Copy)]
 struct Model {
     balance: i64,
-    /// What the server believes it may spend: it learns of more when it looks.
+    /// The credits that the server believes it may spend: it learns of more when it looks.
     spendable: i64,
     revoked: bool,
     refused: bool,
@@ -112,7 +112,7 @@ impl World<'_, '_> {
                 return;
             }
         };
-        assert!(!model.refused, "a revoked key is refused as soon as the server knows");
+        assert!(!model.refused, "a revoked key is refused as soon as the server has read it");
         let hold = caller.account().reserve(cost);
         assert_eq!(hold.is_some(), model.spendable - self.held(key) >= cost, "held exactly while there is enough");
         if let Some(hold) = hold {
@@ -133,7 +133,7 @@ impl World<'_, '_> {
                 Charge { hold, audit, keep: None, done: oneshot::channel().0, runtime: None }
             })
             .collect();
-        let (outcomes, page) = write_charges(self.tx, &charges, &Leases::new("t"), &mut Spent::default())?;
+        let (outcomes, page) = write_charges(self.tx, &charges, &Leases::new("t"), &mut SettledLoans::default())?;
         audit::write(self.tx, &page)?;
         for ((charge, outcome), (owner, cost)) in charges.into_iter().zip(outcomes).zip(owners) {
             let model = &mut self.models[owner];
@@ -141,7 +141,7 @@ impl World<'_, '_> {
             model.spendable -= cost;
             self.charged[owner] += cost;
             // What was held is there: nothing takes credits away but charges.
-            assert_eq!(outcome, Booked::Done(model.balance));
+            assert_eq!(outcome, BookingResult::Done(model.balance));
             charge.hold.settle(model.balance);
         }
         Ok(())
@@ -187,7 +187,7 @@ fn audit_row(number: usize, caller: &Caller, cost: i64) -> AuditRow {
 
 #[test]
 #[expect(clippy::disallowed_methods, reason = "the environment may name another seed")]
-fn no_sequence_of_reservations_settlements_top_ups_and_revocations_breaks_the_laws_of_credits() {
+fn credit_invariants_hold_over_any_sequence_of_operations() {
     let sequences = if headwater_testkit::is_full() { 100_000 } else { 1_000 };
     let seed = std::env::var("HEADWATER_SEED").map_or(20_261_122, |seed| seed.parse().unwrap());
     let mut bytes = [0; 32];
