@@ -12,7 +12,6 @@ use headwater_ledger::Cancel;
 use headwater_table::score::{AddressSource, ParquetScores, score_table};
 use pyo3::prelude::*;
 use pyo3_arrow::PyTable;
-use serde_json::json;
 
 use crate::address::chain_of;
 use crate::errors::{exception, raise};
@@ -64,7 +63,7 @@ pub fn file<'py>(
         let job = ScoreJob { scorer: &scorer, addresses, output, addresses_per_part: ADDRESSES_PER_PART };
         job.run::<ParquetScores>(progress, cancel)
     })?;
-    object_of(py, &json!(report))
+    object_of(py, &report)
 }
 
 fn listed(addresses: Option<&AddressSource>) -> Addresses<'_> {
