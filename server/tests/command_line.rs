@@ -53,7 +53,7 @@ fn exit_codes_distinguish_wrong_usage_from_failure() {
         (2, vec!["plans", "set", "x", "--store", at, "--definition", "{bad"], "line 1"),
         (2, vec!["keys", "create", "--store", at, "--name", "a\nb"], "1 to 200 characters"),
         (2, vec!["admin", "create", "--store", at, "--name", ""], "1 to 200 characters"),
-        (2, vec!["audit", "--store", at, "--before", "xyz"], "no id"),
+        (2, vec!["audit", "--store", at, "--before", "xyz"], "is not an id"),
         (2, vec!["credits", "refund", "--store", at], "<REQUEST_ID|--lost>"),
         (2, vec!["credits", "refund", "x", "--lost", "--store", at], "cannot be used with"),
         (2, vec!["state", "init", "--state", SHARED], "--secrets-dir DIR"),
