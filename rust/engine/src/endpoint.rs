@@ -16,7 +16,7 @@ use crate::method::Method;
 use crate::pricing::Pricing;
 use crate::request::{Arguments, CanonicalText, Given, Warnings};
 use crate::table::TableSink;
-use crate::{Answer, Clock, Error, Intelligence};
+use crate::{Answer, Error, Intelligence};
 
 /// One data endpoint: HTTP routes, plan checks, `OpenAPI`, `headwater query`, Python and the documentation follow from it.
 #[derive(Debug, Clone, Copy)]
@@ -279,6 +279,9 @@ impl fmt::Debug for Query {
         f.debug_tuple("Query").field(&self.canonical.text()).finish()
     }
 }
+
+/// Milliseconds since any fixed moment.
+pub type Clock = fn() -> u64;
 
 /// A query and all that it is answered from.
 pub(crate) struct Call<'a> {

@@ -61,7 +61,7 @@ pub use crossings::{CrossChainTransfer, CrossingMatch, CrossingStatus};
 pub use description::{Description, Written, either, record};
 pub use disputes::{ClaimDisputeRequest, DisputeRecord, MAX_LISTED, list_disputes, record_dispute};
 pub use endpoint::{
-    Alternative, Calls, ChainScope, ChainsRead, Endpoint, Example, ListedChains, Query, Reads, ReportRows, Tag,
+    Alternative, Calls, ChainScope, ChainsRead, Clock, Endpoint, Example, ListedChains, Query, Reads, ReportRows, Tag,
 };
 pub use endpoints::{ENDPOINTS, endpoint};
 /// A row of a list, or a report, whatever its type: anything that serialises.
@@ -75,7 +75,7 @@ pub use headwater_intel::risk::{ParameterError as RiskParameterError, Parameters
 pub use labels::{ClaimDispute, InheritedThrough, LabelListRecord};
 pub use method::Method;
 pub use pricing::Pricing;
-pub use query_engine::{Clock, QueryEngine, Shape};
+pub use query_engine::{QueryEngine, Shape};
 pub use query_meta::{MovementSource, QueryMeta};
 pub use request::{
     Arguments, CanonicalText, Checks, Crossing, DirectionFilter, GroupBy, HistoryUnit, Offsets, PageInfo, RankingSort,

@@ -8,8 +8,8 @@ use headwater_ledger::{Cancel, Ledger, LedgerError};
 use headwater_types::Chain;
 
 use crate::analysis::{Analysis, respond};
-use crate::endpoint::Call;
 use crate::endpoint::Query;
+use crate::endpoint::{Call, Clock};
 use crate::limits::{MAX_LIMIT, MAX_TABLE};
 use crate::request::{Arguments, Given};
 use crate::score::{ScoreColumns, Scorer};
@@ -32,9 +32,6 @@ pub enum Shape {
     /// Rows alone, of which there may be more.
     Table,
 }
-
-/// Milliseconds since any fixed moment.
-pub type Clock = fn() -> u64;
 
 impl QueryEngine {
     /// An engine over a store, or over frames in memory, without a clock.
