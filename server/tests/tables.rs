@@ -129,5 +129,5 @@ fn the_command_line_writes_lists_by_the_ending_of_the_file() {
     assert_eq!(refused.status.code(), Some(1));
     assert!(!std::fs::exists(out("new.csv")).unwrap() && !std::fs::exists(out("new.csv.partial")).unwrap());
     let no_list = run(&["query", "counterparty/overview", "--store", at, "--body", &body, "--out", &out("x.csv")]);
-    assert!(String::from_utf8_lossy(&no_list.stderr).contains("no list"));
+    assert!(String::from_utf8_lossy(&no_list.stderr).contains("is not a list"));
 }
