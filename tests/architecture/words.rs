@@ -231,8 +231,7 @@ fn count(name: &str) -> BTreeMap<&'static str, Vec<String>> {
         read_phrases(&text, &mut places);
         for (kind, mut offsets) in places {
             offsets.sort_unstable();
-            let lines =
-                offsets.iter().map(|&at| text.as_bytes()[..at].iter().filter(|&&byte| byte == b'\n').count() + 1);
+            let lines = offsets.iter().map(|&at| text[..at].matches('\n').count() + 1);
             counted.get_mut(kind).expect("the kind is listed").extend(lines.map(|line| format!("{shown}:{line}")));
         }
     }

@@ -12,7 +12,7 @@ mod error;
 mod keys;
 mod value;
 
-use std::fmt;
+use std::fmt::{self, Write as _};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -262,11 +262,11 @@ pub fn sample() -> String {
                       # Written by `HEADWATER_WRITE=1 cargo test -p headwater-tests settings_sample`.\n"
         .to_owned();
     for section in SECTIONS {
-        sample += &format!("\n[{section}]\n");
+        writeln!(sample, "\n[{section}]").expect("text takes any text");
         for key in KEYS {
             let Some(name) = key.name.strip_prefix(section).and_then(|name| name.strip_prefix('.')) else { continue };
             let mark = if SET_IN_SAMPLE.contains(&key.name) { "" } else { "# " };
-            sample += &format!("# {}\n{mark}{name} = {}\n", key.about, key.sample);
+            writeln!(sample, "# {}\n{mark}{name} = {}", key.about, key.sample).expect("text takes any text");
         }
     }
     sample
