@@ -268,6 +268,6 @@ fn address_too_large_for_the_memory_is_an_error_of_its_item() {
 fn cancelled_call_ends() {
     let (engine, cancel) = (classifying().0.remove(0), Cancel::new());
     cancel.cancel();
-    let error = engine.answer(endpoint(NAME).unwrap(), &request(&[ALICE]), &cancel).unwrap_err();
+    let error = engine.answer(endpoint(NAME).unwrap(), request(&[ALICE]), &cancel).unwrap_err();
     assert_eq!(error.kind, ErrorKind::Cancelled);
 }

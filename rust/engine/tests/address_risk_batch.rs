@@ -131,7 +131,7 @@ fn price_is_per_item_that_succeeded() {
         let answer = engine.answer(batch, &request, &Cancel::new()).unwrap();
         assert_eq!((answer.paid_items, batch.credits(answer.paid_items)), (Some(paid), 5 * paid));
     }
-    let single = engine.answer(endpoint("address-risk").unwrap(), &query(BOB), &Cancel::new()).unwrap();
+    let single = engine.answer(endpoint("address-risk").unwrap(), query(BOB), &Cancel::new()).unwrap();
     assert_eq!((single.paid_items, endpoint("address-risk").unwrap().credits(single.paid_items)), (None, 5));
 }
 

@@ -227,7 +227,7 @@ fn disputes_of_a_store_are_recorded_and_listed() {
     assert_eq!(json!(listed[0]), newest);
     assert!(list_disputes(&*ledger, Some(&person(ALICE).to_string())).unwrap().is_empty());
     let answer = QueryEngine::new(Arc::new(Store::open(path).unwrap()));
-    let labels = answer.answer(endpoint("labels").unwrap(), &about(BOB, json!({})), &Cancel::new()).unwrap().value();
+    let labels = answer.answer(endpoint("labels").unwrap(), about(BOB, json!({})), &Cancel::new()).unwrap().value();
     let disputed = |source: &Value| (source["source"].clone(), source["disputed"]["by"].clone());
     let shown: Vec<_> = labels["sources"].as_array().unwrap().iter().map(disputed).collect();
     assert_eq!(shown, [(json!("b"), Value::Null), (json!("a"), json!("admin:1"))]);

@@ -108,7 +108,7 @@ fn direct_exposure_is_read_from_edges_where_they_can_answer() {
     let town = labels();
     let answer = |more: Value| {
         let built = &town.0[town.0.len() - 1];
-        built.answer(endpoint(NAME).unwrap(), &about(ALICE, more), &Cancel::new()).unwrap().value()
+        built.answer(endpoint(NAME).unwrap(), about(ALICE, more), &Cancel::new()).unwrap().value()
     };
     let (mut of_edges, mut of_postings) = (answer(json!({})), answer(json!({"start_time": 0})));
     let source = |report: &mut Value| report["meta"].as_object_mut().unwrap().remove("source").unwrap();

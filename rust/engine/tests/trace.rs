@@ -532,6 +532,6 @@ fn cancelled_trace_ends() {
     let cancel = Cancel::new();
     cancel.cancel();
     let town = engine(vec![batch(transactions())]);
-    let ended = town.0[0].answer(endpoint(NAME).unwrap(), &about(ALICE, json!({})), &cancel);
+    let ended = town.0[0].answer(endpoint(NAME).unwrap(), about(ALICE, json!({})), &cancel);
     assert_eq!(ended.unwrap_err().kind, ErrorKind::Cancelled);
 }

@@ -457,7 +457,7 @@ fn a_call_that_was_cancelled_is_not_answered() {
     let cancel = headwater_ledger::Cancel::new();
     cancel.cancel();
     for endpoint in ENDPOINTS {
-        let error = town().0[0].answer(endpoint, &about(ALICE, json!({})), &cancel).unwrap_err();
+        let error = town().0[0].answer(endpoint, about(ALICE, json!({})), &cancel).unwrap_err();
         assert_eq!(error.kind, ErrorKind::Cancelled, "{}", endpoint.name);
     }
 }
