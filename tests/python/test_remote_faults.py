@@ -243,7 +243,9 @@ def test_key_is_absent_from_variables_of_an_error_report(stub: Stub) -> None:
             connect(stub, retries=0, **options).chains()
         reported = traceback.TracebackException.from_exception(caught.value, capture_locals=True)
         # This test holds both: what counts are the frames below it.
-        frames = [each for each in "".join(reported.format()).split('  File "') if Path(__file__).name not in each[:200]]
+        frames = [
+            each for each in "".join(reported.format()).split('  File "') if Path(__file__).name not in each[:200]
+        ]
         assert any("_http.py" in each for each in frames)
         assert [each for each in frames if "hw_test_key" in each or "secret_pass" in each] == []
 
