@@ -11,7 +11,7 @@ pub fn chain_of(py: Python<'_>, name: &str) -> PyResult<Chain> {
     })
 }
 
-/// Whether each text is an address of the chain; missing ones are not.
+/// Returns whether each text is an address of the chain; missing ones are not.
 #[pyfunction]
 pub fn address_valid(py: Python<'_>, addresses: Vec<Option<String>>, chain: &str) -> PyResult<Vec<bool>> {
     let chain = chain_of(py, chain)?;

@@ -83,7 +83,7 @@ impl<'a> AssetBook<'a> {
         Self { held: Some(cancel.holding(ASSETS)), cancel: cancel.clone(), ..Self::new(ledger, chain) }
     }
 
-    /// Whether an unverified symbol reads like a verified one.
+    /// Returns whether an unverified symbol reads like a verified one.
     fn is_spoofed(&self, symbol: &str) -> bool {
         let trusted = self.trusted.get_or_init(|| {
             let entries = self.ledger.registry().of_chain(self.chain);

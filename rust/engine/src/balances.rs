@@ -167,7 +167,7 @@ impl Changes {
         Ok(Self { spans, passed })
     }
 
-    /// Whether an asset changed in the spans, or was held when they began.
+    /// Returns whether an asset changed in the spans, or was held when they began.
     fn shows(&self, asset: usize, holding: &Holding) -> bool {
         let changes = || self.spans.iter().filter_map(|span| span.by_asset.get(&asset));
         let days = &self.spans[..self.spans.len().saturating_sub(1)];

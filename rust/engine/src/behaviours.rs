@@ -108,7 +108,7 @@ impl Detector<'_> {
     }
 }
 
-/// Whether an address of this first and last movement was active, and has not been for a year.
+/// Returns whether an address of this first and last movement was active, and has not been for a year.
 fn dormant((first, last): (i64, i64), head: Timestamp) -> Option<LabelSource> {
     let is_silent = head.secs().saturating_sub(last) >= DORMANT_SECS;
     is_silent.then(|| label("dormant", "Dormant", (first, last)))

@@ -190,7 +190,7 @@ fn named_and_listed(request: &Value, field: &str, list: ListedChains) -> ChainsR
     }
 }
 
-/// Whether a text means the account of an address on every EVM chain.
+/// Returns whether a text means the account of an address on every EVM chain.
 pub(crate) fn is_every_evm_chain(text: &str) -> bool {
     text.trim().eq_ignore_ascii_case("evm")
 }

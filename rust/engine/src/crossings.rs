@@ -157,7 +157,7 @@ impl Side {
         self.transaction.map(|hash| hash.display(family)).unwrap_or_default()
     }
 
-    /// Whether the ledger holds the chain at a time.
+    /// Returns whether the ledger holds the chain at a time.
     fn is_held(&self, ledger: &dyn Ledger, time: Timestamp) -> bool {
         let coverage = self.chain.and_then(BridgeChain::held).and_then(|chain| ledger.coverage().get(&chain));
         let span = coverage.and_then(|coverage| coverage.first_time.zip(coverage.last_time));

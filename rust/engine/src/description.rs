@@ -86,7 +86,7 @@ fn referenced(property: &Value) -> Option<&str> {
     choices.find_map(|choice| choice["$ref"].as_str()?.rsplit('/').next())
 }
 
-/// Whether a named schema is a component of the document: a record or a set of values.
+/// Returns whether a named schema is a component of the document: a record or a set of values.
 fn is_component(schema: &Value) -> bool {
     ["properties", "enum", "allOf", "oneOf"].iter().any(|keyword| schema.get(keyword).is_some())
 }

@@ -231,7 +231,7 @@ impl From<&Address> for AddressText {
 }
 
 impl OptIn {
-    /// Whether it is taken.
+    /// Returns whether it is taken.
     #[must_use]
     pub fn is_taken(choice: Option<Self>) -> bool {
         choice.is_some_and(bool::from)

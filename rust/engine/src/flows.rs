@@ -146,7 +146,7 @@ impl<'a> Others<'a> {
         Ok(number)
     }
 
-    /// Whether somebody stands on the other side who cannot be told: an input of the transaction is not held.
+    /// Returns whether somebody stands on the other side who cannot be told: an input of the transaction is not held.
     pub fn unknown(&self, flow: &Flow) -> Result<bool, Error> {
         let posting = &flow.posting;
         Ok(posting.kind == MovementKind::Utxo

@@ -77,7 +77,7 @@ pub(crate) enum Holder {
     Address(Address),
 }
 
-/// Whether an asset is one of the coins that count as a dollar each.
+/// Returns whether an asset is one of the coins that count as a dollar each.
 pub(crate) fn is_stablecoin(asset: &AssetView) -> bool {
     asset.verified && asset.symbol.as_deref().is_some_and(|symbol| STABLECOINS.contains(&symbol))
 }
@@ -311,7 +311,7 @@ impl<'a> Holdings<'a> {
     }
 }
 
-/// Whether sums of what an address holds of an asset passed 256 bits.
+/// Returns whether sums of what an address holds of an asset passed 256 bits.
 fn has_passed(
     ledger: &dyn Ledger,
     (chain, asset): (Chain, &Asset),

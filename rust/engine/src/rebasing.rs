@@ -52,7 +52,7 @@ pub(crate) fn warn(name: &str, field: &str, warnings: &mut Warnings) {
     warnings.add(CODE, Some(field), message);
 }
 
-/// Whether an asset is known to rebase. A token that is not listed costs a look-up in the index of logs.
+/// Returns whether an asset is known to rebase. A token that is not listed costs a look-up in the index of logs.
 ///
 /// # Errors
 /// When the logs cannot be read, or the work is cancelled.
@@ -79,7 +79,7 @@ mod tests {
 
     const CHAIN: Chain = Chain::ETHEREUM;
 
-    /// Whether contract 9 rebases where a contract logged an event.
+    /// Returns whether contract 9 rebases where a contract logged an event.
     fn logged(by: u64, event: &str) -> bool {
         let mut batch = Chainlet::ethereum().transfer(1, 9, 0).log(by, &[1], b"").batch();
         batch.transactions[0].logs[0].topics = vec![Keccak256::digest(event).into()];

@@ -187,7 +187,7 @@ impl Warnings {
         self.0.push(Warning { count: Some(count), ..Warning::new(code, None, message) });
     }
 
-    /// Whether one of them is about this moment alone, so that the answer is not to be given again.
+    /// Returns whether one of them is about this moment alone, so that the answer is not to be given again.
     pub(crate) fn are_passing(&self) -> bool {
         self.0.iter().any(|warning| PASSING.contains(&warning.code.as_str()))
     }

@@ -270,7 +270,7 @@ impl Scope {
         }
     }
 
-    /// Whether an asset was asked for, whatever moved of it.
+    /// Returns whether an asset was asked for, whatever moved of it.
     pub fn has_asset(&self, asset: &AssetView) -> bool {
         match &self.assets {
             Selection::All => asset.verified || self.include_unverified,
@@ -278,7 +278,7 @@ impl Scope {
         }
     }
 
-    /// Whether an asset would be in scope if a registry vouched for it.
+    /// Returns whether an asset would be in scope if a registry vouched for it.
     pub fn hides_asset(&self, asset: &AssetView) -> bool {
         matches!(self.assets, Selection::All) && !self.has_asset(asset)
     }
@@ -305,7 +305,7 @@ impl Scope {
         }
     }
 
-    /// Whether an amount is hidden because it is nothing.
+    /// Returns whether an amount is hidden because it is nothing.
     pub fn hides(&self, amount: Amount) -> bool {
         amount.is_zero() && !self.include_zero_value
     }

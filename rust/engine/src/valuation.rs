@@ -50,7 +50,7 @@ impl Output {
 }
 
 impl Output {
-    /// Whether amounts of the asset are already in the unit of the answer, so that they stay exact.
+    /// Returns whether amounts of the asset are already in the unit of the answer, so that they stay exact.
     pub fn is_unit_of(&self, asset: &AssetView) -> bool {
         match self {
             Self::Own | Self::PerSymbol => true,

@@ -18,7 +18,7 @@ const _: () = assert!(align_of::<FFI_ArrowArray>() == align_of::<ArrowArray>());
 const _: () = assert!(size_of::<FFI_ArrowSchema>() == size_of::<ArrowSchema>());
 const _: () = assert!(align_of::<FFI_ArrowSchema>() == align_of::<ArrowSchema>());
 
-/// Whether polars, as it is built here, knows the type. It panics on some of those it does not.
+/// Returns whether polars, as it is built here, knows the type. It panics on some of those it does not.
 pub(crate) fn crosses(kind: &DataType) -> bool {
     matches!(
         kind,

@@ -161,7 +161,7 @@ pub(crate) fn repair(checks: &Checks<'_>, chain: Option<Chain>, text: &str) -> S
     }
 }
 
-/// Whether a text is most likely a name of a name service, such as `vitalik.eth`.
+/// Returns whether a text is most likely a name of a name service, such as `vitalik.eth`.
 fn is_name(text: &str) -> bool {
     let labels: Vec<&str> = text.trim().split('.').collect();
     let is_label = |label: &&str| {

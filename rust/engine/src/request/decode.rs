@@ -189,7 +189,7 @@ impl de::Error for DecodeError {
     }
 }
 
-/// Whether a field of requests is a time in epoch seconds, by its name.
+/// Returns whether a field of requests is a time in epoch seconds, by its name.
 fn is_time(field: &str) -> bool {
     matches!(field, "start_time" | "end_time" | "start" | "end" | "at" | "from" | "to" | "since" | "until")
 }

@@ -278,7 +278,7 @@ impl Spender {
         TransactionView::new(&self.utxo, self.block, self.time).with_spends_own_block(self.spends_own_block)
     }
 
-    /// Whether one person spends from one of these addresses too.
+    /// Returns whether one person spends from one of these addresses too.
     fn spends_from(&self, addresses: &BTreeSet<Address>) -> bool {
         let view = self.view();
         view.signers().any(|owner| addresses.contains(&owner))

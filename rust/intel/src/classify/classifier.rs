@@ -68,7 +68,7 @@ impl Classifier {
         &self.model
     }
 
-    /// Whether an operator brought it, and it is not part of the program.
+    /// Returns whether an operator brought it, and it is not part of the program.
     #[must_use]
     pub fn is_own(&self) -> bool {
         self.origin == Origin::Operator

@@ -179,7 +179,7 @@ impl ApprovalDrain {
         Ok(drains)
     }
 
-    /// Whether it was nearly all that the owner had of the token.
+    /// Returns whether it was nearly all that the owner had of the token.
     fn is_most(&self, history: &History, others: &Reading<'_>, taken: &Taken) -> Result<bool, LedgerError> {
         let asset = history.assets[taken.asset as usize].asset;
         if !others.has_whole_history(&asset) {

@@ -77,7 +77,7 @@ struct Looks<'a> {
 }
 
 impl Looks<'_> {
-    /// Whether a counterparty looks like one of others.
+    /// Returns whether a counterparty looks like one of others.
     fn has_twin(&mut self, of: u32, others: impl Iterator<Item = u32>) -> bool {
         let mut others = others.peekable();
         if others.peek().is_none() {

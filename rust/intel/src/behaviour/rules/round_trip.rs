@@ -171,7 +171,7 @@ impl Search<'_, '_> {
         Ok(steps)
     }
 
-    /// Whether what an address pays can be what it got: it is no exchange and no hub.
+    /// Returns whether what an address pays can be what it got: it is no exchange and no hub.
     fn carries(&mut self, other: &Counterparty) -> Result<bool, LedgerError> {
         if other.roles.holds(Roles::EXCHANGE) {
             return Ok(false);

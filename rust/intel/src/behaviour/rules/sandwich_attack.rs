@@ -78,7 +78,7 @@ impl DetectAmongOthers for SandwichAttack {
     }
 }
 
-/// Whether a token came from somebody, as when it is bought of a pool.
+/// Returns whether a token came from somebody, as when it is bought of a pool.
 fn is_bought(history: &History, transfer: &Transfer) -> bool {
     let kind = history.kind(transfer);
     transfer.way == Way::In
@@ -88,7 +88,7 @@ fn is_bought(history: &History, transfer: &Transfer) -> bool {
 }
 
 impl SandwichAttack {
-    /// Whether a later transfer gives back what was bought.
+    /// Returns whether a later transfer gives back what was bought.
     #[expect(clippy::cast_precision_loss, reason = "a share")]
     fn closes(&self, bought: &Transfer, sold: &Transfer) -> bool {
         let is_back = sold.way == Way::Out && (sold.other, sold.asset) == (bought.other, bought.asset);

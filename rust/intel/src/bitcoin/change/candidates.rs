@@ -35,13 +35,13 @@ impl Candidates {
         self.0.first().copied().filter(|_| self.0.len() == 1)
     }
 
-    /// Whether an output is not ruled out.
+    /// Returns whether an output is not ruled out.
     #[must_use]
     pub fn contains(&self, output: usize) -> bool {
         self.0.contains(&output)
     }
 
-    /// Whether every output is ruled out.
+    /// Returns whether every output is ruled out.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()

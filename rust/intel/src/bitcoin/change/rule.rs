@@ -100,7 +100,7 @@ impl Rule {
         self.weight
     }
 
-    /// Whether it says whose the output is: then no other sign is asked.
+    /// Returns whether it says whose the output is: then no other sign is asked.
     #[must_use]
     pub const fn is_decisive(&self) -> bool {
         matches!(self.evidence, Evidence::Decisive)
