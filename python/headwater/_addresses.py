@@ -45,7 +45,7 @@ class AddressMethods:
         Returns
         -------
         Report
-            ``report.address`` is the canonical form, or ``None``; guesses stand in ``report.candidates`` only.
+            ``report.address`` is the canonical form, or ``None``; guesses are in ``report.candidates`` only.
 
         Examples
         --------

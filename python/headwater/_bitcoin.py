@@ -31,7 +31,7 @@ class BitcoinMethods:
         txid: str,
         **fields: Any,
     ) -> Report[records.BtcChangeAddressReport]:
-        """Give the output of a Bitcoin transaction that went back to whoever paid.
+        """Give the output of a Bitcoin transaction that returned to the payer.
 
         Parameters
         ----------
@@ -115,7 +115,7 @@ class BitcoinMethods:
         offset : int, optional
             Addresses left out before the page.
         cursor : str, optional
-            ``next_cursor`` of an answer: goes on behind its last address, however deep.
+            ``next_cursor`` of an answer: continues after its last address, at any depth.
         progress : bool, optional
             Show on standard error how many of many addresses are answered.
         **fields

@@ -112,10 +112,10 @@ class HoldingMethods:
         offset : int, optional
             Rows left out before the page.
         cursor : str, optional
-            ``next_cursor`` of an answer: goes on behind its last row, however deep.
+            ``next_cursor`` of an answer: continues after its last row, at any depth.
         include_change : bool, optional
-            Bitcoin: list change too, the outputs that went back to whoever paid. By default those are left out that
-            change detection names with a confidence of 0.9 or more, of up to 20,000 transactions; with more the warning
+            Bitcoin: list change too, the outputs that returned to the payer. By default those are left out that change
+            detection names with a confidence of 0.9 or more, of up to 20,000 transactions; with more the warning
             ``change_limit`` says that change is listed.
         group_by : {"address", "cluster"}, optional
             ``address`` (default) or ``cluster``: rows are clusters of Bitcoin addresses under their ``cluster_id``,
@@ -205,7 +205,7 @@ class HoldingMethods:
         blockchain : str
             Chain: ``ethereum``, ``tron``, ``bitcoin`` or ``bsc``.
         symbols : sequence of str, optional
-            Only these symbols; omitted, empty or with ``all``: every symbol. A symbol stands for verified tokens only.
+            Only these symbols; omitted, empty or with ``all``: every symbol. A symbol matches verified tokens only.
         contracts : sequence of str or None, optional
             Only these contracts, null or ``native`` for the native coin; stands before ``symbols``.
         start_time : int or datetime, optional
@@ -299,7 +299,7 @@ class HoldingMethods:
         blockchain : str
             Chain: ``ethereum``, ``tron``, ``bitcoin`` or ``bsc``.
         symbols : sequence of str, optional
-            Only these symbols; omitted, empty or with ``all``: every symbol. A symbol stands for verified tokens only.
+            Only these symbols; omitted, empty or with ``all``: every symbol. A symbol matches verified tokens only.
         contracts : sequence of str or None, optional
             Only these contracts, null or ``native`` for the native coin; stands before ``symbols``.
         output_asset : str, optional

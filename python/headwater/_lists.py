@@ -180,8 +180,8 @@ class WholeLists:
         first = dict(body)
         if _calls.route(name).pages is not None:
             first["limit"] = 1
-        told: list[dict[str, Any]] = []
+        head_warnings: list[dict[str, Any]] = []
         # The table does not carry them, and is there whatever becomes of the question for them.
         with contextlib.suppress(HeadwaterError):
-            told = self._answers.answer(name, first).meta.get("warnings", [])
-        return table, told
+            head_warnings = self._answers.answer(name, first).meta.get("warnings", [])
+        return table, head_warnings

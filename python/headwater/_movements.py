@@ -106,7 +106,7 @@ class MovementMethods:
         blockchain : str
             Chain: ``ethereum``, ``tron``, ``bitcoin`` or ``bsc``.
         symbols : sequence of str, optional
-            Only these symbols; omitted, empty or with ``all``: every symbol. A symbol stands for verified tokens only.
+            Only these symbols; omitted, empty or with ``all``: every symbol. A symbol matches verified tokens only.
         contracts : sequence of str or None, optional
             Only these contracts, null or ``native`` for the native coin; stands before ``symbols``.
         direction : {"all", "in", "out"}, optional
@@ -122,7 +122,7 @@ class MovementMethods:
         page : int, optional
             Page from 1; 0 is page 1 too. Default 1.
         cursor : str, optional
-            ``next_cursor`` of an answer: goes on behind its last row, however deep.
+            ``next_cursor`` of an answer: continues after its last row, at any depth.
         filter_criterias : sequence of mappings, optional
             Amount ranges by symbol.
         sort : {"timestamp", "amount_usd"}, optional
@@ -276,7 +276,7 @@ class MovementMethods:
         blockchain : str
             Chain: ``ethereum``, ``tron``, ``bitcoin`` or ``bsc``.
         symbols : sequence of str, optional
-            Only these symbols; omitted, empty or with ``all``: every symbol. A symbol stands for verified tokens only.
+            Only these symbols; omitted, empty or with ``all``: every symbol. A symbol matches verified tokens only.
         contracts : sequence of str or None, optional
             Only these contracts, null or ``native`` for the native coin; stands before ``symbols``.
         direction : {"all", "in", "out"}, optional
@@ -294,7 +294,7 @@ class MovementMethods:
         page : int, optional
             Page from 1; 0 is page 1 too. Default 1.
         cursor : str, optional
-            ``next_cursor`` of an answer: goes on behind its last row, however deep.
+            ``next_cursor`` of an answer: continues after its last row, at any depth.
         min_interactions : int, optional
             Only rows of at least this many transactions.
         sort : str, optional
@@ -370,7 +370,7 @@ class MovementMethods:
         address_b : str, optional
             Another name of ``counterparty``.
         symbols : sequence of str, optional
-            Only these symbols; omitted, empty or with ``all``: every symbol. A symbol stands for verified tokens only.
+            Only these symbols; omitted, empty or with ``all``: every symbol. A symbol matches verified tokens only.
         contracts : sequence of str or None, optional
             Only these contracts, null or ``native`` for the native coin; stands before ``symbols``.
         direction : {"all", "in", "out"}, optional
@@ -386,7 +386,7 @@ class MovementMethods:
         page : int, optional
             Page from 1; 0 is page 1 too. Default 1.
         cursor : str, optional
-            ``next_cursor`` of an answer: goes on behind its last row, however deep.
+            ``next_cursor`` of an answer: continues after its last row, at any depth.
         sort : {"timestamp", "amount", "amount_usd"}, optional
             ``timestamp`` (default), ``amount`` or ``amount_usd``.
         order : {"desc", "asc"}, optional
@@ -446,7 +446,7 @@ class MovementMethods:
         address_b : str, optional
             Another name of ``counterparty``.
         symbols : sequence of str, optional
-            Only these symbols; omitted, empty or with ``all``: every symbol. A symbol stands for verified tokens only.
+            Only these symbols; omitted, empty or with ``all``: every symbol. A symbol matches verified tokens only.
         contracts : sequence of str or None, optional
             Only these contracts, null or ``native`` for the native coin; stands before ``symbols``.
         start_time : int or datetime, optional

@@ -103,7 +103,7 @@ class TraceReport(Report[records.TraceReport]):
         """What went from one address to another, by hops, then by worth.
 
         ``amount`` is exact text in whole units, ``amount_raw`` in the smallest; ``tx_hashes`` are at most ten
-        transactions, the largest first. ``is_change`` marks bitcoin that went back to whoever paid; it does not count
+        transactions, the largest first. ``is_change`` marks bitcoin that returned to the payer; it does not count
         as a hop. An edge between two chains leads over a bridge; its asset, amount, times and transactions are those of
         the far chain.
         """

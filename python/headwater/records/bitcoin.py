@@ -19,7 +19,7 @@ class AbstainedHeuristic(TypedDict):
 
 
 class BtcChangeAddressReport(TypedDict):
-    """Which output of a transaction went back to whoever paid."""
+    """Which output of a transaction returned to the payer."""
 
     txid: str
     block_number: int | None
@@ -78,7 +78,7 @@ ChangeLevel = Literal["medium", "high"]
 
 
 class ChangeOutput(TypedDict):
-    """The output that went back to whoever paid."""
+    """The output that returned to the payer."""
 
     index: int
     address: str | None

@@ -127,7 +127,7 @@ pub struct TraceEdge {
     pub tx_hashes: Vec<HashText>,
     /// With a method: how much of it is traced, in whole units.
     pub taint_amount: Option<DecimalText>,
-    /// Bitcoin: whether it went back to whoever paid, by change detection with a confidence of 0.9 or more. Such an edge is no hop
+    /// Bitcoin: whether it returned to the payer, by change detection with a confidence of 0.9 or more. Such an edge is no hop
     /// of a trace. In a path: whether all of its payments did.
     pub is_change: bool,
     /// Where it went on over a bridge, or came from: where the payer sends over one with the largest of the transactions, or the

@@ -1,4 +1,4 @@
-//! Which output of a Bitcoin transaction went back to whoever paid.
+//! Which output of a Bitcoin transaction returned to the payer.
 
 use headwater_intel::bitcoin::change::{Judgement, Level, NoChange, RULES, judge};
 use headwater_intel::bitcoin::coinjoin::{CoinJoin, Premix, Protocol};
@@ -35,7 +35,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
     cost: 5,
     tag: Tag::Intelligence,
     summary: "Bitcoin change-address detection",
-    description: "Which output of a transaction went back to whoever paid, by rules of the field whose votes are added up: \
+    description: "Which output of a transaction returned to the payer, by rules of the field whose votes are added up: \
                   amounts, forms of scripts, new addresses, and how the outputs were spent later. Transactions that several \
                   people made together have no answer. An answer is a probability and no proof.",
     chains: ChainScope::Always(Chain::BITCOIN),
@@ -83,7 +83,7 @@ pub struct BtcChangeAddressParams {
     hash: TxHash,
 }
 
-/// Which output of a transaction went back to whoever paid.
+/// Which output of a transaction returned to the payer.
 #[derive(Debug, Clone, PartialEq, Serialize, utoipa::ToSchema)]
 pub struct BtcChangeAddressReport {
     /// Transaction id.
@@ -110,7 +110,7 @@ pub struct BtcChangeAddressReport {
     pub outputs_count: u64,
 }
 
-/// The output that went back to whoever paid.
+/// The output that returned to the payer.
 #[derive(Debug, Clone, PartialEq, Serialize, utoipa::ToSchema)]
 pub struct ChangeOutput {
     /// Position.
@@ -186,7 +186,7 @@ pub struct CoinJoinSign {
     pub confidence: f64,
 }
 
-/// Which output of a transaction went back to whoever paid.
+/// Which output of a transaction returned to the payer.
 pub struct BtcChangeAddress;
 
 impl Analysis for BtcChangeAddress {

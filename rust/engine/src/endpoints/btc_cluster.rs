@@ -67,7 +67,7 @@ pub struct BtcClusterRequest {
     limit: Option<PageLimit>,
     /// Addresses left out before the page.
     offset: Option<WindowOffset>,
-    /// `next_cursor` of an answer: goes on behind its last address, however deep.
+    /// `next_cursor` of an answer: continues after its last address, at any depth.
     cursor: Option<CursorText>,
 }
 

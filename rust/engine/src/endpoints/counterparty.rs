@@ -54,7 +54,7 @@ pub struct CounterpartyRequest {
     /// The address asked about.
     #[schema(example = "0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48")]
     address: AddressText,
-    /// Only these symbols; omitted, empty or with `all`: every symbol. A symbol stands for verified tokens only.
+    /// Only these symbols; omitted, empty or with `all`: every symbol. A symbol matches verified tokens only.
     symbols: Option<SymbolList>,
     /// Only these contracts, null or `native` for the native coin; stands before `symbols`.
     contracts: Option<ContractList>,
@@ -71,7 +71,7 @@ pub struct CounterpartyRequest {
     limit: Option<PageLimit>,
     /// Page from 1; 0 is page 1 too.
     page: Option<PageNumber>,
-    /// `next_cursor` of an answer: goes on behind its last row, however deep.
+    /// `next_cursor` of an answer: continues after its last row, at any depth.
     cursor: Option<CursorText>,
     /// Only rows of at least this many transactions.
     min_interactions: Option<MinCount>,

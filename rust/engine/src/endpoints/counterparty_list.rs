@@ -78,9 +78,9 @@ pub struct CounterpartyListRequest {
     limit: Option<PageLimit>,
     /// Rows left out before the page.
     offset: Option<WindowOffset>,
-    /// `next_cursor` of an answer: goes on behind its last row, however deep.
+    /// `next_cursor` of an answer: continues after its last row, at any depth.
     cursor: Option<CursorText>,
-    /// Bitcoin: list change too, the outputs that went back to whoever paid. By default those are left out that change detection
+    /// Bitcoin: list change too, the outputs that returned to the payer. By default those are left out that change detection
     /// names with a confidence of 0.9 or more, of up to 20,000 transactions; with more the warning `change_limit` says that
     /// change is listed.
     include_change: Option<OptIn>,

@@ -64,7 +64,7 @@ pub struct CounterpartyOverviewRequest {
     counterparty: Option<AddressText>,
     /// Another name of `counterparty`.
     address_b: Option<AddressText>,
-    /// Only these symbols; omitted, empty or with `all`: every symbol. A symbol stands for verified tokens only.
+    /// Only these symbols; omitted, empty or with `all`: every symbol. A symbol matches verified tokens only.
     symbols: Option<SymbolList>,
     /// Only these contracts, null or `native` for the native coin; stands before `symbols`.
     contracts: Option<ContractList>,

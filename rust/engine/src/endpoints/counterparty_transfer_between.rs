@@ -58,7 +58,7 @@ pub struct TransferBetweenRequest {
     counterparty: Option<AddressText>,
     /// Another name of `counterparty`.
     address_b: Option<AddressText>,
-    /// Only these symbols; omitted, empty or with `all`: every symbol. A symbol stands for verified tokens only.
+    /// Only these symbols; omitted, empty or with `all`: every symbol. A symbol matches verified tokens only.
     symbols: Option<SymbolList>,
     /// Only these contracts, null or `native` for the native coin; stands before `symbols`.
     contracts: Option<ContractList>,
@@ -74,7 +74,7 @@ pub struct TransferBetweenRequest {
     limit: Option<PageLimit>,
     /// Page from 1; 0 is page 1 too.
     page: Option<PageNumber>,
-    /// `next_cursor` of an answer: goes on behind its last row, however deep.
+    /// `next_cursor` of an answer: continues after its last row, at any depth.
     cursor: Option<CursorText>,
     /// `timestamp` (default), `amount` or `amount_usd`.
     sort: Option<TransferSort>,

@@ -65,7 +65,7 @@ pub struct WalletOverviewRequest {
     /// The address asked about.
     #[schema(example = "0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48")]
     address: AddressText,
-    /// Only these symbols; omitted, empty or with `all`: every symbol. A symbol stands for verified tokens only.
+    /// Only these symbols; omitted, empty or with `all`: every symbol. A symbol matches verified tokens only.
     symbols: Option<SymbolList>,
     /// Only these contracts, null or `native` for the native coin; stands before `symbols`.
     contracts: Option<ContractList>,

@@ -47,7 +47,7 @@ pub struct EventFilters {
     /// Only of these addresses. Everything but `large_transfer` fires for nothing until some are set; a stream takes at
     /// most 1,000.
     addresses: Option<WatchedAddresses>,
-    /// Only of these symbols; omitted, empty or with `all`: every symbol. A symbol stands for verified tokens only.
+    /// Only of these symbols; omitted, empty or with `all`: every symbol. A symbol matches verified tokens only.
     symbols: Option<SymbolList>,
     /// Only of these contracts, null or `native` for the native coin; stands before `symbols`.
     contracts: Option<ContractList>,
