@@ -119,7 +119,7 @@ class WholeLists:
         request: Mapping[str, Any] | None = None,
         *,
         as_: str = "polars",
-        amounts: str = "text",
+        amounts: str = "auto",
         progress: bool = False,
         **fields: Any,
     ) -> Any:
@@ -133,8 +133,8 @@ class WholeLists:
             The request body; ``fields`` are added to it.
         as_ : {"polars", "arrow", "pandas"}
             ``"arrow"`` is a bare capsule object with ``__arrow_c_stream__``, for any library that reads Arrow.
-        amounts : {"text", "decimal", "float"}
-            The type of all columns of amounts, see :meth:`headwater.reports.Report.to_frame`.
+        amounts : {"auto", "text", "decimal", "float"}
+            The type of columns of amounts, see :meth:`headwater.reports.Report.to_frame`.
         progress : bool, optional
             As in :meth:`write`.
         **fields

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta, timezone
 from decimal import Decimal
 from numbers import Integral
-from typing import Any
+from typing import Any, Literal
 
 from headwater._objects import digits, is_collection, is_missing, items, shown
 from headwater.errors import InvalidInput
@@ -17,6 +17,9 @@ Texts = Iterable[str] | None
 Contracts = Iterable[str | None] | None
 # Epoch seconds, or a datetime with a time zone.
 Time = int | datetime | None
+
+# Rows of a list: a number; ``None`` for all; ``"auto"`` for all of a store, and one page of a server.
+Limit = int | Literal["auto"] | None
 
 # Records of criteria, one or many of which an amount has to meet.
 Criteria = Sequence[Mapping[str, Any]] | None
@@ -31,6 +34,12 @@ def given(values: Mapping[str, Any], *but: str) -> dict[str, Any]:
     """Leave out what was not given, and spread ``fields``."""
     request = {name: value for name, value in values.items() if value is not None and name not in {*_OWN, *but}}
     return {**request, **values.get("fields", {})}
+
+
+def given_list(values: Mapping[str, Any], *but: str) -> dict[str, Any]:
+    """Do the same for a list in pages, whose ``limit`` of ``None`` means all rows."""
+    limit = values["limit"]
+    return {**({} if limit == "auto" else {"limit": limit}), **given(values, "limit", *but)}
 
 
 def in_records(request: Mapping[str, Any], records: Mapping[str, Mapping[str, str]]) -> dict[str, Any]:

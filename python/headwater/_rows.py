@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from functools import cache
+from typing import TYPE_CHECKING
 
 import polars as pl
 
 from headwater import _calls, _headwater
+from headwater._shown import SHOWN
 from headwater.errors import InternalError, InvalidInput
+
+if TYPE_CHECKING:
+    from headwater._headwater import _ArrowStream
 
 # What only a server answers, the engine has no columns of.
 _USAGE = {"endpoint": pl.String, "calls": pl.Int64, "failed": pl.Int64, "credits": pl.Int64}
@@ -31,8 +37,13 @@ def frame(endpoint: str, answer: _headwater.Answer) -> pl.DataFrame | None:
     """Give the rows of an answer; ``None`` where it has no list."""
     if endpoint == "usage":
         return pl.DataFrame(answer.data["by_endpoint"], schema=_USAGE)
-    table = answer.rows()
+    table = stream(endpoint, answer)
     return None if table is None else _spread(endpoint, pl.DataFrame(table))
+
+
+def stream(endpoint: str, answer: _headwater.Answer) -> _ArrowStream | None:
+    """Return the rows of an answer in Arrow's memory, the columns first that people look at first."""
+    return answer.rows(SHOWN.get(endpoint, ("", []))[1])
 
 
 def table(endpoint: str, path: str, answer: _headwater.Answer | None = None) -> pl.DataFrame:
@@ -42,6 +53,29 @@ def table(endpoint: str, path: str, answer: _headwater.Answer | None = None) -> 
         message = f"reports of {endpoint!r} have no list at {path!r}"
         raise InternalError(message)
     return pl.DataFrame(found)
+
+
+def as_text(rows: pl.DataFrame, amounts: Iterable[str]) -> pl.DataFrame:
+    """Give columns of decimals as text, without zeros behind the last digit."""
+    decimals = [name for name in amounts if isinstance(rows.schema[name], pl.Decimal)]
+    made = [_digits(name) if rows[name].dtype.scale else pl.col(name).cast(pl.String) for name in decimals]
+    return rows.with_columns(made)
+
+
+def _digits(name: str) -> pl.Expr:
+    return pl.col(name).cast(pl.String).str.strip_chars_end("0").str.strip_chars_end(".")
+
+
+def united(frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
+    """Return frames under one another; amounts are decimals where those of all frames fit."""
+    types: dict[str, set[pl.DataType]] = {}
+    for frame in frames:
+        for name, dtype in frame.schema.items():
+            types.setdefault(name, set()).add(dtype)
+    mixed = [name for name, of in types.items() if len(of) > 1 and any(isinstance(dtype, pl.Decimal) for dtype in of)]
+    texts = [as_text(frame, [name for name in mixed if name in frame.columns]) for frame in frames]
+    whole = pl.concat(texts, how="diagonal_relaxed")
+    return pl.DataFrame(_headwater.decimals(whole, mixed)) if mixed else whole
 
 
 def empty(endpoint: str) -> pl.DataFrame:
@@ -63,23 +97,32 @@ def _spread(endpoint: str, rows: pl.DataFrame) -> pl.DataFrame:
         return rows.unnest(nested)
     # A row whose list is empty stays, without a record: a day on which nothing was held.
     held = pl.when(pl.col(nested).list.len() > 0).then(pl.col(nested))
-    return rows.with_columns(held).explode(nested).unnest(nested).select(*kinds(endpoint))
+    spread = rows.with_columns(held).explode(nested).unnest(nested)
+    first = SHOWN[endpoint][1]
+    spread = spread.select(*first, *(name for name in kinds(endpoint) if name not in first))
+    return with_amounts(endpoint, spread, "auto")
 
 
 def check_amounts(amounts: object) -> None:
     """Refuse a type of amounts that there is not, before there are any."""
-    if amounts not in ("text", "decimal", "float"):
-        message = f"amounts={amounts!r} is unknown: give 'text', 'decimal' or 'float'"
+    if amounts not in ("auto", "text", "decimal", "float"):
+        message = f"amounts={amounts!r} is unknown: give 'auto', 'text', 'decimal' or 'float'"
         raise InvalidInput(message, reason="invalid_value", field="amounts")
 
 
 def with_amounts(endpoint: str, rows: pl.DataFrame, amounts: str) -> pl.DataFrame:
-    """Give the columns of amounts in a type, which does not depend on how large they are."""
+    """Give the columns of amounts in a type: ``"auto"`` is decimals where all values of a column fit, else text."""
     scales = {name: _SCALES[kind] for name, kind in kinds(endpoint).items() if kind in _SCALES and name in rows.columns}
+    if not scales:
+        return rows
+    if amounts == "auto":
+        texts = [name for name in scales if rows.schema[name] == pl.String]
+        return pl.DataFrame(_headwater.decimals(rows, texts)) if texts else rows
+    if amounts == "float":
+        return rows.with_columns(pl.col(*scales).cast(pl.Float64))
+    rows = as_text(rows, scales)
     if amounts == "text":
         return rows
-    if amounts == "float":
-        return rows.with_columns(pl.col(*scales).cast(pl.Float64)) if scales else rows
     for name, scale in scales.items():
         # A cast would round digits away, so that they are counted first.
         fraction = pl.col(name).str.extract(r"\.(\d*?)0*$").str.len_chars().fill_null(0)

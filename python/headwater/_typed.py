@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from headwater.exposure import ExposureReport, ExposureReports
@@ -24,9 +24,9 @@ _KINDS: dict[str, tuple[type[Report[Any]], type[Reports[Any]]]] = {
 _PLAIN = (Report, Reports)
 
 
-def report(endpoint: str, answer: Answer) -> Report[Any]:
-    """Give the report of an answer."""
-    return _KINDS.get(endpoint, _PLAIN)[0](endpoint, answer)
+def report(endpoint: str, answer: Answer, request: Mapping[str, Any]) -> Report[Any]:
+    """Give the report of an answer to a request."""
+    return _KINDS.get(endpoint, _PLAIN)[0](endpoint, answer, request)
 
 
 def reports(endpoint: str, addresses: Sequence[str], each: Sequence[Report[Any]]) -> Reports[Any]:

@@ -160,4 +160,7 @@ def each(answered: Report) -> list[ClassReport]:
     """Give a report for each address of a call; what stands beside the results stays with each of them."""
     data, meta = answered.data, answered.meta
     each = [{**data, "results": [result]} for result in data["results"]]
-    return [ClassReport(CALL, _headwater.Answer(CALL, data, meta)) for data in each]
+    return [
+        ClassReport(CALL, _headwater.Answer(CALL, data, meta), {**answered.request, "addresses": [result["address"]]})
+        for data, result in zip(each, answered.data["results"], strict=True)
+    ]

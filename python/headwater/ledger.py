@@ -178,7 +178,8 @@ class Ledger(
         headwater.errors.UnknownField: unknown field "symbol"; did you mean "symbols"?
         """
         name, parts = _calls.named(endpoint)
-        return _typed.report(name, self._answers.answer(name, _request.body(request, fields, parts)))
+        body = _request.body(request, fields, parts)
+        return _typed.report(name, self._answers.answer(name, body), body)
 
     def cross_chain(
         self, txhash: str | Iterable[str], *, label: str | None = None, chain: str | None = None
@@ -294,7 +295,7 @@ class Ledger(
         reports: list[Report[Any]] = []
         try:
             for request in requests:
-                reports.append(_typed.report(endpoint, self._answers.answer(endpoint, request)))
+                reports.append(_typed.report(endpoint, self._answers.answer(endpoint, request), request))
                 bar.reach(len(reports))
         except BaseException as error:
             vars(error)["answered"] = dict(enumerate(reports))

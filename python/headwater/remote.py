@@ -197,9 +197,11 @@ class RemoteLedger(Ledger):
         try:
             self._answers.answers(endpoint, requests, answered, bar.reach)
         except BaseException as error:
-            vars(error)["answered"] = {place: _typed.report(endpoint, answer) for place, answer in answered.items()}
+            vars(error)["answered"] = {
+                place: _typed.report(endpoint, answer, requests[place]) for place, answer in answered.items()
+            }
             raise
-        return [_typed.report(endpoint, answered[place]) for place in range(len(requests))]
+        return [_typed.report(endpoint, answered[place], request) for place, request in enumerate(requests)]
 
     def _written(self, name: str, body: dict[str, Any], path: str, bar: Bar) -> dict[str, Any]:
         return self._answers.write_table(name, body, path, bar.reach)

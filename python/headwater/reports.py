@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic, cast
 
 import polars as pl
 
-from headwater import _calls, _headwater, _plots, _rows
+from headwater import _calls, _display, _headwater, _plots, _rows
 from headwater._tables import check_form, given_as
 
 if TYPE_CHECKING:
@@ -24,10 +25,15 @@ else:
 class Report(Generic[Data]):
     """The answer to one call, the same as the HTTP interface gives.
 
+    It has a length, can be gone over and indexed, row by row; at a prompt and in a notebook it shows its first rows and
+    its warnings.
+
     Attributes
     ----------
     endpoint : str
         Name of the call.
+    request : dict
+        The fields of the request.
     data : dict
         The ``data`` of the answer. Its keys can be read as attributes too: ``report.as_of_block``.
     warnings : list of dict
@@ -35,8 +41,9 @@ class Report(Generic[Data]):
         several of it.
     """
 
-    def __init__(self, endpoint: str, answer: _headwater.Answer) -> None:
+    def __init__(self, endpoint: str, answer: _headwater.Answer, request: Mapping[str, Any] | None = None) -> None:
         self.endpoint = endpoint
+        self.request = dict(request or {})
         self._native = answer
 
     @property
@@ -87,25 +94,56 @@ class Report(Generic[Data]):
 
     @property
     def frame(self) -> pl.DataFrame:
-        """The rows as a polars frame, whose columns and types do not depend on the data.
+        """The rows as a polars frame: the columns first that people look at first.
 
-        Times are datetimes in UTC. Amounts are exact text, since they may have 78 digits and polars has 38:
-        :meth:`to_frame` gives them as decimals or floats. Records within a row have their fields as columns: of a
-        balance history there is a row per day and asset.
+        Times are datetimes in UTC. Amounts are decimals where all of a column fit, and exact text else, since an amount
+        may have 78 digits and polars has 38: :meth:`to_frame` gives types that do not depend on the data. US dollars
+        are null where there is no price. Records within a row have their fields as columns: of a balance history there
+        is a row per day and asset.
         """
+        return self._frame
+
+    @cached_property
+    def _frame(self) -> pl.DataFrame:
         rows = _rows.frame(self.endpoint, self._native)
         return pl.DataFrame(self.rows, infer_schema_length=None) if rows is None else rows
 
-    def to_frame(self, as_: str = "polars", *, amounts: str = "text") -> Any:  # noqa: ANN401
+    @property
+    def total(self) -> int | None:
+        """The number of rows of the whole list; ``None`` where they were not counted."""
+        total: int | None = self._paging.get("total")
+        return total if total is not None or self.has_more else len(self)
+
+    @property
+    def has_more(self) -> bool:
+        """Whether the list continues after the rows of this report."""
+        head, paging = self._head, self._paging
+        if "has_more" in paging:
+            return bool(paging["has_more"])
+        if "next_cursor" in head:
+            return head["next_cursor"] is not None
+        total = paging.get("total")
+        return total is not None and paging.get("offset", 0) + len(self) < total
+
+    @cached_property
+    def _head(self) -> dict[str, Any]:
+        return self._native.head
+
+    @property
+    def _paging(self) -> dict[str, Any]:
+        paging: dict[str, Any] = self._head.get("pagination") or self.meta.get("pagination") or {}
+        return paging
+
+    def to_frame(self, as_: str = "polars", *, amounts: str = "auto") -> Any:  # noqa: ANN401
         """Give the rows as a table.
 
         Parameters
         ----------
         as_ : {"polars", "arrow", "pandas"}
             ``"arrow"`` is a bare capsule object with ``__arrow_c_stream__``, for any library that reads Arrow.
-        amounts : {"text", "decimal", "float"}
-            The type of all columns of amounts: exact text; decimals of 38 digits, 18 of them behind the point (none in
-            ``*_raw``); or the nearest doubles.
+        amounts : {"auto", "text", "decimal", "float"}
+            The type of columns of amounts: ``"auto"`` as in :attr:`frame`; exact text; decimals of 38 digits, 18 of
+            them behind the point (none in ``*_raw``); or the nearest doubles.
 
         Returns
         -------
@@ -128,7 +166,7 @@ class Report(Generic[Data]):
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         """Export the rows through the Arrow C stream interface."""
-        table = None if self.endpoint in _rows.NESTED else self._native.rows()
+        table = None if self.endpoint in _rows.NESTED else _rows.stream(self.endpoint, self._native)
         return (self.frame if table is None else table).__arrow_c_stream__(requested_schema)
 
     def plot(self, ax: Axes | None = None, *, asset: str | None = None) -> Axes:
@@ -170,11 +208,29 @@ class Report(Generic[Data]):
         """
         return _plots.draw(self, ax, asset)
 
+    def __len__(self) -> int:
+        """Count the rows."""
+        return len(self.rows) if self.endpoint in _rows.NESTED else self.frame.height
+
+    def __bool__(self) -> bool:
+        """Be true, also without rows."""
+        return True
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        """Go over the rows."""
+        return iter(self.rows)
+
+    def __getitem__(self, index: Any) -> Any:  # noqa: ANN401
+        """Give a row by its position, rows by a slice, or a field of ``data`` by its name."""
+        return self.data[index] if isinstance(index, str) else self.rows[index]
+
     def __repr__(self) -> str:
-        """Name the call and what the answer holds."""
-        rows = f"{len(self.rows)} rows" if _calls.route(self.endpoint).rows is not None else ", ".join(self.data)
-        notes = f", {len(self.warnings)} warnings" if self.warnings else ""
-        return f"<Report {self.endpoint}: {rows}{notes}>"
+        """Show what the report has, of whom, its first rows, and its warnings."""
+        return _display.text(self)
+
+    def _repr_html_(self) -> str:
+        """Show the same in a notebook."""
+        return _display.html(self)
 
 
 class Reports(Sequence[Report[Data]]):
@@ -205,7 +261,7 @@ class Reports(Sequence[Report[Data]]):
             for address, report in zip(self.addresses, self._reports, strict=True)
         ]
         nobody = self._without_rows().select(pl.lit("").alias("queried_address"), pl.all())
-        return pl.concat(frames, how="diagonal_relaxed") if frames else nobody
+        return _rows.united(frames) if frames else nobody
 
     def _without_rows(self) -> pl.DataFrame:
         """Return the frame of no address."""
@@ -215,7 +271,7 @@ class Reports(Sequence[Report[Data]]):
         """Give ``{address: data}``."""
         return {address: report.data for address, report in zip(self.addresses, self._reports, strict=True)}
 
-    def to_frame(self, as_: str = "polars", *, amounts: str = "text") -> Any:  # noqa: ANN401
+    def to_frame(self, as_: str = "polars", *, amounts: str = "auto") -> Any:  # noqa: ANN401
         """Give all rows as a table; see :meth:`Report.to_frame`."""
         check_form(as_)
         _rows.check_amounts(amounts)
@@ -226,6 +282,9 @@ class Reports(Sequence[Report[Data]]):
         return self.frame.__arrow_c_stream__(requested_schema)
 
     def __repr__(self) -> str:
-        """Name the call, and whom it was asked about."""
-        shown = ", ".join([*self.addresses[:2], *(["…"] if len(self) > 2 else [])])
-        return f"<Reports {self.endpoint}: {len(self):,} addresses{f' ({shown})' if shown else ''}>"
+        """Show the call, whom it was asked about, how many rows there are, and the warnings."""
+        return _display.summary(self)
+
+    def _repr_html_(self) -> str:
+        """Show the same in a notebook, with the first rows."""
+        return _display.many_html(self)

@@ -12,6 +12,7 @@ defaults, and the sections of its docstring but the parameters.
 * ``names``: other names of fields; ``values``: the expression of a field, where it is not the argument itself;
 * ``nested``: fields that are records, whose fields are arguments of their own;
 * ``report``: the class of the report, where it has one of its own; ``call``: who answers, where it is not ``_each``;
+* ``rows``, ``first``: the name of the rows, and the columns that frames begin with;
 * ``summary``, ``details``, ``returns``, ``raises``, ``notes``, ``examples``: the docstring.
 """
 
@@ -23,7 +24,7 @@ import re
 import subprocess
 import sys
 import textwrap
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -51,9 +52,9 @@ MANY = {
     "progress": ("bool, optional", "Show on standard error how many of many addresses are answered."),
 }
 # Aliases of types that have ``None``.
-OPTIONAL = {"Contracts", "Criteria", "Texts", "Time"}
+OPTIONAL = {"Contracts", "Criteria", "Limit", "Texts", "Time"}
 # Names of `headwater._request` that methods use.
-ARGUMENTS = ["Addresses", *sorted(OPTIONAL), "given", "in_records"]
+ARGUMENTS = ["Addresses", *sorted(OPTIONAL), "given", "given_list", "in_records"]
 # Modules with classes of reports of their own, and what their names begin with.
 MODULES = {"classify": "Class", "exposure": "Exposure", "path": "Path", "risk": "Risk", "trace": "Trace"}
 # Methods of a ledger that answer.
@@ -73,6 +74,11 @@ CALLED = {
     ),
 }
 FURTHER = "Further fields of the request."
+# The limit of a list in pages.
+LIMIT = (
+    "Rows. ``\"auto\"`` (default): all rows of a store; of a server one page of {page} rows, since each page costs. "
+    "``None``: all rows, of a server page after page."
+)
 
 Schema = dict[str, Any]
 
@@ -110,6 +116,8 @@ class Method:
                 self.arguments += [self._argument(inner, of, record=name) for inner, of in record["properties"].items()]
             else:
                 self.arguments.append(self._argument(name, schema))
+        if self.is_paged:
+            self.arguments = [limited(of) if of.name == "limit" else of for of in self.arguments]
         positional = self.source["positional"]
         self.arguments.sort(key=lambda argument: (*positional, argument.name).index(argument.name))
 
@@ -137,6 +145,12 @@ class Method:
     def name(self) -> str:
         """The name of the method."""
         return str(self.source["method"])
+
+    @property
+    def is_paged(self) -> bool:
+        """Whether it answers with a list in pages."""
+        fields = self.request.get("properties", {})
+        return "limit" in fields and bool({"cursor", "offset"} & set(fields))
 
     @property
     def is_many(self) -> bool:
@@ -219,7 +233,7 @@ class Method:
                 values.setdefault(argument.field, argument.name)
         own = [argument.name for argument in self.arguments if argument.field in values and argument.record is None]
         left_out = (["address"] if self.is_many else []) + own
-        request = f"given({', '.join(['locals()', *(repr(name).replace(chr(39), chr(34)) for name in left_out)])})"
+        request = f"{'given_list' if self.is_paged else 'given'}({', '.join(['locals()', *(repr(name).replace(chr(39), chr(34)) for name in left_out)])})"
         if not self.arguments:
             return f'        return self.query("{source["endpoint"]}")\n\n'
         if source.get("nested"):
@@ -244,6 +258,13 @@ class Method:
             if argument.record is not None:
                 nested.setdefault(argument.record, {})[argument.name] = argument.field
         return f"_{self.name.upper()}_RECORDS = {nested!r}\n\n"
+
+
+def limited(argument: Argument) -> Argument:
+    """Return the argument that limits a list in pages."""
+    page = "100" if "holders" in argument.text.lower() else "1,000"
+    text = LIMIT.format(page=page)
+    return replace(argument, annotation="Limit", kind='int, "auto" or None', text=text, default='"auto"')
 
 
 def python_type(schema: Schema, components: dict[str, Schema]) -> tuple[str, str]:
@@ -314,6 +335,13 @@ def group_module(group: str, methods: list[Method]) -> str:
         *(of for call, of in CALLED.items() if f"self.{call}(" in body or call == "query"),
     ]
     return "\n".join(lines) + "\n" + body
+
+
+def shown_module(methods: list[Method]) -> str:
+    """Return the text of the module that says how the rows of calls are shown."""
+    rows = {method.source["endpoint"]: (method.source["rows"], method.source["first"]) for method in methods}
+    about = '"""The rows of calls as people see them: their name, and the columns that frames begin with.'
+    return f'{about}\n\n{GENERATED}\n"""\n\nSHOWN: dict[str, tuple[str, list[str]]] = {rows!r}\n'
 
 
 def used(names: list[str], text: str) -> list[str]:
@@ -464,6 +492,7 @@ def generated(described: dict[str, Any]) -> dict[Path, str]:
     for group in GROUPS:
         members = [method for method in methods if method.source["group"] == group]
         texts[Path(f"_{group}.py")] = group_module(group, members)
+    texts[Path("_shown.py")] = shown_module(methods)
     return {path: formatted(path, text) for path, text in texts.items()}
 
 

@@ -1,16 +1,18 @@
 //! Answers in Python: objects, or tables in Arrow's memory, once a caller asks for them.
 
 use arrow::array::RecordBatch;
+use arrow::compute::concat_batches;
+use arrow::error::ArrowError;
 use headwater_engine::endpoints::trace::TraceReport;
 use headwater_engine::{self as engine, AnyRow, Column, ColumnKind, Endpoint, Response, endpoint};
-use headwater_table::{TableError, frame, table};
+use headwater_table::{TableError, frame, table, with_decimals};
 use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3_arrow::PyTable;
 
-use crate::objects::{object_of, value_of};
+use crate::objects::{object_of, object_without, value_of};
 use crate::tables::refused;
 
 /// The answer to one call.
@@ -41,6 +43,16 @@ impl Answer {
         self.data.get_or_try_init(py, make).map(|data| data.bind(py))
     }
 
+    /// The report without its rows, of which there may be many.
+    #[getter]
+    fn head<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let rows = endpoint(&self.name).and_then(|endpoint| endpoint.rows);
+        match (&self.local, rows) {
+            (Some(answer), Some(rows)) => object_without(py, &answer.report, rows),
+            _ => self.data(py).cloned(),
+        }
+    }
+
     /// What the answer contains besides its data.
     #[getter]
     fn meta<'py>(&self, py: Python<'py>) -> PyResult<&Bound<'py, PyAny>> {
@@ -48,9 +60,13 @@ impl Answer {
         self.meta.get_or_try_init(py, make).map(|meta| meta.bind(py))
     }
 
-    /// The rows in Arrow's memory; `None` where the engine does not know the call, or the answer has no list.
-    fn rows(&self, py: Python<'_>) -> PyResult<Option<PyTable>> {
-        self.table_by(py, &frame)
+    /// The rows in Arrow's memory, these columns first; `None` where the engine does not know the call, or the answer has no
+    /// list.
+    #[expect(clippy::needless_pass_by_value, reason = "arguments from Python arrive as owned values")]
+    fn rows(&self, py: Python<'_>, first: Vec<String>) -> PyResult<Option<PyTable>> {
+        self.table_by(py, &|endpoint, report| {
+            frame(endpoint, report)?.map(|rows| ordered(&rows, &first)).transpose().map_err(TableError::from)
+        })
     }
 
     /// The list of records at a path within the report in Arrow's memory; `None` where reports have no such list.
@@ -89,6 +105,26 @@ impl Answer {
         let batch = batch.map_err(|error| refused(py, &error, None))?;
         batch.map(|batch| PyTable::try_new(vec![batch.clone()], batch.schema())).transpose()
     }
+}
+
+/// Returns a table with these columns first, as far as it has them, and the others behind them in their order.
+fn ordered(rows: &RecordBatch, first: &[String]) -> Result<RecordBatch, ArrowError> {
+    let schema = rows.schema();
+    let mut order: Vec<usize> = first.iter().filter_map(|name| schema.index_of(name).ok()).collect();
+    let others = (0..schema.fields().len()).filter(|place| !order.contains(place));
+    order = order.iter().copied().chain(others).collect();
+    rows.project(&order)
+}
+
+/// Returns a table whose columns of these names are decimals, where all values of the column fit.
+#[pyfunction]
+#[expect(clippy::needless_pass_by_value, reason = "arguments from Python arrive as owned values")]
+pub fn decimals(py: Python<'_>, table: PyTable, names: Vec<String>) -> PyResult<PyTable> {
+    let (batches, schema) = table.into_inner();
+    let made = concat_batches(&schema, &batches)
+        .and_then(|rows| with_decimals(&rows, &|name| names.iter().any(|amount| amount == name)))
+        .map_err(|error| refused(py, &TableError::from(error), None))?;
+    PyTable::try_new(vec![made.clone()], made.schema())
 }
 
 /// Returns an answer of which nothing but its meta is left.

@@ -164,7 +164,8 @@ fn export_error(py: Python<'_>, error: &ExportError) -> PyErr {
 impl NativeLedger {
     fn new(ledgers: Arc<dyn Generations>, source: String, intelligence: Intelligence) -> Self {
         let engine = QueryEngine::new(Arc::clone(&ledgers)).with_clock(milliseconds);
-        Self { engine: engine.with_intelligence(intelligence), ledgers, source }
+        let engine = engine.with_whole_lists().with_intelligence(intelligence);
+        Self { engine, ledgers, source }
     }
 }
 

@@ -13,7 +13,16 @@ const MAX_DEPTH: usize = 127;
 
 /// Returns the Python form of a value: records and maps are dicts, lists of every kind are lists.
 pub fn object_of<'py>(py: Python<'py>, value: &(impl Serialize + ?Sized)) -> PyResult<Bound<'py, PyAny>> {
-    value.serialize(Objects(py)).map_err(|Unwritable(error)| error)
+    value.serialize(Objects::new(py)).map_err(|Unwritable(error)| error)
+}
+
+/// Returns the Python form of a record without one of its fields.
+pub fn object_without<'py>(
+    py: Python<'py>,
+    value: &(impl Serialize + ?Sized),
+    field: &'static str,
+) -> PyResult<Bound<'py, PyAny>> {
+    value.serialize(Objects { py, without: Some(field) }).map_err(|Unwritable(error)| error)
 }
 
 /// Returns the value of a Python object that consists of dicts, lists, text, numbers, booleans and `None`.
@@ -79,17 +88,25 @@ impl ser::Error for Unwritable {
 
 /// Makes Python objects.
 #[derive(Clone, Copy)]
-struct Objects<'py>(Python<'py>);
+struct Objects<'py> {
+    py: Python<'py>,
+    /// The field that a record leaves out.
+    without: Option<&'static str>,
+}
 
 type Made<'py> = Result<Bound<'py, PyAny>, Unwritable>;
 
 impl<'py> Objects<'py> {
+    const fn new(py: Python<'py>) -> Self {
+        Self { py, without: None }
+    }
+
     fn object<T: IntoPyObjectExt<'py>>(self, value: T) -> Made<'py> {
-        value.into_bound_py_any(self.0).map_err(Unwritable)
+        value.into_bound_py_any(self.py).map_err(Unwritable)
     }
 
     fn variant(self, name: &str, value: Bound<'py, PyAny>) -> Made<'py> {
-        let fields = PyDict::new(self.0);
+        let fields = PyDict::new(self.py);
         fields.set_item(name, value)?;
         Ok(fields.into_any())
     }
@@ -128,11 +145,11 @@ impl<'py> Serializer for Objects<'py> {
     }
 
     fn serialize_bytes(self, bytes: &[u8]) -> Made<'py> {
-        Ok(PyList::new(self.0, bytes)?.into_any())
+        Ok(PyList::new(self.py, bytes)?.into_any())
     }
 
     fn serialize_none(self) -> Made<'py> {
-        Ok(self.0.None().into_bound(self.0))
+        Ok(self.py.None().into_bound(self.py))
     }
 
     fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Made<'py> {
@@ -148,7 +165,7 @@ impl<'py> Serializer for Objects<'py> {
     }
 
     fn serialize_unit_variant(self, _: &'static str, _: u32, variant: &'static str) -> Made<'py> {
-        Ok(PyString::intern(self.0, variant).into_any())
+        Ok(PyString::intern(self.py, variant).into_any())
     }
 
     fn serialize_newtype_struct<T: Serialize + ?Sized>(self, _: &'static str, value: &T) -> Made<'py> {
@@ -166,7 +183,7 @@ impl<'py> Serializer for Objects<'py> {
     }
 
     fn serialize_seq(self, length: Option<usize>) -> Result<Items<'py>, Unwritable> {
-        Ok(Items { py: self.0, items: Vec::with_capacity(length.unwrap_or(0)) })
+        Ok(Items { py: self.py, items: Vec::with_capacity(length.unwrap_or(0)) })
     }
 
     fn serialize_tuple(self, length: usize) -> Result<Items<'py>, Unwritable> {
@@ -188,7 +205,7 @@ impl<'py> Serializer for Objects<'py> {
     }
 
     fn serialize_map(self, _: Option<usize>) -> Result<Entries<'py>, Unwritable> {
-        Ok(Entries { fields: PyDict::new(self.0), key: self.serialize_none()? })
+        Ok(Entries { fields: PyDict::new(self.py), key: self.serialize_none()?, without: self.without })
     }
 
     fn serialize_struct(self, _: &'static str, length: usize) -> Result<Entries<'py>, Unwritable> {
@@ -214,7 +231,7 @@ struct Items<'py> {
 
 impl<'py> Items<'py> {
     fn push<T: Serialize + ?Sized>(&mut self, item: &T) -> Result<(), Unwritable> {
-        self.items.push(item.serialize(Objects(self.py))?);
+        self.items.push(item.serialize(Objects::new(self.py))?);
         Ok(())
     }
 
@@ -267,6 +284,8 @@ struct Entries<'py> {
     fields: Bound<'py, PyDict>,
     /// The key of the next entry of a map.
     key: Bound<'py, PyAny>,
+    /// The field of a record that is left out.
+    without: Option<&'static str>,
 }
 
 impl<'py> ser::SerializeMap for Entries<'py> {
@@ -274,13 +293,13 @@ impl<'py> ser::SerializeMap for Entries<'py> {
     type Error = Unwritable;
 
     fn serialize_key<T: Serialize + ?Sized>(&mut self, key: &T) -> Result<(), Unwritable> {
-        let key = key.serialize(Objects(self.fields.py()))?;
+        let key = key.serialize(Objects::new(self.fields.py()))?;
         self.key = key.str()?.into_any();
         Ok(())
     }
 
     fn serialize_value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Unwritable> {
-        Ok(self.fields.set_item(&self.key, value.serialize(Objects(self.fields.py()))?)?)
+        Ok(self.fields.set_item(&self.key, value.serialize(Objects::new(self.fields.py()))?)?)
     }
 
     fn end(self) -> Made<'py> {
@@ -293,8 +312,11 @@ impl<'py> ser::SerializeStruct for Entries<'py> {
     type Error = Unwritable;
 
     fn serialize_field<T: Serialize + ?Sized>(&mut self, name: &'static str, value: &T) -> Result<(), Unwritable> {
+        if self.without == Some(name) {
+            return Ok(());
+        }
         let py = self.fields.py();
-        Ok(self.fields.set_item(PyString::intern(py, name), value.serialize(Objects(py))?)?)
+        Ok(self.fields.set_item(PyString::intern(py, name), value.serialize(Objects::new(py))?)?)
     }
 
     fn end(self) -> Made<'py> {

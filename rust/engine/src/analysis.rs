@@ -155,10 +155,10 @@ fn pegged<A: Analysis>(call: &Call<'_>) -> Vec<String> {
 }
 
 fn params<A: Analysis>(call: &Call<'_>, max_rows: u32, warnings: &mut Warnings) -> Result<A::Params, Error> {
-    let Call { query, ledger, given, intelligence, .. } = *call;
+    let Call { query, ledger, list_size, intelligence, .. } = *call;
     let request = query.request::<A::Request>(warnings)?;
     let filter_hash = query.filter_hash();
-    let params = A::params(request, &mut Checks { ledger, warnings, filter_hash, max_rows, given, intelligence })?;
+    let params = A::params(request, &mut Checks { ledger, warnings, filter_hash, max_rows, list_size, intelligence })?;
     if !A::asks_elsewhere(&params) {
         coverage::check(ledger, query)?;
     }

@@ -14,7 +14,7 @@ use crate::cost_class::CostClass;
 use crate::description::Description;
 use crate::method::Method;
 use crate::pricing::Pricing;
-use crate::request::{Arguments, CanonicalText, Given, Warnings};
+use crate::request::{Arguments, CanonicalText, ListSize, Warnings};
 use crate::table::TableSink;
 use crate::{Answer, Error, Intelligence};
 
@@ -287,7 +287,7 @@ pub type Clock = fn() -> u64;
 pub(crate) struct Call<'a> {
     pub query: &'a Query,
     pub ledger: &'a dyn Ledger,
-    pub given: Given,
+    pub list_size: ListSize,
     pub clock: Option<Clock>,
     pub intelligence: &'a Intelligence,
     pub cancel: &'a Cancel,

@@ -11,7 +11,7 @@ use crate::analysis::{Analysis, respond};
 use crate::endpoint::Query;
 use crate::endpoint::{Call, Clock};
 use crate::limits::{MAX_LIMIT, MAX_TABLE};
-use crate::request::{Arguments, Given};
+use crate::request::{Arguments, ListSize};
 use crate::score::{ScoreColumns, Scorer};
 use crate::{Answer, Endpoint, Error, ErrorKind, Intelligence, Response, TableSink};
 
@@ -20,7 +20,7 @@ use crate::{Answer, Endpoint, Error, ErrorKind, Intelligence, Response, TableSin
 pub struct QueryEngine {
     ledgers: Arc<dyn Generations>,
     clock: Option<Clock>,
-    given: Given,
+    list_size: ListSize,
     intelligence: Intelligence,
 }
 
@@ -37,8 +37,8 @@ impl QueryEngine {
     /// An engine over a store, or over frames in memory, without a clock.
     #[must_use]
     pub fn new(ledgers: Arc<dyn Generations>) -> Self {
-        let (clock, given, intelligence) = (None, Given::Parts, Intelligence::default());
-        Self { ledgers, clock, given, intelligence }
+        let (clock, list_size, intelligence) = (None, ListSize::Pages, Intelligence::default());
+        Self { ledgers, clock, list_size, intelligence }
     }
 
     /// The same with a clock, by which `query_duration_ms` is measured.
@@ -51,6 +51,12 @@ impl QueryEngine {
     #[must_use]
     pub fn with_intelligence(self, intelligence: Intelligence) -> Self {
         Self { intelligence, ..self }
+    }
+
+    /// The same with whole lists: a request without a limit has all rows, and a limit may be any number.
+    #[must_use]
+    pub fn with_whole_lists(self) -> Self {
+        Self { list_size: ListSize::Whole, ..self }
     }
 
     /// The same over other generations.
@@ -67,7 +73,7 @@ impl QueryEngine {
     pub fn pinned(&self) -> Result<Self, Error> {
         let current = self.ledgers.current()?;
         let ledgers = Arc::new(Pinned { current, all: Arc::clone(&self.ledgers) });
-        Ok(Self { ledgers, given: Given::Whole, ..self.clone() })
+        Ok(Self { ledgers, list_size: ListSize::Whole, ..self.clone() })
     }
 
     /// Scores of addresses of a chain, of the newest generation.
@@ -155,8 +161,8 @@ impl QueryEngine {
     }
 
     fn call<'a>(&'a self, query: &'a Query, ledger: &'a dyn Ledger, cancel: &'a Cancel) -> Call<'a> {
-        let Self { given, clock, intelligence, .. } = self;
-        Call { query, ledger, given: *given, clock: *clock, intelligence, cancel }
+        let Self { list_size, clock, intelligence, .. } = self;
+        Call { query, ledger, list_size: *list_size, clock: *clock, intelligence, cancel }
     }
 }
 

@@ -116,7 +116,7 @@ impl RankedPage<'_> {
     pub fn head(&self, ledger: &dyn Ledger) -> TableHead {
         let coverage = ledger.coverage().get(&self.ranker.scope.chain);
         let as_of_block = coverage.and_then(|coverage| coverage.last_block);
-        let info = self.ranker.paging.info(self.next.clone(), -1, ledger.generation(), as_of_block);
+        let info = self.ranker.paging.info(self.page.len(), self.next.clone(), None, ledger.generation(), as_of_block);
         TableHead {
             next_cursor: info.next_cursor.map(String::from),
             total: u64::try_from(self.total).ok(),

@@ -36,7 +36,7 @@ fn a_list_is_newest_first_and_hides_what_is_hidden_by_default() {
     assert_eq!(list["excluded"], json!({"unverified": 1, "zero_value": 1, "failed": 1}));
     assert_eq!(
         list["pagination"],
-        json!({"has_more": false, "limit": 20, "page": 1, "total_pages": 1, "next_cursor": null})
+        json!({"has_more": false, "limit": 20, "page": 1, "total_pages": 1, "total": 6, "next_cursor": null})
     );
     assert_eq!((&list["as_of_block"], &list["amount_unit"]), (&json!(6), &json!("mixed")));
 }

@@ -1,6 +1,6 @@
 //! Lists of records within one answer in Arrow's memory, without a text in between.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, LazyLock, OnceLock};
 
 use arrow::array::{Array, AsArray, RecordBatch};
@@ -9,6 +9,7 @@ use headwater_engine::{AnyRow, Column, ColumnKind, ENDPOINTS, Endpoint};
 use serde::Serialize;
 
 use crate::TableError;
+use crate::amounts::with_decimals;
 use crate::builder::ColumnBuilder;
 use crate::schema::{Nested, Times, fields_of};
 
@@ -28,6 +29,8 @@ struct List {
     report: Fields,
     /// The columns of the records.
     schema: SchemaRef,
+    /// The names of columns of amounts.
+    amounts: BTreeSet<String>,
 }
 
 static LISTS: LazyLock<BTreeMap<&'static str, OnceLock<Lists>>> =
@@ -64,6 +67,8 @@ impl List {
     fn new(path: Vec<String>, columns: &[Column]) -> Self {
         let fields = fields_of(columns, Nested::Records, Times::Utc);
         let schema = Arc::new(Schema::new(fields.clone()));
+        let is_amount = |column: &&Column| matches!(column.kind, ColumnKind::Amount | ColumnKind::RawAmount);
+        let amounts = columns.iter().filter(is_amount).map(|column| column.name.clone()).collect();
         let mut report = fields;
         for (place, name) in path.iter().enumerate().rev() {
             let record = DataType::Struct(report);
@@ -71,7 +76,7 @@ impl List {
             let kind = if is_list { DataType::List(Arc::new(Field::new_list_field(record, true))) } else { record };
             report = Fields::from(vec![Field::new(name, kind, true)]);
         }
-        Self { path, report, schema }
+        Self { path, report, schema, amounts }
     }
 
     /// Returns the records of the list in a report; `None` where the report has no list this time.
@@ -87,12 +92,14 @@ impl List {
             found = child.as_list_opt::<i32>().map_or_else(|| Arc::clone(&child), |list| list.value(0));
         }
         let columns = found.as_struct().columns().to_vec();
-        Ok(Some(RecordBatch::try_new(Arc::clone(&self.schema), columns)?))
+        let records = RecordBatch::try_new(Arc::clone(&self.schema), columns)?;
+        Ok(Some(with_decimals(&records, &|name| self.amounts.contains(name))?))
     }
 }
 
 /// Returns the rows of an answer, from its report or, as a JSON value, its `data`. Records within a row stay records, and a
-/// report that is no list is the only row. `None` where the answer has no list this time.
+/// report that is no list is the only row. Amounts are decimals where they fit, see [`with_decimals`]. `None` where the answer has
+/// no list this time.
 ///
 /// # Errors
 /// [`TableError::Rows`] where the report is not that of the endpoint.

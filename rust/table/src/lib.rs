@@ -2,10 +2,11 @@
 //! Arrow's memory.
 //!
 //! Rows are encoded as they are made, some thousand at a time. Columns are the fields of a row in their order. Times
-//! are timestamps in UTC where the format has such a type; exact amounts are text in every format, since none has
-//! integers of 256 bits.
+//! are timestamps in UTC where the format has such a type. Exact amounts are text in every format, since none has
+//! integers of 256 bits; in memory they are decimals where they fit.
 #![forbid(unsafe_code)]
 
+mod amounts;
 mod append;
 mod builder;
 mod encoder;
@@ -17,6 +18,7 @@ mod schema;
 pub mod score;
 mod write;
 
+pub use amounts::with_decimals;
 pub use encoder::Encoder;
 pub use error::TableError;
 pub use format::Format;

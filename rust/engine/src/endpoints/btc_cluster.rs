@@ -1,5 +1,7 @@
 //! Which Bitcoin addresses are one person's.
 
+use std::collections::HashSet;
+
 use headwater_intel::bitcoin::change_clusters::{ChangeLink, ChangeLinks, Limits, Merged, Party, Refusal, merge};
 use headwater_intel::bitcoin::links::LinkReader;
 use headwater_ledger::clusters::{Cluster, Clusters, FirstSeen, Member};
@@ -218,14 +220,11 @@ impl Analysis for BtcCluster {
             None => None,
         };
         let as_of_block = ledger.coverage().get(&CHAIN).and_then(|coverage| coverage.last_block);
-        let info = params.paging.info(page.next(), -1, ledger.generation(), as_of_block);
-        let mut evidence_tx: Vec<HashText> = Vec::new();
+        let info = params.paging.info(page.members.len(), page.next(), None, ledger.generation(), as_of_block);
         let members: Vec<ClusterMember> = page.members.iter().map(ClusterMember::from).collect();
-        for hash in members.iter().filter_map(|member| member.joined_tx.clone()) {
-            if !evidence_tx.contains(&hash) {
-                evidence_tx.push(hash);
-            }
-        }
+        let mut seen = HashSet::new();
+        let joined = members.iter().filter_map(|member| member.joined_tx.as_ref());
+        let evidence_tx = joined.filter(|hash| seen.insert((*hash).clone())).cloned().collect();
         Ok(BtcClusterReport {
             address: AddressText::from(params.address),
             cluster_id: page.name.as_ref().map(|name| name.cluster_id.clone()),

@@ -165,10 +165,11 @@ impl Analysis for Counterparty {
         let page = ranker.page(ledger, cancel)?;
         page.warn(warnings);
         let as_of_block = ledger.coverage().get(&ranker.scope.chain).and_then(|coverage| coverage.last_block);
-        let total_pages = ranker.paging.pages(page.total);
+        let datas = page.rows().collect::<Result<Vec<_>, _>>()?;
+        let next = page.next.clone();
         Ok(CounterpartyReport {
-            datas: page.rows().collect::<Result<_, _>>()?,
-            pagination: ranker.paging.info(page.next.clone(), total_pages, ledger.generation(), as_of_block),
+            pagination: ranker.paging.info(datas.len(), next, Some(page.total), ledger.generation(), as_of_block),
+            datas,
             received_address_count: page.senders,
             sent_address_count: page.receivers,
             amount_unit: page.amount_unit.clone(),

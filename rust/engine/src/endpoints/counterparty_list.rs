@@ -182,9 +182,10 @@ impl Analysis for CounterpartyList {
         let page = ranker.page(ledger, cancel)?;
         page.warn(warnings);
         let as_of_block = ledger.coverage().get(&chain).and_then(|coverage| coverage.last_block);
-        let info = ranker.paging.info(page.next.clone(), -1, ledger.generation(), as_of_block);
+        let datas = page.rows().collect::<Result<Vec<_>, _>>()?;
+        let info = ranker.paging.info(datas.len(), page.next.clone(), None, ledger.generation(), as_of_block);
         Ok(CounterpartyListReport {
-            datas: page.rows().collect::<Result<_, _>>()?,
+            datas,
             received_address_count: page.senders,
             sent_address_count: page.receivers,
             attribution,

@@ -15,11 +15,9 @@ use crate::example::USDT;
 use crate::fields::form;
 use crate::fields::{AddressText, ChainName, ChainText, ContractText, PageOffset, RawAmountText};
 use crate::holdings::{ExcludedHolder, Holdings, asset_of, is_stablecoin};
-use crate::limits::MAX_TABLE;
 use crate::method::Method;
 use crate::purposes::HOLDERS;
 use crate::query_meta::QueryMeta;
-use crate::request::Given;
 use crate::request::{Checks, Offsets, Warnings};
 use crate::table::{Rows, TableHead};
 use crate::{Error, Pagination, coverage};
@@ -137,11 +135,8 @@ impl Analysis for TokenHolders {
     fn params(request: TokenHoldersRequest, checks: &mut Checks<'_>) -> Result<TokenHoldersParams, Error> {
         let chain = checks.chain("blockchain", &request.blockchain)?;
         let asset = asset_of(checks, chain, request.contract.as_deref())?;
-        let most = match checks.given {
-            Given::Parts => MAX_LIMIT,
-            Given::Whole => MAX_TABLE,
-        };
-        let page = Offsets::new(request.limit.map(i64::from), request.offset.map(i64::from), DEFAULT_LIMIT, most)?;
+        let bounds = checks.list_bounds(DEFAULT_LIMIT, MAX_LIMIT);
+        let page = Offsets::within(request.limit.map(i64::from), request.offset.map(i64::from), bounds)?;
         Ok(TokenHoldersParams { chain, asset, page })
     }
 
@@ -154,7 +149,9 @@ impl Analysis for TokenHolders {
         coverage::warn(ledger, params.chain, warnings);
         let holdings = Holdings::new(ledger, params.chain, params.asset, warnings, cancel)?;
         let page = params.page;
-        let meta = QueryMeta { limit: Some(page.limit), offset: Some(page.offset), ..QueryMeta::new(CostClass::Heavy) };
+        let count = u32::try_from(holdings.count).unwrap_or(u32::MAX).max(1);
+        let limit = if page.limit < u32::MAX { page.limit } else { count };
+        let meta = QueryMeta { limit: Some(limit), offset: Some(page.offset), ..QueryMeta::new(CostClass::Heavy) };
         Ok(TokenHoldersReport {
             blockchain: params.chain.into(),
             contract: holdings.asset.contract.clone(),

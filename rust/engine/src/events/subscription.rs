@@ -15,7 +15,7 @@ use super::selector::{AddressRole, address, contract, symbol};
 use super::threshold::{BalanceThreshold, Threshold};
 use crate::fields::{AddressText, ChainText, ContractList, SymbolList, form};
 use crate::limits::MAX_ITEMS;
-use crate::request::Given;
+use crate::request::ListSize;
 use crate::request::{Checks, DirectionFilter, Warnings, at_most, decode, refused, symbol_texts};
 use crate::scope::Bound;
 use crate::{Error, Method, Reason, Warning};
@@ -134,8 +134,9 @@ impl Subscription {
         let mut warnings = Warnings::default();
         let request: Request = decode(&json!({ "filters": filters }), Method::Post, &mut warnings)?;
         let fields = request.filters.unwrap_or_default();
-        let (given, intelligence) = (Given::Parts, &crate::Intelligence::default());
-        let mut checks = Checks { ledger, warnings: &mut warnings, filter_hash: 0, max_rows: 0, given, intelligence };
+        let (list_size, intelligence) = (ListSize::Pages, &crate::Intelligence::default());
+        let mut checks =
+            Checks { ledger, warnings: &mut warnings, filter_hash: 0, max_rows: 0, list_size, intelligence };
         let subscription = Self::of_fields(event_type, fields, &mut checks, symbols)?;
         subscription.warn(&mut warnings);
         Ok((subscription, warnings.into_list()))

@@ -6,20 +6,20 @@ use headwater_types::address::{Checksum, Reason as AddressReason, eip55};
 use headwater_types::text::{SHOWN, shortened};
 use headwater_types::{Address, Asset, Chain, Family, Network, TimeError, TimeWindow};
 
-use super::Warnings;
+use super::{ListBounds, Warnings};
 use crate::fields::TimeBound;
-use crate::limits::{MAX_ITEMS, MAX_QUERY, MAX_SYMBOL};
+use crate::limits::{MAX_ITEMS, MAX_QUERY, MAX_SYMBOL, PAGE_WINDOW};
 use crate::{Error, Intelligence, Reason};
 
 /// Hex digits of an EVM address.
 const PLACEHOLDER_DIGITS: usize = 40;
 
-/// How lists are asked for.
+/// The size of the lists that a caller asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Given {
-    /// In parts, each by a call of a client.
-    Parts,
-    /// Whole, by a face that puts the parts together.
+pub(crate) enum ListSize {
+    /// Pages, each by a call of a client.
+    Pages,
+    /// Whole lists: a list without a limit has all rows, and a limit may be any number.
     Whole,
 }
 
@@ -33,13 +33,21 @@ pub struct Checks<'a> {
     pub(crate) filter_hash: u64,
     /// Maximum of rows that a page of a list may have.
     pub(crate) max_rows: u32,
-    /// How lists are asked for.
-    pub(crate) given: Given,
+    /// The size of the lists that the caller asks for.
+    pub(crate) list_size: ListSize,
     /// What judgements rest on besides the ledger.
     pub(crate) intelligence: &'a Intelligence,
 }
 
 impl Checks<'_> {
+    /// Returns the bounds of a list that has so many rows by default and at most, where it is asked for in pages.
+    pub(crate) const fn list_bounds(&self, default: u32, max: u32) -> ListBounds {
+        match self.list_size {
+            ListSize::Pages => ListBounds { default, max, window: PAGE_WINDOW },
+            ListSize::Whole => ListBounds { default: u32::MAX, max: u32::MAX, window: u64::MAX },
+        }
+    }
+
     /// The chain a request names.
     ///
     /// # Errors

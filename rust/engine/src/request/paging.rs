@@ -16,10 +16,21 @@ use crate::fields::NextCursor;
 use crate::limits::{DEFAULT_LIMIT, MAX_CURSOR, PAGE_WINDOW};
 use crate::{Error, Pagination, Reason};
 
+/// The bounds of the paging of a list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct ListBounds {
+    /// Rows per page of a request without a limit.
+    pub default: u32,
+    /// The maximum of rows per page.
+    pub max: u32,
+    /// The row that pages and offsets reach at most; cursors reach all.
+    pub window: u64,
+}
+
 /// Which rows of a list are wanted.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Paging {
-    /// Rows per page.
+    /// Rows per page; `u32::MAX` for all.
     pub limit: u32,
     /// The page, from 1; with a cursor only what the answer echoes.
     pub page: u32,
@@ -42,16 +53,17 @@ impl Paging {
         cursor: Option<&str>,
         checks: &Checks<'_>,
     ) -> Result<Self, Error> {
-        Self::within((checks.filter_hash, checks.max_rows), limit, page, cursor)
+        let bounds = checks.list_bounds(DEFAULT_LIMIT, checks.max_rows);
+        Self::within((checks.filter_hash, bounds), limit, page, cursor)
     }
 
     fn within(
-        (filter_hash, max_rows): (u64, u32),
+        (filter_hash, bounds): (u64, ListBounds),
         limit: Option<i64>,
         page: Option<i64>,
         cursor: Option<&str>,
     ) -> Result<Self, Error> {
-        let limit = checked_limit(limit, DEFAULT_LIMIT, max_rows)?;
+        let limit = checked_limit(limit, bounds)?;
         if let Some(text) = cursor.filter(|text| !text.is_empty()) {
             let cursor = Cursor::parse(text)?;
             if cursor.filter_hash != filter_hash {
@@ -72,13 +84,14 @@ impl Paging {
             })?,
         };
         match u32::try_from(page) {
-            Ok(page) if u64::from(page) * u64::from(limit) <= PAGE_WINDOW => {
+            Ok(page) if u64::from(page) * u64::from(limit) <= bounds.window => {
                 Ok(Self { limit, page, after: None, offset: 0, filter_hash })
             }
             _ => {
-                let why = format!("page times limit may reach {PAGE_WINDOW}: go on with `cursor` from `next_cursor`");
+                let why =
+                    format!("page times limit may reach {}: go on with `cursor` from `next_cursor`", bounds.window);
                 let error = refused(Reason::PageWindow, "page", &page.to_string(), &why);
-                Err(Error { limit: Some(PAGE_WINDOW), ..error })
+                Err(Error { limit: Some(bounds.window), ..error })
             }
         }
     }
@@ -93,20 +106,20 @@ impl Paging {
         cursor: Option<&str>,
         checks: &Checks<'_>,
     ) -> Result<Self, Error> {
-        let Offsets { offset, .. } = Offsets::new(limit, offset, DEFAULT_LIMIT, checks.max_rows)?;
+        let bounds = checks.list_bounds(DEFAULT_LIMIT, checks.max_rows);
+        let Offsets { offset, .. } = Offsets::within(limit, offset, bounds)?;
         let paging = Self::new(limit, None, cursor, checks)?;
-        if u64::from(offset) + u64::from(paging.limit) > PAGE_WINDOW {
-            let why = format!("offset and limit may reach {PAGE_WINDOW}: go on with `cursor` from `next_cursor`");
+        if u64::from(offset) + u64::from(paging.limit) > bounds.window {
+            let why = format!("offset and limit may reach {}: go on with `cursor` from `next_cursor`", bounds.window);
             let error = refused(Reason::PageWindow, "offset", &offset.to_string(), &why);
-            return Err(Error { limit: Some(PAGE_WINDOW), ..error });
+            return Err(Error { limit: Some(bounds.window), ..error });
         }
         Ok(if paging.after.is_some() { paging } else { Self { offset, ..paging } })
     }
 
     /// What `meta.pagination` says of it.
     pub fn pagination(&self, total: usize) -> Pagination {
-        let total = u64::try_from(total).ok();
-        Pagination { limit: self.limit, offset: self.offset, total }
+        Pagination { limit: self.shown_limit(total), offset: self.offset, total: u64::try_from(total).ok() }
     }
 
     /// Number of rows before the page, where pages or rows are counted.
@@ -125,17 +138,23 @@ impl Paging {
         usize::try_from(self.limit).expect("a limit fits")
     }
 
+    /// The limit that an answer shows: that of the request, and of a whole list its `rows`.
+    fn shown_limit(&self, rows: usize) -> u32 {
+        if self.limit < u32::MAX { self.limit } else { u32::try_from(rows.max(1)).unwrap_or(u32::MAX) }
+    }
+
     /// Number of pages that hold `rows` rows.
-    pub fn pages(&self, rows: usize) -> i64 {
+    fn pages(&self, rows: usize) -> i64 {
         i64::try_from(rows.div_ceil(self.size())).expect("pages fit")
     }
 
-    /// The paging record of an answer. `next` is the key of its last row when more rows follow, `total_pages` -1 when
-    /// they were not counted.
+    /// The paging record of a page of `rows`, of `total` rows where these were counted. `next` is the key of the last row when
+    /// more rows follow.
     pub fn info(
         &self,
+        rows: usize,
         next: Option<CursorKey>,
-        total_pages: i64,
+        total: Option<usize>,
         generation: u64,
         as_of_block: Option<u64>,
     ) -> PageInfo {
@@ -145,9 +164,10 @@ impl Paging {
         });
         PageInfo {
             has_more: next_cursor.is_some(),
-            limit: self.limit,
+            limit: self.shown_limit(rows),
             page: self.page,
-            total_pages,
+            total_pages: total.map_or(-1, |rows| self.pages(rows)),
+            total: total.and_then(|rows| u64::try_from(rows).ok()),
             next_cursor: next_cursor.map(NextCursor),
         }
     }
@@ -167,8 +187,13 @@ impl Offsets {
     ///
     /// # Errors
     /// `limit_out_of_range`, or `invalid_value` for an offset below zero or past 2147483647.
-    pub fn new(limit: Option<i64>, offset: Option<i64>, default: u32, most: u32) -> Result<Self, Error> {
-        let limit = checked_limit(limit, default, most)?;
+    pub fn new(limit: Option<i64>, offset: Option<i64>, default: u32, max: u32) -> Result<Self, Error> {
+        Self::within(limit, offset, ListBounds { default, max, window: PAGE_WINDOW })
+    }
+
+    /// The same for a list with bounds.
+    pub(crate) fn within(limit: Option<i64>, offset: Option<i64>, bounds: ListBounds) -> Result<Self, Error> {
+        let limit = checked_limit(limit, bounds)?;
         let offset = offset.unwrap_or(0);
         let offset = whole("offset", offset)?;
         Ok(Self { limit, offset })
@@ -194,14 +219,14 @@ pub(crate) fn least_interactions(number: Option<i64>) -> Result<u64, Error> {
     whole("min_interactions", number.unwrap_or(0)).map(u64::from)
 }
 
-/// A number of rows: 0 stands for the default, and more than the most is refused.
-fn checked_limit(limit: Option<i64>, default: u32, most: u32) -> Result<u32, Error> {
+/// A number of rows: 0 stands for the default, and more than the maximum is refused.
+fn checked_limit(limit: Option<i64>, ListBounds { default, max, .. }: ListBounds) -> Result<u32, Error> {
     match limit.unwrap_or(0) {
         0 => Ok(default),
-        limit => u32::try_from(limit).ok().filter(|limit| *limit <= most).ok_or_else(|| {
-            let why = format!("expected 0 to {most} (0 is the default of {default}), got {limit}");
+        limit => u32::try_from(limit).ok().filter(|limit| *limit <= max).ok_or_else(|| {
+            let why = format!("expected 0 to {max} (0 is the default of {default}), got {limit}");
             let error = refused(Reason::LimitOutOfRange, "limit", &limit.to_string(), &why);
-            Error { limit: Some(u64::from(most)), ..error }
+            Error { limit: Some(u64::from(max)), ..error }
         }),
     }
 }
@@ -220,6 +245,8 @@ pub struct PageInfo {
     /// Number of pages; -1 when counting would be expensive.
     #[schema(minimum = -1)]
     pub total_pages: i64,
+    /// Number of rows on all pages; null when counting would be expensive.
+    pub total: Option<u64>,
     /// Give this as `cursor` to go on behind the last row; null on the last page.
     pub next_cursor: Option<NextCursor>,
 }
@@ -351,7 +378,8 @@ mod tests {
     }
 
     fn paging(limit: Option<i64>, page: Option<i64>, cursor: Option<&str>, filter_hash: u64) -> Result<Paging, Error> {
-        Paging::within((filter_hash, MAX_LIMIT), limit, page, cursor)
+        let bounds = ListBounds { default: DEFAULT_LIMIT, max: MAX_LIMIT, window: PAGE_WINDOW };
+        Paging::within((filter_hash, bounds), limit, page, cursor)
     }
 
     fn key() -> CursorKey {
@@ -379,7 +407,7 @@ mod tests {
     #[test]
     fn a_cursor_comes_back_as_it_went_and_only_with_its_filters() {
         let first = paging(Some(5), None, None, 1).unwrap();
-        let text = first.info(Some(key()), -1, 3, Some(7)).next_cursor.unwrap();
+        let text = first.info(1, Some(key()), None, 3, Some(7)).next_cursor.unwrap();
         let next = paging(Some(5), None, Some(&text), 1).unwrap();
         assert_eq!((next.page, next.skipped(), next.after), (2, 0, Some(key())));
         assert_eq!(Cursor::pinned(&json!({"cursor": text})).unwrap(), Some(3));
@@ -390,10 +418,10 @@ mod tests {
 
     #[test]
     fn a_cursor_knows_how_many_rows_lie_before_its_page() {
-        let text = paging(Some(3), None, None, 1).unwrap().info(Some(key()), -1, 3, None).next_cursor.unwrap();
+        let text = paging(Some(3), None, None, 1).unwrap().info(1, Some(key()), None, 3, None).next_cursor.unwrap();
         let second = paging(Some(5), None, Some(&text), 1).unwrap();
         assert_eq!((second.pagination(20).offset, second.skipped()), (3, 0));
-        let text = second.info(Some(key()), -1, 3, None).next_cursor.unwrap();
+        let text = second.info(1, Some(key()), None, 3, None).next_cursor.unwrap();
         assert_eq!(paging(Some(5), None, Some(&text), 1).unwrap().pagination(20).offset, 8);
     }
 }

@@ -55,8 +55,6 @@ pub(crate) struct Page<'a> {
     pub excluded: Excluded,
     /// What is hidden as unverified, as far as it was read.
     pub hidden: Hidden,
-    /// Rows of all pages, where counted.
-    pub total: Option<u64>,
     pub as_of_block: Option<u64>,
 }
 
@@ -73,7 +71,7 @@ impl Page<'_> {
     pub fn head(&self) -> Result<TableHead, Error> {
         Ok(TableHead {
             next_cursor: self.pagination.next_cursor.clone().map(String::from),
-            total: self.total,
+            total: self.pagination.total,
             as_of_block: self.as_of_block,
             amount_unit: Some(amount_unit(
                 self.ledger,
@@ -144,14 +142,13 @@ impl Listing {
             _ => None,
         };
         let as_of_block = ledger.coverage().get(&self.scope.chain).and_then(|coverage| coverage.last_block);
-        let total_pages = counts.as_ref().map_or(-1, |counts| self.paging.pages(counts.shown));
-        let total = counts.as_ref().and_then(|counts| u64::try_from(counts.shown).ok());
+        let counted = counts.as_ref().map(|counts| counts.shown);
         let excluded = counts.map_or_else(Excluded::default, |counts| Excluded {
             unverified: Some(counts.unverified),
             zero_value: Some(counts.zero_value),
             failed: Some(counts.failed),
         });
-        let pagination = self.paging.info(next, total_pages, ledger.generation(), as_of_block);
+        let pagination = self.paging.info(flows.len(), next, counted, ledger.generation(), as_of_block);
         let book = reader.book;
         let (listing, labels) = (self, Labels::present(ledger, self.scope.chain));
         Ok(Page {
@@ -165,7 +162,6 @@ impl Listing {
             pagination,
             excluded,
             hidden,
-            total,
             as_of_block,
         })
     }
@@ -197,7 +193,7 @@ impl Listing {
             Some(CursorKey::Counterparty { .. } | CursorKey::Member(_)) | None => None,
         };
         let mut left = self.paging.skipped();
-        let mut flows = Vec::with_capacity(self.paging.size());
+        let mut flows = Vec::with_capacity(self.paging.size().min(READ_AT_ONCE));
         let (mut more, mut unverified) = (false, 0);
         // One more tells whether a page follows.
         let likely = (left + self.paging.size() + 1).min(READ_AT_ONCE);

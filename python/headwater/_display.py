@@ -1,0 +1,166 @@
+"""Reports as people see them: text for a prompt, HTML for a notebook."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterable, Sequence
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from headwater._shown import SHOWN
+
+if TYPE_CHECKING:
+    from headwater.reports import Report, Reports
+
+# Rows that are shown of a list.
+_ROWS = 10
+# Characters of a warning, and of a cell, that are shown.
+_NOTE, _CELL = 300, 80
+# Between the columns of a table: a space on both sides, and a line.
+_GAP = 3
+# Fields of requests that say whom a call is about, and between whom.
+_SUBJECTS = ("address", "target", "source", "txid", "hash", "txhash", "contract", "symbol", "symbols", "q")
+# Characters of texts of chains and lists that would move the cursor, or turn the direction of writing.
+_UNSAFE = r"[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Co}]"
+_CONFIG: dict[str, Any] = {
+    "tbl_cols": -1,
+    "tbl_rows": _ROWS,
+    "fmt_str_lengths": _CELL,
+    "tbl_width_chars": 10_000,
+    "tbl_hide_dataframe_shape": True,
+    "tbl_hide_column_data_types": True,
+    "tbl_cell_numeric_alignment": "RIGHT",
+}
+
+
+def text(report: Report[Any]) -> str:
+    """Return a report as text: its title, the first rows, and the warnings."""
+    frame = _first(report)
+    lines = [safe(title(report))]
+    if frame.height:
+        width = shutil.get_terminal_size().columns
+        with pl.Config(**_CONFIG):
+            lines.append(str(_fitting(frame, width)))
+    return "\n".join([*lines, *more(report), *_notes(report)])
+
+
+def html(report: Report[Any]) -> str:
+    """Return a report as HTML; texts of chains and lists are escaped."""
+    frame = _first(report)
+    lines = [f"<div><strong>{escape(safe(title(report)))}</strong></div>"]
+    if frame.height:
+        with pl.Config(**_CONFIG):
+            lines.append(frame._repr_html_())
+    lines += [f"<div>{escape(line)}</div>" for line in more(report)]
+    lines += [f"<div><em>{escape(line)}</em></div>" for line in _notes(report)]
+    return "\n".join(lines)
+
+
+def title(report: Report[Any]) -> str:
+    """Say what a report has, of whom, and how many rows."""
+    name, _ = SHOWN.get(report.endpoint, ("rows", []))
+    about, count = subject(report), len(report)
+    rows = f"{count:,} {name}" if report.total in (None, count) else f"{count:,} of {report.total:,} {name}"
+    if report.total is None and report.has_more:
+        rows = f"the first {rows}"
+    return f"{report.endpoint}{f' of {about}' if about else ''}: {rows}"
+
+
+def subject(report: Report[Any]) -> str:
+    """Say whom a report is about, and on which chain."""
+    named = report.request
+    about = next((_short(named[field]) for field in _SUBJECTS if named.get(field)), "")
+    if "counterparty" in named:
+        about = f"{about} with {named['counterparty']}"
+    chain = named.get("blockchain") or named.get("chain")
+    return f"{about} on {chain}" if about and chain else about or str(chain or "")
+
+
+def more(report: Report[Any]) -> list[str]:
+    """Say how to get the rows that are not shown, and those that the report does not have."""
+    lines = []
+    if len(report) > _ROWS:
+        lines.append(f"{len(report) - _ROWS:,} more rows: .frame has all {len(report):,}")
+    if report.has_more:
+        lines.append("the list continues: limit=None gives all rows")
+    return lines
+
+
+def summary(reports: Reports[Any]) -> str:
+    """Return the reports about many addresses as text."""
+    rows = sum(len(report) for report in reports)
+    name, _ = SHOWN.get(reports.endpoint, ("rows", []))
+    shown = ", ".join([*reports.addresses[:2], *(["..."] if len(reports) > 2 else [])])
+    lines = [safe(f"{reports.endpoint} of {len(reports):,} addresses{f' ({shown})' if shown else ''}: {rows:,} {name}")]
+    notes = dict.fromkeys(note for report in reports for note in _notes(report))
+    return "\n".join([*lines, *notes])
+
+
+def many_html(reports: Reports[Any]) -> str:
+    """Return the reports about many addresses as HTML, with the first rows of all."""
+    head, *notes = summary(reports).split("\n")
+    lines = [f"<div><strong>{escape(head)}</strong></div>"]
+    with pl.Config(**_CONFIG):
+        lines.append(_without_controls(reports.frame.head(_ROWS))._repr_html_())
+    return "\n".join([*lines, *(f"<div><em>{escape(note)}</em></div>" for note in notes)])
+
+
+def safe(value: str) -> str:
+    """Return text without characters that change how others are shown."""
+    return str(pl.select(pl.lit(value).str.replace_all(_UNSAFE, "�")).item())
+
+
+def _notes(report: Report[Any]) -> list[str]:
+    notes = []
+    for warning in report.warnings:
+        said = safe(str(warning.get("message") or warning["code"]))
+        notes.append(f"! {said if len(said) <= _NOTE else said[:_NOTE] + '...'}")
+    return notes
+
+
+def _first(report: Report[Any]) -> pl.DataFrame:
+    """Return the first rows, with the columns that people look at first, without those that have nothing."""
+    frame = report.frame.head(_ROWS)
+    first = [name for name in SHOWN.get(report.endpoint, ("", []))[1] if name in frame.columns]
+    frame = frame.select(first) if first else frame
+    kept = [column.name for column in frame.get_columns() if column.null_count() < len(column)]
+    return _without_controls(frame.select(kept))
+
+
+def _without_controls(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return a frame whose texts change nothing around them; lists of texts become text."""
+    texts = frame.with_columns(pl.col(pl.List(pl.String)).list.join(", "))
+    return texts.with_columns(pl.col(pl.String).str.replace_all(_UNSAFE, "�"))
+
+
+def _fitting(frame: pl.DataFrame, width: int) -> pl.DataFrame:
+    """Return the columns that fit a width, at least two; cells are shown whole."""
+    kept: list[str] = []
+    used = 1
+    for column in frame.get_columns():
+        used += max(len(column.name), *_widths(column)) + _GAP
+        if used > width and len(kept) > 1:
+            break
+        kept.append(column.name)
+    return frame.select(kept)
+
+
+def _widths(column: pl.Series) -> Sequence[int]:
+    if column.dtype == pl.Datetime:
+        return [len("2026-01-01 00:00:00 UTC")]
+    if column.dtype == pl.Float64:
+        return [len(f"{value:.6f}") for value in column.drop_nulls()] or [0]
+    if isinstance(column.dtype, (pl.List, pl.Struct)):
+        return [_CELL // 2]
+    return [min(len(str(value)), _CELL) for value in column] or [0]
+
+
+def _short(value: Any) -> str:  # noqa: ANN401
+    if isinstance(value, str):
+        return value
+    if isinstance(value, Iterable):
+        named = [str(each) for each in value]
+        return ", ".join(named[:2]) + (f" and {len(named) - 2:,} more" if len(named) > 2 else "")
+    return str(value)
