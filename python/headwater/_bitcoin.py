@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, overload
 
-from headwater._request import Addresses, given
+from headwater._request import Addresses, Limit, given, given_list
 
 if TYPE_CHECKING:
     from headwater import records
@@ -73,7 +73,7 @@ class BitcoinMethods:
         address: str,
         *,
         include_change: bool | None = ...,
-        limit: int | None = ...,
+        limit: Limit = ...,
         offset: int | None = ...,
         cursor: str | None = ...,
         progress: bool = ...,
@@ -85,7 +85,7 @@ class BitcoinMethods:
         address: Iterable[str],
         *,
         include_change: bool | None = ...,
-        limit: int | None = ...,
+        limit: Limit = ...,
         offset: int | None = ...,
         cursor: str | None = ...,
         progress: bool = ...,
@@ -96,7 +96,7 @@ class BitcoinMethods:
         address: Addresses,
         *,
         include_change: bool | None = None,
-        limit: int | None = None,
+        limit: Limit = "auto",
         offset: int | None = None,
         cursor: str | None = None,
         progress: bool = False,
@@ -110,8 +110,9 @@ class BitcoinMethods:
             One address or many.
         include_change : bool, optional
             Also find the clusters that change links to it; default false.
-        limit : int, optional
-            Addresses per page: default 20, at most 1000, of a table 100,000.
+        limit : int, "auto" or None
+            Rows. ``"auto"`` (default): all rows of a store; of a server one page of 1,000 rows, since each page costs.
+            ``None``: all rows, of a server page after page.
         offset : int, optional
             Addresses left out before the page.
         cursor : str, optional
@@ -142,6 +143,6 @@ class BitcoinMethods:
         headwater.errors.InvalidInput: the store contains neither rows nor labels of bitcoin; it contains ethereum
         """
         answer: Report[records.BtcClusterReport] | Reports[records.BtcClusterReport] = self._each(
-            "btc/cluster", address, given(locals(), "address"), progress
+            "btc/cluster", address, given_list(locals(), "address"), progress
         )
         return answer

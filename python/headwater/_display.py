@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 # Rows that are shown of a list.
 _ROWS = 10
 # Characters of a warning, and of a cell, that are shown.
-_NOTE, _CELL = 300, 80
+_NOTE, _CELL = 200, 80
 # Between the columns of a table: a space on both sides, and a line.
 _GAP = 3
 # Fields of requests that say whom a call is about, and between whom.
@@ -38,7 +38,7 @@ _CONFIG: dict[str, Any] = {
 def text(report: Report[Any]) -> str:
     """Return a report as text: its title, the first rows, and the warnings."""
     frame = _first(report)
-    lines = [safe(title(report))]
+    lines = [safe(report._title())]
     if frame.height:
         width = shutil.get_terminal_size().columns
         with pl.Config(**_CONFIG):
@@ -49,7 +49,7 @@ def text(report: Report[Any]) -> str:
 def html(report: Report[Any]) -> str:
     """Return a report as HTML; texts of chains and lists are escaped."""
     frame = _first(report)
-    lines = [f"<div><strong>{escape(safe(title(report)))}</strong></div>"]
+    lines = [f"<div><strong>{escape(safe(report._title()))}</strong></div>"]
     if frame.height:
         with pl.Config(**_CONFIG):
             lines.append(frame._repr_html_())
@@ -88,23 +88,27 @@ def more(report: Report[Any]) -> list[str]:
     return lines
 
 
-def summary(reports: Reports[Any]) -> str:
-    """Return the reports about many addresses as text."""
-    rows = sum(len(report) for report in reports)
+def titles(reports: Reports[Any]) -> str:
+    """Say what reports about many addresses have, and how many rows."""
+    rows, cut = sum(len(report) for report in reports), sum(report.has_more for report in reports)
     name, _ = SHOWN.get(reports.endpoint, ("rows", []))
     shown = ", ".join([*reports.addresses[:2], *(["..."] if len(reports) > 2 else [])])
-    lines = [safe(f"{reports.endpoint} of {len(reports):,} addresses{f' ({shown})' if shown else ''}: {rows:,} {name}")]
-    notes = dict.fromkeys(note for report in reports for note in _notes(report))
-    return "\n".join([*lines, *notes])
+    addresses = f"{len(reports):,} address{'' if len(reports) == 1 else 'es'}"
+    about = f"{reports.endpoint} of {addresses}{f' ({shown})' if shown else ''}: {rows:,} {name}"
+    return about + (f"; {cut:,} lists continue: limit=None gives all rows" if cut else "")
+
+
+def many_text(reports: Reports[Any]) -> str:
+    """Return the reports about many addresses as text: their title, and each warning once."""
+    return "\n".join([safe(reports._title()), *_all_notes(reports)])
 
 
 def many_html(reports: Reports[Any]) -> str:
     """Return the reports about many addresses as HTML, with the first rows of all."""
-    head, *notes = summary(reports).split("\n")
-    lines = [f"<div><strong>{escape(head)}</strong></div>"]
+    lines = [f"<div><strong>{escape(safe(reports._title()))}</strong></div>"]
     with pl.Config(**_CONFIG):
         lines.append(_without_controls(reports.frame.head(_ROWS))._repr_html_())
-    return "\n".join([*lines, *(f"<div><em>{escape(note)}</em></div>" for note in notes)])
+    return "\n".join([*lines, *(f"<div><em>{escape(note)}</em></div>" for note in _all_notes(reports))])
 
 
 def safe(value: str) -> str:
@@ -116,8 +120,14 @@ def _notes(report: Report[Any]) -> list[str]:
     notes = []
     for warning in report.warnings:
         said = safe(str(warning.get("message") or warning["code"]))
-        notes.append(f"! {said if len(said) <= _NOTE else said[:_NOTE] + '...'}")
+        notes.append(
+            f"! {said if len(said) <= _NOTE else said[:_NOTE].rsplit(' ', 1)[0] + ' ... (whole in .warnings)'}"
+        )
     return notes
+
+
+def _all_notes(reports: Reports[Any]) -> Iterable[str]:
+    return dict.fromkeys(note for report in reports for note in _notes(report))
 
 
 def _first(report: Report[Any]) -> pl.DataFrame:

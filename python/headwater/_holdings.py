@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, overload
 
 from headwater._objects import whole_texts
-from headwater._request import Addresses, Contracts, Texts, Time, given
+from headwater._request import Addresses, Contracts, Limit, Texts, Time, given, given_list
 
 if TYPE_CHECKING:
     from headwater import records
@@ -39,7 +39,7 @@ class HoldingMethods:
         start_time: Time = ...,
         end_time: Time = ...,
         min_interactions: int | None = ...,
-        limit: int | None = ...,
+        limit: Limit = ...,
         offset: int | None = ...,
         cursor: str | None = ...,
         include_change: bool | None = ...,
@@ -59,7 +59,7 @@ class HoldingMethods:
         start_time: Time = ...,
         end_time: Time = ...,
         min_interactions: int | None = ...,
-        limit: int | None = ...,
+        limit: Limit = ...,
         offset: int | None = ...,
         cursor: str | None = ...,
         include_change: bool | None = ...,
@@ -78,7 +78,7 @@ class HoldingMethods:
         start_time: Time = None,
         end_time: Time = None,
         min_interactions: int | None = None,
-        limit: int | None = None,
+        limit: Limit = "auto",
         offset: int | None = None,
         cursor: str | None = None,
         include_change: bool | None = None,
@@ -107,8 +107,9 @@ class HoldingMethods:
             Last time, epoch seconds, included.
         min_interactions : int, optional
             Only rows of at least this many transactions.
-        limit : int, optional
-            Rows per page: default 20, at most 1000, of a table 100,000.
+        limit : int, "auto" or None
+            Rows. ``"auto"`` (default): all rows of a store; of a server one page of 1,000 rows, since each page costs.
+            ``None``: all rows, of a server page after page.
         offset : int, optional
             Rows left out before the page.
         cursor : str, optional
@@ -139,7 +140,7 @@ class HoldingMethods:
         [(2, 6002.5), (1, 2000.0)]
         """
         answer: Report[records.CounterpartyListReport] | Reports[records.CounterpartyListReport] = self._each(
-            "counterparty/list", address, given(locals(), "address"), progress
+            "counterparty/list", address, given_list(locals(), "address"), progress
         )
         return answer
 
@@ -337,7 +338,7 @@ class HoldingMethods:
         contract: str | None = None,
         *,
         blockchain: str = "ethereum",
-        limit: int | None = None,
+        limit: Limit = "auto",
         offset: int | None = None,
         **fields: Any,
     ) -> Report[records.TokenHoldersReport]:
@@ -349,8 +350,9 @@ class HoldingMethods:
             The token, or ``native`` for the coin of the chain; left out for bitcoin.
         blockchain : str
             Chain: ``ethereum``, ``tron``, ``bsc`` or ``bitcoin``.
-        limit : int, optional
-            Holders per page: default 10, at most 100.
+        limit : int, "auto" or None
+            Rows. ``"auto"`` (default): all rows of a store; of a server one page of 100 rows, since each page costs.
+            ``None``: all rows, of a server page after page.
         offset : int, optional
             Holders left out before the page.
         **fields
@@ -373,7 +375,7 @@ class HoldingMethods:
 
         Bob sent what the ledger never saw him receive, which the warning says.
         """
-        return self.query("token/holders", given(locals()))
+        return self.query("token/holders", given_list(locals()))
 
     def concentration(
         self,

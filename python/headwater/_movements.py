@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, overload
 
-from headwater._request import Addresses, Contracts, Criteria, Texts, Time, given
+from headwater._request import Addresses, Contracts, Criteria, Limit, Texts, Time, given, given_list
 
 if TYPE_CHECKING:
     from headwater import records
@@ -38,7 +38,7 @@ class MovementMethods:
         start_time: Time = ...,
         end_time: Time = ...,
         output_asset: str | None = ...,
-        limit: int | None = ...,
+        limit: Limit = ...,
         page: int | None = ...,
         cursor: str | None = ...,
         filter_criterias: Criteria = ...,
@@ -62,7 +62,7 @@ class MovementMethods:
         start_time: Time = ...,
         end_time: Time = ...,
         output_asset: str | None = ...,
-        limit: int | None = ...,
+        limit: Limit = ...,
         page: int | None = ...,
         cursor: str | None = ...,
         filter_criterias: Criteria = ...,
@@ -85,7 +85,7 @@ class MovementMethods:
         start_time: Time = None,
         end_time: Time = None,
         output_asset: str | None = None,
-        limit: int | None = None,
+        limit: Limit = "auto",
         page: int | None = None,
         cursor: str | None = None,
         filter_criterias: Criteria = None,
@@ -117,8 +117,9 @@ class MovementMethods:
             Last time, epoch seconds, included.
         output_asset : str, optional
             Adds ``amount_out`` in this unit: ``usd`` or a registry symbol.
-        limit : int, optional
-            Rows per page: default 20, at most 1000, of a table 100,000.
+        limit : int, "auto" or None
+            Rows. ``"auto"`` (default): all rows of a store; of a server one page of 1,000 rows, since each page costs.
+            ``None``: all rows, of a server page after page.
         page : int, optional
             Page from 1; 0 is page 1 too. Default 1.
         cursor : str, optional
@@ -152,7 +153,7 @@ class MovementMethods:
         [('send', '1', 2000.0), ('receive', '3', 6000.0)]
         """
         answer: Report[records.TransactionsReport] | Reports[records.TransactionsReport] = self._each(
-            "transactions", address, given(locals(), "address"), progress
+            "transactions", address, given_list(locals(), "address"), progress
         )
         return answer
 
@@ -208,7 +209,7 @@ class MovementMethods:
         start_time: Time = ...,
         end_time: Time = ...,
         output_asset: str | None = ...,
-        limit: int | None = ...,
+        limit: Limit = ...,
         page: int | None = ...,
         cursor: str | None = ...,
         min_interactions: int | None = ...,
@@ -232,7 +233,7 @@ class MovementMethods:
         start_time: Time = ...,
         end_time: Time = ...,
         output_asset: str | None = ...,
-        limit: int | None = ...,
+        limit: Limit = ...,
         page: int | None = ...,
         cursor: str | None = ...,
         min_interactions: int | None = ...,
@@ -255,7 +256,7 @@ class MovementMethods:
         start_time: Time = None,
         end_time: Time = None,
         output_asset: str | None = None,
-        limit: int | None = None,
+        limit: Limit = "auto",
         page: int | None = None,
         cursor: str | None = None,
         min_interactions: int | None = None,
@@ -289,8 +290,9 @@ class MovementMethods:
             Unit of the amounts. Null: own units of the one symbol in scope, US dollars where there are several. Else
             ``usd``, a registry symbol (converted at transfer time), or ``per_symbol`` for one row per counterparty and
             asset.
-        limit : int, optional
-            Rows per page: default 20, at most 1000, of a table 100,000.
+        limit : int, "auto" or None
+            Rows. ``"auto"`` (default): all rows of a store; of a server one page of 1,000 rows, since each page costs.
+            ``None``: all rows, of a server page after page.
         page : int, optional
             Page from 1; 0 is page 1 too. Default 1.
         cursor : str, optional
@@ -327,7 +329,7 @@ class MovementMethods:
         (True, 2.5, 6000.0)
         """
         answer: Report[records.CounterpartyReport] | Reports[records.CounterpartyReport] = self._each(
-            "counterparty", address, given(locals(), "address"), progress
+            "counterparty", address, given_list(locals(), "address"), progress
         )
         return answer
 
@@ -345,7 +347,7 @@ class MovementMethods:
         start_time: Time = None,
         end_time: Time = None,
         output_asset: str | None = None,
-        limit: int | None = None,
+        limit: Limit = "auto",
         page: int | None = None,
         cursor: str | None = None,
         sort: records.TransferSort | None = None,
@@ -381,8 +383,9 @@ class MovementMethods:
             Last time, epoch seconds, included.
         output_asset : str, optional
             Adds ``amount_out`` in this unit: ``usd`` or a registry symbol.
-        limit : int, optional
-            Rows per page: default 20, at most 1000, of a table 100,000.
+        limit : int, "auto" or None
+            Rows. ``"auto"`` (default): all rows of a store; of a server one page of 1,000 rows, since each page costs.
+            ``None``: all rows, of a server page after page.
         page : int, optional
             Page from 1; 0 is page 1 too. Default 1.
         cursor : str, optional
@@ -411,7 +414,7 @@ class MovementMethods:
         >>> ledger().transfers_between(ALICE, BOB).frame.select("direction", "amount", "symbol").rows()
         [('To', '2.5', 'usdt'), ('From', '3', 'eth')]
         """
-        return self.query("counterparty/transfer-between", given(locals()))
+        return self.query("counterparty/transfer-between", given_list(locals()))
 
     def overview(
         self,

@@ -26,6 +26,10 @@ if TYPE_CHECKING:
 _MOST_ROWS = {"cursor": 100_000, "offset": 100}
 # Rows that a list may be asked for with a limit.
 _MOST_ASKED = 100_000
+# Rows that one JSON answer gives.
+_PAGE_ROWS = {"cursor": 1_000, "offset": 100}
+# Lists that grow with the rows of an answer.
+_BESIDE_ROWS = {"btc/cluster": ("addresses", "evidence_tx")}
 _IN_MEMORY = 8 << 20
 _TOGETHER = 1 << 20
 _LOOK_SECS = 0.2
@@ -111,6 +115,20 @@ class Remote:
             answered.update({place: each.result() for place, each in whole.items() if each.exception() is None})
 
     def _answer(self, name: str, request: dict[str, Any], batch: _Batch | None) -> _headwater.Answer:
+        """Answer one call; of a list in pages give one page, and all of them where its limit is ``None``."""
+        pages = route(name).pages
+        if pages is None or request.get("limit", "auto") not in ("auto", None):
+            return _headwater.Answer(name, *self._envelope(name, request, batch))
+        page = {**request, "limit": _PAGE_ROWS[pages]}
+        data, meta = self._envelope(name, page, batch)
+        if "limit" in request:
+            while (place := _following(name, data, meta)) is not None:
+                _append(name, (data, meta), self._envelope(name, {**page, **place}, batch))
+        return _headwater.Answer(name, data, meta)
+
+    def _envelope(
+        self, name: str, request: dict[str, Any], batch: _Batch | None
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
         call = call_of(name, request)
 
         def receive(response: http.client.HTTPResponse) -> dict[str, Any]:
@@ -120,7 +138,7 @@ class Remote:
 
         try:
             envelope = self._connections.call(call, receive, None if batch is None else batch.stop)
-            return _headwater.Answer(name, envelope["data"], envelope["meta"])
+            return envelope["data"], envelope["meta"]
         except NotFound as error:
             # Of what is named in the path, the answer does not say the field.
             error.field = error.field or next(iter(route(name).parts), None)
@@ -358,6 +376,37 @@ def _wait_for(futures: Sequence[Future[_headwater.Answer]], reach: Reach) -> Non
         failed = [future for future in futures if future.done() and future.exception() is not None]
     for future in failed:
         future.result()
+
+
+def _following(name: str, data: dict[str, Any], meta: dict[str, Any]) -> dict[str, Any] | None:
+    """Give the fields that ask for the page behind an answer; ``None`` behind the last one."""
+    called = route(name)
+    if called.pages == "cursor":
+        cursor = data.get("pagination", data)["next_cursor"]
+        return None if cursor is None else {"cursor": cursor}
+    paging, rows = meta["pagination"], len(data[str(called.rows)])
+    return {"offset": paging["offset"] + rows} if rows and paging["offset"] + rows < paging["total"] else None
+
+
+def _append(
+    name: str, whole: tuple[dict[str, Any], dict[str, Any]], page: tuple[dict[str, Any], dict[str, Any]]
+) -> None:
+    """Add the rows of the next page to an answer, and what the page cost."""
+    (data, meta), (more, more_meta) = whole, page
+    rows = str(route(name).rows)
+    data[rows] += more[rows]
+    for beside in _BESIDE_ROWS.get(name, ()):
+        data[beside] = list(dict.fromkeys(data[beside] + more[beside]))
+    if "next_cursor" in more:
+        data["next_cursor"] = more["next_cursor"]
+    for paging, last in ((data.get("pagination"), more.get("pagination")), (meta.get("pagination"), None)):
+        if paging is not None:
+            paging["limit"] = len(data[rows])
+            if last is not None:
+                paging.update(has_more=last["has_more"], next_cursor=last["next_cursor"], total_pages=1)
+    if "credit_cost" in more_meta:
+        meta["credit_cost"] += more_meta["credit_cost"]
+        meta["credit_remaining"] = more_meta["credit_remaining"]
 
 
 def _next_place(pages: str | None, head: Head, counted: int, reached: int) -> dict[str, Any] | None:

@@ -106,10 +106,10 @@ class ClassReport(Report[records.AddressClassifyReport]):
         """Export the verdict through the Arrow C stream interface."""
         return self.frame.__arrow_c_stream__(requested_schema)
 
-    def __repr__(self) -> str:
+    def _title(self) -> str:
         """Name the address and the verdict."""
         verdict = self.error or f"{self.predicted_class} {self.confidence:.2f}"
-        return f"<ClassReport {self.blockchain} {self.address}: {verdict}>"
+        return f"class of {self.address} on {self.blockchain}: {verdict}"
 
 
 class ClassReports(Reports[records.AddressClassifyReport]):
@@ -149,11 +149,11 @@ class ClassReports(Reports[records.AddressClassifyReport]):
         named = [("", nobody), *tables]
         return pl.concat([table.select(pl.lit(address).alias("address"), pl.all()) for address, table in named])
 
-    def __repr__(self) -> str:
+    def _title(self) -> str:
         """Count the addresses by class."""
         classes = Counter(report.predicted_class or "without a class" for report in self)
         counts = ", ".join(f"{count} {name}" for name, count in classes.most_common())
-        return f"<ClassReports {len(self)} addresses{f': {counts}' if counts else ''}>"
+        return f"classes of {len(self):,} addresses{f': {counts}' if counts else ''}"
 
 
 def each(answered: Report) -> list[ClassReport]:

@@ -49,13 +49,13 @@ class ExposureReport(Report[records.ExposureReport]):
     def _shares(self) -> pl.DataFrame:
         return pl.concat([_of_kind(kind, self._table(kind)) for kind in _KINDS])
 
-    def __repr__(self) -> str:
+    def _title(self) -> str:
         """Name the address and its largest exposures."""
         data = self.data
         shares = sorted(self.rows, key=lambda row: -row["share"])[:3]
         told = ", ".join(f"{row['share']:.1%} {row['direction']} {row['category']}" for row in shares)
         cut = f", cut by {', '.join(data['truncation_reasons'])}" if data["truncated"] else ""
-        return f"<ExposureReport {data['blockchain']} {data['address']}: {told or 'nobody named'}{cut}>"
+        return f"exposure of {data['address']} on {data['blockchain']}: {told or 'nobody named'}{cut}"
 
 
 class ExposureReports(Reports[records.ExposureReport]):

@@ -63,9 +63,9 @@ class PathReport(Report[records.PathReport]):
         """Export the hops through the Arrow C stream interface."""
         return self.frame.__arrow_c_stream__(requested_schema)
 
-    def __repr__(self) -> str:
+    def _title(self) -> str:
         """Name the source, and what was found."""
         data = self.data
         found = f"{len(data['paths'])} paths, {data['explored_nodes']} addresses looked through"
         cut = f", cut by {', '.join(data['truncation_reasons'])}" if data["truncated"] else ""
-        return f"<PathReport {data['blockchain']} {data['source']}: {found}{cut}>"
+        return f"paths from {data['source']} on {data['blockchain']}: {found}{cut}"

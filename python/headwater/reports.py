@@ -224,6 +224,10 @@ class Report(Generic[Data]):
         """Give a row by its position, rows by a slice, or a field of ``data`` by its name."""
         return self.data[index] if isinstance(index, str) else self.rows[index]
 
+    def _title(self) -> str:
+        """Say what the report has, and of whom."""
+        return _display.title(self)
+
     def __repr__(self) -> str:
         """Show what the report has, of whom, its first rows, and its warnings."""
         return _display.text(self)
@@ -281,9 +285,13 @@ class Reports(Sequence[Report[Data]]):
         """Export all rows through the Arrow C stream interface."""
         return self.frame.__arrow_c_stream__(requested_schema)
 
+    def _title(self) -> str:
+        """Say what the reports have, and of whom."""
+        return _display.titles(self)
+
     def __repr__(self) -> str:
         """Show the call, whom it was asked about, how many rows there are, and the warnings."""
-        return _display.summary(self)
+        return _display.many_text(self)
 
     def _repr_html_(self) -> str:
         """Show the same in a notebook, with the first rows."""

@@ -133,7 +133,7 @@ class RiskReport(Report[records.AddressRiskReport]):
         """The verdict in one row."""
         return _summary(self._table(""))
 
-    def __repr__(self) -> str:
+    def _title(self) -> str:
         """Name the address, whether data suffices to judge, the verdict, and the three factors with the most points."""
         data = self.data
         decision = data["decision"]
@@ -148,7 +148,8 @@ class RiskReport(Report[records.AddressRiskReport]):
             verdict = f"not enough data to judge ({reasons}); {verdict}"
         elif not factors:
             factors = "nothing held against it"
-        return f"<RiskReport {data['blockchain']} {data['address']}: {verdict}{'; ' if factors else ''}{factors}>"
+        about = f"risk of {data['address']} on {data['blockchain']}"
+        return f"{about}: {verdict}{'; ' if factors else ''}{factors}"
 
 
 class RiskReports(Reports[records.AddressRiskReport]):
@@ -175,14 +176,14 @@ class RiskReports(Reports[records.AddressRiskReport]):
     def _without_rows(self) -> pl.DataFrame:
         return with_dispute_secs(_rows.table(self.endpoint, "factors")).select(_FACTORS)
 
-    def __repr__(self) -> str:
+    def _title(self) -> str:
         """Count the addresses with too little data to judge, and the others by level."""
         judged = [report for report in self if report.assessment != "insufficient"]
         unjudged = len(self) - len(judged)
         levels = Counter(report.data["risk_level"] for report in judged)
         counts = ", ".join(f"{levels[level]} {level}" for level in ("high", "medium", "low"))
         unclear = f"{unjudged} without enough data to judge, " if unjudged else ""
-        return f"<RiskReports {len(self)} addresses: {unclear}{counts}>"
+        return f"risk of {len(self):,} addresses: {unclear}{counts}"
 
 
 def _measured(evidence: Mapping[str, Any]) -> str:

@@ -218,13 +218,13 @@ class TraceReport(Report[records.TraceReport]):
 
         pyplot.show()
 
-    def __repr__(self) -> str:
+    def _title(self) -> str:
         """Name the address, what was found, and what was left out."""
         data = self.data
         summary = data["summary"]
         found = f"{summary['node_count']} addresses, {summary['edge_count']} edges, {len(data['ends'])} ends"
         cut = f", cut by {', '.join(data['truncation_reasons'])}" if data["truncated"] else ""
-        return f"<TraceReport {data['blockchain']} {data['address']}: {found}{cut}>"
+        return f"trace of {data['address']} on {data['blockchain']}: {found}{cut}"
 
 
 class TraceReports(Reports[records.TraceReport]):
@@ -242,6 +242,6 @@ class TraceReports(Reports[records.TraceReport]):
     def _without_rows(self) -> pl.DataFrame:
         return _rows.table(self.endpoint, "edges").select(_EDGES)
 
-    def __repr__(self) -> str:
+    def _title(self) -> str:
         """Count the traces and their edges."""
-        return f"<TraceReports {len(self)} addresses: {sum(len(report.rows) for report in self)} edges>"
+        return f"traces of {len(self):,} addresses: {sum(len(report.rows) for report in self)} edges"

@@ -76,7 +76,7 @@ CALLED = {
 FURTHER = "Further fields of the request."
 # The limit of a list in pages.
 LIMIT = (
-    "Rows. ``\"auto\"`` (default): all rows of a store; of a server one page of {page} rows, since each page costs. "
+    'Rows. ``"auto"`` (default): all rows of a store; of a server one page of {page} rows, since each page costs. '
     "``None``: all rows, of a server page after page."
 )
 
@@ -233,7 +233,8 @@ class Method:
                 values.setdefault(argument.field, argument.name)
         own = [argument.name for argument in self.arguments if argument.field in values and argument.record is None]
         left_out = (["address"] if self.is_many else []) + own
-        request = f"{'given_list' if self.is_paged else 'given'}({', '.join(['locals()', *(repr(name).replace(chr(39), chr(34)) for name in left_out)])})"
+        names = ", ".join(["locals()", *(f'"{name}"' for name in left_out)])
+        request = f"{'given_list' if self.is_paged else 'given'}({names})"
         if not self.arguments:
             return f'        return self.query("{source["endpoint"]}")\n\n'
         if source.get("nested"):

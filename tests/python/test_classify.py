@@ -179,11 +179,11 @@ def test_query_has_a_row_per_address_with_all_that_is_said_of_it(fake: hw.Ledger
 
 
 def test_reports_say_what_they_are(fake: hw.Ledger) -> None:
-    assert repr(fake.classify(address(1))) == f"<ClassReport ethereum {address(1)}: Exchange 0.75>"
-    assert repr(fake.classify(address(7))).endswith(": no activity: it did nothing>")
+    assert repr(fake.classify(address(1))).splitlines()[0] == f"class of {address(1)} on ethereum: Exchange 0.75"
+    assert repr(fake.classify(address(7))).splitlines()[0].endswith(": no activity: it did nothing")
     counted = fake.classify([address(1), address(2), address(7)])
-    assert repr(counted) == "<ClassReports 3 addresses: 2 Exchange, 1 without a class>"
-    assert repr(fake.classify([])) == "<ClassReports 0 addresses>"
+    assert repr(counted).splitlines()[0] == "classes of 3 addresses: 2 Exchange, 1 without a class"
+    assert repr(fake.classify([])) == "classes of 0 addresses"
 
 
 def test_picture_of_a_class_has_a_bar_for_each_class(fake: hw.Ledger, axes: Any) -> None:  # noqa: ANN401

@@ -169,15 +169,15 @@ def test_reports_say_what_they_are(mixed: hw.Ledger) -> None:
     assert ALICE in shown
     assert "medium; mixer_interaction" in shown
     reasons = "few_transfers, rules_deferred, graph_unavailable, history_incomplete"
-    assert repr(mixed.risk(NOBODY)).endswith(f": not enough data to judge ({reasons}); 0.00 low>")
+    assert repr(mixed.risk(NOBODY)).splitlines()[0].endswith(f": not enough data to judge ({reasons}); 0.00 low")
     assert (
-        repr(mixed.risk([ALICE, NOBODY]))
-        == "<RiskReports 2 addresses: 1 without enough data to judge, 0 high, 1 medium, 0 low>"
+        repr(mixed.risk([ALICE, NOBODY])).splitlines()[0]
+        == "risk of 2 addresses: 1 without enough data to judge, 0 high, 1 medium, 0 low"
     )
     sanctioned = repr(made((SHOP, "sanction", "sanctions_list")).risk(SHOP))
     assert "100.00 high, floor by ofac_sanctioned; sanction 99.94" in sanctioned
-    assert repr(mixed.labels([ALICE, BOB, SHOP])) == f"<Reports labels: 3 addresses ({ALICE}, {BOB}, …)>"
-    assert repr(mixed.labels([])) == "<Reports labels: 0 addresses>"
+    assert repr(mixed.labels([ALICE, BOB, SHOP])).startswith(f"labels of 3 addresses ({ALICE}, {BOB}, ...): ")
+    assert repr(mixed.labels([])) == "labels of 0 addresses: 0 claims"
 
 
 def test_a_picture_of_a_risk_adds_its_factors_up(mixed: hw.Ledger, axes: Any) -> None:  # noqa: ANN401

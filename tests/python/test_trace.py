@@ -147,7 +147,7 @@ def test_many_addresses_have_a_trace_each(town: hw.Ledger) -> None:
     assert isinstance(traces, hw.TraceReports)
     assert [len(report.rows) for report in traces] == [3, 0]
     assert traces.frame["queried_address"].to_list() == [ALICE] * 3
-    assert repr(traces) == "<TraceReports 2 addresses: 3 edges>"
+    assert repr(traces).splitlines()[0] == "traces of 2 addresses: 3 edges"
     nothing = town.trace([])
     assert nothing.frame.columns == traces.frame.columns
     assert traces[1].edges.schema == traces[0].edges.schema
@@ -238,7 +238,7 @@ def test_nothing_to_draw_is_said(town: hw.Ledger) -> None:
 
 
 def test_text_of_a_trace_says_what_was_left_out(town: hw.Ledger, trace: hw.TraceReport) -> None:
-    assert repr(trace) == f"<TraceReport ethereum {ALICE}: 3 addresses, 4 edges, 2 ends>"
+    assert repr(trace).splitlines()[0] == f"trace of {ALICE} on ethereum: 3 addresses, 4 edges, 2 ends"
     cut = town.trace(ALICE, outward_depth=1, inward_depth=0)
     assert "cut by depth_limit" in repr(cut)
 
@@ -255,7 +255,7 @@ def test_paths_are_worked_by_hand(town: hw.Ledger) -> None:
         (2, 1, ALICE, BOB, "usdt", "2.5"),
     ]
     assert pl.DataFrame(report).equals(report.frame)
-    assert repr(report) == f"<PathReport ethereum {ALICE}: 2 paths, 6 addresses looked through>"
+    assert repr(report).splitlines()[0] == f"paths from {ALICE} on ethereum: 2 paths, 6 addresses looked through"
     assert town.path(ALICE, [BOB], k=1).paths.height == 1
     assert town.path(ALICE, pl.Series([BOB, SHOP]), symbols=["usdt"]).paths["hops"].to_list() == [1]
     none = town.path(ALICE, NOBODY, start_time=datetime(2020, 1, 1, tzinfo=timezone.utc))
@@ -274,7 +274,7 @@ def test_exposure_is_worked_by_hand(town: hw.Ledger, axes: Any) -> None:  # noqa
     assert report.top["address"].to_list()[0] == SHOP
     total = sum([*report.frame["amount_usd"], *report.unattributed["amount_usd"]])
     assert total == pytest.approx(report.total_usd)
-    assert repr(report).startswith(f"<ExposureReport ethereum {ALICE}: ")
+    assert repr(report).startswith(f"exposure of {ALICE} on ethereum: ")
     assert report.plot(axes).get_yticklabels()[0].get_text() == "merchant"
     both = town.exposure([ALICE, NOBODY], direction="out")
     assert isinstance(both, hw.ExposureReports)

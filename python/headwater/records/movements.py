@@ -96,6 +96,7 @@ class PageInfo(TypedDict):
     limit: int
     page: int
     total_pages: int
+    total: int | None
     next_cursor: str | None
 
 
