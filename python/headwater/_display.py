@@ -5,14 +5,14 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterable, Sequence
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import polars as pl
 
 from headwater._shown import SHOWN
 
 if TYPE_CHECKING:
-    from headwater.reports import Report, Reports
+    from collections.abc import Iterator
 
 # Rows that are shown of a list.
 _ROWS = 10
@@ -32,13 +32,45 @@ _CONFIG: dict[str, Any] = {
     "tbl_hide_dataframe_shape": True,
     "tbl_hide_column_data_types": True,
     "tbl_cell_numeric_alignment": "RIGHT",
+    "trim_decimal_zeros": True,
 }
 
 
-def text(report: Report[Any]) -> str:
+class Report(Protocol):
+    """What is shown of a report."""
+
+    endpoint: str
+    request: dict[str, Any]
+
+    @property
+    def frame(self) -> pl.DataFrame: ...
+    @property
+    def total(self) -> int | None: ...
+    @property
+    def has_more(self) -> bool: ...
+    @property
+    def warnings(self) -> list[dict[str, Any]]: ...
+    def title(self) -> str: ...
+    def __len__(self) -> int: ...
+
+
+class Reports(Protocol):
+    """What is shown of the reports about many addresses."""
+
+    endpoint: str
+    addresses: list[str]
+
+    @property
+    def frame(self) -> pl.DataFrame: ...
+    def title(self) -> str: ...
+    def __len__(self) -> int: ...
+    def __iter__(self) -> Iterator[Report]: ...
+
+
+def text(report: Report) -> str:
     """Return a report as text: its title, the first rows, and the warnings."""
     frame = _first(report)
-    lines = [safe(report._title())]
+    lines = [safe(report.title())]
     if frame.height:
         width = shutil.get_terminal_size().columns
         with pl.Config(**_CONFIG):
@@ -46,10 +78,10 @@ def text(report: Report[Any]) -> str:
     return "\n".join([*lines, *more(report), *_notes(report)])
 
 
-def html(report: Report[Any]) -> str:
+def html(report: Report) -> str:
     """Return a report as HTML; texts of chains and lists are escaped."""
     frame = _first(report)
-    lines = [f"<div><strong>{escape(safe(report._title()))}</strong></div>"]
+    lines = [f"<div><strong>{escape(safe(report.title()))}</strong></div>"]
     if frame.height:
         with pl.Config(**_CONFIG):
             lines.append(frame._repr_html_())
@@ -58,7 +90,7 @@ def html(report: Report[Any]) -> str:
     return "\n".join(lines)
 
 
-def title(report: Report[Any]) -> str:
+def title(report: Report) -> str:
     """Say what a report has, of whom, and how many rows."""
     name, _ = SHOWN.get(report.endpoint, ("rows", []))
     about, count = subject(report), len(report)
@@ -68,7 +100,7 @@ def title(report: Report[Any]) -> str:
     return f"{report.endpoint}{f' of {about}' if about else ''}: {rows}"
 
 
-def subject(report: Report[Any]) -> str:
+def subject(report: Report) -> str:
     """Say whom a report is about, and on which chain."""
     named = report.request
     about = next((_short(named[field]) for field in _SUBJECTS if named.get(field)), "")
@@ -78,7 +110,7 @@ def subject(report: Report[Any]) -> str:
     return f"{about} on {chain}" if about and chain else about or str(chain or "")
 
 
-def more(report: Report[Any]) -> list[str]:
+def more(report: Report) -> list[str]:
     """Say how to get the rows that are not shown, and those that the report does not have."""
     lines = []
     if len(report) > _ROWS:
@@ -88,7 +120,7 @@ def more(report: Report[Any]) -> list[str]:
     return lines
 
 
-def titles(reports: Reports[Any]) -> str:
+def titles(reports: Reports) -> str:
     """Say what reports about many addresses have, and how many rows."""
     rows, cut = sum(len(report) for report in reports), sum(report.has_more for report in reports)
     name, _ = SHOWN.get(reports.endpoint, ("rows", []))
@@ -98,14 +130,14 @@ def titles(reports: Reports[Any]) -> str:
     return about + (f"; {cut:,} lists continue: limit=None gives all rows" if cut else "")
 
 
-def many_text(reports: Reports[Any]) -> str:
+def many_text(reports: Reports) -> str:
     """Return the reports about many addresses as text: their title, and each warning once."""
-    return "\n".join([safe(reports._title()), *_all_notes(reports)])
+    return "\n".join([safe(reports.title()), *_all_notes(reports)])
 
 
-def many_html(reports: Reports[Any]) -> str:
+def many_html(reports: Reports) -> str:
     """Return the reports about many addresses as HTML, with the first rows of all."""
-    lines = [f"<div><strong>{escape(safe(reports._title()))}</strong></div>"]
+    lines = [f"<div><strong>{escape(safe(reports.title()))}</strong></div>"]
     with pl.Config(**_CONFIG):
         lines.append(_without_controls(reports.frame.head(_ROWS))._repr_html_())
     return "\n".join([*lines, *(f"<div><em>{escape(note)}</em></div>" for note in _all_notes(reports))])
@@ -116,7 +148,7 @@ def safe(value: str) -> str:
     return str(pl.select(pl.lit(value).str.replace_all(_UNSAFE, "�")).item())
 
 
-def _notes(report: Report[Any]) -> list[str]:
+def _notes(report: Report) -> list[str]:
     notes = []
     for warning in report.warnings:
         said = safe(str(warning.get("message") or warning["code"]))
@@ -126,11 +158,11 @@ def _notes(report: Report[Any]) -> list[str]:
     return notes
 
 
-def _all_notes(reports: Reports[Any]) -> Iterable[str]:
+def _all_notes(reports: Reports) -> Iterable[str]:
     return dict.fromkeys(note for report in reports for note in _notes(report))
 
 
-def _first(report: Report[Any]) -> pl.DataFrame:
+def _first(report: Report) -> pl.DataFrame:
     """Return the first rows, with the columns that people look at first, without those that have nothing."""
     frame = report.frame.head(_ROWS)
     first = [name for name in SHOWN.get(report.endpoint, ("", []))[1] if name in frame.columns]
@@ -164,6 +196,8 @@ def _widths(column: pl.Series) -> Sequence[int]:
         return [len(f"{value:.6f}") for value in column.drop_nulls()] or [0]
     if isinstance(column.dtype, (pl.List, pl.Struct)):
         return [_CELL // 2]
+    if isinstance(column.dtype, pl.Decimal):
+        return [len(f"{value:f}".rstrip("0")) for value in column.drop_nulls()] or [0]
     return [min(len(str(value)), _CELL) for value in column] or [0]
 
 

@@ -170,7 +170,7 @@ class WholeLists:
             if warning["code"] not in _ALWAYS:
                 said = warning["message"] or f"{warning['code']}: {warning['field'] or 'the answer'}"
                 warnings.warn(f"{name}: {said}", UserWarning, stacklevel=2)
-        return given_as(_rows.with_amounts(name, table, amounts), as_)
+        return given_as(_rows.with_amounts(name, _rows.ordered(name, table), amounts), as_)
 
     def _written(self, name: str, body: dict[str, Any], path: str, bar: Bar) -> dict[str, Any]:
         return self._answers.write_table(name, body, path)

@@ -115,15 +115,17 @@ class Remote:
             answered.update({place: each.result() for place, each in whole.items() if each.exception() is None})
 
     def _answer(self, name: str, request: dict[str, Any], batch: _Batch | None) -> _headwater.Answer:
-        """Answer one call; of a list in pages give one page, and all of them where its limit is ``None``."""
+        """Answer one call; of a list in pages give as many as its limit asks for: one by default, all for ``None``."""
         pages = route(name).pages
-        if pages is None or request.get("limit", "auto") not in ("auto", None):
+        size = _PAGE_ROWS.get(pages or "", 0)
+        wanted = request.get("limit", size)
+        if pages is None or not (wanted is None or (isinstance(wanted, int) and wanted >= size)):
             return _headwater.Answer(name, *self._envelope(name, request, batch))
-        page = {**request, "limit": _PAGE_ROWS[pages]}
-        data, meta = self._envelope(name, page, batch)
-        if "limit" in request:
-            while (place := _following(name, data, meta)) is not None:
-                _append(name, (data, meta), self._envelope(name, {**page, **place}, batch))
+        data, meta = self._envelope(name, {**request, "limit": size}, batch)
+        rows = data[str(route(name).rows)]
+        while (wanted is None or len(rows) < wanted) and (place := _following(name, data, meta)) is not None:
+            limit = size if wanted is None else min(size, wanted - len(rows))
+            _append(name, (data, meta), self._envelope(name, {**request, "limit": limit, **place}, batch))
         return _headwater.Answer(name, data, meta)
 
     def _envelope(

@@ -67,15 +67,9 @@ def _digits(name: str) -> pl.Expr:
 
 
 def united(frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
-    """Return frames under one another; amounts are decimals where those of all frames fit."""
-    types: dict[str, set[pl.DataType]] = {}
-    for frame in frames:
-        for name, dtype in frame.schema.items():
-            types.setdefault(name, set()).add(dtype)
-    mixed = [name for name, of in types.items() if len(of) > 1 and any(isinstance(dtype, pl.Decimal) for dtype in of)]
-    texts = [as_text(frame, [name for name in mixed if name in frame.columns]) for frame in frames]
-    whole = pl.concat(texts, how="diagonal_relaxed")
-    return pl.DataFrame(_headwater.decimals(whole, mixed)) if mixed else whole
+    """Return frames under one another; amounts that are text in one of them are text."""
+    texts = {name for frame in frames for name, dtype in frame.schema.items() if dtype == pl.String}
+    return pl.concat([as_text(frame, texts & set(frame.columns)) for frame in frames], how="diagonal_relaxed")
 
 
 def empty(endpoint: str) -> pl.DataFrame:
@@ -97,10 +91,14 @@ def _spread(endpoint: str, rows: pl.DataFrame) -> pl.DataFrame:
         return rows.unnest(nested)
     # A row whose list is empty stays, without a record: a day on which nothing was held.
     held = pl.when(pl.col(nested).list.len() > 0).then(pl.col(nested))
-    spread = rows.with_columns(held).explode(nested).unnest(nested)
-    first = SHOWN[endpoint][1]
-    spread = spread.select(*first, *(name for name in kinds(endpoint) if name not in first))
-    return with_amounts(endpoint, spread, "auto")
+    spread = rows.with_columns(held).explode(nested).unnest(nested).select(*kinds(endpoint))
+    return with_amounts(endpoint, ordered(endpoint, spread), "auto")
+
+
+def ordered(endpoint: str, rows: pl.DataFrame) -> pl.DataFrame:
+    """Return rows with the columns first that people look at first."""
+    first = [name for name in SHOWN.get(endpoint, ("", []))[1] if name in rows.columns]
+    return rows.select(*first, *(name for name in rows.columns if name not in first))
 
 
 def check_amounts(amounts: object) -> None:
@@ -116,7 +114,7 @@ def with_amounts(endpoint: str, rows: pl.DataFrame, amounts: str) -> pl.DataFram
     if not scales:
         return rows
     if amounts == "auto":
-        texts = [name for name in scales if rows.schema[name] == pl.String]
+        texts = {name: scale for name, scale in scales.items() if rows.schema[name] == pl.String}
         return pl.DataFrame(_headwater.decimals(rows, texts)) if texts else rows
     if amounts == "float":
         return rows.with_columns(pl.col(*scales).cast(pl.Float64))

@@ -106,7 +106,7 @@ class ClassReport(Report[records.AddressClassifyReport]):
         """Export the verdict through the Arrow C stream interface."""
         return self.frame.__arrow_c_stream__(requested_schema)
 
-    def _title(self) -> str:
+    def title(self) -> str:
         """Name the address and the verdict."""
         verdict = self.error or f"{self.predicted_class} {self.confidence:.2f}"
         return f"class of {self.address} on {self.blockchain}: {verdict}"
@@ -149,7 +149,7 @@ class ClassReports(Reports[records.AddressClassifyReport]):
         named = [("", nobody), *tables]
         return pl.concat([table.select(pl.lit(address).alias("address"), pl.all()) for address, table in named])
 
-    def _title(self) -> str:
+    def title(self) -> str:
         """Count the addresses by class."""
         classes = Counter(report.predicted_class or "without a class" for report in self)
         counts = ", ".join(f"{count} {name}" for name, count in classes.most_common())

@@ -49,7 +49,7 @@ class ExposureReport(Report[records.ExposureReport]):
     def _shares(self) -> pl.DataFrame:
         return pl.concat([_of_kind(kind, self._table(kind)) for kind in _KINDS])
 
-    def _title(self) -> str:
+    def title(self) -> str:
         """Name the address and its largest exposures."""
         data = self.data
         shares = sorted(self.rows, key=lambda row: -row["share"])[:3]

@@ -63,7 +63,7 @@ class PathReport(Report[records.PathReport]):
         """Export the hops through the Arrow C stream interface."""
         return self.frame.__arrow_c_stream__(requested_schema)
 
-    def _title(self) -> str:
+    def title(self) -> str:
         """Name the source, and what was found."""
         data = self.data
         found = f"{len(data['paths'])} paths, {data['explored_nodes']} addresses looked through"

@@ -224,7 +224,7 @@ class Report(Generic[Data]):
         """Give a row by its position, rows by a slice, or a field of ``data`` by its name."""
         return self.data[index] if isinstance(index, str) else self.rows[index]
 
-    def _title(self) -> str:
+    def title(self) -> str:
         """Say what the report has, and of whom."""
         return _display.title(self)
 
@@ -285,7 +285,7 @@ class Reports(Sequence[Report[Data]]):
         """Export all rows through the Arrow C stream interface."""
         return self.frame.__arrow_c_stream__(requested_schema)
 
-    def _title(self) -> str:
+    def title(self) -> str:
         """Say what the reports have, and of whom."""
         return _display.titles(self)
 

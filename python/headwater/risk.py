@@ -133,7 +133,7 @@ class RiskReport(Report[records.AddressRiskReport]):
         """The verdict in one row."""
         return _summary(self._table(""))
 
-    def _title(self) -> str:
+    def title(self) -> str:
         """Name the address, whether data suffices to judge, the verdict, and the three factors with the most points."""
         data = self.data
         decision = data["decision"]
@@ -176,7 +176,7 @@ class RiskReports(Reports[records.AddressRiskReport]):
     def _without_rows(self) -> pl.DataFrame:
         return with_dispute_secs(_rows.table(self.endpoint, "factors")).select(_FACTORS)
 
-    def _title(self) -> str:
+    def title(self) -> str:
         """Count the addresses with too little data to judge, and the others by level."""
         judged = [report for report in self if report.assessment != "insufficient"]
         unjudged = len(self) - len(judged)

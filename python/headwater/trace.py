@@ -218,7 +218,7 @@ class TraceReport(Report[records.TraceReport]):
 
         pyplot.show()
 
-    def _title(self) -> str:
+    def title(self) -> str:
         """Name the address, what was found, and what was left out."""
         data = self.data
         summary = data["summary"]
@@ -242,6 +242,6 @@ class TraceReports(Reports[records.TraceReport]):
     def _without_rows(self) -> pl.DataFrame:
         return _rows.table(self.endpoint, "edges").select(_EDGES)
 
-    def _title(self) -> str:
+    def title(self) -> str:
         """Count the traces and their edges."""
         return f"traces of {len(self):,} addresses: {sum(len(report.rows) for report in self)} edges"

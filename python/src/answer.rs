@@ -1,5 +1,7 @@
 //! Answers in Python: objects, or tables in Arrow's memory, once a caller asks for them.
 
+use std::collections::HashMap;
+
 use arrow::array::RecordBatch;
 use arrow::compute::concat_batches;
 use arrow::error::ArrowError;
@@ -116,13 +118,13 @@ fn ordered(rows: &RecordBatch, first: &[String]) -> Result<RecordBatch, ArrowErr
     rows.project(&order)
 }
 
-/// Returns a table whose columns of these names are decimals, where all values of the column fit.
+/// Returns a table whose columns with a scale are decimals, where all values of the column fit.
 #[pyfunction]
 #[expect(clippy::needless_pass_by_value, reason = "arguments from Python arrive as owned values")]
-pub fn decimals(py: Python<'_>, table: PyTable, names: Vec<String>) -> PyResult<PyTable> {
+pub fn decimals(py: Python<'_>, table: PyTable, scales: HashMap<String, i8>) -> PyResult<PyTable> {
     let (batches, schema) = table.into_inner();
     let made = concat_batches(&schema, &batches)
-        .and_then(|rows| with_decimals(&rows, &|name| names.iter().any(|amount| amount == name)))
+        .and_then(|rows| with_decimals(&rows, &|name| scales.get(name).copied()))
         .map_err(|error| refused(py, &TableError::from(error), None))?;
     PyTable::try_new(vec![made.clone()], made.schema())
 }

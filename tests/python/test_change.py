@@ -20,7 +20,7 @@ def test_change_report_has_a_row_per_output(demo: Path) -> None:
     assert report.change["level"] == "high"
     assert report.reason is None
     assert report.coinjoin == {"detected": False, "type": None, "possible_coinjoin": False, "confidence": 0.0}
-    frame = report.frame
+    frame = report.to_frame(amounts="text")
     assert frame["amount"].to_list() == ["0.0022", "0.00901965"]
     assert frame["is_change"].to_list() == [False, True]
     assert frame.schema["heuristics"] == pl.List(pl.String)

@@ -158,7 +158,7 @@ def test_registry_table_ignores_native_coins() -> None:
     transfers = [{**moved(2_500_000)[0], "contract": USDT}]
     for tokens in (whole, whole.frame, whole.frame.to_pandas()):
         made = hw.Ledger.from_frames(transfers, tokens=tokens).transactions(ALICE)
-        assert made.frame.select("symbol", "amount").rows() == [("usdt", "2.5")]
+        assert made.frame.select("symbol", "amount").rows() == [("usdt", Decimal("2.5"))]
 
 
 @pytest.mark.parametrize(

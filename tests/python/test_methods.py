@@ -32,7 +32,7 @@ def test_arguments_are_the_fields_of_the_request() -> None:
     request: dict[str, Any] = _headwater.descriptions()["calls"]["counterparty"]["request"]
     arguments = inspect.signature(hw.Ledger.counterparties).parameters
     assert set(request["properties"]) == set(arguments) - {"self", "progress", "fields"}
-    assert (arguments["blockchain"].default, arguments["limit"].default) == ("ethereum", None)
+    assert (arguments["blockchain"].default, arguments["limit"].default) == ("ethereum", "auto")
 
 
 def test_records_have_the_fields_of_answers() -> None:

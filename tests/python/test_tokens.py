@@ -34,13 +34,13 @@ def test_a_history_has_a_row_for_each_day_and_asset(ledger: hw.Ledger) -> None:
     shown = history.frame.select("date", "symbol", "contract", "balance_raw", "verified", "tx_count").rows()
     assert shown == [
         ("2020-09-12", None, None, None, None, 0),
-        ("2020-09-13", "usdt", USDT, "2500000", True, 3),
-        ("2020-09-14", "usdt", USDT, "2500000", True, 0),
+        ("2020-09-13", "usdt", USDT, Decimal(2_500_000), True, 3),
+        ("2020-09-14", "usdt", USDT, Decimal(2_500_000), True, 0),
     ]
     assert [point["date"] for point in history.data_points] == ["2020-09-12", "2020-09-13", "2020-09-14"]
     assert [warning["code"] for warning in history.warnings if warning["code"] == "beyond_data"] == ["beyond_data"]
     assert "history_incomplete:native" in history.data["warnings"]
-    names = "date timestamp symbol contract decimals balance balance_raw price_usd balance_usd verified amount_out "
+    names = "date symbol balance balance_usd price_usd timestamp contract decimals balance_raw verified amount_out "
     names += "total_usd received_usd sent_usd tx_count"
     assert history.frame.columns == names.split()
 
@@ -55,10 +55,10 @@ def test_a_history_of_two_days_of_nothing_has_types(ledger: hw.Ledger) -> None:
 
 def test_a_history_in_another_unit_and_of_many_addresses(ledger: hw.Ledger) -> None:
     history = report(ledger.balance_history(ALICE, start_time=START, output_asset="usd", contracts=[None]))
-    assert history.frame.select("balance", "amount_out", "total_usd").rows() == [("2", "4000", 4000.0)]
+    assert history.frame.select("balance", "amount_out", "total_usd").rows() == [(Decimal(2), Decimal(4000), 4000.0)]
     several = ledger.balance_history([ALICE, SHOP], start_time=START, contracts=[None])
     assert isinstance(several, hw.Reports)
-    assert several.frame.select("queried_address", "balance").rows() == [(ALICE, "2"), (SHOP, "0.75")]
+    assert several.frame.select("queried_address", "balance").rows() == [(ALICE, Decimal(2)), (SHOP, Decimal("0.75"))]
     with pytest.raises(hw.InvalidInput) as caught:
         ledger.balance_history(ALICE, start_time=0)
     assert caught.value.reason == "time_range"
@@ -78,7 +78,7 @@ def test_holders_are_ranked_and_paged(ledger: hw.Ledger) -> None:
     with pytest.raises(hw.InvalidInput, match="no row and no registry names") as caught:
         ledger.holders("0x" + "ef" * 20)
     assert caught.value.reason == "unknown_contract"
-    for contract, limit in ((None, None), ("0x12", None), ("native", 101)):
+    for contract, limit in ((None, None), ("0x12", None), ("native", -1)):
         with pytest.raises(hw.InvalidInput):
             ledger.holders(contract, limit=limit)
 
@@ -90,7 +90,7 @@ def test_concentration_is_one_row_and_that_of_the_balances(ledger: hw.Ledger) ->
     assert measured.frame.height == 1
     for name in ("gini", "hhi", "nakamoto", "theil", "entropy_bits"):
         assert row[name] == measured.concentration[name] == pytest.approx(alone[name], rel=1e-14)
-    assert (row["symbol"], row["holder_count"], row["total_supply_raw"]) == ("eth", 2, str(275 * 10**16))
+    assert (row["symbol"], row["holder_count"], row["total_supply_raw"]) == ("eth", 2, Decimal(275 * 10**16))
     assert pa.table(measured).column("gini").to_pylist() == [row["gini"]]
 
 
@@ -125,7 +125,7 @@ def test_the_same_call_gives_the_same_answer(ledger: hw.Ledger) -> None:
 
 
 def test_a_list_is_written_in_the_form_of_its_ending(ledger: hw.Ledger, tmp_path: Path) -> None:
-    expected = report(ledger.transactions(ALICE)).frame
+    expected = report(ledger.transactions(ALICE)).to_frame(amounts="text")
     fields: dict[str, Any] = {"blockchain": "ethereum", "address": ALICE}
     for ending, read in (
         ("parquet", pl.read_parquet),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from datetime import datetime, timezone
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -45,10 +46,10 @@ def test_frames_are_worked_by_hand(trace: hw.TraceReport) -> None:
     # Bob paid Alice before she paid anyone: he is where the inward walk begins, and the outward one ends.
     edges = trace.edges.select("from_address", "to_address", "depth", "direction", "symbol", "amount", "amount_usd")
     assert edges.rows() == [
-        (BOB, ALICE, -1, "in", "eth", "3", 6000.0),
-        (ALICE, SHOP, 1, "out", "eth", "1", 2000.0),
-        (ALICE, BOB, 1, "out", "usdt", "2.5", 2.5),
-        (SHOP, BOB, 2, "out", "eth", "0.25", 500.0),
+        (BOB, ALICE, -1, "in", "eth", Decimal(3), 6000.0),
+        (ALICE, SHOP, 1, "out", "eth", Decimal(1), 2000.0),
+        (ALICE, BOB, 1, "out", "usdt", Decimal("2.5"), 2.5),
+        (SHOP, BOB, 2, "out", "eth", Decimal("0.25"), 500.0),
     ]
     assert trace.frame.equals(trace.edges)
     assert trace.edges["first_activity"][0] == datetime.fromtimestamp(START + 12, timezone.utc)

@@ -1,6 +1,6 @@
 //! Lists of records within one answer in Arrow's memory, without a text in between.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock, OnceLock};
 
 use arrow::array::{Array, AsArray, RecordBatch};
@@ -9,7 +9,7 @@ use headwater_engine::{AnyRow, Column, ColumnKind, ENDPOINTS, Endpoint};
 use serde::Serialize;
 
 use crate::TableError;
-use crate::amounts::with_decimals;
+use crate::amounts::{UNITS_SCALE, with_decimals};
 use crate::builder::ColumnBuilder;
 use crate::schema::{Nested, Times, fields_of};
 
@@ -29,8 +29,8 @@ struct List {
     report: Fields,
     /// The columns of the records.
     schema: SchemaRef,
-    /// The names of columns of amounts.
-    amounts: BTreeSet<String>,
+    /// The scales of columns of amounts by their names.
+    scales: BTreeMap<String, i8>,
 }
 
 static LISTS: LazyLock<BTreeMap<&'static str, OnceLock<Lists>>> =
@@ -67,8 +67,12 @@ impl List {
     fn new(path: Vec<String>, columns: &[Column]) -> Self {
         let fields = fields_of(columns, Nested::Records, Times::Utc);
         let schema = Arc::new(Schema::new(fields.clone()));
-        let is_amount = |column: &&Column| matches!(column.kind, ColumnKind::Amount | ColumnKind::RawAmount);
-        let amounts = columns.iter().filter(is_amount).map(|column| column.name.clone()).collect();
+        let scale = |column: &Column| match column.kind {
+            ColumnKind::Amount => Some((column.name.clone(), UNITS_SCALE)),
+            ColumnKind::RawAmount => Some((column.name.clone(), 0)),
+            _ => None,
+        };
+        let scales = columns.iter().filter_map(scale).collect();
         let mut report = fields;
         for (place, name) in path.iter().enumerate().rev() {
             let record = DataType::Struct(report);
@@ -76,7 +80,7 @@ impl List {
             let kind = if is_list { DataType::List(Arc::new(Field::new_list_field(record, true))) } else { record };
             report = Fields::from(vec![Field::new(name, kind, true)]);
         }
-        Self { path, report, schema, amounts }
+        Self { path, report, schema, scales }
     }
 
     /// Returns the records of the list in a report; `None` where the report has no list this time.
@@ -93,7 +97,7 @@ impl List {
         }
         let columns = found.as_struct().columns().to_vec();
         let records = RecordBatch::try_new(Arc::clone(&self.schema), columns)?;
-        Ok(Some(with_decimals(&records, &|name| self.amounts.contains(name))?))
+        Ok(Some(with_decimals(&records, &|name| self.scales.get(name).copied())?))
     }
 }
 

@@ -18,7 +18,7 @@ mod schema;
 pub mod score;
 mod write;
 
-pub use amounts::with_decimals;
+pub use amounts::{UNITS_SCALE, with_decimals};
 pub use encoder::Encoder;
 pub use error::TableError;
 pub use format::Format;

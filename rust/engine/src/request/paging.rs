@@ -224,7 +224,10 @@ fn checked_limit(limit: Option<i64>, ListBounds { default, max, .. }: ListBounds
     match limit.unwrap_or(0) {
         0 => Ok(default),
         limit => u32::try_from(limit).ok().filter(|limit| *limit <= max).ok_or_else(|| {
-            let why = format!("expected 0 to {max} (0 is the default of {default}), got {limit}");
+            let why = match default {
+                u32::MAX => format!("expected 0 or more (0 is all rows), got {limit}"),
+                default => format!("expected 0 to {max} (0 is the default of {default}), got {limit}"),
+            };
             let error = refused(Reason::LimitOutOfRange, "limit", &limit.to_string(), &why);
             Error { limit: Some(u64::from(max)), ..error }
         }),
