@@ -113,8 +113,8 @@ def subject(report: Report) -> str:
 def more(report: Report) -> list[str]:
     """Say how to get the rows that are not shown, and those that the report does not have."""
     lines = []
-    if len(report) > _ROWS:
-        lines.append(f"{len(report) - _ROWS:,} more rows: .frame has all {len(report):,}")
+    if (height := report.frame.height) > _ROWS:
+        lines.append(f"{height - _ROWS:,} more rows: .frame has all {height:,}")
     if report.has_more:
         lines.append("the list continues: limit=None gives all rows")
     return lines

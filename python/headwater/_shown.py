@@ -37,7 +37,7 @@ SHOWN: dict[str, tuple[str, list[str]]] = {
         "movements",
         ["timestamp", "action", "amount", "symbol", "amount_usd", "tx_hash"],
     ),
-    "counterparty/overview": ("sums by direction", ["direction", "action", "amount", "amount_usd", "count", "symbols"]),
+    "counterparty/overview": ("sums by direction", ["direction", "action", "amount", "amount_usd", "count"]),
     "counterparty/list": (
         "counterparties",
         [
@@ -52,7 +52,7 @@ SHOWN: dict[str, tuple[str, list[str]]] = {
             "last_activity",
         ],
     ),
-    "balance-history": ("daily balances", ["date", "symbol", "balance", "balance_usd", "price_usd"]),
+    "balance-history": ("days", ["date", "symbol", "balance", "balance_usd", "price_usd"]),
     "wallet-overview": (
         "assets",
         [
@@ -68,7 +68,10 @@ SHOWN: dict[str, tuple[str, list[str]]] = {
         ],
     ),
     "token/holders": ("holders", ["rank", "address", "balance", "pct_of_supply", "balance_usd"]),
-    "token/concentration": ("measures of concentration", ["symbol", "holder_count", "total_supply"]),
+    "token/concentration": (
+        "measures of concentration",
+        ["symbol", "holder_count", "total_supply", "gini", "nakamoto", "hhi", "top10_pct", "top100_pct"],
+    ),
     "token/addresses_flow": ("flows", ["address", "received", "sent", "net_flow", "net_flow_usd", "tx_count"]),
     "labels": (
         "claims",
