@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     Schema = dict[str, DataType | DataTypeClass]
 
 CALL = "address-classify"
-# Addresses that one call takes.
-MOST_ADDRESSES = 100
 
 _SUMMARY = ("blockchain", "address", "predicted_class", "confidence", "error")
 # The classes of a model are the keys of a map.

@@ -144,6 +144,9 @@ class RemoteLedger(Ledger):
     says. The server's warnings come without their texts there. :meth:`export` needs the store and raises
     :class:`headwater.Unsupported`.
 
+    Risks and labels of many addresses are asked for with calls about many, of 50 risks and 100 addresses; what stands
+    beside such answers, in ``report.warnings``, is that of the call. Labels cost as one call for each hundred.
+
     It can be shared between threads. Close it, or use it in a ``with``, to close its connections. Where many addresses
     are asked about and one fails, calls under way have two seconds to be answered; ``error.answered`` holds all that
     were.
