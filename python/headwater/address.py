@@ -48,6 +48,14 @@ def validate(addresses: Addresses, chain: str | None = None) -> bool | list[bool
     ------
     InvalidInput
         When the chain is not known, or something is no text; its position is named.
+
+    Examples
+    --------
+    >>> from headwater import address
+    >>> address.validate("0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed")
+    True
+    >>> address.validate(["1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa", "nonsense", None], chain="bitcoin")
+    [True, False, False]
     """
     given = _texts(addresses)
     chains = FORMS if chain is None else [_chain(chain)]
@@ -79,6 +87,12 @@ def checksum(addresses: Addresses, chain: str | None = None) -> str | list[str |
     ------
     InvalidInput
         As in :func:`validate`.
+
+    Examples
+    --------
+    >>> from headwater import address
+    >>> address.checksum(["0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed", "nonsense"])
+    ['0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed', None]
     """
     given = _texts(addresses)
     chains = FORMS if chain is None else [_chain(chain)]

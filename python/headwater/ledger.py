@@ -56,6 +56,14 @@ def open(path: str | PathLike[str], classifiers: Paths = None) -> Ledger:  # noq
         When a model file cannot be used; the message says why.
     StorageError
         When there is no store, or it cannot be read.
+
+    Examples
+    --------
+    >>> import headwater as hw
+    >>> from headwater.examples import ALICE
+    >>> ledger = hw.open(store)  # the folder of a store of these examples
+    >>> ledger.transactions(ALICE).frame["amount"].to_list()
+    ['2.5', '1', '3']
     """
     return Ledger(_headwater.open_store(_objects.path(path, "path"), _objects.paths(classifiers, "classifiers")))
 
@@ -91,6 +99,14 @@ class Ledger(
 
     A ledger may be shared between threads, and used in a ``with``. It cannot be copied or pickled: each process opens
     or connects its own.
+
+    Examples
+    --------
+    >>> from headwater.examples import ALICE, BOB, ledger
+    >>> with ledger() as made:
+    ...     reports = made.transactions([ALICE, BOB], symbols="usdt", start_time="2020-09-13")
+    >>> reports.frame.select("blockchain", "action", "amount").rows()
+    [('ethereum', 'send', '2.5'), ('ethereum', 'receive', '2.5')]
     """
 
     def __init__(self, answers: Answers) -> None:
@@ -98,7 +114,13 @@ class Ledger(
         self._chains = ChainFinder(answers)
 
     def close(self) -> None:
-        """Do nothing: only a ledger over a server has what is to be closed."""
+        """Do nothing: only a ledger over a server has what is to be closed.
+
+        Examples
+        --------
+        >>> from headwater.examples import ledger
+        >>> ledger().close()
+        """
 
     def __enter__(self) -> Self:
         """Give the ledger."""
@@ -153,6 +175,17 @@ class Ledger(
         ------
         InvalidInput
             Names the row, the column and the value.
+
+        Examples
+        --------
+        >>> import headwater as hw
+        >>> import polars as pl
+        >>> transfers = pl.DataFrame({
+        ...     "blockchain": "ethereum", "block_number": 1, "timestamp": 1600000000, "tx_hash": "0x" + "01" * 32,
+        ...     "from_address": "0x" + "aa" * 20, "to_address": "0x" + "bb" * 20, "contract": None, "amount_raw": "5",
+        ... })
+        >>> hw.Ledger.from_frames(transfers).transactions("0x" + "bb" * 20).frame["amount_raw"].to_list()
+        ['5']
         """
         models = _objects.paths(classifiers, "classifiers")
         return Ledger(_frames.native_ledger(transfers, labels, prices, tokens, models))
