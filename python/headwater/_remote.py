@@ -19,7 +19,15 @@ from headwater._batches import Batch
 from headwater._calls import route
 from headwater._fields import LISTS
 from headwater._http import Call, Connections, chunks
-from headwater.errors import InternalError, InvalidInput, NotFound, StorageError, TimedOut, Unsupported
+from headwater.errors import (
+    InsufficientCredit,
+    InternalError,
+    InvalidInput,
+    NotFound,
+    StorageError,
+    TimedOut,
+    Unsupported,
+)
 
 if TYPE_CHECKING:
     from headwater._headwater import _ArrowStream, _Progress, _Wanted
@@ -130,9 +138,10 @@ class Remote:
             batch = queue.pop(0)
             try:
                 answer = self._answer(batch.name, batch.request, group, is_divisible=len(batch.places) > 1)
-            except TimedOut as error:
+            except (TimedOut, InsufficientCredit) as error:
                 if error.status is None or len(batch.places) == 1:
                     raise
+                # A part may be answered in time, and be covered by the balance.
                 queue = [*batch.halves(), *queue]
                 continue
             split = batch.split(answer.data, answer.meta, name)

@@ -7,7 +7,7 @@ import re
 from datetime import date, datetime, timedelta, timezone
 from typing import Any
 
-from headwater._objects import is_double, shown
+from headwater._objects import shown
 from headwater.errors import InvalidInput
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
@@ -34,7 +34,7 @@ def seconds(name: str, time: Any, *, is_end: bool) -> Any:  # noqa: ANN401
     if isinstance(time, date) and not isinstance(time, datetime):
         midnight = datetime(time.year, time.month, time.day, tzinfo=timezone.utc)
         return _since_epoch(name, midnight) + (_DAY_SECS - 1 if is_end else 0)
-    if is_double(type(time)) and math.isfinite(time):
+    if isinstance(time, float) and math.isfinite(time):
         return math.floor(time)
     return time
 

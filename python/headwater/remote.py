@@ -155,8 +155,9 @@ class RemoteLedger(Ledger):
     says. The server's warnings come without their texts there. :meth:`export` needs the store and raises
     :class:`headwater.Unsupported`.
 
-    Risks and labels of many addresses are asked for with calls about many, of 50 risks and 100 addresses; what stands
-    beside such answers, in ``report.warnings``, is that of the call. Labels cost as one call for each hundred.
+    Risks and labels of many addresses are asked with calls about many: 50 risks, each at the price of a call, or 100
+    addresses with labels at the price of one. The warnings of a report are then those of its call. A call about many
+    that the server has no time for, or that the balance does not cover, is asked in halves.
 
     It can be shared between threads. Close it, or use it in a ``with``, to close its connections. Where many addresses
     are asked about and one fails, calls under way have two seconds to be answered; ``error.answered`` holds all that

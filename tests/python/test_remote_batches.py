@@ -9,7 +9,7 @@ from typing import Any
 import headwater as hw
 import polars as pl
 import pytest
-from conftest import Served
+from conftest import Served, serve, stop
 from headwater.examples import ALICE, BOB, SHOP
 from stub_server import Handler, Stub, connect, stub_body
 
@@ -97,6 +97,17 @@ def test_batch_out_of_time_is_asked_in_halves(stub: Stub) -> None:
     # A call that can be divided is not repeated as it is.
     assert sizes == [9, 4, 2, 2, 5, 2, 3]
     assert ledger.credits.spent == 45
+
+
+def test_batch_beyond_the_balance_is_answered_in_part(example: Path, tmp_path: Path) -> None:
+    gateway = serve(example, 32, state=tmp_path / "state")
+    try:
+        with hw.connect(gateway.url, gateway.key) as ledger, pytest.raises(hw.InsufficientCredit) as caught:
+            ledger.risk(ASKED[:20])
+        assert sorted(caught.value.answered) == [0, 1, 2, 3, 4, 5]
+        assert (ledger.credits.spent, ledger.credits.remaining) == (30, 2)
+    finally:
+        stop(gateway)
 
 
 def test_repeated_batch_costs_what_its_items_cost(stub: Stub) -> None:
