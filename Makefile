@@ -71,6 +71,7 @@ run-check: $(VENV)/ready
 	$(VENV_BIN)/ruff format --check python tests/python
 	$(VENV_BIN)/ruff check python tests/python
 	$(VENV_BIN)/mypy
+	$(VENV_BIN)/basedpyright --pythonpath $(VENV_BIN)/python
 	@if command -v cargo-deny >/dev/null; then cargo deny check bans licenses sources; \
 	else echo "left out: licences and sources of the dependencies, because cargo-deny is not installed: make deny"; fi
 

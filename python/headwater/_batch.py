@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any, overload
 
 import polars as pl
 
-from headwater import _objects, _tables
+from headwater import _batches, _objects, _tables
 from headwater._progress import Bar
 from headwater._request import Texts
 from headwater.errors import InvalidInput
 
 if TYPE_CHECKING:
     from headwater._answers import Answers
-    from headwater._headwater import _Wanted
+    from headwater._chain import ChainFinder
 
 # Warnings that change what rows mean; others say what the ledger does not hold, as any answer about it does.
 _WARNED = frozenset({"labels_only", "no_data"})
@@ -26,11 +26,12 @@ class Batch:
 
     if TYPE_CHECKING:
         _answers: Answers
+        _chains: ChainFinder
 
     def features(
         self,
         addresses: Any = None,  # noqa: ANN401
-        blockchain: str = "ethereum",
+        blockchain: str | None = None,
         *,
         observed: tuple[float, int] | None = None,
         progress: bool = False,
@@ -42,8 +43,9 @@ class Batch:
         addresses : table or column of str, optional
             Any object with ``__arrow_c_stream__`` and a column ``address``, or a list, an array or a series of text.
             Missing: all addresses of the chain, in order of their bytes.
-        blockchain : str
-            The chain.
+        blockchain : str, optional
+            The chain. Omitted: that of each address, see :class:`Ledger`; without addresses the only one that the
+            ledger holds, else ``ethereum``.
         observed : (float, int), optional
             Share and seed: compute as if only this share of all addresses (above 0, at most 1) had been observed, and
             each address only through them. Another seed observes others. Movements without a counterparty, such as
@@ -87,7 +89,7 @@ class Batch:
     def score(
         self,
         addresses: Any = ...,  # noqa: ANN401
-        blockchain: str = ...,
+        blockchain: str | None = ...,
         *,
         columns: Texts = ...,
         output: None = ...,
@@ -97,7 +99,7 @@ class Batch:
     def score(
         self,
         addresses: Any = ...,  # noqa: ANN401
-        blockchain: str = ...,
+        blockchain: str | None = ...,
         *,
         columns: Texts = ...,
         output: str | PathLike[str],
@@ -106,7 +108,7 @@ class Batch:
     def score(
         self,
         addresses: Any = None,
-        blockchain: str = "ethereum",
+        blockchain: str | None = None,
         *,
         columns: Texts = ("risk", "class"),
         output: str | PathLike[str] | None = None,
@@ -120,9 +122,9 @@ class Batch:
         ----------
         addresses : table or column of str, optional
             As in :meth:`features`.
-        blockchain : str
-            The chain.
-        columns : sequence of str, optional
+        blockchain : str, optional
+            As in :meth:`features`; addresses of several chains need it where a file is written.
+        columns : str or sequence of str, optional
             One or more of ``"risk"``, ``"class"`` and ``"features"``. A class needs a classifier of the chain: the one
             of the package, or one of ``classifiers`` of :func:`headwater.open`.
         output : path-like, optional
@@ -169,25 +171,51 @@ class Batch:
         (4, 0, 0)
         """
         named = columns if isinstance(columns, str) else ",".join(_objects.whole_texts(columns, "columns"))
-        wanted = (blockchain, named, None)
         if output is None:
-            return self._scores("score", addresses, wanted, progress)
+            return self._scores("score", addresses, (blockchain, named, None), progress)
         path = _objects.path(output, "output")
         if not path.lower().endswith(".parquet"):
             message = f"output: {path!r} does not end in .parquet: scores are written as Parquet"
             raise InvalidInput(message, reason="invalid_value", field="output")
         listed = _listed(addresses)
+        chain, *others = dict.fromkeys(self._chains_of(listed, blockchain))
+        if others:
+            message = (
+                f"addresses: they are of {', '.join([chain, *others])}: name one as blockchain for a file of its own"
+            )
+            raise InvalidInput(message, reason="invalid_value", field="addresses")
         with Bar("score", "addresses", shown=progress) as bar:
-            written = self._answers.score_file(listed, wanted, path, bar.follow if progress else None)
+            written = self._answers.score_file(listed, (chain, named, None), path, bar.follow if progress else None)
         _warn("score", written["warnings"], 3)
         return written
 
-    def _scores(self, name: str, addresses: object, wanted: _Wanted, progress: bool) -> pl.DataFrame:
-        listed = _listed(addresses)
+    def _scores(
+        self, name: str, addresses: object, wanted: tuple[str | None, str, tuple[float, int] | None], progress: bool
+    ) -> pl.DataFrame:
+        listed, (blockchain, columns, observed) = _listed(addresses), wanted
+        chains = self._chains_of(listed, blockchain)
+        tables, places, warned = [], [], []
         with Bar(name, "addresses", shown=progress) as bar:
-            table, warned = self._answers.score_table(listed, wanted, bar.follow if progress else None)
+            follow = bar.follow if progress else None
+            for rows in _batches.places_by(chains, None):
+                part = listed if listed is None or len(rows) == len(chains) else listed[rows]
+                table, told = self._answers.score_table(part, (chains[rows[0]], columns, observed), follow)
+                tables.append(pl.DataFrame(table))
+                places += rows
+                warned += told
         _warn(name, warned, 4)
-        return pl.DataFrame(table)
+        if len(tables) == 1:
+            return tables[0]
+        whole = pl.concat(tables, how="diagonal_relaxed").with_columns(pl.Series("place", places))
+        return whole.sort("place").select(pl.exclude("place", "error"), "error")
+
+    def _chains_of(self, listed: pl.DataFrame | None, blockchain: str | None) -> list[str]:
+        """Return the chain of each address, or one chain where there is no column of them."""
+        if blockchain is not None:
+            return [blockchain]
+        if listed is None or listed.is_empty() or listed.schema.get("address") != pl.String:
+            return [self._chains.of_all([])]
+        return self._chains.of_column(listed["address"].to_list())
 
 
 def _listed(addresses: Any) -> pl.DataFrame | None:  # noqa: ANN401

@@ -71,6 +71,16 @@ class Disputes:
             When another process writes the store.
         Unsupported
             Over a server, whose back office records disputes, and of a ledger that was built from tables.
+
+        Examples
+        --------
+        >>> import headwater as hw
+        >>> from headwater.examples import SHOP
+        >>> ledger = hw.open(store)  # the folder of a store of these examples
+        >>> ledger.dispute(SHOP, "closed in 2021").select("action", "code", "in_force").rows()
+        [('dispute', 'merchant', True)]
+        >>> ledger.labels(SHOP).rows[0]["disputed"]["reason"]
+        'closed in 2021'
         """
         return self._record("dispute", address, reason, (blockchain, source, code))
 
@@ -101,6 +111,17 @@ class Disputes:
             When none of the claims is disputed; the message names the disputed ones.
         StorageError, Unsupported
             As of :meth:`dispute`.
+
+        Examples
+        --------
+        >>> import headwater as hw
+        >>> from headwater.examples import SHOP
+        >>> ledger = hw.open(store)  # the folder of a store of these examples
+        >>> disputed = ledger.dispute(SHOP, "closed in 2021")
+        >>> ledger.confirm(SHOP, "it is open again").select("action", "code", "in_force").rows()
+        [('confirm', 'merchant', False)]
+        >>> ledger.disputes()["action"].to_list()
+        ['confirm', 'dispute']
         """
         return self._record("confirm", address, reason, (blockchain, source, code))
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, overload
 
-from headwater._objects import whole_texts
 from headwater._request import Addresses, Contracts, Limit, Texts, Time, given, given_list
 
 if TYPE_CHECKING:
@@ -25,6 +24,8 @@ class HoldingMethods:
 
         def query(self, endpoint: str, request: Mapping[str, Any] | None = None, **fields: Any) -> Report[Any]: ...
 
+        def _on_chain(self, endpoint: str, request: dict[str, Any], field: str) -> Report[Any]: ...
+
         def _each(self, endpoint: str, address: Addresses, request: dict[str, Any], progress: bool) -> Any: ...
 
     @overload
@@ -32,7 +33,7 @@ class HoldingMethods:
         self,
         address: str,
         *,
-        blockchain: str = ...,
+        blockchain: str | None = ...,
         direction: records.DirectionFilter | None = ...,
         sort: records.RankingSort | None = ...,
         order: records.SortOrder | None = ...,
@@ -52,7 +53,7 @@ class HoldingMethods:
         self,
         address: Iterable[str],
         *,
-        blockchain: str = ...,
+        blockchain: str | None = ...,
         direction: records.DirectionFilter | None = ...,
         sort: records.RankingSort | None = ...,
         order: records.SortOrder | None = ...,
@@ -71,7 +72,7 @@ class HoldingMethods:
         self,
         address: Addresses,
         *,
-        blockchain: str = "bitcoin",
+        blockchain: str | None = None,
         direction: records.DirectionFilter | None = None,
         sort: records.RankingSort | None = None,
         order: records.SortOrder | None = None,
@@ -92,8 +93,9 @@ class HoldingMethods:
         ----------
         address : str or column of str
             One address or many.
-        blockchain : str
-            Chain: ``bitcoin`` when omitted.
+        blockchain : str, optional
+            Chain. Omitted: the chain whose addresses have this form; of several the only one whose movements the ledger
+            holds, else ``ethereum``.
         direction : {"all", "in", "out"}, optional
             ``all`` (default), ``in`` or ``out``: which movements are summed.
         sort : str, optional
@@ -101,10 +103,10 @@ class HoldingMethods:
             transfer in scope has a price, the default is ``total_count``, and the warning ``no_prices`` says so.
         order : {"desc", "asc"}, optional
             ``desc`` (default) or ``asc``.
-        start_time : int or datetime, optional
-            First time, epoch seconds, included.
-        end_time : int or datetime, optional
-            Last time, epoch seconds, included.
+        start_time : date, datetime, str or int, optional
+            First time, included.
+        end_time : date, datetime, str or int, optional
+            Last time, included.
         min_interactions : int, optional
             Only rows of at least this many transactions.
         limit : int, "auto" or None
@@ -149,7 +151,7 @@ class HoldingMethods:
         self,
         address: str,
         *,
-        blockchain: str = ...,
+        blockchain: str | None = ...,
         symbols: Texts = ...,
         contracts: Contracts = ...,
         start_time: Time = ...,
@@ -167,7 +169,7 @@ class HoldingMethods:
         self,
         address: Iterable[str],
         *,
-        blockchain: str = ...,
+        blockchain: str | None = ...,
         symbols: Texts = ...,
         contracts: Contracts = ...,
         start_time: Time = ...,
@@ -184,7 +186,7 @@ class HoldingMethods:
         self,
         address: Addresses,
         *,
-        blockchain: str = "ethereum",
+        blockchain: str | None = None,
         symbols: Texts = None,
         contracts: Contracts = None,
         start_time: Time = None,
@@ -203,16 +205,17 @@ class HoldingMethods:
         ----------
         address : str or column of str
             One address or many.
-        blockchain : str
-            Chain: ``ethereum``, ``tron``, ``bitcoin`` or ``bsc``.
-        symbols : sequence of str, optional
+        blockchain : str, optional
+            Chain: ``ethereum``, ``tron``, ``bitcoin`` or ``bsc``. Omitted: the chain whose addresses have this form; of
+            several the only one whose movements the ledger holds, else ``ethereum``.
+        symbols : str or sequence of str, optional
             Only these symbols; omitted, empty or with ``all``: every symbol. A symbol matches verified tokens only.
-        contracts : sequence of str or None, optional
+        contracts : str or sequence of str or None, optional
             Only these contracts, null or ``native`` for the native coin; stands before ``symbols``.
-        start_time : int or datetime, optional
-            First time, epoch seconds: the history begins with its day. Omitted: 30 days in all. At most 3660 days.
-        end_time : int or datetime, optional
-            Last time, epoch seconds: the last point is the balance at this time. Omitted: the last block held.
+        start_time : date, datetime, str or int, optional
+            First time: the history begins with its day. Omitted: 30 days in all. At most 3660 days.
+        end_time : date, datetime, str or int, optional
+            Last time: the last point is the balance at this time. Omitted: the last block held.
         output_asset : str, optional
             Adds ``amount_out`` to balances and ``total_out`` to points: ``usd`` or a registry symbol, at the day's
             closing price.
@@ -252,7 +255,7 @@ class HoldingMethods:
         self,
         address: str,
         *,
-        blockchain: str = ...,
+        blockchain: str | None = ...,
         symbols: Texts = ...,
         contracts: Contracts = ...,
         output_asset: str | None = ...,
@@ -267,7 +270,7 @@ class HoldingMethods:
         self,
         address: Iterable[str],
         *,
-        blockchain: str = ...,
+        blockchain: str | None = ...,
         symbols: Texts = ...,
         contracts: Contracts = ...,
         output_asset: str | None = ...,
@@ -281,7 +284,7 @@ class HoldingMethods:
         self,
         address: Addresses,
         *,
-        blockchain: str = "ethereum",
+        blockchain: str | None = None,
         symbols: Texts = None,
         contracts: Contracts = None,
         output_asset: str | None = None,
@@ -297,11 +300,12 @@ class HoldingMethods:
         ----------
         address : str or column of str
             One address or many.
-        blockchain : str
-            Chain: ``ethereum``, ``tron``, ``bitcoin`` or ``bsc``.
-        symbols : sequence of str, optional
+        blockchain : str, optional
+            Chain: ``ethereum``, ``tron``, ``bitcoin`` or ``bsc``. Omitted: the chain whose addresses have this form; of
+            several the only one whose movements the ledger holds, else ``ethereum``.
+        symbols : str or sequence of str, optional
             Only these symbols; omitted, empty or with ``all``: every symbol. A symbol matches verified tokens only.
-        contracts : sequence of str or None, optional
+        contracts : str or sequence of str or None, optional
             Only these contracts, null or ``native`` for the native coin; stands before ``symbols``.
         output_asset : str, optional
             Unit of ``received_amount`` and ``sent_amount``: null for own units, ``usd``, or a registry symbol
@@ -337,7 +341,7 @@ class HoldingMethods:
         self,
         contract: str | None = None,
         *,
-        blockchain: str = "ethereum",
+        blockchain: str | None = None,
         limit: Limit = "auto",
         offset: int | None = None,
         **fields: Any,
@@ -348,8 +352,9 @@ class HoldingMethods:
         ----------
         contract : str, optional
             The token, or ``native`` for the coin of the chain; left out for bitcoin.
-        blockchain : str
-            Chain: ``ethereum``, ``tron``, ``bsc`` or ``bitcoin``.
+        blockchain : str, optional
+            Chain: ``ethereum``, ``tron``, ``bsc`` or ``bitcoin``. Omitted: the chain whose addresses have this form; of
+            several the only one whose movements the ledger holds, else ``ethereum``.
         limit : int, "auto" or None
             Rows. ``"auto"`` (default): all rows of a store; of a server one page of 100 rows, since each page costs.
             ``None``: all rows, of a server page after page.
@@ -375,13 +380,13 @@ class HoldingMethods:
 
         Bob sent what the ledger never saw him receive, which the warning says.
         """
-        return self.query("token/holders", given_list(locals()))
+        return self._on_chain("token/holders", given_list(locals()), "contract")
 
     def concentration(
         self,
         contract: str | None = None,
         *,
-        blockchain: str = "ethereum",
+        blockchain: str | None = None,
         **fields: Any,
     ) -> Report[records.TokenConcentrationReport]:
         """Measure how concentrated the holdings of a token are.
@@ -390,8 +395,9 @@ class HoldingMethods:
         ----------
         contract : str, optional
             The token, or ``native`` for the coin of the chain; left out for bitcoin.
-        blockchain : str
-            Chain: ``ethereum``, ``tron``, ``bsc`` or ``bitcoin``.
+        blockchain : str, optional
+            Chain: ``ethereum``, ``tron``, ``bsc`` or ``bitcoin``. Omitted: the chain whose addresses have this form; of
+            several the only one whose movements the ledger holds, else ``ethereum``.
         **fields
             Further fields of the request.
 
@@ -411,14 +417,14 @@ class HoldingMethods:
         >>> round(report.concentration["gini"], 6)
         0.227273
         """
-        return self.query("token/concentration", given(locals()))
+        return self._on_chain("token/concentration", given(locals()), "contract")
 
     def flows(
         self,
         addresses: Addresses,
         contract: str | None = None,
         *,
-        blockchain: str = "ethereum",
+        blockchain: str | None = None,
         start_time: Time = None,
         end_time: Time = None,
         **fields: Any,
@@ -431,12 +437,13 @@ class HoldingMethods:
             1 to 100 addresses; one that is named twice counts once.
         contract : str, optional
             The token; omitted or ``native``: the coin of the chain.
-        blockchain : str
-            Chain: ``ethereum``, ``tron``, ``bitcoin`` or ``bsc``.
-        start_time : int or datetime, optional
-            First time, epoch seconds, included.
-        end_time : int or datetime, optional
-            Last time, epoch seconds, included.
+        blockchain : str, optional
+            Chain: ``ethereum``, ``tron``, ``bitcoin`` or ``bsc``. Omitted: the chain whose addresses have this form; of
+            several the only one whose movements the ledger holds, else ``ethereum``.
+        start_time : date, datetime, str or int, optional
+            First time, included.
+        end_time : date, datetime, str or int, optional
+            Last time, included.
         **fields
             Further fields of the request.
 
@@ -455,10 +462,4 @@ class HoldingMethods:
         >>> report.aggregate["internal_total"], report.aggregate["external_received_total"]
         (3.0, 0.25)
         """
-        return self.query(
-            "token/addresses_flow",
-            {
-                "addresses": [addresses] if isinstance(addresses, str) else whole_texts(addresses, "addresses"),
-                **given(locals(), "addresses"),
-            },
-        )
+        return self._on_chain("token/addresses_flow", given(locals()), "addresses")

@@ -59,6 +59,8 @@ class Call:
     accept: str = _JSON
     # Whether an answer that was lost on its way would be paid for twice.
     is_billed: bool = False
+    # Whether its parts are asked for where the server runs out of time.
+    is_divisible: bool = False
 
 
 @dataclass
@@ -133,7 +135,7 @@ class Connections:
             try:
                 return self._try(call, headers, receive, end, stop)
             except HeadwaterError as error:
-                again = self._again(error, tries, end)
+                again = None if call.is_divisible and error.status == 504 else self._again(error, tries, end)
                 if again is None:
                     raise
                 tries, least = tries + (not _is_limit(error)), again

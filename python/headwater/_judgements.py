@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, overload
 
-from headwater._request import Addresses, Texts, Time, given
+from headwater._request import Addresses, Time, given
 
 if TYPE_CHECKING:
     from headwater import records
@@ -35,8 +35,7 @@ class JudgementMethods:
         self,
         address: str,
         *,
-        blockchain: str = ...,
-        addresses: Texts = ...,
+        blockchain: str | None = ...,
         as_of: Time = ...,
         progress: bool = ...,
         **fields: Any,
@@ -46,8 +45,7 @@ class JudgementMethods:
         self,
         address: Iterable[str],
         *,
-        blockchain: str = ...,
-        addresses: Texts = ...,
+        blockchain: str | None = ...,
         as_of: Time = ...,
         progress: bool = ...,
         **fields: Any,
@@ -56,8 +54,7 @@ class JudgementMethods:
         self,
         address: Addresses,
         *,
-        blockchain: str = "ethereum",
-        addresses: Texts = None,
+        blockchain: str | None = None,
         as_of: Time = None,
         progress: bool = False,
         **fields: Any,
@@ -68,13 +65,12 @@ class JudgementMethods:
         ----------
         address : str or column of str
             One address or many.
-        blockchain : str
-            Chain: ``ethereum``, ``tron``, ``bitcoin`` or ``bsc``.
-        addresses : sequence of str, optional
-            Several addresses in place of one, at most 100: the answer has ``results`` in their order.
-        as_of : int or datetime, optional
-            Labels as they stood at this time, epoch seconds: claims made later are left out, and those that ended by
-            then. Claims without a date count. Disputes count whenever they were made.
+        blockchain : str, optional
+            Chain: ``ethereum``, ``tron``, ``bitcoin`` or ``bsc``. Omitted: the chain whose addresses have this form; of
+            several the only one whose movements the ledger holds, else ``ethereum``.
+        as_of : date, datetime, str or int, optional
+            Labels as they stood at this time: claims made later are left out, and those that ended by then. Claims
+            without a date count. Disputes count whenever they were made.
         progress : bool, optional
             Show on standard error how many of many addresses are answered.
         **fields
@@ -106,7 +102,7 @@ class JudgementMethods:
         self,
         address: str,
         *,
-        blockchain: str = ...,
+        blockchain: str | None = ...,
         third_party: records.ThirdParty = ...,
         progress: bool = ...,
         **fields: Any,
@@ -116,7 +112,7 @@ class JudgementMethods:
         self,
         address: Iterable[str],
         *,
-        blockchain: str = ...,
+        blockchain: str | None = ...,
         third_party: records.ThirdParty = ...,
         progress: bool = ...,
         **fields: Any,
@@ -125,7 +121,7 @@ class JudgementMethods:
         self,
         address: Addresses,
         *,
-        blockchain: str = "ethereum",
+        blockchain: str | None = None,
         third_party: records.ThirdParty = "auto",
         progress: bool = False,
         **fields: Any,
@@ -136,9 +132,10 @@ class JudgementMethods:
         ----------
         address : str or column of str
             One address or many.
-        blockchain : str
+        blockchain : str, optional
             Chain; ``evm`` takes the address as one account on every EVM chain and judges its labels alone. Behaviours
-            and counterparties are judged on ``ethereum`` and ``tron``.
+            and counterparties are judged on ``ethereum`` and ``tron``. Omitted: the chain whose addresses have this
+            form; of several the only one whose movements the ledger holds, else ``ethereum``.
         third_party : {"auto", "force", "off"}
             Whether a provider outside may be asked for further claims, where one is configured: ``auto`` where they
             could change the verdict, ``force`` always, ``off`` never.
@@ -176,7 +173,7 @@ class JudgementMethods:
         self,
         address: str,
         *,
-        blockchain: str = ...,
+        blockchain: str | None = ...,
         explain: bool = ...,
         progress: bool = ...,
         **fields: Any,
@@ -186,7 +183,7 @@ class JudgementMethods:
         self,
         address: Iterable[str],
         *,
-        blockchain: str = ...,
+        blockchain: str | None = ...,
         explain: bool = ...,
         progress: bool = ...,
         **fields: Any,
@@ -195,7 +192,7 @@ class JudgementMethods:
         self,
         address: Addresses,
         *,
-        blockchain: str = "ethereum",
+        blockchain: str | None = None,
         explain: bool = False,
         progress: bool = False,
         **fields: Any,
@@ -206,8 +203,9 @@ class JudgementMethods:
         ----------
         address : str or column of str
             One address or many.
-        blockchain : str
-            Chain: ``tron`` when omitted, ``ethereum`` or ``bitcoin``.
+        blockchain : str, optional
+            Chain: ``tron``, ``ethereum`` or ``bitcoin``. Omitted: the chain whose addresses have this form; of several
+            the only one whose movements the ledger holds, else ``ethereum``.
         explain : bool
             Name the ten features that count most for the class.
         progress : bool, optional

@@ -87,7 +87,7 @@ class WholeLists:
         name, parts = _calls.named(endpoint)
         place = _objects.path(path, "path")
         with Bar(name, "rows", shown=progress) as bar:
-            written = self._written(name, _request.body(request, fields, parts), place, bar)
+            written = self._written(name, _request.body(name, request, fields, parts), place, bar)
             bar.reach(written["rows"])
         return written
 
@@ -163,7 +163,7 @@ class WholeLists:
         _rows.check_amounts(amounts)
         name, parts = _calls.named(endpoint)
         with Bar(name, "rows", shown=progress) as bar:
-            stream, told = self._read(name, _request.body(request, fields, parts), bar)
+            stream, told = self._read(name, _request.body(name, request, fields, parts), bar)
             table = pl.DataFrame(stream)
             bar.reach(table.height)
         for warning in told:

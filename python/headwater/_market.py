@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from headwater._objects import whole_texts
 from headwater._request import Addresses, Contracts, Texts, Time, given
 
 if TYPE_CHECKING:
@@ -25,6 +24,8 @@ class MarketMethods:
 
         def query(self, endpoint: str, request: Mapping[str, Any] | None = None, **fields: Any) -> Report[Any]: ...
 
+        def _on_chain(self, endpoint: str, request: dict[str, Any], field: str) -> Report[Any]: ...
+
     def chains(
         self,
         *,
@@ -35,7 +36,7 @@ class MarketMethods:
 
         Parameters
         ----------
-        include : sequence of str, optional
+        include : str or sequence of str, optional
             Comma list: ``tokens`` (default), or ``none`` to leave the tokens out.
         **fields
             Further fields of the request.
@@ -101,7 +102,7 @@ class MarketMethods:
     def resolve(
         self,
         *,
-        blockchain: str = "ethereum",
+        blockchain: str | None = None,
         symbols: Texts = None,
         contracts: Contracts = None,
         **fields: Any,
@@ -110,11 +111,12 @@ class MarketMethods:
 
         Parameters
         ----------
-        blockchain : str
-            Chain: ``ethereum``, ``tron``, ``bitcoin`` or ``bsc``.
-        symbols : sequence of str, optional
+        blockchain : str, optional
+            Chain: ``ethereum``, ``tron``, ``bitcoin`` or ``bsc``. Omitted: the chain whose addresses have this form; of
+            several the only one whose movements the ledger holds, else ``ethereum``.
+        symbols : str or sequence of str, optional
             Symbols; omitted, empty or with ``all``: every asset of the chain.
-        contracts : sequence of str or None, optional
+        contracts : str or sequence of str or None, optional
             Contracts, null or ``native`` for the native coin; stands before ``symbols``.
         **fields
             Further fields of the request.
@@ -130,7 +132,7 @@ class MarketMethods:
         >>> ledger().resolve(symbols=["USDT"]).assets[0]["contract"]
         '0xdac17f958d2ee523a2206206994597c13d831ec7'
         """
-        return self.query("resolve", given(locals()))
+        return self._on_chain("resolve", given(locals()), "contracts")
 
     def prices(
         self,
@@ -146,8 +148,8 @@ class MarketMethods:
         ----------
         symbols : str or column of str
             Rate symbols; at most 100.
-        at : int or datetime, optional
-            Epoch seconds: the latest price at or before this time, not older than a day. Omitted: the latest price.
+        at : date, datetime, str or int, optional
+            The latest price at or before this time, not older than a day. Omitted: the latest price.
         quote : str, optional
             Quote currency: one of the ``fiat`` list of ``/v1/rates/symbols``. Omitted: USD. Default USD.
         **fields
@@ -166,13 +168,7 @@ class MarketMethods:
         >>> report.rows, report.missing
         ([{'symbol': 'eth', 'price_usd': 2000.0, 'ts': 1600000000, 'source': 'import'}], ['doge'])
         """
-        return self.query(
-            "rates",
-            {
-                "symbols": symbols if isinstance(symbols, str) else ",".join(whole_texts(symbols, "symbols")),
-                **given(locals(), "symbols"),
-            },
-        )
+        return self.query("rates", given(locals()))
 
     def price_history(
         self,
@@ -187,11 +183,11 @@ class MarketMethods:
         ----------
         symbol : str
             A rate symbol of ``/v1/rates/symbols``, in any case.
-        start : int or datetime, optional
-            First time, epoch seconds, included. Omitted: 30 days before the end.
-        end : int or datetime, optional
-            Last time, epoch seconds, included. Omitted: the first midnight at or after the newest price held of the
-            symbol; of a pegged symbol without prices, after the newest data held.
+        start : date, datetime, str or int, optional
+            First time, included. Omitted: 30 days before the end.
+        end : date, datetime, str or int, optional
+            Last time, included. Omitted: the first midnight at or after the newest price held of the symbol; of a
+            pegged symbol without prices, after the newest data held.
         **fields
             Further fields of the request.
 

@@ -24,6 +24,8 @@ class MovementMethods:
 
         def query(self, endpoint: str, request: Mapping[str, Any] | None = None, **fields: Any) -> Report[Any]: ...
 
+        def _on_chain(self, endpoint: str, request: dict[str, Any], field: str) -> Report[Any]: ...
+
         def _each(self, endpoint: str, address: Addresses, request: dict[str, Any], progress: bool) -> Any: ...
 
     @overload
@@ -31,7 +33,7 @@ class MovementMethods:
         self,
         address: str,
         *,
-        blockchain: str = ...,
+        blockchain: str | None = ...,
         symbols: Texts = ...,
         contracts: Contracts = ...,
         direction: records.DirectionFilter | None = ...,
@@ -55,7 +57,7 @@ class MovementMethods:
         self,
         address: Iterable[str],
         *,
-        blockchain: str = ...,
+        blockchain: str | None = ...,
         symbols: Texts = ...,
         contracts: Contracts = ...,
         direction: records.DirectionFilter | None = ...,
@@ -78,7 +80,7 @@ class MovementMethods:
         self,
         address: Addresses,
         *,
-        blockchain: str = "ethereum",
+        blockchain: str | None = None,
         symbols: Texts = None,
         contracts: Contracts = None,
         direction: records.DirectionFilter | None = None,
@@ -103,18 +105,19 @@ class MovementMethods:
         ----------
         address : str or column of str
             One address or many.
-        blockchain : str
-            Chain: ``ethereum``, ``tron``, ``bitcoin`` or ``bsc``.
-        symbols : sequence of str, optional
+        blockchain : str, optional
+            Chain: ``ethereum``, ``tron``, ``bitcoin`` or ``bsc``. Omitted: the chain whose addresses have this form; of
+            several the only one whose movements the ledger holds, else ``ethereum``.
+        symbols : str or sequence of str, optional
             Only these symbols; omitted, empty or with ``all``: every symbol. A symbol matches verified tokens only.
-        contracts : sequence of str or None, optional
+        contracts : str or sequence of str or None, optional
             Only these contracts, null or ``native`` for the native coin; stands before ``symbols``.
         direction : {"all", "in", "out"}, optional
             ``all`` (default), ``in`` or ``out``.
-        start_time : int or datetime, optional
-            First time, epoch seconds, included.
-        end_time : int or datetime, optional
-            Last time, epoch seconds, included.
+        start_time : date, datetime, str or int, optional
+            First time, included.
+        end_time : date, datetime, str or int, optional
+            Last time, included.
         output_asset : str, optional
             Adds ``amount_out`` in this unit: ``usd`` or a registry symbol.
         limit : int, "auto" or None
@@ -174,7 +177,7 @@ class MovementMethods:
             too.
         blockchain : str, optional
             Chain; omitted: the chains that write hashes in this form, and where none has it the others.
-        include : sequence of str, optional
+        include : str or sequence of str, optional
             Comma list of ``logs``, ``input``, ``labels``.
         **fields
             Further fields of the request.
@@ -202,7 +205,7 @@ class MovementMethods:
         self,
         address: str,
         *,
-        blockchain: str = ...,
+        blockchain: str | None = ...,
         symbols: Texts = ...,
         contracts: Contracts = ...,
         direction: records.DirectionFilter | None = ...,
@@ -226,7 +229,7 @@ class MovementMethods:
         self,
         address: Iterable[str],
         *,
-        blockchain: str = ...,
+        blockchain: str | None = ...,
         symbols: Texts = ...,
         contracts: Contracts = ...,
         direction: records.DirectionFilter | None = ...,
@@ -249,7 +252,7 @@ class MovementMethods:
         self,
         address: Addresses,
         *,
-        blockchain: str = "ethereum",
+        blockchain: str | None = None,
         symbols: Texts = None,
         contracts: Contracts = None,
         direction: records.DirectionFilter | None = None,
@@ -274,18 +277,19 @@ class MovementMethods:
         ----------
         address : str or column of str
             One address or many.
-        blockchain : str
-            Chain: ``ethereum``, ``tron``, ``bitcoin`` or ``bsc``.
-        symbols : sequence of str, optional
+        blockchain : str, optional
+            Chain: ``ethereum``, ``tron``, ``bitcoin`` or ``bsc``. Omitted: the chain whose addresses have this form; of
+            several the only one whose movements the ledger holds, else ``ethereum``.
+        symbols : str or sequence of str, optional
             Only these symbols; omitted, empty or with ``all``: every symbol. A symbol matches verified tokens only.
-        contracts : sequence of str or None, optional
+        contracts : str or sequence of str or None, optional
             Only these contracts, null or ``native`` for the native coin; stands before ``symbols``.
         direction : {"all", "in", "out"}, optional
             ``all`` (default), ``in`` or ``out``: which movements are summed.
-        start_time : int or datetime, optional
-            First time, epoch seconds, included.
-        end_time : int or datetime, optional
-            Last time, epoch seconds, included.
+        start_time : date, datetime, str or int, optional
+            First time, included.
+        end_time : date, datetime, str or int, optional
+            Last time, included.
         output_asset : str, optional
             Unit of the amounts. Null: own units of the one symbol in scope, US dollars where there are several. Else
             ``usd``, a registry symbol (converted at transfer time), or ``per_symbol`` for one row per counterparty and
@@ -338,7 +342,7 @@ class MovementMethods:
         target: str | None = None,
         counterparty: str | None = None,
         *,
-        blockchain: str = "ethereum",
+        blockchain: str | None = None,
         address_a: str | None = None,
         address_b: str | None = None,
         symbols: Texts = None,
@@ -365,22 +369,23 @@ class MovementMethods:
             The main address; ``address_a`` is another name of it.
         counterparty : str, optional
             The other address; ``address_b`` is another name of it.
-        blockchain : str
-            Chain: ``ethereum``, ``tron``, ``bitcoin`` or ``bsc``.
+        blockchain : str, optional
+            Chain: ``ethereum``, ``tron``, ``bitcoin`` or ``bsc``. Omitted: the chain whose addresses have this form; of
+            several the only one whose movements the ledger holds, else ``ethereum``.
         address_a : str, optional
             Another name of ``target``.
         address_b : str, optional
             Another name of ``counterparty``.
-        symbols : sequence of str, optional
+        symbols : str or sequence of str, optional
             Only these symbols; omitted, empty or with ``all``: every symbol. A symbol matches verified tokens only.
-        contracts : sequence of str or None, optional
+        contracts : str or sequence of str or None, optional
             Only these contracts, null or ``native`` for the native coin; stands before ``symbols``.
         direction : {"all", "in", "out"}, optional
             ``all`` (default), ``in`` or ``out``, as seen from ``target``.
-        start_time : int or datetime, optional
-            First time, epoch seconds, included.
-        end_time : int or datetime, optional
-            Last time, epoch seconds, included.
+        start_time : date, datetime, str or int, optional
+            First time, included.
+        end_time : date, datetime, str or int, optional
+            Last time, included.
         output_asset : str, optional
             Adds ``amount_out`` in this unit: ``usd`` or a registry symbol.
         limit : int, "auto" or None
@@ -414,14 +419,14 @@ class MovementMethods:
         >>> ledger().transfers_between(ALICE, BOB).frame.select("direction", "amount", "symbol").rows()
         [('To', '2.5', 'usdt'), ('From', '3', 'eth')]
         """
-        return self.query("counterparty/transfer-between", given_list(locals()))
+        return self._on_chain("counterparty/transfer-between", given_list(locals()), "target")
 
     def overview(
         self,
         target: str | None = None,
         counterparty: str | None = None,
         *,
-        blockchain: str = "ethereum",
+        blockchain: str | None = None,
         address_a: str | None = None,
         address_b: str | None = None,
         symbols: Texts = None,
@@ -442,20 +447,21 @@ class MovementMethods:
             The main address; ``address_a`` is another name of it.
         counterparty : str, optional
             The other address; ``address_b`` is another name of it.
-        blockchain : str
-            Chain: ``ethereum``, ``tron``, ``bitcoin`` or ``bsc``.
+        blockchain : str, optional
+            Chain: ``ethereum``, ``tron``, ``bitcoin`` or ``bsc``. Omitted: the chain whose addresses have this form; of
+            several the only one whose movements the ledger holds, else ``ethereum``.
         address_a : str, optional
             Another name of ``target``.
         address_b : str, optional
             Another name of ``counterparty``.
-        symbols : sequence of str, optional
+        symbols : str or sequence of str, optional
             Only these symbols; omitted, empty or with ``all``: every symbol. A symbol matches verified tokens only.
-        contracts : sequence of str or None, optional
+        contracts : str or sequence of str or None, optional
             Only these contracts, null or ``native`` for the native coin; stands before ``symbols``.
-        start_time : int or datetime, optional
-            First time, epoch seconds, included.
-        end_time : int or datetime, optional
-            Last time, epoch seconds, included.
+        start_time : date, datetime, str or int, optional
+            First time, included.
+        end_time : date, datetime, str or int, optional
+            Last time, included.
         output_asset : str, optional
             Unit of the amounts. Null: own units of the one symbol in scope, US dollars where there are several; the
             entries by symbol are in own units. Else ``usd`` or a registry symbol (converted at transfer time).
@@ -479,4 +485,4 @@ class MovementMethods:
         >>> ledger().overview(ALICE, BOB).total_amount_usd
         '6002.5'
         """
-        return self.query("counterparty/overview", given(locals()))
+        return self._on_chain("counterparty/overview", given(locals()), "target")

@@ -93,9 +93,9 @@ def plain_text(text: str) -> str:
 
 
 def path(value: object, name: str) -> str:
-    """Give a path of a file or folder as text."""
+    """Return a path of a file or folder as text, with the home folder in place of ``~``."""
     if isinstance(value, (str, os.PathLike)):
-        return os.fsdecode(value)
+        return os.path.expanduser(os.fsdecode(value))
     message = f"{name}: expected a path, not {shown(value)}"
     raise InvalidInput(message, reason="invalid_type", field=name)
 

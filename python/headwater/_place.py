@@ -122,7 +122,7 @@ def _proxy_of_environment(scheme: str, host: str, port: int) -> str | None:
 
 def _trusting(authorities: str | os.PathLike[str] | None) -> ssl.SSLContext:
     try:
-        return ssl.create_default_context(cafile=authorities)
+        return ssl.create_default_context(cafile=authorities and os.path.expanduser(authorities))
     except OSError as error:
         message = f"tls: {os.fspath(authorities or '')!r} is no file of certificates: {error}"
         raise InvalidInput(message, reason="invalid_value", field="tls") from error

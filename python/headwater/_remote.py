@@ -10,14 +10,24 @@ import threading
 import urllib.parse
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from os import PathLike
 from typing import IO, TYPE_CHECKING, Any
 
-from headwater import _headwater, _refusals
+from headwater import _batches, _headwater, _refusals
+from headwater._batches import Batch
 from headwater._calls import route
+from headwater._fields import LISTS
 from headwater._http import Call, Connections, chunks
-from headwater.errors import InternalError, InvalidInput, NotFound, StorageError, Unsupported
+from headwater.errors import (
+    InsufficientCredit,
+    InternalError,
+    InvalidInput,
+    NotFound,
+    StorageError,
+    TimedOut,
+    Unsupported,
+)
 
 if TYPE_CHECKING:
     from headwater._headwater import _ArrowStream, _Progress, _Wanted
@@ -36,8 +46,6 @@ _LOOK_SECS = 0.2
 # After a failure, for what is under way and paid for.
 _LAST_SECS = 2.0
 _CREDITS = ("Cost", "Remaining")
-# Fields of a GET that hold lists, by their calls.
-_LISTS = {"rates": "symbols", "transaction": "include"}
 
 # Is told how many answers, or rows, there are.
 Reach = Callable[[int], None]
@@ -57,12 +65,20 @@ class Spent:
 
 
 @dataclass
-class _Batch:
+class _CallGroup:
     """Calls that are made together."""
 
     stop: threading.Event = field(default_factory=threading.Event)
     # The least that an answer told: they come in another order than they were charged in.
     remaining: int | None = None
+
+
+@dataclass
+class _BatchWork:
+    """The answers of a batch that have come so far, by the positions of their requests."""
+
+    batch: Batch
+    answers: dict[int, _headwater.Answer] = field(default_factory=dict)
 
 
 class Remote:
@@ -90,18 +106,19 @@ class Remote:
     def answers(
         self, name: str, requests: Sequence[dict[str, Any]], answered: dict[int, _headwater.Answer], reach: Reach
     ) -> None:
-        """Answer many calls, some of them at the same time; the first that fails ends all.
+        """Answer many calls, some of them at the same time, by calls about many where there are such.
 
-        The answers come by their positions, those that are there after a failure too.
+        The first that fails ends all. The answers come by their positions, those that are there after a failure too.
         """
-        batch = _Batch()
-        pool = ThreadPoolExecutor(max(1, min(self._parallel, len(requests))), "headwater")
-        futures: list[Future[_headwater.Answer]] = []
+        group = _CallGroup()
+        works = [_BatchWork(batch) for batch in _batches.planned(name, requests)]
+        pool = ThreadPoolExecutor(max(1, min(self._parallel, len(works))), "headwater")
+        futures: list[Future[None]] = []
         try:
-            futures += [pool.submit(self._answer, name, request, batch) for request in requests]
-            _wait_for(futures, reach)
+            futures += [pool.submit(self._answer_batch, name, requests, work, group) for work in works]
+            _wait_for(futures, lambda: reach(sum(len(work.answers) for work in works)))
         except BaseException as error:
-            batch.stop.set()
+            group.stop.set()
             pool.shutdown(wait=False, cancel_futures=True)
             if isinstance(error, KeyboardInterrupt):
                 # Nobody waits for what is still under way.
@@ -111,35 +128,59 @@ class Remote:
             raise
         finally:
             pool.shutdown(wait=False)
-            whole = {place: future for place, future in enumerate(futures) if future.done() and not future.cancelled()}
-            answered.update({place: each.result() for place, each in whole.items() if each.exception() is None})
+            for work in works:
+                # A copy: calls that were given up may still be answered.
+                answered.update(dict(work.answers))
 
-    def _answer(self, name: str, request: dict[str, Any], batch: _Batch | None) -> _headwater.Answer:
+    def _answer_batch(self, name: str, requests: Sequence[dict[str, Any]], work: _BatchWork, group: _CallGroup) -> None:
+        """Answer the requests of a batch; those that fail in it are asked by themselves, so that errors are theirs."""
+        if work.batch.form is None:
+            work.answers[work.batch.places[0]] = self._answer(work.batch.name, work.batch.request, group)
+            return
+        queue = [work.batch]
+        while queue:
+            batch = queue.pop(0)
+            try:
+                answer = self._answer(batch.name, batch.request, group, is_divisible=len(batch.places) > 1)
+            except (TimedOut, InsufficientCredit) as error:
+                if error.status is None or len(batch.places) == 1:
+                    raise
+                # A part may be answered in time, and be covered by the balance.
+                queue = [*batch.halves(), *queue]
+                continue
+            split = batch.split(answer.data, answer.meta, name)
+            work.answers.update(split)
+            for place in (place for place in batch.places if place not in split):
+                work.answers[place] = self._answer(name, requests[place], group)
+
+    def _answer(
+        self, name: str, request: dict[str, Any], group: _CallGroup | None, *, is_divisible: bool = False
+    ) -> _headwater.Answer:
         """Answer one call; of a list in pages give as many as its limit asks for: one by default, all for ``None``."""
         pages = route(name).pages
         size = _PAGE_ROWS.get(pages or "", 0)
         wanted = request.get("limit", size)
         if pages is None or not (wanted is None or (isinstance(wanted, int) and wanted >= size)):
-            return _headwater.Answer(name, *self._envelope(name, request, batch))
-        data, meta = self._envelope(name, {**request, "limit": size}, batch)
+            return _headwater.Answer(name, *self._envelope(name, request, group, is_divisible=is_divisible))
+        data, meta = self._envelope(name, {**request, "limit": size}, group)
         rows = data[str(route(name).rows)]
         while (wanted is None or len(rows) < wanted) and (place := _following(name, data, meta)) is not None:
             limit = size if wanted is None else min(size, wanted - len(rows))
-            _append(name, (data, meta), self._envelope(name, {**request, "limit": limit, **place}, batch))
+            _append(name, (data, meta), self._envelope(name, {**request, "limit": limit, **place}, group))
         return _headwater.Answer(name, data, meta)
 
     def _envelope(
-        self, name: str, request: dict[str, Any], batch: _Batch | None
+        self, name: str, request: dict[str, Any], group: _CallGroup | None, *, is_divisible: bool = False
     ) -> tuple[dict[str, Any], dict[str, Any]]:
-        call = call_of(name, request)
+        call = replace(call_of(name, request), is_divisible=is_divisible)
 
         def receive(response: http.client.HTTPResponse) -> dict[str, Any]:
             envelope = self._connections.envelope(response)
-            self._count(name, response, batch)
+            self._count(name, response, group, _batches.items_paid(name, envelope["data"]))
             return envelope
 
         try:
-            envelope = self._connections.call(call, receive, None if batch is None else batch.stop)
+            envelope = self._connections.call(call, receive, None if group is None else group.stop)
             return envelope["data"], envelope["meta"]
         except NotFound as error:
             # Of what is named in the path, the answer does not say the field.
@@ -255,17 +296,19 @@ class Remote:
 
         return self._connections.call(call, receive)
 
-    def _count(self, name: str, response: http.client.HTTPResponse, batch: _Batch | None = None) -> None:
+    def _count(
+        self, name: str, response: http.client.HTTPResponse, group: _CallGroup | None = None, items: int = 1
+    ) -> None:
         cost, remaining = (_refusals.number_of(response.headers.get(f"X-Credit-{what}")) for what in _CREDITS)
         if response.headers.get("Idempotent-Replayed"):
             # Given again for nothing, because a try whose answer was lost had paid.
-            cost = route(name).cost
+            cost = route(name).cost * items
         with self._lock:
             if cost is not None:
                 self.spent.last = cost
                 self.spent.total += cost
-            if remaining is not None and batch is not None:
-                remaining = batch.remaining = min(remaining, remaining if batch.remaining is None else batch.remaining)
+            if remaining is not None and group is not None:
+                remaining = group.remaining = min(remaining, remaining if group.remaining is None else group.remaining)
             if remaining is not None:
                 self.spent.remaining = remaining
 
@@ -311,8 +354,8 @@ def call_of(name: str, request: Mapping[str, Any], accept: str = "application/js
         method = "POST"
     if method == "POST":
         return Call(name, method, path, json.dumps(fields).encode(), accept, called.cost > 0)
-    lists = _LISTS.get(name)
-    shown = {field: _shown(field, value, field == lists) for field, value in fields.items() if value is not None}
+    lists = LISTS.get(name, {})
+    shown = {field: _shown(field, value, field in lists) for field, value in fields.items() if value is not None}
     query = urllib.parse.urlencode({field: text for field, text in shown.items() if text is not None})
     return Call(name, method, f"{path}?{query}" if query else path, None, accept, called.cost > 0)
 
@@ -367,14 +410,14 @@ def _json(value: Any) -> str:  # noqa: ANN401
     return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
 
 
-def _wait_for(futures: Sequence[Future[_headwater.Answer]], reach: Reach) -> None:
-    """Wait for all answers, or raise as soon as one has failed: the first of those that have."""
-    failed: list[Future[_headwater.Answer]] = []
+def _wait_for(futures: Sequence[Future[None]], show: Callable[[], None]) -> None:
+    """Wait for all calls, or raise as soon as one has failed: the first of those that have."""
+    failed: list[Future[None]] = []
     pending = set(futures)
     while pending and not failed:
         # Not for ever at once: a signal that another thread was woken by is seen between two waits.
         _, pending = wait(pending, _LOOK_SECS, FIRST_EXCEPTION)
-        reach(len(futures) - len(pending))
+        show()
         failed = [future for future in futures if future.done() and future.exception() is not None]
     for future in failed:
         future.result()

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import datetime, timedelta, timezone
+from datetime import date, datetime
 from decimal import Decimal
 from numbers import Integral
 from typing import Any, Literal
 
+from headwater import _times
+from headwater._fields import LISTS, TIMES
 from headwater._objects import digits, is_collection, is_missing, items, shown
 from headwater.errors import InvalidInput
 
 Addresses = str | Iterable[str]
-Texts = Iterable[str] | None
-Contracts = Iterable[str | None] | None
-# Epoch seconds, or a datetime with a time zone.
-Time = int | datetime | None
+# One text, with commas between several, or a collection of them.
+Texts = str | Iterable[str] | None
+Contracts = str | Iterable[str | None] | None
+# A date, a datetime with a time zone, ISO 8601 text, or epoch seconds.
+Time = date | datetime | str | int | float | None
 
 # Rows of a list: a number; ``None`` for all; ``"auto"`` for all of a store, and one page of a server.
 Limit = int | Literal["auto"] | None
@@ -24,7 +27,6 @@ Limit = int | Literal["auto"] | None
 # Records of criteria, one or many of which an amount has to meet.
 Criteria = Sequence[Mapping[str, Any]] | None
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _MOST_BITS = 256
 # Arguments of methods that are no fields of a request.
 _OWN = frozenset({"self", "fields", "progress", "__class__"})
@@ -55,36 +57,52 @@ def in_records(request: Mapping[str, Any], records: Mapping[str, Mapping[str, st
     return made
 
 
-def bodies(request: Mapping[str, Any], addresses: Sequence[str]) -> list[dict[str, Any]]:
-    """Give one request for many addresses."""
+def bodies(name: str, request: Mapping[str, Any], addresses: Sequence[str]) -> list[dict[str, Any]]:
+    """Return one request of a call for each of many addresses."""
     # Made plain once: what can be gone through only once stands in all of them.
-    shared = body(request)
+    shared = body(name, request)
     return [{**shared, "address": plain("address", address)} for address in addresses]
 
 
-def batches(request: Mapping[str, Any], addresses: Sequence[str], most: int) -> list[dict[str, Any]]:
-    """Give requests about at most so many addresses each."""
-    shared = body(request)
-    named = [plain(f"address[{place}]", address) for place, address in enumerate(addresses)]
-    return [{**shared, "addresses": named[place : place + most]} for place in range(0, len(named), most)]
+def body(name: str, request: Mapping[str, Any] | None, *more: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of a request of a call as plain values (see :func:`plain`); the later ones prevail.
 
-
-def body(request: Mapping[str, Any] | None, *more: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields of a request as plain values (see :func:`plain`); the later ones prevail."""
+    Where the call has a list, text becomes one of it, split at its commas. Where it has a time, dates and text become
+    epoch seconds.
+    """
     if request is not None and not isinstance(request, Mapping):
         message = f"request: expected a mapping of fields, not {type(request).__name__}"
         raise InvalidInput(message, reason="invalid_type", field="request")
     whole: dict[str, Any] = dict(request or {})
     for fields in more:
         whole.update(fields)
-    return {_text("request", str(name)): plain(str(name), value) for name, value in whole.items()}
+    lists, times = LISTS.get(name, {}), TIMES.get(name, [])
+
+    def field_of(place: str, value: Any) -> Any:  # noqa: ANN401
+        if place in lists:
+            return plain(place, _listed(value))
+        if place in times:
+            return plain(place, _times.seconds(place, value, is_end=place.rpartition(".")[2].startswith("end")))
+        if isinstance(value, Mapping):
+            return {str(field): field_of(f"{place}.{field}", inner) for field, inner in value.items()}
+        return plain(place, value)
+
+    return {_text("request", str(field)): field_of(str(field), value) for field, value in whole.items()}
+
+
+def _listed(value: Any) -> Any:  # noqa: ANN401
+    """Return one text as a list."""
+    if not isinstance(value, str):
+        return value
+    parts = [part.strip() for part in value.split(",")]
+    return parts if len(parts) > 1 else [value]
 
 
 def plain(name: str, value: Any) -> Any:  # noqa: ANN401
     """Return a value as JSON has it; its meaning must be plain.
 
-    Integers of any library are integers, decimals are exact text, times with a zone are epoch seconds (what is below a
-    second is cut), and every collection is a list, in which what is missing is null. ``name`` is how messages call it.
+    Integers of any library are integers, decimals are exact text, times with a zone are epoch seconds (parts of a
+    second are cut), and every collection is a list, in which what is missing is null. ``name`` is how messages call it.
     """
     if type(value) in _PLAIN:
         return _PLAIN[type(value)](name, value)
@@ -130,11 +148,8 @@ def _decimal(name: str, number: Decimal) -> str:
     return digits(number)
 
 
-def _seconds(name: str, time: datetime) -> int:
-    if time.utcoffset() is None:
-        expected = "a time with a zone, such as time.replace(tzinfo=timezone.utc), or epoch seconds"
-        raise _refused(name, time, expected)
-    return (time - _EPOCH) // timedelta(seconds=1)
+def _seconds(name: str, time: datetime) -> Any:  # noqa: ANN401
+    return _times.seconds(name, time, is_end=False)
 
 
 def _as_it_is(_: str, value: bool | None) -> bool | None:

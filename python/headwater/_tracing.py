@@ -48,13 +48,15 @@ class TracingMethods:
 
         def query(self, endpoint: str, request: Mapping[str, Any] | None = None, **fields: Any) -> Report[Any]: ...
 
+        def _on_chain(self, endpoint: str, request: dict[str, Any], field: str) -> Report[Any]: ...
+
         def _each(self, endpoint: str, address: Addresses, request: dict[str, Any], progress: bool) -> Any: ...
 
     @overload
     def trace(  # pyright: ignore[reportOverlappingOverload]
         self,
         address: str,
-        blockchain: str = ...,
+        blockchain: str | None = ...,
         *,
         start_time: Time = ...,
         end_time: Time = ...,
@@ -77,7 +79,7 @@ class TracingMethods:
     def trace(
         self,
         address: Iterable[str],
-        blockchain: str = ...,
+        blockchain: str | None = ...,
         *,
         start_time: Time = ...,
         end_time: Time = ...,
@@ -99,7 +101,7 @@ class TracingMethods:
     def trace(
         self,
         address: Addresses,
-        blockchain: str = "ethereum",
+        blockchain: str | None = None,
         *,
         start_time: Time = None,
         end_time: Time = None,
@@ -124,12 +126,13 @@ class TracingMethods:
         ----------
         address : str or column of str
             One address or many.
-        blockchain : str
-            Chain: ``ethereum``, ``tron``, ``bitcoin`` or ``bsc``.
-        start_time : int or datetime, optional
-            First time, epoch seconds, included.
-        end_time : int or datetime, optional
-            Last time, epoch seconds, included.
+        blockchain : str, optional
+            Chain: ``ethereum``, ``tron``, ``bitcoin`` or ``bsc``. Omitted: the chain whose addresses have this form; of
+            several the only one whose movements the ledger holds, else ``ethereum``.
+        start_time : date, datetime, str or int, optional
+            First time, included.
+        end_time : date, datetime, str or int, optional
+            Last time, included.
         outward_depth : int, optional
             Hops in the direction of payments. Default 2.
         inward_depth : int, optional
@@ -144,12 +147,12 @@ class TracingMethods:
             How traced money mixes with other money.
         time_ordered : bool, optional
             Follow only money that came before it left. Default true.
-        bridge_chains : sequence of str, optional
+        bridge_chains : str or sequence of str, optional
             The chains on which the trace goes on over bridges; an empty list for none. All that are held where it is
             null.
         filter_criterias : sequence of mappings, optional
             Amount ranges by symbol; movements outside of them are not followed.
-        stop_labels : sequence of str, optional
+        stop_labels : str or sequence of str, optional
             Labels of confidence 0.5 and more. Default ['exchange', 'mixer', 'bridge', 'dex', 'mining_pool'].
         max_counterparties : int, optional
             From so many distinct counterparties on an address is a hub. Default 10000.
@@ -189,7 +192,7 @@ class TracingMethods:
         self,
         source: str,
         targets: Addresses,
-        blockchain: str = "ethereum",
+        blockchain: str | None = None,
         *,
         max_hops: int | None = None,
         k: int | None = None,
@@ -209,8 +212,9 @@ class TracingMethods:
             Where the money was.
         targets : str or column of str
             Where it may have gone; one that is named twice counts once.
-        blockchain : str
-            Chain: ``ethereum``, ``tron``, ``bitcoin`` or ``bsc``.
+        blockchain : str, optional
+            Chain: ``ethereum``, ``tron``, ``bitcoin`` or ``bsc``. Omitted: the chain whose addresses have this form; of
+            several the only one whose movements the ledger holds, else ``ethereum``.
         max_hops : int, optional
             Payments of a path at most. Default 4.
         k : int, optional
@@ -219,14 +223,14 @@ class TracingMethods:
             Only payments that came after the one before. Default true.
         min_amount_usd : float, optional
             What every hop has to carry at least; hops without a price do not count then.
-        symbols : sequence of str, optional
+        symbols : str or sequence of str, optional
             Symbols, in any case; not together with ``contracts``.
-        contracts : sequence of str or None, optional
+        contracts : str or sequence of str or None, optional
             Contracts, null or ``native`` for the coin of the chain.
-        start_time : int or datetime, optional
-            First time, epoch seconds, included.
-        end_time : int or datetime, optional
-            Last time, epoch seconds, included.
+        start_time : date, datetime, str or int, optional
+            First time, included.
+        end_time : date, datetime, str or int, optional
+            Last time, included.
         **fields
             Further fields of the request.
 
@@ -246,18 +250,13 @@ class TracingMethods:
         >>> report.paths.select("path", "hops", "bottleneck_usd").rows()
         [(1, 2, 500.0), (2, 1, 2.5)]
         """
-        return cast(
-            "PathReport",
-            self.query(
-                "path", {"targets": [targets] if isinstance(targets, str) else targets, **given(locals(), "targets")}
-            ),
-        )
+        return cast("PathReport", self._on_chain("path", given(locals()), "source"))
 
     @overload
     def exposure(  # pyright: ignore[reportOverlappingOverload]
         self,
         address: str,
-        blockchain: str = ...,
+        blockchain: str | None = ...,
         *,
         direction: records.DirectionFilter | None = ...,
         max_hops: int | None = ...,
@@ -272,7 +271,7 @@ class TracingMethods:
     def exposure(
         self,
         address: Iterable[str],
-        blockchain: str = ...,
+        blockchain: str | None = ...,
         *,
         direction: records.DirectionFilter | None = ...,
         max_hops: int | None = ...,
@@ -286,7 +285,7 @@ class TracingMethods:
     def exposure(
         self,
         address: Addresses,
-        blockchain: str = "ethereum",
+        blockchain: str | None = None,
         *,
         direction: records.DirectionFilter | None = None,
         max_hops: int | None = None,
@@ -303,19 +302,20 @@ class TracingMethods:
         ----------
         address : str or column of str
             One address or many.
-        blockchain : str
-            Chain: ``ethereum``, ``tron``, ``bitcoin`` or ``bsc``.
+        blockchain : str, optional
+            Chain: ``ethereum``, ``tron``, ``bitcoin`` or ``bsc``. Omitted: the chain whose addresses have this form; of
+            several the only one whose movements the ledger holds, else ``ethereum``.
         direction : {"all", "in", "out"}, optional
             ``in``: where it came from; ``out``: where it went; omitted: both.
         max_hops : int, optional
             Payments to a named address at most: 1 for direct exposure alone. Default 1.
-        start_time : int or datetime, optional
-            First time, epoch seconds, included.
-        end_time : int or datetime, optional
-            Last time, epoch seconds, included.
-        symbols : sequence of str, optional
+        start_time : date, datetime, str or int, optional
+            First time, included.
+        end_time : date, datetime, str or int, optional
+            Last time, included.
+        symbols : str or sequence of str, optional
             Symbols, in any case; not together with ``contracts``.
-        contracts : sequence of str or None, optional
+        contracts : str or sequence of str or None, optional
             Contracts, null or ``native`` for the coin of the chain.
         progress : bool, optional
             Show on standard error how many of many addresses are answered.

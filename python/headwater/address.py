@@ -15,6 +15,7 @@ from collections.abc import Iterable
 from typing import overload
 
 from headwater import _headwater
+from headwater._chain import FORMS
 from headwater._objects import plain_text, texts
 from headwater.errors import InvalidInput
 
@@ -23,10 +24,10 @@ Addresses = str | Iterable[str | None]
 
 
 @overload
-def validate(addresses: str, chain: str = "ethereum") -> bool: ...  # type: ignore[overload-overlap]
+def validate(addresses: str, chain: str | None = None) -> bool: ...  # type: ignore[overload-overlap]
 @overload
-def validate(addresses: Iterable[str | None], chain: str = "ethereum") -> list[bool]: ...
-def validate(addresses: Addresses, chain: str = "ethereum") -> bool | list[bool]:
+def validate(addresses: Iterable[str | None], chain: str | None = None) -> list[bool]: ...
+def validate(addresses: Addresses, chain: str | None = None) -> bool | list[bool]:
     """Tell whether texts are addresses of a chain.
 
     Parameters
@@ -34,8 +35,9 @@ def validate(addresses: Addresses, chain: str = "ethereum") -> bool | list[bool]
     addresses : str or column of str
         One address or many: a list, a numpy array, a series of polars or pandas, an array of pyarrow. Missing ones are
         not valid.
-    chain : str
-        ``ethereum``, ``bsc``, ``tron`` or ``bitcoin``, in any case or under a usual alias such as ``eth``.
+    chain : str, optional
+        ``ethereum``, ``bsc``, ``tron`` or ``bitcoin``, in any case or under a usual alias such as ``eth``. Omitted: any
+        of them.
 
     Returns
     -------
@@ -46,24 +48,35 @@ def validate(addresses: Addresses, chain: str = "ethereum") -> bool | list[bool]
     ------
     InvalidInput
         When the chain is not known, or something is no text; its position is named.
+
+    Examples
+    --------
+    >>> from headwater import address
+    >>> address.validate("0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed")
+    True
+    >>> address.validate(["1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa", "nonsense", None], chain="bitcoin")
+    [True, False, False]
     """
-    valid = _headwater.address_valid(_texts(addresses), _chain(chain))
+    given = _texts(addresses)
+    chains = FORMS if chain is None else [_chain(chain)]
+    valid = [any(of_one) for of_one in zip(*(_headwater.address_valid(given, chain) for chain in chains), strict=True)]
     return valid[0] if isinstance(addresses, str) else valid
 
 
 @overload
-def checksum(addresses: str, chain: str = "ethereum") -> str | None: ...  # type: ignore[overload-overlap]
+def checksum(addresses: str, chain: str | None = None) -> str | None: ...  # type: ignore[overload-overlap]
 @overload
-def checksum(addresses: Iterable[str | None], chain: str = "ethereum") -> list[str | None]: ...
-def checksum(addresses: Addresses, chain: str = "ethereum") -> str | list[str | None] | None:
+def checksum(addresses: Iterable[str | None], chain: str | None = None) -> list[str | None]: ...
+def checksum(addresses: Addresses, chain: str | None = None) -> str | list[str | None] | None:
     """Give the checksummed form of addresses: EIP-55 on EVM chains, the canonical form elsewhere.
 
     Parameters
     ----------
     addresses : str or column of str
         One address or many, as in :func:`validate`.
-    chain : str
-        ``ethereum``, ``bsc``, ``tron`` or ``bitcoin``, in any case or under a usual alias such as ``eth``.
+    chain : str, optional
+        ``ethereum``, ``bsc``, ``tron`` or ``bitcoin``, in any case or under a usual alias such as ``eth``. Omitted: any
+        of them.
 
     Returns
     -------
@@ -74,8 +87,17 @@ def checksum(addresses: Addresses, chain: str = "ethereum") -> str | list[str | 
     ------
     InvalidInput
         As in :func:`validate`.
+
+    Examples
+    --------
+    >>> from headwater import address
+    >>> address.checksum(["0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed", "nonsense"])
+    ['0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed', None]
     """
-    forms = _headwater.address_checksum(_texts(addresses), _chain(chain))
+    given = _texts(addresses)
+    chains = FORMS if chain is None else [_chain(chain)]
+    written = [_headwater.address_checksum(given, chain) for chain in chains]
+    forms = [next((form for form in of_one if form is not None), None) for of_one in zip(*written, strict=True)]
     return forms[0] if isinstance(addresses, str) else forms
 
 

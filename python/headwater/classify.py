@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     Schema = dict[str, DataType | DataTypeClass]
 
 CALL = "address-classify"
-# Addresses that one call takes.
-MOST_ADDRESSES = 100
 
 _SUMMARY = ("blockchain", "address", "predicted_class", "confidence", "error")
 # The classes of a model are the keys of a map.
@@ -33,6 +31,19 @@ class ClassReport(Report[records.AddressClassifyReport]):
     proof of what an address is; ``docs/classification.md`` says what the numbers mean. Where the address cannot be
     classified ``report.error`` says why, the class is ``None`` and the confidence 0. ``report.model`` names the model,
     and the classes that it learnt from simulated addresses.
+
+    Examples
+    --------
+    >>> from headwater.examples import ALICE, ledger
+    >>> report = ledger().classify(ALICE, explain=True)
+    >>> report.blockchain, report.address == ALICE, report.error is None
+    ('ethereum', True, True)
+    >>> report.predicted_class, report.explained_class == report.predicted_class
+    ('Unknown', True)
+    >>> report.probabilities["class"][0], round(report.probabilities["probability"].sum(), 6), report.confidence > 0.5
+    ('Unknown', 1.0, True)
+    >>> report.contributions.height, report.frame.equals(report.summary)
+    (10, True)
     """
 
     @property
@@ -113,7 +124,17 @@ class ClassReport(Report[records.AddressClassifyReport]):
 
 
 class ClassReports(Reports[records.AddressClassifyReport]):
-    """Classes of many addresses, in the order given."""
+    """Classes of many addresses, in the order given.
+
+    Examples
+    --------
+    >>> from headwater.examples import ALICE, BOB, ledger
+    >>> reports = ledger().classify([ALICE, BOB], explain=True)
+    >>> reports.summary["predicted_class"].to_list(), reports.frame.height
+    (['Unknown', 'Unknown'], 2)
+    >>> reports.probabilities["address"].n_unique(), reports.contributions.height
+    (2, 20)
+    """
 
     def __iter__(self) -> Iterator[ClassReport]:
         """Go over the reports."""

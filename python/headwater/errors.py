@@ -32,6 +32,28 @@ class HeadwaterError(Exception):
     answered : dict of int to Report
         Where many addresses were asked about: the answers that were there before one failed, by the position of their
         address. A server was paid for them; an interrupt (``KeyboardInterrupt``) has them too.
+
+    Examples
+    --------
+    >>> import headwater as hw
+    >>> from headwater.examples import ALICE, ledger
+    >>> def reason_of(ask):
+    ...     try:
+    ...         ask()
+    ...     except hw.HeadwaterError as error:
+    ...         return type(error).__name__, error.reason, error.field
+    >>> reason_of(lambda: ledger().wallet("0x12"))
+    ('InvalidInput', 'invalid_address', 'address')
+    >>> reason_of(lambda: ledger().wallet(ALICE, symbol="eth"))
+    ('UnknownField', 'unknown_field', 'symbol')
+    >>> reason_of(lambda: ledger().transaction("0x" + "ff" * 32))
+    ('NotFound', None, 'hash')
+    >>> reason_of(lambda: hw.open("/no/such/store"))
+    ('StorageError', None, None)
+    >>> reason_of(lambda: hw.connect("http://127.0.0.1:9").export("folder"))
+    ('Unsupported', None, None)
+    >>> issubclass(hw.Cancelled, hw.HeadwaterError), issubclass(hw.InternalError, RuntimeError)
+    (True, True)
     """
 
     status: int | None = None
@@ -83,6 +105,24 @@ class ServerError(HeadwaterError):
     ----------
     retry_after : float or None
         Seconds after which the server wants to be asked again.
+
+    Examples
+    --------
+    >>> import headwater as hw
+    >>> def risk_level(ledger, address):
+    ...     try:
+    ...         return ledger.risk(address).risk_level
+    ...     except (hw.Unauthorized, hw.Forbidden, hw.InsufficientCredit):
+    ...         raise SystemExit("ask for a key with the right plan, or for credits")
+    ...     except hw.RateLimited as error:
+    ...         return f"again in {error.retry_after} s"
+    ...     except hw.TimedOut:
+    ...         return "ask for less"
+    ...     except (hw.Conflict, hw.Unavailable) as error:
+    ...         return f"try again: {error.reason}"
+    >>> with hw.connect("http://127.0.0.1:9", retries=0) as ledger:
+    ...     risk_level(ledger, "T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb")
+    'try again: connection'
     """
 
     retry_after: float | None = None

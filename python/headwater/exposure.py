@@ -19,6 +19,17 @@ class ExposureReport(Report[records.ExposureReport]):
 
     ``report.total_usd`` is the sum of the rows and of ``report.unattributed_usd``, for which no named address was
     found. ``docs/tracing.md`` explains the numbers.
+
+    Examples
+    --------
+    >>> from headwater.examples import ALICE, ledger
+    >>> report = ledger().exposure(ALICE)
+    >>> report.frame.select("kind", "category", "direction", "amount_usd").rows()
+    [('direct', 'merchant', 'out', 2000.0)]
+    >>> report.unattributed.select("direction", "reason").rows()
+    [('in', 'depth_limit'), ('out', 'depth_limit')]
+    >>> report.top["entity_name"].to_list(), len(report.rows)
+    (['Corner Shop'], 1)
     """
 
     @property
@@ -59,7 +70,14 @@ class ExposureReport(Report[records.ExposureReport]):
 
 
 class ExposureReports(Reports[records.ExposureReport]):
-    """Exposures of many addresses, in the order given."""
+    """Exposures of many addresses, in the order given.
+
+    Examples
+    --------
+    >>> from headwater.examples import ALICE, BOB, ledger
+    >>> ledger().exposure([ALICE, BOB]).frame["category"].unique().to_list()
+    ['merchant']
+    """
 
     def __iter__(self) -> Iterator[ExposureReport]:
         """Go over the reports."""

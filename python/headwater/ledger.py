@@ -7,12 +7,14 @@ from os import PathLike
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from headwater import _calls, _frames, _headwater, _objects, _request, _typed
+from headwater import _batches, _calls, _frames, _headwater, _objects, _request, _typed
 from headwater._addresses import AddressMethods
 from headwater._answers import Answers
 from headwater._batch import Batch
 from headwater._bitcoin import BitcoinMethods
+from headwater._chain import ChainFinder
 from headwater._disputes import Disputes
+from headwater._fields import LISTS, ON_A_CHAIN
 from headwater._holdings import HoldingMethods
 from headwater._judgements import JudgementMethods
 from headwater._lists import WholeLists
@@ -22,7 +24,7 @@ from headwater._progress import Bar
 from headwater._request import Addresses, Texts
 from headwater._request import given as _given
 from headwater._tracing import TracingMethods
-from headwater.classify import CALL, MOST_ADDRESSES, ClassReport, ClassReports, each
+from headwater.classify import CALL, ClassReport, ClassReports, each
 from headwater.errors import InvalidInput, Unsupported
 from headwater.reports import Report
 
@@ -54,6 +56,14 @@ def open(path: str | PathLike[str], classifiers: Paths = None) -> Ledger:  # noq
         When a model file cannot be used; the message says why.
     StorageError
         When there is no store, or it cannot be read.
+
+    Examples
+    --------
+    >>> import headwater as hw
+    >>> from headwater.examples import ALICE
+    >>> ledger = hw.open(store)  # the folder of a store of these examples
+    >>> ledger.transactions(ALICE).frame["amount"].to_list()
+    ['2.5', '1', '3']
     """
     return Ledger(_headwater.open_store(_objects.path(path, "path"), _objects.paths(classifiers, "classifiers")))
 
@@ -74,22 +84,43 @@ class Ledger(
 
     :func:`headwater.open` a store, :func:`headwater.connect` to a server, or build one with :meth:`from_frames`.
     Every method takes one address or many; many give :class:`Reports`. Keyword arguments that are ``None`` are left
-    out of the request. Numbers may be those of numpy, decimals keep all their digits, times may be datetimes with a
-    time zone, and lists any collection. Methods raise :class:`headwater.InvalidInput` when an argument cannot be met,
-    and can be interrupted with Ctrl-C. A keyword that the call does not have raises :class:`headwater.UnknownField`,
-    which is a ``TypeError`` too, with the nearest known names in ``error.candidates``. Where one of many addresses
-    fails, ``error.answered`` has the answers to the others. A text that is not a valid address of the chain is refused
-    before the first call.
+    out of the request. Numbers may be those of numpy, and decimals keep all their digits. Lists may be any collection;
+    one text is a list of one, and commas separate several. Times are dates, datetimes with a time zone, ISO 8601 text
+    or epoch seconds: a date is the first second of its day in UTC, and the last one where it ends a range.
+
+    Where ``blockchain`` is omitted, each address has the chain whose addresses have its form. Several EVM chains have
+    one form: there it is the only EVM chain whose movements the ledger holds, or ``ethereum`` where it holds several
+    or none. The chains that a ledger holds are asked for once, free of charge.
+
+    Methods raise :class:`headwater.InvalidInput` when an argument cannot be met, and can be interrupted with Ctrl-C. A
+    keyword that the call does not have raises :class:`headwater.UnknownField`, which is a ``TypeError`` too, with the
+    nearest known names in ``error.candidates``. Where one of many addresses fails, ``error.answered`` has the answers
+    to the others. A text that is not a valid address of the chain is refused before the first call.
 
     A ledger may be shared between threads, and used in a ``with``. It cannot be copied or pickled: each process opens
     or connects its own.
+
+    Examples
+    --------
+    >>> from headwater.examples import ALICE, BOB, ledger
+    >>> with ledger() as made:
+    ...     reports = made.transactions([ALICE, BOB], symbols="usdt", start_time="2020-09-13")
+    >>> reports.frame.select("blockchain", "action", "amount").rows()
+    [('ethereum', 'send', '2.5'), ('ethereum', 'receive', '2.5')]
     """
 
     def __init__(self, answers: Answers) -> None:
         self._answers = answers
+        self._chains = ChainFinder(answers)
 
     def close(self) -> None:
-        """Do nothing: only a ledger over a server has what is to be closed."""
+        """Do nothing: only a ledger over a server has what is to be closed.
+
+        Examples
+        --------
+        >>> from headwater.examples import ledger
+        >>> ledger().close()
+        """
 
     def __enter__(self) -> Self:
         """Give the ledger."""
@@ -144,6 +175,17 @@ class Ledger(
         ------
         InvalidInput
             Names the row, the column and the value.
+
+        Examples
+        --------
+        >>> import headwater as hw
+        >>> import polars as pl
+        >>> transfers = pl.DataFrame({
+        ...     "blockchain": "ethereum", "block_number": 1, "timestamp": 1600000000, "tx_hash": "0x" + "01" * 32,
+        ...     "from_address": "0x" + "aa" * 20, "to_address": "0x" + "bb" * 20, "contract": None, "amount_raw": "5",
+        ... })
+        >>> hw.Ledger.from_frames(transfers).transactions("0x" + "bb" * 20).frame["amount_raw"].to_list()
+        ['5']
         """
         models = _objects.paths(classifiers, "classifiers")
         return Ledger(_frames.native_ledger(transfers, labels, prices, tokens, models))
@@ -178,28 +220,37 @@ class Ledger(
         headwater.errors.UnknownField: unknown field "symbol"; did you mean "symbols"?
         """
         name, parts = _calls.named(endpoint)
-        body = _request.body(request, fields, parts)
+        body = _request.body(name, request, fields, parts)
         return _typed.report(name, self._answers.answer(name, body), body)
 
     def cross_chain(
-        self, txhash: str | Iterable[str], *, label: str | None = None, chain: str | None = None
+        self,
+        txhash: str | Iterable[str],
+        *,
+        label: str | None = None,
+        chain: str | None = None,
+        progress: bool = False,
     ) -> Report[Any]:
         """Give the transfers over bridges that transactions are legs of.
 
         Parameters
         ----------
         txhash : str or column of str
-            One transaction, or up to 50, on either side of a bridge.
+            One transaction or many, on either side of a bridge.
         label : str, optional
             Given back with every result; missing: the name of the bridge.
         chain : str, optional
             Their chain; missing: every chain that writes hashes in their form.
+        progress : bool, optional
+            Show on standard error how many calls about many transactions are answered.
 
         Returns
         -------
         Report
             Rows are transfers, several where a transaction has several. Of many transactions each has at least one row,
             whose ``error`` says why there is no answer. ``row["result"]`` names both sides, as far as they are known.
+            Where a call about many fails, ``error.answered`` has the reports of the calls before it, by the position of
+            their first transaction.
 
         Raises
         ------
@@ -218,8 +269,20 @@ class Ledger(
         """
         if isinstance(txhash, str):
             return self.query("cross-chain", _given({"txhash": txhash, "label": label, "chain": chain}))
-        queries = [_given({"txhash": each, "label": label}) for each in txhash]
-        return self.query("cross-chain/batch", _given({"queries": queries, "chain": chain}))
+        call, queries = "cross-chain/batch", [_given({"txhash": each, "label": label}) for each in txhash]
+        size = LISTS[call]["queries"] or len(queries)
+        # A call about nothing is refused by whoever answers.
+        starts = range(0, max(len(queries), 1), size)
+        requests = [
+            _request.body(call, _given({"queries": queries[start : start + size], "chain": chain})) for start in starts
+        ]
+        with Bar(call, f"calls of {size} transactions", len(requests), shown=progress) as bar:
+            try:
+                reports = self._all(call, requests, bar)
+            except BaseException as error:
+                vars(error)["answered"] = {starts[place]: each for place, each in vars(error)["answered"].items()}
+                raise
+        return reports[0] if len(reports) == 1 else _batches.joined(reports)
 
     def export(self, out: str | PathLike[str], *, chains: Texts = None) -> dict[str, Any]:
         """Write every movement under both its ends as Parquet, for other engines, as ``headwater export`` does.
@@ -231,7 +294,7 @@ class Ledger(
         ----------
         out : path-like
             A new or empty folder.
-        chains : sequence of str, optional
+        chains : str or sequence of str, optional
             Only these chains.
 
         Returns
@@ -260,36 +323,54 @@ class Ledger(
         >>> rows.filter("is_primary").sort("block").select("block", "direction", "amount").rows()[0]
         (1, 'out', '3000000000000000000')
         """
-        named = [] if chains is None else _objects.whole_texts(chains, "chains")
+        listed = [chains] if isinstance(chains, str) else [] if chains is None else chains
+        named = _objects.whole_texts(listed, "chains")
         return self._answers.export_transfers(_objects.path(out, "out"), named)
 
+    def _on_chain(self, endpoint: str, request: dict[str, Any], field: str) -> Report[Any]:
+        """Ask a call about one chain, which follows from a field where it is not named."""
+        body = _request.body(endpoint, request)
+        if "blockchain" not in body:
+            value = body.get(field)
+            texts = [text for text in (value if isinstance(value, list) else [value]) if isinstance(text, str)]
+            body["blockchain"] = self._chains.of_all(texts)
+        return _typed.report(endpoint, self._answers.answer(endpoint, body), body)
+
     def _each(self, endpoint: str, address: Addresses, request: dict[str, Any], progress: bool) -> Any:  # noqa: ANN401
+        is_on_a_chain = endpoint in ON_A_CHAIN and "blockchain" not in request
         if isinstance(address, str):
-            return self.query(endpoint, {**request, "address": address})
+            whole = {**request, "address": address}
+            return self._on_chain(endpoint, whole, "address") if is_on_a_chain else self.query(endpoint, whole)
         addresses = _objects.whole_texts(address, "address")
-        requests = _request.bodies(request, addresses)
-        _refuse_what_is_none(addresses, request.get("blockchain"))
+        requests = _request.bodies(endpoint, request, addresses)
+        if is_on_a_chain:
+            chains = self._chains.of_each(addresses)
+            requests = [{**body, "blockchain": chain} for body, chain in zip(requests, chains, strict=True)]
+        _refuse_invalid(addresses, [body.get("blockchain") for body in requests])
         with Bar(endpoint, "addresses", len(requests), shown=progress) as bar:
             return _typed.reports(endpoint, addresses, self._all(endpoint, requests, bar))
 
     def _classified(self, address: Addresses, request: dict[str, Any], progress: bool) -> ClassReport | ClassReports:
         if isinstance(address, str):
-            return each(self.query(CALL, {**request, "addresses": [address]}))[0]
+            return each(self._on_chain(CALL, {**request, "addresses": [address]}, "addresses"))[0]
         addresses = _objects.whole_texts(address, "address")
-        requests = _request.batches(request, addresses, MOST_ADDRESSES)
-        _refuse_what_is_none(addresses, request.get("blockchain"))
-        with Bar(CALL, f"calls of {MOST_ADDRESSES} addresses", len(requests), shown=progress) as bar:
+        shared = _request.body(CALL, request)
+        named = [_request.plain(f"address[{place}]", text) for place, text in enumerate(addresses)]
+        chains = [shared["blockchain"]] * len(named) if "blockchain" in shared else self._chains.of_each(named)
+        _refuse_invalid(addresses, chains)
+        calls = _batches.places_by(chains, LISTS[CALL]["addresses"])
+        requests = [
+            {**shared, "blockchain": chains[places[0]], "addresses": [named[place] for place in places]}
+            for places in calls
+        ]
+        with Bar(CALL, "calls of many addresses", len(requests), shown=progress) as bar:
             try:
-                answered = self._all(CALL, requests, bar)
+                answered = dict(enumerate(self._all(CALL, requests, bar)))
             except BaseException as error:
-                calls: dict[int, Report[Any]] = vars(error)["answered"]
-                vars(error)["answered"] = {
-                    MOST_ADDRESSES * call + place: report
-                    for call, whole in calls.items()
-                    for place, report in enumerate(each(whole))
-                }
+                vars(error)["answered"] = _by_place(calls, vars(error)["answered"])
                 raise
-        return ClassReports(CALL, addresses, [report for whole in answered for report in each(whole)])
+        reports = _by_place(calls, answered)
+        return ClassReports(CALL, addresses, [reports[place] for place in range(len(addresses))])
 
     def _all(self, endpoint: str, requests: Sequence[dict[str, Any]], bar: Bar) -> list[Report[Any]]:
         reports: list[Report[Any]] = []
@@ -307,16 +388,25 @@ class Ledger(
         return f"<Ledger {self._answers.source}>"
 
 
-def _refuse_what_is_none(addresses: Sequence[str], chain: object) -> None:
-    """Refuse texts that are no addresses of the chain, before others are asked about and paid for."""
-    if not isinstance(chain, str):
-        return
-    try:
-        valid = _headwater.address_valid(addresses, chain)
-    except InvalidInput:
-        # What knows the chains of the data says what is wrong with this one.
-        return
-    if not all(valid):
-        place = valid.index(False)
-        message = f"address[{place}]: {_headwater.address_error(addresses[place], chain)}"
-        raise InvalidInput(message, reason="invalid_address", field=f"address[{place}]")
+def _by_place(calls: Sequence[Sequence[int]], answered: Mapping[int, Report[Any]]) -> dict[int, ClassReport]:
+    """Return the reports of calls about many addresses by the positions of the addresses."""
+    return {
+        place: report
+        for call, whole in answered.items()
+        for place, report in zip(calls[call], each(whole), strict=True)
+    }
+
+
+def _refuse_invalid(addresses: Sequence[str], chains: Sequence[object]) -> None:
+    """Refuse text that is not an address of its chain, before others are asked about and paid for."""
+    for chain in dict.fromkeys(chain for chain in chains if isinstance(chain, str)):
+        places = [place for place, of in enumerate(chains) if of == chain]
+        try:
+            valid = _headwater.address_valid([addresses[place] for place in places], chain)
+        except InvalidInput:
+            # Whoever answers refuses a chain that it does not know.
+            continue
+        if not all(valid):
+            place = places[valid.index(False)]
+            message = f"address[{place}]: {_headwater.address_error(addresses[place], chain)}"
+            raise InvalidInput(message, reason="invalid_address", field=f"address[{place}]")

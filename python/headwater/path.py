@@ -33,6 +33,15 @@ class PathReport(Report[records.PathReport]):
 
     A path is a possibility, not a proof: coins in one account cannot be told apart. ``report.truncated`` says whether
     there may be further paths, ``report.explored_nodes`` how many addresses were looked through.
+
+    Examples
+    --------
+    >>> from headwater.examples import ALICE, BOB, ledger
+    >>> report = ledger().path(ALICE, BOB)
+    >>> report.paths["hops"].to_list(), report.frame["path"].to_list()
+    ([2, 1], [1, 1, 2])
+    >>> [row["symbol"] for row in report.rows]
+    ['eth', 'eth', 'usdt']
     """
 
     @property

@@ -39,6 +39,17 @@ class Credits:
     remaining : int or None
         What is left on the key by the last answer, whoever else uses it, and after many addresses the least that one
         of them told; ``None`` before the first answer.
+
+    Examples
+    --------
+    >>> import headwater as hw
+    >>> from headwater.examples import ALICE
+    >>> ledger = hw.connect(url, api_key=key)
+    >>> ledger.credits.spent, ledger.credits.remaining
+    (0, None)
+    >>> report = ledger.wallet(ALICE)
+    >>> ledger.credits.last_cost, ledger.credits.remaining == report.meta["credit_remaining"]
+    (5, True)
     """
 
     last_cost: int | None
@@ -144,9 +155,22 @@ class RemoteLedger(Ledger):
     says. The server's warnings come without their texts there. :meth:`export` needs the store and raises
     :class:`headwater.Unsupported`.
 
+    Risks and labels of many addresses are asked with calls about many: 50 risks, each at the price of a call, or 100
+    addresses with labels at the price of one. The warnings of a report are then those of its call. A call about many
+    that the server has no time for, or that the balance does not cover, is asked in halves.
+
     It can be shared between threads. Close it, or use it in a ``with``, to close its connections. Where many addresses
     are asked about and one fails, calls under way have two seconds to be answered; ``error.answered`` holds all that
     were.
+
+    Examples
+    --------
+    >>> import headwater as hw
+    >>> from headwater.examples import ALICE, BOB
+    >>> with hw.connect(url, api_key=key) as ledger:
+    ...     reports = ledger.risk([ALICE, BOB])
+    >>> reports.summary["risk_level"].to_list(), ledger.credits.spent
+    (['low', 'low'], 10)
     """
 
     _answers: Remote
@@ -189,7 +213,16 @@ class RemoteLedger(Ledger):
         return self.query("usage")
 
     def close(self) -> None:
-        """Close the connections; a later call opens new ones."""
+        """Close the connections; a later call opens new ones.
+
+        Examples
+        --------
+        >>> import headwater as hw
+        >>> ledger = hw.connect(url, api_key=key)
+        >>> ledger.close()
+        >>> ledger.chains().rows[0]["chain"]
+        'bitcoin'
+        """
         self._answers.close()
 
     def _all(self, endpoint: str, requests: Sequence[dict[str, Any]], bar: Bar) -> list[Report]:

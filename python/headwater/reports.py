@@ -39,6 +39,17 @@ class Report(Generic[Data]):
     warnings : list of dict
         What the caller should know, one entry per code: ``code``, ``field``, ``message``, and ``count`` where there are
         several of it.
+
+    Examples
+    --------
+    >>> from headwater.examples import ALICE, ledger
+    >>> report = ledger().transactions(ALICE)
+    >>> report.endpoint, report.data["address"] == report.address == ALICE, report.to_dict() == report.data
+    ('transactions', True, True)
+    >>> report.rows[0]["symbol"], report.frame["symbol"].to_list()
+    ('usdt', ['usdt', 'eth', 'eth'])
+    >>> [warning["code"] for warning in report.warnings] == [warning["code"] for warning in report.meta["warnings"]]
+    True
     """
 
     def __init__(self, endpoint: str, answer: _headwater.Answer, request: Mapping[str, Any] | None = None) -> None:
@@ -238,7 +249,19 @@ class Report(Generic[Data]):
 
 
 class Reports(Sequence[Report[Data]]):
-    """Answers to one call for many addresses, in the order given."""
+    """Answers to one call for many addresses, in the order given.
+
+    Examples
+    --------
+    >>> from headwater.examples import ALICE, BOB, ledger
+    >>> reports = ledger().transactions([ALICE, BOB], symbols="eth")
+    >>> reports.addresses == [ALICE, BOB], len(reports), reports[1].address == BOB
+    (True, 2, True)
+    >>> reports.frame.group_by("queried_address", maintain_order=True).len()["len"].to_list()
+    [2, 2]
+    >>> list(reports.to_dict()) == [ALICE, BOB], reports.to_frame(amounts="float")["amount"].sum()
+    (True, 7.25)
+    """
 
     def __init__(self, endpoint: str, addresses: Sequence[str], reports: Sequence[Report[Data]]) -> None:
         self.endpoint = endpoint

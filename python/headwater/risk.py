@@ -61,6 +61,23 @@ class RiskReport(Report[records.AddressRiskReport]):
     the evidence that is held. It is no probability and no proof, and a low one says only that little is known.
     ``report.composite_score``, ``report.risk_level``, ``report.dimensions``, ``report.decision``
     and ``report.data["meta"]`` are those of the answer; ``docs/risk.md`` explains them.
+
+    Examples
+    --------
+    >>> from headwater.examples import SHOP, ledger
+    >>> report = ledger().risk(SHOP)
+    >>> report.assessment, report.assessment_reasons, report.risk_level
+    ('partial', ['history_incomplete'], 'low')
+    >>> report.factors.select("dimension", "code", "points").rows()
+    [('behavior', 'scam_pattern', 1.42)]
+    >>> report.frame.equals(report.factors), len(report.rows)
+    (True, 1)
+    >>> report.codes.select("code", "confidence").rows()
+    [('merchant', 0.5)]
+    >>> report.behaviors.height, report.neighbors.height, report.categories.height
+    (0, 0, 0)
+    >>> report.summary["composite_score"].item() == report.composite_score
+    True
     """
 
     @property
@@ -153,7 +170,15 @@ class RiskReport(Report[records.AddressRiskReport]):
 
 
 class RiskReports(Reports[records.AddressRiskReport]):
-    """Risks of many addresses, in the order given."""
+    """Risks of many addresses, in the order given.
+
+    Examples
+    --------
+    >>> from headwater.examples import ALICE, SHOP, ledger
+    >>> reports = ledger().risk([ALICE, SHOP])
+    >>> reports.summary["assessment"].to_list(), reports.frame["code"].to_list()
+    (['insufficient', 'partial'], ['scam_pattern', 'scam_pattern'])
+    """
 
     def __iter__(self) -> Iterator[RiskReport]:
         """Go over the reports."""

@@ -71,6 +71,19 @@ class TraceReport(Report[records.TraceReport]):
 
     A trace is a hypothesis: coins in one account cannot be told apart. ``report.summary``, ``report.settings``,
     ``report.truncated`` and ``report.truncation_reasons`` are those of the answer; ``docs/tracing.md`` explains them.
+
+    Examples
+    --------
+    >>> from headwater.examples import ALICE, ledger
+    >>> report = ledger().trace(ALICE, inward_depth=0)
+    >>> report.nodes["depth"].to_list(), report.edges["symbol"].to_list()
+    ([0, 1, 1], ['eth', 'usdt', 'eth'])
+    >>> report.frame.equals(report.edges), len(report.rows)
+    (True, 3)
+    >>> report.ends["stop_reason"].to_list(), report.divisions["direction"].to_list()
+    (['time_range'], ['out'])
+    >>> report.assets["symbol"].unique(maintain_order=True).to_list()
+    ['eth', 'usdt']
     """
 
     @property
@@ -212,6 +225,13 @@ class TraceReport(Report[records.TraceReport]):
         ------
         Unsupported
             When matplotlib is not installed: ``pip install 'headwater[plot]'``.
+
+        Examples
+        --------
+        >>> import matplotlib
+        >>> matplotlib.use("Agg")  # without a window, as here, nothing is shown
+        >>> from headwater.examples import ALICE, ledger
+        >>> ledger().trace(ALICE).show()
         """
         self.plot()
         from matplotlib import pyplot  # noqa: PLC0415
@@ -228,7 +248,14 @@ class TraceReport(Report[records.TraceReport]):
 
 
 class TraceReports(Reports[records.TraceReport]):
-    """Traces from many addresses, in the order given."""
+    """Traces from many addresses, in the order given.
+
+    Examples
+    --------
+    >>> from headwater.examples import ALICE, BOB, ledger
+    >>> ledger().trace([ALICE, BOB], inward_depth=0).frame["queried_address"].n_unique()
+    2
+    """
 
     def __iter__(self) -> Iterator[TraceReport]:
         """Go over the reports."""

@@ -8,8 +8,9 @@ defaults, and the sections of its docstring but the parameters.
 
 * ``endpoint``, ``method``, ``group``: the call, the name of the method, and the module that it goes to;
 * ``positional``: the fields that are given without their name; the first may be ``"address"``: one, or many;
-* ``defaults``: defaults by field, where it is not the engine's;
-* ``names``: other names of fields; ``values``: the expression of a field, where it is not the argument itself;
+* ``chain_of``: the field with the addresses or contracts that the chain follows from where ``blockchain`` is omitted;
+* ``defaults``: defaults by field, where it is not the engine's; ``hidden``: fields that are no arguments;
+* ``names``: other names of fields; ``types``: other types of fields;
 * ``nested``: fields that are records, whose fields are arguments of their own;
 * ``report``: the class of the report, where it has one of its own; ``call``: who answers, where it is not ``_each``;
 * ``rows``, ``first``: the name of the rows, and the columns that frames begin with;
@@ -51,6 +52,11 @@ MANY = {
     "address": ("str or column of str", "One address or many."),
     "progress": ("bool, optional", "Show on standard error how many of many addresses are answered."),
 }
+# How a chain is found where none is named.
+INFERRED = (
+    "Omitted: the chain whose addresses have this form; of several the only one whose movements the ledger holds, else "
+    "``ethereum``."
+)
 # Aliases of types that have ``None``.
 OPTIONAL = {"Contracts", "Criteria", "Limit", "Texts", "Time"}
 # Names of `headwater._request` that methods use.
@@ -63,6 +69,9 @@ CALLED = {
         "        def query(\n"
         "            self, endpoint: str, request: Mapping[str, Any] | None = None, **fields: Any\n"
         "        ) -> Report[Any]: ...\n"
+    ),
+    "_on_chain": (
+        "        def _on_chain(self, endpoint: str, request: dict[str, Any], field: str) -> Report[Any]: ...\n"
     ),
     "_each": (
         "        def _each(\n"
@@ -109,8 +118,10 @@ class Method:
 
     def __post_init__(self) -> None:
         """Collect the arguments."""
-        nested = self.source.get("nested", [])
+        nested, hidden = self.source.get("nested", []), self.source.get("hidden", [])
         for name, schema in self.request.get("properties", {}).items():
+            if name in hidden:
+                continue
             if name in nested:
                 record = self.components[reference(schema)]
                 self.arguments += [self._argument(inner, of, record=name) for inner, of in record["properties"].items()]
@@ -124,14 +135,24 @@ class Method:
     def _argument(self, name: str, schema: Schema, record: str | None = None) -> Argument:
         default = self.source.get("defaults", {}).get(name)
         is_asked = self.is_many and self.source.get("names", {}).get(name, name) == "address"
-        required = (name in self.request.get("required", []) or is_asked) and default is None and record is None
+        is_inferred = name == "blockchain" and (self.is_many or "chain_of" in self.source)
+        is_needed = (name in self.request.get("required", []) and not is_inferred) or is_asked
+        required = is_needed and default is None and record is None
         annotation, kind = python_type(schema, self.components)
         if default is None and not required:
             annotation = annotation if annotation.endswith("None") or annotation in OPTIONAL else f"{annotation} | None"
         text = re.sub(r"`([^`]+)`", r"``\1``", " ".join(schema.get("description", "").split()))
+        if annotation == "Time":
+            text = re.sub(
+                r"^(Epoch seconds: \w|\w)", lambda found: found[1][-1].upper(), text.replace(", epoch seconds", "")
+            )
         known = schema.get("default")
         if default is None and known not in (None, False) and "default" not in text:
             text += f" Default {known}." if not isinstance(known, bool) else " Default true."
+        if is_inferred:
+            # The engine's own default is not that of the method.
+            text = re.sub(r"(``\w+``) when omitted, ", r"\1, ", re.sub(r": ``\w+`` when omitted\.", ".", text))
+            text = f"{text} {INFERRED}"
         if not required:
             kind += ", optional" if default is None else ""
         shown = None if required else repr(default).replace("'", '"') if default is not None else "None"
@@ -227,20 +248,16 @@ class Method:
 
     def _body(self, returns: str) -> str:
         source = self.source
-        values = dict(source.get("values", {}))
-        for argument in self.arguments:
-            if argument.record is None and argument.name not in (argument.field, "address"):
-                values.setdefault(argument.field, argument.name)
-        own = [argument.name for argument in self.arguments if argument.field in values and argument.record is None]
-        left_out = (["address"] if self.is_many else []) + own
+        renamed = [each for each in self.arguments if each.record is None and each.name not in (each.field, "address")]
+        left_out = (["address"] if self.is_many else []) + [argument.name for argument in renamed]
         names = ", ".join(["locals()", *(f'"{name}"' for name in left_out)])
         request = f"{'given_list' if self.is_paged else 'given'}({names})"
         if not self.arguments:
             return f'        return self.query("{source["endpoint"]}")\n\n'
         if source.get("nested"):
             request = f"in_records({request}, _{self.name.upper()}_RECORDS)"
-        if values:
-            entries = ", ".join(f'"{name}": {value}' for name, value in values.items())
+        if renamed:
+            entries = ", ".join(f'"{argument.field}": {argument.name}' for argument in renamed)
             request = f"{{{entries}, **{request}}}"
         if self.is_many:
             call = source.get("call", "_each")
@@ -248,6 +265,8 @@ class Method:
             answer = f"self.{call}({named}address, {request}, progress)"
             return f"        answer: {returns} = {answer}\n        return answer\n\n"
         call = f'self.query("{source["endpoint"]}", {request})'
+        if "chain_of" in source:
+            call = f'self._on_chain("{source["endpoint"]}", {request}, "{source["chain_of"]}")'
         return f"        return {call if 'report' not in source else f'cast({returns!r}, {call})'}\n\n"
 
     def constants(self) -> str:
@@ -282,7 +301,7 @@ def python_type(schema: Schema, components: dict[str, Schema]) -> tuple[str, str
     if kind == "array":
         return list_type(schema.get("items", {}))
     if kind == "integer" and re.search(r"[Ee]poch seconds", schema.get("description", "")):
-        return "Time", "int or datetime"
+        return "Time", "date, datetime, str or int"
     name = {"integer": "int", "number": "float", "boolean": "bool", "string": "str"}[kind]
     return name, name
 
@@ -292,8 +311,8 @@ def list_type(items: Schema) -> tuple[str, str]:
     if "$ref" in items:
         return "Criteria", "sequence of mappings"
     if isinstance(items.get("type"), list):
-        return "Contracts", "sequence of str or None"
-    return "Texts", "sequence of str"
+        return "Contracts", "str or sequence of str or None"
+    return "Texts", "str or sequence of str"
 
 
 def reference(schema: Schema) -> str | None:
@@ -324,7 +343,6 @@ def group_module(group: str, methods: list[Method]) -> str:
         "from __future__ import annotations\n",
         f"from collections.abc import {', '.join([*used(['Iterable'], body), 'Mapping'])}",
         f"from typing import {', '.join(['TYPE_CHECKING', 'Any', *used(['cast', 'overload'], body)])}\n",
-        *(["from headwater._objects import whole_texts"] if "whole_texts(" in body else []),
         f"from headwater._request import {', '.join(used(ARGUMENTS, body))}\n",
         "if TYPE_CHECKING:",
         "    from headwater import records",
@@ -478,6 +496,44 @@ def records_module(about: str, names: set[str], imported: dict[str, set[str]], c
     return "\n".join(lines) + "\n\n" + body
 
 
+def kinds_of(schema: Schema, components: dict[str, Schema], before: str = "") -> dict[str, tuple[str, int | None]]:
+    """Return the fields of a request that are lists or times, those of its records as ``record.field``."""
+    kinds: dict[str, tuple[str, int | None]] = {}
+    for name, of in schema.get("properties", {}).items():
+        place, record = before + name, reference(of)
+        if record is not None:
+            kinds |= kinds_of(components[record], components, f"{place}.")
+        elif "array" in (of.get("type"), *(of["type"] if isinstance(of.get("type"), list) else [])):
+            kinds[place] = ("list", of.get("maxItems"))
+        elif python_type(of, components)[0] == "Time":
+            kinds[place] = ("time", None)
+    return kinds
+
+
+def fields_module(described: dict[str, Any]) -> str:
+    """Return the text of the module about fields of requests that are lists or times."""
+    lists: dict[str, dict[str, int | None]] = {}
+    times: dict[str, list[str]] = {}
+    calls = described["calls"]
+    on_a_chain = [call for call, schemas in calls.items() if "blockchain" in schemas["request"].get("properties", {})]
+    for call, schemas in calls.items():
+        for name, (kind, most) in kinds_of(schemas["request"], described["components"]).items():
+            if kind == "list":
+                lists.setdefault(call, {})[name] = most
+            else:
+                times.setdefault(call, []).append(name)
+    return (
+        f'"""Fields of requests that are lists, times or chains, by call.\n\n{GENERATED}\n"""\n\n'
+        "from __future__ import annotations\n\n"
+        "# Fields that are lists, and the maximum number of their items.\n"
+        f"LISTS: dict[str, dict[str, int | None]] = {lists!r}\n\n"
+        "# Fields that are times.\n"
+        f"TIMES: dict[str, list[str]] = {times!r}\n\n"
+        "# Calls that are about a chain.\n"
+        f"ON_A_CHAIN = frozenset({on_a_chain!r})\n"
+    )
+
+
 def generated(described: dict[str, Any]) -> dict[Path, str]:
     """Return the text of every generated module, by its place in the package."""
     methods = []
@@ -490,6 +546,7 @@ def generated(described: dict[str, Any]) -> dict[Path, str]:
     methods.sort(key=lambda method: list(described["calls"]).index(method.source["endpoint"]))
     records = records_modules(methods, described["components"])
     texts = {Path("records", f"{name}.py"): text for name, text in records.items()}
+    texts[Path("_fields.py")] = fields_module(described)
     for group in GROUPS:
         members = [method for method in methods if method.source["group"] == group]
         texts[Path(f"_{group}.py")] = group_module(group, members)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -159,9 +160,26 @@ def served_example(example: Path) -> Iterator[Served]:
     stop(gateway)
 
 
+@pytest.fixture(scope="session")
+def labelled_example(example: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store of the four transfers and the label of the shop."""
+    folder = tmp_path_factory.mktemp("labelled")
+    store = folder / "store"
+    shutil.copytree(example, store)
+    (folder / "labels.csv").write_text(
+        f"address,blockchain,code,entity\n{examples.SHOP},ethereum,merchant,Corner Shop\n"
+    )
+    headwater("labels", "import", "--store", store, folder / "labels.csv")
+    return store
+
+
 @pytest.fixture(autouse=True)
-def _server_of_doctests(request: pytest.FixtureRequest, doctest_namespace: dict[str, Any]) -> None:
-    """Doctests about servers find the address and a key of one."""
+def _places_of_doctests(request: pytest.FixtureRequest, doctest_namespace: dict[str, Any]) -> None:
+    """Doctests about servers find the address and a key of one, and those about stores find one of their own."""
+    if request.node.name.startswith(("headwater.ledger.open", "headwater._disputes.")):
+        store = request.getfixturevalue("tmp_path") / "store"
+        shutil.copytree(request.getfixturevalue("labelled_example"), store)
+        doctest_namespace.update(store=store)
     if request.node.name.startswith("headwater.remote."):
         served: Served = request.getfixturevalue("served_example")
         doctest_namespace.update(url=served.url, key=served.key)

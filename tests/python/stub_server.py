@@ -33,6 +33,10 @@ class ReceivedRequest:
         return self.headers.get("idempotency-key")
 
 
+# Where a ledger asks which chains are held, and what it is answered.
+_CHAINS = "/v1/chains?include=none"
+_HELD = [{"chain": "ethereum", "family": "evm", "endpoints": {"transactions": "full"}}]
+
 # Answers a request, the number of which (from 0) it is reported.
 Script = Callable[["Handler", int], None]
 
@@ -58,6 +62,10 @@ class Handler(BaseHTTPRequestHandler):
 
     def _answer(self) -> None:
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        if self.path == _CHAINS:
+            # Neither recorded nor scripted: tests are about the calls that follow.
+            self.success({"chains": _HELD})
+            return
         headers = {name.lower(): value for name, value in self.headers.items()}
         stub = self.stub
         with stub.lock:

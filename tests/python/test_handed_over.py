@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from datetime import date, datetime, timedelta, timezone
+from datetime import datetime, timedelta, timezone
 from decimal import Decimal
 from typing import Any
 
@@ -305,14 +305,16 @@ def test_numbers_times_and_collections_of_any_library_are_plain() -> None:
     ("field", "value"),
     [
         ("start_time", datetime(2020, 1, 1)),
-        ("start_time", date(2020, 1, 1)),
         ("start_time", pd.NaT),
-        ("start_time", np.datetime64("2020-01-01")),
+        ("start_time", np.datetime64("2020-01-01T00:00")),
+        ("start_time", np.datetime64(1_577_836_800_000_000_000, "ns")),
+        ("start_time", "2020-01-01T12:00"),
+        ("start_time", "2020-13-01"),
+        ("start_time", float("inf")),
         ("limit", float("nan")),
         ("limit", float("inf")),
         ("limit", 2**2_000),
         ("limit", object()),
-        ("symbols", "eth"),
         ("symbols", b"eth"),
         ("symbols", 5),
         ("cursor", "\ud800"),
@@ -336,7 +338,7 @@ def test_addresses_symbols_and_paths_that_are_none_are_named() -> None:
         (lambda: made.flows(None), "addresses"),  # type: ignore[arg-type]
         (lambda: made.prices(None), "symbols"),  # type: ignore[arg-type]
         (lambda: made.prices(["eth", 5]), "symbols[1]"),  # type: ignore[list-item]
-        (lambda: made.export("never", chains="ethereum"), "chains"),
+        (lambda: made.export("never", chains=5), "chains"),  # type: ignore[arg-type]
         (lambda: made.export(5), "out"),  # type: ignore[arg-type]
         (lambda: made.write("chains", 5), "path"),  # type: ignore[arg-type]
         (lambda: hw.open(5), "path"),  # type: ignore[arg-type]

@@ -22,7 +22,7 @@ def test_generated_modules_are_up_to_date() -> None:
 
 def test_every_call_has_a_method() -> None:
     sources = "".join(path.read_text() for path in GENERATOR.parent.glob("*.toml"))
-    # `cross_chain` asks two calls; risks of many addresses are asked one by one.
+    # `cross_chain` asks two calls, and `risk` over a server asks another about many.
     others = {"cross-chain", "cross-chain/batch", "address-risk/batch"}
     calls = {name for name, *_ in _headwater.calls()} - others
     assert {name for name in calls if f'endpoint = "{name}"' not in sources} == set()
@@ -32,7 +32,7 @@ def test_arguments_are_the_fields_of_the_request() -> None:
     request: dict[str, Any] = _headwater.descriptions()["calls"]["counterparty"]["request"]
     arguments = inspect.signature(hw.Ledger.counterparties).parameters
     assert set(request["properties"]) == set(arguments) - {"self", "progress", "fields"}
-    assert (arguments["blockchain"].default, arguments["limit"].default) == ("ethereum", "auto")
+    assert (arguments["blockchain"].default, arguments["limit"].default) == (None, "auto")
 
 
 def test_records_have_the_fields_of_answers() -> None:

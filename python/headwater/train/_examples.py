@@ -63,7 +63,7 @@ def examples(
     ledger: Ledger,
     labels: Any,  # noqa: ANN401
     *,
-    blockchain: str = "ethereum",
+    blockchain: str | None = None,
     observed: Sequence[tuple[float, int]] = ((0.5, 1), (0.3, 2), (0.15, 3), (0.3, 4)),
     view_weight: float = 0.1,
     source: Literal["real", "simulated"] = "real",
@@ -78,8 +78,8 @@ def examples(
         Columns ``address`` and ``class``, and optionally ``group`` (the entity of the address; each address is its own
         where it is missing or null) and ``weight`` (1 where it is missing or null). Rows without a class are ignored.
         Put addresses that are none of your classes into the class ``Unknown``.
-    blockchain : str
-        The chain.
+    blockchain : str, optional
+        The chain. Omitted: that of the first address, see :class:`headwater.Ledger`.
     observed : sequence of (share, seed)
         Further views of each address, as if only this share of all addresses had been observed and the address through
         them alone, as in :meth:`Ledger.features`. Models are trained on them and never judged by them.
@@ -114,9 +114,10 @@ def examples(
     [('Scam', 'whole', 1.0, 8.0)]
     """
     table = _labels(labels)
+    chain = ledger._chains.of_all(table["address"].to_list()) if blockchain is None else blockchain
 
     def view(name: str, weight: float, seen: tuple[float, int] | None) -> pl.DataFrame:
-        features = ledger.features(table["address"], blockchain=blockchain, observed=seen).drop("error")
+        features = ledger.features(table["address"], blockchain=chain, observed=seen).drop("error")
         twice = features.filter(pl.col("address").is_not_null() & pl.col("address").is_duplicated())
         if twice.height:
             raise _refused(f"{twice['address'][0]} is there twice; give each address one class")

@@ -46,7 +46,7 @@ class Model:
         ``intel.classifiers`` of the settings.
         """
         text = json.dumps(self.data, separators=(",", ":"), allow_nan=False, ensure_ascii=False)
-        path = Path(path)
+        path = Path(path).expanduser()
         path.write_bytes(gzip.compress(text.encode(), 9, mtime=0))
         return path
 
