@@ -58,12 +58,11 @@ def table(endpoint: str, path: str, answer: _headwater.Answer | None = None) -> 
 def as_text(rows: pl.DataFrame, amounts: Iterable[str]) -> pl.DataFrame:
     """Give columns of decimals as text, without zeros behind the last digit."""
     decimals = [name for name in amounts if isinstance(rows.schema[name], pl.Decimal)]
-    made = [_digits(name) if rows[name].dtype.scale else pl.col(name).cast(pl.String) for name in decimals]
-    return rows.with_columns(made)
-
-
-def _digits(name: str) -> pl.Expr:
-    return pl.col(name).cast(pl.String).str.strip_chars_end("0").str.strip_chars_end(".")
+    texts = pl.col(decimals).cast(pl.String)
+    # Zeros count where there is no point.
+    return rows.with_columns(
+        pl.when(texts.str.contains(".", literal=True)).then(texts.str.replace(r"\.?0+$", "")).otherwise(texts)
+    )
 
 
 def united(frames: Sequence[pl.DataFrame]) -> pl.DataFrame:

@@ -48,6 +48,13 @@ class Report(Generic[Data]):
     ('transactions', True, True)
     >>> report.rows[0]["symbol"], report.frame["symbol"].to_list()
     ('usdt', ['usdt', 'eth', 'eth'])
+    >>> len(report), report[0]["action"], [row["amount"] for row in report]
+    (3, 'send', ['2.5', '1', '3'])
+    >>> cut = ledger().transactions(ALICE, limit=1)
+    >>> len(cut), cut.total, cut.has_more, cut.request["limit"]
+    (1, 3, True, 1)
+    >>> cut.title().endswith("on ethereum: 1 of 3 movements")
+    True
     >>> [warning["code"] for warning in report.warnings] == [warning["code"] for warning in report.meta["warnings"]]
     True
     """
@@ -259,6 +266,8 @@ class Reports(Sequence[Report[Data]]):
     (True, 2, True)
     >>> reports.frame.group_by("queried_address", maintain_order=True).len()["len"].to_list()
     [2, 2]
+    >>> reports.title().endswith(": 4 movements")
+    True
     >>> list(reports.to_dict()) == [ALICE, BOB], reports.to_frame(amounts="float")["amount"].sum()
     (True, 7.25)
     """

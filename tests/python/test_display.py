@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from decimal import Decimal
+from typing import Any
 
 import headwater as hw
 import polars as pl
 import pytest
+from headwater import _rows
 from headwater.examples import ALICE, BOB
 
 CONTRACT = "0x" + "ef" * 20
@@ -77,7 +79,9 @@ def test_columns_that_people_look_at_come_first(busy: hw.Ledger) -> None:
     frame = busy.transactions(ALICE).frame
     assert frame.columns[:5] == ["timestamp", "action", "amount", "symbol", "amount_usd"]
     assert frame.schema["amount"] == pl.Decimal(38, 18)
-    assert frame["amount"].sum() == sum(Decimal(10**18 + number) for number in range(1, 1_269)).scaleb(-18)
+    assert frame["amount"].sum() == sum((Decimal(10**18 + number) for number in range(1, 1_269)), Decimal(0)).scaleb(
+        -18
+    )
     whole = busy.read_all("transactions", blockchain="ethereum", address=ALICE)
     assert whole.columns == frame.columns
     assert whole.equals(frame)
@@ -116,7 +120,7 @@ def test_report_without_rows_says_so(busy: hw.Ledger) -> None:
 
 
 def test_every_kind_of_report_is_shown(busy: hw.Ledger) -> None:
-    reports: list[hw.Report] = [
+    reports: list[hw.Report[Any]] = [
         busy.chains(),
         busy.registry(),
         busy.price_symbols(),
@@ -144,3 +148,9 @@ def test_every_kind_of_report_is_shown(busy: hw.Ledger) -> None:
         assert html.startswith("<div><strong>"), report.endpoint
         assert len(report) == len(list(report)), report.endpoint
     assert repr(busy.holders("native")).startswith("token/holders of native on ethereum")
+
+
+def test_decimals_become_the_text_that_they_came_from() -> None:
+    whole = pl.DataFrame({"raw": ["100", "0", None, "20500"], "units": ["2.5", "100", "0", "0.00012"]})
+    frame = whole.with_columns(pl.col("raw").cast(pl.Decimal(38, 0)), pl.col("units").cast(pl.Decimal(38, 18)))
+    assert _rows.as_text(frame, ["raw", "units"]).equals(whole)
