@@ -1,11 +1,10 @@
 //! `headwater labels import`.
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use headwater_ingest::labels::{
-    Counts, LabelOptions, LabelReading, Labels, LeftOutFile, label_formats, read_label_lists,
+    Counts, ImportTerms, ImportedList, LabelImportReport, LabelOptions, import_labels, label_formats,
 };
 use headwater_ledger::labels::{Code, Level};
 use headwater_ledger::store::{ShrinkPolicy, Writer};
@@ -15,7 +14,7 @@ use serde_json::{Value, json};
 use super::super::Settings;
 use super::super::error::Failure;
 use super::super::output::{Output, grouped};
-use super::{edition, now};
+use super::now;
 
 /// The arguments of `labels import`.
 #[derive(Debug, clap::Args)]
@@ -96,85 +95,37 @@ pub(super) fn run(settings: &Settings, arguments: Import, output: Output) -> Res
         columns: arguments.columns,
         ..LabelOptions::default()
     };
-    let LabelReading { lists, left_out } = read_label_lists(&arguments.paths, &options)?;
     let shrinking = if arguments.accept_shrinking { ShrinkPolicy::Accepted } else { ShrinkPolicy::Refused };
+    let terms = ImportTerms { imported_at: now(), shrinking };
     let mut writer = Writer::open_or_create(settings.store()?)?;
-    let versions = writer.import_versions();
-    let mut imported = Vec::new();
-    for labels in &lists {
-        let replaced = edition::replaced(&versions, labels);
-        edition::check_whole(&writer, replaced, labels, shrinking)?;
-        let mut list = ImportedList::new(0, replaced, labels);
-        list.warnings.splice(0..0, edition::other_lists(&versions, labels));
-        imported.push(list);
-    }
-    let at = now();
-    let imports = lists.into_iter().map(|labels| labels.into_import(at, shrinking)).collect();
-    for (list, version) in imported.iter_mut().zip(writer.import_label_lists(imports)?) {
-        list.version = version;
-    }
-    report(&imported, &left_out, output)
+    print(&import_labels(&mut writer, &arguments.paths, &options, terms)?, output)
 }
 
-/// A list of labels that was imported, for the report.
-pub(super) struct ImportedList {
-    version: u64,
-    format: &'static str,
-    source: String,
-    list: String,
-    licence: Option<String>,
-    /// The version that it replaces.
-    replaced: Option<u64>,
-    counts: Counts,
-    /// Claims with a code by level.
-    levels: BTreeMap<Level, u64>,
-    warnings: Vec<String>,
-}
-
-impl ImportedList {
-    pub(super) fn new(version: u64, replaced: Option<u64>, labels: &Labels) -> Self {
-        let Labels { format, source, list, licence, counts, warnings, .. } = labels;
-        let mut levels = BTreeMap::new();
-        for claim in labels.claims.iter().filter(|claim| claim.code.is_some()) {
-            *levels.entry(claim.level).or_default() += 1;
-        }
-        let (source, list, licence, warnings) = (source.clone(), list.clone(), licence.clone(), warnings.clone());
-        Self { version, format, source, list, licence, replaced, counts: *counts, levels, warnings }
+/// Describes a list of the report.
+fn list_lines(of: &ImportedList, warnings_shown: usize) -> Vec<String> {
+    let ImportedList { version, format, source, list, licence, replaces, counts, levels, warnings } = of;
+    let replaces = replaces.map(|version| format!(", replaces version {version}")).unwrap_or_default();
+    let mut lines = vec![format!(
+        "{format}: {} claims of {source}, list {list}, version {version}{replaces}",
+        grouped(counts.claims)
+    )];
+    let named = named(counts).into_iter().filter(|(name, count)| *count > 0 && name != "claims");
+    let others: Vec<String> =
+        named.map(|(name, count)| format!("{} {}", grouped(count), name.replace('_', " "))).collect();
+    if !others.is_empty() {
+        lines.push(format!("  {}", others.join(", ")));
     }
-
-    fn value(&self) -> Value {
-        let levels: BTreeMap<&str, u64> = self.levels.iter().map(|(level, count)| (level.name(), *count)).collect();
-        json!({
-            "version": self.version, "format": self.format, "source": self.source, "list": self.list,
-            "licence": self.licence, "replaces": self.replaced, "counts": self.counts, "levels": levels, "warnings": self.warnings
-        })
+    if let Some((level, _)) = levels.iter().max_by_key(|(_, count)| **count) {
+        let more = if levels.len() > 1 { " for most" } else { "" };
+        lines.push(format!("  level {}{more}: {}", level.name(), meaning(*level)));
     }
-
-    fn lines(&self, warnings_shown: usize) -> Vec<String> {
-        let Self { version, format, source, list, licence, replaced, counts, levels, warnings } = self;
-        let replaces = replaced.map(|version| format!(", replaces version {version}")).unwrap_or_default();
-        let mut lines = vec![format!(
-            "{format}: {} claims of {source}, list {list}, version {version}{replaces}",
-            grouped(counts.claims)
-        )];
-        let named = named(counts).into_iter().filter(|(name, count)| *count > 0 && name != "claims");
-        let others: Vec<String> =
-            named.map(|(name, count)| format!("{} {}", grouped(count), name.replace('_', " "))).collect();
-        if !others.is_empty() {
-            lines.push(format!("  {}", others.join(", ")));
-        }
-        if let Some((level, _)) = levels.iter().max_by_key(|(_, count)| **count) {
-            let more = if levels.len() > 1 { " for most" } else { "" };
-            lines.push(format!("  level {}{more}: {}", level.name(), meaning(*level)));
-        }
-        lines.push(format!("  licence: {}", licence.as_deref().unwrap_or("not known; --licence states it")));
-        lines.extend(warnings.iter().take(warnings_shown).map(|warning| format!("  warning: {warning}")));
-        if warnings.len() > warnings_shown {
-            let more = grouped(u64::try_from(warnings.len() - warnings_shown).unwrap_or(u64::MAX));
-            lines.push(format!("  {more} more warnings: see --json"));
-        }
-        lines
+    lines.push(format!("  licence: {}", licence.as_deref().unwrap_or("not known; --licence states it")));
+    lines.extend(warnings.iter().take(warnings_shown).map(|warning| format!("  warning: {warning}")));
+    if warnings.len() > warnings_shown {
+        let more = grouped(u64::try_from(warnings.len() - warnings_shown).unwrap_or(u64::MAX));
+        lines.push(format!("  {more} more warnings: see --json"));
     }
+    lines
 }
 
 /// Describes what a level means for scores, and how to change it.
@@ -196,14 +147,13 @@ fn meaning(level: Level) -> String {
 /// Lines of a report that fit a screen.
 const SCREEN: usize = 40;
 
-/// Prints what was imported and what was left out.
-pub(super) fn report(lists: &[ImportedList], left_out: &[LeftOutFile], output: Output) -> Result<(), Failure> {
-    let files: Vec<Value> =
-        left_out.iter().map(|file| json!({"path": file.path.display().to_string(), "reason": file.reason})).collect();
-    let mut value = json!({"lists": lists.iter().map(ImportedList::value).collect::<Vec<_>>(), "left_out": files});
+/// Prints the report of an import.
+pub(super) fn print(report: &LabelImportReport, output: Output) -> Result<(), Failure> {
+    let LabelImportReport { lists, left_out } = report;
+    let mut value = json!(report);
     // The fields of a list that is alone are those of the report too.
-    if let ([list], Value::Object(fields)) = (lists, &mut value)
-        && let Value::Object(own) = list.value()
+    if let ([list], Value::Object(fields)) = (lists.as_slice(), &mut value)
+        && let Value::Object(own) = json!(list)
     {
         fields.extend(own);
     }
@@ -211,7 +161,7 @@ pub(super) fn report(lists: &[ImportedList], left_out: &[LeftOutFile], output: O
         const LINES_OF_A_LIST: usize = 4;
         let left = SCREEN.saturating_sub(lists.len() * LINES_OF_A_LIST + left_out.len().min(SCREEN / 4));
         let warnings_shown = (left / lists.len().max(1)).clamp(1, 10);
-        let mut lines: Vec<String> = lists.iter().flat_map(|list| list.lines(warnings_shown)).collect();
+        let mut lines: Vec<String> = lists.iter().flat_map(|list| list_lines(list, warnings_shown)).collect();
         if !left_out.is_empty() {
             lines.push(format!("{} files left out", left_out.len()));
             lines.extend(

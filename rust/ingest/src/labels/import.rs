@@ -59,12 +59,17 @@ pub struct LabelReading {
 }
 
 /// A file that gives no claim.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct LeftOutFile {
     /// The file.
+    #[serde(serialize_with = "displayed")]
     pub path: PathBuf,
     /// Why.
     pub reason: String,
+}
+
+fn displayed<S: serde::Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(&path.display())
 }
 
 /// Reads files, folders and patterns that are one import of labels: one list per format.

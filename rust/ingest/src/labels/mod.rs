@@ -14,6 +14,7 @@ mod ledger_freezes;
 mod normalise;
 mod outcome;
 mod raw;
+mod store;
 
 pub use counts::Counts;
 pub use formats::{PoolTag, read_pool_tags};
@@ -24,3 +25,4 @@ pub use import::{
 };
 pub use ledger_freezes::{import_freezes, ledger_freezes, refresh_freezes};
 pub use outcome::{Foreign, Labels};
+pub use store::{ImportTerms, ImportedList, LabelImportReport, import_labels};
