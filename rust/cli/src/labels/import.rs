@@ -1,10 +1,11 @@
 //! `headwater labels import`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use headwater_ingest::labels::{
-    Counts, ImportTerms, ImportedList, LabelImportReport, LabelOptions, import_labels, label_formats,
+    Counts, ImportState, ImportTerms, ImportedList, LabelImportReport, LabelOptions, import_core_lists, import_labels,
+    label_formats,
 };
 use headwater_ledger::labels::{Code, Level};
 use headwater_ledger::store::{ShrinkPolicy, Writer};
@@ -13,7 +14,7 @@ use serde_json::{Value, json};
 
 use super::super::Settings;
 use super::super::error::Failure;
-use super::super::output::{Output, grouped};
+use super::super::output::{Output, date, grouped, table};
 use super::now;
 
 /// The arguments of `labels import`.
@@ -56,7 +57,8 @@ pub(super) struct Import {
     /// Take an edition that repeats too little of the one before it, or is older.
     #[arg(long)]
     accept_shrinking: bool,
-    /// Files, folders or patterns.
+    /// Files, folders or patterns; or `core` alone for the core lists, which are part of the program: OFAC's addresses,
+    /// mining pools, reserves of exchanges, mixers, hacks and well-known contracts. A file of that name is `./core`.
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<PathBuf>,
 }
@@ -80,8 +82,49 @@ fn column(text: &str) -> Result<(String, String), String> {
     Ok((ours.to_owned(), theirs.to_owned()))
 }
 
-/// Imports files of labels: all of their lists, or none.
+/// The word for the core lists in place of a path.
+const CORE: &str = "core";
+
+impl Import {
+    /// Returns whether the core lists are meant.
+    fn is_core(&self) -> bool {
+        self.paths.iter().any(|path| path == Path::new(CORE))
+    }
+
+    /// Refuses options of files beside the core lists.
+    fn check_core(&self) -> Result<(), Failure> {
+        let Self { source, list, format, chain, level, trust, group, entity, code, licence, columns, paths, .. } = self;
+        let given = [
+            ("further paths", paths.len() > 1),
+            ("--source", source.is_some()),
+            ("--list", list.is_some()),
+            ("--format", format.is_some()),
+            ("--chain", chain.is_some()),
+            ("--level", level.is_some()),
+            ("--trust", *trust),
+            ("--group", group.is_some()),
+            ("--entity", entity.is_some()),
+            ("--code", code.is_some()),
+            ("--licence", licence.is_some()),
+            ("--column", !columns.is_empty()),
+        ];
+        match given.iter().find(|(_, is_given)| *is_given) {
+            Some((option, _)) => Err(Failure::usage(format!(
+                "core: {option} cannot be combined with the core lists, which state this themselves; a file or folder \
+                 named core is ./core"
+            ))),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Imports files of labels, or the core lists: all lists, or none.
 pub(super) fn run(settings: &Settings, arguments: Import, output: Output) -> Result<(), Failure> {
+    if arguments.is_core() {
+        arguments.check_core()?;
+        let mut writer = Writer::open_or_create(settings.store()?)?;
+        return print_core(&import_core_lists(&mut writer, now())?, output);
+    }
     let options = LabelOptions {
         source: arguments.source,
         list: arguments.list,
@@ -101,9 +144,43 @@ pub(super) fn run(settings: &Settings, arguments: Import, output: Output) -> Res
     print(&import_labels(&mut writer, &arguments.paths, &options, terms)?, output)
 }
 
+/// Prints the report of an import of the core lists.
+fn print_core(report: &LabelImportReport, output: Output) -> Result<(), Failure> {
+    output.report(report, || {
+        let head = ["list", "edition", "claims", "names", "left out", "version", "licence"].map(str::to_owned).to_vec();
+        let row = |of: &ImportedList| {
+            let Counts { claims, no_code, other_ticker, unknown_chain, malformed, bad_checksum, .. } = of.counts;
+            let version = match of.state {
+                ImportState::Imported => of.version.to_string(),
+                ImportState::Unchanged => format!("{}, unchanged", of.version),
+                ImportState::Newer => format!("{}, newer", of.version),
+            };
+            vec![
+                of.list.clone(),
+                of.edition.map(|edition| date(edition.secs())).unwrap_or_default(),
+                grouped(claims),
+                grouped(no_code),
+                grouped(other_ticker + unknown_chain + malformed + bad_checksum),
+                version,
+                of.licence.clone().unwrap_or_default(),
+            ]
+        };
+        let mut lines = table(&std::iter::once(head).chain(report.lists.iter().map(row)).collect::<Vec<_>>());
+        lines.push(
+            "names: addresses with a name and without a code; left out: addresses of chains that Headwater lacks"
+                .to_owned(),
+        );
+        lines.push(
+            "a list of your own beside these is never replaced; `headwater labels rollback VERSION` removes one"
+                .to_owned(),
+        );
+        lines
+    })
+}
+
 /// Describes a list of the report.
 fn list_lines(of: &ImportedList, warnings_shown: usize) -> Vec<String> {
-    let ImportedList { version, format, source, list, licence, replaces, counts, levels, warnings } = of;
+    let ImportedList { version, format, source, list, licence, replaces, counts, levels, warnings, .. } = of;
     let replaces = replaces.map(|version| format!(", replaces version {version}")).unwrap_or_default();
     let mut lines = vec![format!(
         "{format}: {} claims of {source}, list {list}, version {version}{replaces}",

@@ -8,13 +8,12 @@ use headwater_ledger::labels::{Action, Claim, Code, Level};
 use headwater_types::Chain;
 
 use super::counts::Counts;
-use super::formats::{FORMATS, Files, Format, Given, TABLE, has_address, licence_of, read_frame, refused};
+use super::formats::{FORMATS, Files, Format, Given, TABLE, format_of, has_address, licence_of, read_frame, refused};
 use super::hints::hint;
 use super::normalise::{Rules, normalise};
 use super::outcome::Labels;
 use super::raw::RawLabels;
 use crate::IngestError;
-use crate::error::in_lines;
 use crate::source::{Bounds, Content, Input, Origin, Probe, discover_with_origin};
 
 /// The options of the caller for files of labels. Omitted ones follow from the files.
@@ -182,6 +181,22 @@ pub fn read_label_frame(frame: &[RecordBatch], options: &LabelOptions) -> Result
     let raw = read_frame(NAME, frame, &given(options))?;
     let list = options.list.clone().unwrap_or_else(|| NAME.to_owned());
     finish(raw, &TABLE, list, Path::new(NAME), options)
+}
+
+/// Reads one list that is part of the program.
+///
+/// # Errors
+/// As [`read_labels`].
+pub(super) fn read_packed(
+    probe: Probe,
+    format: &Format,
+    list: &str,
+    options: &LabelOptions,
+) -> Result<Labels, IngestError> {
+    let path = probe.path().to_owned();
+    let mut raw = format.read(&[probe], &given(options))?;
+    raw.name_files();
+    finish(raw, format, list.to_owned(), &path, options)
 }
 
 fn given(options: &LabelOptions) -> Given {
@@ -393,11 +408,6 @@ fn detect(paths: &[PathBuf], options: &LabelOptions) -> Result<Detected, IngestE
         }));
     }
     Ok(Detected { groups: groups.into_values().collect(), left_out })
-}
-
-fn format_of(name: &str) -> Result<&'static Format, IngestError> {
-    let found = FORMATS.iter().copied().find(|format| format.name == name);
-    found.ok_or_else(|| IngestError::NoLabelFormat { name: name.to_owned(), known: in_lines(label_formats()) })
 }
 
 /// Returns the common beginning of the names of the files, without the endings of compression and kind; where they have nothing in

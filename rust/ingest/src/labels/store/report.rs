@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use headwater_ledger::labels::Level;
+use headwater_types::Timestamp;
 use serde::{Serialize, Serializer};
 
 use crate::labels::counts::Counts;
@@ -18,11 +19,25 @@ pub struct LabelImportReport {
     pub left_out: Vec<LeftOutFile>,
 }
 
+/// The outcome of the import of a list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ImportState {
+    /// It is a new version.
+    Imported,
+    /// The store has the same edition.
+    Unchanged,
+    /// The store has a newer edition.
+    Newer,
+}
+
 /// A list of labels that was imported.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ImportedList {
-    /// The number of its version.
+    /// The number of its version; of the version in the store where it is not imported.
     pub version: u64,
+    /// The outcome.
+    pub state: ImportState,
     /// The format of the files.
     pub format: &'static str,
     /// The source.
@@ -31,6 +46,8 @@ pub struct ImportedList {
     pub list: String,
     /// The licence of the list; `None` where it is not known.
     pub licence: Option<String>,
+    /// The date that the list states of itself, epoch seconds; `None` where it states none.
+    pub edition: Option<Timestamp>,
     /// The version that it replaces.
     pub replaces: Option<u64>,
     /// The counts of rows by outcome.
@@ -46,13 +63,14 @@ impl ImportedList {
     /// Returns the report of a list that became a version.
     #[must_use]
     pub fn new(version: u64, replaces: Option<u64>, labels: &Labels) -> Self {
-        let Labels { format, source, list, licence, counts, warnings, .. } = labels;
+        let Labels { format, source, list, licence, list_date, counts, warnings, .. } = labels;
         let mut levels = BTreeMap::new();
         for claim in labels.claims.iter().filter(|claim| claim.code.is_some()) {
             *levels.entry(claim.level).or_default() += 1;
         }
         let (source, list, licence, warnings) = (source.clone(), list.clone(), licence.clone(), warnings.clone());
-        Self { version, format, source, list, licence, replaces, counts: *counts, levels, warnings }
+        let (state, edition, counts) = (ImportState::Imported, *list_date, *counts);
+        Self { version, state, format, source, list, licence, edition, replaces, counts, levels, warnings }
     }
 }
 
