@@ -3,9 +3,10 @@
     python3 scripts/core_lists.py            # write the packed lists
     python3 scripts/core_lists.py --check    # fail if they differ from their sources
 
-The sources are in rust/ingest/src/labels/core_lists/sources, with their licences; SOURCES.md there names origin, date and known
-errors of each. This script applies the corrections and filters of SOURCES.md, and writes one file per list, in a format that
-`headwater labels import` reads. Packed bytes may differ between versions of zlib: `--check` compares the contents.
+The sources are in rust/ingest/src/labels/core_lists/sources, with their licences; SOURCES.md there names origin, date
+and known errors of each. This script applies the corrections and filters of SOURCES.md, and writes one file per list,
+in a format that `headwater labels import` reads. Packed bytes may differ between versions of zlib: `--check` compares
+the contents.
 """
 
 from __future__ import annotations
@@ -135,7 +136,12 @@ def words(name: str) -> str:
 CONTRACT_COLUMNS = ["chain", "address", "code", "entity", "name"]
 
 # Constants of others that Uniswap's interface uses.
-NOT_UNISWAP = {"ENS_REGISTRAR_ADDRESSES", "ARGENT_WALLET_DETECTOR_ADDRESS", "UNI_ADDRESSES", "SOCKS_CONTROLLER_ADDRESSES"}
+NOT_UNISWAP = {
+    "ENS_REGISTRAR_ADDRESSES",
+    "ARGENT_WALLET_DETECTOR_ADDRESS",
+    "UNI_ADDRESSES",
+    "SOCKS_CONTROLLER_ADDRESSES",
+}
 
 
 def uniswap() -> str:
@@ -159,7 +165,9 @@ def uniswap() -> str:
     for chain_id, body in re.findall(r"\n  \[(\d+)\]: \{\n(.*?)\n  \},", router, re.DOTALL):
         if chain := CHAINS.get(chain_id):
             of_version = r"UniversalRouterVersion\.V(\w+)\]: \{\s*address: '(0x\w{40})'"
-            found += [(chain, at, f"universal router {of.replace('_', '.')}") for of, at in re.findall(of_version, body)]
+            found += [
+                (chain, at, f"universal router {of.replace('_', '.')}") for of, at in re.findall(of_version, body)
+            ]
             if proxy and "swapProxy" in body:
                 found.append((chain, proxy[1], "swap proxy"))
     rows = [
@@ -230,7 +238,7 @@ def zero_ex() -> str:
 
 
 def safe() -> str:
-    """Return the contracts of Safe that are on the chains of Headwater. They have no code: they belong to nobody's business."""
+    """Return the contracts of Safe on the chains of Headwater. They have no code: everybody uses them."""
     rows = []
     for path in sorted((CONTRACTS / "safe").glob("*.json")):
         contract = json.loads(text(path))
@@ -249,7 +257,9 @@ def multicall3() -> str:
     addresses = {row["url"].split("/address/")[1][:42] for row in deployed if str(row["chainId"]) in CHAINS}
     if len(addresses) != 1:
         raise SystemExit(f"Multicall3 has several addresses: {sorted(addresses)}")
-    rows = [{"chain": ANY_EVM, "address": address, "entity": "Multicall3", "name": "Multicall3"} for address in addresses]
+    rows = [
+        {"chain": ANY_EVM, "address": address, "entity": "Multicall3", "name": "Multicall3"} for address in addresses
+    ]
     return table(CONTRACT_COLUMNS, rows)
 
 

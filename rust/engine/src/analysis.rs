@@ -40,7 +40,7 @@ pub trait Analysis {
     /// Whether an answer values movements in US dollars by prices: then its meta names the symbols that are `pegged`.
     const IS_VALUED: bool = false;
 
-    /// Whether an answer judges addresses by labels: then it warns where the sanctions in force are old.
+    /// True if an answer judges addresses by labels: then it warns where the sanctions in force are old.
     const JUDGES_BY_LABELS: bool = false;
 
     /// Checks a request: the only validation there is.

@@ -1,4 +1,4 @@
-//! What the core lists contain, against the counts of `sources/SOURCES.md` and known addresses.
+//! Tests of the contents of the core lists: the counts of `sources/SOURCES.md`, and known addresses.
 
 use std::collections::BTreeMap;
 
