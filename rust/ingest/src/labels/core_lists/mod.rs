@@ -129,10 +129,6 @@ impl CoreList {
         let mut labels = read_packed(probe, format_of(self.format)?, self.name, &options)?;
         labels.source = CORE_SOURCE.to_owned();
         labels.list_date = self.edition();
-        // Claims without a date were made by the date of the data at the latest.
-        for claim in labels.claims.iter_mut().filter(|claim| claim.asserted_at.is_none()) {
-            claim.last_seen = self.edition();
-        }
         // The files are reviewed: what they say of coins and networks is in the counts.
         labels.warnings.clear();
         Ok(labels)
