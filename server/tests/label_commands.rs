@@ -174,3 +174,32 @@ fn label_export_reads_back_into_the_same_answers() {
     assert!(from.refused(&["export", "--only", "3", &one]).contains("those are 1, 2, 4"));
     assert!(from.refused(&["export", "labels.xlsx"]).contains(".parquet"));
 }
+
+#[test]
+fn label_import_of_core_prints_lists_and_is_idempotent() {
+    let store = Store::new();
+    let import = || {
+        let shown = run(&["labels", "import", "core", "--store", &store.path]);
+        assert!(shown.status.success(), "{}", String::from_utf8_lossy(&shown.stderr));
+        String::from_utf8(shown.stdout).unwrap()
+    };
+    let first = import();
+    for line in ["ofac", "2026-08-20", "public domain (US government work)", "graphsense", "Apache-2.0"] {
+        assert!(first.contains(line), "{line}: {first}");
+    }
+    let again = import();
+    assert!(again.lines().filter(|line| line.contains("unchanged")).count() == 9, "{again}");
+    let versions = store.labels(&["list"]);
+    assert_eq!(versions["imports"].as_array().unwrap().len(), 9);
+    // Each list can be taken out.
+    store.labels(&["rollback", "1"]);
+}
+
+#[test]
+fn label_import_of_core_takes_no_options_of_files() {
+    let store = Store::new();
+    let refusal = store.refused(&["import", "core", "--source", "team"]);
+    assert!(refusal.contains("core: --source cannot be combined with the core lists"), "{refusal}");
+    let refusal = store.refused(&["import", "core", "mine.csv"]);
+    assert!(refusal.contains("further paths") && refusal.contains("./core"), "{refusal}");
+}

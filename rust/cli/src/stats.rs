@@ -56,7 +56,9 @@ fn imports(stats: &StoreStats) -> Vec<String> {
     let line = |import: &ImportVersion| {
         let kind = import.kind.name();
         let note = if import.in_force { "" } else { " (rolled back)" };
-        format!("import {}: {} {kind} from {}{note}", import.version, grouped(import.entries), import.source)
+        let list = import.list.as_ref().map(|list| format!(", list {} of {}", list.name, date(list.ended_at.secs())));
+        let (entries, list) = (grouped(import.entries), list.unwrap_or_default());
+        format!("import {}: {entries} {kind} from {}{list}{note}", import.version, import.source)
     };
     stats.imports.iter().map(line).collect()
 }
