@@ -47,6 +47,7 @@ use headwater_state::{AdminService, Home, Plan, StateLocation};
 use headwater_types::Chain;
 
 pub use error::{Failure, Refusal};
+pub use ingest::notes as notes_of_load;
 pub use intelligence::intelligence;
 use output::Output;
 

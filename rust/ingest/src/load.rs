@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use headwater_ledger::read::Generation as _;
 use headwater_ledger::store::{ImportKind, ImportVersion, Writer};
 use headwater_ledger::{Cancel, LedgerError};
 use headwater_types::Timestamp;
@@ -38,6 +39,8 @@ pub struct LoadReport {
     /// The files that were read, and the commits.
     #[serde(flatten)]
     pub ingest: IngestReport,
+    /// Movements that the store gained.
+    pub movements: u64,
     /// The count of tokens that no registry lists. Reported once: by the load that brings the first ones into a store
     /// without an imported registry.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -88,6 +91,7 @@ pub fn load(
     discover(paths)?;
     let mut writer = Writer::open_or_create(store)?;
     let had_unlisted_tokens = !writer.snapshot().unlisted_tokens()?.is_empty();
+    let movements_before = movements(&writer);
     writer.begin_load();
     if options.feed == FeedItems::PerBlock {
         writer.begin_events();
@@ -95,7 +99,8 @@ pub fn load(
     let ingest = ingest(paths, &options.reading, &mut writer, progress, cancel)?;
     let freezes = finish_load(&mut writer, options.imported_at, progress, cancel)?;
     let unlisted_tokens = if had_unlisted_tokens { None } else { unlisted_tokens(&writer)? };
-    Ok(LoadReport { ingest, unlisted_tokens, freezes })
+    let movements = movements(&writer).saturating_sub(movements_before);
+    Ok(LoadReport { ingest, movements, unlisted_tokens, freezes })
 }
 
 /// Finishes a load after its last commit: merges segments, builds sidecars, and imports the freezes that the known token
@@ -114,6 +119,11 @@ pub fn finish_load(
     writer.rebuild_sidecars(&|kind, done, total| progress.building(kind, done, total), cancel)?;
     let (version, found) = refresh_freezes(writer, imported_at, cancel)?;
     Ok(version.map(|version| FreezeImport { version, claims: found.counts.claims }))
+}
+
+/// Counts the movements of all chains.
+fn movements(writer: &Writer) -> u64 {
+    writer.snapshot().coverage().values().map(|coverage| coverage.movements).sum()
 }
 
 /// Counts the tokens that no registry lists, in a store without an imported registry.
