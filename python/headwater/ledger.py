@@ -14,6 +14,7 @@ from headwater._batch import Batch
 from headwater._bitcoin import BitcoinMethods
 from headwater._disputes import Disputes
 from headwater._holdings import HoldingMethods
+from headwater._imports import Imports
 from headwater._judgements import JudgementMethods
 from headwater._lists import WholeLists
 from headwater._market import MarketMethods
@@ -68,6 +69,7 @@ class Ledger(
     AddressMethods,
     Batch,
     Disputes,
+    Imports,
     WholeLists,
 ):
     """Answers about addresses.
