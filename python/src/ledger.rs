@@ -204,7 +204,7 @@ pub fn now() -> Timestamp {
 #[pyo3(signature = (path, classifiers=Vec::new()))]
 #[expect(clippy::needless_pass_by_value, reason = "arguments from Python arrive as owned values")]
 pub fn open_store(py: Python<'_>, path: PathBuf, classifiers: Vec<PathBuf>) -> PyResult<NativeLedger> {
-    let intelligence = scores::with_models(py, &classifiers)?;
+    let intelligence = Intelligence { now_secs: Some(|| now().secs()), ..scores::with_models(py, &classifiers)? };
     let source = path.display().to_string();
     let store =
         py.detach(|| Store::open(&path)).map_err(|error| raise(py, "StorageError", &error.to_string(), None, None))?;
@@ -224,6 +224,7 @@ fn undated(labels: Labels) -> LabelImport {
         claims,
         vanished: MissingClaims::End,
         shrinking: ShrinkPolicy::Accepted,
+        sanctions_of: Vec::new(),
     }
 }
 

@@ -51,6 +51,7 @@ fn sanctions(writer: &mut Writer, path: &std::path::Path) {
         claims: labels.claims,
         shrinking: ShrinkPolicy::Refused,
         vanished: MissingClaims::End,
+        sanctions_of: Vec::new(),
     };
     writer.import_labels(import).unwrap();
 }

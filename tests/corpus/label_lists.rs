@@ -43,6 +43,7 @@ fn read_anew(paths: &[&str]) -> LabelImport {
         claims: labels.claims,
         vanished: MissingClaims::End,
         shrinking: ShrinkPolicy::Refused,
+        sanctions_of: Vec::new(),
     }
 }
 

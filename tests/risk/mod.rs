@@ -3,6 +3,7 @@
 mod agree;
 mod batch;
 mod bitcoin;
+mod listing_dates;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
@@ -67,6 +68,7 @@ fn store(economy: &Economy) -> Arc<MemoryStore> {
         claims: claims(economy),
         vanished: MissingClaims::End,
         shrinking: ShrinkPolicy::Refused,
+        sanctions_of: Vec::new(),
     };
     Arc::get_mut(&mut store).unwrap().import_labels(import).unwrap();
     store

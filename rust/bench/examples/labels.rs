@@ -114,6 +114,7 @@ fn main() -> Result<()> {
         claims: labels.claims,
         vanished: MissingClaims::End,
         shrinking: ShrinkPolicy::Refused,
+        sanctions_of: Vec::new(),
     })?;
     let committed = begun.stop();
     let before = bytes(&store)?;
@@ -127,6 +128,7 @@ fn main() -> Result<()> {
         claims: another(),
         vanished: MissingClaims::End,
         shrinking: ShrinkPolicy::Refused,
+        sanctions_of: Vec::new(),
     })?;
     let committed_another = begun.stop();
     let written = bytes(&store)? - before;

@@ -11,6 +11,7 @@ use crate::columns::{Column, columns, columns_of_report};
 use crate::coverage;
 use crate::description::{describe, nested_fields};
 use crate::endpoint::{Call, Calls, Endpoint, ListCalls, Query};
+use crate::labels;
 use crate::limits::{MAX_LIMIT, MAX_TABLE};
 use crate::pricing::Pricing;
 use crate::request::{Arguments, CanonicalText, Checks, Cursor, Warnings, decode_with};
@@ -38,6 +39,9 @@ pub trait Analysis {
 
     /// Whether an answer values movements in US dollars by prices: then its meta names the symbols that are `pegged`.
     const IS_VALUED: bool = false;
+
+    /// Whether an answer judges addresses by labels: then it warns where the sanctions in force are old.
+    const JUDGES_BY_LABELS: bool = false;
 
     /// Checks a request: the only validation there is.
     ///
@@ -122,6 +126,9 @@ pub(crate) fn respond<A: Analysis>(call: &Call<'_>) -> Result<Response<A::Report
     let started = call.now_ms();
     let params = params::<A>(call, MAX_LIMIT, &mut warnings)?;
     let mut report = A::report(call.ledger, &params, &mut warnings, call.cancel)?;
+    if A::JUDGES_BY_LABELS {
+        labels::warn_of_old_sanctions(call.ledger, call.intelligence, &mut warnings);
+    }
     let meta = A::meta(&mut report).map(|meta| {
         meta.query_duration_ms = call.now_ms().saturating_sub(started);
         *meta

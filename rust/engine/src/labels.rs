@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 
 use headwater_intel::bitcoin::links::{InheritedLink, LinkBudget};
 use headwater_intel::label::{Aggregate, Moment, SourceClaim, Standing, aggregate, claims_of};
-use headwater_ledger::labels::{self, Claim, Code, Dispute, LabelTable, Level, Link, ListOrigin};
+use headwater_ledger::labels::{self, Claim, Code, Dispute, LabelTable, Level, Link, ListOrigin, SanctionsEdition};
 use headwater_ledger::{Cancel, Ledger};
 use headwater_types::{Address, Chain, Network, Timestamp, TxHash};
 use serde::{Deserialize, Serialize};
 
-use crate::Error;
 use crate::fields::{AddressText, CodeText, HashText, Time, values};
 use crate::request::Warnings;
+use crate::{Error, Intelligence};
 
 values! {
     /// Whether a claim counts.
@@ -251,6 +251,28 @@ pub(crate) fn warn(ledger: &dyn Ledger, warnings: &mut Warnings) {
     if ledger.labels().is_empty() {
         let message = "no list of labels is imported: import some with `headwater labels import`";
         warnings.add("no_labels", None, message);
+    }
+}
+
+/// The age in days from which sanctions in force are old. Authorities change their lists several times a week.
+const MAX_SANCTIONS_AGE_DAYS: i64 = 90;
+const DAY_SECS: i64 = 86_400;
+
+/// Warns of authorities whose newest edition of sanctions in force is old at the time of the answer. Without a clock it warns of
+/// none.
+pub(crate) fn warn_of_old_sanctions(ledger: &dyn Ledger, intelligence: &Intelligence, warnings: &mut Warnings) {
+    let Some(now_secs) = intelligence.now_secs.map(|now| now()) else { return };
+    for SanctionsEdition { group, source, list, dated } in ledger.labels().sanctions_editions() {
+        let age_days = now_secs.saturating_sub(dated.secs()) / DAY_SECS;
+        if age_days > MAX_SANCTIONS_AGE_DAYS {
+            let date = dated.to_string();
+            let date = date.get(..10).unwrap_or(&date);
+            let message = format!(
+                "the sanctions of {group} are {age_days} days old: the newest list in force is of {date} (list {list} of \
+                 {source}); import a current one with `headwater labels import`"
+            );
+            warnings.add("sanctions_old", None, message);
+        }
     }
 }
 

@@ -107,6 +107,21 @@ pub enum IngestError {
         /// Its format.
         format: &'static str,
     },
+    /// An incomplete set of files would delist the addresses of the missing file.
+    #[error(
+        "{missing} is missing, and {lost} sanctioned addresses of version {version} are in none of the files, such as \
+             {example}; import {missing} too, or pass --accept-shrinking if they were delisted"
+    )]
+    IncompleteList {
+        /// The missing file.
+        missing: &'static str,
+        /// The version that the files would replace.
+        version: u64,
+        /// The number of addresses.
+        lost: usize,
+        /// One of them.
+        example: String,
+    },
     /// The file is known, and has no addresses of which it says anything.
     #[error("{} {what}", path.display())]
     NoAddresses {

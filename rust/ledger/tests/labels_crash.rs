@@ -57,6 +57,7 @@ fn import(number: u32) -> LabelImport {
         claims: (number..number + CLAIMS).map(claim).collect(),
         vanished: MissingClaims::End,
         shrinking: ShrinkPolicy::Refused,
+        sanctions_of: Vec::new(),
     }
 }
 

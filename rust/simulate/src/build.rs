@@ -6,7 +6,7 @@ use headwater_ingest::labels::{LabelOptions, read_labels};
 use headwater_ingest::{Progress, ProgressState, finish_load};
 use headwater_ledger::Cancel;
 use headwater_ledger::read::Generation;
-use headwater_ledger::store::{ShrinkPolicy, Writer};
+use headwater_ledger::store::{LabelImport, ShrinkPolicy, Writer};
 use headwater_types::Timestamp;
 
 use crate::error::SimulateError;
@@ -67,7 +67,9 @@ fn import_lists(writer: &mut Writer, lists: &[LabelList], imported_at: Timestamp
             ..LabelOptions::default()
         };
         let labels = read_labels(&paths, &options)?;
-        writer.import_labels(labels.into_import(list.edition.unwrap_or(imported_at), ShrinkPolicy::Accepted))?;
+        let import = labels.into_import(list.edition.unwrap_or(imported_at), ShrinkPolicy::Accepted);
+        // The dates are those of the economy: by the calendar its lists are not old.
+        writer.import_labels(LabelImport { sanctions_of: Vec::new(), ..import })?;
     }
     Ok(())
 }

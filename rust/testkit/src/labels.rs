@@ -35,5 +35,15 @@ pub fn claim(chain: Chain, address: Address, code: Code, level: Level, group: &s
 pub fn label_import(list: &str, claims: Vec<Claim>, secs: i64) -> LabelImport {
     let (source, list, time) = (list.to_owned(), list.to_owned(), Timestamp::new(secs));
     let (vanished, shrinking) = (MissingClaims::End, ShrinkPolicy::Refused);
-    LabelImport { source, list, licence: None, imported_at: time, ended_at: time, claims, vanished, shrinking }
+    LabelImport {
+        source,
+        list,
+        licence: None,
+        imported_at: time,
+        ended_at: time,
+        claims,
+        vanished,
+        shrinking,
+        sanctions_of: Vec::new(),
+    }
 }

@@ -1,11 +1,11 @@
 //! `headwater labels import`.
 
-use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use headwater_ingest::labels::{
-    Counts, LabelOptions, LabelReading, Labels, LeftOutFile, label_formats, read_label_lists,
+    Counts, ImportState, ImportTerms, ImportedList, LabelImportReport, LabelOptions, import_core_lists, import_labels,
+    label_formats,
 };
 use headwater_ledger::labels::{Code, Level};
 use headwater_ledger::store::{ShrinkPolicy, Writer};
@@ -14,8 +14,8 @@ use serde_json::{Value, json};
 
 use super::super::Settings;
 use super::super::error::Failure;
-use super::super::output::{Output, grouped};
-use super::{edition, now};
+use super::super::output::{Output, date, grouped, table};
+use super::now;
 
 /// The arguments of `labels import`.
 #[derive(Debug, clap::Args)]
@@ -57,7 +57,8 @@ pub(super) struct Import {
     /// Take an edition that repeats too little of the one before it, or is older.
     #[arg(long)]
     accept_shrinking: bool,
-    /// Files, folders or patterns.
+    /// Files, folders or patterns; or `core` alone for the core lists, which are part of the program: OFAC's addresses,
+    /// mining pools, reserves of exchanges, mixers, hacks and well-known contracts. A file of that name is `./core`.
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<PathBuf>,
 }
@@ -81,8 +82,49 @@ fn column(text: &str) -> Result<(String, String), String> {
     Ok((ours.to_owned(), theirs.to_owned()))
 }
 
-/// Imports files of labels: all of their lists, or none.
+/// The word for the core lists in place of a path.
+const CORE: &str = "core";
+
+impl Import {
+    /// Returns whether the core lists are meant.
+    fn is_core(&self) -> bool {
+        self.paths.iter().any(|path| path == Path::new(CORE))
+    }
+
+    /// Refuses options of files beside the core lists.
+    fn check_core(&self) -> Result<(), Failure> {
+        let Self { source, list, format, chain, level, trust, group, entity, code, licence, columns, paths, .. } = self;
+        let given = [
+            ("further paths", paths.len() > 1),
+            ("--source", source.is_some()),
+            ("--list", list.is_some()),
+            ("--format", format.is_some()),
+            ("--chain", chain.is_some()),
+            ("--level", level.is_some()),
+            ("--trust", *trust),
+            ("--group", group.is_some()),
+            ("--entity", entity.is_some()),
+            ("--code", code.is_some()),
+            ("--licence", licence.is_some()),
+            ("--column", !columns.is_empty()),
+        ];
+        match given.iter().find(|(_, is_given)| *is_given) {
+            Some((option, _)) => Err(Failure::usage(format!(
+                "core: {option} cannot be combined with the core lists, which state this themselves; a file or folder \
+                 named core is ./core"
+            ))),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Imports files of labels, or the core lists: all lists, or none.
 pub(super) fn run(settings: &Settings, arguments: Import, output: Output) -> Result<(), Failure> {
+    if arguments.is_core() {
+        arguments.check_core()?;
+        let mut writer = Writer::open_or_create(settings.store()?)?;
+        return print_core(&import_core_lists(&mut writer, now())?, output);
+    }
     let options = LabelOptions {
         source: arguments.source,
         list: arguments.list,
@@ -96,85 +138,71 @@ pub(super) fn run(settings: &Settings, arguments: Import, output: Output) -> Res
         columns: arguments.columns,
         ..LabelOptions::default()
     };
-    let LabelReading { lists, left_out } = read_label_lists(&arguments.paths, &options)?;
     let shrinking = if arguments.accept_shrinking { ShrinkPolicy::Accepted } else { ShrinkPolicy::Refused };
+    let terms = ImportTerms { imported_at: now(), shrinking };
     let mut writer = Writer::open_or_create(settings.store()?)?;
-    let versions = writer.import_versions();
-    let mut imported = Vec::new();
-    for labels in &lists {
-        let replaced = edition::replaced(&versions, labels);
-        edition::check_whole(&writer, replaced, labels, shrinking)?;
-        let mut list = ImportedList::new(0, replaced, labels);
-        list.warnings.splice(0..0, edition::other_lists(&versions, labels));
-        imported.push(list);
-    }
-    let at = now();
-    let imports = lists.into_iter().map(|labels| labels.into_import(at, shrinking)).collect();
-    for (list, version) in imported.iter_mut().zip(writer.import_label_lists(imports)?) {
-        list.version = version;
-    }
-    report(&imported, &left_out, output)
+    print(&import_labels(&mut writer, &arguments.paths, &options, terms)?, output)
 }
 
-/// A list of labels that was imported, for the report.
-pub(super) struct ImportedList {
-    version: u64,
-    format: &'static str,
-    source: String,
-    list: String,
-    licence: Option<String>,
-    /// The version that it replaces.
-    replaced: Option<u64>,
-    counts: Counts,
-    /// Claims with a code by level.
-    levels: BTreeMap<Level, u64>,
-    warnings: Vec<String>,
-}
-
-impl ImportedList {
-    pub(super) fn new(version: u64, replaced: Option<u64>, labels: &Labels) -> Self {
-        let Labels { format, source, list, licence, counts, warnings, .. } = labels;
-        let mut levels = BTreeMap::new();
-        for claim in labels.claims.iter().filter(|claim| claim.code.is_some()) {
-            *levels.entry(claim.level).or_default() += 1;
-        }
-        let (source, list, licence, warnings) = (source.clone(), list.clone(), licence.clone(), warnings.clone());
-        Self { version, format, source, list, licence, replaced, counts: *counts, levels, warnings }
-    }
-
-    fn value(&self) -> Value {
-        let levels: BTreeMap<&str, u64> = self.levels.iter().map(|(level, count)| (level.name(), *count)).collect();
-        json!({
-            "version": self.version, "format": self.format, "source": self.source, "list": self.list,
-            "licence": self.licence, "replaces": self.replaced, "counts": self.counts, "levels": levels, "warnings": self.warnings
-        })
-    }
-
-    fn lines(&self, warnings_shown: usize) -> Vec<String> {
-        let Self { version, format, source, list, licence, replaced, counts, levels, warnings } = self;
-        let replaces = replaced.map(|version| format!(", replaces version {version}")).unwrap_or_default();
-        let mut lines = vec![format!(
-            "{format}: {} claims of {source}, list {list}, version {version}{replaces}",
-            grouped(counts.claims)
-        )];
-        let named = named(counts).into_iter().filter(|(name, count)| *count > 0 && name != "claims");
-        let others: Vec<String> =
-            named.map(|(name, count)| format!("{} {}", grouped(count), name.replace('_', " "))).collect();
-        if !others.is_empty() {
-            lines.push(format!("  {}", others.join(", ")));
-        }
-        if let Some((level, _)) = levels.iter().max_by_key(|(_, count)| **count) {
-            let more = if levels.len() > 1 { " for most" } else { "" };
-            lines.push(format!("  level {}{more}: {}", level.name(), meaning(*level)));
-        }
-        lines.push(format!("  licence: {}", licence.as_deref().unwrap_or("not known; --licence states it")));
-        lines.extend(warnings.iter().take(warnings_shown).map(|warning| format!("  warning: {warning}")));
-        if warnings.len() > warnings_shown {
-            let more = grouped(u64::try_from(warnings.len() - warnings_shown).unwrap_or(u64::MAX));
-            lines.push(format!("  {more} more warnings: see --json"));
-        }
+/// Prints the report of an import of the core lists.
+fn print_core(report: &LabelImportReport, output: Output) -> Result<(), Failure> {
+    output.report(report, || {
+        let head = ["list", "edition", "claims", "names", "left out", "version", "licence"].map(str::to_owned).to_vec();
+        let row = |of: &ImportedList| {
+            let Counts { claims, no_code, other_ticker, unknown_chain, malformed, bad_checksum, .. } = of.counts;
+            let version = match of.state {
+                ImportState::Imported => of.version.to_string(),
+                ImportState::Unchanged => format!("{}, unchanged", of.version),
+                ImportState::Newer => format!("{}, newer", of.version),
+            };
+            vec![
+                of.list.clone(),
+                of.edition.map(|edition| date(edition.secs())).unwrap_or_default(),
+                grouped(claims),
+                grouped(no_code),
+                grouped(other_ticker + unknown_chain + malformed + bad_checksum),
+                version,
+                of.licence.clone().unwrap_or_default(),
+            ]
+        };
+        let mut lines = table(&std::iter::once(head).chain(report.lists.iter().map(row)).collect::<Vec<_>>());
+        lines.push(
+            "names: addresses with a name and without a code; left out: addresses of chains that Headwater lacks"
+                .to_owned(),
+        );
+        lines.push(
+            "a list of your own beside these is never replaced; `headwater labels rollback VERSION` removes one"
+                .to_owned(),
+        );
         lines
+    })
+}
+
+/// Describes a list of the report.
+fn list_lines(of: &ImportedList, warnings_shown: usize) -> Vec<String> {
+    let ImportedList { version, format, source, list, licence, replaces, counts, levels, warnings, .. } = of;
+    let replaces = replaces.map(|version| format!(", replaces version {version}")).unwrap_or_default();
+    let mut lines = vec![format!(
+        "{format}: {} claims of {source}, list {list}, version {version}{replaces}",
+        grouped(counts.claims)
+    )];
+    let named = named(counts).into_iter().filter(|(name, count)| *count > 0 && name != "claims");
+    let others: Vec<String> =
+        named.map(|(name, count)| format!("{} {}", grouped(count), name.replace('_', " "))).collect();
+    if !others.is_empty() {
+        lines.push(format!("  {}", others.join(", ")));
     }
+    if let Some((level, _)) = levels.iter().max_by_key(|(_, count)| **count) {
+        let more = if levels.len() > 1 { " for most" } else { "" };
+        lines.push(format!("  level {}{more}: {}", level.name(), meaning(*level)));
+    }
+    lines.push(format!("  licence: {}", licence.as_deref().unwrap_or("not known; --licence states it")));
+    lines.extend(warnings.iter().take(warnings_shown).map(|warning| format!("  warning: {warning}")));
+    if warnings.len() > warnings_shown {
+        let more = grouped(u64::try_from(warnings.len() - warnings_shown).unwrap_or(u64::MAX));
+        lines.push(format!("  {more} more warnings: see --json"));
+    }
+    lines
 }
 
 /// Describes what a level means for scores, and how to change it.
@@ -196,14 +224,13 @@ fn meaning(level: Level) -> String {
 /// Lines of a report that fit a screen.
 const SCREEN: usize = 40;
 
-/// Prints what was imported and what was left out.
-pub(super) fn report(lists: &[ImportedList], left_out: &[LeftOutFile], output: Output) -> Result<(), Failure> {
-    let files: Vec<Value> =
-        left_out.iter().map(|file| json!({"path": file.path.display().to_string(), "reason": file.reason})).collect();
-    let mut value = json!({"lists": lists.iter().map(ImportedList::value).collect::<Vec<_>>(), "left_out": files});
+/// Prints the report of an import.
+pub(super) fn print(report: &LabelImportReport, output: Output) -> Result<(), Failure> {
+    let LabelImportReport { lists, left_out } = report;
+    let mut value = json!(report);
     // The fields of a list that is alone are those of the report too.
-    if let ([list], Value::Object(fields)) = (lists, &mut value)
-        && let Value::Object(own) = list.value()
+    if let ([list], Value::Object(fields)) = (lists.as_slice(), &mut value)
+        && let Value::Object(own) = json!(list)
     {
         fields.extend(own);
     }
@@ -211,7 +238,7 @@ pub(super) fn report(lists: &[ImportedList], left_out: &[LeftOutFile], output: O
         const LINES_OF_A_LIST: usize = 4;
         let left = SCREEN.saturating_sub(lists.len() * LINES_OF_A_LIST + left_out.len().min(SCREEN / 4));
         let warnings_shown = (left / lists.len().max(1)).clamp(1, 10);
-        let mut lines: Vec<String> = lists.iter().flat_map(|list| list.lines(warnings_shown)).collect();
+        let mut lines: Vec<String> = lists.iter().flat_map(|list| list_lines(list, warnings_shown)).collect();
         if !left_out.is_empty() {
             lines.push(format!("{} files left out", left_out.len()));
             lines.extend(

@@ -1,7 +1,6 @@
 //! `headwater labels`.
 
 mod disputes;
-mod edition;
 mod export;
 mod import;
 
@@ -12,7 +11,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use clap::Subcommand;
 use clap::builder::PossibleValuesParser;
 use headwater_export::LabelFormat;
-use headwater_ingest::labels::{Issuer, import_freezes, ledger_freezes, refresh_freezes};
+use headwater_ingest::labels::{
+    ImportedList, Issuer, LabelImportReport, import_freezes, ledger_freezes, refresh_freezes,
+};
 use headwater_ledger::labels::{Action, Claim, Code, DateBasis, DisputeAction};
 use headwater_ledger::store::{ImportKind, Writer};
 use headwater_ledger::{Cancel, Store};
@@ -24,7 +25,6 @@ use super::error::Failure;
 use super::interrupt::on_interrupt;
 use super::output::{Output, grouped, table};
 use super::versions;
-use import::ImportedList;
 
 /// The arguments of `labels`.
 #[derive(Debug, clap::Args)]
@@ -126,7 +126,10 @@ fn freezes(settings: &Settings, further: Option<&Path>, output: Output) -> Resul
         }
     };
     match version {
-        Some(version) => import::report(&[ImportedList::new(version, None, &labels)], &[], output),
+        Some(version) => {
+            let lists = vec![ImportedList::new(version, None, &labels)];
+            import::print(&LabelImportReport { lists, left_out: Vec::new() }, output)
+        }
         None => output.report(&json!({"version": null, "counts": labels.counts}), || {
             vec![format!("{} freezes, none of them new", grouped(labels.counts.claims))]
         }),

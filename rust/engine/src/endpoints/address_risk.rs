@@ -80,6 +80,7 @@ impl Analysis for AddressRisk {
     type Params = AddressRiskParams;
     type Report = RiskReport;
     const IS_VALUED: bool = true;
+    const JUDGES_BY_LABELS: bool = true;
 
     fn params(request: AddressRiskRequest, checks: &mut Checks<'_>) -> Result<AddressRiskParams, Error> {
         let chains = risk_chains(checks, "blockchain", &request.blockchain)?;

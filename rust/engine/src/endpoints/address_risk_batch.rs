@@ -151,6 +151,7 @@ impl Analysis for AddressRiskBatch {
     type Params = AddressRiskBatchParams;
     type Report = AddressRiskBatchReport;
     const IS_VALUED: bool = true;
+    const JUDGES_BY_LABELS: bool = true;
     const PRICING: Pricing = Pricing::PerItem { list: "queries", max_items: MAX_RISKS };
 
     fn params(request: AddressRiskBatchRequest, checks: &mut Checks<'_>) -> Result<AddressRiskBatchParams, Error> {

@@ -187,6 +187,7 @@ impl Analysis for ExposureAnalysis {
     type Params = ExposureParams;
     type Report = ExposureReport;
     const IS_VALUED: bool = true;
+    const JUDGES_BY_LABELS: bool = true;
 
     fn params(request: ExposureRequest, checks: &mut Checks<'_>) -> Result<ExposureParams, Error> {
         let chain = checks.chain("blockchain", &request.blockchain)?;

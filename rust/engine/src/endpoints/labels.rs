@@ -103,6 +103,7 @@ impl Analysis for AddressLabels {
     type Request = LabelsRequest;
     type Params = LabelsParams;
     type Report = LabelsReport;
+    const JUDGES_BY_LABELS: bool = true;
     const EITHER: &[[&str; 2]] = &[["address", "addresses"]];
 
     fn params(request: LabelsRequest, checks: &mut Checks<'_>) -> Result<LabelsParams, Error> {

@@ -148,6 +148,7 @@ impl Analysis for PathAnalysis {
     type Params = PathParams;
     type Report = PathReport;
     const IS_VALUED: bool = true;
+    const JUDGES_BY_LABELS: bool = true;
 
     fn params(request: PathRequest, checks: &mut Checks<'_>) -> Result<PathParams, Error> {
         let chain = checks.chain("blockchain", &request.blockchain)?;

@@ -213,6 +213,7 @@ impl Analysis for TraceAnalysis {
     type Params = TraceParams;
     type Report = TraceReport;
     const IS_VALUED: bool = true;
+    const JUDGES_BY_LABELS: bool = true;
 
     fn params(request: TraceRequest, checks: &mut Checks<'_>) -> Result<TraceParams, Error> {
         let chain = checks.chain("blockchain", &request.blockchain)?;

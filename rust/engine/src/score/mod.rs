@@ -88,6 +88,7 @@ impl Scorer {
         let judged = judged_chain(Scope::Chain(self.chain));
         if self.columns.risk {
             labels::warn(&*self.ledger, &mut warnings);
+            labels::warn_of_old_sanctions(&*self.ledger, &self.intelligence, &mut warnings);
         }
         if self.columns.risk && judged.is_none() {
             let message = format!(

@@ -8,13 +8,12 @@ use headwater_ledger::labels::{Action, Claim, Code, Level};
 use headwater_types::Chain;
 
 use super::counts::Counts;
-use super::formats::{FORMATS, Files, Format, Given, TABLE, has_address, licence_of, read_frame, refused};
+use super::formats::{FORMATS, Files, Format, Given, TABLE, format_of, has_address, licence_of, read_frame, refused};
 use super::hints::hint;
 use super::normalise::{Rules, normalise};
 use super::outcome::Labels;
 use super::raw::RawLabels;
 use crate::IngestError;
-use crate::error::in_lines;
 use crate::source::{Bounds, Content, Input, Origin, Probe, discover_with_origin};
 
 /// The options of the caller for files of labels. Omitted ones follow from the files.
@@ -59,12 +58,17 @@ pub struct LabelReading {
 }
 
 /// A file that gives no claim.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct LeftOutFile {
     /// The file.
+    #[serde(serialize_with = "displayed")]
     pub path: PathBuf,
     /// Why.
     pub reason: String,
+}
+
+fn displayed<S: serde::Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(&path.display())
 }
 
 /// Reads files, folders and patterns that are one import of labels: one list per format.
@@ -177,6 +181,22 @@ pub fn read_label_frame(frame: &[RecordBatch], options: &LabelOptions) -> Result
     let raw = read_frame(NAME, frame, &given(options))?;
     let list = options.list.clone().unwrap_or_else(|| NAME.to_owned());
     finish(raw, &TABLE, list, Path::new(NAME), options)
+}
+
+/// Reads one list that is part of the program.
+///
+/// # Errors
+/// As [`read_labels`].
+pub(super) fn read_packed(
+    probe: Probe,
+    format: &Format,
+    list: &str,
+    options: &LabelOptions,
+) -> Result<Labels, IngestError> {
+    let path = probe.path().to_owned();
+    let mut raw = format.read(&[probe], &given(options))?;
+    raw.name_files();
+    finish(raw, format, list.to_owned(), &path, options)
 }
 
 fn given(options: &LabelOptions) -> Given {
@@ -388,11 +408,6 @@ fn detect(paths: &[PathBuf], options: &LabelOptions) -> Result<Detected, IngestE
         }));
     }
     Ok(Detected { groups: groups.into_values().collect(), left_out })
-}
-
-fn format_of(name: &str) -> Result<&'static Format, IngestError> {
-    let found = FORMATS.iter().copied().find(|format| format.name == name);
-    found.ok_or_else(|| IngestError::NoLabelFormat { name: name.to_owned(), known: in_lines(label_formats()) })
 }
 
 /// Returns the common beginning of the names of the files, without the endings of compression and kind; where they have nothing in

@@ -67,6 +67,7 @@ pub fn import_freezes(writer: &mut Writer, found: &Labels, imported_at: Timestam
         claims,
         vanished: MissingClaims::Forgotten,
         shrinking: ShrinkPolicy::Accepted,
+        sanctions_of: Vec::new(),
     })?;
     Ok(Some(version))
 }

@@ -4,6 +4,7 @@
 //! happens behind it: addresses are read, concepts mapped to codes, sources to provenance groups, and copies joined.
 
 mod concepts;
+mod core_lists;
 mod counts;
 mod dates;
 mod formats;
@@ -14,7 +15,9 @@ mod ledger_freezes;
 mod normalise;
 mod outcome;
 mod raw;
+mod store;
 
+pub use core_lists::core_lists;
 pub use counts::Counts;
 pub use formats::{PoolTag, read_pool_tags};
 pub use freezes::{FreezeLog, Issuer, freeze_topics, freezes, issuers};
@@ -24,3 +27,4 @@ pub use import::{
 };
 pub use ledger_freezes::{import_freezes, ledger_freezes, refresh_freezes};
 pub use outcome::{Foreign, Labels};
+pub use store::{ImportState, ImportTerms, ImportedList, LabelImportReport, import_core_lists, import_labels};

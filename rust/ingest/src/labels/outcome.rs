@@ -1,8 +1,9 @@
 //! The outcome of reading a list of labels.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use headwater_ledger::labels::{Claim, Code};
+use headwater_ledger::labels::{Claim, Code, Level};
 use headwater_ledger::store::{LabelImport, MissingClaims, ShrinkPolicy};
 use headwater_types::Timestamp;
 
@@ -42,9 +43,22 @@ impl Labels {
     #[must_use]
     pub fn into_import(self, imported_at: Timestamp, shrinking: ShrinkPolicy) -> LabelImport {
         let ended_at = self.list_date.unwrap_or(imported_at);
+        let sanctions_of = sanctions_of(&self.claims);
         let Self { source, list, licence, claims, .. } = self;
-        LabelImport { source, list, licence, imported_at, ended_at, claims, vanished: MissingClaims::End, shrinking }
+        let vanished = MissingClaims::End;
+        LabelImport { source, list, licence, imported_at, ended_at, claims, vanished, shrinking, sanctions_of }
     }
+}
+
+/// Returns the provenance groups whose sanctions are among the claims.
+pub(super) fn sanctions_of(claims: &[Claim]) -> Vec<String> {
+    let groups: BTreeSet<&str> = claims.iter().filter(|claim| is_listed(claim)).map(|claim| &*claim.group).collect();
+    groups.into_iter().map(str::to_owned).collect()
+}
+
+/// Returns whether a claim is the entry of a list of sanctions that is in force.
+pub(super) fn is_listed<T>(claim: &Claim<T>) -> bool {
+    claim.code == Some(Code::Sanction) && claim.level == Level::SanctionsList && claim.valid_until.is_none()
 }
 
 /// An address of a chain that is not held, kept under the ticker of the list. It claims nothing.

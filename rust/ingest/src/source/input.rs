@@ -25,6 +25,8 @@ pub struct Input {
     bounds: Bounds,
     layout: Layout,
     wrapped: Option<Arc<WrappedRows>>,
+    /// The content of a file that is part of the program.
+    packed: Option<&'static [u8]>,
     done: Arc<AtomicU64>,
 }
 
@@ -36,13 +38,35 @@ impl Input {
         let mut magic = Vec::new();
         (&mut file).take(4).read_to_end(&mut magic).map_err(failed)?;
         let (path, bounds, layout) = (path.to_owned(), bounds.clone(), Layout::default());
-        let mut input =
-            Self { path, bytes, compression: Compression::None, bounds, layout, wrapped: None, done: Arc::default() };
+        let mut input = Self {
+            path,
+            bytes,
+            compression: Compression::None,
+            bounds,
+            layout,
+            wrapped: None,
+            packed: None,
+            done: Arc::default(),
+        };
         // The bytes of block files mean nothing before their key is applied.
         if !input.is_block_file() {
             input.compression = Compression::of(&magic);
         }
         Ok(input)
+    }
+
+    /// Returns a file that is part of the program, compressed with gzip. Readers that seek cannot read it.
+    pub(crate) fn packed(name: &'static str, content: &'static [u8]) -> Self {
+        Self {
+            path: PathBuf::from(name),
+            bytes: content.len() as u64,
+            compression: Compression::Gzip,
+            bounds: Bounds::default(),
+            layout: Layout::default(),
+            wrapped: None,
+            packed: Some(content),
+            done: Arc::default(),
+        }
     }
 
     /// Returns true if it is named as a node names its files of blocks and undo data, and their key.
@@ -122,6 +146,9 @@ impl Input {
     /// When the file cannot be opened.
     pub fn open(&self) -> Result<Box<dyn Read + Send>, IngestError> {
         self.done.store(0, Ordering::Relaxed);
+        if let Some(content) = self.packed {
+            return Ok(Box::new(GzipMembers::new(content)));
+        }
         let file = self.file()?;
         let counted = |file: File| {
             let counted = Counted { inner: file, done: Arc::clone(&self.done) };

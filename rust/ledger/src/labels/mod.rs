@@ -28,7 +28,7 @@ pub use dispute::Dispute;
 pub use disputes::{ClaimSelection, DisputeAction, DisputeEntry, DisputeRequest};
 pub use entity::{actor_code, entity_key, entity_name};
 pub use level::{Level, Link};
-pub use origin::ListOrigin;
+pub use origin::{ListOrigin, SanctionsEdition};
 pub use succession::LabelDiff;
 pub use table::{LabelChange, LabelTable};
 

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use headwater_types::Timestamp;
+
 use super::claim::Claim;
 use super::file::LabelFile;
 
@@ -16,12 +18,26 @@ pub struct ListOrigin {
     pub licence: Option<String>,
 }
 
+/// The newest edition in force of the sanctions of one authority.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SanctionsEdition {
+    /// The provenance group, such as `ofac`.
+    pub group: String,
+    /// The source of the import.
+    pub source: String,
+    /// The name of the list.
+    pub list: String,
+    /// The date that the list states of itself, else the time of its import.
+    pub dated: Timestamp,
+}
+
 /// The edition of a list that is in force.
 #[derive(Clone)]
 pub(super) struct Edition {
     pub(super) version: u64,
     pub(super) file: Arc<LabelFile>,
     pub(super) origin: Arc<ListOrigin>,
+    pub(super) sanctions: Arc<[SanctionsEdition]>,
 }
 
 /// Returns whether two claims are one statement: an ended sanction may carry another code, and a claim that came

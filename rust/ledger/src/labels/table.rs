@@ -9,7 +9,7 @@ use super::claim::Claim;
 use super::disputes::{DisputeEntry, Disputes};
 use super::file::LabelFile;
 use super::key::Key;
-use super::origin::{Edition, ListOrigin, is_same_statement};
+use super::origin::{Edition, ListOrigin, SanctionsEdition, is_same_statement};
 use super::succession::succeed_for_one;
 use crate::error::Result;
 
@@ -32,6 +32,7 @@ pub(crate) struct ImportRow {
     pub(crate) is_in_force: bool,
     pub(crate) terms: ListTerms,
     pub(crate) origin: Arc<ListOrigin>,
+    pub(crate) sanctions: Arc<[SanctionsEdition]>,
     pub(crate) file: Arc<LabelFile>,
 }
 
@@ -64,7 +65,7 @@ impl LabelTable {
         }
         let edition = |import: &ImportRow| {
             let (file, origin) = (Arc::clone(&import.file), Arc::clone(&import.origin));
-            Edition { version: import.version, file, origin }
+            Edition { version: import.version, file, origin, sanctions: Arc::clone(&import.sanctions) }
         };
         let mut lists: Vec<_> = last.into_values().map(edition).collect();
         lists.sort_by_key(|edition| edition.version);
@@ -104,6 +105,19 @@ impl LabelTable {
     /// The lists in force, in the order of their imports.
     pub fn origins(&self) -> impl Iterator<Item = &ListOrigin> {
         self.lists.iter().map(|edition| &*edition.origin)
+    }
+
+    /// Returns the newest edition in force of the sanctions of each authority, in order of the groups. O(lists).
+    #[must_use]
+    pub fn sanctions_editions(&self) -> Vec<&SanctionsEdition> {
+        let mut newest: BTreeMap<&str, &SanctionsEdition> = BTreeMap::new();
+        for edition in self.lists.iter().flat_map(|list| &*list.sanctions) {
+            let held = newest.entry(&edition.group).or_insert(edition);
+            if edition.dated > held.dated {
+                *held = edition;
+            }
+        }
+        newest.into_values().collect()
     }
 
     /// The lists in force that make a claim, in the order of their imports; none where the claim is not from a list.

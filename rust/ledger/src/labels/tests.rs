@@ -71,6 +71,7 @@ fn import(list: u8, claims: Vec<Claim>, time: i64) -> LabelImport {
         claims,
         vanished: MissingClaims::End,
         shrinking: ShrinkPolicy::Accepted,
+        sanctions_of: Vec::new(),
     }
 }
 

@@ -10,7 +10,9 @@ use super::disputes::DisputeHistory;
 use super::parts::{FileRef, LABELS, Storage};
 use super::{ImportKind, ImportVersion, LabelList, MissingClaims};
 use crate::LedgerError;
-use crate::labels::{self, Claim, Disputes, ImportRow, LabelDiff, LabelFile, LabelTable, ListOrigin, ListTerms};
+use crate::labels::{
+    self, Claim, Disputes, ImportRow, LabelDiff, LabelFile, LabelTable, ListOrigin, ListTerms, SanctionsEdition,
+};
 use crate::market::{FxPoint, FxTable, MarketStamp, PricePoint, PriceTable, Registry, TokenListing};
 use crate::read::Result;
 
@@ -55,6 +57,9 @@ pub struct LabelImport {
     pub shrinking: ShrinkPolicy,
     /// The licence of the list; `None` where it is not known.
     pub licence: Option<String>,
+    /// The provenance groups whose sanctions the list contains and whose age matters, such as `ofac`: answers warn when
+    /// the newest edition of a group is old.
+    pub sanctions_of: Vec<String>,
 }
 
 /// The policy for an edition that says again too little of the one before it, or is older: as a rule the file is cut off,
@@ -159,7 +164,8 @@ impl Imports {
         generation: u64,
         storage: &mut dyn Storage,
     ) -> Result<(Self, u64)> {
-        let LabelImport { source, list, imported_at, ended_at, claims, vanished, shrinking, licence } = import;
+        let LabelImport { source, list, imported_at, ended_at, claims, vanished, shrinking, licence, sanctions_of } =
+            import;
         // A list that dates itself into the future ends nothing before its time.
         let ended_at = ended_at.min(imported_at);
         let before = last_of(&self.versions, &source, &list);
@@ -172,7 +178,8 @@ impl Imports {
         }
         let (file, opened) = keep_labels(written, storage)?;
         let name = list;
-        let list = LabelList { name, imported_at, ended_at, vanished, licence, generation, rolled_back: None };
+        let list =
+            LabelList { name, imported_at, ended_at, vanished, licence, sanctions_of, generation, rolled_back: None };
         let version = ImportVersion {
             version: self.next_number(),
             kind: ImportKind::Labels,
@@ -322,8 +329,15 @@ fn label_table(versions: &[Import], disputes: &Arc<Disputes>) -> LabelTable {
         let ended_at = (of.vanished == MissingClaims::End).then_some(of.ended_at);
         let terms = ListTerms { generation: of.generation, rolled_back: of.rolled_back, ended_at };
         let (source, licence) = (import.version.source.clone(), of.licence.clone());
+        let edition = |group: &String| SanctionsEdition {
+            group: group.clone(),
+            source: source.clone(),
+            list: of.name.clone(),
+            dated: of.ended_at,
+        };
+        let sanctions = of.sanctions_of.iter().map(edition).collect();
         let origin = Arc::new(ListOrigin { source, list: of.name.clone(), licence });
-        imports.push(ImportRow { version, list, is_in_force, terms, origin, file: Arc::clone(file) });
+        imports.push(ImportRow { version, list, is_in_force, terms, origin, sanctions, file: Arc::clone(file) });
         if is_in_force {
             imported_at = imported_at.max(Some(of.imported_at));
         }

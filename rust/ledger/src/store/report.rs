@@ -224,6 +224,9 @@ pub struct LabelList {
     /// The licence of the list; `None` where it is not known, and in stores that do not record it.
     #[serde(default)]
     pub licence: Option<String>,
+    /// The provenance groups whose sanctions the list contains, such as `ofac`; empty in stores that do not record it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sanctions_of: Vec<String>,
     /// The generation that brought the edition.
     pub generation: u64,
     /// The generation that rolled it back.

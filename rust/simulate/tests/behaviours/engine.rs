@@ -62,6 +62,7 @@ fn the_rules_of_the_engine_hold_where_the_plain_ones_do() {
         claims: known(),
         vanished: MissingClaims::End,
         shrinking: ShrinkPolicy::Refused,
+        sanctions_of: Vec::new(),
     };
     std::sync::Arc::get_mut(&mut store).unwrap().import_labels(import).unwrap();
     let ledger = store.current().unwrap();

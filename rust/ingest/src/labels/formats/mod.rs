@@ -60,6 +60,7 @@ pub use mining_pools::{PoolTag, read_pool_tags};
 
 use super::raw::{RawLabels, Vocabulary};
 use crate::IngestError;
+use crate::error::in_lines;
 use crate::source::Probe;
 
 pub(super) use licences::licence_of;
@@ -170,3 +171,12 @@ pub(crate) const FORMATS: &[&Format] = &[
     &TABLE,
     &address_list::FORMAT,
 ];
+
+/// Returns the format of a name.
+pub(super) fn format_of(name: &str) -> Result<&'static Format, IngestError> {
+    let found = FORMATS.iter().copied().find(|format| format.name == name);
+    found.ok_or_else(|| {
+        let known = in_lines(FORMATS.iter().map(|format| format.name));
+        IngestError::NoLabelFormat { name: name.to_owned(), known }
+    })
+}

@@ -2,12 +2,12 @@
 
 use std::collections::HashSet;
 
-use headwater_ingest::labels::Labels;
 use headwater_ledger::labels::Code;
 use headwater_ledger::read::Labels as _;
 use headwater_ledger::store::{ImportKind, ImportVersion, ShrinkPolicy, Writer};
 
-use super::super::error::Failure;
+use crate::IngestError;
+use crate::labels::outcome::Labels;
 
 /// Returns the last version in force of the list of an import.
 pub(super) fn replaced(versions: &[ImportVersion], labels: &Labels) -> Option<u64> {
@@ -46,7 +46,7 @@ pub(super) fn check_whole(
     replaced: Option<u64>,
     labels: &Labels,
     shrinking: ShrinkPolicy,
-) -> Result<(), Failure> {
+) -> Result<(), IngestError> {
     let (Some(version), Some(missing), ShrinkPolicy::Refused) = (replaced, labels.missing_file, shrinking) else {
         return Ok(());
     };
@@ -60,11 +60,8 @@ pub(super) fn check_whole(
         Ok(())
     })?;
     let Some(example) = lost.iter().min() else { return Ok(()) };
-    Err(Failure::failed(format!(
-        "{missing} is missing, and {} sanctioned addresses of version {version} are in none of the files, such as \
-         {example}; import {missing} too, or pass --accept-shrinking if they were delisted",
-        lost.len()
-    )))
+    let (lost, example) = (lost.len(), example.to_string());
+    Err(IngestError::IncompleteList { missing, version, lost, example })
 }
 
 fn is_of_source(version: &ImportVersion, labels: &Labels) -> bool {
