@@ -17,6 +17,8 @@ __all__ = [
     "features",
     "features_version",
     "from_frames",
+    "import_core_lists",
+    "import_labels",
     "import_market",
     "ingest",
     "main",
@@ -117,6 +119,10 @@ def simulate(
     truth: str | PathLike[str] | None,
     progress: _PartProgress | None,
 ) -> dict[str, Any]: ...
+def import_labels(
+    store: str | PathLike[str], paths: Sequence[str | PathLike[str]], options: dict[str, Any]
+) -> tuple[dict[str, Any], list[str]]: ...
+def import_core_lists(store: str | PathLike[str]) -> tuple[dict[str, Any], list[str]]: ...
 def import_market(
     what: str,
     store: str | PathLike[str],

@@ -27,9 +27,11 @@ class ImportReport(_load.Notes):
     notes : list of str
         Sentences for people: why rows and files were left out, and warnings.
     frame : polars.DataFrame
-        One row per version. Of labels: ``version``, ``format``, ``source``, ``list``, ``licence``, ``replaces`` (the
-        version of the list that it replaces), ``level`` (that of most claims), ``claims``, ``skipped``. Of others:
-        ``version``, ``source``, ``path`` (null of a table), ``entries``, ``skipped``.
+        One row per version. Of labels: ``version``, ``state`` (``imported``; of core lists also ``unchanged`` and
+        ``newer``: the version that the store had stays), ``format``, ``source``, ``list``, ``licence``, ``replaces``
+        (the version of the list that it replaces), ``level`` (that of most claims), ``claims``, ``names`` (addresses
+        with a name and without a code), ``skipped``. Of others: ``version``, ``source``, ``path`` (null of a table),
+        ``entries``, ``skipped``.
     """
 
     kind: str

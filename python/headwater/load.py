@@ -59,7 +59,7 @@ class IngestReport(_load.Notes):
     known : int
         Transactions of which nothing new was said.
     movements : int
-        Movements of value that the store gained.
+        Movements that the store gained. A call that moves no coins counts as one of zero.
     blocks : int
         Blocks that are new, or of which more is known now.
     notes : list of str
@@ -236,8 +236,8 @@ def ingest(
     >>> from headwater import examples
     >>> folder = tempfile.mkdtemp()
     >>> report = hw.ingest(examples.exports(folder), f"{folder}/store")
-    >>> report.transactions, report.movements
-    (4, 4)
+    >>> report.transactions, report.movements, report.blocks
+    (4, 5, 4)
     >>> report.frame.select("format", "chain", "state", "rows").rows()
     [('etherscan', 'ethereum', 'read', 4), ('etherscan', 'ethereum', 'read', 1)]
     >>> ledger = report.open()

@@ -39,6 +39,8 @@ fn _headwater(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(load::ingest, module)?)?;
     module.add_function(wrap_pyfunction!(load::simulate, module)?)?;
     module.add_function(wrap_pyfunction!(load::import_market, module)?)?;
+    module.add_function(wrap_pyfunction!(load::import_labels, module)?)?;
+    module.add_function(wrap_pyfunction!(load::import_core_lists, module)?)?;
     module.add_function(wrap_pyfunction!(cli::main, module)?)?;
     Ok(())
 }

@@ -3,11 +3,14 @@
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
+use headwater_ingest::labels::{self, ImportTerms, LabelImportReport, LabelOptions};
 use headwater_ingest::{
     Bounds, FeedItems, IngestError, LoadOptions, OnError, Options, Progress, ProgressState, SnapshotOptions,
     import_exchange_rates, import_prices, import_tokens, list_exchange_rates, list_prices, list_tokens, load,
     read_sources,
 };
+use headwater_ledger::labels::{Code, Level};
+use headwater_ledger::store::{ShrinkPolicy, Writer};
 use headwater_ledger::{Cancel, LedgerError};
 use headwater_simulate::{BuildStep, SimulateError, build_store};
 use headwater_state::causes;
@@ -173,6 +176,79 @@ pub fn import_market<'py>(
         }
     })?;
     object_of(py, &imports.map_err(|error: IngestError| refused(py, &error))?)
+}
+
+/// The options of an import of labels.
+#[derive(Debug, Deserialize)]
+struct LabelArguments {
+    source: Option<String>,
+    list: Option<String>,
+    format: Option<String>,
+    chain: Option<String>,
+    level: Option<String>,
+    group: Option<String>,
+    entity: Option<String>,
+    code: Option<String>,
+    licence: Option<String>,
+    columns: Vec<(String, String)>,
+    trust: bool,
+    accept_shrinking: bool,
+}
+
+impl LabelArguments {
+    fn checked(self, py: Python<'_>) -> PyResult<(LabelOptions, ImportTerms)> {
+        let level = self.level.as_deref().map(|name| {
+            let names = || Level::ALL.iter().map(|level| level.name()).collect::<Vec<_>>().join(", ");
+            Level::from_name(name)
+                .ok_or_else(|| invalid(py, "level", &format!("{name:?}: expected one of {}", names())))
+        });
+        let code = self.code.as_deref().map(|name| {
+            let names = || Code::ALL.iter().map(|code| code.name()).collect::<Vec<_>>().join(", ");
+            Code::from_name(name).ok_or_else(|| invalid(py, "code", &format!("{name:?}: expected one of {}", names())))
+        });
+        let options = LabelOptions {
+            source: self.source,
+            list: self.list,
+            format: self.format,
+            chain: chain(py, self.chain.as_deref())?,
+            level: level.transpose()?.or(self.trust.then_some(Level::TrustedProvider)),
+            group: self.group,
+            entity: self.entity,
+            code: code.transpose()?,
+            licence: self.licence,
+            columns: self.columns,
+            ..LabelOptions::default()
+        };
+        let shrinking = if self.accept_shrinking { ShrinkPolicy::Accepted } else { ShrinkPolicy::Refused };
+        Ok((options, ImportTerms { imported_at: now(), shrinking }))
+    }
+}
+
+/// Imports files of labels into a store; the report and its notes in sentences come back.
+#[pyfunction]
+pub fn import_labels<'py>(
+    py: Python<'py>,
+    store: PathBuf,
+    paths: Vec<PathBuf>,
+    options: &Bound<'py, PyDict>,
+) -> PyResult<(Bound<'py, PyAny>, Vec<String>)> {
+    let (options, terms) = options_of::<LabelArguments>(py, options)?.checked(py)?;
+    imported(py, move || labels::import_labels(&mut Writer::open_or_create(store)?, &paths, &options, terms))
+}
+
+/// Imports the core lists of labels into a store; the report and its notes in sentences come back.
+#[pyfunction]
+pub fn import_core_lists(py: Python<'_>, store: PathBuf) -> PyResult<(Bound<'_, PyAny>, Vec<String>)> {
+    imported(py, move || labels::import_core_lists(&mut Writer::open_or_create(store)?, now()))
+}
+
+/// Runs an import of labels.
+fn imported(
+    py: Python<'_>,
+    import: impl FnOnce() -> Result<LabelImportReport, IngestError> + Send,
+) -> PyResult<(Bound<'_, PyAny>, Vec<String>)> {
+    let report = py.detach(import).map_err(|error| refused(py, &error))?;
+    Ok((object_of(py, &report)?, headwater_cli::notes_of_labels(&report)))
 }
 
 fn options_of<T: DeserializeOwned>(py: Python<'_>, options: &Bound<'_, PyDict>) -> PyResult<T> {

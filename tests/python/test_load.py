@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -54,7 +55,8 @@ def test_ingest_equals_the_command_line(files: list[Path], tmp_path: Path) -> No
     assert report.to_dict() == printed
     assert digest(by_python) == digest(by_command)
     counts = (report.files, report.rows, report.transactions, report.movements, report.blocks, report.skipped)
-    assert counts == (2, 5, 4, 4, 0, 0)
+    # The call of the token moves no ether, and is a movement of zero.
+    assert counts == (2, 5, 4, 5, 4, 0)
     assert report.frame.select("path", "state", "rows", "problem").rows() == [
         (str(files[0]), "read", 4, None),
         (str(files[1]), "read", 1, None),
@@ -106,7 +108,7 @@ def test_ingest_report_shows_itself(files: list[Path], tmp_path: Path) -> None:
     assert repr(report).splitlines()[:2] == [
         "<IngestReport 2 files, 5 rows, 0 of them left out>",
         f"  {tmp_path / 'store'}, generation {report.generation}: 4 transactions new, 0 completed, 0 known; "
-        "4 movements; 0 blocks",
+        "5 movements; 4 blocks",
     ]
     assert any(note.startswith("not read: ") and "notes.txt" in note for note in report.notes)
     assert any("`ledger.import_tokens` adds a registry" in note for note in report.notes)
@@ -259,7 +261,7 @@ def test_import_prices_takes_days_and_rates(ledger: hw.Ledger) -> None:
     days = pl.DataFrame({"Date": [date(2020, 9, 12)], "Close": [2000.0]})
     assert ledger.import_prices(days, symbol="eth").entries == 1
     end_of_day = int(pl.Series([date(2020, 9, 13)]).cast(pl.Datetime).dt.epoch("s")[0]) - 1
-    assert ledger.prices("eth", at=end_of_day).rows[0]["price"] == 2000.0
+    assert ledger.prices("eth", at=end_of_day).rows[0]["price_usd"] == 2000.0
     with pytest.raises(hw.InvalidInput, match=r'prices, row 1: column "symbol" is missing, .*symbol='):
         ledger.import_prices(days)
     rates = pl.DataFrame({"date": ["2020-09-12"], "currency": ["CHF"], "units_per_usd": [0.9]})
@@ -276,22 +278,72 @@ def test_import_tokens_of_tables_equals_files(ledger: hw.Ledger, tmp_path: Path)
     for table in tables(rows):
         report = ledger.import_tokens(table, source="tokens.csv")
         assert report.frame.drop("path", "version").equals(by_file.frame.drop("path", "version"))
-        assert report.notes == by_file.notes
+        assert [note.replace("row 2", "line 3") for note in report.notes] == by_file.notes
     assert ledger.resolve(symbols=["mine"]).frame["contract"][0] == TOKEN["contract"]
     assert ledger.import_tokens(pl.DataFrame([TOKEN]).drop("blockchain"), chain="tron", source="x").skipped == 0
+
+
+def test_import_labels_of_tables_equals_files(ledger: hw.Ledger, tmp_path: Path) -> None:
+    rows = [{"address": SHOP, "chain": "ethereum", "code": "merchant", "name": "Shop", "entity": "Corner Shop"}]
+    pl.DataFrame(rows).write_csv(tmp_path / "mine.csv")
+    by_file = ledger.import_labels(tmp_path / "mine.csv", source="desk", list="table", trust=True, licence="CC0-1.0")
+    claims = ledger.labels(SHOP).rows
+    assert by_file.frame.select("source", "list", "licence", "level", "claims", "names", "skipped").rows() == [
+        ("desk", "table", "CC0-1.0", "trusted_provider", 1, 0, 0)
+    ]
+    for table in tables(rows):
+        report = ledger.import_labels(table, source="desk", level="trusted_provider", licence="CC0-1.0")
+        assert report.frame["replaces"][0] == report.versions[0] - 1
+        assert report.frame.drop("version", "replaces").equals(by_file.frame.drop("version", "replaces"))
+        assert ledger.labels(SHOP).rows == claims
+    wallets = pl.DataFrame({"wallet": [ALICE]})
+    report = ledger.import_labels(wallets, source="own", code="scam", chain="ethereum", columns={"address": "wallet"})
+    assert ledger.labels(ALICE).frame["codes"].len() == 1
+    assert any("trust=True makes it 0.50, level= names another" in note for note in report.notes)
+    with pytest.raises(hw.InvalidInput, match="accept_shrinking=True"):
+        ledger.import_labels([{"address": ALICE, "chain": "ethereum", "code": "scam"}], source="desk")
+    for name, value in (("code", "evil"), ("level", "best"), ("chain", "dogecoin")):
+        with pytest.raises(hw.InvalidInput, match=value):
+            ledger.import_labels(rows, **{name: value})  # type: ignore[arg-type]
+
+
+def test_import_of_core_lists_names_people(ledger: hw.Ledger) -> None:
+    report = ledger.import_labels("core")
+    assert report.entries > 1_000
+    assert set(report.frame["state"]) == {"imported"}
+    assert set(report.frame["source"]) == {"core"}
+    tornado = "0x8589427373d6d84e98730d7795d8f6f8731fda16"
+    assert ledger.labels(tornado, blockchain="ethereum").frame.height == 1
+    assert set(ledger.import_labels("core").frame["state"]) == {"unchanged"}
+    with pytest.raises(hw.InvalidInput, match=r"code: the core lists state this themselves"):
+        ledger.import_labels("core", code="scam")
+
+
+def test_first_load_points_at_the_core_lists(files: list[Path], tmp_path: Path) -> None:
+    first, second = hw.ingest(files[0], tmp_path / "store"), hw.ingest(files[1], tmp_path / "store")
+    hint = '`ledger.import_labels("core")` imports OFAC\'s addresses'
+    assert [hint in " ".join(report.notes) for report in (first, second)] == [True, False]
 
 
 def test_imports_equal_those_of_the_command_line(files: list[Path], tmp_path: Path) -> None:
     pl.DataFrame(PRICES).write_csv(tmp_path / "prices.csv")
     pl.DataFrame([TOKEN]).write_csv(tmp_path / "tokens.csv")
+    pl.DataFrame({"address": [SHOP], "chain": ["ethereum"], "code": ["merchant"]}).write_csv(tmp_path / "labels.csv")
     stores = tmp_path / "command", tmp_path / "python"
     for store in stores:
         hw.ingest(files, store)
     ledger = hw.open(stores[1])
-    for command, method in (("prices", ledger.import_prices), ("tokens", ledger.import_tokens)):
+    methods: dict[str, Callable[[Path], hw.ImportReport]] = {
+        "prices": ledger.import_prices,
+        "tokens": ledger.import_tokens,
+        "labels": ledger.import_labels,
+    }
+    for command, method in methods.items():
         file = tmp_path / f"{command}.csv"
         printed = json.loads(headwater(command, "import", "--json", "--store", stores[0], file).stdout)
-        assert method(file).to_dict() == printed
+        report = method(file).to_dict()
+        # Of one list the command prints the fields beside it too.
+        assert report == {name: printed[name] for name in report}
     assert digest(stores[0]) == digest(stores[1])
 
 

@@ -7,8 +7,8 @@ use headwater_ingest::{
     Bounds, FORMATS, FeedItems, IngestReport, LoadOptions, LoadReport, OnError, Options, Progress, ProgressState,
     SnapshotOptions, load,
 };
-use headwater_ledger::store::{CommitReport, DoubleSpend, ImportKind, ImportVersion, MissingClaims};
-use headwater_ledger::{Cancel, Store};
+use headwater_ledger::Cancel;
+use headwater_ledger::store::{CommitReport, DoubleSpend};
 use headwater_types::{Chain, Network, Timestamp};
 
 use super::Settings;
@@ -184,35 +184,10 @@ pub(super) fn run(settings: &Settings, arguments: &Arguments, output: Output) ->
     on_interrupt(&cancel);
     let commits = if arguments.report_commits { CommitLines::Printed } else { CommitLines::Omitted };
     let progress = LoadProgress { reading: Bar::new(Unit::Bytes), building: OnceCell::new(), commits };
-    let is_first = is_empty(&store);
     let report = load(&store, &arguments.paths, &options, &progress, &cancel);
     drop(progress);
     let report = report?;
-    output.report(&report, || {
-        let mut lines = lines(&report);
-        if is_first && !has_lists(&store) {
-            lines.push(HINT.to_owned());
-        }
-        lines
-    })
-}
-
-/// The hint after the first load of a store without lists of labels.
-const HINT: &str = "note: no list of labels is imported, so answers name nobody: `headwater labels import core` imports \
-                    OFAC's addresses, mining pools, exchanges, mixers and well-known contracts";
-
-/// Returns whether a store has no chain data yet.
-fn is_empty(path: &Path) -> bool {
-    Store::open(path).and_then(|store| store.stats()).map_or(true, |stats| stats.chains.is_empty())
-}
-
-/// Returns whether a store has lists of labels besides the freezes that loads read from logs.
-fn has_lists(path: &Path) -> bool {
-    let is_list = |import: &ImportVersion| {
-        let vanished = import.list.as_ref().map(|list| list.vanished);
-        import.kind == ImportKind::Labels && import.in_force && vanished != Some(MissingClaims::Forgotten)
-    };
-    Store::open(path).and_then(|store| store.stats()).is_ok_and(|stats| stats.imports.iter().any(is_list))
+    output.report(&report, || lines(&report))
 }
 
 /// Returns a reason with the file that it is about.
@@ -266,6 +241,10 @@ pub fn notes(report: &LoadReport) -> Vec<String> {
     notes_of_files(&report.ingest).into_iter().chain(notes_of_store(report)).collect()
 }
 
+/// The hint after the first load of a store without lists of labels.
+const HINT: &str = "no list of labels is imported, so answers name nobody: `headwater labels import core` imports OFAC's \
+                    addresses, mining pools, exchanges, mixers and well-known contracts";
+
 fn notes_of_store(report: &LoadReport) -> Vec<String> {
     let freezes = report.freezes.map(|freezes| {
         let count = grouped(freezes.claims);
@@ -279,7 +258,8 @@ fn notes_of_store(report: &LoadReport) -> Vec<String> {
             grouped(count)
         )
     });
-    freezes.into_iter().chain(unlisted_tokens).collect()
+    let hint = report.lacks_lists.then(|| HINT.to_owned());
+    freezes.into_iter().chain(unlisted_tokens).chain(hint).collect()
 }
 
 fn rows_of_files(report: &IngestReport) -> Vec<Vec<String>> {

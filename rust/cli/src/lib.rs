@@ -49,6 +49,7 @@ use headwater_types::Chain;
 pub use error::{Failure, Refusal};
 pub use ingest::notes as notes_of_load;
 pub use intelligence::intelligence;
+pub use labels::notes as notes_of_labels;
 use output::Output;
 
 /// Settings of the commands, merged from defaults, file, environment and flags.
