@@ -35,7 +35,9 @@ from headwater.errors import (
     Unsupported,
 )
 from headwater.exposure import ExposureReport, ExposureReports
+from headwater.imports import ImportReport
 from headwater.ledger import Ledger, open  # noqa: A004
+from headwater.load import IngestReport, SimulateReport, ingest, simulate
 from headwater.path import PathReport
 from headwater.remote import Credits, RemoteLedger, connect
 from headwater.reports import Report, Reports
@@ -52,6 +54,8 @@ __all__ = [
     "ExposureReports",
     "Forbidden",
     "HeadwaterError",
+    "ImportReport",
+    "IngestReport",
     "InsufficientCredit",
     "InternalError",
     "InvalidInput",
@@ -65,6 +69,7 @@ __all__ = [
     "RiskReport",
     "RiskReports",
     "ServerError",
+    "SimulateReport",
     "StorageError",
     "TimedOut",
     "TraceReport",
@@ -76,6 +81,8 @@ __all__ = [
     "__version__",
     "address",
     "connect",
+    "ingest",
     "metrics",
     "open",
+    "simulate",
 ]

@@ -51,6 +51,10 @@ class Answers(Protocol):
         """Write all movements as partitioned Parquet; what was written comes back."""
         ...
 
+    def store_folder(self, /) -> str | PathLike[str]:
+        """Give the folder of the store."""
+        ...
+
     def record_dispute(
         self, action: str, address: str, reason: str, only: tuple[str | None, str | None, str | None], /
     ) -> list[dict[str, Any]]:

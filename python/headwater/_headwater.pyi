@@ -1,5 +1,6 @@
 from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
+from pathlib import Path
 from typing import Any, Protocol, final
 
 __all__ = [
@@ -17,9 +18,14 @@ __all__ = [
     "features",
     "features_version",
     "from_frames",
+    "import_core_lists",
+    "import_labels",
+    "import_market",
+    "ingest",
     "main",
     "measures",
     "open_store",
+    "simulate",
 ]
 
 __version__: str
@@ -31,6 +37,8 @@ class _ArrowStream(Protocol):
 _Wanted = tuple[str, str, tuple[float, int] | None]
 # Addresses done, all of them, and those that an earlier run had done.
 _Progress = Callable[[int, int, int], None]
+# Part of the work, its unit, how much is done, and all of it.
+_PartProgress = Callable[[str, str, int, int], None]
 
 @final
 class NativeLedger:
@@ -50,6 +58,7 @@ class NativeLedger:
         output: str | PathLike[str],
         progress: _Progress | None,
     ) -> dict[str, Any]: ...
+    def store_folder(self) -> Path: ...
     def record_dispute(
         self, action: str, address: str, reason: str, only: tuple[str | None, str | None, str | None]
     ) -> list[dict[str, Any]]: ...
@@ -101,4 +110,28 @@ def address_error(address: str, chain: str) -> str | None: ...
 def features() -> list[tuple[str, str, str]]: ...
 def features_version() -> int: ...
 def measures(lists: _ArrowStream, tops: Sequence[int], tau: tuple[int, int]) -> _ArrowStream: ...
+def ingest(
+    paths: Sequence[str | PathLike[str]],
+    store: str | PathLike[str],
+    options: dict[str, Any],
+    progress: _PartProgress | None,
+) -> tuple[dict[str, Any], list[str]]: ...
+def simulate(
+    store: str | PathLike[str],
+    preset: str,
+    seed: int,
+    truth: str | PathLike[str] | None,
+    progress: _PartProgress | None,
+) -> dict[str, Any]: ...
+def import_labels(
+    store: str | PathLike[str], paths: Sequence[str | PathLike[str]], options: dict[str, Any]
+) -> tuple[dict[str, Any], list[str]]: ...
+def import_core_lists(store: str | PathLike[str]) -> tuple[dict[str, Any], list[str]]: ...
+def import_market(
+    what: str,
+    store: str | PathLike[str],
+    paths: Sequence[str | PathLike[str]],
+    options: dict[str, Any],
+    progress: _PartProgress | None,
+) -> list[dict[str, Any]]: ...
 def main(arguments: Sequence[str]) -> int: ...

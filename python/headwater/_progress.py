@@ -1,4 +1,4 @@
-"""How far a long call is, on one line of standard error, for those who ask for it."""
+"""How far a long call is, on one line of standard error."""
 
 from __future__ import annotations
 
@@ -11,15 +11,28 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 _DRAW_SECS = 0.2
+# Work that takes less shows no bar by itself.
+_DELAY_SECS = 1.0
 _CELLS = 20
 
 
-class Bar:
-    """What was done of what, drawn a few times a second and once at the end; nothing where it is not shown."""
+def is_watched() -> bool:
+    """Return whether somebody sees standard error: it is a terminal, or the output of a cell of a notebook."""
+    stream = sys.stderr
+    return stream is not None and (stream.isatty() or type(stream).__module__.startswith("ipykernel"))
 
-    def __init__(self, name: str, unit: str, total: int | None = None, *, shown: bool = True) -> None:
-        self._name, self._unit, self._total, self._shown = name, unit, total, shown
+
+class Bar:
+    """What was done of what, drawn a few times a second and once at the end; nothing where it is not shown.
+
+    Where ``shown`` is ``None`` the bar shows itself: after a second, where somebody sees it.
+    """
+
+    def __init__(self, name: str, unit: str, total: int | None = None, *, shown: bool | None = True) -> None:
+        self._name, self._unit, self._total = name, unit, total
+        self._shown = is_watched() if shown is None else shown
         self._start = self._drawn = time.monotonic()
+        self._first = self._start + (_DELAY_SECS if shown is None else 0)
         self._done = 0
         self._before = 0
         self._width = 0
@@ -27,13 +40,20 @@ class Bar:
     def reach(self, done: int) -> None:
         """Say how much is done."""
         self._done = done
-        if self._shown and time.monotonic() - self._drawn >= _DRAW_SECS:
+        now = time.monotonic()
+        if self._shown and now >= self._first and now - self._drawn >= _DRAW_SECS:
             self._draw("\r")
 
     def follow(self, done: int, total: int, before: int) -> None:
         """Say how much is done of what, and how much of it was done before, which counts for no rate."""
         self._total, self._before = total, before
         self.reach(done)
+
+    def turn_to(self, name: str, unit: str) -> None:
+        """Continue with another part of the work, on the same line."""
+        if (name, unit) != (self._name, self._unit):
+            self._name, self._unit, self._total, self._done, self._before = name, unit, None, 0, 0
+            self._start = time.monotonic()
 
     def __enter__(self) -> Self:
         """Begin."""
@@ -43,7 +63,7 @@ class Bar:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """Leave the line as it was at the end."""
-        if self._shown:
+        if self._shown and time.monotonic() >= self._first:
             self._draw("\n")
 
     def _draw(self, end: str) -> None:

@@ -235,6 +235,14 @@ class Remote:
         """Refuse: a server is asked about one address or a hundred."""
         raise _needs_store()
 
+    def store_folder(self) -> str:
+        """Refuse: a server is loaded by who runs it."""
+        message = (
+            "imports need the store itself: open it with headwater.open where it lies, or run `headwater labels "
+            "import`, `headwater prices import` or `headwater tokens import` beside the server, which sees it at once"
+        )
+        raise Unsupported(message)
+
     def record_dispute(
         self, action: str, address: str, reason: str, only: tuple[str | None, str | None, str | None]
     ) -> list[dict[str, Any]]:

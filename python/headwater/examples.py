@@ -6,6 +6,11 @@ dollars all the while, one USDT one dollar. One list knows the shop.
 
 from __future__ import annotations
 
+from os import PathLike
+from pathlib import Path
+
+import polars as pl
+
 from headwater.ledger import Ledger
 
 ALICE = "0x" + "aa" * 20
@@ -20,6 +25,50 @@ _TRANSFERS = [
     (3, ALICE, BOB, USDT, 2_500_000),
     (4, SHOP, BOB, None, _ETHER // 4),
 ]
+_START = 1_600_000_000
+
+
+def exports(folder: str | PathLike[str]) -> list[Path]:
+    """Write the transfers to a folder, as exports of Etherscan are.
+
+    Parameters
+    ----------
+    folder : path-like
+        An existing folder.
+
+    Returns
+    -------
+    list of pathlib.Path
+        The file of transactions and the file of token transfers.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from headwater import examples
+    >>> [file.name for file in examples.exports(tempfile.mkdtemp())]
+    ['transactions.csv', 'token_transfers.csv']
+    """
+    coins, tokens = [], []
+    for number, sender, receiver, contract, amount in _TRANSFERS:
+        row = {
+            "blockNumber": number,
+            "timeStamp": _START + 12 * number,
+            "hash": f"0x{number:064x}",
+            "from": sender,
+            "to": contract or receiver,
+            "value": 0 if contract else amount,
+            "gasPrice": 0,
+            "gasUsed": 21_000,
+            "isError": 0,
+        }
+        coins.append(row)
+        if contract:
+            moved = {"to": receiver, "value": amount, "contractAddress": contract, "tokenDecimal": 6}
+            tokens.append({**row, **moved})
+    files = [Path(folder) / "transactions.csv", Path(folder) / "token_transfers.csv"]
+    for file, rows in zip(files, (coins, tokens), strict=True):
+        pl.DataFrame(rows).write_csv(file)
+    return files
 
 
 def ledger() -> Ledger:
@@ -35,12 +84,11 @@ def ledger() -> Ledger:
     >>> ledger().transactions(ALICE).frame.select("action", "amount", "symbol").rows()
     [('send', '2.5', 'usdt'), ('send', '1', 'eth'), ('receive', '3', 'eth')]
     """
-    start = 1_600_000_000
     transfers = [
         {
             "blockchain": "ethereum",
             "block_number": number,
-            "timestamp": start + 12 * number,
+            "timestamp": _START + 12 * number,
             "tx_hash": f"0x{number:064x}",
             "from_address": sender,
             "to_address": receiver,
@@ -50,7 +98,7 @@ def ledger() -> Ledger:
         for number, sender, receiver, contract, amount in _TRANSFERS
     ]
     prices = [
-        {"symbol": symbol, "timestamp": start, "price_usd": usd} for symbol, usd in (("eth", 2000.0), ("usdt", 1.0))
+        {"symbol": symbol, "timestamp": _START, "price_usd": usd} for symbol, usd in (("eth", 2000.0), ("usdt", 1.0))
     ]
     tokens = [{"blockchain": "ethereum", "contract": USDT, "symbol": "USDT", "name": "Tether USD", "decimals": 6}]
     labels = [

@@ -16,6 +16,7 @@ from headwater._chain import ChainFinder
 from headwater._disputes import Disputes
 from headwater._fields import LISTS, ON_A_CHAIN
 from headwater._holdings import HoldingMethods
+from headwater._imports import Imports
 from headwater._judgements import JudgementMethods
 from headwater._lists import WholeLists
 from headwater._market import MarketMethods
@@ -78,6 +79,7 @@ class Ledger(
     AddressMethods,
     Batch,
     Disputes,
+    Imports,
     WholeLists,
 ):
     """Answers about addresses.

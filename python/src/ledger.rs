@@ -1,6 +1,6 @@
 //! Ledgers over a store or over frames, answering calls by name.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock};
 use std::time::{Instant, SystemTime};
 
@@ -143,6 +143,14 @@ impl NativeLedger {
         object_of(py, &listed.map_err(|error| exception(py, &error))?)
     }
 
+    /// The folder of the store. A ledger that was built from tables has none.
+    fn store_folder(&self, py: Python<'_>) -> PyResult<PathBuf> {
+        let message = "imports need a store: this ledger was built from tables, which headwater.Ledger.from_frames takes \
+                       labels, prices and tokens with";
+        let folder = self.ledgers.folder().map(Path::to_owned);
+        folder.ok_or_else(|| raise(py, "Unsupported", message, None, None))
+    }
+
     /// The origin of the data, for people.
     #[getter]
     fn source(&self) -> &str {
@@ -187,7 +195,7 @@ fn milliseconds() -> u64 {
 }
 
 /// The time.
-fn now() -> Timestamp {
+pub fn now() -> Timestamp {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs());
     Timestamp::new(i64::try_from(since).unwrap_or(i64::MAX))
 }

@@ -10,6 +10,7 @@ mod features;
 mod interrupt;
 mod ledger;
 mod lines;
+mod load;
 mod metrics;
 mod objects;
 mod scores;
@@ -36,6 +37,11 @@ fn _headwater(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(features::features, module)?)?;
     module.add_function(wrap_pyfunction!(features::features_version, module)?)?;
     module.add_function(wrap_pyfunction!(metrics::measures, module)?)?;
+    module.add_function(wrap_pyfunction!(load::ingest, module)?)?;
+    module.add_function(wrap_pyfunction!(load::simulate, module)?)?;
+    module.add_function(wrap_pyfunction!(load::import_market, module)?)?;
+    module.add_function(wrap_pyfunction!(load::import_labels, module)?)?;
+    module.add_function(wrap_pyfunction!(load::import_core_lists, module)?)?;
     module.add_function(wrap_pyfunction!(cli::main, module)?)?;
     Ok(())
 }

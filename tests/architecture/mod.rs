@@ -20,7 +20,7 @@ const LAYERS: &[(&str, u8)] = &[
     ("headwater-metrics", 3),
     ("headwater-intel", 4),
     ("headwater-ingest", 4),
-    ("headwater-simulate", 4),
+    ("headwater-simulate", 5),
     ("headwater-export", 4),
     ("headwater-graph", 5),
     ("headwater-engine", 6),

@@ -7,8 +7,8 @@ use headwater_ingest::{
     Bounds, FORMATS, FeedItems, IngestReport, LoadOptions, LoadReport, OnError, Options, Progress, ProgressState,
     SnapshotOptions, load,
 };
-use headwater_ledger::store::{CommitReport, DoubleSpend, ImportKind, ImportVersion, MissingClaims};
-use headwater_ledger::{Cancel, Store};
+use headwater_ledger::Cancel;
+use headwater_ledger::store::{CommitReport, DoubleSpend};
 use headwater_types::{Chain, Network, Timestamp};
 
 use super::Settings;
@@ -184,35 +184,10 @@ pub(super) fn run(settings: &Settings, arguments: &Arguments, output: Output) ->
     on_interrupt(&cancel);
     let commits = if arguments.report_commits { CommitLines::Printed } else { CommitLines::Omitted };
     let progress = LoadProgress { reading: Bar::new(Unit::Bytes), building: OnceCell::new(), commits };
-    let is_first = is_empty(&store);
     let report = load(&store, &arguments.paths, &options, &progress, &cancel);
     drop(progress);
     let report = report?;
-    output.report(&report, || {
-        let mut lines = lines(&report);
-        if is_first && !has_lists(&store) {
-            lines.push(HINT.to_owned());
-        }
-        lines
-    })
-}
-
-/// The hint after the first load of a store without lists of labels.
-const HINT: &str = "note: no list of labels is imported, so answers name nobody: `headwater labels import core` imports \
-                    OFAC's addresses, mining pools, exchanges, mixers and well-known contracts";
-
-/// Returns whether a store has no chain data yet.
-fn is_empty(path: &Path) -> bool {
-    Store::open(path).and_then(|store| store.stats()).map_or(true, |stats| stats.chains.is_empty())
-}
-
-/// Returns whether a store has lists of labels besides the freezes that loads read from logs.
-fn has_lists(path: &Path) -> bool {
-    let is_list = |import: &ImportVersion| {
-        let vanished = import.list.as_ref().map(|list| list.vanished);
-        import.kind == ImportKind::Labels && import.in_force && vanished != Some(MissingClaims::Forgotten)
-    };
-    Store::open(path).and_then(|store| store.stats()).is_ok_and(|stats| stats.imports.iter().any(is_list))
+    output.report(&report, || lines(&report))
 }
 
 /// Returns a reason with the file that it is about.
@@ -234,12 +209,11 @@ fn warnings(report: &IngestReport) -> impl Iterator<Item = String> {
     files_of.into_iter().map(|(warning, files)| {
         let first = files[0].display();
         match files.len() - 1 {
-            0 => format!("  note: {first}: {warning}"),
-            1 => format!("  note: {first} and 1 more file: {warning}"),
-            more => format!(
-                "  note: {first} and {} more files: {warning}",
-                grouped(u64::try_from(more).unwrap_or(u64::MAX))
-            ),
+            0 => format!("note: {first}: {warning}"),
+            1 => format!("note: {first} and 1 more file: {warning}"),
+            more => {
+                format!("note: {first} and {} more files: {warning}", grouped(u64::try_from(more).unwrap_or(u64::MAX)))
+            }
         }
     })
 }
@@ -247,57 +221,79 @@ fn warnings(report: &IngestReport) -> impl Iterator<Item = String> {
 /// Names the first transactions that are left out, and counts the others.
 fn double_spends(found: &[DoubleSpend]) -> impl Iterator<Item = String> {
     let more = found.len().saturating_sub(MAX_NAMED);
-    let more = (more > 0).then(|| format!("  left out: {} more double spends", grouped(more as u64)));
-    found.iter().take(MAX_NAMED).map(|double| format!("  left out: {double}")).chain(more)
+    let more = (more > 0).then(|| format!("left out: {} more double spends", grouped(more as u64)));
+    found.iter().take(MAX_NAMED).map(|double| format!("left out: {double}")).chain(more)
 }
 
 /// Describes a load.
 fn lines(report: &LoadReport) -> Vec<String> {
-    let mut lines = lines_of_files(&report.ingest);
-    lines.extend(report.freezes.map(|freezes| {
-        let count = grouped(freezes.claims);
-        format!("note: {count} freezes of token issuers are labels now, version {}", freezes.version)
-    }));
-    lines.extend(report.unlisted_tokens.map(|count| {
-        let tokens = if count == 1 { "token is" } else { "tokens are" };
-        format!(
-            "note: {} {tokens} in no registry, hidden from answers and without a price: `headwater tokens import \
-             FILE` adds a registry",
-            grouped(count)
-        )
-    }));
+    let mut lines = table(&rows_of_files(&report.ingest));
+    lines.extend(notes_of_files(&report.ingest).into_iter().map(|note| format!("  {note}")));
+    lines.push(summary(&report.ingest));
+    lines.extend(notes_of_store(report).into_iter().map(|note| format!("note: {note}")));
     lines
 }
 
-fn lines_of_files(report: &IngestReport) -> Vec<String> {
+/// Returns what a reader of the answers should know about a load, in sentences: rows and files that were left out, warnings
+/// about files, and advice about the store.
+#[must_use]
+pub fn notes(report: &LoadReport) -> Vec<String> {
+    notes_of_files(&report.ingest).into_iter().chain(notes_of_store(report)).collect()
+}
+
+/// The hint after the first load of a store without lists of labels.
+const HINT: &str = "no list of labels is imported, so answers name nobody: `headwater labels import core` imports OFAC's \
+                    addresses, mining pools, exchanges, mixers and well-known contracts";
+
+fn notes_of_store(report: &LoadReport) -> Vec<String> {
+    let freezes = report.freezes.map(|freezes| {
+        let count = grouped(freezes.claims);
+        format!("{count} freezes of token issuers are labels now, version {}", freezes.version)
+    });
+    let unlisted_tokens = report.unlisted_tokens.map(|count| {
+        let tokens = if count == 1 { "token is" } else { "tokens are" };
+        format!(
+            "{} {tokens} in no registry, hidden from answers and without a price: `headwater tokens import FILE` adds a \
+             registry",
+            grouped(count)
+        )
+    });
+    let hint = report.lacks_lists.then(|| HINT.to_owned());
+    freezes.into_iter().chain(unlisted_tokens).chain(hint).collect()
+}
+
+fn rows_of_files(report: &IngestReport) -> Vec<Vec<String>> {
     let mut rows = vec![["file", "format", "chain", "rows", "left out"].map(str::to_owned).to_vec()];
+    rows.extend(report.files.iter().map(|file| {
+        let (path, rows, skipped) = (file.path.display().to_string(), grouped(file.rows), grouped(file.skipped));
+        vec![path, file.format.clone(), file.chain.clone(), rows, skipped]
+    }));
+    rows
+}
+
+fn notes_of_files(report: &IngestReport) -> Vec<String> {
     let mut notes = Vec::new();
     for file in &report.files {
         let path = file.path.display().to_string();
-        rows.push(vec![
-            path.clone(),
-            file.format.clone(),
-            file.chain.clone(),
-            grouped(file.rows),
-            grouped(file.skipped),
-        ]);
-        let reasons = file.skipped_reasons.iter().map(|reason| format!("  left out: {}", of_file(&path, reason)));
+        let reasons = file.skipped_reasons.iter().map(|reason| format!("left out: {}", of_file(&path, reason)));
         let omitted = file.omitted.iter().map(|omitted| {
             let rows = if omitted.rows == 1 { "row" } else { "rows" };
             let (count, first, reason) = (grouped(omitted.rows), &omitted.first, &omitted.reason);
-            format!("  not counted: {path}: {count} {rows} (first: {first}): {reason}")
+            format!("not counted: {path}: {count} {rows} (first: {first}): {reason}")
         });
         notes.extend(reasons.chain(omitted));
     }
     notes.extend(warnings(report));
     notes.extend(report.left_out.iter().map(|left| {
         let path = left.path.display().to_string();
-        format!("  not read: {}", of_file(&path, &left.reason))
+        format!("not read: {}", of_file(&path, &left.reason))
     }));
     notes.extend(double_spends(&report.double_spends));
-    let mut lines = table(&rows);
-    lines.extend(notes);
-    lines.push(format!(
+    notes
+}
+
+fn summary(report: &IngestReport) -> String {
+    format!(
         "{} transactions new, {} completed, {} known; {} blocks; {} rows left out{}",
         grouped(report.added),
         grouped(report.enriched),
@@ -305,6 +301,5 @@ fn lines_of_files(report: &IngestReport) -> Vec<String> {
         grouped(report.blocks),
         grouped(report.skipped),
         report.generation.map(|generation| format!("; generation {generation}")).unwrap_or_default(),
-    ));
-    lines
+    )
 }

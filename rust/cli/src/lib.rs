@@ -47,7 +47,9 @@ use headwater_state::{AdminService, Home, Plan, StateLocation};
 use headwater_types::Chain;
 
 pub use error::{Failure, Refusal};
+pub use ingest::notes as notes_of_load;
 pub use intelligence::intelligence;
+pub use labels::notes as notes_of_labels;
 use output::Output;
 
 /// Settings of the commands, merged from defaults, file, environment and flags.

@@ -1,17 +1,18 @@
 //! `headwater prices`.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Subcommand;
+use headwater_ingest::{import_exchange_rates, import_prices, list_exchange_rates, list_prices, read_sources};
 use headwater_ledger::Cancel;
-use headwater_ledger::store::{ImportKind, Writer};
+use headwater_ledger::store::ImportKind;
 
 use super::Settings;
-use super::derived;
 use super::error::Failure;
 use super::interrupt::on_interrupt;
 use super::output::Output;
-use super::tokens::{Import, ImportSummary, read_all};
+use super::progress::{Bar, Unit};
+use super::tokens::report;
 use super::versions;
 
 /// Arguments of `prices`.
@@ -60,29 +61,16 @@ pub(super) fn run(settings: &Settings, arguments: Arguments, output: Output) -> 
         Command::List => return versions::list(settings, &KINDS, output),
         Command::Rollback { version } => return versions::roll_back(settings, version, &KINDS, output),
     };
-    let mut summary = ImportSummary::default();
-    let mut writer = if fx {
-        let imports = read_all(&paths, source.as_deref(), headwater_ingest::list_exchange_rates)?;
-        let mut writer = Writer::open_or_create(settings.store()?)?;
-        for Import { origin, entries } in imports {
-            let count = entries.len() as u64;
-            let version = writer.import_exchange_rates(&origin.source, entries)?;
-            summary.add("exchange rates", &origin, version, count);
-        }
-        writer
-    } else {
-        let read = |file: &Path| headwater_ingest::list_prices(file, symbol.as_deref());
-        let imports = read_all(&paths, source.as_deref(), read)?;
-        let mut writer = Writer::open_or_create(settings.store()?)?;
-        for Import { origin, entries } in imports {
-            let count = entries.len() as u64;
-            let version = writer.import_prices(&origin.source, entries)?;
-            summary.add("prices", &origin, version, count);
-        }
-        writer
-    };
     let cancel = Cancel::new();
     on_interrupt(&cancel);
-    derived::rebuild(&mut writer, &cancel)?;
-    summary.report(output)
+    let bar = Bar::new(Unit::Steps);
+    let (what, imports) = if fx {
+        let sources = read_sources(&paths, source.as_deref(), list_exchange_rates)?;
+        ("exchange rates", import_exchange_rates(&settings.store()?, sources, &bar, &cancel)?)
+    } else {
+        let sources = read_sources(&paths, source.as_deref(), |file| list_prices(file, symbol.as_deref()))?;
+        ("prices", import_prices(&settings.store()?, sources, &bar, &cancel)?)
+    };
+    drop(bar);
+    report(what, &imports, output)
 }

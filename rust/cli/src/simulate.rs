@@ -3,13 +3,8 @@
 use std::path::PathBuf;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use headwater_ingest::finish_load;
-use headwater_ingest::labels::{LabelOptions, read_labels};
 use headwater_ledger::Cancel;
-use headwater_ledger::read::Generation;
-use headwater_ledger::store::{LabelImport, ShrinkPolicy, Writer};
-use headwater_simulate::{Destination, LabelList, Preset, SimulateReport, simulate};
-use headwater_types::Timestamp;
+use headwater_simulate::{BuildStep, Preset, SimulateReport, build_store};
 
 use super::Settings;
 use super::error::Failure;
@@ -38,46 +33,18 @@ fn preset() -> impl TypedValueParser<Value = Preset> {
 
 /// Writes the economy of a seed into the store.
 pub(super) fn run(settings: &Settings, arguments: &Arguments, output: Output) -> Result<(), Failure> {
-    let mut writer = Writer::open_or_create(settings.store()?)?;
-    writer.begin_load();
+    let &Arguments { preset, seed, .. } = arguments;
     let bar = Bar::new(Unit::Steps);
-    let truth = arguments.truth.as_deref();
-    let destination = Destination { writer: &mut writer, truth };
-    let progress = |done, total| bar.update(done, total, "days");
+    let progress = |step: BuildStep, done, total| match step {
+        BuildStep::Days => bar.update(done, total, "days"),
+        BuildStep::Sidecar(kind) => bar.update(done, total, &format!("building {kind}")),
+    };
     let cancel = Cancel::new();
     on_interrupt(&cancel);
-    let report = simulate(arguments.preset, arguments.seed, destination, &progress, &cancel);
+    let report = build_store(&settings.store()?, (preset, seed), arguments.truth.as_deref(), &progress, &cancel);
     drop(bar);
     let report = report.map_err(|error| Failure::from_error(&error))?;
-    // Dated by the last block: the same seed gives the same store.
-    let head = writer.snapshot().coverage().values().filter_map(|coverage| coverage.last_time).max();
-    let head = head.unwrap_or(Timestamp::new(0));
-    import_lists(&mut writer, &report.lists, head)?;
-    finish_load(&mut writer, head, &Bar::new(Unit::Steps), &cancel)?;
     output.report(&report, || lines(&report))
-}
-
-/// Imports the public lists of the economy.
-fn import_lists(writer: &mut Writer, lists: &[LabelList], imported_at: Timestamp) -> Result<(), Failure> {
-    for list in lists {
-        let folder = tempfile::tempdir()?;
-        let mut paths = Vec::new();
-        for file in &list.files {
-            let path = folder.path().join(&file.name);
-            std::fs::write(&path, &file.bytes)?;
-            paths.push(path);
-        }
-        let options = LabelOptions {
-            source: Some(list.source.clone()),
-            list: Some(list.name.clone()),
-            ..LabelOptions::default()
-        };
-        let labels = read_labels(&paths, &options)?;
-        let import = labels.into_import(list.edition.unwrap_or(imported_at), ShrinkPolicy::Accepted);
-        // The dates are those of the economy: by the calendar its lists are not old.
-        writer.import_labels(LabelImport { sanctions_of: Vec::new(), ..import })?;
-    }
-    Ok(())
 }
 
 fn lines(report: &SimulateReport) -> Vec<String> {

@@ -5,8 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use headwater_ingest::{
-    FeedItems, FreezeImport, IngestError, LoadOptions, LoadReport, OnError, Options, Progress, ProgressState, Silent,
-    load,
+    FeedItems, FreezeImport, IngestError, LoadOptions, LoadReport, MarketImport, OnError, Options, Progress,
+    ProgressState, Silent, import_prices, list_prices, load, read_sources,
 };
 use headwater_ledger::Cancel;
 use headwater_ledger::store::{ImportKind, Store, Writer};
@@ -55,7 +55,7 @@ fn load_imports_freezes_and_counts_tokens_once() {
     let (files, store) = (files(folder.path()), folder.path().join("store"));
     let report = loaded(&store, &files);
     assert_eq!(report.freezes, Some(FreezeImport { version: 1, claims: 2 }));
-    assert_eq!((report.ingest.added, report.unlisted_tokens), (1, Some(1)));
+    assert_eq!((report.ingest.added, report.movements, report.unlisted_tokens), (1, 2, Some(1)));
     let versions = Store::open(&store).unwrap().stats().unwrap().imports;
     let labels: Vec<_> = versions.iter().filter(|version| version.kind == ImportKind::Labels).collect();
     let dates: Vec<_> = labels.iter().filter_map(|version| Some(version.list.as_ref()?.ended_at)).collect();
@@ -63,7 +63,7 @@ fn load_imports_freezes_and_counts_tokens_once() {
 
     let again = loaded(&store, &files);
     assert_eq!((again.freezes, again.unlisted_tokens), (None, None));
-    assert_eq!((again.ingest.added, again.ingest.unchanged), (0, 1));
+    assert_eq!((again.ingest.added, again.ingest.unchanged, again.movements), (0, 1, 0));
 }
 
 #[test]
@@ -84,10 +84,11 @@ fn load_without_files_leaves_no_store() {
 }
 
 #[test]
-fn load_json_is_that_of_the_ingest_with_its_tokens() {
+fn load_json_is_that_of_the_ingest_and_the_store() {
     let folder = tempfile::tempdir().unwrap();
     let report = loaded(&folder.path().join("store"), &files(folder.path()));
     let mut of_ingest = serde_json::to_value(&report.ingest).unwrap();
+    of_ingest["movements"] = 2.into();
     of_ingest["unlisted_tokens"] = 1.into();
     assert_eq!(serde_json::to_value(&report).unwrap(), of_ingest);
 }
@@ -129,4 +130,22 @@ fn load_that_is_cancelled_continues_with_the_next_call() {
     loaded(&whole, &files);
     let digest = |store: &Path| Store::open(store).unwrap().digest(&Cancel::new()).unwrap().to_string();
     assert_eq!(digest(&store), digest(&whole));
+}
+
+#[test]
+fn import_of_a_folder_reports_files_left_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let (prices, store) = (folder.path().join("prices"), folder.path().join("store"));
+    fs::create_dir(&prices).unwrap();
+    write(&prices, "eth.csv", "symbol,ts,price_usd\neth,1600000000,2000\neth,1600086400,\n");
+    let other = write(&prices, "other.csv", "coin,rank\neth,2\n");
+    let read = |paths: &[PathBuf]| read_sources(paths, None, |file| list_prices(file, None));
+    let imports = import_prices(&store, read(&[prices.clone()]).unwrap(), &Silent, &Cancel::new()).unwrap();
+    let [MarketImport { path, source, version, entries, skipped, skipped_reasons }] = &imports[..] else {
+        panic!("one version")
+    };
+    assert_eq!((path, source.as_str(), *version, *entries, *skipped), (&prices, "prices", 1, 1, 1));
+    assert!(skipped_reasons.iter().any(|reason| reason.contains("other.csv")), "{skipped_reasons:?}");
+    assert!(skipped_reasons.iter().any(|reason| reason.ends_with("line 3: no price")), "{skipped_reasons:?}");
+    assert!(matches!(read(&[other]), Err(IngestError::Unrecognised { .. })));
 }

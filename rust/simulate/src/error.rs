@@ -1,5 +1,6 @@
 //! Errors of writing the economy to a store.
 
+use headwater_ingest::IngestError;
 use headwater_ledger::{Cancelled, LedgerError};
 
 use crate::truth::TruthError;
@@ -19,6 +20,12 @@ pub enum SimulateError {
     /// The work was stopped from outside.
     #[error(transparent)]
     Cancelled(#[from] Cancelled),
+    /// A public list of the economy could not be read.
+    #[error(transparent)]
+    Ingest(#[from] IngestError),
+    /// The files of a public list could not be written.
+    #[error("cannot write the public lists")]
+    Lists(#[source] std::io::Error),
     /// The truth could not be written.
     #[error(transparent)]
     Truth(#[from] TruthError),

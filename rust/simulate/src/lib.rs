@@ -30,6 +30,7 @@
 mod abi;
 mod actors;
 mod book;
+mod build;
 mod clock;
 mod directory;
 mod economy;
@@ -48,6 +49,7 @@ mod tokens;
 pub mod truth;
 mod world;
 
+pub use build::{BuildStep, build_store};
 pub use economy::{Economy, economy};
 pub use error::SimulateError;
 pub use highlights::Highlight;

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use headwater_ingest::labels::{
-    Counts, ImportState, ImportTerms, ImportedList, LabelImportReport, LabelOptions, import_core_lists, import_labels,
-    label_formats,
+    Counts, ImportState, ImportTerms, ImportedList, LabelImportReport, LabelOptions, LeftOutFile, import_core_lists,
+    import_labels, label_formats,
 };
 use headwater_ledger::labels::{Code, Level};
 use headwater_ledger::store::{ShrinkPolicy, Writer};
@@ -180,7 +180,7 @@ fn print_core(report: &LabelImportReport, output: Output) -> Result<(), Failure>
 
 /// Describes a list of the report.
 fn list_lines(of: &ImportedList, warnings_shown: usize) -> Vec<String> {
-    let ImportedList { version, format, source, list, licence, replaces, counts, levels, warnings, .. } = of;
+    let ImportedList { version, format, source, list, licence, replaces, counts, warnings, .. } = of;
     let replaces = replaces.map(|version| format!(", replaces version {version}")).unwrap_or_default();
     let mut lines = vec![format!(
         "{format}: {} claims of {source}, list {list}, version {version}{replaces}",
@@ -192,17 +192,36 @@ fn list_lines(of: &ImportedList, warnings_shown: usize) -> Vec<String> {
     if !others.is_empty() {
         lines.push(format!("  {}", others.join(", ")));
     }
-    if let Some((level, _)) = levels.iter().max_by_key(|(_, count)| **count) {
-        let more = if levels.len() > 1 { " for most" } else { "" };
-        lines.push(format!("  level {}{more}: {}", level.name(), meaning(*level)));
-    }
-    lines.push(format!("  licence: {}", licence.as_deref().unwrap_or("not known; --licence states it")));
+    lines.extend(level_line(of).map(|line| format!("  {line}")));
+    lines.push(format!("  licence: {}", licence.as_deref().unwrap_or(UNKNOWN_LICENCE)));
     lines.extend(warnings.iter().take(warnings_shown).map(|warning| format!("  warning: {warning}")));
     if warnings.len() > warnings_shown {
         let more = grouped(u64::try_from(warnings.len() - warnings_shown).unwrap_or(u64::MAX));
         lines.push(format!("  {more} more warnings: see --json"));
     }
     lines
+}
+
+const UNKNOWN_LICENCE: &str = "not known; --licence states it";
+
+/// Describes the level of most claims of a list.
+fn level_line(of: &ImportedList) -> Option<String> {
+    let (level, _) = of.levels.iter().max_by_key(|(_, count)| **count)?;
+    let more = if of.levels.len() > 1 { " for most" } else { "" };
+    Some(format!("level {}{more}: {}", level.name(), meaning(*level)))
+}
+
+/// Returns what a reader of the answers should know about an import of labels, in sentences: what the levels of lists mean,
+/// warnings, and files that were left out.
+#[must_use]
+pub fn notes(report: &LabelImportReport) -> Vec<String> {
+    let of_list = |of: &ImportedList| {
+        let licence = of.licence.is_none().then(|| format!("licence: {UNKNOWN_LICENCE}"));
+        let notes: Vec<String> = level_line(of).into_iter().chain(licence).chain(of.warnings.iter().cloned()).collect();
+        notes.into_iter().map(|note| format!("{}: {note}", of.list)).collect::<Vec<_>>()
+    };
+    let left_out = report.left_out.iter().map(LeftOutFile::sentence);
+    report.lists.iter().flat_map(of_list).chain(left_out).collect()
 }
 
 /// Describes what a level means for scores, and how to change it.

@@ -25,6 +25,7 @@ use super::error::Failure;
 use super::interrupt::on_interrupt;
 use super::output::{Output, grouped, table};
 use super::versions;
+pub use import::notes;
 
 /// The arguments of `labels`.
 #[derive(Debug, clap::Args)]

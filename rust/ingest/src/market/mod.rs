@@ -2,6 +2,7 @@
 
 mod clock;
 mod fx;
+mod import;
 mod prices;
 mod tokens;
 
@@ -15,6 +16,7 @@ use crate::report::{NO_ROW, QUOTED};
 use crate::source::{Counts, Input, Probe, Row, ungrouped};
 use crate::{IngestError, Options, Place};
 
+pub use import::{MarketImport, SourceEntries, import_exchange_rates, import_prices, import_tokens, read_sources};
 pub(crate) use prices::price_of;
 pub(crate) use tokens::listing_of;
 

@@ -157,7 +157,7 @@ impl Relayers {
         // A bus leaves only when all of its riders can be paid.
         let pool = world.vault(Protocol::Stargate, to);
         let coin = world.token(to, "USDT");
-        if world.balance(to, &pool, coin) < riders.iter().map(|rider| rider.order.raw_out).sum() {
+        if world.balance(to, &pool, coin) < riders.iter().map(|rider| rider.order.raw_out).sum::<u128>() {
             return;
         }
         let path = layerzero::bus_path((from, to), self.buses + 1);
