@@ -1,5 +1,4 @@
-//! Says of which assets the core prices end before an answer does, so that US dollars that are missing at its end have a
-//! reason.
+//! Warns of US dollars that are unknown because the core prices have ended.
 
 use headwater_ledger::Ledger;
 use headwater_ledger::market::{AssetTerms, PRICE_MAX_AGE_SECS, core_prices};
@@ -12,15 +11,16 @@ use crate::request::Warnings;
 /// The code of the warning.
 pub(crate) const CODE: &str = "core_prices_end";
 
-/// The ends of the core prices of a ledger, and those that an answer passes.
+/// The ends of the core prices of a ledger, and which of them an answer passes.
 pub(crate) struct CorePricesEnd<'a> {
     ledger: &'a dyn Ledger,
-    /// Rate symbols whose newest price is a core price, each with the time of that price; true where the answer values
-    /// something at which that price is too old.
+    /// Rate symbols whose newest price is a core price, with the time of that price; true where the answer values something
+    /// later than this price is used.
     ends: Vec<(&'static str, Timestamp, bool)>,
 }
 
 impl<'a> CorePricesEnd<'a> {
+    /// The ends that no value has passed yet.
     pub fn new(ledger: &'a dyn Ledger) -> Self {
         let prices = ledger.prices();
         let end = |symbol: &'static str| {

@@ -49,7 +49,7 @@ fn warned(town: &Town, name: &str, request: &Value) -> Vec<String> {
 }
 
 #[test]
-fn core_prices_value_from_the_first_close_to_a_day_behind_the_last() {
+fn core_prices_value_from_first_close_to_a_day_after_the_last() {
     let town = town(
         &[
             "2015-08-07T23:59:58Z",
@@ -92,7 +92,7 @@ fn core_prices_give_way_between_imported_ones() {
 }
 
 #[test]
-fn core_prices_end_is_said_where_a_movement_is_later() {
+fn core_prices_end_warns_of_later_movements() {
     let late = town(&["2020-01-01T12:00:00Z", "2026-10-02T12:00:00Z"], vec![]);
     let message = "the core prices of eth end at 2026-09-28T23:59:59Z: US dollars more than a day later are unknown; \
                    `headwater prices import FILE` adds prices";
@@ -130,7 +130,7 @@ fn core_prices_end_is_said_where_a_movement_is_later() {
 }
 
 #[test]
-fn core_prices_end_is_not_said_of_movements_with_a_price() {
+fn core_prices_end_is_silent_about_priced_movements() {
     let price = PricePoint { symbol: "eth".into(), time: Timestamp::new(secs("2026-10-02T00:00:00Z")), usd: 7.0 };
     let priced = town(&["2020-01-01T12:00:00Z", "2026-10-02T12:00:00Z"], vec![price]);
     assert_eq!(dollars(&priced)[1], json!(7.0));
