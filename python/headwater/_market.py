@@ -159,7 +159,8 @@ class MarketMethods:
         -------
         Report
             ``report.missing`` names the symbols without a price that can be meant. The ``source`` of a row is
-            ``import``, or ``peg`` for a pegged stablecoin of which no price was imported: it is worth one US dollar.
+            ``import``, ``core`` for a daily close that is part of the program, or ``peg`` for a pegged stablecoin of
+            which no price was imported: it is worth one US dollar.
 
         Examples
         --------
@@ -195,8 +196,9 @@ class MarketMethods:
         -------
         Report
             Rows are ``ts`` and ``price_usd``, ascending: the last price at or before each midnight, not older than a
-            day. Days without one have no row. A pegged stablecoin of which no price was imported has one US dollar on
-            every day, and ``report.source`` is ``peg``.
+            day. Days without one have no row. ``report.source`` is ``core`` where all are daily closes that are part of
+            the program. A pegged stablecoin of which no price was imported has one US dollar on every day, and
+            ``report.source`` is ``peg``.
 
         Raises
         ------
@@ -206,8 +208,8 @@ class MarketMethods:
         Examples
         --------
         >>> from headwater.examples import ledger
-        >>> ledger().price_history("eth").rows
-        [{'ts': 1600041600, 'price_usd': 2000.0}]
+        >>> ledger().price_history("btc", start=1577923200, end=1578009600).rows
+        [{'ts': 1577923200, 'price_usd': 7200.17431640625}, {'ts': 1578009600, 'price_usd': 6985.47021484375}]
         """
         return self.query("rates/history", given(locals()))
 
@@ -229,8 +231,9 @@ class MarketMethods:
         Returns
         -------
         Report
-            ``report.symbols`` and ``report.fiat``; with ``detail`` also ``report.coverage``. Pegged stablecoins without
-            imported prices are listed too, with the source ``peg``.
+            ``report.symbols`` and ``report.fiat``; with ``detail`` also ``report.coverage``. The daily closes that are
+            part of the program have the source ``core``. Pegged stablecoins without imported prices are listed too,
+            with the source ``peg``.
 
         Examples
         --------

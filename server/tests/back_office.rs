@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde_json::{Value, json};
 
-use crate::support::{Process, QUIET, run, run_json, small_store};
+use crate::support::{Process, QUIET, TRANSACTIONS, run, run_json, small_store};
 
 fn refused(arguments: &[&str], named: &str) {
     let output = run(arguments);
@@ -188,7 +188,20 @@ fn a_healthy_set_up_has_nothing_broken() {
         assert!(good.iter().any(|what| what.contains(expected)), "{expected} in {good:?}");
     }
     let human = String::from_utf8(run(&[&["doctor"], &at[..]].concat()).stdout).unwrap();
-    assert!(human.contains("-> `headwater prices import`"), "{human}");
+    assert!(human.contains("-> `headwater tokens import`"), "{human}");
+}
+
+#[test]
+fn doctor_names_data_behind_the_last_price() {
+    let place = tempfile::tempdir().unwrap();
+    let (store, file) = (place.path().join("store"), place.path().join("transactions.csv"));
+    let at = ["--store", store.to_str().unwrap()];
+    std::fs::write(&file, TRANSACTIONS.replace("1438918233", "1790899200")).unwrap();
+    run_json(&[&["ingest", "--json", file.to_str().unwrap()], &at[..]].concat());
+    let (warned, _) = doctor(&at, "warning");
+    let expected =
+        "ethereum: the newest price of eth is of 2026-09-28T23:59:59Z, the data of 2026-10-02T00:00:00Z".to_owned();
+    assert!(warned.contains(&expected), "{warned:?}");
 }
 
 #[test]

@@ -321,9 +321,13 @@ fn core_tokens_are_listed_and_never_rolled_back() {
     assert_eq!((&core["version"], &core["source"], &core["in_force"]), (&json!(0), &json!("core"), &json!(true)));
     let refused = run(&["tokens", "rollback", "0", "--store", &store]);
     assert_eq!(refused.status.code(), Some(1));
-    assert!(stderr(&refused).contains("core registry"), "{}", stderr(&refused));
-    let prices = run_json(&["--json", "prices", "list", "--store", &store]);
-    assert_eq!(prices["imports"], json!([]));
+    assert!(stderr(&refused).contains("the core tokens"), "{}", stderr(&refused));
+    let prices = run_json(&["--json", "prices", "list", "--store", &store])["imports"].clone();
+    let core = |field: &str| prices[0][field].clone();
+    assert_eq!((core("version"), core("source"), core("entries")), (json!(0), json!("core"), json!(16_645)));
+    assert_eq!(prices.as_array().unwrap().len(), 1);
+    let refused = run(&["prices", "rollback", "0", "--store", &store]);
+    assert!(stderr(&refused).contains("the core prices"), "{}", stderr(&refused));
 
     let mine = place.path().join("mine.json");
     let token = json!({"tokens": [{"address": TETHER, "symbol": "MINE", "name": "Mine", "decimals": 2, "chainId": 1}]});
@@ -350,22 +354,24 @@ fn price_and_rate_versions_are_listed_and_rolled_back() {
     run_json(&["--json", "prices", "import", "--store", at, prices.to_str().unwrap()]);
     run_json(&["--json", "prices", "import", "--fx", "--store", at, rates.to_str().unwrap()]);
     let quoted = |code: i32| {
-        let output = run(&["query", "rates", "--store", at, "--param", "symbols=eth", "--param", "quote=EUR"]);
+        let asked = ["--param", "symbols=eth", "--param", "quote=EUR", "--param", "at=1644969600"];
+        let output = run(&[&["query", "rates", "--store", at][..], &asked].concat());
         assert_eq!(output.status.code(), Some(code), "{}", stderr(&output));
         serde_json::from_slice::<Value>(&output.stdout).unwrap_or_default()["data"]["rates"][0]["price"].clone()
     };
     assert_eq!(quoted(0), 2400.0);
-    let history = run_json(&["query", "rates/history", "--store", at, "--param", "symbol=eth"]);
+    let day = ["--param", "start=1644969600", "--param", "end=1644969600"];
+    let history = run_json(&[&["query", "rates/history", "--store", at, "--param", "symbol=eth"][..], &day].concat());
     assert_eq!(history["data"]["points"], json!([{"ts": 1_644_969_600, "price_usd": 3000.0}]));
 
     let listed = run_json(&["--json", "prices", "list", "--store", at]);
-    assert_eq!((&listed["imports"][1]["kind"], &listed["imports"][1]["source"]), (&json!("fx"), &json!("ecb.csv")));
+    assert_eq!((&listed["imports"][2]["kind"], &listed["imports"][2]["source"]), (&json!("fx"), &json!("ecb.csv")));
     let wrong = run(&["tokens", "rollback", "2", "--store", at]);
     assert_eq!(wrong.status.code(), Some(1));
     assert!(stderr(&wrong).contains("version 2 of tokens"), "{}", stderr(&wrong));
     run_json(&["--json", "prices", "rollback", "2", "--store", at]);
     quoted(1);
-    assert_eq!(run_json(&["--json", "prices", "list", "--store", at])["imports"][1]["in_force"], false);
+    assert_eq!(run_json(&["--json", "prices", "list", "--store", at])["imports"][2]["in_force"], false);
 }
 
 /// The first minute of the README is a session at a shell.

@@ -14,6 +14,7 @@ mod cases_2_official;
 mod cases_2_tables;
 mod cases_formats;
 mod classifier;
+mod core_prices;
 mod ethereum_etl;
 mod etherscan_originals;
 mod events;

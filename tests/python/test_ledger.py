@@ -169,7 +169,18 @@ def test_every_answer_has_its_columns_beforehand(ledger: hw.Ledger) -> None:
     assert written == chains.rows
 
 
-def test_unpriced_dollars_are_null_in_frames_and_zero_in_rows(ledger: hw.Ledger) -> None:
+def test_bare_transactions_have_dollars_by_the_core_prices(ledger: hw.Ledger) -> None:
+    frame = ledger.transactions(ALICE, symbols=["eth"]).frame
+    # The close of 2020-09-12, times 1 and times 3.
+    assert frame["amount_usd"].to_list() == [387.18310546875, 1161.54931640625]
+    rate = ledger.prices("eth", at=1_600_000_000).rows[0]
+    assert (rate["price_usd"], rate["source"]) == (387.18310546875, "core")
+
+
+def test_unpriced_dollars_are_null_in_frames_and_zero_in_rows() -> None:
+    # Between two imported prices years apart ether has none.
+    prices = [{"symbol": "eth", "timestamp": time, "price_usd": 2000.0} for time in (1_500_000_000, 1_700_000_000)]
+    ledger = hw.Ledger.from_frames(rows(), prices=prices)
     report = ledger.counterparties(ALICE)
     assert isinstance(report, hw.Report)
     by_address = {row["address"]: row for row in report.rows}

@@ -79,7 +79,7 @@ class RatePoint(TypedDict):
     price_usd: float
 
 
-RateSource = Literal["import", "peg"]
+RateSource = Literal["import", "core", "peg"]
 
 
 class RatesHistoryReport(TypedDict):

@@ -1,6 +1,6 @@
 //! Versions of imports: listing and rollback.
 
-use headwater_ledger::market::{CORE_SOURCE, core_tokens};
+use headwater_ledger::market::{CORE_SOURCE, core_prices, core_tokens};
 use headwater_ledger::store::{ImportKind, ImportVersion, Writer};
 use headwater_ledger::{Cancel, Store};
 use serde_json::json;
@@ -11,25 +11,26 @@ use super::error::Failure;
 use super::interrupt::on_interrupt;
 use super::output::{Output, grouped, table};
 
-/// The number of the core tokens in lists: they are part of the program, not of a store.
+/// The number of the core tokens and core prices in lists: they are part of the program, not of a store.
 const CORE_VERSION: u64 = 0;
 
-/// Returns the core tokens as a version.
-fn core_tokens_version() -> ImportVersion {
-    ImportVersion {
+/// Returns the core tokens and the core prices as versions.
+fn core_versions() -> [ImportVersion; 2] {
+    let prices: usize = core_prices().iter().map(|(_, prices)| prices.len()).sum();
+    [(ImportKind::Tokens, core_tokens().len()), (ImportKind::Prices, prices)].map(|(kind, entries)| ImportVersion {
         version: CORE_VERSION,
-        kind: ImportKind::Tokens,
+        kind,
         source: CORE_SOURCE.to_owned(),
-        entries: core_tokens().len() as u64,
+        entries: entries as u64,
         in_force: true,
         list: None,
-    }
+    })
 }
 
-/// Lists the versions of some kinds, the core tokens first, those rolled back included.
+/// Lists the versions of some kinds, those of the core first, those rolled back included.
 pub(super) fn list(settings: &Settings, kinds: &[ImportKind], output: Output) -> Result<(), Failure> {
     let imports = Store::open(settings.store()?)?.stats()?.imports;
-    let mut versions: Vec<_> = std::iter::once(core_tokens_version()).chain(imports).collect();
+    let mut versions: Vec<_> = core_versions().into_iter().chain(imports).collect();
     versions.retain(|version| kinds.contains(&version.kind));
     output.report(&json!({"imports": versions}), || {
         if versions.is_empty() {
@@ -61,10 +62,11 @@ pub(super) fn roll_back(
     kinds: &[ImportKind],
     output: Output,
 ) -> Result<(), Failure> {
-    if version == CORE_VERSION && kinds.contains(&ImportKind::Tokens) {
-        return Err(Failure::failed(
-            "version 0 is the core registry of the program: it is never rolled back".to_owned(),
-        ));
+    if let Some(core) = core_versions().iter().find(|core| core.version == version && kinds.contains(&core.kind)) {
+        let kind = core.kind.name();
+        return Err(Failure::failed(format!(
+            "version {CORE_VERSION} is the core {kind} of the program: it is never rolled back"
+        )));
     }
     let path = settings.store()?;
     // A rollback creates no store.

@@ -18,6 +18,7 @@ mod calendar;
 mod chain_scope;
 mod clusters;
 mod columns;
+mod core_prices_end;
 mod cost_class;
 mod counterparty_row;
 mod coverage;

@@ -13,6 +13,7 @@ use headwater_types::{Address, Amount, Pico, Usd};
 use rayon::prelude::*;
 
 use crate::asset_book::AssetBook;
+use crate::core_prices_end::CorePricesEnd;
 use crate::counterparty_row::{BelowCutoff, CounterpartyRow};
 use crate::edge_groups::{EdgeRanking, edge_groups, groups_with};
 use crate::flows::{Groups, Others, Part, SumUnit, Sums, Unverified, UnverifiedPairs, joined, movement};
@@ -48,6 +49,7 @@ pub(crate) struct Ranker {
 /// One page of a ranking, its rows still to be written out.
 pub(crate) struct RankedPage<'a> {
     ranker: &'a Ranker,
+    ledger: &'a dyn Ledger,
     book: AssetBook<'a>,
     labels: Labels<'a>,
     page: Vec<Ranked>,
@@ -87,8 +89,8 @@ impl RankedPage<'_> {
         Ok(CounterpartyRow { labels: codes(&aggregate), entity_name, ..row })
     }
 
-    /// Warns of what is hidden as unverified, of values that are not known, and of the assets whose sums on the page are
-    /// null because they pass 256 bits.
+    /// Warns of what is hidden as unverified, of values that are not known, of rows that are later than the core prices, and
+    /// of the assets whose sums on the page are null because they pass 256 bits.
     pub fn warn(&self, warnings: &mut Warnings) {
         unverified::warn(self.hidden, warnings);
         self.judged.warn(warnings);
@@ -97,9 +99,16 @@ impl RankedPage<'_> {
                 RankingSort::TotalAmount => "rows are ordered by total_count",
                 _ => "rows are ordered by address; sort by total_count to rank them",
             };
-            let message = format!("no transfer in scope has a price, so USD values are 0: {order}");
+            let message = format!(
+                "no transfer in scope has a price, so USD values are 0: {order}; `headwater prices import FILE` adds prices"
+            );
             warnings.add("no_prices", Some("sort"), message);
         }
+        let mut end = CorePricesEnd::new(self.ledger);
+        for (asset, tally) in self.page.iter().flat_map(|row| &row.group.by_asset) {
+            end.note_asset(self.book.view(*asset), tally.tally.last);
+        }
+        end.warn(warnings);
         let Ranker { scope, output, .. } = self.ranker;
         let is_of_values = SumUnit::new(scope, output) == SumUnit::Usd;
         for row in self.page.iter().filter(|row| row.asset.is_some() || !is_of_values) {
@@ -180,6 +189,7 @@ impl Ranker {
         let next = page.last().filter(|_| below.is_some()).map(|row| row.key(&reader.book));
         Ok(RankedPage {
             ranker: self,
+            ledger,
             book: reader.book,
             labels: Labels::present(ledger, self.scope.chain),
             page,

@@ -270,6 +270,14 @@ impl Scope {
         }
     }
 
+    /// Returns whether the native coin is in scope.
+    pub fn has_native(&self) -> bool {
+        match &self.assets {
+            Selection::All => true,
+            Selection::Symbols(assets) | Selection::Contracts(assets) => assets.contains(&Asset::Native),
+        }
+    }
+
     /// Returns whether an asset was asked for, whatever moved of it.
     pub fn has_asset(&self, asset: &AssetView) -> bool {
         match &self.assets {

@@ -10,9 +10,10 @@ use headwater_intel::bitcoin::change_output::MAX_JUDGED;
 use headwater_ledger::market::AssetTerms;
 use headwater_ledger::read::TransactionRef;
 use headwater_ledger::{Cancel, Ledger};
-use headwater_types::{Amount, Asset, Chain, Family, Usd};
+use headwater_types::{Amount, Asset, Chain, Family, Timestamp, Usd};
 use serde::{Deserialize, Serialize};
 
+use crate::core_prices_end::CorePricesEnd;
 use crate::crossings::{CrossChainTransfer, CrossingStatus, crossings};
 use crate::fields::{AddressText, ChainName, CodeText, DecimalText, HashText, RawAmountText, Time, values};
 use crate::labels::{ClaimDispute, codes};
@@ -316,6 +317,15 @@ pub(crate) struct TraceWriter<'s, 'a> {
 }
 
 impl TraceWriter<'_, '_> {
+    /// Warns of payments that are later than the core prices.
+    pub fn warn_of_core_prices<'e>(&self, edges: impl IntoIterator<Item = &'e Edge>, warnings: &mut Warnings) {
+        let mut end = CorePricesEnd::new(self.ledger);
+        for edge in edges {
+            end.note_asset(&self.source.asset(edge.asset).terms, Some(Timestamp::new(edge.last)));
+        }
+        end.warn(warnings);
+    }
+
     pub fn nodes(&self, trace: &Trace) -> Result<Vec<TraceNode>, Error> {
         trace.nodes.iter().map(|reached| self.node(reached, trace)).collect()
     }

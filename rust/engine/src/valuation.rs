@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use headwater_ledger::Ledger;
-use headwater_ledger::market::{AssetTerms, Price, PriceTable};
+use headwater_ledger::market::{AssetTerms, CORE_SOURCE, Price, PriceTable};
 use headwater_types::{Amount, Asset, Chain, Timestamp};
 
 use crate::asset_book::{AssetBook, AssetView};
@@ -173,11 +173,12 @@ pub(crate) fn pegged_price(ledger: &dyn Ledger, symbol: &str, at: Option<Timesta
     Some(Price { usd: 1.0, time })
 }
 
-/// Returns the time of the last block or price held.
+/// Returns the time of the last block held or imported price.
 fn newest(ledger: &dyn Ledger) -> Option<Timestamp> {
     let blocks = ledger.coverage().values().filter_map(|coverage| coverage.last_time);
     let prices = ledger.prices();
-    blocks.chain(prices.symbols().filter_map(|symbol| Some(prices.latest(symbol)?.time))).max()
+    let imports = prices.symbols().flat_map(|symbol| prices.coverage(symbol)).filter(|of| of.source != CORE_SOURCE);
+    blocks.chain(imports.map(|of_import| of_import.last)).max()
 }
 
 fn pegged_on(ledger: &dyn Ledger, chains: impl IntoIterator<Item = Chain>) -> Vec<String> {

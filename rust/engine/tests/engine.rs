@@ -8,6 +8,7 @@ mod addresses;
 mod change_address;
 mod change_at_scale;
 mod cluster;
+mod core_prices;
 mod core_tokens;
 mod cross_chain;
 mod description;

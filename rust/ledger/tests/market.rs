@@ -2,7 +2,7 @@
 
 use headwater_ledger::market::{FxPoint, Implausible, PricePoint};
 use headwater_ledger::read::Assets;
-use headwater_ledger::store::{ImportKind, Writer};
+use headwater_ledger::store::{ImportKind, MemoryStore, Writer};
 use headwater_ledger::{Cancel, LedgerError, Store};
 use headwater_types::Timestamp;
 
@@ -59,5 +59,27 @@ fn spike_is_judged_over_all_imports_and_reported_by_source() {
     let left_out: Vec<_> = prices.left_out("eth").iter().map(|left_out| (left_out.price.usd, left_out.why)).collect();
     assert_eq!(left_out, [(900.0, Implausible::Spike)]);
     let coverage = prices.coverage("eth").iter().map(|of| (of.source.as_str(), of.first.secs() / DAY, of.points));
-    assert_eq!(coverage.collect::<Vec<_>>(), [("odd", 1, 2), ("even", 2, 2)]);
+    assert_eq!(coverage.collect::<Vec<_>>(), [("odd", 1, 2), ("even", 2, 2), ("core", 16_654, 4_071)]);
+}
+
+#[test]
+fn core_prices_are_in_every_store_and_in_no_digest() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut writer = Writer::open_or_create(folder.path()).unwrap();
+    let store = Store::open(folder.path()).unwrap();
+    let noon = Timestamp::new(1_577_966_400);
+    let usd = || store.snapshot().unwrap().prices().at("eth", noon).unwrap().usd.to_bits();
+    let core = 130.802_001_953_125_f64.to_bits();
+    assert_eq!(
+        (usd(), MemoryStore::default().snapshot().prices().at("eth", noon).unwrap().usd.to_bits()),
+        (core, core)
+    );
+    let digest = || store.digest(&Cancel::new()).unwrap();
+    let empty = digest();
+    let imported = PricePoint { symbol: "eth".to_owned(), time: noon, usd: 5.0 };
+    let version = writer.import_prices("mine.csv", vec![imported]).unwrap();
+    assert_eq!(usd(), 5.0_f64.to_bits());
+    assert_ne!(digest(), empty);
+    writer.roll_back_import(version).unwrap();
+    assert_eq!((usd(), digest()), (core, empty));
 }

@@ -121,11 +121,14 @@ fn parquet_and_arrow_hold_what_the_pages_hold() {
     }
 }
 
-/// Two pays one, one pays three, and no price is held: JSON has zeros, as the specification says, and tables have null.
+/// Two pays one, one pays three, and no price is known: JSON has zeros, as the specification says, and tables have null.
 #[test]
 fn unpriced_dollars_are_null_in_tables_and_zero_in_json() {
     let chain = Chainlet::ethereum().transfer(2, 1, 5).transfer(1, 3, 7);
-    let engine = QueryEngine::new(in_memory(vec![chain.batch()], Vec::new(), Vec::new()).unwrap());
+    // Between two imported prices years apart ether has none.
+    let price = |time| PricePoint { symbol: "eth".to_owned(), time: Timestamp::new(time), usd: 2.0 };
+    let prices = [1_500_000_000, 1_700_000_000].map(price).to_vec();
+    let engine = QueryEngine::new(in_memory(vec![chain.batch()], Vec::new(), prices).unwrap());
     let mut request = request();
     request["sort"] = json!("received_count");
     let rows = pages(&engine, "counterparty", &request);

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 
 use super::address_risk_batch::of_item;
 use crate::analysis::{Analysis, List};
+use crate::core_prices_end::CorePricesEnd;
 use crate::cost_class::CostClass;
 use crate::coverage;
 use crate::endpoint::{Calls, ChainScope, Endpoint, Example, Reads, Tag};
@@ -185,11 +186,14 @@ impl Analysis for AddressClassify {
         };
         let mut asked = Asked { ledger, classifier, explain: *explain, cancel, gather: BaseGather::new(*chain) };
         let mut results = Vec::with_capacity(addresses.len());
+        let mut end = CorePricesEnd::new(ledger);
         for (text, address) in addresses {
             cancel.check().map_err(LedgerError::from)?;
+            end.note_account(*chain, address)?;
             let classified = of_item(asked.class(text, address))?;
             results.push(classified.unwrap_or_else(|error| failed(text, error)));
         }
+        end.warn(warnings);
         let model = ClassModel::of(classifier.model());
         model.warn(&results, warnings);
         Ok(AddressClassifyReport { results, model: Some(model), as_of_block })

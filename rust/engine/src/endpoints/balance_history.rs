@@ -12,6 +12,7 @@ use crate::analysis::{Analysis, List};
 use crate::balances::{BalanceItem, DailyPoint};
 use crate::balances::{Changes, Closing};
 use crate::calendar::Calendar;
+use crate::core_prices_end::CorePricesEnd;
 use crate::cost_class::CostClass;
 use crate::endpoint::{Calls, ChainScope, Endpoint, Example, Reads, Tag};
 use crate::example::{ALICE, START};
@@ -209,6 +210,11 @@ impl Analysis for BalanceHistory {
         let days = (&days[..], &ends[..]);
         let data_points = closing.points(&reader.book, &valuer, &params.output, days, &mut notes, &mut held)?;
         held.keep();
+        let mut end = CorePricesEnd::new(ledger);
+        if reader.account().is_some() && scope.has_native() {
+            end.note(chain.native_symbol(), params.end);
+        }
+        end.warn(warnings);
         let coverage = ledger.coverage().get(&chain);
         let is_head = coverage.and_then(|coverage| coverage.last_time).is_some_and(|head| head <= params.end);
         let as_of_block = coverage.and_then(|coverage| coverage.last_block);

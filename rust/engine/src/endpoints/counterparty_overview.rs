@@ -12,6 +12,7 @@ use super::counterparty_transfer_between::aliased;
 use crate::Error;
 use crate::analysis::Analysis;
 use crate::asset_book::AssetBook;
+use crate::core_prices_end::CorePricesEnd;
 use crate::cost_class::CostClass;
 use crate::coverage;
 use crate::endpoint::{Calls, ChainScope, Endpoint, Example, Reads, Tag};
@@ -224,6 +225,11 @@ impl Analysis for CounterpartyOverview {
             Ok(ControlFlow::Continue(()))
         })?;
         unverified::warn(Hidden::Movements(unverified), warnings);
+        let mut end = CorePricesEnd::new(ledger);
+        for (asset, tally) in &group.by_asset {
+            end.note_asset(reader.book.view(*asset), tally.tally.last);
+        }
+        end.warn(warnings);
         let unit = SumUnit::new(&params.scope, &params.output);
         let all = &group.all;
         let sums = Sums::of_group(unit, &params.output, &group, &reader.book);

@@ -19,7 +19,6 @@ use crate::request::{Checks, DirectionFilter, PageInfo, Paging, SortOrder, Trans
 use crate::rows::{Listing, TransferRow};
 use crate::scope::{Scope, ScopeFields};
 use crate::table::Rows;
-use crate::unverified;
 use crate::valuation::{Output, amount_unit};
 use crate::{Error, Reason};
 
@@ -169,7 +168,7 @@ impl Analysis for TransferBetween {
     ) -> Result<TransferBetweenReport, Error> {
         let page = listing.page(ledger, cancel)?;
         coverage::warn(ledger, listing.scope.chain, warnings);
-        unverified::warn(page.hidden, warnings);
+        page.warn(warnings);
         Ok(TransferBetweenReport {
             blockchain: listing.scope.chain.into(),
             target: AddressText(listing.address.to_string()),
@@ -214,7 +213,7 @@ impl List for TransferBetween {
     ) -> Result<(), Error> {
         let page = listing.page(ledger, rows.cancel)?;
         coverage::warn(ledger, listing.scope.chain, warnings);
-        unverified::warn(page.hidden, warnings);
+        page.warn(warnings);
         rows.begin(page.head()?, warnings)?;
         page.rows().try_for_each(|row| rows.push(&row?))
     }

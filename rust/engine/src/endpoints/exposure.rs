@@ -15,6 +15,7 @@ use serde_json::json;
 
 use crate::Error;
 use crate::analysis::Analysis;
+use crate::core_prices_end::CorePricesEnd;
 use crate::cost_class::CostClass;
 use crate::coverage;
 use crate::endpoint::{Calls, ChainScope, Endpoint, Example, Reads, Tag};
@@ -236,6 +237,11 @@ impl Analysis for ExposureAnalysis {
         let mut summary = Summary::default();
         for (direction, exposed) in &found {
             summary.add(*direction, exposed, &source)?;
+        }
+        if summary.unpriced > 0 {
+            let mut end = CorePricesEnd::new(ledger);
+            end.note_chain(chain);
+            end.warn(warnings);
         }
         Ok(ExposureReport {
             blockchain: ChainName::from(chain),

@@ -198,6 +198,7 @@ impl Analysis for PathAnalysis {
         let edges = found.paths.iter().map(|path| path.edges(&mut source)).collect::<Result<Vec<_>, _>>()?;
         warn_of_change(&source, warnings);
         let writer = TraceWriter { ledger, source: &source, method: None, cancel };
+        writer.warn_of_core_prices(edges.iter().flatten(), warnings);
         let truncation_reasons = truncations(&found);
         Ok(PathReport {
             blockchain: ChainName::from(chain),

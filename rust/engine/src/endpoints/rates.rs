@@ -1,12 +1,15 @@
 //! Prices of rate symbols, latest or at a time.
 
-use headwater_ledger::market::{ExcludedPrice, FX_MAX_AGE_SECS, Implausible, PRICE_MAX_AGE_SECS, Price, USD};
+use headwater_ledger::market::{
+    ExcludedPrice, FX_MAX_AGE_SECS, Implausible, PRICE_MAX_AGE_SECS, Price, PriceTable, USD,
+};
 use headwater_ledger::{Cancel, Ledger};
 use headwater_types::{TimeWindow, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::analysis::{Analysis, List};
+use crate::core_prices_end::CorePricesEnd;
 use crate::cost_class::CostClass;
 use crate::endpoint::{Calls, ChainScope, Endpoint, Example, Reads, Tag};
 use crate::example::START;
@@ -29,8 +32,9 @@ pub const ENDPOINT: Endpoint = Endpoint {
     tag: Tag::Market,
     summary: "Latest or point-in-time prices",
     description: "The latest price at or before `at`, not older than a day; symbols without one that can be meant are \
-                  listed in `missing`. A pegged stablecoin of which no price was imported is worth one US dollar \
-                  (`source` is `peg`). With a `quote`, `price` is in that currency, by the exchange rate of the time \
+                  listed in `missing`. Daily closes of btc, eth, bnb and trx are part of the program (`source` is `core`); \
+                  they are used before the first and after the last imported price. A pegged stablecoin of which no price \
+                  was imported is worth one US dollar (`source` is `peg`). With a `quote`, `price` is in that currency, by the exchange rate of the time \
                   of the price.",
     chains: ChainScope::Unscoped,
     reads: Reads::Market,
@@ -84,8 +88,9 @@ pub struct RatesReport {
 }
 
 values! {
-    /// Where a price comes from: an import, or the peg of a stablecoin of which no price was imported.
-    RateSource { Import = "import", Peg = "peg" }
+    /// Where a price comes from: an import, the core prices of the program, or the peg of a stablecoin of which no price was
+    /// imported.
+    RateSource { Import = "import", Core = "core", Peg = "peg" }
 }
 
 /// One price.
@@ -97,7 +102,7 @@ pub struct Rate {
     pub price_usd: f64,
     /// Time of the price, epoch seconds; of the peg the time asked for, and without one that of the newest data held.
     pub ts: Time,
-    /// `import`, or `peg` for one US dollar of a pegged stablecoin.
+    /// `import`, `core` for a daily close that is part of the program, or `peg` for one US dollar of a pegged stablecoin.
     pub source: RateSource,
     /// Units of the quote currency per whole unit, where that is not the US dollar: by the last exchange rate at or
     /// before `ts`, not older than seven days.
@@ -137,25 +142,37 @@ impl Analysis for Rates {
     ) -> Result<RatesReport, Error> {
         let mut rates = Vec::new();
         let mut missing = Vec::new();
+        let (prices, mut end) = (ledger.prices(), CorePricesEnd::new(ledger));
         for symbol in &params.symbols {
             warn_of_left_out(ledger, symbol, params.at, warnings);
             let found = match params.at {
-                Some(time) => ledger.prices().at(symbol, time),
-                None => ledger.prices().latest(symbol),
+                Some(time) => prices.at(symbol, time),
+                None => prices.latest(symbol),
             };
+            if let Some(time) = params.at {
+                end.note(symbol, time);
+            }
             let by_peg = || Some((pegged_price(ledger, symbol, params.at)?, RateSource::Peg));
-            let price = found.map(|price| (price, RateSource::Import)).or_else(by_peg);
+            let price = found.map(|price| (price, RateSource::of(prices, symbol, price))).or_else(by_peg);
             match price.and_then(|price| rate(ledger, symbol, price, &params.quote, warnings)) {
                 Some(rate) => rates.push(rate),
                 None => missing.push(symbol.clone()),
             }
         }
+        end.warn(warnings);
         Ok(RatesReport {
             at: params.at.map(Timestamp::secs).map(Time),
             quote: CurrencyText(params.quote.clone()),
             rates,
             missing,
         })
+    }
+}
+
+impl RateSource {
+    /// The source of a price in use.
+    pub(super) fn of(prices: &PriceTable, symbol: &str, price: Price) -> Self {
+        if prices.is_core(symbol, price.time) { Self::Core } else { Self::Import }
     }
 }
 

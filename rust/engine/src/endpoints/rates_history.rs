@@ -1,5 +1,6 @@
 //! The price of one symbol, day by day.
 
+use headwater_ledger::market::Price;
 use headwater_ledger::{Cancel, Ledger};
 use headwater_types::{TimeError, TimeWindow, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -7,6 +8,7 @@ use serde_json::json;
 
 use super::rates::RateSource;
 use crate::analysis::{Analysis, List};
+use crate::core_prices_end::CorePricesEnd;
 use crate::cost_class::CostClass;
 use crate::endpoint::{Calls, ChainScope, Endpoint, Example, Reads, Tag};
 use crate::fields::values;
@@ -35,7 +37,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
     summary: "Daily prices of one symbol",
     description: "In US dollars, one point per UTC day at 00:00:00: the last price at or before it, not older than a \
                   day. The last 30 days up to the newest price held, unless `start` and `end` say otherwise; at most \
-                  3,660 days at once. A pegged stablecoin of which no price was imported has one US dollar on every \
+                  3,660 days at once. `source` is `core` where all points are core prices, which are part of the program. A pegged stablecoin of which no price was imported has one US dollar on every \
                   day (`source` is `peg`).",
     chains: ChainScope::Unscoped,
     reads: Reads::Market,
@@ -69,6 +71,7 @@ pub struct RatesHistoryRequest {
 #[derive(Debug)]
 pub struct RatesHistoryParams {
     symbol: String,
+    /// The source of the newest price.
     source: RateSource,
     /// The first midnight and the last, as days since 1970; none when the second lies before the first.
     days: (i64, i64),
@@ -81,7 +84,8 @@ pub struct RatesHistoryReport {
     pub symbol: String,
     /// How far apart the points are: `1d`.
     pub granularity: Granularity,
-    /// `import`, or `peg`: one US dollar on every day, as no price of the stablecoin was imported.
+    /// `import` where a point is an imported price, `core` where all are core prices, or `peg`: one US dollar on every day, as
+    /// no price of the stablecoin was imported.
     pub source: RateSource,
     /// One per UTC day, ascending. Days without a price are absent, not interpolated.
     pub points: Vec<RatePoint>,
@@ -109,7 +113,7 @@ impl Analysis for RatesHistory {
         let symbol = request.symbol.trim().to_lowercase();
         let [start, end] = [request.start, request.end].map(|bound| bound.map(i64::from));
         let (newest, source) = match checks.ledger.prices().latest(&symbol) {
-            Some(price) => (price, RateSource::Import),
+            Some(price) => (price, RateSource::of(checks.ledger.prices(), &symbol, price)),
             None => match pegged_price(checks.ledger, &symbol, end.map(Timestamp::new)) {
                 Some(price) => (price, RateSource::Peg),
                 None => {
@@ -136,21 +140,32 @@ impl Analysis for RatesHistory {
     fn report(
         ledger: &dyn Ledger,
         params: &RatesHistoryParams,
-        _: &mut Warnings,
+        warnings: &mut Warnings,
         _: &Cancel,
     ) -> Result<RatesHistoryReport, Error> {
+        let (prices, symbol) = (ledger.prices(), &params.symbol);
         let (first, last) = params.days;
-        let point = |day: i64| {
+        let price = |day: i64| {
             let midnight = Timestamp::new(day * DAY_SECS);
-            let price_usd = match params.source {
-                RateSource::Import => ledger.prices().at(&params.symbol, midnight)?.usd,
-                RateSource::Peg => 1.0,
+            let price = match params.source {
+                RateSource::Peg => Price { usd: 1.0, time: midnight },
+                RateSource::Import | RateSource::Core => prices.at(symbol, midnight)?,
             };
-            Some(RatePoint { ts: Time(midnight.secs()), price_usd })
+            Some((midnight, price))
         };
-        let points = (first..=last).filter_map(point).collect();
-        let (symbol, source) = (params.symbol.clone(), params.source);
-        Ok(RatesHistoryReport { symbol, granularity: Granularity::Day, source, points })
+        let found: Vec<(Timestamp, Price)> = (first..=last).filter_map(price).collect();
+        let source = match params.source {
+            RateSource::Import | RateSource::Core if !found.is_empty() => {
+                let is_core = found.iter().all(|(_, price)| prices.is_core(symbol, price.time));
+                if is_core { RateSource::Core } else { RateSource::Import }
+            }
+            source => source,
+        };
+        let mut end = CorePricesEnd::new(ledger);
+        end.note(symbol, Timestamp::new(last.saturating_mul(DAY_SECS)));
+        end.warn(warnings);
+        let points = found.iter().map(|(at, price)| RatePoint { ts: Time(at.secs()), price_usd: price.usd }).collect();
+        Ok(RatesHistoryReport { symbol: symbol.clone(), granularity: Granularity::Day, source, points })
     }
 }
 

@@ -61,7 +61,7 @@ enum Detail {
 /// Symbols with prices.
 #[derive(Debug, Clone, PartialEq, Serialize, utoipa::ToSchema)]
 pub struct RatesSymbolsReport {
-    /// Rate symbols with a price, imported or by the peg, lowercase, in order.
+    /// Rate symbols with a price, imported, of the core or by the peg, lowercase, in order.
     pub symbols: Vec<String>,
     /// Codes of the currencies that prices can be told in (`quote`): the US dollar, then those that exchange rates were
     /// imported of, in order.
@@ -81,9 +81,10 @@ pub struct RateCoverage {
     pub first_ts: Option<Time>,
     /// Time of its last price, epoch seconds; null of the peg, which has no end.
     pub last_ts: Option<Time>,
-    /// Name of the import; `peg` for a pegged stablecoin of which no price was imported, worth one US dollar.
+    /// Name of the import; `core` for the daily closes that are part of the program; `peg` for a pegged stablecoin of which no
+    /// price was imported, worth one US dollar.
     pub source: String,
-    /// Prices in use, 0 of the peg: without those that cannot be meant, and those that a later import replaced.
+    /// Prices in use, 0 of the peg: without those that cannot be meant, and those that an import replaced.
     pub points: i64,
 }
 
@@ -145,7 +146,7 @@ fn symbols(ledger: &dyn Ledger) -> Vec<String> {
 
 /// The sources of a symbol; of one without prices the peg.
 fn coverage(ledger: &dyn Ledger, symbol: &str) -> Vec<RateCoverage> {
-    let of_import = |source: &PriceCoverage| RateCoverage {
+    let of_source = |source: &PriceCoverage| RateCoverage {
         symbol: symbol.to_owned(),
         first_ts: Some(Time(source.first.secs())),
         last_ts: Some(Time(source.last.secs())),
@@ -157,6 +158,6 @@ fn coverage(ledger: &dyn Ledger, symbol: &str) -> Vec<RateCoverage> {
             let (symbol, source) = (symbol.to_owned(), PEG.to_owned());
             vec![RateCoverage { symbol, first_ts: None, last_ts: None, source, points: 0 }]
         }
-        sources => sources.iter().map(of_import).collect(),
+        sources => sources.iter().map(of_source).collect(),
     }
 }

@@ -282,6 +282,7 @@ impl Analysis for TraceAnalysis {
             coverage::warn(ledger, beyond, warnings);
         }
         let writer = TraceWriter { ledger, source: &source, method: settings.method, cancel };
+        writer.warn_of_core_prices(&found.edges, warnings);
         Ok(TraceReport {
             blockchain: ChainName::from(chain),
             address: AddressText::from(address),

@@ -13,6 +13,7 @@ use serde_json::json;
 
 use crate::analysis::Analysis;
 use crate::asset_book::AssetBook;
+use crate::core_prices_end::CorePricesEnd;
 use crate::cost_class::CostClass;
 use crate::endpoint::{Calls, ChainScope, Endpoint, Example, Reads, Tag};
 use crate::example::TRANSACTION;
@@ -275,6 +276,10 @@ impl Analysis for TransactionDetail {
         if params.labels {
             labels::warn(ledger, warnings);
         }
+        let TransactionHead { chain, time, .. } = transaction.head;
+        let mut end = CorePricesEnd::new(ledger);
+        end.note(chain.native_symbol(), time);
+        end.warn(warnings);
         Detail::new(ledger, &transaction, cancel)?.report(params, cancel)
     }
 }

@@ -19,7 +19,6 @@ use crate::request::{Checks, DirectionFilter, PageInfo, Paging, SortOrder, Trans
 use crate::rows::{Excluded, Listing, TransferRow};
 use crate::scope::{FilterCriteria, Scope, ScopeFields};
 use crate::table::Rows;
-use crate::unverified;
 use crate::valuation::{Output, amount_unit};
 
 /// The endpoint.
@@ -150,7 +149,7 @@ impl Analysis for Transactions {
     ) -> Result<TransactionsReport, Error> {
         let page = listing.page(ledger, cancel)?;
         coverage::warn(ledger, listing.scope.chain, warnings);
-        unverified::warn(page.hidden, warnings);
+        page.warn(warnings);
         Ok(TransactionsReport {
             blockchain: listing.scope.chain.into(),
             address: AddressText(listing.address.to_string()),
@@ -174,7 +173,7 @@ impl List for Transactions {
     ) -> Result<(), Error> {
         let page = listing.page(ledger, rows.cancel)?;
         coverage::warn(ledger, listing.scope.chain, warnings);
-        unverified::warn(page.hidden, warnings);
+        page.warn(warnings);
         rows.begin(page.head()?, warnings)?;
         page.rows().try_for_each(|row| rows.push(&row?))
     }

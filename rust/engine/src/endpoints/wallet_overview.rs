@@ -17,6 +17,7 @@ use crate::Error;
 use crate::analysis::{Analysis, List};
 use crate::asset_book::{AssetBook, AssetView};
 use crate::clusters::{ClusterName, cluster_name};
+use crate::core_prices_end::CorePricesEnd;
 use crate::cost_class::CostClass;
 use crate::coverage;
 use crate::endpoint::{Calls, ChainScope, Endpoint, Example, Reads, Tag};
@@ -255,6 +256,9 @@ impl Analysis for WalletOverview {
         held.keep();
         let balances =
             params.balances(&mut reader, (&valuer, now), &holdings, &mut activity.group, warnings, cancel)?;
+        let mut end = CorePricesEnd::new(ledger);
+        activity.group.by_asset.iter().for_each(|(asset, _)| end.note_asset(reader.book.view(*asset), now));
+        end.warn(warnings);
         let priced: Vec<Usd> = balances.iter().filter_map(|balance| Usd::from_f64(balance.balance_usd?)).collect();
         let all = &activity.group.all;
         let count = |numbers: &HashSet<usize>| u64::try_from(numbers.len()).expect("a count fits");

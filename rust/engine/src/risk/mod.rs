@@ -17,7 +17,8 @@ mod evidence;
 use headwater_intel::label::Aggregate;
 use headwater_intel::risk::{
     self, Assessment, Assessor, CodeShare, Context, Dimension, Effect, Expansion, Factor, GateReason, IntelScore,
-    Judgement, Level, ProviderPolicy, ProviderUse, RiskScope, SufficiencyLevel, SufficiencyReason, significant,
+    Judgement, Level, ProviderPolicy, ProviderUse, RiskScope, SufficiencyLevel, SufficiencyReason, judged_chain,
+    significant,
 };
 use headwater_ledger::{Ledger, LedgerError};
 use headwater_types::Address;
@@ -30,6 +31,7 @@ pub use dimensions::{
 pub use evidence::{EvidenceRecord, MeasuredFeature, MeasuredValue};
 
 use crate::Error;
+use crate::core_prices_end::CorePricesEnd;
 use crate::fields::{AddressText, CodeText, Time, values};
 use crate::labels::{ClaimDispute, InheritedThrough, LabelListRecord, codes};
 use crate::request::{ThirdParty, Warnings};
@@ -240,6 +242,11 @@ pub(crate) fn report(scope: RiskScope<'_>, address: &Address, warnings: &mut War
     let mut assessor = Assessor::new(scope);
     let assessment = assessor.assess(address)?;
     warn(&assessment, warnings);
+    let mut end = CorePricesEnd::new(scope.ledger);
+    if let Some(chain) = judged_chain(scope.chains) {
+        end.note_account(chain, address)?;
+    }
+    end.warn(warnings);
     Ok(RiskReport::new(scope.ledger, &assessment)?)
 }
 

@@ -14,13 +14,14 @@ use super::row::TransferRow;
 use super::seen::RowMaker;
 use crate::Error;
 use crate::asset_book::AssetBook;
+use crate::core_prices_end::CorePricesEnd;
 use crate::labels::Labels;
 use crate::movement_reader::{Flow, MovementReader, key};
 use crate::purposes::MOVEMENTS;
-use crate::request::{CursorKey, PageInfo, Paging, SortOrder, TransferSort};
+use crate::request::{CursorKey, PageInfo, Paging, SortOrder, TransferSort, Warnings};
 use crate::scope::{Scope, Verdict};
 use crate::table::TableHead;
-use crate::unverified::Hidden;
+use crate::unverified::{self, Hidden};
 use crate::valuation::{Output, Valuer, amount_unit};
 
 /// Up to this many movements of an account, pages and hidden movements are counted; above it counting would cost more
@@ -54,7 +55,7 @@ pub(crate) struct Page<'a> {
     pub pagination: PageInfo,
     pub excluded: Excluded,
     /// What is hidden as unverified, as far as it was read.
-    pub hidden: Hidden,
+    hidden: Hidden,
     pub as_of_block: Option<u64>,
 }
 
@@ -65,6 +66,14 @@ impl Page<'_> {
         let (valuer, labels) = (&self.valuer, &self.labels);
         let maker = RowMaker { ledger: self.ledger, address: *address, other: *other, valuer, labels, output };
         self.flows.iter().map(move |flow| maker.row(&self.book, flow))
+    }
+
+    /// Warns of what is hidden as unverified, and of rows that are later than the core prices.
+    pub fn warn(&self, warnings: &mut Warnings) {
+        unverified::warn(self.hidden, warnings);
+        let mut end = CorePricesEnd::new(self.ledger);
+        self.flows.iter().for_each(|flow| end.note_asset(self.book.view(flow.asset), Some(flow.posting.time)));
+        end.warn(warnings);
     }
 
     /// What a table says of the page besides its rows.

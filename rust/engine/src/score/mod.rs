@@ -28,6 +28,7 @@ pub use self::job::{
     ScoreReport, score_parts,
 };
 pub use self::row::{ClassScore, RiskScore, ScoreRow};
+use crate::core_prices_end::CorePricesEnd;
 use crate::labels::LabelListRecord;
 use crate::request::Warnings;
 use crate::{Error, ErrorKind, Intelligence, Reason, Warning, coverage, labels};
@@ -99,6 +100,9 @@ impl Scorer {
         }
         if judged.is_some() || self.columns.class || self.columns.features {
             coverage::warn(&*self.ledger, self.chain, &mut warnings);
+            let mut end = CorePricesEnd::new(&*self.ledger);
+            end.note_chain(self.chain);
+            end.warn(&mut warnings);
         }
         warnings.into_list()
     }

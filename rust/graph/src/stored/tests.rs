@@ -124,11 +124,14 @@ fn equal_worth_falls_to_movements_and_then_to_the_address() {
 #[test]
 fn what_is_worth_nothing_is_followed_only_where_nothing_is_worth_more() {
     let batch = Chainlet::ethereum().transfer(1, 2, 5).transfer(1, 3, 2).transfer(1, 3, 3).batch();
-    let unpriced = in_memory(vec![batch.clone()], vec![], vec![]).unwrap();
+    // Between two imported prices years apart ether has no price.
+    let price = |time| PricePoint { symbol: "eth".into(), time: Timestamp::new(time), usd: 1e18 };
+    let priced_at =
+        |times: &[i64]| in_memory(vec![batch.clone()], vec![], times.iter().copied().map(price).collect()).unwrap();
+    let unpriced = priced_at(&[1_500_000_000, 1_700_000_000]);
     assert_eq!(strongest(&unpriced, 9).unwrap(), [(3, 0), (2, 0)]);
     // Priced from block 2 on: what went to 2 has no price.
-    let late = PricePoint { symbol: "eth".into(), time: Timestamp::new(1_600_000_000 + 24), usd: 1e18 };
-    let late = in_memory(vec![batch], vec![], vec![late]).unwrap();
+    let late = priced_at(&[1_500_000_000, 1_600_000_000 + 24]);
     assert_eq!(strongest(&late, 9).unwrap(), [(3, 5 * WEI)]);
 }
 

@@ -7,7 +7,7 @@ use headwater_types::{Address, Chain};
 
 use super::listing::TokenListing;
 
-/// The name under which the core registry is listed beside imports.
+/// The name under which the core registry and the core prices are listed beside imports.
 pub const CORE_SOURCE: &str = "core";
 
 /// The table, with where each line was read.

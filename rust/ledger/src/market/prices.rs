@@ -1,9 +1,12 @@
 //! Prices in US dollars by rate symbol.
 
 use std::collections::BTreeMap;
+use std::sync::{Arc, LazyLock};
 
 use headwater_types::Timestamp;
 
+use super::core_prices::core_prices;
+use super::core_tokens::CORE_SOURCE;
 use super::listing::{Price, PricePoint};
 use super::plausible::spikes;
 use crate::LedgerError;
@@ -33,7 +36,7 @@ pub enum Implausible {
 /// The prices that one source gives of a symbol.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PriceCoverage {
-    /// Name of the import.
+    /// Name of the import, or [`CORE_SOURCE`].
     pub source: String,
     /// Time of the first price.
     pub first: Timestamp,
@@ -47,17 +50,46 @@ pub struct PriceCoverage {
 /// so of every value.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct PriceTable {
-    series: BTreeMap<String, Series>,
+    series: BTreeMap<String, Arc<Series>>,
 }
+
+/// The series of the core prices, which all tables share.
+static CORE: LazyLock<Vec<(&str, Arc<Series>)>> = LazyLock::new(|| {
+    let of_core = |(symbol, prices): &(&'static str, Vec<Price>)| (*symbol, Arc::new(Series::of_core(prices.clone())));
+    core_prices().iter().map(of_core).collect()
+});
 
 #[derive(Debug, Clone, PartialEq, Default)]
 struct Series {
     prices: Vec<Price>,
     left_out: Vec<ExcludedPrice>,
     coverage: Vec<PriceCoverage>,
+    /// The times of the first and the last imported price; `None` where all prices are core prices.
+    imported: Option<(Timestamp, Timestamp)>,
 }
 
 impl Series {
+    /// The series of a coin of which nothing was imported. No core price is a spike, which a test verifies.
+    fn of_core(prices: Vec<Price>) -> Self {
+        let coverage = core_coverage(&prices).into_iter().collect();
+        Self { prices, coverage, ..Self::default() }
+    }
+
+    /// This series of imported prices, and before its first and behind its last price the core prices.
+    fn over_core(&self, core: &Self) -> Self {
+        let Some((first, last)) = self.imported else {
+            return Self { left_out: self.left_out.clone(), ..core.clone() };
+        };
+        let before = core.prices.partition_point(|price| price.time < first);
+        let behind = core.prices.partition_point(|price| price.time <= last);
+        let (before, behind) = (&core.prices[..before], &core.prices[behind..]);
+        let mut coverage = self.coverage.clone();
+        coverage.extend(core_coverage(&[before, behind].concat()));
+        coverage.sort_by_key(|of_source| of_source.first);
+        let prices = [before, &self.prices, behind].concat();
+        Self { prices, left_out: self.left_out.clone(), coverage, imported: self.imported }
+    }
+
     /// `points` by time, each with the name of its source; `zeros` are not prices at all.
     fn new(points: &BTreeMap<Timestamp, (f64, &str)>, zeros: BTreeMap<Timestamp, f64>) -> Self {
         let all: Vec<Price> = points.iter().map(|(time, (usd, _))| Price { usd: *usd, time: *time }).collect();
@@ -80,8 +112,15 @@ impl Series {
         series.left_out.sort_by_key(|left_out| left_out.price.time);
         series.coverage = coverage.into_values().collect();
         series.coverage.sort_by_key(|of_source| of_source.first);
+        series.imported = series.prices.first().zip(series.prices.last()).map(|(first, last)| (first.time, last.time));
         series
     }
+}
+
+/// Returns the coverage of the core prices of one symbol; `None` where none is in use.
+fn core_coverage(prices: &[Price]) -> Option<PriceCoverage> {
+    let (first, last) = (prices.first()?.time, prices.last()?.time);
+    Some(PriceCoverage { source: CORE_SOURCE.to_owned(), first, last, points: prices.len() as u64 })
 }
 
 impl PriceTable {
@@ -108,8 +147,35 @@ impl PriceTable {
                 }
             }
         }
-        let series = by_symbol.into_iter().map(|(symbol, (prices, zeros))| (symbol, Series::new(&prices, zeros)));
+        let series =
+            by_symbol.into_iter().map(|(symbol, (prices, zeros))| (symbol, Series::new(&prices, zeros).into()));
         Self { series: series.collect() }
+    }
+
+    /// Adds the [core prices](core_prices). Of a symbol with imported prices they are used only before the first and after
+    /// the last of these: between them gaps are gaps.
+    ///
+    /// ```
+    /// use headwater_ledger::market::{PricePoint, PriceTable};
+    /// use headwater_types::Timestamp;
+    /// let imported = PricePoint { symbol: "eth".into(), time: Timestamp::new(1_600_000_000), usd: 5.0 };
+    /// let table = PriceTable::new([imported]).over_core();
+    /// let usd = |secs| table.at("eth", Timestamp::new(secs)).map(|price| price.usd);
+    /// assert_eq!(usd(1_600_000_000), Some(5.0));
+    /// // The close of the day before, 2020-09-12.
+    /// assert_eq!(usd(1_599_999_999), Some(387.183_105_468_75));
+    /// assert_eq!(usd(1_400_000_000), None, "ether had no market");
+    /// ```
+    #[must_use]
+    pub fn over_core(mut self) -> Self {
+        for (symbol, core) in &*CORE {
+            let series = match self.series.get(*symbol) {
+                Some(imported) => Arc::new(imported.over_core(core)),
+                None => Arc::clone(core),
+            };
+            self.series.insert((*symbol).to_owned(), series);
+        }
+        self
     }
 
     /// The last price at or before `time`, not older than [`PRICE_MAX_AGE_SECS`]. O(log n).
@@ -142,10 +208,17 @@ impl PriceTable {
         self.series.get(symbol).map_or(&[], |series| &series.prices)
     }
 
-    /// Returns whether a price of a symbol was imported that is in use.
+    /// Returns whether a symbol has a price in use.
     #[must_use]
     pub fn holds(&self, symbol: &str) -> bool {
         !self.series(symbol).is_empty()
+    }
+
+    /// Returns whether the price in use of this time is a core price.
+    #[must_use]
+    pub fn is_core(&self, symbol: &str, time: Timestamp) -> bool {
+        let Some(series) = self.series.get(symbol) else { return false };
+        series.imported.is_none_or(|(first, last)| time < first || time > last)
     }
 
     /// The prices of a symbol that are held and not used, by time.
@@ -165,7 +238,7 @@ impl PriceTable {
         self.held().filter(|symbol| self.holds(symbol))
     }
 
-    /// The symbols of which anything is held, in order, though it may all be left out.
+    /// The symbols that have a series, in order, though all its prices may be left out.
     pub(crate) fn held(&self) -> impl Iterator<Item = &str> {
         self.series.keys().map(String::as_str)
     }
@@ -253,5 +326,73 @@ mod tests {
         };
         let expected = [coverage("daily", 86_399, 172_799, 2), coverage("hourly", 89_999, 107_999, 6)];
         assert_eq!(table.coverage("eth"), expected);
+    }
+
+    /// The last second of a day of January 2020, and the close of ether on it in the table of the core.
+    const CORE_DAYS: [(i64, f64); 5] = [
+        (1_577_923_199, 130.802_001_953_125),
+        (1_578_009_599, 127.410_179_138_183_6),
+        (1_578_095_999, 134.171_707_153_320_3),
+        (1_578_182_399, 135.069_366_455_078_12),
+        (1_578_268_799, 136.276_779_174_804_7),
+    ];
+
+    #[test]
+    fn core_prices_surround_the_imported_ones() {
+        let [before, first, _, last, after] = CORE_DAYS;
+        let table = PriceTable::new([point("eth", first.0, 5.0), point("eth", last.0, 6.0)]).over_core();
+        let at = |secs| table.at("eth", Timestamp::new(secs)).map(|price| price.usd);
+        assert_eq!([at(before.0), at(first.0 - 1)], [Some(before.1); 2]);
+        assert_eq!([at(first.0), at(first.0 + PRICE_MAX_AGE_SECS)], [Some(5.0); 2]);
+        assert_eq!([at(first.0 + PRICE_MAX_AGE_SECS + 1), at(last.0 - 1)], [None; 2], "a gap between imported prices");
+        assert_eq!([at(last.0), at(after.0 - 1), at(after.0)], [Some(6.0), Some(6.0), Some(after.1)]);
+        let is_core = |secs| table.is_core("eth", Timestamp::new(secs));
+        assert_eq!([before.0, first.0, last.0, after.0].map(is_core), [true, false, false, true]);
+
+        let core = PriceTable::default().over_core();
+        for (secs, usd) in CORE_DAYS {
+            assert_eq!(core.at("eth", Timestamp::new(secs)).map(|price| price.usd), Some(usd));
+        }
+        let coverage = |table: &PriceTable| {
+            let rows = table.coverage("eth").iter().map(|row| (row.source.clone(), row.points));
+            rows.collect::<Vec<_>>()
+        };
+        assert_eq!(coverage(&core), [(CORE_SOURCE.to_owned(), 4_071)]);
+        assert_eq!(coverage(&table), [(CORE_SOURCE.to_owned(), 4_068), (String::new(), 2)]);
+        assert_eq!(table.series("eth").len(), 4_070);
+        assert_eq!(table.coverage("eth")[0].last, core.coverage("eth")[0].last);
+    }
+
+    #[test]
+    fn core_prices_are_used_where_all_imported_ones_are_left_out() {
+        let table = PriceTable::new([point("eth", CORE_DAYS[1].0, 0.0)]).over_core();
+        let found = table.at("eth", Timestamp::new(CORE_DAYS[1].0)).unwrap();
+        assert!(found.usd.to_bits() == CORE_DAYS[1].1.to_bits() && table.is_core("eth", found.time));
+        assert_eq!(table.left_out("eth").len(), 1);
+    }
+
+    #[test]
+    fn core_prices_begin_with_the_market_and_end_with_the_table() {
+        let core = PriceTable::default().over_core();
+        assert_eq!(core.symbols().collect::<Vec<_>>(), ["bnb", "btc", "eth", "trx"]);
+        let time = |text: &str| text.parse::<Timestamp>().unwrap();
+        for (symbol, first) in
+            [("btc", "2010-07-17"), ("eth", "2015-08-07"), ("bnb", "2017-07-25"), ("trx", "2017-09-13")]
+        {
+            let first = time(&format!("{first}T23:59:59Z"));
+            assert_eq!(core.at(symbol, Timestamp::new(first.secs() - 1)), None, "{symbol}");
+            assert_eq!(core.at(symbol, first).unwrap().time, first, "{symbol}");
+            let last = time("2026-09-28T23:59:59Z");
+            assert_eq!(core.latest(symbol).unwrap().time, last, "{symbol}");
+            assert_eq!(core.at(symbol, time("2026-09-29T23:59:59Z")).unwrap().time, last, "{symbol}");
+            assert_eq!(core.at(symbol, time("2026-09-30T00:00:00Z")), None, "{symbol}");
+        }
+    }
+
+    #[test]
+    fn core_prices_have_no_spike() {
+        for (symbol, prices) in core_prices() {
+            assert!(!spikes(prices).contains(&true), "{symbol}");
+        }
     }
 }

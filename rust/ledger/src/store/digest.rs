@@ -119,11 +119,12 @@ fn add_registry(sum: &mut Sum, registry: &Registry) {
     }
 }
 
-/// Adds all prices that are held, used or not.
+/// Adds all prices that are held, used or not. The core prices are of the program and not of the store.
 fn add_prices(sum: &mut Sum, prices: &PriceTable) {
     for symbol in prices.held() {
         let left_out = prices.left_out(symbol).iter().map(|left_out| &left_out.price);
-        for price in prices.series(symbol).iter().chain(left_out) {
+        let imported = prices.series(symbol).iter().filter(|price| !prices.is_core(symbol, price.time));
+        for price in imported.chain(left_out) {
             sum.add("price", None, |out| {
                 symbol.write(out);
                 price.time.write(out);

@@ -105,10 +105,11 @@ impl Imports {
             Entries::Prices(_) | Entries::Fx(_) => None,
         });
         let registry = Registry::new(listings.flatten().cloned());
-        let prices = PriceTable::of_imports(in_force().filter_map(|(source, entries)| match entries {
+        let imported = in_force().filter_map(|(source, entries)| match entries {
             Entries::Prices(points) => Some((source, points.as_slice())),
             Entries::Tokens(_) | Entries::Fx(_) => None,
-        }));
+        });
+        let prices = PriceTable::of_imports(imported).over_core();
         let rates = in_force().filter_map(|(_, entries)| match entries {
             Entries::Fx(points) => Some(points),
             Entries::Tokens(_) | Entries::Prices(_) => None,

@@ -15,18 +15,13 @@ pub(super) fn examine(chains: &[Chain], ledger: &dyn Ledger, findings: &mut Find
     for chain in chains {
         let symbol = chain.native_symbol();
         let head = ledger.coverage().get(chain).and_then(|coverage| coverage.last_time);
-        match (ledger.prices().latest(symbol), head) {
-            (None, _) => findings.warn(
+        match ledger.prices().latest(symbol).zip(head) {
+            Some((price, head)) if late(price.time, head) => findings.warn(
                 AREA,
-                format!("{chain}: there is no price of {symbol}"),
-                "`headwater prices import` reads some: amounts in USD are null until then",
+                format!("{chain}: the newest price of {symbol} is of {}, the data of {head}", price.time),
+                "`headwater prices import` reads newer ones: later amounts in USD are null until then",
             ),
-            (Some(price), Some(head)) if late(price.time, head) => findings.warn(
-                AREA,
-                format!("{chain}: the newest price of {symbol} is older than the data by more than two days"),
-                "`headwater prices import` reads newer ones",
-            ),
-            (Some(_), _) => findings.good(AREA, format!("{chain}: {symbol} has prices up to the data")),
+            Some(_) | None => findings.good(AREA, format!("{chain}: {symbol} has prices up to the data")),
         }
         let is_imported = || ledger.registry().of_chain(*chain).any(|(_, entry)| entry.source == EntrySource::Import);
         if chain.family() != headwater_types::Family::Utxo && !is_imported() {
