@@ -199,10 +199,10 @@ class Batch:
             follow = bar.follow if progress else None
             for rows in _batches.places_by(chains, None):
                 part = listed if listed is None or len(rows) == len(chains) else listed[rows]
-                table, told = self._answers.score_table(part, (chains[rows[0]], columns, observed), follow)
+                table, found = self._answers.score_table(part, (chains[rows[0]], columns, observed), follow)
                 tables.append(pl.DataFrame(table))
                 places += rows
-                warned += told
+                warned += found
         _warn(name, warned, 4)
         if len(tables) == 1:
             return tables[0]
