@@ -199,10 +199,10 @@ class Batch:
             follow = bar.follow if progress else None
             for rows in _batches.places_by(chains, None):
                 part = listed if listed is None or len(rows) == len(chains) else listed[rows]
-                table, told = self._answers.score_table(part, (chains[rows[0]], columns, observed), follow)
+                table, found = self._answers.score_table(part, (chains[rows[0]], columns, observed), follow)
                 tables.append(pl.DataFrame(table))
                 places += rows
-                warned += told
+                warned += found
         _warn(name, warned, 4)
         if len(tables) == 1:
             return tables[0]
@@ -213,9 +213,10 @@ class Batch:
         """Return the chain of each address, or one chain where there is no column of them."""
         if blockchain is not None:
             return [blockchain]
-        if listed is None or listed.is_empty() or listed.schema.get("address") != pl.String:
+        kind = pl.Null() if listed is None else listed.schema.get("address", pl.Null())
+        if listed is None or listed.is_empty() or kind not in (pl.String, pl.Categorical, pl.Enum):
             return [self._chains.of_all([])]
-        return self._chains.of_column(listed["address"].to_list())
+        return self._chains.of_column(listed["address"].cast(pl.String).to_list())
 
 
 def _listed(addresses: Any) -> pl.DataFrame | None:  # noqa: ANN401

@@ -27,6 +27,8 @@ def form_of(texts: Sequence[str | None]) -> list[str | None]:
         for place, is_valid in enumerate(_headwater.address_valid(texts, chain)):
             if is_valid:
                 forms[place] = chain
+        if None not in forms:
+            break
     return forms
 
 
@@ -39,13 +41,8 @@ class ChainFinder:
 
     def of_each(self, addresses: Sequence[str]) -> list[str]:
         """Return the chain of each address; of invalid text the one that it resembles most."""
-        chains = []
-        for address, form in zip(addresses, _trimmed_form_of(addresses), strict=True):
-            if form is None:
-                chains.append(_resembled(address))
-            else:
-                chains.append(self._only_held(_EVM) if form == DEFAULT else form)
-        return chains
+        chains = self._of_forms(_trimmed_form_of(addresses))
+        return [chain or _resembled(address) for chain, address in zip(chains, addresses, strict=True)]
 
     def of_all(self, texts: Sequence[str]) -> str:
         """Return the one chain of a call: that of its first address, or the only one held where it has none."""
@@ -57,12 +54,13 @@ class ChainFinder:
 
     def of_column(self, texts: Sequence[str | None]) -> list[str]:
         """Return the chain of each text; what has no form goes with the first that has one."""
-        chains: list[str | None] = _trimmed_form_of([text or "" for text in texts])
-        if DEFAULT in chains:
-            evm = self._only_held(_EVM)
-            chains = [evm if chain == DEFAULT else chain for chain in chains]
+        chains = self._of_forms(_trimmed_form_of([text or "" for text in texts]))
         first = next((chain for chain in chains if chain is not None), DEFAULT)
         return [chain or first for chain in chains]
+
+    def _of_forms(self, forms: Sequence[str | None]) -> list[str | None]:
+        evm = self._only_held(_EVM) if DEFAULT in forms else DEFAULT
+        return [evm if form == DEFAULT else form for form in forms]
 
     def _only_held(self, family: str | None = None) -> str:
         held = [chain for chain, of in self._held_chains() if family in (None, of)]

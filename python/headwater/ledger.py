@@ -360,7 +360,7 @@ class Ledger(
         named = [_request.plain(f"address[{place}]", text) for place, text in enumerate(addresses)]
         chains = [shared["blockchain"]] * len(named) if "blockchain" in shared else self._chains.of_each(named)
         _refuse_invalid(addresses, chains)
-        calls = _batches.places_by(chains, LISTS[CALL]["addresses"])
+        calls = _batches.places_by([str(chain) for chain in chains], LISTS[CALL]["addresses"])
         requests = [
             {**shared, "blockchain": chains[places[0]], "addresses": [named[place] for place in places]}
             for places in calls

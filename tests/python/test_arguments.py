@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import date, datetime, timezone
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import headwater as hw
 import numpy as np
@@ -12,7 +12,8 @@ import pandas as pd
 import polars as pl
 import pytest
 from conftest import Served, headwater
-from headwater import train
+from headwater import _headwater, train
+from headwater._answers import Answers
 from headwater.examples import ALICE, BOB, SHOP, USDT, ledger
 
 START = 1_600_000_000
@@ -223,3 +224,31 @@ def test_addresses_of_any_chain_are_valid() -> None:
     assert hw.address.validate(texts) == [True, True, True, False]
     assert hw.address.checksum([TRON, BITCOIN, ALICE.upper(), "x"])[:2] == [TRON, BITCOIN]
     assert hw.address.validate(TRON, chain="ethereum") is False
+
+
+def test_chains_held_are_asked_for_once() -> None:
+    asked: list[str] = []
+
+    class Counted:
+        source = "a fake"
+
+        def answer(self, name: str, request: dict[str, Any], /) -> _headwater.Answer:
+            asked.append(name)
+            return near.answer(name, request)
+
+    near = moved("bsc")._answers
+    made = hw.Ledger(cast("Answers", Counted()))
+    assert [made.wallet(ALICE).blockchain for _ in range(2)] == ["bsc", "bsc"]
+    assert made.wallet([ALICE, BOB]).frame.height == 2
+    assert asked == ["chains", *["wallet-overview"] * 4]
+    # Where none are held they are asked for again, once a call.
+    asked.clear()
+    near = hw.Ledger.from_frames([])._answers
+    empty = hw.Ledger(cast("Answers", Counted()))
+    with pytest.raises(hw.InvalidInput, match="ethereum"):
+        empty.wallet([ALICE, BOB])
+    assert asked == ["chains", "wallet-overview"]
+    # An address that has a form of its own needs none of it.
+    with pytest.raises(hw.InvalidInput, match="tron"):
+        empty.wallet(TRON)
+    assert asked[2:] == ["wallet-overview"]

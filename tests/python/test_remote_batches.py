@@ -24,7 +24,7 @@ def called(ledger: hw.RemoteLedger) -> dict[str, int]:
 
 
 def judged(report: hw.RiskReport) -> dict[str, Any]:
-    """What an answer says, without the time at which it was computed."""
+    """Returns an answer without the time at which it was computed."""
     whole: dict[str, Any] = {**report.to_dict()}
     return {**whole, "meta": {name: of for name, of in whole["meta"].items() if name != "computed_at"}}
 
