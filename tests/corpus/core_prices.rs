@@ -8,7 +8,7 @@ use headwater_engine::{QueryEngine, endpoint};
 use headwater_ingest::{Options, Silent, ingest};
 use headwater_ledger::Cancel;
 use headwater_ledger::market::{PriceTable, core_prices};
-use headwater_ledger::read::{Accounts, Generation, Generations};
+use headwater_ledger::read::Generations;
 use headwater_ledger::store::{Store, Writer};
 use headwater_types::{Chain, Timestamp};
 use serde_json::{Value, json};

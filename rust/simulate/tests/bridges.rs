@@ -418,7 +418,7 @@ fn thorchain_memos_name_the_source_transaction() {
         assert_eq!((wish[1], wish[2]), (code, &*there.user.to_string()));
         let raw = there.amount.to_u128().unwrap();
         let paid = if there.chain == Chain::BITCOIN { raw } else { raw / 10_u128.pow(10) };
-        assert!(paid >= wish[3].parse().unwrap(), "a swap brings its limit");
+        assert!(paid >= wish[3].parse::<u128>().unwrap(), "a swap brings its limit");
     }
 }
 
