@@ -144,6 +144,9 @@ pub(super) fn run(settings: &Settings, arguments: Import, output: Output) -> Res
     print(&import_labels(&mut writer, &arguments.paths, &options, terms)?, output)
 }
 
+/// Characters of a date without its time.
+const DAY_CHARS: usize = 10;
+
 /// Prints the report of an import of the core lists.
 fn print_core(report: &LabelImportReport, output: Output) -> Result<(), Failure> {
     output.report(report, || {
@@ -157,7 +160,7 @@ fn print_core(report: &LabelImportReport, output: Output) -> Result<(), Failure>
             };
             vec![
                 of.list.clone(),
-                of.edition.map(|edition| date(edition.secs())).unwrap_or_default(),
+                of.edition.map(|edition| date(edition.secs()).chars().take(DAY_CHARS).collect()).unwrap_or_default(),
                 grouped(claims),
                 grouped(no_code),
                 grouped(other_ticker + unknown_chain + malformed + bad_checksum),

@@ -57,7 +57,7 @@ impl AddressDates {
         if let (1.., Some(edition)) = (dated, self.edition) {
             let day = edition.to_string();
             labels.warnings.push(format!(
-                "{dated} claims are dated by the address, from the core list of {}: the file gives the date of the entity or none",
+                "claims dated by the address, from the core list of {}: {dated}; the file gives the date of the entity, or none",
                 day.get(..10).unwrap_or(&day)
             ));
         }

@@ -6,7 +6,7 @@ use headwater_ledger::labels::{Claim, Code, DateBasis, Level, Scope};
 use headwater_types::Chain;
 
 use super::*;
-use crate::labels::outcome::{Foreign, is_listed};
+use crate::labels::outcome::is_listed;
 
 /// All packed files together may have so many bytes.
 const MAX_BYTES: usize = 3_000_000;
@@ -49,8 +49,7 @@ fn ofac_has_the_counts_of_its_sources() {
     let listed: Vec<_> = listed.into_iter().map(|(scope, addresses)| (scope, addresses.len())).collect();
     // SOURCES.md counts rows of a chain, second tickers and second entities among them.
     assert_eq!(listed, [("bitcoin", 529), ("evm", 104), ("tron", 277)]);
-    let of_others = |foreign: &&Foreign| foreign.code == Some(Code::Sanction);
-    assert_eq!(ofac.foreign.iter().filter(of_others).count(), 50, "961 without one id, which is not an address");
+    assert_eq!(ofac.counts.other_ticker, 50, "961 without one id, which is not an address");
     assert_eq!(codes(&ofac), BTreeMap::from([("sanction", 911), ("sanction_delisted", 92)]));
     assert!(ofac.claims.iter().all(|claim| claim.level == Level::SanctionsList && &*claim.group == "ofac"));
 }

@@ -201,8 +201,7 @@ fn delisted_in_core(
         return Ok(None);
     }
     let warning = format!(
-        "{ended} addresses of the core list of OFAC's (version {version}) are not in this edition, which is newer: they \
-         are delisted"
+        "addresses of the core list (version {version}) that this newer edition lacks, and that are delisted: {ended}"
     );
     let import = LabelImport {
         source: CORE_SOURCE.to_owned(),

@@ -119,7 +119,10 @@ fn delisting_in_a_later_edition_ends_the_core_claim() {
         if is_core_first {
             import_core_lists(&mut writer, day(3)).unwrap();
             let report = import_files(&mut writer, &paths, 4);
-            assert!(report.lists[0].warnings.iter().any(|warning| warning.contains("they are delisted")), "{report:?}");
+            assert!(
+                report.lists[0].warnings.iter().any(|warning| warning.contains("that are delisted: 1")),
+                "{report:?}"
+            );
         } else {
             import_files(&mut writer, &paths, 3);
             import_core_lists(&mut writer, day(4)).unwrap();
@@ -150,7 +153,7 @@ fn files_of_ofac_are_dated_by_the_address() {
     let unknown = "0x1111111111111111111111111111111111111111";
     let addresses = [ronin, unknown].map(|address| (address.to_owned(), "ETH"));
     let report = import_files(&mut writer, &write_list(folder.path(), 2, &addresses), 3);
-    let expected = "1 claims are dated by the address, from the core list of 2026-08-20: the file gives the date of the entity or none";
+    let expected = "claims dated by the address, from the core list of 2026-08-20: 1; the file gives the date of the entity, or none";
     assert!(report.lists[0].warnings.iter().any(|warning| warning == expected), "{report:?}");
     let claims = claims_of(&writer, report.lists[0].version).unwrap();
     let dates: Vec<_> = claims.iter().map(|claim| (claim.asserted_at.unwrap().to_string(), claim.date_basis)).collect();
