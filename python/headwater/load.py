@@ -239,7 +239,7 @@ def ingest(
     >>> report.transactions, report.movements, report.blocks
     (4, 5, 4)
     >>> report.frame.select("format", "chain", "state", "rows").rows()
-    [('etherscan', 'ethereum', 'read', 4), ('etherscan', 'ethereum', 'read', 1)]
+    [('etherscan-export', 'ethereum', 'read', 4), ('etherscan-export', 'ethereum', 'read', 1)]
     >>> ledger = report.open()
     >>> ledger.transactions(examples.ALICE).frame.select("action", "amount", "symbol").rows()
     [('send', '2.5', 'usdt'), ('send', '1', 'eth'), ('receive', '3', 'eth')]
