@@ -136,8 +136,8 @@ class Imports:
         >>> report = ledger.import_labels(mine, source="desk", trust=True)
         >>> report.frame.select("source", "list", "level", "claims").rows()
         [('desk', 'table', 'trusted_provider', 1)]
-        >>> ledger.labels(examples.SHOP).frame["entity"].to_list()
-        ['Corner Shop']
+        >>> ledger.labels(examples.SHOP).entity_name
+        'Corner Shop'
         """
         texts = {
             "source": source,

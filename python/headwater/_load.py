@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-import os
 import re
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
@@ -15,6 +14,7 @@ from typing import Any
 import polars as pl
 
 from headwater import _objects, _request, _tables
+from headwater._display import safe
 from headwater._progress import Bar
 from headwater.errors import HeadwaterError, InvalidInput
 
@@ -66,14 +66,9 @@ def errors_in_python(own: str = "", name: str = "") -> Iterator[None]:
         raise
 
 
-def expanded(value: object, name: str) -> str:
-    """Return a path as text, with ``~`` as the folder of the user."""
-    return os.path.expanduser(_objects.path(value, name))
-
-
-def expanded_files(value: object, name: str) -> list[str]:
-    """Return paths of files, folders and patterns as text."""
-    paths = [os.path.expanduser(path) for path in _objects.paths(value, name)]
+def files(value: object, name: str) -> list[str]:
+    """Return paths of files, folders and patterns as text; at least one."""
+    paths = _objects.paths(value, name)
     if not paths:
         message = f"{name}: expected files, folders or patterns, and there are none"
         raise InvalidInput(message, reason="invalid_value", field=name)
@@ -85,7 +80,7 @@ def handed_files(value: object, name: str) -> Iterator[tuple[list[str], bool]]:
     """Give the files of an import, and whether they are a table: one is written to a file as long as it is read."""
     if _are_paths(value):
         with errors_in_python():
-            yield expanded_files(value, name), False
+            yield files(value, name), False
         return
     frame = _tables.frame(value, name)
     named = [column for column, dtype in frame.schema.items() if dtype in (pl.Categorical, pl.Enum)]
@@ -149,11 +144,11 @@ class Notes:
 
     def __repr__(self) -> str:
         """Show the report in a few lines."""
-        return "\n".join([*self._lines(), *(f"  {note}" for note in self._first_notes())])
+        return "\n".join([*self._lines(), *(f"  {safe(note)}" for note in self._first_notes())])
 
     def _repr_html_(self) -> str:
         lines = "<br>".join(map(html.escape, self._lines()))
-        notes = "".join(f"<li>{html.escape(note)}</li>" for note in self._first_notes())
+        notes = "".join(f"<li>{html.escape(safe(note))}</li>" for note in self._first_notes())
         table: str = self.frame._repr_html_()
         return f"<p>{lines}</p>{table}" + (f"<ul>{notes}</ul>" if notes else "")
 

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import polars as pl
 
-from headwater import _headwater, _load
+from headwater import _headwater, _load, _objects, _times
 from headwater._load import Files
 from headwater._request import Time
 from headwater.ledger import Ledger, Paths
@@ -200,7 +200,7 @@ def ingest(
         Token contract of a list of holders, or of token transfers exported by a web page.
     at_block : int, optional
         Block at whose end the balances of a list of holders were held.
-    at_time : int or datetime, optional
+    at_time : int, date, datetime or str, optional
         Time of that block, where the store does not have the block.
     decimals : int, optional
         Decimals of that token, where amounts are in whole units.
@@ -239,7 +239,7 @@ def ingest(
     >>> report.transactions, report.movements, report.blocks
     (4, 5, 4)
     >>> report.frame.select("format", "chain", "state", "rows").rows()
-    [('etherscan', 'ethereum', 'read', 4), ('etherscan', 'ethereum', 'read', 1)]
+    [('etherscan-export', 'ethereum', 'read', 4), ('etherscan-export', 'ethereum', 'read', 1)]
     >>> ledger = report.open()
     >>> ledger.transactions(examples.ALICE).frame.select("action", "amount", "symbol").rows()
     [('send', '2.5', 'usdt'), ('send', '1', 'eth'), ('receive', '3', 'eth')]
@@ -247,7 +247,7 @@ def ingest(
     texts = {"chain": chain, "format": format, "network": network, "contract": contract, "on_error": on_error}
     numbers = {
         "at_block": at_block,
-        "at_time": at_time,
+        "at_time": _times.seconds("at_time", at_time, is_end=False),
         "decimals": decimals,
         "batch_transactions": batch_transactions,
         "max_line_bytes": max_line_bytes,
@@ -259,7 +259,7 @@ def ingest(
     options: dict[str, Any] = {name: _load.text(value, name) for name, value in texts.items()}
     options |= {name: _load.number(value, name) for name, value in numbers.items()}
     options["events"] = bool(events)
-    files, folder = _load.expanded_files(paths, "paths"), _load.expanded(store, "store")
+    files, folder = _load.files(paths, "paths"), _objects.path(store, "store")
     with _load.errors_in_python(), _load.LoadBar("ingest", progress) as bar:
         data, notes = _headwater.ingest(files, folder, options, bar.show)
     return IngestReport(
@@ -327,8 +327,8 @@ def simulate(
     >>> made.open().transactions(first["address"], blockchain=first["blockchain"]).frame.is_empty()
     False
     """
-    folder = _load.expanded(store, "store")
-    known = None if truth is None else _load.expanded(truth, "truth")
+    folder = _objects.path(store, "store")
+    known = None if truth is None else _objects.path(truth, "truth")
     chance = _load.number(seed, "seed")
     with _load.errors_in_python(), _load.LoadBar("simulate", progress) as bar:
         data = _headwater.simulate(folder, str(preset), chance or 0, known, bar.show)
