@@ -13,8 +13,9 @@
 [('send', '1.5', 'eth')]
 """
 
-from headwater import address, metrics
+from headwater import address, metrics, u256
 from headwater._headwater import __version__
+from headwater._scan import Scan
 from headwater.classify import ClassReport, ClassReports
 from headwater.errors import (
     Cancelled,
@@ -64,6 +65,7 @@ __all__ = [
     "Reports",
     "RiskReport",
     "RiskReports",
+    "Scan",
     "ServerError",
     "StorageError",
     "TimedOut",
@@ -78,4 +80,5 @@ __all__ = [
     "connect",
     "metrics",
     "open",
+    "u256",
 ]

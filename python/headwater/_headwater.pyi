@@ -6,6 +6,8 @@ __all__ = [
     "Answer",
     "Lines",
     "NativeLedger",
+    "ScanReader",
+    "StoredScan",
     "__version__",
     "address_checksum",
     "address_error",
@@ -19,6 +21,7 @@ __all__ = [
     "main",
     "measures",
     "open_store",
+    "stored_tables",
 ]
 
 __version__: str
@@ -38,6 +41,7 @@ class NativeLedger:
     def answer(self, name: str, request: dict[str, Any]) -> Answer: ...
     def write_table(self, name: str, request: dict[str, Any], path: str | PathLike[str]) -> dict[str, Any]: ...
     def read_table(self, name: str, request: dict[str, Any]) -> _ArrowStream: ...
+    def stored_scan(self, table: str, filter: dict[str, Any]) -> StoredScan: ...  # noqa: A002
     def export_transfers(self, out: str | PathLike[str], chains: Sequence[str]) -> dict[str, Any]: ...
     def score_table(
         self, addresses: _ArrowStream | None, wanted: _Wanted, progress: _Progress | None
@@ -53,6 +57,25 @@ class NativeLedger:
         self, action: str, address: str, reason: str, only: tuple[str | None, str | None, str | None]
     ) -> list[dict[str, Any]]: ...
     def list_disputes(self, address: str | None) -> list[dict[str, Any]]: ...
+
+@final
+class StoredScan:
+    @property
+    def generation(self) -> int: ...
+    def open(
+        self,
+        columns: Sequence[str] | None = None,
+        pushed: dict[str, Any] | None = None,
+        limit: int | None = None,
+        batch_rows: int | None = None,
+    ) -> ScanReader: ...
+
+@final
+class ScanReader:
+    @property
+    def decoded_rows(self) -> int: ...
+    def next_batch(self) -> _ArrowStream | None: ...
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
 
 @final
 class Lines:
@@ -97,4 +120,5 @@ def address_error(address: str, chain: str) -> str | None: ...
 def features() -> list[tuple[str, str, str]]: ...
 def features_version() -> int: ...
 def measures(lists: _ArrowStream, tops: Sequence[int], tau: tuple[int, int]) -> _ArrowStream: ...
+def stored_tables() -> list[tuple[str, str, str, list[str], list[tuple[str, str, str]]]]: ...
 def main(arguments: Sequence[str]) -> int: ...

@@ -21,6 +21,7 @@ from headwater._movements import MovementMethods
 from headwater._progress import Bar
 from headwater._request import Addresses, Texts
 from headwater._request import given as _given
+from headwater._scan import Scans
 from headwater._tracing import TracingMethods
 from headwater.classify import CALL, MOST_ADDRESSES, ClassReport, ClassReports, each
 from headwater.errors import InvalidInput, Unsupported
@@ -69,6 +70,7 @@ class Ledger(
     Batch,
     Disputes,
     WholeLists,
+    Scans,
 ):
     """Answers about addresses.
 
