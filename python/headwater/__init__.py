@@ -13,8 +13,9 @@
 [('send', '1.5', 'eth')]
 """
 
-from headwater import address, metrics
+from headwater import address, metrics, u256
 from headwater._headwater import __version__
+from headwater._scan import Scan
 from headwater.classify import ClassReport, ClassReports
 from headwater.errors import (
     Cancelled,
@@ -68,6 +69,7 @@ __all__ = [
     "Reports",
     "RiskReport",
     "RiskReports",
+    "Scan",
     "ServerError",
     "SimulateReport",
     "StorageError",
@@ -85,4 +87,5 @@ __all__ = [
     "metrics",
     "open",
     "simulate",
+    "u256",
 ]

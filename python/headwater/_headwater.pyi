@@ -7,6 +7,8 @@ __all__ = [
     "Answer",
     "Lines",
     "NativeLedger",
+    "ScanReader",
+    "StoredScan",
     "__version__",
     "address_checksum",
     "address_error",
@@ -26,6 +28,7 @@ __all__ = [
     "measures",
     "open_store",
     "simulate",
+    "stored_tables",
 ]
 
 __version__: str
@@ -47,6 +50,7 @@ class NativeLedger:
     def answer(self, name: str, request: dict[str, Any]) -> Answer: ...
     def write_table(self, name: str, request: dict[str, Any], path: str | PathLike[str]) -> dict[str, Any]: ...
     def read_table(self, name: str, request: dict[str, Any]) -> _ArrowStream: ...
+    def stored_scan(self, table: str, filter: dict[str, Any]) -> StoredScan: ...  # noqa: A002
     def export_transfers(self, out: str | PathLike[str], chains: Sequence[str]) -> dict[str, Any]: ...
     def score_table(
         self, addresses: _ArrowStream | None, wanted: _Wanted, progress: _Progress | None
@@ -63,6 +67,25 @@ class NativeLedger:
         self, action: str, address: str, reason: str, only: tuple[str | None, str | None, str | None]
     ) -> list[dict[str, Any]]: ...
     def list_disputes(self, address: str | None) -> list[dict[str, Any]]: ...
+
+@final
+class StoredScan:
+    @property
+    def generation(self) -> int: ...
+    def open(
+        self,
+        columns: Sequence[str] | None = None,
+        pushed: dict[str, Any] | None = None,
+        limit: int | None = None,
+        batch_rows: int | None = None,
+    ) -> ScanReader: ...
+
+@final
+class ScanReader:
+    @property
+    def decoded_rows(self) -> int: ...
+    def next_batch(self) -> _ArrowStream | None: ...
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
 
 @final
 class Lines:
@@ -134,4 +157,5 @@ def import_market(
     options: dict[str, Any],
     progress: _PartProgress | None,
 ) -> list[dict[str, Any]]: ...
+def stored_tables() -> list[tuple[str, str, str, list[str], list[tuple[str, str, str]]]]: ...
 def main(arguments: Sequence[str]) -> int: ...

@@ -24,6 +24,7 @@ from headwater._movements import MovementMethods
 from headwater._progress import Bar
 from headwater._request import Addresses, Texts
 from headwater._request import given as _given
+from headwater._scan import Scans
 from headwater._tracing import TracingMethods
 from headwater.classify import CALL, ClassReport, ClassReports, each
 from headwater.errors import InvalidInput, Unsupported
@@ -81,6 +82,7 @@ class Ledger(
     Disputes,
     Imports,
     WholeLists,
+    Scans,
 ):
     """Answers about addresses.
 

@@ -26,6 +26,7 @@ use crate::answer::Answer;
 use crate::errors::{exception, raise};
 use crate::interrupt::interruptible;
 use crate::objects::{object_of, value_of};
+use crate::scan::StoredScan;
 use crate::scores::{self, Question, Wanted};
 use crate::tables;
 
@@ -88,6 +89,12 @@ impl NativeLedger {
             headwater_export::transfers(&*ledger, &chains, &out, &|_, _| {}, cancel)
         })?;
         object_of(py, &manifest.map_err(|error| export_error(py, &error))?)
+    }
+
+    /// A table of the store as its present generation has it, under a filter.
+    fn stored_scan(&self, py: Python<'_>, table: String, filter: &Bound<'_, PyDict>) -> PyResult<StoredScan> {
+        let ledger = py.detach(|| self.ledgers.current()).map_err(|error| exception(py, &error.into()))?;
+        StoredScan::new(py, ledger, table, filter)
     }
 
     /// Scores of many addresses as a table, and warnings. Without addresses: of all of the chain.

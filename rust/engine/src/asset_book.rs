@@ -19,7 +19,8 @@ use crate::rebasing::rebases;
 
 /// An asset as answers show it.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct AssetView {
+pub struct AssetView {
+    /// The asset.
     pub asset: Asset,
     /// Canonical text, `None` for the native coin.
     pub contract: Option<AddressText>,
@@ -39,13 +40,13 @@ impl Deref for AssetView {
 
 impl AssetView {
     /// The symbol, or the contract where there is none.
-    pub fn name(&self) -> &str {
+    pub(crate) fn name(&self) -> &str {
         self.symbol.as_deref().or(self.contract.as_deref()).unwrap_or_default()
     }
 }
 
 /// The assets of one chain, by the number that this book gives them.
-pub(crate) struct AssetBook<'a> {
+pub struct AssetBook<'a> {
     ledger: &'a dyn Ledger,
     chain: Chain,
     by_ref: FxHashMap<AssetRef, usize>,
@@ -64,6 +65,7 @@ const TEXT_BYTES: usize = 128;
 
 impl<'a> AssetBook<'a> {
     /// A book for a few assets.
+    #[must_use]
     pub fn new(ledger: &'a dyn Ledger, chain: Chain) -> Self {
         Self {
             ledger,
@@ -79,7 +81,7 @@ impl<'a> AssetBook<'a> {
     }
 
     /// A book for as many as an address may have.
-    pub fn within(ledger: &'a dyn Ledger, chain: Chain, cancel: &Cancel) -> Self {
+    pub(crate) fn within(ledger: &'a dyn Ledger, chain: Chain, cancel: &Cancel) -> Self {
         Self { held: Some(cancel.holding(ASSETS)), cancel: cancel.clone(), ..Self::new(ledger, chain) }
     }
 
@@ -93,6 +95,9 @@ impl<'a> AssetBook<'a> {
     }
 
     /// The number of the asset behind a handle.
+    ///
+    /// # Errors
+    /// When stored data cannot be read, or the query takes too much memory.
     pub fn of_ref(&mut self, asset: AssetRef) -> Result<usize, Error> {
         if let Some(number) = self.by_ref.get(&asset) {
             return Ok(*number);
@@ -104,6 +109,9 @@ impl<'a> AssetBook<'a> {
     }
 
     /// The number of an asset.
+    ///
+    /// # Errors
+    /// As [`AssetBook::of_ref`].
     pub fn of_asset(&mut self, asset: Asset) -> Result<usize, Error> {
         if let Some(number) = self.by_asset.get(&asset) {
             return Ok(*number);
@@ -122,12 +130,17 @@ impl<'a> AssetBook<'a> {
         Ok(held.reach(tables + views * (size_of::<AssetView>() + size_of::<OnceCell<bool>>() + TEXT_BYTES))?)
     }
 
-    /// What answers say of an asset.
+    /// The terms and texts of an asset by its number.
+    #[must_use]
     pub fn view(&self, number: usize) -> &AssetView {
         &self.views[number]
     }
 
-    /// Returns whether balances of an asset change without transfers: see [`rebases`].
+    /// Returns whether balances of an asset change without transfers: it is listed as such, or its contract logged an
+    /// event that only such tokens log.
+    ///
+    /// # Errors
+    /// When the logs cannot be read.
     pub fn rebases(&self, number: usize) -> Result<bool, Error> {
         let cell = &self.rebasing[number];
         if let Some(known) = cell.get() {
@@ -138,7 +151,7 @@ impl<'a> AssetBook<'a> {
     }
 
     /// The assets by their numbers.
-    pub fn into_assets(self) -> Vec<Asset> {
+    pub(crate) fn into_assets(self) -> Vec<Asset> {
         self.views.into_iter().map(|view| view.asset).collect()
     }
 

@@ -55,6 +55,7 @@ mod utxo_pairs;
 mod valuation;
 
 pub use analysis::{Analysis, List};
+pub use asset_book::{AssetBook, AssetView};
 pub use columns::{Column, ColumnKind, columns};
 pub use cost_class::CostClass;
 pub use counterparty_row::{BelowCutoff, CounterpartyAsset, CounterpartyRow};
@@ -83,6 +84,6 @@ pub use request::{
     Sign, SortOrder, ThirdParty, TransactionSort, TransferSort, Warnings, decode,
 };
 pub use response::{Answer, AnyReport, Pagination, Response, Warning};
-pub use rows::{Excluded, TransferRow};
+pub use rows::{Excluded, MovementSigns, TransferRow, status_name, transfer_type};
 pub use scope::{Bound, FilterCriteria};
 pub use table::{Rows, SinkClosed, TableHead, TableSink};

@@ -1,5 +1,5 @@
-//! Lists of the query engine as files of rows and columns (CSV, lines of JSON, Parquet, Arrow streams), and answers in
-//! Arrow's memory.
+//! Lists of the query engine as files of rows and columns (CSV, lines of JSON, Parquet, Arrow streams), answers in
+//! Arrow's memory, and the tables of a store as streams of Arrow batches.
 //!
 //! Rows are encoded as they are made, some thousand at a time. Columns are the fields of a row in their order. Times
 //! are timestamps in UTC where the format has such a type. Exact amounts are text in every format, since none has
@@ -14,6 +14,7 @@ mod error;
 mod format;
 mod frame;
 mod graphml;
+pub mod scan;
 mod schema;
 pub mod score;
 mod write;

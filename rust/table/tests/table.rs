@@ -1,4 +1,5 @@
-//! Answers as tables and files of scores. One binary, because linking takes longer than running.
+//! Answers as tables, files of scores, and streams of stored tables. One binary, because linking takes longer than running.
 
 mod forms;
+mod scan;
 mod score;

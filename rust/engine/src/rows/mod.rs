@@ -3,11 +3,13 @@
 mod listing;
 mod row;
 mod seen;
+mod signs;
 mod utxo_sides;
 
 pub use listing::Excluded;
 pub use row::TransferRow;
+pub use signs::{MovementSigns, status_name, transfer_type};
 
 pub(crate) use listing::Listing;
-pub(crate) use row::{RowParts, status_name};
+pub(crate) use row::RowParts;
 pub(crate) use utxo_sides::UtxoSides;

@@ -1,9 +1,10 @@
 //! The record of one movement, shared by lists and transaction detail.
 
 use headwater_ledger::read::{Direction, MovementKind, Ordinal, Status, TransactionHead};
-use headwater_types::{Address, Amount, Family};
+use headwater_types::{Address, Amount};
 use serde::Serialize;
 
+use super::signs::{MovementSigns, status_name, transfer_type};
 use crate::asset_book::AssetView;
 use crate::fields::{
     Action, AddressText, ChainName, DecimalText, FlowDirection, HashText, OutputAmount, RawAmountText, Time,
@@ -100,11 +101,6 @@ pub(crate) struct RowParts<'a> {
     pub seen: Option<(Direction, Option<Address>)>,
 }
 
-/// Outputs up to this many satoshis are dust: a P2PKH output of less costs more to spend than it holds.
-const DUST_SATOSHI: u64 = 546;
-/// Transfers below one cent are dust elsewhere.
-const DUST_USD: f64 = 0.01;
-
 impl RowParts<'_> {
     pub fn row(&self, valuer: &Valuer, output: &Output) -> TransferRow {
         let chain = self.head.chain;
@@ -129,7 +125,7 @@ impl RowParts<'_> {
                 MovementKind::Native => None,
                 MovementKind::Internal | MovementKind::Token | MovementKind::Utxo => self.ordinal.shown(),
             },
-            transfer_type: self.transfer_type(),
+            transfer_type: transfer_type(self.kind, self.from, self.to),
             from_address: self.from.map(AddressText::from),
             to_address: self.to.map(AddressText::from),
             counterparty: self.seen.and_then(|(_, other)| other).map(AddressText::from),
@@ -156,54 +152,9 @@ impl RowParts<'_> {
         }
     }
 
-    fn transfer_type(&self) -> TransferType {
-        let is_zero = |address: Option<Address>| address.is_some_and(|address| address.is_zero());
-        let nobody = |address: Option<Address>| address.is_none() || is_zero(address);
-        match self.kind {
-            // Of a redemption the owner may be unknown.
-            MovementKind::Token if is_zero(self.to) && !is_zero(self.from) => TransferType::Burn,
-            MovementKind::Token if nobody(self.from) => TransferType::Mint,
-            MovementKind::Token if nobody(self.to) => TransferType::Burn,
-            // Allocations and rewards are the only native movements without a sender.
-            MovementKind::Native if self.from.is_none() => TransferType::Mint,
-            MovementKind::Native => TransferType::Native,
-            MovementKind::Internal => TransferType::Internal,
-            MovementKind::Token => TransferType::Token,
-            MovementKind::Utxo => TransferType::Utxo,
-        }
-    }
-
     fn flags(&self, usd: Option<f64>) -> Vec<TransferFlag> {
-        let dust = match self.kind {
-            MovementKind::Utxo => self.amount <= Amount::from(DUST_SATOSHI),
-            MovementKind::Native | MovementKind::Internal | MovementKind::Token => {
-                usd.is_some_and(|usd| usd < DUST_USD)
-            }
-        };
-        // Votes and stakes on TRON have no receiver; what creates a contract there says which.
-        let is_without_receiver = self.head.chain.family() == Family::Tron && self.to.is_none();
-        let status_unknown = self.status.is_none() && self.kind != MovementKind::Utxo;
-        [
-            (TransferFlag::ZeroValue, self.amount.is_zero()),
-            (TransferFlag::UnverifiedToken, !self.asset.verified),
-            (TransferFlag::SpoofedSymbol, self.asset.spoofed),
-            (TransferFlag::Dust, dust && !self.amount.is_zero()),
-            (TransferFlag::ContractCreation, self.creates_contract && !is_without_receiver),
-            (TransferFlag::Rebasing, self.rebases),
-            (TransferFlag::Approximate, self.approximate),
-            (TransferFlag::StatusUnknown, status_unknown),
-        ]
-        .into_iter()
-        .filter_map(|(flag, raised)| raised.then_some(flag))
-        .collect()
-    }
-}
-
-/// The name of a status. A UTXO transaction in a block has succeeded.
-pub(crate) fn status_name(kind: MovementKind, status: Option<Status>) -> TransactionStatus {
-    match (status, kind) {
-        (Some(Status::Success), _) | (None, MovementKind::Utxo) => TransactionStatus::Success,
-        (Some(Status::Failed), _) => TransactionStatus::Failed,
-        (None, MovementKind::Native | MovementKind::Internal | MovementKind::Token) => TransactionStatus::Unknown,
+        let Self { kind, to, asset, amount, status, creates_contract, approximate, rebases, .. } = *self;
+        let family = self.head.chain.family();
+        MovementSigns { family, kind, to, asset, amount, usd, status, creates_contract, approximate, rebases }.flags()
     }
 }

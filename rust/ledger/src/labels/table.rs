@@ -1,6 +1,6 @@
 //! All labels in force.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use headwater_types::{Address, Chain, Timestamp};
@@ -256,6 +256,26 @@ impl LabelTable {
     pub fn each<'a>(&'a self, visit: &mut dyn FnMut(u64, Claim<&'a str>) -> Result<()>) -> Result<()> {
         for Edition { version, file, .. } in &self.lists {
             file.each(&mut |(claim, _)| visit(*version, claim))?;
+        }
+        Ok(())
+    }
+
+    /// Shows the claims about some addresses, as [`LabelTable::each`] shows those about all, without a look at others.
+    ///
+    /// # Errors
+    /// As [`LabelTable::each`].
+    pub fn each_about<'a>(
+        &'a self,
+        addresses: &BTreeSet<Address>,
+        visit: &mut dyn FnMut(u64, Claim<&'a str>) -> Result<()>,
+    ) -> Result<()> {
+        for Edition { version, file, .. } in &self.lists {
+            for address in addresses {
+                let key = Key::of(address);
+                let mut claims = Vec::new();
+                file.visit((address, &key, key.hash()), &mut |(claim, _)| claims.push(claim))?;
+                claims.into_iter().try_for_each(|claim| visit(*version, claim))?;
+            }
         }
         Ok(())
     }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use headwater_bridge::LinkKey;
 use headwater_types::{Address, Amount, Asset, Chain, TxHash, Usd};
 
+use super::history::{ChainRange, TransactionRun, TransactionRuns, VisitMovement};
 use super::scan::{AddressRange, ColumnVisit, Posting, Postings, Scan, SweepVisit};
 use super::transaction::{AddressMatches, Block, Transaction};
 use crate::Cancel;
@@ -36,6 +37,7 @@ pub trait Ledger:
     + Movements
     + Sweeps
     + Transactions
+    + History
     + Outputs
     + Balances
     + Counterparties
@@ -53,6 +55,7 @@ impl<T: ?Sized> Ledger for T where
         + Movements
         + Sweeps
         + Transactions
+        + History
         + Outputs
         + Balances
         + Counterparties
@@ -194,6 +197,19 @@ pub trait Transactions: Send + Sync {
 
     /// Time and hash of a block; `None` when it is not held.
     fn block(&self, chain: Chain, number: u64) -> Result<Option<Block>>;
+}
+
+/// The transactions of a whole chain, in its order.
+#[expect(clippy::missing_errors_doc, reason = "said once, at [`Ledger`]")]
+pub trait History: Send + Sync {
+    /// The transactions of a range of a chain in order, in runs of at most `max_length`; each is in one run. Where times
+    /// fall from block to block, a window leaves in transactions outside of it.
+    fn transaction_runs<'a>(&'a self, chain: Chain, range: &ChainRange, max_length: u32)
+    -> Result<TransactionRuns<'a>>;
+
+    /// The movements of a run in order: transaction, kind, ordinal. Each is shown once, whichever of its ends is known;
+    /// on UTXO chains there is one for each address of a transaction.
+    fn visit_movements(&self, run: &TransactionRun, visit: VisitMovement<'_>) -> Result<()>;
 }
 
 /// The spenders of outputs, on UTXO chains.

@@ -7,14 +7,16 @@
 
 pub mod feed;
 mod generations;
+mod history;
 mod ledger;
 mod scan;
 mod transaction;
 
 pub use self::generations::{Generations, KEPT_SECS};
+pub use self::history::{ChainMovement, ChainRange, TransactionRun, TransactionRuns, VisitMovement};
 pub use self::ledger::{
-    Accounts, Assets, Balances, Bridges, ClusterReader, Counterparties, Generation, Labels, Ledger, Logs, Movements,
-    Outputs, Sweeps, Transactions, VisitEdge, VisitWeight,
+    Accounts, Assets, Balances, Bridges, ClusterReader, Counterparties, Generation, History, Labels, Ledger, Logs,
+    Movements, Outputs, Sweeps, Transactions, VisitEdge, VisitWeight,
 };
 pub use self::scan::{AddressRange, ColumnVisit, Posting, PostingKey, Postings, Scan, ScanOrder, SweepVisit};
 pub use self::transaction::{AddressMatches, Block, Transaction};

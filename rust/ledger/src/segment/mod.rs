@@ -28,6 +28,7 @@ mod container;
 mod fee;
 mod knots;
 mod layout;
+mod lines;
 mod map;
 mod marks;
 mod merge;
@@ -59,7 +60,7 @@ pub(crate) use self::pack::{Table as PackedTable, TableWriter as PackedTableWrit
 pub(crate) use self::posting::RawPosting;
 pub(crate) use self::read::openings_of;
 #[allow(unused_imports, reason = "sidecars and the streaming merge name them")]
-pub(crate) use self::read::{AssetPlaces, DayChange, MissingOrdinals, SegmentPostings, Sums};
+pub(crate) use self::read::{AssetPlaces, DayChange, LineReader, MissingOrdinals, SegmentPostings, Sums};
 pub(crate) use self::record::LogRecord;
 pub(crate) use self::section::{PackedSections, Section};
 pub(crate) use self::spool::{Part as SectionPart, Spool};

@@ -4,6 +4,7 @@ mod accounts;
 mod addresses;
 mod bridges;
 mod columns;
+mod history;
 mod postings;
 mod sweep;
 #[cfg(test)]
@@ -27,10 +28,10 @@ use crate::logs::{self, Log, LogFile, LogFilter, LogMerge, LogScan};
 use crate::market::{FxTable, PriceTable, Registry};
 use crate::primitives::{pack, unpack};
 use crate::read::{
-    Account, AccountRef, Accounts, AddressMatches, AddressRange, AssetRef, Assets, Balances, Block, ClusterReader,
-    ColumnSet, ColumnVisit, Counterparties, Coverage, Generation, Holding, Labels, Logs, Movements, Opening, Outputs,
-    Posting, Postings, Result, Scan, SweepVisit, Sweeps, Transaction, TransactionHead, TransactionRef, Transactions,
-    VisitEdge, VisitWeight,
+    Account, AccountRef, Accounts, AddressMatches, AddressRange, AssetRef, Assets, Balances, Block, ChainRange,
+    ClusterReader, ColumnSet, ColumnVisit, Counterparties, Coverage, Generation, History, Holding, Labels, Logs,
+    Movements, Opening, Outputs, Posting, Postings, Result, Scan, SweepVisit, Sweeps, Transaction, TransactionHead,
+    TransactionRef, TransactionRun, TransactionRuns, Transactions, VisitEdge, VisitMovement, VisitWeight,
 };
 use crate::segment::{HistoryStart, MissingOrdinals, Segment, fee_of, openings_of};
 
@@ -459,6 +460,21 @@ impl Transactions for Snapshot {
             }
         }
         Ok(found)
+    }
+}
+
+impl History for Snapshot {
+    fn transaction_runs<'a>(
+        &'a self,
+        chain: Chain,
+        range: &ChainRange,
+        max_length: u32,
+    ) -> Result<TransactionRuns<'a>> {
+        Ok(Box::new(history::Runs::new(self.of_chain(chain), range, max_length)?))
+    }
+
+    fn visit_movements(&self, run: &TransactionRun, visit: VisitMovement<'_>) -> Result<()> {
+        history::visit_movements(&self.segments[run.part as usize], run, visit)
     }
 }
 

@@ -8,8 +8,8 @@ use headwater_types::{Asset, TimeWindow, Timestamp};
 
 use crate::primitives::pack;
 use crate::read::{
-    Account, AccountRef, AssetRef, ColumnBuffer, ColumnSet, Posting, PostingKey, Postings, Result, Scan, ScanOrder,
-    TransactionRef,
+    Account, AccountRef, AssetRef, ChainRange, ColumnBuffer, ColumnSet, Posting, PostingKey, Postings, Result, Scan,
+    ScanOrder, TransactionRef,
 };
 use crate::segment::{AssetPlaces, RawPosting, Segment, SegmentPostings, search};
 
@@ -395,18 +395,15 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// The postings of an account that a scan wants: its bounds become rows, which are found among the heads of blocks of
-/// postings; times only where they are ordered.
-pub(super) fn bounds(segment: &Segment, account: u32, scan: &Scan) -> Result<Range<u64>> {
-    let postings = segment.postings();
-    let mut range = postings.range(account)?;
+/// The rows of a segment in a range of the chain; a window bounds them only where times are ordered.
+pub(super) fn rows_in(segment: &Segment, range: &ChainRange) -> Result<Range<u32>> {
     let mut rows = 0..segment.transactions();
-    if let Some(last) = scan.up_to_block
+    if let Some(last) = range.up_to_block
         && segment.block_range().is_some_and(|(_, end)| end > last)
     {
         rows.end = segment.rows_of_blocks(0, last)?.end;
     }
-    if let Some(first) = scan.from_block
+    if let Some(first) = range.from_block
         && segment.block_range().is_some_and(|(start, _)| start < first)
     {
         rows.start = segment.rows_of_blocks(first, u64::MAX)?.start;
@@ -414,17 +411,27 @@ pub(super) fn bounds(segment: &Segment, account: u32, scan: &Scan) -> Result<Ran
     if segment.times_ordered() {
         let base_time = segment.base().1;
         let (first, last) = segment.time_range().unwrap_or((base_time, base_time));
-        if let Some(start) = scan.window.start()
+        if let Some(start) = range.window.start()
             && start > first
         {
             rows.start = rows.start.max(segment.row_from_time(start)?);
         }
-        if let Some(end) = scan.window.end()
+        if let Some(end) = range.window.end()
             && end < last
         {
             rows.end = rows.end.min(segment.row_from_time(Timestamp::new(end.secs().saturating_add(1)))?);
         }
     }
+    Ok(rows.start..rows.end.max(rows.start))
+}
+
+/// The postings of an account that a scan wants: its bounds become rows, which are found among the heads of blocks of
+/// postings; times only where they are ordered.
+pub(super) fn bounds(segment: &Segment, account: u32, scan: &Scan) -> Result<Range<u64>> {
+    let postings = segment.postings();
+    let mut range = postings.range(account)?;
+    let Scan { from_block, up_to_block, window, .. } = *scan;
+    let rows = rows_in(segment, &ChainRange { from_block, up_to_block, window })?;
     if rows.start > 0 {
         range.start = postings.seek_row(range.clone(), rows.start)?;
     }

@@ -4,6 +4,7 @@ mod accounts;
 mod facts;
 mod hashes;
 mod hubs;
+mod lines;
 mod logs;
 mod many;
 mod openings;
@@ -38,6 +39,7 @@ use crate::facts::{BlockFacts, OutPoint, OutputFacts, TokenFacts, TransactionFac
 use crate::primitives::{Opening, TransactionHead};
 
 pub(crate) use self::hubs::{AssetPlaces, DayChange, Sums};
+pub(crate) use self::lines::LineReader;
 pub(crate) use self::openings::openings_of;
 pub(crate) use self::postings::SegmentPostings;
 pub(crate) use self::transactions::MissingOrdinals;

@@ -265,13 +265,8 @@ impl Transactions {
         reading: &mut impl Reading,
         into: &mut TransactionRecord,
     ) -> Result<()> {
-        let head = self.heads.read(row, reading)?;
+        self.head_and_movements(row, reading, into)?;
         let bytes = |id: Option<u32>| id.map(|id| blobs.get(id).map(<[u8]>::to_vec)).transpose();
-        into.hash = head.hash;
-        (into.block, into.time, into.index) = (head.block, head.time, head.index);
-        (into.from, into.to, into.created) = (head.from, head.to, head.created);
-        into.flags = head.flags;
-        into.value = self.values.get(row)?;
         into.nonce = self.nonces.get(row)?;
         (into.gas_limit, into.gas_used) = (self.gas_limits.get(row)?, self.gas_used.get(row)?);
         (into.gas_price, into.paid_price) = (self.gas_prices.get(row)?, self.paid_prices.get(row)?);
@@ -280,10 +275,35 @@ impl Transactions {
         into.method_id = self.method_ids.id(row)?.map(u32::to_le_bytes);
         into.method = bytes(self.methods.id(row)?)?;
         into.failure = bytes(self.failures.id(row)?)?;
-        self.movements.of(row, reading, &mut into.movements)?;
         self.logs.of(row, blobs, &mut into.logs)?;
         utxo.record(row, blobs, into)
     }
+
+    /// The part of a record that its movements are made of; the rest stays as it was.
+    pub(super) fn movement_record(
+        &self,
+        row: u32,
+        utxo: &Utxo,
+        reading: &mut impl Reading,
+        into: &mut TransactionRecord,
+    ) -> Result<()> {
+        self.head_and_movements(row, reading, into)?;
+        if into.flags & head::HAS_UTXO == 0 { Ok(()) } else { utxo.owned_amounts(row, into) }
+    }
+
+    fn head_and_movements(&self, row: u32, reading: &mut impl Reading, into: &mut TransactionRecord) -> Result<()> {
+        let head = self.heads.read(row, reading)?;
+        into.hash = head.hash;
+        (into.block, into.time, into.index) = (head.block, head.time, head.index);
+        (into.from, into.to, into.created) = (head.from, head.to, head.created);
+        into.flags = head.flags;
+        into.value = self.values.get(row)?;
+        self.movements.of(row, reading, &mut into.movements)
+    }
+}
+
+pub(super) const fn is_coinbase(flags: u32) -> bool {
+    flags & head::COINBASE != 0
 }
 
 pub(super) fn status_of(flags: u32) -> Option<Status> {

@@ -68,6 +68,26 @@ impl Utxo {
         Ok(())
     }
 
+    /// Owners and amounts of what a row spends, as far as it is known, and of what it makes; the rest of the inputs and
+    /// outputs is left blank.
+    pub(super) fn owned_amounts(&self, row: u32, into: &mut TransactionRecord) -> Result<()> {
+        let owned = |table: &Table<4>, at: usize| -> Result<OutputRecord> {
+            let (amount, owner) = (table.value(at, 0)?, owner_at(table, at)?);
+            Ok(OutputRecord { amount, owner, data: None, script: 0 })
+        };
+        into.inputs.clear();
+        for at in self.inputs.get(row)? {
+            let input = u32::try_from(at).map_err(|_| self.hashes.outside(at))?;
+            let spent = self.has_spent.place(input)?.map(|at| owned(&self.spent, at)).transpose()?;
+            into.inputs.push(InputRecord { hash: [0; 32], index: 0, spent, sequence: None });
+        }
+        into.outputs.clear();
+        for at in self.output_offsets.get(row)? {
+            into.outputs.push(owned(&self.outputs, at)?);
+        }
+        Ok(())
+    }
+
     pub(super) fn output(&self, row: u32, index: u32, blobs: &Blobs) -> Result<Option<OutputRecord>> {
         let range = self.output_offsets.get(row)?;
         let at = range.start.saturating_add(index as usize);
