@@ -32,7 +32,9 @@ impl AddressDates {
                 dates.entry(claim.address).or_default().push((date, basis));
             }
         }
-        dates.values_mut().for_each(|dates| dates.sort());
+        for dates in dates.values_mut() {
+            dates.sort();
+        }
         Ok(Self { edition: list_date, dates })
     }
 

@@ -127,7 +127,7 @@ impl CoreList {
         };
         let probe = Probe::new(Input::packed(self.name, self.packed))?.unwrapped();
         let mut labels = read_packed(probe, format_of(self.format)?, self.name, &options)?;
-        labels.source = CORE_SOURCE.to_owned();
+        CORE_SOURCE.clone_into(&mut labels.source);
         labels.list_date = self.edition();
         // The files are reviewed: what they say of coins and networks is in the counts.
         labels.warnings.clear();

@@ -64,7 +64,9 @@ pub fn import_labels(
     let LabelReading { mut lists, left_out } = read_label_lists(paths, options)?;
     if lists.iter().any(AddressDates::are_missing_in) {
         let dates = AddressDates::read()?;
-        lists.iter_mut().for_each(|labels| dates.apply(labels));
+        for labels in &mut lists {
+            dates.apply(labels);
+        }
     }
     let versions = writer.import_versions();
     let mut imported = Vec::with_capacity(lists.len());
