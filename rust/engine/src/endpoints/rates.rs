@@ -32,10 +32,10 @@ pub const ENDPOINT: Endpoint = Endpoint {
     tag: Tag::Market,
     summary: "Latest or point-in-time prices",
     description: "The latest price at or before `at`, not older than a day; symbols without one that can be meant are \
-                  listed in `missing`. Daily closes of btc, eth, bnb and trx are part of the program (`source` is `core`); \
-                  they are used before the first and after the last imported price. A pegged stablecoin of which no price \
-                  was imported is worth one US dollar (`source` is `peg`). With a `quote`, `price` is in that currency, by the exchange rate of the time \
-                  of the price.",
+                  listed in `missing`. Daily closes of btc, eth, bnb and trx are part of the program (`source` is \
+                  `core`); they are used before the first and after the last imported price. A pegged stablecoin of \
+                  which no price was imported is worth one US dollar (`source` is `peg`). With a `quote`, `price` is in \
+                  that currency, by the exchange rate of the time of the price.",
     chains: ChainScope::Unscoped,
     reads: Reads::Market,
     rows: Some("rates"),

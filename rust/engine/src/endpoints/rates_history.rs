@@ -37,8 +37,9 @@ pub const ENDPOINT: Endpoint = Endpoint {
     summary: "Daily prices of one symbol",
     description: "In US dollars, one point per UTC day at 00:00:00: the last price at or before it, not older than a \
                   day. The last 30 days up to the newest price held, unless `start` and `end` say otherwise; at most \
-                  3,660 days at once. `source` is `core` where all points are core prices, which are part of the program. A pegged stablecoin of which no price was imported has one US dollar on every \
-                  day (`source` is `peg`).",
+                  3,660 days at once. `source` is `core` where all points are core prices, which are part of the \
+                  program. A pegged stablecoin of which no price was imported has one US dollar on every day \
+                  (`source` is `peg`).",
     chains: ChainScope::Unscoped,
     reads: Reads::Market,
     rows: Some("points"),
