@@ -267,7 +267,7 @@ fn transactions_are_those_of_the_ledger() {
     let columns = ["tx_hash", "amount_raw", "fee_raw", "status", "is_coinbase", "outputs_count", "from_address"];
     let all = rows(&batch, &columns);
     // Chains come in their order: bitcoin first.
-    assert_eq!(all[0][1..], ["5000", "-", "success", "true", "1", "-"].map(str::to_owned));
+    assert_eq!(all[0][1..], ["5000", "0", "success", "true", "1", "-"].map(str::to_owned));
     assert_eq!(all[1][1..], ["4500", "500", "success", "false", "2", "-"].map(str::to_owned));
     let round = |round: u64| &all[2 + usize::try_from(round).unwrap()];
     assert_eq!(round(3)[1..3], ["3000", "1"].map(str::to_owned));
