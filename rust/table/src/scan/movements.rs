@@ -83,7 +83,7 @@ fn decoded(job: &Job<'_>, runs: &[TransactionRun], worker: &mut Worker<'_>) -> R
         })?;
     }
     job.count(seen);
-    let mut batch = Rows { job, worker, rows: &rows, assets: Vec::new(), usd: Vec::new() };
+    let mut batch = Rows { job, worker, movements: &rows, assets: Vec::new(), usd: Vec::new() };
     batch.prepare()?;
     job.batch(|name| batch.column(name))
 }
@@ -108,7 +108,7 @@ fn holds(job: &Job<'_>, movement: &ChainMovement) -> headwater_ledger::read::Res
 struct Rows<'a, 'w, 'l> {
     job: &'a Job<'a>,
     worker: &'a mut Worker<'w>,
-    rows: &'l [ChainMovement],
+    movements: &'l [ChainMovement],
     /// Numbers of assets, where a column needs them.
     assets: Vec<usize>,
     /// Values, where a column needs them.
@@ -118,20 +118,20 @@ struct Rows<'a, 'w, 'l> {
 impl Rows<'_, '_, '_> {
     fn prepare(&mut self) -> Result<(), Error> {
         if self.job.wants(&OF_ASSET) {
-            self.assets = self.worker.assets(self.rows.iter().map(|row| row.asset))?;
+            self.assets = self.worker.assets(self.movements.iter().map(|row| row.asset))?;
         }
         if self.job.wants(&["amount_usd", "flags"]) {
             let prices = self.job.ledger.prices();
             let value = |(row, asset): (&ChainMovement, &usize)| {
                 self.worker.view(*asset).terms.value(prices, row.amount, row.head.time)
             };
-            self.usd = self.rows.iter().zip(&self.assets).map(value).collect();
+            self.usd = self.movements.iter().zip(&self.assets).map(value).collect();
         }
         Ok(())
     }
 
     fn column(&mut self, name: &str) -> Result<ArrayRef, Error> {
-        let rows = self.rows;
+        let rows = self.movements;
         Ok(match name {
             "blockchain" => repeated(self.worker.chain.name(), rows.len()),
             "block_number" => integers(rows.iter().map(|row| Some(row.head.block))),
@@ -173,7 +173,7 @@ impl Rows<'_, '_, '_> {
     fn hashes(&self, text: impl Fn(&str, &ChainMovement) -> String) -> ArrayRef {
         let family = self.worker.chain.family();
         let mut held: Option<(TransactionRef, String)> = None;
-        texts(self.rows.iter().map(|row| {
+        texts(self.movements.iter().map(|row| {
             if held.as_ref().is_none_or(|(transaction, _)| *transaction != row.transaction) {
                 held = Some((row.transaction, row.head.hash.display(family)));
             }
@@ -195,14 +195,14 @@ impl Rows<'_, '_, '_> {
             };
             Ok(transfer_type(row.kind, end(row.from)?, end(row.to)?).name())
         };
-        let names: Vec<&str> = self.rows.iter().map(name).collect::<Result<_, _>>()?;
+        let names: Vec<&str> = self.movements.iter().map(name).collect::<Result<_, _>>()?;
         Ok(texts(names.into_iter().map(Some)))
     }
 
     fn flags(&self) -> Result<ArrayRef, Error> {
         let family = self.worker.chain.family();
-        let mut flags = Vec::with_capacity(self.rows.len());
-        for ((row, asset), usd) in self.rows.iter().zip(&self.assets).zip(&self.usd) {
+        let mut flags = Vec::with_capacity(self.movements.len());
+        for ((row, asset), usd) in self.movements.iter().zip(&self.assets).zip(&self.usd) {
             let to = match (family, row.to) {
                 (Family::Tron, Some(to)) => Some(self.job.ledger.address(to)?),
                 _ => None,

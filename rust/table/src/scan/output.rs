@@ -13,7 +13,7 @@ use rayon::prelude::*;
 /// One message of the thread that reads.
 pub(crate) enum StreamMessage {
     Batch(RecordBatch),
-    Failed(Error),
+    Failed(Box<Error>),
     /// All rows were sent.
     Done,
 }

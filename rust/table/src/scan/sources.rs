@@ -25,13 +25,13 @@ pub(crate) type Chunks<'a> = Box<dyn Iterator<Item = Result<Vec<TransactionRun>,
 pub(crate) fn chunks<'a>(job: &Job<'a>, chain: Chain) -> Result<(Chunks<'a>, Option<usize>), Error> {
     let length = job.chunk(CHUNK);
     if !job.filter.hashes.is_empty() {
-        return Ok((listed(job, by_hash(job, chain)?, length)?, None));
+        return Ok((listed(job, &by_hash(job, chain)?, length)?, None));
     }
     let movements = job.ledger.coverage().get(&chain).map_or(0, |coverage| coverage.movements);
     if let Some((set, accounts)) = fewest(job, chain)?
         && accounts.iter().map(|account| account.postings).sum::<u64>() <= movements / LOOK_UP_PART + CHUNK as u64
     {
-        return Ok((listed(job, transactions_of(job, &accounts)?, length)?, Some(set)));
+        return Ok((listed(job, &transactions_of(job, &accounts)?, length)?, Some(set)));
     }
     let filter = job.filter;
     let range = ChainRange { from_block: filter.from_block, up_to_block: filter.to_block, window: filter.window };
@@ -116,11 +116,12 @@ fn by_hash(job: &Job<'_>, chain: Chain) -> Result<Vec<TransactionRef>, Error> {
 }
 
 /// Chunks of listed transactions, merged over the parts of the ledger.
-fn listed<'a>(job: &Job<'a>, transactions: Vec<TransactionRef>, length: usize) -> Result<Chunks<'a>, Error> {
+fn listed<'a>(job: &Job<'a>, transactions: &[TransactionRef], length: usize) -> Result<Chunks<'a>, Error> {
     let ledger = job.ledger;
     let mut parts: Vec<(TransactionHead, std::vec::IntoIter<TransactionRef>)> = Vec::new();
     for part in transactions.chunk_by(|one, other| one.part() == other.part()) {
-        parts.push((ledger.transaction_head(part[0])?, part.to_vec().into_iter()));
+        let transactions = part.to_vec();
+        parts.push((ledger.transaction_head(part[0])?, transactions.into_iter()));
     }
     let rank = |head: &TransactionHead| (head.block, head.index.map_or(u64::MAX, u64::from), head.hash);
     let mut take = move || -> Result<Option<TransactionRef>, Error> {

@@ -136,7 +136,7 @@ impl Plan {
         std::thread::spawn(move || {
             let last = match self.run(sender.clone()) {
                 Ok(()) => StreamMessage::Done,
-                Err(error) => StreamMessage::Failed(error),
+                Err(error) => StreamMessage::Failed(Box::new(error)),
             };
             // A reader that is gone wants nothing.
             let _ = sender.send(last);
@@ -174,7 +174,6 @@ impl ScanStream {
     ///
     /// # Errors
     /// When stored data cannot be read.
-    #[expect(clippy::option_option, reason = "no batch yet and no batch any more are two things")]
     pub fn next_within(&mut self, time: Duration) -> Option<Option<Result<RecordBatch, Error>>> {
         if matches!(self.state, State::Waiting(_))
             && let State::Waiting(plan) = std::mem::replace(&mut self.state, State::Ended)
@@ -186,7 +185,7 @@ impl ScanStream {
             Ok(StreamMessage::Batch(batch)) => return Some(Some(Ok(batch))),
             Err(RecvTimeoutError::Timeout) => return None,
             Ok(StreamMessage::Done) => None,
-            Ok(StreamMessage::Failed(error)) => Some(Err(error)),
+            Ok(StreamMessage::Failed(error)) => Some(Err(*error)),
             Err(RecvTimeoutError::Disconnected) => {
                 Some(Err(Error::new(ErrorKind::Internal, "the thread of the scan panicked")))
             }
@@ -200,7 +199,7 @@ impl Iterator for ScanStream {
     type Item = Result<RecordBatch, ArrowError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        const LONG: Duration = Duration::from_secs(3600);
+        const LONG: Duration = Duration::from_hours(1);
         loop {
             if let Some(next) = self.next_within(LONG) {
                 return next.map(|batch| batch.map_err(|error| ArrowError::ExternalError(Box::new(error))));

@@ -120,7 +120,11 @@ fn takes_part(job: &Job<'_>, transaction: &Transaction, looked_up: Option<usize>
 fn parties(transaction: &Transaction) -> impl Iterator<Item = Address> + '_ {
     let facts = &transaction.facts;
     let sides = facts.body.iter().flat_map(|body| [body.from, body.to.or(facts.created)]);
-    let moved = facts.movements.iter().filter(is_movement).flat_map(|movement| [movement.from, movement.to]);
+    let moved = facts
+        .movements
+        .iter()
+        .filter(|movement| is_movement(movement))
+        .flat_map(|movement| [movement.from, movement.to]);
     let utxo = facts.utxo.iter();
     let spent = utxo.clone().flat_map(|utxo| utxo.inputs.iter().filter_map(|input| input.spent.as_ref()));
     let owners = utxo.flat_map(|utxo| &utxo.outputs).chain(spent).map(|output| output.owner);
@@ -128,7 +132,7 @@ fn parties(transaction: &Transaction) -> impl Iterator<Item = Address> + '_ {
 }
 
 /// Non-fungible tokens move no amount, and stated balances move nothing.
-fn is_movement(movement: &&Movement) -> bool {
+fn is_movement(movement: &Movement) -> bool {
     matches!(movement.kind, MovementFact::Internal | MovementFact::Token)
 }
 
@@ -180,7 +184,11 @@ fn column(job: &Job<'_>, (chain, coin): (Chain, &AssetTerms), rows: &[Row], name
         }
         "movements" => integers(facts().map(|facts| {
             let facts = facts?;
-            if facts.utxo.is_some() { None } else { Some(facts.movements.iter().filter(is_movement).count() as u64) }
+            if facts.utxo.is_some() {
+                None
+            } else {
+                Some(facts.movements.iter().filter(|movement| is_movement(movement)).count() as u64)
+            }
         })),
         "is_coinbase" => booleans(facts().map(|facts| Some(facts?.utxo.as_ref()?.coinbase))),
         "inputs_count" => integers(facts().map(|facts| Some(facts?.utxo.as_ref()?.inputs.len() as u64))),
