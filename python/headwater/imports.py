@@ -32,6 +32,17 @@ class ImportReport(_load.Notes):
         (the version of the list that it replaces), ``level`` (that of most claims), ``claims``, ``names`` (addresses
         with a name and without a code), ``skipped``. Of others: ``version``, ``source``, ``path`` (null of a table),
         ``entries``, ``skipped``.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import headwater as hw
+    >>> from headwater import examples
+    >>> folder = tempfile.mkdtemp()
+    >>> ledger = hw.ingest(examples.exports(folder), f"{folder}/store").open()
+    >>> report = ledger.import_prices([{"symbol": "ETH", "ts": 1600000000, "price_usd": 2000.0}], source="desk")
+    >>> report.kind, report.versions, report.entries, report.skipped, len(report.to_dict()) > 0
+    ('prices', [1], 1, 0, True)
     """
 
     kind: str

@@ -69,6 +69,18 @@ class IngestReport(_load.Notes):
         ``format``, ``chain``, ``chain_source`` (``detected``, ``given``, ``inferred`` or ``assumed``), ``rows``,
         ``skipped``, ``omitted`` (rows that are well formed and must not count, such as those of orphaned blocks), and
         ``problem`` (null where there is none).
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import headwater as hw
+    >>> from headwater import examples
+    >>> folder = tempfile.mkdtemp()
+    >>> report = hw.ingest(examples.exports(folder), f"{folder}/store")
+    >>> report.files, report.rows, report.transactions, report.to_dict()["movements"]
+    (2, 5, 4, 5)
+    >>> report.open().wallet(examples.ALICE).tx_count
+    3
     """
 
     store: Path
@@ -126,6 +138,16 @@ class SimulateReport(_load.Notes):
         One row per chain: ``blockchain``, ``blocks``, ``transactions``, ``transfers``, ``addresses``.
     highlights : polars.DataFrame
         Addresses worth a look: ``blockchain``, ``title``, ``address``, ``why``.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import headwater as hw
+    >>> made = hw.simulate(tempfile.mkdtemp())
+    >>> made.preset, made.seed, made.to_dict()["days"] == made.days
+    ('demo', 1, True)
+    >>> made.open().chains().frame.height
+    4
     """
 
     store: Path

@@ -189,7 +189,8 @@ def test_date_at_the_end_is_the_last_second_of_its_day() -> None:
     assert made.transactions(ALICE, end_time="2020-09-12").frame.height == 0
     assert made.transactions([ALICE, BOB], end_time=np.datetime64(DAY)).frame.height == 6
     assert made.trace(ALICE, end_time=DAY).edges.equals(made.trace(ALICE, end_time=1_600_041_599).edges)
-    assert made.price_history("eth", DAY, "2020-09-14").frame.height == 1
+    closes = made.price_history("eth", DAY, "2020-09-14").frame["ts"].dt.date().to_list()
+    assert closes == [date(2020, 9, 13), date(2020, 9, 14)]
 
 
 def test_time_without_a_zone_is_refused_with_the_remedy() -> None:

@@ -153,7 +153,7 @@ impl PriceTable {
     }
 
     /// Adds the [core prices](core_prices). Of a symbol with imported prices they are used only before the first and after
-    /// the last of these: between them gaps are gaps.
+    /// the last of these: between them gaps are gaps. The last imported price is used for as long as any price is.
     ///
     /// ```
     /// use headwater_ledger::market::{PricePoint, PriceTable};
@@ -161,7 +161,9 @@ impl PriceTable {
     /// let imported = PricePoint { symbol: "eth".into(), time: Timestamp::new(1_600_000_000), usd: 5.0 };
     /// let table = PriceTable::new([imported]).over_core();
     /// let usd = |secs| table.at("eth", Timestamp::new(secs)).map(|price| price.usd);
-    /// assert_eq!(usd(1_600_000_000), Some(5.0));
+    /// assert_eq!((usd(1_600_000_000), usd(1_600_086_400)), (Some(5.0), Some(5.0)));
+    /// // The close of the day after, 2020-09-13.
+    /// assert_eq!(usd(1_600_086_401), Some(365.570_007_324_218_75));
     /// // The close of the day before, 2020-09-12.
     /// assert_eq!(usd(1_599_999_999), Some(387.183_105_468_75));
     /// assert_eq!(usd(1_400_000_000), None, "ether had no market");
@@ -190,9 +192,15 @@ impl PriceTable {
     /// ```
     #[must_use]
     pub fn at(&self, symbol: &str, time: Timestamp) -> Option<Price> {
-        let series = self.series(symbol);
-        let after = series.partition_point(|price| price.time <= time);
-        let price = *series[..after].last()?;
+        let series = self.series.get(symbol)?;
+        let until = series
+            .imported
+            .map(|(_, last)| last)
+            .filter(|last| time.secs().saturating_sub(last.secs()) <= PRICE_MAX_AGE_SECS);
+        // The last imported price takes precedence over later core prices as long as it is used.
+        let until = until.map_or(time, |last| last.min(time));
+        let after = series.prices.partition_point(|price| price.time <= until);
+        let price = *series.prices[..after].last()?;
         (time.secs().saturating_sub(price.time.secs()) <= PRICE_MAX_AGE_SECS).then_some(price)
     }
 
