@@ -114,7 +114,7 @@ def examples(
     [('Scam', 'whole', 1.0, 8.0)]
     """
     table = _labels(labels)
-    chain = ledger._chains.of_all(table["address"].to_list()) if blockchain is None else blockchain
+    chain = ledger._chains.of_all(table["address"].drop_nulls().to_list()) if blockchain is None else blockchain
 
     def view(name: str, weight: float, seen: tuple[float, int] | None) -> pl.DataFrame:
         features = ledger.features(table["address"], blockchain=chain, observed=seen).drop("error")
