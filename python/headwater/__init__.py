@@ -9,7 +9,7 @@
 ...     ]
 ... )
 >>> report = ledger.transactions("0x" + "aa" * 20)
->>> report.frame.select("action", "amount", "symbol").rows()
+>>> report.to_frame(amounts="text").select("action", "amount", "symbol").rows()
 [('send', '1.5', 'eth')]
 """
 

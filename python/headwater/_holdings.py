@@ -242,7 +242,7 @@ class HoldingMethods:
         --------
         >>> from headwater.examples import ALICE, ledger
         >>> history = ledger().balance_history(ALICE, start_time=1_600_000_000 - 86_400)
-        >>> history.frame.select("date", "symbol", "balance", "balance_usd").rows()
+        >>> history.to_frame(amounts="text").select("date", "symbol", "balance", "balance_usd").rows()
         [('2020-09-12', None, None, None), ('2020-09-13', 'eth', '2', 4000.0)]
         """
         answer: Report[records.BalanceHistoryReport] | Reports[records.BalanceHistoryReport] = self._each(
@@ -329,7 +329,7 @@ class HoldingMethods:
         Examples
         --------
         >>> from headwater.examples import ALICE, ledger
-        >>> ledger().wallet(ALICE).frame.select("symbol", "balance", "balance_usd").rows()
+        >>> ledger().wallet(ALICE).to_frame(amounts="text").select("symbol", "balance", "balance_usd").rows()
         [('eth', '2', 4000.0), ('usdt', '0', 0.0)]
         """
         answer: Report[records.WalletOverviewReport] | Reports[records.WalletOverviewReport] = self._each(
@@ -373,7 +373,7 @@ class HoldingMethods:
         --------
         >>> from headwater.examples import ledger
         >>> report = ledger().holders("native")
-        >>> report.frame.select("rank", "balance", "balance_raw").rows()
+        >>> report.to_frame(amounts="text").select("rank", "balance", "balance_raw").rows()
         [(1, 2.0, '2000000000000000000'), (2, 0.75, '750000000000000000')]
         >>> report.holder_count, report.warnings[-1]["code"]
         (2, 'history_incomplete')

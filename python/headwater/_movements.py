@@ -152,7 +152,8 @@ class MovementMethods:
         Examples
         --------
         >>> from headwater.examples import ALICE, ledger
-        >>> ledger().transactions(ALICE, symbols=["eth"]).frame.select("action", "amount", "amount_usd").rows()
+        >>> report = ledger().transactions(ALICE, symbols=["eth"])
+        >>> report.to_frame(amounts="text").select("action", "amount", "amount_usd").rows()
         [('send', '1', 2000.0), ('receive', '3', 6000.0)]
         """
         answer: Report[records.TransactionsReport] | Reports[records.TransactionsReport] = self._each(
@@ -416,7 +417,8 @@ class MovementMethods:
         Examples
         --------
         >>> from headwater.examples import ALICE, BOB, ledger
-        >>> ledger().transfers_between(ALICE, BOB).frame.select("direction", "amount", "symbol").rows()
+        >>> report = ledger().transfers_between(ALICE, BOB)
+        >>> report.to_frame(amounts="text").select("direction", "amount", "symbol").rows()
         [('To', '2.5', 'usdt'), ('From', '3', 'eth')]
         """
         return self._on_chain("counterparty/transfer-between", given_list(locals()), "target")

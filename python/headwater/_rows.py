@@ -110,6 +110,8 @@ def check_amounts(amounts: object) -> None:
 def with_amounts(endpoint: str, rows: pl.DataFrame, amounts: str) -> pl.DataFrame:
     """Give the columns of amounts in a type: ``"auto"`` is decimals where all values of a column fit, else text."""
     scales = {name: _SCALES[kind] for name, kind in kinds(endpoint).items() if kind in _SCALES and name in rows.columns}
+    # Frames of other records than the rows, such as the edges of a trace, have amounts as decimals already.
+    scales |= {name: dtype.scale for name, dtype in rows.schema.items() if isinstance(dtype, pl.Decimal)}
     if not scales:
         return rows
     if amounts == "auto":

@@ -79,8 +79,8 @@ class Scan:
     >>> scan = ledger().scan("movements", as_="arrow", columns=["symbol", "amount"])
     >>> pl.DataFrame(scan).rows()[0]
     ('eth', '3')
-    >>> scan.table, scan.columns, scan.generation
-    ('movements', ['symbol', 'amount'], 1)
+    >>> scan.table, scan.columns, scan.generation > 0
+    ('movements', ['symbol', 'amount'], True)
     """
 
     def __init__(self, native: _headwater.StoredScan, table: str, columns: list[str], limit: int | None) -> None:

@@ -178,7 +178,7 @@ class TracingMethods:
         --------
         >>> from headwater.examples import ALICE, ledger
         >>> report = ledger().trace(ALICE, inward_depth=0)
-        >>> report.edges.select("depth", "symbol", "amount", "amount_usd").rows()
+        >>> report.to_frame(amounts="text").select("depth", "symbol", "amount", "amount_usd").rows()
         [(1, 'eth', '1', 2000.0), (1, 'usdt', '2.5', 2.5), (2, 'eth', '0.25', 500.0)]
         >>> report.ends.select("hops", "stop_reason", "share").rows()
         [(1, 'time_range', 0.250936)]

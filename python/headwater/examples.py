@@ -81,7 +81,7 @@ def ledger() -> Ledger:
     Examples
     --------
     >>> from headwater.examples import ALICE, ledger
-    >>> ledger().transactions(ALICE).frame.select("action", "amount", "symbol").rows()
+    >>> ledger().transactions(ALICE).to_frame(amounts="text").select("action", "amount", "symbol").rows()
     [('send', '2.5', 'usdt'), ('send', '1', 'eth'), ('receive', '3', 'eth')]
     """
     transfers = [

@@ -64,7 +64,7 @@ def open(path: str | PathLike[str], classifiers: Paths = None) -> Ledger:  # noq
     >>> import headwater as hw
     >>> from headwater.examples import ALICE
     >>> ledger = hw.open(store)  # the folder of a store of these examples
-    >>> ledger.transactions(ALICE).frame["amount"].to_list()
+    >>> [row["amount"] for row in ledger.transactions(ALICE)]
     ['2.5', '1', '3']
     """
     return Ledger(_headwater.open_store(_objects.path(path, "path"), _objects.paths(classifiers, "classifiers")))
@@ -109,7 +109,7 @@ class Ledger(
     >>> from headwater.examples import ALICE, BOB, ledger
     >>> with ledger() as made:
     ...     reports = made.transactions([ALICE, BOB], symbols="usdt", start_time="2020-09-13")
-    >>> reports.frame.select("blockchain", "action", "amount").rows()
+    >>> reports.to_frame(amounts="text").select("blockchain", "action", "amount").rows()
     [('ethereum', 'send', '2.5'), ('ethereum', 'receive', '2.5')]
     """
 
@@ -188,7 +188,7 @@ class Ledger(
         ...     "blockchain": "ethereum", "block_number": 1, "timestamp": 1600000000, "tx_hash": "0x" + "01" * 32,
         ...     "from_address": "0x" + "aa" * 20, "to_address": "0x" + "bb" * 20, "contract": None, "amount_raw": "5",
         ... })
-        >>> hw.Ledger.from_frames(transfers).transactions("0x" + "bb" * 20).frame["amount_raw"].to_list()
+        >>> [row["amount_raw"] for row in hw.Ledger.from_frames(transfers).transactions("0x" + "bb" * 20)]
         ['5']
         """
         models = _objects.paths(classifiers, "classifiers")

@@ -263,7 +263,7 @@ def ingest(
     >>> report.frame.select("format", "chain", "state", "rows").rows()
     [('etherscan-export', 'ethereum', 'read', 4), ('etherscan-export', 'ethereum', 'read', 1)]
     >>> ledger = report.open()
-    >>> ledger.transactions(examples.ALICE).frame.select("action", "amount", "symbol").rows()
+    >>> ledger.transactions(examples.ALICE).to_frame(amounts="text").select("action", "amount", "symbol").rows()
     [('send', '2.5', 'usdt'), ('send', '1', 'eth'), ('receive', '3', 'eth')]
     """
     texts = {"chain": chain, "format": format, "network": network, "contract": contract, "on_error": on_error}

@@ -115,8 +115,8 @@ def connect(
     >>> import headwater as hw
     >>> from headwater.examples import ALICE
     >>> with hw.connect(url, api_key=key) as ledger:  # url and key of a server of these examples
-    ...     ledger.transactions(ALICE, symbols=["eth"]).frame.select("action", "amount", "amount_usd").rows()
-    [('send', '1', 2000.0), ('receive', '3', 6000.0)]
+    ...     [(row["action"], row["amount"]) for row in ledger.transactions(ALICE, symbols=["eth"])]
+    [('send', '1'), ('receive', '3')]
     """
     seconds = f"seconds above 0, at most {_MOST_SECS:,}"
     _check("timeout", timeout, Real, (0, _MOST_SECS), seconds)

@@ -198,6 +198,9 @@ fn limit_takes_the_first_rows_and_decodes_few() {
     }
 }
 
+/// Returns whether a row passes a filter.
+type Passes<'a> = Box<dyn Fn(&Vec<String>) -> bool + 'a>;
+
 #[test]
 fn filters_leave_the_rows_that_pass_them() {
     let ledger = store().snapshot() as Arc<dyn Ledger>;
@@ -211,7 +214,6 @@ fn filters_leave_the_rows_that_pass_them() {
     let hash = all[17][0].split(':').nth(1).unwrap().to_owned();
     let texts = |texts: &[&String]| Some(texts.iter().map(|text| (*text).clone()).collect::<Vec<_>>());
     let none = ScanFilter::default;
-    type Passes<'a> = Box<dyn Fn(&Vec<String>) -> bool + 'a>;
     let cases: Vec<(ScanFilter, Passes<'_>)> = vec![
         (ScanFilter { from_address: texts(&[&one]), ..none() }, Box::new(|row| row[4] == one)),
         (ScanFilter { to_address: texts(&[&one, &two]), ..none() }, Box::new(|row| row[5] == one || row[5] == two)),
