@@ -123,8 +123,10 @@ fn core_prices_end_warns_of_later_movements() {
     // Carol has the late payment, and no other; Bob's is not asked for.
     assert_eq!(warned(&late, "transactions", &about(CAROL, json!({}))).len(), 1);
     let early = json!({"end_time": secs("2020-01-02T00:00:00Z")});
-    for name in ["transactions", "counterparty", "trace"] {
-        assert!(warned(&late, name, &about(ALICE, early.clone())).is_empty(), "{name}");
+    for (name, window) in
+        [("transactions", early.clone()), ("counterparty", early.clone()), ("trace", json!({"track_setting": early}))]
+    {
+        assert!(warned(&late, name, &about(ALICE, window)).is_empty(), "{name}");
     }
     assert!(warned(&late, "rates", &json!({"symbols": "btc,usdt", "at": secs("2026-09-29T00:00:00Z")})).is_empty());
 }

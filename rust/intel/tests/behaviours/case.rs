@@ -191,7 +191,7 @@ impl Case {
         Self { head, ..self }
     }
 
-    /// Nobody knows what the native coin is worth.
+    /// Leaves the rows in a gap between imported prices, in which native coins have none.
     pub fn unpriced(self) -> Self {
         Self { is_priced: false, ..self }
     }
@@ -330,16 +330,15 @@ impl Case {
     fn store(&self) -> MemoryStore {
         let mut store = MemoryStore::default();
         store.commit(self.batch(), &Cancel::new()).unwrap();
-        if self.is_priced {
-            let days = 0..=self.head.max(self.rows.last().map_or(0, |row| row.secs)) / DAY;
-            let price = |symbol: &str, day| PricePoint {
-                symbol: symbol.to_owned(),
-                time: Timestamp::new(START + day * DAY),
-                usd: PRICE,
-            };
-            let points = days.flat_map(|day| [price("eth", day), price("trx", day)]).collect();
-            store.import_prices("prices", points).unwrap();
-        }
+        let last = self.head.max(self.rows.last().map_or(0, |row| row.secs)) / DAY;
+        let days: Vec<i64> = if self.is_priced { (0..=last).collect() } else { vec![-9, last + 9] };
+        let price = |symbol: &str, day| PricePoint {
+            symbol: symbol.to_owned(),
+            time: Timestamp::new(START + day * DAY),
+            usd: PRICE,
+        };
+        let points = days.into_iter().flat_map(|day| [price("eth", day), price("trx", day)]).collect();
+        store.import_prices("prices", points).unwrap();
         if !self.claims.is_empty() {
             store.import_labels(label_import("list", self.claims.clone(), START)).unwrap();
         }

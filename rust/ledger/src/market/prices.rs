@@ -353,7 +353,7 @@ mod tests {
         assert_eq!([at(before.0), at(first.0 - 1)], [Some(before.1); 2]);
         assert_eq!([at(first.0), at(first.0 + PRICE_MAX_AGE_SECS)], [Some(5.0); 2]);
         assert_eq!([at(first.0 + PRICE_MAX_AGE_SECS + 1), at(last.0 - 1)], [None; 2], "a gap between imported prices");
-        assert_eq!([at(last.0), at(after.0 - 1), at(after.0)], [Some(6.0), Some(6.0), Some(after.1)]);
+        assert_eq!([at(last.0), at(after.0), at(after.0 + 1)], [Some(6.0), Some(6.0), Some(after.1)]);
         let is_core = |secs| table.is_core("eth", Timestamp::new(secs));
         assert_eq!([before.0, first.0, last.0, after.0].map(is_core), [true, false, false, true]);
 
