@@ -1,4 +1,4 @@
-"""What a ledger asks: the engine in this process or a server, both of which answer calls by name."""
+"""The engine in this process or a server, both of which answer calls by name."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class Answers(Protocol):
-    """Where answers come from: the engine in this process, or a server."""
+    """The source of answers: the engine in this process, or a server."""
 
     @property
     def source(self) -> str:

@@ -37,7 +37,7 @@ _CONFIG: dict[str, Any] = {
 
 
 class Report(Protocol):
-    """What is shown of a report."""
+    """The shown parts of a report."""
 
     endpoint: str
     request: dict[str, Any]
@@ -55,7 +55,7 @@ class Report(Protocol):
 
 
 class Reports(Protocol):
-    """What is shown of the reports about many addresses."""
+    """The shown parts of the reports about many addresses."""
 
     endpoint: str
     addresses: list[str]

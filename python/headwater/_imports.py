@@ -133,9 +133,9 @@ class Imports:
         >>> folder = tempfile.mkdtemp()
         >>> ledger = hw.ingest(examples.exports(folder), f"{folder}/store").open()
         >>> mine = [{"address": examples.SHOP, "chain": "ethereum", "code": "merchant", "entity": "Corner Shop"}]
-        >>> report = ledger.import_labels(mine, source="desk", trust=True)
+        >>> report = ledger.import_labels(mine, source="mine", trust=True)
         >>> report.frame.select("source", "list", "level", "claims").rows()
-        [('desk', 'table', 'trusted_provider', 1)]
+        [('mine', 'table', 'trusted_provider', 1)]
         >>> ledger.labels(examples.SHOP).entity_name
         'Corner Shop'
         """
@@ -223,7 +223,7 @@ class Imports:
         >>> from headwater import examples
         >>> folder = tempfile.mkdtemp()
         >>> ledger = hw.ingest(examples.exports(folder), f"{folder}/store").open()
-        >>> ledger.import_prices([{"symbol": "ETH", "ts": 1600000000, "price_usd": 2000.0}], source="desk")
+        >>> ledger.import_prices([{"symbol": "ETH", "ts": 1600000000, "price_usd": 2000.0}], source="mine")
         <ImportReport 1 price: version 1>
         >>> ledger.transactions(examples.SHOP, symbols=["eth"]).frame["amount_usd"].to_list()
         [500.0, 2000.0]

@@ -42,7 +42,7 @@ class WholeLists:
         """Write the rows of a list to a file, as ``headwater query --out`` does.
 
         All rows are written, however many, from one state of the data and in the memory of some thousand of them; a
-        request with a ``limit`` gives as many, at most 100,000.
+        request with a ``limit`` gives as many, of a server at most 100,000.
 
         Parameters
         ----------

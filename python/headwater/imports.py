@@ -40,7 +40,7 @@ class ImportReport(_load.Notes):
     >>> from headwater import examples
     >>> folder = tempfile.mkdtemp()
     >>> ledger = hw.ingest(examples.exports(folder), f"{folder}/store").open()
-    >>> report = ledger.import_prices([{"symbol": "ETH", "ts": 1600000000, "price_usd": 2000.0}], source="desk")
+    >>> report = ledger.import_prices([{"symbol": "ETH", "ts": 1600000000, "price_usd": 2000.0}], source="mine")
     >>> report.kind, report.versions, report.entries, report.skipped, len(report.to_dict()) > 0
     ('prices', [1], 1, 0, True)
     """

@@ -230,7 +230,7 @@ def test_addresses_of_any_chain_are_valid() -> None:
 def test_chains_held_are_asked_for_once() -> None:
     asked: list[str] = []
 
-    class Counted:
+    class CountingAnswers:
         source = "a fake"
 
         def answer(self, name: str, request: dict[str, Any], /) -> _headwater.Answer:
@@ -238,14 +238,14 @@ def test_chains_held_are_asked_for_once() -> None:
             return near.answer(name, request)
 
     near = moved("bsc")._answers
-    made = hw.Ledger(cast("Answers", Counted()))
+    made = hw.Ledger(cast("Answers", CountingAnswers()))
     assert [made.wallet(ALICE).blockchain for _ in range(2)] == ["bsc", "bsc"]
     assert made.wallet([ALICE, BOB]).frame.height == 2
     assert asked == ["chains", *["wallet-overview"] * 4]
     # Where none are held they are asked for again, once a call.
     asked.clear()
     near = hw.Ledger.from_frames([])._answers
-    empty = hw.Ledger(cast("Answers", Counted()))
+    empty = hw.Ledger(cast("Answers", CountingAnswers()))
     with pytest.raises(hw.InvalidInput, match="ethereum"):
         empty.wallet([ALICE, BOB])
     assert asked == ["chains", "wallet-overview"]

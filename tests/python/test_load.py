@@ -291,13 +291,13 @@ def test_import_tokens_of_tables_equals_files(ledger: hw.Ledger, tmp_path: Path)
 def test_import_labels_of_tables_equals_files(ledger: hw.Ledger, tmp_path: Path) -> None:
     rows = [{"address": SHOP, "chain": "ethereum", "code": "merchant", "name": "Shop", "entity": "Corner Shop"}]
     pl.DataFrame(rows).write_csv(tmp_path / "mine.csv")
-    by_file = ledger.import_labels(tmp_path / "mine.csv", source="desk", list="table", trust=True, licence="CC0-1.0")
+    by_file = ledger.import_labels(tmp_path / "mine.csv", source="mine", list="table", trust=True, licence="CC0-1.0")
     claims = ledger.labels(SHOP).frame.select("source", "label", "confidence").rows()
     assert by_file.frame.select("source", "list", "licence", "level", "claims", "names", "skipped").rows() == [
-        ("desk", "table", "CC0-1.0", "trusted_provider", 1, 0, 0)
+        ("mine", "table", "CC0-1.0", "trusted_provider", 1, 0, 0)
     ]
     for table in tables(rows):
-        report = ledger.import_labels(table, source="desk", level="trusted_provider", licence="CC0-1.0")
+        report = ledger.import_labels(table, source="mine", level="trusted_provider", licence="CC0-1.0")
         assert report.frame["replaces"][0] == report.versions[0] - 1
         assert report.frame.drop("version", "replaces").equals(by_file.frame.drop("version", "replaces"))
         assert ledger.labels(SHOP).frame.select("source", "label", "confidence").rows() == claims
@@ -306,7 +306,7 @@ def test_import_labels_of_tables_equals_files(ledger: hw.Ledger, tmp_path: Path)
     assert "scam" in ledger.labels(ALICE).labels
     assert any("trust=True makes it 0.50, level= names another" in note for note in report.notes)
     with pytest.raises(hw.InvalidInput, match="accept_shrinking=True"):
-        ledger.import_labels([{"address": ALICE, "chain": "ethereum", "code": "scam"}], source="desk")
+        ledger.import_labels([{"address": ALICE, "chain": "ethereum", "code": "scam"}], source="mine")
     for name, value in (("code", "evil"), ("level", "best"), ("chain", "dogecoin")):
         with pytest.raises(hw.InvalidInput, match=value):
             ledger.import_labels(rows, **{name: value})  # type: ignore[arg-type]

@@ -25,22 +25,14 @@ const IMPORTED: Timestamp = Timestamp::new(1_788_220_800);
 fn paid_at(folder: &Path, secs: i64) -> PathBuf {
     let hash = format!("0x{}", "ab".repeat(32));
     let block = 12_500_000;
-    let common = format!(
-        "\"blockNumber\":\"{block}\",\"timeStamp\":\"{secs}\",\"hash\":\"{hash}\",\"nonce\":\"1\",\"blockHash\":\"0x{}\",\
-         \"transactionIndex\":\"3\",\"gas\":\"90000\",\"gasPrice\":\"1\",\"gasUsed\":\"50000\",\"cumulativeGasUsed\":\"60000\",\
-         \"input\":\"0xa9059cbb\",\"confirmations\":\"9\"",
-        "cd".repeat(32)
-    );
-    let transactions = format!(
-        "{{\"status\":\"1\",\"message\":\"OK\",\"result\":[{{{common},\"from\":\"{PAYER}\",\"to\":\"{USDT}\",\"value\":\"0\",\
-         \"isError\":\"0\",\"txreceipt_status\":\"1\",\"contractAddress\":\"\"}}]}}"
-    );
+    let columns =
+        "blockNumber,timeStamp,hash,nonce,blockHash,transactionIndex,gas,gasPrice,gasUsed,input,from,to,value";
+    let common = format!("{block},{secs},{hash},1,0x{},3,90000,1,50000,0xa9059cbb,{PAYER}", "cd".repeat(32));
+    let transactions = format!("{columns},isError,txreceipt_status\n{common},{USDT},0,0,1\n");
     let transfers = format!(
-        "{{\"status\":\"1\",\"message\":\"OK\",\"result\":[{{{common},\"from\":\"{PAYER}\",\"to\":\"{RONIN}\",\
-         \"contractAddress\":\"{USDT}\",\"value\":\"1000000000\",\"tokenName\":\"Tether USD\",\"tokenSymbol\":\"USDT\",\
-         \"tokenDecimal\":\"6\"}}]}}"
+        "{columns},contractAddress,tokenName,tokenSymbol,tokenDecimal\n{common},{RONIN},1000000000,{USDT},Tether USD,USDT,6\n"
     );
-    let files = [("transactions.json", transactions), ("transfers.json", transfers)].map(|(name, text)| {
+    let files = [("transactions.csv", transactions), ("transfers.csv", transfers)].map(|(name, text)| {
         let path = folder.join(name);
         std::fs::write(&path, text).unwrap();
         path

@@ -140,7 +140,7 @@ fn import_of_a_folder_reports_files_left_out() {
     write(&prices, "eth.csv", "symbol,ts,price_usd\neth,1600000000,2000\neth,1600086400,\n");
     let other = write(&prices, "other.csv", "coin,rank\neth,2\n");
     let read = |paths: &[PathBuf]| read_sources(paths, None, |file| list_prices(file, None));
-    let imports = import_prices(&store, read(&[prices.clone()]).unwrap(), &Silent, &Cancel::new()).unwrap();
+    let imports = import_prices(&store, read(std::slice::from_ref(&prices)).unwrap(), &Silent, &Cancel::new()).unwrap();
     let [MarketImport { path, source, version, entries, skipped, skipped_reasons }] = &imports[..] else {
         panic!("one version")
     };

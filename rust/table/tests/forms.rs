@@ -359,7 +359,10 @@ fn a_frame_without_rows_has_the_columns_of_one_with_rows() {
     let mut nobody = request();
     nobody["address"] = json!(address(Chain::ETHEREUM, 999).to_string());
     assert_eq!(of(&nobody).num_rows(), 0);
-    assert_eq!(of(&nobody).schema(), of(&request()).schema());
+    let names = |request: &Value| -> Vec<String> {
+        of(request).schema().fields().iter().map(|field| field.name().clone()).collect()
+    };
+    assert_eq!(names(&nobody), names(&request()), "amounts that fit no decimal are text");
     assert!(frame(transactions, &json!({"datas": [{"timestamp": "noon"}]})).is_err());
     assert_eq!(frame(transactions, &json!({})).unwrap(), None);
 }
@@ -398,7 +401,7 @@ fn what_is_no_list_and_what_is_refused_says_so() {
     };
     assert!(refused("counterparty/overview", json!({})).contains("no list"));
     assert!(refused("transactions", json!({"blockchain": "ethereum"})).contains("address is required"));
-    let mut far = request();
-    far["limit"] = json!(100_001);
-    assert!(refused("transactions", far).contains("100000"));
+    let mut negative = request();
+    negative["limit"] = json!(-1);
+    assert!(refused("transactions", negative).contains("limit: expected 0 or more"));
 }

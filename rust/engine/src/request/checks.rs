@@ -6,7 +6,7 @@ use headwater_types::address::{Checksum, Reason as AddressReason, eip55};
 use headwater_types::text::{SHOWN, shortened};
 use headwater_types::{Address, Asset, Chain, Family, Network, TimeError, TimeWindow};
 
-use super::{ListBounds, Warnings};
+use super::Warnings;
 use crate::fields::TimeBound;
 use crate::limits::{MAX_ITEMS, MAX_QUERY, MAX_SYMBOL, PAGE_WINDOW};
 use crate::{Error, Intelligence, Reason};
@@ -21,6 +21,17 @@ pub(crate) enum ListSize {
     Pages,
     /// Whole lists: a list without a limit has all rows, and a limit may be any number.
     Whole,
+}
+
+/// The bounds of the paging of a list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct ListBounds {
+    /// Rows per page of a request without a limit.
+    pub default: u32,
+    /// The maximum of rows per page.
+    pub max: u32,
+    /// The row that pages and offsets reach at most; cursors reach all.
+    pub window: u64,
 }
 
 /// What turns a request into parameters: the ledger it will be answered from, and a place for warnings.

@@ -19,4 +19,4 @@ pub use switch::{
 
 pub(crate) use checks::{ListSize, at_most, refused, repair, symbol_text, symbol_texts};
 pub(crate) use decode::{RESERVED, decode_with};
-pub(crate) use paging::{Cursor, CursorKey, ListBounds, Paging, least_interactions};
+pub(crate) use paging::{Cursor, CursorKey, Paging, least_interactions};

@@ -11,21 +11,10 @@ use headwater_types::TxHash;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Checks, refused};
+use super::checks::{Checks, ListBounds, refused};
 use crate::fields::NextCursor;
 use crate::limits::{DEFAULT_LIMIT, MAX_CURSOR, PAGE_WINDOW};
 use crate::{Error, Pagination, Reason};
-
-/// The bounds of the paging of a list.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct ListBounds {
-    /// Rows per page of a request without a limit.
-    pub default: u32,
-    /// The maximum of rows per page.
-    pub max: u32,
-    /// The row that pages and offsets reach at most; cursors reach all.
-    pub window: u64,
-}
 
 /// Which rows of a list are wanted.
 #[derive(Debug, Clone, PartialEq)]

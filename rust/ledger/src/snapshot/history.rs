@@ -13,7 +13,7 @@ use crate::read::{
 use crate::segment::{LineReader, Segment};
 
 /// The place of a transaction: block, position (unknown last), hash.
-type Place = (u64, Option<u32>, TxHash);
+type TransactionOrder = (u64, Option<u32>, TxHash);
 
 /// Transactions of one segment that are still to come.
 struct Front<'a> {
@@ -21,7 +21,7 @@ struct Front<'a> {
     segment: &'a Segment,
     next: u32,
     end: u32,
-    place: Place,
+    place: TransactionOrder,
 }
 
 impl Front<'_> {
@@ -30,7 +30,7 @@ impl Front<'_> {
         (block, index.map_or(u64::MAX, u64::from), hash)
     }
 
-    fn place_of(segment: &Segment, row: u32) -> Result<Place> {
+    fn place_of(segment: &Segment, row: u32) -> Result<TransactionOrder> {
         let head = segment.head(row)?;
         Ok((head.block, head.index, head.hash))
     }

@@ -8,9 +8,7 @@ use headwater_types::{Address, Asset, Chain, Network, TimeError, TimeWindow, Tim
 use rustc_hash::FxHashSet;
 use serde::Deserialize;
 
-use super::tables::StoredTable;
-
-/// The rows that a scan reads. Each table names the fields that it takes in [`StoredTable::filters`]; what is `None`
+/// The rows that a scan reads. Each table names the fields that it takes in [`super::StoredTable::filters`]; what is `None`
 /// leaves out nothing.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -70,19 +68,7 @@ pub(crate) struct CheckedFilter {
 
 impl CheckedFilter {
     /// Checks both filters of a scan: `stated` as a caller writes it, `pushed` as an engine compares texts.
-    pub fn of(
-        ledger: &dyn Ledger,
-        table: &StoredTable,
-        stated: &ScanFilter,
-        pushed: &ScanFilter,
-    ) -> Result<Self, Error> {
-        for filter in [stated, pushed] {
-            if let Some(name) = filter.names().find(|name| !table.filters.contains(name)) {
-                let known = table.filters.join(", ");
-                let message = format!("{name}: the table {} takes no such filter; it takes {known}", table.name);
-                return Err(Error::invalid(Reason::UnknownField, name, message));
-            }
-        }
+    pub fn of(ledger: &dyn Ledger, stated: &ScanFilter, pushed: &ScanFilter) -> Result<Self, Error> {
         let mut checked = Self::default();
         checked.add(ledger, stated, Reading::Refuse)?;
         checked.add(ledger, pushed, Reading::MatchNothing)?;
@@ -211,7 +197,7 @@ impl CheckedFilter {
 
 impl ScanFilter {
     /// The names of the fields that are given.
-    fn names(&self) -> impl Iterator<Item = &'static str> {
+    pub(super) fn names(&self) -> impl Iterator<Item = &'static str> {
         let given = [
             ("blockchain", self.blockchain.is_some()),
             ("from_block", self.from_block.is_some()),

@@ -9,6 +9,7 @@
 
 mod accounts;
 mod balances;
+mod catalogue;
 mod cells;
 mod edges;
 mod filter;
@@ -24,6 +25,7 @@ mod tables;
 mod transactions;
 mod workers;
 
+pub use catalogue::TABLES;
 pub use filter::ScanFilter;
 pub use stream::{ScanRequest, ScanStream, scan};
-pub use tables::{CellKind, StoredColumn, StoredTable, TABLES};
+pub use tables::{CellKind, StoredColumn, StoredTable};

@@ -11,10 +11,11 @@ use arrow::error::ArrowError;
 use headwater_engine::{Error, ErrorKind, Reason};
 use headwater_ledger::{Cancel, Ledger};
 
+use super::catalogue::TABLES;
 use super::filter::{CheckedFilter, ScanFilter};
 use super::job::Job;
 use super::output::{Output, StreamMessage};
-use super::tables::{StoredTable, TABLES};
+use super::tables::StoredTable;
 
 /// Batches that wait to be taken.
 const AHEAD: usize = 2;
@@ -101,7 +102,9 @@ pub fn scan(ledger: Arc<dyn Ledger>, request: &ScanRequest) -> Result<ScanStream
         column.map(|column| Field::new(column.name, column.kind.data_type(), true))
     };
     let schema = Arc::new(Schema::new(columns.iter().filter_map(field).collect::<Vec<_>>()));
-    let filter = CheckedFilter::of(&*ledger, table, &request.filter, &request.pushed)?;
+    table.check(&request.filter)?;
+    table.check(&request.pushed)?;
+    let filter = CheckedFilter::of(&*ledger, &request.filter, &request.pushed)?;
     let batch_rows = request.batch_rows.unwrap_or(BATCH_ROWS).clamp(1, MAX_BATCH_ROWS);
     let (cancel, decoded) = (Cancel::new(), Arc::new(AtomicU64::new(0)));
     let plan = Plan {

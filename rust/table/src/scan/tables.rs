@@ -1,13 +1,13 @@
-//! The tables of a store: names, columns, filters. The one list that streams, documents and Python read.
+//! The description of a stored table: name, columns, filters.
 
 use std::sync::Arc;
 
 use arrow::datatypes::{DataType, Field, TimeUnit};
-use headwater_engine::Error;
+use headwater_engine::{Error, Reason};
 
+use super::filter::ScanFilter;
 use super::job::Job;
 use super::output::Output;
-use super::{accounts, balances, edges, labels, market, movements, transactions};
 
 /// The type of the cells of a column. Every cell may be null.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,6 +81,16 @@ pub struct StoredTable {
     pub(super) produce: fn(&Job<'_>, &mut Output) -> Result<(), Error>,
 }
 
+impl StoredTable {
+    /// Refuses a filter that the table does not take.
+    pub(super) fn check(&self, filter: &ScanFilter) -> Result<(), Error> {
+        let Some(name) = filter.names().find(|name| !self.filters.contains(name)) else { return Ok(()) };
+        let known = self.filters.join(", ");
+        let message = format!("{name}: the table {} takes no such filter; it takes {known}", self.name);
+        Err(Error::invalid(Reason::UnknownField, name, message))
+    }
+}
+
 /// Declares the columns of a table.
 macro_rules! columns {
     ($($name:literal: $kind:ident = $meaning:literal;)+) => {
@@ -90,15 +100,3 @@ macro_rules! columns {
     };
 }
 pub(super) use columns;
-
-/// The tables, those of the chains first.
-pub const TABLES: &[StoredTable] = &[
-    movements::TABLE,
-    transactions::TABLE,
-    edges::TABLE,
-    balances::TABLE,
-    accounts::TABLE,
-    labels::TABLE,
-    market::TOKENS,
-    market::PRICES,
-];
