@@ -100,7 +100,7 @@ fn is_gated(answer: &Value) -> bool {
 }
 
 fn listed_since(answer: &Value) -> i64 {
-    answer["data"]["dimensions"]["graph"]["risky_neighbors"][0]["listed_since"].as_i64().unwrap()
+    answer["data"]["dimensions"]["graph"]["edge"]["risky_neighbors"][0]["listed_since"].as_i64().unwrap()
 }
 
 fn on_import() -> i64 {
