@@ -163,10 +163,10 @@ class WholeLists:
         _rows.check_amounts(amounts)
         name, parts = _calls.named(endpoint)
         with Bar(name, "rows", shown=progress) as bar:
-            stream, told = self._read(name, _request.body(name, request, fields, parts), bar)
+            stream, warned = self._read(name, _request.body(name, request, fields, parts), bar)
             table = pl.DataFrame(stream)
             bar.reach(table.height)
-        for warning in told:
+        for warning in warned:
             if warning["code"] not in _ALWAYS:
                 said = warning["message"] or f"{warning['code']}: {warning['field'] or 'the answer'}"
                 warnings.warn(f"{name}: {said}", UserWarning, stacklevel=2)

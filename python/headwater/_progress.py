@@ -23,7 +23,7 @@ def is_watched() -> bool:
 
 
 class Bar:
-    """What was done of what, drawn a few times a second and once at the end; nothing where it is not shown.
+    """A progress bar, drawn a few times a second and once at the end.
 
     Where ``shown`` is ``None`` the bar shows itself: after a second, where somebody sees it.
     """

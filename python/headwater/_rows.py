@@ -59,7 +59,7 @@ def as_text(rows: pl.DataFrame, amounts: Iterable[str]) -> pl.DataFrame:
     """Give columns of decimals as text, without zeros behind the last digit."""
     decimals = [name for name in amounts if isinstance(rows.schema[name], pl.Decimal)]
     texts = pl.col(decimals).cast(pl.String)
-    # Zeros count where there is no point.
+    # Without a point, zeros at the end are digits of the number.
     return rows.with_columns(
         pl.when(texts.str.contains(".", literal=True)).then(texts.str.replace(r"\.?0+$", "")).otherwise(texts)
     )

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import date, datetime, time, timezone
+from datetime import date, datetime
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
 
 import polars as pl
 from polars.io.plugins import register_io_source
 
-from headwater import _headwater, _objects, _pushdown, _request
+from headwater import _headwater, _objects, _pushdown, _times
 from headwater._tables import check_form, given_as
 from headwater.errors import InvalidInput, Unsupported
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 Texts = str | Iterable[str] | None
 Contracts = str | Iterable[str | None] | None
-# Epoch seconds, a datetime with a time zone, a date (its first second in UTC), or one of them in ISO 8601.
+# Epoch seconds, a datetime with a time zone, a date, or one of them in ISO 8601, as in the other methods.
 ScanTime = int | datetime | date | str | None
 
 # Columns of lists have a schema of their own in polars.
@@ -226,7 +226,7 @@ class Scans:
         from_block, to_block : int, optional
             Only these blocks, both included.
         start_time, end_time : int, datetime, date or str, optional
-            Only these times, both included.
+            Only these times, both included; a date that ends the range includes its day.
         limit : int, optional
             The number of rows at most.
 
@@ -294,7 +294,7 @@ def _lazy(native: _headwater.StoredScan, table: _Table, chosen: list[str], limit
             # The rows of a limit are counted before a predicate.
             if n_rows is None and limit is None:
                 pushed = _pushdown.filter_of(predicate, table.pushable)
-        # Without a column there is no number of rows.
+        # A frame needs a column to have a height.
         reader = native.open(read or chosen[:1], dict(pushed), _smaller(limit, n_rows), batch_size)
         while (batch := reader.next_batch()) is not None:
             frame = pl.DataFrame(batch)
@@ -360,17 +360,8 @@ def _whole(name: str, value: int | None) -> int | None:
 
 
 def _seconds(name: str, value: ScanTime) -> int | None:
-    if isinstance(value, str):
-        try:
-            value = datetime.fromisoformat(value.replace("Z", "+00:00"))
-        except ValueError:
-            message = f"{name}: {value!r} is not a time in ISO 8601, such as 2024-05-01 or 2024-05-01T12:00:00+00:00"
-            raise InvalidInput(message, reason="invalid_value", field=name) from None
-        value = value if value.tzinfo else value.replace(tzinfo=timezone.utc)
-    elif isinstance(value, date) and not isinstance(value, datetime):
-        value = datetime.combine(value, time(), timezone.utc)
-    seconds = _request.plain(name, value)
-    if seconds is None or isinstance(seconds, int):
+    seconds = _times.seconds(name, value, is_end=name == "end_time")
+    if seconds is None or (isinstance(seconds, int) and not isinstance(seconds, bool)):
         return seconds
     message = f"{name}: {_objects.shown(value)} is not a time: give epoch seconds, a datetime, a date or ISO 8601"
     raise InvalidInput(message, reason="invalid_type", field=name)

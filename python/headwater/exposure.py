@@ -64,9 +64,9 @@ class ExposureReport(Report[records.ExposureReport]):
         """Name the address and its largest exposures."""
         data = self.data
         shares = sorted(self.rows, key=lambda row: -row["share"])[:3]
-        told = ", ".join(f"{row['share']:.1%} {row['direction']} {row['category']}" for row in shares)
+        largest = ", ".join(f"{row['share']:.1%} {row['direction']} {row['category']}" for row in shares)
         cut = f", cut by {', '.join(data['truncation_reasons'])}" if data["truncated"] else ""
-        return f"exposure of {data['address']} on {data['blockchain']}: {told or 'nobody named'}{cut}"
+        return f"exposure of {data['address']} on {data['blockchain']}: {largest or 'no named address'}{cut}"
 
 
 class ExposureReports(Reports[records.ExposureReport]):

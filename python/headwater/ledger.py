@@ -275,7 +275,7 @@ class Ledger(
             return self.query("cross-chain", _given({"txhash": txhash, "label": label, "chain": chain}))
         call, queries = "cross-chain/batch", [_given({"txhash": each, "label": label}) for each in txhash]
         size = LISTS[call]["queries"] or len(queries)
-        # A call about nothing is refused by whoever answers.
+        # Without transactions one call is made, which the engine refuses.
         starts = range(0, max(len(queries), 1), size)
         requests = [
             _request.body(call, _given({"queries": queries[start : start + size], "chain": chain})) for start in starts

@@ -287,6 +287,9 @@ def test_keywords_filter_and_take_any_form(economy: hw.Ledger) -> None:
     for given in (start, int(start.timestamp()), start.isoformat()):
         assert ledger.scan("movements", start_time=given).collect().height == 3
     assert ledger.scan("movements", end_time=date(2020, 1, 1)).collect().height == 0
+    # As in lists: a date that ends a range includes its day, and a time needs a zone.
+    for day in (date(2020, 9, 13), "2020-09-13"):
+        assert ledger.scan("movements", start_time=day, end_time=day).collect().height == 4
     assert ledger.scan("movements", limit=2).collect().height == 2
     assert ledger.scan("movements", limit=2).filter(pl.col("block_number") > 2).collect().height == 0
     assert ledger.scan("edges", from_address=ALICE).select("to_address", "amount").collect().rows() == [
