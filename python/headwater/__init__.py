@@ -39,6 +39,7 @@ from headwater.exposure import ExposureReport, ExposureReports
 from headwater.imports import ImportReport
 from headwater.ledger import Ledger, open  # noqa: A004
 from headwater.load import IngestReport, SimulateReport, ingest, simulate
+from headwater.parts import ScoreFolder, ScorePlan, score_folder, score_join
 from headwater.path import PathReport
 from headwater.remote import Credits, RemoteLedger, connect
 from headwater.reports import Report, Reports
@@ -70,6 +71,8 @@ __all__ = [
     "RiskReport",
     "RiskReports",
     "Scan",
+    "ScoreFolder",
+    "ScorePlan",
     "ServerError",
     "SimulateReport",
     "StorageError",
@@ -86,6 +89,8 @@ __all__ = [
     "ingest",
     "metrics",
     "open",
+    "score_folder",
+    "score_join",
     "simulate",
     "u256",
 ]

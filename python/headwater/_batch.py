@@ -177,28 +177,28 @@ class Batch:
         if not path.lower().endswith(".parquet"):
             message = f"output: {path!r} does not end in .parquet: scores are written as Parquet"
             raise InvalidInput(message, reason="invalid_value", field="output")
-        listed = _listed(addresses)
-        chain, *others = dict.fromkeys(self._chains_of(listed, blockchain))
+        asked = listed(addresses)
+        chain, *others = dict.fromkeys(chains_of(self._chains, asked, blockchain))
         if others:
             message = (
                 f"addresses: they are of {', '.join([chain, *others])}: name one as blockchain for a file of its own"
             )
             raise InvalidInput(message, reason="invalid_value", field="addresses")
         with Bar("score", "addresses", shown=progress) as bar:
-            written = self._answers.score_file(listed, (chain, named, None), path, bar.follow if progress else None)
+            written = self._answers.score_file(asked, (chain, named, None), path, bar.follow if progress else None)
         _warn("score", written["warnings"], 3)
         return written
 
     def _scores(
         self, name: str, addresses: object, wanted: tuple[str | None, str, tuple[float, int] | None], progress: bool
     ) -> pl.DataFrame:
-        listed, (blockchain, columns, observed) = _listed(addresses), wanted
-        chains = self._chains_of(listed, blockchain)
+        asked, (blockchain, columns, observed) = listed(addresses), wanted
+        chains = chains_of(self._chains, asked, blockchain)
         tables, places, warned = [], [], []
         with Bar(name, "addresses", shown=progress) as bar:
             follow = bar.follow if progress else None
             for rows in _batches.places_by(chains, None):
-                part = listed if listed is None or len(rows) == len(chains) else listed[rows]
+                part = asked if asked is None or len(rows) == len(chains) else asked[rows]
                 table, found = self._answers.score_table(part, (chains[rows[0]], columns, observed), follow)
                 tables.append(pl.DataFrame(table))
                 places += rows
@@ -209,17 +209,18 @@ class Batch:
         whole = pl.concat(tables, how="diagonal_relaxed").with_columns(pl.Series("place", places))
         return whole.sort("place").select(pl.exclude("place", "error"), "error")
 
-    def _chains_of(self, listed: pl.DataFrame | None, blockchain: str | None) -> list[str]:
-        """Return the chain of each address, or one chain where there is no column of them."""
-        if blockchain is not None:
-            return [blockchain]
-        kind = pl.Null() if listed is None else listed.schema.get("address", pl.Null())
-        if listed is None or listed.is_empty() or kind not in (pl.String, pl.Categorical, pl.Enum):
-            return [self._chains.of_all([])]
-        return self._chains.of_column(listed["address"].cast(pl.String).to_list())
+
+def chains_of(chains: ChainFinder, addresses: pl.DataFrame | None, blockchain: str | None) -> list[str]:
+    """Return the chain of each address, or one chain where there is no column of them."""
+    if blockchain is not None:
+        return [blockchain]
+    kind = pl.Null() if addresses is None else addresses.schema.get("address", pl.Null())
+    if addresses is None or addresses.is_empty() or kind not in (pl.String, pl.Categorical, pl.Enum):
+        return [chains.of_all([])]
+    return chains.of_column(addresses["address"].cast(pl.String).to_list())
 
 
-def _listed(addresses: Any) -> pl.DataFrame | None:  # noqa: ANN401
+def listed(addresses: Any) -> pl.DataFrame | None:  # noqa: ANN401
     """Give addresses as a table, whatever they are handed over as."""
     if addresses is None:
         return None

@@ -28,6 +28,7 @@ from headwater._scan import Scans
 from headwater._tracing import TracingMethods
 from headwater.classify import CALL, ClassReport, ClassReports, each
 from headwater.errors import InvalidInput, Unsupported
+from headwater.parts import Parts
 from headwater.reports import Report
 
 if TYPE_CHECKING:
@@ -79,6 +80,7 @@ class Ledger(
     MarketMethods,
     AddressMethods,
     Batch,
+    Parts,
     Disputes,
     Imports,
     WholeLists,

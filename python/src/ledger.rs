@@ -18,7 +18,7 @@ use headwater_ledger::{LedgerError, Store};
 use headwater_types::Timestamp;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use pyo3_arrow::PyTable;
+use pyo3_arrow::{PySchema, PyTable};
 use serde_json::{Value, json};
 
 use crate::address::chain_of;
@@ -26,6 +26,7 @@ use crate::answer::Answer;
 use crate::errors::{exception, raise};
 use crate::interrupt::interruptible;
 use crate::objects::{object_of, value_of};
+use crate::parts::{self, LastJob, PartRow};
 use crate::scan::StoredScan;
 use crate::scores::{self, Question, Wanted};
 use crate::tables;
@@ -36,6 +37,7 @@ pub struct NativeLedger {
     engine: QueryEngine,
     ledgers: Arc<dyn Generations>,
     source: String,
+    last_job: LastJob,
 }
 
 #[pymethods]
@@ -121,6 +123,38 @@ impl NativeLedger {
         scores::file(py, &self.engine, Question { addresses, wanted, progress }, &output)
     }
 
+    /// The columns of scores.
+    fn score_schema(&self, py: Python<'_>, wanted: Wanted) -> PyResult<PySchema> {
+        parts::schema(py, &self.engine, wanted)
+    }
+
+    /// Plans a job of scores; its description, its parts and warnings come back.
+    fn score_plan<'py>(
+        &self,
+        py: Python<'py>,
+        addresses: Option<PyTable>,
+        wanted: Wanted,
+        part_size: Option<(usize, u64)>,
+    ) -> PyResult<(String, PyTable, Bound<'py, PyAny>)> {
+        parts::plan(py, &self.engine, Question { addresses, wanted, progress: None }, part_size)
+    }
+
+    /// Scores a part of a job.
+    fn score_part(&self, py: Python<'_>, job: &str, part: PartRow) -> PyResult<PyTable> {
+        parts::part(py, &self.engine, &self.last_job, job, part)
+    }
+
+    /// Writes the file of a part of a job into a folder.
+    fn score_part_file<'py>(
+        &self,
+        py: Python<'py>,
+        job: &str,
+        part: PartRow,
+        folder: PathBuf,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        parts::part_file(py, &self.engine, &self.last_job, (job, part), folder)
+    }
+
     /// Records that claims are disputed or confirmed; an entry for each claim comes back.
     fn record_dispute<'py>(
         &self,
@@ -180,7 +214,7 @@ impl NativeLedger {
     fn new(ledgers: Arc<dyn Generations>, source: String, intelligence: Intelligence) -> Self {
         let engine = QueryEngine::new(Arc::clone(&ledgers)).with_clock(milliseconds);
         let engine = engine.with_whole_lists().with_intelligence(intelligence);
-        Self { engine, ledgers, source }
+        Self { engine, ledgers, source, last_job: LastJob::default() }
     }
 }
 

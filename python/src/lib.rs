@@ -13,6 +13,7 @@ mod lines;
 mod load;
 mod metrics;
 mod objects;
+mod parts;
 mod scan;
 mod scores;
 mod tables;
@@ -26,6 +27,7 @@ fn _headwater(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<ledger::NativeLedger>()?;
     module.add_class::<lines::Lines>()?;
     module.add_class::<answer::Answer>()?;
+    module.add_class::<parts::ScoreFolder>()?;
     module.add_class::<scan::StoredScan>()?;
     module.add_class::<scan::ScanReader>()?;
     module.add_function(wrap_pyfunction!(scan::stored_tables, module)?)?;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use headwater_engine::score::{
-    ADDRESSES_PER_PART, Addresses, ObservationSample, ScoreColumns, ScoreError, ScoreJob, ScoreProgress, Scorer,
+    Addresses, ObservationSample, PartSize, ScoreColumns, ScoreError, ScoreJob, ScoreProgress, Scorer,
 };
 use headwater_engine::{Intelligence, QueryEngine};
 use headwater_ledger::Cancel;
@@ -60,17 +60,17 @@ pub fn file<'py>(
     let (scorer, addresses) = prepared(py, engine, question.addresses, question.wanted)?;
     let report = watched(py, question.progress.as_ref(), &|progress, cancel| {
         let addresses = listed(addresses.as_ref());
-        let job = ScoreJob { scorer: &scorer, addresses, output, addresses_per_part: ADDRESSES_PER_PART };
+        let job = ScoreJob { scorer: &scorer, addresses, output, part_size: PartSize::default() };
         job.run::<ParquetScores>(progress, cancel)
     })?;
     object_of(py, &report)
 }
 
-fn listed(addresses: Option<&AddressSource>) -> Addresses<'_> {
+pub fn listed(addresses: Option<&AddressSource>) -> Addresses<'_> {
     addresses.map_or(Addresses::All, |list| Addresses::List(list))
 }
 
-fn prepared(
+pub fn prepared(
     py: Python<'_>,
     engine: &QueryEngine,
     addresses: Option<PyTable>,
@@ -88,10 +88,10 @@ fn prepared(
     Ok((scorer, addresses.map_err(|why| refused("addresses", why))?))
 }
 
-type Work<'a, T> = &'a (dyn Fn(&dyn Fn(ScoreProgress), &Cancel) -> Result<T, ScoreError> + Sync);
+pub type Work<'a, T> = &'a (dyn Fn(&dyn Fn(ScoreProgress), &Cancel) -> Result<T, ScoreError> + Sync);
 
 /// Runs work that reports its progress.
-fn watched<T: Send>(py: Python<'_>, progress: Option<&Py<PyAny>>, work: Work<'_, T>) -> PyResult<T> {
+pub fn watched<T: Send>(py: Python<'_>, progress: Option<&Py<PyAny>>, work: Work<'_, T>) -> PyResult<T> {
     let latest = Mutex::new(None);
     let note = |progress: ScoreProgress| {
         if let Ok(mut latest) = latest.lock() {
@@ -110,11 +110,14 @@ fn watched<T: Send>(py: Python<'_>, progress: Option<&Py<PyAny>>, work: Work<'_,
     interruptible_with(py, |cancel| work(&note, cancel), &mut report)?.map_err(|error| refused(py, &error))
 }
 
-fn refused(py: Python<'_>, error: &ScoreError) -> PyErr {
+pub fn refused(py: Python<'_>, error: &ScoreError) -> PyErr {
     let class = match error {
         ScoreError::Engine(error) => return exception(py, error),
-        ScoreError::Input { .. } | ScoreError::OtherJob { .. } | ScoreError::Columns(_) => "InvalidInput",
-        ScoreError::File { .. } | ScoreError::Busy { .. } => "StorageError",
+        ScoreError::Input { .. }
+        | ScoreError::OtherJob { .. }
+        | ScoreError::OtherRows { .. }
+        | ScoreError::Columns(_) => "InvalidInput",
+        ScoreError::File { .. } | ScoreError::Busy { .. } | ScoreError::PartsMissing { .. } => "StorageError",
     };
     raise(py, class, &error.to_string(), None, None)
 }

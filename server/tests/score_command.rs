@@ -110,6 +110,47 @@ fn score_killed_at_any_part_gives_the_same_bytes() {
 }
 
 #[test]
+fn score_shards_killed_and_joined_give_the_same_bytes() {
+    let place = TestStore::new();
+    let hubs = ["--columns", "risk,features", "--hub-movements", "200"];
+    let straight = place.path("straight.parquet");
+    run_json(&place.job(&straight, &hubs));
+    let sharded = place.path("sharded.parquet");
+    let folder = format!("{sharded}.parts");
+    let spawn = |shard: &str| {
+        let job = place.job(&sharded, &[hubs.as_slice(), &["--shard", shard]].concat());
+        headwater(&job).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+    };
+    // The third shard runs twice, the second one is killed.
+    let mut running = [spawn("1/3"), spawn("3/3"), spawn("3/3")];
+    kill_at(spawn("2/3"), &sharded, 3);
+    assert!(running.iter_mut().all(|shard| shard.wait().unwrap().success()));
+    let (code, reported) = place.refused(&["score", "--join", &folder]);
+    assert!(code == 1 && reported.contains("run their shards again"), "{reported}");
+    // While somebody joins, nobody else does.
+    let lock = std::fs::File::create(format!("{folder}/lock")).unwrap();
+    lock.lock().unwrap();
+    let (code, reported) = place.refused(&["score", "--join", &folder]);
+    assert!(code == 1 && reported.contains("sharded.parquet.parts is in use"), "{reported}");
+    drop(lock);
+
+    let shard = run_json(&place.job(&sharded, &[hubs.as_slice(), &["--shard", "2/3"]].concat()));
+    assert_eq!(shard["folder"], folder);
+    // Without the store.
+    let joined = run_json(&["score", "--join", &folder, "--json"]);
+    assert_eq!((&joined["file"], &joined["parts"]), (&json!(sharded), &shard["parts_total"]));
+    assert!(std::fs::read(&sharded).unwrap() == std::fs::read(&straight).unwrap());
+    assert!(!Path::new(&folder).exists());
+
+    for (more, wanted) in [(&["--shard", "4/3"][..], "not a shard"), (&["--join", &folder], "cannot be used with")] {
+        let (code, reported) = place.refused(&place.job(&sharded, more));
+        assert!(code == 2 && reported.contains(wanted), "{reported}");
+    }
+    let (code, reported) = place.refused(&["score", "--join", &place.path("nothing")]);
+    assert!(code == 2 && reported.contains("does not end in .parquet.parts"), "{reported}");
+}
+
+#[test]
 fn score_says_what_its_rows_lack() {
     let place = TestStore::new();
     let list = place.file("list.txt", "0x00000000000000000000000000000000000000aa\nnobody\n");

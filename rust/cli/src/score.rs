@@ -1,11 +1,12 @@
 //! `headwater score`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::slice;
 use std::sync::Arc;
 
 use headwater_engine::score::{
-    ADDRESSES_PER_PART, Addresses, ObservationSample, ScoreColumns, ScoreError, ScoreJob, ScoreProgress, Scorer,
+    ADDRESSES_PER_PART, Addresses, FolderLock, HUB_MOVEMENTS, ObservationSample, PartSize, ScoreColumns, ScoreError,
+    ScoreJob, ScoreProgress, Scorer, Shard, join_parts,
 };
 use headwater_engine::{ErrorKind, Intelligence, QueryEngine};
 use headwater_ledger::{Cancel, Store};
@@ -23,15 +24,23 @@ use super::progress::{Bar, Unit};
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
     /// The chain.
-    #[arg(long, value_parser = super::chain(), ignore_case = true)]
-    chain: Chain,
+    #[arg(long, value_parser = super::chain(), ignore_case = true, required_unless_present = "join")]
+    chain: Option<Chain>,
     /// Addresses: .parquet or .csv with a column `address`, or text with one per line [default: all that the store holds of
     /// the chain].
     #[arg(long, value_name = "FILE")]
     input: Option<PathBuf>,
-    /// The Parquet file. Until it is whole, its parts lie in FILE.parts beside it.
-    #[arg(long, value_name = "FILE")]
-    output: PathBuf,
+    /// The Parquet file. Until it is whole, its parts lie in FILE.parts beside it [default with --join: the name of the
+    /// folder without `.parts`].
+    #[arg(long, value_name = "FILE", required_unless_present = "join")]
+    output: Option<PathBuf>,
+    /// Make only these of the parts, such as 1/8 for the first of eight shards, for several processes or machines. --join
+    /// makes the file.
+    #[arg(long, value_name = "NUMBER/COUNT")]
+    shard: Option<Shard>,
+    /// Join the parts in this folder, which shards made, into the file. Needs no store.
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["chain", "input", "shard", "model"])]
+    join: Option<PathBuf>,
     /// Columns, separated by commas: risk, class, features.
     #[arg(long, value_name = "NAMES", default_value = "risk,class")]
     columns: ScoreColumns,
@@ -47,58 +56,112 @@ pub struct Arguments {
     /// Addresses of a part; for tests.
     #[arg(long, value_name = "N", default_value_t = ADDRESSES_PER_PART, hide = true)]
     addresses_per_part: usize,
+    /// Movements from which an address is a part of its own; for tests.
+    #[arg(long, value_name = "N", default_value_t = HUB_MOVEMENTS, hide = true)]
+    hub_movements: u64,
 }
 
-/// Scores addresses into a file.
+/// Scores addresses into a file, makes a shard of its parts, or joins them.
 pub(super) fn run(settings: &Settings, arguments: &Arguments, output: Output) -> Result<(), Failure> {
-    if arguments.output.extension().is_none_or(|ending| !ending.eq_ignore_ascii_case("parquet")) {
-        let named = arguments.output.display();
-        return Err(Failure::usage(format!(
-            "--output: {named} does not end in .parquet; scores are written as Parquet"
-        )));
-    }
-    let scorer = scorer(settings, arguments)?;
-    output.warn(&scorer.warnings());
+    let file = file(arguments)?;
     let cancel = Cancel::new();
     on_interrupt(&cancel);
-    let bar = Bar::new(Unit::Steps);
-    let progress = |ScoreProgress { done, total, resumed }| bar.update_from(resumed, (done, total), "addresses");
+    if let Some(folder) = &arguments.join {
+        return join(folder, &file, output, &cancel);
+    }
+    let chain = arguments.chain.ok_or_else(|| Failure::usage("--chain: name the chain".to_owned()))?;
+    let scorer = scorer(settings, arguments, chain)?;
+    output.warn(&scorer.warnings());
     let input = arguments.input.clone().map(AddressSource::File);
     let job = ScoreJob {
         scorer: &scorer,
         addresses: input.as_ref().map_or(Addresses::All, |list| Addresses::List(list)),
-        output: &arguments.output,
-        addresses_per_part: arguments.addresses_per_part.max(1),
+        output: &file,
+        part_size: PartSize {
+            addresses: arguments.addresses_per_part.max(1),
+            hub_movements: arguments.hub_movements.max(1),
+        },
     };
+    let bar = Bar::new(Unit::Steps);
+    let progress = |ScoreProgress { done, total, resumed }| bar.update_from(resumed, (done, total), "addresses");
+    if let Some(shard) = arguments.shard {
+        let report = job.run_shard::<ParquetScores>(shard, &progress, &cancel);
+        drop(bar);
+        let report = report.map_err(|error| failure(&error))?;
+        return output.report(&report, || {
+            let (parts, total) = (grouped(report.parts), grouped(report.parts_total));
+            let mut lines =
+                vec![format!("{} addresses in {parts} of {total} parts in {}", grouped(report.rows), report.folder)];
+            lines.extend(remarks(report.resumed, report.failed));
+            lines.push(format!("when all shards are done: headwater score --join {}", report.folder));
+            lines
+        });
+    }
     let report = job.run::<ParquetScores>(&progress, &cancel);
     drop(bar);
     let report = report.map_err(|error| failure(&error))?;
     output.report(&report, || {
         let mut lines = vec![format!("{} addresses in {}", grouped(report.rows), report.file)];
-        if report.resumed > 0 {
-            lines.push(format!("{} of them were scored by an earlier run", grouped(report.resumed)));
-        }
-        if report.failed > 0 {
-            lines.push(format!("{} of them lack something: the column `error` says what", grouped(report.failed)));
-        }
+        lines.extend(remarks(report.resumed, report.failed));
         lines
     })
 }
 
-fn scorer(settings: &Settings, arguments: &Arguments) -> Result<Scorer, Failure> {
+fn join(folder: &Path, file: &Path, output: Output, cancel: &Cancel) -> Result<(), Failure> {
+    let bar = Bar::new(Unit::Steps);
+    let progress = |ScoreProgress { done, total, .. }| bar.update(done, total, "addresses");
+    let joined =
+        FolderLock::existing(folder).and_then(|lock| join_parts::<ParquetScores>(lock, file, &progress, cancel));
+    drop(bar);
+    let report = joined.map_err(|error| failure(&error))?;
+    output.report(&report, || {
+        let mut lines = vec![format!("{} addresses in {}", grouped(report.rows), report.file)];
+        lines.extend(remarks(0, report.failed));
+        lines
+    })
+}
+
+/// Returns the file to write.
+fn file(arguments: &Arguments) -> Result<PathBuf, Failure> {
+    let of_folder = || arguments.join.as_ref().map(|folder| folder.with_extension(""));
+    let file = arguments.output.clone().or_else(of_folder).unwrap_or_default();
+    if file.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("parquet")) {
+        return Ok(file);
+    }
+    let named = match (&arguments.output, &arguments.join) {
+        (None, Some(folder)) => {
+            format!("--join: {} does not end in .parquet.parts; name the file with --output", folder.display())
+        }
+        _ => format!("--output: {} does not end in .parquet; scores are written as Parquet", file.display()),
+    };
+    Err(Failure::usage(named))
+}
+
+fn remarks(resumed: u64, failed: u64) -> Vec<String> {
+    let mut lines = Vec::new();
+    if resumed > 0 {
+        lines.push(format!("{} of them were scored by an earlier run", grouped(resumed)));
+    }
+    if failed > 0 {
+        lines.push(format!("{} of them lack something: the column `error` says what", grouped(failed)));
+    }
+    lines
+}
+
+fn scorer(settings: &Settings, arguments: &Arguments, chain: Chain) -> Result<Scorer, Failure> {
     let mut intelligence = intelligence(settings)?;
     if let Some(file) = &arguments.model {
         let none = Intelligence { classifiers: Arc::default(), ..intelligence };
         intelligence = with_models(none, "--model", slice::from_ref(file))?;
-        if intelligence.classifiers.of(arguments.chain).is_none() {
-            let (file, chain) = (file.display(), arguments.chain);
+        if intelligence.classifiers.of(chain).is_none() {
+            let file = file.display();
             return Err(Failure::usage(format!("--model: {file} is a model of another chain than {chain}")));
         }
     }
     let store = Store::open(settings.store()?)?;
     let engine = QueryEngine::new(Arc::new(store)).with_intelligence(intelligence);
     let observed = arguments.observed_share.map(|share| ObservationSample { share, seed: arguments.observed_seed });
-    let scorer = engine.scorer(arguments.chain, arguments.columns);
+    let scorer = engine.scorer(chain, arguments.columns);
     let scorer = scorer.and_then(|scorer| scorer.observed(observed));
     scorer.map_err(|error| Failure::from_engine(&error))
 }
@@ -109,9 +172,12 @@ fn failure(error: &ScoreError) -> Failure {
             Failure::failed("stopped before the file was whole: the same command resumes with the first missing part")
         }
         ScoreError::Engine(error) => Failure::from_engine(error),
-        ScoreError::Input { .. } | ScoreError::OtherJob { .. } => Failure::usage(error.to_string()),
-        ScoreError::File { .. } | ScoreError::Busy { .. } | ScoreError::Columns(_) => {
-            Failure::failed(error.to_string())
+        ScoreError::Input { .. } | ScoreError::OtherJob { .. } | ScoreError::OtherRows { .. } => {
+            Failure::usage(error.to_string())
         }
+        ScoreError::File { .. }
+        | ScoreError::Busy { .. }
+        | ScoreError::PartsMissing { .. }
+        | ScoreError::Columns(_) => Failure::failed(error.to_string()),
     }
 }

@@ -10,7 +10,9 @@ use std::sync::{Arc, Mutex};
 use arrow::array::{Array, ArrayRef, AsArray, Int64Array, LargeStringArray, RecordBatch, StringArray, StringViewArray};
 use arrow::compute::concat_batches;
 use arrow::datatypes::{Float64Type, UInt32Type};
-use headwater_engine::score::{Addresses, ScoreColumns, ScoreError, ScoreJob, ScoreProgress, ScoreReport, Scorer};
+use headwater_engine::score::{
+    Addresses, PartSize, ScoreColumns, ScoreError, ScoreJob, ScoreProgress, ScoreReport, Scorer,
+};
 use headwater_engine::{Intelligence, QueryEngine};
 use headwater_ledger::Cancel;
 use headwater_ledger::labels::{Code, Level};
@@ -24,12 +26,12 @@ use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::file::metadata::RowGroupMetaData;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 
-const ACCOUNTS: u64 = 60;
-const PER_PART: usize = 16;
-const ALL: &str = "risk,class,features";
+pub(crate) const ACCOUNTS: u64 = 60;
+pub(crate) const PER_PART: usize = 16;
+pub(crate) const ALL: &str = "risk,class,features";
 
 /// Accounts that pay one another, some of whom lists name; `more` is a later generation of it.
-fn engine(more: bool) -> QueryEngine {
+pub(crate) fn engine(more: bool) -> QueryEngine {
     let mut chain = Chainlet::ethereum();
     for number in 0..600_u64 {
         let (from, to) = (1 + number * 7 % ACCOUNTS, 1 + (number * number) % ACCOUNTS);
@@ -47,27 +49,28 @@ fn engine(more: bool) -> QueryEngine {
     QueryEngine::new(store).with_intelligence(Intelligence::default().with_models(files).unwrap())
 }
 
-fn scorer(columns: &str) -> Scorer {
+pub(crate) fn scorer(columns: &str) -> Scorer {
     engine(false).scorer(Chain::ETHEREUM, columns.parse::<ScoreColumns>().unwrap()).unwrap()
 }
 
-fn text(number: u64) -> String {
+pub(crate) fn text(number: u64) -> String {
     address(Chain::ETHEREUM, number).to_string()
 }
 
 /// Addresses with duplicates, unseen ones and an invalid one.
-fn asked() -> Vec<String> {
+pub(crate) fn asked() -> Vec<String> {
     let mut asked: Vec<String> = (0..100).map(|number| text(1 + number * 31 % (ACCOUNTS + 10))).collect();
     "0x12".clone_into(&mut asked[17]);
     asked[18] = text(1).to_uppercase().replace("0X", "0x");
     asked
 }
 
-fn job<'a>(scorer: &'a Scorer, addresses: Addresses<'a>, output: &'a Path) -> ScoreJob<'a> {
-    ScoreJob { scorer, addresses, output, addresses_per_part: PER_PART }
+pub(crate) fn job<'a>(scorer: &'a Scorer, addresses: Addresses<'a>, output: &'a Path) -> ScoreJob<'a> {
+    let part_size = PartSize { addresses: PER_PART, ..PartSize::default() };
+    ScoreJob { scorer, addresses, output, part_size }
 }
 
-fn run(scorer: &Scorer, list: &AddressSource, output: &Path) -> Result<ScoreReport, ScoreError> {
+pub(crate) fn run(scorer: &Scorer, list: &AddressSource, output: &Path) -> Result<ScoreReport, ScoreError> {
     run_all(scorer, Addresses::List(list), output)
 }
 
@@ -92,16 +95,16 @@ fn run_until(scorer: &Scorer, addresses: Addresses<'_>, output: &Path, parts: u6
     job(scorer, addresses, output).run::<ParquetScores>(&progress, &cancel).err()
 }
 
-fn threads<T: Send>(count: usize, work: impl FnOnce() -> T + Send) -> T {
+pub(crate) fn threads<T: Send>(count: usize, work: impl FnOnce() -> T + Send) -> T {
     rayon::ThreadPoolBuilder::new().num_threads(count).build().unwrap().install(work)
 }
 
-fn parts(output: &Path) -> PathBuf {
+pub(crate) fn parts(output: &Path) -> PathBuf {
     PathBuf::from(format!("{}.parts", output.display()))
 }
 
 /// The files of parts, in their order.
-fn part_files(output: &Path) -> Vec<PathBuf> {
+pub(crate) fn part_files(output: &Path) -> Vec<PathBuf> {
     let files = fs::read_dir(parts(output)).unwrap().map(|entry| entry.unwrap().path());
     let mut files: Vec<_> =
         files.filter(|path| path.file_name().unwrap().to_str().unwrap().starts_with("part-")).collect();
@@ -109,36 +112,36 @@ fn part_files(output: &Path) -> Vec<PathBuf> {
     files
 }
 
-fn read(file: &Path) -> RecordBatch {
+pub(crate) fn read(file: &Path) -> RecordBatch {
     let builder = ParquetRecordBatchReaderBuilder::try_new(File::open(file).unwrap()).unwrap();
     let schema = Arc::clone(builder.schema());
     let batches: Vec<_> = builder.build().unwrap().map(Result::unwrap).collect();
     concat_batches(&schema, &batches).unwrap()
 }
 
-fn texts(batch: &RecordBatch, column: &str) -> Vec<Option<String>> {
+pub(crate) fn texts(batch: &RecordBatch, column: &str) -> Vec<Option<String>> {
     batch[column].as_string::<i32>().iter().map(|text| text.map(str::to_owned)).collect()
 }
 
 /// A folder with a list of addresses in it.
-struct Place {
-    folder: tempfile::TempDir,
-    list: AddressSource,
+pub(crate) struct Place {
+    pub folder: tempfile::TempDir,
+    pub list: AddressSource,
 }
 
 impl Place {
-    fn new() -> Self {
+    pub fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("addresses.txt");
         fs::write(&file, asked().join("\n")).unwrap();
         Self { folder, list: AddressSource::File(file) }
     }
 
-    fn path(&self, name: &str) -> PathBuf {
+    pub fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
 
-    fn write(&self, name: &str, content: impl AsRef<[u8]>) -> AddressSource {
+    pub fn write(&self, name: &str, content: impl AsRef<[u8]>) -> AddressSource {
         fs::write(self.path(name), content).unwrap();
         AddressSource::File(self.path(name))
     }
@@ -416,7 +419,7 @@ fn score_second_process_is_refused_and_harmless() {
         .unwrap();
     let refused = refused.into_inner().unwrap();
     assert_eq!((scored.rows, refused.len()), (100, 7));
-    assert!(refused.iter().all(|message| message.contains("scores.parquet is being written by another process")));
+    assert!(refused.iter().all(|message| message.contains("scores.parquet.parts is in use by another process")));
     let straight = place.path("straight.parquet");
     run(&scorer(ALL), &place.list, &straight).unwrap();
     assert!(fs::read(&output).unwrap() == fs::read(&straight).unwrap());

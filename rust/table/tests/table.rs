@@ -3,3 +3,4 @@
 mod forms;
 mod scan;
 mod score;
+mod shards;

@@ -38,11 +38,35 @@ pub enum ScoreError {
         /// The properties that differ.
         difference: String,
     },
-    /// Another process writes the same output.
-    #[error("{} is being written by another process; wait until it ends, or name another output", path.display())]
+    /// Another process holds the folder of the parts.
+    #[error("{} is in use by another process; wait until it ends, or name another output", path.display())]
     Busy {
-        /// The output.
+        /// The folder of the parts.
         path: PathBuf,
+    },
+    /// This process would compute other rows than the job that a part belongs to.
+    #[error(
+        "this process would compute other rows than the job: {difference}; use the same version, store, classifiers and \
+         kind of processor as the process that planned it"
+    )]
+    OtherRows {
+        /// The properties that differ.
+        difference: String,
+    },
+    /// Parts of a job are missing or damaged.
+    #[error(
+        "{} has {} of {parts} parts: missing {}; run their shards again with the same command",
+        path.display(),
+        parts - missing.len() as u64,
+        some_of(missing)
+    )]
+    PartsMissing {
+        /// The folder of the parts.
+        path: PathBuf,
+        /// The numbers of the parts, from 0.
+        missing: Vec<u64>,
+        /// Parts of the job.
+        parts: u64,
     },
     /// Columns in memory could not be read or encoded.
     #[error("columns of addresses or scores: {0}")]
@@ -60,4 +84,12 @@ impl ScoreError {
     pub fn input(path: impl Into<PathBuf>, message: impl Into<String>) -> Self {
         Self::Input { path: path.into(), message: message.into() }
     }
+}
+
+/// Lists the first of many numbers.
+fn some_of(numbers: &[u64]) -> String {
+    const SHOWN: usize = 10;
+    let shown: Vec<_> = numbers.iter().take(SHOWN).map(u64::to_string).collect();
+    let more = numbers.len().saturating_sub(SHOWN);
+    shown.join(", ") + &if more > 0 { format!(" and {more} more") } else { String::new() }
 }

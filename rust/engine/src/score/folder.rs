@@ -1,36 +1,43 @@
-//! The folder of a job of scores: its lock, its description and its parts.
+//! The folder of the parts of a job.
 //!
-//! Parts lie in the folder `OUTPUT.parts` with `job.json`, the description of the job, and `lock`, which one process
-//! holds. A part appears whole or not at all, and its name contains the checksum of its bytes.
+//! It contains `job.json`, the description of the job, and a file for each finished part. A part appears whole or not at
+//! all, and its name contains the checksum of its bytes under the description: processes that make the same part write
+//! the same file, and a part of another job does not pass for one of this job. So writers of parts need no lock. Whoever
+//! joins the parts holds `lock`.
 #![expect(clippy::disallowed_methods, reason = "the job of scores is the one part of the engine that writes files")]
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{self, File, TryLockError};
+use std::collections::BTreeMap;
+use std::fs::{self, File, Permissions, TryLockError};
 use std::io::{self, BufWriter, Write};
-use std::os::unix::fs::MetadataExt as _;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
 use super::ScoreError;
+use super::description::JobDescription;
 
 /// Attempts to take the lock while other processes come and go.
 const LOCK_ATTEMPTS: u32 = 100;
 
 /// The beginning of the name of a part.
 const PREFIX: &str = "part-";
+/// The ending of files that are being written.
+const UNFINISHED: &str = ".partial";
+const DESCRIPTION: &str = "job.json";
+const LOCK: &str = "lock";
 
-/// A folder that this process has locked until its end.
-pub(super) struct LockedFolder {
-    path: PathBuf,
-    /// The path that the folder gets before it is removed.
-    removed: PathBuf,
+/// The right to join the parts of a folder, which one process has at a time, until it ends.
+#[derive(Debug)]
+pub struct FolderLock {
+    folder: PathBuf,
     lock: File,
 }
 
 /// The parts of one job.
-pub(super) struct PartFolder {
-    folder: LockedFolder,
+#[derive(Debug)]
+pub struct PartFolder {
+    path: PathBuf,
     /// Identifies the job: the parts of another one have other checksums.
     seed: u64,
     ending: &'static str,
@@ -38,39 +45,133 @@ pub(super) struct PartFolder {
     found: BTreeMap<usize, Vec<PathBuf>>,
 }
 
-impl PartFolder {
-    /// Creates the folder of an output where it is missing, and locks it.
-    pub fn lock(output: &Path) -> Result<LockedFolder, ScoreError> {
-        let (folder, removed) = (beside(output, ".parts"), beside(output, ".parts.over"));
-        let path = folder.join("lock");
+/// Returns the folder of the parts of an output.
+#[must_use]
+pub fn parts_folder(output: &Path) -> PathBuf {
+    beside(output, ".parts")
+}
+
+impl FolderLock {
+    /// Creates a folder of parts where it is missing, and locks it.
+    ///
+    /// # Errors
+    /// [`ScoreError::Busy`] when another process holds the lock, [`ScoreError::File`] when it cannot be taken.
+    pub fn take(folder: &Path) -> Result<Self, ScoreError> {
+        let path = folder.join(LOCK);
         for _ in 0..LOCK_ATTEMPTS {
-            match fs::create_dir(&folder) {
-                Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
-                    return Err(ScoreError::file(folder)(error));
-                }
-                _ => {}
-            }
+            create(folder)?;
             let opened = File::options().create(true).truncate(false).write(true).open(&path);
-            let file = match opened {
+            let lock = match opened {
                 // Another process has just ended its work and removed the folder.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
                 opened => opened.map_err(ScoreError::file(&path))?,
             };
-            match file.try_lock() {
+            match lock.try_lock() {
                 Ok(()) => {}
-                Err(TryLockError::WouldBlock) => return Err(ScoreError::Busy { path: output.to_owned() }),
+                Err(TryLockError::WouldBlock) => return Err(ScoreError::Busy { path: folder.to_owned() }),
                 Err(TryLockError::Error(error)) => return Err(ScoreError::file(path)(error)),
             }
             // The previous owner of the lock may have removed the file.
             let is_there = |file: &File| io::Result::Ok(fs::metadata(&path)?.ino() == file.metadata()?.ino());
-            if is_there(&file).unwrap_or(false) {
-                return Ok(LockedFolder { path: folder, removed, lock: file });
+            if is_there(&lock).unwrap_or(false) {
+                return Ok(Self { folder: folder.to_owned(), lock });
             }
         }
-        Err(ScoreError::Busy { path: output.to_owned() })
+        Err(ScoreError::Busy { path: folder.to_owned() })
+    }
+
+    /// Locks a folder that contains parts.
+    ///
+    /// # Errors
+    /// As [`FolderLock::take`]; [`ScoreError::Input`] when it is not a folder of parts.
+    pub fn existing(folder: &Path) -> Result<Self, ScoreError> {
+        if folder.join(DESCRIPTION).is_file() {
+            return Self::take(folder);
+        }
+        let message = "this is not a folder of parts, because it has no job.json; name the folder FILE.parquet.parts with the \
+                       files of all shards";
+        Err(ScoreError::input(folder, message))
+    }
+
+    /// The folder.
+    #[must_use]
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Removes the files of a job and, where nothing else is in it, the folder. Releases the lock.
+    ///
+    /// # Errors
+    /// [`ScoreError::File`].
+    pub fn remove(self) -> Result<(), ScoreError> {
+        let Self { folder, lock } = self;
+        let remove = || {
+            for entry in fs::read_dir(&folder)? {
+                let path = entry?.path();
+                let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+                if name == DESCRIPTION || name.starts_with(PREFIX) || name.ends_with(UNFINISHED) {
+                    fs::remove_file(&path)?;
+                }
+            }
+            fs::remove_file(folder.join(LOCK))
+        };
+        remove().map_err(ScoreError::file(&folder))?;
+        drop(lock);
+        match fs::remove_dir(&folder) {
+            // Somebody else's files, or the next job that wants this folder.
+            Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => Ok(()),
+            removed => removed.map_err(ScoreError::file(folder)),
+        }
+    }
+}
+
+impl PartFolder {
+    /// Opens the folder of a job for writers of its parts: creates it where it is missing.
+    ///
+    /// # Errors
+    /// [`ScoreError::OtherJob`] when it contains parts of another job, [`ScoreError::File`].
+    pub fn open(path: &Path, job: &JobDescription, ending: &'static str) -> Result<Self, ScoreError> {
+        create(path)?;
+        let description = path.join(DESCRIPTION);
+        let found = parts(path)?;
+        let read = match fs::read_to_string(&description) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound && error.kind() != io::ErrorKind::InvalidData => {
+                return Err(ScoreError::file(description)(error));
+            }
+            read => read.ok().and_then(|text| JobDescription::from_json(&text).ok()),
+        };
+        match read {
+            Some(before) if before == *job => {}
+            // A job without parts blocks no other: its input was refused.
+            Some(before) if !found.is_empty() => {
+                return Err(ScoreError::OtherJob { path: path.to_owned(), difference: before.difference(job) });
+            }
+            // Without a readable description, the checksums show which job the parts are of.
+            _ => shared_file(&description, job.to_json().as_bytes())?,
+        }
+        Ok(Self::of(path, job, ending, found))
+    }
+
+    /// Opens a folder of parts as it is, with the description of its job.
+    ///
+    /// # Errors
+    /// [`ScoreError::Input`] when its description cannot be read, [`ScoreError::File`].
+    pub fn existing(path: &Path, ending: &'static str) -> Result<(Self, JobDescription), ScoreError> {
+        let description = path.join(DESCRIPTION);
+        let text = fs::read_to_string(&description).map_err(ScoreError::file(&description))?;
+        let job =
+            JobDescription::from_json(&text).map_err(|error| ScoreError::input(&description, error.to_string()))?;
+        Ok((Self::of(path, &job, ending, parts(path)?), job))
+    }
+
+    fn of(path: &Path, job: &JobDescription, ending: &'static str, found: BTreeMap<usize, Vec<PathBuf>>) -> Self {
+        Self { path: path.to_owned(), seed: xxh3_64(job.to_json().as_bytes()), ending, found }
     }
 
     /// Returns the part of a number if it is whole. Removes damaged ones and those of another job.
+    ///
+    /// # Errors
+    /// [`ScoreError::File`].
     pub fn find(&self, number: usize) -> Result<Option<(PathBuf, Vec<u8>)>, ScoreError> {
         for path in self.found.get(&number).into_iter().flatten() {
             let bytes = fs::read(path).map_err(ScoreError::file(path))?;
@@ -82,24 +183,20 @@ impl PartFolder {
         Ok(None)
     }
 
-    /// Writes the part of a number.
-    pub fn write(&self, number: usize, bytes: &[u8]) -> Result<PathBuf, ScoreError> {
-        let path = self.folder.path.join(self.name(number, bytes));
-        whole_file(&path, |file| file.write_all(bytes))?;
-        Ok(path)
+    /// Returns whether there was a file of this part. Only [`PartFolder::find`] reads it.
+    #[must_use]
+    pub fn has(&self, number: usize) -> bool {
+        self.found.contains_key(&number)
     }
 
-    /// Removes the folder and releases its lock.
-    pub fn remove(self) -> Result<(), ScoreError> {
-        let LockedFolder { path, removed, lock } = self.folder;
-        let cleared = fs::remove_dir_all(&removed).or_else(|error| match error.kind() {
-            io::ErrorKind::NotFound => Ok(()),
-            _ => Err(error),
-        });
-        // Renamed first, so that another process finds all of the folder or nothing.
-        let done = cleared.and_then(|()| fs::rename(&path, &removed)).and_then(|()| fs::remove_dir_all(&removed));
-        drop(lock);
-        done.map_err(ScoreError::file(path))
+    /// Writes the part of a number.
+    ///
+    /// # Errors
+    /// [`ScoreError::File`].
+    pub fn write(&self, number: usize, bytes: &[u8]) -> Result<PathBuf, ScoreError> {
+        let path = self.path.join(self.name(number, bytes));
+        shared_file(&path, bytes)?;
+        Ok(path)
     }
 
     fn name(&self, number: usize, bytes: &[u8]) -> String {
@@ -107,26 +204,10 @@ impl PartFolder {
     }
 }
 
-impl LockedFolder {
-    /// Compares the job with that of the folder, or writes its description there.
-    pub fn resume(self, job: &BTreeMap<String, String>, ending: &'static str) -> Result<PartFolder, ScoreError> {
-        let text = serde_json::to_vec_pretty(job).expect("a map of texts has a JSON form");
-        let description = self.path.join("job.json");
-        let found = parts(&self.path)?;
-        match fs::read(&description).map(|text| serde_json::from_slice::<BTreeMap<String, String>>(&text)) {
-            Ok(Ok(before)) if before == *job => {}
-            // A job without parts blocks no other: its input was refused.
-            Ok(Ok(before)) if !found.is_empty() => {
-                return Err(ScoreError::OtherJob { path: self.path, difference: difference(&before, job) });
-            }
-            // Without a readable description, the checksums show which job the parts are of.
-            Ok(Ok(_) | Err(_)) => whole_file(&description, |file| file.write_all(&text))?,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                whole_file(&description, |file| file.write_all(&text))?;
-            }
-            Err(error) => return Err(ScoreError::file(description)(error)),
-        }
-        Ok(PartFolder { folder: self, seed: xxh3_64(&text), ending, found })
+fn create(folder: &Path) -> Result<(), ScoreError> {
+    match fs::create_dir(folder) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(ScoreError::file(folder)(error)),
+        _ => Ok(()),
     }
 }
 
@@ -153,29 +234,33 @@ fn beside(path: &Path, ending: &str) -> PathBuf {
     PathBuf::from(path)
 }
 
-/// Describes the difference between two jobs.
-fn difference(before: &BTreeMap<String, String>, now: &BTreeMap<String, String>) -> String {
-    let names: BTreeSet<_> = before.keys().chain(now.keys()).collect();
-    let shown =
-        |of: &BTreeMap<String, String>, name: &String| of.get(name).cloned().unwrap_or_else(|| "none".to_owned());
-    let differ = names.into_iter().filter(|name| before.get(*name) != now.get(*name));
-    differ
-        .map(|name| format!("{name} was {}, is {}", shown(before, name), shown(now, name)))
-        .collect::<Vec<_>>()
-        .join("; ")
-}
-
-/// Writes a file that appears whole or not at all.
+/// Writes a file that appears whole or not at all. Only one process may write it at a time.
 pub(super) fn whole_file(
     path: &Path,
     write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
 ) -> Result<(), ScoreError> {
-    let partial = beside(path, ".partial");
+    let unfinished = beside(path, UNFINISHED);
     let write = || {
-        let mut file = BufWriter::new(File::create(&partial)?);
+        let mut file = BufWriter::new(File::create(&unfinished)?);
         write(&mut file)?;
         file.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()?;
-        fs::rename(&partial, path)
+        fs::rename(&unfinished, path)
+    };
+    write().map_err(ScoreError::file(path))
+}
+
+/// Writes a file that appears whole or not at all, and that other processes may write at the same time.
+fn shared_file(path: &Path, bytes: &[u8]) -> Result<(), ScoreError> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    let write = || {
+        // Readable for whoever may read the folder, as any other new file.
+        let builder_permissions = Permissions::from_mode(0o666);
+        let mut builder = tempfile::Builder::new();
+        let mut file = builder.suffix(UNFINISHED).permissions(builder_permissions).tempfile_in(folder)?;
+        file.write_all(bytes)?;
+        file.as_file().sync_all()?;
+        file.persist(path).map_err(|error| error.error)?;
+        Ok(())
     };
     write().map_err(ScoreError::file(path))
 }

@@ -1,54 +1,22 @@
-//! A job that writes a file of scores: part by part, so that the same job resumes after an interruption.
+//! A job that writes a file of scores: part by part, so that the same job resumes after an interruption, and so that
+//! several processes can share the parts.
 //!
-//! Parts are joined into one file at the end. The same job gives the same bytes, whatever the thread count and however
-//! often it was interrupted. Readers of lists and the format of the file come from the caller.
+//! Parts are joined into one file at the end. The same job gives the same bytes, whatever the thread count, however
+//! often it was interrupted and whoever made its parts. Readers of lists and the format of the file come from the
+//! caller.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use headwater_ledger::Cancel;
-use headwater_types::Address;
 use serde::Serialize;
 
-use super::folder::{PartFolder, whole_file};
+use super::addresses::Addresses;
+use super::folder::{FolderLock, PartFolder, parts_folder, whole_file};
+use super::plan::{ADDRESSES_PER_PART, PartSize, ScorePlan, Shard};
 use super::{ScoreError, ScoreRow, Scorer};
 use crate::Warning;
-
-/// Addresses of a part: the most that is computed again after an interruption, and the bound on memory.
-pub const ADDRESSES_PER_PART: usize = 16_384;
-
-/// Addresses as a list writes them, part by part; `None` where one is missing.
-pub type AddressParts<'a> = Box<dyn Iterator<Item = Result<Vec<Option<String>>, ScoreError>> + 'a>;
-
-/// A list of addresses outside the ledger.
-pub trait AddressList: Sync {
-    /// Returns a text that identifies the content, so that a job resumes with the same list only.
-    ///
-    /// # Errors
-    /// When the list cannot be read.
-    fn fingerprint(&self) -> Result<String, ScoreError>;
-
-    /// Returns the addresses in parts of this size; the last one may be smaller.
-    ///
-    /// # Errors
-    /// When the list cannot be read.
-    fn parts(&self, size: usize) -> Result<AddressParts<'_>, ScoreError>;
-
-    /// Returns the file that the list is read from, if any.
-    fn file(&self) -> Option<&Path> {
-        None
-    }
-}
-
-/// The addresses to score.
-#[derive(Clone, Copy)]
-pub enum Addresses<'a> {
-    /// All addresses of the chain that the ledger holds, in order.
-    All,
-    /// Those of a list, in its order.
-    List(&'a dyn AddressList),
-}
 
 /// The format of a file of scores, whose parts are files of the same format.
 pub trait ScoreFormat {
@@ -67,15 +35,15 @@ pub trait ScoreFormat {
     /// When the bytes are not in the format.
     fn counts(path: &Path, part: Vec<u8>) -> Result<PartCounts, ScoreError>;
 
-    /// Writes a file with the rows of these parts, and with the versions of the scorer.
+    /// Writes a file with the rows of these parts, at least one, and with the versions that they were made with.
     ///
     /// # Errors
     /// When a part cannot be read or the file cannot be written.
-    fn join(scorer: &Scorer, parts: &[PathBuf], file: &mut (dyn Write + Send)) -> io::Result<()>;
+    fn join(versions: &BTreeMap<String, String>, parts: &[PathBuf], file: &mut (dyn Write + Send)) -> io::Result<()>;
 }
 
 /// The counts of a part.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct PartCounts {
     /// Addresses.
     pub rows: u64,
@@ -89,6 +57,11 @@ impl PartCounts {
     pub fn of(rows: &[ScoreRow]) -> Self {
         let failed = rows.iter().filter(|row| row.error.is_some()).count();
         Self { rows: rows.len() as u64, failed: failed as u64 }
+    }
+
+    fn add(&mut self, other: Self) {
+        self.rows += other.rows;
+        self.failed += other.failed;
     }
 }
 
@@ -118,6 +91,38 @@ pub struct ScoreReport {
     pub warnings: Vec<Warning>,
 }
 
+/// The outcome of a shard of a job.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ShardReport {
+    /// The folder of the parts.
+    pub folder: String,
+    /// Parts of the shard.
+    pub parts: u64,
+    /// Parts of the job.
+    pub parts_total: u64,
+    /// Addresses of the shard.
+    pub rows: u64,
+    /// Addresses among them that have an error.
+    pub failed: u64,
+    /// Addresses that an earlier run of the shard had scored.
+    pub resumed: u64,
+    /// The warnings of the scorer.
+    pub warnings: Vec<Warning>,
+}
+
+/// The outcome of joining the parts of a job.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct JoinReport {
+    /// The file.
+    pub file: String,
+    /// Parts.
+    pub parts: u64,
+    /// Addresses.
+    pub rows: u64,
+    /// Addresses among them that have an error.
+    pub failed: u64,
+}
+
 /// Scores addresses in memory: hands the rows of each part to `each`.
 ///
 /// # Errors
@@ -131,7 +136,7 @@ pub fn score_parts(
 ) -> Result<(), ScoreError> {
     let total = addresses.count(scorer, ADDRESSES_PER_PART)?;
     let mut done = 0;
-    for part in addresses.parts(scorer, ADDRESSES_PER_PART)? {
+    for part in addresses.cells(scorer, ADDRESSES_PER_PART)? {
         let rows = part?.score(scorer, cancel)?;
         done += rows.len() as u64;
         each(rows)?;
@@ -149,8 +154,15 @@ pub struct ScoreJob<'a> {
     pub addresses: Addresses<'a>,
     /// The file, which is replaced once the new one is whole. Until then its parts lie in `OUTPUT.parts`.
     pub output: &'a Path,
-    /// Addresses of a part, at least 1; [`ADDRESSES_PER_PART`] unless there is a reason.
-    pub addresses_per_part: usize,
+    /// The size of parts; the default one unless there is a reason.
+    pub part_size: PartSize,
+}
+
+/// The parts that a run has made or found.
+struct Made {
+    files: Vec<PathBuf>,
+    counts: PartCounts,
+    resumed: u64,
 }
 
 impl ScoreJob<'_> {
@@ -163,36 +175,71 @@ impl ScoreJob<'_> {
         progress: &dyn Fn(ScoreProgress),
         cancel: &Cancel,
     ) -> Result<ScoreReport, ScoreError> {
-        let Self { scorer, addresses, output, addresses_per_part } = *self;
         self.check_output()?;
-        let lock = PartFolder::lock(output)?;
-        let folder = lock.resume(&self.description()?, F::ENDING)?;
-        let total = addresses.count(scorer, addresses_per_part)?;
-        let mut report = ScoreReport {
-            file: output.display().to_string(),
-            rows: 0,
-            failed: 0,
-            resumed: 0,
-            warnings: scorer.warnings(),
-        };
-        let mut paths = Vec::new();
-        for (number, part) in addresses.parts(scorer, addresses_per_part)?.enumerate() {
-            let part = part?;
-            let (path, counts) = if let Some((path, bytes)) = folder.find(number)? {
-                let counts = F::counts(&path, bytes)?;
-                report.resumed += counts.rows;
-                (path, counts)
+        let lock = FolderLock::take(&parts_folder(self.output))?;
+        let plan = ScorePlan::new::<F>(self.scorer, self.addresses, self.part_size, cancel)?;
+        let folder = PartFolder::open(lock.folder(), &plan.job, F::ENDING)?;
+        let made = self.make::<F>(&plan, Shard::ALL, &folder, (progress, cancel))?;
+        whole_file(self.output, |file| F::join(&plan.job.versions, &made.files, file))?;
+        lock.remove()?;
+        let Made { counts: PartCounts { rows, failed }, resumed, .. } = made;
+        let file = self.output.display().to_string();
+        Ok(ScoreReport { file, rows, failed, resumed, warnings: self.scorer.warnings() })
+    }
+
+    /// Makes the parts of a shard, or resumes that. [`join_parts`] makes the file once all shards are done. Shards may
+    /// run at the same time, also twice.
+    ///
+    /// # Errors
+    /// [`ScoreError`]; complete parts stay for the next run.
+    pub fn run_shard<F: ScoreFormat>(
+        &self,
+        shard: Shard,
+        progress: &dyn Fn(ScoreProgress),
+        cancel: &Cancel,
+    ) -> Result<ShardReport, ScoreError> {
+        self.check_output()?;
+        let plan = ScorePlan::new::<F>(self.scorer, self.addresses, self.part_size, cancel)?;
+        let path = parts_folder(self.output);
+        let folder = PartFolder::open(&path, &plan.job, F::ENDING)?;
+        let Made { files, counts, resumed } = self.make::<F>(&plan, shard, &folder, (progress, cancel))?;
+        Ok(ShardReport {
+            folder: path.display().to_string(),
+            parts: files.len() as u64,
+            parts_total: plan.job.parts,
+            rows: counts.rows,
+            failed: counts.failed,
+            resumed,
+            warnings: self.scorer.warnings(),
+        })
+    }
+
+    /// Makes the missing parts of a shard.
+    fn make<F: ScoreFormat>(
+        &self,
+        plan: &ScorePlan,
+        shard: Shard,
+        folder: &PartFolder,
+        (progress, cancel): (&dyn Fn(ScoreProgress), &Cancel),
+    ) -> Result<Made, ScoreError> {
+        let wanted = plan.parts_of(shard);
+        let total = wanted.iter().map(|number| plan.parts[*number].addresses).sum();
+        let mut made = Made { files: Vec::new(), counts: PartCounts::default(), resumed: 0 };
+        for part in plan.read(self.scorer, self.addresses, |number| wanted.contains(&number))? {
+            let (part, addresses) = part?;
+            let (file, counts) = if let Some((file, bytes)) = folder.find(part.number)? {
+                let counts = F::counts(&file, bytes)?;
+                made.resumed += counts.rows;
+                (file, counts)
             } else {
-                let rows = part.score(scorer, cancel)?;
-                (folder.write(number, &F::encode(scorer, &rows)?)?, PartCounts::of(&rows))
+                let rows = addresses.score(self.scorer, cancel)?;
+                (folder.write(part.number, &F::encode(self.scorer, &rows)?)?, PartCounts::of(&rows))
             };
-            (report.rows, report.failed) = (report.rows + counts.rows, report.failed + counts.failed);
-            paths.push(path);
-            progress(ScoreProgress { done: report.rows, total, resumed: report.resumed });
+            made.counts.add(counts);
+            made.files.push(file);
+            progress(ScoreProgress { done: made.counts.rows, total, resumed: made.resumed });
         }
-        whole_file(output, |file| F::join(scorer, &paths, file))?;
-        folder.remove()?;
-        Ok(report)
+        Ok(made)
     }
 
     /// Refuses an output that is the input or a folder.
@@ -204,83 +251,46 @@ impl ScoreJob<'_> {
         {
             return Err(ScoreError::input(self.output, "this is the input, which would be lost; name another output"));
         }
-        if self.output.is_dir() {
-            return Err(ScoreError::input(self.output, "this is a folder; name a file"));
-        }
-        Ok(())
-    }
-
-    /// Describes the job by everything that its bytes depend on.
-    fn description(&self) -> Result<BTreeMap<String, String>, ScoreError> {
-        let versions = self.scorer.versions().into_iter();
-        let mut job: BTreeMap<String, String> = versions.map(|(name, version)| (name.to_owned(), version)).collect();
-        job.insert("addresses".to_owned(), self.addresses.fingerprint()?);
-        job.insert("addresses per part".to_owned(), self.addresses_per_part.to_string());
-        Ok(job)
+        check_file(self.output)
     }
 }
 
-/// The addresses of one part.
-enum Part {
-    Known(Vec<Address>),
-    Texts(Vec<Option<String>>),
+fn check_file(output: &Path) -> Result<(), ScoreError> {
+    if output.is_dir() {
+        return Err(ScoreError::input(output, "this is a folder; name a file"));
+    }
+    Ok(())
 }
 
-impl Part {
-    fn len(&self) -> usize {
-        match self {
-            Self::Known(addresses) => addresses.len(),
-            Self::Texts(texts) => texts.len(),
-        }
-    }
-
-    fn score(&self, scorer: &Scorer, cancel: &Cancel) -> Result<Vec<ScoreRow>, ScoreError> {
-        Ok(match self {
-            Self::Known(addresses) => scorer.score(addresses, cancel)?,
-            Self::Texts(texts) => {
-                scorer.score_texts(&texts.iter().map(Option::as_deref).collect::<Vec<_>>(), cancel)?
+/// Joins the parts of a locked folder into a file, and removes the folder. Needs no store.
+///
+/// # Errors
+/// [`ScoreError::PartsMissing`] when parts are missing or damaged; the others stay.
+pub fn join_parts<F: ScoreFormat>(
+    lock: FolderLock,
+    output: &Path,
+    progress: &dyn Fn(ScoreProgress),
+    cancel: &Cancel,
+) -> Result<JoinReport, ScoreError> {
+    check_file(output)?;
+    let (folder, job) = PartFolder::existing(lock.folder(), F::ENDING)?;
+    let (mut files, mut missing, mut counts) = (Vec::new(), Vec::new(), PartCounts::default());
+    for number in 0..job.parts {
+        cancel.check().map_err(|error| ScoreError::Engine(headwater_ledger::LedgerError::from(error).into()))?;
+        match folder.find(usize::try_from(number).unwrap_or(usize::MAX))? {
+            Some((file, bytes)) => {
+                counts.add(F::counts(&file, bytes)?);
+                files.push(file);
+                progress(ScoreProgress { done: counts.rows, total: job.rows, resumed: 0 });
             }
-        })
-    }
-}
-
-/// The parts of a list, in order.
-type Parts<'a> = Box<dyn Iterator<Item = Result<Part, ScoreError>> + 'a>;
-
-impl<'a> Addresses<'a> {
-    fn fingerprint(self) -> Result<String, ScoreError> {
-        match self {
-            Self::All => Ok("all of the chain".to_owned()),
-            Self::List(list) => list.fingerprint(),
+            None => missing.push(number),
         }
     }
-
-    /// Counts the addresses. Reads all of them once, so that a damaged row is found before the work begins.
-    fn count(self, scorer: &Scorer, size: usize) -> Result<u64, ScoreError> {
-        self.parts(scorer, size)?.map(|part| Ok(part?.len() as u64)).sum()
+    if !missing.is_empty() {
+        return Err(ScoreError::PartsMissing { path: lock.folder().to_owned(), missing, parts: job.parts });
     }
-
-    fn parts(self, scorer: &'a Scorer, size: usize) -> Result<Parts<'a>, ScoreError> {
-        Ok(match self {
-            Self::All => all(scorer, size),
-            Self::List(list) => Box::new(list.parts(size)?.map(|part| part.map(Part::Texts))),
-        })
-    }
-}
-
-fn all(scorer: &Scorer, size: usize) -> Parts<'_> {
-    let mut last: Option<Address> = None;
-    let mut is_over = false;
-    Box::new(std::iter::from_fn(move || {
-        if is_over {
-            return None;
-        }
-        let read = scorer.addresses(last.as_ref(), size);
-        last = read.as_ref().ok().and_then(|addresses| addresses.last().copied());
-        is_over = last.is_none();
-        match read {
-            Ok(addresses) if addresses.is_empty() => None,
-            read => Some(read.map(Part::Known).map_err(ScoreError::from)),
-        }
-    }))
+    whole_file(output, |file| F::join(&job.versions, &files, file))?;
+    lock.remove()?;
+    let PartCounts { rows, failed } = counts;
+    Ok(JoinReport { file: output.display().to_string(), parts: job.parts, rows, failed })
 }

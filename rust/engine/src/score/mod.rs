@@ -2,10 +2,13 @@
 //!
 //! The numbers are those that `address-risk` and `address-classify` give for one address, without what explains them.
 
+mod addresses;
 mod columns;
+mod description;
 mod error;
 mod folder;
 mod job;
+mod plan;
 mod row;
 
 use std::collections::BTreeSet;
@@ -21,11 +24,16 @@ use headwater_metrics::features::{self, Base, BaseGather, Feature};
 use headwater_types::{Address, Chain};
 use rayon::prelude::*;
 
+pub use self::addresses::{AddressList, AddressParts, Addresses};
 pub use self::columns::ScoreColumns;
+pub use self::description::JobDescription;
 pub use self::error::ScoreError;
+pub use self::folder::{FolderLock, PartFolder, parts_folder};
 pub use self::job::{
-    ADDRESSES_PER_PART, AddressList, AddressParts, Addresses, PartCounts, ScoreFormat, ScoreJob, ScoreProgress,
-    ScoreReport, score_parts,
+    JoinReport, PartCounts, ScoreFormat, ScoreJob, ScoreProgress, ScoreReport, ShardReport, join_parts, score_parts,
+};
+pub use self::plan::{
+    ADDRESSES_PER_PART, HUB_MOVEMENTS, PartAddresses, PartSize, PlannedPart, PlannedParts, ScorePlan, Shard,
 };
 pub use self::row::{ClassScore, RiskScore, ScoreRow};
 use crate::core_prices_end::CorePricesEnd;
@@ -42,6 +50,8 @@ pub struct Scorer {
     intelligence: Intelligence,
     chain: Chain,
     columns: ScoreColumns,
+    /// Identifies the content of the generation.
+    store: Option<String>,
     observed: Option<ObservationSample>,
     classifier: Option<Arc<Classifier>>,
     features: Vec<&'static Feature>,
@@ -64,7 +74,7 @@ impl Scorer {
         }
         coverage::check_any(&*ledger, Some("blockchain"), chain.name(), &[chain])?;
         let features = if columns.features { features::features_of(chain.family()).collect() } else { Vec::new() };
-        Ok(Self { ledger, intelligence, chain, columns, observed: None, classifier, features })
+        Ok(Self { ledger, intelligence, chain, columns, store: None, observed: None, classifier, features })
     }
 
     /// The same with features as if only some addresses had been observed. Risk and class do not change.
@@ -146,6 +156,11 @@ impl Scorer {
     /// When the ledger cannot be read.
     pub fn addresses(&self, after: Option<&Address>, limit: usize) -> Result<Vec<Address>, Error> {
         Ok(self.ledger.addresses(self.chain, after, limit)?)
+    }
+
+    /// Counts the movements of an address; 0 where the ledger does not hold it.
+    fn movements(&self, address: &Address) -> Result<u64, Error> {
+        Ok(self.ledger.account(self.chain, address)?.map_or(0, |account| account.postings))
     }
 
     /// What the rows were made with, by name: a table of scores says it, and only equal ones may be joined.

@@ -8,7 +8,8 @@ use arrow::error::ArrowError;
 use headwater_engine::score::{RiskScore, ScoreRow, Scorer};
 
 /// Returns the columns of a table of scores.
-pub(super) fn score_schema(scorer: &Scorer) -> SchemaRef {
+#[must_use]
+pub fn score_schema(scorer: &Scorer) -> SchemaRef {
     let mut fields = vec![Field::new("address", DataType::Utf8, true)];
     let text = |name: &str| Field::new(name, DataType::Utf8, true);
     let number = |name: &str| Field::new(name, DataType::Float64, true);

@@ -2,15 +2,18 @@
 
 mod columns;
 mod parquet;
+mod plan;
 mod source;
 
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
-use headwater_engine::score::{Addresses, ScoreError, ScoreProgress, Scorer, score_parts};
+use headwater_engine::score::{Addresses, ScoreError, ScoreProgress, ScoreRow, Scorer, score_parts};
 use headwater_ledger::Cancel;
 
-use self::columns::{score_batch, score_schema};
+use self::columns::score_batch;
+pub use self::columns::score_schema;
 pub use self::parquet::ParquetScores;
+pub use self::plan::plan_table;
 pub use self::source::AddressSource;
 
 /// Scores addresses into columns in memory.
@@ -25,10 +28,17 @@ pub fn score_table(
 ) -> Result<(SchemaRef, Vec<RecordBatch>), ScoreError> {
     let (schema, mut batches) = (score_schema(scorer), Vec::new());
     let each = |rows: Vec<_>| {
-        let batch = score_batch(scorer, &schema, &rows).map_err(|error| ScoreError::Columns(Box::new(error)))?;
-        batches.push(batch);
+        batches.push(rows_batch(scorer, &rows)?);
         Ok(())
     };
     score_parts(scorer, addresses, each, progress, cancel)?;
     Ok((schema, batches))
+}
+
+/// Returns rows as columns of [`score_schema`].
+///
+/// # Errors
+/// When the rows do not fit the columns of the scorer.
+pub fn rows_batch(scorer: &Scorer, rows: &[ScoreRow]) -> Result<RecordBatch, ScoreError> {
+    score_batch(scorer, &score_schema(scorer), rows).map_err(|error| ScoreError::Columns(Box::new(error)))
 }

@@ -1,5 +1,6 @@
 //! Files of scores as Parquet: a part is one row group, and the row groups are copied into the file.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -8,6 +9,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use headwater_engine::score::{PartCounts, ScoreError, ScoreFormat, ScoreRow, Scorer};
 use parquet::arrow::ArrowWriter;
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::column::writer::ColumnCloseResult;
 use parquet::errors::ParquetError;
@@ -16,7 +18,7 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::file::writer::SerializedFileWriter;
 
-use super::columns::{score_batch, score_schema};
+use super::rows_batch;
 
 /// The name of the count of failed addresses in the metadata of a part.
 const FAILED: &str = "failed";
@@ -32,8 +34,7 @@ impl ScoreFormat for ParquetScores {
     const ENDING: &'static str = "parquet";
 
     fn encode(scorer: &Scorer, rows: &[ScoreRow]) -> Result<Vec<u8>, ScoreError> {
-        let batch =
-            score_batch(scorer, &score_schema(scorer), rows).map_err(|error| ScoreError::Columns(Box::new(error)))?;
+        let batch = rows_batch(scorer, rows)?;
         let mut bytes = Vec::new();
         let properties = WriterProperties::builder()
             .set_compression(Compression::ZSTD(ZstdLevel::default()))
@@ -58,12 +59,13 @@ impl ScoreFormat for ParquetScores {
         Ok(PartCounts { rows: metadata.num_rows().unsigned_abs(), failed: failed.unwrap_or(0) })
     }
 
-    fn join(scorer: &Scorer, parts: &[PathBuf], file: &mut (dyn Write + Send)) -> io::Result<()> {
-        let named = |(name, version): (&str, String)| (format!("{VERSION_PREFIX}{name}"), version);
-        let versions: Vec<(String, String)> = scorer.versions().into_iter().map(named).collect();
-        // Readers of Arrow look for the metadata in the Arrow schema, whose keys are written in order; others in that of
-        // the file.
-        let schema = Arc::unwrap_or_clone(score_schema(scorer)).with_metadata(versions.iter().cloned().collect());
+    fn join(versions: &BTreeMap<String, String>, parts: &[PathBuf], file: &mut (dyn Write + Send)) -> io::Result<()> {
+        let Some(first) = parts.first() else { return Err(io::Error::other("a file of scores has at least one part")) };
+        let schema = ParquetRecordBatchReaderBuilder::try_new(File::open(first)?)?.schema().as_ref().clone();
+        let named = |(name, version): (&String, &String)| (format!("{VERSION_PREFIX}{name}"), version.clone());
+        let versions: BTreeMap<String, String> = versions.iter().map(named).collect();
+        // Readers of Arrow look for the metadata in the Arrow schema; others in that of the file.
+        let schema = schema.with_metadata(versions.clone().into_iter().collect());
         let pairs = versions.into_iter().map(|(key, value)| KeyValue::new(key, value)).collect();
         let properties = WriterProperties::builder().set_key_value_metadata(Some(pairs)).build();
         let writer = ArrowWriter::try_new(file, Arc::new(schema), Some(properties))?;

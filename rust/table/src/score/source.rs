@@ -14,13 +14,9 @@ use arrow::error::ArrowError;
 use headwater_engine::score::{AddressList, AddressParts, ScoreError};
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
-use xxhash_rust::xxh3::Xxh3;
 
 /// The column that contains the addresses.
 const COLUMN: &str = "address";
-
-/// Texts that are hashed together where parts do not matter.
-const TEXTS_AT_A_TIME: usize = 1 << 16;
 
 /// The bytes that some programs write before the first line of a text.
 const BYTE_ORDER_MARK: [u8; 3] = [0xef, 0xbb, 0xbf];
@@ -52,39 +48,6 @@ impl AddressSource {
 }
 
 impl AddressList for AddressSource {
-    fn fingerprint(&self) -> Result<String, ScoreError> {
-        let mut hash = Xxh3::new();
-        match self {
-            Self::Columns(columns) => {
-                let mut count = 0;
-                for column in slices(columns, TEXTS_AT_A_TIME) {
-                    let column = texts(&column).map_err(of_columns)?;
-                    for text in &column {
-                        // So that neither a missing text nor the border between two of them can be mistaken.
-                        hash.update(&text.map_or(u64::MAX, |text| text.len() as u64).to_le_bytes());
-                        hash.update(text.unwrap_or_default().as_bytes());
-                    }
-                    count += column.len();
-                }
-                Ok(format!("{count} texts, {:016x}", hash.digest()))
-            }
-            Self::File(path) => {
-                let mut reader = BufReader::with_capacity(1 << 20, open(path)?);
-                let mut bytes = 0;
-                loop {
-                    let read = reader.fill_buf().map_err(ScoreError::file(path))?;
-                    if read.is_empty() {
-                        return Ok(format!("{bytes} bytes, {:016x}", hash.digest()));
-                    }
-                    hash.update(read);
-                    let count = read.len();
-                    bytes += count as u64;
-                    reader.consume(count);
-                }
-            }
-        }
-    }
-
     fn parts(&self, size: usize) -> Result<AddressParts<'_>, ScoreError> {
         match self {
             Self::Columns(columns) => {
