@@ -74,10 +74,8 @@ class ScorePlan:
 
     def __repr__(self) -> str:
         """Say what the plan is of."""
-        return (
-            f"ScorePlan of {self.rows:,} addresses of {self.blockchain} in {self.parts.height:,} parts, "
-            f"generation {self.generation}"
-        )
+        parts = f"{self.parts.height:,} part{'' if self.parts.height == 1 else 's'}"
+        return f"ScorePlan of {self.rows:,} addresses of {self.blockchain} in {parts}, generation {self.generation}"
 
 
 class Parts:
@@ -153,9 +151,9 @@ class Parts:
         >>> from headwater.examples import ledger
         >>> plan = ledger().score_plan(columns="risk")
         >>> plan
-        ScorePlan of 4 addresses of ethereum in 1 parts, generation 1
+        ScorePlan of 4 addresses of ethereum in 1 part, generation 5
         >>> plan.parts.select("part", "addresses", "movements").rows()
-        [(0, 4, 10)]
+        [(0, 4, 8)]
         """
         listed = _batch.listed(addresses)
         chain, *others = dict.fromkeys(_batch.chains_of(self._chains, listed, blockchain))
@@ -234,7 +232,7 @@ class Parts:
         >>> here = ledger()
         >>> plan = here.score_plan(columns="risk")
         >>> with hw.score_folder(output) as folder:
-        ...     for part in plan.parts.filter(pl.col("part").is_in(folder.missing(plan.job))).iter_rows(named=True):
+        ...     for part in plan.parts[folder.missing(plan.job)].iter_rows(named=True):
         ...         made = here.score_part_file(plan.job, part, folder.path)
         ...     joined = folder.join()
         >>> joined["rows"], joined["parts"], output.exists()

@@ -15,8 +15,7 @@ use pyo3::prelude::*;
 use pyo3_arrow::{PySchema, PyTable};
 use serde_json::json;
 
-use crate::errors::{exception, raise};
-use crate::interrupt::interruptible;
+use crate::errors::raise;
 use crate::objects::object_of;
 use crate::scores::{Question, Wanted, listed, prepared, refused, watched};
 
