@@ -21,6 +21,7 @@ __all__ = [
     "features",
     "features_version",
     "from_frames",
+    "generation_files",
     "import_core_lists",
     "import_labels",
     "import_market",
@@ -138,7 +139,12 @@ class Answer:
     def table(self, path: str) -> _ArrowStream | None: ...
     def graphml(self) -> str: ...
 
-def open_store(path: str | PathLike[str], classifiers: Sequence[str | PathLike[str]] = ...) -> NativeLedger: ...
+def open_store(
+    path: str | PathLike[str], classifiers: Sequence[str | PathLike[str]] = ..., generation: int | None = None
+) -> NativeLedger: ...
+def generation_files(
+    path: str | PathLike[str], generation: int | None = None
+) -> tuple[int, list[tuple[str, int, str]]]: ...
 def from_frames(
     transfers: _ArrowStream,
     prices: _ArrowStream | None = None,

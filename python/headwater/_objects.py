@@ -112,6 +112,14 @@ def paths(values: object, name: str) -> list[str]:
     raise InvalidInput(message, reason="invalid_type", field=name)
 
 
+def count(value: object, name: str) -> int:
+    """Return a number that counts something, of whichever library."""
+    if isinstance(value, Integral) and is_whole(type(value)) and 0 <= int(value) < 2**64:
+        return int(value)
+    message = f"{name}: expected an integer from 0 to 2**64 - 1, not {shown(value)}"
+    raise InvalidInput(message, reason="invalid_type", field=name)
+
+
 def texts(values: Any, name: str) -> list[str | None]:  # noqa: ANN401
     """Give a column of text, with ``None`` for what is missing."""
     if not is_collection(values):

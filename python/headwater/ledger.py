@@ -39,7 +39,9 @@ if TYPE_CHECKING:
 Paths = str | PathLike[str] | Iterable[str | PathLike[str]] | None
 
 
-def open(path: str | PathLike[str], classifiers: Paths = None) -> Ledger:  # noqa: A001
+def open(  # noqa: A001
+    path: str | PathLike[str], classifiers: Paths = None, generation: int | None = None
+) -> Ledger:
     """Open a store that ``headwater ingest`` or ``headwater simulate`` wrote.
 
     Parameters
@@ -48,6 +50,9 @@ def open(path: str | PathLike[str], classifiers: Paths = None) -> Ledger:  # noq
         Folder of the store. Commits of other processes are seen by the next call.
     classifiers : path-like or sequence of path-like, optional
         Model files, each of which classifies the addresses of its chain in place of the built-in classifier.
+    generation : int, optional
+        Read this generation in every call, whatever other processes commit meanwhile. Imports into the ledger change
+        the store, but not its answers. Without it each call reads the newest generation.
 
     Returns
     -------
@@ -56,9 +61,21 @@ def open(path: str | PathLike[str], classifiers: Paths = None) -> Ledger:  # noq
     Raises
     ------
     InvalidInput
-        When a model file cannot be used; the message says why.
+        When a model file cannot be used, or when the store does not have the generation; the message says why.
     StorageError
         When there is no store, or it cannot be read.
+
+    Warns
+    -----
+    UserWarning
+        When the folder of the store cannot be written to, so that the generation is read but not kept.
+
+    Notes
+    -----
+    Each commit makes a generation, and ``headwater stats`` shows the number of the newest. One that was replaced is
+    deleted 15 minutes later, unless a ledger was opened at it: a small file in the folder ``holds`` of the store keeps
+    its files until that ledger is garbage-collected. After the end of a process that was killed, they are kept for
+    another hour.
 
     Examples
     --------
@@ -68,7 +85,9 @@ def open(path: str | PathLike[str], classifiers: Paths = None) -> Ledger:  # noq
     >>> [row["amount"] for row in ledger.transactions(ALICE)]
     ['2.5', '1', '3']
     """
-    return Ledger(_headwater.open_store(_objects.path(path, "path"), _objects.paths(classifiers, "classifiers")))
+    models = _objects.paths(classifiers, "classifiers")
+    pinned = None if generation is None else _objects.count(generation, "generation")
+    return Ledger(_headwater.open_store(_objects.path(path, "path"), models, pinned))
 
 
 class Ledger(

@@ -1,5 +1,6 @@
 //! Ledgers over a store or over frames, answering calls by name.
 
+use std::ffi::CString;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock};
 use std::time::{Instant, SystemTime};
@@ -13,9 +14,11 @@ use headwater_ingest::frames::{Transfers, transfers_batch};
 use headwater_ingest::labels::{LabelOptions, Labels, read_label_frame};
 use headwater_ledger::labels::DisputeAction;
 use headwater_ledger::read::Generations;
-use headwater_ledger::store::{LabelImport, MissingClaims, ShrinkPolicy, in_memory};
+use headwater_ledger::store::{LabelImport, MissingClaims, PinnedStore, ShrinkPolicy, in_memory};
 use headwater_ledger::{LedgerError, Store};
+use headwater_state::causes;
 use headwater_types::Timestamp;
+use pyo3::exceptions::PyUserWarning;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use pyo3_arrow::{PySchema, PyTable};
@@ -241,16 +244,51 @@ pub fn now() -> Timestamp {
     Timestamp::new(i64::try_from(since).unwrap_or(i64::MAX))
 }
 
-/// Opens a store for reading. Model files classify in place of the built-in classifiers of their chains.
+/// Opens a store for reading, at one generation if it is given. Model files classify in place of the built-in classifiers
+/// of their chains.
 #[pyfunction]
-#[pyo3(signature = (path, classifiers=Vec::new()))]
+#[pyo3(signature = (path, classifiers=Vec::new(), generation=None))]
 #[expect(clippy::needless_pass_by_value, reason = "arguments from Python arrive as owned values")]
-pub fn open_store(py: Python<'_>, path: PathBuf, classifiers: Vec<PathBuf>) -> PyResult<NativeLedger> {
+pub fn open_store(
+    py: Python<'_>,
+    path: PathBuf,
+    classifiers: Vec<PathBuf>,
+    generation: Option<u64>,
+) -> PyResult<NativeLedger> {
     let intelligence = Intelligence { now_secs: Some(|| now().secs()), ..scores::with_models(py, &classifiers)? };
     let source = path.display().to_string();
-    let store =
-        py.detach(|| Store::open(&path)).map_err(|error| raise(py, "StorageError", &error.to_string(), None, None))?;
-    Ok(NativeLedger::new(Arc::new(store), source, intelligence))
+    let Some(generation) = generation else {
+        let store = py.detach(|| Store::open(&path)).map_err(|error| unopened(py, &error))?;
+        return Ok(NativeLedger::new(Arc::new(store), source, intelligence));
+    };
+    let store = py.detach(|| PinnedStore::open(&path, generation)).map_err(|error| unopened(py, &error))?;
+    if let Some(warning) = store.warning().and_then(|warning| CString::new(warning).ok()) {
+        PyErr::warn(py, &py.get_type::<PyUserWarning>(), &warning, 2)?;
+    }
+    Ok(NativeLedger::new(Arc::new(store), format!("{source}, generation {generation}"), intelligence))
+}
+
+/// Lists the files of a generation of a store, of the newest by default: its number, and name, bytes and digest of each file.
+#[pyfunction]
+#[pyo3(signature = (path, generation=None))]
+#[expect(clippy::needless_pass_by_value, reason = "arguments from Python arrive as owned values")]
+pub fn generation_files(
+    py: Python<'_>,
+    path: PathBuf,
+    generation: Option<u64>,
+) -> PyResult<(u64, Vec<(String, u64, String)>)> {
+    let listed = py.detach(|| Store::open(&path)?.files(generation));
+    let (generation, files) = listed.map_err(|error| unopened(py, &error))?;
+    Ok((generation, files.into_iter().map(|file| (file.name, file.bytes, file.digest)).collect()))
+}
+
+/// The exception for a store that cannot be opened.
+fn unopened(py: Python<'_>, error: &LedgerError) -> PyErr {
+    if matches!(error, LedgerError::UnknownGeneration { .. }) {
+        let message = format!("generation: {error}");
+        return raise(py, "InvalidInput", &message, Some("invalid_value"), Some("generation"));
+    }
+    raise(py, "StorageError", &causes(error), None, None)
 }
 
 /// An import of a frame of labels, which was made at no time in particular.

@@ -36,6 +36,7 @@ fn _headwater(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(answer::columns, module)?)?;
     module.add_function(wrap_pyfunction!(answer::decimals, module)?)?;
     module.add_function(wrap_pyfunction!(ledger::open_store, module)?)?;
+    module.add_function(wrap_pyfunction!(ledger::generation_files, module)?)?;
     module.add_function(wrap_pyfunction!(ledger::from_frames, module)?)?;
     module.add_function(wrap_pyfunction!(address::address_valid, module)?)?;
     module.add_function(wrap_pyfunction!(address::address_checksum, module)?)?;

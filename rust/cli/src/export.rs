@@ -3,11 +3,12 @@
 use std::path::PathBuf;
 
 use headwater_export::Manifest;
-use headwater_ledger::{Cancel, Store};
+use headwater_ledger::Cancel;
 use headwater_types::Chain;
 
 use super::Settings;
 use super::error::Failure;
+use super::generation::GenerationArgument;
 use super::interrupt::on_interrupt;
 use super::output::{Output, grouped, size, table};
 use super::progress::{Bar, Unit};
@@ -24,6 +25,8 @@ pub struct Arguments {
     /// Only this chain; may be given more than once [default: all].
     #[arg(long, value_parser = super::chain(), ignore_case = true)]
     chain: Vec<Chain>,
+    #[command(flatten)]
+    generation: GenerationArgument,
 }
 
 /// `--table`.
@@ -35,7 +38,7 @@ enum Table {
 
 /// Writes a table of the store as Parquet.
 pub(super) fn run(settings: &Settings, arguments: &Arguments, output: Output) -> Result<(), Failure> {
-    let ledger = Store::open(settings.store()?)?.snapshot()?;
+    let ledger = arguments.generation.open(settings)?.current()?;
     let cancel = Cancel::new();
     on_interrupt(&cancel);
     let bar = Bar::new(Unit::Steps);

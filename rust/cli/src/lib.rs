@@ -15,6 +15,7 @@ mod derived;
 mod error;
 mod export;
 mod exposure;
+mod generation;
 mod ingest;
 mod intelligence;
 pub mod interrupt;

@@ -6,13 +6,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use headwater_engine::{self as engine, Analysis, Endpoint, Intelligence, QueryEngine, Response};
-use headwater_ledger::{Cancel, Store};
+use headwater_ledger::Cancel;
 use headwater_state::clock::milliseconds;
 use headwater_table::{Format, TableError};
 use serde_json::{Map, Value, json};
 
 use super::Settings;
 use super::error::Failure;
+use super::generation::GenerationArgument;
 use super::intelligence::intelligence;
 use super::interrupt::on_interrupt;
 use super::output::{Output, grouped, write_json};
@@ -34,6 +35,8 @@ pub struct Arguments {
     /// rows of a list, all of them unless a `limit` is given.
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
+    #[command(flatten)]
+    generation: GenerationArgument,
 }
 
 /// Asks an endpoint by its name.
@@ -46,7 +49,7 @@ pub(super) fn run(
     let (endpoint, in_path) = find(endpoints, &arguments.endpoint)?;
     let request = request(in_path, arguments.body.as_deref(), &arguments.params)?;
     let form = arguments.out.as_deref().map(|out| form_of(out, endpoint)).transpose()?.flatten();
-    let (engine, cancel) = open(settings, intelligence(settings)?)?;
+    let (engine, cancel) = open(settings, arguments.generation, intelligence(settings)?)?;
     if let (Some(format), Some(out)) = (form, &arguments.out) {
         return table(&engine, (endpoint, request), (format, out), output, &cancel);
     }
@@ -74,18 +77,22 @@ pub(super) fn ask<A: Analysis>(
     arguments: Value,
     output: Output,
 ) -> Result<Response<A::Report>, Failure> {
-    let (engine, cancel) = open(settings, intelligence)?;
+    let (engine, cancel) = open(settings, GenerationArgument::default(), intelligence)?;
     let response = engine.ask::<A>(without_nulls(arguments), &cancel).map_err(|error| Failure::from_engine(&error))?;
     output.warn(&response.warnings);
     Ok(response)
 }
 
 /// Opens the store for queries that an interrupt cancels.
-fn open(settings: &Settings, intelligence: Intelligence) -> Result<(QueryEngine, Cancel), Failure> {
-    let store = Store::open(settings.store()?)?;
+fn open(
+    settings: &Settings,
+    generation: GenerationArgument,
+    intelligence: Intelligence,
+) -> Result<(QueryEngine, Cancel), Failure> {
+    let store = generation.open(settings)?;
     let cancel = Cancel::new();
     on_interrupt(&cancel);
-    Ok((QueryEngine::new(Arc::new(store)).with_clock(milliseconds).with_intelligence(intelligence), cancel))
+    Ok((QueryEngine::new(store).with_clock(milliseconds).with_intelligence(intelligence), cancel))
 }
 
 /// Removes the null fields of an object and of the objects in it.

@@ -9,12 +9,13 @@ use headwater_engine::score::{
     ScoreJob, ScoreProgress, Scorer, Shard, join_parts,
 };
 use headwater_engine::{ErrorKind, Intelligence, QueryEngine};
-use headwater_ledger::{Cancel, Store};
+use headwater_ledger::Cancel;
 use headwater_table::score::{AddressSource, ParquetScores};
 use headwater_types::Chain;
 
 use super::Settings;
 use super::error::Failure;
+use super::generation::GenerationArgument;
 use super::intelligence::{intelligence, with_models};
 use super::interrupt::on_interrupt;
 use super::output::{Output, grouped};
@@ -47,6 +48,8 @@ pub struct Arguments {
     /// A model file in place of the classifier of the chain.
     #[arg(long, value_name = "FILE")]
     model: Option<PathBuf>,
+    #[command(flatten)]
+    generation: GenerationArgument,
     /// Compute features as if only this share of all addresses had been observed, and an address only through them.
     #[arg(long, value_name = "SHARE", hide = true)]
     observed_share: Option<f64>,
@@ -158,8 +161,8 @@ fn scorer(settings: &Settings, arguments: &Arguments, chain: Chain) -> Result<Sc
             return Err(Failure::usage(format!("--model: {file} is a model of another chain than {chain}")));
         }
     }
-    let store = Store::open(settings.store()?)?;
-    let engine = QueryEngine::new(Arc::new(store)).with_intelligence(intelligence);
+    let store = arguments.generation.open(settings)?;
+    let engine = QueryEngine::new(store).with_intelligence(intelligence);
     let observed = arguments.observed_share.map(|share| ObservationSample { share, seed: arguments.observed_seed });
     let scorer = engine.scorer(chain, arguments.columns);
     let scorer = scorer.and_then(|scorer| scorer.observed(observed));

@@ -247,6 +247,7 @@ impl From<LedgerError> for Error {
             LedgerError::GenerationGone { .. } | LedgerError::FeedGone { .. } => {
                 ErrorKind::InvalidInput(Reason::CursorExpired)
             }
+            LedgerError::UnknownGeneration { .. } => ErrorKind::InvalidInput(Reason::InvalidValue),
             LedgerError::NetworkMismatch { .. } => ErrorKind::InvalidInput(Reason::NetworkMismatch),
             LedgerError::Dispute(refusal) => return Self::from(refusal),
             LedgerError::Io { .. }

@@ -81,7 +81,9 @@ impl QueryEngine {
     /// # Errors
     /// When a class is wanted of a chain without a classifier, or the store cannot be read.
     pub fn scorer(&self, chain: Chain, columns: ScoreColumns) -> Result<Scorer, Error> {
-        Scorer::new(self.ledgers.current()?, self.intelligence.clone(), chain, columns)
+        let ledger = self.ledgers.current()?;
+        let store = self.ledgers.fingerprint(ledger.generation())?;
+        Scorer::new((ledger, store), self.intelligence.clone(), chain, columns)
     }
 
     /// Answers one call with its typed report.
@@ -179,6 +181,10 @@ impl Generations for Pinned {
 
     fn generation(&self, number: u64) -> Result<Arc<dyn Ledger>, LedgerError> {
         self.all.generation(number)
+    }
+
+    fn fingerprint(&self, number: u64) -> Result<Option<String>, LedgerError> {
+        self.all.fingerprint(number)
     }
 
     fn feed(&self) -> Result<Feed, LedgerError> {

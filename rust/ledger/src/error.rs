@@ -183,6 +183,16 @@ pub enum LedgerError {
         /// The generation.
         generation: u64,
     },
+    /// The folder of a store does not have the generation that was asked for.
+    #[error("{} does not have generation {generation}, it has {}; name one of these, or none for the newest", path.display(), ranges(kept))]
+    UnknownGeneration {
+        /// The store.
+        path: PathBuf,
+        /// The generation.
+        generation: u64,
+        /// The generations that it has, ascending.
+        kept: Vec<u64>,
+    },
     /// An item of the feed is no longer kept.
     #[error("item {position} of the change feed is no longer kept: the oldest one is {oldest}")]
     FeedGone {
@@ -303,6 +313,17 @@ pub enum LedgerError {
         /// The store.
         path: PathBuf,
     },
+}
+
+/// Writes ascending numbers as ranges: `3, 20 to 25`.
+fn ranges(numbers: &[u64]) -> String {
+    let runs = numbers.chunk_by(|before, after| before.checked_add(1) == Some(*after));
+    let texts = runs.filter_map(|run| match run {
+        [first, .., last] => Some(format!("{first} to {last}")),
+        [only] => Some(only.to_string()),
+        [] => None,
+    });
+    texts.collect::<Vec<_>>().join(", ")
 }
 
 impl LedgerError {

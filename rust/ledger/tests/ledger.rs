@@ -17,5 +17,6 @@ mod load;
 mod logs;
 mod market;
 mod openings;
+mod pins;
 mod scale;
 mod soak;

@@ -59,7 +59,7 @@ pub struct Scorer {
 
 impl Scorer {
     pub(crate) fn new(
-        ledger: Arc<dyn Ledger>,
+        (ledger, store): (Arc<dyn Ledger>, Option<String>),
         intelligence: Intelligence,
         chain: Chain,
         columns: ScoreColumns,
@@ -74,7 +74,7 @@ impl Scorer {
         }
         coverage::check_any(&*ledger, Some("blockchain"), chain.name(), &[chain])?;
         let features = if columns.features { features::features_of(chain.family()).collect() } else { Vec::new() };
-        Ok(Self { ledger, intelligence, chain, columns, store: None, observed: None, classifier, features })
+        Ok(Self { ledger, intelligence, chain, columns, store, observed: None, classifier, features })
     }
 
     /// The same with features as if only some addresses had been observed. Risk and class do not change.

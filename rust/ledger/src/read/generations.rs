@@ -23,11 +23,26 @@ pub trait Generations: Send + Sync {
         None
     }
 
-    /// An earlier generation. It stays readable for [`KEPT_SECS`] seconds after it was replaced.
+    /// An earlier generation. It stays readable for [`KEPT_SECS`] seconds after it was replaced, and while a
+    /// [`crate::store::PinnedStore`] of any process holds it.
     ///
     /// # Errors
     /// [`LedgerError::GenerationGone`] when it is no longer kept.
     fn generation(&self, number: u64) -> Result<Arc<dyn Ledger>>;
+
+    /// Returns the digest of what a generation consists of: 32 hexadecimal digits, the XXH3-128 of its manifest, which
+    /// lists every file with a digest. A copy of a store has the fingerprints of the original. `None` where there is no
+    /// store behind it.
+    ///
+    /// Other than [`crate::store::LogicalDigest`] it takes no time to compute, and depends on the commits and segments
+    /// that the content came in.
+    ///
+    /// # Errors
+    /// As [`Generations::generation`].
+    fn fingerprint(&self, number: u64) -> Result<Option<String>> {
+        let _ = number;
+        Ok(None)
+    }
 
     /// The folder of the store behind it, which a [`crate::store::Writer`] takes; `None` where there is none.
     fn folder(&self) -> Option<&Path> {
@@ -44,5 +59,5 @@ pub trait Generations: Send + Sync {
     }
 }
 
-/// The time a replaced generation stays readable, in seconds.
+/// The time a replaced generation stays readable if no reader holds it, in seconds.
 pub const KEPT_SECS: u64 = 15 * 60;

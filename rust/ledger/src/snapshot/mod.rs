@@ -10,6 +10,7 @@ mod sweep;
 #[cfg(test)]
 mod tests;
 
+use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
 use std::sync::{Arc, OnceLock};
@@ -59,6 +60,8 @@ pub struct Snapshot {
     openings: BTreeMap<Chain, BTreeMap<Asset, Opening>>,
     /// The same by segment, in its numbers.
     begins: Vec<OnceLock<Vec<HistoryStart>>>,
+    /// Dropped with the last user of the generation.
+    _kept: Option<Arc<dyn Any + Send + Sync>>,
 }
 
 impl Snapshot {
@@ -108,7 +111,13 @@ impl Snapshot {
             bridges,
             openings,
             begins,
+            _kept: None,
         }
+    }
+
+    /// With a value that is dropped when the snapshot is.
+    pub(crate) fn keeping(self, kept: Arc<dyn Any + Send + Sync>) -> Self {
+        Self { _kept: Some(kept), ..self }
     }
 
     /// With exchange rates.

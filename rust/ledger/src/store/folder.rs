@@ -4,6 +4,8 @@
 //! manifest-0000000007.json     one per generation; the highest number is the current one
 //! segments/  edges/  holders/  logs/  accounts/  tokens/  prices/  fx/  labels/  disputes/  feed/
 //!                              files that manifests list, never changed once written
+//! holds/0000000005-0123456789abcdef.json
+//!                              one per reader that keeps a generation from being collected
 //! writer.lock                  held by the one writer
 //! ```
 
@@ -60,6 +62,14 @@ pub(super) fn generations(path: &Path) -> Result<Vec<u64>> {
     }
     generations.sort_unstable();
     Ok(generations)
+}
+
+/// The error for a generation whose manifest is not in the folder.
+pub(super) fn unknown_generation(path: &Path, generation: u64) -> LedgerError {
+    match generations(path) {
+        Ok(kept) => LedgerError::UnknownGeneration { path: path.to_owned(), generation, kept },
+        Err(error) => error,
+    }
 }
 
 pub(super) fn io_error(action: &'static str, path: &Path, source: io::Error) -> LedgerError {
@@ -125,7 +135,7 @@ pub(super) struct FileEntry {
 
 impl FileEntry {
     pub(super) fn of(file: &FileRef) -> Self {
-        Self { file: file.name.clone(), length: file.length, digest: format!("{:032x}", file.digest) }
+        Self { file: file.name.clone(), length: file.length, digest: file.digest_text() }
     }
 
     pub(super) fn to_ref(&self) -> std::result::Result<FileRef, String> {
@@ -213,6 +223,29 @@ impl Folder {
 
     pub(super) fn remove(&mut self, path: &Path) -> Result<()> {
         self.disk.remove(path).map_err(|source| io_error("cannot delete", path, source))
+    }
+
+    /// Hides a generation from readers that open it from now on.
+    pub(super) fn set_manifest_aside(&mut self, generation: u64) -> Result<()> {
+        let (path, aside) = self.manifest_paths(generation);
+        self.disk.rename(&path, &aside).map_err(|source| io_error("cannot rename to", &aside, source))
+    }
+
+    /// Shows a generation again.
+    pub(super) fn restore_manifest(&mut self, generation: u64) -> Result<()> {
+        let (path, aside) = self.manifest_paths(generation);
+        self.disk.rename(&aside, &path).map_err(|source| io_error("cannot rename to", &path, source))
+    }
+
+    /// Deletes a manifest that was set aside.
+    pub(super) fn remove_manifest(&mut self, generation: u64) -> Result<()> {
+        self.remove(&self.manifest_paths(generation).1)
+    }
+
+    /// The path of a manifest, and the one it has while it is set aside: that of a leftover of a crash.
+    fn manifest_paths(&self, generation: u64) -> (PathBuf, PathBuf) {
+        let name = manifest_name(generation);
+        (self.path.join(&name), self.path.join(format!("{name}{TEMPORARY}")))
     }
 
     fn next_name(&mut self, folder: &str, stem: &str, extension: &str) -> String {

@@ -7,11 +7,12 @@ use super::manifest::Manifest;
 use super::parts::FileRef;
 use crate::read::Result;
 
-/// By the name of a file the newest generation that lists it. Generations are kept in one piece up to the newest, so
-/// that shows whether any of them does, and no manifest is read twice.
+/// By the name of a file the oldest and the newest generation that list it, of those that were noted. Each generation is
+/// made of the one before, so those between list it too. That shows whether a generation that is kept does, and no
+/// manifest is read twice.
 #[derive(Default)]
 pub(super) struct ListedFiles {
-    by_name: HashMap<String, u64>,
+    by_name: HashMap<String, (u64, u64)>,
     /// True if the manifests that were there at first are read.
     is_read: bool,
 }
@@ -21,9 +22,12 @@ impl ListedFiles {
     pub(super) fn note<'a>(&mut self, generation: u64, files: impl Iterator<Item = &'a FileRef>) {
         for file in files {
             match self.by_name.get_mut(&file.name) {
-                Some(newest) => *newest = generation.max(*newest),
+                Some((oldest, newest)) => {
+                    *oldest = generation.min(*oldest);
+                    *newest = generation.max(*newest);
+                }
                 None => {
-                    self.by_name.insert(file.name.clone(), generation);
+                    self.by_name.insert(file.name.clone(), (generation, generation));
                 }
             }
         }
@@ -42,9 +46,12 @@ impl ListedFiles {
         Ok(())
     }
 
-    /// Forgets what only generations before one list.
-    pub(super) fn forget_before(&mut self, oldest: u64) {
-        self.by_name.retain(|_, newest| *newest >= oldest);
+    /// Forgets what none of these generations lists; they ascend.
+    pub(super) fn keep_only(&mut self, kept: &[u64]) {
+        self.by_name.retain(|_, (oldest, newest)| {
+            let first = kept.partition_point(|generation| generation < oldest);
+            kept.get(first).is_some_and(|generation| generation <= newest)
+        });
     }
 
     /// Returns whether a generation that is kept lists a file.

@@ -177,7 +177,13 @@ impl Manifest {
 
     /// Reads the manifest of a generation.
     pub(super) fn read(root: &Path, generation: u64) -> Result<Self> {
-        let path = root.join(folder::manifest_name(generation));
+        Ok(Self::read_with_file(root, generation)?.0)
+    }
+
+    /// Reads the manifest of a generation, and describes its file as manifests describe others.
+    pub(super) fn read_with_file(root: &Path, generation: u64) -> Result<(Self, FileRef)> {
+        let name = folder::manifest_name(generation);
+        let path = root.join(&name);
         let bytes = std::fs::read(&path).map_err(|source| match source.kind() {
             std::io::ErrorKind::NotFound => LedgerError::GenerationGone { generation },
             _ => folder::io_error("cannot read", &path, source),
@@ -187,7 +193,7 @@ impl Manifest {
             let what = format!("it is of generation {}", manifest.generation);
             return Err(LedgerError::Corrupt { file: path, offset: 0, what });
         }
-        Ok(manifest)
+        Ok((manifest, FileRef { name, length: bytes.len() as u64, digest: file_digest(&bytes) }))
     }
 
     /// Opens everything the manifest lists; segments that are open already are shared.

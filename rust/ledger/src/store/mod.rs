@@ -1,6 +1,6 @@
 //! The folder of segments: immutable files under numbered manifests.
 //!
-//! [`Store`] reads, [`Writer`] writes (one at a time), [`MemoryStore`] is the same without a disk. A commit joins a
+//! [`Store`] reads, [`PinnedStore`] reads one generation, [`Writer`] writes (one at a time), [`MemoryStore`] is the same without a disk. A commit joins a
 //! batch with what is held ([`crate::facts`]), so that what a store holds is a function of what sources said, and not
 //! of the order, the size or the repetition of the commits.
 
@@ -16,6 +16,7 @@ pub mod disk;
 mod disputes;
 mod feed;
 mod folder;
+mod holds;
 mod imports;
 mod labels;
 mod listed;
@@ -24,6 +25,7 @@ mod manifest;
 mod memory;
 mod merge;
 mod parts;
+mod pinned;
 mod reader;
 mod rebuild;
 mod report;
@@ -35,12 +37,14 @@ mod verify;
 mod writer;
 
 pub use contradictions::{Contradiction, StatementRef};
+pub use holds::HOLD_SECS;
 pub use imports::{LabelImport, ShrinkPolicy};
 pub use memory::{MemoryStore, in_memory};
+pub use pinned::PinnedStore;
 pub use reader::Store;
 pub use report::{
     ChainStats, CommitReport, CompactReport, DoubleSpend, FileProblem, ImportKind, ImportVersion, LabelList,
-    LogicalDigest, Merges, MissingClaims, StoreStats, VerifyReport,
+    LogicalDigest, Merges, MissingClaims, StoreFile, StoreStats, VerifyReport,
 };
 pub use segmentation::{Segmentation, Split};
 pub use writer::Writer;

@@ -23,6 +23,13 @@ pub(super) struct FileRef {
     pub(super) digest: u128,
 }
 
+impl FileRef {
+    /// The digest as manifests write it: 32 hexadecimal digits.
+    pub(super) fn digest_text(&self) -> String {
+        format!("{:032x}", self.digest)
+    }
+}
+
 /// One live segment.
 pub(super) struct Part {
     pub(super) file: FileRef,

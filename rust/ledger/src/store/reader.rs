@@ -11,7 +11,7 @@ use arc_swap::ArcSwapOption;
 use super::contents::{ChainContents, Contents};
 use super::manifest::{Manifest, OpenParts};
 use super::parts::FileRef;
-use super::{ChainStats, LogicalDigest, StoreStats, VerifyReport, digest, folder, verify};
+use super::{ChainStats, LogicalDigest, StoreFile, StoreStats, VerifyReport, digest, folder, holds, verify};
 use crate::feed::Feed;
 use crate::labels::LabelDiff;
 use crate::read::{Generations, KEPT_SECS, Ledger, Result};
@@ -71,6 +71,7 @@ impl State {
 
 struct LoadedGeneration {
     contents: Contents,
+    manifest: FileRef,
     snapshot: Arc<Snapshot>,
 }
 
@@ -124,6 +125,30 @@ impl Store {
     /// [`LedgerError::UnknownVersion`] when a number names no import of labels, or when a file is damaged.
     pub fn diff_labels(&self, version: u64, against: Option<u64>) -> Result<LabelDiff> {
         self.newest()?.contents.imports.diff_labels(version, against)
+    }
+
+    /// Returns the number of a generation, of the newest by default, and its files, the manifest last. Their copies in an
+    /// empty folder are a store of that generation. A [`crate::store::PinnedStore`] keeps them meanwhile.
+    ///
+    /// # Errors
+    /// [`LedgerError::UnknownGeneration`] when the folder does not have it, and when its manifest cannot be read.
+    pub fn files(&self, generation: Option<u64>) -> Result<(u64, Vec<StoreFile>)> {
+        let generation = match generation {
+            Some(generation) => generation,
+            None => self.newest_number()?,
+        };
+        let (manifest, file) = Manifest::read_with_file(&self.path, generation).map_err(|error| match error {
+            LedgerError::GenerationGone { .. } => folder::unknown_generation(&self.path, generation),
+            error => error,
+        })?;
+        let path = self.path.join(&file.name);
+        let corrupt = |what| LedgerError::Corrupt { file: path.clone(), offset: 0, what };
+        let listed = manifest.files().into_iter().map(|file| file.map_err(corrupt));
+        let files = listed.chain([Ok(file)]).map(|file| {
+            let file = file?;
+            Ok(StoreFile { digest: file.digest_text(), name: file.name, bytes: file.length })
+        });
+        Ok((generation, files.collect::<Result<_>>()?))
     }
 
     /// Returns what the newest generation holds.
@@ -180,8 +205,7 @@ impl Store {
         let at = Instant::now();
         // Looked at before the listing, so that a commit in between is seen next time.
         let folder_time = self.folder_time();
-        let number =
-            *folder::generations(&self.path)?.last().ok_or_else(|| LedgerError::NoStore { path: self.path.clone() })?;
+        let number = self.newest_number()?;
         let before = self.seen.load().as_ref().map(|seen| Arc::clone(&seen.newest));
         let newest = match before {
             Some(before) if before.contents.generation == number => before,
@@ -214,14 +238,44 @@ impl Store {
         Some(newest)
     }
 
+    fn newest_number(&self) -> Result<u64> {
+        let generations = folder::generations(&self.path)?;
+        generations.last().copied().ok_or_else(|| LedgerError::NoStore { path: self.path.clone() })
+    }
+
     fn folder_time(&self) -> Option<SystemTime> {
         std::fs::metadata(&self.path).and_then(|folder| folder.modified()).ok()
     }
 
     fn load(&self, state: &mut State, generation: u64) -> Result<Arc<LoadedGeneration>> {
-        let contents = Manifest::read(&self.path, generation)?.open(&self.path, &mut state.open)?;
+        let (manifest, file) = Manifest::read_with_file(&self.path, generation)?;
+        let contents = manifest.open(&self.path, &mut state.open)?;
         let snapshot = Arc::new(contents.snapshot());
-        Ok(Arc::new(LoadedGeneration { contents, snapshot }))
+        Ok(Arc::new(LoadedGeneration { contents, manifest: file, snapshot }))
+    }
+
+    /// Opens the contents of a generation from its manifest, expired or not.
+    pub(super) fn contents(&self, generation: u64) -> Result<(Contents, FileRef)> {
+        let (manifest, file) = Manifest::read_with_file(&self.path, generation)?;
+        Ok((manifest.open(&self.path, &mut self.lock().open)?, file))
+    }
+
+    /// Returns a generation that is still kept.
+    fn kept(&self, number: u64) -> Result<Arc<LoadedGeneration>> {
+        let newest = self.newest()?;
+        if newest.contents.generation == number {
+            return Ok(newest);
+        }
+        let mut state = self.lock();
+        if let Some((loaded, _)) = state.held.get(&number) {
+            return Ok(Arc::clone(loaded));
+        }
+        if number > newest.contents.generation || self.is_expired(number) {
+            return Err(LedgerError::GenerationGone { generation: number });
+        }
+        let loaded = self.load(&mut state, number)?;
+        state.hold(Arc::clone(&loaded));
+        Ok(loaded)
     }
 
     /// Returns whether the manifest of a generation is so long replaced that it is no longer kept.
@@ -229,9 +283,10 @@ impl Store {
         let next = self.path.join(folder::manifest_name(generation + 1));
         let replaced = std::fs::metadata(next).and_then(|file| file.modified());
         // Where the next manifest is collected, this one is about to be.
-        replaced.map_or(true, |replaced| {
+        let is_old = replaced.map_or(true, |replaced| {
             SystemTime::now().duration_since(replaced).is_ok_and(|age| age > Duration::from_secs(KEPT_SECS))
-        })
+        });
+        is_old && !holds::is_held(&self.path, generation)
     }
 }
 
@@ -266,20 +321,10 @@ impl Generations for Store {
     }
 
     fn generation(&self, number: u64) -> Result<Arc<dyn Ledger>> {
-        let newest = self.newest()?;
-        if newest.contents.generation == number {
-            return Ok(Arc::clone(&newest.snapshot) as _);
-        }
-        let mut state = self.lock();
-        if let Some((loaded, _)) = state.held.get(&number) {
-            return Ok(Arc::clone(&loaded.snapshot) as _);
-        }
-        if number > newest.contents.generation || self.is_expired(number) {
-            return Err(LedgerError::GenerationGone { generation: number });
-        }
-        let loaded = self.load(&mut state, number)?;
-        let snapshot = Arc::clone(&loaded.snapshot);
-        state.hold(loaded);
-        Ok(snapshot)
+        Ok(Arc::clone(&self.kept(number)?.snapshot) as _)
+    }
+
+    fn fingerprint(&self, number: u64) -> Result<Option<String>> {
+        Ok(Some(self.kept(number)?.manifest.digest_text()))
     }
 }

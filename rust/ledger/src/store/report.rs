@@ -97,6 +97,17 @@ impl Serialize for LogicalDigest {
     }
 }
 
+/// A file of a generation.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct StoreFile {
+    /// Its path in the folder of the store, with `/` between the parts.
+    pub name: String,
+    /// Its length in bytes.
+    pub bytes: u64,
+    /// The XXH3-128 of its bytes: 32 hexadecimal digits.
+    pub digest: String,
+}
+
 /// The result of a verification.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct VerifyReport {

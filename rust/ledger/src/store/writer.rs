@@ -1,6 +1,8 @@
 //! The writing side of a store on disk.
 
+use std::collections::BTreeSet;
 use std::fs::{File, TryLockError};
+use std::io::{Seek, SeekFrom, Write};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -13,6 +15,7 @@ use super::contents::Contents;
 use super::disk::{Disk, SystemDisk};
 use super::feed;
 use super::folder::{self, Folder, io_error};
+use super::holds;
 use super::imports::{Entries, LabelImport};
 use super::listed::ListedFiles;
 use super::manifest::{self, Manifest, OpenParts};
@@ -41,7 +44,7 @@ pub struct Writer {
     limits: FeedLimits,
     listed: ListedFiles,
     /// Released by the system when the process ends, however it ends.
-    _lock: File,
+    lock: File,
 }
 
 /// When segments are merged and sidecars built.
@@ -78,7 +81,7 @@ impl Writer {
         let snapshot = Arc::new(contents.snapshot());
         let (upkeep, telling, limits) = (Upkeep::Prompt, FeedPolicy::Nothing, FeedLimits::default());
         let listed = ListedFiles::default();
-        let mut writer = Self { folder, contents, snapshot, upkeep, telling, limits, listed, _lock: lock };
+        let mut writer = Self { folder, contents, snapshot, upkeep, telling, limits, listed, lock };
         if writer.contents.generation == 0 {
             writer.change(|contents, _| Ok((Some(contents.clone()), ())))?;
         }
@@ -343,13 +346,23 @@ impl Writer {
         Ok(is_built)
     }
 
-    /// Deletes generations that were replaced more than [`KEPT_SECS`] ago, and files that no remaining one lists.
-    /// Called by every change; the outcome of a change does not depend on it.
+    /// Deletes generations that were replaced more than [`KEPT_SECS`] ago and that no reader holds
+    /// ([`crate::store::PinnedStore`]), and files that no remaining one lists. Called by every change; the outcome of a
+    /// change does not depend on it.
     ///
     /// # Errors
     /// When the folder cannot be read or a file cannot be deleted.
     pub fn collect_garbage(&mut self) -> Result<()> {
-        self.collect_garbage_at(SystemTime::now())
+        let now = self.file_system_time()?;
+        self.collect_garbage_at(now)
+    }
+
+    /// Returns the time by the clock that dates the files of the store, which need not be that of this machine.
+    fn file_system_time(&self) -> Result<SystemTime> {
+        let mut lock = &self.lock;
+        let written = lock.seek(SeekFrom::Start(0)).and_then(|_| lock.write_all(b"\n"));
+        let time = written.and_then(|()| lock.metadata()).and_then(|file| file.modified());
+        time.map_err(|source| io_error("cannot write", &self.path().join(folder::LOCK), source))
     }
 
     pub(super) fn collect_garbage_at(&mut self, now: SystemTime) -> Result<()> {
@@ -359,18 +372,14 @@ impl Writer {
             age.is_some_and(|age| age > Duration::from_secs(KEPT_SECS))
         };
         let root = self.folder.path().to_owned();
-        let generations = folder::generations(&root)?;
-        let mut kept = &generations[..];
+        let mut kept = folder::generations(&root)?;
         // A generation is as long replaced as its successor is old, and they grow old in order.
-        while let [replaced, next, ..] = kept
-            && is_old(&root.join(folder::manifest_name(*next)))
-        {
-            self.folder.remove(&root.join(folder::manifest_name(*replaced)))?;
-            kept = &kept[1..];
-        }
-        self.listed.read(&root, kept)?;
-        let oldest = kept.first().copied().unwrap_or_default();
-        self.listed.forget_before(oldest);
+        let replaced = kept.windows(2).take_while(|pair| is_old(&root.join(folder::manifest_name(pair[1]))));
+        let replaced: Vec<u64> = replaced.map(|pair| pair[0]).collect();
+        let removed = self.remove_unheld(&replaced, now)?;
+        kept.retain(|generation| !removed.contains(generation));
+        self.listed.read(&root, &kept)?;
+        self.listed.keep_only(&kept);
         let folders = folder::folders().map(|folder| root.join(folder)).chain([root.clone()]);
         for folder in folders {
             let is_root = folder == root;
@@ -385,6 +394,42 @@ impl Writer {
             }
         }
         Ok(())
+    }
+
+    /// Removes the manifests of those of the generations that no reader holds, and returns which.
+    fn remove_unheld(&mut self, generations: &[u64], now: SystemTime) -> Result<BTreeSet<u64>> {
+        let held = self.held_generations(now)?;
+        let mut aside: BTreeSet<u64> = generations.iter().copied().filter(|number| !held.contains(number)).collect();
+        if aside.is_empty() {
+            return Ok(aside);
+        }
+        for generation in &aside {
+            self.folder.set_manifest_aside(*generation)?;
+        }
+        // A reader that saw a manifest wrote its hold before.
+        for generation in self.held_generations(now)? {
+            if aside.remove(&generation) {
+                self.folder.restore_manifest(generation)?;
+            }
+        }
+        for generation in &aside {
+            self.folder.remove_manifest(*generation)?;
+        }
+        Ok(aside)
+    }
+
+    /// Returns the generations that readers hold, and deletes the holds of processes that ended without doing so.
+    fn held_generations(&mut self, now: SystemTime) -> Result<BTreeSet<u64>> {
+        let mut held = BTreeSet::new();
+        for hold in holds::list(self.folder.path())? {
+            if hold.is_live(now) {
+                held.insert(hold.generation);
+            } else {
+                // A reader that deletes it at this moment does the same.
+                let _ = self.folder.remove(&hold.path);
+            }
+        }
+        Ok(held)
     }
 
     /// Makes the next generation of what `step` gives; none when it gives none.
