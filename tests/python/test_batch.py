@@ -188,7 +188,8 @@ def test_interrupted_file_resumes_with_the_same_bytes(demo: Path, model: Path, t
 def test_parts_of_another_job_are_refused(ledger: hw.Ledger, tmp_path: Path) -> None:
     parts = tmp_path / "scores.parquet.parts"
     parts.mkdir()
-    (parts / "job.json").write_text('{"chain": "tron"}')
+    job = ledger.score_plan(columns="risk").job
+    (parts / "job.json").write_text(job.replace('"chain": "ethereum"', '"chain": "tron"'))
     (parts / "part-0-of-another-job").touch()
     with pytest.raises(hw.InvalidInput, match="chain was tron, is ethereum"):
         ledger.score(output=tmp_path / "scores.parquet")

@@ -27,6 +27,7 @@ class ExampleFolder:
 
     gateway: Served
     environment: dict[str, str]
+    folder: Path
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +43,7 @@ def place(demo: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Exam
     shim.chmod(0o755)
     commands = os.pathsep.join([str(folder), str(Path(sys.executable).parent), os.environ["PATH"]])
     own = {"URL": gateway.url, "KEY": gateway.key, "PATH": commands, "HEADWATER_STORE": str(demo)}
-    yield ExampleFolder(gateway, {**os.environ, **own})
+    yield ExampleFolder(gateway, {**os.environ, **own}, folder)
     stop(gateway)
 
 
@@ -84,7 +85,9 @@ def test_there_are_pages_and_their_links_lead_somewhere() -> None:
 def test_every_curl_of_a_page_is_answered_with_data(page: Path, place: ExampleFolder) -> None:
     for command in (command for block in blocks(page, "sh") for command in commands(block)):
         shell = ["bash", "-euo", "pipefail", "-c", command]
-        done = subprocess.run(shell, env=place.environment, capture_output=True, text=True, timeout=120, check=False)
+        done = subprocess.run(
+            shell, env=place.environment, cwd=place.folder, capture_output=True, text=True, timeout=120, check=False
+        )
         assert done.returncode == 0, f"{page.name}: {command}\n{done.stdout}\n{done.stderr}"
         assert done.stdout.strip(), f"{page.name}: {command} answers nothing"
         if command.startswith("curl") and done.stdout.startswith("{"):

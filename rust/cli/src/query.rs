@@ -3,7 +3,6 @@
 use std::fs;
 use std::io::{self, BufWriter, Read};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use headwater_engine::{self as engine, Analysis, Endpoint, Intelligence, QueryEngine, Response};
 use headwater_ledger::Cancel;
