@@ -53,7 +53,7 @@ def test_pinned_ledger_keeps_its_answers_during_commits(store: Path) -> None:
     body = json.dumps({"address": ALICE, "blockchain": "ethereum", "symbols": ["eth"], "limit": 1})
     query = ("query", "transactions", "--store", store, "--body", body)
     asked = json.loads(headwater(*query, "--generation", str(generation)).stdout)
-    assert asked["data"]["transactions"][0]["amount_usd"] == before
+    assert asked["data"]["datas"][0]["amount_usd"] == before
 
 
 def test_pinned_ledger_holds_its_generation_until_dropped(store: Path) -> None:
