@@ -45,8 +45,8 @@ class _ArrowSchema(Protocol):
 _Wanted = tuple[str, str, tuple[float, int] | None]
 # Addresses done, all of them, and those that an earlier run had done.
 _Progress = Callable[[int, int, int], None]
-# Number of a part, its first and last address, the number of addresses, and their texts.
-_PartRow = tuple[int, str | None, str | None, int, list[str | None] | None]
+# Number of a part, its first and last address, number and checksum of its addresses, and their texts.
+_PartRow = tuple[int, str | None, str | None, int, str, list[str | None] | None]
 # Part of the work, its unit, how much is done, and all of it.
 _PartProgress = Callable[[str, str, int, int], None]
 

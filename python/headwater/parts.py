@@ -37,8 +37,8 @@ class ScorePlan:
         of a small part as the planning process computed it. Every part checks it.
     parts : polars.DataFrame
         A row per part: its number ``part``, its ``first`` and ``last`` address, the numbers of ``addresses`` and
-        ``movements``, and ``texts``, the addresses themselves where a list of them was given. An address with more than
-        1,048,576 movements is a part of its own.
+        ``movements``, the ``checksum`` of number and addresses, and ``texts``, the addresses themselves where a list of
+        them was given. An address with at least 1,048,576 movements is a part of its own.
     warnings : list of dict
         ``code`` and ``message`` of what a reader of the rows should know.
     """
@@ -432,8 +432,9 @@ def _row(part: Mapping[str, Any]) -> _PartRow:
             part["first"],
             part["last"],
             int(part["addresses"]),
+            str(part["checksum"]),
             None if texts is None else list(texts),
         )
     except (KeyError, TypeError) as error:
-        message = "part: expected a row of ScorePlan.parts with part, first, last, addresses and texts"
+        message = "part: expected a row of ScorePlan.parts with part, first, last, addresses, checksum and texts"
         raise InvalidInput(message, reason="invalid_type", field="part") from error

@@ -116,8 +116,12 @@ pub fn refused(py: Python<'_>, error: &ScoreError) -> PyErr {
         ScoreError::Input { .. }
         | ScoreError::OtherJob { .. }
         | ScoreError::OtherRows { .. }
+        | ScoreError::Job { .. }
         | ScoreError::Columns(_) => "InvalidInput",
-        ScoreError::File { .. } | ScoreError::Busy { .. } | ScoreError::PartsMissing { .. } => "StorageError",
+        ScoreError::File { .. }
+        | ScoreError::Busy { .. }
+        | ScoreError::FolderGone { .. }
+        | ScoreError::PartsMissing { .. } => "StorageError",
     };
     raise(py, class, &error.to_string(), None, None)
 }

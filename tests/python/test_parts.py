@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pickle
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -15,6 +17,17 @@ from headwater.errors import InvalidInput, StorageError, Unsupported
 
 SIZE = (50, 200)
 COLUMNS = ("risk", "class", "features")
+FORKED = """
+import os, sys, time
+import headwater as hw
+folder = hw.score_folder(sys.argv[1])
+if os.fork() == 0:
+    time.sleep(2)
+    os._exit(0)
+folder.release()
+print("released", flush=True)
+time.sleep(30)
+"""
 
 
 @pytest.fixture
@@ -76,12 +89,23 @@ def test_part_of_another_job_is_refused_by_name(ledger: hw.Ledger, demo: Path, t
             ledger.score_part(plan.job.replace(was, now), row)
         with pytest.raises(InvalidInput, match=named):
             hw.open(demo).score_part_file(plan.job.replace(was, now), row, tmp_path / "parts")
-    with pytest.raises(InvalidInput, match="part 0 was from"):
-        ledger.score_part(plan.job, {**row, "addresses": row["addresses"] + 1})
+    second = plan.parts.row(1, named=True)
+    for wrong in (
+        {**row, "addresses": row["addresses"] + 1},
+        {**row, "part": 1},
+        {**row, "first": second["first"], "last": second["last"]},
+        {**row, "first": None, "last": None},
+        {**row, "texts": [row["first"]]},
+        {**row, "checksum": "?"},
+    ):
+        with pytest.raises(InvalidInput, match="other rows than the job: part [01] "):
+            ledger.score_part(plan.job, wrong)
     with pytest.raises(InvalidInput, match="expected a row of ScorePlan.parts"):
         ledger.score_part(plan.job, {"part": 0})
-    with pytest.raises(InvalidInput, match="expected"):
+    with pytest.raises(InvalidInput, match="not the description of a job"):
         ledger.score_part("no job", row)
+    with pytest.raises(InvalidInput, match="part_size: a number is 0"):
+        ledger.score_plan(blockchain="ethereum", part_size=(0, 1))
 
 
 def test_join_without_parts_is_refused_by_number(ledger: hw.Ledger, tmp_path: Path) -> None:
@@ -90,10 +114,29 @@ def test_join_without_parts_is_refused_by_number(ledger: hw.Ledger, tmp_path: Pa
     ledger.score_part_file(plan.job, plan.parts.row(1, named=True), folder)
     with pytest.raises(StorageError, match="missing 0, 2, 3"):
         hw.score_join(folder)
+    # The lock stays, so that the missing parts can be made.
+    with hw.score_folder(tmp_path / "scores.parquet") as taken:
+        with pytest.raises(StorageError, match="missing 0, 2, 3"):
+            taken.join()
+        for row in plan.parts[taken.missing(plan.job)].iter_rows(named=True):
+            ledger.score_part_file(plan.job, row, taken.path)
+        assert taken.join()["rows"] == plan.rows
     with pytest.raises(InvalidInput, match="not a folder of parts"):
         hw.score_join(tmp_path, tmp_path / "scores.parquet")
     with pytest.raises(InvalidInput, match=r"does not end in \.parquet"):
         hw.score_folder(tmp_path / "scores.csv")
+
+
+def test_lock_of_a_folder_ends_in_forked_processes_too(tmp_path: Path) -> None:
+    folder = hw.score_folder(tmp_path / "scores.parquet")
+    child = subprocess.Popen([sys.executable, "-c", FORKED, str(tmp_path / "forked.parquet")], stdout=subprocess.PIPE)
+    with child:
+        assert child.stdout is not None
+        assert child.stdout.readline() == b"released\n"
+        # Its own child still lives.
+        hw.score_folder(tmp_path / "forked.parquet").release()
+        child.kill()
+    folder.release()
 
 
 def test_parts_over_a_server_are_unsupported(served_example: Served) -> None:

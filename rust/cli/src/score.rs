@@ -40,7 +40,7 @@ pub struct Arguments {
     #[arg(long, value_name = "NUMBER/COUNT")]
     shard: Option<Shard>,
     /// Join the parts in this folder, which shards made, into the file. Needs no store.
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["chain", "input", "shard", "model"])]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["chain", "input", "columns", "shard", "model", "generation"])]
     join: Option<PathBuf>,
     /// Columns, separated by commas: risk, class, features.
     #[arg(long, value_name = "NAMES", default_value = "risk,class")]
@@ -57,11 +57,18 @@ pub struct Arguments {
     #[arg(long, value_name = "N", default_value_t = 0, hide = true, requires = "observed_share")]
     observed_seed: u64,
     /// Addresses of a part; for tests.
-    #[arg(long, value_name = "N", default_value_t = ADDRESSES_PER_PART, hide = true)]
+    #[arg(long, value_name = "N", default_value_t = ADDRESSES_PER_PART, value_parser = at_least_one, hide = true)]
     addresses_per_part: usize,
     /// Movements from which an address is a part of its own; for tests.
-    #[arg(long, value_name = "N", default_value_t = HUB_MOVEMENTS, hide = true)]
+    #[arg(long, value_name = "N", default_value_t = HUB_MOVEMENTS, value_parser = clap::value_parser!(u64).range(1..), hide = true)]
     hub_movements: u64,
+}
+
+fn at_least_one(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(0) => Err("expected at least 1".to_owned()),
+        number => number.map_err(|error| error.to_string()),
+    }
 }
 
 /// Scores addresses into a file, makes a shard of its parts, or joins them.
@@ -81,8 +88,8 @@ pub(super) fn run(settings: &Settings, arguments: &Arguments, output: Output) ->
         addresses: input.as_ref().map_or(Addresses::All, |list| Addresses::List(list)),
         output: &file,
         part_size: PartSize {
-            addresses: arguments.addresses_per_part.max(1),
-            hub_movements: arguments.hub_movements.max(1),
+            addresses: arguments.addresses_per_part,
+            hub_movements: arguments.hub_movements,
         },
     };
     let bar = Bar::new(Unit::Steps);
@@ -114,7 +121,7 @@ fn join(folder: &Path, file: &Path, output: Output, cancel: &Cancel) -> Result<(
     let bar = Bar::new(Unit::Steps);
     let progress = |ScoreProgress { done, total, .. }| bar.update(done, total, "addresses");
     let joined =
-        FolderLock::existing(folder).and_then(|lock| join_parts::<ParquetScores>(lock, file, &progress, cancel));
+        FolderLock::existing(folder).and_then(|lock| join_parts::<ParquetScores>(&lock, file, &progress, cancel));
     drop(bar);
     let report = joined.map_err(|error| failure(&error))?;
     output.report(&report, || {
@@ -126,7 +133,8 @@ fn join(folder: &Path, file: &Path, output: Output, cancel: &Cancel) -> Result<(
 
 /// Returns the file to write.
 fn file(arguments: &Arguments) -> Result<PathBuf, Failure> {
-    let of_folder = || arguments.join.as_ref().map(|folder| folder.with_extension(""));
+    let is_parts = |folder: &&PathBuf| folder.extension().is_some_and(|ending| ending == "parts");
+    let of_folder = || arguments.join.as_ref().filter(is_parts).map(|folder| folder.with_extension(""));
     let file = arguments.output.clone().or_else(of_folder).unwrap_or_default();
     if file.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("parquet")) {
         return Ok(file);
@@ -180,6 +188,7 @@ fn failure(error: &ScoreError) -> Failure {
         }
         ScoreError::File { .. }
         | ScoreError::Busy { .. }
+        | ScoreError::FolderGone { .. }
         | ScoreError::PartsMissing { .. }
         | ScoreError::Columns(_) => Failure::failed(error.to_string()),
     }

@@ -392,8 +392,8 @@ fn score_damaged_part_is_made_anew() {
     flipped[40] ^= 1;
     fs::write(&files[1], flipped).unwrap();
     fs::write(&files[2], "").unwrap();
-    // Of a job that was begun and left no note of itself.
-    fs::write(parts(&output).join("job.json"), "{").unwrap();
+    // Of a job that left no description.
+    fs::remove_file(parts(&output).join("job.json")).unwrap();
     assert_eq!(run(&scorer(ALL), &place.list, &output).unwrap().resumed, PER_PART as u64);
     assert!(fs::read(&output).unwrap() == fs::read(&straight).unwrap());
 
@@ -403,6 +403,8 @@ fn score_damaged_part_is_made_anew() {
     let other = place.write("other.txt", [asked_of(&["1", "2"]), asked().join("\n")].concat());
     let scored = run(&scorer(ALL), &other, &output).unwrap();
     assert_eq!((scored.rows, scored.resumed), (102, 0));
+    // They stay, since they are not parts of this job.
+    assert_eq!(part_files(&output).len(), 2);
 }
 
 #[test]

@@ -9,7 +9,7 @@ use headwater_engine::score::{
     join_parts,
 };
 use headwater_ledger::Cancel;
-use headwater_table::score::{ParquetScores, plan_table, rows_batch, score_schema};
+use headwater_table::score::{AddressSource, ParquetScores, plan_table, rows_batch, score_schema};
 
 use crate::score::{ALL, PER_PART, Place, engine, part_files, parts, scorer, threads};
 
@@ -31,7 +31,7 @@ fn run_all(scorer: &Scorer, addresses: Addresses<'_>, output: &Path) {
 }
 
 fn join(folder: &Path, output: &Path) -> Result<headwater_engine::score::JoinReport, ScoreError> {
-    join_parts::<ParquetScores>(FolderLock::existing(folder)?, output, &|_| {}, &Cancel::new())
+    join_parts::<ParquetScores>(&FolderLock::existing(folder)?, output, &|_| {}, &Cancel::new())
 }
 
 fn plan(scorer: &Scorer, addresses: Addresses<'_>, size: PartSize) -> ScorePlan {
@@ -60,7 +60,6 @@ fn plan_hubs_are_parts_of_their_own() {
             rows.map(|row| row.address.unwrap()).collect()
         };
         assert_eq!(read(&with_hubs), read(&plain));
-        assert_eq!(with_hubs.job.addresses, plain.job.addresses);
     }
 }
 
@@ -124,20 +123,22 @@ fn join_missing_or_damaged_parts_are_refused_by_number() {
     assert!(message.contains("parts: missing") && message.contains("run their shards again"), "{message}");
     run_shard(&scorer, Addresses::All, &output, "2/2").unwrap();
     let damaged: Vec<PathBuf> = part_files(&output).into_iter().take(2).collect();
+    // The parts of another program, and a note of somebody, which stay.
+    let foreign = ["part-00001-3c5ab1a2-c000.snappy.parquet", "part-1-notes.txt", "note.txt"].map(|name| folder.join(name));
+    foreign.iter().for_each(|file| fs::write(file, "theirs").unwrap());
     let mut bytes = fs::read(&damaged[1]).unwrap();
     bytes[60] ^= 1;
     fs::write(&damaged[1], bytes).unwrap();
-    // A note of somebody, which stays.
-    fs::write(folder.join("note.txt"), "mine").unwrap();
     let message = join(&folder, &output).unwrap_err().to_string();
-    assert!(message.contains("missing 1;"), "{message}");
-    assert!(damaged[0].exists() && !damaged[1].exists() && !output.exists());
+    assert!(message.contains("missing 1, and 1 files of parts that are damaged or of another job;"), "{message}");
+    assert!(damaged.iter().all(|file| file.exists()) && !output.exists());
     run_shard(&scorer, Addresses::All, &output, "1/1").unwrap();
     join(&folder, &output).unwrap();
     let straight = place.path("straight.parquet");
     run_all(&scorer, Addresses::All, &straight);
     assert!(fs::read(&output).unwrap() == fs::read(&straight).unwrap());
-    assert_eq!(fs::read_to_string(folder.join("note.txt")).unwrap(), "mine");
+    assert!(foreign.iter().all(|file| fs::read_to_string(file).unwrap() == "theirs"));
+    assert_eq!(fs::read_dir(&folder).unwrap().count(), foreign.len());
 
     let message = join(place.folder.path(), &output).unwrap_err().to_string();
     assert!(message.contains("not a folder of parts"), "{message}");
@@ -147,7 +148,7 @@ fn join_missing_or_damaged_parts_are_refused_by_number() {
 fn part_of_another_job_is_refused_with_the_difference() {
     let (place, here) = (Place::new(), scorer("risk"));
     let plan = plan(&here, Addresses::All, SIZE);
-    plan.job.check::<ParquetScores>(&here).unwrap();
+    plan.job.check::<ParquetScores>(&here, &Cancel::new()).unwrap();
     let later = engine(true).scorer(here.chain(), here.columns()).unwrap();
     let mut other_version = plan.job.clone();
     other_version.versions.insert("program".to_owned(), "0.0.1".to_owned());
@@ -159,18 +160,72 @@ fn part_of_another_job_is_refused_with_the_difference() {
         (&other_version, &here, "program was 0.0.1, is "),
         (&other_processor, &here, "probe was 60 addresses, 0123456789abcdef, is "),
     ] {
-        let refused = job.check::<ParquetScores>(scorer).unwrap_err();
+        let refused = job.check::<ParquetScores>(scorer, &Cancel::new()).unwrap_err();
         assert!(matches!(refused, ScoreError::OtherRows { .. }));
         assert!(refused.to_string().contains(wanted), "{refused}");
     }
-    // Parts under another description do not pass, whatever their bytes.
+    // Parts under another description do not pass, whatever their bytes, and are not lost.
     let output = place.path("scores.parquet");
     run_shard(&here, Addresses::All, &output, "1/1").unwrap();
     let refused = PartFolder::open(&parts(&output), &other_version, ParquetScores::ENDING).unwrap_err();
     assert!(matches!(refused, ScoreError::OtherJob { .. }));
+    let count = part_files(&output).len();
     fs::write(parts(&output).join("job.json"), other_version.to_json()).unwrap();
     let message = join(&parts(&output), &output).unwrap_err().to_string();
-    assert!(message.contains("has 0 of"), "{message}");
+    assert!(message.contains("has 0 of") && message.contains(&format!("{count} files of parts that are")), "{message}");
+    assert_eq!(part_files(&output).len(), count);
+    // A description that cannot be read is not taken for none.
+    fs::write(parts(&output).join("job.json"), "{\"versions\": {").unwrap();
+    let message = run_shard(&here, Addresses::All, &output, "1/1").unwrap_err().to_string();
+    assert!(message.contains("job.json: not the description of a job") && message.contains("remove"), "{message}");
+    assert_eq!(part_files(&output).len(), count);
+}
+
+#[test]
+fn shards_of_two_jobs_share_no_folder_from_the_start() {
+    let (place, here) = (Place::new(), scorer("risk"));
+    let later = engine(true).scorer(here.chain(), here.columns()).unwrap();
+    let output = place.path("scores.parquet");
+    // Neither has a part yet.
+    let first = plan(&here, Addresses::All, SIZE);
+    PartFolder::open(&parts(&output), &first.job, ParquetScores::ENDING).unwrap();
+    let refused = run_shard(&later, Addresses::All, &output, "2/2").unwrap_err();
+    assert!(matches!(refused, ScoreError::OtherJob { .. }) && refused.to_string().contains("data was 600"), "{refused}");
+    run_shard(&here, Addresses::All, &output, "1/1").unwrap();
+    join(&parts(&output), &output).unwrap();
+}
+
+#[test]
+fn shard_list_that_changes_while_it_is_read_is_refused() {
+    let place = Place::new();
+    let here = scorer("risk");
+    let text = |list: &AddressSource| {
+        let AddressSource::File(file) = list else { unreachable!() };
+        (file.clone(), fs::read_to_string(file).unwrap())
+    };
+    let (file, before) = text(&place.list);
+    let last = before.lines().last().unwrap().to_owned();
+    for after in [before.replace(&last, "0xnobody"), format!("{before}\n{last}"), before.replace(&format!("\n{last}"), "")] {
+        fs::write(&file, &before).unwrap();
+        let plan = plan(&here, Addresses::List(&place.list), SIZE);
+        fs::write(&file, after).unwrap();
+        let read: Result<Vec<_>, _> = plan.read(&here, Addresses::List(&place.list), |_| true).unwrap().collect();
+        let message = read.err().unwrap().to_string();
+        assert!(message.contains("the list changed") && message.contains("addresses.txt"), "{message}");
+    }
+}
+
+#[test]
+fn shard_that_outlives_the_join_says_so() {
+    let (place, here) = (Place::new(), scorer("risk"));
+    let output = place.path("scores.parquet");
+    let plan = plan(&here, Addresses::All, SIZE);
+    let late = PartFolder::open(&parts(&output), &plan.job, ParquetScores::ENDING).unwrap();
+    run_shard(&here, Addresses::All, &output, "1/1").unwrap();
+    join(&parts(&output), &output).unwrap();
+    let message = late.write(0, b"late").unwrap_err().to_string();
+    assert!(message.contains("scores.parquet.parts is no longer there"), "{message}");
+    assert!(!parts(&output).exists());
 }
 
 #[test]

@@ -44,6 +44,12 @@ pub enum ScoreError {
         /// The folder of the parts.
         path: PathBuf,
     },
+    /// A text is not the description of a job.
+    #[error("not the description of a job of this version of Headwater: {message}")]
+    Job {
+        /// The fault.
+        message: String,
+    },
     /// This process would compute other rows than the job that a part belongs to.
     #[error(
         "this process would compute other rows than the job: {difference}; use the same version, store, classifiers and \
@@ -55,18 +61,31 @@ pub enum ScoreError {
     },
     /// Parts of a job are missing or damaged.
     #[error(
-        "{} has {} of {parts} parts: missing {}; run their shards again with the same command",
+        "{} has {} of {parts} parts: missing {}{}; run their shards again with the same command",
         path.display(),
         parts - missing.len() as u64,
-        some_of(missing)
+        some_of(missing),
+        if *unusable > 0 {
+            format!(", and {unusable} files of parts that are damaged or of another job")
+        } else {
+            String::new()
+        }
     )]
     PartsMissing {
         /// The folder of the parts.
         path: PathBuf,
         /// The numbers of the parts, from 0.
         missing: Vec<u64>,
+        /// Files of parts that are damaged or of another job.
+        unusable: u64,
         /// Parts of the job.
         parts: u64,
+    },
+    /// The folder of the parts is no longer there.
+    #[error("{} is no longer there: the parts were joined or removed meanwhile", path.display())]
+    FolderGone {
+        /// The folder of the parts.
+        path: PathBuf,
     },
     /// Columns in memory could not be read or encoded.
     #[error("columns of addresses or scores: {0}")]

@@ -9,14 +9,14 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use headwater_ledger::Cancel;
+use headwater_ledger::{Cancel, LedgerError};
 use serde::Serialize;
 
 use super::addresses::Addresses;
 use super::folder::{FolderLock, PartFolder, parts_folder, whole_file};
-use super::plan::{ADDRESSES_PER_PART, PartSize, ScorePlan, Shard};
+use super::plan::{ADDRESSES_PER_PART, PartAddresses, PartSize, ScorePlan, Shard};
 use super::{ScoreError, ScoreRow, Scorer};
-use crate::Warning;
+use crate::{Error, Warning};
 
 /// The format of a file of scores, whose parts are files of the same format.
 pub trait ScoreFormat {
@@ -158,8 +158,8 @@ pub struct ScoreJob<'a> {
     pub part_size: PartSize,
 }
 
-/// The parts that a run has made or found.
-struct Made {
+/// The parts of a shard that are done.
+struct FinishedParts {
     files: Vec<PathBuf>,
     counts: PartCounts,
     resumed: u64,
@@ -180,9 +180,9 @@ impl ScoreJob<'_> {
         let plan = ScorePlan::new::<F>(self.scorer, self.addresses, self.part_size, cancel)?;
         let folder = PartFolder::open(lock.folder(), &plan.job, F::ENDING)?;
         let made = self.make::<F>(&plan, Shard::ALL, &folder, (progress, cancel))?;
-        whole_file(self.output, |file| F::join(&plan.job.versions, &made.files, file))?;
-        lock.remove()?;
-        let Made { counts: PartCounts { rows, failed }, resumed, .. } = made;
+        whole_file(self.output, &plan.job, |file| F::join(&plan.job.versions, &made.files, file))?;
+        lock.clear(&made.files)?;
+        let FinishedParts { counts: PartCounts { rows, failed }, resumed, .. } = made;
         let file = self.output.display().to_string();
         Ok(ScoreReport { file, rows, failed, resumed, warnings: self.scorer.warnings() })
     }
@@ -202,7 +202,7 @@ impl ScoreJob<'_> {
         let plan = ScorePlan::new::<F>(self.scorer, self.addresses, self.part_size, cancel)?;
         let path = parts_folder(self.output);
         let folder = PartFolder::open(&path, &plan.job, F::ENDING)?;
-        let Made { files, counts, resumed } = self.make::<F>(&plan, shard, &folder, (progress, cancel))?;
+        let FinishedParts { files, counts, resumed } = self.make::<F>(&plan, shard, &folder, (progress, cancel))?;
         Ok(ShardReport {
             folder: path.display().to_string(),
             parts: files.len() as u64,
@@ -221,22 +221,17 @@ impl ScoreJob<'_> {
         shard: Shard,
         folder: &PartFolder,
         (progress, cancel): (&dyn Fn(ScoreProgress), &Cancel),
-    ) -> Result<Made, ScoreError> {
+    ) -> Result<FinishedParts, ScoreError> {
         let wanted = plan.parts_of(shard);
         let total = wanted.iter().map(|number| plan.parts[*number].addresses).sum();
-        let mut made = Made { files: Vec::new(), counts: PartCounts::default(), resumed: 0 };
+        let mut made = FinishedParts { files: Vec::new(), counts: PartCounts::default(), resumed: 0 };
         for part in plan.read(self.scorer, self.addresses, |number| wanted.contains(&number))? {
             let (part, addresses) = part?;
-            let (file, counts) = if let Some((file, bytes)) = folder.find(part.number)? {
-                let counts = F::counts(&file, bytes)?;
-                made.resumed += counts.rows;
-                (file, counts)
-            } else {
-                let rows = addresses.score(self.scorer, cancel)?;
-                (folder.write(part.number, &F::encode(self.scorer, &rows)?)?, PartCounts::of(&rows))
-            };
+            let PartFile { path, counts, is_found } =
+                part_file::<F>(self.scorer, folder, (part.number, &addresses), cancel)?;
+            made.resumed += if is_found { counts.rows } else { 0 };
             made.counts.add(counts);
-            made.files.push(file);
+            made.files.push(path);
             progress(ScoreProgress { done: made.counts.rows, total, resumed: made.resumed });
         }
         Ok(made)
@@ -255,6 +250,38 @@ impl ScoreJob<'_> {
     }
 }
 
+/// The file of a part.
+#[derive(Debug)]
+pub struct PartFile {
+    /// The file.
+    pub path: PathBuf,
+    /// Its counts.
+    pub counts: PartCounts,
+    /// True if it was there before.
+    pub is_found: bool,
+}
+
+/// Returns the file of a part, which is made unless it is there.
+///
+/// # Errors
+/// [`ScoreError`].
+pub fn part_file<F: ScoreFormat>(
+    scorer: &Scorer,
+    folder: &PartFolder,
+    (number, addresses): (usize, &PartAddresses),
+    cancel: &Cancel,
+) -> Result<PartFile, ScoreError> {
+    if let Some((path, bytes)) = folder.find(number)? {
+        let counts = F::counts(&path, bytes)?;
+        if counts.rows == addresses.len() as u64 {
+            return Ok(PartFile { path, counts, is_found: true });
+        }
+    }
+    let rows = addresses.score(scorer, cancel)?;
+    let path = folder.write(number, &F::encode(scorer, &rows)?)?;
+    Ok(PartFile { path, counts: PartCounts::of(&rows), is_found: false })
+}
+
 fn check_file(output: &Path) -> Result<(), ScoreError> {
     if output.is_dir() {
         return Err(ScoreError::input(output, "this is a folder; name a file"));
@@ -262,12 +289,12 @@ fn check_file(output: &Path) -> Result<(), ScoreError> {
     Ok(())
 }
 
-/// Joins the parts of a locked folder into a file, and removes the folder. Needs no store.
+/// Joins the parts of a locked folder into a file, and removes them. Needs no store.
 ///
 /// # Errors
-/// [`ScoreError::PartsMissing`] when parts are missing or damaged; the others stay.
+/// [`ScoreError::PartsMissing`] when parts are missing or damaged; then nothing is removed.
 pub fn join_parts<F: ScoreFormat>(
-    lock: FolderLock,
+    lock: &FolderLock,
     output: &Path,
     progress: &dyn Fn(ScoreProgress),
     cancel: &Cancel,
@@ -276,7 +303,7 @@ pub fn join_parts<F: ScoreFormat>(
     let (folder, job) = PartFolder::existing(lock.folder(), F::ENDING)?;
     let (mut files, mut missing, mut counts) = (Vec::new(), Vec::new(), PartCounts::default());
     for number in 0..job.parts {
-        cancel.check().map_err(|error| ScoreError::Engine(headwater_ledger::LedgerError::from(error).into()))?;
+        cancel.check().map_err(LedgerError::from).map_err(Error::from)?;
         match folder.find(usize::try_from(number).unwrap_or(usize::MAX))? {
             Some((file, bytes)) => {
                 counts.add(F::counts(&file, bytes)?);
@@ -287,10 +314,15 @@ pub fn join_parts<F: ScoreFormat>(
         }
     }
     if !missing.is_empty() {
-        return Err(ScoreError::PartsMissing { path: lock.folder().to_owned(), missing, parts: job.parts });
+        let unusable = folder.files() - files.len() as u64;
+        return Err(ScoreError::PartsMissing { path: lock.folder().to_owned(), missing, unusable, parts: job.parts });
     }
-    whole_file(output, |file| F::join(&job.versions, &files, file))?;
-    lock.remove()?;
+    if counts.rows != job.rows {
+        let message = format!("its parts have {} rows, expected {}; remove the folder to start again", counts.rows, job.rows);
+        return Err(ScoreError::input(lock.folder(), message));
+    }
+    whole_file(output, &job, |file| F::join(&job.versions, &files, file))?;
+    lock.clear(&files)?;
     let PartCounts { rows, failed } = counts;
     Ok(JoinReport { file: output.display().to_string(), parts: job.parts, rows, failed })
 }

@@ -30,7 +30,8 @@ pub use self::description::JobDescription;
 pub use self::error::ScoreError;
 pub use self::folder::{FolderLock, PartFolder, parts_folder};
 pub use self::job::{
-    JoinReport, PartCounts, ScoreFormat, ScoreJob, ScoreProgress, ScoreReport, ShardReport, join_parts, score_parts,
+    JoinReport, PartCounts, PartFile, ScoreFormat, ScoreJob, ScoreProgress, ScoreReport, ShardReport, join_parts,
+    part_file, score_parts,
 };
 pub use self::plan::{
     ADDRESSES_PER_PART, HUB_MOVEMENTS, PartAddresses, PartSize, PlannedPart, PlannedParts, ScorePlan, Shard,

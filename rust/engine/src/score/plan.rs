@@ -6,6 +6,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap, VecDeque};
 use std::fmt;
+use std::ops::Range;
 use std::path::Path;
 use std::str::FromStr;
 
@@ -14,7 +15,7 @@ use headwater_types::Address;
 use rayon::prelude::*;
 use xxhash_rust::xxh3::Xxh3;
 
-use super::addresses::{AddressList, Addresses};
+use super::addresses::Addresses;
 use super::description::JobDescription;
 use super::{ScoreError, ScoreFormat, ScoreRow, Scorer};
 use crate::Error;
@@ -57,6 +58,8 @@ pub struct PlannedPart {
     pub addresses: u64,
     /// Movements of these addresses that the ledger holds.
     pub movements: u64,
+    /// The checksum of the number of the part and its addresses.
+    pub checksum: u64,
 }
 
 /// The addresses of one part.
@@ -95,33 +98,32 @@ impl ScorePlan {
         size: PartSize,
         cancel: &Cancel,
     ) -> Result<Self, ScoreError> {
-        let (mut parts, mut list) = (Vec::new(), ListFingerprint::default());
+        let mut parts: Vec<PlannedPart> = Vec::new();
         for cell in addresses.cells(scorer, size.addresses)? {
             let cell = cell?;
-            list.add(&cell);
             let movements = cell.movements(scorer, cancel)?;
             let mut begin = 0;
             for movements in movements.chunk_by(|one, next| *one.max(next) < size.hub_movements) {
-                let range = match &cell {
-                    PartAddresses::Known(known) => Some((known[begin], known[begin + movements.len() - 1])),
-                    PartAddresses::Texts(_) => None,
-                };
-                begin += movements.len();
-                let (addresses, movements) = (movements.len() as u64, movements.iter().sum());
-                parts.push(PlannedPart { number: parts.len(), range, addresses, movements });
+                let end = begin + movements.len();
+                parts.push(PlannedPart::new(parts.len(), &cell.slice(begin..end), movements.iter().sum()));
+                begin = end;
             }
         }
         if parts.is_empty() {
             // So that a list without addresses has a file too.
-            parts.push(PlannedPart { number: 0, range: None, addresses: 0, movements: 0 });
+            parts.push(PlannedPart::new(0, &PartAddresses::Known(Vec::new()), 0));
         }
+        let rows = parts.iter().map(|part| part.addresses).sum();
         let job = JobDescription {
-            addresses: list.text(addresses),
-            rows: parts.iter().map(|part| part.addresses).sum(),
+            addresses: match addresses {
+                Addresses::All => "all of the chain".to_owned(),
+                Addresses::List(_) => format!("{rows} texts, {:016x}", fingerprint(&parts)),
+            },
+            rows,
             parts: parts.len() as u64,
             addresses_per_part: size.addresses as u64,
             hub_movements: size.hub_movements,
-            ..JobDescription::of_scorer::<F>(scorer)?
+            ..JobDescription::of_scorer::<F>(scorer, cancel)?
         };
         Ok(Self { job, parts })
     }
@@ -162,19 +164,22 @@ impl ScorePlan {
         let mut cells = list.parts(usize::try_from(self.job.addresses_per_part).unwrap_or(usize::MAX))?;
         let mut cell = VecDeque::new();
         let read = move |part: &'a PlannedPart| {
-            if cell.is_empty() && part.addresses > 0 {
+            if cell.is_empty() {
                 match cells.next() {
                     Some(Ok(texts)) => cell = texts.into(),
                     Some(Err(error)) => return Some(Err(error)),
-                    None => return Some(Err(list_changed(list))),
+                    None => {}
                 }
             }
-            let count = usize::try_from(part.addresses).unwrap_or(usize::MAX);
-            if count > cell.len() {
-                return Some(Err(list_changed(list)));
+            let count = usize::try_from(part.addresses).unwrap_or(usize::MAX).min(cell.len());
+            let texts = PartAddresses::Texts(cell.drain(..count).collect());
+            let is_last = part.number + 1 == self.parts.len();
+            let has_more = is_last && (!cell.is_empty() || cells.next().is_some());
+            if has_more || part.checksum != texts.checksum(part.number) {
+                let file = list.file().unwrap_or(Path::new("addresses"));
+                return Some(Err(ScoreError::input(file, "the list changed while it was read; start again")));
             }
-            let texts = cell.drain(..count).collect();
-            is_wanted(part.number).then(|| Ok((part, PartAddresses::Texts(texts))))
+            is_wanted(part.number).then_some(Ok((part, texts)))
         };
         Ok(Box::new(self.parts.iter().filter_map(read)))
     }
@@ -183,8 +188,22 @@ impl ScorePlan {
 /// Parts with their addresses, in order.
 pub type PlannedParts<'a> = Box<dyn Iterator<Item = Result<(&'a PlannedPart, PartAddresses), ScoreError>> + 'a>;
 
-fn list_changed(list: &dyn AddressList) -> ScoreError {
-    ScoreError::input(list.file().unwrap_or(Path::new("addresses")), "the list changed while it was read")
+impl PlannedPart {
+    fn new(number: usize, addresses: &PartAddresses, movements: u64) -> Self {
+        let range = match addresses {
+            PartAddresses::Known(known) => known.first().copied().zip(known.last().copied()),
+            PartAddresses::Texts(_) => None,
+        };
+        let checksum = addresses.checksum(number);
+        Self { number, range, addresses: addresses.len() as u64, movements, checksum }
+    }
+}
+
+/// Computes the checksum of all addresses of a job from those of its parts.
+fn fingerprint(parts: &[PlannedPart]) -> u64 {
+    let mut hash = Xxh3::new();
+    parts.iter().for_each(|part| hash.update(&part.checksum.to_le_bytes()));
+    hash.digest()
 }
 
 impl PartAddresses {
@@ -199,11 +218,36 @@ impl PartAddresses {
         if others > 0 {
             addresses.extend(scorer.addresses(Some(&first), others)?);
         }
-        if addresses.last() == Some(&last) && addresses.len() as u64 == part.addresses {
-            return Ok(Self::Known(addresses));
+        let known = Self::Known(addresses);
+        if known.checksum(part.number) == part.checksum {
+            return Ok(known);
         }
-        let difference = format!("part {} was from {first} to {last}, is not in this store", part.number);
+        let difference = format!("part {} was from {first} to {last}, which are other addresses here", part.number);
         Err(ScoreError::OtherRows { difference })
+    }
+
+    fn slice(&self, places: Range<usize>) -> Self {
+        match self {
+            Self::Known(addresses) => Self::Known(addresses[places].to_vec()),
+            Self::Texts(texts) => Self::Texts(texts[places].to_vec()),
+        }
+    }
+
+    /// Computes the checksum of the addresses as those of a part.
+    #[must_use]
+    pub fn checksum(&self, number: usize) -> u64 {
+        let mut hash = Xxh3::new();
+        hash.update(&(number as u64).to_le_bytes());
+        let mut add = |text: Option<&str>| {
+            // So that neither a missing text nor the border between two of them can be mistaken.
+            hash.update(&text.map_or(u64::MAX, |text| text.len() as u64).to_le_bytes());
+            hash.update(text.unwrap_or_default().as_bytes());
+        };
+        match self {
+            Self::Known(addresses) => addresses.iter().for_each(|address| add(Some(&address.to_string()))),
+            Self::Texts(texts) => texts.iter().for_each(|text| add(text.as_deref())),
+        }
+        hash.digest()
     }
 
     /// Number of addresses.
@@ -248,32 +292,6 @@ impl PartAddresses {
     }
 }
 
-/// The fingerprint of a list of addresses, which does not depend on the form of its file.
-#[derive(Default)]
-struct ListFingerprint {
-    texts: u64,
-    hash: Xxh3,
-}
-
-impl ListFingerprint {
-    fn add(&mut self, addresses: &PartAddresses) {
-        let PartAddresses::Texts(texts) = addresses else { return };
-        self.texts += texts.len() as u64;
-        for text in texts {
-            // So that neither a missing text nor the border between two of them can be mistaken.
-            self.hash.update(&text.as_ref().map_or(u64::MAX, |text| text.len() as u64).to_le_bytes());
-            self.hash.update(text.as_deref().unwrap_or_default().as_bytes());
-        }
-    }
-
-    fn text(&self, addresses: Addresses<'_>) -> String {
-        match addresses {
-            Addresses::All => "all of the chain".to_owned(),
-            Addresses::List(_) => format!("{} texts, {:016x}", self.texts, self.hash.digest()),
-        }
-    }
-}
-
 impl Shard {
     /// The whole job.
     pub const ALL: Self = Self { number: 1, count: 1 };
@@ -310,10 +328,12 @@ mod tests {
             range: None,
             addresses: 1,
             movements: *movements,
+            checksum: 0,
         };
         let job = JobDescription {
             versions: std::collections::BTreeMap::new(),
             store: None,
+            parameters: None,
             probe: String::new(),
             addresses: String::new(),
             rows: 0,

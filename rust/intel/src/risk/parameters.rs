@@ -6,6 +6,7 @@ use std::sync::LazyLock;
 use headwater_ledger::labels::Code;
 use serde::Deserialize;
 use thiserror::Error;
+use xxhash_rust::xxh3::xxh3_64;
 
 use crate::behaviour::{Behaviour, DustGuard, OthersLimits, Rules, Severity};
 
@@ -44,6 +45,9 @@ pub enum ParameterError {
 pub struct Parameters {
     /// Names these values; answers show it.
     pub version: String,
+    /// The checksum of the text that they were read from: two files may have one version.
+    #[serde(skip)]
+    pub digest: u64,
     /// The movements that are read.
     pub scan: ScanParameters,
     /// The levels.
@@ -258,7 +262,7 @@ impl Parameters {
     /// assert!(Parameters::parse("version = \"1\"").is_err());
     /// ```
     pub fn parse(text: &str) -> Result<Self, ParameterError> {
-        let parameters: Self = toml::from_str(text)?;
+        let parameters = Self { digest: xxh3_64(text.as_bytes()), ..toml::from_str(text)? };
         parameters.check()?;
         check_limits("behaviours", &toml::from_str::<toml::Table>(text)?["behaviours"])?;
         Ok(parameters)

@@ -7,8 +7,8 @@ use arrow::datatypes::{DataType, Field, Schema};
 use headwater_engine::score::{Addresses, PartAddresses, PlannedPart, ScoreError, ScorePlan, Scorer};
 
 /// Returns a table with a row for each part of a plan: `part`, `first` and `last` address, the numbers of `addresses` and
-/// `movements`, and `texts`, the addresses as a list has them. Parts of a whole chain have no texts, those of a list no
-/// first and last address.
+/// `movements`, the `checksum` of number and addresses, and `texts`, the addresses as a list has them. Parts of a whole
+/// chain have no texts, those of a list no first and last address.
 ///
 /// # Errors
 /// When the list cannot be read.
@@ -41,6 +41,7 @@ pub fn plan_table(scorer: &Scorer, addresses: Addresses<'_>, plan: &ScorePlan) -
         bound(1),
         number(|part| part.addresses),
         number(|part| part.movements),
+        Arc::new(plan.parts.iter().map(|part| Some(format!("{:016x}", part.checksum))).collect::<StringArray>()),
         Arc::new(texts.finish()),
     ];
     let schema = Schema::new(vec![
@@ -49,6 +50,7 @@ pub fn plan_table(scorer: &Scorer, addresses: Addresses<'_>, plan: &ScorePlan) -
         Field::new("last", DataType::Utf8, true),
         Field::new("addresses", DataType::Int64, false),
         Field::new("movements", DataType::Int64, false),
+        Field::new("checksum", DataType::Utf8, false),
         Field::new_list("texts", Field::new_list_field(DataType::Utf8, true), true),
     ]);
     RecordBatch::try_new(Arc::new(schema), columns).map_err(|error| ScoreError::Columns(Box::new(error)))
