@@ -47,7 +47,8 @@ impl LastJob {
         let job = JobDescription::from_json(text)?;
         let version = |name: &str| job.versions.get(name).map(String::as_str).unwrap_or_default();
         let other = |difference: String| ScoreError::OtherRows { difference };
-        let chain = Chain::from_name(version("chain")).ok_or_else(|| other(format!("chain was {}", version("chain"))))?;
+        let chain =
+            Chain::from_name(version("chain")).ok_or_else(|| other(format!("chain was {}", version("chain"))))?;
         let columns: ScoreColumns = version("columns").parse().map_err(other)?;
         let scorer = engine.scorer(chain, columns)?;
         job.check::<ParquetScores>(&scorer, cancel)?;

@@ -76,7 +76,7 @@ def test_parts_of_threads_join_to_the_file_of_one_process(ledger: hw.Ledger, tmp
 
 def test_part_of_another_job_is_refused_by_name(ledger: hw.Ledger, demo: Path, tmp_path: Path) -> None:
     plan = ledger.score_plan(blockchain="ethereum", columns="risk", part_size=SIZE)
-    row = plan.parts.row(0, named=True)
+    row, second = plan.parts.filter(pl.col("addresses") > 1).head(2).to_dicts()
     for was, now, named in (
         ('"program": "', '"program": "0.0.', "program was 0.0."),
         ('"generation": "', '"generation": "9', "generation was 9"),
@@ -89,16 +89,15 @@ def test_part_of_another_job_is_refused_by_name(ledger: hw.Ledger, demo: Path, t
             ledger.score_part(plan.job.replace(was, now), row)
         with pytest.raises(InvalidInput, match=named):
             hw.open(demo).score_part_file(plan.job.replace(was, now), row, tmp_path / "parts")
-    second = plan.parts.row(1, named=True)
     for wrong in (
         {**row, "addresses": row["addresses"] + 1},
-        {**row, "part": 1},
+        {**row, "part": row["part"] + 1},
         {**row, "first": second["first"], "last": second["last"]},
         {**row, "first": None, "last": None},
         {**row, "texts": [row["first"]]},
         {**row, "checksum": "?"},
     ):
-        with pytest.raises(InvalidInput, match="other rows than the job: part [01] "):
+        with pytest.raises(InvalidInput, match="other rows than the job: part "):
             ledger.score_part(plan.job, wrong)
     with pytest.raises(InvalidInput, match="expected a row of ScorePlan.parts"):
         ledger.score_part(plan.job, {"part": 0})

@@ -65,9 +65,10 @@ pub struct Arguments {
 }
 
 fn at_least_one(text: &str) -> Result<usize, String> {
-    match text.parse() {
+    match text.parse::<usize>() {
         Ok(0) => Err("expected at least 1".to_owned()),
-        number => number.map_err(|error| error.to_string()),
+        Ok(number) => Ok(number),
+        Err(error) => Err(error.to_string()),
     }
 }
 
@@ -87,10 +88,7 @@ pub(super) fn run(settings: &Settings, arguments: &Arguments, output: Output) ->
         scorer: &scorer,
         addresses: input.as_ref().map_or(Addresses::All, |list| Addresses::List(list)),
         output: &file,
-        part_size: PartSize {
-            addresses: arguments.addresses_per_part,
-            hub_movements: arguments.hub_movements,
-        },
+        part_size: PartSize { addresses: arguments.addresses_per_part, hub_movements: arguments.hub_movements },
     };
     let bar = Bar::new(Unit::Steps);
     let progress = |ScoreProgress { done, total, resumed }| bar.update_from(resumed, (done, total), "addresses");
@@ -183,9 +181,10 @@ fn failure(error: &ScoreError) -> Failure {
             Failure::failed("stopped before the file was whole: the same command resumes with the first missing part")
         }
         ScoreError::Engine(error) => Failure::from_engine(error),
-        ScoreError::Input { .. } | ScoreError::OtherJob { .. } | ScoreError::OtherRows { .. } => {
-            Failure::usage(error.to_string())
-        }
+        ScoreError::Input { .. }
+        | ScoreError::OtherJob { .. }
+        | ScoreError::OtherRows { .. }
+        | ScoreError::Job { .. } => Failure::usage(error.to_string()),
         ScoreError::File { .. }
         | ScoreError::Busy { .. }
         | ScoreError::FolderGone { .. }

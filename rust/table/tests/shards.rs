@@ -124,7 +124,8 @@ fn join_missing_or_damaged_parts_are_refused_by_number() {
     run_shard(&scorer, Addresses::All, &output, "2/2").unwrap();
     let damaged: Vec<PathBuf> = part_files(&output).into_iter().take(2).collect();
     // The parts of another program, and a note of somebody, which stay.
-    let foreign = ["part-00001-3c5ab1a2-c000.snappy.parquet", "part-1-notes.txt", "note.txt"].map(|name| folder.join(name));
+    let foreign =
+        ["part-00001-3c5ab1a2-c000.snappy.parquet", "part-1-notes.txt", "note.txt"].map(|name| folder.join(name));
     foreign.iter().for_each(|file| fs::write(file, "theirs").unwrap());
     let mut bytes = fs::read(&damaged[1]).unwrap();
     bytes[60] ^= 1;
@@ -190,7 +191,10 @@ fn shards_of_two_jobs_share_no_folder_from_the_start() {
     let first = plan(&here, Addresses::All, SIZE);
     PartFolder::open(&parts(&output), &first.job, ParquetScores::ENDING).unwrap();
     let refused = run_shard(&later, Addresses::All, &output, "2/2").unwrap_err();
-    assert!(matches!(refused, ScoreError::OtherJob { .. }) && refused.to_string().contains("data was 600"), "{refused}");
+    assert!(
+        matches!(refused, ScoreError::OtherJob { .. }) && refused.to_string().contains("data was 600"),
+        "{refused}"
+    );
     run_shard(&here, Addresses::All, &output, "1/1").unwrap();
     join(&parts(&output), &output).unwrap();
 }
@@ -205,7 +209,9 @@ fn shard_list_that_changes_while_it_is_read_is_refused() {
     };
     let (file, before) = text(&place.list);
     let last = before.lines().last().unwrap().to_owned();
-    for after in [before.replace(&last, "0xnobody"), format!("{before}\n{last}"), before.replace(&format!("\n{last}"), "")] {
+    for after in
+        [before.replace(&last, "0xnobody"), format!("{before}\n{last}"), before.replace(&format!("\n{last}"), "")]
+    {
         fs::write(&file, &before).unwrap();
         let plan = plan(&here, Addresses::List(&place.list), SIZE);
         fs::write(&file, after).unwrap();

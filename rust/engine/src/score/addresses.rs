@@ -4,7 +4,7 @@ use std::path::Path;
 
 use headwater_types::Address;
 
-use super::plan::PartAddresses;
+use super::part::PartAddresses;
 use super::{ScoreError, Scorer};
 
 /// Addresses as a list writes them, part by part; `None` where one is missing.

@@ -7,7 +7,8 @@ use headwater_types::Address;
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::{ScoreError, ScoreFormat, Scorer};
+use super::format::ScoreFormat;
+use super::{ScoreError, Scorer};
 use crate::Error;
 
 /// The number of addresses that the probe takes from all over the chain, at most.

@@ -7,7 +7,9 @@ mod columns;
 mod description;
 mod error;
 mod folder;
+mod format;
 mod job;
+mod part;
 mod plan;
 mod row;
 
@@ -29,13 +31,12 @@ pub use self::columns::ScoreColumns;
 pub use self::description::JobDescription;
 pub use self::error::ScoreError;
 pub use self::folder::{FolderLock, PartFolder, parts_folder};
+pub use self::format::{PartCounts, ScoreFormat};
 pub use self::job::{
-    JoinReport, PartCounts, PartFile, ScoreFormat, ScoreJob, ScoreProgress, ScoreReport, ShardReport, join_parts,
-    part_file, score_parts,
+    JoinReport, PartFile, ScoreJob, ScoreProgress, ScoreReport, ShardReport, join_parts, part_file, score_parts,
 };
-pub use self::plan::{
-    ADDRESSES_PER_PART, HUB_MOVEMENTS, PartAddresses, PartSize, PlannedPart, PlannedParts, ScorePlan, Shard,
-};
+pub use self::part::{PartAddresses, PlannedPart};
+pub use self::plan::{ADDRESSES_PER_PART, HUB_MOVEMENTS, PartSize, PlannedParts, ScorePlan, Shard};
 pub use self::row::{ClassScore, RiskScore, ScoreRow};
 use crate::core_prices_end::CorePricesEnd;
 use crate::labels::LabelListRecord;
