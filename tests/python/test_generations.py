@@ -85,9 +85,11 @@ def test_open_at_an_unknown_generation_names_those_there(store: Path) -> None:
 
 def test_pinned_ledger_of_a_read_only_store_warns(store: Path) -> None:
     # Nobody can make a file in the folder of the kernel.
+    (store / "holds").rmdir()
     (store / "holds").symlink_to("/sys")
     generation = newest(store)
-    with pytest.warns(UserWarning, match=f"generation {generation} is not held") as reported:
+    warning = f"holds cannot be written to, so generation {generation} is not held: .* `install -d -m 1777 "
+    with pytest.warns(UserWarning, match=warning) as reported:
         ledger = hw.open(store, generation=generation)
     assert reported[0].filename == __file__
     assert len(ledger.transactions(ALICE)) == 3
@@ -114,3 +116,24 @@ def test_copied_generation_gives_the_same_answers(store: Path, tmp_path: Path) -
     ]
     assert digests[0]["digest"] != digests[1]["digest"]
     assert digests[1]["generation"] == generation
+
+
+def test_copy_without_other_manifests_is_the_pinned_generation(store: Path, tmp_path: Path) -> None:
+    generation = newest(store)
+    pinned = hw.open(store, generation=generation)
+    before = first_amount_usd(pinned)
+    import_price(store, 3000)
+    manifest = f"manifest-{generation:010}.json"
+
+    def left_out(_: str, names: list[str]) -> list[str]:
+        others = [name for name in names if name.startswith("manifest-") and name != manifest]
+        return [*others, "holds", "writer.lock"]
+
+    copy = tmp_path / "copy"
+    shutil.copytree(store, copy, ignore=left_out)
+    del pinned
+    assert newest(copy) == generation
+    assert first_amount_usd(hw.open(copy)) == before
+    headwater("verify", "--store", copy)
+    import_price(copy, 4000)
+    assert newest(copy) == generation + 1

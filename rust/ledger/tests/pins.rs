@@ -157,7 +157,6 @@ fn hold_without_refresh_is_collected_after_an_hour() {
     let folder = tempfile::tempdir().unwrap();
     let mut writer = nine_commits(folder.path());
     let holds = folder.path().join("holds");
-    fs::create_dir(&holds).unwrap();
     // Of a reader that was killed, in the middle of its first write.
     let hold = holds.join("0000000004-00ff00ff00ff00ff.json");
     fs::write(&hold, b"").unwrap();
@@ -181,10 +180,30 @@ fn hold_without_refresh_is_collected_after_an_hour() {
     assert_eq!(store.digest(&Cancel::new()).unwrap(), memory.digest(&Cancel::new()).unwrap());
 }
 
+/// What happens to a collection after a reader took its hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Interruption {
+    None,
+    /// So many renames fail.
+    Renames(usize),
+    /// The folder of holds cannot be listed: a file is in its place.
+    Listing,
+}
+
 /// A disk on which a reader takes its hold when the manifest of its generation is about to be set aside.
 struct RacingDisk {
     disk: SystemDisk,
     pinned: Arc<Mutex<Option<PinnedStore>>>,
+    interruption: Interruption,
+}
+
+impl RacingDisk {
+    /// Opens a writer on such a disk, with the place where the reader is to be found.
+    fn writer(folder: &Path, interruption: Interruption) -> (Writer, Arc<Mutex<Option<PinnedStore>>>) {
+        let pinned = Arc::new(Mutex::new(None));
+        let disk = Self { disk: SystemDisk, pinned: Arc::clone(&pinned), interruption };
+        (Writer::open_on(folder, Box::new(disk)).unwrap(), pinned)
+    }
 }
 
 impl Disk for RacingDisk {
@@ -197,8 +216,20 @@ impl Disk for RacingDisk {
     }
 
     fn rename(&mut self, from: &Path, to: &Path) -> std::io::Result<()> {
-        if from.ends_with("manifest-0000000004.json") {
-            *self.pinned.lock().unwrap() = Some(PinnedStore::open(from.parent().unwrap(), 4).unwrap());
+        let mut pinned = self.pinned.lock().unwrap();
+        if pinned.is_some()
+            && let Interruption::Renames(left @ 1..) = &mut self.interruption
+        {
+            *left -= 1;
+            return Err(std::io::Error::other("a fault made by the test"));
+        }
+        if pinned.is_none() && from.ends_with("manifest-0000000004.json") {
+            let root = from.parent().unwrap();
+            *pinned = Some(PinnedStore::open(root, 4).unwrap());
+            if self.interruption == Interruption::Listing {
+                fs::rename(root.join("holds"), root.join("elsewhere")).unwrap();
+                fs::write(root.join("holds"), b"a file").unwrap();
+            }
         }
         self.disk.rename(from, to)
     }
@@ -216,30 +247,107 @@ impl Disk for RacingDisk {
 fn hold_taken_during_a_collection_keeps_the_generation() {
     let folder = tempfile::tempdir().unwrap();
     drop(nine_commits(folder.path()));
-    let pinned = Arc::new(Mutex::new(None));
-    let disk = RacingDisk { disk: SystemDisk, pinned: Arc::clone(&pinned) };
-    let mut writer = Writer::open_on(folder.path(), Box::new(disk)).unwrap();
+    let (mut writer, pinned) = RacingDisk::writer(folder.path(), Interruption::None);
     age(folder.path(), LATER);
     commit(&mut writer, 20);
     assert_eq!(generations(folder.path()), [4, 11, 12]);
-    let (_, files) = Store::open(folder.path()).unwrap().files(Some(4)).unwrap();
-    assert!(files.iter().all(|file| folder.path().join(&file.name).exists()), "{files:?}");
-    assert_eq!(transactions(&*pinned.lock().unwrap().as_ref().unwrap().current().unwrap()), 3);
-    assert!(names(folder.path()).iter().all(|name| !name.ends_with(".tmp")));
+    check_held(folder.path(), &pinned);
+}
+
+/// Checks that generation 4 is whole and held, and that no manifest is set aside.
+fn check_held(folder: &Path, pinned: &Mutex<Option<PinnedStore>>) {
+    let (_, files) = Store::open(folder).unwrap().files(Some(4)).unwrap();
+    assert!(files.iter().all(|file| folder.join(&file.name).exists()), "{files:?}");
+    let pinned = pinned.lock().unwrap();
+    let pinned = pinned.as_ref().unwrap();
+    assert_eq!(pinned.warning(), None);
+    assert_eq!(transactions(&*pinned.current().unwrap()), 3);
+    assert_eq!(transactions(&*PinnedStore::open(folder, 4).unwrap().current().unwrap()), 3);
+    let names = names(folder);
+    assert!(names.iter().all(|name| !name.ends_with(".tmp") && !name.ends_with(".aside")), "{names:?}");
+}
+
+#[test]
+fn hold_taken_before_a_collection_fails_keeps_the_generation() {
+    // The second rename fails; then those that would undo the first ones as well.
+    for interruption in [Interruption::Renames(1), Interruption::Renames(5), Interruption::Listing] {
+        let folder = tempfile::tempdir().unwrap();
+        drop(nine_commits(folder.path()));
+        let (mut writer, pinned) = RacingDisk::writer(folder.path(), interruption);
+        age(folder.path(), LATER);
+        commit(&mut writer, 20);
+        let is_undone = interruption != Interruption::Renames(5);
+        let shown = if is_undone { 1..=12 } else { 5..=12 };
+        assert_eq!(generations(folder.path()), shown.collect::<Vec<_>>(), "{interruption:?}");
+        if interruption == Interruption::Listing {
+            fs::remove_file(folder.path().join("holds")).unwrap();
+            fs::rename(folder.path().join("elsewhere"), folder.path().join("holds")).unwrap();
+        }
+        commit(&mut writer, 21);
+        assert_eq!(generations(folder.path()), [4, 11, 12, 13], "{interruption:?}");
+        check_held(folder.path(), &pinned);
+    }
+}
+
+#[test]
+fn writer_restores_generations_that_a_killed_one_set_aside() {
+    let folder = tempfile::tempdir().unwrap();
+    drop(nine_commits(folder.path()));
+    let (mut killed, pinned) = RacingDisk::writer(folder.path(), Interruption::Renames(usize::MAX));
+    age(folder.path(), LATER);
+    commit(&mut killed, 20);
+    assert_eq!(generations(folder.path()), (5..=12).collect::<Vec<_>>());
+    drop(killed);
+    let mut writer = Writer::open_or_create(folder.path()).unwrap();
+    assert_eq!(generations(folder.path()), (1..=12).collect::<Vec<_>>());
+    check_held(folder.path(), &pinned);
+    commit(&mut writer, 21);
+    assert_eq!(generations(folder.path()), [4, 11, 12, 13]);
+    check_held(folder.path(), &pinned);
+}
+
+#[test]
+fn pin_whose_generation_was_deleted_is_no_longer_held() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut writer = nine_commits(folder.path());
+    let pinned = PinnedStore::open(folder.path(), 4).unwrap();
+    let holds = folder.path().join("holds");
+    fs::remove_file(holds.join(names(&holds).remove(0))).unwrap();
+    age(folder.path(), LATER);
+    commit(&mut writer, 20);
+    assert_eq!(generations(folder.path()), [11, 12]);
+    assert!(!pinned.is_held());
+    let warning = pinned.warning().unwrap();
+    assert!(warning.starts_with("generation 4 is no longer held: "), "{warning}");
+    assert!(warning.contains("manifest-0000000004.json is missing"), "{warning}");
 }
 
 #[test]
 fn folder_without_write_access_is_read_with_a_warning() {
     let folder = tempfile::tempdir().unwrap();
-    let mut writer = nine_commits(folder.path());
+    let writer = nine_commits(folder.path());
+    let holds = folder.path().join("holds");
+    let warning = format!(
+        "{} cannot be written to, so generation 4 is not held: writers may delete it 15 minutes after it was replaced; \
+         let the owner of the store run `install -d -m 1777 {holds:?}`, or pin the generation from another process that \
+         may write there",
+        holds.display()
+    );
+    fs::remove_dir(&holds).unwrap();
     // Nobody can make a file in the folder of the kernel.
-    symlink("/sys", folder.path().join("holds")).unwrap();
+    symlink("/sys", &holds).unwrap();
     let pinned = PinnedStore::open(folder.path(), 4).unwrap();
     assert!(!pinned.is_held());
-    let warning = pinned.warning().unwrap();
-    assert!(warning.contains("generation 4 is not held: writers may delete it 15 minutes after"), "{warning}");
+    assert_eq!(pinned.warning().unwrap(), warning);
     assert_eq!(transactions(&*pinned.current().unwrap()), 3);
-    fs::remove_file(folder.path().join("holds")).unwrap();
+    fs::remove_file(&holds).unwrap();
+    // The folder is the writer's to make, so that it is not another user's.
+    assert_eq!(PinnedStore::open(folder.path(), 4).unwrap().warning().unwrap(), warning);
+    assert!(!holds.exists());
+    drop(writer);
+    let mut writer = Writer::open_or_create(folder.path()).unwrap();
+    assert!(holds.is_dir());
+    assert!(PinnedStore::open(folder.path(), 4).unwrap().is_held());
     age(folder.path(), LATER);
     commit(&mut writer, 20);
     assert_eq!(generations(folder.path()), [11, 12]);
@@ -247,7 +355,8 @@ fn folder_without_write_access_is_read_with_a_warning() {
     assert!(pinned.fingerprint(4).unwrap().is_some());
 
     // Other faults are errors that name the file.
-    fs::write(folder.path().join("holds"), b"a file").unwrap();
+    fs::remove_dir(&holds).unwrap();
+    fs::write(&holds, b"a file").unwrap();
     let error = PinnedStore::open(folder.path(), 12).err().unwrap();
     assert!(matches!(error, LedgerError::Io { action: "cannot write", .. }), "{error}");
 }

@@ -60,8 +60,8 @@ pub struct Snapshot {
     openings: BTreeMap<Chain, BTreeMap<Asset, Opening>>,
     /// The same by segment, in its numbers.
     begins: Vec<OnceLock<Vec<HistoryStart>>>,
-    /// Dropped with the last user of the generation.
-    _kept: Option<Arc<dyn Any + Send + Sync>>,
+    /// The hold on the generation, dropped with its last user.
+    _hold: Option<Arc<dyn Any + Send + Sync>>,
 }
 
 impl Snapshot {
@@ -111,13 +111,13 @@ impl Snapshot {
             bridges,
             openings,
             begins,
-            _kept: None,
+            _hold: None,
         }
     }
 
-    /// With a value that is dropped when the snapshot is.
-    pub(crate) fn keeping(self, kept: Arc<dyn Any + Send + Sync>) -> Self {
-        Self { _kept: Some(kept), ..self }
+    /// Attaches a hold on the generation, which is dropped with the snapshot.
+    pub(crate) fn with_hold(self, hold: Arc<dyn Any + Send + Sync>) -> Self {
+        Self { _hold: Some(hold), ..self }
     }
 
     /// With exchange rates.

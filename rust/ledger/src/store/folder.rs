@@ -6,6 +6,8 @@
 //!                              files that manifests list, never changed once written
 //! holds/0000000005-0123456789abcdef.json
 //!                              one per reader that keeps a generation from being collected
+//! manifest-0000000004.json.aside
+//!                              a generation that a collection is about to delete
 //! writer.lock                  held by the one writer
 //! ```
 
@@ -30,7 +32,10 @@ use crate::segment::{Container, Segment};
 pub(super) const LOCK: &str = "writer.lock";
 pub(super) const SEGMENTS: &str = "segments";
 pub(super) const FEED: &str = "feed";
+pub(super) const HOLDS: &str = "holds";
 pub(super) const TEMPORARY: &str = ".tmp";
+/// The ending of a manifest that is set aside. Another one than that of temporary files, which are never restored.
+const ASIDE: &str = ".aside";
 
 /// Folders of listed files.
 pub(super) fn folders() -> impl Iterator<Item = &'static str> {
@@ -42,12 +47,17 @@ pub(super) fn manifest_name(generation: u64) -> String {
     format!("manifest-{generation:010}.json")
 }
 
-pub(super) fn manifest_generation(name: &str) -> Option<u64> {
+fn manifest_generation(name: &str) -> Option<u64> {
     name.strip_prefix("manifest-")?.strip_suffix(".json")?.parse().ok()
 }
 
-/// Generations whose manifests are there, ascending. A folder that is missing holds none.
+/// Returns the generations whose manifests are there, ascending. A folder that is missing has none.
 pub(super) fn generations(path: &Path) -> Result<Vec<u64>> {
+    generations_named(path, manifest_generation)
+}
+
+/// Returns the generations in the names that `generation` recognizes, ascending.
+fn generations_named(path: &Path, generation: impl Fn(&str) -> Option<u64>) -> Result<Vec<u64>> {
     let entries = match std::fs::read_dir(path) {
         Ok(entries) => entries,
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
@@ -58,7 +68,7 @@ pub(super) fn generations(path: &Path) -> Result<Vec<u64>> {
     let mut generations = Vec::new();
     for entry in entries {
         let entry = entry.map_err(|source| io_error("cannot list", path, source))?;
-        generations.extend(entry.file_name().to_str().and_then(manifest_generation));
+        generations.extend(entry.file_name().to_str().and_then(&generation));
     }
     generations.sort_unstable();
     Ok(generations)
@@ -179,9 +189,9 @@ impl Folder {
         &self.path
     }
 
-    /// Makes the folders.
+    /// Makes the folders, that of holds included: it belongs to the user of the writer, whichever user reads first.
     pub(super) fn create(&mut self) -> Result<()> {
-        for name in [""].into_iter().chain(folders()) {
+        for name in [""].into_iter().chain(folders()).chain([HOLDS]) {
             let path = self.path.join(name);
             self.disk.create_folder(&path).map_err(|source| io_error("cannot create", &path, source))?;
         }
@@ -237,15 +247,23 @@ impl Folder {
         self.disk.rename(&aside, &path).map_err(|source| io_error("cannot rename to", &path, source))
     }
 
+    /// Shows all generations again that a collection set aside before it broke off, and returns the first error.
+    pub(super) fn restore_manifests(&mut self) -> Result<()> {
+        let aside = generations_named(&self.path, |name| manifest_generation(name.strip_suffix(ASIDE)?))?;
+        let restored = aside.into_iter().map(|generation| self.restore_manifest(generation));
+        // One that fails must not keep the others hidden.
+        restored.fold(Ok(()), Result::and)
+    }
+
     /// Deletes a manifest that was set aside.
     pub(super) fn remove_manifest(&mut self, generation: u64) -> Result<()> {
         self.remove(&self.manifest_paths(generation).1)
     }
 
-    /// The path of a manifest, and the one it has while it is set aside: that of a leftover of a crash.
+    /// Returns the path of a manifest, and the one it has while it is set aside.
     fn manifest_paths(&self, generation: u64) -> (PathBuf, PathBuf) {
         let name = manifest_name(generation);
-        (self.path.join(&name), self.path.join(format!("{name}{TEMPORARY}")))
+        (self.path.join(&name), self.path.join(format!("{name}{ASIDE}")))
     }
 
     fn next_name(&mut self, folder: &str, stem: &str, extension: &str) -> String {

@@ -3,27 +3,30 @@
 //! `holds/<generation>-<random>.json` names the process that reads the generation. Only the name of the file and the time
 //! of its last write count; the contents are for people. The reader writes the file again every minute, and deletes it
 //! when the last user of the generation is dropped. A file that was not written for an hour is of a process that ended
-//! without that, and is collected.
+//! without that, and is collected. The writer makes the folder, so that it belongs to the user who collects.
 //!
 //! A reader writes its hold before it opens the manifest. A writer renames the manifest of an expired generation, lists the
 //! holds once more, and gives the manifest its name back if there is one. So a reader that finds the manifest after it
-//! wrote its hold keeps the generation.
+//! wrote its hold keeps the generation. A collection that breaks off in between deletes no file of the generation, and
+//! the next one begins by giving the manifest its name back.
+//!
+//! This needs a file system on which all processes see a new file at once. Where a machine lists a folder from a cache of
+//! its own (NFS), a hold counts from when that is refreshed: soon enough for a generation that has not expired yet.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread::{self, JoinHandle};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use arc_swap::ArcSwap;
 use serde::Serialize;
 
-use super::folder::io_error;
+use super::folder::{self, HOLDS, io_error};
 use crate::LedgerError;
 use crate::read::Result;
-
-/// The folder of holds.
-const HOLDS: &str = "holds";
 
 /// The time between two writes of a hold.
 const REFRESH: Duration = Duration::from_secs(60);
@@ -34,9 +37,21 @@ pub const HOLD_SECS: u64 = 60 * 60;
 /// A hold of this process on one generation, until it is dropped.
 pub(super) struct Hold {
     file: HoldText,
+    /// That of the generation.
+    manifest: PathBuf,
+    /// Without a lock, which a process could be forked with.
+    state: Arc<ArcSwap<RefreshState>>,
     /// The process that took it. A forked one has a copy of this value, but not the thread.
     process: u32,
     refresher: Option<(Sender<()>, JoinHandle<()>)>,
+}
+
+/// The outcome of the writes of a hold so far.
+struct RefreshState {
+    /// When the last successful one began.
+    written: Instant,
+    /// The error of the last one.
+    fault: Option<io::Error>,
 }
 
 /// The file of a hold and its contents.
@@ -58,42 +73,68 @@ struct HoldOrigin {
 }
 
 impl Hold {
-    /// Holds a generation; `None` where the folder cannot be written to.
+    /// Holds a generation; `None` where the folder of holds is missing or cannot be written to.
     pub(super) fn take(root: &Path, generation: u64) -> Result<Option<Self>> {
-        Self::refreshed_every(REFRESH, root, generation)
+        Self::take_with(REFRESH, root, generation)
     }
 
-    fn refreshed_every(interval: Duration, root: &Path, generation: u64) -> Result<Option<Self>> {
-        let folder = root.join(HOLDS);
+    fn take_with(interval: Duration, root: &Path, generation: u64) -> Result<Option<Self>> {
         let process = std::process::id();
-        let path = folder.join(format!("{generation:010}-{:016x}.json", drawn(root)?));
+        let path = root.join(HOLDS).join(format!("{generation:010}-{:016x}.json", draw_suffix(root)?));
         let since = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
         let origin = HoldOrigin { generation, since, host: host(), process };
         let mut text = serde_json::to_vec(&origin).expect("plain records have a JSON form");
         text.push(b'\n');
         let file = HoldText { path, text };
-        match fs::create_dir_all(&folder).and_then(|()| file.write()) {
+        let written = Instant::now();
+        match file.write() {
             Ok(()) => {}
-            Err(error)
-                if matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem) =>
-            {
-                return Ok(None);
-            }
-            Err(source) => return Err(file.removed_after("cannot write", source)),
+            Err(error) if is_denied(&error) => return Ok(None),
+            Err(source) => return Err(file.remove_after("cannot write", source)),
         }
+        let state = Arc::new(ArcSwap::from_pointee(RefreshState { written, fault: None }));
         let (stop, stopped) = mpsc::channel();
-        let refreshed = file.clone();
+        let (refreshed, outcome) = (file.clone(), Arc::clone(&state));
         let refresh = move || {
             while stopped.recv_timeout(interval) == Err(RecvTimeoutError::Timeout) {
                 // A write that fails now is tried again long before the hold no longer counts.
-                let _ = refreshed.write();
+                let now = Instant::now();
+                let fault = refreshed.write().err();
+                let written = if fault.is_none() { now } else { outcome.load().written };
+                outcome.store(Arc::new(RefreshState { written, fault }));
             }
         };
         match thread::Builder::new().name("headwater-hold".to_owned()).spawn(refresh) {
-            Ok(thread) => Ok(Some(Self { file, process, refresher: Some((stop, thread)) })),
-            Err(source) => Err(file.removed_after("cannot start the thread that refreshes", source)),
+            Ok(thread) => {
+                let manifest = root.join(folder::manifest_name(generation));
+                Ok(Some(Self { file, manifest, state, process, refresher: Some((stop, thread)) }))
+            }
+            Err(source) => Err(file.remove_after("cannot start the thread that refreshes", source)),
         }
     }
+
+    /// Returns the reason why the generation is no longer held, if it is not.
+    pub(super) fn lapse(&self) -> Option<String> {
+        self.lapse_at(Instant::now())
+    }
+
+    fn lapse_at(&self, now: Instant) -> Option<String> {
+        let path = self.file.path.display();
+        if !self.manifest.exists() {
+            let manifest = self.manifest.display();
+            return Some(format!("{manifest} is missing, since {path} was deleted or not written for an hour"));
+        }
+        let state = self.state.load();
+        let age = now.saturating_duration_since(state.written);
+        let fault = state.fault.as_ref().map(|fault| format!(" ({fault})")).unwrap_or_default();
+        (age > Duration::from_secs(HOLD_SECS)).then(|| format!("{path} was not written for an hour{fault}"))
+    }
+}
+
+/// Returns whether an error says that this process may not hold generations of the store.
+fn is_denied(error: &io::Error) -> bool {
+    use io::ErrorKind::{NotFound, PermissionDenied, ReadOnlyFilesystem};
+    matches!(error.kind(), NotFound | PermissionDenied | ReadOnlyFilesystem)
 }
 
 impl Drop for Hold {
@@ -122,13 +163,15 @@ impl HoldText {
         let _ = fs::remove_file(&self.path);
     }
 
-    fn removed_after(&self, action: &'static str, source: io::Error) -> LedgerError {
+    /// Deletes the file, and returns the error for the cause.
+    fn remove_after(&self, action: &'static str, source: io::Error) -> LedgerError {
         self.remove();
         io_error(action, &self.path, source)
     }
 }
 
-fn drawn(root: &Path) -> Result<u64> {
+/// Draws the random part of a name.
+fn draw_suffix(root: &Path) -> Result<u64> {
     getrandom::u64().map_err(|error| io_error("cannot draw a random name for a hold on", root, error.into()))
 }
 
@@ -189,24 +232,31 @@ fn generation_of(name: &str) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Instant;
-
     use super::*;
+
+    /// Makes a folder with generation 7, and holds that.
+    fn held_folder() -> (tempfile::TempDir, Hold) {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir(folder.path().join(HOLDS)).unwrap();
+        fs::write(folder.path().join(folder::manifest_name(7)), b"").unwrap();
+        let hold = Hold::take_with(Duration::from_millis(5), folder.path(), 7).unwrap().unwrap();
+        (folder, hold)
+    }
+
+    fn wait(is_done: &dyn Fn() -> bool) {
+        let start = Instant::now();
+        while !is_done() {
+            assert!(start.elapsed() < Duration::from_secs(30), "the hold is not refreshed");
+            thread::sleep(Duration::from_millis(1));
+        }
+    }
 
     #[test]
     fn hold_is_written_again_until_it_is_dropped() {
-        let folder = tempfile::tempdir().unwrap();
-        let hold = Hold::refreshed_every(Duration::from_millis(5), folder.path(), 7).unwrap().unwrap();
+        let (folder, hold) = held_folder();
         let (path, text) = (hold.file.path.clone(), hold.file.text.clone());
         let past = SystemTime::now() - Duration::from_secs(2 * HOLD_SECS);
         let is_live = |now| list(folder.path()).unwrap().iter().any(|hold| hold.is_live(now));
-        let wait = |is_done: &dyn Fn() -> bool| {
-            let start = Instant::now();
-            while !is_done() {
-                assert!(start.elapsed() < Duration::from_secs(30), "the hold is not refreshed");
-                thread::sleep(Duration::from_millis(1));
-            }
-        };
         File::options().write(true).open(&path).unwrap().set_modified(past).unwrap();
         wait(&|| is_live(SystemTime::now()));
         // Of a machine that slept, and whose hold was collected meanwhile.
@@ -228,8 +278,28 @@ mod tests {
     }
 
     #[test]
-    fn hold_in_a_folder_without_write_access_is_none() {
-        // Nobody can make a folder in that of the kernel.
-        assert!(Hold::take(Path::new("/sys"), 1).unwrap().is_none());
+    fn hold_without_refresh_for_an_hour_reports_the_fault() {
+        let (folder, hold) = held_folder();
+        let an_hour_later = || Instant::now() + Duration::from_secs(HOLD_SECS + 1);
+        assert!(hold.lapse().is_none());
+        let holds = folder.path().join(HOLDS);
+        fs::remove_dir_all(&holds).unwrap();
+        wait(&|| hold.state.load().fault.is_some());
+        assert!(hold.lapse().is_none(), "it counts until an hour has passed");
+        let lapse = hold.lapse_at(an_hour_later()).unwrap();
+        assert!(lapse.contains("was not written for an hour (No such file"), "{lapse}");
+        fs::create_dir(&holds).unwrap();
+        wait(&|| hold.state.load().fault.is_none());
+        assert!(hold.lapse().is_none(), "it was written again, and the generation is still there");
+        fs::remove_file(&hold.manifest).unwrap();
+        let lapse = hold.lapse().unwrap();
+        assert!(lapse.contains("manifest-0000000007.json is missing, since"), "{lapse}");
+    }
+
+    #[test]
+    fn hold_without_the_folder_of_the_writer_is_none() {
+        let folder = tempfile::tempdir().unwrap();
+        assert!(Hold::take(folder.path(), 1).unwrap().is_none());
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "readers make no folder");
     }
 }

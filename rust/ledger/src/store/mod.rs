@@ -1,8 +1,8 @@
 //! The folder of segments: immutable files under numbered manifests.
 //!
-//! [`Store`] reads, [`PinnedStore`] reads one generation, [`Writer`] writes (one at a time), [`MemoryStore`] is the same without a disk. A commit joins a
-//! batch with what is held ([`crate::facts`]), so that what a store holds is a function of what sources said, and not
-//! of the order, the size or the repetition of the commits.
+//! [`Store`] reads, [`PinnedStore`] reads one generation, [`Writer`] writes (one at a time), [`MemoryStore`] is the same
+//! without a disk. A commit joins a batch with what is held ([`crate::facts`]), so that what a store holds is a function
+//! of what sources said, and not of the order, the size or the repetition of the commits.
 
 mod batch;
 mod change;

@@ -22,7 +22,7 @@ pub struct PinnedStore {
     contents: Contents,
     manifest: FileRef,
     snapshot: Arc<Snapshot>,
-    is_held: bool,
+    hold: Option<Arc<Hold>>,
 }
 
 impl PinnedStore {
@@ -46,13 +46,13 @@ impl PinnedStore {
             LedgerError::GenerationGone { .. } => folder::unknown_generation(root, generation),
             error => error,
         })?;
-        let is_held = hold.is_some();
+        let hold = hold.map(Arc::new);
         let snapshot = contents.snapshot();
-        let snapshot = Arc::new(match hold {
-            Some(hold) => snapshot.keeping(Arc::new(hold)),
+        let snapshot = Arc::new(match &hold {
+            Some(hold) => snapshot.with_hold(Arc::<Hold>::clone(hold)),
             None => snapshot,
         });
-        Ok(Self { store, contents, manifest, snapshot, is_held })
+        Ok(Self { store, contents, manifest, snapshot, hold })
     }
 
     /// The folder.
@@ -61,24 +61,31 @@ impl PinnedStore {
         self.store.path()
     }
 
-    /// Returns whether writers keep the generation for this reader. False where the folder cannot be written to: then
-    /// a writer that reaches the store by another way deletes the generation once it was replaced for
-    /// [`KEPT_SECS`].
+    /// Returns whether writers keep the generation for this reader. False where the folder `holds` cannot be written
+    /// to: then a writer deletes the generation once it was replaced for [`KEPT_SECS`]. It becomes false when the hold
+    /// was not written for [`HOLD_SECS`](super::HOLD_SECS), and when the generation was deleted nevertheless.
     #[must_use]
-    pub const fn is_held(&self) -> bool {
-        self.is_held
+    pub fn is_held(&self) -> bool {
+        self.warning().is_none()
     }
 
-    /// Returns a warning for people if the generation is not held.
+    /// Returns a warning for people if the generation is not held, or no longer.
     #[must_use]
     pub fn warning(&self) -> Option<String> {
-        let (path, generation, minutes) = (self.path().display(), self.contents.generation, KEPT_SECS / 60);
-        let text = format!(
-            "{path} cannot be written to, so generation {generation} is not held: writers may delete it {minutes} minutes \
-             after it was replaced; allow this user to write to its folder `holds`, or pin the generation from another \
-             process that may"
-        );
-        (!self.is_held).then_some(text)
+        let (generation, minutes) = (self.contents.generation, KEPT_SECS / 60);
+        if let Some(hold) = &self.hold {
+            let reason = hold.lapse()?;
+            return Some(format!(
+                "generation {generation} is no longer held: {reason}; answers may fail, so open a generation again"
+            ));
+        }
+        let holds = self.path().join(folder::HOLDS);
+        Some(format!(
+            "{} cannot be written to, so generation {generation} is not held: writers may delete it {minutes} minutes \
+             after it was replaced; let the owner of the store run `install -d -m 1777 {holds:?}`, or pin the generation \
+             from another process that may write there",
+            holds.display()
+        ))
     }
 
     /// Returns the ledger of the generation, which keeps the generation as this value does.

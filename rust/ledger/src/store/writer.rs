@@ -74,6 +74,7 @@ impl Writer {
         let mut folder = Folder::new(path.clone(), disk);
         folder.create()?;
         let lock = take_lock(&path)?;
+        folder.restore_manifests()?;
         let contents = match folder::generations(&path)?.last() {
             Some(newest) => Manifest::read(&path, *newest)?.open(&path, &mut OpenParts::default())?,
             None => Contents::default(),
@@ -372,6 +373,8 @@ impl Writer {
             age.is_some_and(|age| age > Duration::from_secs(KEPT_SECS))
         };
         let root = self.folder.path().to_owned();
+        // Readers may hold what a collection before set aside: as long as a manifest is there, its files are listed.
+        self.folder.restore_manifests()?;
         let mut kept = folder::generations(&root)?;
         // A generation is as long replaced as its successor is old, and they grow old in order.
         let replaced = kept.windows(2).take_while(|pair| is_old(&root.join(folder::manifest_name(pair[1]))));
@@ -396,8 +399,18 @@ impl Writer {
         Ok(())
     }
 
-    /// Removes the manifests of those of the generations that no reader holds, and returns which.
+    /// Removes the manifests of those of the generations that no reader holds, and returns which. After an error all
+    /// that are not removed are shown again.
     fn remove_unheld(&mut self, generations: &[u64], now: SystemTime) -> Result<BTreeSet<u64>> {
+        let removed = self.remove_by_setting_aside(generations, now);
+        if removed.is_err() {
+            // The next collection repeats what fails here.
+            let _ = self.folder.restore_manifests();
+        }
+        removed
+    }
+
+    fn remove_by_setting_aside(&mut self, generations: &[u64], now: SystemTime) -> Result<BTreeSet<u64>> {
         let held = self.held_generations(now)?;
         let mut aside: BTreeSet<u64> = generations.iter().copied().filter(|number| !held.contains(number)).collect();
         if aside.is_empty() {
@@ -463,7 +476,7 @@ impl Writer {
     fn keep_up_feed(&mut self, after: &mut Contents) -> Result<()> {
         let feed = Arc::make_mut(&mut after.feed);
         if feed.store == StoreId::default() {
-            feed.store = feed::drawn(self.folder.path())?;
+            feed.store = feed::draw_store_id(self.folder.path())?;
         }
         if feed.newest == self.contents.feed.newest {
             return Ok(());

@@ -278,8 +278,8 @@ impl FeedSource for StoredFeed {
     }
 }
 
-/// A store's name, drawn at random.
-pub(super) fn drawn(root: &Path) -> Result<StoreId> {
+/// Draws the name of a store at random.
+pub(super) fn draw_store_id(root: &Path) -> Result<StoreId> {
     let mut bytes = [0; 16];
     getrandom::fill(&mut bytes).map_err(|error| LedgerError::Io {
         action: "cannot draw a random name for",
