@@ -99,7 +99,7 @@ def test_part_of_another_job_is_refused_by_name(ledger: hw.Ledger, demo: Path, t
     ):
         with pytest.raises(InvalidInput, match="other rows than the job: part "):
             ledger.score_part(plan.job, wrong)
-    with pytest.raises(InvalidInput, match="expected a row of ScorePlan.parts"):
+    with pytest.raises(InvalidInput, match=r"expected a row of ScorePlan\.parts"):
         ledger.score_part(plan.job, {"part": 0})
     with pytest.raises(InvalidInput, match="not the description of a job"):
         ledger.score_part("no job", row)

@@ -29,7 +29,7 @@ use crate::LedgerError;
 use crate::read::Result;
 
 /// The time between two writes of a hold.
-const REFRESH: Duration = Duration::from_secs(60);
+const REFRESH: Duration = Duration::from_mins(1);
 
 /// The time after which a hold that was not written again no longer counts, in seconds.
 pub const HOLD_SECS: u64 = 60 * 60;
