@@ -79,12 +79,12 @@ impl PinnedStore {
                 "generation {generation} is no longer held: {reason}; answers may fail, so open a generation again"
             ));
         }
-        let holds = self.path().join(folder::HOLDS);
+        let folder = self.path().join(folder::HOLDS);
+        let holds = folder.display();
         Some(format!(
-            "{} cannot be written to, so generation {generation} is not held: writers may delete it {minutes} minutes \
-             after it was replaced; let the owner of the store run `install -d -m 1777 {holds:?}`, or pin the generation \
-             from another process that may write there",
-            holds.display()
+            "{holds} cannot be written to, so generation {generation} is not held: writers may delete it {minutes} minutes \
+             after it was replaced; let the owner of the store run `install -d -m 1777 {holds}`, or pin the \
+             generation from another process that may write there"
         ))
     }
 
