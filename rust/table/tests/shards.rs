@@ -126,7 +126,9 @@ fn join_missing_or_damaged_parts_are_refused_by_number() {
     // The parts of another program, and a note of somebody, which stay.
     let foreign =
         ["part-00001-3c5ab1a2-c000.snappy.parquet", "part-1-notes.txt", "note.txt"].map(|name| folder.join(name));
-    foreign.iter().for_each(|file| fs::write(file, "theirs").unwrap());
+    for file in &foreign {
+        fs::write(file, "theirs").unwrap();
+    }
     let mut bytes = fs::read(&damaged[1]).unwrap();
     bytes[60] ^= 1;
     fs::write(&damaged[1], bytes).unwrap();

@@ -83,8 +83,16 @@ impl PartAddresses {
             hash.update(text.unwrap_or_default().as_bytes());
         };
         match self {
-            Self::Known(addresses) => addresses.iter().for_each(|address| add(Some(&address.to_string()))),
-            Self::Texts(texts) => texts.iter().for_each(|text| add(text.as_deref())),
+            Self::Known(addresses) => {
+                for address in addresses {
+                    add(Some(&address.to_string()));
+                }
+            }
+            Self::Texts(texts) => {
+                for text in texts {
+                    add(text.as_deref());
+                }
+            }
         }
         hash.digest()
     }

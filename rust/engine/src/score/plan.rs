@@ -165,7 +165,9 @@ pub type PlannedParts<'a> = Box<dyn Iterator<Item = Result<(&'a PlannedPart, Par
 /// Computes the checksum of all addresses of a job from those of its parts.
 fn fingerprint(parts: &[PlannedPart]) -> u64 {
     let mut hash = Xxh3::new();
-    parts.iter().for_each(|part| hash.update(&part.checksum.to_le_bytes()));
+    for part in parts {
+        hash.update(&part.checksum.to_le_bytes());
+    }
     hash.digest()
 }
 

@@ -15,7 +15,11 @@ use headwater_engine::score::{Addresses, PartAddresses, PlannedPart, ScoreError,
 pub fn plan_table(scorer: &Scorer, addresses: Addresses<'_>, plan: &ScorePlan) -> Result<RecordBatch, ScoreError> {
     let mut texts = ListBuilder::new(StringBuilder::new());
     match addresses {
-        Addresses::All => plan.parts.iter().for_each(|_| texts.append_null()),
+        Addresses::All => {
+            for _ in &plan.parts {
+                texts.append_null();
+            }
+        }
         Addresses::List(_) => {
             for part in plan.read(scorer, addresses, |_| true)? {
                 let (_, PartAddresses::Texts(of_part)) = part? else { continue };
