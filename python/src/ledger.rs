@@ -143,11 +143,13 @@ impl NativeLedger {
     }
 
     /// Scores a part of a job.
+    #[expect(clippy::needless_pass_by_value, reason = "arguments from Python arrive as owned values")]
     fn score_part(&self, py: Python<'_>, job: &str, part: PartRow) -> PyResult<PyTable> {
-        parts::part(py, &self.engine, &self.last_job, job, part)
+        parts::part(py, &self.engine, &self.last_job, job, &part)
     }
 
     /// Writes the file of a part of a job into a folder.
+    #[expect(clippy::needless_pass_by_value, reason = "arguments from Python arrive as owned values")]
     fn score_part_file<'py>(
         &self,
         py: Python<'py>,
@@ -155,7 +157,7 @@ impl NativeLedger {
         part: PartRow,
         folder: PathBuf,
     ) -> PyResult<Bound<'py, PyAny>> {
-        parts::part_file(py, &self.engine, &self.last_job, (job, part), folder)
+        parts::part_file(py, &self.engine, &self.last_job, (job, &part), &folder)
     }
 
     /// Records that claims are disputed or confirmed; an entry for each claim comes back.
@@ -268,6 +270,9 @@ pub fn open_store(
     Ok(NativeLedger::new(Arc::new(store), format!("{source}, generation {generation}"), intelligence))
 }
 
+/// Name, bytes and digest of a file.
+type FileEntry = (String, u64, String);
+
 /// Lists the files of a generation of a store, of the newest by default: its number, and name, bytes and digest of each file.
 #[pyfunction]
 #[pyo3(signature = (path, generation=None))]
@@ -276,7 +281,7 @@ pub fn generation_files(
     py: Python<'_>,
     path: PathBuf,
     generation: Option<u64>,
-) -> PyResult<(u64, Vec<(String, u64, String)>)> {
+) -> PyResult<(u64, Vec<FileEntry>)> {
     let listed = py.detach(|| Store::open(&path)?.files(generation));
     let (generation, files) = listed.map_err(|error| unopened(py, &error))?;
     Ok((generation, files.into_iter().map(|file| (file.name, file.bytes, file.digest)).collect()))

@@ -121,7 +121,7 @@ pub fn plan<'py>(
 }
 
 /// Scores a part of a job.
-pub fn part(py: Python<'_>, engine: &QueryEngine, last: &LastJob, job: &str, part: PartRow) -> PyResult<PyTable> {
+pub fn part(py: Python<'_>, engine: &QueryEngine, last: &LastJob, job: &str, part: &PartRow) -> PyResult<PyTable> {
     let batch = watched(py, None, &|_, cancel| {
         let job = last.scorer(engine, job, cancel)?;
         rows_batch(&job.scorer, &job.addresses(part.clone())?.score(&job.scorer, cancel)?)
@@ -135,14 +135,14 @@ pub fn part_file<'py>(
     py: Python<'py>,
     engine: &QueryEngine,
     last: &LastJob,
-    (job, part): (&str, PartRow),
-    folder: PathBuf,
+    (job, part): (&str, &PartRow),
+    folder: &Path,
 ) -> PyResult<Bound<'py, PyAny>> {
     let number = part.0;
     let made = watched(py, None, &|_, cancel| {
         let job = last.scorer(engine, job, cancel)?;
         let addresses = job.addresses(part.clone())?;
-        part_file_of::<ParquetScores>(&job.scorer, &*last.folder(&folder, &job)?, (number, &addresses), cancel)
+        part_file_of::<ParquetScores>(&job.scorer, &*last.folder(folder, &job)?, (number, &addresses), cancel)
     })?;
     let (path, PartCounts { rows, failed }) = (made.path, made.counts);
     object_of(py, &json!({"part": number, "file": path.display().to_string(), "rows": rows, "failed": failed}))
