@@ -277,11 +277,7 @@ type FileEntry = (String, u64, String);
 #[pyfunction]
 #[pyo3(signature = (path, generation=None))]
 #[expect(clippy::needless_pass_by_value, reason = "arguments from Python arrive as owned values")]
-pub fn generation_files(
-    py: Python<'_>,
-    path: PathBuf,
-    generation: Option<u64>,
-) -> PyResult<(u64, Vec<FileEntry>)> {
+pub fn generation_files(py: Python<'_>, path: PathBuf, generation: Option<u64>) -> PyResult<(u64, Vec<FileEntry>)> {
     let listed = py.detach(|| Store::open(&path)?.files(generation));
     let (generation, files) = listed.map_err(|error| unopened(py, &error))?;
     Ok((generation, files.into_iter().map(|file| (file.name, file.bytes, file.digest)).collect()))
