@@ -107,10 +107,11 @@ fn watched<T: Send>(py: Python<'_>, progress: Option<&Py<PyAny>>, work: Work<'_,
             _ => Ok(()),
         }
     };
-    interruptible_with(py, |cancel| work(&note, cancel), &mut report)?.map_err(|error| refused(py, &error))
+    interruptible_with(py, |cancel| work(&note, cancel), &mut report)?.map_err(|error| score_exception(py, &error))
 }
 
-fn refused(py: Python<'_>, error: &ScoreError) -> PyErr {
+/// Returns the exception of an error of scoring.
+pub fn score_exception(py: Python<'_>, error: &ScoreError) -> PyErr {
     let class = match error {
         ScoreError::Engine(error) => return exception(py, error),
         ScoreError::Input { .. } | ScoreError::OtherJob { .. } | ScoreError::Columns(_) => "InvalidInput",

@@ -1,6 +1,7 @@
 //! Scores of addresses: lists of addresses in files and columns, and scores as columns and as a file.
 
 mod columns;
+mod exported;
 mod parquet;
 mod source;
 
@@ -10,6 +11,7 @@ use headwater_engine::score::{Addresses, ScoreError, ScoreProgress, Scorer, scor
 use headwater_ledger::Cancel;
 
 use self::columns::{score_batch, score_schema};
+pub use self::exported::{ExportedScoreError, score_exported};
 pub use self::parquet::ParquetScores;
 pub use self::source::AddressSource;
 
