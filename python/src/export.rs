@@ -6,6 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use arrow::array::RecordBatch;
 use headwater_engine::score::ScoreColumns;
 use headwater_export::{ExportError, Manifest};
+use headwater_ledger::Cancel;
 use headwater_ledger::read::Generations;
 use headwater_table::export::{ExportTable, TableExportError, export};
 use headwater_table::score::{ExportedScoreError, score_exported};
@@ -57,7 +58,7 @@ pub fn write(
             _ => Ok(()),
         }
     };
-    let work = |cancel: &_| {
+    let work = |cancel: &Cancel| {
         let ledger = ledgers.current().map_err(ExportError::from)?;
         export(&ledger, (&tables, &chains), out, &note, cancel)
     };

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use arrow::array::{Array, AsArray, RecordBatch, StringArray};
 use arrow::compute::cast;
@@ -342,7 +343,7 @@ fn without(batch: &RecordBatch, column: &str) -> RecordBatch {
 #[test]
 fn rows_read_back_have_every_movement_once() {
     let store = in_memory(vec![many()], vec![], vec![]).unwrap();
-    let ledger = store.snapshot();
+    let ledger = store.snapshot() as Arc<dyn Ledger>;
     let folder = tempfile::tempdir().unwrap();
     export(&*ledger, folder.path()).unwrap();
     let facts = read_back(&whole(folder.path(), ETHEREUM), ETHEREUM).unwrap();
@@ -351,8 +352,8 @@ fn rows_read_back_have_every_movement_once() {
     let held = ledger.addresses(ETHEREUM, None, usize::MAX).unwrap();
     let moved = held.into_iter().filter(|of| ledger.account(ETHEREUM, of).unwrap().unwrap().postings > 0);
     assert_eq!(read, moved.map(|of| of.to_string()).collect::<Vec<_>>());
-    let again = in_memory(vec![facts.batch], facts.tokens, vec![]).unwrap();
-    assert_eq!(again.snapshot().coverage()[&ETHEREUM].movements, ledger.coverage()[&ETHEREUM].movements);
+    let again = in_memory(vec![facts.batch], facts.tokens, vec![]).unwrap().snapshot() as Arc<dyn Ledger>;
+    assert_eq!(again.coverage()[&ETHEREUM].movements, ledger.coverage()[&ETHEREUM].movements);
 }
 
 #[test]

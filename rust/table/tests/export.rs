@@ -236,7 +236,8 @@ fn scores_of_rows_of_other_engines_are_the_same() {
     let rows: Vec<RecordBatch> = read_all.collect();
     // Wide texts, nanoseconds without a zone, doubles for integers with nulls.
     let wide = |batch: &RecordBatch| {
-        let columns = batch.schema().fields().iter().map(|field| {
+        let schema = batch.schema();
+        let columns = schema.fields().iter().map(|field| {
             let kind = match field.data_type() {
                 DataType::Utf8 => DataType::LargeUtf8,
                 DataType::Dictionary(..) => DataType::Utf8View,
@@ -253,8 +254,9 @@ fn scores_of_rows_of_other_engines_are_the_same() {
     assert_eq!(exported_scores(&wide, ETHEREUM, "features"), exported_scores(&rows, ETHEREUM, "features"));
     let numbers = |column: &str, cells: ArrayRef| {
         let batch = &rows[0].slice(0, 1);
-        let place = batch.schema().index_of(column).unwrap();
-        let columns = batch.schema().fields().iter().zip(batch.columns()).enumerate().map(|(at, (field, old))| {
+        let schema = batch.schema();
+        let place = schema.index_of(column).unwrap();
+        let columns = schema.fields().iter().zip(batch.columns()).enumerate().map(|(at, (field, old))| {
             (field.name().clone(), if at == place { Arc::clone(&cells) } else { Arc::clone(old) }, true)
         });
         let changed = RecordBatch::try_from_iter_with_nullable(columns.collect::<Vec<_>>()).unwrap();

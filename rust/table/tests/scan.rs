@@ -26,7 +26,7 @@ fn many() -> Batch {
     for round in 0..ROUNDS {
         chain = chain.transfer(round % 37, round % 11, round * 1_000).fee(1);
         chain = match round % 5 {
-            0 => chain.token_movement(round % 3, round % 37, 40 + round % 200, round + 1),
+            0 => chain.token_movement(round % 3, round % 37, 40 + round % 200, round + 1).log(9, &[7, round, 1, 2], b"x"),
             1 => chain.internal(round % 7, round % 13, 5),
             2 => chain.token_movement(1, 3, 4, 9).unindexed(),
             3 => chain.failed(),

@@ -66,7 +66,7 @@ pub fn score_exported(
 }
 
 /// Returns the zero address of an account chain.
-const fn no_account(chain: Chain) -> Address {
+fn no_account(chain: Chain) -> Address {
     match chain.family() {
         Family::Evm | Family::Utxo => Address::Evm([0; 20]),
         Family::Tron => Address::Tron([0; 20]),
