@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-import importlib.util
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from headwater import _headwater
 from headwater.errors import StorageError, Unsupported
+
+# Types whose ranges are not exact in the log of a Delta table.
+_ROUNDED = ("decimal(38, 0)", "double")
 
 
 def check() -> None:
     """Refuse where the package is missing, before anything is written."""
-    if importlib.util.find_spec("deltalake") is None:
+    try:
+        import deltalake  # noqa: F401, PLC0415
+    except ImportError as error:
         message = "format='delta' needs the package deltalake: pip install deltalake"
-        raise Unsupported(message)
+        raise Unsupported(message) from error
 
 
 def add_logs(out: str, manifests: Sequence[dict[str, Any]]) -> None:
@@ -30,9 +35,9 @@ def add_logs(out: str, manifests: Sequence[dict[str, Any]]) -> None:
 
 
 def _add_log(folder: Path, manifest: dict[str, Any]) -> None:
-    from deltalake import Field, Schema, convert_to_deltalake
-    from deltalake.exceptions import DeltaError
-    from deltalake.schema import PrimitiveType
+    from deltalake import Field, Schema, convert_to_deltalake  # noqa: PLC0415
+    from deltalake.exceptions import DeltaError  # noqa: PLC0415
+    from deltalake.schema import PrimitiveType  # noqa: PLC0415
 
     keys = manifest["partitions"]
     text = PrimitiveType("string")
@@ -40,10 +45,14 @@ def _add_log(folder: Path, manifest: dict[str, Any]) -> None:
     if keys:
         fields = [Field(key, text, nullable=False) for key in keys]
         partitioned = {"partition_by": Schema(fields), "partition_strategy": "hive"}
-    # The name and the generation, as the manifest states them.
-    configuration = {f"headwater.{key}": str(manifest[key]) for key in ("format", "table", "generation")}
+    columns = next(columns for name, *_, columns in _headwater.export_tables() if name == manifest["table"])
+    # Engines skip files by the ranges in the log, where decimals and doubles lose digits.
+    ranged = ",".join(name for name, kind, _ in columns if kind not in _ROUNDED)
+    configuration = {"delta.dataSkippingStatsColumns": ranged}
+    description = f"generation {manifest['generation']} of a store, export format {manifest['format']}"
     try:
-        convert_to_deltalake(folder, name=manifest["table"], configuration=configuration, **partitioned)
+        named = {"name": manifest["table"], "description": description}
+        convert_to_deltalake(folder, configuration=configuration, **named, **partitioned)
     except (DeltaError, OSError, ValueError) as error:
         message = f"{folder}: the log of the Delta table cannot be written: {error}"
         raise StorageError(message) from error

@@ -60,9 +60,8 @@ class Exports:
         Returns
         -------
         dict
-            The manifest of the table: format, generation, and by chain its head, files, rows and bytes, and the digest of
-            each file. Of several tables the manifests by name. An export that fails or is interrupted leaves nothing
-            behind.
+            The manifest of the table: format, generation, head, files, rows and bytes by chain, and the digest of each
+            file. Of several tables the manifests by name. An export that fails or is interrupted leaves nothing behind.
 
         Raises
         ------

@@ -30,8 +30,8 @@ def features_of_export(
     ----------
     table : table
         Rows of the table ``transfers`` of one account chain, from an export of format 2: any object with
-        ``__arrow_c_stream__``, with all rows of each address in its column ``address``, as whole buckets are. More columns,
-        such as ``chain`` and ``bucket``, may be among them.
+        ``__arrow_c_stream__``, with all rows of each address in its column ``address``, as whole buckets are. More
+        columns, such as ``chain`` and ``bucket``, may be among them.
     blockchain : str
         The chain of the rows.
     columns : str or sequence of str, optional

@@ -102,15 +102,15 @@ pub fn read_back(rows: &[RecordBatch], chain: Chain) -> Result<ExportedFacts> {
     if chain.family() == Family::Utxo {
         return Err(ReadBackError::UtxoChain(chain));
     }
-    let mut reading = Reading::new(chain);
+    let mut reader = FactReader::new(chain);
     for batch in rows {
         let columns = Columns::of(batch)?;
         for place in 0..batch.num_rows() {
-            reading.count += 1;
-            reading.row(&columns, place)?;
+            reader.count += 1;
+            reader.row(&columns, place)?;
         }
     }
-    reading.finish()
+    reader.finish()
 }
 
 /// The columns that facts are made of.
@@ -196,7 +196,7 @@ struct ReadMovement {
 /// Place of the transaction, kind, ordinal.
 type MovementId = (usize, MovementKind, u64);
 
-struct Reading {
+struct FactReader {
     chain: Chain,
     /// Rows so far.
     count: usize,
@@ -208,7 +208,7 @@ struct Reading {
     known: HashSet<Address>,
 }
 
-impl Reading {
+impl FactReader {
     fn new(chain: Chain) -> Self {
         Self {
             chain,
