@@ -92,9 +92,8 @@ pub fn exported_scores(
     classifiers: Vec<PathBuf>,
 ) -> PyResult<PyTable> {
     let chain = chain_of(py, blockchain)?;
-    let refused = |why: String| {
-        raise(py, "InvalidInput", &format!("columns: {why}"), Some("invalid_value"), Some("columns"))
-    };
+    let refused =
+        |why: String| raise(py, "InvalidInput", &format!("columns: {why}"), Some("invalid_value"), Some("columns"));
     let columns: ScoreColumns = columns.parse().map_err(refused)?;
     let intelligence = with_models(py, &classifiers)?;
     let rows: Vec<RecordBatch> = rows.into_inner().0;

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -128,7 +130,7 @@ def test_features_of_each_bucket_are_those_of_the_store(economy: hw.Ledger, whol
 def test_features_of_real_exports_are_those_of_the_store(exports: Path, tmp_path: Path) -> None:
     ledger = hw.open(exports)
     ledger.export(tmp_path)
-    _compare(ledger, tmp_path, "ethereum", ["class", "features"])
+    _compare(ledger, tmp_path, "ethereum", ["class", "features"], step=1 if os.environ.get("HEADWATER_FULL") else 16)
 
 
 def test_features_of_real_blocks_are_those_of_the_store(corpus: Path, tmp_path: Path) -> None:
@@ -141,14 +143,19 @@ def test_features_of_real_blocks_are_those_of_the_store(corpus: Path, tmp_path: 
         _compare(ledger, tmp_path / "out", chain, ["class", "features"])
 
 
-def _compare(ledger: hw.Ledger, folder: Path, chain: str, columns: list[str]) -> None:
-    """Compare every address of an export with the store, bucket by bucket."""
-    paths = sorted((folder / "transfers" / f"chain={chain}").rglob("*.parquet"))
+def _compare(ledger: hw.Ledger, folder: Path, chain: str, columns: list[str], step: int = 1) -> None:
+    """Compare every address of every so many buckets of an export with the store."""
+    paths = sorted((folder / "transfers" / f"chain={chain}").rglob("*.parquet"))[::step]
     found = pl.concat(hw.features_of_export(pq.read_table(path, partitioning=None), chain, columns) for path in paths)
-    wanted = ledger.score(found["address"], chain, columns=columns)
-    assert_frame_equal(found, wanted, check_exact=True)
+    assert_frame_equal(found, ledger.score(found["address"], chain, columns=columns), check_exact=True)
     moved = ledger.scan("accounts", blockchain=chain).filter(pl.col("movements") > 0).select("address").collect()
+    buckets = {path.parent.name.removeprefix("bucket=") for path in paths}
+    moved = moved.filter(pl.col("address").map_elements(bucket_of, return_dtype=pl.String).is_in(buckets))
     assert sorted(found["address"]) == sorted(moved["address"])
+
+
+def bucket_of(address: str) -> str:
+    return hashlib.sha256(address.encode()).hexdigest()[:2]
 
 
 def test_features_take_rows_of_any_engine(economy: hw.Ledger, whole: Path) -> None:

@@ -163,8 +163,7 @@ impl Columns {
 /// Returns a column as another type, if that changes no value.
 fn converted(batch: &RecordBatch, column: &'static str, expected: &DataType) -> Result<ArrayRef> {
     let found = batch.column_by_name(column).ok_or(ReadBackError::MissingColumn { column })?;
-    let refused =
-        || ReadBackError::ColumnType { column, found: found.data_type().clone(), expected: expected.clone() };
+    let refused = || ReadBackError::ColumnType { column, found: found.data_type().clone(), expected: expected.clone() };
     let read = cast(found, expected).map_err(|_| refused())?;
     // A cast makes null of a value that does not fit, and cuts fractions. Integers with nulls are doubles in pandas.
     let is_same = match found.data_type() {
@@ -249,7 +248,8 @@ impl FactReader {
             self.token(contract, columns, place)?;
         }
         let amount = self.text("amount", &columns.amount, place)?;
-        let parsed = Amount::parse_raw(amount).map_err(|_| self.refused("amount", amount, "digits, at most 256 bits"))?;
+        let parsed =
+            Amount::parse_raw(amount).map_err(|_| self.refused("amount", amount, "digits, at most 256 bits"))?;
         let stated = StatedMovement {
             from,
             to,

@@ -281,11 +281,10 @@ fn manifest_of_any_thread_count_states_the_digests_of_its_files() {
             assert_eq!(metadata.num_rows().unsigned_abs(), file.rows);
             let origin = metadata.key_value_metadata().unwrap().iter();
             let origin: Vec<_> = origin.filter(|pair| pair.key.starts_with("headwater.")).collect();
-            assert_eq!(origin.iter().map(|pair| pair.value.as_deref().unwrap()).collect::<Vec<_>>(), [
-                "2",
-                "transfers",
-                &manifest.generation.to_string(),
-            ]);
+            assert_eq!(
+                origin.iter().map(|pair| pair.value.as_deref().unwrap()).collect::<Vec<_>>(),
+                ["2", "transfers", &manifest.generation.to_string(),]
+            );
         }
         let text = std::fs::read_to_string(table.join(MANIFEST)).unwrap();
         assert_eq!(serde_json::from_str::<Manifest>(&text).unwrap(), manifest);
@@ -374,7 +373,8 @@ fn rows_that_are_not_whole_or_not_of_format_2_are_refused() {
     let text = |name: &str, text: &str| {
         let mut columns = first.columns().to_vec();
         let place = first.schema().index_of(name).unwrap();
-        columns[place] = cast(&StringArray::from(vec![text; first.num_rows()]), first.column(place).data_type()).unwrap();
+        columns[place] =
+            cast(&StringArray::from(vec![text; first.num_rows()]), first.column(place).data_type()).unwrap();
         refused(&[RecordBatch::try_new(first.schema(), columns).unwrap()], ETHEREUM)
     };
     assert_eq!(text("amount", "1.5"), "row 1: amount: \"1.5\"; expected digits, at most 256 bits");

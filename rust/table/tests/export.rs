@@ -180,7 +180,10 @@ fn export_of_named_chains_has_no_rows_of_others() {
     let tables = [ExportTable::Tokens, ExportTable::Transactions, ExportTable::Tokens];
     let manifests =
         export(&ledger, (&tables, &[Chain::BITCOIN]), folder.path(), &|_, _, _| {}, &Cancel::new()).unwrap();
-    assert_eq!(manifests.iter().map(|manifest| manifest.table.as_str()).collect::<Vec<_>>(), ["tokens", "transactions"]);
+    assert_eq!(
+        manifests.iter().map(|manifest| manifest.table.as_str()).collect::<Vec<_>>(),
+        ["tokens", "transactions"]
+    );
     for manifest in manifests {
         assert_eq!(manifest.chains.keys().collect::<Vec<_>>(), ["bitcoin"], "{}", manifest.table);
     }
@@ -218,7 +221,8 @@ fn scores_of_each_exported_bucket_are_those_of_the_store() {
             let rows = read(&folder.path().join("transfers").join(&file.path));
             let (schema, found) = exported_scores(&rows, chain, columns);
             let found = concat_batches(&schema, &found).unwrap();
-            let expected = stored_scores(Arc::clone(&store) as _, chain, columns, found.column_by_name("address").unwrap());
+            let expected =
+                stored_scores(Arc::clone(&store) as _, chain, columns, found.column_by_name("address").unwrap());
             assert_eq!(found, concat_batches(&schema, &expected).unwrap(), "{chain} {}", file.path);
             assert!(found.column_by_name("created_count").unwrap().as_primitive::<Float64Type>().null_count() == 0);
             addresses += found.num_rows() as u64;

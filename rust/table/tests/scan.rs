@@ -26,7 +26,9 @@ fn many() -> Batch {
     for round in 0..ROUNDS {
         chain = chain.transfer(round % 37, round % 11, round * 1_000).fee(1);
         chain = match round % 5 {
-            0 => chain.token_movement(round % 3, round % 37, 40 + round % 200, round + 1).log(9, &[7, round, 1, 2], b"x"),
+            0 => {
+                chain.token_movement(round % 3, round % 37, 40 + round % 200, round + 1).log(9, &[7, round, 1, 2], b"x")
+            }
             1 => chain.internal(round % 7, round % 13, 5),
             2 => chain.token_movement(1, 3, 4, 9).unindexed(),
             3 => chain.failed(),
@@ -292,7 +294,8 @@ fn logs_are_those_of_the_transactions() {
         chain.transfer(2, 9, 0).log(8 + number % 2, &[7, number, 3, 4], b"later").same_block().transfer(3, 4, 1)
     });
     let ledger = in_memory(vec![chain.batch(), bitcoin()], vec![], vec![]).unwrap().snapshot() as Arc<dyn Ledger>;
-    let columns = ["tx_hash", "block_number", "tx_index", "log_index", "contract", "topic0", "topic1", "topic3", "data"];
+    let columns =
+        ["tx_hash", "block_number", "tx_index", "log_index", "contract", "topic0", "topic1", "topic3", "data"];
     let hex = |bytes: &[u8]| format!("0x{}", hex::encode(bytes));
     let mut wanted = Vec::new();
     for run in ledger.transaction_runs(ETHEREUM, &ChainRange::default(), 100).unwrap() {
