@@ -14,6 +14,7 @@
 """
 
 from headwater import address, metrics, u256
+from headwater._exported import features_of_export
 from headwater._headwater import __version__
 from headwater._scan import Scan
 from headwater.classify import ClassReport, ClassReports
@@ -86,6 +87,7 @@ __all__ = [
     "__version__",
     "address",
     "connect",
+    "features_of_export",
     "ingest",
     "metrics",
     "open",

@@ -7,7 +7,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from headwater._headwater import Answer, _ArrowStream, _Progress, _Wanted
+    from headwater._headwater import Answer, _ArrowStream, _Progress, _TableProgress, _Wanted
 
 
 class Answers(Protocol):
@@ -47,8 +47,15 @@ class Answers(Protocol):
         """Write scores of many addresses to a file; what was written comes back."""
         ...
 
-    def export_transfers(self, out: str | PathLike[str], chains: Sequence[str], /) -> dict[str, Any]:
-        """Write all movements as partitioned Parquet; what was written comes back."""
+    def export(
+        self,
+        out: str | PathLike[str],
+        tables: Sequence[str],
+        chains: Sequence[str],
+        progress: _TableProgress | None,
+        /,
+    ) -> list[dict[str, Any]]:
+        """Write tables as partitioned Parquet; their manifests come back."""
         ...
 
     def store_folder(self, /) -> str | PathLike[str]:

@@ -30,7 +30,7 @@ from headwater.errors import (
 )
 
 if TYPE_CHECKING:
-    from headwater._headwater import _ArrowStream, _Progress, _Wanted
+    from headwater._headwater import _ArrowStream, _Progress, _TableProgress, _Wanted
 
 # Rows that one call of a list gives, where it is paged by cursor and where by offset.
 _MOST_ROWS = {"cursor": 100_000, "offset": 100}
@@ -214,7 +214,9 @@ class Remote:
             raise InternalError(message)
         return made, written["warnings"]
 
-    def export_transfers(self, out: str | PathLike[str], chains: Sequence[str]) -> dict[str, Any]:
+    def export(
+        self, out: str | PathLike[str], tables: Sequence[str], chains: Sequence[str], progress: _TableProgress | None
+    ) -> list[dict[str, Any]]:
         """Refuse: no server gives everything it holds."""
         message = "export needs the store itself: open it with headwater.open, or run `headwater export` beside it"
         raise Unsupported(message)

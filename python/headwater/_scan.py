@@ -121,7 +121,7 @@ class Scans:
         --------
         >>> from headwater.examples import ledger
         >>> ledger().tables()["table"].unique(maintain_order=True).to_list()
-        ['movements', 'transactions', 'edges', 'balances', 'accounts', 'labels', 'tokens', 'prices']
+        ['movements', 'transactions', 'logs', 'edges', 'balances', 'accounts', 'labels', 'tokens', 'prices']
         """
         rows = [(table.name, *column) for table in _tables().values() for column in table.columns]
         return pl.DataFrame(rows, schema=["table", "column", "type", "meaning"], orient="row")
@@ -213,7 +213,7 @@ class Scans:
         Parameters
         ----------
         table : str
-            ``"movements"``, ``"transactions"``, ``"edges"``, ``"balances"``, ``"accounts"``, ``"labels"``,
+            ``"movements"``, ``"transactions"``, ``"logs"``, ``"edges"``, ``"balances"``, ``"accounts"``, ``"labels"``,
             ``"tokens"`` or ``"prices"``.
         as_ : {"polars", "arrow", "pandas"}, optional
             A ``polars.LazyFrame``, whose columns and filters reach the store; a :class:`headwater.Scan`, which DuckDB,

@@ -14,6 +14,7 @@ from headwater._batch import Batch
 from headwater._bitcoin import BitcoinMethods
 from headwater._chain import ChainFinder
 from headwater._disputes import Disputes
+from headwater._export import Exports
 from headwater._fields import LISTS, ON_A_CHAIN
 from headwater._holdings import HoldingMethods
 from headwater._imports import Imports
@@ -22,7 +23,7 @@ from headwater._lists import WholeLists
 from headwater._market import MarketMethods
 from headwater._movements import MovementMethods
 from headwater._progress import Bar
-from headwater._request import Addresses, Texts
+from headwater._request import Addresses
 from headwater._request import given as _given
 from headwater._scan import Scans
 from headwater._tracing import TracingMethods
@@ -101,6 +102,7 @@ class Ledger(
     Batch,
     Parts,
     Disputes,
+    Exports,
     Imports,
     WholeLists,
     Scans,
@@ -308,49 +310,6 @@ class Ledger(
                 vars(error)["answered"] = {starts[place]: each for place, each in vars(error)["answered"].items()}
                 raise
         return reports[0] if len(reports) == 1 else _batches.joined(reports)
-
-    def export(self, out: str | PathLike[str], *, chains: Texts = None) -> dict[str, Any]:
-        """Write every movement under both its ends as Parquet, for other engines, as ``headwater export`` does.
-
-        Files stand at ``out/transfers/chain=C/bucket=BB/part-0.parquet``, sorted by address and then oldest first;
-        ``BB`` is the first byte of the SHA-256 of the address as text, in hex.
-
-        Parameters
-        ----------
-        out : path-like
-            A new or empty folder.
-        chains : str or sequence of str, optional
-            Only these chains.
-
-        Returns
-        -------
-        dict
-            What was written, by chain: files, addresses, rows, movements, bytes. An export that fails or is
-            interrupted leaves nothing behind.
-
-        Raises
-        ------
-        InvalidInput
-            When the folder is in use or a chain is not held.
-        StorageError
-            When a file cannot be written.
-
-        Examples
-        --------
-        >>> import tempfile
-        >>> import polars as pl
-        >>> from headwater import examples
-        >>> folder = tempfile.mkdtemp()
-        >>> written = examples.ledger().export(folder)
-        >>> written["chains"]["ethereum"]["rows"], written["chains"]["ethereum"]["movements"]
-        (8, 4)
-        >>> rows = pl.read_parquet(f"{folder}/transfers/**/*.parquet")
-        >>> rows.filter("is_primary").sort("block").select("block", "direction", "amount").rows()[0]
-        (1, 'out', '3000000000000000000')
-        """
-        listed = [chains] if isinstance(chains, str) else [] if chains is None else chains
-        named = _objects.whole_texts(listed, "chains")
-        return self._answers.export_transfers(_objects.path(out, "out"), named)
 
     def _on_chain(self, endpoint: str, request: dict[str, Any], field: str) -> Report[Any]:
         """Ask a call about one chain, which follows from a field where it is not named."""

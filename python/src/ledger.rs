@@ -9,7 +9,6 @@ use arrow::array::RecordBatch;
 use headwater_engine::{
     ClaimDisputeRequest, Endpoint, Intelligence, QueryEngine, endpoint, list_disputes, record_dispute,
 };
-use headwater_export::ExportError;
 use headwater_ingest::frames::{Transfers, transfers_batch};
 use headwater_ingest::labels::{LabelOptions, Labels, read_label_frame};
 use headwater_ledger::labels::DisputeAction;
@@ -24,9 +23,9 @@ use pyo3::types::PyDict;
 use pyo3_arrow::{PySchema, PyTable};
 use serde_json::{Value, json};
 
-use crate::address::chain_of;
 use crate::answer::Answer;
 use crate::errors::{exception, raise};
+use crate::export;
 use crate::interrupt::interruptible;
 use crate::objects::{object_of, value_of};
 use crate::parts::{self, LastJob, PartRow};
@@ -84,16 +83,19 @@ impl NativeLedger {
         PyTable::try_new(batches, schema)
     }
 
-    /// Writes the transfers as partitioned Parquet; the manifest comes back.
+    /// Writes tables as partitioned Parquet; their manifests come back. `progress` is called with the table, rows done and all
+    /// rows.
     #[expect(clippy::needless_pass_by_value, reason = "arguments from Python arrive as owned values")]
-    fn export_transfers<'py>(&self, py: Python<'py>, out: PathBuf, chains: Vec<String>) -> PyResult<Bound<'py, PyAny>> {
-        let chains: Vec<_> = chains.iter().map(|name| chain_of(py, name)).collect::<PyResult<_>>()?;
-        let ledgers = Arc::clone(&self.ledgers);
-        let manifest = interruptible(py, move |cancel| {
-            let ledger = ledgers.current()?;
-            headwater_export::transfers(&*ledger, &chains, &out, &|_, _| {}, cancel)
-        })?;
-        object_of(py, &manifest.map_err(|error| export_error(py, &error))?)
+    fn export<'py>(
+        &self,
+        py: Python<'py>,
+        out: PathBuf,
+        tables: Vec<String>,
+        chains: Vec<String>,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let written = export::write(py, &*self.ledgers, (&tables, &chains), &out, progress.as_ref())?;
+        object_of(py, &written)
     }
 
     /// A table of the store as its present generation has it, under a filter.
@@ -202,17 +204,6 @@ impl NativeLedger {
     fn source(&self) -> &str {
         &self.source
     }
-}
-
-fn export_error(py: Python<'_>, error: &ExportError) -> PyErr {
-    let class = match error {
-        ExportError::NotEmpty { .. } | ExportError::NothingHeld { .. } => "InvalidInput",
-        ExportError::Ledger(_) | ExportError::Io { .. } | ExportError::Parquet { .. } | ExportError::Csv { .. } => {
-            "StorageError"
-        }
-    };
-    let cause = std::error::Error::source(error).map(|source| format!(": {source}")).unwrap_or_default();
-    raise(py, class, &format!("{error}{cause}"), None, None)
 }
 
 impl NativeLedger {

@@ -6,6 +6,7 @@ mod answer;
 mod calls;
 mod cli;
 mod errors;
+mod export;
 mod features;
 mod interrupt;
 mod ledger;
@@ -41,6 +42,8 @@ fn _headwater(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(address::address_valid, module)?)?;
     module.add_function(wrap_pyfunction!(address::address_checksum, module)?)?;
     module.add_function(wrap_pyfunction!(address::address_error, module)?)?;
+    module.add_function(wrap_pyfunction!(export::export_tables, module)?)?;
+    module.add_function(wrap_pyfunction!(export::exported_scores, module)?)?;
     module.add_function(wrap_pyfunction!(features::features, module)?)?;
     module.add_function(wrap_pyfunction!(features::features_version, module)?)?;
     module.add_function(wrap_pyfunction!(metrics::measures, module)?)?;

@@ -17,7 +17,7 @@ use serde_json::json;
 
 use crate::errors::raise;
 use crate::objects::object_of;
-use crate::scores::{Question, Wanted, listed, prepared, refused, watched};
+use crate::scores::{Question, Wanted, listed, prepared, score_exception, watched};
 
 /// A part as a row of the plan has it: its number, first and last address, number and checksum of addresses, and their
 /// texts.
@@ -157,7 +157,7 @@ pub struct ScoreFolder {
 
 impl ScoreFolder {
     fn of(py: Python<'_>, lock: Result<FolderLock, ScoreError>) -> PyResult<Self> {
-        let lock = lock.map_err(|error| refused(py, &error))?;
+        let lock = lock.map_err(|error| score_exception(py, &error))?;
         Ok(Self { path: lock.folder().to_owned(), lock: Mutex::new(Some(lock)) })
     }
 
@@ -204,7 +204,7 @@ impl ScoreFolder {
             let parts = usize::try_from(job.parts).unwrap_or(usize::MAX);
             Ok((0..parts).filter(|number| !folder.has(*number)).collect())
         };
-        py.detach(missing).map_err(|error: ScoreError| refused(py, &error))
+        py.detach(missing).map_err(|error: ScoreError| score_exception(py, &error))
     }
 
     /// Joins the parts into a file, and removes the folder.

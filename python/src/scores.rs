@@ -107,10 +107,11 @@ pub fn watched<T: Send>(py: Python<'_>, progress: Option<&Py<PyAny>>, work: Work
             _ => Ok(()),
         }
     };
-    interruptible_with(py, |cancel| work(&note, cancel), &mut report)?.map_err(|error| refused(py, &error))
+    interruptible_with(py, |cancel| work(&note, cancel), &mut report)?.map_err(|error| score_exception(py, &error))
 }
 
-pub fn refused(py: Python<'_>, error: &ScoreError) -> PyErr {
+/// Returns the exception of an error of scoring.
+pub fn score_exception(py: Python<'_>, error: &ScoreError) -> PyErr {
     let class = match error {
         ScoreError::Engine(error) => return exception(py, error),
         ScoreError::Input { .. }

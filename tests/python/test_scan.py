@@ -21,7 +21,7 @@ from headwater.examples import ALICE, BOB, SHOP, USDT
 from headwater.examples import ledger as example_ledger
 from polars.testing import assert_frame_equal
 
-TABLES = ["movements", "transactions", "edges", "balances", "accounts", "labels", "tokens", "prices"]
+TABLES = ["movements", "transactions", "logs", "edges", "balances", "accounts", "labels", "tokens", "prices"]
 
 
 @pytest.fixture(scope="module")

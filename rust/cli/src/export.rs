@@ -1,9 +1,13 @@
 //! `headwater export`.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 
-use headwater_export::Manifest;
-use headwater_ledger::Cancel;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use headwater_export::{ChainExport, FileEntry, Manifest};
+use headwater_ledger::{Cancel, Ledger};
+use headwater_table::export::{ExportTable, export};
 use headwater_types::Chain;
 
 use super::Settings;
@@ -13,13 +17,17 @@ use super::interrupt::on_interrupt;
 use super::output::{Output, grouped, size, table};
 use super::progress::{Bar, Unit};
 
+/// The word for all tables.
+const ALL: &str = "all";
+
 /// Arguments of `export`.
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
-    /// The table.
-    #[arg(long, value_enum, default_value_t = Table::Transfers)]
-    table: Table,
-    /// New or empty folder; the files are written below its folder `transfers`.
+    /// The table; may be given more than once. `transfers` has every movement under both its ends, partitioned by chain and
+    /// address bucket, sorted by address; the others are partitioned by chain.
+    #[arg(long = "table", value_name = "TABLE", default_value = "transfers", value_parser = tables())]
+    tables: Vec<Tables>,
+    /// New or empty folder; the files are written below its folder of the name of the table.
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
     /// Only this chain; may be given more than once [default: all].
@@ -29,35 +37,71 @@ pub struct Arguments {
     generation: GenerationArgument,
 }
 
-/// `--table`.
-#[derive(Debug, Clone, Copy, clap::ValueEnum)]
-enum Table {
-    /// Every movement under both its ends, partitioned by chain and address bucket, sorted by address.
-    Transfers,
+/// A value of `--table`.
+#[derive(Debug, Clone, Copy)]
+enum Tables {
+    All,
+    One(ExportTable),
 }
 
-/// Writes a table of the store as Parquet.
+fn tables() -> impl TypedValueParser<Value = Tables> {
+    let names = ExportTable::ALL.into_iter().map(ExportTable::name).chain([ALL]);
+    PossibleValuesParser::new(names.map(PossibleValue::new))
+        .map(|name| ExportTable::from_name(&name).map_or(Tables::All, Tables::One))
+}
+
+/// Writes tables of the store as Parquet.
 pub(super) fn run(settings: &Settings, arguments: &Arguments, output: Output) -> Result<(), Failure> {
-    let ledger = arguments.generation.open(settings)?.current()?;
+    let ledger: Arc<dyn Ledger> = arguments.generation.open(settings)?.current()?;
     let cancel = Cancel::new();
     on_interrupt(&cancel);
     let bar = Bar::new(Unit::Steps);
-    let progress = |done, total| bar.update(done, total, "rows");
-    let written = match arguments.table {
-        Table::Transfers => headwater_export::transfers(&*ledger, &arguments.chain, &arguments.out, &progress, &cancel),
-    };
+    let progress = |table: ExportTable, done, total| bar.update(done, total, &format!("rows of {}", table.name()));
+    let named = arguments.tables.iter().flat_map(|named| match named {
+        Tables::All => ExportTable::ALL.to_vec(),
+        Tables::One(table) => vec![*table],
+    });
+    let named: Vec<ExportTable> = named.collect();
+    let written = export(&ledger, (&named, &arguments.chain), &arguments.out, &progress, &cancel);
     drop(bar);
-    let manifest = written.map_err(|error| Failure::from_error(&error))?;
-    output.report(&manifest, || lines(&manifest, arguments))
+    let manifests = written.map_err(|error| Failure::from_error(&error))?;
+    let lines = || lines(&manifests, arguments);
+    match &manifests[..] {
+        [only] => output.report(only, lines),
+        _ => {
+            let by_table: BTreeMap<&str, &Manifest> =
+                manifests.iter().map(|manifest| (manifest.table.as_str(), manifest)).collect();
+            output.report(&by_table, lines)
+        }
+    }
 }
 
-fn lines(manifest: &Manifest, arguments: &Arguments) -> Vec<String> {
-    let mut rows = vec![["chain", "addresses", "rows", "movements", "files", "size"].map(str::to_owned).to_vec()];
-    rows.extend(manifest.chains.iter().map(|(chain, held)| {
-        let counts = [held.addresses, held.rows, held.movements, held.files].map(grouped);
-        std::iter::once(chain.to_string()).chain(counts).chain([size(held.bytes)]).collect()
-    }));
+fn lines(manifests: &[Manifest], arguments: &Arguments) -> Vec<String> {
+    let head = ["table", "chain", "addresses", "rows", "movements", "files", "size"];
+    let mut rows = vec![head.map(str::to_owned).to_vec()];
+    for manifest in manifests {
+        if manifest.partitions.is_empty() {
+            let bytes = manifest.files.iter().map(|file: &FileEntry| file.bytes).sum();
+            let files = manifest.files.len() as u64;
+            rows.push(row(manifest, "", &ChainExport { rows: manifest.rows, files, bytes, ..ChainExport::default() }));
+        }
+        rows.extend(manifest.chains.iter().map(|(chain, held)| row(manifest, chain, held)));
+    }
     let mut lines = table(&rows);
-    lines.push(format!("generation {} in {}", manifest.generation, arguments.out.join(&manifest.table).display()));
+    let generation = manifests.first().map_or(0, |manifest| manifest.generation);
+    lines.push(format!("generation {generation} in {}", arguments.out.display()));
     lines
+}
+
+fn row(manifest: &Manifest, chain: &str, held: &ChainExport) -> Vec<String> {
+    let known = |count: Option<u64>| count.map(grouped).unwrap_or_default();
+    vec![
+        manifest.table.clone(),
+        chain.to_owned(),
+        known(held.addresses),
+        grouped(held.rows),
+        known(held.movements),
+        grouped(held.files),
+        size(held.bytes),
+    ]
 }

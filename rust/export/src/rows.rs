@@ -1,75 +1,25 @@
 //! Rows of the table `transfers`, gathered column by column.
 
 use std::collections::HashMap;
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
 use arrow::array::{
     ArrayRef, BooleanBuilder, Decimal128Builder, Float64Builder, Int32Builder, Int64Builder, RecordBatch,
-    StringBuilder, StringDictionaryBuilder, TimestampMicrosecondBuilder, UInt8Builder,
+    StringBuilder, StringDictionaryBuilder, TimestampMicrosecondBuilder,
 };
-use arrow::datatypes::{DataType, Field, Int16Type, Schema, SchemaRef, TimeUnit};
+use arrow::datatypes::{DataType, Int16Type};
+use headwater_ledger::market::AssetTerms;
 use headwater_ledger::read::{AccountRef, AssetRef, Direction, Posting, Result, Status, TransactionRef};
 use headwater_ledger::{Ledger, LedgerError};
 use headwater_types::{Address, Amount, Chain};
 
-/// Digits of the decimal column: what Spark, `DuckDB` and polars all hold.
-const DIGITS: u8 = 38;
-const UTC: &str = "UTC";
-
-static SCHEMA: LazyLock<SchemaRef> = LazyLock::new(|| {
-    let word = || DataType::Dictionary(Box::new(DataType::Int16), Box::new(DataType::Utf8));
-    let time = DataType::Timestamp(TimeUnit::Microsecond, Some(UTC.into()));
-    Arc::new(Schema::new(vec![
-        Field::new("address", DataType::Utf8, false),
-        Field::new("block", DataType::Int64, false),
-        Field::new("time", time, false),
-        Field::new("tx_index", DataType::Int32, true),
-        Field::new("tx_hash", DataType::Utf8, false),
-        Field::new("kind", word(), false),
-        Field::new("ordinal", DataType::Int64, false),
-        Field::new("log_index", DataType::Int64, true),
-        Field::new("direction", word(), false),
-        Field::new("counterparty", DataType::Utf8, true),
-        Field::new("contract", DataType::Utf8, true),
-        Field::new("symbol", DataType::Utf8, true),
-        Field::new("decimals", DataType::UInt8, true),
-        Field::new("amount", DataType::Utf8, false),
-        Field::new("amount_decimal", DataType::Decimal128(DIGITS, 0), true),
-        Field::new("amount_float", DataType::Float64, true),
-        Field::new("status", word(), true),
-        Field::new("is_primary", DataType::Boolean, false),
-    ]))
-});
-
-/// The columns of `transfers`, in order.
-///
-/// | column | what |
-/// |---|---|
-/// | `address` | whose row it is, canonical text; the file is sorted by it, then by what follows up to `ordinal` |
-/// | `block`, `time`, `tx_index`, `tx_hash` | where it is; `tx_index` null where no source stated it |
-/// | `kind` | `native`, `internal`, `token`; `utxo` the net change of an address in a transaction |
-/// | `ordinal` | separates movements of one kind and transaction |
-/// | `log_index` | log index or trace ordinal, null where the source gave none |
-/// | `direction` | `in`, `out`, or `self` from the address to itself |
-/// | `counterparty` | the other end; null for minting, burning, rewards, and for utxo rows, which have several |
-/// | `contract` | the token, null for the native coin |
-/// | `symbol`, `decimals` | of the registry, else what the token says of itself, else null |
-/// | `amount` | exact, in the smallest unit, as text |
-/// | `amount_decimal` | the same as a number; null past 38 digits |
-/// | `amount_float` | in whole units, rounded; null where decimals are unknown |
-/// | `status` | `success`, `failed`, null when unknown; failed ones moved nothing |
-/// | `is_primary` | true on one row of each movement: sum over these to count each movement once |
-#[must_use]
-pub fn schema() -> SchemaRef {
-    Arc::clone(&SCHEMA)
-}
+use crate::columns::{DIGITS, UTC, schema};
 
 /// The texts that the rows of one asset have in common.
 #[derive(Clone)]
 struct AssetText {
     contract: Option<String>,
-    symbol: Option<String>,
-    decimals: Option<u8>,
+    terms: AssetTerms,
 }
 
 type Word = StringDictionaryBuilder<Int16Type>;
@@ -95,12 +45,15 @@ pub(crate) struct Rows<'a> {
     counterparty: StringBuilder,
     contract: StringBuilder,
     symbol: StringBuilder,
-    decimals: UInt8Builder,
+    decimals: Int32Builder,
     amount: StringBuilder,
     amount_decimal: Decimal128Builder,
     amount_float: Float64Builder,
     status: Word,
     is_primary: BooleanBuilder,
+    creates_contract: BooleanBuilder,
+    verified: BooleanBuilder,
+    is_approximate: BooleanBuilder,
 }
 
 /// Counterparties whose text is kept between rows.
@@ -128,12 +81,15 @@ impl<'a> Rows<'a> {
             counterparty: StringBuilder::new(),
             contract: StringBuilder::new(),
             symbol: StringBuilder::new(),
-            decimals: UInt8Builder::new(),
+            decimals: Int32Builder::new(),
             amount: StringBuilder::new(),
             amount_decimal: Decimal128Builder::new().with_data_type(decimal),
             amount_float: Float64Builder::new(),
             status: Word::new(),
             is_primary: BooleanBuilder::new(),
+            creates_contract: BooleanBuilder::new(),
+            verified: BooleanBuilder::new(),
+            is_approximate: BooleanBuilder::new(),
         }
     }
 
@@ -161,7 +117,9 @@ impl<'a> Rows<'a> {
             Status::Success => "success",
             Status::Failed => "failed",
         }));
-        self.is_primary.append_value(posting.direction != Direction::In || posting.counterparty.is_none());
+        self.is_primary.append_value(is_primary(posting));
+        self.creates_contract.append_value(posting.creates_contract);
+        self.is_approximate.append_value(posting.approximate);
         Ok(())
     }
 
@@ -198,28 +156,22 @@ impl<'a> Rows<'a> {
             let text = self.look_up(asset)?;
             self.assets.insert(asset, text);
         }
-        let text = &self.assets[&asset];
-        self.contract.append_option(text.contract.as_deref());
-        self.symbol.append_option(text.symbol.as_deref());
-        self.decimals.append_option(text.decimals);
+        let AssetText { contract, terms } = &self.assets[&asset];
+        self.contract.append_option(contract.as_deref());
+        self.symbol.append_option(terms.symbol.as_deref());
+        self.decimals.append_option(terms.decimals.map(i32::from));
         self.amount.append_value(amount.to_string());
         self.amount_decimal.append_option(decimal(amount));
-        self.amount_float.append_option(text.decimals.map(|decimals| amount.to_f64(decimals)));
+        self.amount_float.append_option(terms.decimals.map(|decimals| amount.to_f64(decimals)));
+        self.verified.append_value(terms.verified);
         Ok(())
     }
 
     fn look_up(&self, asset: AssetRef) -> std::result::Result<AssetText, LedgerError> {
         let asset = self.ledger.asset(asset)?;
-        let contract = asset.contract().map(Address::to_string);
-        if let Some(entry) = self.ledger.registry().entry(self.chain, &asset) {
-            return Ok(AssetText { contract, symbol: Some(entry.symbol.clone()), decimals: Some(entry.decimals) });
-        }
-        let facts = match asset.contract() {
-            Some(contract) => self.ledger.token_facts(self.chain, contract)?,
-            None => None,
-        };
-        let symbol = facts.as_ref().and_then(|facts| facts.symbol.as_deref()).map(str::to_lowercase);
-        Ok(AssetText { contract, symbol, decimals: facts.and_then(|facts| facts.decimals) })
+        let facts = |contract: &Address| self.ledger.token_facts(self.chain, contract);
+        let terms = AssetTerms::of(self.ledger.registry(), self.chain, &asset, facts)?;
+        Ok(AssetText { contract: asset.contract().map(Address::to_string), terms })
     }
 
     /// The rows gathered since the last call.
@@ -244,9 +196,17 @@ impl<'a> Rows<'a> {
             Arc::new(self.amount_float.finish()),
             Arc::new(self.status.finish()),
             Arc::new(self.is_primary.finish()),
+            Arc::new(self.creates_contract.finish()),
+            Arc::new(self.verified.finish()),
+            Arc::new(self.is_approximate.finish()),
         ];
         RecordBatch::try_new(schema(), columns).expect("every push fills every column of the schema")
     }
+}
+
+/// Returns whether a row counts its movement: the one of the sender, or the only one.
+pub(crate) fn is_primary(posting: &Posting) -> bool {
+    posting.direction != Direction::In || posting.counterparty.is_none()
 }
 
 /// Blocks and ordinals stay far below 2^63; no other engine reads unsigned numbers.

@@ -1,22 +1,30 @@
 //! The table `transfers`: every movement under both its ends.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use headwater_ledger::read::{Direction, Scan, ScanOrder};
+use headwater_ledger::read::{Scan, ScanOrder};
 use headwater_ledger::{Cancel, Ledger};
 use headwater_types::{Address, Chain};
 use rayon::prelude::*;
 
 use crate::bucket::{addresses, bucket_of};
-use crate::files::{Folder, ROW_GROUP, SORTED_BY, Table};
-use crate::manifest::{ChainExport, MANIFEST, Manifest};
-use crate::rows::Rows;
-pub use crate::rows::schema;
+use crate::columns::schema;
+use crate::files::{FileLayout, Folder, ParquetFile, ROW_GROUP};
+use crate::manifest::{ChainExport, FORMAT, FileEntry, MANIFEST, Manifest};
+use crate::rows::{Rows, is_primary};
 use crate::{BUCKETS, ExportError};
 
 /// Name of the table and of its folder.
 pub const TRANSFERS: &str = "transfers";
+
+/// The columns that the rows of a file are sorted by.
+const SORTED_BY: [&str; 6] = ["address", "block", "tx_index", "tx_hash", "kind", "ordinal"];
+
+/// Of equal blocks the words of `kind` and an unknown index compare otherwise than here, so only the columns that every
+/// reader orders alike are declared.
+const DECLARED_ORDER: i32 = 2;
 
 /// Rows between two looks at the cancel token.
 const ROWS_PER_CHECK: usize = 4096;
@@ -37,42 +45,67 @@ pub fn transfers(
     progress: &(dyn Fn(u64, u64) + Sync),
     cancel: &Cancel,
 ) -> Result<Manifest, ExportError> {
-    let chains = chosen(ledger, chains)?;
+    let chains = held_chains(ledger, chains)?;
     let folder = Folder::create(&folder.join(TRANSFERS))?;
     let mut manifest = Manifest {
-        format: 1,
+        format: FORMAT,
         table: TRANSFERS.to_owned(),
         generation: ledger.generation(),
-        bucket: "first byte of the SHA-256 of the address as text, in hex".to_owned(),
+        partitions: ["chain", "bucket"].map(str::to_owned).to_vec(),
+        bucket: Some("first byte of the SHA-256 of the address as text, in hex".to_owned()),
         sorted_by: SORTED_BY.map(str::to_owned).to_vec(),
-        chains: chains.iter().map(|chain| (*chain, ChainExport::default())).collect(),
+        rows: 0,
+        chains: BTreeMap::new(),
+        files: Vec::new(),
+    };
+    let layout = FileLayout {
+        table: TRANSFERS,
+        generation: ledger.generation(),
+        schema: schema(),
+        sorted_columns: DECLARED_ORDER,
     };
     // Each movement has at most two ends; what has one only makes the bar end early.
     let total = chains.iter().map(|chain| 2 * ledger.coverage()[chain].movements).sum();
     let done = AtomicU64::new(0);
-    let export = Export { ledger, folder: folder.path(), done: &done, total, progress, cancel };
-    for (chain, held) in &mut manifest.chains {
-        *held = export.chain(*chain)?;
+    let export = Export { ledger, folder: folder.path(), layout, done: &done, total, progress, cancel };
+    for chain in chains {
+        let (held, files) = export.chain(chain)?;
+        manifest.rows += held.rows;
+        manifest.chains.insert(chain.name().to_owned(), held);
+        manifest.files.extend(files);
     }
     progress(total, total);
-    let text = serde_json::to_string_pretty(&manifest).expect("plain records always have a JSON form");
-    folder.finish(MANIFEST, &text)?;
+    manifest.files.sort_by(|one, other| one.path.cmp(&other.path));
+    folder.finish(MANIFEST, &manifest.text())?;
     Ok(manifest)
 }
 
-fn chosen(ledger: &dyn Ledger, chains: &[Chain]) -> Result<Vec<Chain>, ExportError> {
+/// Returns the chains to export, in their order: those named, or all that the ledger contains.
+///
+/// # Errors
+/// [`ExportError::NothingHeld`] when the ledger has nothing of a named chain.
+pub fn held_chains(ledger: &dyn Ledger, chains: &[Chain]) -> Result<Vec<Chain>, ExportError> {
     let held: Vec<Chain> = ledger.coverage().keys().copied().collect();
     if let Some(missing) = chains.iter().find(|chain| !held.contains(chain)) {
         let names: Vec<_> = held.iter().map(|chain| chain.name()).collect();
         let held = if names.is_empty() { "nothing".to_owned() } else { names.join(", ") };
         return Err(ExportError::NothingHeld { chain: *missing, held });
     }
-    Ok(if chains.is_empty() { held } else { chains.to_vec() })
+    Ok(held.into_iter().filter(|chain| chains.is_empty() || chains.contains(chain)).collect())
+}
+
+/// The part of an export that is of one bucket.
+#[derive(Default)]
+struct Bucket {
+    addresses: u64,
+    movements: u64,
+    file: Option<FileEntry>,
 }
 
 struct Export<'a> {
     ledger: &'a dyn Ledger,
     folder: &'a Path,
+    layout: FileLayout,
     done: &'a AtomicU64,
     total: u64,
     progress: &'a (dyn Fn(u64, u64) + Sync),
@@ -80,24 +113,23 @@ struct Export<'a> {
 }
 
 impl Export<'_> {
-    fn chain(&self, chain: Chain) -> Result<ChainExport, ExportError> {
+    fn chain(&self, chain: Chain) -> Result<(ChainExport, Vec<FileEntry>), ExportError> {
         let buckets = addresses(self.ledger, chain, self.cancel)?;
         debug_assert_eq!(buckets.len(), BUCKETS);
-        let parts: Vec<ChainExport> =
+        let parts: Vec<Bucket> =
             buckets.into_par_iter().map(|addresses| self.bucket(chain, &addresses)).collect::<Result<_, _>>()?;
-        Ok(parts.iter().fold(ChainExport::default(), |sum, part| ChainExport {
-            files: sum.files + part.files,
-            addresses: sum.addresses + part.addresses,
-            rows: sum.rows + part.rows,
-            movements: sum.movements + part.movements,
-            bytes: sum.bytes + part.bytes,
-        }))
+        let mut held = ChainExport::of(self.ledger, chain);
+        held.addresses = Some(parts.iter().map(|part| part.addresses).sum());
+        held.movements = Some(parts.iter().map(|part| part.movements).sum());
+        let files: Vec<FileEntry> = parts.into_iter().filter_map(|part| part.file).collect();
+        files.iter().for_each(|file| held.add(file));
+        Ok((held, files))
     }
 
-    /// One file: the rows of these addresses, which are of one bucket.
-    fn bucket(&self, chain: Chain, addresses: &[Address]) -> Result<ChainExport, ExportError> {
-        let mut written = ChainExport::default();
-        let mut file: Option<Table> = None;
+    /// Writes one file: the rows of these addresses, which are of one bucket.
+    fn bucket(&self, chain: Chain, addresses: &[Address]) -> Result<Bucket, ExportError> {
+        let mut written = Bucket::default();
+        let mut file: Option<ParquetFile> = None;
         let mut rows = Rows::new(self.ledger, chain);
         let scan = Scan { order: ScanOrder::OldestFirst, ..Scan::default() };
         for address in addresses {
@@ -115,9 +147,7 @@ impl Export<'_> {
                 }
                 let posting = posting?;
                 rows.push(&text, &posting)?;
-                written.rows += 1;
-                let is_primary = posting.direction != Direction::In || posting.counterparty.is_none();
-                written.movements += u64::from(is_primary);
+                written.movements += u64::from(is_primary(&posting));
                 if rows.len() == ROW_GROUP {
                     self.write(chain, address, &mut file, &mut rows)?;
                 }
@@ -128,10 +158,7 @@ impl Export<'_> {
         {
             self.write(chain, last, &mut file, &mut rows)?;
         }
-        if let Some(file) = file {
-            written.files = 1;
-            written.bytes = file.finish()?;
-        }
+        written.file = file.map(|file| file.finish(self.folder)).transpose()?;
         Ok(written)
     }
 
@@ -139,15 +166,14 @@ impl Export<'_> {
         &self,
         chain: Chain,
         of: &Address,
-        file: &mut Option<Table>,
+        file: &mut Option<ParquetFile>,
         rows: &mut Rows<'_>,
     ) -> Result<(), ExportError> {
         let table = match file {
             Some(table) => table,
             None => {
-                let folder = self.folder.join(format!("chain={chain}/bucket={:02x}", bucket_of(of)));
-                std::fs::create_dir_all(&folder).map_err(ExportError::io(&folder))?;
-                file.insert(Table::create(folder.join("part-0.parquet"))?)
+                let path = format!("chain={chain}/bucket={:02x}/part-0.parquet", bucket_of(of));
+                file.insert(ParquetFile::create(self.folder.join(path), &self.layout)?)
             }
         };
         let count = rows.len() as u64;

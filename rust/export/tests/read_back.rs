@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use arrow::array::{Array, AsArray, RecordBatch};
+use arrow::array::{Array, AsArray, RecordBatch, StringArray};
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Decimal128Type, Float64Type, Int32Type, Int64Type, TimestampMicrosecondType};
-use headwater_export::{BUCKETS, ExportError, Manifest, bucket_of, transfers};
-use headwater_ledger::facts::{Batch, Movement, MovementFact};
+use headwater_export::{BUCKETS, ExportError, MANIFEST, Manifest, bucket_of, read_back, transfers};
+use headwater_ledger::facts::{Batch, Body, Movement, MovementFact};
 use headwater_ledger::market::TokenListing;
 use headwater_ledger::read::{Direction, Ordinal, Scan, ScanOrder, Status};
 use headwater_ledger::store::{MemoryStore, in_memory};
@@ -16,6 +17,7 @@ use headwater_ledger::{Cancel, Ledger};
 use headwater_testkit::{Chainlet, address, over_segmentations, token};
 use headwater_types::{Address, Amount, Chain};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use xxhash_rust::xxh3::xxh3_128;
 
 const ETHEREUM: Chain = Chain::ETHEREUM;
 
@@ -76,6 +78,8 @@ fn rows_of_batch(batch: &RecordBatch) -> Vec<Row> {
                 text("amount", row),
                 text("status", row),
                 column("is_primary").as_boolean().value(row).to_string(),
+                column("creates_contract").as_boolean().value(row).to_string(),
+                column("is_approximate").as_boolean().value(row).to_string(),
             ]
         })
         .collect()
@@ -111,6 +115,8 @@ fn expected(ledger: &dyn Ledger, chain: Chain, of: &Address) -> Vec<Row> {
             posting.amount.to_string(),
             maybe(status.map(str::to_owned)),
             (direction != "in" || posting.counterparty.is_none()).to_string(),
+            posting.creates_contract.to_string(),
+            posting.approximate.to_string(),
         ]
     };
     ledger.postings(&account, &scan).unwrap().map(|posting| row(posting.unwrap())).collect()
@@ -158,8 +164,10 @@ fn export_of_any_segments_has_every_row_sorted_in_its_bucket() {
                 assert_eq!(read.remove(&of.to_string()).unwrap_or_default(), wanted);
             }
             assert!(read.is_empty());
-            let held = manifest.chains[&chain];
-            assert_eq!((held.rows, held.movements), (rows, ledger.coverage()[&chain].movements));
+            let (held, coverage) = (&manifest.chains[chain.name()], &ledger.coverage()[&chain]);
+            assert_eq!((held.rows, held.movements), (rows, Some(coverage.movements)));
+            assert_eq!((held.first_block, held.last_block), (coverage.first_block, coverage.last_block));
+            assert_eq!(held.last_time, coverage.last_time.map(|time| time.to_string()));
         }
         bytes
     });
@@ -255,4 +263,122 @@ fn an_empty_ledger_gives_an_empty_table() {
     let folder = tempfile::tempdir().unwrap();
     let manifest = export(&*MemoryStore::default().snapshot(), folder.path()).unwrap();
     assert!(manifest.chains.is_empty() && folder.path().join("transfers/_headwater.json").is_file());
+}
+
+#[test]
+fn manifest_of_any_thread_count_states_the_digests_of_its_files() {
+    let store = in_memory(vec![many()], vec![], vec![]).unwrap();
+    let manifests = [1, 4].map(|threads| {
+        let folder = tempfile::tempdir().unwrap();
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        let manifest = pool.install(|| export(&*store.snapshot(), folder.path())).unwrap();
+        let table = folder.path().join("transfers");
+        for file in &manifest.files {
+            let bytes = std::fs::read(table.join(&file.path)).unwrap();
+            assert_eq!((file.bytes, &file.xxh3), (bytes.len() as u64, &format!("{:032x}", xxh3_128(&bytes))));
+            let reader = ParquetRecordBatchReaderBuilder::try_new(bytes::Bytes::from(bytes)).unwrap();
+            let metadata = reader.metadata().file_metadata();
+            assert_eq!(metadata.num_rows().unsigned_abs(), file.rows);
+            let origin = metadata.key_value_metadata().unwrap().iter();
+            let origin: Vec<_> = origin.filter(|pair| pair.key.starts_with("headwater.")).collect();
+            assert_eq!(
+                origin.iter().map(|pair| pair.value.as_deref().unwrap()).collect::<Vec<_>>(),
+                ["2", "transfers", &manifest.generation.to_string(),]
+            );
+        }
+        let text = std::fs::read_to_string(table.join(MANIFEST)).unwrap();
+        assert_eq!(serde_json::from_str::<Manifest>(&text).unwrap(), manifest);
+        text
+    });
+    assert_eq!(manifests[0], manifests[1]);
+}
+
+#[test]
+fn creations_and_verified_tokens_are_marked() {
+    let creation = Chainlet::ethereum().transfer(1, 9, 3).with(|facts| {
+        facts.body = facts.body.map(|body| Body { to: None, ..body });
+        facts.created = Some(address(ETHEREUM, 9));
+    });
+    let creation = creation.token_movement(5, 1, 2, 7).token_movement(6, 1, 2, 7);
+    let listing = |contract, verified| TokenListing {
+        chain: ETHEREUM,
+        contract: *token(ETHEREUM, contract).contract().unwrap(),
+        symbol: format!("T{contract}"),
+        name: String::new(),
+        decimals: 6,
+        verified,
+        coingecko_id: None,
+    };
+    let listings = vec![listing(5, true), listing(6, false)];
+    let store = in_memory(vec![creation.batch()], listings, vec![]).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    export(&*store.snapshot(), folder.path()).unwrap();
+    let of = bucket_of(&address(ETHEREUM, 1));
+    let file = File::open(&files(folder.path())[&("ethereum".to_owned(), format!("{of:02x}"))]).unwrap();
+    let batch = ParquetRecordBatchReaderBuilder::try_new(file).unwrap().build().unwrap().next().unwrap().unwrap();
+    let flags = |name: &str| batch.column_by_name(name).unwrap().as_boolean().iter().flatten().collect::<Vec<_>>();
+    let symbols: Vec<_> = batch.column_by_name("symbol").unwrap().as_string::<i32>().iter().flatten().collect();
+    assert_eq!(symbols, ["eth", "t5", "t6"]);
+    assert_eq!(flags("creates_contract"), [true, false, false]);
+    assert_eq!(flags("verified"), [true, true, false]);
+}
+
+/// The rows of all files of a chain.
+fn whole(folder: &Path, chain: Chain) -> Vec<RecordBatch> {
+    let of_chain = files(folder).into_iter().filter(|((name, _), _)| name == chain.name());
+    let batches = of_chain.flat_map(|(_, file)| {
+        let reader = ParquetRecordBatchReaderBuilder::try_new(File::open(file).unwrap()).unwrap();
+        reader.build().unwrap().map(|batch| batch.unwrap())
+    });
+    batches.collect()
+}
+
+fn without(batch: &RecordBatch, column: &str) -> RecordBatch {
+    let kept: Vec<usize> =
+        (0..batch.num_columns()).filter(|place| batch.schema().field(*place).name() != column).collect();
+    batch.project(&kept).unwrap()
+}
+
+#[test]
+fn rows_read_back_have_every_movement_once() {
+    let store = in_memory(vec![many()], vec![], vec![]).unwrap();
+    let ledger = store.snapshot() as Arc<dyn Ledger>;
+    let folder = tempfile::tempdir().unwrap();
+    export(&*ledger, folder.path()).unwrap();
+    let facts = read_back(&whole(folder.path(), ETHEREUM), ETHEREUM).unwrap();
+    let mut read: Vec<String> = facts.addresses.iter().map(ToString::to_string).collect();
+    read.sort_unstable();
+    let held = ledger.addresses(ETHEREUM, None, usize::MAX).unwrap();
+    let moved = held.into_iter().filter(|of| ledger.account(ETHEREUM, of).unwrap().unwrap().postings > 0);
+    assert_eq!(read, moved.map(|of| of.to_string()).collect::<Vec<_>>());
+    let again = in_memory(vec![facts.batch], facts.tokens, vec![]).unwrap().snapshot() as Arc<dyn Ledger>;
+    assert_eq!(again.coverage()[&ETHEREUM].movements, ledger.coverage()[&ETHEREUM].movements);
+}
+
+#[test]
+fn rows_that_are_not_whole_or_not_of_format_2_are_refused() {
+    let store = in_memory(vec![many()], vec![], vec![]).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    export(&*store.snapshot(), folder.path()).unwrap();
+    let rows = whole(folder.path(), ETHEREUM);
+    let refused = |rows: &[RecordBatch], chain| read_back(rows, chain).unwrap_err().to_string();
+    assert!(refused(&rows, Chain::BITCOIN).contains("inputs and outputs"));
+    let old: Vec<_> = rows.iter().map(|batch| without(batch, "creates_contract")).collect();
+    assert!(refused(&old, ETHEREUM).contains("no column `creates_contract`"));
+    assert!(refused(&rows, Chain::TRON).contains("row 1: address: "));
+    let [first, .., last] = &rows[..] else { panic!("several buckets") };
+    let short = first.slice(0, first.num_rows() - 1);
+    let rest: Vec<_> = [short].iter().chain(&rows[1..]).cloned().collect();
+    assert!(refused(&rest, ETHEREUM).contains("is missing; give all rows of each address"), "{last:?}");
+    let text = |name: &str, text: &str| {
+        let mut columns = first.columns().to_vec();
+        let place = first.schema().index_of(name).unwrap();
+        columns[place] =
+            cast(&StringArray::from(vec![text; first.num_rows()]), first.column(place).data_type()).unwrap();
+        refused(&[RecordBatch::try_new(first.schema(), columns).unwrap()], ETHEREUM)
+    };
+    assert_eq!(text("amount", "1.5"), "row 1: amount: \"1.5\"; expected digits, at most 256 bits");
+    assert!(text("kind", "utxo").contains("row 1: kind: \"utxo\"; expected native or internal"));
+    assert!(text("status", "reverted").contains("expected success, failed or null"));
+    assert!(text("tx_hash", "0x12").contains("expected a transaction of ethereum"));
 }

@@ -11,6 +11,7 @@ mod append;
 mod builder;
 mod encoder;
 mod error;
+pub mod export;
 mod format;
 mod frame;
 mod graphml;

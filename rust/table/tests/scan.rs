@@ -26,7 +26,9 @@ fn many() -> Batch {
     for round in 0..ROUNDS {
         chain = chain.transfer(round % 37, round % 11, round * 1_000).fee(1);
         chain = match round % 5 {
-            0 => chain.token_movement(round % 3, round % 37, 40 + round % 200, round + 1),
+            0 => {
+                chain.token_movement(round % 3, round % 37, 40 + round % 200, round + 1).log(9, &[7, round, 1, 2], b"x")
+            }
             1 => chain.internal(round % 7, round % 13, 5),
             2 => chain.token_movement(1, 3, 4, 9).unindexed(),
             3 => chain.failed(),
@@ -283,6 +285,54 @@ fn transactions_are_those_of_the_ledger() {
     }
     wanted.dedup();
     assert_eq!(rows(&found, &["tx_hash"]).concat(), wanted);
+}
+
+#[test]
+fn logs_are_those_of_the_transactions() {
+    let chain = Chainlet::ethereum().transfer(1, 9, 0).log(9, &[7, 1], b"first").log(8, &[], b"").log(9, &[2], b"");
+    let chain = (0..40).fold(chain, |chain, number| {
+        chain.transfer(2, 9, 0).log(8 + number % 2, &[7, number, 3, 4], b"later").same_block().transfer(3, 4, 1)
+    });
+    let ledger = in_memory(vec![chain.batch(), bitcoin()], vec![], vec![]).unwrap().snapshot() as Arc<dyn Ledger>;
+    let columns =
+        ["tx_hash", "block_number", "tx_index", "log_index", "contract", "topic0", "topic1", "topic3", "data"];
+    let hex = |bytes: &[u8]| format!("0x{}", hex::encode(bytes));
+    let mut wanted = Vec::new();
+    for run in ledger.transaction_runs(ETHEREUM, &ChainRange::default(), 100).unwrap() {
+        for transaction in run.unwrap().transactions() {
+            wanted.extend(ledger.transaction_logs(transaction).unwrap().into_iter().map(|log| {
+                let topic = |place: usize| log.topics.get(place).map_or("-".to_owned(), |topic| hex(topic));
+                vec![
+                    log.head.hash.display(ETHEREUM.family()),
+                    log.head.block.to_string(),
+                    log.head.index.unwrap().to_string(),
+                    log.index.to_string(),
+                    log.contract.to_string(),
+                    topic(0),
+                    topic(1),
+                    topic(3),
+                    hex(&log.data),
+                ]
+            }));
+        }
+    }
+    assert_eq!(wanted.len(), 43);
+    let found = |filter: ScanFilter| {
+        let (found, decoded) = read(&ledger, &ScanRequest { filter, ..request("logs") });
+        (rows(&found, &columns), decoded)
+    };
+    assert_eq!(found(ScanFilter::default()), (wanted.clone(), 43));
+    let contracts = |numbers: &[u64]| Some(numbers.iter().map(|n| Some(address(ETHEREUM, *n).to_string())).collect());
+    let of_8: Vec<_> = wanted.iter().filter(|row| row[4] == address(ETHEREUM, 8).to_string()).cloned().collect();
+    assert_eq!(found(ScanFilter { contract: contracts(&[8]), ..ScanFilter::default() }), (of_8.clone(), 21));
+    assert_eq!(found(ScanFilter { contract: contracts(&[9, 8, 7]), ..ScanFilter::default() }).0, wanted);
+    let (hash, block) = (wanted[5][0].clone(), wanted[5][1].parse().unwrap());
+    let of_hash: Vec<_> = wanted.iter().filter(|row| row[0] == hash).cloned().collect();
+    assert_eq!(found(ScanFilter { tx_hash: Some(vec![hash]), ..ScanFilter::default() }).0, of_hash);
+    let late = ScanFilter { contract: contracts(&[8]), from_block: Some(block), ..ScanFilter::default() };
+    let later: Vec<_> = of_8.into_iter().filter(|row| row[1].parse::<u64>().unwrap() >= block).collect();
+    assert_eq!(found(late).0, later);
+    assert!(found(ScanFilter { contract: Some(vec![None]), ..ScanFilter::default() }).0.is_empty());
 }
 
 #[test]

@@ -1,12 +1,13 @@
 //! The tables of a store: the one list that streams, documents and Python read.
 
 use super::tables::StoredTable;
-use super::{accounts, balances, edges, labels, market, movements, transactions};
+use super::{accounts, balances, edges, labels, logs, market, movements, transactions};
 
 /// The tables, those of the chains first.
 pub const TABLES: &[StoredTable] = &[
     movements::TABLE,
     transactions::TABLE,
+    logs::TABLE,
     edges::TABLE,
     balances::TABLE,
     accounts::TABLE,

@@ -15,6 +15,7 @@ mod edges;
 mod filter;
 mod job;
 mod labels;
+mod logs;
 mod market;
 mod movements;
 mod output;

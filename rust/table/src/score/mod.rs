@@ -1,6 +1,7 @@
 //! Scores of addresses: lists of addresses in files and columns, and scores as columns and as a file.
 
 mod columns;
+mod exported;
 mod parquet;
 mod plan;
 mod source;
@@ -12,6 +13,7 @@ use headwater_ledger::Cancel;
 
 use self::columns::score_batch;
 pub use self::columns::score_schema;
+pub use self::exported::{ExportedScoreError, score_exported};
 pub use self::parquet::ParquetScores;
 pub use self::plan::plan_table;
 pub use self::source::AddressSource;
