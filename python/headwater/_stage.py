@@ -163,6 +163,6 @@ def _opened(uri: str) -> tuple[Any, str]:
 
         system, root = FileSystem.from_uri(uri)
     except (ImportError, OSError, ValueError) as error:
-        message = f"store: {uri} cannot be opened: {error}; expected a path, or a URI that pyarrow.fs knows"
+        message = f"store: {uri} cannot be opened: {error}; expected a path, or a URI that pyarrow.fs supports"
         raise InvalidInput(message, reason="invalid_value", field="store") from error
     return system, str(root).rstrip("/")

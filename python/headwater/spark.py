@@ -24,7 +24,7 @@ from weakref import WeakKeyDictionary
 from headwater import _batch, _executor, _objects, _stage, errors
 from headwater._progress import Bar
 from headwater._request import Texts
-from headwater.errors import InvalidInput
+from headwater.errors import InvalidInput, StorageError
 from headwater.ledger import Ledger, Paths
 from headwater.parts import ScorePlan, score_folder
 
@@ -39,7 +39,7 @@ _NEEDED = "headwater.spark needs PySpark 4 or newer, and pyarrow: pip install py
 _COUNT_SECS = 0.5
 # The line of a traceback on an executor that names an error of ours.
 _RAISED = re.compile(r"^headwater\.errors\.(\w+): (.+)$", re.MULTILINE)
-# The generations that frames still read, by the session that may compute them.
+# The generations that frames read, by the session that may compute them.
 _HELD: WeakKeyDictionary[Any, list[Ledger]] = WeakKeyDictionary()
 
 
@@ -103,7 +103,7 @@ def score(
         A session of Spark 4 or newer, classic or over Spark Connect.
     store : path-like or str
         Folder of the store. The driver and every executor reach it by this path. With ``stage="local"`` it may be a URI
-        that ``pyarrow.fs`` knows, such as ``s3://bucket/chain.hw``; nobody may change the store behind it meanwhile.
+        that ``pyarrow.fs`` supports, such as ``s3://bucket/chain.hw``; nobody may change the store behind it meanwhile.
     chain : str
         The chain.
     columns : str or sequence of str, optional
@@ -277,15 +277,25 @@ def _written(
     import pyarrow as pa  # noqa: PLC0415
 
     counts = pa.schema([("part", pa.int64()), ("rows", pa.int64()), ("failed", pa.int64())])
+    computed: set[int] = set()
     with score_folder(output) as folder:
-        missing = folder.missing(plan.job)
-        work = _executor.PartWork(source, plan.job, counts, folder.path)
-        with _followed(folder.path, plan.parts.height, plan.parts.height - len(missing), progress):
-            if missing:
-                _run(spark, _mapped(spark, plan, missing, work))
-        joined = folder.join(progress=progress)
-    computed = plan.parts["addresses"].filter(plan.parts["part"].is_in(missing)).sum()
-    return {**joined, "resumed": joined["rows"] - computed, "warnings": plan.warnings}
+        while True:
+            missing = folder.missing(plan.job)
+            work = _executor.PartWork(source, plan.job, counts, folder.path)
+            with _followed(folder.path, plan.parts.height, plan.parts.height - len(missing), progress):
+                if missing:
+                    _run(spark, _mapped(spark, plan, missing, work))
+            computed.update(missing)
+            try:
+                joined = folder.join(progress=progress)
+                break
+            except StorageError:
+                # The join removes parts of an earlier run that are damaged. Those of this run are not tried again.
+                damaged = folder.missing(plan.job)
+                if not damaged or computed.intersection(damaged):
+                    raise
+    rows = plan.parts["addresses"].filter(plan.parts["part"].is_in(list(computed))).sum()
+    return {**joined, "resumed": joined["rows"] - rows, "warnings": plan.warnings}
 
 
 def _mapped(spark: SparkSession, plan: ScorePlan, numbers: list[int], work: _executor.PartWork) -> DataFrame:

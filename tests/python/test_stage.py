@@ -97,7 +97,7 @@ def test_stores_that_are_missing_are_refused(store: Path, tmp_path: Path) -> Non
     cases: list[tuple[str, int | None, str]] = [
         (tmp_path.as_uri(), None, "it contains no manifest"),
         ((tmp_path / "none").as_uri(), None, "cannot be read"),
-        ("gopher://host/store", None, "expected a path, or a URI that pyarrow.fs knows"),
+        ("gopher://host/store", None, "expected a path, or a URI that pyarrow.fs supports"),
         (store.as_uri(), 999, "999"),
         (str(store), 999, "999"),
     ]

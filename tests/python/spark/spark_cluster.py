@@ -17,7 +17,7 @@ from conftest import free_port
 
 DEADLINE_SECS = 180.0
 # Small heaps: the memory of the work is outside of them.
-_HEAP = "400m"
+_HEAP = "512m"
 
 
 def wait_until(reached: Callable[[], object], what: str, secs: float = DEADLINE_SECS) -> None:
@@ -162,10 +162,14 @@ class SailServer:
 def session(url: str, app: str = "headwater") -> Any:  # noqa: ANN401
     """Return a session of the cluster or server of a URL."""
     from pyspark.sql import SparkSession  # noqa: PLC0415
+    from pyspark.sql.connect.client.retries import DefaultPolicy  # noqa: PLC0415
 
     builder: Any = SparkSession.builder
     if url.startswith("sc://"):
-        return builder.remote(url).create()
+        made = builder.remote(url).create()
+        # A server that is gone stays so; the client would try for minutes, also at the end of the process.
+        made.client.set_retry_policies([DefaultPolicy(max_retries=2)])
+        return made
     settings = {
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.host": "127.0.0.1",

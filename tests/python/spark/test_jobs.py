@@ -15,6 +15,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from conftest import headwater
+from hand_model import MODEL
 
 pytest.importorskip("pyspark", reason="left out: PySpark is not installed: make test-spark")
 pytest_plugins = ["engines"]
@@ -165,8 +166,6 @@ def test_process_with_other_rows_is_refused(
 
 def test_models_of_the_driver_are_sent_with_the_tasks(spark: SparkSession, job: Job, tmp_path: Path) -> None:
     # A model that only the driver has: it is deleted before the tasks start.
-    from test_batch import MODEL  # noqa: PLC0415
-
     model = tmp_path / "by-hand.json"
     model.write_text(json.dumps(MODEL))
     wanted = hw.open(job.store, classifiers=model).score(blockchain=job.chain, columns="class")

@@ -47,7 +47,7 @@ def run(script: str, job: Job, place: Path, engine: Cluster | SailServer | None 
     return done.stdout
 
 
-def test_every_example_of_the_page_is_known() -> None:
+def test_every_example_of_the_page_has_a_test() -> None:
     named = [block for block in BLOCKS if any(f"import {engine}" in block for engine in OTHERS) or "dask" in block]
     sessions = [block for block in BLOCKS if "builder.remote" in block]
     assert len(BLOCKS) == len(ON_SPARK) + len(named) + len(sessions)
