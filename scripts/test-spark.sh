@@ -10,4 +10,4 @@ if ! "$tools/bin/python" -c 'import pysail' 2>/dev/null && ! command -v java >/d
     exit 0
 fi
 "$tools/bin/pip" install --quiet --disable-pip-version-check --force-reinstall --no-deps "$wheels"/headwater-*.whl
-"$tools/bin/python" -m pytest tests/python/spark
+PYTHONPATH=tests/python:tests/python/spark "$tools/bin/python" -m pytest -p engines tests/python/spark

@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from headwater import _objects, _stage
+from headwater._exported import features_of_export
 from headwater._request import Texts
-from headwater.errors import StorageError
+from headwater.errors import InvalidInput, StorageError
 from headwater.ledger import Ledger
 from headwater.ledger import open as open_store
 
@@ -83,11 +84,8 @@ class FeatureWork:
 
     def table(self, transfers: pa.Table) -> pa.Table:
         """Compute the rows of all addresses of a table."""
-        from headwater._exported import features_of_export  # noqa: PLC0415
-
-        with _AT_ONCE, _files(self.models) as paths:
-            frame = features_of_export(transfers, self.chain, self.columns, classifiers=paths)
-        return frame.to_arrow(compat_level=pl.CompatLevel.oldest()).cast(self.schema)
+        with _AT_ONCE:
+            return as_arrow(_features(transfers, self.chain, self.columns, self.models)).cast(self.schema)
 
 
 def use_task_cores() -> None:
@@ -109,20 +107,30 @@ def opened(path: str, generation: int, models: Models) -> Ledger:
         return open_store(path, paths, generation=generation)
 
 
-def feature_work(chain: str, columns: Texts, models: Models) -> FeatureWork:
-    """Describe the computation of features and classes from exported transfers."""
+def feature_work(chain: str, columns: Texts, models: Models, no_rows: pa.Table) -> FeatureWork:
+    """Describe the computation of features and classes from exported transfers; a table of no rows checks it."""
     import pyarrow as pa  # noqa: PLC0415
 
+    # Rows are selected by the name that the export has, not by another one.
+    names = [each["chain"] for each in Ledger.from_frames([]).query("chains", include=["none"]).data["chains"]]
+    if chain not in names:
+        message = f"chain: {_objects.shown(chain)} is unknown; an export has {', '.join(names)}"
+        raise InvalidInput(message, reason="invalid_value", field="chain")
     named = (columns,) if isinstance(columns, str) else tuple(_objects.whole_texts(columns, "columns"))
-    with _files(models) as paths:
-        ledger = Ledger.from_frames([], classifiers=paths)
-    return FeatureWork(chain, named, models, pa.schema(ledger.score_schema(chain, columns=named)))
+    made = as_arrow(_features(no_rows, chain, named, models)).schema
+    # Spark has one type of text.
+    texts = [pa.string() if pa.types.is_large_string(kind) else kind for kind in made.types]
+    return FeatureWork(chain, named, models, pa.schema(list(zip(made.names, texts, strict=True))))
+
+
+def as_arrow(frame: pl.DataFrame) -> pa.Table:
+    """Give a frame as a table of Arrow, of types that every version of Arrow has."""
+    return frame.to_arrow(compat_level=pl.CompatLevel.oldest())
 
 
 def as_batches(frame: pl.DataFrame, schema: pa.Schema) -> list[pa.RecordBatch]:
     """Give a frame as batches of exactly these types."""
-    table = frame.to_arrow(compat_level=pl.CompatLevel.oldest()).cast(schema)
-    batches: list[pa.RecordBatch] = table.combine_chunks().to_batches()
+    batches: list[pa.RecordBatch] = as_arrow(frame).cast(schema).combine_chunks().to_batches()
     return batches
 
 
@@ -141,6 +149,11 @@ def _check_folder(folder: str) -> None:
             "does not mount the file system of the output"
         )
         raise StorageError(message)
+
+
+def _features(transfers: pa.Table, chain: str, columns: tuple[str, ...], models: Models) -> pl.DataFrame:
+    with _files(models) as paths:
+        return features_of_export(transfers, chain, columns, paths)
 
 
 @contextmanager

@@ -212,7 +212,7 @@ def features(
         message = f"groups: {groups} is too small; give at least 1"
         raise InvalidInput(message, reason="invalid_value", field="groups")
     models = tuple((Path(file).name, Path(file).read_bytes()) for file in _objects.paths(classifiers, "classifiers"))
-    work = _executor.feature_work(chain, columns, models)
+    work = _executor.feature_work(chain, columns, models, df.limit(0).toArrow())
     rows = df.where(f.col("chain") == chain) if "chain" in df.columns else df
 
     def run(table: pa.Table) -> pa.Table:
@@ -278,21 +278,26 @@ def _written(
 
     counts = pa.schema([("part", pa.int64()), ("rows", pa.int64()), ("failed", pa.int64())])
     computed: set[int] = set()
-    with score_folder(output) as folder:
-        while True:
+    # The join removes parts of an earlier run that are damaged, and a second round computes them.
+    for is_last in (False, True):
+        with score_folder(output) as folder:
             missing = folder.missing(plan.job)
             work = _executor.PartWork(source, plan.job, counts, folder.path)
             with _followed(folder.path, plan.parts.height, plan.parts.height - len(missing), progress):
                 if missing:
                     _run(spark, _mapped(spark, plan, missing, work))
+            if lost := set(missing).intersection(folder.missing(plan.job)):
+                message = (
+                    f"output: {len(lost)} of the parts that executors wrote are not in {folder.path}: the driver and "
+                    "every executor must mount the same folder"
+                )
+                raise StorageError(message)
             computed.update(missing)
             try:
                 joined = folder.join(progress=progress)
                 break
             except StorageError:
-                # The join removes parts of an earlier run that are damaged. Those of this run are not tried again.
-                damaged = folder.missing(plan.job)
-                if not damaged or computed.intersection(damaged):
+                if is_last:
                     raise
     rows = plan.parts["addresses"].filter(plan.parts["part"].is_in(list(computed))).sum()
     return {**joined, "resumed": joined["rows"] - rows, "warnings": plan.warnings}

@@ -28,13 +28,13 @@ class Job:
     chain: str
     size: int
 
-    def arguments(self, output: Path | None, **changed: Any) -> dict[str, Any]:  # noqa: ANN401
+    def arguments(self, file: Path | None, **changed: Any) -> dict[str, Any]:  # noqa: ANN401
         """Return the arguments of a job on a cluster."""
         given = {
             "store": str(self.store),
             "chain": self.chain,
             "columns": COLUMNS,
-            "output": None if output is None else str(output),
+            "output": None if file is None else str(file),
             "part_size": (self.size, 1 << 20),
         }
         return {**given, **changed}

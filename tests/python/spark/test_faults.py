@@ -17,11 +17,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 pytest.importorskip("pyspark", reason="left out: PySpark is not installed: make test-spark")
-pytest_plugins = ["engines"]
 
-from engines import IS_FULL, Job, Straight, commit  # noqa: E402
-from headwater import spark as hws  # noqa: E402
-from spark_cluster import DEADLINE_SECS, Cluster, SailServer, kill, wait_until  # noqa: E402
+from engines import IS_FULL, Job, Straight, commit
+from headwater import spark as hws
+from spark_cluster import DEADLINE_SECS, Cluster, SailServer, kill, wait_until
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -18,11 +18,10 @@ from conftest import headwater
 from hand_model import MODEL
 
 pytest.importorskip("pyspark", reason="left out: PySpark is not installed: make test-spark")
-pytest_plugins = ["engines"]
 
-from engines import COLUMNS, Job, Straight, commit  # noqa: E402
-from headwater import spark as hws  # noqa: E402
-from spark_cluster import Cluster, SailServer  # noqa: E402
+from engines import COLUMNS, Job, Straight, commit
+from headwater import spark as hws
+from spark_cluster import Cluster, SailServer
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

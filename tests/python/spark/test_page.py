@@ -13,10 +13,9 @@ import headwater as hw
 import pytest
 
 pytest.importorskip("pyspark", reason="left out: PySpark is not installed: make test-spark")
-pytest_plugins = ["engines"]
 
-from engines import Job  # noqa: E402
-from spark_cluster import Cluster, SailServer  # noqa: E402
+from engines import Job
+from spark_cluster import Cluster, SailServer
 
 PAGE = Path(__file__).parents[3] / "docs/clusters.md"
 BLOCKS = re.findall(r"^```py\n(.*?)^```$", PAGE.read_text(), re.MULTILINE | re.DOTALL)
