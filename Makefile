@@ -9,6 +9,9 @@ VENV_BIN := $(VENV)/bin
 # The environment in which the built wheel is tried: nothing of the project but that wheel.
 TRIAL ?= $(CACHE)/trial
 SCHEMATHESIS ?= $(CACHE)/schemathesis
+# Sail and a client of Spark, which are small; and Spark itself with other engines.
+SAIL ?= $(CACHE)/sail
+SPARK ?= $(CACHE)/spark
 DEMO ?= $(CACHE)/demo
 BENCH ?= $(CACHE)/bench
 MODELS ?= $(CACHE)/models
@@ -19,7 +22,7 @@ SBOM ?= $(CACHE)/headwater.cdx.json
 BIN := $(CARGO_TARGET_DIR)/debug/headwater
 WHEELS := $(CARGO_TARGET_DIR)/wheels
 
-.PHONY: help demo serve build test test-rust test-python test-notebooks test-schemathesis test-docs test-same-build test-full check run-check fmt docs methods wheel bench bench-wheel load models deny sbom clean-demo
+.PHONY: help demo serve build test test-rust test-python test-notebooks test-schemathesis test-sail test-spark test-docs test-same-build test-full check run-check fmt docs methods wheel bench bench-wheel load models deny sbom clean-demo
 
 help: ## what there is
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-18s %s\n", $$1, $$2}'
@@ -36,7 +39,7 @@ build: $(TRIAL)/ready ## everything that the tests run: test binaries, program, 
 	@$(MAKE) --no-print-directory wheel
 
 test: ## every test that needs no service, the notebooks, the description; prints what it ran and what it left out
-	@sh scripts/test.sh "$(MAKE) --no-print-directory" rust python notebooks schemathesis
+	@sh scripts/test.sh "$(MAKE) --no-print-directory" rust python notebooks schemathesis sail
 
 test-rust:
 	@HEADWATER_BENCH_PYTHON="$(or $(HEADWATER_BENCH_PYTHON),$(wildcard $(BENCH)/venv/bin/python))" sh scripts/test-rust.sh
@@ -52,6 +55,12 @@ test-schemathesis: $(SCHEMATHESIS)/ready ## every described operation under Sche
 	cargo build --workspace --bin headwater
 	@sh scripts/test-schemathesis.sh "$(SCHEMATHESIS)" "$(BIN)"
 
+test-sail: $(if $(BUILT),,wheel) $(SAIL)/ready ## scores on Sail, which speaks the protocol of Spark
+	@sh scripts/test-spark.sh "$(SAIL)" "$(WHEELS)"
+
+test-spark: $(if $(BUILT),,wheel) $(SPARK)/ready ## scores on a cluster of Spark whose processes are killed, and the examples of other engines
+	@HEADWATER_FULL=$${HEADWATER_FULL:-1} sh scripts/timed.sh spark sh scripts/test-spark.sh "$(SPARK)" "$(WHEELS)"
+
 test-docs: ## /docs in a browser that reaches nobody else
 	cargo build --workspace --bin headwater
 	@sh scripts/test-docs.sh "$(BIN)" "$(PYTHON)"
@@ -59,8 +68,8 @@ test-docs: ## /docs in a browser that reaches nobody else
 test-same-build: ## two builds in two folders are equal byte for byte: our crates, everything in release with HEADWATER_FULL=1
 	@sh scripts/test-same-build.sh
 
-test-full: ## the long runs too (HEADWATER_FULL=1), the page, the dependencies, two builds
-	HEADWATER_FULL=$${HEADWATER_FULL:-1} $(MAKE) test test-docs deny test-same-build
+test-full: ## the long runs too (HEADWATER_FULL=1), clusters, the page, the dependencies, two builds
+	HEADWATER_FULL=$${HEADWATER_FULL:-1} $(MAKE) test test-spark test-docs deny test-same-build
 
 check: ## formatting, lints, types
 	@sh scripts/timed.sh check "$(MAKE)" --no-print-directory run-check
@@ -136,6 +145,16 @@ $(TRIAL)/ready: scripts/requirements-test.txt
 $(SCHEMATHESIS)/ready: scripts/requirements-schemathesis.txt
 	$(PYTHON) -m venv "$(SCHEMATHESIS)"
 	$(SCHEMATHESIS)/bin/pip install --quiet --disable-pip-version-check --requirement scripts/requirements-schemathesis.txt
+	@touch $@
+
+$(SAIL)/ready: scripts/requirements-sail.txt
+	$(PYTHON) -m venv "$(SAIL)"
+	$(SAIL)/bin/pip install --quiet --disable-pip-version-check --requirement scripts/requirements-sail.txt
+	@touch $@
+
+$(SPARK)/ready: scripts/requirements-spark.txt
+	$(PYTHON) -m venv "$(SPARK)"
+	$(SPARK)/bin/pip install --quiet --disable-pip-version-check --requirement scripts/requirements-spark.txt
 	@touch $@
 
 $(BENCH)/ready: rust/bench/peers/requirements.txt

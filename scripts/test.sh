@@ -19,6 +19,7 @@ ran() {
     rust) sed -n 's/^test result: .* \([0-9]*\) passed;.*/\1/p' "$kept/rust" | awk '{ sum += $1 } END { print sum + 0, "tests" }' ;;
     python) sed -n 's/^\([0-9]*\) passed.*/\1/p' "$kept/python" | awk '{ sum += $1 } END { print sum + 0, "tests" }' ;;
     notebooks) echo "$(grep -c '^notebooks/.* cells in ' "$kept/notebooks") notebooks" ;;
+    sail) sed -n 's/^\([0-9]*\) passed.*/\1/p' "$kept/sail" | awk '{ sum += $1 } END { print sum + 0, "tests" }' ;;
     schemathesis) sed -n 's/^ *\([0-9]*\) generated.*/\1 cases/p' "$kept/schemathesis" ;;
     esac
 }

@@ -186,7 +186,7 @@ class Batch:
             raise InvalidInput(message, reason="invalid_value", field="addresses")
         with Bar("score", "addresses", shown=progress) as bar:
             written = self._answers.score_file(asked, (chain, named, None), path, bar.follow if progress else None)
-        _warn("score", written["warnings"], 3)
+        warn("score", written["warnings"], 3)
         return written
 
     def _scores(
@@ -203,7 +203,7 @@ class Batch:
                 tables.append(pl.DataFrame(table))
                 places += rows
                 warned += found
-        _warn(name, warned, 4)
+        warn(name, warned, 4)
         if len(tables) == 1:
             return tables[0]
         whole = pl.concat(tables, how="diagonal_relaxed").with_columns(pl.Series("place", places))
@@ -237,7 +237,7 @@ def listed(addresses: Any) -> pl.DataFrame | None:  # noqa: ANN401
     return pl.DataFrame({"address": pl.Series(texts, dtype=pl.String)})
 
 
-def _warn(name: str, warned: list[dict[str, Any]], level: int) -> None:
+def warn(name: str, warned: list[dict[str, Any]], level: int) -> None:
     """Warn the caller, who is so many calls above."""
     for warning in warned:
         if warning["code"] in _WARNED:

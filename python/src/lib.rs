@@ -5,6 +5,7 @@ mod address;
 mod answer;
 mod calls;
 mod cli;
+mod digest;
 mod errors;
 mod export;
 mod features;
@@ -52,6 +53,7 @@ fn _headwater(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(load::import_market, module)?)?;
     module.add_function(wrap_pyfunction!(load::import_labels, module)?)?;
     module.add_function(wrap_pyfunction!(load::import_core_lists, module)?)?;
+    module.add_function(wrap_pyfunction!(digest::file_digest, module)?)?;
     module.add_function(wrap_pyfunction!(cli::main, module)?)?;
     Ok(())
 }

@@ -1,0 +1,75 @@
+"""The examples of docs/clusters.md run as they are, with the engines that are installed."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import headwater as hw
+import pytest
+
+pytest.importorskip("pyspark", reason="left out: PySpark is not installed: make test-spark")
+
+from engines import Job
+from spark_cluster import Cluster, SailServer
+
+PAGE = Path(__file__).parents[3] / "docs/clusters.md"
+BLOCKS = re.findall(r"^```py\n(.*?)^```$", PAGE.read_text(), re.MULTILINE | re.DOTALL)
+OTHERS = ("ray", "dask", "daft")
+# Examples continue each other, and begin with a session.
+ON_SPARK = [block for block in BLOCKS if "hws." in block]
+
+
+def run(script: str, job: Job, place: Path, engine: Cluster | SailServer | None = None) -> str:
+    """Run an example with folders of the test in place of those of the page."""
+    for named in ("ray.parquet", "dask.parquet", "scores.parquet", "rows", "export"):
+        script = script.replace(f"/mnt/{named}", str(place / named))
+    file = place / "example.py"
+    file.write_text(script.replace("/mnt/chain.hw", str(job.store)))
+    here = Path(__file__).parent
+    environment = {
+        **(os.environ if engine is None else engine.environment()),
+        "PYTHONPATH": os.pathsep.join([str(here), str(here.parent)]),
+        "HEADWATER_STAGE": str(place / "stage"),
+        # Ray would write a token into the home folder.
+        "RAY_AUTH_MODE": "disabled",
+        "RAY_USAGE_STATS_ENABLED": "0",
+    }
+    done = subprocess.run(
+        [sys.executable, str(file)], env=environment, capture_output=True, text=True, timeout=300, check=False
+    )
+    assert done.returncode == 0, f"{script}\n{done.stdout}\n{done.stderr}"
+    return done.stdout
+
+
+def test_every_example_of_the_page_has_a_test() -> None:
+    named = [block for block in BLOCKS if any(f"import {engine}" in block for engine in OTHERS) or "dask" in block]
+    sessions = [block for block in BLOCKS if "builder.remote" in block]
+    assert len(BLOCKS) == len(ON_SPARK) + len(named) + len(sessions)
+    assert (len(ON_SPARK), len(named), len(sessions)) == (3, 3, 1)
+
+
+def test_examples_of_spark_print_rows(engine: Cluster | SailServer, job: Job, tmp_path: Path) -> None:
+    hw.open(job.store).export(tmp_path / "export", chains="ethereum")
+    head = f"from spark_cluster import session\nspark = session({engine.url!r})\n"
+    said = run("\n".join([head, *ON_SPARK, "spark.stop()\n"]), job, tmp_path, engine)
+    addresses = hw.open(job.store).features(blockchain="ethereum").height
+    assert f"{addresses} " in said
+    assert "predicted_class" in said
+    assert len(list((tmp_path / "rows").glob("*.parquet"))) > 0
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_examples_of_other_engines_print_rows(job: Job, tmp_path: Path, name: str) -> None:
+    if find_spec(name) is None:
+        pytest.skip(f"left out: the example of {name}, which is not installed: make test-spark")
+    (script,) = [block for block in BLOCKS if f"import {name}" in block or f"from {name}" in block]
+    said = run(script, job, tmp_path)
+    if name == "daft":
+        assert "risk_score" in said
+    else:
+        assert str(hw.open(job.store).features(blockchain="ethereum").height) in said
