@@ -323,7 +323,7 @@ def _parts_schema() -> pa.Schema:
     import pyarrow as pa  # noqa: PLC0415
 
     number, text = pa.int64(), pa.string()
-    kinds = {"part": number, "first": text, "last": text, "addresses": number, "movements": number}
+    kinds = {"part": number, "first": text, "last": text, "addresses": number, "movements": number, "checksum": text}
     return pa.schema([*kinds.items(), ("texts", pa.list_(text))])
 
 

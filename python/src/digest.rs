@@ -16,9 +16,8 @@ const CHUNK: usize = 1 << 20;
 #[pyfunction]
 #[expect(clippy::needless_pass_by_value, reason = "arguments from Python arrive as owned values")]
 pub fn file_digest(py: Python<'_>, path: PathBuf) -> PyResult<(u64, String)> {
-    py.detach(|| digest(&path)).map_err(|error| {
-        raise(py, "StorageError", &format!("{} cannot be read: {error}", path.display()), None, None)
-    })
+    py.detach(|| digest(&path))
+        .map_err(|error| raise(py, "StorageError", &format!("{} cannot be read: {error}", path.display()), None, None))
 }
 
 fn digest(path: &Path) -> io::Result<(u64, String)> {
