@@ -139,7 +139,9 @@ impl TableWriter {
         for (chain, files) in self.files {
             if !chain.is_empty() {
                 let held = manifest.chains.entry(chain).or_default();
-                files.iter().for_each(|file| held.add(file));
+                for file in &files {
+                    held.add(file);
+                }
             }
             manifest.rows += files.iter().map(|file| file.rows).sum::<u64>();
             manifest.files.extend(files);

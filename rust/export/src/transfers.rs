@@ -122,7 +122,9 @@ impl Export<'_> {
         held.addresses = Some(parts.iter().map(|part| part.addresses).sum());
         held.movements = Some(parts.iter().map(|part| part.movements).sum());
         let files: Vec<FileEntry> = parts.into_iter().filter_map(|part| part.file).collect();
-        files.iter().for_each(|file| held.add(file));
+        for file in &files {
+            held.add(file);
+        }
         Ok((held, files))
     }
 
