@@ -22,7 +22,7 @@ SBOM ?= $(CACHE)/headwater.cdx.json
 BIN := $(CARGO_TARGET_DIR)/debug/headwater
 WHEELS := $(CARGO_TARGET_DIR)/wheels
 
-.PHONY: help demo serve build test test-rust test-python test-notebooks test-schemathesis test-sail test-spark test-docs test-same-build test-full check run-check fmt docs methods wheel bench bench-wheel load models deny sbom clean-demo
+.PHONY: help demo serve build test test-rust test-python test-notebooks test-schemathesis test-sail test-spark test-docs test-same-build test-full cluster-figures check run-check fmt docs methods wheel bench bench-wheel load models deny sbom clean-demo
 
 help: ## what there is
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-18s %s\n", $$1, $$2}'
@@ -109,6 +109,12 @@ bench-wheel: $(VENV)/ready $(BENCH)/ready
 	@rm -f "$(BENCH)"/wheels/headwater-*.whl
 	$(VENV_BIN)/maturin build --release --out "$(BENCH)/wheels" --interpreter $(PYTHON)
 	"$(BENCH)/venv/bin/pip" install --quiet --disable-pip-version-check --force-reinstall --no-deps "$(BENCH)"/wheels/headwater-*.whl
+
+cluster-figures: $(SPARK)/ready ## scores in shards, on Spark and on Sail in one run: writes docs/cluster-figures.md
+	"$(SPARK)/bin/pip" install --quiet --disable-pip-version-check "$$(grep pysail scripts/requirements-sail.txt)"
+	$(VENV_BIN)/maturin build --release --out "$(BENCH)/wheels" --interpreter $(PYTHON)
+	"$(SPARK)/bin/pip" install --quiet --disable-pip-version-check --force-reinstall --no-deps "$(BENCH)"/wheels/headwater-*.whl
+	"$(SPARK)/bin/python" scripts/clusters/figures.py --bin "$(SPARK)/bin/headwater"
 
 load: ## calls per second beside a bare handler, on the store of STORE=DIR; its state lies in TMPDIR
 	cargo run --release -p headwater-server --example load -- "$(STORE)"
