@@ -10,4 +10,6 @@ from spark_cluster import session
 
 if __name__ == "__main__":
     url, arguments = sys.argv[1], json.loads(sys.argv[2])
+    # JSON has lists alone.
+    arguments["part_size"] = tuple(arguments["part_size"])
     print(json.dumps(hws.score(session(url), **arguments)))

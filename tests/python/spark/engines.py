@@ -117,6 +117,14 @@ def long_straight(long_job: Job, tmp_path_factory: pytest.TempPathFactory) -> St
     return straight_of(long_job, tmp_path_factory.mktemp("straight"))
 
 
+@pytest.fixture(scope="session")
+def exported(job: Job, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An export of the account chains of the job's store."""
+    folder = tmp_path_factory.mktemp("exported") / "export"
+    hw.open(job.store).export(folder, chains=["ethereum", "tron"])
+    return folder
+
+
 @pytest.fixture
 def kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """The folder into which parts are copied before they are joined."""

@@ -7,12 +7,14 @@ import json
 import os
 import shutil
 import time
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import headwater as hw
 import polars as pl
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from conftest import headwater
 from hand_model import MODEL
@@ -202,21 +204,38 @@ def test_complete_parts_are_joined_without_tasks(spark: SparkSession, straight: 
     assert output.read_bytes() == straight.file.read_bytes()
 
 
+def transfers_of(spark: SparkSession, folder: Path) -> Any:  # noqa: ANN401
+    """Read exported transfers."""
+    if find_spec("pysail") is None:
+        return spark.read.parquet(str(folder / "transfers"))
+    # Sail does not read columns that Arrow stores as dictionaries.
+    table = pq.read_table(folder / "transfers")
+    kinds = [field.type.value_type if pa.types.is_dictionary(field.type) else field.type for field in table.schema]
+    return spark.createDataFrame(table.cast(pa.schema(list(zip(table.schema.names, kinds, strict=True)))))
+
+
 @pytest.mark.parametrize("chain", ["ethereum", "tron"])
 def test_features_of_an_export_equal_those_of_the_store(
     spark: SparkSession,
     job: Job,
-    tmp_path: Path,
+    exported: Path,
     chain: str,
 ) -> None:
     ledger = hw.open(job.store)
-    ledger.export(tmp_path / "export", chains=[chain])
-    transfers = spark.read.parquet(str(tmp_path / "export/transfers"))
+    transfers = transfers_of(spark, exported)
     rows = hws.features(transfers, chain, columns=("class", "features"), groups=7)
     wanted = ledger.score(blockchain=chain, columns=("class", "features"))
     assert frame_of(rows).equals(wanted.sort("address"))
-    with pytest.raises(hw.InvalidInput, match="risk"):
-        hws.features(transfers, chain, columns="risk")
+    cases: list[tuple[str, dict[str, Any]]] = [
+        ("risk", {"columns": "risk"}),
+        ("an export has bitcoin, bsc, ethereum, tron", {"chain": "eth"}),
+        ("bitcoin", {"chain": "bitcoin"}),
+        ("give at least 1", {"groups": 0}),
+        ("is_primary", {"df": transfers.drop("is_primary")}),
+    ]
+    for message, changed in cases:
+        with pytest.raises(hw.InvalidInput, match=message):
+            hws.features(**{"df": transfers, "chain": chain, **changed})
 
 
 def test_arguments_that_other_machines_cannot_use_are_refused(spark: SparkSession, job: Job, tmp_path: Path) -> None:

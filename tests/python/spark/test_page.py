@@ -26,7 +26,7 @@ ON_SPARK = [block for block in BLOCKS if "hws." in block]
 
 def run(script: str, job: Job, place: Path, engine: Cluster | SailServer | None = None) -> str:
     """Run an example with folders of the test in place of those of the page."""
-    for named in ("ray.parquet", "dask.parquet", "scores.parquet", "rows", "export"):
+    for named in ("ray.parquet", "dask.parquet", "scores.parquet", "rows"):
         script = script.replace(f"/mnt/{named}", str(place / named))
     file = place / "example.py"
     file.write_text(script.replace("/mnt/chain.hw", str(job.store)))
@@ -53,14 +53,27 @@ def test_every_example_of_the_page_has_a_test() -> None:
     assert (len(ON_SPARK), len(named), len(sessions)) == (3, 3, 1)
 
 
+def run_on(engine: Cluster | SailServer, blocks: list[str], job: Job, place: Path) -> str:
+    """Run examples that continue each other with a session of the engine."""
+    head = f"from headwater import spark as hws\nfrom spark_cluster import session\nspark = session({engine.url!r})\n"
+    return run("\n".join([head, *blocks, "spark.stop()\n"]), job, place, engine)
+
+
 def test_examples_of_spark_print_rows(engine: Cluster | SailServer, job: Job, tmp_path: Path) -> None:
-    hw.open(job.store).export(tmp_path / "export", chains="ethereum")
-    head = f"from spark_cluster import session\nspark = session({engine.url!r})\n"
-    said = run("\n".join([head, *ON_SPARK, "spark.stop()\n"]), job, tmp_path, engine)
-    addresses = hw.open(job.store).features(blockchain="ethereum").height
-    assert f"{addresses} " in said
-    assert "predicted_class" in said
-    assert len(list((tmp_path / "rows").glob("*.parquet"))) > 0
+    printed = run_on(engine, [block for block in ON_SPARK if "/mnt/export" not in block], job, tmp_path)
+    assert f"{hw.open(job.store).features(blockchain='ethereum').height} " in printed
+    assert "risk_score" in printed
+    assert list((tmp_path / "rows").glob("*.parquet"))
+
+
+def test_example_of_features_prints_rows(
+    engine: Cluster | SailServer, job: Job, exported: Path, tmp_path: Path
+) -> None:
+    if isinstance(engine, SailServer):
+        pytest.skip("left out: the example of an export, because Sail does not read columns that are dictionaries")
+    named = [block.replace("/mnt/export", str(exported)) for block in ON_SPARK if "/mnt/export" in block]
+    printed = run_on(engine, named, job, tmp_path)
+    assert "predicted_class" in printed
 
 
 @pytest.mark.parametrize("name", OTHERS)
@@ -68,8 +81,8 @@ def test_examples_of_other_engines_print_rows(job: Job, tmp_path: Path, name: st
     if find_spec(name) is None:
         pytest.skip(f"left out: the example of {name}, which is not installed: make test-spark")
     (script,) = [block for block in BLOCKS if f"import {name}" in block or f"from {name}" in block]
-    said = run(script, job, tmp_path)
+    printed = run(script, job, tmp_path)
     if name == "daft":
-        assert "risk_score" in said
+        assert "risk_score" in printed
     else:
-        assert str(hw.open(job.store).features(blockchain="ethereum").height) in said
+        assert str(hw.open(job.store).features(blockchain="ethereum").height) in printed
