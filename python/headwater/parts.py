@@ -41,6 +41,13 @@ class ScorePlan:
         them was given. An address with at least 1,048,576 movements is a part of its own.
     warnings : list of dict
         ``code`` and ``message`` of what a reader of the rows should know.
+
+    Examples
+    --------
+    >>> from headwater.examples import ledger
+    >>> plan = ledger().score_plan(columns=["risk", "features"])
+    >>> plan.blockchain, plan.columns, plan.generation, plan.rows
+    ('ethereum', ('risk', 'features'), 5, 4)
     """
 
     job: str
@@ -253,6 +260,18 @@ class ScoreFolder:
 
     Used in a ``with``. One process holds it at a time: the driver, which joins the parts. Those that write parts need
     the path alone.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import headwater as hw
+    >>> from headwater.examples import ledger
+    >>> here = ledger()
+    >>> plan = here.score_plan(columns="risk")
+    >>> with hw.score_folder(f"{tempfile.mkdtemp()}/scores.parquet") as folder:
+    ...     made = here.score_part_file(plan.job, plan.parts.row(0, named=True), folder.path)
+    ...     folder.missing(plan.job), folder.join()["rows"]
+    ([], 4)
     """
 
     def __init__(self, native: _headwater.ScoreFolder, output: str) -> None:
@@ -311,7 +330,15 @@ class ScoreFolder:
 
         Examples
         --------
-        See :meth:`Parts.score_part_file`.
+        >>> import tempfile
+        >>> import headwater as hw
+        >>> from headwater.examples import ledger
+        >>> plan = ledger().score_plan(columns="risk")
+        >>> with hw.score_folder(f"{tempfile.mkdtemp()}/scores.parquet") as folder:
+        ...     assert folder.missing(plan.job)
+        ...     folder.join()
+        Traceback (most recent call last):
+        headwater.errors.StorageError: ...scores.parquet.parts has 0 of 1 parts: missing 0; run their shards again ...
         """
         with Bar("join", "addresses", shown=progress) as bar:
             return self._native.join(self._output, bar.follow if progress else None)
