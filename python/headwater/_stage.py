@@ -72,6 +72,8 @@ def stage(files: StoreFiles) -> str:
                 # Results are read so that errors are raised.
                 list(streams.map(lambda file: _fetch(files.store, folder, file), others))
             _fetch(files.store, folder, manifest)
+        # Writers make it in a store; readers of the copy hold their generation there.
+        (folder / "holds").mkdir(exist_ok=True)
     return str(folder)
 
 

@@ -329,7 +329,7 @@ fn folder_without_write_access_is_read_with_a_warning() {
     let holds = folder.path().join("holds");
     let warning = format!(
         "{0} cannot be written to, so generation 4 is not held: writers may delete it 15 minutes after it was replaced; \
-         let the owner of the store run `install -d -m 1777 {0}`, or pin the generation from another process that \
+         let the owner of the store run `install -d -m 1777 '{0}'`, or pin the generation from another process that \
          may write there",
         holds.display()
     );

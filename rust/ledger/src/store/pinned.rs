@@ -83,7 +83,7 @@ impl PinnedStore {
         let holds = folder.display();
         Some(format!(
             "{holds} cannot be written to, so generation {generation} is not held: writers may delete it {minutes} minutes \
-             after it was replaced; let the owner of the store run `install -d -m 1777 {holds}`, or pin the \
+             after it was replaced; let the owner of the store run `install -d -m 1777 '{holds}'`, or pin the \
              generation from another process that may write there"
         ))
     }
