@@ -6,7 +6,6 @@ import os
 import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -67,9 +66,10 @@ class Straight:
 
 @pytest.fixture(scope="session")
 def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster | SailServer]:
-    """A cluster of Spark, or a server of Sail where that is installed."""
+    """A cluster of Spark, or the server that HEADWATER_CLUSTER names."""
     folder = tmp_path_factory.mktemp("engine")
-    made = SailServer(folder) if find_spec("pysail") is not None else Cluster(folder)
+    is_sail = os.environ.get("HEADWATER_CLUSTER", "spark") == "sail"
+    made = SailServer(folder) if is_sail else Cluster(folder)
     os.environ.update(made.environment())
     yield made
     made.stop()
