@@ -56,10 +56,10 @@ test-schemathesis: $(SCHEMATHESIS)/ready ## every described operation under Sche
 	@sh scripts/test-schemathesis.sh "$(SCHEMATHESIS)" "$(BIN)"
 
 test-sail: $(if $(BUILT),,wheel) $(SAIL)/ready ## scores on Sail, which speaks the protocol of Spark
-	@sh scripts/test-spark.sh "$(SAIL)" "$(WHEELS)"
+	@sh scripts/test-spark.sh sail "$(SAIL)" "$(WHEELS)"
 
 test-spark: $(if $(BUILT),,wheel) $(SPARK)/ready ## scores on a cluster of Spark whose processes are killed, and the examples of other engines
-	@HEADWATER_FULL=$${HEADWATER_FULL:-1} sh scripts/timed.sh spark sh scripts/test-spark.sh "$(SPARK)" "$(WHEELS)"
+	@HEADWATER_FULL=$${HEADWATER_FULL:-1} sh scripts/timed.sh spark sh scripts/test-spark.sh spark "$(SPARK)" "$(WHEELS)"
 
 test-docs: ## /docs in a browser that reaches nobody else
 	cargo build --workspace --bin headwater

@@ -6,7 +6,6 @@ import os
 import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -67,9 +66,10 @@ class Straight:
 
 @pytest.fixture(scope="session")
 def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster | SailServer]:
-    """A cluster of Spark, or a server of Sail where that is installed."""
+    """A cluster of Spark, or the server that HEADWATER_CLUSTER names."""
     folder = tmp_path_factory.mktemp("engine")
-    made = SailServer(folder) if find_spec("pysail") is not None else Cluster(folder)
+    is_sail = os.environ.get("HEADWATER_CLUSTER", "spark") == "sail"
+    made = SailServer(folder) if is_sail else Cluster(folder)
     os.environ.update(made.environment())
     yield made
     made.stop()
@@ -97,24 +97,30 @@ def long_job(tmp_path_factory: pytest.TempPathFactory) -> Job:
     return Job(store, "ethereum", 512)
 
 
-def straight_of(job: Job, folder: Path) -> Straight:
-    """Run a job on one machine, as one shard, whose parts stay, and as a file."""
-    output, file = folder / "shard.parquet", folder / "straight.parquet"
+def shard_of(job: Job, folder: Path) -> Path:
+    """Run a job on one machine, as one shard, whose parts stay."""
+    output = folder / "shard.parquet"
     headwater(*job.command(), "--output", output, "--shard", "1/1")
-    headwater(*job.command(), "--output", file)
-    return Straight(job, folder / "shard.parquet.parts", file)
+    return output.with_name("shard.parquet.parts")
 
 
 @pytest.fixture(scope="session")
 def straight(job: Job, tmp_path_factory: pytest.TempPathFactory) -> Straight:
     """The job on one machine."""
-    return straight_of(job, tmp_path_factory.mktemp("straight"))
+    folder = tmp_path_factory.mktemp("straight")
+    file = folder / "straight.parquet"
+    headwater(*job.command(), "--output", file)
+    return Straight(job, shard_of(job, folder), file)
 
 
 @pytest.fixture(scope="session")
 def long_straight(long_job: Job, tmp_path_factory: pytest.TempPathFactory) -> Straight:
-    """The long job on one machine."""
-    return straight_of(long_job, tmp_path_factory.mktemp("straight"))
+    """The long job on one machine, whose parts are joined instead of computed twice."""
+    folder = tmp_path_factory.mktemp("straight")
+    parts, file = shard_of(long_job, folder), folder / "straight.parquet"
+    shutil.copytree(parts, folder / "straight.parquet.parts")
+    headwater("score", "--join", folder / "straight.parquet.parts")
+    return Straight(long_job, parts, file)
 
 
 @pytest.fixture(scope="session")

@@ -7,7 +7,6 @@ import json
 import os
 import shutil
 import time
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +25,7 @@ from headwater import spark as hws
 from spark_cluster import Cluster, SailServer
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 
 def frame_of(rows: Any) -> pl.DataFrame:  # noqa: ANN401
@@ -204,25 +203,20 @@ def test_complete_parts_are_joined_without_tasks(spark: SparkSession, straight: 
     assert output.read_bytes() == straight.file.read_bytes()
 
 
-def transfers_of(spark: SparkSession, folder: Path) -> Any:  # noqa: ANN401
-    """Read exported transfers."""
-    if find_spec("pysail") is None:
-        return spark.read.parquet(str(folder / "transfers"))
+@pytest.fixture(scope="module")
+def transfers(engine: Cluster | SailServer, spark: SparkSession, exported: Path) -> DataFrame:
+    """Exported transfers."""
+    if isinstance(engine, Cluster):
+        return spark.read.parquet(str(exported / "transfers"))
     # Sail does not read columns that Arrow stores as dictionaries.
-    table = pq.read_table(folder / "transfers")
+    table = pq.read_table(exported / "transfers")
     kinds = [field.type.value_type if pa.types.is_dictionary(field.type) else field.type for field in table.schema]
     return spark.createDataFrame(table.cast(pa.schema(list(zip(table.schema.names, kinds, strict=True)))))
 
 
 @pytest.mark.parametrize("chain", ["ethereum", "tron"])
-def test_features_of_an_export_equal_those_of_the_store(
-    spark: SparkSession,
-    job: Job,
-    exported: Path,
-    chain: str,
-) -> None:
+def test_features_of_an_export_equal_those_of_the_store(transfers: DataFrame, job: Job, chain: str) -> None:
     ledger = hw.open(job.store)
-    transfers = transfers_of(spark, exported)
     rows = hws.features(transfers, chain, columns=("class", "features"), groups=7)
     wanted = ledger.score(blockchain=chain, columns=("class", "features"))
     assert frame_of(rows).equals(wanted.sort("address"))
