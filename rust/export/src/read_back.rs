@@ -82,7 +82,7 @@ type Result<T> = std::result::Result<T, ReadBackError>;
 pub struct ExportedFacts {
     /// The transactions with the movements of the rows, each once.
     pub batch: Batch,
-    /// What the registry of the store said about each token, by contract.
+    /// The entries of the registry of the store, by contract.
     pub tokens: Vec<TokenListing>,
     /// The addresses of the column `address`, each once, in the order of the rows.
     pub addresses: Vec<Address>,

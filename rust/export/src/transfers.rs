@@ -22,8 +22,7 @@ pub const TRANSFERS: &str = "transfers";
 /// The columns that the rows of a file are sorted by.
 const SORTED_BY: [&str; 6] = ["address", "block", "tx_index", "tx_hash", "kind", "ordinal"];
 
-/// Of equal blocks the words of `kind` and an unknown index compare otherwise than here, so only the columns that every
-/// reader orders alike are declared.
+/// The number of these columns that files declare as sorted: readers order `kind` and unknown indexes differently.
 const DECLARED_ORDER: i32 = 2;
 
 /// Rows between two looks at the cancel token.

@@ -180,7 +180,7 @@ fn hold_without_refresh_is_collected_after_an_hour() {
     assert_eq!(store.digest(&Cancel::new()).unwrap(), memory.digest(&Cancel::new()).unwrap());
 }
 
-/// What happens to a collection after a reader took its hold.
+/// The point at which a collection breaks off after a reader took its hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Interruption {
     None,
@@ -307,7 +307,7 @@ fn writer_restores_generations_that_a_killed_one_set_aside() {
 }
 
 #[test]
-fn pin_whose_generation_was_deleted_is_no_longer_held() {
+fn pin_of_a_deleted_generation_lapses() {
     let folder = tempfile::tempdir().unwrap();
     let mut writer = nine_commits(folder.path());
     let pinned = PinnedStore::open(folder.path(), 4).unwrap();
