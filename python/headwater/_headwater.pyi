@@ -18,6 +18,8 @@ __all__ = [
     "columns",
     "decimals",
     "descriptions",
+    "export_tables",
+    "exported_scores",
     "features",
     "features_version",
     "file_digest",
@@ -92,7 +94,7 @@ class NativeLedger:
 
 @final
 class ScoreFolder:
-    def __init__(self, output: str) -> None: ...
+    def __new__(cls, output: str) -> ScoreFolder: ...
     @staticmethod
     def existing(folder: str) -> ScoreFolder: ...
     @property

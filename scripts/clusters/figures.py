@@ -243,13 +243,11 @@ def store_of(arguments: argparse.Namespace) -> dict[str, Any]:
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     stats = [str(arguments.bin), "stats", "--json", "--store", str(arguments.store)]
     described = json.loads(subprocess.run(stats, check=True, capture_output=True).stdout)
-    of_chain = described["chains"][CHAIN]
-    all_transfers = sum(chain["movements"] for chain in described["chains"].values())
+    movements = {name: chain["coverage"]["movements"] for name, chain in described["chains"].items()}
     return {
-        "transfers": of_chain["movements"],
-        "addresses": of_chain["addresses"],
+        "transfers": movements[CHAIN],
         # Files other than segments are of all chains.
-        "bytes": described["bytes"] * of_chain["movements"] / all_transfers,
+        "bytes": described["bytes"] * movements[CHAIN] / sum(movements.values()),
         "all_bytes": described["bytes"],
     }
 
@@ -291,7 +289,7 @@ def write(
         "# Figures of clusters",
         "",
         "Written by `make cluster-figures`, which runs `scripts/clusters/figures.py`. All ways ran one after the other on one "
-        f"machine of {os.cpu_count()} cores, over {store['addresses']:,} addresses and {store['transfers']:,} transfers of "
+        f"machine of {os.cpu_count()} cores, over {ways[0].rows:,} addresses and {store['transfers']:,} transfers of "
         f"{CHAIN} (simulated), columns `{COLUMNS}`, parts of {arguments.part_size:,} addresses. The files that they wrote "
         "are equal byte by byte.",
         "",

@@ -5,6 +5,7 @@ usage: job.py spark|sail STORE CHAIN COLUMNS OUTPUT ADDRESSES_PER_PART
 
 from __future__ import annotations
 
+import os
 import sys
 import tempfile
 from pathlib import Path
@@ -20,6 +21,7 @@ def main() -> None:
     engine, store, chain, columns, output, size = sys.argv[1:]
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         cluster = {"spark": Cluster, "sail": SailServer}[engine](Path(folder))
+        os.environ.update(cluster.environment())
         try:
             spark = session(cluster.url)
             # Starts the executors and their Python processes.
