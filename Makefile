@@ -110,11 +110,12 @@ bench-wheel: $(VENV)/ready $(BENCH)/ready
 	$(VENV_BIN)/maturin build --release --out "$(BENCH)/wheels" --interpreter $(PYTHON)
 	"$(BENCH)/venv/bin/pip" install --quiet --disable-pip-version-check --force-reinstall --no-deps "$(BENCH)"/wheels/headwater-*.whl
 
-cluster-figures: $(SPARK)/ready ## scores in shards, on Spark and on Sail in one run: writes docs/cluster-figures.md
-	"$(SPARK)/bin/pip" install --quiet --disable-pip-version-check "$$(grep pysail scripts/requirements-sail.txt)"
+cluster-figures: $(VENV)/ready $(SPARK)/ready $(SAIL)/ready ## scores in shards, on Spark and on Sail in one run: writes docs/cluster-figures.md
+	@rm -f "$(BENCH)"/wheels/headwater-*.whl
 	$(VENV_BIN)/maturin build --release --out "$(BENCH)/wheels" --interpreter $(PYTHON)
-	"$(SPARK)/bin/pip" install --quiet --disable-pip-version-check --force-reinstall --no-deps "$(BENCH)"/wheels/headwater-*.whl
-	"$(SPARK)/bin/python" scripts/clusters/figures.py --bin "$(SPARK)/bin/headwater"
+	for tools in "$(SPARK)" "$(SAIL)"; do \
+		"$$tools/bin/pip" install --quiet --disable-pip-version-check --force-reinstall --no-deps "$(BENCH)"/wheels/headwater-*.whl; done
+	"$(SPARK)/bin/python" scripts/clusters/figures.py --bin "$(SPARK)/bin/headwater" --spark "$(SPARK)/bin/python" --sail "$(SAIL)/bin/python"
 
 load: ## calls per second beside a bare handler, on the store of STORE=DIR; its state lies in TMPDIR
 	cargo run --release -p headwater-server --example load -- "$(STORE)"

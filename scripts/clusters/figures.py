@@ -1,6 +1,9 @@
 """Measure scores on one machine, in shards and on clusters, in one run, and write docs/cluster-figures.md.
 
-usage: figures.py --bin HEADWATER [--store DIR] [--preset m] [--part-size ADDRESSES] [--without spark,sail] [--out FILE]
+usage: figures.py --bin HEADWATER [--spark PYTHON] [--sail PYTHON] [--store DIR] [--preset m] [--part-size ADDRESSES]
+                  [--out FILE]
+
+The Pythons have the same wheel as HEADWATER, and Spark or Sail; a cluster without one is left out, with a line that says so.
 
 All ways score the same addresses of the same store, and the files that they write are compared byte by byte. Processor
 time is that of all processes of a way, read from /proc while they run. The table of chains is computed from the figures
@@ -149,7 +152,7 @@ def on_cluster(arguments: argparse.Namespace, output: Path, engine: str) -> Way:
     """Score on a cluster that a process of its own starts: it prints the seconds of its start-up."""
     begin = time.monotonic()
     driver = Path(__file__).parent / "job.py"
-    command = [sys.executable, str(driver), engine, str(arguments.store), CHAIN, COLUMNS, str(output)]
+    command = [getattr(arguments, engine), str(driver), engine, str(arguments.store), CHAIN, COLUMNS, str(output)]
     with measured(engine) as (env, processor):
         del env["RAYON_NUM_THREADS"]
         process = subprocess.Popen(
@@ -259,20 +262,20 @@ def main() -> None:
     parser.add_argument("--store", type=Path)
     parser.add_argument("--preset", default="m")
     parser.add_argument("--part-size", type=int, default=16_384)
-    parser.add_argument("--without", default="")
+    parser.add_argument("--spark")
+    parser.add_argument("--sail")
     parser.add_argument("--out", type=Path, default=Path("docs/cluster-figures.md"))
     arguments = parser.parse_args()
-    without = set(arguments.without.split(","))
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
         arguments.store = arguments.store or place / "store"
         store = store_of(arguments)
         ways = [one_process(arguments, place / "one.parquet"), two_shards(arguments, place / "two.parquet")]
-        ways += [
-            on_cluster(arguments, place / f"{engine}.parquet", engine)
-            for engine in ("spark", "sail")
-            if engine not in without
-        ]
+        for engine in ("spark", "sail"):
+            if getattr(arguments, engine):
+                ways.append(on_cluster(arguments, place / f"{engine}.parquet", engine))
+            else:
+                print(f"left out: {engine}, because --{engine} names no Python", file=sys.stderr)
         outputs = sorted(place.glob("*.parquet"))
         if not all(filecmp.cmp(outputs[0], other, shallow=False) for other in outputs):
             sys.exit("the files of scores differ")
@@ -288,10 +291,12 @@ def write(
     lines = [
         "# Figures of clusters",
         "",
-        "Written by `make cluster-figures`, which runs `scripts/clusters/figures.py`. All ways ran one after the other on one "
-        f"machine of {os.cpu_count()} cores, over {ways[0].rows:,} addresses and {store['transfers']:,} transfers of "
-        f"{CHAIN} (simulated), columns `{COLUMNS}`, parts of {arguments.part_size:,} addresses. The files that they wrote "
-        "are equal byte by byte.",
+        "Written by `scripts/clusters/figures.py "
+        f"--preset {arguments.preset} --part-size {arguments.part_size}` with a wheel of the release profile; "
+        "`make cluster-figures` runs it at its default size. All ways ran one after the other on one "
+        f"machine of {os.cpu_count()} cores, whose load over 15 minutes was {os.getloadavg()[2]:.1f}, over {ways[0].rows:,} addresses and {store['transfers']:,} transfers of "
+        f"{CHAIN} (simulated), columns `{COLUMNS}`, parts of {arguments.part_size:,} addresses. The files "
+        "that they wrote are equal byte by byte.",
         "",
         "| way | rows per core-second | beside one process | time | |",
         "|---|---:|---:|---:|---|",
