@@ -109,23 +109,30 @@ def opened(path: str, generation: int, models: Models) -> Ledger:
 
 def feature_work(chain: str, columns: Texts, models: Models, no_rows: pa.Table) -> FeatureWork:
     """Describe the computation of features and classes from exported transfers; a table of no rows checks it."""
-    import pyarrow as pa  # noqa: PLC0415
-
     # Rows are selected by the name that the export has, not by another one.
     names = [each["chain"] for each in Ledger.from_frames([]).query("chains", include=["none"]).data["chains"]]
     if chain not in names:
         message = f"chain: {_objects.shown(chain)} is unknown; an export has {', '.join(names)}"
         raise InvalidInput(message, reason="invalid_value", field="chain")
     named = (columns,) if isinstance(columns, str) else tuple(_objects.whole_texts(columns, "columns"))
-    made = as_arrow(_features(no_rows, chain, named, models)).schema
-    # Spark has one type of text.
-    texts = [pa.string() if pa.types.is_large_string(kind) else kind for kind in made.types]
-    return FeatureWork(chain, named, models, pa.schema(list(zip(made.names, texts, strict=True))))
+    return FeatureWork(chain, named, models, as_spark(as_arrow(_features(no_rows, chain, named, models))).schema)
 
 
 def as_arrow(frame: pl.DataFrame) -> pa.Table:
     """Give a frame as a table of Arrow, of types that every version of Arrow has."""
     return frame.to_arrow(compat_level=pl.CompatLevel.oldest())
+
+
+def as_spark(table: pa.Table) -> pa.Table:
+    """Give a table in the types of Spark, which has one of text and one of lists."""
+    import pyarrow as pa  # noqa: PLC0415
+
+    def plain(kind: pa.DataType) -> pa.DataType:
+        if pa.types.is_large_list(kind):
+            return pa.list_(plain(kind.value_type))
+        return pa.string() if pa.types.is_large_string(kind) else kind
+
+    return table.cast(pa.schema([(field.name, plain(field.type)) for field in table.schema]))
 
 
 def as_batches(frame: pl.DataFrame, schema: pa.Schema) -> list[pa.RecordBatch]:

@@ -311,20 +311,12 @@ def _mapped(spark: SparkSession, plan: ScorePlan, numbers: list[int], work: _exe
     schema = from_arrow_schema(work.schema)
     if parts["texts"].null_count() < parts.height:
         # Lists may be large: each task gets its own rows alone.
-        table = parts.to_arrow().cast(_parts_schema())
+        table = _executor.as_spark(_executor.as_arrow(parts))
         frame = spark.createDataFrame(table).repartition(parts.height, "part")
         return frame.mapInArrow(_task(work, None), schema)
     # Partitions of a range start in order, and are not moved to where data lies.
     listed = parts.to_dicts()
     return spark.range(0, len(listed), 1, max(len(listed), 1)).mapInArrow(_task(work, listed), schema)
-
-
-def _parts_schema() -> pa.Schema:
-    import pyarrow as pa  # noqa: PLC0415
-
-    number, text = pa.int64(), pa.string()
-    kinds = {"part": number, "first": text, "last": text, "addresses": number, "movements": number, "checksum": text}
-    return pa.schema([*kinds.items(), ("texts", pa.list_(text))])
 
 
 def _task(work: _executor.PartWork, listed: list[dict[str, Any]] | None) -> Callable[[Batches], Batches]:

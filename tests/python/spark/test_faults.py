@@ -115,7 +115,7 @@ def test_driver_that_ended_is_resumed_with_missing_parts(
     before = engine.executors()
     driver = started_driver(engine, long_straight.job, output, 5)
     driver.send_signal(ending)
-    said = driver.communicate(timeout=60)[1]
+    said = driver.communicate(timeout=DEADLINE_SECS)[1]
     assert ending == signal.SIGKILL or "KeyboardInterrupt" in said
     wait_until(lambda: engine.executors() == before, "the end of the executors of the driver")
     wait_until(lambda: is_still(output), "the end of the tasks of the driver")

@@ -15,7 +15,7 @@ import pytest
 pytest.importorskip("pyspark", reason="left out: PySpark is not installed: make test-spark")
 
 from engines import Job
-from spark_cluster import Cluster, SailServer
+from spark_cluster import DEADLINE_SECS, Cluster, SailServer
 
 PAGE = Path(__file__).parents[3] / "docs/clusters.md"
 BLOCKS = re.findall(r"^```py\n(.*?)^```$", PAGE.read_text(), re.MULTILINE | re.DOTALL)
@@ -40,7 +40,7 @@ def run(script: str, job: Job, place: Path, engine: Cluster | SailServer | None 
         "RAY_USAGE_STATS_ENABLED": "0",
     }
     done = subprocess.run(
-        [sys.executable, str(file)], env=environment, capture_output=True, text=True, timeout=300, check=False
+        [sys.executable, str(file)], env=environment, capture_output=True, text=True, timeout=DEADLINE_SECS, check=False
     )
     assert done.returncode == 0, f"{script}\n{done.stdout}\n{done.stderr}"
     return done.stdout
