@@ -282,13 +282,15 @@ class ScoreFolder:
         """The folder, which is ``.parts`` behind the name of the output."""
         return str(self._native.path)
 
-    def missing(self, job: str) -> list[int]:
+    def missing(self, job: str, *, verify: bool = False) -> list[int]:
         """Give the numbers of the parts that have no file yet.
 
         Parameters
         ----------
         job : str
             The ``job`` of a :class:`ScorePlan`.
+        verify : bool, optional
+            Read each file too, and give the numbers of damaged ones, as after a join that found some.
 
         Returns
         -------
@@ -308,7 +310,7 @@ class ScoreFolder:
         ...     folder.missing(ledger().score_plan(columns="risk").job)
         [0]
         """
-        return self._native.missing(job)
+        return self._native.missing(job, verify)
 
     def join(self, *, progress: bool = False) -> dict[str, Any]:
         """Join the parts into the output, and remove the folder.
@@ -326,7 +328,7 @@ class ScoreFolder:
         Raises
         ------
         StorageError
-            When parts are missing or damaged; the message names them. Damaged ones are removed.
+            When parts are missing or damaged; the message names them. Nothing is removed.
 
         Examples
         --------

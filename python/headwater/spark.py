@@ -278,10 +278,10 @@ def _written(
 
     counts = pa.schema([("part", pa.int64()), ("rows", pa.int64()), ("failed", pa.int64())])
     computed: set[int] = set()
-    # The join removes parts of an earlier run that are damaged, and a second round computes them.
+    # The join finds parts of an earlier run that are damaged, and a second round computes them.
     for is_last in (False, True):
         with score_folder(output) as folder:
-            missing = folder.missing(plan.job)
+            missing = folder.missing(plan.job, verify=is_last)
             work = _executor.PartWork(source, plan.job, counts, folder.path)
             with _followed(folder.path, plan.parts.height, plan.parts.height - len(missing), progress):
                 if missing:

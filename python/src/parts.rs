@@ -193,8 +193,9 @@ impl ScoreFolder {
         self.path.clone()
     }
 
-    /// Takes the folder for a job, and returns the numbers of the parts that have no file yet.
-    fn missing(&self, py: Python<'_>, job: &str) -> PyResult<Vec<usize>> {
+    /// Takes the folder for a job, and returns the numbers of the parts that have no file yet, or with `verify` no whole
+    /// one.
+    fn missing(&self, py: Python<'_>, job: &str, verify: bool) -> PyResult<Vec<usize>> {
         if self.locked().is_none() {
             return Err(released(py));
         }
@@ -202,7 +203,14 @@ impl ScoreFolder {
             let job = JobDescription::from_json(job)?;
             let folder = PartFolder::open(&self.path, &job, ParquetScores::ENDING)?;
             let parts = usize::try_from(job.parts).unwrap_or(usize::MAX);
-            Ok((0..parts).filter(|number| !folder.has(*number)).collect())
+            let mut missing = Vec::new();
+            for number in 0..parts {
+                let is_there = if verify { folder.find(number)?.is_some() } else { folder.has(number) };
+                if !is_there {
+                    missing.push(number);
+                }
+            }
+            Ok(missing)
         };
         py.detach(missing).map_err(|error: ScoreError| score_exception(py, &error))
     }

@@ -107,7 +107,7 @@ def test_part_of_another_job_is_refused_by_name(ledger: hw.Ledger, demo: Path, t
         ledger.score_plan(blockchain="ethereum", part_size=(0, 1))
 
 
-def test_join_without_parts_is_refused_by_number(ledger: hw.Ledger, tmp_path: Path) -> None:
+def test_join_without_parts_is_refused_by_number(ledger: hw.Ledger, demo: Path, tmp_path: Path) -> None:
     plan = ledger.score_plan(blockchain="ethereum", columns="risk", part_size=SIZE)
     folder = tmp_path / "scores.parquet.parts"
     ledger.score_part_file(plan.job, plan.parts.row(1, named=True), folder)
@@ -119,6 +119,12 @@ def test_join_without_parts_is_refused_by_number(ledger: hw.Ledger, tmp_path: Pa
             taken.join()
         for row in plan.parts[taken.missing(plan.job)].iter_rows(named=True):
             ledger.score_part_file(plan.job, row, taken.path)
+        file = next(Path(taken.path).glob("part-000002-*"))
+        file.write_bytes(file.read_bytes()[:-1] + b"?")
+        with pytest.raises(StorageError, match=r"missing 2, and 1 files of parts that are damaged"):
+            taken.join()
+        assert (taken.missing(plan.job), taken.missing(plan.job, verify=True)) == ([], [2])
+        hw.open(demo).score_part_file(plan.job, plan.parts.row(2, named=True), taken.path)
         assert taken.join()["rows"] == plan.rows
     with pytest.raises(InvalidInput, match="not a folder of parts"):
         hw.score_join(tmp_path, tmp_path / "scores.parquet")
