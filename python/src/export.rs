@@ -96,7 +96,11 @@ pub fn exported_scores(
         |why: String| raise(py, "InvalidInput", &format!("columns: {why}"), Some("invalid_value"), Some("columns"));
     let columns: ScoreColumns = columns.parse().map_err(refused)?;
     let intelligence = with_models(py, &classifiers)?;
-    let rows: Vec<RecordBatch> = rows.into_inner().0;
+    let (mut rows, schema) = rows.into_inner();
+    if rows.is_empty() {
+        // So that the columns of a table without rows are checked too.
+        rows.push(RecordBatch::new_empty(schema));
+    }
     let scored = interruptible(py, move |cancel| score_exported(&rows, chain, columns, intelligence, cancel))?;
     let (schema, batches) = scored.map_err(|error| rows_exception(py, &error))?;
     PyTable::try_new(batches, schema)

@@ -226,7 +226,7 @@ def test_features_of_an_export_equal_those_of_the_store(transfers: DataFrame, jo
         ("an export has bitcoin, bsc, ethereum, tron", {"chain": "eth"}),
         ("bitcoin", {"chain": "bitcoin"}),
         ("give at least 1", {"groups": 0}),
-        ("is_primary", {"df": transfers.drop("is_primary")}),
+        ("creates_contract", {"df": transfers.drop("creates_contract")}),
     ]
     for message, changed in cases:
         with pytest.raises(hw.InvalidInput, match=message):
