@@ -22,7 +22,7 @@ SBOM ?= $(CACHE)/headwater.cdx.json
 BIN := $(CARGO_TARGET_DIR)/debug/headwater
 WHEELS := $(CARGO_TARGET_DIR)/wheels
 
-.PHONY: help demo serve build test test-rust test-python test-notebooks test-schemathesis test-sail test-spark test-docs test-same-build test-full cluster-figures check run-check fmt docs methods wheel bench bench-wheel load models deny sbom clean-demo
+.PHONY: help demo serve build environments test test-rust test-python test-notebooks test-schemathesis test-sail test-spark test-docs test-same-build test-full cluster-figures check run-check fmt docs methods wheel bench bench-wheel load models deny sbom clean-demo
 
 help: ## what there is
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-18s %s\n", $$1, $$2}'
@@ -34,9 +34,12 @@ serve: ## serve the store of STORE=DIR
 	cargo build --workspace --bin headwater
 	"$(BIN)" serve --store "$(STORE)"
 
-build: $(TRIAL)/ready ## everything that the tests run: test binaries, program, wheel
+build: ## everything that the tests run: test binaries, program, wheel
 	cargo test --workspace --lib --tests --no-run
 	@$(MAKE) --no-print-directory wheel
+
+# Installed while the compiler works: what takes long there is the network.
+environments: $(TRIAL)/ready $(SCHEMATHESIS)/ready $(SAIL)/ready
 
 test: ## every test that needs no service, the notebooks, the description; prints what it ran and what it left out
 	@sh scripts/test.sh "$(MAKE) --no-print-directory" rust python notebooks schemathesis sail

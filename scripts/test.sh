@@ -2,7 +2,7 @@
 # Runs the parts of the tests and prints at the end one line for each: what it ran, how long it took beside its budget in
 # tests/budgets.toml, and what it left out, and why.
 #
-# Everything is built first, so that what takes long is seen. Then the parts run in two lanes beside each other, since many
+# Everything is built first, and the Python environments are installed beside it. Then the parts run in two lanes beside each other, since many
 # tests wait for something. A line of a part begins with its name.
 # $1: the command that runs a part (make); the others: the names of the parts.
 set -eu
@@ -50,7 +50,10 @@ lane() {
     for one in "$@"; do part "$one" || return 0; done
 }
 
+$run environments &
+environments=$!
 sh scripts/timed.sh build $run build
+wait "$environments"
 
 # Two lanes of about the same length.
 first=""
