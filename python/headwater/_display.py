@@ -8,6 +8,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any, Protocol
 
 import polars as pl
+import polars.selectors as cs
 
 from headwater._shown import SHOWN
 
@@ -24,6 +25,10 @@ _GAP = 3
 _SUBJECTS = ("address", "target", "source", "txid", "hash", "txhash", "contract", "symbol", "symbols", "q")
 # Characters of texts of chains and lists that would move the cursor, or turn the direction of writing.
 _UNSAFE = r"[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Co}]"
+# Digits behind the point of numbers that are neither exact nor sums of US dollars; significant ones of small numbers.
+_DIGITS = 6
+# Columns in US dollars that are sums; prices keep their digits.
+_SUMS = "(amount|balance|flow|volume)[a-z_]*_usd$"
 _CONFIG: dict[str, Any] = {
     "tbl_cols": -1,
     "tbl_rows": _ROWS,
@@ -33,6 +38,8 @@ _CONFIG: dict[str, Any] = {
     "tbl_hide_column_data_types": True,
     "tbl_cell_numeric_alignment": "RIGHT",
     "trim_decimal_zeros": True,
+    "fmt_float": "full",
+    "thousands_separator": ",",
 }
 
 
@@ -139,7 +146,7 @@ def many_html(reports: Reports) -> str:
     """Return the reports about many addresses as HTML, with the first rows of all."""
     lines = [f"<div><strong>{escape(safe(reports.title()))}</strong></div>"]
     with pl.Config(**_CONFIG):
-        lines.append(_without_controls(reports.frame.head(_ROWS))._repr_html_())
+        lines.append(_for_people(reports.frame.head(_ROWS))._repr_html_())
     return "\n".join([*lines, *(f"<div><em>{escape(note)}</em></div>" for note in _all_notes(reports))])
 
 
@@ -168,13 +175,19 @@ def _first(report: Report) -> pl.DataFrame:
     first = [name for name in SHOWN.get(report.endpoint, ("", []))[1] if name in frame.columns]
     frame = frame.select(first) if first else frame
     kept = [column.name for column in frame.get_columns() if column.null_count() < len(column)]
-    return _without_controls(frame.select(kept))
+    return _for_people(frame.select(kept))
 
 
-def _without_controls(frame: pl.DataFrame) -> pl.DataFrame:
-    """Return a frame whose texts change nothing around them; lists of texts become text."""
-    texts = frame.with_columns(pl.col(pl.List(pl.String)).list.join(", "))
-    return texts.with_columns(pl.col(pl.String).str.replace_all(_UNSAFE, "�"))
+def _for_people(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return a frame of plain texts, empty where they are missing, and of numbers without useless digits."""
+    sums = cs.matches(_SUMS) & cs.float()
+    others = cs.float() - sums
+    texts = frame.with_columns(
+        pl.col(pl.List(pl.String)).list.join(", "),
+        sums.round(2),
+        pl.when(others.abs() < 1).then(others.round_sig_figs(_DIGITS)).otherwise(others.round(_DIGITS)),
+    )
+    return texts.with_columns(pl.col(pl.String).fill_null("").str.replace_all(_UNSAFE, "�"))
 
 
 def _fitting(frame: pl.DataFrame, width: int) -> pl.DataFrame:
@@ -193,11 +206,13 @@ def _widths(column: pl.Series) -> Sequence[int]:
     if column.dtype == pl.Datetime:
         return [len("2026-01-01 00:00:00 UTC")]
     if column.dtype == pl.Float64:
-        return [len(f"{value:.6f}") for value in column.drop_nulls()] or [0]
+        return [len(f"{value:,.9f}".rstrip("0").rstrip(".")) for value in column.drop_nulls()] or [0]
     if isinstance(column.dtype, (pl.List, pl.Struct)):
         return [_CELL // 2]
     if isinstance(column.dtype, pl.Decimal):
-        return [len(f"{value:f}".rstrip("0")) for value in column.drop_nulls()] or [0]
+        return [len(f"{value:,f}".rstrip("0").rstrip(".")) for value in column.drop_nulls()] or [0]
+    if column.dtype.is_integer():
+        return [len(f"{value:,}") for value in column.drop_nulls()] or [0]
     return [min(len(str(value)), _CELL) for value in column] or [0]
 
 

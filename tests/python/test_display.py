@@ -9,7 +9,7 @@ from typing import Any
 import headwater as hw
 import polars as pl
 import pytest
-from headwater import _rows
+from headwater import _display, _rows
 from headwater.examples import ALICE, BOB
 
 CONTRACT = "0x" + "ef" * 20
@@ -85,6 +85,15 @@ def test_columns_that_people_look_at_come_first(busy: hw.Ledger) -> None:
     whole = busy.read_all("transactions", blockchain="ethereum", address=ALICE)
     assert whole.columns == frame.columns
     assert whole.equals(frame)
+
+
+def test_shown_numbers_have_no_useless_digits() -> None:
+    values = {"total_amount_usd": [12220067.145571, None], "price_usd": [0.000123456789, 1.0]}
+    frame = pl.DataFrame({**values, "share": [21.15502840813453, 1e-9], "entity_name": [None, "lanternex"]})
+    shown = _display._for_people(frame)
+    assert shown.rows() == [(12220067.15, 0.000123457, 21.155028, ""), (None, 1.0, 1e-9, "lanternex")]
+    with pl.Config(**_display._CONFIG):
+        assert "│    12,220,067.15 ┆ 0.000123457 ┆" in str(shown)
 
 
 def test_wide_report_leaves_columns_out(busy: hw.Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
