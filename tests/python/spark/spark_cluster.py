@@ -108,6 +108,10 @@ class Cluster:
         """Return the executors of all drivers."""
         return sorted(executor for worker in self.workers.values() for executor in children(worker.pid))
 
+    def workers_with_executors(self) -> set[str]:
+        """Return the workers that run an executor: after a failure both may be on one worker."""
+        return {name for name, worker in self.workers.items() if children(worker.pid)}
+
     def python_processes(self) -> list[int]:
         """Return the processes that run tasks: the daemon of each executor forks them."""
         daemons = [daemon for executor in self.executors() for daemon in children(executor)]
