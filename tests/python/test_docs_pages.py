@@ -18,7 +18,12 @@ from conftest import Served, headwater, serve, stop
 from headwater import _calls
 
 ROOT = Path(__file__).parents[2]
-PAGES = sorted((ROOT / "docs").glob("*.md"))
+PAGES = sorted((ROOT / "docs").rglob("*.md"))
+
+
+def name(page: Path) -> str:
+    """Return the path of a page below docs/."""
+    return str(page.relative_to(ROOT / "docs"))
 
 
 @dataclass
@@ -78,33 +83,33 @@ def test_there_are_pages_and_their_links_lead_somewhere() -> None:
     assert len(PAGES) >= 8
     for page in PAGES:
         for link in re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text()):
-            assert link.startswith("https://") or (page.parent / link).exists(), f"{page.name}: {link}"
+            assert link.startswith("https://") or (page.parent / link).exists(), f"{name(page)}: {link}"
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+@pytest.mark.parametrize("page", PAGES, ids=name)
 def test_every_curl_of_a_page_is_answered_with_data(page: Path, place: ExampleFolder) -> None:
     for command in (command for block in blocks(page, "sh") for command in commands(block)):
         shell = ["bash", "-euo", "pipefail", "-c", command]
         done = subprocess.run(
             shell, env=place.environment, cwd=place.folder, capture_output=True, text=True, timeout=120, check=False
         )
-        assert done.returncode == 0, f"{page.name}: {command}\n{done.stdout}\n{done.stderr}"
-        assert done.stdout.strip(), f"{page.name}: {command} answers nothing"
+        assert done.returncode == 0, f"{name(page)}: {command}\n{done.stdout}\n{done.stderr}"
+        assert done.stdout.strip(), f"{name(page)}: {command} answers nothing"
         if command.startswith("curl") and done.stdout.startswith("{"):
-            assert holds_something(json.loads(done.stdout)), f"{page.name}: {command}\n{done.stdout}"
+            assert holds_something(json.loads(done.stdout)), f"{name(page)}: {command}\n{done.stdout}"
         elif command.startswith("curl"):
-            assert len(done.stdout.splitlines()) > 1, f"{page.name}: {command}\n{done.stdout}"
+            assert len(done.stdout.splitlines()) > 1, f"{name(page)}: {command}\n{done.stdout}"
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "python")], ids=lambda page: page.stem)
+@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "python")], ids=name)
 def test_the_python_of_a_page_runs_and_prints(page: Path, place: ExampleFolder) -> None:
     script = "\n".join(blocks(page, "python"))
     done = subprocess.run(
         [sys.executable, "-c", script], env=place.environment, capture_output=True, text=True, timeout=120, check=False
     )
-    assert done.returncode == 0, f"{page.name}:\n{done.stdout}\n{done.stderr}"
-    assert done.stdout.strip(), f"{page.name} prints nothing"
-    assert "shape: (0," not in done.stdout, f"{page.name} shows an empty frame:\n{done.stdout}"
+    assert done.returncode == 0, f"{name(page)}:\n{done.stdout}\n{done.stderr}"
+    assert done.stdout.strip(), f"{name(page)} prints nothing"
+    assert "shape: (0," not in done.stdout, f"{name(page)} shows an empty frame:\n{done.stdout}"
 
 
 def settings(text: str) -> dict[str, str]:
@@ -209,4 +214,4 @@ def test_the_command_line_of_the_pages_is_known() -> None:
     for page in PAGES:
         for block in blocks(page, "text"):
             for command in re.findall(r"^headwater ([a-z]+)", block, re.MULTILINE):
-                assert re.search(rf"^  {command}\b", known, re.MULTILINE), f"{page.name}: headwater {command}"
+                assert re.search(rf"^  {command}\b", known, re.MULTILINE), f"{name(page)}: headwater {command}"
