@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
+from datetime import datetime
+from decimal import Decimal
 from html import escape
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -67,8 +69,7 @@ class Reports(Protocol):
     endpoint: str
     addresses: list[str]
 
-    @property
-    def frame(self) -> pl.DataFrame: ...
+    def _overview(self) -> pl.DataFrame: ...
     def title(self) -> str: ...
     def __len__(self) -> int: ...
     def __iter__(self) -> Iterator[Report]: ...
@@ -76,22 +77,17 @@ class Reports(Protocol):
 
 def text(report: Report) -> str:
     """Return a report as text: its title, the first rows, and the warnings."""
-    frame = _first(report)
-    lines = [safe(report.title())]
-    if frame.height:
-        width = shutil.get_terminal_size().columns
-        with pl.Config(**_CONFIG):
-            lines.append(str(_fitting(frame, width)))
-    return "\n".join([*lines, *more(report), *_notes(report)])
+    return "\n".join(
+        [safe(report.title()), *_text_table(_first(report.endpoint, report.frame)), *more(report), *_notes(report)]
+    )
 
 
 def html(report: Report) -> str:
     """Return a report as HTML; texts of chains and lists are escaped."""
-    frame = _first(report)
+    frame = _first(report.endpoint, report.frame)
     lines = [f"<div><strong>{escape(safe(report.title()))}</strong></div>"]
     if frame.height:
-        with pl.Config(**_CONFIG):
-            lines.append(frame._repr_html_())
+        lines.append(_table(frame))
     lines += [f"<div>{escape(line)}</div>" for line in more(report)]
     lines += [f"<div><em>{escape(line)}</em></div>" for line in _notes(report)]
     return "\n".join(lines)
@@ -138,15 +134,18 @@ def titles(reports: Reports) -> str:
 
 
 def many_text(reports: Reports) -> str:
-    """Return the reports about many addresses as text: their title, and each warning once."""
-    return "\n".join([safe(reports.title()), *_all_notes(reports)])
+    """Return the reports about many addresses as text: their title, the first rows of all, and each warning once."""
+    return "\n".join(
+        [safe(reports.title()), *_text_table(_first(reports.endpoint, reports._overview())), *_all_notes(reports)]
+    )
 
 
 def many_html(reports: Reports) -> str:
     """Return the reports about many addresses as HTML, with the first rows of all."""
-    lines = [f"<div><strong>{escape(safe(reports.title()))}</strong></div>"]
-    with pl.Config(**_CONFIG):
-        lines.append(_for_people(reports.frame.head(_ROWS))._repr_html_())
+    lines = [
+        f"<div><strong>{escape(safe(reports.title()))}</strong></div>",
+        _table(_first(reports.endpoint, reports._overview())),
+    ]
     return "\n".join([*lines, *(f"<div><em>{escape(note)}</em></div>" for note in _all_notes(reports))])
 
 
@@ -169,11 +168,12 @@ def _all_notes(reports: Reports) -> Iterable[str]:
     return dict.fromkeys(note for report in reports for note in _notes(report))
 
 
-def _first(report: Report) -> pl.DataFrame:
+def _first(endpoint: str, rows: pl.DataFrame) -> pl.DataFrame:
     """Return the first rows, with the columns that people look at first, without those that have nothing."""
-    frame = report.frame.head(_ROWS)
-    first = [name for name in SHOWN.get(report.endpoint, ("", []))[1] if name in frame.columns]
-    frame = frame.select(first) if first else frame
+    frame = rows.head(_ROWS)
+    first = [name for name in SHOWN.get(endpoint, ("", []))[1] if name in frame.columns]
+    if first:
+        frame = frame.select([*(name for name in ("queried_address",) if name in frame.columns), *first])
     kept = [column.name for column in frame.get_columns() if column.null_count() < len(column)]
     return _for_people(frame.select(kept))
 
@@ -190,30 +190,55 @@ def _for_people(frame: pl.DataFrame) -> pl.DataFrame:
     return texts.with_columns(pl.col(pl.String).fill_null("").str.replace_all(_UNSAFE, "�"))
 
 
+def _text_table(frame: pl.DataFrame) -> list[str]:
+    """Return a frame as a table for a prompt, nothing for no rows."""
+    if not frame.height:
+        return []
+    with pl.Config(**_CONFIG):
+        return [str(_fitting(frame, shutil.get_terminal_size().columns))]
+
+
 def _fitting(frame: pl.DataFrame, width: int) -> pl.DataFrame:
     """Return the columns that fit a width, at least two; cells are shown whole."""
     kept: list[str] = []
     used = 1
     for column in frame.get_columns():
-        used += max(len(column.name), *_widths(column)) + _GAP
+        used += max(len(column.name), *(len(_cell(value)) for value in column)) + _GAP
         if used > width and len(kept) > 1:
             break
         kept.append(column.name)
     return frame.select(kept)
 
 
-def _widths(column: pl.Series) -> Sequence[int]:
-    if column.dtype == pl.Datetime:
-        return [len("2026-01-01 00:00:00 UTC")]
-    if column.dtype == pl.Float64:
-        return [len(f"{value:,.9f}".rstrip("0").rstrip(".")) for value in column.drop_nulls()] or [0]
-    if isinstance(column.dtype, (pl.List, pl.Struct)):
-        return [_CELL // 2]
-    if isinstance(column.dtype, pl.Decimal):
-        return [len(f"{value:,f}".rstrip("0").rstrip(".")) for value in column.drop_nulls()] or [0]
-    if column.dtype.is_integer():
-        return [len(f"{value:,}") for value in column.drop_nulls()] or [0]
-    return [min(len(str(value)), _CELL) for value in column] or [0]
+def _cell(value: Any) -> str:  # noqa: ANN401
+    """Return a value as text, as the table of a prompt shows it."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, (float, Decimal)):
+        whole, _, fraction = f"{Decimal(str(value)):,f}".partition(".")
+        digits = fraction.rstrip("0")
+        return f"{whole}.{digits}" if digits else whole
+    if isinstance(value, datetime):
+        return f"{value:%Y-%m-%d %H:%M:%S} UTC"
+    text = str(value)
+    return text if len(text) <= _CELL else f"{text[:_CELL]}…"
+
+
+def _table(frame: pl.DataFrame) -> str:
+    """Return a frame as an HTML table, numbers aligned right."""
+    sides = ["right" if column.dtype.is_numeric() else "left" for column in frame.get_columns()]
+    rows = [("th", frame.columns), *(("td", map(_cell, row)) for row in frame.rows())]
+    lines = [
+        "".join(
+            f'<{tag} style="text-align: {side}">{escape(cell)}</{tag}>' for cell, side in zip(cells, sides, strict=True)
+        )
+        for tag, cells in rows
+    ]
+    return "<table>" + "".join(f"<tr>{line}</tr>" for line in lines) + "</table>"
 
 
 def _short(value: Any) -> str:  # noqa: ANN401

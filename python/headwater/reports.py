@@ -299,6 +299,10 @@ class Reports(Sequence[Report[Data]]):
         nobody = self._without_rows().select(pl.lit("").alias("queried_address"), pl.all())
         return _rows.united(frames) if frames else nobody
 
+    def _overview(self) -> pl.DataFrame:
+        """Return the rows that a prompt shows first."""
+        return self.frame
+
     def _without_rows(self) -> pl.DataFrame:
         """Return the frame of no address."""
         return _rows.empty(self.endpoint)

@@ -52,6 +52,8 @@ _SUMMARY = [
     "graph_score",
     "factors",
 ]
+# What a prompt shows of many addresses.
+_OVERVIEW = ["address", "blockchain", "assessment", "composite_score", "risk_level", "gate_reason", "factors"]
 
 
 class RiskReport(Report[records.AddressRiskReport]):
@@ -197,6 +199,9 @@ class RiskReports(Reports[records.AddressRiskReport]):
         """One row per address: assessment, score, level, gate, context, scores of dimensions, codes of factors."""
         nobody = _summary(_rows.table(self.endpoint, "").clear())
         return pl.concat([nobody, *(report.summary for report in self)])
+
+    def _overview(self) -> pl.DataFrame:
+        return self.summary.select(_OVERVIEW)
 
     def _without_rows(self) -> pl.DataFrame:
         return with_dispute_secs(_rows.table(self.endpoint, "factors")).select(_FACTORS)
