@@ -10,6 +10,7 @@ pub mod events;
 pub mod example;
 pub mod fields;
 
+mod address_chains;
 mod analysis;
 mod asset_book;
 mod balances;
