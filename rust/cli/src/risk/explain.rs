@@ -7,22 +7,26 @@ use headwater_engine::risk::{
 use headwater_intel::behaviour::Behaviour;
 use headwater_intel::risk::{Parameters, shown as digits};
 
+use super::verdict::Judged;
 use crate::output::{grouped, table};
+use crate::table::{Layout, fitted, fitted_text};
 use crate::words::{dispute, grouped_decimal, joined, number, row, section, time};
 
 /// Rules that one line names.
 const CODES_OF_A_LINE: usize = 5;
 
 /// Explains a report.
-pub(super) fn lines(report: &RiskReport, parameters: &Parameters) -> Vec<String> {
+pub(super) fn lines(report: &RiskReport, parameters: &Parameters, layout: Layout) -> Vec<String> {
+    let judged = Judged::of_report(report);
     joined([
-        verdict(report, parameters),
-        dimensions(report),
-        section("What the score is made of", factors(report)),
-        section("Labels", codes(report)),
+        vec![format!("{}: {}", judged.level(), judged.reason())],
+        facts(report, parameters),
+        dimensions(report, layout),
+        section("What the score is made of", factors(report, layout)),
+        section("Labels", codes(report, layout)),
         section("Disputed labels", disputes(report)),
         evidence(report),
-        section("Risky counterparties, the strongest", counterparties(report)),
+        section("Risky counterparties, the strongest", counterparties(report, layout)),
         section("Rules that were not evaluated", deferred(report)),
         section("What it rests on", basis(report)),
         vec![
@@ -33,7 +37,7 @@ pub(super) fn lines(report: &RiskReport, parameters: &Parameters) -> Vec<String>
     ])
 }
 
-fn verdict(report: &RiskReport, parameters: &Parameters) -> Vec<String> {
+fn facts(report: &RiskReport, parameters: &Parameters) -> Vec<String> {
     let (levels, decision) = (&parameters.levels, &report.decision);
     let score = format!(
         "{} of 100: {} (medium from {}, high from {})",
@@ -81,7 +85,7 @@ fn missing(reason: AssessmentReasonName) -> &'static str {
 }
 
 /// Lists each dimension with its score, the points that it adds, and its result.
-fn dimensions(report: &RiskReport) -> Vec<String> {
+fn dimensions(report: &RiskReport, layout: Layout) -> Vec<String> {
     let sum = |wanted: &dyn Fn(&FactorRecord) -> bool| -> f64 {
         // The sum of no points is minus zero.
         report.factors.iter().filter(|factor| wanted(factor)).map(|factor| factor.points).sum::<f64>() + 0.0
@@ -100,7 +104,7 @@ fn dimensions(report: &RiskReport) -> Vec<String> {
     if report.decision.gated {
         rows.push(row(["floor", "", &format!("{:.2}", sum(&is_gate)), "what the floor adds"]));
     }
-    table(&rows)
+    fitted_text(&rows, layout)
 }
 
 fn title(dimension: DimensionName) -> &'static str {
@@ -139,7 +143,7 @@ fn edge(report: &RiskReport) -> String {
 }
 
 /// Describes why counterparties, or behaviours too, were not assessed.
-fn skipped(reason: GraphReason) -> &'static str {
+pub(super) fn skipped(reason: GraphReason) -> &'static str {
     match reason {
         GraphReason::IntelGate => "not looked at: the labels decide already",
         GraphReason::IntelDecisive => "not looked at: the address is a trusted service",
@@ -152,7 +156,7 @@ fn skipped(reason: GraphReason) -> &'static str {
     }
 }
 
-fn factors(report: &RiskReport) -> Vec<String> {
+fn factors(report: &RiskReport, layout: Layout) -> Vec<String> {
     if report.factors.is_empty() {
         let words = match report.meta.assessment {
             AssessmentName::Insufficient => "nothing was found in too little data",
@@ -172,10 +176,10 @@ fn factors(report: &RiskReport) -> Vec<String> {
         let detail = format!("{}{}{by_context}", name.unwrap_or_default(), detail(factor));
         row([&points(factor.points), title(factor.dimension), &factor.code, &detail])
     }));
-    table(&rows)
+    fitted_text(&rows, layout)
 }
 
-fn codes(report: &RiskReport) -> Vec<String> {
+fn codes(report: &RiskReport, layout: Layout) -> Vec<String> {
     let codes = &report.dimensions.intel.codes;
     if codes.is_empty() {
         return Vec::new();
@@ -185,7 +189,7 @@ fn codes(report: &RiskReport) -> Vec<String> {
         let (severity, confidence) = (points(code.severity), ratio(code.confidence));
         row([&code.code, &code.family, &severity, &confidence, &points(code.contribution)])
     }));
-    table(&rows)
+    fitted(&rows, layout)
 }
 
 /// Lists the disputes of claims about the address.
@@ -224,14 +228,14 @@ fn one_evidence(found: &BehaviorRecord) -> Vec<String> {
     std::iter::once(head).chain(table(&rows)).collect()
 }
 
-fn counterparties(report: &RiskReport) -> Vec<String> {
+fn counterparties(report: &RiskReport, layout: Layout) -> Vec<String> {
     let risky = report.dimensions.graph.edge.as_ref().map(|edge| &*edge.risky_neighbors).unwrap_or_default();
     if risky.is_empty() {
         return Vec::new();
     }
     let mut rows = vec![row(["address", "entity", "labels", "way", "US dollars", "share", "last", "note"])];
     rows.extend(risky.iter().map(counterparty));
-    table(&rows)
+    fitted(&rows, layout)
 }
 
 fn counterparty(one: &RiskyNeighbor) -> Vec<String> {
@@ -247,7 +251,7 @@ fn counterparty(one: &RiskyNeighbor) -> Vec<String> {
         one.entity_name.as_deref().unwrap_or_default(),
         &labels.join(", "),
         one.direction.name(),
-        &usd(one.amount_usd.unwrap_or_default()),
+        &one.amount_usd.map(usd).unwrap_or_default(),
         &percent(one.share),
         &time(one.last_activity),
         &notes.into_iter().flatten().collect::<Vec<_>>().join(", "),
@@ -294,7 +298,7 @@ fn basis(report: &RiskReport) -> Vec<String> {
 }
 
 /// Returns whether a factor represents a floor.
-fn is_gate(factor: &FactorRecord) -> bool {
+pub(super) fn is_gate(factor: &FactorRecord) -> bool {
     matches!(&*factor.code, "ofac_sanctioned" | "confirmed_illicit" | "direct_sanctioned_edge")
 }
 

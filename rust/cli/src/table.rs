@@ -1,0 +1,295 @@
+//! Tables of text that fit a terminal: columns in order of importance, of which the least important are left out first.
+
+use unicode_width::UnicodeWidthStr;
+
+/// Columns between two cells.
+const GAP: usize = 2;
+
+/// The narrowest column into which text is wrapped.
+const MIN_TEXT: usize = 20;
+
+/// The room for a table.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Layout {
+    /// The columns of the terminal; `None` without a bound, as in a pipe.
+    width: Option<usize>,
+    is_whole: bool,
+}
+
+impl Layout {
+    /// Creates a layout for a terminal of so many columns, or without a bound.
+    #[must_use]
+    pub const fn of_width(width: Option<usize>) -> Self {
+        Self { width, is_whole: false }
+    }
+
+    /// Returns the layout that shows every column, however wide the terminal is.
+    #[must_use]
+    pub const fn whole(self) -> Self {
+        Self { width: None, is_whole: true }
+    }
+}
+
+/// A table with its columns in order of importance.
+#[derive(Debug, Clone)]
+pub struct Table {
+    head: Vec<String>,
+    rows: Vec<Vec<String>>,
+    /// The number of columns that are shown unless all are asked for.
+    first: usize,
+    /// Whether the last of them is text that may continue on further lines.
+    has_text: bool,
+}
+
+impl Table {
+    /// Creates a table without rows. An empty name leaves the head of a column empty.
+    #[must_use]
+    pub fn new<I: IntoIterator<Item: Into<String>>>(head: I) -> Self {
+        let head: Vec<String> = head.into_iter().map(Into::into).collect();
+        Self { first: head.len(), head, rows: Vec::new(), has_text: false }
+    }
+
+    /// Returns the table that shows only so many columns unless all are asked for.
+    #[must_use]
+    pub fn with_first(self, first: usize) -> Self {
+        Self { first: first.clamp(1, self.head.len().max(1)), ..self }
+    }
+
+    /// Returns the table with text in its last column: a text that is too long continues on the next line.
+    #[must_use]
+    pub fn with_text(self) -> Self {
+        Self { has_text: true, ..self }
+    }
+
+    /// Adds a row.
+    pub fn push(&mut self, row: Vec<String>) {
+        self.rows.push(row);
+    }
+
+    /// Formats the table; a note names the columns for which there was no room.
+    #[must_use]
+    pub fn lines(&self, layout: Layout) -> Vec<String> {
+        let rows: Vec<Vec<String>> = std::iter::once(&self.head)
+            .chain(&self.rows)
+            .map(|row| row.iter().map(|cell| plain(cell)).collect())
+            .collect();
+        let widths = widths(&rows, self.head.len());
+        let offered = if layout.is_whole { self.head.len() } else { self.first };
+        let (shown, left_out) = self.fitting(&widths[..offered.min(widths.len())], layout.width);
+        let numeric: Vec<bool> = (0..self.head.len()).map(|column| is_numeric(&rows, column)).collect();
+        let mut lines = Vec::with_capacity(rows.len());
+        for row in &rows {
+            lines.extend(self.row_lines(row, (&shown, &widths, &numeric), layout.width));
+        }
+        lines.extend(note(&left_out, layout.width));
+        lines
+    }
+
+    /// Divides columns into those for which there is room and the names of the others.
+    fn fitting(&self, widths: &[usize], room: Option<usize>) -> (Vec<usize>, Vec<&str>) {
+        let Some(room) = room else { return ((0..widths.len()).collect(), Vec::new()) };
+        let (mut shown, mut left_out, mut used) = (Vec::new(), Vec::new(), 0);
+        for (column, width) in widths.iter().enumerate() {
+            let is_text = self.has_text && column + 1 == self.head.len();
+            let least = if is_text { (*width).min(MIN_TEXT) } else { *width };
+            let needed = used + least + if shown.is_empty() { 0 } else { GAP };
+            // Without the first column, rows would have no subject.
+            if needed <= room || shown.is_empty() {
+                used = needed;
+                shown.push(column);
+            } else {
+                left_out.push(&*self.head[column]);
+            }
+        }
+        (shown, left_out)
+    }
+
+    fn row_lines(
+        &self,
+        row: &[String],
+        (shown, widths, numeric): (&[usize], &[usize], &[bool]),
+        room: Option<usize>,
+    ) -> Vec<String> {
+        let text_column = self.head.len().checked_sub(1).filter(|last| self.has_text && shown.last() == Some(last));
+        let fixed: Vec<usize> = shown.iter().copied().filter(|column| Some(*column) != text_column).collect();
+        let mut line = String::new();
+        for column in fixed {
+            let cell = row.get(column).map(String::as_str).unwrap_or_default();
+            let pad = " ".repeat(widths[column].saturating_sub(cell.width()));
+            line.extend(if numeric[column] { [pad.as_str(), cell] } else { [cell, pad.as_str()] });
+            line.push_str("  ");
+        }
+        let Some(column) = text_column else { return vec![line.trim_end().to_owned()] };
+        let indent = line.width();
+        let text = row.get(column).map(String::as_str).unwrap_or_default();
+        let parts = wrapped(text, room.map(|room| room.saturating_sub(indent).max(MIN_TEXT)));
+        let mut lines = Vec::with_capacity(parts.len());
+        for (number, part) in parts.iter().enumerate() {
+            let before = if number == 0 { line.clone() } else { " ".repeat(indent) };
+            lines.push(format!("{before}{part}").trim_end().to_owned());
+        }
+        lines
+    }
+}
+
+/// Formats rows with aligned columns, whatever their width; the first row is the head.
+#[must_use]
+pub fn table(rows: &[Vec<String>]) -> Vec<String> {
+    fitted(rows, Layout::default())
+}
+
+/// Formats rows for the room that there is; the first row is the head.
+pub(super) fn fitted(rows: &[Vec<String>], layout: Layout) -> Vec<String> {
+    of_rows(rows).map(|table| table.lines(layout)).unwrap_or_default()
+}
+
+/// Formats rows whose last column is text, for the room that there is; the first row is the head.
+pub(super) fn fitted_text(rows: &[Vec<String>], layout: Layout) -> Vec<String> {
+    of_rows(rows).map(|table| table.with_text().lines(layout)).unwrap_or_default()
+}
+
+fn of_rows(rows: &[Vec<String>]) -> Option<Table> {
+    let (head, rows) = rows.split_first()?;
+    let columns = rows.iter().map(Vec::len).chain([head.len()]).max().unwrap_or(0);
+    let mut table = Table::new((0..columns).map(|column| head.get(column).cloned().unwrap_or_default()));
+    rows.iter().for_each(|row| table.push(row.clone()));
+    Some(table)
+}
+
+/// Breaks text at spaces into lines of at most so many columns; a longer word keeps its line.
+fn wrapped(text: &str, room: Option<usize>) -> Vec<String> {
+    let Some(room) = room.filter(|room| text.width() > *room) else { return vec![text.to_owned()] };
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        let last = lines.last_mut().expect("there is always a line");
+        if last.is_empty() {
+            last.push_str(word);
+        } else if last.width() + 1 + word.width() <= room {
+            last.push(' ');
+            last.push_str(word);
+        } else {
+            lines.push(word.to_owned());
+        }
+    }
+    lines
+}
+
+fn widths(rows: &[Vec<String>], columns: usize) -> Vec<usize> {
+    let width = |column: usize| rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.width()).max();
+    (0..columns).map(|column| width(column).unwrap_or(0)).collect()
+}
+
+/// Returns whether the cells of a column below its head are numbers, which are aligned right.
+fn is_numeric(rows: &[Vec<String>], column: usize) -> bool {
+    let is_number = |cell: &str| cell.chars().all(|letter| letter.is_ascii_digit() || ",.-%".contains(letter));
+    rows.iter().skip(1).filter_map(|row| row.get(column)).all(|cell| is_number(cell))
+}
+
+/// Names the columns that were left out, as many as a line has room for.
+fn note(left_out: &[&str], room: Option<usize>) -> Option<String> {
+    const REMEDY: &str = " (--wide shows all columns)";
+    let room = room.unwrap_or(usize::MAX);
+    let line = |named: usize| {
+        let more = left_out.len() - named;
+        let rest = if more == 0 { String::new() } else { format!(" and {more} more") };
+        format!("not shown: {}{rest}{REMEDY}", left_out[..named].join(", "))
+    };
+    let fits = (1..=left_out.len()).rev().find(|named| line(*named).width() <= room);
+    (!left_out.is_empty()).then(|| line(fits.unwrap_or(1)))
+}
+
+/// Escapes the characters of foreign text that break a line or change its direction.
+#[must_use]
+pub fn plain(cell: &str) -> String {
+    let is_kept = |letter: char| {
+        !letter.is_control()
+            && !matches!(letter, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    };
+    let mut text = String::with_capacity(cell.len());
+    for letter in cell.chars() {
+        if is_kept(letter) { text.push(letter) } else { text.extend(letter.escape_default()) }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ADDRESS: &str = "0xaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
+
+    fn row<const N: usize>(cells: [&str; N]) -> Vec<String> {
+        cells.map(str::to_owned).to_vec()
+    }
+
+    fn movements() -> Table {
+        let mut table = Table::new(["time", "amount", "counterparty", "label", "hash"]);
+        table.push(row(["2026-01-01 00:00:00Z", "1,234.5", ADDRESS, "Binance", ADDRESS]));
+        table.push(row(["2026-01-02 00:00:00Z", "2", ADDRESS, "", ADDRESS]));
+        table
+    }
+
+    fn lines(table: &Table, width: usize) -> Vec<String> {
+        table.lines(Layout::of_width(Some(width)))
+    }
+
+    #[test]
+    fn table_columns_are_aligned() {
+        assert_eq!(table(&[row(["id", "credits"]), row(["abc", "5"])]), ["id   credits", "abc        5"]);
+        assert_eq!(table(&[]), Vec::<String>::new());
+    }
+
+    #[test]
+    fn table_escapes_control_characters() {
+        let lines = table(&[row(["name", "n"]), row(["a\nb\u{1b}[2J\u{202e}ü", "5"])]);
+        assert_eq!(lines, ["name                    n", "a\\nb\\u{1b}[2J\\u{202e}ü  5"]);
+    }
+
+    #[test]
+    fn columns_without_room_are_left_out_and_named() {
+        for width in [60, 80, 120] {
+            let lines = lines(&movements(), width);
+            assert!(lines.iter().all(|line| line.width() <= width), "{width}: {lines:?}");
+        }
+        let narrow = [
+            "time                   amount  label",
+            "2026-01-01 00:00:00Z  1,234.5  Binance",
+            "2026-01-02 00:00:00Z        2",
+            "not shown: counterparty, hash (--wide shows all columns)",
+        ];
+        assert_eq!(lines(&movements(), 60), narrow);
+        let wider = lines(&movements(), 120);
+        assert!(wider[1].contains(ADDRESS) && wider[3].starts_with("not shown: hash"), "{wider:?}");
+    }
+
+    #[test]
+    fn addresses_are_never_cut() {
+        let mut table = Table::new(["address", "amount"]);
+        table.push(row([ADDRESS, "5"]));
+        assert_eq!(lines(&table, 20)[1], ADDRESS);
+    }
+
+    #[test]
+    fn wide_and_pipes_show_whole_rows() {
+        let table = movements().with_first(2);
+        let piped = table.lines(Layout::of_width(None));
+        assert_eq!(piped[0], "time                   amount");
+        let whole = table.lines(Layout::of_width(Some(60)).whole());
+        assert!(whole[0].ends_with("hash") && whole[1].ends_with(ADDRESS) && whole.len() == 3, "{whole:?}");
+    }
+
+    #[test]
+    fn double_width_letters_take_two_columns() {
+        let lines = table(&[row(["name", "n"]), row(["诈骗模式", "5"]), row(["scam", "6"])]);
+        assert_eq!(lines, ["name      n", "诈骗模式  5", "scam      6"]);
+    }
+
+    #[test]
+    fn text_continues_below_itself() {
+        let mut table = Table::new(["points", "detail"]).with_text();
+        table.push(row(["12", "received 5 payments from an address under sanctions"]));
+        let expected =
+            ["points  detail", "    12  received 5 payments from", "        an address under", "        sanctions"];
+        assert_eq!(lines(&table, 33), expected);
+    }
+}
