@@ -7,7 +7,7 @@ use headwater_types::Chain;
 use serde_json::json;
 
 use super::error::Failure;
-use super::output::Output;
+use super::output::{Output, standing};
 use super::rows::table_of;
 use super::session::{Session, without_nulls};
 use super::view::View;
@@ -29,6 +29,9 @@ pub struct Arguments {
     /// Last day or time, included [default: the last block held].
     #[arg(long, value_name = "TIME", value_parser = when::until)]
     to: Option<i64>,
+    /// Also count tokens that no registry vouches for.
+    #[arg(long)]
+    include_unverified: bool,
     #[command(flatten)]
     view: View,
     /// The address.
@@ -37,11 +40,11 @@ pub struct Arguments {
 
 /// Prints what an address held at the end of each day.
 pub(super) fn run(settings: &Settings, arguments: &Arguments, output: Output) -> Result<(), Failure> {
-    let Arguments { chain, symbols, from, to, view, address } = arguments;
+    let Arguments { chain, symbols, from, to, include_unverified, view, address } = arguments;
     let session = Session::open(settings)?;
     let chain = session.chain(*chain, address)?;
     let request = json!({
-        "blockchain": chain.name(), "address": address, "symbols": symbols, "start_time": from, "end_time": to,
+        "blockchain": chain.name(), "address": address, "symbols": symbols, "include_unverified": include_unverified.then_some(true), "start_time": from, "end_time": to,
     });
     let request = without_nulls(request);
     if view.is_csv(output)? {
@@ -55,6 +58,7 @@ pub(super) fn run(settings: &Settings, arguments: &Arguments, output: Output) ->
         if !rows.is_empty() {
             lines.extend(table_of(&ENDPOINT, &rows).lines(view.layout(output)));
         }
+        lines.extend(standing(&response.warnings));
         lines
     })
 }
@@ -65,6 +69,12 @@ fn verdict(report: &BalanceHistoryReport) -> String {
     let days = counted(report.data_points.len() as u64, "day", "days");
     let first = report.data_points.first().zip(report.data_points.last());
     let span = first.map(|(first, last)| format!(", {} to {}", &*first.date, &*last.date)).unwrap_or_default();
+    if report.warnings.iter().any(|warning| warning.starts_with("history_incomplete")) {
+        return format!(
+            "not enough data to say what it held: more went out than came in ({days}{span}); headwater ingest PATH adds the \
+             missing history"
+        );
+    }
     let held: BTreeMap<&str, &str> = last
         .balances
         .iter()

@@ -120,7 +120,7 @@ fn lines(given: &[GivenAddress], answers: &Answers<AddressClassification>, layou
     };
     let classes = tally::of(answers.iter().map(class));
     let head = format!("{}: {classes}", counted(answers.len() as u64, "address", "addresses"));
-    let mut table = Table::new(["class", "probability", "address", "chain", "error"]).with_text();
+    let mut table = Table::new(["class", "probability", "address", "chain", "error"]).with_kept(3).with_text();
     for (given, answer) in given.iter().zip(answers) {
         table.push(match answer {
             Ok(of) => vec![

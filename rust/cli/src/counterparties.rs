@@ -37,6 +37,9 @@ pub struct Arguments {
     /// Maximum number of rows [default: 20; with --csv all].
     #[arg(long, value_name = "N")]
     limit: Option<u64>,
+    /// Also count tokens that no registry vouches for.
+    #[arg(long)]
+    include_unverified: bool,
     #[command(flatten)]
     view: View,
     /// The address.
@@ -45,11 +48,11 @@ pub struct Arguments {
 
 /// Ranks the counterparties of an address.
 pub(super) fn run(settings: &Settings, arguments: &Arguments, output: Output) -> Result<(), Failure> {
-    let Arguments { chain, symbols, direction, from, to, sort, limit, view, address } = arguments;
+    let Arguments { chain, symbols, direction, from, to, sort, limit, include_unverified, view, address } = arguments;
     let session = Session::open(settings)?;
     let chain = session.chain(*chain, address)?;
     let request = without_nulls(json!({
-        "blockchain": chain.name(), "address": address, "symbols": symbols, "direction": direction, "start_time": from,
+        "blockchain": chain.name(), "address": address, "symbols": symbols, "include_unverified": include_unverified.then_some(true), "direction": direction, "start_time": from,
         "end_time": to, "sort": sort, "limit": limit,
     }));
     if view.is_csv(output)? {

@@ -12,7 +12,7 @@ use super::output::Output;
 use super::session::Session;
 use super::table::{Layout, fitted};
 use super::view::Wide;
-use super::words::{doubt, joined, percent, row, section, usd, whole_percent};
+use super::words::{counted, doubt, joined, percent, row, section, usd, whole_percent};
 use super::{Settings, chain, when};
 
 /// Names of a category in the verdict.
@@ -84,19 +84,19 @@ fn verdict(report: &ExposureReport) -> String {
         all.reduce(|largest, record| if record.share > largest.share { record } else { largest })
     };
     let words = |record: &ExposureRecord, words: &str| {
-        let names: Vec<_> = record
+        let named = record
             .top
             .iter()
-            .take(NAMES)
-            .map(|one| {
-                format!("{}{}", one.entity_name.as_deref().unwrap_or(&one.address), doubt(one.disputed.as_ref()))
-            })
-            .collect();
+            .filter_map(|one| Some(format!("{}{}", one.entity_name.as_deref()?, doubt(one.disputed.as_ref()))));
+        let mut names: Vec<_> = named.collect();
+        names.dedup();
+        names.truncate(NAMES);
+        let who = if names.is_empty() { counted(record.addresses, "address", "addresses") } else { names.join(", ") };
         let through = if record.hops > 1 { format!(" over {} payments", record.hops) } else { String::new() };
-        format!("{} {words} {} ({}){through}", whole_percent(record.share), &*record.category, names.join(", "))
+        format!("{} {words} {} ({who}){through}", whole_percent(record.share), &*record.category)
     };
-    let out = largest(EdgeDirection::Out).map(|record| words(record, "of what left went to"));
-    let came = largest(EdgeDirection::In).map(|record| words(record, "of what came is from"));
+    let out = largest(EdgeDirection::Out).map(|record| words(record, "of what left went to the category"));
+    let came = largest(EdgeDirection::In).map(|record| words(record, "of what came is from the category"));
     let parts: Vec<_> = out.into_iter().chain(came).collect();
     if parts.is_empty() { "no named source or destination is found".to_owned() } else { parts.join("; ") }
 }

@@ -1,12 +1,13 @@
 //! `headwater holders`: the largest holders of a token.
 
+use headwater_engine::Response;
 use headwater_engine::endpoints::resolve::{Resolve, ResolveReport};
 use headwater_engine::endpoints::token_holders::{ENDPOINT, TokenHolders, TokenHoldersReport};
 use headwater_types::{Amount, Chain};
 use serde_json::json;
 
 use super::error::Failure;
-use super::output::{Output, grouped};
+use super::output::{Output, grouped, standing};
 use super::session::{Session, without_nulls};
 use super::table::{Layout, Table};
 use super::view::View;
@@ -38,7 +39,7 @@ pub(super) fn run(settings: &Settings, arguments: &Arguments, output: Output) ->
         return session.print_csv(&ENDPOINT, request, output);
     }
     let response = session.ask::<TokenHolders>(request)?;
-    output.answer(&response, || lines(&response.report, view.layout(output)))
+    output.answer(&response, || lines(&response, view.layout(output)))
 }
 
 /// Finds the chain and contract of a token; the coin of a chain is `native`.
@@ -84,7 +85,8 @@ fn find(session: &Session, named: Option<Chain>, token: &str) -> Result<(Chain, 
     }
 }
 
-fn lines(report: &TokenHoldersReport, layout: Layout) -> Vec<String> {
+fn lines(response: &Response<TokenHoldersReport>, layout: Layout) -> Vec<String> {
+    let report = &response.report;
     let symbol = report.symbol.as_deref().unwrap_or("the token");
     let chain = &*report.blockchain;
     if report.holders.is_empty() {
@@ -107,5 +109,6 @@ fn lines(report: &TokenHoldersReport, layout: Layout) -> Vec<String> {
             holder.balance_usd.map(cells::dollars).unwrap_or_default(),
         ]);
     }
-    std::iter::once(format!("{symbol} on {chain} has {all}{part}")).chain(table.lines(layout)).collect()
+    let head = format!("{symbol} on {chain} has {all}{part}");
+    std::iter::once(head).chain(table.lines(layout)).chain(standing(&response.warnings)).collect()
 }

@@ -84,10 +84,11 @@ impl Output {
         text.map_err(|error| Failure::from_error(&error))
     }
 
-    /// Prints warnings for people on standard error; the JSON for scripts contains them.
+    /// Prints warnings for people on standard error, without those about the whole store ([`standing`]); the JSON for scripts
+    /// contains all of them.
     pub fn warn(self, warnings: &[Warning]) {
         if !self.json {
-            for warning in warnings {
+            for warning in warnings.iter().filter(|warning| !STANDING.contains(&&*warning.code)) {
                 say(&format!("warning: {}", warning.message));
             }
         }
@@ -114,6 +115,16 @@ impl Output {
         let _ = writeln!(io::stderr(), "{text}");
         failure.code
     }
+}
+
+/// Warnings about the whole store, which would be in every answer: `stats` and `doctor` report them, and the answers that
+/// rest on them most name them among their details.
+const STANDING: [&str; 2] = ["partial_data", "sanctions_old"];
+
+/// Returns the warnings about the whole store, as lines of details.
+pub(super) fn standing(warnings: &[Warning]) -> Vec<String> {
+    let standing = warnings.iter().filter(|warning| STANDING.contains(&&*warning.code));
+    standing.map(|warning| format!("note: {}", warning.message)).collect()
 }
 
 /// Prints to standard output. A closed pipe (`| head`) is not a failure.

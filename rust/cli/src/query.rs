@@ -106,30 +106,36 @@ fn list_lines(endpoint: &Endpoint, list: &ListAnswer, layout: Layout) -> Vec<Str
 
 /// Formats a record: its fields, and below them the lists in it.
 fn record_lines(columns: &[Column], record: &Value, layout: Layout) -> Vec<String> {
-    let is_list = |column: &&Column| matches!(column.kind, ColumnKind::Records(_));
-    let (lists, fields): (Vec<&Column>, Vec<&Column>) = columns.iter().partition(is_list);
-    let mut facts = Table::new(["field", "value"]).with_text();
-    for column in fields.iter().filter(|column| column.name != "meta") {
-        add_facts(&mut facts, &column.name, column, &record[&*column.name]);
+    let (mut facts, mut lists) = (Table::new(["field", "value"]).with_text(), Vec::new());
+    for column in columns.iter().filter(|column| column.name != "meta") {
+        collect(&mut facts, &mut lists, &column.name, (column, &record[&*column.name]));
     }
     let mut lines = facts.lines(layout);
-    for list in lists {
-        let rows = record[&*list.name].as_array().map(Vec::as_slice).unwrap_or_default();
-        if let (ColumnKind::Records(columns), [_, ..]) = (&list.kind, rows) {
-            lines.push(String::new());
-            lines.push(format!("{}:", list.name));
-            lines.extend(table_of_records(columns, rows).lines(layout));
-        }
+    for (name, columns, rows) in lists {
+        lines.extend([String::new(), format!("{name}:")]);
+        lines.extend(table_of_records(columns, rows).lines(layout));
     }
     lines
 }
 
-fn add_facts(facts: &mut Table, name: &str, column: &Column, value: &Value) {
-    match &column.kind {
-        ColumnKind::Record(columns) if value.is_object() => {
+/// A list within a record: its name, its columns and its rows.
+type NestedList<'r> = (String, &'r [Column], &'r [Value]);
+
+/// Collects the fields and the lists below a field.
+fn collect<'r>(
+    facts: &mut Table,
+    lists: &mut Vec<NestedList<'r>>,
+    name: &str,
+    (column, value): (&'r Column, &'r Value),
+) {
+    match (&column.kind, value) {
+        (ColumnKind::Record(columns), Value::Object(_)) => {
             for inner in columns {
-                add_facts(facts, &format!("{name}.{}", inner.name), inner, &value[&*inner.name]);
+                collect(facts, lists, &format!("{name}.{}", inner.name), (inner, &value[&*inner.name]));
             }
+        }
+        (ColumnKind::Records(columns), Value::Array(rows)) if !rows.is_empty() => {
+            lists.push((name.to_owned(), columns, rows));
         }
         _ => facts.push(vec![name.to_owned(), cell(column, value)]),
     }

@@ -37,6 +37,8 @@ pub struct Table {
     rows: Vec<Vec<String>>,
     /// The number of columns that are shown unless all are asked for.
     first: usize,
+    /// The number of columns that are shown even where a row then wraps.
+    kept: usize,
     /// Whether the last of them is text that may continue on further lines.
     has_text: bool,
 }
@@ -46,13 +48,19 @@ impl Table {
     #[must_use]
     pub fn new<I: IntoIterator<Item: Into<String>>>(head: I) -> Self {
         let head: Vec<String> = head.into_iter().map(Into::into).collect();
-        Self { first: head.len(), head, rows: Vec::new(), has_text: false }
+        Self { first: head.len(), head, rows: Vec::new(), kept: 1, has_text: false }
     }
 
     /// Returns the table that shows only so many columns unless all are asked for.
     #[must_use]
     pub fn with_first(self, first: usize) -> Self {
         Self { first: first.clamp(1, self.head.len().max(1)), ..self }
+    }
+
+    /// Returns the table whose first columns are shown even where a row then wraps: without them rows have no subject.
+    #[must_use]
+    pub fn with_kept(self, kept: usize) -> Self {
+        Self { kept, ..self }
     }
 
     /// Returns the table with text in its last column: a text that is too long continues on the next line.
@@ -93,8 +101,7 @@ impl Table {
             let is_text = self.has_text && column + 1 == self.head.len();
             let least = if is_text { (*width).min(MIN_TEXT) } else { *width };
             let needed = used + least + if shown.is_empty() { 0 } else { GAP };
-            // Without the first column, rows would have no subject.
-            if needed <= room || shown.is_empty() {
+            if needed <= room || column < self.kept {
                 used = needed;
                 shown.push(column);
             } else {
@@ -181,7 +188,10 @@ fn widths(rows: &[Vec<String>], columns: usize) -> Vec<usize> {
 
 /// Returns whether the cells of a column below its head are numbers, which are aligned right.
 fn is_numeric(rows: &[Vec<String>], column: usize) -> bool {
-    let is_number = |cell: &str| cell.chars().all(|letter| letter.is_ascii_digit() || ",.-%".contains(letter));
+    let is_number = |cell: &str| {
+        let digits = cell.strip_prefix(['-', '+']).unwrap_or(cell);
+        digits.chars().all(|letter| letter.is_ascii_digit() || ",.%".contains(letter))
+    };
     rows.iter().skip(1).filter_map(|row| row.get(column)).all(|cell| is_number(cell))
 }
 
@@ -258,6 +268,8 @@ mod tests {
             "not shown: counterparty, hash (--wide shows all columns)",
         ];
         assert_eq!(lines(&movements(), 60), narrow);
+        let kept = lines(&movements().with_kept(3), 60);
+        assert!(kept[1].ends_with(ADDRESS), "{kept:?}");
         let wider = lines(&movements(), 120);
         assert!(wider[1].contains(ADDRESS) && wider[3].starts_with("not shown: hash"), "{wider:?}");
     }

@@ -6,7 +6,7 @@ use headwater_types::Chain;
 use serde_json::{Value, json};
 
 use super::error::Failure;
-use super::output::{Output, grouped};
+use super::output::{Output, grouped, standing};
 use super::rows::table_of;
 use super::session::{Session, without_nulls};
 use super::table::Layout;
@@ -23,6 +23,9 @@ pub struct Arguments {
     /// Only these symbols, separated by commas.
     #[arg(long, visible_alias = "symbol", value_delimiter = ',')]
     symbols: Option<Vec<String>>,
+    /// Also count tokens that no registry vouches for.
+    #[arg(long)]
+    include_unverified: bool,
     #[command(flatten)]
     view: View,
     /// The address.
@@ -31,10 +34,10 @@ pub struct Arguments {
 
 /// Prints what an address holds, and what it received and sent.
 pub(super) fn run(settings: &Settings, arguments: &Arguments, output: Output) -> Result<(), Failure> {
-    let Arguments { chain, symbols, view, address } = arguments;
+    let Arguments { chain, symbols, include_unverified, view, address } = arguments;
     let session = Session::open(settings)?;
     let chain = session.chain(*chain, address)?;
-    let request = json!({"blockchain": chain.name(), "address": address, "symbols": symbols});
+    let request = json!({"blockchain": chain.name(), "address": address, "symbols": symbols, "include_unverified": include_unverified.then_some(true)});
     if view.is_csv(output)? {
         return session.print_csv(&ENDPOINT, without_nulls(request), output);
     }
@@ -44,7 +47,8 @@ pub(super) fn run(settings: &Settings, arguments: &Arguments, output: Output) ->
 
 fn lines(response: &Response<WalletOverviewReport>, layout: Layout) -> Vec<String> {
     let report = &response.report;
-    let mut lines = vec![verdict(report)];
+    let is_whole = !response.warnings.iter().any(|warning| warning.code == "history_incomplete");
+    let mut lines = vec![verdict(report, is_whole)];
     let mut facts = vec![row(["address", &report.address]), row(["chain", &report.blockchain])];
     if let Some(label) = &report.label {
         let codes: Vec<_> = label.labels.iter().map(|code| &**code).collect();
@@ -67,6 +71,7 @@ fn lines(response: &Response<WalletOverviewReport>, layout: Layout) -> Vec<Strin
         lines.push(String::new());
         lines.extend(table_of(&ENDPOINT, &rows).lines(layout));
     }
+    lines.extend(standing(&response.warnings));
     lines
 }
 
@@ -75,7 +80,7 @@ fn dollars(of: Option<f64>) -> String {
 }
 
 /// Describes what an address holds now.
-fn verdict(report: &WalletOverviewReport) -> String {
+fn verdict(report: &WalletOverviewReport, is_whole: bool) -> String {
     let held: Vec<_> =
         report.balances.iter().filter(|asset| asset.balance_raw.as_deref().is_none_or(|raw| raw != "0")).collect();
     let unpriced = held.iter().filter(|asset| asset.balance_usd.is_none()).count() as u64;
@@ -84,6 +89,13 @@ fn verdict(report: &WalletOverviewReport) -> String {
         return format!("no movement of this address is held on {chain}");
     }
     let assets = counted(held.len() as u64, "asset", "assets");
+    if !is_whole {
+        let movements = counted(report.transfer_count, "movement", "movements");
+        return format!(
+            "not enough data to say what it holds on {chain}: more went out than came in ({movements}); headwater ingest PATH \
+             adds the missing history"
+        );
+    }
     match (held.len() as u64, report.total_balance_usd) {
         (0, _) => {
             format!("holds nothing on {chain}; {} in all", counted(report.transfer_count, "movement", "movements"))

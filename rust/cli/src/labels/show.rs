@@ -97,6 +97,12 @@ fn verdict(of: &LabelledAddress) -> String {
     format!("{who}{doubts}, confidence {}", number(of.confidence))
 }
 
+/// Names who an address is: the entity, else the first label.
+fn who(of: &LabelledAddress) -> String {
+    let label = of.labels.first().map(|code| code.to_string());
+    of.entity_name.clone().or(label).unwrap_or_else(|| "no label".to_owned())
+}
+
 fn one_lines(of: &LabelledAddress, layout: Layout) -> Vec<String> {
     let mut lines = vec![verdict(of), format!("  {} on {}", &*of.address, &*of.blockchain)];
     if of.sources.is_empty() {
@@ -128,15 +134,15 @@ fn one_lines(of: &LabelledAddress, layout: Layout) -> Vec<String> {
 fn lines(given: &[GivenAddress], answers: &Answers<LabelledAddress>, layout: Layout) -> Vec<String> {
     let named = answers.iter().flatten().filter(|of| !of.labels.is_empty() || of.entity_name.is_some()).count();
     let head = format!("{}: lists name {named}", counted(answers.len() as u64, "address", "addresses"));
-    let mut table = Table::new(["labels", "address", "chain", "claims", "error"]).with_text();
+    let mut table = Table::new(["who", "address", "chain", "claims", "labels"]).with_kept(2).with_text();
     for (given, answer) in given.iter().zip(answers) {
         table.push(match answer {
             Ok(of) => vec![
-                verdict(of),
+                who(of),
                 of.address.to_string(),
                 of.blockchain.to_string(),
                 of.sources.len().to_string(),
-                String::new(),
+                verdict(of),
             ],
             Err(why) => vec!["no answer".to_owned(), given.text.clone(), String::new(), String::new(), why.clone()],
         });

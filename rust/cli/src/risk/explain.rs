@@ -1,5 +1,6 @@
 //! A risk in words: the parts of the score, in the order in which a reader asks.
 
+use headwater_engine::Response;
 use headwater_engine::risk::{
     AssessmentName, AssessmentReasonName, BehaviorRecord, DimensionName, EffectName, FactorRecord, GraphReason,
     MeasuredValue, RiskMeta, RiskReport, RiskyNeighbor,
@@ -8,7 +9,7 @@ use headwater_intel::behaviour::Behaviour;
 use headwater_intel::risk::{Parameters, shown as digits};
 
 use super::verdict::Judged;
-use crate::output::{grouped, table};
+use crate::output::{grouped, standing, table};
 use crate::table::{Layout, fitted, fitted_text};
 use crate::words::{dispute, grouped_decimal, joined, number, row, section, time};
 
@@ -16,7 +17,8 @@ use crate::words::{dispute, grouped_decimal, joined, number, row, section, time}
 const CODES_OF_A_LINE: usize = 5;
 
 /// Explains a report.
-pub(super) fn lines(report: &RiskReport, parameters: &Parameters, layout: Layout) -> Vec<String> {
+pub(super) fn lines(response: &Response<RiskReport>, parameters: &Parameters, layout: Layout) -> Vec<String> {
+    let report = &response.report;
     let judged = Judged::of_report(report);
     joined([
         vec![format!("{}: {}", judged.level(), judged.reason())],
@@ -29,6 +31,7 @@ pub(super) fn lines(report: &RiskReport, parameters: &Parameters, layout: Layout
         section("Risky counterparties, the strongest", counterparties(report, layout)),
         section("Rules that were not evaluated", deferred(report)),
         section("What it rests on", basis(report)),
+        standing(&response.warnings),
         vec![
             "The score orders addresses by the evidence that is held. It is no probability and no proof, and a low one"
                 .to_owned(),

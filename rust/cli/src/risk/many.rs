@@ -4,12 +4,13 @@ use headwater_engine::Warning;
 use headwater_engine::endpoints::address_risk_batch::{AddressRiskBatch, ENDPOINT, RiskResult};
 use serde_json::{Value, json};
 
+use super::provider;
 use super::verdict::Judged;
 use crate::address_list::GivenAddress;
 use crate::batches::{self, Answers};
 use crate::error::Failure;
 use crate::output::Output;
-use crate::session::Session;
+use crate::session::{Session, without_nulls};
 use crate::table::{Layout, Table};
 use crate::tally;
 use crate::view::View;
@@ -31,7 +32,7 @@ pub(super) fn run(
     let ask = |chain: &str, addresses: &[String]| {
         let queries: Vec<Value> =
             addresses.iter().map(|address| json!({"blockchain": chain, "address": address})).collect();
-        let request = json!({"queries": queries, "third_party": "off"});
+        let request = without_nulls(json!({"queries": queries, "third_party": provider(output)}));
         if is_csv {
             let list = session.list(&ENDPOINT, request)?;
             warnings.extend(list.head.warnings);
@@ -79,7 +80,7 @@ fn lines(given: &[GivenAddress], answers: &Answers<Option<RiskResult>>, layout: 
     };
     let kinds = answers.iter().map(|answer| judged(answer).unwrap_or_else(|| "without an answer".to_owned()));
     let head = format!("{}: {}", counted(answers.len() as u64, "address", "addresses"), tally::of(kinds));
-    let mut table = Table::new(["verdict", "address", "chain", "reason"]).with_text();
+    let mut table = Table::new(["verdict", "address", "chain", "reason"]).with_kept(2).with_text();
     for (given, answer) in given.iter().zip(answers) {
         table.push(row(given, answer));
     }

@@ -71,10 +71,15 @@ pub(super) fn run(settings: &Settings, arguments: &Arguments, output: Output) ->
         Some(chain) => chain.to_owned(),
         None => session.chain(None, &one.text)?.name().to_owned(),
     };
-    // The command line has no provider of further claims, so that a warning about it would be in every answer.
-    let request = json!({"blockchain": chain, "address": one.text, "third_party": "off"});
+    let request = json!({"blockchain": chain, "address": one.text, "third_party": provider(output)});
     let response = session.ask::<AddressRisk>(request)?;
-    output.answer(&response, || explain::lines(&response.report, &parameters, view.layout(output)))
+    output.answer(&response, || explain::lines(&response, &parameters, view.layout(output)))
+}
+
+/// Returns the use of a provider of further claims. The command line has none, so that people would read a warning about it
+/// in every answer; scripts get the answer of `query`.
+fn provider(output: Output) -> Option<&'static str> {
+    (!output.is_json()).then_some("off")
 }
 
 /// Reads a file of parameters.

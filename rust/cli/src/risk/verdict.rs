@@ -59,7 +59,15 @@ impl<'r> Judged<'r> {
         if self.is_insufficient() {
             return self.missing().join("; ");
         }
+        let is_low = self.level == LevelName::Low;
         match self.factors.iter().find(|factor| is_gate(factor)).or_else(|| self.factors.first()) {
+            // A small probability is no accusation.
+            Some(factor) if is_low && Behaviour::from_code(&factor.code) == Some(Behaviour::ScamPattern) => {
+                "little is held against the address".to_owned()
+            }
+            Some(factor) if is_low => {
+                format!("little is held against the address; most points: {}", self.factor(factor))
+            }
             Some(factor) => self.factor(factor),
             None if self.meta.assessment == AssessmentName::Full => "nothing is held against the address".to_owned(),
             None => "nothing was found in the part that could be judged".to_owned(),
@@ -117,9 +125,15 @@ impl<'r> Judged<'r> {
         let no_prices = "its transfers have no prices: headwater prices import FILE";
         match (reason, self.meta.graph_reason) {
             (_, GraphReason::DataUnavailable) => "no transfers of the chain are held: headwater ingest PATH".to_owned(),
-            (AssessmentReasonName::BehaviorUnavailable | AssessmentReasonName::GraphUnavailable, reason) => {
-                if reason == GraphReason::NoActivity { no_transfers.to_owned() } else { skipped(reason).to_owned() }
-            }
+            (AssessmentReasonName::BehaviorUnavailable | AssessmentReasonName::GraphUnavailable, reason) => match reason
+            {
+                GraphReason::NoActivity => no_transfers.to_owned(),
+                GraphReason::UnsupportedChain => {
+                    "no list names the address, and behaviours and counterparties are judged on ethereum and tron only"
+                        .to_owned()
+                }
+                reason => skipped(reason).to_owned(),
+            },
             (AssessmentReasonName::FewTransfers | AssessmentReasonName::RulesDeferred, GraphReason::NoActivity) => {
                 no_transfers.to_owned()
             }

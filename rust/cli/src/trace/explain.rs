@@ -38,12 +38,13 @@ fn head(report: &TraceReport) -> Vec<String> {
         settings.method.name()
     );
     let found = format!("{} addresses, {} edges", grouped(summary.node_count), grouped(summary.edge_count));
-    let rows = [
-        row(["followed", &followed]),
-        row(["found", &found]),
-        row(["outward", &usd(summary.outward_amount_usd)]),
-        row(["inward", &usd(summary.inward_amount_usd)]),
-    ];
+    let mut rows = vec![row(["followed", &followed]), row(["found", &found])];
+    if settings.outward_depth > 0 {
+        rows.push(row(["outward", &usd(summary.outward_amount_usd)]));
+    }
+    if settings.inward_depth > 0 {
+        rows.push(row(["inward", &usd(summary.inward_amount_usd)]));
+    }
     let head = format!("{} on {}", &*report.address, &*report.blockchain);
     std::iter::once(head).chain(table(&rows)).collect()
 }

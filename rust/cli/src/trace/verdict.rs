@@ -12,6 +12,9 @@ const NAMED: usize = 3;
 /// The least share of an end that the verdict names.
 const MIN_SHARE: f64 = 0.005;
 
+/// The code that says what an address no longer is.
+const PAST: &str = "sanction_delisted";
+
 /// Describes where the money went, and where it came from.
 pub(super) fn lines(report: &TraceReport) -> Vec<String> {
     let sides = [EdgeDirection::Out, EdgeDirection::In];
@@ -22,6 +25,8 @@ pub(super) fn lines(report: &TraceReport) -> Vec<String> {
 /// A named owner of ends, with its part of the money.
 struct NamedEnd<'r> {
     name: &'r str,
+    /// Whether the name is the code of a label, because no list names an owner.
+    is_code: bool,
     kind: Option<&'r str>,
     doubt: &'static str,
     share: Option<f64>,
@@ -62,7 +67,8 @@ fn side(report: &TraceReport, direction: EdgeDirection) -> Option<String> {
     };
     let who = |end: &NamedEnd| {
         let kind = end.kind.map(|kind| format!(", {}", with_article(kind))).unwrap_or_default();
-        format!("{}{kind}{}", end.name, end.doubt)
+        let name = if end.is_code { format!("an address labelled {}", end.name) } else { end.name.to_owned() };
+        format!("{name}{kind}{}", end.doubt)
     };
     let Some(share) = first.share else {
         let worth =
@@ -88,8 +94,17 @@ fn named<'r>(report: &'r TraceReport, ends: &[&'r TraceEnd]) -> Vec<NamedEnd<'r>
             continue;
         }
         let node = report.nodes.iter().find(|node| node.address == end.address && node.blockchain == end.blockchain);
-        let kind = node.and_then(|node| node.labels.first()).map(|code| &**code).filter(|kind| *kind != name);
-        named.push(NamedEnd { name, kind, doubt: doubt(end.disputed.as_ref()), share: end.share, hops: end.hops });
+        let labels = node.map(|node| &*node.labels).unwrap_or_default();
+        let is_code = labels.iter().any(|code| **code == *name);
+        let kind = labels.iter().map(|code| &**code).find(|code| *code != PAST).filter(|_| !is_code);
+        named.push(NamedEnd {
+            name,
+            is_code,
+            kind,
+            doubt: doubt(end.disputed.as_ref()),
+            share: end.share,
+            hops: end.hops,
+        });
     }
     named.sort_by(|one, other| other.share.unwrap_or(-1.0).total_cmp(&one.share.unwrap_or(-1.0)));
     named
@@ -97,7 +112,8 @@ fn named<'r>(report: &'r TraceReport, ends: &[&'r TraceEnd]) -> Vec<NamedEnd<'r>
 
 /// Returns a code of labels in words with its article.
 fn with_article(code: &str) -> String {
-    let words = code.replace('_', " ");
+    // Deposit addresses and wallets of an exchange are the exchange.
+    let words = if code.starts_with("exchange_") { "exchange".to_owned() } else { code.replace('_', " ") };
     match words.chars().next() {
         Some('a' | 'e' | 'i' | 'o' | 'u') => format!("an {words}"),
         _ => format!("a {words}"),
@@ -110,6 +126,6 @@ mod tests {
 
     #[test]
     fn codes_are_words_with_their_article() {
-        assert_eq!(["exchange", "hot_wallet", "mixer"].map(with_article), ["an exchange", "a hot wallet", "a mixer"]);
+        assert_eq!(["exchange_hot_wallet", "mining_pool"].map(with_article), ["an exchange", "a mining pool"]);
     }
 }
