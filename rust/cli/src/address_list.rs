@@ -21,7 +21,7 @@ impl GivenAddress {
     }
 }
 
-/// Returns the addresses of arguments; `-` stands for those of standard input.
+/// Returns the addresses of arguments; `-` means those of standard input.
 pub(super) fn read(arguments: &[String]) -> Result<Vec<GivenAddress>, Failure> {
     if arguments.iter().filter(|argument| *argument == "-").count() > 1 {
         return Err(Failure::usage("- is given twice: standard input can be read once"));

@@ -1,6 +1,5 @@
 //! `headwater classify`: the class of addresses, in words.
 
-use headwater_engine::Warning;
 use headwater_engine::endpoints::address_classify::{
     AddressClassification, AddressClassify, AddressClassifyReport, ENDPOINT, FeatureContribution,
 };
@@ -60,7 +59,7 @@ pub(super) fn run(settings: &Settings, arguments: &Arguments, output: Output) ->
             .collect())
     };
     let answers = batches::ask_each(&session, &given, (chain.map(Chain::name), BATCH), ask)?;
-    let warnings = Warning::merged(warnings);
+    let warnings = tally::merged(warnings);
     if is_csv {
         let rows = given.iter().zip(&answers).map(|(given, answer)| value(given, answer));
         tally::print_csv(&ENDPOINT, rows)?;

@@ -11,7 +11,7 @@ use super::error::Failure;
 use super::output::Output;
 use super::session::Session;
 use super::table::{Layout, fitted};
-use super::view::Wide;
+use super::view::WideFlag;
 use super::words::{counted, doubt, joined, percent, row, section, usd, whole_percent};
 use super::{Settings, chain, when};
 
@@ -37,7 +37,7 @@ pub struct Arguments {
     #[arg(long, value_name = "TIME", value_parser = when::until)]
     to: Option<i64>,
     #[command(flatten)]
-    wide: Wide,
+    wide: WideFlag,
     /// The address whose money is summarised.
     address: String,
 }

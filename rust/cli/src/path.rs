@@ -9,7 +9,7 @@ use super::error::Failure;
 use super::output::{Output, grouped};
 use super::session::Session;
 use super::table::{Layout, fitted};
-use super::view::Wide;
+use super::view::WideFlag;
 use super::words::{amount, counted, row, section, time, usd};
 use super::{Settings, chain, when};
 
@@ -35,7 +35,7 @@ pub struct Arguments {
     #[arg(long, value_name = "TIME", value_parser = when::until)]
     to: Option<i64>,
     #[command(flatten)]
-    wide: Wide,
+    wide: WideFlag,
     /// Address at which the paths begin.
     source: String,
     /// Addresses at which they may end, 1 to 20.

@@ -29,7 +29,7 @@ impl TableSink for ListAnswer {
 }
 
 /// A column with the fields that lead to its values.
-struct Place {
+struct ColumnPath {
     path: Vec<String>,
     column: Column,
 }
@@ -38,7 +38,7 @@ struct Place {
 pub(super) fn table_of(endpoint: &Endpoint, rows: &[Value]) -> Table {
     let columns = endpoint.columns().unwrap_or_else(|| endpoint.report_rows().columns);
     let mut places = places(&columns);
-    let rank = |place: &Place| {
+    let rank = |place: &ColumnPath| {
         let is_named = |name: &&str| place.path.last().is_some_and(|last| last == name);
         endpoint.first.iter().position(|name| is_named(name)).unwrap_or(endpoint.first.len())
     };
@@ -56,7 +56,7 @@ pub(super) fn table_of_records(columns: &[Column], rows: &[Value]) -> Table {
     table_of_places(&places(columns), rows)
 }
 
-fn table_of_places(places: &[Place], rows: &[Value]) -> Table {
+fn table_of_places(places: &[ColumnPath], rows: &[Value]) -> Table {
     let mut table = Table::new(places.iter().map(|place| place.path.join(".")));
     for row in rows {
         table.push(places.iter().map(|place| cell(&place.column, value(row, &place.path))).collect());
@@ -65,7 +65,7 @@ fn table_of_places(places: &[Place], rows: &[Value]) -> Table {
 }
 
 /// Returns the columns with those of records in their place.
-fn places(columns: &[Column]) -> Vec<Place> {
+fn places(columns: &[Column]) -> Vec<ColumnPath> {
     let mut places = Vec::new();
     for column in columns.iter().filter(|column| column.name != UNPRICED) {
         collect(&mut places, &[], column);
@@ -73,7 +73,7 @@ fn places(columns: &[Column]) -> Vec<Place> {
     places
 }
 
-fn collect(places: &mut Vec<Place>, above: &[String], column: &Column) {
+fn collect(places: &mut Vec<ColumnPath>, above: &[String], column: &Column) {
     let path = [above, std::slice::from_ref(&column.name)].concat();
     match &column.kind {
         ColumnKind::Record(columns) => columns.iter().for_each(|column| collect(places, &path, column)),
@@ -86,7 +86,7 @@ fn collect(places: &mut Vec<Place>, above: &[String], column: &Column) {
         | ColumnKind::Boolean
         | ColumnKind::Texts
         | ColumnKind::Records(_)
-        | ColumnKind::Json => places.push(Place { path, column: column.clone() }),
+        | ColumnKind::Json => places.push(ColumnPath { path, column: column.clone() }),
     }
 }
 

@@ -19,6 +19,18 @@ pub(super) fn of(kinds: impl Iterator<Item = String>) -> String {
     counts.iter().map(|(kind, count)| format!("{} {kind}", grouped(*count))).collect::<Vec<_>>().join(", ")
 }
 
+/// Merges the warnings of batches: each message once, with the sum of its counts.
+pub(super) fn merged(warnings: Vec<Warning>) -> Vec<Warning> {
+    let mut distinct: Vec<Warning> = Vec::new();
+    for warning in warnings {
+        match distinct.iter_mut().find(|held| held.code == warning.code && held.message == warning.message) {
+            Some(held) => held.count = held.count.zip(warning.count).map(|(one, other)| one + other),
+            None => distinct.push(warning),
+        }
+    }
+    Warning::merged(distinct)
+}
+
 /// Returns data and warnings as the envelope of an answer.
 pub(super) fn envelope(data: Value, warnings: &[Warning]) -> Value {
     let meta = if warnings.is_empty() { json!({}) } else { json!({"warnings": warnings}) };
@@ -50,5 +62,13 @@ mod tests {
     fn kinds_are_counted_most_frequent_first() {
         let kinds = ["low", "high", "low", "medium"].map(str::to_owned);
         assert_eq!(of(kinds.into_iter()), "2 low, 1 high, 1 medium");
+    }
+
+    #[test]
+    fn warnings_of_batches_are_merged_to_one_each() {
+        let of = |count| Warning { count: Some(count), ..Warning::new("few", None, "few transfers") };
+        let without = Warning::new("no_labels", None, "no list");
+        let merged = merged(vec![of(2), without.clone(), of(3), without.clone()]);
+        assert_eq!(merged, [of(5), without]);
     }
 }

@@ -32,13 +32,13 @@ impl View {
 
 /// `--wide` alone, of commands whose answer is more than one list.
 #[derive(Debug, Clone, Copy, Default, clap::Args)]
-pub(super) struct Wide {
+pub(super) struct WideFlag {
     /// Print every column, however wide the terminal is.
     #[arg(long)]
     pub wide: bool,
 }
 
-impl Wide {
+impl WideFlag {
     /// Returns the room for tables.
     pub fn layout(self, output: Output) -> Layout {
         View { csv: false, wide: self.wide }.layout(output)

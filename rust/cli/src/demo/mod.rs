@@ -56,7 +56,7 @@ impl Demo {
         if let Some(Marker { highlights }) = known {
             // A store of an older version may be unreadable, or without the addresses of the story.
             let is_current = Store::open(store).and_then(|store| store.stats()).is_ok();
-            if is_current && story::is_told_by(&highlights) {
+            if is_current && story::has_theft(&highlights) {
                 return Ok(Self { store: store.to_owned(), addresses: highlights });
             }
             remove(store)?;

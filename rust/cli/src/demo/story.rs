@@ -42,7 +42,7 @@ struct Theft<'d> {
 }
 
 /// Returns whether addresses contain a theft.
-pub(super) fn is_told_by(addresses: &[DemoAddress]) -> bool {
+pub(super) fn has_theft(addresses: &[DemoAddress]) -> bool {
     theft(addresses).is_some()
 }
 
@@ -56,7 +56,7 @@ fn theft(addresses: &[DemoAddress]) -> Option<Theft<'_>> {
     })
 }
 
-/// Tells the theft in four commands.
+/// Formats the theft as four commands.
 pub(super) fn lines(demo: &Demo, command: &CommandLine, service: &Service) -> Vec<String> {
     let Some(Theft { chain, victim, thief, exchange }) = theft(&demo.addresses) else { return list(demo, command) };
     let store = quoted(&demo.store.display().to_string());

@@ -1,6 +1,5 @@
 //! `headwater labels show`: who addresses are, and who says so.
 
-use headwater_engine::Warning;
 use headwater_engine::endpoints::labels::{AddressLabels, ENDPOINT, LabelledAddress, LabelsReport};
 use headwater_types::Chain;
 use serde_json::{Value, json};
@@ -8,7 +7,7 @@ use serde_json::{Value, json};
 use super::super::address_list::{self, GivenAddress};
 use super::super::batches::{self, Answers};
 use super::super::error::Failure;
-use super::super::output::Output;
+use super::super::output::{Output, say};
 use super::super::session::Session;
 use super::super::table::{Layout, Table};
 use super::super::view::View;
@@ -52,9 +51,11 @@ pub(super) fn run(settings: &Settings, arguments: &Show, output: Output) -> Resu
         })
     };
     let answers = batches::ask_each(&session, &given, (chain.map(Chain::name), BATCH), ask)?;
-    let warnings = Warning::merged(warnings);
+    let warnings = tally::merged(warnings);
     if is_csv {
         tally::print_csv(&ENDPOINT, csv_rows.into_iter())?;
+        // The rows of claims have no column for an error.
+        answers.iter().filter_map(|answer| answer.as_ref().err()).for_each(|why| say(&format!("error: {why}")));
     } else {
         let results: Vec<Value> = given.iter().zip(&answers).map(|(given, answer)| value(given, answer)).collect();
         let answer = tally::envelope(json!({"results": results}), &warnings);

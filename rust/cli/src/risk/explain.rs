@@ -8,7 +8,7 @@ use headwater_engine::risk::{
 use headwater_intel::behaviour::Behaviour;
 use headwater_intel::risk::{Parameters, shown as digits};
 
-use super::verdict::Judged;
+use super::verdict::{RiskVerdict, is_gate, skipped};
 use crate::output::{grouped, standing, table};
 use crate::table::{Layout, fitted, fitted_text};
 use crate::words::{dispute, grouped_decimal, joined, number, row, section, time};
@@ -19,7 +19,7 @@ const CODES_OF_A_LINE: usize = 5;
 /// Explains a report.
 pub(super) fn lines(response: &Response<RiskReport>, parameters: &Parameters, layout: Layout) -> Vec<String> {
     let report = &response.report;
-    let judged = Judged::of_report(report);
+    let judged = RiskVerdict::of_report(report);
     joined([
         vec![format!("{}: {}", judged.level(), judged.reason())],
         facts(report, parameters),
@@ -143,20 +143,6 @@ fn edge(report: &RiskReport) -> String {
     };
     let (hit, share, usd) = (grouped(edge.neighbors_hit), percent(edge.risky_exposure_ratio), usd(edge.volume_usd));
     format!("{screened}, {hit} of them risky, with {share} of {usd} US dollars")
-}
-
-/// Describes why counterparties, or behaviours too, were not assessed.
-pub(super) fn skipped(reason: GraphReason) -> &'static str {
-    match reason {
-        GraphReason::IntelGate => "not looked at: the labels decide already",
-        GraphReason::IntelDecisive => "not looked at: the address is a trusted service",
-        GraphReason::AlreadyHigh => "not looked at: the score is high without them",
-        GraphReason::NoActivity => "not looked at: the address was never seen on the chain",
-        GraphReason::UnsupportedChain => "not judged on this chain, only on ethereum and tron",
-        GraphReason::DataUnavailable => "not judged: the store has no data of the chain",
-        GraphReason::BudgetExhausted => "not looked at: that would take too long",
-        GraphReason::Undecided => "not looked at",
-    }
 }
 
 fn factors(report: &RiskReport, layout: Layout) -> Vec<String> {
@@ -298,11 +284,6 @@ fn basis(report: &RiskReport) -> Vec<String> {
     let provider = if meta.third_party_used { "asked for further claims" } else { "not asked" };
     rows.push(row(["  third party", provider]));
     table(&rows)
-}
-
-/// Returns whether a factor represents a floor.
-pub(super) fn is_gate(factor: &FactorRecord) -> bool {
-    matches!(&*factor.code, "ofac_sanctioned" | "confirmed_illicit" | "direct_sanctioned_edge")
 }
 
 fn detail(factor: &FactorRecord) -> &str {

@@ -1,11 +1,10 @@
 //! `headwater risk` of many addresses: a row each, the verdict first.
 
-use headwater_engine::Warning;
 use headwater_engine::endpoints::address_risk_batch::{AddressRiskBatch, ENDPOINT, RiskResult};
 use serde_json::{Value, json};
 
 use super::provider;
-use super::verdict::Judged;
+use super::verdict::RiskVerdict;
 use crate::address_list::GivenAddress;
 use crate::batches::{self, Answers};
 use crate::error::Failure;
@@ -26,57 +25,68 @@ pub(super) fn run(
     chain: Option<&str>,
     (view, output): (View, Output),
 ) -> Result<(), Failure> {
-    let is_csv = view.is_csv(output)?;
     let mut warnings = Vec::new();
-    let mut csv_rows = Vec::new();
-    let ask = |chain: &str, addresses: &[String]| {
+    let request = |chain: &str, addresses: &[String]| {
         let queries: Vec<Value> =
             addresses.iter().map(|address| json!({"blockchain": chain, "address": address})).collect();
-        let request = without_nulls(json!({"queries": queries, "third_party": provider(output)}));
-        if is_csv {
-            let list = session.list(&ENDPOINT, request)?;
+        without_nulls(json!({"queries": queries, "third_party": provider(output)}))
+    };
+    if view.is_csv(output)? {
+        let ask = |chain: &str, addresses: &[String]| {
+            let list = session.list(&ENDPOINT, request(chain, addresses))?;
             warnings.extend(list.head.warnings);
-            let errors = list.rows.iter().map(|row| row["error"].as_str().map(str::to_owned));
-            let answers = errors.map(|error| error.map_or(Ok(None), Err)).collect();
-            csv_rows.extend(list.rows);
-            return Ok(answers);
-        }
-        let response = session.ask::<AddressRiskBatch>(request)?;
+            Ok(list.rows.into_iter().map(of_row).collect())
+        };
+        let answers = batches::ask_each(session, given, (chain, BATCH), ask)?;
+        let rows = given.iter().zip(&answers).map(|(given, answer)| match answer {
+            Ok(row) => row.clone(),
+            Err(why) => json!({"blockchain": chain.unwrap_or_default(), "address": given.text, "error": why}),
+        });
+        tally::print_csv(&ENDPOINT, rows)?;
+        output.warn(&tally::merged(warnings));
+        return batches::check(&answers, output);
+    }
+    let ask = |chain: &str, addresses: &[String]| {
+        let response = session.ask::<AddressRiskBatch>(request(chain, addresses))?;
         warnings.extend(response.warnings);
-        Ok(response
-            .report
-            .results
-            .into_iter()
-            .map(|result| match &result.error {
-                Some(error) => Err(error.clone()),
-                None => Ok(Some(result)),
-            })
-            .collect())
+        Ok(response.report.results.into_iter().map(of_result).collect())
     };
     let answers = batches::ask_each(session, given, (chain, BATCH), ask)?;
-    let warnings = Warning::merged(warnings);
-    if is_csv {
-        tally::print_csv(&ENDPOINT, csv_rows.into_iter())?;
-    } else {
-        let results: Vec<Value> = given.iter().zip(&answers).map(|(given, answer)| value(given, answer)).collect();
-        let answer = tally::envelope(json!({"results": results}), &warnings);
-        output.report(&answer, || lines(given, &answers, view.layout(output)))?;
-    }
+    let warnings = tally::merged(warnings);
+    let results: Vec<Value> = given.iter().zip(&answers).map(|(given, answer)| value(given, answer)).collect();
+    let answer = tally::envelope(json!({"results": results}), &warnings);
+    output.report(&answer, || lines(given, &answers, view.layout(output)))?;
     output.warn(&warnings);
     batches::check(&answers, output)
 }
 
-fn value(given: &GivenAddress, answer: &Result<Option<RiskResult>, String>) -> Value {
+/// Returns a row, or its error.
+fn of_row(row: Value) -> Result<Value, String> {
+    match row["error"].as_str() {
+        Some(error) => Err(error.to_owned()),
+        None => Ok(row),
+    }
+}
+
+/// Returns a result, or its error.
+fn of_result(result: RiskResult) -> Result<RiskResult, String> {
+    match result.error {
+        Some(error) => Err(error),
+        None => Ok(result),
+    }
+}
+
+fn value(given: &GivenAddress, answer: &Result<RiskResult, String>) -> Value {
     match answer {
         Ok(result) => json!(result),
         Err(why) => json!({"address": given.text, "error": why}),
     }
 }
 
-fn lines(given: &[GivenAddress], answers: &Answers<Option<RiskResult>>, layout: Layout) -> Vec<String> {
-    let judged = |answer: &'_ Result<Option<RiskResult>, String>| -> Option<String> {
-        let result = answer.as_ref().ok()?.as_ref()?;
-        Judged::of_result(result).map(|judged| judged.kind().to_owned())
+fn lines(given: &[GivenAddress], answers: &Answers<RiskResult>, layout: Layout) -> Vec<String> {
+    let judged = |answer: &Result<RiskResult, String>| -> Option<String> {
+        let result = answer.as_ref().ok()?;
+        RiskVerdict::of_result(result).map(|judged| judged.kind().to_owned())
     };
     let kinds = answers.iter().map(|answer| judged(answer).unwrap_or_else(|| "without an answer".to_owned()));
     let head = format!("{}: {}", counted(answers.len() as u64, "address", "addresses"), tally::of(kinds));
@@ -87,12 +97,11 @@ fn lines(given: &[GivenAddress], answers: &Answers<Option<RiskResult>>, layout: 
     std::iter::once(head).chain(table.lines(layout)).collect()
 }
 
-fn row(given: &GivenAddress, answer: &Result<Option<RiskResult>, String>) -> Vec<String> {
+fn row(given: &GivenAddress, answer: &Result<RiskResult, String>) -> Vec<String> {
     let result = match answer {
-        Ok(Some(result)) => result,
-        Ok(None) => return vec![String::new(), given.text.clone()],
+        Ok(result) => result,
         Err(why) => return vec!["no answer".to_owned(), given.text.clone(), String::new(), why.clone()],
     };
-    let (level, reason) = Judged::of_result(result).map(|of| (of.level(), of.reason())).unwrap_or_default();
+    let (level, reason) = RiskVerdict::of_result(result).map(|of| (of.level(), of.reason())).unwrap_or_default();
     vec![level, result.address.clone(), result.blockchain.clone(), reason]
 }

@@ -8,11 +8,10 @@ use headwater_engine::risk::{
 use headwater_intel::behaviour::Behaviour;
 use headwater_intel::risk::shown as digits;
 
-use super::explain::{is_gate, skipped};
 use crate::output::grouped;
 
 /// The parts of an assessment that the verdict rests on.
-pub(super) struct Judged<'r> {
+pub(super) struct RiskVerdict<'r> {
     score: f64,
     level: LevelName,
     dimensions: &'r RiskDimensions,
@@ -20,7 +19,7 @@ pub(super) struct Judged<'r> {
     meta: &'r RiskMeta,
 }
 
-impl<'r> Judged<'r> {
+impl<'r> RiskVerdict<'r> {
     pub fn of_report(report: &'r RiskReport) -> Self {
         let RiskReport { composite_score: score, risk_level: level, dimensions, factors, meta, .. } = report;
         Self { score: *score, level: *level, dimensions, factors, meta }
@@ -146,11 +145,31 @@ impl<'r> Judged<'r> {
                 }
             },
             (AssessmentReasonName::FewTransfers | AssessmentReasonName::RulesDeferred, _) => no_prices.to_owned(),
+            (AssessmentReasonName::HistoryIncomplete, GraphReason::NoActivity) => no_transfers.to_owned(),
             (AssessmentReasonName::HistoryIncomplete, _) => {
                 "a part of its history is missing: headwater ingest PATH adds it".to_owned()
             }
         }
     }
+}
+
+/// Describes why counterparties, or behaviours too, were not assessed.
+pub(super) fn skipped(reason: GraphReason) -> &'static str {
+    match reason {
+        GraphReason::IntelGate => "not looked at: the labels decide already",
+        GraphReason::IntelDecisive => "not looked at: the address is a trusted service",
+        GraphReason::AlreadyHigh => "not looked at: the score is high without them",
+        GraphReason::NoActivity => "not looked at: the address was never seen on the chain",
+        GraphReason::UnsupportedChain => "not judged on this chain, only on ethereum and tron",
+        GraphReason::DataUnavailable => "not judged: the store has no data of the chain",
+        GraphReason::BudgetExhausted => "not looked at: that would take too long",
+        GraphReason::Undecided => "not looked at",
+    }
+}
+
+/// Returns whether a factor represents a floor.
+pub(super) fn is_gate(factor: &FactorRecord) -> bool {
+    matches!(&*factor.code, "ofac_sanctioned" | "confirmed_illicit" | "direct_sanctioned_edge")
 }
 
 /// Valued transfers from which a score can rest on behaviours.

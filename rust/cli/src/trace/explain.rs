@@ -6,7 +6,7 @@ use headwater_engine::endpoints::trace::TraceReport;
 use headwater_engine::trace::{EdgeDirection, TraceDivision, TraceEdge, TraceEnd, TraceEndAsset, TruncationName};
 use headwater_table::{edge_ends, node_id};
 
-use super::verdict;
+use super::verdict::{self, reason};
 use crate::output::{grouped, table};
 use crate::table::{Layout, fitted};
 use crate::words::{amount, doubt, joined, percent, row, section, time, usd};
@@ -173,23 +173,6 @@ fn worth(end: &TraceEnd) -> String {
         .iter()
         .map(|TraceEndAsset { amount: whole, amount_raw, symbol, .. }| amount(whole.as_ref(), amount_raw, symbol));
     assets.collect::<Vec<_>>().join(", ")
-}
-
-/// Describes why a trace stops at an address.
-pub(super) fn reason(stop: &str) -> &str {
-    match stop {
-        "depth_limit" => "the last hop",
-        "label" => "a service: what leaves it is other people's money",
-        "hub" => "deals with too many addresses",
-        "contract" => "a contract",
-        "not_held" => "only a part of what it did is held",
-        "time_budget" => "the work was over before it",
-        "no_owner" => "anybody can spend what it holds",
-        "no_outflow" => "nothing goes on from there",
-        "filtered" => "what goes on is outside of the filters",
-        "time_range" => "what goes on does not fit in time",
-        other => other,
-    }
 }
 
 fn cuts(report: &TraceReport) -> Vec<String> {

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use super::error::Failure;
 use super::output::{Output, write_file, write_json};
 use super::session::Session;
-use super::view::Wide;
+use super::view::WideFlag;
 use super::{Settings, chain, when};
 
 /// Arguments of `trace`.
@@ -48,7 +48,7 @@ pub struct Arguments {
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
     #[command(flatten)]
-    wide: Wide,
+    wide: WideFlag,
     /// Address at which the trace begins.
     address: String,
 }

@@ -3,7 +3,6 @@
 use headwater_engine::endpoints::trace::TraceReport;
 use headwater_engine::trace::{EdgeDirection, TraceEnd};
 
-use super::explain::reason;
 use crate::words::{counted, doubt, usd, whole_percent};
 
 /// Named ends that the verdict has room for.
@@ -108,6 +107,23 @@ fn named<'r>(report: &'r TraceReport, ends: &[&'r TraceEnd]) -> Vec<NamedEnd<'r>
     }
     named.sort_by(|one, other| other.share.unwrap_or(-1.0).total_cmp(&one.share.unwrap_or(-1.0)));
     named
+}
+
+/// Describes why a trace stops at an address.
+pub(super) fn reason(stop: &str) -> &str {
+    match stop {
+        "depth_limit" => "the last hop",
+        "label" => "a service: what leaves it is other people's money",
+        "hub" => "deals with too many addresses",
+        "contract" => "a contract",
+        "not_held" => "only a part of what it did is held",
+        "time_budget" => "the work was over before it",
+        "no_owner" => "anybody can spend what it holds",
+        "no_outflow" => "nothing goes on from there",
+        "filtered" => "what goes on is outside of the filters",
+        "time_range" => "what goes on does not fit in time",
+        other => other,
+    }
 }
 
 /// Returns a code of labels in words with its article.
