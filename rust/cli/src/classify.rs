@@ -89,7 +89,9 @@ fn one_lines(of: &AddressClassification, layout: Layout) -> Vec<String> {
         of.probabilities.iter().flatten().filter(|(_, probability)| **probability >= 0.005).collect();
     others.sort_by(|one, other| other.1.total_cmp(one.1));
     let mut table = Table::new(["class", "probability"]);
-    others.iter().for_each(|(class, probability)| table.push(vec![(*class).clone(), format!("{probability:.3}")]));
+    for (class, probability) in others {
+        table.push(vec![class.clone(), format!("{probability:.3}")]);
+    }
     lines.extend(table.lines(layout));
     if let Some(features) = &of.contributions {
         let mut table = Table::new(["feature", "value", "log-odds"]);

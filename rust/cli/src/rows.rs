@@ -76,7 +76,11 @@ fn places(columns: &[Column]) -> Vec<ColumnPath> {
 fn collect(places: &mut Vec<ColumnPath>, above: &[String], column: &Column) {
     let path = [above, std::slice::from_ref(&column.name)].concat();
     match &column.kind {
-        ColumnKind::Record(columns) => columns.iter().for_each(|column| collect(places, &path, column)),
+        ColumnKind::Record(columns) => {
+            for column in columns {
+                collect(places, &path, column);
+            }
+        }
         ColumnKind::Text
         | ColumnKind::Amount
         | ColumnKind::RawAmount

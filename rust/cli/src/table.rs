@@ -8,6 +8,9 @@ const GAP: usize = 2;
 /// The narrowest column into which text is wrapped.
 const MIN_TEXT: usize = 20;
 
+/// Columns before text below its row.
+const INDENT: usize = 4;
+
 /// The room for a table.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Layout {
@@ -39,7 +42,7 @@ pub struct Table {
     first: usize,
     /// The number of columns that are shown even where a row then wraps.
     kept: usize,
-    /// Whether the last of them is text that may continue on further lines.
+    /// True if the last of them is text that may continue on further lines.
     has_text: bool,
 }
 
@@ -82,60 +85,84 @@ impl Table {
             .map(|row| row.iter().map(|cell| plain(cell)).collect())
             .collect();
         let widths = widths(&rows, self.head.len());
-        let offered = if layout.is_whole { self.head.len() } else { self.first };
-        let (shown, left_out) = self.fitting(&widths[..offered.min(widths.len())], layout.width);
+        let shown_columns = if layout.is_whole { self.head.len() } else { self.first };
+        let text = self.head.len().checked_sub(1).filter(|last| self.has_text && *last < shown_columns);
+        let offered: Vec<usize> = (0..shown_columns).filter(|column| Some(*column) != text).collect();
+        let mut shown = self.fitting(&offered, &widths, layout.width);
+        if shown.len() < offered.len() {
+            // Columns without a value are the first to go.
+            let filled =
+                |column: &usize| self.rows.iter().any(|row| row.get(*column).is_some_and(|cell| !cell.is_empty()));
+            let filled: Vec<usize> = offered.iter().copied().filter(filled).collect();
+            shown = self.fitting(&filled, &widths, layout.width);
+        }
+        let left_out = offered.iter().filter(|column| !shown.contains(column)).map(|column| &*self.head[*column]);
+        let left_out: Vec<&str> = left_out.collect();
         let numeric: Vec<bool> = (0..self.head.len()).map(|column| is_numeric(&rows, column)).collect();
+        let used = shown.iter().map(|column| widths[*column] + GAP).sum();
+        let text = text.map(|column| (column, TextPlace::of(widths[column], used, layout.width)));
         let mut lines = Vec::with_capacity(rows.len());
-        for row in &rows {
-            lines.extend(self.row_lines(row, (&shown, &widths, &numeric), layout.width));
+        for (number, row) in rows.iter().enumerate() {
+            let mut line = String::new();
+            for column in &shown {
+                let cell = row.get(*column).map(String::as_str).unwrap_or_default();
+                let pad = " ".repeat(widths[*column].saturating_sub(cell.width()));
+                line.extend(if numeric[*column] { [pad.as_str(), cell] } else { [cell, pad.as_str()] });
+                line.push_str("  ");
+            }
+            let cell = |column: usize| row.get(column).map(String::as_str).unwrap_or_default();
+            match text {
+                None => lines.push(line.trim_end().to_owned()),
+                Some((column, TextPlace::Beside(room))) => {
+                    for (number, part) in wrapped(cell(column), room).iter().enumerate() {
+                        let before = if number == 0 { line.clone() } else { " ".repeat(used) };
+                        lines.push(format!("{before}{part}").trim_end().to_owned());
+                    }
+                }
+                Some((column, TextPlace::Below(room))) => {
+                    lines.push(line.trim_end().to_owned());
+                    if number > 0 && !cell(column).is_empty() {
+                        let indent = " ".repeat(INDENT);
+                        lines.extend(wrapped(cell(column), Some(room)).iter().map(|part| format!("{indent}{part}")));
+                    }
+                }
+            }
         }
         lines.extend(note(&left_out, layout.width));
         lines
     }
 
-    /// Divides columns into those for which there is room and the names of the others.
-    fn fitting(&self, widths: &[usize], room: Option<usize>) -> (Vec<usize>, Vec<&str>) {
-        let Some(room) = room else { return ((0..widths.len()).collect(), Vec::new()) };
-        let (mut shown, mut left_out, mut used) = (Vec::new(), Vec::new(), 0);
-        for (column, width) in widths.iter().enumerate() {
-            let is_text = self.has_text && column + 1 == self.head.len();
-            let least = if is_text { (*width).min(MIN_TEXT) } else { *width };
-            let needed = used + least + if shown.is_empty() { 0 } else { GAP };
-            if needed <= room || column < self.kept {
+    /// Returns the columns for which there is room, the most important first.
+    fn fitting(&self, offered: &[usize], widths: &[usize], room: Option<usize>) -> Vec<usize> {
+        let Some(room) = room else { return offered.to_vec() };
+        let (mut shown, mut used) = (Vec::new(), 0);
+        for column in offered {
+            let needed = used + widths[*column] + if shown.is_empty() { 0 } else { GAP };
+            if needed <= room || *column < self.kept {
                 used = needed;
-                shown.push(column);
-            } else {
-                left_out.push(&*self.head[column]);
+                shown.push(*column);
             }
         }
-        (shown, left_out)
+        shown
     }
+}
 
-    fn row_lines(
-        &self,
-        row: &[String],
-        (shown, widths, numeric): (&[usize], &[usize], &[bool]),
-        room: Option<usize>,
-    ) -> Vec<String> {
-        let text_column = self.head.len().checked_sub(1).filter(|last| self.has_text && shown.last() == Some(last));
-        let fixed: Vec<usize> = shown.iter().copied().filter(|column| Some(*column) != text_column).collect();
-        let mut line = String::new();
-        for column in fixed {
-            let cell = row.get(column).map(String::as_str).unwrap_or_default();
-            let pad = " ".repeat(widths[column].saturating_sub(cell.width()));
-            line.extend(if numeric[column] { [pad.as_str(), cell] } else { [cell, pad.as_str()] });
-            line.push_str("  ");
+/// The place of the text of a row.
+#[derive(Debug, Clone, Copy)]
+enum TextPlace {
+    /// Beside the other cells, in so many columns.
+    Beside(Option<usize>),
+    /// On lines of its own, of so many columns.
+    Below(usize),
+}
+
+impl TextPlace {
+    fn of(width: usize, used: usize, room: Option<usize>) -> Self {
+        match room {
+            None => Self::Beside(None),
+            Some(room) if used + width.min(MIN_TEXT) <= room => Self::Beside(Some(room - used)),
+            Some(room) => Self::Below(room.saturating_sub(INDENT).max(MIN_TEXT)),
         }
-        let Some(column) = text_column else { return vec![line.trim_end().to_owned()] };
-        let indent = line.width();
-        let text = row.get(column).map(String::as_str).unwrap_or_default();
-        let parts = wrapped(text, room.map(|room| room.saturating_sub(indent).max(MIN_TEXT)));
-        let mut lines = Vec::with_capacity(parts.len());
-        for (number, part) in parts.iter().enumerate() {
-            let before = if number == 0 { line.clone() } else { " ".repeat(indent) };
-            lines.push(format!("{before}{part}").trim_end().to_owned());
-        }
-        lines
     }
 }
 
@@ -159,7 +186,9 @@ fn of_rows(rows: &[Vec<String>]) -> Option<Table> {
     let (head, rows) = rows.split_first()?;
     let columns = rows.iter().map(Vec::len).chain([head.len()]).max().unwrap_or(0);
     let mut table = Table::new((0..columns).map(|column| head.get(column).cloned().unwrap_or_default()));
-    rows.iter().for_each(|row| table.push(row.clone()));
+    for row in rows {
+        table.push(row.clone());
+    }
     Some(table)
 }
 
@@ -275,6 +304,17 @@ mod tests {
     }
 
     #[test]
+    fn columns_without_a_value_give_way_to_others() {
+        let mut table = Table::new(["time", "label", "hash"]);
+        table.push(row(["2026-01-01", "", ADDRESS]));
+        assert_eq!(
+            lines(&table, 56)[1..],
+            [format!("2026-01-01  {ADDRESS}"), "not shown: label (--wide shows all columns)".to_owned()]
+        );
+        assert_eq!(lines(&table, 70).len(), 2);
+    }
+
+    #[test]
     fn addresses_are_never_cut() {
         let mut table = Table::new(["address", "amount"]);
         table.push(row([ADDRESS, "5"]));
@@ -303,5 +343,7 @@ mod tests {
         let expected =
             ["points  detail", "    12  received 5 payments from", "        an address under", "        sanctions"];
         assert_eq!(lines(&table, 33), expected);
+        let narrow = ["points", "    12", "    received 5 payments", "    from an address", "    under sanctions"];
+        assert_eq!(lines(&table, 24), narrow);
     }
 }

@@ -13,7 +13,9 @@ use super::output::grouped;
 /// Counts kinds, the most frequent first: `3 low, 1 high`.
 pub(super) fn of(kinds: impl Iterator<Item = String>) -> String {
     let mut counts: BTreeMap<String, u64> = BTreeMap::new();
-    kinds.for_each(|kind| *counts.entry(kind).or_default() += 1);
+    for kind in kinds {
+        *counts.entry(kind).or_default() += 1;
+    }
     let mut counts: Vec<(String, u64)> = counts.into_iter().collect();
     counts.sort_by(|one, other| other.1.cmp(&one.1));
     counts.iter().map(|(kind, count)| format!("{} {kind}", grouped(*count))).collect::<Vec<_>>().join(", ")

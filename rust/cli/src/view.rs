@@ -1,4 +1,4 @@
-//! How commands show lists: as a table that fits the terminal, as a whole table, or as CSV.
+//! Forms of lists: a table that fits the terminal, a whole table, or CSV.
 
 use super::error::Failure;
 use super::output::Output;

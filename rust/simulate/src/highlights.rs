@@ -37,7 +37,7 @@ pub(crate) struct Spotter {
     layers: BTreeMap<(Chain, Address), BTreeSet<Address>>,
     /// From whom loot was passed on, with its worth, by case.
     passed_on: BTreeMap<(Chain, String), BTreeMap<Address, f64>>,
-    /// Where loot left the chain at an exchange, with its worth, by case.
+    /// Addresses at which loot was cashed out, with its worth, by case.
     cashed_out: BTreeMap<(Chain, String), BTreeMap<Address, f64>>,
     /// The exchange of an address at which loot was cashed out.
     exchange_of: BTreeMap<(Chain, Address), String>,
@@ -167,7 +167,9 @@ impl Spotter {
         let mut by_exchange: BTreeMap<&str, f64> = BTreeMap::new();
         for (deposit, usd) in self.cashed_out.get(&case)? {
             let exchange = self.exchange_of.get(&(of, *deposit));
-            exchange.into_iter().for_each(|exchange| *by_exchange.entry(exchange).or_default() += usd);
+            if let Some(exchange) = exchange {
+                *by_exchange.entry(exchange).or_default() += usd;
+            }
         }
         let (exchange, _) = by_exchange.into_iter().max_by(|one, other| one.1.total_cmp(&other.1))?;
         let (_, hot_wallet, _) = self.hot_wallets.get(&(of, exchange.to_owned()))?;

@@ -40,7 +40,7 @@ pub(super) fn address(text: &str) -> Result<SocketAddr, String> {
     text.parse().map_err(|_| "expected an IP address and a port, such as 127.0.0.1:8080".to_owned())
 }
 
-/// What is printed once the server listens, in place of its own lines; both take its URL.
+/// The output once the server listens, in place of its own lines; both functions take its URL.
 pub(super) struct Greeting<'a> {
     /// For scripts.
     pub value: &'a dyn Fn(&str) -> serde_json::Value,

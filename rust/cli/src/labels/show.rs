@@ -55,7 +55,9 @@ pub(super) fn run(settings: &Settings, arguments: &Show, output: Output) -> Resu
     if is_csv {
         tally::print_csv(&ENDPOINT, csv_rows.into_iter())?;
         // The rows of claims have no column for an error.
-        answers.iter().filter_map(|answer| answer.as_ref().err()).for_each(|why| say(&format!("error: {why}")));
+        for why in answers.iter().filter_map(|answer| answer.as_ref().err()) {
+            say(&format!("error: {why}"));
+        }
     } else {
         let results: Vec<Value> = given.iter().zip(&answers).map(|(given, answer)| value(given, answer)).collect();
         let answer = tally::envelope(json!({"results": results}), &warnings);

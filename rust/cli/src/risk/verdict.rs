@@ -60,7 +60,7 @@ impl<'r> RiskVerdict<'r> {
         }
         let is_low = self.level == LevelName::Low;
         match self.factors.iter().find(|factor| is_gate(factor)).or_else(|| self.factors.first()) {
-            // A small probability is no accusation.
+            // A small probability does not accuse anybody.
             Some(factor) if is_low && Behaviour::from_code(&factor.code) == Some(Behaviour::ScamPattern) => {
                 "little is held against the address".to_owned()
             }

@@ -24,7 +24,7 @@ pub(super) fn lines(report: &TraceReport) -> Vec<String> {
 /// A named owner of ends, with its part of the money.
 struct NamedEnd<'r> {
     name: &'r str,
-    /// Whether the name is the code of a label, because no list names an owner.
+    /// True if the name is the code of a label, because no list names an owner.
     is_code: bool,
     kind: Option<&'r str>,
     doubt: &'static str,
