@@ -1,5 +1,5 @@
 """``python -m headwater``: the command line."""
 
-from headwater._cli import main
+from headwater_cli import main
 
 main()

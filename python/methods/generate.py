@@ -13,7 +13,7 @@ defaults, and the sections of its docstring but the parameters.
 * ``names``: other names of fields; ``types``: other types of fields;
 * ``nested``: fields that are records, whose fields are arguments of their own;
 * ``report``: the class of the report, where it has one of its own; ``call``: who answers, where it is not ``_each``;
-* ``rows``, ``first``: the name of the rows, and the columns that frames begin with;
+* ``rows``: the name of the rows; ``first``: the columns that frames begin with, where they are not the engine's;
 * ``summary``, ``details``, ``returns``, ``raises``, ``notes``, ``examples``: the docstring.
 """
 
@@ -540,6 +540,7 @@ def generated(described: dict[str, Any]) -> dict[Path, str]:
     for path in sorted(HERE.glob("*.toml")):
         source = tomllib.loads(path.read_text())
         call = described["calls"][source["endpoint"]]
+        source.setdefault("first", call["first"])
         report = "".join(word.capitalize() for word in re.split(r"\W|_", source["endpoint"])) + "Report"
         described["components"][report] = call["report"]
         methods.append(Method(source, call["request"], report, described["components"]))

@@ -29,14 +29,14 @@ pub fn calls() -> Vec<Call> {
     ENDPOINTS.iter().map(call).collect()
 }
 
-/// Returns the schemas of requests and reports by call, and the named schemas that they refer to, as in the `OpenAPI` document: the
+/// Returns the schemas of requests and reports by call, the columns that tables begin with, and the named schemas that they refer to, as in the `OpenAPI` document: the
 /// methods of ledgers and the types of records are generated from them.
 #[pyfunction]
 pub fn descriptions(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
     let (mut calls, mut components) = (Map::new(), Map::new());
     for endpoint in ENDPOINTS {
         let Description { request, report, components: named } = endpoint.describe();
-        calls.insert(endpoint.name.to_owned(), json!({"request": request, "report": report}));
+        calls.insert(endpoint.name.to_owned(), json!({"request": request, "report": report, "first": endpoint.first}));
         components.extend(named);
     }
     object_of(py, &json!({"calls": calls, "components": components}))

@@ -119,10 +119,16 @@ fn risk_in_words_states_floors_and_omissions() {
     store.label(SHOP, "sanction", "sanctions_list");
     let payer = store.run(&["--chain", "ethereum", ALICE]);
     let floor = format!("at least 70: dealt with {SHOP}, which is under sanctions; direct_sanctioned_edge");
+    assert!(
+        payer.starts_with(&format!("high, 72.54 of 100: deals with {SHOP}, which is under sanctions\n")),
+        "{payer}"
+    );
     has(&payer, &[&floor, "without a floor", "what the floor adds", "under sanctions"]);
     let listed = store.run(&["--chain", "ethereum", SHOP]);
     has(&listed, &["100.00 of 100: high", "at least 100: listed by team", "the labels decide already"]);
     let unseen = store.run(&["--chain", "ethereum", NOBODY]);
+    let verdict = "not enough data to judge: no transfer of the address is held: headwater ingest PATH\n";
+    assert!(unseen.starts_with(verdict), "{unseen}");
     has(
         &unseen,
         &[
@@ -173,7 +179,7 @@ fn risk_takes_parameters_of_ones_own_or_refuses_them_whole() {
     }
     for (arguments, named) in [
         (vec!["risk", "--chain", "ethereum"], "<ADDRESS>"),
-        (vec!["risk", ALICE], "--chain"),
+        (vec!["risk", ALICE], "--store"),
         (vec!["risk", "--chain", "solana", ALICE], "solana"),
         (vec!["risk", "--print-parameters", "--chain", "evm", ALICE], "cannot be used with"),
         (vec!["risk", "--chain", "ethereum", ALICE], "--store"),

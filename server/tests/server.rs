@@ -48,6 +48,7 @@ mod risk_command;
 mod score_command;
 mod secrecy;
 mod shared;
+mod shell;
 mod slow_clients;
 mod slow_listeners;
 mod steps;

@@ -107,6 +107,7 @@ fn words_say_the_path_the_ends_and_what_was_left_out() {
     store.label(SHOP, "exchange", "Corner Exchange");
     let (code, reported, _) = store.reported(&[ALICE]);
     assert_eq!(code, 0);
+    assert!(reported.starts_with("100 % reached Corner Exchange, an exchange, within 1 hop\n"), "{reported}");
     let wanted = [
         &format!("{ALICE} on ethereum"),
         "2 hops outward, 2 inward",
@@ -186,14 +187,15 @@ fn path_is_the_answer_of_query_hop_by_hop() {
     let (code, reported, error) = store.run_command("path", &[BOB, NOBODY]);
     assert_eq!(code, 0, "{error}");
     let wanted = [
-        &format!("{BOB} on ethereum: 1 paths"),
+        &format!("1 path: at most 1,000.00 US dollars can have moved along the widest, to {NOBODY} in 3 payments"),
+        &format!("from {BOB} on ethereum; "),
         &format!("Path 1 to {NOBODY}, bottleneck 1,000.00"),
         "0.5 eth",
         "A path is a possibility",
     ];
     has(&reported, &wanted);
     let (_, reported, _) = store.run_command("path", &[NOBODY, BOB]);
-    has(&reported, &["0 paths"]);
+    has(&reported, &["no path is found"]);
     let (code, _, error) = store.run_command("path", &[BOB, BOB]);
     assert_eq!(code, 1);
     has(&error, &["targets[0]", "name another address"]);
@@ -210,7 +212,8 @@ fn exposure_is_the_answer_of_query_by_category() {
     let (code, reported, error) = store.run_command("exposure", &[ALICE]);
     assert_eq!(code, 0, "{error}");
     let wanted = [
-        "8,000.00 in all, 6,000.00 without a name",
+        "8,000.00 US dollars in all, 6,000.00 without a name",
+        "100 % of what left went to the category exchange (Corner Exchange)",
         "Direct:",
         "exchange",
         "100.00 %",

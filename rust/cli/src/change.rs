@@ -5,10 +5,12 @@ use headwater_engine::endpoints::btc_change_address::{
 };
 use serde_json::json;
 
+use super::Settings;
 use super::error::Failure;
-use super::output::{Output, table};
+use super::output::Output;
+use super::session::Session;
+use super::table::{Layout, fitted};
 use super::words::{number, row, time};
-use super::{Settings, query};
 
 /// Arguments of `change`.
 #[derive(Debug, clap::Args)]
@@ -20,17 +22,18 @@ pub struct Arguments {
 /// Prints the output that went back to the payer, and the rules that say so.
 pub(super) fn run(settings: &Settings, arguments: &Arguments, output: Output) -> Result<(), Failure> {
     let request = json!({"txid": arguments.txid});
-    let response = query::ask_store::<BtcChangeAddress>(settings, request, output)?;
-    output.report(&response, || lines(&response.report))
+    let response = Session::open(settings)?.ask::<BtcChangeAddress>(request)?;
+    output.answer(&response, || lines(&response.report, output.layout()))
 }
 
-fn lines(report: &BtcChangeAddressReport) -> Vec<String> {
+fn lines(report: &BtcChangeAddressReport, layout: Layout) -> Vec<String> {
     let block = report.block_number.map(|block| format!(", block {block}")).unwrap_or_default();
     let at = report.timestamp.map(|at| format!(", {}", time(at))).unwrap_or_default();
-    let mut lines = vec![format!("{}{block}{at}", &*report.txid), verdict(report)];
+    let mut lines = vec![verdict(report), format!("  {}{block}{at}", &*report.txid)];
     lines.extend(coinjoin(&report.coinjoin));
-    let head = row(["output", "amount", "script", "confidence", "rules", "address"]);
-    lines.extend(table(&std::iter::once(head).chain(report.outputs.iter().map(output_row)).collect::<Vec<_>>()));
+    let head = row(["output", "amount", "confidence", "address", "script", "rules"]);
+    let rows: Vec<_> = std::iter::once(head).chain(report.outputs.iter().map(output_row)).collect();
+    lines.extend(fitted(&rows, layout));
     lines.push("An answer is a probability: the chain does not say whose an output is.".to_owned());
     lines
 }
@@ -40,10 +43,10 @@ fn output_row(output: &JudgedOutput) -> Vec<String> {
     row([
         &output.index.to_string(),
         &format!("{} btc", &*output.amount),
-        output.script_type.name(),
         &number(output.confidence),
-        &rules.join(" "),
         output.address.as_deref().unwrap_or_default(),
+        output.script_type.name(),
+        &rules.join(" "),
     ])
 }
 

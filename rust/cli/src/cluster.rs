@@ -5,10 +5,12 @@ use headwater_engine::endpoints::btc_cluster::{
 };
 use serde_json::json;
 
+use super::Settings;
 use super::error::Failure;
-use super::output::{Output, table};
+use super::output::Output;
+use super::session::Session;
+use super::table::{Layout, fitted};
 use super::words::{number, row};
-use super::{Settings, query};
 
 /// Arguments of `cluster`.
 #[derive(Debug, clap::Args)]
@@ -30,11 +32,11 @@ pub struct Arguments {
 pub(super) fn run(settings: &Settings, arguments: &Arguments, output: Output) -> Result<(), Failure> {
     let Arguments { address, include_change, limit, offset } = arguments;
     let request = json!({"address": address, "include_change": include_change, "limit": limit, "offset": offset});
-    let response = query::ask_store::<BtcCluster>(settings, request, output)?;
-    output.report(&response, || lines(&response.report))
+    let response = Session::open(settings)?.ask::<BtcCluster>(request)?;
+    output.answer(&response, || lines(&response.report, output.layout()))
 }
 
-fn lines(report: &BtcClusterReport) -> Vec<String> {
+fn lines(report: &BtcClusterReport, layout: Layout) -> Vec<String> {
     let (address, size) = (&*report.address, report.size);
     let mut lines = match (size, &report.cluster_id) {
         (0, _) => return vec![format!("{address} was never seen on bitcoin.")],
@@ -46,7 +48,7 @@ fn lines(report: &BtcClusterReport) -> Vec<String> {
         let linked_by = member.joined_tx.as_deref().unwrap_or_default();
         row([&member.address, &member.first_block.to_string(), linked_by])
     }));
-    lines.extend(table(&rows));
+    lines.extend(fitted(&rows, layout));
     if let Some(weakest) = &report.weakest_link {
         let (addresses, txid) = (weakest.addresses, &*weakest.txid);
         lines.push(format!("Without transaction {txid}, nothing links {addresses} of them to the others."));

@@ -6,10 +6,11 @@ use headwater_engine::endpoints::cross_chain_batch::CrossChainBatch;
 use headwater_engine::fields::{DecimalText, RawAmountText, Time};
 use serde_json::{Value, json};
 
+use super::Settings;
 use super::error::Failure;
 use super::output::Output;
+use super::session::Session;
 use super::words::{number, time};
-use super::{Settings, query};
 
 /// Arguments of `cross-chain`.
 #[derive(Debug, clap::Args)]
@@ -25,22 +26,28 @@ pub struct Arguments {
 /// Prints the sources and destinations of transactions over bridges.
 pub(super) fn run(settings: &Settings, arguments: &Arguments, output: Output) -> Result<(), Failure> {
     let Arguments { txhash, chain } = arguments;
+    let session = Session::open(settings)?;
     if let [one] = &txhash[..] {
         let request = json!({"txhash": one, "chain": chain});
-        let response = query::ask_store::<CrossChain>(settings, request, output)?;
-        return output.report(&response, || lines(&response.report.results));
+        let response = session.ask::<CrossChain>(request)?;
+        return output.answer(&response, || lines(&response.report.results));
     }
     let queries: Vec<Value> = txhash.iter().map(|hash| json!({"txhash": hash})).collect();
     let request = json!({"queries": queries, "chain": chain});
-    let response = query::ask_store::<CrossChainBatch>(settings, request, output)?;
-    output.report(&response, || lines(&response.report.results))
+    let response = session.ask::<CrossChainBatch>(request)?;
+    output.answer(&response, || lines(&response.report.results))
 }
 
 fn lines(results: &[CrossChainItem]) -> Vec<String> {
     if results.is_empty() {
         return vec!["The transaction is no leg of a transfer over a known bridge.".to_owned()];
     }
-    results.iter().flat_map(transfer).collect()
+    let found = results.iter().filter(|item| item.result.status.is_some()).count();
+    let head = match results.len() {
+        1 => None,
+        all => Some(format!("{found} of {all} transactions are legs of transfers over known bridges")),
+    };
+    head.into_iter().chain(results.iter().flat_map(transfer)).collect()
 }
 
 fn transfer(item: &CrossChainItem) -> Vec<String> {

@@ -4,18 +4,26 @@
 // Its methods cannot be named as functions: they hold for two lifetimes that only a closure leaves open.
 #![expect(clippy::redundant_closure_for_method_calls, reason = "`AdminService` has two lifetimes")]
 
+mod address_list;
 mod admin;
 mod audit;
+mod balance;
+mod batches;
+mod cells;
 mod change;
+mod classify;
 mod cluster;
 mod compact;
+mod counterparties;
 mod credits;
 mod cross_chain;
+pub mod demo;
 mod derived;
 mod error;
 mod export;
 mod exposure;
 mod generation;
+mod holders;
 mod ingest;
 mod intelligence;
 pub mod interrupt;
@@ -28,15 +36,23 @@ mod prices;
 mod progress;
 mod query;
 mod risk;
+mod rows;
 mod score;
+mod session;
 mod simulate;
 mod state;
 mod stats;
+pub mod table;
+mod tally;
 mod tokens;
 mod trace;
+mod transactions;
 mod usage;
 mod verify;
 mod versions;
+mod view;
+mod wallet;
+mod when;
 mod words;
 
 use std::path::{Path, PathBuf};
@@ -85,6 +101,18 @@ pub enum Command {
     Prices(prices::Arguments),
     /// Import, list, compare or roll back labels.
     Labels(labels::Arguments),
+    /// Print what an address holds, and what it received and sent.
+    Wallet(wallet::Arguments),
+    /// Print what an address held at the end of each day.
+    Balance(balance::Arguments),
+    /// Rank the addresses that an address dealt with.
+    Counterparties(counterparties::Arguments),
+    /// List the movements of an address, newest first.
+    Transactions(transactions::Arguments),
+    /// Rank the holders of a token.
+    Holders(holders::Arguments),
+    /// Predict what kind of address it is, such as an exchange, by its transfers alone.
+    Classify(classify::Arguments),
     /// Call any data endpoint, without HTTP or billing.
     Query(query::Arguments),
     /// Assess the risk of an address: score, floors, factors, evidence.
@@ -143,6 +171,12 @@ pub fn run(
         Command::Tokens(arguments) => tokens::run(settings, arguments, output),
         Command::Prices(arguments) => prices::run(settings, arguments, output),
         Command::Labels(arguments) => labels::run(settings, arguments, output),
+        Command::Wallet(arguments) => wallet::run(settings, &arguments, output),
+        Command::Balance(arguments) => balance::run(settings, &arguments, output),
+        Command::Counterparties(arguments) => counterparties::run(settings, &arguments, output),
+        Command::Transactions(arguments) => transactions::run(settings, &arguments, output),
+        Command::Holders(arguments) => holders::run(settings, &arguments, output),
+        Command::Classify(arguments) => classify::run(settings, &arguments, output),
         Command::Query(arguments) => query::run(settings, endpoints, arguments, output),
         Command::Risk(arguments) => risk::run(settings, &arguments, output),
         Command::Trace(arguments) => trace::run(settings, &arguments, output),

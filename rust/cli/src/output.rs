@@ -4,11 +4,13 @@ use std::fs;
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 
-use headwater_engine::Warning;
+use headwater_engine::{Response, Warning};
 use serde::Serialize;
 use serde_json::json;
 
 use super::error::Failure;
+use super::table::Layout;
+pub use super::table::table;
 
 /// The form in which a command prints.
 #[derive(Debug, Clone, Copy)]
@@ -32,6 +34,39 @@ impl Output {
         if self.json { self.json(value) } else { print(&(lines().join("\n") + "\n")) }
     }
 
+    /// Prints an answer for scripts, or `lines` for people with the warnings after them.
+    ///
+    /// # Errors
+    /// When standard output cannot be written to.
+    pub fn answer<R: Serialize>(
+        self,
+        response: &Response<R>,
+        lines: impl FnOnce() -> Vec<String>,
+    ) -> Result<(), Failure> {
+        self.report(response, lines)?;
+        self.warn(&response.warnings);
+        Ok(())
+    }
+
+    /// Returns whether scripts read the output.
+    #[must_use]
+    pub const fn is_json(self) -> bool {
+        self.json
+    }
+
+    /// Returns whether people read the output on a terminal.
+    #[must_use]
+    pub const fn is_on_terminal(self) -> bool {
+        self.terminal && !self.json
+    }
+
+    /// Returns the room for tables: that of the terminal, without a bound elsewhere.
+    #[must_use]
+    pub fn layout(self) -> Layout {
+        let size = if self.terminal { terminal_size::terminal_size() } else { None };
+        Layout::of_width(size.map(|(width, _)| width.0.into()))
+    }
+
     /// Prints JSON, indented on a terminal.
     ///
     /// # Errors
@@ -49,10 +84,11 @@ impl Output {
         text.map_err(|error| Failure::from_error(&error))
     }
 
-    /// Prints warnings for people on standard error; the JSON for scripts contains them.
+    /// Prints warnings for people on standard error, without those about the whole store ([`standing`]); the JSON for scripts
+    /// contains all of them.
     pub fn warn(self, warnings: &[Warning]) {
         if !self.json {
-            for warning in warnings {
+            for warning in warnings.iter().filter(|warning| !STANDING.contains(&&*warning.code)) {
                 say(&format!("warning: {}", warning.message));
             }
         }
@@ -81,8 +117,18 @@ impl Output {
     }
 }
 
+/// Warnings about the whole store, which would be in every answer: `stats` and `doctor` report them, and the answers that
+/// rest on them most name them among their details.
+const STANDING: [&str; 2] = ["partial_data", "sanctions_old"];
+
+/// Returns the warnings about the whole store, as lines of details.
+pub(super) fn standing(warnings: &[Warning]) -> Vec<String> {
+    let standing = warnings.iter().filter(|warning| STANDING.contains(&&*warning.code));
+    standing.map(|warning| format!("note: {}", warning.message)).collect()
+}
+
 /// Prints to standard output. A closed pipe (`| head`) is not a failure.
-fn print(text: &str) -> Result<(), Failure> {
+pub(super) fn print(text: &str) -> Result<(), Failure> {
     match io::stdout().write_all(text.as_bytes()).and_then(|()| io::stdout().flush()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),
         _ => Ok(()),
@@ -111,40 +157,6 @@ pub(super) fn write_file(out: &Path, text: &str) -> Result<(), Failure> {
 pub(super) fn say(text: &str) {
     // Standard error may be closed.
     let _ = writeln!(io::stderr(), "{text}");
-}
-
-/// Escapes the characters of foreign text that break a line or change its direction.
-fn plain(cell: &str) -> String {
-    let is_kept = |letter: char| {
-        !letter.is_control()
-            && !matches!(letter, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-    };
-    let mut text = String::with_capacity(cell.len());
-    for letter in cell.chars() {
-        if is_kept(letter) { text.push(letter) } else { text.extend(letter.escape_default()) }
-    }
-    text
-}
-
-/// Formats a table with aligned columns; the first row is its head. Numbers are aligned right.
-pub fn table(rows: &[Vec<String>]) -> Vec<String> {
-    let rows: Vec<Vec<String>> = rows.iter().map(|row| row.iter().map(|cell| plain(cell)).collect()).collect();
-    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
-    let width = |column: usize| rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max();
-    let widths: Vec<usize> = (0..columns).map(|column| width(column).unwrap_or(0)).collect();
-    let is_number = |cell: &str| cell.chars().all(|letter| letter.is_ascii_digit() || ",.-%".contains(letter));
-    let numeric: Vec<bool> = (0..columns)
-        .map(|column| rows.iter().skip(1).filter_map(|row| row.get(column)).all(|cell| is_number(cell)))
-        .collect();
-    rows.iter()
-        .map(|row| {
-            let cells = row.iter().enumerate().map(|(column, cell)| {
-                let width = widths[column];
-                if numeric[column] { format!("{cell:>width$}") } else { format!("{cell:<width$}") }
-            });
-            cells.collect::<Vec<_>>().join("  ").trim_end().to_owned()
-        })
-        .collect()
 }
 
 /// Formats a number with commas.
@@ -208,18 +220,5 @@ mod tests {
         // 2000-02-29T12:34:56Z, as `date -u -d @951827696` prints it.
         assert_eq!(date(951_827_696), "2000-02-29 12:34:56Z");
         assert_eq!(date(1_767_225_599), "2025-12-31 23:59:59Z");
-    }
-
-    #[test]
-    fn table_columns_are_aligned() {
-        let row = |cells: [&str; 2]| cells.map(str::to_owned).to_vec();
-        assert_eq!(table(&[row(["id", "credits"]), row(["abc", "5"])]), ["id   credits", "abc        5"]);
-    }
-
-    #[test]
-    fn table_escapes_control_characters() {
-        let row = |cells: [&str; 2]| cells.map(str::to_owned).to_vec();
-        let lines = table(&[row(["name", "n"]), row(["a\nb\u{1b}[2J\u{202e}ü", "5"])]);
-        assert_eq!(lines, ["name                    n", "a\\nb\\u{1b}[2J\\u{202e}ü  5"]);
     }
 }

@@ -4,22 +4,33 @@ use std::fs;
 use std::io::{self, BufWriter, Read};
 use std::path::{Path, PathBuf};
 
-use headwater_engine::{self as engine, Analysis, Endpoint, Intelligence, QueryEngine, Response};
-use headwater_ledger::Cancel;
-use headwater_state::clock::milliseconds;
+use headwater_engine::{self as engine, Column, ColumnKind, ENDPOINTS, Endpoint};
 use headwater_table::{Format, TableError};
 use serde_json::{Map, Value, json};
 
 use super::Settings;
+use super::cells::cell;
 use super::error::Failure;
 use super::generation::GenerationArgument;
 use super::intelligence::intelligence;
-use super::interrupt::on_interrupt;
 use super::output::{Output, grouped, write_json};
 use super::progress::{Bar, Unit};
+use super::rows::{ListAnswer, table_of, table_of_records};
+use super::session::Session;
+use super::table::{Layout, Table};
+use super::view::View;
+
+/// Lists the endpoints with a line each, for help.
+fn endpoints() -> String {
+    let width = ENDPOINTS.iter().map(|endpoint| endpoint.name.len()).max().unwrap_or(0);
+    let line = |endpoint: &Endpoint| format!("  {:<width$}  {}", endpoint.name, endpoint.summary);
+    let lines: Vec<_> = ENDPOINTS.iter().map(line).collect();
+    format!("Endpoints:\n{}", lines.join("\n"))
+}
 
 /// Arguments of `query`.
 #[derive(Debug, clap::Args)]
+#[command(after_help = endpoints())]
 pub struct Arguments {
     /// The path of the endpoint without its version, such as `transactions`, `counterparty/overview` or
     /// `transaction/HASH`.
@@ -35,6 +46,8 @@ pub struct Arguments {
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
     #[command(flatten)]
+    view: View,
+    #[command(flatten)]
     generation: GenerationArgument,
 }
 
@@ -48,70 +61,92 @@ pub(super) fn run(
     let (endpoint, in_path) = find(endpoints, &arguments.endpoint)?;
     let request = request(in_path, arguments.body.as_deref(), &arguments.params)?;
     let form = arguments.out.as_deref().map(|out| form_of(out, endpoint)).transpose()?.flatten();
-    let (engine, cancel) = open(settings, arguments.generation, intelligence(settings)?)?;
+    let session = Session::with(settings, arguments.generation, intelligence(settings)?)?;
     if let (Some(format), Some(out)) = (form, &arguments.out) {
-        return table(&engine, (endpoint, request), (format, out), output, &cancel);
+        return table(&session, (endpoint, request), (format, out), output);
     }
-    let response = engine.answer(endpoint, request, &cancel).map_err(|error| Failure::from_engine(&error))?;
-    output.warn(&response.warnings);
+    if arguments.out.is_none() && arguments.view.is_csv(output)? {
+        return session.print_csv(endpoint, request, output);
+    }
+    let is_read = output.is_on_terminal() || (arguments.view.wide && !output.is_json());
+    if arguments.out.is_none() && is_read && endpoint.columns().is_some() {
+        let list = session.list(endpoint, request)?;
+        return output
+            .report(&list.rows, || list_lines(endpoint, &list, arguments.view.layout(output)))
+            .map(|()| output.warn(&list.head.warnings));
+    }
+    let response =
+        session.engine.answer(endpoint, request, &session.cancel).map_err(|error| Failure::from_engine(&error))?;
     match arguments.out {
-        None => output.json(&response),
-        Some(out) => write_json(&out, &response),
-    }
-}
-
-/// Asks an analysis about the store, without the settings of risk and prices.
-pub(super) fn ask_store<A: Analysis>(
-    settings: &Settings,
-    arguments: Value,
-    output: Output,
-) -> Result<Response<A::Report>, Failure> {
-    ask::<A>(settings, Intelligence::default(), arguments, output)
-}
-
-/// Asks an analysis about the store, and prints the warnings. Arguments without a value are null.
-pub(super) fn ask<A: Analysis>(
-    settings: &Settings,
-    intelligence: Intelligence,
-    arguments: Value,
-    output: Output,
-) -> Result<Response<A::Report>, Failure> {
-    let (engine, cancel) = open(settings, GenerationArgument::default(), intelligence)?;
-    let response = engine.ask::<A>(without_nulls(arguments), &cancel).map_err(|error| Failure::from_engine(&error))?;
-    output.warn(&response.warnings);
-    Ok(response)
-}
-
-/// Opens the store for queries that an interrupt cancels.
-fn open(
-    settings: &Settings,
-    generation: GenerationArgument,
-    intelligence: Intelligence,
-) -> Result<(QueryEngine, Cancel), Failure> {
-    let store = generation.open(settings)?;
-    let cancel = Cancel::new();
-    on_interrupt(&cancel);
-    Ok((QueryEngine::new(store).with_clock(milliseconds).with_intelligence(intelligence), cancel))
-}
-
-/// Removes the null fields of an object and of the objects in it.
-fn without_nulls(value: Value) -> Value {
-    match value {
-        Value::Object(fields) => {
-            let given = fields.into_iter().filter(|(_, value)| !value.is_null());
-            given.map(|(name, value)| (name, without_nulls(value))).collect()
+        None if is_read => {
+            let layout = arguments.view.layout(output);
+            output.report(&response, || record_lines(&endpoint.report_columns(), &response.value(), layout))?;
         }
-        value => value,
+        None => output.json(&response)?,
+        Some(out) => write_json(&out, &response)?,
+    }
+    output.warn(&response.warnings);
+    Ok(())
+}
+
+/// Formats the rows of a list: how many there are, the rows, and how to continue.
+fn list_lines(endpoint: &Endpoint, list: &ListAnswer, layout: Layout) -> Vec<String> {
+    let shown = grouped(list.rows.len() as u64);
+    let count = match list.head.total {
+        Some(total) if total != list.rows.len() as u64 => format!("{shown} of {} rows", grouped(total)),
+        _ => format!("{shown} rows"),
+    };
+    let mut lines = vec![count];
+    if !list.rows.is_empty() {
+        lines.extend(table_of(endpoint, &list.rows).lines(layout));
+    }
+    lines.extend(list.head.next_cursor.iter().map(|cursor| format!("more follows: --param cursor={cursor}")));
+    lines
+}
+
+/// Formats a record: its fields, and below them the lists in it.
+fn record_lines(columns: &[Column], record: &Value, layout: Layout) -> Vec<String> {
+    let (mut facts, mut lists) = (Table::new(["field", "value"]).with_text(), Vec::new());
+    for column in columns.iter().filter(|column| column.name != "meta") {
+        collect(&mut facts, &mut lists, &column.name, (column, &record[&*column.name]));
+    }
+    let mut lines = facts.lines(layout);
+    for (name, columns, rows) in lists {
+        lines.extend([String::new(), format!("{name}:")]);
+        lines.extend(table_of_records(columns, rows).lines(layout));
+    }
+    lines
+}
+
+/// A list within a record: its name, its columns and its rows.
+type NestedList<'r> = (String, &'r [Column], &'r [Value]);
+
+/// Collects the fields and the lists below a field.
+fn collect<'r>(
+    facts: &mut Table,
+    lists: &mut Vec<NestedList<'r>>,
+    name: &str,
+    (column, value): (&'r Column, &'r Value),
+) {
+    match (&column.kind, value) {
+        (ColumnKind::Record(columns), Value::Object(_)) => {
+            for inner in columns {
+                collect(facts, lists, &format!("{name}.{}", inner.name), (inner, &value[&*inner.name]));
+            }
+        }
+        (ColumnKind::Records(columns), Value::Array(rows)) if !rows.is_empty() => {
+            lists.push((name.to_owned(), columns, rows));
+        }
+        _ => facts.push(vec![name.to_owned(), cell(column, value)]),
     }
 }
 
 /// Writes the rows of a list; an existing file is kept until the new one is complete.
 fn table(
-    engine: &QueryEngine,
+    session: &Session,
     question: (&Endpoint, engine::Arguments),
     (format, out): (Format, &Path),
     output: Output,
-    cancel: &Cancel,
 ) -> Result<(), Failure> {
     let failed = |error: io::Error| Failure::failed(format!("cannot write {}: {error}", out.display()));
     let mut partial = out.as_os_str().to_owned();
@@ -120,11 +155,11 @@ fn table(
     let file = BufWriter::new(fs::File::create(&partial).map_err(failed)?);
     let bar = Bar::new(Unit::Steps);
     let written = headwater_table::write(
-        engine,
+        &session.engine,
         question,
         (format, file),
         &|rows, total| bar.update(rows, total.unwrap_or(rows), "rows"),
-        cancel,
+        &session.cancel,
     );
     drop(bar);
     let written = written.map_err(|error| match &error {

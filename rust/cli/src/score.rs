@@ -14,6 +14,7 @@ use headwater_table::score::{AddressSource, ParquetScores};
 use headwater_types::Chain;
 
 use super::Settings;
+use super::address_list;
 use super::error::Failure;
 use super::generation::GenerationArgument;
 use super::intelligence::{intelligence, with_models};
@@ -27,8 +28,8 @@ pub struct Arguments {
     /// The chain.
     #[arg(long, value_parser = super::chain(), ignore_case = true, required_unless_present = "join")]
     chain: Option<Chain>,
-    /// Addresses: .parquet or .csv with a column `address`, or text with one per line [default: all that the store holds of
-    /// the chain].
+    /// Addresses: .parquet or .csv with a column `address`, or text with one per line; `-` reads them from standard input
+    /// [default: all that the store holds of the chain].
     #[arg(long, value_name = "FILE")]
     input: Option<PathBuf>,
     /// The Parquet file. Until it is whole, its parts lie in FILE.parts beside it [default with --join: the name of the
@@ -83,7 +84,7 @@ pub(super) fn run(settings: &Settings, arguments: &Arguments, output: Output) ->
     let chain = arguments.chain.ok_or_else(|| Failure::usage("--chain: name the chain".to_owned()))?;
     let scorer = scorer(settings, arguments, chain)?;
     output.warn(&scorer.warnings());
-    let input = arguments.input.clone().map(AddressSource::File);
+    let input = arguments.input.as_deref().map(source).transpose()?;
     let job = ScoreJob {
         scorer: &scorer,
         addresses: input.as_ref().map_or(Addresses::All, |list| Addresses::List(list)),
@@ -113,6 +114,15 @@ pub(super) fn run(settings: &Settings, arguments: &Arguments, output: Output) ->
         lines.extend(remarks(report.resumed, report.failed));
         lines
     })
+}
+
+/// Returns the addresses of a file, or of standard input.
+fn source(file: &Path) -> Result<AddressSource, Failure> {
+    if file.as_os_str() != "-" {
+        return Ok(AddressSource::File(file.to_owned()));
+    }
+    let given = address_list::of_standard_input()?;
+    Ok(AddressSource::of_texts(given.into_iter().map(|one| one.text)))
 }
 
 fn join(folder: &Path, file: &Path, output: Output, cancel: &Cancel) -> Result<(), Failure> {

@@ -1,5 +1,6 @@
 //! `headwater stats`.
 
+use headwater_engine::lacking;
 use headwater_ledger::Store;
 use headwater_ledger::store::{ImportVersion, StoreStats};
 
@@ -49,7 +50,13 @@ fn chains(stats: &StoreStats) -> Vec<String> {
     if stats.chains.is_empty() {
         return vec!["no chain data yet: `headwater ingest` reads files, `headwater simulate` makes some".to_owned()];
     }
-    table(&rows)
+    let mut lines = table(&rows);
+    lines.extend(stats.chains.iter().filter(|(_, held)| held.coverage.transactions > 0).filter_map(|(chain, held)| {
+        let missing = lacking(*chain, &held.coverage);
+        (!missing.is_empty())
+            .then(|| format!("{chain}: no source brings {}: answers may lack them", missing.join(", ")))
+    }));
+    lines
 }
 
 fn imports(stats: &StoreStats) -> Vec<String> {

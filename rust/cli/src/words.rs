@@ -37,8 +37,25 @@ pub(super) fn usd(usd: Option<f64>) -> String {
 
 /// Puts commas into the whole part of a decimal number that has a point.
 pub(super) fn grouped_decimal(text: &str) -> String {
-    let (whole, cents) = text.split_once('.').unwrap_or((text, "00"));
-    whole.parse().map_or_else(|_| text.to_owned(), |whole| format!("{}.{cents}", grouped(whole)))
+    let text = grouped_text(text);
+    if text.contains('.') { text } else { format!("{text}.00") }
+}
+
+/// Puts commas into the whole part of a decimal number of any length; other text stays as it is.
+pub(super) fn grouped_text(text: &str) -> String {
+    let (sign, number) = text.strip_prefix('-').map_or(("", text), |number| ("-", number));
+    let (whole, rest) = number.find('.').map_or((number, ""), |point| number.split_at(point));
+    if whole.is_empty() || !whole.bytes().all(|byte| byte.is_ascii_digit()) {
+        return text.to_owned();
+    }
+    let mut grouped = sign.to_owned();
+    for (place, digit) in whole.chars().enumerate() {
+        if place > 0 && (whole.len() - place).is_multiple_of(3) {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    grouped + rest
 }
 
 /// Returns the mark behind a name that a disputed claim gives.
@@ -59,4 +76,15 @@ pub(super) fn percent(share: Option<f64>) -> String {
 /// Formats an amount with its symbol; in the smallest unit if the decimals are unknown.
 pub(super) fn amount(whole: Option<&DecimalText>, raw: &RawAmountText, symbol: &str) -> String {
     whole.map_or_else(|| format!("{} units {symbol}", &**raw), |whole| format!("{} {symbol}", &**whole))
+}
+
+/// Formats a count with the word for what is counted.
+pub(super) fn counted(count: u64, one: &str, several: &str) -> String {
+    format!("{} {}", grouped(count), if count == 1 { one } else { several })
+}
+
+/// Formats a share of a verdict in whole percent; small shares are less than one.
+pub(super) fn whole_percent(share: f64) -> String {
+    let percent = (100.0 * share).round();
+    if percent < 1.0 && share > 0.0 { "less than 1 %".to_owned() } else { format!("{percent:.0} %") }
 }

@@ -48,7 +48,8 @@ pub(crate) fn check_any(ledger: &dyn Ledger, field: Option<&str>, name: &str, ch
 }
 
 /// Returns the data of a chain that no source brought, in words.
-pub(crate) fn lacking(chain: Chain, coverage: &Coverage) -> Vec<&'static str> {
+#[must_use]
+pub fn lacking(chain: Chain, coverage: &Coverage) -> Vec<&'static str> {
     let words = |table| match table {
         CoverageTable::Traces => "internal transfers of the native coin",
         CoverageTable::TokenTransfers => "token transfers",

@@ -45,6 +45,8 @@ pub struct Endpoint {
     pub reads: Reads,
     /// The field of the report whose records are the rows of its table; `None` where the report is the only row.
     pub rows: Option<&'static str>,
+    /// The columns that tables for people begin with, most important first. Empty where an interface makes rows of its own.
+    pub first: &'static [&'static str],
     /// Requests that the documentation shows.
     pub example: Example,
     /// Request, report and columns.

@@ -258,21 +258,30 @@ pub(crate) fn warn(ledger: &dyn Ledger, warnings: &mut Warnings) {
 const MAX_SANCTIONS_AGE_DAYS: i64 = 90;
 const DAY_SECS: i64 = 86_400;
 
+/// Describes each authority whose newest edition of sanctions in force is old at a time.
+#[must_use]
+pub fn old_sanctions(ledger: &dyn Ledger, now_secs: i64) -> Vec<String> {
+    let editions = ledger.labels().sanctions_editions().into_iter();
+    let describe = |SanctionsEdition { group, source, list, dated }: &SanctionsEdition| {
+        let age_days = now_secs.saturating_sub(dated.secs()) / DAY_SECS;
+        let date = dated.to_string();
+        let date = date.get(..10).unwrap_or(&date);
+        (age_days > MAX_SANCTIONS_AGE_DAYS).then(|| {
+            format!(
+                "the sanctions of {group} are {age_days} days old: the newest list in force is of {date} (list {list} of \
+                 {source}); import a current one with `headwater labels import`"
+            )
+        })
+    };
+    editions.filter_map(describe).collect()
+}
+
 /// Warns of authorities whose newest edition of sanctions in force is old at the time of the answer. Without a clock it warns of
 /// none.
 pub(crate) fn warn_of_old_sanctions(ledger: &dyn Ledger, intelligence: &Intelligence, warnings: &mut Warnings) {
     let Some(now_secs) = intelligence.now_secs.map(|now| now()) else { return };
-    for SanctionsEdition { group, source, list, dated } in ledger.labels().sanctions_editions() {
-        let age_days = now_secs.saturating_sub(dated.secs()) / DAY_SECS;
-        if age_days > MAX_SANCTIONS_AGE_DAYS {
-            let date = dated.to_string();
-            let date = date.get(..10).unwrap_or(&date);
-            let message = format!(
-                "the sanctions of {group} are {age_days} days old: the newest list in force is of {date} (list {list} of \
-                 {source}); import a current one with `headwater labels import`"
-            );
-            warnings.add("sanctions_old", None, message);
-        }
+    for message in old_sanctions(ledger, now_secs) {
+        warnings.add("sanctions_old", None, message);
     }
 }
 

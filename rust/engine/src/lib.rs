@@ -10,6 +10,7 @@ pub mod events;
 pub mod example;
 pub mod fields;
 
+mod address_chains;
 mod analysis;
 mod asset_book;
 mod balances;
@@ -59,6 +60,7 @@ pub use asset_book::{AssetBook, AssetView};
 pub use columns::{Column, ColumnKind, columns};
 pub use cost_class::CostClass;
 pub use counterparty_row::{BelowCutoff, CounterpartyAsset, CounterpartyRow};
+pub use coverage::lacking;
 pub use crossings::{CrossChainTransfer, CrossingMatch, CrossingStatus};
 pub use description::{Description, Written, either, record};
 pub use disputes::{ClaimDisputeRequest, DisputeRecord, MAX_LISTED, list_disputes, record_dispute};
@@ -74,7 +76,7 @@ pub use headwater_intel::classify::{Classifier, Classifiers, ModelError};
 pub use headwater_intel::risk::{ClaimProvider, Intelligence};
 /// The parameters of the risk score, which an operator may replace.
 pub use headwater_intel::risk::{ParameterError as RiskParameterError, Parameters as RiskParameters};
-pub use labels::{ClaimDispute, InheritedThrough, LabelListRecord};
+pub use labels::{ClaimDispute, InheritedThrough, LabelListRecord, old_sanctions};
 pub use method::Method;
 pub use pricing::Pricing;
 pub use query_engine::{QueryEngine, Shape};

@@ -7,6 +7,7 @@ use headwater_ledger::read::Generations;
 use headwater_ledger::{Cancel, Ledger, LedgerError};
 use headwater_types::Chain;
 
+use crate::address_chains::chains_of;
 use crate::analysis::{Analysis, respond};
 use crate::endpoint::Query;
 use crate::endpoint::{Call, Clock};
@@ -84,6 +85,15 @@ impl QueryEngine {
         let ledger = self.ledgers.current()?;
         let store = self.ledgers.fingerprint(ledger.generation())?;
         Scorer::new((ledger, store), self.intelligence.clone(), chain, columns)
+    }
+
+    /// Returns the chains that an address can be on, for calls that name none: those whose addresses have its form, of
+    /// several those with movements. Never empty.
+    ///
+    /// # Errors
+    /// When the text is not an address of any chain, or the store cannot be read.
+    pub fn chains_of(&self, address: &str) -> Result<Vec<Chain>, Error> {
+        chains_of(&*self.ledgers.current()?, address)
     }
 
     /// Answers one call with its typed report.

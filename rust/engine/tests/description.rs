@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use headwater_engine::{ChainScope, ENDPOINTS, endpoint};
+use headwater_engine::{ChainScope, ColumnKind, ENDPOINTS, endpoint};
 use headwater_types::Family;
 use serde_json::{Value, json};
 
@@ -122,5 +122,20 @@ fn chain_scope_names_the_chain_field_of_the_request() {
             }
         };
         assert!(holds, "{}: {:?} does not fit its request", endpoint.name, endpoint.chains);
+    }
+}
+
+#[test]
+fn first_columns_are_columns_of_the_rows() {
+    for endpoint in ENDPOINTS {
+        let rows = endpoint.report_rows().columns;
+        let all: Vec<_> = endpoint.columns().into_iter().flatten().chain(rows).collect();
+        let nested = all.iter().filter_map(|column| match &column.kind {
+            ColumnKind::Record(columns) => Some(columns.iter()),
+            _ => None,
+        });
+        let known: BTreeSet<&str> = all.iter().chain(nested.flatten()).map(|column| &*column.name).collect();
+        let unknown: Vec<_> = endpoint.first.iter().filter(|name| !known.contains(*name)).collect();
+        assert!(unknown.is_empty(), "{}: {unknown:?} of {known:?}", endpoint.name);
     }
 }

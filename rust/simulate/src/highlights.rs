@@ -35,6 +35,14 @@ pub(crate) struct Spotter {
     crossed: BTreeMap<Chain, (Address, Chain, Address)>,
     /// From whom loot was passed on, by where it came to.
     layers: BTreeMap<(Chain, Address), BTreeSet<Address>>,
+    /// From whom loot was passed on, with its worth, by case.
+    passed_on: BTreeMap<(Chain, String), BTreeMap<Address, f64>>,
+    /// Addresses at which loot was cashed out, with its worth, by case.
+    cashed_out: BTreeMap<(Chain, String), BTreeMap<Address, f64>>,
+    /// The exchange of an address at which loot was cashed out.
+    exchange_of: BTreeMap<(Chain, Address), String>,
+    /// The busiest hot wallet of each exchange.
+    hot_wallets: BTreeMap<(Chain, String), AddressRank>,
     /// People who had to do with a crime or a mixer.
     touched: BTreeSet<(Chain, Address)>,
     /// Addresses under sanctions.
@@ -68,6 +76,10 @@ impl Spotter {
             mixed: BTreeMap::new(),
             crossed: BTreeMap::new(),
             layers: BTreeMap::new(),
+            passed_on: BTreeMap::new(),
+            cashed_out: BTreeMap::new(),
+            exchange_of: BTreeMap::new(),
+            hot_wallets: BTreeMap::new(),
             touched: BTreeSet::new(),
             sanctioned: BTreeSet::new(),
             unlisted: BTreeSet::new(),
@@ -91,6 +103,14 @@ impl Spotter {
         for step in truth.cases.iter().filter(|step| step.stage == "layer") {
             self.layers.entry((step.chain, step.to)).or_default().insert(step.from);
         }
+        for step in &truth.cases {
+            let (worth, end) = match &*step.stage {
+                "layer" => (&mut self.passed_on, step.from),
+                "cash_out" => (&mut self.cashed_out, step.to),
+                _ => continue,
+            };
+            *worth.entry((step.chain, step.case.clone())).or_default().entry(end).or_default() += self.values.usd(step);
+        }
         let of_cases = truth.cases.iter().flat_map(|step| [(step.chain, step.from), (step.chain, step.to)]);
         let of_mixers =
             truth.mixer_links.iter().flat_map(|link| [(link.chain, link.depositor), (link.chain, link.recipient)]);
@@ -109,6 +129,15 @@ impl Spotter {
     pub(crate) fn see_address(&mut self, truth: &AddressTruth, mentions: u32, labels: &[PublicLabel]) {
         keep(&mut self.busiest, (truth.chain, truth.role), truth, mentions);
         let at = (truth.chain, truth.address);
+        match truth.role {
+            Role::ExchangeHot => {
+                keep(&mut self.hot_wallets, (truth.chain, truth.owner.clone()), truth, mentions);
+            }
+            Role::ExchangeDeposit => {
+                self.exchange_of.insert(at, truth.owner.clone());
+            }
+            _ => {}
+        }
         if labels.iter().any(|label| label.code == "sanction" && label.valid_until_secs.is_none()) {
             self.sanctioned.insert(at);
             keep(&mut self.busiest_sanctioned, truth.chain, truth, mentions);
@@ -128,6 +157,23 @@ impl Spotter {
         let is_sanctioned = |from: &Address| self.sanctioned.contains(&(of, *from));
         let here = self.layers.iter().filter(|(at, _)| at.0 == of && self.unlisted.contains(at));
         here.filter(|(_, senders)| senders.iter().any(is_sanctioned)).map(|(at, _)| at.1).next()
+    }
+
+    /// The thief of the worst case of a chain, and the exchange at which most of its loot was cashed out with its hot wallet.
+    fn theft(&self, of: Chain) -> Option<(Address, &str, Address)> {
+        let (_, _, case) = self.victims.get(&of)?;
+        let case = (of, case.clone());
+        let (thief, _) = self.passed_on.get(&case)?.iter().max_by(|one, other| one.1.total_cmp(other.1))?;
+        let mut by_exchange: BTreeMap<&str, f64> = BTreeMap::new();
+        for (deposit, usd) in self.cashed_out.get(&case)? {
+            let exchange = self.exchange_of.get(&(of, *deposit));
+            if let Some(exchange) = exchange {
+                *by_exchange.entry(exchange).or_default() += usd;
+            }
+        }
+        let (exchange, _) = by_exchange.into_iter().max_by(|one, other| one.1.total_cmp(&other.1))?;
+        let (_, hot_wallet, _) = self.hot_wallets.get(&(of, exchange.to_owned()))?;
+        Some((*thief, exchange, hot_wallet.0))
     }
 
     /// A few addresses of every chain, in order of chain.
@@ -164,6 +210,10 @@ impl Spotter {
             }
             if let Some((_, address, case)) = self.victims.get(&chain) {
                 add(*address, "victim", format!("lost more than anybody else to {case}"));
+            }
+            if let Some((thief, exchange, hot_wallet)) = self.theft(chain) {
+                add(thief, "thief", "took the loot of that case and passed it on".to_owned());
+                add(hot_wallet, "cash-out", format!("{exchange}: the loot that reached exchanges went here most"));
             }
             if let Some(address) = self.peelers.get(&chain) {
                 add(*address, "peel chain", "stolen coins leave here, a little peeled off at every hop".to_owned());

@@ -1,8 +1,9 @@
 //! The `headwater` program: reads its arguments and the configuration, and runs one command.
 //!
-//! The commands are those of `headwater-cli`, and two that know the gateway: `serve` and `doctor`.
+//! The commands are those of `headwater-cli`, and three that know the gateway: `demo`, `serve` and `doctor`.
 
 mod claim_provider;
+mod demo;
 mod doctor;
 mod panics;
 mod serve;
@@ -32,7 +33,7 @@ struct Arguments {
 const EVERYWHERE: &str = "Options of every command";
 
 /// The options that every command takes.
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Clone, clap::Args)]
 struct GlobalOptions {
     /// Folder of the chain data.
     #[arg(long, global = true, help_heading = EVERYWHERE, env = "HEADWATER_STORE", value_name = "DIR")]
@@ -56,6 +57,8 @@ struct GlobalOptions {
 enum Command {
     #[command(flatten)]
     Other(headwater_cli::Command),
+    /// Load a small economy once, print its story of a theft, and serve it.
+    Demo(demo::Arguments),
     /// Run the HTTP gateway.
     Serve(serve::Arguments),
     /// Diagnose the installation.
@@ -71,6 +74,9 @@ pub fn run(arguments: impl IntoIterator<Item: Into<OsString> + Clone>) -> u8 {
 
 /// The same with these data endpoints for `query` and `serve`.
 pub fn run_with(arguments: impl IntoIterator<Item: Into<OsString> + Clone>, endpoints: &'static [Endpoint]) -> u8 {
+    let arguments: Vec<OsString> = arguments.into_iter().map(Into::into).collect();
+    // The demo prints commands as people call the program.
+    let program = arguments.first().map_or_else(|| "headwater".to_owned(), |name| name.to_string_lossy().into_owned());
     let Arguments { options, command } = match Arguments::try_parse_from(arguments) {
         Ok(arguments) => arguments,
         Err(error) => {
@@ -86,7 +92,8 @@ pub fn run_with(arguments: impl IntoIterator<Item: Into<OsString> + Clone>, endp
             .map_err(|error| refused(&error))
             .map(|config| Settings { config_file: options.config.clone(), ..config.for_commands() })
             .and_then(|settings| headwater_cli::run(command, &settings, endpoints, output)),
-        Command::Serve(arguments) => serve::run(&options, endpoints, &arguments, output),
+        Command::Demo(arguments) => demo::run(&options, endpoints, &arguments, (&program, output)),
+        Command::Serve(arguments) => serve::run(&options, endpoints, &arguments, (output, None)),
         Command::Doctor(arguments) => doctor::run(&options, &arguments, output),
     };
     match result {

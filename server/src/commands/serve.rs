@@ -27,17 +27,25 @@ use crate::service::{Service, serve_on};
 pub(super) struct Arguments {
     /// Address and port [default: 127.0.0.1:8080]; port 0 takes a free one.
     #[arg(long, value_name = "ADDRESS", value_parser = address)]
-    listen: Option<SocketAddr>,
+    pub listen: Option<SocketAddr>,
     /// Address and port of the admin listener, or `none` for no such listener [default: 127.0.0.1:8081].
     #[arg(long, value_name = "ADDRESS")]
-    admin_listen: Option<AdminListen>,
+    pub admin_listen: Option<AdminListen>,
     /// One setting, such as auth.required=false; takes precedence over file and environment. May be given more than once.
     #[arg(long = "set", value_name = "KEY=VALUE")]
-    settings: Vec<String>,
+    pub settings: Vec<String>,
 }
 
-fn address(text: &str) -> Result<SocketAddr, String> {
+pub(super) fn address(text: &str) -> Result<SocketAddr, String> {
     text.parse().map_err(|_| "expected an IP address and a port, such as 127.0.0.1:8080".to_owned())
+}
+
+/// The output once the server listens, in place of its own lines; both functions take its URL.
+pub(super) struct Greeting<'a> {
+    /// For scripts.
+    pub value: &'a dyn Fn(&str) -> serde_json::Value,
+    /// For people.
+    pub lines: &'a dyn Fn(&str) -> Vec<String>,
 }
 
 /// Serves until SIGINT or SIGTERM.
@@ -45,7 +53,7 @@ pub(super) fn run(
     options: &GlobalOptions,
     endpoints: &'static [Endpoint],
     arguments: &Arguments,
-    output: Output,
+    (output, greeting): (Output, Option<&Greeting<'_>>),
 ) -> Result<(), Failure> {
     let config = configuration(options, arguments)?;
     let store = config.store.clone().ok_or_else(|| {
@@ -80,7 +88,7 @@ pub(super) fn run(
             config.listen
         );
     }
-    let served = runtime.block_on(listen(&config, listener_config, &service, (output, stop)));
+    let served = runtime.block_on(listen(&config, listener_config, &service, ((output, greeting), stop)));
     // Work that no longer has anybody to answer is not waited for.
     runtime.shutdown_timeout(Duration::from_secs(1));
     let gateway = service.gateway().clone();
@@ -129,7 +137,7 @@ async fn listen(
     config: &Config,
     listener_config: ListenerConfig,
     service: &Service,
-    (output, stop): (Output, impl Future<Output = ()> + Send + 'static),
+    ((output, greeting), stop): ((Output, Option<&Greeting<'_>>), impl Future<Output = ()> + Send + 'static),
 ) -> Result<(), Failure> {
     outlive_hangups()?;
     let gateway = service.gateway();
@@ -149,14 +157,7 @@ async fn listen(
             .map_err(|error| Failure::failed(format!("telemetry.otlp: {collector} cannot be used: {error}")))?;
         gateway.trace_with(telemetry);
     }
-    let admin_url = admin.as_ref().map(admin::Listener::url);
-    output.report(&serde_json::json!({"url": url, "docs": format!("{url}/docs"), "admin": admin_url}), || {
-        let mut lines = vec![format!("Headwater answers on {url}, documentation on {url}/docs; Ctrl-C stops it.")];
-        lines.extend(
-            admin_url.as_ref().map(|url| format!("The back office is on {url}/admin/v1, figures on {url}/metrics.")),
-        );
-        lines
-    })?;
+    announce(&url, admin.as_ref(), (output, greeting))?;
     // No webhook may reach our own listeners.
     let own = std::iter::once(address).chain(admin.as_ref().map(admin::Listener::address)).collect();
     let events = EventTasks::start(service.events(), own);
@@ -176,6 +177,25 @@ async fn listen(
     }
     tracing::info!("stopped");
     Ok(())
+}
+
+/// Prints where the server answers.
+fn announce(
+    url: &str,
+    admin: Option<&admin::Listener>,
+    (output, greeting): (Output, Option<&Greeting<'_>>),
+) -> Result<(), Failure> {
+    if let Some(greeting) = greeting {
+        return output.report(&(greeting.value)(url), || (greeting.lines)(url));
+    }
+    let admin_url = admin.map(admin::Listener::url);
+    output.report(&serde_json::json!({"url": url, "docs": format!("{url}/docs"), "admin": admin_url}), || {
+        let mut lines = vec![format!("Headwater answers on {url}, documentation on {url}/docs; Ctrl-C stops it.")];
+        lines.extend(
+            admin_url.as_ref().map(|url| format!("The back office is on {url}/admin/v1, figures on {url}/metrics.")),
+        );
+        lines
+    })
 }
 
 /// Starts the admin listener, where it is not switched off.

@@ -24,6 +24,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
     chains: ChainScope::Named("chain"),
     reads: Reads::Movements,
     rows: None,
+    first: &[],
     example: Example::new(|| json!({"chain": "ethereum"}), ("chain", "solana")),
     calls: Calls::of::<Height>(),
 };

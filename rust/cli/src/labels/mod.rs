@@ -3,6 +3,7 @@
 mod disputes;
 mod export;
 mod import;
+mod show;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -36,6 +37,8 @@ pub struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// Print who addresses are: their labels, and the claims behind them.
+    Show(show::Show),
     /// Read lists of labels. The files of one format are one version, which replaces the one before of the same source and
     /// list.
     Import(import::Import),
@@ -93,6 +96,7 @@ const SHOWN: usize = 20;
 /// Imports labels, and manages their versions.
 pub(super) fn run(settings: &Settings, arguments: Arguments, output: Output) -> Result<(), Failure> {
     match arguments.command {
+        Command::Show(arguments) => show::run(settings, &arguments, output),
         Command::Import(arguments) => import::run(settings, arguments, output),
         Command::Freezes { issuers } => freezes(settings, issuers.as_deref(), output),
         Command::Export { format, version, file } => export::run(settings, &file, format.as_deref(), version, output),

@@ -1,5 +1,6 @@
 //! A risk in words: the parts of the score, in the order in which a reader asks.
 
+use headwater_engine::Response;
 use headwater_engine::risk::{
     AssessmentName, AssessmentReasonName, BehaviorRecord, DimensionName, EffectName, FactorRecord, GraphReason,
     MeasuredValue, RiskMeta, RiskReport, RiskyNeighbor,
@@ -7,24 +8,30 @@ use headwater_engine::risk::{
 use headwater_intel::behaviour::Behaviour;
 use headwater_intel::risk::{Parameters, shown as digits};
 
-use crate::output::{grouped, table};
+use super::verdict::{RiskVerdict, is_gate, skipped};
+use crate::output::{grouped, standing, table};
+use crate::table::{Layout, fitted, fitted_text};
 use crate::words::{dispute, grouped_decimal, joined, number, row, section, time};
 
 /// Rules that one line names.
 const CODES_OF_A_LINE: usize = 5;
 
 /// Explains a report.
-pub(super) fn lines(report: &RiskReport, parameters: &Parameters) -> Vec<String> {
+pub(super) fn lines(response: &Response<RiskReport>, parameters: &Parameters, layout: Layout) -> Vec<String> {
+    let report = &response.report;
+    let judged = RiskVerdict::of_report(report);
     joined([
-        verdict(report, parameters),
-        dimensions(report),
-        section("What the score is made of", factors(report)),
-        section("Labels", codes(report)),
+        vec![format!("{}: {}", judged.level(), judged.reason())],
+        facts(report, parameters),
+        dimensions(report, layout),
+        section("What the score is made of", factors(report, layout)),
+        section("Labels", codes(report, layout)),
         section("Disputed labels", disputes(report)),
         evidence(report),
-        section("Risky counterparties, the strongest", counterparties(report)),
+        section("Risky counterparties, the strongest", counterparties(report, layout)),
         section("Rules that were not evaluated", deferred(report)),
         section("What it rests on", basis(report)),
+        standing(&response.warnings),
         vec![
             "The score orders addresses by the evidence that is held. It is no probability and no proof, and a low one"
                 .to_owned(),
@@ -33,7 +40,7 @@ pub(super) fn lines(report: &RiskReport, parameters: &Parameters) -> Vec<String>
     ])
 }
 
-fn verdict(report: &RiskReport, parameters: &Parameters) -> Vec<String> {
+fn facts(report: &RiskReport, parameters: &Parameters) -> Vec<String> {
     let (levels, decision) = (&parameters.levels, &report.decision);
     let score = format!(
         "{} of 100: {} (medium from {}, high from {})",
@@ -81,7 +88,7 @@ fn missing(reason: AssessmentReasonName) -> &'static str {
 }
 
 /// Lists each dimension with its score, the points that it adds, and its result.
-fn dimensions(report: &RiskReport) -> Vec<String> {
+fn dimensions(report: &RiskReport, layout: Layout) -> Vec<String> {
     let sum = |wanted: &dyn Fn(&FactorRecord) -> bool| -> f64 {
         // The sum of no points is minus zero.
         report.factors.iter().filter(|factor| wanted(factor)).map(|factor| factor.points).sum::<f64>() + 0.0
@@ -100,7 +107,7 @@ fn dimensions(report: &RiskReport) -> Vec<String> {
     if report.decision.gated {
         rows.push(row(["floor", "", &format!("{:.2}", sum(&is_gate)), "what the floor adds"]));
     }
-    table(&rows)
+    fitted_text(&rows, layout)
 }
 
 fn title(dimension: DimensionName) -> &'static str {
@@ -138,21 +145,7 @@ fn edge(report: &RiskReport) -> String {
     format!("{screened}, {hit} of them risky, with {share} of {usd} US dollars")
 }
 
-/// Describes why counterparties, or behaviours too, were not assessed.
-fn skipped(reason: GraphReason) -> &'static str {
-    match reason {
-        GraphReason::IntelGate => "not looked at: the labels decide already",
-        GraphReason::IntelDecisive => "not looked at: the address is a trusted service",
-        GraphReason::AlreadyHigh => "not looked at: the score is high without them",
-        GraphReason::NoActivity => "not looked at: the address was never seen on the chain",
-        GraphReason::UnsupportedChain => "not judged on this chain, only on ethereum and tron",
-        GraphReason::DataUnavailable => "not judged: the store has no data of the chain",
-        GraphReason::BudgetExhausted => "not looked at: that would take too long",
-        GraphReason::Undecided => "not looked at",
-    }
-}
-
-fn factors(report: &RiskReport) -> Vec<String> {
+fn factors(report: &RiskReport, layout: Layout) -> Vec<String> {
     if report.factors.is_empty() {
         let words = match report.meta.assessment {
             AssessmentName::Insufficient => "nothing was found in too little data",
@@ -172,10 +165,10 @@ fn factors(report: &RiskReport) -> Vec<String> {
         let detail = format!("{}{}{by_context}", name.unwrap_or_default(), detail(factor));
         row([&points(factor.points), title(factor.dimension), &factor.code, &detail])
     }));
-    table(&rows)
+    fitted_text(&rows, layout)
 }
 
-fn codes(report: &RiskReport) -> Vec<String> {
+fn codes(report: &RiskReport, layout: Layout) -> Vec<String> {
     let codes = &report.dimensions.intel.codes;
     if codes.is_empty() {
         return Vec::new();
@@ -185,7 +178,7 @@ fn codes(report: &RiskReport) -> Vec<String> {
         let (severity, confidence) = (points(code.severity), ratio(code.confidence));
         row([&code.code, &code.family, &severity, &confidence, &points(code.contribution)])
     }));
-    table(&rows)
+    fitted(&rows, layout)
 }
 
 /// Lists the disputes of claims about the address.
@@ -224,14 +217,14 @@ fn one_evidence(found: &BehaviorRecord) -> Vec<String> {
     std::iter::once(head).chain(table(&rows)).collect()
 }
 
-fn counterparties(report: &RiskReport) -> Vec<String> {
+fn counterparties(report: &RiskReport, layout: Layout) -> Vec<String> {
     let risky = report.dimensions.graph.edge.as_ref().map(|edge| &*edge.risky_neighbors).unwrap_or_default();
     if risky.is_empty() {
         return Vec::new();
     }
     let mut rows = vec![row(["address", "entity", "labels", "way", "US dollars", "share", "last", "note"])];
     rows.extend(risky.iter().map(counterparty));
-    table(&rows)
+    fitted(&rows, layout)
 }
 
 fn counterparty(one: &RiskyNeighbor) -> Vec<String> {
@@ -247,7 +240,7 @@ fn counterparty(one: &RiskyNeighbor) -> Vec<String> {
         one.entity_name.as_deref().unwrap_or_default(),
         &labels.join(", "),
         one.direction.name(),
-        &usd(one.amount_usd.unwrap_or_default()),
+        &one.amount_usd.map(usd).unwrap_or_default(),
         &percent(one.share),
         &time(one.last_activity),
         &notes.into_iter().flatten().collect::<Vec<_>>().join(", "),
@@ -291,11 +284,6 @@ fn basis(report: &RiskReport) -> Vec<String> {
     let provider = if meta.third_party_used { "asked for further claims" } else { "not asked" };
     rows.push(row(["  third party", provider]));
     table(&rows)
-}
-
-/// Returns whether a factor represents a floor.
-fn is_gate(factor: &FactorRecord) -> bool {
-    matches!(&*factor.code, "ofac_sanctioned" | "confirmed_illicit" | "direct_sanctioned_edge")
 }
 
 fn detail(factor: &FactorRecord) -> &str {

@@ -6,20 +6,23 @@ use headwater_engine::endpoints::trace::TraceReport;
 use headwater_engine::trace::{EdgeDirection, TraceDivision, TraceEdge, TraceEnd, TraceEndAsset, TruncationName};
 use headwater_table::{edge_ends, node_id};
 
+use super::verdict::{self, reason};
 use crate::output::{grouped, table};
+use crate::table::{Layout, fitted};
 use crate::words::{amount, doubt, joined, percent, row, section, time, usd};
 
 /// Ends that are listed.
 const ENDS: usize = 20;
 
 /// Explains a report.
-pub(super) fn lines(report: &TraceReport) -> Vec<String> {
+pub(super) fn lines(report: &TraceReport, layout: Layout) -> Vec<String> {
     joined([
+        verdict::lines(report),
         head(report),
-        section("Outward along the largest amounts", path(report, EdgeDirection::Out)),
-        section("Inward along the largest amounts", path(report, EdgeDirection::In)),
-        section("Where the money is", division(&report.summary.divisions)),
-        section("Where it ends", ends(report)),
+        section("Outward along the largest amounts", path(report, EdgeDirection::Out, layout)),
+        section("Inward along the largest amounts", path(report, EdgeDirection::In, layout)),
+        section("Where the money is", division(&report.summary.divisions, layout)),
+        section("Where it ends", ends(report, layout)),
         section("What was left out", cuts(report)),
         vec!["A trace is a hypothesis: coins in one account cannot be told apart.".to_owned()],
     ])
@@ -35,23 +38,24 @@ fn head(report: &TraceReport) -> Vec<String> {
         settings.method.name()
     );
     let found = format!("{} addresses, {} edges", grouped(summary.node_count), grouped(summary.edge_count));
-    let rows = [
-        row(["followed", &followed]),
-        row(["found", &found]),
-        row(["outward", &usd(summary.outward_amount_usd)]),
-        row(["inward", &usd(summary.inward_amount_usd)]),
-    ];
+    let mut rows = vec![row(["followed", &followed]), row(["found", &found])];
+    if settings.outward_depth > 0 {
+        rows.push(row(["outward", &usd(summary.outward_amount_usd)]));
+    }
+    if settings.inward_depth > 0 {
+        rows.push(row(["inward", &usd(summary.inward_amount_usd)]));
+    }
     let head = format!("{} on {}", &*report.address, &*report.blockchain);
     std::iter::once(head).chain(table(&rows)).collect()
 }
 
 /// Follows the largest edge from one address to the next.
-fn path(report: &TraceReport, direction: EdgeDirection) -> Vec<String> {
+fn path(report: &TraceReport, direction: EdgeDirection, layout: Layout) -> Vec<String> {
     let far_first = |[from, to]: [String; 2]| if direction == EdgeDirection::Out { (to, from) } else { (from, to) };
     let edges: Vec<_> = report.edges.iter().map(|edge| (edge, far_first(edge_ends(report, edge)))).collect();
     let mut here = report.address.to_string();
     let mut seen = BTreeSet::from([here.clone()]);
-    let mut rows = vec![row(["hop", "address", "amount", "US dollars", "first", "last", "who"])];
+    let mut rows = vec![row(["hop", "address", "amount", "who", "US dollars", "first", "last"])];
     loop {
         let leads_on = |(edge, (far, near)): &&(&TraceEdge, (String, String))| {
             edge.direction == direction && *near == here && !seen.contains(far)
@@ -63,13 +67,13 @@ fn path(report: &TraceReport, direction: EdgeDirection) -> Vec<String> {
             &hop(edge),
             &here,
             &amount(edge.amount.as_ref(), &edge.amount_raw, &edge.symbol),
-            &usd(edge.amount_usd),
+            &who(report, &here),
+            &edge.amount_usd.map(|_| usd(edge.amount_usd)).unwrap_or_default(),
             &time(edge.first_activity),
             &time(edge.last_activity),
-            &who(report, &here),
         ]));
     }
-    if rows.len() == 1 { Vec::new() } else { table(&rows) }
+    if rows.len() == 1 { Vec::new() } else { fitted(&rows, layout) }
 }
 
 /// Returns the number of a hop; change has none.
@@ -120,7 +124,7 @@ const PARTS: [Part; 6] = [
 ];
 
 /// Lists the parts of the money of the start, by direction.
-fn division(divisions: &[TraceDivision]) -> Vec<String> {
+fn division(divisions: &[TraceDivision], layout: Layout) -> Vec<String> {
     let is_mentioned = |(_, part): &&Part| divisions.iter().any(|of| part(of) > 0.0);
     let parts: Vec<_> = PARTS.iter().filter(is_mentioned).collect();
     if parts.is_empty() {
@@ -132,27 +136,27 @@ fn division(divisions: &[TraceDivision]) -> Vec<String> {
         let shares = parts.iter().map(|(_, part)| percent(Some(part(of))));
         std::iter::once(of.direction.name().to_owned()).chain(shares).collect()
     };
-    table(&std::iter::once(head).chain(divisions.iter().map(of_one)).collect::<Vec<_>>())
+    fitted(&std::iter::once(head).chain(divisions.iter().map(of_one)).collect::<Vec<_>>(), layout)
 }
 
-fn ends(report: &TraceReport) -> Vec<String> {
+fn ends(report: &TraceReport, layout: Layout) -> Vec<String> {
     let ends = &report.ends;
     if ends.is_empty() {
         return Vec::new();
     }
-    let mut rows = vec![row(["direction", "address", "hops", "traced", "share", "who", "reason"])];
+    let mut rows = vec![row(["direction", "address", "share", "who", "traced", "hops", "reason"])];
     rows.extend(ends.iter().take(ENDS).map(|end| {
         row([
             end.direction.name(),
             &node_id(report, end.blockchain, &end.address),
-            &end.hops.to_string(),
-            &worth(end),
             &percent(end.share),
             &format!("{}{}", end.label.as_deref().unwrap_or_default(), doubt(end.disputed.as_ref())),
+            &worth(end),
+            &end.hops.to_string(),
             reason(&end.stop_reason),
         ])
     }));
-    let mut lines = table(&rows);
+    let mut lines = fitted(&rows, layout);
     if ends.len() > ENDS {
         lines.push(format!("and {} more: --json or --out FILE.json has them", grouped((ends.len() - ENDS) as u64)));
     }
@@ -169,23 +173,6 @@ fn worth(end: &TraceEnd) -> String {
         .iter()
         .map(|TraceEndAsset { amount: whole, amount_raw, symbol, .. }| amount(whole.as_ref(), amount_raw, symbol));
     assets.collect::<Vec<_>>().join(", ")
-}
-
-/// Describes why a trace stops at an address.
-fn reason(stop: &str) -> &str {
-    match stop {
-        "depth_limit" => "the last hop",
-        "label" => "a service: what leaves it is other people's money",
-        "hub" => "deals with too many addresses",
-        "contract" => "a contract",
-        "not_held" => "only a part of what it did is held",
-        "time_budget" => "the work was over before it",
-        "no_owner" => "anybody can spend what it holds",
-        "no_outflow" => "nothing goes on from there",
-        "filtered" => "what goes on is outside of the filters",
-        "time_range" => "what goes on does not fit in time",
-        other => other,
-    }
 }
 
 fn cuts(report: &TraceReport) -> Vec<String> {

@@ -2,6 +2,7 @@
 
 mod explain;
 mod svg;
+mod verdict;
 
 use std::path::{Path, PathBuf};
 
@@ -12,14 +13,16 @@ use serde_json::{Value, json};
 
 use super::error::Failure;
 use super::output::{Output, write_file, write_json};
-use super::{Settings, chain, query};
+use super::session::Session;
+use super::view::WideFlag;
+use super::{Settings, chain, when};
 
 /// Arguments of `trace`.
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
-    /// The chain.
+    /// The chain [default: the chain whose addresses have this form].
     #[arg(long, value_parser = chain(), ignore_case = true)]
-    chain: Chain,
+    chain: Option<Chain>,
     /// Hops in the direction of payments, 0 to 7 [default: 2].
     #[arg(long, value_name = "N")]
     outward: Option<u64>,
@@ -32,11 +35,11 @@ pub struct Arguments {
     /// Mixing of traced money with other money: haircut, fifo, poison or none [default: haircut].
     #[arg(long)]
     method: Option<String>,
-    /// First time, epoch seconds, included.
-    #[arg(long, value_name = "T")]
+    /// First day or time, such as 2025-03-17.
+    #[arg(long, value_name = "TIME", value_parser = when::from)]
     from: Option<i64>,
-    /// Last time, epoch seconds, included.
-    #[arg(long, value_name = "T")]
+    /// Last day or time, included.
+    #[arg(long, value_name = "TIME", value_parser = when::until)]
     to: Option<i64>,
     /// Do not follow bridges to other chains.
     #[arg(long)]
@@ -44,6 +47,8 @@ pub struct Arguments {
     /// Write a file, by its ending: .json for the whole answer, .graphml for programs that draw graphs, .svg for a picture.
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
+    #[command(flatten)]
+    wide: WideFlag,
     /// Address at which the trace begins.
     address: String,
 }
@@ -59,10 +64,12 @@ enum Form {
 /// Prints or writes a trace of the money of an address.
 pub(super) fn run(settings: &Settings, arguments: &Arguments, output: Output) -> Result<(), Failure> {
     let form = arguments.out.as_deref().map(form_of).transpose()?;
-    let response = query::ask_store::<TraceAnalysis>(settings, request(arguments), output)?;
+    let session = Session::open(settings)?;
+    let chain = session.chain(arguments.chain, &arguments.address)?;
+    let response = session.ask::<TraceAnalysis>(request(arguments, chain))?;
     let report = &response.report;
     let (Some(form), Some(out)) = (form, &arguments.out) else {
-        return output.report(&response, || explain::lines(report));
+        return output.answer(&response, || explain::lines(report, arguments.wide.layout(output)));
     };
     match form {
         Form::Json => write_json(out, &response)?,
@@ -73,7 +80,9 @@ pub(super) fn run(settings: &Settings, arguments: &Arguments, output: Output) ->
     let TraceSummary { node_count: nodes, edge_count: edges, .. } = report.summary;
     let warnings = Some(&response.warnings).filter(|warnings| !warnings.is_empty());
     let written = json!({"file": file, "nodes": nodes, "edges": edges, "warnings": warnings});
-    output.report(&written, || vec![format!("{file}: {nodes} addresses, {edges} edges")])
+    output.report(&written, || vec![format!("{file}: {nodes} addresses, {edges} edges")])?;
+    output.warn(&response.warnings);
+    Ok(())
 }
 
 fn form_of(out: &Path) -> Result<Form, Failure> {
@@ -88,8 +97,8 @@ fn form_of(out: &Path) -> Result<Form, Failure> {
     }
 }
 
-fn request(arguments: &Arguments) -> Value {
-    let Arguments { chain, outward, inward, limit, method, from, to, one_chain, address, .. } = arguments;
+fn request(arguments: &Arguments, chain: Chain) -> Value {
+    let Arguments { outward, inward, limit, method, from, to, one_chain, address, .. } = arguments;
     let bridge_chains = one_chain.then(|| json!([]));
     json!({"blockchain": chain.name(), "address": address, "track_setting": {
         "outward_depth": outward, "inward_depth": inward, "limit": limit, "method": method, "start_time": from,

@@ -39,6 +39,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
     chains: ChainScope::OneOf("blockchain", CHAINS),
     reads: Reads::Movements,
     rows: Some("results"),
+    first: &["address", "predicted_class", "confidence", "error"],
     example: Example::new(
         || json!({"blockchain": "ethereum", "addresses": [ALICE, BOB], "explain": true}),
         ("blockchain", "solana"),

@@ -37,6 +37,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
     chains: ChainScope::NamedOrEvm("blockchain"),
     reads: Reads::Movements,
     rows: None,
+    first: &[],
     example: Example::new(|| json!({"blockchain": "ethereum", "address": BOB}), ("blockchain", "solana")),
     calls: Calls::of::<AddressRisk>(),
 };

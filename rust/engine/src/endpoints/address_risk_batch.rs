@@ -44,6 +44,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
     chains: ChainScope::EachNamedOrEvm("queries", "blockchain"),
     reads: Reads::Movements,
     rows: Some("results"),
+    first: &["address", "risk_level", "composite_score", "assessment", "gate_reason", "context", "error"],
     example: Example::new(
         || json!({"queries": [{"blockchain": "ethereum", "address": BOB}, {"blockchain": "ethereum", "address": "0x12"}]}),
         ("third_party", "maybe"),

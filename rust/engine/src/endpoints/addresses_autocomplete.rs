@@ -42,6 +42,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
     chains: ChainScope::NamedOrAny("chain"),
     reads: Reads::Market,
     rows: None,
+    first: &["candidates", "total"],
     example: Example::new(|| json!({"q": ALICE.get(..7)}), ("chain", "solana")),
     calls: Calls::of::<AddressAutocomplete>(),
 };

@@ -35,6 +35,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
     chains: ChainScope::NamedOrAny("chain"),
     reads: Reads::Market,
     rows: None,
+    first: &["query", "valid", "chain", "address", "reason"],
     example: Example::new(
         || json!({"q": format!(" 0x{}", ALICE.trim_start_matches("0x").to_uppercase())}),
         ("chain", "solana"),

@@ -29,6 +29,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
     chains: ChainScope::Named("chain"),
     reads: Reads::Market,
     rows: Some("tokens"),
+    first: &["chain", "symbol", "display_name", "contract", "decimals", "verified"],
     example: Example::new(|| json!({"chain": "ethereum"}), ("chain", "solana")),
     calls: Calls::list::<Assets>(),
 };

@@ -49,6 +49,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
     chains: ChainScope::Named("blockchain"),
     reads: Reads::Movements,
     rows: Some("data_points"),
+    first: &["date", "symbol", "balance", "balance_usd", "price_usd"],
     example: Example::new(
         || {
             json!({

@@ -41,6 +41,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
     chains: ChainScope::Always(Chain::BITCOIN),
     reads: Reads::Movements,
     rows: Some("outputs"),
+    first: &["index", "address", "amount", "is_change", "confidence"],
     example: Example {
         request: || json!({"txid": BITCOIN_TRANSACTION}),
         refused: Some(("txid", "12")),

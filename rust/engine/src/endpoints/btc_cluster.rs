@@ -45,6 +45,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
     chains: ChainScope::Always(CHAIN),
     reads: Reads::Movements,
     rows: Some("members"),
+    first: &["address", "first_block", "joined_tx"],
     example: Example::new(|| json!({"address": BITCOIN_ADDRESS}), ("address", "0x12")),
     calls: Calls::list::<BtcCluster>(),
 };

@@ -36,6 +36,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
     chains: ChainScope::Unscoped,
     reads: Reads::Market,
     rows: Some("chains"),
+    first: &["chain", "display_name", "indexed_from_block", "indexed_to_block", "indexed_to_ts"],
     example: Example::new(|| json!({"include": ["none"]}), ("include", "prices")),
     calls: Calls::list::<Chains>(),
 };

@@ -38,6 +38,17 @@ pub const ENDPOINT: Endpoint = Endpoint {
     chains: ChainScope::NamedOr("blockchain", Chain::BITCOIN),
     reads: Reads::Movements,
     rows: Some("datas"),
+    first: &[
+        "address",
+        "entity_name",
+        "labels",
+        "total_amount_usd",
+        "received_amount_usd",
+        "sent_amount_usd",
+        "total_count",
+        "first_activity",
+        "last_activity",
+    ],
     example: Example::new(|| json!({"blockchain": "ethereum", "address": ALICE}), ("blockchain", "solana")),
     calls: Calls::list::<CounterpartyList>(),
 };

@@ -44,6 +44,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
     chains: ChainScope::Named("blockchain"),
     reads: Reads::Movements,
     rows: Some("transfer_betweens"),
+    first: &["direction", "action", "amount", "amount_usd", "count"],
     example: Example::new(
         || json!({"blockchain": "ethereum", "target": ALICE, "counterparty": BOB}),
         ("blockchain", "solana"),

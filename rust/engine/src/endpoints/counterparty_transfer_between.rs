@@ -36,6 +36,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
     chains: ChainScope::Named("blockchain"),
     reads: Reads::Movements,
     rows: Some("datas"),
+    first: &["timestamp", "action", "amount", "symbol", "amount_usd", "tx_hash"],
     example: Example::new(
         || json!({"blockchain": "ethereum", "target": ALICE, "counterparty": BOB}),
         ("blockchain", "solana"),

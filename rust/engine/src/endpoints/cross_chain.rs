@@ -31,6 +31,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
     chains: ChainScope::NamedOrAny("chain"),
     reads: Reads::Movements,
     rows: Some("results"),
+    first: &["txhash", "label", "error"],
     example: Example {
         request: || json!({"txhash": CROSSING}),
         refused: Some(("txhash", "0x12")),

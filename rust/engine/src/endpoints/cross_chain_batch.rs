@@ -34,6 +34,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
     chains: ChainScope::NamedOrAny("chain"),
     reads: Reads::Movements,
     rows: Some("results"),
+    first: &["txhash", "label", "error"],
     example: Example::new(|| json!({"queries": [{"txhash": CROSSING, "label": "mine"}]}), ("queries", "0x12")),
     calls: Calls::list::<CrossChainBatch>(),
 };

@@ -44,6 +44,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
     chains: ChainScope::Named("blockchain"),
     reads: Reads::Movements,
     rows: None,
+    first: &[],
     example: Example::new(|| json!({"blockchain": "ethereum", "address": ALICE}), ("blockchain", "solana")),
     calls: Calls::of::<ExposureAnalysis>(),
 };

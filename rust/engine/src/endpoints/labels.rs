@@ -34,6 +34,18 @@ pub const ENDPOINT: Endpoint = Endpoint {
     chains: ChainScope::Named("blockchain"),
     reads: Reads::Labels,
     rows: Some("sources"),
+    first: &[
+        "address",
+        "label",
+        "name",
+        "entity",
+        "source",
+        "level",
+        "claim_confidence",
+        "first_seen",
+        "date_basis",
+        "status",
+    ],
     example: Example::new(|| json!({"blockchain": "ethereum", "address": BOB}), ("blockchain", "solana")),
     calls: Calls::list::<AddressLabels>(),
 };

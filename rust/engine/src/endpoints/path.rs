@@ -38,6 +38,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
     chains: ChainScope::Named("blockchain"),
     reads: Reads::Movements,
     rows: None,
+    first: &[],
     example: Example::new(
         || json!({"blockchain": "ethereum", "source": ALICE, "targets": [BOB]}),
         ("blockchain", "solana"),

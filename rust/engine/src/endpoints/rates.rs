@@ -39,6 +39,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
     chains: ChainScope::Unscoped,
     reads: Reads::Market,
     rows: Some("rates"),
+    first: &["symbol", "price_usd", "ts", "source"],
     example: Example::new(|| json!({"symbols": ["eth", "usdt"], "at": START + 60}), ("quote", "CHF")),
     calls: Calls::list::<Rates>(),
 };

@@ -43,6 +43,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
     chains: ChainScope::Unscoped,
     reads: Reads::Market,
     rows: Some("points"),
+    first: &["ts", "price_usd"],
     example: Example::new(|| json!({"symbol": "eth"}), ("symbol", "doge")),
     calls: Calls::list::<RatesHistory>(),
 };

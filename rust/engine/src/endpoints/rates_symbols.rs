@@ -31,6 +31,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
     chains: ChainScope::Unscoped,
     reads: Reads::Market,
     rows: Some("coverage"),
+    first: &["symbol", "first_ts", "last_ts", "source", "points"],
     example: Example::new(|| json!({"detail": true}), ("detail", "much")),
     calls: Calls::list::<RatesSymbols>(),
 };

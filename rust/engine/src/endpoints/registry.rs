@@ -30,6 +30,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
     chains: ChainScope::Unscoped,
     reads: Reads::Market,
     rows: Some("tokens"),
+    first: &["chain", "symbol", "display_name", "contract", "decimals", "verified"],
     example: Example { request: || json!({}), refused: None, missing: None },
     calls: Calls::list::<WholeRegistry>(),
 };

@@ -34,6 +34,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
     chains: ChainScope::Named("blockchain"),
     reads: Reads::Market,
     rows: Some("assets"),
+    first: &["query", "chain", "symbol", "display_name", "contract", "matched_by"],
     example: Example::new(|| json!({"blockchain": "ethereum", "symbols": ["usdt", "shib"]}), ("blockchain", "solana")),
     calls: Calls::of::<Resolve>(),
 };

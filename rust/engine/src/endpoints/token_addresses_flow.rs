@@ -48,6 +48,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
     chains: ChainScope::Named("blockchain"),
     reads: Reads::Movements,
     rows: Some("addresses"),
+    first: &["address", "received", "sent", "net_flow", "net_flow_usd", "tx_count"],
     example: Example::new(
         || json!({"blockchain": "ethereum", "contract": USDT, "addresses": [ALICE, BOB]}),
         ("blockchain", "solana"),

@@ -31,6 +31,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
     chains: ChainScope::Named("blockchain"),
     reads: Reads::Movements,
     rows: None,
+    first: &["symbol", "holder_count", "total_supply", "gini", "nakamoto", "hhi", "top10_pct", "top100_pct"],
     example: Example::new(|| json!({"blockchain": "ethereum", "contract": USDT}), ("blockchain", "solana")),
     calls: Calls::of::<TokenConcentration>(),
 };

@@ -40,6 +40,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
     chains: ChainScope::Named("blockchain"),
     reads: Reads::Movements,
     rows: Some("holders"),
+    first: &["rank", "address", "balance", "pct_of_supply", "balance_usd"],
     example: Example::new(|| json!({"blockchain": "ethereum", "contract": USDT}), ("blockchain", "solana")),
     calls: Calls::list::<TokenHolders>(),
 };

@@ -44,6 +44,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
     chains: ChainScope::NamedAndListed("blockchain", BRIDGE_CHAINS),
     reads: Reads::Movements,
     rows: None,
+    first: &[],
     example: Example::new(|| json!({"blockchain": "ethereum", "address": ALICE}), ("blockchain", "solana")),
     calls: Calls::of::<TraceAnalysis>(),
 };

@@ -44,6 +44,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
     chains: ChainScope::NamedOrAny("blockchain"),
     reads: Reads::Movements,
     rows: Some("transfers"),
+    first: &["from_address", "to_address", "amount", "symbol", "amount_usd", "transfer_type", "timestamp"],
     example: Example {
         request: || json!({"hash": TRANSACTION}),
         refused: Some(("hash", "0x12")),

@@ -53,6 +53,17 @@ pub const ENDPOINT: Endpoint = Endpoint {
     chains: ChainScope::Named("blockchain"),
     reads: Reads::Movements,
     rows: Some("balances"),
+    first: &[
+        "symbol",
+        "balance",
+        "balance_usd",
+        "received_amount",
+        "sent_amount",
+        "received_count",
+        "sent_count",
+        "first_activity",
+        "last_activity",
+    ],
     example: Example::new(|| json!({"blockchain": "ethereum", "address": ALICE}), ("blockchain", "solana")),
     calls: Calls::list::<WalletOverview>(),
 };

@@ -32,6 +32,11 @@ pub enum AddressSource {
 }
 
 impl AddressSource {
+    /// Takes texts, in their order.
+    pub fn of_texts(texts: impl IntoIterator<Item = String>) -> Self {
+        Self::Columns(vec![Arc::new(StringArray::from_iter_values(texts))])
+    }
+
     /// Takes the column `address` of tables, in their order.
     ///
     /// # Errors

@@ -4,10 +4,12 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use headwater_cli::output::{grouped, size};
+use headwater_engine::{lacking, old_sanctions};
 use headwater_ledger::read::{Coverage, CoverageTable};
 use headwater_ledger::store::ChainStats;
 use headwater_ledger::{Cancel, Store};
 use headwater_state::causes;
+use headwater_state::clock::now_secs;
 use headwater_types::Chain;
 
 use super::{Findings, market};
@@ -52,6 +54,9 @@ pub(super) fn examine(path: &Path, deep: bool, findings: &mut Findings) {
         );
     }
     chains(&stats.chains, findings);
+    for old in old_sanctions(snapshot.as_ref(), now_secs()) {
+        findings.warn(AREA, old, "scores rest on the lists that are held: newer listings are unknown until then");
+    }
     let held: Vec<Chain> = stats.chains.keys().copied().collect();
     market::examine(&held, snapshot.as_ref(), findings);
 }
@@ -85,6 +90,14 @@ fn chains(chains: &BTreeMap<Chain, ChainStats>, findings: &mut Findings) {
                 AREA,
                 format!("{chain}: {} lack the blocks {from} to {to}", name(table)),
                 "ingest the files of those blocks: answers that need them say that they are not complete",
+            );
+        }
+        let missing = if held.coverage.transactions > 0 { lacking(*chain, &held.coverage) } else { Vec::new() };
+        if !missing.is_empty() {
+            findings.warn(
+                AREA,
+                format!("{chain}: no source brings {}", missing.join(", ")),
+                "ingest files that have them: answers may lack them until then",
             );
         }
         if held.underived > 0 {
