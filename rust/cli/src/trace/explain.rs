@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use headwater_engine::endpoints::trace::TraceReport;
 use headwater_engine::trace::{EdgeDirection, TraceDivision, TraceEdge, TraceEnd, TraceEndAsset, TruncationName};
+use headwater_picture::{DIVISION_PARTS, stop_reason};
 use headwater_table::{edge_ends, node_id};
 
 use crate::output::{grouped, table};
@@ -89,7 +90,7 @@ fn largest<'a>(edges: impl Iterator<Item = &'a TraceEdge> + Clone) -> Option<&'a
 }
 
 /// Returns the contract and symbol of an edge.
-pub(super) fn asset(edge: &TraceEdge) -> (&str, &str) {
+fn asset(edge: &TraceEdge) -> (&str, &str) {
     (edge.contract.as_deref().unwrap_or_default(), &edge.symbol)
 }
 
@@ -101,28 +102,15 @@ fn who(report: &TraceReport, id: &str) -> String {
     let labels: Vec<_> = node.labels.iter().map(|code| &**code).collect();
     let names = [node.entity_name.clone().unwrap_or_default(), labels.join(", ")];
     let named = names.into_iter().filter(|name| !name.is_empty()).collect::<Vec<_>>().join("; ");
-    let stop = node.stop_reason.as_deref().map(reason).unwrap_or_default();
+    let stop = node.stop_reason.as_deref().map(stop_reason).unwrap_or_default();
     let parts = [format!("{named}{}", doubt(node.disputed.as_ref())), stop.to_owned()];
     parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("; ")
 }
 
-/// A part of a division, with its title.
-type Part = (&'static str, fn(&TraceDivision) -> f64);
-
-/// The parts of a division.
-const PARTS: [Part; 6] = [
-    ("at ends", |of| of.ends),
-    ("came back", |of| of.returned),
-    ("stayed between", |of| of.stayed),
-    ("no room to follow", |of| of.pruned),
-    ("left out by filters", |of| of.filtered),
-    ("fees", |of| of.fees),
-];
-
 /// Lists the parts of the money of the start, by direction.
 fn division(divisions: &[TraceDivision]) -> Vec<String> {
-    let is_mentioned = |(_, part): &&Part| divisions.iter().any(|of| part(of) > 0.0);
-    let parts: Vec<_> = PARTS.iter().filter(is_mentioned).collect();
+    let is_mentioned = |(_, part): &&(&str, fn(&TraceDivision) -> f64)| divisions.iter().any(|of| part(of) > 0.0);
+    let parts: Vec<_> = DIVISION_PARTS.iter().filter(is_mentioned).collect();
     if parts.is_empty() {
         return Vec::new();
     }
@@ -149,7 +137,7 @@ fn ends(report: &TraceReport) -> Vec<String> {
             &worth(end),
             &percent(end.share),
             &format!("{}{}", end.label.as_deref().unwrap_or_default(), doubt(end.disputed.as_ref())),
-            reason(&end.stop_reason),
+            stop_reason(&end.stop_reason),
         ])
     }));
     let mut lines = table(&rows);
@@ -169,23 +157,6 @@ fn worth(end: &TraceEnd) -> String {
         .iter()
         .map(|TraceEndAsset { amount: whole, amount_raw, symbol, .. }| amount(whole.as_ref(), amount_raw, symbol));
     assets.collect::<Vec<_>>().join(", ")
-}
-
-/// Describes why a trace stops at an address.
-fn reason(stop: &str) -> &str {
-    match stop {
-        "depth_limit" => "the last hop",
-        "label" => "a service: what leaves it is other people's money",
-        "hub" => "deals with too many addresses",
-        "contract" => "a contract",
-        "not_held" => "only a part of what it did is held",
-        "time_budget" => "the work was over before it",
-        "no_owner" => "anybody can spend what it holds",
-        "no_outflow" => "nothing goes on from there",
-        "filtered" => "what goes on is outside of the filters",
-        "time_range" => "what goes on does not fit in time",
-        other => other,
-    }
 }
 
 fn cuts(report: &TraceReport) -> Vec<String> {
