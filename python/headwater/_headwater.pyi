@@ -7,6 +7,7 @@ __all__ = [
     "Answer",
     "Lines",
     "NativeLedger",
+    "NativePicture",
     "ScanReader",
     "ScoreFolder",
     "StoredScan",
@@ -32,6 +33,7 @@ __all__ = [
     "main",
     "measures",
     "open_store",
+    "picture_component",
     "simulate",
     "stored_tables",
 ]
@@ -149,6 +151,16 @@ class Answer:
     def rows(self, first: Sequence[str]) -> _ArrowStream | None: ...
     def table(self, path: str) -> _ArrowStream | None: ...
     def graphml(self) -> str: ...
+    def picture(self) -> NativePicture: ...
+
+@final
+class NativePicture:
+    def svg(self) -> str: ...
+    def html(self) -> str: ...
+    def json(self) -> str: ...
+    def png(self) -> bytes: ...
+
+def picture_component() -> tuple[str, str, str]: ...
 
 def open_store(
     path: str | PathLike[str], classifiers: Sequence[str | PathLike[str]] = ..., generation: int | None = None

@@ -2,7 +2,7 @@
 //
 // `data` is the JSON that the crate headwater-picture writes. Texts in it are untrusted: they reach the page as text
 // alone. `options`: `cytoscape`, the graph library (by default the global one); `onSelect(id)`, called with the id of the
-// selected address or null. The result has `select(id)`, `fit()`, `destroy()` and `graph`, the instance of the library.
+// selected address or null. The result has `select(id)`, `selected()`, `fit()`, `destroy()` and `graph`, the instance of the library.
 (function (root) {
   "use strict";
 
@@ -15,21 +15,23 @@
   const NODE_SHAPES = {
     unnamed: "round-rectangle",
     named: "rectangle",
-    exchange: "cut-rectangle",
-    bridge: "hexagon",
+    exchange: "polygon",
+    bridge: "polygon",
     protocol: "barrel",
-    mixer: "concave-hexagon",
-    illicit: "octagon",
+    mixer: "polygon",
+    illicit: "polygon",
   };
+  // The depth of cut corners, in pixels.
+  const CUT = 9;
   // The same shapes as paths of the legend, 26 by 13 pixels.
   const LEGEND_SHAPES = {
     unnamed: "M5 1H23Q27 1 27 4V11Q27 14 23 14H5Q1 14 1 11V4Q1 1 5 1Z",
     named: "M1 1H27V14H1Z",
-    exchange: "M5 1H23L27 5V10L23 14H5L1 10V5Z",
+    exchange: "M5 1H23L27 5V14H1V5Z",
     bridge: "M1 7.5L6 1H22L27 7.5L22 14H6Z",
     protocol: "M1 3Q14 0 27 3V12Q14 15 1 12Z",
     mixer: "M1 1H27L24 7.5L27 14H1L4 7.5Z",
-    illicit: "M7 1H21L27 5V10L21 14H7L1 10V5Z",
+    illicit: "M5 1H23L27 5V10L23 14H5L1 10V5Z",
   };
 
   function element(name, attributes, ...children) {
@@ -77,15 +79,15 @@
     return first === last ? first : `${first} – ${last}`;
   }
 
-  function many(count, name) {
-    return `${count.toLocaleString("en-US")} ${name}${count === 1 ? "" : "s"}`;
+  function many(count, one, several) {
+    return `${count.toLocaleString("en-US")} ${count === 1 ? one : several}`;
   }
 
   // Lists the payments of an edge with their transactions.
   function payments(edge) {
     const list = element("ul");
     for (const payment of edge.payments) {
-      const text = `${payment.amount} (${dollars(payment.usd)}) · ${days(payment)} · ${many(payment.count, "transaction")}`;
+      const text = `${payment.amount} (${dollars(payment.usd)}) · ${days(payment)} · ${many(payment.count, "transaction", "transactions")}`;
       const item = element("li", {}, payment.remark ? `${text} · ${payment.remark}` : text);
       for (const hash of payment.hashes.slice(0, MAX_HASHES)) {
         item.append(element("div", { class: "hw-hash" }, hash));
@@ -134,6 +136,19 @@
     return parent;
   }
 
+  // Returns the corners of the box of a kind, from -1 to 1 in both directions.
+  function corners(kind, width, height) {
+    const cut = Math.min(CUT, height / 3);
+    const [x, y] = [1 - (2 * cut) / width, 1 - (2 * cut) / height];
+    const shapes = {
+      exchange: [-x, -1, x, -1, 1, -y, 1, 1, -1, 1, -1, -y],
+      bridge: [-1, 0, -x, -1, x, -1, 1, 0, x, 1, -x, 1],
+      mixer: [-1, -1, 1, -1, x, 0, 1, 1, -1, 1, -x, 0],
+      illicit: [-x, -1, x, -1, 1, -y, 1, y, x, 1, -x, 1, -1, y, -1, -y],
+    };
+    return shapes[kind] || [-1, -1, 1, -1, 1, 1, -1, 1];
+  }
+
   // Returns the bend of a line relative to the straight line between its ends, as the library wants it.
   function bends(points) {
     const [start, begin, first, second, finish, end] = points;
@@ -154,7 +169,7 @@
   function elements(data) {
     const nodes = data.nodes.map((node, number) => ({
       group: "nodes",
-      data: { id: `n${number}`, number, text: node.text, width: node.width, height: node.height },
+      data: { id: `n${number}`, number, text: node.text, width: node.width, height: node.height, corners: corners(node.kind, node.width, node.height) },
       position: { x: node.x, y: node.y },
       classes: [node.kind, node.role, node.is_disputed ? "disputed" : ""].join(" "),
     }));
@@ -226,8 +241,8 @@
           "text-background-padding": 1,
         },
       },
-      { selector: "edge.label-to", style: { "target-label": "data(label)", "target-text-offset": 84 } },
-      { selector: "edge.label-from", style: { "source-label": "data(label)", "source-text-offset": 84 } },
+      { selector: "edge.label-to", style: { "target-label": "data(label)", "target-text-offset": 78 } },
+      { selector: "edge.label-from", style: { "source-label": "data(label)", "source-text-offset": 78 } },
       { selector: "edge.bridge", style: { "line-style": "dashed", "line-dash-pattern": [9, 5] } },
       { selector: "edge.change", style: { "line-style": "dashed", "line-dash-pattern": [2, 4] } },
       {
@@ -239,6 +254,7 @@
           "underlay-shape": "round-rectangle",
         },
       },
+      { selector: "node.illicit", style: { "border-width": 3 } },
       { selector: "node.disputed", style: { "border-style": "dashed" } },
       { selector: ".faded", style: { opacity: 0.18 } },
       { selector: ".gone", style: { display: "none" } },
@@ -250,6 +266,10 @@
         selector: `node.${kind}`,
         style: { shape, "background-color": color(kind), "border-color": color(`${kind}-border`) },
       });
+      if (shape === "polygon") {
+        const points = (node) => node.data("corners");
+        all.push({ selector: `node.${kind}`, style: { "shape-polygon-points": points } });
+      }
     }
     for (const kind of ["out", "in", "bridge", "change"]) {
       const line = color(`edge-${kind}`);
@@ -338,7 +358,7 @@
     let at = null;
     let selected = null;
 
-    // Shows everything; where that would be illegible, the surroundings of the start at a legible size.
+    // Shows everything, small pictures not larger than they are legible.
     function overview() {
       graph.fit(undefined, 24);
       if (graph.zoom() > 1.25) {
@@ -439,7 +459,7 @@
       const node = data.nodes[number];
       const ends = node.facts.filter(([title]) => title === "end").map(([, text]) => text);
       const edges = data.edges.filter((edge) => edge.from === number || edge.to === number).length;
-      return [node.title, ...ends, many(edges, "line")].join(". ");
+      return [node.title, ...ends, many(edges, "line", "lines")].join(". ");
     }
 
     function reveal(number) {
@@ -562,7 +582,7 @@
         .map(([, number]) => number);
       search.found = found;
       search.next = 0;
-      status.textContent = wanted ? `${many(found.length, "address").replace("addresss", "addresses")} found` : "";
+      status.textContent = wanted ? `${many(found.length, "address", "addresses")} found` : "";
       if (found.length) {
         go(found[0]);
       } else if (!wanted) {
@@ -660,6 +680,9 @@
     return {
       graph,
       fit: overview,
+      selected() {
+        return selected === null ? null : data.nodes[selected].id;
+      },
       select(id) {
         const number = data.nodes.findIndex((node) => node.id === id);
         if (number >= 0) {

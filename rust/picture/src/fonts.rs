@@ -49,19 +49,19 @@ pub(crate) fn fitted(text: &str, size: f64, weight: Weight, room: f64) -> String
 }
 
 /// Breaks text between words into lines of a width; what does not fit on the last line is cut.
-pub(crate) fn wrapped(text: &str, size: f64, room: f64, max_lines: usize) -> Vec<String> {
+pub(crate) fn wrapped(text: &str, (size, weight): (f64, Weight), room: f64, max_lines: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split_whitespace() {
         let is_last = lines.len() == max_lines;
         match lines.last_mut() {
-            Some(line) if is_last || width(&format!("{line} {word}"), size, Weight::Regular) <= room => {
+            Some(line) if is_last || width(&format!("{line} {word}"), size, weight) <= room => {
                 line.push(' ');
                 line.push_str(word);
             }
             _ => lines.push(word.to_owned()),
         }
     }
-    lines.iter().map(|line| fitted(line, size, Weight::Regular, room)).collect()
+    lines.iter().map(|line| fitted(line, size, weight, room)).collect()
 }
 
 #[cfg(test)]
@@ -86,7 +86,7 @@ mod tests {
 
     #[test]
     fn wrapped_text_has_a_limit_of_lines() {
-        let lines = wrapped("a service: what leaves it is other people's money, and more of the same", 10.0, 150.0, 2);
+        let lines = wrapped("a service: what leaves it is other people's money, and more of the same", (10.0, Weight::Regular), 150.0, 2);
         assert_eq!(lines.len(), 2);
         assert!(lines.iter().all(|line| width(line, 10.0, Weight::Regular) <= 150.0), "{lines:?}");
     }

@@ -56,45 +56,45 @@ impl Kind {
             Self::Bridge => "bridge",
             Self::Protocol => "decentralised exchange, DeFi",
             Self::Mixer => "mixer",
-            Self::Illicit => "has itself a label such as sanctions, theft or scam",
+            Self::Illicit => "labelled itself: sanctions, theft, scam or the like",
         }
     }
 
-    /// Returns the kind of an address. Claims that somebody disputes make nobody [`Kind::Illicit`].
+    /// Returns the kind of an address: that of its most confident label that has one. An exchange that one list calls a
+    /// scam thus stays an exchange, and claims that somebody disputes make nobody [`Kind::Illicit`].
     pub fn of(codes: &[Code], is_named: bool, is_disputed: bool) -> Self {
-        let has = |wanted: &[Code]| codes.iter().any(|code| wanted.contains(code));
-        let is_illicit = codes.iter().any(|code| {
-            matches!(
-                code.category(),
-                Category::Sanctions
-                    | Category::Terrorism
-                    | Category::Theft
-                    | Category::Ransomware
-                    | Category::Darknet
-                    | Category::Scam
-                    | Category::Frozen
-            )
-        });
-        if is_illicit && !is_disputed {
-            Self::Illicit
-        } else if has(&[Code::Mixer, Code::CoinjoinCoordinator, Code::Coinjoin, Code::PrivacyProtocol]) {
-            Self::Mixer
-        } else if has(&[Code::Bridge]) {
-            Self::Bridge
-        } else if has(&[
-            Code::Exchange,
-            Code::ExchangeHotWallet,
-            Code::Deposit,
-            Code::NoKycExchange,
-            Code::HighRiskExchange,
-        ]) {
-            Self::Exchange
-        } else if has(&[Code::Dex, Code::Defi]) {
-            Self::Protocol
-        } else if is_named {
-            Self::Named
-        } else {
-            Self::Unnamed
+        let named = if is_named { Self::Named } else { Self::Unnamed };
+        let kind = codes.iter().find_map(|code| Self::of_code(*code)).unwrap_or(named);
+        if kind == Self::Illicit && is_disputed { Self::Named } else { kind }
+    }
+
+    /// Returns the kind that a label stands for; `None` for labels that leave it open.
+    fn of_code(code: Code) -> Option<Self> {
+        match code {
+            Code::Mixer | Code::CoinjoinCoordinator | Code::Coinjoin | Code::PrivacyProtocol => return Some(Self::Mixer),
+            Code::Bridge => return Some(Self::Bridge),
+            Code::Dex | Code::Defi => return Some(Self::Protocol),
+            Code::Exchange
+            | Code::ExchangeHotWallet
+            | Code::Deposit
+            | Code::NoKycExchange
+            | Code::HighRiskExchange => return Some(Self::Exchange),
+            _ => {}
+        }
+        match code.category() {
+            Category::Sanctions
+            | Category::Terrorism
+            | Category::Theft
+            | Category::Ransomware
+            | Category::Darknet
+            | Category::Scam
+            | Category::Frozen => Some(Self::Illicit),
+            Category::Identity | Category::Gambling => Some(Self::Named),
+            Category::Mixing
+            | Category::UnlicensedTransfer
+            | Category::HighRiskService
+            | Category::Historical
+            | Category::Activity => None,
         }
     }
 }
@@ -257,5 +257,25 @@ impl Edge {
             (EdgeKind::Bridge, None) => format!("bridge · {days}"),
             (EdgeKind::Out | EdgeKind::In, _) => days,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kind_is_that_of_the_most_confident_label() {
+        let of = |codes: &[Code]| Kind::of(codes, true, false);
+        assert_eq!(of(&[Code::ExchangeHotWallet, Code::Phishing]), Kind::Exchange);
+        assert_eq!(of(&[Code::Sanction, Code::Mixer]), Kind::Illicit);
+        assert_eq!(of(&[Code::SanctionDelisted, Code::Mixer]), Kind::Mixer);
+        assert_eq!(of(&[Code::ReportedOnce]), Kind::Named);
+        assert_eq!(Kind::of(&[], false, false), Kind::Unnamed);
+    }
+
+    #[test]
+    fn disputed_claims_make_nobody_illicit() {
+        assert_eq!(Kind::of(&[Code::Theft], true, true), Kind::Named);
     }
 }

@@ -22,6 +22,14 @@ pub(crate) const fn colors(kind: Kind) -> (&'static str, &'static str) {
     }
 }
 
+/// Returns the width of the border of an address.
+pub(crate) const fn border_width(kind: Kind) -> f64 {
+    match kind {
+        Kind::Illicit => 2.8,
+        Kind::Unnamed | Kind::Named | Kind::Exchange | Kind::Bridge | Kind::Protocol | Kind::Mixer => 1.6,
+    }
+}
+
 /// Returns colour and dashes of a payment.
 pub(crate) const fn stroke(kind: EdgeKind) -> (&'static str, Option<&'static str>) {
     match kind {
@@ -36,11 +44,18 @@ pub(crate) const fn stroke(kind: EdgeKind) -> (&'static str, Option<&'static str
 pub(crate) fn outline(kind: Kind, (left, top): (f64, f64), (width, height): (f64, f64)) -> String {
     let (right, bottom) = (left + width, top + height);
     let middle = top + height / 2.0;
-    let cut = 8.0_f64.min(height / 3.0);
+    let cut = 9.0_f64.min(height / 3.0);
     match kind {
         Kind::Unnamed | Kind::Named => round(left, top, right, bottom, if kind == Kind::Unnamed { 6.0 } else { 0.5 }),
         Kind::Protocol => round(left, top, right, bottom, 15.0_f64.min(height / 2.0)),
-        Kind::Exchange | Kind::Illicit => format!(
+        Kind::Exchange => format!(
+            "M{:.1} {top:.1}L{:.1} {top:.1}L{right:.1} {:.1}L{right:.1} {bottom:.1}L{left:.1} {bottom:.1}L{left:.1} {:.1}Z",
+            left + cut,
+            right - cut,
+            top + cut,
+            top + cut
+        ),
+        Kind::Illicit => format!(
             "M{:.1} {top:.1}L{:.1} {top:.1}L{right:.1} {:.1}L{right:.1} {:.1}L{:.1} {bottom:.1}L{:.1} {bottom:.1}L{left:.1} {:.1}L{left:.1} {:.1}Z",
             left + cut,
             right - cut,

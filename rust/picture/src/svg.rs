@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use crate::fonts::{FAMILY, Weight, fitted, width, wrapped};
 use crate::graph::{Edge, EdgeKind, Graph, Kind, Node, Role};
 use crate::layout::{BOX_WIDTH, EdgeLabel, EdgeLine, FONT_SIZE, LABEL_SIZE, Layout, NodeBox, Side};
-use crate::style::{FAINT, START, TEXT, colors, outline, stroke};
+use crate::style::{FAINT, START, TEXT, border_width, colors, outline, stroke};
 use crate::words::{HYPOTHESIS, clean};
 
 /// The room around everything, in pixels.
@@ -53,7 +53,7 @@ fn head(body: &mut String, graph: &Graph, room: f64) -> f64 {
     let mut at = MARGIN + 12.0;
     line(body, (MARGIN, at), (16.0, TEXT, Weight::Bold), &fitted(&graph.title, 16.0, Weight::Bold, room));
     for text in &graph.summary {
-        for part in wrapped(text, 11.0, room, 3) {
+        for part in wrapped(text, (11.0, Weight::Regular), room, 3) {
             at += 17.0;
             line(body, (MARGIN, at), (11.0, FAINT, Weight::Regular), &part);
         }
@@ -97,7 +97,7 @@ fn foot(body: &mut String, graph: &Graph, (mut at, room): (f64, f64)) -> f64 {
     line(body, (MARGIN, at), (10.0, FAINT, Weight::Regular), "A wider line is more money.");
     if !graph.left_out.is_empty() {
         let text = format!("Not in this picture: {}.", graph.left_out.join("; "));
-        for part in wrapped(&text, 10.5, room, 3) {
+        for part in wrapped(&text, (10.5, Weight::Regular), room, 3) {
             at += 17.0;
             line(body, (MARGIN, at), (10.5, TEXT, Weight::Regular), &part);
         }
@@ -184,7 +184,7 @@ fn draw_node(body: &mut String, node: &Node, of: &NodeBox) {
             of.height + 10.0
         );
     }
-    let _ = writeln!(body, "<path d=\"{path}\" fill=\"{fill}\" stroke=\"{border}\" stroke-width=\"1.6\"{dashes}/>");
+    let _ = writeln!(body, "<path d=\"{path}\" fill=\"{fill}\" stroke=\"{border}\" stroke-width=\"{}\"{dashes}/>", border_width(node.kind));
     let middle = of.left + BOX_WIDTH / 2.0;
     for (number, text) in of.lines.iter().enumerate() {
         let bold = if text.is_bold { " font-weight=\"bold\"" } else { "" };

@@ -52,9 +52,9 @@ impl NodeBox {
             Role::Target => lines.push(line("TARGET", true)),
             Role::Between => {}
         }
-        if let Some(name) = node.name() {
-            lines.push(line(&name, true));
-        }
+        let bold = (FONT_SIZE, Weight::Bold);
+        let name = node.name().unwrap_or_default();
+        lines.extend(wrapped(&name, bold, room, 2).into_iter().map(|text| TextLine { text, is_bold: true }));
         lines.push(line(&node.short_address(), false));
         if node.entity.is_some() && !node.labels.is_empty() {
             lines.push(line(&node.labels.join(", "), false));
@@ -63,7 +63,8 @@ impl NodeBox {
             lines.push(line("this label is disputed", false));
         }
         for end in &node.ends {
-            lines.extend(wrapped(end, FONT_SIZE, room, 2).into_iter().map(|text| TextLine { text, is_bold: false }));
+            let parts = wrapped(end, (FONT_SIZE, Weight::Regular), room, 2);
+            lines.extend(parts.into_iter().map(|text| TextLine { text, is_bold: false }));
         }
         let height = LINE * number(lines.len()) + 10.0;
         Self { lines, column: 0, left: 0.0, top: 0.0, height }

@@ -3,18 +3,16 @@
 use std::collections::BTreeMap;
 
 use super::sides::{EdgeEnd, EdgeSides, Side, port_room};
-use super::{BOX_WIDTH, NodeBox};
+use super::{BOX_WIDTH, NodeBox, RUN, Runs, SHORT_RUN};
 use crate::fonts::{Weight, fitted};
 use crate::graph::{EdgeKind, Graph};
 
-/// The length of the straight part of a line that carries its text, in pixels.
-pub(crate) const RUN: f64 = 152.0;
 /// The size of text at edges.
 pub(crate) const LABEL_SIZE: f64 = 9.0;
 /// Maximum number of edges with a text at one side of a box.
 const MAX_LABELS: usize = 14;
 /// The distance by which a line between boxes of one column bulges.
-const BULGE: f64 = 62.0;
+const BULGE: f64 = 70.0;
 
 /// A line of a payment.
 #[derive(Debug, Clone)]
@@ -83,31 +81,39 @@ pub(super) fn sides(graph: &Graph, boxes: &[NodeBox]) -> Vec<EdgeSides> {
     all
 }
 
-/// Draws all lines.
-pub(super) fn lines(graph: &Graph, boxes: &[NodeBox], sides: &[EdgeSides]) -> Vec<EdgeLine> {
+/// Returns the widths of the straight parts at both sides of each column: the texts of its edges are there.
+pub(super) fn runs(columns: usize, boxes: &[NodeBox], sides: &[EdgeSides]) -> Vec<Runs> {
+    let mut runs = vec![[SHORT_RUN; 2]; columns];
+    for (node, side, is_labelled) in sides.iter().flat_map(EdgeSides::ports) {
+        if is_labelled {
+            runs[boxes[node].column][usize::from(side == Side::Right)] = RUN;
+        }
+    }
+    runs
+}
+
+/// Draws all lines: straight beside the boxes, where texts are, and curved in the room between.
+pub(super) fn lines(graph: &Graph, boxes: &[NodeBox], sides: &[EdgeSides], runs: &[Runs]) -> Vec<EdgeLine> {
+    let away = |side: Side, length: f64| if side == Side::Right { length } else { -length };
+    let run = |(node, side): (usize, Side)| {
+        away(side, runs[boxes[node].column][usize::from(side == Side::Right)])
+    };
     let heights = port_heights(boxes, sides);
     let all = graph.edges.iter().zip(sides).zip(heights);
     all.map(|((edge, sides), [from_height, to_height])| {
         let from = (edge_of(boxes, sides.from), from_height);
         let to = (edge_of(boxes, sides.to), to_height);
-        let away = |side: Side, length: f64| if side == Side::Right { length } else { -length };
-        let run = |end: EdgeEnd| if sides.label == Some(end) { RUN } else { 14.0 };
-        let begin = (from.0 + away(sides.from.1, run(EdgeEnd::From)), from.1);
-        let finish = (to.0 + away(sides.to.1, run(EdgeEnd::To)), to.1);
-        let (first, second) = if sides.from.1 == sides.to.1 {
-            let far = begin.0.max(finish.0) + BULGE;
-            ((far, begin.1), (far, finish.1))
-        } else {
-            let middle = (finish.0 - begin.0).abs() / 2.0;
-            ((begin.0 + away(sides.from.1, middle), begin.1), (finish.0 + away(sides.to.1, middle), finish.1))
-        };
+        let begin = (from.0 + run(sides.from), from.1);
+        let finish = (to.0 + run(sides.to), to.1);
+        let bend = if sides.from.1 == sides.to.1 { BULGE } else { (finish.0 - begin.0).abs() / 2.0 };
+        let first = (begin.0 + away(sides.from.1, bend), begin.1);
+        let second = (finish.0 + away(sides.to.1, bend), finish.1);
         let label = sides.label.map(|end| {
             let (port, height) = if end == EdgeEnd::To { (sides.to, to.1) } else { (sides.from, from.1) };
-            let room = RUN - 14.0;
-            let text = |text: &str, weight| fitted(text, LABEL_SIZE, weight, room);
+            let text = |text: &str| fitted(text, LABEL_SIZE, Weight::Regular, RUN - 14.0);
             EdgeLabel {
-                above: text(&edge.amount_text(), Weight::Regular),
-                below: text(&edge.date_text(), Weight::Regular),
+                above: text(&edge.amount_text()),
+                below: text(&edge.date_text()),
                 at: (edge_of(boxes, port) + away(port.1, 12.0), height),
                 side: port.1,
                 is_at_payee: end == EdgeEnd::To,

@@ -15,8 +15,14 @@ pub(crate) use sides::Side;
 
 use crate::graph::Graph;
 
-/// The width of the room between columns, in pixels.
-pub(crate) const GAP: f64 = 240.0;
+/// The width that curves take between columns, in pixels.
+const CURVES: f64 = 96.0;
+/// The width that the texts of edges take at one side of a column.
+const RUN: f64 = 152.0;
+/// The width of that room without texts.
+const SHORT_RUN: f64 = 16.0;
+/// The usual distance of columns, by which long ones are divided.
+const USUAL_STEP: f64 = BOX_WIDTH + RUN + CURVES;
 /// The height of the room between boxes of a column.
 pub(crate) const SPACE: f64 = 16.0;
 
@@ -42,18 +48,34 @@ pub(crate) fn layout(graph: &Graph) -> Layout {
     for (column, members) in order.columns.iter().enumerate() {
         for &node in members {
             boxes[node].column = column;
-            boxes[node].left = number(column) * (BOX_WIDTH + GAP);
         }
     }
     let sides = edges::sides(graph, &boxes);
+    let runs = edges::runs(order.columns.len(), &boxes, &sides);
+    let lefts: Vec<f64> = runs.iter().scan(0.0, next_left).collect();
+    for of in &mut boxes {
+        of.left = lefts[of.column];
+    }
     boxes::grow(&mut boxes, &sides);
     boxes::place(graph, &order.columns, &mut boxes);
-    let lines = edges::lines(graph, &boxes, &sides);
+    let lines = edges::lines(graph, &boxes, &sides, &runs);
     let right = |line: &EdgeLine| line.points.iter().map(|point| point.0).fold(0.0, f64::max);
     let width = boxes.iter().map(|of| of.left + BOX_WIDTH).chain(lines.iter().map(right)).fold(BOX_WIDTH, f64::max);
     let height = boxes.iter().map(|of| of.top + of.height).fold(0.0, f64::max);
-    let columns = order.titles.iter().map(|(column, title)| (number(*column) * (BOX_WIDTH + GAP), title.clone()));
-    Layout { columns: columns.collect(), boxes, lines, width, height }
+    let columns = order.titles.iter().map(|(column, title)| (lefts[*column], title.clone())).collect();
+    Layout { boxes, lines, columns, width, height }
+}
+
+/// The widths of the straight parts of edges at the left and right side of a column.
+type Runs = [f64; 2];
+
+/// Returns the left edge of a column behind those before it.
+#[expect(clippy::unnecessary_wraps, reason = "the form of `scan`")]
+fn next_left(right: &mut f64, [before, after]: &Runs) -> Option<f64> {
+    // The first column begins at the edge.
+    let left = if *right == 0.0 { 0.0 } else { *right + CURVES + before };
+    *right = left + BOX_WIDTH + after;
+    Some(left)
 }
 
 #[expect(clippy::cast_precision_loss, reason = "pixels")]

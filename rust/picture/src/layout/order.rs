@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{BOX_WIDTH, GAP, NodeBox, SPACE, number};
+use super::{NodeBox, SPACE, USUAL_STEP, number};
 use crate::graph::Graph;
 
 /// The number of sweeps over all columns.
@@ -62,7 +62,7 @@ fn parts(height: f64, limit: f64) -> usize {
 fn height_limit(heights: &[f64]) -> f64 {
     let mut limit = MIN_HEIGHT;
     loop {
-        let width = heights.iter().map(|height| number(parts(*height, limit))).sum::<f64>() * (BOX_WIDTH + GAP);
+        let width = heights.iter().map(|height| number(parts(*height, limit))).sum::<f64>() * USUAL_STEP;
         let tallest = heights.iter().fold(0.0_f64, |max, height| max.max(*height));
         if width <= MAX_RATIO * limit || limit >= tallest {
             return limit;

@@ -1,7 +1,7 @@
 //! The sides of boxes at which edges end, and the room that they take there.
 
 /// The room for a labelled edge at the side of a box.
-const LABELLED: f64 = 30.0;
+const LABELLED: f64 = 36.0;
 /// The room for an edge without a label.
 const UNLABELLED: f64 = 7.0;
 
