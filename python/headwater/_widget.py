@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from types import new_class
 from typing import TYPE_CHECKING, Any
 
 from headwater import _headwater
@@ -61,12 +62,13 @@ def _widget_class() -> type[AnyWidget]:
         raise Unsupported(message) from error
     library, script, style = _headwater.picture_component()
 
-    class PictureWidget(anywidget.AnyWidget):
-        """A picture of a trace or of paths."""
-
-        _esm = _MODULE.format(library=library, script=script)
-        _css = style
-        graph = traitlets.Dict().tag(sync=True)
-        selected = traitlets.Unicode(None, allow_none=True).tag(sync=True)
-
-    return PictureWidget
+    members = {
+        "__doc__": "A picture of a trace or of paths.",
+        "__module__": __name__,
+        "_esm": _MODULE.format(library=library, script=script),
+        "_css": style,
+        "graph": traitlets.Dict().tag(sync=True),
+        "selected": traitlets.Unicode(None, allow_none=True).tag(sync=True),
+    }
+    made: type[AnyWidget] = new_class("PictureWidget", (anywidget.AnyWidget,), {}, lambda body: body.update(members))
+    return made

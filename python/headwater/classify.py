@@ -10,7 +10,7 @@ import polars as pl
 
 from headwater import _headwater, _rows, records
 from headwater._records import flattened
-from headwater.reports import ChartReport, Reports
+from headwater.reports import ChartReport, Report, Reports
 
 if TYPE_CHECKING:
     from polars.datatypes import DataType, DataTypeClass

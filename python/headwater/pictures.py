@@ -25,8 +25,8 @@ _HEIGHT = 640
 class Picture:
     """A picture of a trace or of paths: what ``trace.plot()`` returns.
 
-    A column is a hop, a box an address with its name and the reason for which the money was not followed further, a line
-    the payments between two addresses with their amounts and dates. In a notebook it is interactive.
+    A column is a hop. A box is an address with its name and the reason why the money was not followed further. A line
+    is the payments between two addresses with their amounts and dates. In a notebook the picture is interactive.
 
     Examples
     --------
@@ -68,7 +68,7 @@ class Picture:
 
     @cached_property
     def png(self) -> bytes:
-        """The static picture as PNG.
+        r"""The static picture as PNG.
 
         Raises
         ------
@@ -79,7 +79,7 @@ class Picture:
         --------
         >>> from headwater.examples import ALICE, ledger
         >>> ledger().trace(ALICE).plot().png[:4]
-        b'\\x89PNG'
+        b'\x89PNG'
         """
         return self._native.png()
 
@@ -115,7 +115,9 @@ class Picture:
         file = Path(_objects.path(path, "path"))
         ending = file.suffix.lower()
         if ending not in (".html", ".svg", ".png"):
-            message = f"path: {file} does not end in .html, .svg or .png, the formats of pictures: use one of these endings"
+            message = (
+                f"path: {file} does not end in .html, .svg or .png, the formats of pictures: use one of these endings"
+            )
             raise InvalidInput(message, reason="invalid_value", field="path")
         contents = self.png if ending == ".png" else (self.html if ending == ".html" else self.svg).encode()
         try:

@@ -12,7 +12,8 @@ defaults, and the sections of its docstring but the parameters.
 * ``defaults``: defaults by field, where it is not the engine's; ``hidden``: fields that are no arguments;
 * ``names``: other names of fields; ``types``: other types of fields;
 * ``nested``: fields that are records, whose fields are arguments of their own;
-* ``report``: the class of the report, where it has one of its own; ``chart``: whether it can be drawn with matplotlib; ``call``: who answers, where it is not ``_each``;
+* ``report``: the class of the report, where it has one of its own; ``chart``: whether matplotlib can draw it;
+* ``call``: who answers, where it is not ``_each``;
 * ``rows``, ``first``: the name of the rows, and the columns that frames begin with;
 * ``summary``, ``details``, ``returns``, ``raises``, ``notes``, ``examples``: the docstring.
 """
@@ -344,6 +345,7 @@ def group_module(group: str, methods: list[Method]) -> str:
     """Return the text of the module of a group."""
     name, about = GROUPS[group]
     body = "".join(method.render() for method in methods)
+    kinds = [*used(["ChartReport"], body), "Report", *used(["Reports"], body)]
     lines = [
         f'"""Methods of a ledger about {about}.\n\n{GENERATED}\n"""\n',
         "# ruff: noqa: ANN401\n",
@@ -354,7 +356,7 @@ def group_module(group: str, methods: list[Method]) -> str:
         "if TYPE_CHECKING:",
         "    from headwater import records",
         *(f"    from headwater.{module} import {', '.join(of)}" for module in MODULES if (of := classes(module, body))),
-        f"    from headwater.reports import {', '.join([*used(['ChartReport'], body), 'Report', *used(['Reports'], body)])}\n\n",
+        f"    from headwater.reports import {', '.join(kinds)}\n\n",
         *(method.constants() for method in methods),
         f'class {name}:\n    """Methods about {about}; :class:`headwater.Ledger` has them."""\n',
         "    if TYPE_CHECKING:\n",

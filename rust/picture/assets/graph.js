@@ -256,7 +256,7 @@
       },
       { selector: "node.illicit", style: { "border-width": 3 } },
       { selector: "node.disputed", style: { "border-style": "dashed" } },
-      { selector: ".faded", style: { opacity: 0.18 } },
+      { selector: ".faded", style: { opacity: 0.22 } },
       { selector: ".gone", style: { display: "none" } },
       { selector: "edge.trail", style: { "line-opacity": 1, "z-index": 9 } },
       { selector: "node.at", style: { "border-width": 4, "border-color": color("focus") } },
@@ -366,7 +366,17 @@
         graph.center();
       }
     }
-    overview();
+
+    // Shows everything if its texts are legible then, else the surroundings of the start.
+    function firstView() {
+      overview();
+      const first = graph.nodes(".start");
+      if (graph.zoom() < 0.35 && first.nonempty()) {
+        graph.zoom(0.65);
+        graph.center(first);
+      }
+    }
+    firstView();
 
     function trail(number) {
       const [nodes, edges] = [[number], []];
@@ -447,11 +457,23 @@
       card.hidden = number === null || !isOpened;
       if (number !== null) {
         fillCard(number);
+        if (isOpened) {
+          clearCard(number);
+        }
       } else if (card.contains(document.activeElement)) {
         canvas.focus();
       }
       if (isNew && given.onSelect) {
         given.onSelect(number === null ? null : data.nodes[number].id);
+      }
+    }
+
+    // Moves the picture so that the card covers no address whose card it is.
+    function clearCard(number) {
+      const limit = graph.width() - card.offsetWidth - 24;
+      const beyond = graph.getElementById(`n${number}`).renderedBoundingBox().x2 - limit;
+      if (beyond > 0 && limit > 200) {
+        graph.panBy({ x: -beyond, y: 0 });
       }
     }
 
@@ -671,7 +693,7 @@
         size = now;
         graph.resize();
         if (isFirst) {
-          overview();
+          firstView();
         }
       }
     });

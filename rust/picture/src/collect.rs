@@ -20,15 +20,15 @@ pub(crate) fn of_trace(report: &TraceReport) -> Graph {
     let mut left_out: Vec<String> =
         report.truncation_reasons.iter().map(|reason| words::left_out(*reason, limits)).collect();
     if report.summary.unpriced_count > 0 {
-        left_out.push(format!(
-            "{} movements without a price, in sums of US dollars",
-            report.summary.unpriced_count
-        ));
+        left_out.push(format!("{} movements without a price, in sums of US dollars", report.summary.unpriced_count));
     }
     let mut graph = graph(nodes, report.edges.iter(), report.blockchain);
     let start = graph.nodes.iter().find(|node| node.role == Role::Start).map_or_else(String::new, Node::title);
     graph.title = format!("Trace of {start} on {}", &*report.blockchain);
     graph.summary = summary(report);
+    if graph.edges.is_empty() {
+        graph.summary.push("no payments were followed".to_owned());
+    }
     graph.left_out = left_out;
     graph
 }
@@ -71,7 +71,7 @@ pub(crate) fn of_path(report: &PathReport) -> Graph {
     graph.title = format!("Paths from {} on {}", words::short(&report.source), &*chain);
     let missing = report.targets.len() - report.targets.iter().filter(|target| is_reached(report, target)).count();
     graph.summary = vec![
-        format!("from {}", &*report.source),
+        format!("from {}", clean(&report.source)),
         format!("{} paths; {} addresses were looked through", report.paths.len(), report.explored_nodes),
     ];
     if missing > 0 {
@@ -124,10 +124,7 @@ fn end_text(end: &TraceEnd) -> String {
         EdgeDirection::Out => "ends here",
         EdgeDirection::In => "begins here",
     };
-    end.share.map_or_else(
-        || format!("{verb}: {reason}"),
-        |share| format!("{} {verb}: {reason}", words::percent(share)),
-    )
+    end.share.map_or_else(|| format!("{verb}: {reason}"), |share| format!("{} {verb}: {reason}", words::percent(share)))
 }
 
 /// Lists what a page says about an address besides its name and labels.
@@ -146,7 +143,7 @@ fn facts(node: &TraceNode) -> Vec<(&'static str, String)> {
 fn summary(report: &TraceReport) -> Vec<String> {
     let (settings, sums) = (&report.settings, &report.summary);
     let mut lines = vec![
-        report.address.to_string(),
+        clean(&report.address),
         format!(
             "{} addresses; {} hops outward, {} inward; the {} largest counterparties of each address; method {}",
             sums.node_count,
@@ -207,12 +204,15 @@ fn kind(edge: &TraceEdge) -> EdgeKind {
 fn joined_edge((from, to, kind): EdgeKey, mut edges: Vec<&TraceEdge>) -> Edge {
     edges.sort_by(|one, other| {
         let worth = |edge: &TraceEdge| edge.amount_usd.unwrap_or(-1.0);
-        let rest = |edge: &TraceEdge| (edge.symbol.clone(), edge.contract.as_deref().map(str::to_owned), *edge.first_activity);
+        let rest =
+            |edge: &TraceEdge| (edge.symbol.clone(), edge.contract.as_deref().map(str::to_owned), *edge.first_activity);
         let order = worth(other).total_cmp(&worth(one)).then_with(|| rest(one).cmp(&rest(other)));
         order.then_with(|| one.amount_raw.cmp(&other.amount_raw)).then_with(|| one.tx_hashes.cmp(&other.tx_hashes))
     });
     // A path of another target may contain the same payments.
-    edges.dedup_by(|one, other| one.amount_raw == other.amount_raw && one.tx_hashes == other.tx_hashes && one.symbol == other.symbol);
+    edges.dedup_by(|one, other| {
+        one.amount_raw == other.amount_raw && one.tx_hashes == other.tx_hashes && one.symbol == other.symbol
+    });
     let priced: Vec<f64> = edges.iter().filter_map(|edge| edge.amount_usd).collect();
     Edge {
         from,

@@ -73,11 +73,11 @@ pub(crate) fn json(graph: &Graph, layout: &Layout) -> String {
     let edge_kinds = EdgeKind::ALL.into_iter().filter(|kind| graph.edges.iter().any(|edge| edge.kind == *kind));
     let data = Data {
         version: VERSION,
-        title: clean(&graph.title),
+        title: graph.title.clone(),
         summary: &graph.summary,
         left_out: &graph.left_out,
         hypothesis: HYPOTHESIS,
-        kinds: kinds.map(|kind| LegendEntry { kind, text: kind.text() }).collect(),
+        kinds: kinds.map(|kind| LegendEntry { kind, text: kind.text(graph.has_clusters()) }).collect(),
         edge_kinds: edge_kinds.map(|kind| LegendEntry { kind, text: kind.text() }).collect(),
         nodes: nodes(graph, layout),
         edges: graph.edges.iter().zip(&layout.lines).map(|(edge, line)| edge_data(edge, line)).collect(),
@@ -94,9 +94,9 @@ fn nodes<'a>(graph: &'a Graph, layout: &Layout) -> Vec<NodeData<'a>> {
             ("labels", (!node.labels.is_empty()).then(|| node.labels.join(", "))),
             (
                 "disputed",
-                node.dispute.as_ref().map(|of| {
-                    format!("by {} on {}: {}", clean(&of.by), moment(*of.at), clean(&of.reason))
-                }),
+                node.dispute
+                    .as_ref()
+                    .map(|of| format!("by {} on {}: {}", clean(&of.by), moment(*of.at), clean(&of.reason))),
             ),
         ];
         facts.extend(texts.into_iter().filter_map(|(title, text)| Some((title, text?))));

@@ -86,7 +86,12 @@ mod tests {
 
     #[test]
     fn wrapped_text_has_a_limit_of_lines() {
-        let lines = wrapped("a service: what leaves it is other people's money, and more of the same", (10.0, Weight::Regular), 150.0, 2);
+        let lines = wrapped(
+            "a service: what leaves it is other people's money, and more of the same",
+            (10.0, Weight::Regular),
+            150.0,
+            2,
+        );
         assert_eq!(lines.len(), 2);
         assert!(lines.iter().all(|line| width(line, 10.0, Weight::Regular) <= 150.0), "{lines:?}");
     }

@@ -3,6 +3,7 @@
 use headwater_engine::ClaimDispute;
 use headwater_engine::fields::ChainName;
 use headwater_ledger::labels::{Category, Code};
+use headwater_types::Chain;
 use serde::Serialize;
 
 use crate::words;
@@ -22,7 +23,14 @@ pub(crate) struct Graph {
     pub left_out: Vec<String>,
 }
 
-/// The kind of an address, by the labels of the address itself.
+impl Graph {
+    /// Returns whether labels may come from clusters.
+    pub fn has_clusters(&self) -> bool {
+        self.nodes.iter().any(|node| node.chain == ChainName::from(Chain::BITCOIN))
+    }
+}
+
+/// The kind of an address, by its own labels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Kind {
@@ -47,16 +55,17 @@ impl Kind {
     pub const ALL: [Self; 7] =
         [Self::Unnamed, Self::Named, Self::Exchange, Self::Bridge, Self::Protocol, Self::Mixer, Self::Illicit];
 
-    /// The text of the legend.
-    pub const fn text(self) -> &'static str {
+    /// The text of the legend. On bitcoin addresses have the labels of their cluster too.
+    pub const fn text(self, has_clusters: bool) -> &'static str {
         match self {
+            Self::Illicit if has_clusters => "label of its own or of its cluster: sanctions, theft, scam or the like",
             Self::Unnamed => "address without a name",
             Self::Named => "named address",
             Self::Exchange => "exchange",
             Self::Bridge => "bridge",
             Self::Protocol => "decentralised exchange, DeFi",
             Self::Mixer => "mixer",
-            Self::Illicit => "labelled itself: sanctions, theft, scam or the like",
+            Self::Illicit => "label of its own: sanctions, theft, scam or the like",
         }
     }
 
@@ -71,14 +80,14 @@ impl Kind {
     /// Returns the kind that a label stands for; `None` for labels that leave it open.
     fn of_code(code: Code) -> Option<Self> {
         match code {
-            Code::Mixer | Code::CoinjoinCoordinator | Code::Coinjoin | Code::PrivacyProtocol => return Some(Self::Mixer),
+            Code::Mixer | Code::CoinjoinCoordinator | Code::Coinjoin | Code::PrivacyProtocol => {
+                return Some(Self::Mixer);
+            }
             Code::Bridge => return Some(Self::Bridge),
             Code::Dex | Code::Defi => return Some(Self::Protocol),
-            Code::Exchange
-            | Code::ExchangeHotWallet
-            | Code::Deposit
-            | Code::NoKycExchange
-            | Code::HighRiskExchange => return Some(Self::Exchange),
+            Code::Exchange | Code::ExchangeHotWallet | Code::Deposit | Code::NoKycExchange | Code::HighRiskExchange => {
+                return Some(Self::Exchange);
+            }
             _ => {}
         }
         match code.category() {

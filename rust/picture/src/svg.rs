@@ -6,7 +6,7 @@ use crate::fonts::{FAMILY, Weight, fitted, width, wrapped};
 use crate::graph::{Edge, EdgeKind, Graph, Kind, Node, Role};
 use crate::layout::{BOX_WIDTH, EdgeLabel, EdgeLine, FONT_SIZE, LABEL_SIZE, Layout, NodeBox, Side};
 use crate::style::{FAINT, START, TEXT, border_width, colors, outline, stroke};
-use crate::words::{HYPOTHESIS, clean};
+use crate::words::{HYPOTHESIS, visible};
 
 /// The room around everything, in pixels.
 const MARGIN: f64 = 28.0;
@@ -76,11 +76,12 @@ fn foot(body: &mut String, graph: &Graph, (mut at, room): (f64, f64)) -> f64 {
         place
     };
     for kind in kinds {
-        let left = next(&mut at, kind.text());
+        let text = kind.text(graph.has_clusters());
+        let left = next(&mut at, text);
         let (fill, border) = colors(kind);
         let path = outline(kind, (left, at - 9.0), (26.0, 13.0));
         let _ = writeln!(body, "<path d=\"{path}\" fill=\"{fill}\" stroke=\"{border}\" stroke-width=\"1.4\"/>");
-        line(body, (left + 32.0, at + 1.5), (10.0, FAINT, Weight::Regular), kind.text());
+        line(body, (left + 32.0, at + 1.5), (10.0, FAINT, Weight::Regular), text);
     }
     for kind in EdgeKind::ALL.into_iter().filter(|kind| graph.edges.iter().any(|edge| edge.kind == *kind)) {
         let left = next(&mut at, kind.text());
@@ -184,7 +185,11 @@ fn draw_node(body: &mut String, node: &Node, of: &NodeBox) {
             of.height + 10.0
         );
     }
-    let _ = writeln!(body, "<path d=\"{path}\" fill=\"{fill}\" stroke=\"{border}\" stroke-width=\"{}\"{dashes}/>", border_width(node.kind));
+    let _ = writeln!(
+        body,
+        "<path d=\"{path}\" fill=\"{fill}\" stroke=\"{border}\" stroke-width=\"{}\"{dashes}/>",
+        border_width(node.kind)
+    );
     let middle = of.left + BOX_WIDTH / 2.0;
     for (number, text) in of.lines.iter().enumerate() {
         let bold = if text.is_bold { " font-weight=\"bold\"" } else { "" };
@@ -201,7 +206,7 @@ fn draw_node(body: &mut String, node: &Node, of: &NodeBox) {
 /// Escapes text for XML, without characters that are invisible or turn the direction of writing.
 pub(crate) fn xml(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
-    for letter in clean(text).chars() {
+    for letter in text.chars().map(visible) {
         match letter {
             '&' => escaped.push_str("&amp;"),
             '<' => escaped.push_str("&lt;"),

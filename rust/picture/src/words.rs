@@ -134,10 +134,15 @@ pub(crate) fn clean(text: &str) -> String {
     cut(text, MAX_NAME)
 }
 
+/// Returns a character, or a mark for one that is invisible or turns the direction of writing.
+pub(crate) fn visible(letter: char) -> char {
+    if is_invisible(letter) { '\u{fffd}' } else { letter }
+}
+
 fn cut(text: &str, max: usize) -> String {
-    let visible = |letter: char| if is_invisible(letter) { '\u{fffd}' } else { letter };
-    let mut kept: String = text.trim().chars().take(max).map(visible).collect();
-    if text.trim().chars().count() > max {
+    let text = text.trim();
+    let mut kept: String = text.chars().take(max).map(visible).collect();
+    if text.chars().count() > max {
         kept.pop();
         kept.push('…');
     }
@@ -266,6 +271,9 @@ mod tests {
 
     #[test]
     fn usd_has_cents_below_a_thousand() {
-        assert_eq!([usd(0.0), usd(0.001), usd(12.3), usd(1_234_567.8)], ["$0.00", "under $0.01", "$12.30", "$1,234,568"]);
+        assert_eq!(
+            [usd(0.0), usd(0.001), usd(12.3), usd(1_234_567.8)],
+            ["$0.00", "under $0.01", "$12.30", "$1,234,568"]
+        );
     }
 }

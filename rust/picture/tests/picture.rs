@@ -6,6 +6,7 @@ use headwater_picture::{Picture, PictureFormat};
 use quick_xml::Reader;
 use quick_xml::events::Event;
 use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
 
 /// Texts that would break out of a page, a document, or their line.
 const HOSTILE: [&str; 6] = [
@@ -77,9 +78,13 @@ fn town() -> TraceReport {
         node(2, 1, &json!({})),
         node(3, 2, &json!({"blockchain": "bsc", "stop_reason": "depth_limit"})),
         node(4, -1, &json!({"labels": ["theft"], "stop_reason": "depth_limit"})),
-        node(5, -1, &json!({
-            "labels": ["scam"], "stop_reason": "depth_limit", "disputed": {"by": "cli:eve", "at": 1_767_398_400, "reason": "mine"}
-        })),
+        node(
+            5,
+            -1,
+            &json!({
+                "labels": ["scam"], "stop_reason": "depth_limit", "disputed": {"by": "cli:eve", "at": 1_767_398_400, "reason": "mine"}
+            }),
+        ),
     ];
     let crossing = json!({
         "source_chain": "ethereum", "source_tx_hash": "0x1", "sender_address": address(2), "destination_chain": "bsc",
@@ -87,7 +92,12 @@ fn town() -> TraceReport {
     });
     let edges = [
         edge(0, 1, 1, &json!({})),
-        edge(0, 1, 1, &json!({"symbol": "usdt", "contract": address(99), "amount": "7", "amount_raw": "7000000", "amount_usd": 7.0})),
+        edge(
+            0,
+            1,
+            1,
+            &json!({"symbol": "usdt", "contract": address(99), "amount": "7", "amount_raw": "7000000", "amount_usd": 7.0}),
+        ),
         edge(0, 2, 1, &json!({"amount_usd": null})),
         edge(2, 3, 2, &json!({"to_blockchain": "bsc", "cross_chain": crossing})),
         edge(2, 0, 1, &json!({"is_change": true})),
@@ -104,10 +114,15 @@ fn town() -> TraceReport {
 /// A trace of so many addresses, each paid by an earlier one.
 fn crowd(count: usize) -> (Vec<Value>, Vec<Value>) {
     let depth = |number: usize| if number == 0 { 0 } else { 1 + i64::try_from(number % 4).unwrap() };
-    let nodes = (0..count).map(|number| node(number, depth(number), &json!({"labels": if number % 7 == 3 { json!(["exchange"]) } else { json!([]) }})));
+    let nodes = (0..count).map(|number| {
+        node(number, depth(number), &json!({"labels": if number % 7 == 3 { json!(["exchange"]) } else { json!([]) }}))
+    });
     let edges = (1..count).flat_map(|number| {
         let payer = (number * 7919) % number;
-        [edge(payer, number, depth(number), &json!({"amount_usd": number})), edge(number / 2, number, depth(number), &json!({"amount_usd": 3.0}))]
+        [
+            edge(payer, number, depth(number), &json!({"amount_usd": number})),
+            edge(number / 2, number, depth(number), &json!({"amount_usd": 3.0})),
+        ]
     });
     (nodes.collect(), edges.collect())
 }
@@ -200,10 +215,16 @@ fn boxes_of_a_crowd_do_not_overlap() {
     let (nodes, edges) = crowd(1_000);
     let data: Value = serde_json::from_str(&Picture::of_trace(&report(&nodes, &edges, &json!([]))).json()).unwrap();
     let number = |node: &Value, name: &str| node[name].as_f64().unwrap();
-    let mut boxes: Vec<[f64; 4]> = data["nodes"].as_array().unwrap().iter().map(|node| {
-        let (x, y, width, height) = (number(node, "x"), number(node, "y"), number(node, "width"), number(node, "height"));
-        [x - width / 2.0, y - height / 2.0, x + width / 2.0, y + height / 2.0]
-    }).collect();
+    let mut boxes: Vec<[f64; 4]> = data["nodes"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|node| {
+            let (x, y, width, height) =
+                (number(node, "x"), number(node, "y"), number(node, "width"), number(node, "height"));
+            [x - width / 2.0, y - height / 2.0, x + width / 2.0, y + height / 2.0]
+        })
+        .collect();
     assert_eq!(boxes.len(), 1_000);
     boxes.sort_by(|one, other| one[0].total_cmp(&other[0]).then(one[1].total_cmp(&other[1])));
     for pair in boxes.windows(2) {
@@ -265,5 +286,16 @@ fn paths_show_source_and_targets() {
     let (_, texts) = texts(&Picture::of_path(&report).svg());
     for expected in ["START", "TARGET", "no path to 1 of 2 targets", "12.5 eth ($25,000)"] {
         assert!(texts.iter().any(|text| text == expected), "{expected:?}: {texts:?}");
+    }
+}
+
+#[test]
+fn vendored_files_have_the_listed_checksums() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("assets");
+    let readme = std::fs::read_to_string(folder.join("README.md")).unwrap();
+    for file in ["cytoscape.min.js", "DejaVuSans.ttf", "DejaVuSans-Bold.ttf"] {
+        let checksum = Sha256::digest(std::fs::read(folder.join(file)).unwrap());
+        let checksum: String = checksum.iter().map(|byte| format!("{byte:02x}")).collect();
+        assert!(readme.contains(&format!("| `{file}` | `{checksum}` |")), "{file}: {checksum}");
     }
 }

@@ -29,6 +29,9 @@ pub struct Arguments {
     /// Maximum number of counterparties followed per address, largest first, 1 to 100 [default: 10].
     #[arg(long, value_name = "N")]
     limit: Option<u64>,
+    /// Maximum number of addresses, 1 to 5,000 [default: 500].
+    #[arg(long, value_name = "N")]
+    max_nodes: Option<u64>,
     /// Mixing of traced money with other money: haircut, fifo, poison or none [default: haircut].
     #[arg(long)]
     method: Option<String>,
@@ -94,10 +97,10 @@ fn form_of(out: &Path) -> Result<Form, Failure> {
 }
 
 fn request(arguments: &Arguments) -> Value {
-    let Arguments { chain, outward, inward, limit, method, from, to, one_chain, address, .. } = arguments;
+    let Arguments { chain, outward, inward, limit, max_nodes, method, from, to, one_chain, address, .. } = arguments;
     let bridge_chains = one_chain.then(|| json!([]));
     json!({"blockchain": chain.name(), "address": address, "track_setting": {
-        "outward_depth": outward, "inward_depth": inward, "limit": limit, "method": method, "start_time": from,
+        "outward_depth": outward, "inward_depth": inward, "limit": limit, "max_nodes": max_nodes, "method": method, "start_time": from,
         "end_time": to, "bridge_chains": bridge_chains,
     }})
 }

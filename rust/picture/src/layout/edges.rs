@@ -95,9 +95,7 @@ pub(super) fn runs(columns: usize, boxes: &[NodeBox], sides: &[EdgeSides]) -> Ve
 /// Draws all lines: straight beside the boxes, where texts are, and curved in the room between.
 pub(super) fn lines(graph: &Graph, boxes: &[NodeBox], sides: &[EdgeSides], runs: &[Runs]) -> Vec<EdgeLine> {
     let away = |side: Side, length: f64| if side == Side::Right { length } else { -length };
-    let run = |(node, side): (usize, Side)| {
-        away(side, runs[boxes[node].column][usize::from(side == Side::Right)])
-    };
+    let run = |(node, side): (usize, Side)| away(side, runs[boxes[node].column][usize::from(side == Side::Right)]);
     let heights = port_heights(boxes, sides);
     let all = graph.edges.iter().zip(sides).zip(heights);
     all.map(|((edge, sides), [from_height, to_height])| {

@@ -82,7 +82,8 @@ fn swept(graph: &Graph, mut columns: Vec<Vec<usize>>) -> Vec<Vec<usize>> {
     let mut best = (crossings(graph, &columns), columns.clone());
     for sweep in 0..SWEEPS {
         let is_rightward = sweep % 2 == 0;
-        let turn: Vec<usize> = if is_rightward { (0..columns.len()).collect() } else { (0..columns.len()).rev().collect() };
+        let turn: Vec<usize> =
+            if is_rightward { (0..columns.len()).collect() } else { (0..columns.len()).rev().collect() };
         for at in turn {
             let places = places(&columns, graph.nodes.len());
             let barycentre = |node: usize| {
@@ -163,8 +164,21 @@ mod tests {
 
     #[test]
     fn crossings_are_counted_between_columns() {
-        let edge = |from, to| Edge { from, to, kind: EdgeKind::Out, payments: Vec::new(), usd: None, weight: 0.0, bridge: None };
-        let nodes = vec![crate::fixtures::node("a", 0), crate::fixtures::node("b", 0), crate::fixtures::node("c", 1), crate::fixtures::node("d", 1)];
+        let edge = |from, to| Edge {
+            from,
+            to,
+            kind: EdgeKind::Out,
+            payments: Vec::new(),
+            usd: None,
+            weight: 0.0,
+            bridge: None,
+        };
+        let nodes = vec![
+            crate::fixtures::node("a", 0),
+            crate::fixtures::node("b", 0),
+            crate::fixtures::node("c", 1),
+            crate::fixtures::node("d", 1),
+        ];
         let graph = Graph { nodes, edges: vec![edge(0, 3), edge(1, 2)], ..Graph::default() };
         assert_eq!(crossings(&graph, &[vec![0, 1], vec![2, 3]]), 1);
         assert_eq!(crossings(&graph, &[vec![0, 1], vec![3, 2]]), 0);

@@ -31,10 +31,7 @@ impl EdgeSides {
     /// Returns address and side of both ends, and whether the text is there.
     pub fn ports(&self) -> [(usize, Side, bool); 2] {
         let Self { from, to, label } = *self;
-        [
-            (from.0, from.1, label == Some(EdgeEnd::From)),
-            (to.0, to.1, label == Some(EdgeEnd::To)),
-        ]
+        [(from.0, from.1, label == Some(EdgeEnd::From)), (to.0, to.1, label == Some(EdgeEnd::To))]
     }
 }
 
