@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 # Calls whose answers have more to them than rows, or a picture: the kind for one address, and for many.
 _KINDS: dict[str, tuple[type[Report[Any]], type[Reports[Any]]]] = {
+    "address-classify": (ChartReport, Reports),
     "address-risk": (RiskReport, RiskReports),
     "balance-history": (ChartReport, Reports),
     "counterparty": (ChartReport, Reports),

@@ -52,7 +52,7 @@ def test_picture_names_start_ends_and_amounts(picture: hw.Picture) -> None:
         "2020-09-13",
     ):
         assert expected in shown, (expected, shown)
-    assert "what goes on does not fit in time" in " ".join(shown), shown
+    assert "further payments do not fit in time" in " ".join(shown), shown
     assert shown[-1] == "A trace is a hypothesis: coins in one account cannot be told apart."
 
 

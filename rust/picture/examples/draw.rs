@@ -12,7 +12,13 @@ fn main() {
         let html = picture.html();
         let before = std::time::Instant::now();
         let png = picture.png().unwrap();
-        println!("{name}: layout {laid:?}, svg {}, html {}, png {} in {:?}", svg.len(), html.len(), png.len(), before.elapsed());
+        println!(
+            "{name}: layout {laid:?}, svg {}, html {}, png {} in {:?}",
+            svg.len(),
+            html.len(),
+            png.len(),
+            before.elapsed()
+        );
         std::fs::write(format!("{}/{name}.svg", args[1]), svg).unwrap();
         std::fs::write(format!("{}/{name}.html", args[1]), html).unwrap();
         std::fs::write(format!("{}/{name}.png", args[1]), png).unwrap();

@@ -67,7 +67,7 @@ struct EdgeData<'a> {
     payments: &'a [Payment],
 }
 
-/// Writes a picture as JSON that may stand within a page: without `<`, `>`, `&` and separators of lines.
+/// Writes a picture as JSON for a script element of a page: without `<`, `>`, `&` and separators of lines.
 pub(crate) fn json(graph: &Graph, layout: &Layout) -> String {
     let kinds = Kind::ALL.into_iter().filter(|kind| graph.nodes.iter().any(|node| node.kind == *kind));
     let edge_kinds = EdgeKind::ALL.into_iter().filter(|kind| graph.edges.iter().any(|edge| edge.kind == *kind));

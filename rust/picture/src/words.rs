@@ -25,11 +25,11 @@ pub fn stop_reason(code: &str) -> &str {
         "hub" => "deals with too many addresses",
         "contract" => "a contract",
         "not_held" => "only a part of what it did is held",
-        "time_budget" => "the work was over before it",
+        "time_budget" => "the limit of work was reached before it",
         "no_owner" => "anybody can spend what it holds",
-        "no_outflow" => "nothing goes on from there",
-        "filtered" => "what goes on is outside of the filters",
-        "time_range" => "what goes on does not fit in time",
+        "no_outflow" => "no further payments",
+        "filtered" => "further payments are outside of the filters",
+        "time_range" => "further payments do not fit in time",
         other => other,
     }
 }

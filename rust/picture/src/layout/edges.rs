@@ -128,8 +128,8 @@ fn edge_of(boxes: &[NodeBox], (node, side): (usize, Side)) -> f64 {
 
 /// Returns the width of a line; the area that people see grows with the worth.
 fn width(weight: f64, kind: EdgeKind) -> f64 {
-    let most = if kind == EdgeKind::Change { 5.0 } else { 9.0 };
-    1.2 + (most - 1.2) * weight.max(0.0).sqrt()
+    let widest = if kind == EdgeKind::Change { 5.0 } else { 9.0 };
+    1.2 + (widest - 1.2) * weight.max(0.0).sqrt()
 }
 
 /// Returns the heights at which edges end, sorted at each side by the height of the other end.

@@ -1,4 +1,4 @@
-//! Which address is in which column, and the order within each.
+//! The columns of addresses, and the order within each.
 
 use std::collections::BTreeMap;
 
