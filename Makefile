@@ -22,7 +22,7 @@ SBOM ?= $(CACHE)/headwater.cdx.json
 BIN := $(CARGO_TARGET_DIR)/debug/headwater
 WHEELS := $(CARGO_TARGET_DIR)/wheels
 
-.PHONY: help demo serve build environments test test-rust test-python test-notebooks notebooks test-schemathesis test-sail test-spark test-docs test-same-build test-full cluster-figures check run-check fmt docs methods wheel bench bench-wheel load models deny sbom clean-demo
+.PHONY: help demo serve build environments test test-rust test-python test-notebooks notebooks test-schemathesis test-sail test-spark test-docs test-pictures test-same-build test-full cluster-figures check run-check fmt docs methods wheel bench bench-wheel load models deny sbom clean-demo
 
 help: ## what there is
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-18s %s\n", $$1, $$2}'
@@ -71,11 +71,15 @@ test-docs: ## /docs in a browser that reaches nobody else
 	cargo build --workspace --bin headwater
 	@sh scripts/test-docs.sh "$(BIN)" "$(PYTHON)"
 
+test-pictures: ## pictures of traces in a browser that reaches nobody: errors, keyboard, hostile names, frames per second
+	cargo build --workspace --bin headwater
+	@sh scripts/test-pictures.sh "$(BIN)" "$(PYTHON)"
+
 test-same-build: ## two builds in two folders are equal byte for byte: our crates, everything in release with HEADWATER_FULL=1
 	@sh scripts/test-same-build.sh
 
-test-full: ## the long runs too (HEADWATER_FULL=1), clusters, the page, the dependencies, two builds
-	HEADWATER_FULL=$${HEADWATER_FULL:-1} $(MAKE) test test-spark test-docs deny test-same-build
+test-full: ## the long runs too (HEADWATER_FULL=1), clusters, the page, the pictures, the dependencies, two builds
+	HEADWATER_FULL=$${HEADWATER_FULL:-1} $(MAKE) test test-spark test-docs test-pictures deny test-same-build
 
 check: ## formatting, lints, types
 	@sh scripts/timed.sh check "$(MAKE)" --no-print-directory run-check

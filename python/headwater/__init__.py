@@ -42,13 +42,15 @@ from headwater.ledger import Ledger, open  # noqa: A004
 from headwater.load import IngestReport, SimulateReport, ingest, simulate
 from headwater.parts import ScoreFolder, ScorePlan, score_folder, score_join
 from headwater.path import PathReport
+from headwater.pictures import Picture
 from headwater.remote import Credits, RemoteLedger, connect
-from headwater.reports import Report, Reports
+from headwater.reports import ChartReport, Report, Reports
 from headwater.risk import RiskReport, RiskReports
 from headwater.trace import TraceReport, TraceReports
 
 __all__ = [
     "Cancelled",
+    "ChartReport",
     "ClassReport",
     "ClassReports",
     "Conflict",
@@ -65,6 +67,7 @@ __all__ = [
     "Ledger",
     "NotFound",
     "PathReport",
+    "Picture",
     "RateLimited",
     "RemoteLedger",
     "Report",

@@ -14,7 +14,7 @@ from headwater._request import Addresses, Contracts, Criteria, Limit, Texts, Tim
 
 if TYPE_CHECKING:
     from headwater import records
-    from headwater.reports import Report, Reports
+    from headwater.reports import ChartReport, Report, Reports
 
 
 class MovementMethods:
@@ -224,7 +224,7 @@ class MovementMethods:
         include_failed: bool | None = ...,
         progress: bool = ...,
         **fields: Any,
-    ) -> Report[records.CounterpartyReport]: ...
+    ) -> ChartReport[records.CounterpartyReport]: ...
     @overload
     def counterparties(
         self,
@@ -271,7 +271,7 @@ class MovementMethods:
         include_failed: bool | None = None,
         progress: bool = False,
         **fields: Any,
-    ) -> Report[records.CounterpartyReport] | Reports[records.CounterpartyReport]:
+    ) -> ChartReport[records.CounterpartyReport] | Reports[records.CounterpartyReport]:
         """Rank the counterparties of an address.
 
         Parameters
@@ -322,7 +322,7 @@ class MovementMethods:
 
         Returns
         -------
-        Report or Reports
+        ChartReport or Reports
             ``assets`` of a row has the 20 largest assets in their own units. Rows have 0 US dollars where no movement
             has a price, and name such fields in ``unpriced_fields``; the frame has null there.
 
@@ -333,7 +333,7 @@ class MovementMethods:
         >>> best["address"] == BOB, best["sent_amount_usd"], best["received_amount_usd"]
         (True, 2.5, 6000.0)
         """
-        answer: Report[records.CounterpartyReport] | Reports[records.CounterpartyReport] = self._each(
+        answer: ChartReport[records.CounterpartyReport] | Reports[records.CounterpartyReport] = self._each(
             "counterparty", address, given_list(locals(), "address"), progress
         )
         return answer

@@ -2,38 +2,31 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any, Protocol
 
 import polars as pl
 
-from headwater._records import node_id, points_text
+from headwater._records import short
+from headwater._risk_plot import draw_risk
 from headwater.errors import InvalidInput
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 # Assets of a history that are drawn apart; what is less stands together.
-_MOST_ASSETS = 8
+_MAX_ASSETS = 8
 
-# Bands of the levels of risk, of the parameters that come with the program.
-_LEVELS = (("low", 0, 30, "tab:green"), ("medium", 30, 70, "tab:orange"), ("high", 70, 101, "tab:red"))
-_GATES = ("ofac_sanctioned", "confirmed_illicit", "direct_sanctioned_edge")
-# Names and colours of what a score is made of.
-_FLOOR = ("what a floor adds", "dimgrey")
-_DIMENSIONS = {
-    "intel": ("labels", "tab:purple"),
-    "behavior": ("behaviours", "tab:blue"),
-    "graph": ("counterparties", "tab:brown"),
-}
+# Counterparties, addresses and assets that are drawn as bars, the largest first.
+_MAX_BARS = 15
 
 
 class Drawn(Protocol):
     """What of a report is drawn."""
 
     endpoint: str
+    request: dict[str, Any]
 
     @property
     def data(self) -> Any:  # noqa: ANN401
@@ -46,12 +39,15 @@ class Drawn(Protocol):
         ...
 
 
+def without_picture(endpoint: str) -> str:
+    """Return the message of an error: a report without a picture."""
+    known = ", ".join(map(repr, sorted([*_PICTURES, "path", "trace"])))
+    return f"there is no picture of {endpoint!r}: there is one of {known}"
+
+
 def draw(report: Drawn, ax: Axes | None, asset: str | None) -> Axes:
     """Draw a report of an endpoint that has a picture."""
-    picture = _PICTURES.get(report.endpoint)
-    if picture is None:
-        message = f"there is no picture of {report.endpoint!r}: there is one of {', '.join(map(repr, _PICTURES))}"
-        raise InvalidInput(message, reason="invalid_value", field="endpoint")
+    picture = _PICTURES[report.endpoint]
     if asset is not None and report.endpoint != "balance-history":
         message = f"asset={asset!r}: only of a balance history one asset can be drawn"
         raise InvalidInput(message, reason="invalid_value", field="asset")
@@ -159,7 +155,7 @@ def _draw_stack(days: pl.DataFrame, held: pl.DataFrame, ax: Axes) -> None:
     values = held.filter(pl.col("balance_usd").is_not_null()).with_columns(pl.col("balance_usd").alias("value"))
     ranked = values.group_by("asset").agg(pl.col("name").first(), pl.col("value").max())
     ranked = ranked.sort("value", "asset", descending=[True, False])
-    shown = ranked.head(_MOST_ASSETS)
+    shown = ranked.head(_MAX_ASSETS)
     layers = [_by_day(days, values.filter(pl.col("asset") == asset)) for asset in shown["asset"]]
     names = shown["name"].to_list()
     if ranked.height > len(names):
@@ -215,35 +211,6 @@ def _concentration(report: Drawn, ax: Axes | None, _: str | None) -> Axes:
     return ax
 
 
-def _risk(report: Drawn, ax: Axes | None, _: str | None) -> Axes:
-    data = report.data
-    score = data["composite_score"]
-    # What a floor adds stands on top of all else.
-    factors = sorted(data["factors"], key=lambda factor: factor["code"] in _GATES)
-    ax = _axes(ax)
-    for name, left, right, color in _LEVELS:
-        ax.axvspan(left, right, color=color, alpha=0.12, linewidth=0)
-        ax.text((left + right) / 2, 0.02, name, transform=ax.get_xaxis_transform(), ha="center", alpha=0.6)
-    reached = 0.0
-    for place, factor in enumerate(factors):
-        # Each begins where the last one ends, so that all of them together end at the score.
-        name, color = _FLOOR if factor["code"] in _GATES else _DIMENSIONS[factor["dimension"]]
-        known = ax.get_legend_handles_labels()[1]
-        ax.barh(place, factor["points"], left=reached, color=color, label=None if name in known else name)
-        reached += factor["points"]
-        if factor["code"] in _GATES and (floor := re.match(r"at least ([\d.]+)", factor["detail"])):
-            ax.axvline(float(floor[1]), color="black", linestyle="--", label=f"floor {floor[1]}: {factor['code']}")
-    ax.axvline(score, color="black", linewidth=1)
-    ax.set_yticks(range(len(factors)), [f"{factor['code']}  {points_text(factor['points'])}" for factor in factors])
-    # The strongest stands on top; below them is room for the names of the levels.
-    ax.set(xlabel="points, added up", xlim=(0, 101), ylim=(len(factors), -0.6))
-    unclear = "not enough data to judge; " if data["meta"]["assessment"] == "insufficient" else ""
-    ax.set_title(f"{data['address'][:10]}… on {data['blockchain']}: {unclear}{score:.2f}, {data['risk_level']}")
-    if factors:
-        ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.15), ncols=2)
-    return ax
-
-
 def _classes(report: Drawn, ax: Axes | None, _: str | None) -> Axes:
     results: list[dict[str, Any]] = report.data["results"]
     if len(results) != 1:
@@ -280,61 +247,6 @@ def _draw_contributions(result: dict[str, Any], ax: Axes) -> None:
     below.set(xlabel=f"log-odds for {result['explained_class']}", ylim=(len(features) - 0.4, -0.6))
 
 
-def _trace(report: Drawn, ax: Axes | None, _: str | None) -> Axes:
-    data = report.data
-    if not data["edges"]:
-        raise _nothing(report, "no money was followed")
-    hops: dict[int, list[dict[str, Any]]] = {}
-    for node in data["nodes"]:
-        hops.setdefault(node["depth"], []).append(node)
-    places = {
-        node_id(data, node): (depth, (len(of_hop) - 1) / 2 - place)
-        for depth, of_hop in hops.items()
-        for place, node in enumerate(of_hop)
-    }
-    ax = _axes(ax)
-    for edge, share in zip(data["edges"], _shares(data["edges"]), strict=True):
-        out = edge["direction"] == "out"
-        ax.annotate(
-            "",
-            xy=places[node_id(data, edge, "to_")],
-            xytext=places[node_id(data, edge, "from_")],
-            arrowprops={
-                "arrowstyle": "-|>",
-                "linewidth": 0.5 + 5.5 * share,
-                "color": "tab:blue" if out else "tab:orange",
-                "alpha": 0.5,
-                # Edges there and back do not lie on one another.
-                "connectionstyle": "arc3,rad=0.08",
-            },
-        )
-    ends: dict[str, list[dict[str, Any]]] = {}
-    for end in data["ends"]:
-        ends.setdefault(node_id(data, end), []).append(end)
-    for node in data["nodes"]:
-        identity = node_id(data, node)
-        place, of_node = places[identity], ends.get(identity, [])
-        is_start = identity == data["address"]
-        ax.plot(*place, marker="s" if of_node else "o", color="black" if is_start else "dimgrey")
-        if of_node or is_start:
-            name = node["entity_name"] or next(iter(node["labels"]), None) or f"{identity[:10]}…"
-            why = ["disputed"] if node.get("disputed") else []
-            why += [_why(end) for end in of_node]
-            ax.annotate("\n".join([name, *why]), place, xytext=(6, 4), textcoords="offset points", fontsize="x-small")
-    height = max(map(len, hops.values())) / 2
-    ax.set(xlabel="hops", xlim=(min(hops) - 0.4, max(hops) + 0.8), ylim=(-height - 0.2, height + 0.2))
-    ax.set_xticks(sorted(hops))
-    ax.set_yticks([])
-    ax.set_title(f"{data['address'][:10]}… on {data['blockchain']}{', cut' if data['truncated'] else ''}")
-    return ax
-
-
-def _why(end: dict[str, Any]) -> str:
-    """Name the reason of an end, and the part of the money that came to it."""
-    share = end.get("share")
-    return end["stop_reason"] if share is None else f"{end['stop_reason']}, {share:.1%}"
-
-
 def _exposure(report: Drawn, ax: Axes | None, _: str | None) -> Axes:
     data = report.data
     rows = [(kind, row) for kind in ("direct", "indirect") for row in data[kind]]
@@ -366,17 +278,87 @@ def _exposure(report: Drawn, ax: Axes | None, _: str | None) -> Axes:
     return ax
 
 
-def _shares(edges: list[dict[str, Any]]) -> list[float]:
-    """Give what edges are worth beside the largest: in US dollars, or without any price by amounts of their asset."""
-    worth: list[tuple[Any, float]]
-    if any(edge["amount_usd"] for edge in edges):
-        worth = [(None, edge["amount_usd"] or 0.0) for edge in edges]
-    else:
-        worth = [((edge["contract"], edge["symbol"]), float(edge["amount_raw"])) for edge in edges]
-    largest: dict[Any, float] = {}
-    for kind, amount in worth:
-        largest[kind] = max(largest.get(kind, 0.0), amount)
-    return [amount / largest[kind] if largest[kind] else 0.0 for kind, amount in worth]
+def _risk(report: Drawn, ax: Axes | None, _: str | None) -> Axes:
+    return draw_risk(report.data, _axes(ax))
+
+
+def _counterparties(report: Drawn, ax: Axes | None, _: str | None) -> Axes:
+    rows = [row for row in report.frame.to_dicts() if row["total_amount_usd"] is not None][:_MAX_BARS]
+    if not rows:
+        raise _nothing(report, "no payment has a price, so that there are no US dollars to compare")
+    names = [
+        f"{row['entity_name']} · {short(row['address'])}" if row["entity_name"] else short(row["address"])
+        for row in rows
+    ]
+    ax = _flow_bars(names, [row["received_amount_usd"] for row in rows], [row["sent_amount_usd"] for row in rows], ax)
+    ax.set_xlabel("US dollars: received from (left) and sent to (right)")
+    ax.set_title(f"{report.endpoint} of {short(report.request['address'])}: the {len(rows)} largest by US dollars")
+    return ax
+
+
+def _flows(report: Drawn, ax: Axes | None, _: str | None) -> Axes:
+    rows = report.data["addresses"]
+    if report.data["decimals"] is None:
+        raise _nothing(report, "the decimals of the token are unknown: import a registry of tokens")
+    if not rows:
+        raise _nothing(report, "the answer has no addresses")
+    ranked = sorted(rows, key=lambda row: -max(row["received"], row["sent"]))[:_MAX_BARS]
+    names = [short(row["address"]) for row in ranked]
+    ax = _flow_bars(names, [row["received"] for row in ranked], [row["sent"] for row in ranked], ax)
+    ax.set_xlabel(f"{_symbol(report)}: received (left) and sent (right)")
+    ax.set_title(f"{_symbol(report)} of {len(rows)} addresses")
+    return ax
+
+
+def _flow_bars(names: list[str], received: list[float | None], sent: list[float | None], ax: Axes | None) -> Axes:
+    """Draw what came in to the left and what went out to the right, the first on top."""
+    ax = _axes(ax)
+    places = range(len(names))
+    ax.barh(places, [-(amount or 0) for amount in received], color="tab:orange", label="received")
+    ax.barh(places, [amount or 0 for amount in sent], color="tab:blue", label="sent")
+    ax.set_yticks(places, names)
+    ax.set_ylim(len(names) - 0.4, -0.6)
+    ax.axvline(0, color="black", linewidth=0.5)
+    ax.xaxis.set_major_formatter(lambda amount, _: f"{abs(amount):,.0f}" if abs(amount) >= 10 else f"{abs(amount):g}")
+    ax.legend(loc="lower right")
+    return ax
+
+
+def _rates(report: Drawn, ax: Axes | None, _: str | None) -> Axes:
+    frame = report.frame
+    if frame.is_empty():
+        raise _nothing(report, "no day of the range has a price: import prices, or ask for another range")
+    ax = _axes(ax)
+    symbol = report.data["symbol"]
+    ax.plot(frame["ts"].to_list(), frame["price_usd"].to_list(), label=symbol)
+    ax.set(ylabel=f"US dollars per {symbol}", title=f"{symbol}: {frame.height:,} daily prices, {report.data['source']}")
+    ax.figure.autofmt_xdate()
+    return ax
+
+
+def _wallet(report: Drawn, ax: Axes | None, _: str | None) -> Axes:
+    rows = sorted(
+        (row for row in report.data["balances"] if (row["balance_usd"] or 0) > 0), key=lambda row: -row["balance_usd"]
+    )
+    if not rows:
+        raise _nothing(report, "no asset with a price is held")
+    shown, others = rows[:_MAX_ASSETS], rows[_MAX_ASSETS:]
+    names = [row["symbol"] or short(row["contract"]) for row in shown]
+    values = [row["balance_usd"] for row in shown]
+    if others:
+        names.append(f"{len(others)} others")
+        values.append(sum(row["balance_usd"] for row in others))
+    ax = _axes(ax)
+    ax.barh(range(len(names)), values, color="tab:blue")
+    total = sum(values)
+    ax.set_yticks(
+        range(len(names)), [f"{name}  {value / total:.1%}" for name, value in zip(names, values, strict=True)]
+    )
+    ax.set(xlabel="US dollars", ylim=(len(names) - 0.4, -0.6))
+    unpriced = sum(row["balance_usd"] is None for row in report.data["balances"])
+    note = f"; {unpriced} assets have no price" if unpriced else ""
+    ax.set_title(f"{short(report.data['address'])} on {report.data['blockchain']}: ${total:,.2f}{note}")
+    return ax
 
 
 def _between(known: list[tuple[int, float]], rank: int) -> float:
@@ -397,8 +379,11 @@ _PICTURES: dict[str, Callable[[Drawn, Axes | None, str | None], Axes]] = {
     "address-classify": _classes,
     "address-risk": _risk,
     "balance-history": _balance_history,
+    "counterparty": _counterparties,
     "exposure": _exposure,
+    "rates/history": _rates,
+    "token/addresses_flow": _flows,
     "token/concentration": _concentration,
     "token/holders": _holders,
-    "trace": _trace,
+    "wallet-overview": _wallet,
 }

@@ -26,6 +26,11 @@ def node_id(trace: Mapping[str, Any], row: Mapping[str, Any], end: str = "") -> 
     return address if chain == trace["blockchain"] else f"{chain}:{address}"
 
 
+def short(address: str) -> str:
+    """Return both ends of an address: the first six characters and the last four."""
+    return address if len(address) <= 14 else f"{address[:6]}…{address[-4:]}"
+
+
 def points_text(points: float) -> str:
     """Write points with two decimals, or with two significant digits where that would read as nothing."""
     return f"{points:.2f}" if points >= 0.005 or points == 0 else f"{points:.2g}"

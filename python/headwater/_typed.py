@@ -7,19 +7,27 @@ from typing import TYPE_CHECKING, Any
 
 from headwater.exposure import ExposureReport, ExposureReports
 from headwater.path import PathReport
-from headwater.reports import Report, Reports
+from headwater.reports import ChartReport, Report, Reports
 from headwater.risk import RiskReport, RiskReports
 from headwater.trace import TraceReport, TraceReports
 
 if TYPE_CHECKING:
     from headwater._headwater import Answer
 
-# Calls whose answers have more to them than rows: the kind for one address, and for many.
+# Calls whose answers have more to them than rows, or a picture: the kind for one address, and for many.
 _KINDS: dict[str, tuple[type[Report[Any]], type[Reports[Any]]]] = {
+    "address-classify": (ChartReport, Reports),
     "address-risk": (RiskReport, RiskReports),
+    "balance-history": (ChartReport, Reports),
+    "counterparty": (ChartReport, Reports),
     "exposure": (ExposureReport, ExposureReports),
     "path": (PathReport, Reports),
+    "rates/history": (ChartReport, Reports),
+    "token/addresses_flow": (ChartReport, Reports),
+    "token/concentration": (ChartReport, Reports),
+    "token/holders": (ChartReport, Reports),
     "trace": (TraceReport, TraceReports),
+    "wallet-overview": (ChartReport, Reports),
 }
 _PLAIN = (Report, Reports)
 

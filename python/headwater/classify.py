@@ -10,7 +10,7 @@ import polars as pl
 
 from headwater import _headwater, _rows, records
 from headwater._records import flattened
-from headwater.reports import Report, Reports
+from headwater.reports import ChartReport, Report, Reports
 
 if TYPE_CHECKING:
     from polars.datatypes import DataType, DataTypeClass
@@ -24,7 +24,7 @@ _SUMMARY = ("blockchain", "address", "predicted_class", "confidence", "error")
 _PROBABILITIES: Schema = {"class": pl.String, "probability": pl.Float64}
 
 
-class ClassReport(Report[records.AddressClassifyReport]):
+class ClassReport(ChartReport[records.AddressClassifyReport]):
     """The class of one address, such as ``Exchange`` or ``Deposit``, predicted from its transfers alone.
 
     The confidence is a probability under the assumptions of the model. It is no measure of risk, and a class is no

@@ -9,12 +9,12 @@ import polars as pl
 
 from headwater import _rows, records
 from headwater._records import flattened, with_dispute_secs
-from headwater.reports import Report, Reports
+from headwater.reports import ChartReport, Reports
 
 _KINDS = ("direct", "indirect")
 
 
-class ExposureReport(Report[records.ExposureReport]):
+class ExposureReport(ChartReport[records.ExposureReport]):
     """Which part of the money of an address came from, or went to, exchanges, mixers and other named addresses.
 
     ``report.total_usd`` is the sum of the rows and of ``report.unattributed_usd``, for which no named address was

@@ -7,7 +7,8 @@ from typing import Any
 import polars as pl
 
 from headwater import records
-from headwater._records import flattened
+from headwater._records import flattened, short
+from headwater.pictures import Picture
 from headwater.reports import Report
 
 _EDGES = [
@@ -71,6 +72,32 @@ class PathReport(Report[records.PathReport]):
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         """Export the hops through the Arrow C stream interface."""
         return self.frame.__arrow_c_stream__(requested_schema)
+
+    def plot(self) -> Picture:
+        """Draw the paths.
+
+        Returns
+        -------
+        Picture
+            Its columns are hops from the source.
+
+        Examples
+        --------
+        >>> from headwater.examples import ALICE, BOB, ledger
+        >>> "TARGET" in ledger().path(ALICE, BOB).plot().svg
+        True
+        """
+        return Picture(self._native.picture(), f"paths from {short(self.data['source'])}")
+
+    def show(self) -> None:
+        """Show the picture of the paths: in a notebook below the cell, elsewhere in the browser.
+
+        Examples
+        --------
+        >>> from headwater.examples import ALICE, BOB, ledger
+        >>> ledger().path(ALICE, BOB).show()  # doctest: +SKIP
+        """
+        self.plot().show()
 
     def title(self) -> str:
         """Name the source, and what was found."""

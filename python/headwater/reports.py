@@ -97,6 +97,8 @@ class Report(Generic[Data]):
             return self.data[name]
         except KeyError:
             pass
+        if name == "plot":
+            raise AttributeError(_plots.without_picture(self.endpoint))
         message = f"{type(self).__name__} of {self.endpoint!r} has no {name!r}: it holds {', '.join(self.data)}"
         raise AttributeError(message)
 
@@ -187,45 +189,6 @@ class Report(Generic[Data]):
         table = None if self.endpoint in _rows.NESTED else _rows.stream(self.endpoint, self._native)
         return (self.frame if table is None else table).__arrow_c_stream__(requested_schema)
 
-    def plot(self, ax: Axes | None = None, *, asset: str | None = None) -> Axes:
-        """Draw the answer.
-
-        * ``balance-history``: US dollars by asset, stacked, or the balance of one asset;
-        * ``address-classify``: the probabilities of the classes, and what the features count for one of them;
-        * ``address-risk``: what the score is made of, factor by factor, with floor and levels;
-        * ``exposure``: shares by category, in to the left and out to the right;
-        * ``trace``: hops from left to right, lines as wide as they are worth, where it ends and why;
-        * ``token/holders``: the share of the supply that the first ranks have together;
-        * ``token/concentration``: the same at 10, 100, 1,000 and all holders, with the Nakamoto coefficient.
-
-        Parameters
-        ----------
-        ax : matplotlib.axes.Axes, optional
-            Where to draw; missing, on the current axes.
-        asset : str, optional
-            Of a balance history: a symbol, a contract, or ``"native"`` for the coin of the chain.
-
-        Returns
-        -------
-        matplotlib.axes.Axes
-
-        Raises
-        ------
-        InvalidInput
-            When there is no picture of such an answer, or nothing in it to draw.
-        ImportError
-            When matplotlib is not installed: ``pip install 'headwater[plot]'``.
-
-        Examples
-        --------
-        >>> import matplotlib
-        >>> matplotlib.use("Agg")
-        >>> from headwater.examples import ledger
-        >>> ledger().holders("native").plot().get_title()
-        'eth: 2 holders'
-        """
-        return _plots.draw(self, ax, asset)
-
     def __len__(self) -> int:
         """Count the rows."""
         return len(self.rows) if self.endpoint in _rows.NESTED else self.frame.height
@@ -253,6 +216,62 @@ class Report(Generic[Data]):
     def _repr_html_(self) -> str:
         """Show the same in a notebook."""
         return _display.html(self)
+
+
+class ChartReport(Report[Data]):
+    """An answer that matplotlib can draw.
+
+    Examples
+    --------
+    >>> import headwater as hw
+    >>> from headwater.examples import ALICE, ledger
+    >>> isinstance(ledger().balance_history(ALICE), hw.ChartReport), isinstance(ledger().labels(ALICE), hw.ChartReport)
+    (True, False)
+    """
+
+    def plot(self, ax: Axes | None = None, *, asset: str | None = None) -> Axes:
+        """Draw the answer.
+
+        * ``balance-history``: US dollars by asset, stacked, or the balance of one asset;
+        * ``address-classify``: the probabilities of the classes, and what the features count for one of them;
+        * ``address-risk``: the assessment, the scores of the dimensions, and the factors with their points;
+        * ``counterparty``: what came from each to the left, what went to each to the right;
+        * ``exposure``: shares by category, in to the left and out to the right;
+        * ``rates/history``: the prices of each symbol;
+        * ``token/addresses_flow``: what each address received and sent;
+        * ``token/holders``: the share of the supply that the first ranks have together;
+        * ``token/concentration``: the same at 10, 100, 1,000 and all holders, with the Nakamoto coefficient;
+        * ``wallet-overview``: the US dollars of each asset.
+
+        Traces and paths have pictures of another kind: :class:`headwater.Picture`.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; missing, on the current axes.
+        asset : str, optional
+            Of a balance history: a symbol, a contract, or ``"native"`` for the coin of the chain.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+
+        Raises
+        ------
+        InvalidInput
+            When there is nothing in the answer to draw.
+        ImportError
+            When matplotlib is not installed: ``pip install 'headwater[plot]'``.
+
+        Examples
+        --------
+        >>> import matplotlib
+        >>> matplotlib.use("Agg")
+        >>> from headwater.examples import ledger
+        >>> ledger().holders("native").plot().get_title()
+        'eth: 2 holders'
+        """
+        return _plots.draw(self, ax, asset)
 
 
 class Reports(Sequence[Report[Data]]):

@@ -11,7 +11,7 @@ import polars as pl
 
 from headwater import _rows, records
 from headwater._records import points_text, with_dispute_secs
-from headwater.reports import Report, Reports
+from headwater.reports import ChartReport, Reports
 
 # Columns of frames in their order, where it is not that of the records.
 _FACTORS = ("dimension", "code", "points", "effect", "weight", "detail", "disputed")
@@ -56,7 +56,7 @@ _SUMMARY = [
 _OVERVIEW = ["address", "blockchain", "assessment", "composite_score", "risk_level", "gate_reason", "factors"]
 
 
-class RiskReport(Report[records.AddressRiskReport]):
+class RiskReport(ChartReport[records.AddressRiskReport]):
     """How risky an address is, with everything the score is made of.
 
     Read :attr:`assessment` first: where it is ``insufficient``, a low score says nothing. The score orders addresses by

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, cast
 import polars as pl
 
 from headwater import _objects, _rows, records
-from headwater._records import flattened, node_id, with_dispute_secs
+from headwater._records import flattened, node_id, short, with_dispute_secs
 from headwater.errors import StorageError, Unsupported
+from headwater.pictures import Picture
 from headwater.reports import Report, Reports
 
 if TYPE_CHECKING:
@@ -218,25 +219,33 @@ class TraceReport(Report[records.TraceReport]):
             message = f"cannot write {file}: {error.strerror or error}"
             raise StorageError(message) from error
 
-    def show(self) -> None:
-        """Draw the trace and show the picture: :meth:`plot` in a window, or in a notebook.
+    def plot(self) -> Picture:
+        """Draw the trace.
 
-        Raises
-        ------
-        Unsupported
-            When matplotlib is not installed: ``pip install 'headwater[plot]'``.
+        Returns
+        -------
+        Picture
+            Its columns are hops. It has the addresses with their names, the amounts and dates of payments, where the
+            money ends and why, and what was left out.
 
         Examples
         --------
-        >>> import matplotlib
-        >>> matplotlib.use("Agg")  # without a window, as here, nothing is shown
         >>> from headwater.examples import ALICE, ledger
-        >>> ledger().trace(ALICE).show()
+        >>> picture = ledger().trace(ALICE).plot()
+        >>> "Corner Shop" in picture.svg, "A trace is a hypothesis" in picture.svg
+        (True, True)
         """
-        self.plot()
-        from matplotlib import pyplot  # noqa: PLC0415
+        return Picture(self._native.picture(), f"trace of {short(self.data['address'])}")
 
-        pyplot.show()
+    def show(self) -> None:
+        """Show the picture of the trace: in a notebook below the cell, elsewhere in the browser.
+
+        Examples
+        --------
+        >>> from headwater.examples import ALICE, ledger
+        >>> ledger().trace(ALICE).show()  # doctest: +SKIP
+        """
+        self.plot().show()
 
     def title(self) -> str:
         """Name the address, what was found, and what was left out."""

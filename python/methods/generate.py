@@ -12,7 +12,8 @@ defaults, and the sections of its docstring but the parameters.
 * ``defaults``: defaults by field, where it is not the engine's; ``hidden``: fields that are no arguments;
 * ``names``: other names of fields; ``types``: other types of fields;
 * ``nested``: fields that are records, whose fields are arguments of their own;
-* ``report``: the class of the report, where it has one of its own; ``call``: who answers, where it is not ``_each``;
+* ``report``: the class of the report, where it has one of its own; ``chart``: whether matplotlib can draw it;
+* ``call``: who answers, where it is not ``_each``;
 * ``rows``: the name of the rows; ``first``: the columns that frames begin with, where they are not the engine's;
 * ``summary``, ``details``, ``returns``, ``raises``, ``notes``, ``examples``: the docstring.
 """
@@ -179,11 +180,18 @@ class Method:
         return bool(self.source["positional"]) and self.source["positional"][0] == "address"
 
     @property
+    def has_own_class(self) -> bool:
+        """Whether its report is of another class than :class:`headwater.Report`."""
+        return "report" in self.source or bool(self.source.get("chart"))
+
+    @property
     def reports(self) -> tuple[str, str]:
         """The types of the report about one address, and of those about many."""
         own = self.source.get("report")
         if own is not None:
             return own, own.replace("Report", "Reports")
+        if self.source.get("chart"):
+            return f"ChartReport[records.{self.report}]", f"Reports[records.{self.report}]"
         return f"Report[records.{self.report}]", f"Reports[records.{self.report}]"
 
     def render(self) -> str:
@@ -267,7 +275,7 @@ class Method:
         call = f'self.query("{source["endpoint"]}", {request})'
         if "chain_of" in source:
             call = f'self._on_chain("{source["endpoint"]}", {request}, "{source["chain_of"]}")'
-        return f"        return {call if 'report' not in source else f'cast({returns!r}, {call})'}\n\n"
+        return f"        return {call if not self.has_own_class else f'cast({returns!r}, {call})'}\n\n"
 
     def constants(self) -> str:
         """Return the constant of the arguments that are fields of nested records."""
@@ -337,6 +345,7 @@ def group_module(group: str, methods: list[Method]) -> str:
     """Return the text of the module of a group."""
     name, about = GROUPS[group]
     body = "".join(method.render() for method in methods)
+    kinds = [*used(["ChartReport"], body), "Report", *used(["Reports"], body)]
     lines = [
         f'"""Methods of a ledger about {about}.\n\n{GENERATED}\n"""\n',
         "# ruff: noqa: ANN401\n",
@@ -347,7 +356,7 @@ def group_module(group: str, methods: list[Method]) -> str:
         "if TYPE_CHECKING:",
         "    from headwater import records",
         *(f"    from headwater.{module} import {', '.join(of)}" for module in MODULES if (of := classes(module, body))),
-        f"    from headwater.reports import {', '.join(['Report', *used(['Reports'], body)])}\n\n",
+        f"    from headwater.reports import {', '.join(kinds)}\n\n",
         *(method.constants() for method in methods),
         f'class {name}:\n    """Methods about {about}; :class:`headwater.Ledger` has them."""\n',
         "    if TYPE_CHECKING:\n",

@@ -15,6 +15,7 @@ use pyo3::sync::PyOnceLock;
 use pyo3_arrow::PyTable;
 
 use crate::objects::{object_of, object_without, value_of};
+use crate::picture::NativePicture;
 use crate::tables::refused;
 
 /// The answer to one call.
@@ -81,6 +82,11 @@ impl Answer {
         let trace = serde_json::from_value::<TraceReport>(value_of(self.data(py)?)?);
         let trace = trace.map_err(|error| PyValueError::new_err(error.to_string()))?;
         Ok(py.detach(|| headwater_table::graphml(&trace)))
+    }
+
+    /// A trace, or paths, as a picture.
+    fn picture(&self, py: Python<'_>) -> PyResult<NativePicture> {
+        NativePicture::of_report(py, &self.name, value_of(self.data(py)?)?)
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {

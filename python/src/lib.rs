@@ -16,6 +16,7 @@ mod load;
 mod metrics;
 mod objects;
 mod parts;
+mod picture;
 mod scan;
 mod scores;
 mod tables;
@@ -29,6 +30,8 @@ fn _headwater(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<ledger::NativeLedger>()?;
     module.add_class::<lines::Lines>()?;
     module.add_class::<answer::Answer>()?;
+    module.add_class::<picture::NativePicture>()?;
+    module.add_function(wrap_pyfunction!(picture::picture_component, module)?)?;
     module.add_class::<parts::ScoreFolder>()?;
     module.add_class::<scan::StoredScan>()?;
     module.add_class::<scan::ScanReader>()?;

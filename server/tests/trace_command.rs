@@ -120,7 +120,7 @@ fn words_say_the_path_the_ends_and_what_was_left_out() {
         "3 eth",
         "Where it ends:",
         "100.00 %",
-        "nothing goes on from there",
+        "no further payments",
         "A trace is a hypothesis",
     ];
     has(&reported, &wanted);
@@ -151,18 +151,24 @@ fn graphml_and_picture_hold_every_address() {
     ];
     has(&graph, &wanted);
     let picture = std::fs::read_to_string(svg).unwrap();
-    assert_eq!((picture.matches("<rect ").count(), picture.matches("<path ").count()), (5, 3));
-    has(&picture, &["A &lt;b&gt; &amp; Co", "1 eth, 2,000.00 US dollars", "no_outflow", ALICE, NOBODY]);
+    assert_eq!((picture.matches("<g><title>").count(), picture.matches("<g stroke-opacity").count()), (4, 3));
+    has(&picture, &["A &lt;b&gt; &amp; Co", "1 eth ($2,000)", "no further payments", ALICE, NOBODY]);
+    let [html, png] = ["trace.html", "trace.png"].map(|name| store.at(name));
+    for file in [&html, &png] {
+        assert_eq!(store.reported(&[ALICE, "--out", file]).0, 0);
+    }
+    has(&std::fs::read_to_string(html).unwrap(), &["Content-Security-Policy", "A \\u003cb\\u003e \\u0026 Co"]);
+    assert!(std::fs::read(png).unwrap().starts_with(b"\x89PNG"));
 }
 
 #[test]
 fn wrong_usage_is_refused_with_the_remedy() {
     let store = Store::new();
-    for name in ["trace.png", "trace"] {
+    for name in ["trace.gif", "trace"] {
         let out = store.at(name);
         let (code, _, error) = store.reported(&[ALICE, "--out", &out]);
         assert_eq!(code, 2);
-        has(&error, &["does not end in .json, .graphml or .svg"]);
+        has(&error, &["does not end in .html, .svg, .png, .json or .graphml"]);
         assert!(!std::path::Path::new(&out).exists());
     }
     let (code, _, error) = store.reported(&[ALICE, "--outward", "8"]);

@@ -25,6 +25,7 @@ const LAYERS: &[(&str, u8)] = &[
     ("headwater-graph", 5),
     ("headwater-engine", 6),
     ("headwater-table", 7),
+    ("headwater-picture", 7),
     ("headwater-state", 7),
     ("headwater-cli", 8),
     ("headwater-server", 9),

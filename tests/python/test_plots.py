@@ -36,8 +36,13 @@ def report(answer: hw.Report[Any] | hw.Reports[Any]) -> hw.Report[Any]:
     return answer
 
 
+def chart(answer: hw.Report[Any] | hw.Reports[Any]) -> hw.ChartReport[Any]:
+    assert isinstance(answer, hw.ChartReport)
+    return answer
+
+
 def test_a_history_is_stacked_in_dollars(ledger: hw.Ledger, axes: Any) -> None:  # noqa: ANN401
-    history = report(ledger.balance_history(ALICE, start_time=START - 3 * 86_400, end_time=START + 2 * 86_400))
+    history = chart(ledger.balance_history(ALICE, start_time=START - 3 * 86_400, end_time=START + 2 * 86_400))
     drawn = history.plot(axes)
     assert drawn is axes
     assert axes.get_legend_handles_labels()[1] == ["eth"]
@@ -46,13 +51,13 @@ def test_a_history_is_stacked_in_dollars(ledger: hw.Ledger, axes: Any) -> None: 
 
 
 def test_a_history_of_one_asset_is_a_line_of_every_day(ledger: hw.Ledger, axes: Any) -> None:  # noqa: ANN401
-    history = report(ledger.balance_history(BOB, start_time=START - 2 * 86_400, end_time=START + 86_400))
+    history = chart(ledger.balance_history(BOB, start_time=START - 2 * 86_400, end_time=START + 86_400))
     for asset in ("usdt", "USDT", USDT):
         history.plot(axes, asset=asset)
         assert list(axes.lines[-1].get_ydata()) == [0.0, 0.0, 2.5, 2.5]
     with pytest.raises(hw.InvalidInput, match="'doge' was never held: there are usdt"):
         history.plot(axes, asset="doge")
-    nothing = report(ledger.balance_history("0x" + "dd" * 20))
+    nothing = chart(ledger.balance_history("0x" + "dd" * 20))
     with pytest.raises(hw.InvalidInput, match="nothing was held"):
         nothing.plot(axes)
 
@@ -70,7 +75,7 @@ def test_what_has_no_price_is_drawn_in_its_own_unit(axes: Any) -> None:  # noqa:
         "amount_raw": "7",
     }
     ledger = hw.Ledger.from_frames([row])
-    report(ledger.balance_history(ALICE, contracts=[token])).plot(axes)
+    chart(ledger.balance_history(ALICE, contracts=[token])).plot(axes)
     assert list(axes.lines[0].get_ydata())[-2:] == [0.0, 7.0]
     assert "smallest unit" in axes.get_ylabel()
 
@@ -119,9 +124,43 @@ def test_lorenz_curve_is_beside_the_line_of_equality(axes: Any) -> None:  # noqa
     assert [len(line.get_xdata()) for line in axes.lines] == [2, 4, 51]
 
 
+def test_counterparties_are_bars_in_and_out(ledger: hw.Ledger, axes: Any) -> None:  # noqa: ANN401
+    answer = ledger.counterparties(ALICE)
+    assert isinstance(answer, hw.ChartReport)
+    answer.plot(axes)
+    names = [label.get_text() for label in axes.get_yticklabels()]
+    assert names == ["0xbbbb…bbbb", "Corner Shop · 0xcccc…cccc"]
+    received, sent = ([bar.get_width() for bar in bars] for bars in axes.containers)
+    assert (received, sent) == ([-6000.0, 0.0], [2.5, 2000.0])
+
+
+def test_flows_are_bars_in_units_of_the_token(ledger: hw.Ledger, axes: Any) -> None:  # noqa: ANN401
+    ledger.flows([ALICE, BOB], USDT).plot(axes)
+    received, sent = ({bar.get_width() for bar in bars} for bars in axes.containers)
+    assert (received, sent) == ({0.0, -2.5}, {0.0, 2.5})
+    assert axes.get_title() == "usdt of 2 addresses"
+
+
+def test_price_history_is_a_line(ledger: hw.Ledger, axes: Any) -> None:  # noqa: ANN401
+    ledger.price_history("eth", start=START, end=START + 2 * 86_400).plot(axes)
+    assert 2000.0 in list(axes.lines[0].get_ydata())
+    assert axes.get_ylabel() == "US dollars per eth"
+
+
+def test_wallet_has_a_share_for_each_asset(ledger: hw.Ledger, axes: Any) -> None:  # noqa: ANN401
+    wallet = ledger.wallet(ALICE)
+    assert isinstance(wallet, hw.ChartReport)
+    wallet.plot(axes)
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["eth  100.0%"]
+    nobody = ledger.wallet("0x" + "dd" * 20)
+    assert isinstance(nobody, hw.ChartReport)
+    with pytest.raises(hw.InvalidInput, match="no asset with a price"):
+        nobody.plot(axes)
+
+
 def test_other_answers_name_those_that_have_a_picture(ledger: hw.Ledger, axes: Any) -> None:  # noqa: ANN401
-    with pytest.raises(hw.InvalidInput, match=r"'transactions'.*'balance-history', .*'token/holders'"):
-        report(ledger.transactions(ALICE)).plot(axes)
+    with pytest.raises(AttributeError, match=r"'transactions'.*'balance-history', .*'trace'"):
+        _ = report(ledger.transactions(ALICE)).plot
     with pytest.raises(hw.InvalidInput, match="only of a balance history"):
         ledger.holders("native").plot(axes, asset="eth")
 

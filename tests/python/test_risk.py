@@ -188,7 +188,10 @@ def test_a_picture_of_a_risk_adds_its_factors_up(mixed: hw.Ledger, axes: Any) ->
     assert bars[-1].get_x() + bars[-1].get_width() == pytest.approx(report.composite_score, abs=0.02)
     assert [label.get_text().split()[0] for label in axes.get_yticklabels()] == report.factors["code"].to_list()
     assert set(axes.get_legend_handles_labels()[1]) == {"behaviours", "counterparties"}
-    assert {"low", "medium", "high"} <= {text.get_text() for text in axes.texts}
+    texts = {text.get_text() for text in axes.texts}
+    assert {"low", "medium", "high"} <= texts
+    details = report.factors["detail"].to_list()
+    assert any(text.startswith(details[0][:30]) for text in texts), texts
 
 
 def test_a_picture_of_a_risk_marks_the_floor(axes: Any) -> None:  # noqa: ANN401
@@ -203,8 +206,20 @@ def test_a_picture_of_a_risk_marks_the_floor(axes: Any) -> None:  # noqa: ANN401
     assert bars[-1].get_x() == pytest.approx(report.decision["base_score"], abs=0.02)
 
 
-def test_a_picture_of_no_risk_shows_the_levels(mixed: hw.Ledger, axes: Any) -> None:  # noqa: ANN401
+def test_a_picture_of_no_risk_says_what_was_looked_at(mixed: hw.Ledger, axes: Any) -> None:  # noqa: ANN401
     mixed.risk(NOBODY).plot(axes)
-    assert axes.get_title() == "0xdddddddd… on ethereum: not enough data to judge; 0.00, low"
+    assert "no factor adds points" in {text.get_text() for text in axes.texts}
+    above = axes.figure.axes[-1]
+    first, *_, last = above.get_title(loc="left").splitlines()
+    assert first.startswith("Not enough data to judge: fewer than 5 valued transfers")
+    assert last == "0xdddd…dddd on ethereum: 0.00, low"
+    assert [label.get_text().split()[0] for label in above.get_yticklabels()] == [
+        "labels",
+        "behaviours",
+        "counterparties",
+    ]
+    looked_at = [text.get_text() for text in above.texts]
+    assert looked_at[0] == "no list names it"
+    assert looked_at[2] == "not looked up: the address was never seen on the chain"
     with pytest.raises(hw.InvalidInput, match="only of a balance history"):
         mixed.risk(ALICE).plot(axes, asset="eth")

@@ -1,4 +1,4 @@
-"""Traces through the Python interface: frames, graphs, GraphML, pictures."""
+"""Traces through the Python interface: frames, graphs, GraphML."""
 
 from __future__ import annotations
 
@@ -202,42 +202,6 @@ def test_graphml_is_read_with_its_types(trace: hw.TraceReport, tmp_path: Path) -
         trace.to_graphml(tmp_path / "nowhere" / "trace.graphml")
 
 
-def test_picture_has_hops_from_left_to_right(trace: hw.TraceReport, axes: Any) -> None:  # noqa: ANN401
-    drawn = trace.plot(axes)
-    assert drawn is axes
-    assert list(axes.get_xticks()) == [0, 1]
-    texts = [text.get_text() for text in axes.texts if text.get_text()]
-    assert any(text.endswith("time_range, 100.0%\ntime_range, 25.1%") for text in texts), texts
-    widths = sorted(text.arrow_patch.get_linewidth() for text in axes.texts if text.arrow_patch is not None)
-    # Beside the 6,000 dollars of the widest.
-    assert [round(width, 3) for width in widths] == [0.502, 0.958, 2.333, 6.0]
-
-
-def test_without_prices_edges_are_as_wide_as_their_amounts(axes: Any) -> None:  # noqa: ANN401
-    transfers = [
-        {
-            "blockchain": "ethereum",
-            "block_number": number,
-            "timestamp": START + number,
-            "tx_hash": f"0x{number:064x}",
-            "from_address": ALICE,
-            "to_address": to,
-            "contract": None,
-            "amount_raw": str(amount),
-        }
-        for number, (to, amount) in enumerate([(BOB, 4), (SHOP, 1)], 1)
-    ]
-    report = hw.Ledger.from_frames(transfers).trace(ALICE)
-    report.plot(axes)
-    widths = sorted(text.arrow_patch.get_linewidth() for text in axes.texts if text.arrow_patch is not None)
-    assert widths == [0.5 + 5.5 / 4, 6.0]
-
-
-def test_nothing_to_draw_is_said(town: hw.Ledger) -> None:
-    with pytest.raises(hw.InvalidInput, match="no money was followed"):
-        town.trace(NOBODY).plot()
-
-
 def test_text_of_a_trace_says_what_was_left_out(town: hw.Ledger, trace: hw.TraceReport) -> None:
     assert repr(trace).splitlines()[0] == f"trace of {ALICE} on ethereum: 3 addresses, 4 edges, 2 ends"
     cut = town.trace(ALICE, outward_depth=1, inward_depth=0)
@@ -284,13 +248,3 @@ def test_exposure_is_worked_by_hand(town: hw.Ledger, axes: Any) -> None:  # noqa
     assert town.exposure([]).frame.columns == both.frame.columns
     with pytest.raises(hw.HeadwaterError, match="no named address"):
         next(iter(town.exposure([NOBODY]))).plot(axes)
-
-
-def test_show_draws_the_trace(trace: hw.TraceReport, axes: Any, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: ANN401
-    from matplotlib import pyplot  # noqa: PLC0415
-
-    shown: list[bool] = []
-    monkeypatch.setattr(pyplot, "show", lambda: shown.append(True))
-    trace.show()
-    assert shown == [True]
-    assert axes.get_title()

@@ -142,7 +142,7 @@ pub(super) fn write_json(out: &Path, value: &impl Serialize) -> Result<(), Failu
 }
 
 /// Writes a file; an existing file is kept until the new one is complete.
-pub(super) fn write_file(out: &Path, text: &str) -> Result<(), Failure> {
+pub(super) fn write_file(out: &Path, text: impl AsRef<[u8]>) -> Result<(), Failure> {
     let mut partial = out.as_os_str().to_owned();
     partial.push(".partial");
     let written = fs::write(&partial, text).and_then(|()| fs::rename(&partial, out));

@@ -144,8 +144,7 @@ fn disputed(dispute: Option<&ClaimDispute>) -> String {
 }
 
 /// Escapes text for XML; characters that XML has no form for are left out.
-#[must_use]
-pub fn xml(text: &str) -> String {
+fn xml(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for character in text.chars() {
         match character {

@@ -25,5 +25,5 @@ pub use encoder::Encoder;
 pub use error::TableError;
 pub use format::Format;
 pub use frame::{frame, table};
-pub use graphml::{edge_ends, graphml, node_id, xml};
+pub use graphml::{edge_ends, graphml, node_id};
 pub use write::{Pages, Written, write};

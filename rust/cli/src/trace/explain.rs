@@ -4,9 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use headwater_engine::endpoints::trace::TraceReport;
 use headwater_engine::trace::{EdgeDirection, TraceDivision, TraceEdge, TraceEnd, TraceEndAsset, TruncationName};
+use headwater_picture::{DIVISION_PARTS, stop_reason};
 use headwater_table::{edge_ends, node_id};
 
-use super::verdict::{self, reason};
+use super::verdict;
 use crate::output::{grouped, table};
 use crate::table::{Layout, fitted};
 use crate::words::{amount, doubt, joined, percent, row, section, time, usd};
@@ -93,7 +94,7 @@ fn largest<'a>(edges: impl Iterator<Item = &'a TraceEdge> + Clone) -> Option<&'a
 }
 
 /// Returns the contract and symbol of an edge.
-pub(super) fn asset(edge: &TraceEdge) -> (&str, &str) {
+fn asset(edge: &TraceEdge) -> (&str, &str) {
     (edge.contract.as_deref().unwrap_or_default(), &edge.symbol)
 }
 
@@ -105,28 +106,15 @@ fn who(report: &TraceReport, id: &str) -> String {
     let labels: Vec<_> = node.labels.iter().map(|code| &**code).collect();
     let names = [node.entity_name.clone().unwrap_or_default(), labels.join(", ")];
     let named = names.into_iter().filter(|name| !name.is_empty()).collect::<Vec<_>>().join("; ");
-    let stop = node.stop_reason.as_deref().map(reason).unwrap_or_default();
+    let stop = node.stop_reason.as_deref().map(stop_reason).unwrap_or_default();
     let parts = [format!("{named}{}", doubt(node.disputed.as_ref())), stop.to_owned()];
     parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("; ")
 }
 
-/// A part of a division, with its title.
-type Part = (&'static str, fn(&TraceDivision) -> f64);
-
-/// The parts of a division.
-const PARTS: [Part; 6] = [
-    ("at ends", |of| of.ends),
-    ("came back", |of| of.returned),
-    ("stayed between", |of| of.stayed),
-    ("no room to follow", |of| of.pruned),
-    ("left out by filters", |of| of.filtered),
-    ("fees", |of| of.fees),
-];
-
 /// Lists the parts of the money of the start, by direction.
 fn division(divisions: &[TraceDivision], layout: Layout) -> Vec<String> {
-    let is_mentioned = |(_, part): &&Part| divisions.iter().any(|of| part(of) > 0.0);
-    let parts: Vec<_> = PARTS.iter().filter(is_mentioned).collect();
+    let is_mentioned = |(_, part): &&(&str, fn(&TraceDivision) -> f64)| divisions.iter().any(|of| part(of) > 0.0);
+    let parts: Vec<_> = DIVISION_PARTS.iter().filter(is_mentioned).collect();
     if parts.is_empty() {
         return Vec::new();
     }
@@ -153,7 +141,7 @@ fn ends(report: &TraceReport, layout: Layout) -> Vec<String> {
             &format!("{}{}", end.label.as_deref().unwrap_or_default(), doubt(end.disputed.as_ref())),
             &worth(end),
             &end.hops.to_string(),
-            reason(&end.stop_reason),
+            stop_reason(&end.stop_reason),
         ])
     }));
     let mut lines = fitted(&rows, layout);

@@ -1,13 +1,13 @@
 //! `headwater trace`.
 
 mod explain;
-mod svg;
 mod verdict;
 
 use std::path::{Path, PathBuf};
 
 use headwater_engine::endpoints::trace::TraceAnalysis;
 use headwater_engine::trace::TraceSummary;
+use headwater_picture::{Picture, PictureFormat};
 use headwater_types::Chain;
 use serde_json::{Value, json};
 
@@ -32,6 +32,9 @@ pub struct Arguments {
     /// Maximum number of counterparties followed per address, largest first, 1 to 100 [default: 10].
     #[arg(long, value_name = "N")]
     limit: Option<u64>,
+    /// Maximum number of addresses, 1 to 5,000 [default: 500].
+    #[arg(long, value_name = "N")]
+    max_nodes: Option<u64>,
     /// Mixing of traced money with other money: haircut, fifo, poison or none [default: haircut].
     #[arg(long)]
     method: Option<String>,
@@ -44,7 +47,8 @@ pub struct Arguments {
     /// Do not follow bridges to other chains.
     #[arg(long)]
     one_chain: bool,
-    /// Write a file, by its ending: .json for the whole answer, .graphml for programs that draw graphs, .svg for a picture.
+    /// Write a file, by its ending: .html for a picture to look around in, .svg or .png for a static one, .json for the whole
+    /// answer, .graphml for programs that draw graphs.
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
     #[command(flatten)]
@@ -58,7 +62,7 @@ pub struct Arguments {
 enum Form {
     Json,
     Graphml,
-    Svg,
+    Picture(PictureFormat),
 }
 
 /// Prints or writes a trace of the money of an address.
@@ -73,8 +77,11 @@ pub(super) fn run(settings: &Settings, arguments: &Arguments, output: Output) ->
     };
     match form {
         Form::Json => write_json(out, &response)?,
-        Form::Graphml => write_file(out, &headwater_table::graphml(report))?,
-        Form::Svg => write_file(out, &svg::picture(report))?,
+        Form::Graphml => write_file(out, headwater_table::graphml(report))?,
+        Form::Picture(format) => {
+            let picture = Picture::of_trace(report).write(format);
+            write_file(out, picture.map_err(|error| Failure::failed(error.to_string()))?)?;
+        }
     }
     let file = out.display().to_string();
     let TraceSummary { node_count: nodes, edge_count: edges, .. } = report.summary;
@@ -89,19 +96,20 @@ fn form_of(out: &Path) -> Result<Form, Failure> {
     match out.extension().and_then(|ending| ending.to_str()).map(str::to_ascii_lowercase).as_deref() {
         Some("json") => Ok(Form::Json),
         Some("graphml") => Ok(Form::Graphml),
-        Some("svg") => Ok(Form::Svg),
-        _ => Err(Failure::usage(format!(
-            "--out: {} does not end in .json, .graphml or .svg, which say what is written",
-            out.display()
-        ))),
+        _ => PictureFormat::of_file(out).map(Form::Picture).map_err(|_| {
+            Failure::usage(format!(
+                "--out: {} does not end in .html, .svg, .png, .json or .graphml: use the ending of the format to write",
+                out.display()
+            ))
+        }),
     }
 }
 
 fn request(arguments: &Arguments, chain: Chain) -> Value {
-    let Arguments { outward, inward, limit, method, from, to, one_chain, address, .. } = arguments;
+    let Arguments { outward, inward, limit, max_nodes, method, from, to, one_chain, address, .. } = arguments;
     let bridge_chains = one_chain.then(|| json!([]));
     json!({"blockchain": chain.name(), "address": address, "track_setting": {
-        "outward_depth": outward, "inward_depth": inward, "limit": limit, "method": method, "start_time": from,
+        "outward_depth": outward, "inward_depth": inward, "limit": limit, "max_nodes": max_nodes, "method": method, "start_time": from,
         "end_time": to, "bridge_chains": bridge_chains,
     }})
 }

@@ -2,6 +2,7 @@
 
 use headwater_engine::endpoints::trace::TraceReport;
 use headwater_engine::trace::{EdgeDirection, TraceEnd};
+use headwater_picture::stop_reason;
 
 use crate::words::{counted, doubt, usd, whole_percent};
 
@@ -56,7 +57,7 @@ fn side(report: &TraceReport, direction: EdgeDirection) -> Option<String> {
     let hops = |hops: u32| format!("within {}", counted(hops.into(), "hop", "hops"));
     let Some(first) = shown.first() else {
         let part = largest.share.map_or_else(|| "share unknown".to_owned(), whole_percent);
-        let reason = reason(&largest.stop_reason);
+        let reason = stop_reason(&largest.stop_reason);
         let within = hops(u32::try_from(depth).unwrap_or_default());
         return Some(format!(
             "{} named address {within}; the largest end is {} ({part}): {reason}",
@@ -107,23 +108,6 @@ fn named<'r>(report: &'r TraceReport, ends: &[&'r TraceEnd]) -> Vec<NamedEnd<'r>
     }
     named.sort_by(|one, other| other.share.unwrap_or(-1.0).total_cmp(&one.share.unwrap_or(-1.0)));
     named
-}
-
-/// Describes why a trace stops at an address.
-pub(super) fn reason(stop: &str) -> &str {
-    match stop {
-        "depth_limit" => "the last hop",
-        "label" => "a service: what leaves it is other people's money",
-        "hub" => "deals with too many addresses",
-        "contract" => "a contract",
-        "not_held" => "only a part of what it did is held",
-        "time_budget" => "the work was over before it",
-        "no_owner" => "anybody can spend what it holds",
-        "no_outflow" => "nothing goes on from there",
-        "filtered" => "what goes on is outside of the filters",
-        "time_range" => "what goes on does not fit in time",
-        other => other,
-    }
 }
 
 /// Returns a code of labels in words with its article.

@@ -104,7 +104,7 @@ pub struct PathParams {
 }
 
 /// Paths of money.
-#[derive(Debug, Clone, PartialEq, Serialize, utoipa::ToSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct PathReport {
     /// Chain.
     pub blockchain: ChainName,
@@ -127,7 +127,7 @@ pub struct PathReport {
 }
 
 /// One way along which money can have gone.
-#[derive(Debug, Clone, PartialEq, Serialize, utoipa::ToSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct MoneyPath {
     /// The target that it leads to.
     pub target: AddressText,
