@@ -219,7 +219,7 @@ fn warnings_about_the_whole_store_are_not_repeated() {
         let (code, text, error) = store.output(&[command, ALICE]);
         assert_eq!((code, &*error), (0, ""), "{command}: {text}");
     }
-    assert!(store.text(&["wallet", ALICE]).contains("note: no source of ethereum claims to bring internal transfers"));
+    assert!(store.text(&["wallet", ALICE]).contains("note: no loaded source of ethereum covers internal transfers"));
     assert!(store.text(&["stats"]).contains("ethereum: no source brings internal transfers of the native coin"));
     let warned = store.asked(&["transactions", ALICE]);
     assert_eq!(warned["meta"]["warnings"][0]["code"], "partial_data");

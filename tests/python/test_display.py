@@ -71,7 +71,7 @@ def test_report_shows_its_first_rows(busy: hw.Ledger) -> None:
     assert text.splitlines()[0] == f"transactions of {ALICE} on ethereum: 1,268 movements"
     assert "1,258 more rows: .frame has all 1,268" in text
     assert "1.000000000000001268" in text
-    assert "\n! no source of ethereum claims to bring" in text
+    assert "\n! no loaded source of ethereum covers" in text
     assert text.count("│ 2020-09-13") == 10
 
 

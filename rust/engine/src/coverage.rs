@@ -62,7 +62,7 @@ pub fn lacking(chain: Chain, coverage: &Coverage) -> Vec<&'static str> {
 /// Warns of what the answer leaves out because no source claims to have brought it.
 pub(crate) fn warn(ledger: &dyn Ledger, chain: Chain, warnings: &mut Warnings) {
     let Some(coverage) = ledger.coverage().get(&chain).filter(|coverage| coverage.transactions > 0) else {
-        warnings.add("no_data", None, format!("nothing of {chain} is held: an empty answer says nothing of the chain"));
+        warnings.add("no_data", None, format!("the store has no data of {chain}: an empty answer says nothing about the chain"));
         return;
     };
     if coverage.approximate > 0 {
@@ -74,7 +74,7 @@ pub(crate) fn warn(ledger: &dyn Ledger, chain: Chain, warnings: &mut Warnings) {
         warnings.add("approximate_amounts", None, message);
     }
     for words in lacking(chain, coverage) {
-        let message = format!("no source of {chain} claims to bring {words}: they may be missing from the answer");
+        let message = format!("no loaded source of {chain} covers {words}: the answer may lack them");
         warnings.add("partial_data", None, message);
     }
 }
