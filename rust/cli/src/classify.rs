@@ -66,7 +66,7 @@ pub(super) fn run(settings: &Settings, arguments: &Arguments, output: Output) ->
     } else {
         let results: Vec<Value> = given.iter().zip(&answers).map(|(given, answer)| value(given, answer)).collect();
         let answer =
-            tally::envelope(json!({"results": results, "model": model, "as_of_block": as_of_block}), &warnings);
+            tally::envelope(&json!({"results": results, "model": model, "as_of_block": as_of_block}), &warnings);
         output.report(&answer, || match (&given[..], &answers[..]) {
             ([_], [Ok(one)]) => one_lines(one, view.layout(output)),
             _ => lines(&given, &answers, view.layout(output)),

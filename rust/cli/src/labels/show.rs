@@ -60,7 +60,7 @@ pub(super) fn run(settings: &Settings, arguments: &Show, output: Output) -> Resu
         }
     } else {
         let results: Vec<Value> = given.iter().zip(&answers).map(|(given, answer)| value(given, answer)).collect();
-        let answer = tally::envelope(json!({"results": results}), &warnings);
+        let answer = tally::envelope(&json!({"results": results}), &warnings);
         output.report(&answer, || match (&given[..], &answers[..]) {
             ([_], [Ok(one)]) => one_lines(one, view.layout(output)),
             _ => lines(&given, &answers, view.layout(output)),

@@ -75,11 +75,9 @@ fn side(report: &TraceReport, direction: EdgeDirection) -> Option<String> {
         let worth = worth.map(|worth| format!(" ({} US dollars)", usd(Some(worth)))).unwrap_or_default();
         return Some(format!("{verb} {}{worth}, {}; share unknown", who(first), hops(first.hops)));
     };
-    let mut text = format!("{} {verb} {}, {}", whole_percent(share), who(first), hops(first.hops));
-    for end in &shown[1..] {
-        text += &format!("; {} {}", whole_percent(end.share.unwrap_or_default()), who(end));
-    }
-    Some(text)
+    let head = format!("{} {verb} {}, {}", whole_percent(share), who(first), hops(first.hops));
+    let others = shown[1..].iter().map(|end| format!("{} {}", whole_percent(end.share.unwrap_or_default()), who(end)));
+    Some(std::iter::once(head).chain(others).collect::<Vec<_>>().join("; "))
 }
 
 /// Returns the named ends, those of one owner together, the largest first.
