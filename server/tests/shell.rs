@@ -308,3 +308,14 @@ fn demo_prints_ten_lines_whose_commands_work() {
     let (code, _, error) = other.output(&["demo", "--no-serve"]);
     assert!(code == 2 && error.contains("other data than the demo economy"), "{error}");
 }
+
+#[test]
+fn one_address_without_a_chain_is_refused_directly() {
+    let store = Store::new();
+    store.load("bsc", 1_600_000_000);
+    for command in [&["classify", BOB][..], &["labels", "show", BOB]] {
+        let (code, text, error) = store.output(command);
+        assert_eq!((code, &*text), (2, ""), "{error}");
+        assert!(error.contains("--chain bsc or --chain ethereum"), "{error}");
+    }
+}

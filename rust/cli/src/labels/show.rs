@@ -36,6 +36,10 @@ pub(super) fn run(settings: &Settings, arguments: &Show, output: Output) -> Resu
     let is_csv = view.is_csv(output)?;
     let given = address_list::read(address)?;
     let session = Session::open(settings)?;
+    let chain = match &given[..] {
+        [one] if one.line.is_none() => Some(session.chain(*chain, &one.text)?),
+        _ => *chain,
+    };
     let mut warnings = Vec::new();
     let mut csv_rows = Vec::new();
     let ask = |chain: &str, addresses: &[String]| {

@@ -127,7 +127,11 @@ pub(super) fn reason(stop: &str) -> &str {
 /// Returns a code of labels in words with its article.
 fn with_article(code: &str) -> String {
     // Deposit addresses and wallets of an exchange are the exchange.
-    let words = if code.starts_with("exchange_") { "exchange".to_owned() } else { code.replace('_', " ") };
+    let words = match code {
+        "deposit" => "deposit address of a service".to_owned(),
+        code if code.starts_with("exchange_") => "exchange".to_owned(),
+        code => code.replace('_', " "),
+    };
     match words.chars().next() {
         Some('a' | 'e' | 'i' | 'o' | 'u') => format!("an {words}"),
         _ => format!("a {words}"),
