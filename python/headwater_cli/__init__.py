@@ -9,10 +9,7 @@ import signal
 import sys
 from importlib.machinery import PathFinder
 from importlib.util import find_spec, module_from_spec
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from types import ModuleType
+from types import ModuleType
 
 _NATIVE = "headwater._headwater"
 

@@ -39,6 +39,11 @@ impl Store {
     }
 
     fn load(&self, chain: &str, start: u64) {
+        self.load_payments(chain, start, [BOB, ALICE, SHOP]);
+    }
+
+    /// The first pays the second 3 coins, who pays the third one of them.
+    fn load_payments(&self, chain: &str, start: u64, [first, second, third]: [&str; 3]) {
         let columns = "hash,nonce,block_hash,block_number,transaction_index,from_address,to_address,value,gas,gas_price,\
                        input,block_timestamp,receipt_status,receipt_gas_used\n";
         let row = |number: u64, from: &str, to: &str, value: u128| {
@@ -46,7 +51,7 @@ impl Store {
             format!("0x{number:064x},{number},,{number},0,{from},{to},{value},21000,0,0x,{time},1,21000\n")
         };
         let ether = 10_u128.pow(18);
-        let moved = [columns.to_owned(), row(1, BOB, ALICE, 3 * ether), row(2, ALICE, SHOP, ether)].concat();
+        let moved = [columns.to_owned(), row(1, first, second, 3 * ether), row(2, second, third, ether)].concat();
         self.asked(&["ingest", "--chain", chain, &self.file("transactions.csv", &moved)]);
     }
 
@@ -176,11 +181,15 @@ fn chain_follows_from_the_form_or_the_error_names_it() {
     assert!(code == 1 && error.contains("tron") && error.contains("it contains ethereum"), "{error}");
     let (code, _, error) = store.output(&["wallet", "0x12"]);
     assert!(code == 1 && error.contains("0x12"), "{error}");
-    store.load("bsc", 1_600_000_000);
+    let other = "0x2222222222222222222222222222222222222222";
+    store.load_payments("bsc", 1_600_000_000, [BOB, other, NOBODY]);
+    // Of several chains the one on which the address has movements.
+    assert_eq!(store.asked(&["wallet", ALICE])["data"]["blockchain"], "ethereum");
+    assert_eq!(store.asked(&["wallet", other])["data"]["blockchain"], "bsc");
     for command in ["wallet", "risk", "trace", "exposure"] {
-        let (code, _, error) = store.output(&[command, ALICE]);
+        let (code, _, error) = store.output(&[command, BOB]);
         assert!(code == 2 && error.contains("--chain bsc or --chain ethereum"), "{command}: {error}");
-        store.text(&[command, ALICE, "--chain", "bsc"]);
+        store.text(&[command, BOB, "--chain", "bsc"]);
     }
 }
 
@@ -298,4 +307,15 @@ fn demo_prints_ten_lines_whose_commands_work() {
     let other = Store::new();
     let (code, _, error) = other.output(&["demo", "--no-serve"]);
     assert!(code == 2 && error.contains("other data than the demo economy"), "{error}");
+}
+
+#[test]
+fn one_address_without_a_chain_is_refused_directly() {
+    let store = Store::new();
+    store.load("bsc", 1_600_000_000);
+    for command in [&["classify", BOB][..], &["labels", "show", BOB]] {
+        let (code, text, error) = store.output(command);
+        assert_eq!((code, &*text), (2, ""), "{error}");
+        assert!(error.contains("--chain bsc or --chain ethereum"), "{error}");
+    }
 }

@@ -41,6 +41,10 @@ pub(super) fn run(settings: &Settings, arguments: &Arguments, output: Output) ->
     let is_csv = view.is_csv(output)?;
     let given = address_list::read(address)?;
     let session = Session::open(settings)?;
+    let chain = match &given[..] {
+        [one] if one.line.is_none() => Some(session.chain(*chain, &one.text)?),
+        _ => *chain,
+    };
     let mut warnings = Vec::new();
     let (mut model, mut as_of_block) = (None, None);
     let ask = |chain: &str, addresses: &[String]| {
@@ -66,7 +70,7 @@ pub(super) fn run(settings: &Settings, arguments: &Arguments, output: Output) ->
     } else {
         let results: Vec<Value> = given.iter().zip(&answers).map(|(given, answer)| value(given, answer)).collect();
         let answer =
-            tally::envelope(json!({"results": results, "model": model, "as_of_block": as_of_block}), &warnings);
+            tally::envelope(&json!({"results": results, "model": model, "as_of_block": as_of_block}), &warnings);
         output.report(&answer, || match (&given[..], &answers[..]) {
             ([_], [Ok(one)]) => one_lines(one, view.layout(output)),
             _ => lines(&given, &answers, view.layout(output)),

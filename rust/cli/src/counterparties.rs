@@ -31,7 +31,7 @@ pub struct Arguments {
     /// Last day or time, included.
     #[arg(long, value_name = "TIME", value_parser = when::until)]
     to: Option<i64>,
-    /// Order of the rows, such as total_amount, total_count or last_activity [default: total_amount].
+    /// Order of the rows, such as `total_amount`, `total_count` or `last_activity` [default: `total_amount`].
     #[arg(long)]
     sort: Option<String>,
     /// Maximum number of rows [default: 20; with --csv all].

@@ -40,7 +40,7 @@ pub(super) fn table_of(endpoint: &Endpoint, rows: &[Value]) -> Table {
     let mut places = places(&columns);
     let rank = |place: &ColumnPath| {
         let is_named = |name: &&str| place.path.last().is_some_and(|last| last == name);
-        endpoint.first.iter().position(|name| is_named(name)).unwrap_or(endpoint.first.len())
+        endpoint.first.iter().position(is_named).unwrap_or(endpoint.first.len())
     };
     places.sort_by_key(rank);
     let first = places.iter().filter(|place| rank(place) < endpoint.first.len()).count();

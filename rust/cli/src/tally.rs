@@ -1,5 +1,6 @@
 //! Answers about many addresses: how many of each kind, their rows as CSV, and their envelope.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::io;
 
@@ -17,7 +18,7 @@ pub(super) fn of(kinds: impl Iterator<Item = String>) -> String {
         *counts.entry(kind).or_default() += 1;
     }
     let mut counts: Vec<(String, u64)> = counts.into_iter().collect();
-    counts.sort_by(|one, other| other.1.cmp(&one.1));
+    counts.sort_by_key(|(_, count)| Reverse(*count));
     counts.iter().map(|(kind, count)| format!("{} {kind}", grouped(*count))).collect::<Vec<_>>().join(", ")
 }
 
@@ -34,7 +35,7 @@ pub(super) fn merged(warnings: Vec<Warning>) -> Vec<Warning> {
 }
 
 /// Returns data and warnings as the envelope of an answer.
-pub(super) fn envelope(data: Value, warnings: &[Warning]) -> Value {
+pub(super) fn envelope(data: &Value, warnings: &[Warning]) -> Value {
     let meta = if warnings.is_empty() { json!({}) } else { json!({"warnings": warnings}) };
     json!({"data": data, "meta": meta})
 }

@@ -35,7 +35,7 @@ pub struct Arguments {
     /// Last day or time, included.
     #[arg(long, value_name = "TIME", value_parser = when::until)]
     to: Option<i64>,
-    /// Order of the rows: timestamp or amount_usd, the highest first [default: timestamp].
+    /// Order of the rows: `timestamp` or `amount_usd`, the highest first [default: `timestamp`].
     #[arg(long)]
     sort: Option<String>,
     /// Maximum number of rows [default: 20; with --csv all].

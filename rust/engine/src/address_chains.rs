@@ -5,7 +5,8 @@ use headwater_types::{Address, Chain};
 
 use crate::{Error, Reason};
 
-/// Returns the chains whose addresses have the form of a text; of several those with movements, or Ethereum where none has.
+/// Returns the chains whose addresses have the form of a text. Of several those on which the address has movements, else those
+/// with movements of anybody, else Ethereum.
 pub(crate) fn chains_of(ledger: &dyn Ledger, text: &str) -> Result<Vec<Chain>, Error> {
     let fitting: Vec<Chain> = Chain::all().filter(|chain| Address::parse(*chain, text).is_ok()).collect();
     match fitting[..] {
@@ -17,6 +18,17 @@ pub(crate) fn chains_of(ledger: &dyn Ledger, text: &str) -> Result<Vec<Chain>, E
         [first, ..] => {
             let held: Vec<Chain> =
                 fitting.iter().copied().filter(|chain| ledger.coverage().contains_key(chain)).collect();
+            let mut used = Vec::new();
+            for chain in &held {
+                if let Ok(address) = Address::parse(*chain, text)
+                    && ledger.account(*chain, &address)?.is_some()
+                {
+                    used.push(*chain);
+                }
+            }
+            if !used.is_empty() {
+                return Ok(used);
+            }
             let otherwise = if fitting.contains(&Chain::ETHEREUM) { Chain::ETHEREUM } else { first };
             Ok(if held.is_empty() { vec![otherwise] } else { held })
         }

@@ -87,8 +87,8 @@ impl QueryEngine {
         Scorer::new((ledger, store), self.intelligence.clone(), chain, columns)
     }
 
-    /// Returns the chains that an address can be on, for calls that name none: those whose addresses have its form, of
-    /// several those with movements. Never empty.
+    /// Returns the chains that an address can be on, for calls that name none: those whose addresses have its form; of
+    /// several those on which it has movements, else those with movements of anybody. Never empty.
     ///
     /// # Errors
     /// When the text is not an address of any chain, or the store cannot be read.

@@ -37,7 +37,7 @@ pub(super) fn run(
 ) -> Result<(), Failure> {
     let store = match &options.store {
         Some(store) => store.clone(),
-        None => place_in(cache()?),
+        None => place_in(&cache()?),
     };
     let demo = Demo::open(&store)?;
     let command = CommandLine { program: program.to_owned() };

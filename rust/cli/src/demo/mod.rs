@@ -12,7 +12,6 @@ use serde_json::json;
 
 use super::actor;
 use super::error::Failure;
-use super::interrupt::on_interrupt;
 use super::output::{Output, say, write_json};
 use super::progress::{Bar, Unit};
 pub use story::{CommandLine, Service, place_in};
@@ -137,9 +136,8 @@ fn load(store: &Path, marker: &Path) -> Result<Vec<DemoAddress>, Failure> {
         BuildStep::Days => bar.update(done, total, "days"),
         BuildStep::Sidecar(kind) => bar.update(done, total, &format!("building {kind}")),
     };
-    let cancel = Cancel::new();
-    on_interrupt(&cancel);
-    let report = build_store(&partial, (Preset::Demo, SEED), None, &progress, &cancel);
+    // An interrupt ends the process, and the next load begins anew: a server that follows has its own handler.
+    let report = build_store(&partial, (Preset::Demo, SEED), None, &progress, &Cancel::new());
     drop(bar);
     let report = report.map_err(|error| Failure::from_error(&error))?;
     std::fs::rename(&partial, store)

@@ -1,6 +1,6 @@
 //! The story of the demo in ten lines, and everything else that is worth trying.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::{Demo, DemoAddress};
 use crate::output::table;
@@ -143,7 +143,7 @@ fn quoted(word: &str) -> String {
 
 /// Returns the folder of the demo store in a cache folder.
 #[must_use]
-pub fn place_in(cache: PathBuf) -> PathBuf {
+pub fn place_in(cache: &Path) -> PathBuf {
     cache.join("headwater").join("demo")
 }
 

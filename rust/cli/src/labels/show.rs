@@ -36,6 +36,10 @@ pub(super) fn run(settings: &Settings, arguments: &Show, output: Output) -> Resu
     let is_csv = view.is_csv(output)?;
     let given = address_list::read(address)?;
     let session = Session::open(settings)?;
+    let chain = match &given[..] {
+        [one] if one.line.is_none() => Some(session.chain(*chain, &one.text)?),
+        _ => *chain,
+    };
     let mut warnings = Vec::new();
     let mut csv_rows = Vec::new();
     let ask = |chain: &str, addresses: &[String]| {
@@ -60,7 +64,7 @@ pub(super) fn run(settings: &Settings, arguments: &Show, output: Output) -> Resu
         }
     } else {
         let results: Vec<Value> = given.iter().zip(&answers).map(|(given, answer)| value(given, answer)).collect();
-        let answer = tally::envelope(json!({"results": results}), &warnings);
+        let answer = tally::envelope(&json!({"results": results}), &warnings);
         output.report(&answer, || match (&given[..], &answers[..]) {
             ([_], [Ok(one)]) => one_lines(one, view.layout(output)),
             _ => lines(&given, &answers, view.layout(output)),

@@ -54,7 +54,7 @@ pub(super) fn run(
     let answers = batches::ask_each(session, given, (chain, BATCH), ask)?;
     let warnings = tally::merged(warnings);
     let results: Vec<Value> = given.iter().zip(&answers).map(|(given, answer)| value(given, answer)).collect();
-    let answer = tally::envelope(json!({"results": results}), &warnings);
+    let answer = tally::envelope(&json!({"results": results}), &warnings);
     output.report(&answer, || lines(given, &answers, view.layout(output)))?;
     output.warn(&warnings);
     batches::check(&answers, output)

@@ -76,11 +76,9 @@ fn side(report: &TraceReport, direction: EdgeDirection) -> Option<String> {
         let worth = worth.map(|worth| format!(" ({} US dollars)", usd(Some(worth)))).unwrap_or_default();
         return Some(format!("{verb} {}{worth}, {}; share unknown", who(first), hops(first.hops)));
     };
-    let mut text = format!("{} {verb} {}, {}", whole_percent(share), who(first), hops(first.hops));
-    for end in &shown[1..] {
-        text += &format!("; {} {}", whole_percent(end.share.unwrap_or_default()), who(end));
-    }
-    Some(text)
+    let head = format!("{} {verb} {}, {}", whole_percent(share), who(first), hops(first.hops));
+    let others = shown[1..].iter().map(|end| format!("{} {}", whole_percent(end.share.unwrap_or_default()), who(end)));
+    Some(std::iter::once(head).chain(others).collect::<Vec<_>>().join("; "))
 }
 
 /// Returns the named ends, those of one owner together, the largest first.
@@ -113,7 +111,11 @@ fn named<'r>(report: &'r TraceReport, ends: &[&'r TraceEnd]) -> Vec<NamedEnd<'r>
 /// Returns a code of labels in words with its article.
 fn with_article(code: &str) -> String {
     // Deposit addresses and wallets of an exchange are the exchange.
-    let words = if code.starts_with("exchange_") { "exchange".to_owned() } else { code.replace('_', " ") };
+    let words = match code {
+        "deposit" => "deposit address of a service".to_owned(),
+        code if code.starts_with("exchange_") => "exchange".to_owned(),
+        code => code.replace('_', " "),
+    };
     match words.chars().next() {
         Some('a' | 'e' | 'i' | 'o' | 'u') => format!("an {words}"),
         _ => format!("a {words}"),

@@ -8,7 +8,8 @@
 //!
 //! 1. A file here with its `mod` line, and a line in [`ENDPOINTS`]. HTTP, plans, OpenAPI, `headwater query` and Python's frames
 //!    follow. Copy `labels.rs` for a question about addresses, `assets.rs` for a list of a chain. A list is made with
-//!    [`Calls::list`](crate::Calls::list) and names its `rows`, so that it has tables; one record is made with
+//!    [`Calls::list`](crate::Calls::list) and names its `rows`, so that it has tables, and the columns that these begin with
+//!    (`first`); one record is made with
 //!    [`Calls::of`](crate::Calls::of) and has `rows: None`.
 //! 2. What can be read of a store: `rust/ledger/src/read/ledger.rs`. Movements are read through `scope`, which leaves out
 //!    failed, zero and unverified rows as all endpoints do; the report then calls `coverage::warn`. `reads` decides that
