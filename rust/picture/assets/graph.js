@@ -11,6 +11,12 @@
   const LIBRARY_STYLE = "__________cytoscape_stylesheet";
   // The number of transactions of a payment that are listed; the answer has no more.
   const MAX_HASHES = 10;
+  // The largest zoom at which everything is shown.
+  const MAX_FIT = 1.25;
+  // The zoom from which the texts of edges are legible.
+  const LEGIBLE = 0.55;
+  // The number of lines up to which they are bent as in the static picture; more are straight, which loads faster.
+  const MAX_BENT = 1200;
   const SVG = "http://www.w3.org/2000/svg";
   const NODE_SHAPES = {
     unnamed: "round-rectangle",
@@ -173,6 +179,7 @@
       position: { x: node.x, y: node.y },
       classes: [node.kind, node.role, node.is_disputed ? "disputed" : ""].join(" "),
     }));
+    const isBent = data.edges.length <= MAX_BENT;
     const edges = data.edges.map((edge, number) => {
       const [from, to] = [data.nodes[edge.from], data.nodes[edge.to]];
       const [first, last] = [edge.points[0], edge.points[5]];
@@ -191,7 +198,7 @@
           weights: bend.weights,
           distances: bend.distances,
         },
-        classes: [edge.kind, edge.label === null ? "" : `label-${edge.label}`].join(" "),
+        classes: [edge.kind, isBent ? "bent" : "", edge.label === null ? "" : `label-${edge.label}`].join(" "),
       };
     });
     return nodes.concat(edges);
@@ -222,12 +229,7 @@
         selector: "edge",
         style: {
           width: "data(width)",
-          "curve-style": "unbundled-bezier",
-          "edge-distances": "endpoints",
-          "control-point-weights": (edge) => edge.data("weights"),
-          "control-point-distances": (edge) => edge.data("distances"),
-          "source-endpoint": (edge) => edge.data("start"),
-          "target-endpoint": (edge) => edge.data("end"),
+          "curve-style": "straight",
           "target-arrow-shape": "triangle",
           "arrow-scale": 0.9,
           "line-opacity": 0.6,
@@ -241,8 +243,19 @@
           "text-background-padding": 1,
         },
       },
-      { selector: "edge.label-to", style: { "target-label": "data(label)", "target-text-offset": 78 } },
-      { selector: "edge.label-from", style: { "source-label": "data(label)", "source-text-offset": 78 } },
+      {
+        selector: "edge.bent",
+        style: {
+          "curve-style": "unbundled-bezier",
+          "edge-distances": "endpoints",
+          "control-point-weights": (edge) => edge.data("weights"),
+          "control-point-distances": (edge) => edge.data("distances"),
+          "source-endpoint": (edge) => edge.data("start"),
+          "target-endpoint": (edge) => edge.data("end"),
+        },
+      },
+      { selector: "edge.read.label-to", style: { "target-label": "data(label)", "target-text-offset": 78 } },
+      { selector: "edge.read.label-from", style: { "source-label": "data(label)", "source-text-offset": 78 } },
       { selector: "edge.bridge", style: { "line-style": "dashed", "line-dash-pattern": [9, 5] } },
       { selector: "edge.change", style: { "line-style": "dashed", "line-dash-pattern": [2, 4] } },
       {
@@ -343,10 +356,11 @@
     const graph = library({
       container: canvas,
       elements: elements(data),
-      layout: { name: "preset" },
+      layout: { name: "preset", fit: false },
       style: styles(color),
-      minZoom: 0.02,
+      minZoom: 0.004,
       maxZoom: 4,
+      motionBlur: false,
       boxSelectionEnabled: false,
       autounselectify: true,
       // While the picture moves it is one image: 1,000 addresses stay fluid.
@@ -358,13 +372,44 @@
     let at = null;
     let selected = null;
 
+    // Measuring texts takes the most time: edges get theirs once they are legible and in view.
+    function writeLabels() {
+      const { x1, x2, y1, y2 } = graph.extent();
+      const isLegible = graph.zoom() >= LEGIBLE;
+      graph.batch(() => {
+        data.edges.forEach((edge, number) => {
+          const [x, y] = edge.points[edge.label === "from" ? 0 : 5];
+          const isInView = isLegible && edge.label !== null && x > x1 && x < x2 && y > y1 && y < y2;
+          if (isInView !== isRead[number]) {
+            isRead[number] = isInView;
+            graph.getElementById(`e${number}`).toggleClass("read", isInView);
+          }
+        });
+      });
+    }
+    const isRead = data.edges.map(() => false);
+    let writing = 0;
+    graph.on("viewport", () => {
+      clearTimeout(writing);
+      writing = setTimeout(writeLabels, 150);
+    });
+
     // Shows everything, small pictures not larger than they are legible.
     function overview() {
-      graph.fit(undefined, 24);
-      if (graph.zoom() > 1.25) {
-        graph.zoom(1.25);
-        graph.center();
+      const [left, top] = [bound(Math.min, "x", "width", -1), bound(Math.min, "y", "height", -1)];
+      const [right, bottom] = [bound(Math.max, "x", "width", 1), bound(Math.max, "y", "height", 1)];
+      const [width, height] = [graph.width(), graph.height()];
+      const zoom = Math.min(MAX_FIT, (width - 48) / (right - left), (height - 48) / (bottom - top));
+      if (zoom > 0) {
+        const pan = { x: width / 2 - (zoom * (left + right)) / 2, y: height / 2 - (zoom * (top + bottom)) / 2 };
+        graph.viewport({ zoom, pan });
       }
+    }
+
+    // Returns the edge of all boxes at one side.
+    function bound(extreme, place, size, sign) {
+      const ends = data.nodes.map((node) => node[place] + (sign * node[size]) / 2);
+      return ends.reduce((one, other) => extreme(one, other), ends.length ? ends[0] : 0);
     }
 
     // Shows everything if its texts are legible then, else the surroundings of the start.
@@ -377,6 +422,7 @@
       }
     }
     firstView();
+    writeLabels();
 
     function trail(number) {
       const [nodes, edges] = [[number], []];
@@ -713,6 +759,7 @@
         select(number < 0 ? null : number, number >= 0);
       },
       destroy() {
+        clearTimeout(writing);
         observer.disconnect();
         scheme.removeEventListener("change", recolor);
         graph.destroy();

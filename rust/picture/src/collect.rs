@@ -20,7 +20,9 @@ pub(crate) fn of_trace(report: &TraceReport) -> Graph {
     let mut left_out: Vec<String> =
         report.truncation_reasons.iter().map(|reason| words::left_out(*reason, limits)).collect();
     if report.summary.unpriced_count > 0 {
-        left_out.push(format!("{} movements without a price, in sums of US dollars", report.summary.unpriced_count));
+        let count = report.summary.unpriced_count;
+        let movements = if count == 1 { "movement" } else { "movements" };
+        left_out.push(format!("{count} {movements} without a price, in sums of US dollars"));
     }
     let mut graph = graph(nodes, report.edges.iter(), report.blockchain);
     let start = graph.nodes.iter().find(|node| node.role == Role::Start).map_or_else(String::new, Node::title);
@@ -124,7 +126,10 @@ fn end_text(end: &TraceEnd) -> String {
         EdgeDirection::Out => "ends here",
         EdgeDirection::In => "begins here",
     };
-    end.share.map_or_else(|| format!("{verb}: {reason}"), |share| format!("{} {verb}: {reason}", words::percent(share)))
+    // Without a price the share is 0 although money came.
+    end.share
+        .filter(|share| *share > 0.0)
+        .map_or_else(|| format!("{verb}: {reason}"), |share| format!("{} {verb}: {reason}", words::percent(share)))
 }
 
 /// Lists what a page says about an address besides its name and labels.

@@ -239,6 +239,7 @@ pub(crate) struct Payment {
     pub remark: Option<String>,
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the form that serde asks for")]
 fn moment<S: serde::Serializer>(secs: &i64, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(&words::moment(*secs))
 }

@@ -132,23 +132,37 @@ fn width(weight: f64, kind: EdgeKind) -> f64 {
     1.2 + (widest - 1.2) * weight.max(0.0).sqrt()
 }
 
+/// An end of an edge at a side of a box.
+struct Port {
+    /// The number of the edge.
+    edge: usize,
+    /// 0 for the payer, 1 for the payee.
+    end: usize,
+    /// True if the text of the edge is there.
+    is_labelled: bool,
+    /// The height of the box at the other end.
+    far: f64,
+}
+
 /// Returns the heights at which edges end, sorted at each side by the height of the other end.
 fn port_heights(boxes: &[NodeBox], sides: &[EdgeSides]) -> Vec<[f64; 2]> {
-    let mut ports: BTreeMap<(usize, Side), Vec<(usize, usize, bool, f64)>> = BTreeMap::new();
-    for (number, of) in sides.iter().enumerate() {
+    let mut ports: BTreeMap<(usize, Side), Vec<Port>> = BTreeMap::new();
+    for (edge, of) in sides.iter().enumerate() {
         let [from, to] = of.ports();
-        for (end, (port, other)) in [(from, to), (to, from)].into_iter().enumerate() {
+        for (end, ((node, side, is_labelled), other)) in [(from, to), (to, from)].into_iter().enumerate() {
             let far = boxes[other.0].middle();
-            ports.entry((port.0, port.1)).or_default().push((number, end, port.2, far));
+            ports.entry((node, side)).or_default().push(Port { edge, end, is_labelled, far });
         }
     }
     let mut heights = vec![[0.0; 2]; sides.len()];
     for ((node, _), mut of) in ports {
-        of.sort_by(|one, other| one.3.total_cmp(&other.3).then_with(|| (one.0, one.1).cmp(&(other.0, other.1))));
-        let total: f64 = of.iter().map(|port| port_room(port.2)).sum();
+        of.sort_by(|one, other| {
+            one.far.total_cmp(&other.far).then_with(|| (one.edge, one.end).cmp(&(other.edge, other.end)))
+        });
+        let total: f64 = of.iter().map(|port| port_room(port.is_labelled)).sum();
         let mut at = boxes[node].middle() - total / 2.0;
-        for (number, end, is_labelled, _) in of {
-            heights[number][end] = at + port_room(is_labelled) / 2.0;
+        for Port { edge, end, is_labelled, .. } in of {
+            heights[edge][end] = at + port_room(is_labelled) / 2.0;
             at += port_room(is_labelled);
         }
     }
