@@ -27,7 +27,7 @@ def static(output: nbformat.NotebookNode) -> nbformat.NotebookNode | None:
         output.execution_count = None
     if "data" in output:
         if any(kind.startswith("image/") for kind in output.data):
-            output.data.pop("text/html", None)
+            output.data = {kind: value for kind, value in output.data.items() if kind.startswith(("image/", "text/plain"))}
         output.metadata = nbformat.NotebookNode()
     return output
 
@@ -36,7 +36,8 @@ def run(path: Path) -> tuple[nbformat.NotebookNode, float]:
     """Run a notebook, and return it with static outputs and the seconds that it took; a cell that fails raises."""
     notebook = nbformat.read(path, as_version=4)
     started = time.monotonic()
-    NotebookClient(notebook, timeout=CELL_SECS, kernel_name="python3", record_timing=False).execute()
+    client = NotebookClient(notebook, timeout=CELL_SECS, kernel_name="python3", record_timing=False, store_widget_state=False)
+    client.execute()
     for cell in code(notebook):
         cell.outputs = [kept for output in cell.outputs if (kept := static(output)) is not None]
         cell.execution_count = None
