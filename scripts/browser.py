@@ -114,7 +114,7 @@ class Browser:
         """Load a page, and wait until it is loaded."""
         self.events.clear()
         self.call("Page.navigate", url=url)
-        self.wait_for("document.readyState === 'complete'")
+        self.wait_for("document.readyState === 'complete'", 60)
 
     def run(self, script: str) -> Any:  # noqa: ANN401
         """Evaluate an expression, or a promise, and return its value."""

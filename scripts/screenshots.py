@@ -33,7 +33,7 @@ def main() -> None:
         subprocess.run(
             [program, "trace", *arguments, "--out", str(page), first["address"]], check=True, capture_output=True
         )
-        with Browser(path, (1400, 820), scale=1.5) as browser:
+        with Browser(path, (1400, 660), scale=1.5) as browser:
             browser.open(page.as_uri())
             browser.wait_for("document.querySelector('.hw-graph canvas') !== null")
             time.sleep(1)

@@ -44,7 +44,7 @@ pub(crate) fn svg(graph: &Graph, layout: &Layout) -> String {
          role=\"img\" font-family=\"{FAMILY}\" font-size=\"{FONT_SIZE}\" fill=\"{TEXT}\">\n<title>{}</title>\n<desc>{}</desc>\n\
          <rect width=\"{width:.0}\" height=\"{height:.0}\" fill=\"#ffffff\"/>\n{body}</svg>\n",
         xml(&graph.title),
-        xml(&format!("{} {HYPOTHESIS}", graph.summary.join(". ")))
+        xml(&format!("{}. {HYPOTHESIS}", graph.summary.join(". ")))
     )
 }
 
