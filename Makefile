@@ -22,7 +22,7 @@ SBOM ?= $(CACHE)/headwater.cdx.json
 BIN := $(CARGO_TARGET_DIR)/debug/headwater
 WHEELS := $(CARGO_TARGET_DIR)/wheels
 
-.PHONY: help demo serve build environments test test-rust test-python test-notebooks notebooks test-schemathesis test-sail test-spark test-docs test-pictures test-same-build test-full cluster-figures check run-check fmt docs methods wheel bench bench-wheel load models deny sbom clean-demo
+.PHONY: help demo serve build environments test test-rust test-python test-notebooks notebooks screenshots test-schemathesis test-sail test-spark test-docs test-pictures test-same-build test-full cluster-figures check run-check fmt docs methods wheel bench bench-wheel load models deny sbom clean-demo
 
 help: ## what there is
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-18s %s\n", $$1, $$2}'
@@ -56,6 +56,11 @@ test-notebooks: $(if $(BUILT),,wheel) $(TRIAL)/ready scripts/requirements-notebo
 
 notebooks: $(if $(BUILT),,wheel) $(TRIAL)/ready scripts/requirements-notebooks.txt ## writes the outputs of every notebook into its file
 	@sh scripts/test-notebooks.sh "$(TRIAL)" "$(WHEELS)" refresh
+
+screenshots: $(TRIAL)/ready scripts/requirements-notebooks.txt ## writes the screenshots of the docs, in Chromium
+	cargo build --workspace --bin headwater
+	$(TRIAL)/bin/pip install --quiet --disable-pip-version-check nbconvert
+	$(TRIAL)/bin/python scripts/screenshots.py "$(BIN)" docs/images
 
 test-schemathesis: $(SCHEMATHESIS)/ready ## every described operation under Schemathesis: 20 examples each, 1,000 with HEADWATER_FULL=1
 	cargo build --workspace --bin headwater

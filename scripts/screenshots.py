@@ -1,44 +1,96 @@
 """Make the screenshots of the docs from the demo economy.
 
-Usage: python scripts/screenshots.py PROGRAM docs/images (with Chromium installed)
+Usage: python scripts/screenshots.py PROGRAM docs/images (with Chromium and nbconvert installed)
 """
 
 from __future__ import annotations
 
+import fcntl
 import json
+import os
+import pty
+import struct
 import subprocess
 import sys
 import tempfile
+import termios
 import time
+from html import escape
 from pathlib import Path
 
 from browser import Browser, find_browser
 
+# The width of the terminal in characters.
+_COLUMNS = 110
+_NOTEBOOK = "notebooks/follow_the_money.ipynb"
+
+
+def printed(command: list[str], store: Path) -> str:
+    """Run a command in a terminal, and return what it prints there."""
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, _COLUMNS, 0, 0))
+    environment = {**os.environ, "HEADWATER_STORE": str(store)}
+    with subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, env=environment):
+        os.close(theirs)
+        text = b""
+        # The end of a terminal is an error of the reader.
+        try:
+            while chunk := os.read(ours, 1 << 16):
+                text += chunk
+        except OSError:
+            pass
+    os.close(ours)
+    return text.decode().replace("\r\n", "\n")
+
+
+def terminal(program: str, store: Path, questions: list[str]) -> str:
+    """Return a page that shows a session in a terminal."""
+    session = [f"$ headwater {question}\n{printed([program, *question.split()], store)}" for question in questions]
+    style = "margin: 0; padding: 18px; background: #1e1f24; color: #e6e6e6; font: 14px/1.4 'DejaVu Sans Mono', monospace"
+    style += f"; white-space: pre-wrap; width: {_COLUMNS}ch"
+    return f'<!DOCTYPE html><meta charset="utf-8"><body style="margin: 0"><pre style="{style}">{escape(chr(10).join(session))}</pre>'
+
+
+def notebook() -> str:
+    """Return a page of a notebook with its outputs."""
+    command = [sys.executable, "-m", "nbconvert", "--to", "html", "--stdout", _NOTEBOOK]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
 
 def main() -> None:
-    """Write trace.png: the page of a trace in a browser, with the card of an address."""
+    """Write trace.png, terminal.png and notebook.png."""
     program, folder = sys.argv[1], Path(sys.argv[2])
     path = find_browser()
     if path is None:
         sys.exit("screenshots: there is no chromium: apt-get install chromium")
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as temporary:
-        store, page = Path(temporary, "demo.hw"), Path(temporary, "trace.html")
+        store, page = Path(temporary, "demo.hw"), Path(temporary, "page.html")
         made = subprocess.run(
             [program, "simulate", "--store", str(store), "--preset", "demo", "--json"], check=True, capture_output=True
         )
         highlights = json.loads(made.stdout)["highlights"]
-        first = next(each for each in highlights if (each["blockchain"], each["title"]) == ("ethereum", "bridge user"))
-        arguments = ["--store", str(store), "--chain", first["blockchain"], "--outward", "3", "--inward", "1"]
-        subprocess.run(
-            [program, "trace", *arguments, "--out", str(page), first["address"]], check=True, capture_output=True
-        )
-        with Browser(path, (1400, 660), scale=1.5) as browser:
+        of = {each["title"]: each["address"] for each in highlights if each["blockchain"] == "ethereum"}
+        trace = ["trace", of["scammer"], "--chain", "ethereum", "--outward", "4", "--inward", "0"]
+        written = [program, *trace, "--store", str(store), "--out", str(page)]
+        subprocess.run(written, check=True, capture_output=True)
+        with Browser(path, (1500, 760), scale=1.5) as browser:
             browser.open(page.as_uri())
             browser.wait_for("document.querySelector('.hw-graph canvas') !== null")
             time.sleep(1)
             browser.screenshot(folder / "trace.png")
-    print(f"{folder / 'trace.png'}: the trace of {first['address']}")
+            questions = [f"wallet {of['busy person']}", f"counterparties {of['busy person']} --limit 5"]
+            page.write_text(terminal(program, store, questions), encoding="utf-8")
+            browser.open(page.as_uri())
+            browser.resize(980, browser.run("document.querySelector('pre').offsetHeight"), scale=1.5)
+            browser.screenshot(folder / "terminal.png")
+            page.write_text(notebook(), encoding="utf-8")
+            browser.resize(1100, 1000, scale=1.5)
+            browser.open(page.as_uri())
+            browser.run("document.querySelector('#The-trace').scrollIntoView()")
+            time.sleep(1)
+            browser.screenshot(folder / "notebook.png")
+    print(f"{folder}: trace.png, terminal.png, notebook.png")
 
 
 if __name__ == "__main__":
