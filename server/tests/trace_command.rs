@@ -152,7 +152,7 @@ fn graphml_and_picture_hold_every_address() {
     has(&graph, &wanted);
     let picture = std::fs::read_to_string(svg).unwrap();
     assert_eq!((picture.matches("<g><title>").count(), picture.matches("<g stroke-opacity").count()), (4, 3));
-    has(&picture, &["A &lt;b&gt; &amp; Co", "1 eth ($2,000)", "ends here: no further", ALICE, NOBODY]);
+    has(&picture, &["A &lt;b&gt; &amp; Co", "1 eth ($2,000)", "begins here: no further", ALICE, NOBODY]);
     let [html, png] = ["trace.html", "trace.png"].map(|name| store.at(name));
     for file in [&html, &png] {
         assert_eq!(store.reported(&[ALICE, "--out", file]).0, 0);
