@@ -41,7 +41,7 @@ pub(crate) fn svg(graph: &Graph, layout: &Layout) -> String {
     let height = at + MARGIN;
     format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width:.0}\" height=\"{height:.0}\" viewBox=\"0 0 {width:.0} {height:.0}\" \
-         role=\"img\" font-family=\"{FAMILY}\" font-size=\"{FONT_SIZE}\" fill=\"{TEXT}\">\n<title>{}</title>\n<desc>{}</desc>\n\
+         style=\"max-width:100%;height:auto\" role=\"img\" font-family=\"{FAMILY}\" font-size=\"{FONT_SIZE}\" fill=\"{TEXT}\">\n<title>{}</title>\n<desc>{}</desc>\n\
          <rect width=\"{width:.0}\" height=\"{height:.0}\" fill=\"#ffffff\"/>\n{body}</svg>\n",
         xml(&graph.title),
         xml(&format!("{}. {HYPOTHESIS}", graph.summary.join(". ")))

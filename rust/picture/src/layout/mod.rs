@@ -16,9 +16,9 @@ pub(crate) use sides::Side;
 use crate::graph::Graph;
 
 /// The width that curves take between columns, in pixels.
-const CURVES: f64 = 96.0;
+const CURVES: f64 = 60.0;
 /// The width that the texts of edges take at one side of a column.
-const RUN: f64 = 152.0;
+const RUN: f64 = 140.0;
 /// The width of that room without texts.
 const SHORT_RUN: f64 = 16.0;
 /// The usual distance of columns, by which long ones are divided.
