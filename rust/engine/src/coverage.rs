@@ -62,7 +62,11 @@ pub fn lacking(chain: Chain, coverage: &Coverage) -> Vec<&'static str> {
 /// Warns of what the answer leaves out because no source claims to have brought it.
 pub(crate) fn warn(ledger: &dyn Ledger, chain: Chain, warnings: &mut Warnings) {
     let Some(coverage) = ledger.coverage().get(&chain).filter(|coverage| coverage.transactions > 0) else {
-        warnings.add("no_data", None, format!("the store has no data of {chain}: an empty answer says nothing about the chain"));
+        warnings.add(
+            "no_data",
+            None,
+            format!("the store has no data of {chain}: an empty answer says nothing about the chain"),
+        );
         return;
     };
     if coverage.approximate > 0 {
