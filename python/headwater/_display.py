@@ -51,8 +51,9 @@ class Report(Protocol):
     endpoint: str
     request: dict[str, Any]
 
-    @property
-    def frame(self) -> pl.DataFrame: ...
+    _overview_name: str
+
+    def _overview(self) -> pl.DataFrame: ...
     @property
     def total(self) -> int | None: ...
     @property
@@ -77,14 +78,12 @@ class Reports(Protocol):
 
 def text(report: Report) -> str:
     """Return a report as text: its title, the first rows, and the warnings."""
-    return "\n".join(
-        [safe(report.title()), *_text_table(_first(report.endpoint, report.frame)), *more(report), *_notes(report)]
-    )
+    return "\n".join([safe(report.title()), *_text_table(_first(report._overview())), *more(report), *_notes(report)])
 
 
 def html(report: Report) -> str:
     """Return a report as HTML; texts of chains and lists are escaped."""
-    frame = _first(report.endpoint, report.frame)
+    frame = _first(report._overview())
     lines = [f"<div><strong>{escape(safe(report.title()))}</strong></div>"]
     if frame.height:
         lines.append(_table(frame))
@@ -116,8 +115,8 @@ def subject(report: Report) -> str:
 def more(report: Report) -> list[str]:
     """Say how to get the rows that are not shown, and those that the report does not have."""
     lines = []
-    if (height := report.frame.height) > _ROWS:
-        lines.append(f"{height - _ROWS:,} more rows: .frame has all {height:,}")
+    if (height := report._overview().height) > _ROWS:
+        lines.append(f"{height - _ROWS:,} more rows: {report._overview_name} has all {height:,}")
     if report.has_more:
         lines.append("the list continues: limit=None gives all rows")
     return lines
@@ -135,16 +134,14 @@ def titles(reports: Reports) -> str:
 
 def many_text(reports: Reports) -> str:
     """Return the reports about many addresses as text: their title, the first rows of all, and each warning once."""
-    return "\n".join(
-        [safe(reports.title()), *_text_table(_first(reports.endpoint, reports._overview())), *_all_notes(reports)]
-    )
+    return "\n".join([safe(reports.title()), *_text_table(_first(reports._overview())), *_all_notes(reports)])
 
 
 def many_html(reports: Reports) -> str:
     """Return the reports about many addresses as HTML, with the first rows of all."""
     lines = [
         f"<div><strong>{escape(safe(reports.title()))}</strong></div>",
-        _table(_first(reports.endpoint, reports._overview())),
+        _table(_first(reports._overview())),
     ]
     return "\n".join([*lines, *(f"<div><em>{escape(note)}</em></div>" for note in _all_notes(reports))])
 
@@ -168,12 +165,17 @@ def _all_notes(reports: Reports) -> Iterable[str]:
     return dict.fromkeys(note for report in reports for note in _notes(report))
 
 
-def _first(endpoint: str, rows: pl.DataFrame) -> pl.DataFrame:
-    """Return the first rows, with the columns that people look at first, without those that have nothing."""
+def overview(endpoint: str, rows: pl.DataFrame) -> pl.DataFrame:
+    """Return rows with the columns that people look at first."""
+    first = [name for name in SHOWN.get(endpoint, ("", []))[1] if name in rows.columns]
+    if not first:
+        return rows
+    return rows.select([*(name for name in ("queried_address",) if name in rows.columns), *first])
+
+
+def _first(rows: pl.DataFrame) -> pl.DataFrame:
+    """Return the first rows, without the columns that have nothing there."""
     frame = rows.head(_ROWS)
-    first = [name for name in SHOWN.get(endpoint, ("", []))[1] if name in frame.columns]
-    if first:
-        frame = frame.select([*(name for name in ("queried_address",) if name in frame.columns), *first])
     kept = [column.name for column in frame.get_columns() if column.null_count() < len(column)]
     return _for_people(frame.select(kept))
 

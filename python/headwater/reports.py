@@ -59,6 +59,8 @@ class Report(Generic[Data]):
     True
     """
 
+    _overview_name = ".frame"
+
     def __init__(self, endpoint: str, answer: _headwater.Answer, request: Mapping[str, Any] | None = None) -> None:
         self.endpoint = endpoint
         self.request = dict(request or {})
@@ -205,6 +207,10 @@ class Report(Generic[Data]):
         """Give a row by its position, rows by a slice, or a field of ``data`` by its name."""
         return self.data[index] if isinstance(index, str) else self.rows[index]
 
+    def _overview(self) -> pl.DataFrame:
+        """Return what a prompt shows."""
+        return _display.overview(self.endpoint, self.frame)
+
     def title(self) -> str:
         """Say what the report has, and of whom."""
         return _display.title(self)
@@ -319,8 +325,8 @@ class Reports(Sequence[Report[Data]]):
         return _rows.united(frames) if frames else nobody
 
     def _overview(self) -> pl.DataFrame:
-        """Return the rows that a prompt shows first."""
-        return self.frame
+        """Return what a prompt shows."""
+        return _display.overview(self.endpoint, self.frame)
 
     def _without_rows(self) -> pl.DataFrame:
         """Return the frame of no address."""

@@ -67,6 +67,10 @@ _ENDS = [
 ]
 
 
+# What a prompt shows of a trace: where the money is.
+_OVERVIEW = ["direction", "address", "blockchain", "label", "share", "amount_usd", "hops", "stop_reason"]
+
+
 class TraceReport(Report[records.TraceReport]):
     """Where money went from an address and where it came from, hop by hop.
 
@@ -86,6 +90,8 @@ class TraceReport(Report[records.TraceReport]):
     >>> report.assets["symbol"].unique(maintain_order=True).to_list()
     ['eth', 'usdt']
     """
+
+    _overview_name = ".ends"
 
     @property
     def rows(self) -> list[dict[str, Any]]:
@@ -246,6 +252,9 @@ class TraceReport(Report[records.TraceReport]):
         >>> ledger().trace(ALICE).show()  # doctest: +SKIP
         """
         self.plot().show()
+
+    def _overview(self) -> pl.DataFrame:
+        return self.ends.select(_OVERVIEW)
 
     def title(self) -> str:
         """Name the address, what was found, and what was left out."""

@@ -204,6 +204,7 @@ def test_graphml_is_read_with_its_types(trace: hw.TraceReport, tmp_path: Path) -
 
 def test_text_of_a_trace_says_what_was_left_out(town: hw.Ledger, trace: hw.TraceReport) -> None:
     assert repr(trace).splitlines()[0] == f"trace of {ALICE} on ethereum: 3 addresses, 4 edges, 2 ends"
+    assert "direction" in repr(trace).splitlines()[2], "the ends: where the money is"
     cut = town.trace(ALICE, outward_depth=1, inward_depth=0)
     assert "cut by depth_limit" in repr(cut)
 
