@@ -196,8 +196,10 @@ def _text_table(frame: pl.DataFrame) -> list[str]:
     """Return a frame as a table for a prompt, nothing for no rows."""
     if not frame.height:
         return []
+    shown = _fitting(frame, shutil.get_terminal_size().columns)
+    left_out = ", ".join(frame.columns[len(shown.columns) :])
     with pl.Config(**_CONFIG):
-        return [str(_fitting(frame, shutil.get_terminal_size().columns))]
+        return [str(shown), *([f"not shown: {left_out}"] if left_out else [])]
 
 
 def _fitting(frame: pl.DataFrame, width: int) -> pl.DataFrame:

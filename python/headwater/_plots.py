@@ -91,7 +91,8 @@ def _axes(ax: Axes | None) -> Axes:
     except ImportError as error:
         message = "pictures need matplotlib: pip install 'headwater[plot]'"
         raise ImportError(message) from error
-    return pyplot.gca()
+    # A figure of its own: pictures of two reports in one cell are not drawn over one another.
+    return pyplot.subplots(layout="constrained")[1]
 
 
 def _nothing(report: Drawn, why: str) -> InvalidInput:

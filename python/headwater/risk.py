@@ -53,7 +53,7 @@ _SUMMARY = [
     "factors",
 ]
 # What a prompt shows of many addresses.
-_OVERVIEW = ["address", "blockchain", "assessment", "composite_score", "risk_level", "gate_reason", "factors"]
+_OVERVIEW = ["address", "assessment", "composite_score", "risk_level", "blockchain", "gate_reason", "factors"]
 
 
 class RiskReport(ChartReport[records.AddressRiskReport]):

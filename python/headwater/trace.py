@@ -68,7 +68,7 @@ _ENDS = [
 
 
 # What a prompt shows of a trace: where the money is.
-_OVERVIEW = ["direction", "address", "blockchain", "label", "share", "amount_usd", "hops", "stop_reason"]
+_OVERVIEW = ["direction", "address", "label", "share", "amount_usd", "hops", "stop_reason", "blockchain"]
 
 
 class TraceReport(Report[records.TraceReport]):

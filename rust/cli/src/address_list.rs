@@ -54,7 +54,7 @@ pub(super) fn of_standard_input() -> Result<Vec<GivenAddress>, Failure> {
 /// Returns the first cell of each line; blank lines, comments and a line of names above are left out.
 fn of_lines(bytes: &[u8]) -> Result<Vec<GivenAddress>, Failure> {
     let bytes = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes);
-    let mut given = Vec::new();
+    let (mut given, mut is_first) = (Vec::new(), true);
     for (number, line) in (1_u64..).zip(bytes.split(|byte| *byte == b'\n')) {
         let text = std::str::from_utf8(line).map_err(|_| {
             Failure::usage(format!("standard input, line {number} is not UTF-8 text: expected one address per line"))
@@ -65,7 +65,9 @@ fn of_lines(bytes: &[u8]) -> Result<Vec<GivenAddress>, Failure> {
         let cell = first_cell(text).map_err(|error| {
             Failure::usage(format!("standard input, line {number}: {error}; expected an address, or a row of CSV"))
         })?;
-        if given.is_empty() && is_name(&cell) {
+        let is_head = is_first && is_name(&cell);
+        is_first = false;
+        if is_head {
             continue;
         }
         given.push(GivenAddress { text: cell, line: Some(number) });
@@ -107,6 +109,8 @@ mod tests {
         let expected = vec![(ONE.to_owned(), Some(2)), (ONE.to_owned(), Some(3))];
         assert_eq!(texts(&format!("\u{feff}Wallet address,note\n{ONE},\"a, b\"\n\"{ONE}\",c")), expected);
         assert_eq!(texts(&format!("{ONE},first\n")), [(ONE.to_owned(), Some(1))]);
+        let kept = vec![("rubbish".to_owned(), Some(2)), (ONE.to_owned(), Some(3))];
+        assert_eq!(texts(&format!("address\nrubbish\n{ONE}\n")), kept, "one line of names at most");
     }
 
     #[test]

@@ -10,6 +10,7 @@ use super::error::Failure;
 use super::output::Output;
 use super::session::Session;
 use super::table::{Layout, fitted};
+use super::view::WideFlag;
 use super::words::{number, row, time};
 
 /// Arguments of `change`.
@@ -17,13 +18,15 @@ use super::words::{number, row, time};
 pub struct Arguments {
     /// The transaction: 64 hex digits.
     txid: String,
+    #[command(flatten)]
+    wide: WideFlag,
 }
 
 /// Prints the output that went back to the payer, and the rules that say so.
 pub(super) fn run(settings: &Settings, arguments: &Arguments, output: Output) -> Result<(), Failure> {
     let request = json!({"txid": arguments.txid});
     let response = Session::open(settings)?.ask::<BtcChangeAddress>(request)?;
-    output.answer(&response, || lines(&response.report, output.layout()))
+    output.answer(&response, || lines(&response.report, arguments.wide.layout(output)))
 }
 
 fn lines(report: &BtcChangeAddressReport, layout: Layout) -> Vec<String> {

@@ -114,7 +114,7 @@ fn one_lines(of: &AddressClassification, layout: Layout) -> Vec<String> {
 fn verdict(of: &AddressClassification) -> String {
     match of.predicted_class.as_deref() {
         Some("Unknown") | None => "no class is probable enough".to_owned(),
-        Some(class) => format!("{class}, with a probability of {:.2}", of.confidence),
+        Some(class) => format!("looks like {class}, with a probability of {:.2}", of.confidence),
     }
 }
 

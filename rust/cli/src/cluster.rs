@@ -10,6 +10,7 @@ use super::error::Failure;
 use super::output::Output;
 use super::session::Session;
 use super::table::{Layout, fitted};
+use super::view::WideFlag;
 use super::words::{number, row};
 
 /// Arguments of `cluster`.
@@ -26,14 +27,16 @@ pub struct Arguments {
     /// Number of addresses skipped before them.
     #[arg(long, default_value_t = 0)]
     offset: u32,
+    #[command(flatten)]
+    wide: WideFlag,
 }
 
 /// Lists the addresses that probably have one owner, and what links them.
 pub(super) fn run(settings: &Settings, arguments: &Arguments, output: Output) -> Result<(), Failure> {
-    let Arguments { address, include_change, limit, offset } = arguments;
+    let Arguments { address, include_change, limit, offset, wide } = arguments;
     let request = json!({"address": address, "include_change": include_change, "limit": limit, "offset": offset});
     let response = Session::open(settings)?.ask::<BtcCluster>(request)?;
-    output.answer(&response, || lines(&response.report, output.layout()))
+    output.answer(&response, || lines(&response.report, wide.layout(output)))
 }
 
 fn lines(report: &BtcClusterReport, layout: Layout) -> Vec<String> {

@@ -59,8 +59,11 @@ fn lines(response: &Response<WalletOverviewReport>, layout: Layout) -> Vec<Strin
         let transactions = counted(report.tx_count, "transaction", "transactions");
         facts.push(row(["active", &format!("{} to {}, {transactions}", time(first), time(last))]));
         let (received, sent) = (dollars(report.total_received_usd), dollars(report.total_sent_usd));
-        facts.push(row(["received", &format!("{received} from {} addresses", grouped(report.received_address_count))]));
-        facts.push(row(["sent", &format!("{sent} to {} addresses", grouped(report.sent_address_count))]));
+        facts.push(row([
+            "received",
+            &format!("{received} from {}", counted(report.received_address_count, "address", "addresses")),
+        ]));
+        facts.push(row(["sent", &format!("{sent} to {}", counted(report.sent_address_count, "address", "addresses"))]));
     }
     if let Some(funder) = &report.first_funder {
         facts.push(row(["first paid by", &format!("{} on {}", &*funder.address, time(funder.timestamp))]));

@@ -75,7 +75,8 @@ pub(super) fn percent(share: Option<f64>) -> String {
 
 /// Formats an amount with its symbol; in the smallest unit if the decimals are unknown.
 pub(super) fn amount(whole: Option<&DecimalText>, raw: &RawAmountText, symbol: &str) -> String {
-    whole.map_or_else(|| format!("{} units {symbol}", &**raw), |whole| format!("{} {symbol}", &**whole))
+    let units = || format!("{} units {symbol}", grouped_text(raw));
+    whole.map_or_else(units, |whole| format!("{} {symbol}", grouped_text(whole)))
 }
 
 /// Formats a count with the word for what is counted.

@@ -78,7 +78,7 @@ pub(crate) fn warn(ledger: &dyn Ledger, chain: Chain, warnings: &mut Warnings) {
         warnings.add("approximate_amounts", None, message);
     }
     for words in lacking(chain, coverage) {
-        let message = format!("no loaded source of {chain} covers {words}: the answer may lack them");
+        let message = format!("no loaded source of {chain} covers {words} completely: the answer may lack some");
         warnings.add("partial_data", None, message);
     }
 }

@@ -249,7 +249,7 @@ impl<'a> Labels<'a> {
 /// Warns that the ledger has no labels.
 pub(crate) fn warn(ledger: &dyn Ledger, warnings: &mut Warnings) {
     if ledger.labels().is_empty() {
-        let message = "no list of labels is imported: import some with `headwater labels import`";
+        let message = "no list of labels is imported: `headwater labels import core` imports public ones";
         warnings.add("no_labels", None, message);
     }
 }

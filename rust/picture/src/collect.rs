@@ -81,6 +81,7 @@ pub(crate) fn of_path(report: &PathReport) -> Graph {
     }
     graph.left_out =
         report.truncation_reasons.iter().map(|reason| words::left_out(*reason, Limits::default())).collect();
+    graph.is_nameless = true;
     graph
 }
 

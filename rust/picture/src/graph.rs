@@ -19,8 +19,10 @@ pub(crate) struct Graph {
     pub nodes: Vec<Node>,
     /// The payments, by both ends.
     pub edges: Vec<Edge>,
-    /// What the picture leaves out, one sentence each.
+    /// The parts that the picture leaves out, one sentence each.
     pub left_out: Vec<String>,
+    /// True if the answer names no address, as that of a path.
+    pub is_nameless: bool,
 }
 
 impl Graph {
@@ -55,10 +57,13 @@ impl Kind {
     pub const ALL: [Self; 7] =
         [Self::Unnamed, Self::Named, Self::Exchange, Self::Bridge, Self::Protocol, Self::Mixer, Self::Illicit];
 
-    /// The text of the legend. On bitcoin addresses have the labels of their cluster too.
-    pub const fn text(self, has_clusters: bool) -> &'static str {
+    /// The text of the legend of a picture. On bitcoin addresses have the labels of their cluster too.
+    pub fn text(self, graph: &Graph) -> &'static str {
         match self {
-            Self::Illicit if has_clusters => "label of its own or of its cluster: sanctions, theft, scam or the like",
+            Self::Unnamed if graph.is_nameless => "address (paths have no names: trace it, or ask for its labels)",
+            Self::Illicit if graph.has_clusters() => {
+                "label of its own or of its cluster: sanctions, theft, scam or the like"
+            }
             Self::Unnamed => "address without a name",
             Self::Named => "named address",
             Self::Exchange => "exchange",
@@ -143,7 +148,7 @@ pub(crate) struct Node {
     pub labels: Vec<String>,
     /// The dispute of the claim that names it.
     pub dispute: Option<ClaimDispute>,
-    /// What ends there: a share with its direction, and the reason.
+    /// The ends there: a share with its direction, and the reason.
     pub ends: Vec<String>,
     /// Titles and texts that a page shows besides.
     pub facts: Vec<(&'static str, String)>,
@@ -235,7 +240,7 @@ pub(crate) struct Payment {
     pub last: i64,
     /// The largest transactions, at most ten.
     pub hashes: Vec<String>,
-    /// Remarks, such as the chain to which it went on.
+    /// Remarks, such as the chain on which it continued.
     pub remark: Option<String>,
 }
 

@@ -22,10 +22,15 @@ pub enum TableError {
     Write(#[from] io::Error),
 }
 
+/// The words of the operating system for a closed pipe.
+const BROKEN_PIPE: &str = "Broken pipe";
+
 impl From<ArrowError> for TableError {
     fn from(error: ArrowError) -> Self {
         match error {
             ArrowError::IoError(_, error) => Self::Write(error),
+            // The writer of CSV gives errors of its destination as text.
+            ArrowError::CsvError(text) if text.contains(BROKEN_PIPE) => Self::Write(io::ErrorKind::BrokenPipe.into()),
             error => Self::Rows(error),
         }
     }

@@ -42,10 +42,14 @@ pub(super) fn lines(response: &Response<RiskReport>, parameters: &Parameters, la
 
 fn facts(report: &RiskReport, parameters: &Parameters) -> Vec<String> {
     let (levels, decision) = (&parameters.levels, &report.decision);
+    let level = match report.meta.assessment {
+        // Without data the level means nothing.
+        AssessmentName::Insufficient => "no level, since there is not enough data",
+        AssessmentName::Full | AssessmentName::Partial => report.risk_level.name(),
+    };
     let score = format!(
-        "{} of 100: {} (medium from {}, high from {})",
+        "{} of 100: {level} (medium from {}, high from {})",
         points(report.composite_score),
-        report.risk_level.name(),
         levels.medium,
         levels.high
     );

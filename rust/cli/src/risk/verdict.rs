@@ -65,7 +65,7 @@ impl<'r> RiskVerdict<'r> {
                 "little is held against the address".to_owned()
             }
             Some(factor) if is_low => {
-                format!("little is held against the address; most points: {}", self.factor(factor))
+                format!("most points: {}", self.factor(factor))
             }
             Some(factor) => self.factor(factor),
             None if self.meta.assessment == AssessmentName::Full => "nothing is held against the address".to_owned(),

@@ -34,6 +34,29 @@ struct NamedEnd<'r> {
 }
 
 fn side(report: &TraceReport, direction: EdgeDirection) -> Option<String> {
+    let ends = at_ends(report, direction)?;
+    Some(stayed(report, direction).into_iter().chain([ends]).collect::<Vec<_>>().join("; "))
+}
+
+/// Describes the money that stayed on the way, where it is more than came to any end.
+fn stayed(report: &TraceReport, direction: EdgeDirection) -> Option<String> {
+    let whole = report.summary.divisions.iter().find(|of| of.direction == direction)?.stayed;
+    let ends = report.ends.iter().filter(|end| end.direction == direction);
+    if ends.filter_map(|end| end.share).any(|share| share >= whole) {
+        return None;
+    }
+    let on_side = report.nodes.iter().filter(|node| match direction {
+        EdgeDirection::Out => node.depth > 0,
+        EdgeDirection::In => node.depth < 0,
+    });
+    let parts = on_side.filter_map(|node| Some((node, node.stayed_share?)));
+    let (largest, part) = parts.max_by(|one, other| one.1.total_cmp(&other.1))?;
+    let who = largest.entity_name.as_deref().unwrap_or(&largest.address);
+    Some(format!("{} stayed at addresses between, most of it at {who} ({})", whole_percent(whole), whole_percent(part)))
+}
+
+/// Describes the ends of one direction.
+fn at_ends(report: &TraceReport, direction: EdgeDirection) -> Option<String> {
     let settings = &report.settings;
     let (depth, verb) = match direction {
         EdgeDirection::Out => (settings.outward_depth, "reached"),
@@ -45,8 +68,8 @@ fn side(report: &TraceReport, direction: EdgeDirection) -> Option<String> {
     let ends: Vec<&TraceEnd> = report.ends.iter().filter(|end| end.direction == direction).collect();
     let Some(largest) = ends.first() else {
         let nothing = match direction {
-            EdgeDirection::Out => "no money left this address",
-            EdgeDirection::In => "no money came to this address",
+            EdgeDirection::Out => "no payment by this address is held",
+            EdgeDirection::In => "no payment to this address is held",
         };
         let is_held = report.edges.iter().any(|edge| edge.direction == direction);
         return (!is_held).then(|| nothing.to_owned());

@@ -41,11 +41,11 @@ pub const ENDPOINT: Endpoint = Endpoint {
     first: &[
         "address",
         "entity_name",
-        "labels",
         "total_amount_usd",
+        "labels",
+        "total_count",
         "received_amount_usd",
         "sent_amount_usd",
-        "total_count",
         "first_activity",
         "last_activity",
     ],
