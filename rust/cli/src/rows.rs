@@ -119,7 +119,7 @@ mod tests {
             "unpriced_fields": ["total_amount_usd"], "first_activity": 0, "last_activity": 60,
         });
         let lines = table_of(endpoint, &[row]).lines(Layout::default());
-        assert!(lines[0].starts_with("address  entity_name  labels    total_amount_usd"), "{lines:?}");
+        assert!(lines[0].starts_with("address  entity_name  total_amount_usd  labels"), "{lines:?}");
         assert!(!lines[1].contains("0.00") && lines[1].ends_with("1970-01-01 00:01:00Z"), "{lines:?}");
     }
 
