@@ -132,7 +132,7 @@ fn risk_in_words_states_floors_and_omissions() {
     has(
         &unseen,
         &[
-            "0.00 of 100: low",
+            "0.00 of 100: no level, since there is not enough data",
             "assessment  not enough data to judge",
             "nothing was found in too little data",
             "  the address was never seen on the chain:\n    rapid_in_out",
