@@ -13,6 +13,18 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+# The options of a browser that reaches no other host.
+OPTIONS = (
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-dev-shm-usage",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1",
+)
 _NAMES = ("chromium", "chromium-browser", "google-chrome")
 
 
@@ -30,17 +42,9 @@ class Browser:
         self._read, answers = os.pipe()
         arguments = [
             path,
-            "--headless",
-            "--no-sandbox",
-            "--disable-gpu",
-            "--disable-dev-shm-usage",
-            "--no-first-run",
-            "--disable-background-networking",
-            "--disable-component-update",
-            "--disable-sync",
+            *OPTIONS,
             "--hide-scrollbars",
             f"--user-data-dir={self._profile.name}",
-            "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1",
             "--remote-debugging-pipe",
             f"--force-device-scale-factor={scale}",
             "about:blank",

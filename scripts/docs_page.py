@@ -12,6 +12,8 @@ import urllib.request
 from pathlib import Path
 from typing import Any
 
+from browser import OPTIONS
+
 browser, origin, place = sys.argv[1], sys.argv[2], Path(sys.argv[3])
 
 
@@ -28,16 +30,8 @@ def rendered() -> str:
     """Give what the page holds once its scripts have run."""
     arguments = [
         browser,
-        "--headless",
-        "--no-sandbox",
-        "--disable-gpu",
-        "--disable-dev-shm-usage",
-        "--no-first-run",
-        "--disable-background-networking",
-        "--disable-component-update",
-        "--disable-sync",
+        *OPTIONS,
         f"--user-data-dir={place / 'profile'}",
-        "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1",
         f"--log-net-log={place / 'net.json'}",
         "--virtual-time-budget=30000",
         "--dump-dom",

@@ -6,9 +6,10 @@ import os
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from numbers import Integral, Real
+from pathlib import Path
 from typing import Any
 
-from headwater.errors import InvalidInput
+from headwater.errors import InvalidInput, StorageError
 
 # No quantity is larger than 256 bits, nor has more digits; what is, need not be written out to be refused.
 _MOST_BITS = 512
@@ -98,6 +99,16 @@ def path(value: object, name: str) -> str:
         return os.path.expanduser(os.fsdecode(value))
     message = f"{name}: expected a path, not {shown(value)}"
     raise InvalidInput(message, reason="invalid_type", field=name)
+
+
+def write(file: Path, contents: bytes) -> Path:
+    """Write a file that a caller named, and return its path."""
+    try:
+        file.write_bytes(contents)
+    except OSError as error:
+        message = f"cannot write {file}: {error.strerror or error}"
+        raise StorageError(message) from error
+    return file
 
 
 def paths(values: object, name: str) -> list[str]:

@@ -42,7 +42,7 @@ class Drawn(Protocol):
 def without_picture(endpoint: str) -> str:
     """Return the message of an error: a report without a picture."""
     known = ", ".join(map(repr, sorted([*_PICTURES, "path", "trace"])))
-    return f"there is no picture of {endpoint!r}: there is one of {known}"
+    return f"{endpoint!r} has no picture; calls with one: {known}"
 
 
 def draw(report: Drawn, ax: Axes | None, asset: str | None) -> Axes:
@@ -91,7 +91,7 @@ def _axes(ax: Axes | None) -> Axes:
     except ImportError as error:
         message = "pictures need matplotlib: pip install 'headwater[plot]'"
         raise ImportError(message) from error
-    # A figure of its own: pictures of two reports in one cell are not drawn over one another.
+    # A new figure, so that two pictures of one notebook cell do not overlap.
     return pyplot.subplots(layout="constrained")[1]
 
 

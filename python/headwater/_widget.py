@@ -12,7 +12,7 @@ from headwater.errors import Unsupported
 if TYPE_CHECKING:
     from anywidget import AnyWidget
 
-# The library sees a module of its own, whatever loaders of modules the notebook has.
+# The library gets its own `module`, so that a module loader of the notebook cannot capture it.
 _MODULE = """
 const cytoscape = (function () {{
   const module = {{ exports: {{}} }};

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headwater import _headwater, _objects
-from headwater.errors import InvalidInput, StorageError, Unsupported
+from headwater.errors import InvalidInput, Unsupported
 
 if TYPE_CHECKING:
     from anywidget import AnyWidget
@@ -120,12 +120,7 @@ class Picture:
             )
             raise InvalidInput(message, reason="invalid_value", field="path")
         contents = self.png if ending == ".png" else (self.html if ending == ".html" else self.svg).encode()
-        try:
-            file.write_bytes(contents)
-        except OSError as error:
-            message = f"cannot write {file}: {error.strerror or error}"
-            raise StorageError(message) from error
-        return file
+        return _objects.write(file, contents)
 
     def show(self) -> None:
         """Show the picture: in a notebook below the cell, elsewhere in the browser.
@@ -179,7 +174,7 @@ class Picture:
             return {"text/html": self._frame(), "image/svg+xml": self.svg, "text/plain": repr(self)}
         bundle = widget._repr_mimebundle_()
         data, metadata = bundle if isinstance(bundle, tuple) else (bundle, {})
-        # Where notebooks are converted to pages there is no widget: they take the picture.
+        # Converters of notebooks show the SVG, because they cannot run a widget.
         return {**(data or {}), "image/svg+xml": self.svg, "text/plain": repr(self)}, metadata
 
     @cached_property
@@ -187,7 +182,7 @@ class Picture:
         return self.widget()
 
     def _frame(self) -> str:
-        """Return the page in a frame of its own: its scripts reach nothing of the notebook."""
+        """Return the page in a sandboxed frame, whose scripts cannot access the notebook."""
         return (
             f'<iframe srcdoc="{escape(self.html)}" sandbox="allow-scripts" title="{escape(self._title)}" '
             f'width="100%" height="{_HEIGHT}" style="border: 0"></iframe>'

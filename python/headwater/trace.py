@@ -11,7 +11,7 @@ import polars as pl
 
 from headwater import _objects, _rows, records
 from headwater._records import flattened, node_id, short, with_dispute_secs
-from headwater.errors import StorageError, Unsupported
+from headwater.errors import Unsupported
 from headwater.pictures import Picture
 from headwater.reports import Report, Reports
 
@@ -218,12 +218,7 @@ class TraceReport(Report[records.TraceReport]):
         ...     file.read_text().count("<node ")
         3
         """
-        file = Path(_objects.path(path, "path"))
-        try:
-            file.write_text(self._native.graphml(), encoding="utf-8", newline="\n")
-        except OSError as error:
-            message = f"cannot write {file}: {error.strerror or error}"
-            raise StorageError(message) from error
+        _objects.write(Path(_objects.path(path, "path")), self._native.graphml().encode())
 
     def plot(self) -> Picture:
         """Draw the trace.

@@ -1,6 +1,6 @@
 """The console script: the same command line as the ``headwater`` binary.
 
-It is a package of its own, because importing ``headwater`` also imports polars, which takes longer than most commands.
+It is a separate package, because importing ``headwater`` imports polars, which takes longer than most commands.
 """
 
 from __future__ import annotations

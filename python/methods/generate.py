@@ -12,7 +12,8 @@ defaults, and the sections of its docstring but the parameters.
 * ``defaults``: defaults by field, where it is not the engine's; ``hidden``: fields that are no arguments;
 * ``names``: other names of fields; ``types``: other types of fields;
 * ``nested``: fields that are records, whose fields are arguments of their own;
-* ``report``: the class of the report, where it has one of its own; ``chart``: whether matplotlib can draw it;
+* ``report``: the class of the report, if it is not :class:`headwater.Report`;
+* ``chart``: true if matplotlib can draw the report;
 * ``call``: who answers, where it is not ``_each``;
 * ``rows``: the name of the rows; ``first``: the columns that frames begin with, where they are not the engine's;
 * ``summary``, ``details``, ``returns``, ``raises``, ``notes``, ``examples``: the docstring.
@@ -181,7 +182,7 @@ class Method:
 
     @property
     def has_own_class(self) -> bool:
-        """Whether its report is of another class than :class:`headwater.Report`."""
+        """Return whether its report is not a plain :class:`headwater.Report`."""
         return "report" in self.source or bool(self.source.get("chart"))
 
     @property

@@ -22,7 +22,7 @@ impl NativePicture {
             "trace" => Picture::of_trace(&read::<TraceReport>(report)?),
             "path" => Picture::of_path(&read::<PathReport>(report)?),
             other => {
-                let message = format!("there is no interactive picture of {other:?}; use one of \"trace\", \"path\"");
+                let message = format!("{other:?} has no interactive picture; expected \"trace\", \"path\"");
                 return Err(raise(py, "InvalidInput", &message, Some("invalid_value"), Some("endpoint")));
             }
         };

@@ -318,8 +318,8 @@ def write(
         lines.append(f"| 1/{count} | {rows:,} | {read - left:,} | {(read - left) / total:.0%} |")
     lines += [
         "",
-        "A shard reads the movements of its own addresses, and those of their counterparties for the risk, which lie all over "
-        "the store. So each machine needs the whole generation within reach, but not in memory.",
+        "A shard reads the movements of its own addresses and, for the risk, those of their counterparties. These are spread "
+        "over the whole store. So each machine needs the whole generation within reach, but not in memory.",
         "",
         "## Whole chains, on paper",
         "",

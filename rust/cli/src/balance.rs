@@ -3,50 +3,37 @@
 use std::collections::BTreeMap;
 
 use headwater_engine::endpoints::balance_history::{BalanceHistory, BalanceHistoryReport, ENDPOINT};
-use headwater_types::Chain;
 use serde_json::json;
 
 use super::error::Failure;
+use super::movement_filter::MovementFilter;
 use super::output::{Output, standing};
 use super::rows::table_of;
-use super::session::{Session, without_nulls};
+use super::session::Session;
 use super::view::View;
 use super::words::{counted, grouped_text, usd};
-use super::{Settings, chain, when};
+use super::{Settings, when};
 
 /// Arguments of `balance`.
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
-    /// The chain [default: the chain whose addresses have this form].
-    #[arg(long, value_parser = chain(), ignore_case = true)]
-    chain: Option<Chain>,
-    /// Only these symbols, separated by commas.
-    #[arg(long, visible_alias = "symbol", value_delimiter = ',')]
-    symbols: Option<Vec<String>>,
+    #[command(flatten)]
+    filter: MovementFilter,
     /// First day or time, such as 2025-03-17 [default: 30 days in all].
     #[arg(long, value_name = "TIME", value_parser = when::from)]
     from: Option<i64>,
     /// Last day or time, included [default: the last block held].
     #[arg(long, value_name = "TIME", value_parser = when::until)]
     to: Option<i64>,
-    /// Also count tokens that no registry vouches for.
-    #[arg(long)]
-    include_unverified: bool,
     #[command(flatten)]
     view: View,
-    /// The address.
-    address: String,
 }
 
 /// Prints what an address held at the end of each day.
 pub(super) fn run(settings: &Settings, arguments: &Arguments, output: Output) -> Result<(), Failure> {
-    let Arguments { chain, symbols, from, to, include_unverified, view, address } = arguments;
+    let Arguments { filter, from, to, view } = arguments;
     let session = Session::open(settings)?;
-    let chain = session.chain(*chain, address)?;
-    let request = json!({
-        "blockchain": chain.name(), "address": address, "symbols": symbols, "include_unverified": include_unverified.then_some(true), "start_time": from, "end_time": to,
-    });
-    let request = without_nulls(request);
+    let (_, request) = filter.request(&session, json!({"start_time": from, "end_time": to}))?;
     if view.is_csv(output)? {
         return session.print_csv(&ENDPOINT, request, output);
     }

@@ -6,22 +6,19 @@ use headwater_types::Chain;
 use serde_json::{Value, json};
 
 use super::error::Failure;
+use super::movement_filter::MovementFilter;
 use super::output::Output;
 use super::rows::table_of;
-use super::session::{Session, without_nulls};
+use super::session::Session;
 use super::view::View;
 use super::words::{counted, usd};
-use super::{Settings, chain, when};
+use super::{Settings, when};
 
 /// Arguments of `counterparties`.
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
-    /// The chain [default: the chain whose addresses have this form].
-    #[arg(long, value_parser = chain(), ignore_case = true)]
-    chain: Option<Chain>,
-    /// Only these symbols, separated by commas.
-    #[arg(long, visible_alias = "symbol", value_delimiter = ',')]
-    symbols: Option<Vec<String>>,
+    #[command(flatten)]
+    filter: MovementFilter,
     /// Payers (in), payees (out), or both (all) [default: all].
     #[arg(long)]
     direction: Option<String>,
@@ -37,24 +34,16 @@ pub struct Arguments {
     /// Maximum number of rows [default: 20; with --csv all].
     #[arg(long, value_name = "N")]
     limit: Option<u64>,
-    /// Also count tokens that no registry vouches for.
-    #[arg(long)]
-    include_unverified: bool,
     #[command(flatten)]
     view: View,
-    /// The address.
-    address: String,
 }
 
 /// Ranks the counterparties of an address.
 pub(super) fn run(settings: &Settings, arguments: &Arguments, output: Output) -> Result<(), Failure> {
-    let Arguments { chain, symbols, direction, from, to, sort, limit, include_unverified, view, address } = arguments;
+    let Arguments { filter, direction, from, to, sort, limit, view } = arguments;
     let session = Session::open(settings)?;
-    let chain = session.chain(*chain, address)?;
-    let request = without_nulls(json!({
-        "blockchain": chain.name(), "address": address, "symbols": symbols, "include_unverified": include_unverified.then_some(true), "direction": direction, "start_time": from,
-        "end_time": to, "sort": sort, "limit": limit,
-    }));
+    let further = json!({"direction": direction, "start_time": from, "end_time": to, "sort": sort, "limit": limit});
+    let (chain, request) = filter.request(&session, further)?;
     if view.is_csv(output)? {
         return session.print_csv(&ENDPOINT, request, output);
     }
@@ -63,7 +52,7 @@ pub(super) fn run(settings: &Settings, arguments: &Arguments, output: Output) ->
     output.answer(&response, || {
         let total = report.pagination.total.unwrap_or(report.datas.len() as u64);
         let mut lines = vec![verdict(total, report.datas.first(), chain)];
-        let rows: Vec<Value> = report.datas.iter().filter_map(|row| serde_json::to_value(row).ok()).collect();
+        let rows: Vec<Value> = report.datas.iter().map(|row| json!(row)).collect();
         if !rows.is_empty() {
             lines.extend(table_of(&ENDPOINT, &rows).lines(view.layout(output)));
         }

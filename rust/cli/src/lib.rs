@@ -29,6 +29,7 @@ mod intelligence;
 pub mod interrupt;
 mod keys;
 mod labels;
+mod movement_filter;
 pub mod output;
 mod path;
 mod plans;

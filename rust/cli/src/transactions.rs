@@ -7,25 +7,22 @@ use headwater_types::Chain;
 use serde_json::{Value, json};
 
 use super::error::Failure;
+use super::movement_filter::MovementFilter;
 use super::output::{Output, grouped};
 use super::rows::table_of;
 use super::session::{Session, without_nulls};
 use super::view::View;
 use super::words::{counted, time};
-use super::{Settings, chain, when};
+use super::{Settings, when};
 
 /// Arguments of `transactions`.
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
-    /// The chain [default: the chain whose addresses have this form].
-    #[arg(long, value_parser = chain(), ignore_case = true)]
-    chain: Option<Chain>,
+    #[command(flatten)]
+    filter: MovementFilter,
     /// Only movements between the address and this one.
     #[arg(long, value_name = "ADDRESS")]
     with: Option<String>,
-    /// Only these symbols, separated by commas.
-    #[arg(long, visible_alias = "symbol", value_delimiter = ',')]
-    symbols: Option<Vec<String>>,
     /// Received (in), sent (out), or both (all) [default: all].
     #[arg(long)]
     direction: Option<String>,
@@ -41,40 +38,32 @@ pub struct Arguments {
     /// Maximum number of rows [default: 20; with --csv all].
     #[arg(long, value_name = "N")]
     limit: Option<u64>,
-    /// Also count tokens that no registry vouches for.
-    #[arg(long)]
-    include_unverified: bool,
     #[command(flatten)]
     view: View,
-    /// The address.
-    address: String,
 }
 
 /// Lists the movements of an address.
 pub(super) fn run(settings: &Settings, arguments: &Arguments, output: Output) -> Result<(), Failure> {
-    let Arguments { chain, with, symbols, direction, from, to, sort, limit, include_unverified, view, address } =
-        arguments;
+    let Arguments { filter, with, direction, from, to, sort, limit, view } = arguments;
     let session = Session::open(settings)?;
-    let chain = session.chain(*chain, address)?;
-    let mut request = json!({
-        "blockchain": chain.name(), "symbols": symbols, "include_unverified": include_unverified.then_some(true), "direction": direction, "start_time": from, "end_time": to,
-        "sort": sort, "limit": limit,
+    let further = json!({
+        "counterparty": with, "direction": direction, "start_time": from, "end_time": to, "sort": sort, "limit": limit,
     });
-    let endpoint = if let Some(other) = with {
-        request["target"] = json!(address);
-        request["counterparty"] = json!(other);
+    let (chain, mut request) = filter.request(&session, further)?;
+    let endpoint = if with.is_some() {
+        // Between two addresses the first is the target.
+        request["target"] = request["address"].take();
+        request = without_nulls(request);
         &counterparty_transfer_between::ENDPOINT
     } else {
-        request["address"] = json!(address);
         &transactions::ENDPOINT
     };
-    let request = without_nulls(request);
     if view.is_csv(output)? {
         return session.print_csv(endpoint, request, output);
     }
     let lines = |rows: &[TransferRow], page: &PageInfo| {
         let mut lines = vec![verdict(rows, page, chain, sort.as_deref())];
-        let values: Vec<Value> = rows.iter().filter_map(|row| serde_json::to_value(row).ok()).collect();
+        let values: Vec<Value> = rows.iter().map(|row| json!(row)).collect();
         if !values.is_empty() {
             lines.extend(table_of(endpoint, &values).lines(view.layout(output)));
         }

@@ -2,44 +2,34 @@
 
 use headwater_engine::Response;
 use headwater_engine::endpoints::wallet_overview::{ENDPOINT, WalletOverview, WalletOverviewReport};
-use headwater_types::Chain;
 use serde_json::{Value, json};
 
+use super::Settings;
 use super::error::Failure;
+use super::movement_filter::MovementFilter;
 use super::output::{Output, grouped, standing};
 use super::rows::table_of;
-use super::session::{Session, without_nulls};
+use super::session::Session;
 use super::table::Layout;
 use super::view::View;
 use super::words::{counted, row, time, usd};
-use super::{Settings, chain};
 
 /// Arguments of `wallet`.
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
-    /// The chain [default: the chain whose addresses have this form].
-    #[arg(long, value_parser = chain(), ignore_case = true)]
-    chain: Option<Chain>,
-    /// Only these symbols, separated by commas.
-    #[arg(long, visible_alias = "symbol", value_delimiter = ',')]
-    symbols: Option<Vec<String>>,
-    /// Also count tokens that no registry vouches for.
-    #[arg(long)]
-    include_unverified: bool,
+    #[command(flatten)]
+    filter: MovementFilter,
     #[command(flatten)]
     view: View,
-    /// The address.
-    address: String,
 }
 
 /// Prints what an address holds, and what it received and sent.
 pub(super) fn run(settings: &Settings, arguments: &Arguments, output: Output) -> Result<(), Failure> {
-    let Arguments { chain, symbols, include_unverified, view, address } = arguments;
+    let Arguments { filter, view } = arguments;
     let session = Session::open(settings)?;
-    let chain = session.chain(*chain, address)?;
-    let request = json!({"blockchain": chain.name(), "address": address, "symbols": symbols, "include_unverified": include_unverified.then_some(true)});
+    let (_, request) = filter.request(&session, json!({}))?;
     if view.is_csv(output)? {
-        return session.print_csv(&ENDPOINT, without_nulls(request), output);
+        return session.print_csv(&ENDPOINT, request, output);
     }
     let response = session.ask::<WalletOverview>(request)?;
     output.answer(&response, || lines(&response, view.layout(output)))
