@@ -77,7 +77,7 @@ pub(crate) fn json(graph: &Graph, layout: &Layout) -> String {
         summary: &graph.summary,
         left_out: &graph.left_out,
         hypothesis: HYPOTHESIS,
-        kinds: kinds.map(|kind| LegendEntry { kind, text: kind.text(graph) }).collect(),
+        kinds: kinds.map(|kind| LegendEntry { kind, text: kind.text_in(graph) }).collect(),
         edge_kinds: edge_kinds.map(|kind| LegendEntry { kind, text: kind.text() }).collect(),
         nodes: nodes(graph, layout),
         edges: graph.edges.iter().zip(&layout.lines).map(|(edge, line)| edge_data(edge, line)).collect(),

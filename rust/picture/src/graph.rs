@@ -58,12 +58,19 @@ impl Kind {
         [Self::Unnamed, Self::Named, Self::Exchange, Self::Bridge, Self::Protocol, Self::Mixer, Self::Illicit];
 
     /// The text of the legend of a picture. On bitcoin addresses have the labels of their cluster too.
-    pub fn text(self, graph: &Graph) -> &'static str {
+    pub fn text_in(self, graph: &Graph) -> &'static str {
         match self {
             Self::Unnamed if graph.is_nameless => "address (paths have no names: trace it, or ask for its labels)",
             Self::Illicit if graph.has_clusters() => {
                 "label of its own or of its cluster: sanctions, theft, scam or the like"
             }
+            _ => self.text(),
+        }
+    }
+
+    /// The text of the legend.
+    pub const fn text(self) -> &'static str {
+        match self {
             Self::Unnamed => "address without a name",
             Self::Named => "named address",
             Self::Exchange => "exchange",
@@ -83,7 +90,7 @@ impl Kind {
     }
 
     /// Returns the kind that a label stands for; `None` for labels that leave it open.
-    fn of_code(code: Code) -> Option<Self> {
+    pub fn of_code(code: Code) -> Option<Self> {
         match code {
             Code::Mixer | Code::CoinjoinCoordinator | Code::Coinjoin | Code::PrivacyProtocol => {
                 return Some(Self::Mixer);

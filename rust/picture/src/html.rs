@@ -8,10 +8,14 @@ use crate::svg::xml;
 
 /// The graph library.
 const LIBRARY: &str = include_str!("../assets/cytoscape.min.js");
-/// The component.
-const COMPONENT: &str = include_str!("../assets/graph.js");
-/// Its style.
-const STYLE: &str = include_str!("../assets/graph.css");
+/// The marks of addresses and payments.
+const MARKS: &str = include_str!("../assets/marks.js");
+/// The marks and the component.
+const COMPONENT: &str = concat!(include_str!("../assets/marks.js"), include_str!("../assets/graph.js"));
+/// The style of the marks.
+const MARKS_STYLE: &str = include_str!("../assets/marks.css");
+/// The style of both.
+const STYLE: &str = concat!(include_str!("../assets/marks.css"), include_str!("../assets/graph.css"));
 /// The start of the component on a page of its own.
 const START: &str = "HeadwaterGraph.show(document.getElementById(\"picture\"), \
                      JSON.parse(document.getElementById(\"data\").textContent));";
@@ -35,6 +39,16 @@ pub struct Component {
 #[must_use]
 pub const fn component() -> Component {
     Component { library: LIBRARY, script: COMPONENT, style: STYLE }
+}
+
+/// Returns the files of the marks alone, for pages that draw other pictures: the script sets `HeadwaterMarks`.
+///
+/// ```
+/// assert!(headwater_picture::marks().script.contains("HeadwaterMarks"));
+/// ```
+#[must_use]
+pub const fn marks() -> Component {
+    Component { library: LIBRARY, script: MARKS, style: MARKS_STYLE }
 }
 
 /// Writes a page around the data of a picture. Its policy allows its own scripts and style by their hashes alone.

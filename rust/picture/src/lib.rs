@@ -26,6 +26,7 @@ mod layout;
 mod png;
 mod style;
 mod svg;
+mod vocabulary;
 mod words;
 
 use std::path::Path;
@@ -33,7 +34,8 @@ use std::path::Path;
 use headwater_engine::endpoints::path::PathReport;
 use headwater_engine::endpoints::trace::TraceReport;
 
-pub use html::{Component, component};
+pub use html::{Component, component, marks};
+pub use vocabulary::{Vocabulary, vocabulary};
 pub use words::{DIVISION_PARTS, stop_reason};
 
 /// The reason for which there is no picture.

@@ -76,7 +76,7 @@ fn foot(body: &mut String, graph: &Graph, (mut at, room): (f64, f64)) -> f64 {
         place
     };
     for kind in kinds {
-        let text = kind.text(graph);
+        let text = kind.text_in(graph);
         let left = next(&mut at, text);
         let (fill, border) = colors(kind);
         let path = outline(kind, (left, at - 9.0), (26.0, 13.0));

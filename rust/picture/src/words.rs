@@ -12,6 +12,20 @@ const MAX_NAME: usize = 200;
 /// Maximum number of characters of a symbol.
 const MAX_SYMBOL: usize = 12;
 
+/// The reasons for which a trace stops at an address, in words.
+pub(crate) const STOP_REASONS: [(&str, &str); 10] = [
+    ("depth_limit", "the last hop"),
+    ("label", "a service: what leaves it is other people's money"),
+    ("hub", "deals with too many addresses"),
+    ("contract", "a contract"),
+    ("not_held", "only a part of what it did is held"),
+    ("time_budget", "the limit of work was reached before it"),
+    ("no_owner", "anybody can spend what it holds"),
+    ("no_outflow", "no further payments"),
+    ("filtered", "further payments are outside of the filters"),
+    ("time_range", "further payments do not fit in time"),
+];
+
 /// Describes why a trace stops at an address; other texts are returned as they are.
 ///
 /// ```
@@ -19,19 +33,7 @@ const MAX_SYMBOL: usize = 12;
 /// ```
 #[must_use]
 pub fn stop_reason(code: &str) -> &str {
-    match code {
-        "depth_limit" => "the last hop",
-        "label" => "a service: what leaves it is other people's money",
-        "hub" => "deals with too many addresses",
-        "contract" => "a contract",
-        "not_held" => "only a part of what it did is held",
-        "time_budget" => "the limit of work was reached before it",
-        "no_owner" => "anybody can spend what it holds",
-        "no_outflow" => "no further payments",
-        "filtered" => "further payments are outside of the filters",
-        "time_range" => "further payments do not fit in time",
-        other => other,
-    }
+    STOP_REASONS.iter().find(|(name, _)| *name == code).map_or(code, |(_, words)| words)
 }
 
 /// A part of a division, with its title.

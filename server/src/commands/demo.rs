@@ -53,11 +53,12 @@ pub(super) fn run(
     // The key is in the state beside the store, whatever the environment names.
     let state = Home::beside(demo.store()).display().to_string();
     let options = GlobalOptions { store: Some(store), state: Some(state), ..options.clone() };
-    let served = serve::Arguments {
-        listen: arguments.listen,
-        admin_listen: Some(AdminListen::Off),
-        settings: vec!["log.filter=warn".to_owned()],
-    };
+    let mut settings = vec!["log.filter=warn".to_owned()];
+    // The page opens on the story without a key, for this machine alone.
+    if arguments.listen.is_none_or(|listen| listen.ip().is_loopback()) {
+        settings.push("auth.required=false".to_owned());
+    }
+    let served = serve::Arguments { listen: arguments.listen, admin_listen: Some(AdminListen::Off), settings };
     let greeting = Greeting { value: &|url| value(Some(url)), lines: &|url| words(Some(url)) };
     serve::run(&options, endpoints, &served, (output, Some(&greeting)))
 }

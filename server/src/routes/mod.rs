@@ -5,6 +5,7 @@ mod data;
 mod docs;
 mod document;
 mod examples;
+mod explore;
 mod openapi;
 mod own;
 mod stream;
@@ -38,6 +39,7 @@ fn described() -> OpenApiRouter<Events> {
         .routes(routes!(system::readyz))
         .routes(routes!(docs::index))
         .routes(routes!(docs::openapi))
+        .routes(routes!(explore::index))
 }
 
 /// Returns what the description says of the gateway's own routes besides their comments.
@@ -50,10 +52,13 @@ pub(crate) fn router(endpoints: &'static [Endpoint]) -> Router<Events> {
     let (router, _) = described().split_for_parts();
     router
         .merge(data::router(endpoints))
-        .layer(Extension(docs::Description::new(endpoints)))
         .route("/", get(docs::root))
         .route("/docs/", get(docs::index))
         .route("/docs/{*file}", get(docs::file))
+        .route("/explore/", get(explore::index))
+        .route("/explore/{*file}", get(explore::file))
+        .layer(Extension(docs::Description::new(endpoints)))
+        .layer(Extension(explore::Page::new(endpoints)))
         .fallback(system::no_such_route)
         .method_not_allowed_fallback(system::no_such_method)
 }

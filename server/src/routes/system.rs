@@ -56,9 +56,13 @@ pub(super) async fn readyz(State(gateway): State<Gateway>) -> Response {
 
 /// Completes the description of what needs no key.
 pub(super) fn complete(paths: &mut Value) {
-    for (path, id) in
-        [("/healthz", "healthz"), ("/readyz", "readyz"), ("/docs", "docs"), ("/api-docs/openapi.json", "openapi")]
-    {
+    for (path, id) in [
+        ("/healthz", "healthz"),
+        ("/readyz", "readyz"),
+        ("/docs", "docs"),
+        ("/explore", "explore"),
+        ("/api-docs/openapi.json", "openapi"),
+    ] {
         let operation = &mut paths[path]["get"];
         operation["operationId"] = json!(id);
         operation["parameters"] = json!([headers::correlation_id()]);
@@ -82,8 +86,10 @@ pub(super) fn complete(paths: &mut Value) {
         responses.sort_keys();
     }
     paths["/readyz"]["get"]["responses"]["503"]["content"]["application/json"]["schema"] = reference("ErrorEnvelope");
-    paths["/docs"]["get"]["responses"]["200"]["content"]["text/html"] =
-        json!({"schema": {"type": "string"}, "example": "<!doctype html><title>Headwater API</title>"});
+    for (path, title) in [("/docs", "Headwater API"), ("/explore", "Headwater Explore")] {
+        paths[path]["get"]["responses"]["200"]["content"]["text/html"] =
+            json!({"schema": {"type": "string"}, "example": format!("<!doctype html><title>{title}</title>")});
+    }
     paths["/api-docs/openapi.json"]["get"]["responses"]["200"]["content"]["application/json"] = json!({
         "schema": {
             "type": "object", "required": ["openapi", "info", "paths"], "properties": {

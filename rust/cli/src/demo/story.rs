@@ -60,11 +60,12 @@ fn theft(addresses: &[DemoAddress]) -> Option<Theft<'_>> {
 pub(super) fn lines(demo: &Demo, command: &CommandLine, service: &Service) -> Vec<String> {
     let Some(Theft { chain, victim, thief, exchange }) = theft(&demo.addresses) else { return list(demo, command) };
     let store = quoted(&demo.store.display().to_string());
-    let (docs, last) = match &service.url {
-        Some(url) => (format!("docs  {url}/docs"), "Serving until Ctrl-C.".to_owned()),
+    let page = format!("/explore#chain={chain}&address={thief}&outward=3&inward=0");
+    let (page, docs) = match &service.url {
+        Some(url) => (format!("{url}{page}"), format!("{url}/docs; serving until Ctrl-C")),
         None => {
             let serve = command.of(&format!("serve --store {store}"));
-            ("docs  http://127.0.0.1:8080/docs, while a server runs".to_owned(), format!("serve {serve}"))
+            (format!("http://127.0.0.1:8080{page}"), format!("http://127.0.0.1:8080/docs, after {serve}"))
         }
     };
     vec![
@@ -76,10 +77,10 @@ pub(super) fn lines(demo: &Demo, command: &CommandLine, service: &Service) -> Ve
         format!("  {}", command.of(&format!("trace {thief} --chain {chain} --outward 3 --inward 0"))),
         format!("  {}", command.of(&format!("risk {thief} --chain {chain}"))),
         format!("  {}", command.of(&format!("labels show {exchange} --chain {chain}"))),
+        format!("look  {page}"),
         format!("more  {}", command.of("demo --list")),
         format!("key   {}", service.key),
-        docs,
-        last,
+        format!("docs  {docs}"),
     ]
 }
 
@@ -170,7 +171,8 @@ mod tests {
         assert_eq!(lines.len(), 10, "{lines:#?}");
         assert_eq!(lines[1], "  export HEADWATER_STORE='/tmp/my demo'");
         assert!(lines[2..6].iter().all(|line| line.starts_with("  headwater ")), "{lines:#?}");
-        assert!(lines[7].contains("hw_live_x") && lines[8].contains("http://127.0.0.1:1/docs"), "{lines:#?}");
+        assert_eq!(lines[6], "look  http://127.0.0.1:1/explore#chain=ethereum&address=0x02&outward=3&inward=0");
+        assert!(lines[8].contains("hw_live_x") && lines[9].contains("http://127.0.0.1:1/docs"), "{lines:#?}");
         let unserved = demo().story(&command, &Service { url: None, ..service });
         assert_eq!(unserved.len(), 10, "{unserved:#?}");
     }

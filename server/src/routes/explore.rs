@@ -1,0 +1,152 @@
+//! The page on which people follow money by clicking, from the binary alone. It asks the public API and nothing else.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, OnceLock};
+
+use axum::Extension;
+use axum::body::{Body, Bytes};
+use axum::extract::{Path, State};
+use axum::http::{HeaderMap, Response, StatusCode, header};
+use axum::response::IntoResponse;
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use headwater_engine::Endpoint;
+use serde_json::json;
+use sha2::{Digest, Sha256};
+
+use crate::gateway::{Gateway, Outcome, Problem, Status};
+
+/// Browsers enforce what the page promises: its own scripts and styles, calls to this host, and no script from a text.
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' blob:; \
+                      base-uri 'none'; form-action 'none'; frame-ancestors 'none'; \
+                      require-trusted-types-for 'script'; trusted-types 'none'";
+
+/// The scripts of the page, in alphabetical order.
+macro_rules! scripts {
+    ($($name:literal),+) => { [$(($name, include_str!(concat!("explore/", $name)))),+] };
+}
+
+/// The files of the page besides those of pictures and `facts.js`.
+const OURS: [(&str, &str); 19] = scripts![
+    "index.html",
+    "explore.css",
+    "icon.svg",
+    "answers.js",
+    "api.js",
+    "calls.js",
+    "case.js",
+    "dom.js",
+    "files.js",
+    "filters.js",
+    "layout.js",
+    "main.js",
+    "merge.js",
+    "panel.js",
+    "picture.js",
+    "search.js",
+    "table.js",
+    "tools.js",
+    "words.js"
+];
+
+/// The files of the page, by their names.
+#[derive(Clone)]
+pub(super) struct Page {
+    endpoints: &'static [Endpoint],
+    files: Arc<OnceLock<BTreeMap<&'static str, File>>>,
+}
+
+struct File {
+    bytes: Bytes,
+    tag: String,
+}
+
+impl Page {
+    /// The page of a server with these data endpoints.
+    pub fn new(endpoints: &'static [Endpoint]) -> Self {
+        Self { endpoints, files: Arc::default() }
+    }
+
+    fn files(&self, gateway: &Gateway) -> &BTreeMap<&'static str, File> {
+        self.files.get_or_init(|| {
+            let marks = headwater_picture::marks();
+            let pictures =
+                [("cytoscape.min.js", marks.library), ("marks.js", marks.script), ("marks.css", marks.style)];
+            let files =
+                OURS.into_iter().chain(pictures).map(|(name, text)| (name, Bytes::from_static(text.as_bytes())));
+            let facts = Bytes::from(facts(self.endpoints, gateway.settings().auth_required));
+            files.chain([("facts.js", facts)]).map(|(name, bytes)| (name, File { tag: tag(&bytes), bytes })).collect()
+        })
+    }
+
+    fn answer(&self, name: &str, gateway: &Gateway, headers: &HeaderMap) -> Response<Body> {
+        let Some(File { bytes, tag }) = self.files(gateway).get(name) else {
+            let problem = Problem::new(Status::NotFound, "the page has no such file: it begins at /explore");
+            return Outcome::of("/explore").attach(problem.response());
+        };
+        let kind = match name.rsplit('.').next() {
+            Some("html") => "text/html; charset=utf-8",
+            Some("css") => "text/css; charset=utf-8",
+            Some("svg") => "image/svg+xml",
+            _ => "text/javascript; charset=utf-8",
+        };
+        // Browsers ask each time, so that scripts of two versions never meet.
+        let head = [
+            (header::CONTENT_TYPE, kind),
+            (header::CACHE_CONTROL, "no-cache"),
+            (header::ETAG, tag),
+            (header::CONTENT_SECURITY_POLICY, POLICY),
+            (header::REFERRER_POLICY, "no-referrer"),
+        ];
+        let is_known = headers.get_all(header::IF_NONE_MATCH).iter().any(|known| known.as_bytes() == tag.as_bytes());
+        let response = if is_known {
+            (StatusCode::NOT_MODIFIED, head).into_response()
+        } else {
+            (head, bytes.clone()).into_response()
+        };
+        Outcome::of("/explore").attach(response)
+    }
+}
+
+fn tag(bytes: &[u8]) -> String {
+    format!("\"{}\"", URL_SAFE_NO_PAD.encode(&Sha256::digest(bytes)[..12]))
+}
+
+/// Writes the module with the facts that the page shares with the server: the need of a key, costs, words and marks.
+fn facts(endpoints: &[Endpoint], needs_key: bool) -> String {
+    let costs: BTreeMap<&str, u32> = endpoints.iter().map(|endpoint| (endpoint.path, endpoint.cost)).collect();
+    let facts = json!({
+        "version": env!("CARGO_PKG_VERSION"),
+        "needs_key": needs_key,
+        "costs": costs,
+        "vocabulary": headwater_picture::vocabulary(),
+    });
+    format!(
+        "// Whether a key is needed, costs in credits, words and marks: written by the server.\nexport const FACTS = {facts};\n"
+    )
+}
+
+/// A page to follow money by clicking
+///
+/// A graph of addresses and payments that grows by calls of this API, with the caller's key. Needs no key itself.
+#[utoipa::path(
+    get, path = "/explore", tag = "System", security(()),
+    responses((status = 200, description = "The page.", body = String, content_type = "text/html"))
+)]
+pub(super) async fn index(
+    State(gateway): State<Gateway>,
+    Extension(page): Extension<Page>,
+    headers: HeaderMap,
+) -> Response<Body> {
+    page.answer("index.html", &gateway, &headers)
+}
+
+/// The files of the page.
+pub(super) async fn file(
+    State(gateway): State<Gateway>,
+    Extension(page): Extension<Page>,
+    Path(name): Path<String>,
+    headers: HeaderMap,
+) -> Response<Body> {
+    page.answer(&name, &gateway, &headers)
+}

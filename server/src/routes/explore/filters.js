@@ -1,0 +1,58 @@
+// Filters of payments by time, amount and asset. They choose what is shown, and times and assets also what is asked next.
+
+import { button, element, field } from "./dom.js";
+import { clean } from "./words.js";
+
+export const OPEN = { from: null, to: null, least: null, assets: [] };
+
+/** Returns whether anything is filtered. */
+export function isFiltered(filters) {
+  return filters.from !== null || filters.to !== null || filters.least !== null || filters.assets.length > 0;
+}
+
+/** Returns whether a payment is shown. One without a price has no amount in US dollars that could be too small. */
+export function passes(payment, { from, to, least, assets }) {
+  return (
+    (from === null || payment.last >= from) &&
+    (to === null || payment.first <= to) &&
+    (least === null || payment.usd === null || payment.usd >= least) &&
+    (assets.length === 0 || assets.includes(payment.symbol.toLowerCase()))
+  );
+}
+
+// Returns the epoch seconds of a date field: the first or the last second of the day.
+function seconds(text, isEnd) {
+  const start = Date.parse(`${text}T00:00:00Z`);
+  return Number.isNaN(start) ? null : start / 1000 + (isEnd ? 86_399 : 0);
+}
+
+/** Fills the form of filters; `onChange(filters)` is called when they change. */
+export function filterForm(host, onChange) {
+  const date = () => element("input", { type: "date", min: "2009-01-03", max: "2100-01-01" });
+  const [from, to] = [date(), date()];
+  const least = element("input", { type: "number", min: "0", step: "any", inputmode: "decimal" });
+  const assets = element("input", { type: "text", placeholder: "usdt, eth", autocomplete: "off", spellcheck: "false" });
+  const read = () => {
+    const wanted = assets.value.split(/[\s,;]+/).map((symbol) => clean(symbol).toLowerCase());
+    const amount = least.value === "" || Number(least.value) <= 0 ? null : Number(least.value);
+    onChange({ from: seconds(from.value, false), to: seconds(to.value, true), least: amount, assets: wanted.filter(Boolean) });
+  };
+  const reset = button("No filter", () => {
+    for (const input of [from, to, least, assets]) {
+      input.value = "";
+    }
+    read();
+  });
+  for (const input of [from, to, least, assets]) {
+    input.addEventListener("change", read);
+  }
+  const hint = "Times and assets also apply to what is asked next; a trace follows all assets. Payments without a price are always shown.";
+  host.replaceChildren(
+    field("From", from),
+    field("To", to),
+    field("At least US$", least),
+    field("Assets", assets),
+    reset,
+    element("p", {}, hint),
+  );
+}
