@@ -135,7 +135,7 @@ fn description_names_only_endpoints_of_the_table() {
     let document = document(ENDPOINTS);
     let described: BTreeSet<&str> = document["paths"].as_object().unwrap().keys().map(String::as_str).collect();
     let mut expected: BTreeSet<&str> = ENDPOINTS.iter().map(|endpoint| endpoint.path).collect();
-    expected.extend(["/healthz", "/readyz", "/docs", "/api-docs/openapi.json"]);
+    expected.extend(["/healthz", "/readyz", "/docs", "/explore", "/api-docs/openapi.json"]);
     expected.extend(OWN.iter().map(|(_, path)| *path));
     assert_eq!(described, expected);
 }
@@ -539,6 +539,65 @@ fn the_page_comes_from_the_binary_alone() {
     assert!(script.contains("\"/api-docs/openapi.json\"") && script.contains("validatorUrl: \"none\""), "{script}");
     assert!(!script.contains("http"), "{script}");
     assert_eq!(server.send("GET", "/docs/no-such-file.js", &[], "").error().0, "not_found");
+}
+
+#[test]
+fn explore_has_its_files_and_a_strict_policy() {
+    let server = Server::start();
+    let page = server.send("GET", "/explore", &[], "");
+    assert_eq!((page.status, page.header("content-type")), (200, "text/html; charset=utf-8"));
+    assert_eq!(page.header("x-content-type-options"), "nosniff");
+    let policy = page.header("content-security-policy").to_owned();
+    assert!(
+        policy.starts_with("default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self';"),
+        "{policy}"
+    );
+    assert!(!policy.contains("unsafe") && !policy.contains('*') && !policy.contains("http"), "{policy}");
+    let html = String::from_utf8(page.body).unwrap();
+    assert!(!html.contains("<style") && !html.contains(" style=") && !html.contains(" onclick="), "{html}");
+    let mut open: Vec<String> = linked(&html).collect();
+    let mut seen = BTreeSet::new();
+    let mut bytes = 0;
+    while let Some(path) = open.pop() {
+        if !seen.insert(path.clone()) {
+            continue;
+        }
+        let file = server.send("GET", &path, &[], "");
+        assert_eq!(file.status, 200, "{path}");
+        assert_eq!(file.header("content-security-policy"), policy, "{path}");
+        let known = server.send("GET", &path, &[("If-None-Match", file.header("etag"))], "");
+        bytes += file.body.len();
+        assert_eq!((known.status, known.body.len()), (304, 0), "{path}");
+        let text = String::from_utf8(file.body).unwrap();
+        open.extend(imported(&text));
+    }
+    assert!(seen.len() > 15, "{seen:?}");
+    assert!(bytes < 1_000_000, "{bytes} bytes");
+    assert_eq!(server.send("GET", "/explore/no-such-file.js", &[], "").error().0, "not_found");
+}
+
+/// The files that a page names.
+fn linked(html: &str) -> impl Iterator<Item = String> {
+    html.split('"').filter(|text| text.starts_with("/explore/")).map(str::to_owned)
+}
+
+/// The modules that a module imports.
+fn imported(script: &str) -> impl Iterator<Item = String> {
+    let names = script.split(" from \"./").skip(1).filter_map(|rest| rest.split('"').next());
+    names.map(|name| format!("/explore/{name}"))
+}
+
+#[test]
+fn explore_knows_the_prices_of_the_engine() {
+    let server = Server::start();
+    let facts = String::from_utf8(server.send("GET", "/explore/facts.js", &[], "").body).unwrap();
+    let (_, value) = facts.split_once("FACTS = ").unwrap();
+    let facts: Value = serde_json::from_str(value.trim_end().trim_end_matches(';')).unwrap();
+    assert_eq!(facts["needs_key"], true);
+    for endpoint in ENDPOINTS {
+        assert_eq!(facts["costs"][endpoint.path], endpoint.cost, "{}", endpoint.path);
+    }
+    assert_eq!(facts["vocabulary"]["labels"]["exchange"]["kind"], "exchange");
 }
 
 /// `docs/endpoints.md`, from the table of endpoints.

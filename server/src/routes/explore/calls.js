@@ -61,9 +61,9 @@ export const risks = (places) =>
   post("Risk of many", "/v1/address-risk/batch", { queries: places.map(({ chain, address }) => ({ blockchain: chain, address })) }, null);
 
 /** The counterparties of an address. */
-export function counterparties({ chain, address }, filters) {
+export function counterparties({ chain, address }, filters, limit) {
   const { times, symbols } = asked(filters);
-  return post("Counterparties", "/v1/counterparty", { blockchain: chain, address, limit: 20, symbols, ...times }, ["counterparties", ["address"]]);
+  return post("Counterparties", "/v1/counterparty", { blockchain: chain, address, limit, symbols, ...times }, ["counterparties", ["address"]]);
 }
 
 /** The claims about an address. */
@@ -71,16 +71,16 @@ export const labels = ({ chain, address }) =>
   get("Labels", "/v1/labels", { address, blockchain: chain }, ["labels", ["address"]]);
 
 /** The newest movements of an address. */
-export function transactions({ chain, address }, filters, cursor) {
+export function transactions({ chain, address }, filters, limit) {
   const { times, symbols } = asked(filters);
-  const args = { blockchain: chain, address, limit: 20, symbols, ...times, cursor };
+  const args = { blockchain: chain, address, limit, symbols, ...times };
   return post("Transactions", "/v1/transactions", args, ["transactions", ["address"]]);
 }
 
 /** The movements between two addresses. */
-export function between(chain, target, counterparty, filters, cursor) {
+export function between(chain, target, counterparty, filters, limit) {
   const { times, symbols } = asked(filters);
-  const args = { blockchain: chain, target, counterparty, limit: 20, symbols, ...times, cursor };
+  const args = { blockchain: chain, target, counterparty, limit, symbols, ...times };
   return post("Transfers between two", "/v1/counterparty/transfer-between", args, ["transfers_between", ["target", "counterparty"]]);
 }
 

@@ -61,12 +61,6 @@ export class Case {
     this.onChange();
     return last.title;
   }
-
-  /** Returns the payments of an address: `{ from, to }`, those that left it and those that came to it. */
-  paymentsOf(key) {
-    const all = [...this.state.payments.values()];
-    return { from: all.filter((payment) => payment.from === key), to: all.filter((payment) => payment.to === key) };
-  }
 }
 
 /** Changes fields of an address of a draft. */

@@ -15,7 +15,7 @@ const ASSESSMENTS = ["insufficient", "partial", "full"];
 
 /** Writes a case; the same case gives the same text. */
 export function write(state, calls) {
-  const addresses = [...state.addresses.values()].map(({ key, ...rest }) => rest);
+  const addresses = [...state.addresses.values()].map((one) => ({ ...one, key: undefined }));
   const payments = [...state.payments.values()];
   const asked = calls.map(({ call, credits, at, requestId }) => {
     return { method: call.method, path: call.path, args: JSON.stringify(call.args), credits, at, request_id: requestId };

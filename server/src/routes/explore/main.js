@@ -437,17 +437,28 @@ class App {
       return;
     }
     const { results } = answer.data;
-    const failed = results.filter((one) => one.error !== null && one.error !== undefined);
-    this.change("Risk", (draft) => {
-      for (const one of results.filter((each) => !failed.includes(each))) {
+    const done = results.filter((one) => one.error === null || one.error === undefined);
+    this.judged(done);
+    const high = done.filter((one) => one.risk_level === "high" && one.meta.assessment !== "insufficient");
+    this.say(`${many(done.length, "address", "addresses")} judged, ${high.length} of high risk.`);
+    const failed = results.find((one) => !done.includes(one));
+    if (failed) {
+      this.warn(`${many(results.length - done.length, "address", "addresses")} could not be judged: ${clean(failed.error, 300)}`);
+    }
+  }
+
+  /** Writes risks to the addresses of the picture. */
+  judged(results) {
+    const risks = new Map(
+      results.map((one) => {
         const risk = { score: one.composite_score, level: one.risk_level, assessment: one.meta.assessment };
-        update(draft, keyOf(one.blockchain, one.address), { risk });
-      }
-    });
-    const high = results.filter((one) => one.risk_level === "high" && one.meta?.assessment !== "insufficient").length;
-    this.say(`${many(results.length - failed.length, "address", "addresses")} judged, ${high} of high risk.`);
-    if (failed.length) {
-      this.warn(`${many(failed.length, "address", "addresses")} could not be judged: ${clean(failed[0].error, 300)}`);
+        return [keyOf(one.blockchain, one.address), risk];
+      }),
+    );
+    const isNew = ([key, risk]) => JSON.stringify(this.case.state.addresses.get(key)?.risk ?? null) !== JSON.stringify(risk);
+    const shown = [...risks].filter(([key]) => this.case.state.addresses.has(key)).filter(isNew);
+    if (shown.length) {
+      this.change("Risk", (draft) => shown.forEach(([key, risk]) => update(draft, key, { risk })));
     }
   }
 

@@ -9,6 +9,8 @@ import { chainsOf, linesOf, titleOf } from "./picture.js";
 import { days, exactAmount, labelText, money, riskText, short, stopText, sumText } from "./words.js";
 
 const LIMITS = [10, 25, 50, 100];
+// Rows of a list: at first, and where more are asked for.
+const ROWS = [20, 100, 1000];
 const HOPS = [0, 1, 2, 3, 4, 5, 6, 7];
 
 /** Shows how to ask the same elsewhere. */
@@ -19,7 +21,7 @@ export function sameElsewhere(call) {
   if (call.python !== undefined) {
     parts.push(block("Python", calls.python(call, location.origin)));
   }
-  return element("details", { class: "same" }, element("summary", {}, "The same in curl and Python"), ...parts);
+  return element("details", { class: "same" }, element("summary", {}, `${call.title}: the same in curl and Python`), ...parts);
 }
 
 export class Panel {
@@ -31,6 +33,8 @@ export class Panel {
     // The settings that the user chose last.
     this.limit = LIMITS[0];
     this.trace = { ...calls.TRACE };
+    this.isTraceOpen = false;
+    this.rows = new Map();
     this.tab = "here";
   }
 
@@ -57,6 +61,7 @@ export class Panel {
     }
     if (this.page?.id !== page.id) {
       this.tab = "here";
+      this.rows.clear();
     }
     this.page = page;
     this.draw();
@@ -76,6 +81,7 @@ export class Panel {
     const { host, page } = this;
     const hadFocus = host.contains(document.activeElement);
     const focused = hadFocus ? document.activeElement.dataset.focus : null;
+    const scrolled = host.scrollTop;
     const top = element("div", { class: "top" });
     if (this.before.length) {
       top.append(button("Back", () => this.back(), { "data-focus": "back" }));
@@ -84,6 +90,7 @@ export class Panel {
     host.replaceChildren(top, element("h2", {}, page.title));
     host.hidden = false;
     page.fill(host);
+    host.scrollTop = scrolled;
     if (hadFocus) {
       focus((focused && host.querySelector(`[data-focus="${CSS.escape(focused)}"]`)) || host);
     }
@@ -168,7 +175,7 @@ export class Panel {
     };
     const call = calls.trace(place, trace, app.filters);
     const start = button(app.priced("Trace", call), () => app.trace(place, { ...trace }), { "data-focus": "trace" });
-    return element(
+    const form = element(
       "details",
       { class: "trace" },
       element("summary", {}, "Trace over several hops"),
@@ -182,6 +189,9 @@ export class Panel {
         start,
       ),
     );
+    form.open = this.isTraceOpen;
+    form.addEventListener("toggle", () => (this.isTraceOpen = form.open));
+    return form;
   }
 
   tabs(place, one) {
@@ -193,9 +203,9 @@ export class Panel {
       traced && ["trace", "Trace", traced, (data) => answers.ends(data, open)],
       ["overview", "Overview", calls.overview(place), (data) => answers.overview(data, open)],
       ["risk", "Risk", calls.risk(place), (data) => answers.risk(data, open)],
-      ["counterparties", "Counterparties", calls.counterparties(place, app.filters), (data) => answers.counterparties(data, open, (row) => app.addCounterparty(place, row))],
+      ["counterparties", "Counterparties", calls.counterparties(place, app.filters, this.rowsOf("counterparties")), (data) => answers.counterparties(data, open, (row) => app.addCounterparty(place, row))],
       ["labels", "Labels", calls.labels(place), answers.labels],
-      ["transactions", "Transfers", calls.transactions(place, app.filters), (data) => answers.movements(data, open)],
+      ["transactions", "Transfers", calls.transactions(place, app.filters, this.rowsOf("transactions")), (data) => answers.movements(data, open)],
       place.chain === "bitcoin" && ["cluster", "Cluster", calls.cluster(place.address), (data) => [this.markCluster(data), ...answers.cluster(data, open)]],
     ].filter(Boolean);
     if (!all.some(([id]) => id === this.tab)) {
@@ -232,9 +242,13 @@ export class Panel {
   }
 
   async choose(id, call) {
-    if (call === null || (await this.app.ask(call))) {
+    const answer = call === null ? null : await this.app.ask(call);
+    if (call === null || answer) {
       this.tab = id;
       this.draw();
+    }
+    if (answer && id === "risk") {
+      this.app.judged([answer.data]);
     }
   }
 
@@ -247,10 +261,25 @@ export class Panel {
     const answer = this.app.api.known(call);
     if (answer) {
       const { data, meta } = answer;
-      body.append(answers.warnings({ warnings: [...(meta.warnings ?? []), ...(data.meta?.warnings ?? [])] }), ...render(data), sameElsewhere(call));
+      body.append(answers.warnings({ warnings: [...(meta.warnings ?? []), ...(data.meta?.warnings ?? [])] }), ...render(data), this.more(this.tab, data), sameElsewhere(call));
     } else {
-      body.append(button(this.app.priced("Ask with these filters", call), () => this.choose(this.tab, call)));
+      body.append(button(this.app.priced("Ask", call), () => this.choose(this.tab, call), { "data-focus": "ask" }));
     }
+  }
+
+  rowsOf(list) {
+    return this.rows.get(list) ?? ROWS[0];
+  }
+
+  // Offers more rows of a list that has them.
+  more(list, data) {
+    const next = ROWS.find((rows) => rows > this.rowsOf(list));
+    const isMore = next !== undefined && data.datas !== undefined && data.pagination.has_more;
+    const take = () => {
+      this.rows.set(list, next);
+      this.draw();
+    };
+    return isMore ? button(`Up to ${next} rows`, take, { "data-focus": "more" }) : "";
   }
 
   // What the picture has of an address.
@@ -323,11 +352,11 @@ export class Panel {
       host.append(this.payment(payment, payer.chain, to));
     }
     if (payer.chain === payee.chain && payer !== payee) {
-      const call = calls.between(payer.chain, payer.address, payee.address, app.filters);
+      const call = calls.between(payer.chain, payer.address, payee.address, app.filters, this.rowsOf("between"));
       const open = (address, hash, chain) => (hash ? app.openTransaction(hash, payer.chain) : app.openAddress(chain ?? payer.chain, address, true));
       const answer = app.api.known(call);
       if (answer) {
-        host.append(element("h3", {}, "All transfers between the two"), element("div", { class: "answer" }, ...answers.movements(answer.data, open)), sameElsewhere(call));
+        host.append(element("h3", {}, "All transfers between the two"), element("div", { class: "answer" }, ...answers.movements(answer.data, open)), this.more("between", answer.data), sameElsewhere(call));
       } else {
         host.append(button(app.priced("All transfers between the two", call), async () => (await app.ask(call)) && this.draw(), { "data-focus": "between" }));
       }
