@@ -3,7 +3,7 @@
 //
 // An address is `{ key, chain, address, name, labels, isDisputed, isStart, column, x, y, isPinned, note, risk, cluster, end }`,
 // a payment `{ key, from, to, symbol, contract, amount, raw, usd, count, first, last, hashes, isChange, isPart, crossing }`.
-// `isPart`: found with filters or along a trace, so that there may be more than these.
+// `origin` is the name of the file that was opened, or null. `isPart`: found with filters or along a trace, so that there may be more than these.
 
 /** The number of addresses that a picture takes. */
 export const MAX_ADDRESSES = 3000;
@@ -18,7 +18,7 @@ export class Case {
   /** `onChange()` is called after each change. */
   constructor(onChange) {
     this.onChange = onChange;
-    this.state = { title: "", addresses: new Map(), payments: new Map() };
+    this.state = { origin: null, addresses: new Map(), payments: new Map() };
     this.past = [];
     this.future = [];
   }

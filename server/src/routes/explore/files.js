@@ -20,7 +20,7 @@ export function write(state, calls) {
   const asked = calls.map(({ call, credits, at, requestId }) => {
     return { method: call.method, path: call.path, args: JSON.stringify(call.args), credits, at, request_id: requestId };
   });
-  const file = { format: FORMAT, version: VERSION, title: state.title, addresses, payments, calls: asked };
+  const file = { format: FORMAT, version: VERSION, addresses, payments, calls: asked };
   return JSON.stringify(file, null, 1);
 }
 
@@ -55,7 +55,7 @@ export function parse(value) {
     payments.set(one.key, one);
   });
   const calls = list(root.calls, "calls", MAX_CALLS).map((each, at) => call(object(each, `calls[${at}]`), `calls[${at}]`));
-  return { state: { title: text(root.title, "title"), addresses, payments }, calls };
+  return { state: { addresses, payments }, calls };
 }
 
 function address(of, place) {

@@ -208,6 +208,7 @@ class App {
       isTable: !at("table").hidden,
       areFilters: !at("filters").hidden,
       shown: this.shown,
+      origin: this.case.state.origin,
     });
     this.key.show(this.api, this.calls.filter((entry) => !entry.isFromFile).reduce((sum, entry) => sum + entry.credits, 0));
   }
@@ -486,7 +487,7 @@ class App {
   async openFile(file) {
     try {
       const { state, calls: asked } = await files.read(file);
-      this.change(`Open ${clean(file.name, 60)}`, (draft) => Object.assign(draft, state));
+      this.change(`Open ${clean(file.name, 60)}`, (draft) => Object.assign(draft, state, { origin: clean(file.name, 40) }));
       this.calls.push(...asked);
       this.close();
       this.picture.view(null);

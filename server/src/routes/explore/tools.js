@@ -45,7 +45,7 @@ export function toolbar(host, app) {
     status,
   );
   return {
-    show({ isBusy, canUndo, canRedo, unjudged, isFiltered, isTable, areFilters, shown }) {
+    show({ isBusy, canUndo, canRedo, unjudged, isFiltered, isTable, areFilters, shown, origin }) {
       undo.disabled = !canUndo;
       redo.disabled = !canRedo;
       stop.hidden = !isBusy;
@@ -57,7 +57,8 @@ export function toolbar(host, app) {
       filter.setAttribute("aria-expanded", String(areFilters));
       table.setAttribute("aria-pressed", String(isTable));
       const counts = `${many(shown.addresses, "address", "addresses")}, ${many(shown.lines, "line", "lines")}`;
-      status.textContent = isBusy ? "Asking …" : `${counts}${isFiltered ? " (filtered)" : ""}`;
+      const remarks = [isFiltered ? "filtered" : "", origin ? `opened from ${origin}` : ""].filter(Boolean).join(", ");
+      status.textContent = isBusy ? "Asking …" : remarks ? `${counts} (${remarks})` : counts;
     },
   };
 }
