@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use headwater_intel::bitcoin::links::{InheritedLink, LinkBudget};
-use headwater_intel::label::{Aggregate, Moment, SourceClaim, Standing, aggregate, claims_of};
+use headwater_intel::label::{
+    Aggregate, LabelSource as _, Moment, SourceClaim, Standing, aggregate, claims_of,
+};
 use headwater_ledger::labels::{self, Claim, Code, Dispute, LabelTable, Level, Link, ListOrigin, SanctionsEdition};
 use headwater_ledger::{Cancel, Ledger};
 use headwater_types::{Address, Chain, Network, Timestamp, TxHash};
@@ -196,6 +198,11 @@ impl<'a> Labels<'a> {
         Ok(self.judge(&claims))
     }
 
+    /// Aggregates the claims that name an address itself, without those that it has from its cluster.
+    pub fn of_address(&self, address: &Address) -> Result<Aggregate<'a>, Error> {
+        Ok(self.judge(&self.table.claims_on(self.chain, address)?))
+    }
+
     /// Returns the same as an answer carries it; `None` without claims.
     pub fn shown(&self, address: &Address, cancel: &Cancel) -> Result<Option<AggregateLabel>, Error> {
         let aggregate = self.of(address)?;
@@ -364,6 +371,6 @@ const fn inheritance(link: Link) -> Option<Inheritance> {
 }
 
 /// Rounds to three decimals, half to even.
-fn rounded(confidence: f64) -> f64 {
+pub(crate) fn rounded(confidence: f64) -> f64 {
     (confidence * 1000.0).round_ties_even() / 1000.0
 }

@@ -39,6 +39,7 @@ pub mod cross_chain;
 pub mod cross_chain_batch;
 pub mod exposure;
 pub mod labels;
+pub mod labels_search;
 pub mod path;
 pub mod rates;
 pub mod rates_history;
@@ -76,6 +77,7 @@ pub static ENDPOINTS: &[Endpoint] = &[
     token_concentration::ENDPOINT,
     token_addresses_flow::ENDPOINT,
     labels::ENDPOINT,
+    labels_search::ENDPOINT,
     address_risk::ENDPOINT,
     address_risk_batch::ENDPOINT,
     address_classify::ENDPOINT,

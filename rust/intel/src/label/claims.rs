@@ -210,3 +210,12 @@ pub fn bridge_claim(chain: Chain, address: &Address) -> Option<Claim<&'static st
         dispute: None,
     })
 }
+
+/// Returns the claims by the tables of bridges about the contracts of a chain that are chosen by bridge and role. O(contracts).
+pub fn bridge_claims(
+    chain: Chain,
+    mut is_chosen: impl FnMut(&str, &str) -> bool,
+) -> impl Iterator<Item = Claim<&'static str>> {
+    let chosen = Tables::builtin().contracts().iter().filter(move |of| is_chosen(of.bridge(), of.role()));
+    chosen.filter_map(move |of| bridge_claim(chain, &Address::parse(chain, of.address()).ok()?))
+}

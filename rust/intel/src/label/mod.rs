@@ -11,5 +11,5 @@ mod tests;
 
 pub use aggregate::{Aggregate, CodeConfidence, EntityConfidence, SanctionsListing, SourceClaim, aggregate};
 pub(crate) use claims::labelled_in_cluster;
-pub use claims::{LabelSource, LabelState, StateLabels, bridge_claim, claims_by, claims_of};
+pub use claims::{LabelSource, LabelState, StateLabels, bridge_claim, bridge_claims, claims_by, claims_of};
 pub use confidence::{Moment, Standing, ageing, noisy_or};

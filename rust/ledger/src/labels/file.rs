@@ -15,7 +15,7 @@
 //! An address without a claim costs one hash and one cache line.
 
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use bytemuck::{Pod, Zeroable};
 use headwater_types::{Address, Chain};
@@ -23,8 +23,9 @@ use headwater_types::{Address, Chain};
 use super::claim::Claim;
 use super::filter::{self, Block};
 use super::key::Key;
+use super::name_index::{BATCH, INDEX_MEMORY, Mention, NameIndex};
 use super::record::{NO_TEXT, Record, Vocabulary};
-use crate::LedgerError;
+use crate::{Cancel, LedgerError};
 use crate::error::Result;
 use crate::segment::{Column, Container, Section};
 
@@ -62,6 +63,8 @@ pub(crate) struct LabelFile {
     claims: Column<Record>,
     text_starts: Column<u64>,
     texts: Column<u8>,
+    /// The names of its claims, once somebody looks for one.
+    names: OnceLock<NameIndex>,
 }
 
 /// A stored claim, and whether the import states it itself or an earlier one of the list did, which ended.
@@ -84,6 +87,7 @@ impl LabelFile {
             claims: file.column(CLAIMS)?,
             text_starts: file.column(TEXT_STARTS)?,
             texts: file.column(TEXTS)?,
+            names: OnceLock::new(),
         })
     }
 
@@ -193,6 +197,40 @@ impl LabelFile {
             dispute: None,
         };
         Ok((claim, terms.is_own))
+    }
+
+    /// The index of the names of its claims. The first call builds it: O(claims + words · log words).
+    pub(super) fn names(&self, cancel: &Cancel) -> Result<&NameIndex> {
+        if let Some(names) = self.names.get() {
+            return Ok(names);
+        }
+        let (mut mentions, mut held) = (Vec::new(), cancel.holding(INDEX_MEMORY));
+        for place in 0..self.addresses() {
+            if place.is_multiple_of(BATCH) {
+                cancel.check()?;
+            }
+            for number in self.claims_of(place)? {
+                let Record { name, entity, reliability, .. } = self.claims.get(number)?;
+                let place = u32::try_from(place).expect("an import has fewer than 2^31 addresses");
+                let texts = [name, entity].into_iter().filter(|text| *text != NO_TEXT);
+                mentions.extend(texts.map(|text| Mention { text, place, reliability }));
+                held.reach(mentions.len() * size_of::<Mention>())?;
+            }
+        }
+        let text_of = |text| Ok(self.text(text)?.unwrap_or_default());
+        let built = NameIndex::build(mentions, text_of, (held, cancel))?;
+        Ok(self.names.get_or_init(|| built))
+    }
+
+    /// Returns whether a claim about an address holds on a chain.
+    pub(super) fn holds_on(&self, place: usize, chain: Chain) -> Result<bool> {
+        for number in self.claims_of(place)? {
+            let record = self.claims.get(number)?;
+            if record.terms(&self.vocabulary).ok_or_else(|| self.unknown(number))?.scope.contains(chain) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     fn text(&self, place: u32) -> Result<Option<&str>> {

@@ -15,8 +15,11 @@ mod file;
 mod filter;
 mod key;
 mod level;
+mod name_index;
+mod names;
 mod origin;
 mod record;
+mod search;
 mod succession;
 mod table;
 #[cfg(test)]
@@ -28,7 +31,9 @@ pub use dispute::Dispute;
 pub use disputes::{ClaimSelection, DisputeAction, DisputeEntry, DisputeRequest};
 pub use entity::{actor_code, entity_key, entity_name};
 pub use level::{Level, Link};
+pub use names::{NameQuery, NameRank};
 pub use origin::{ListOrigin, SanctionsEdition};
+pub use search::NamedAddresses;
 pub use succession::LabelDiff;
 pub use table::{LabelChange, LabelTable};
 

@@ -107,6 +107,11 @@ impl LabelTable {
         self.lists.iter().map(|edition| &*edition.origin)
     }
 
+    /// The files of the lists in force, in the order of their imports.
+    pub(super) fn files(&self) -> impl Iterator<Item = &LabelFile> {
+        self.lists.iter().map(|edition| &*edition.file)
+    }
+
     /// Returns the newest edition in force of the sanctions of each authority, in order of the groups. O(lists).
     #[must_use]
     pub fn sanctions_editions(&self) -> Vec<&SanctionsEdition> {
