@@ -118,6 +118,8 @@ fn examples_show_rows_and_the_reason_of_a_refusal() {
         ("/v1/counterparty/transfer-between", "post", "datas"),
         ("/v1/counterparty/overview", "post", "transfer_betweens"),
         ("/v1/transaction/{hash}", "get", "transfers"),
+        ("/v1/labels", "get", "sources"),
+        ("/v1/labels/search", "get", "results"),
         ("/v1/addresses/autocomplete", "get", "candidates"),
     ] {
         let data = &example(path, verb, "200")["data"];

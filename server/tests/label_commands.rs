@@ -108,6 +108,36 @@ fn label_import_of_sdn_without_its_comments_delists_nobody() {
 }
 
 #[test]
+fn label_find_prints_addresses_with_a_name() {
+    let store = Store::new();
+    let rows = [(A, "Acme Vault"), (B, "acme"), (C, "Acme \u{1b}[2J\u{202e}Evil")];
+    let rows = rows.map(|(address, entity)| format!("{address},ethereum,exchange,{entity}\n")).concat();
+    let list = store.file("team.csv", &format!("address,chain,code,entity\n{rows}{TRON},tron,mixer,Acme\n"));
+    store.labels(&["import", "--source", "team", "--trust", &list]);
+    let found = |arguments: &[&str]| -> Vec<String> {
+        let answer = store.labels(&[&["find"], arguments].concat());
+        let rows = answer["data"]["results"].as_array().unwrap();
+        rows.iter().map(|row| row["address"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(found(&["ACME"]), [B, TRON, C, A], "whole names by chain, then words by address");
+    assert_eq!(found(&["acme", "--chain", "tron"]), [TRON]);
+    assert_eq!(found(&["acme", "--limit", "1"]), [B]);
+    assert_eq!(found(&["vau", "acme"]), [A], "several arguments are the words of one name");
+    let text = |arguments: &[&str]| {
+        let output = run(&[&["labels", "find"], arguments, &["--store", &store.path]].concat());
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let table = text(&["acme", "--limit", "3"]);
+    assert!(table.starts_with("4 addresses have the name \"acme\"; the first 3 are shown\n"), "{table}");
+    assert!(table.contains("Acme \\u{1b}[2J\\u{202e}Evil") && table.lines().count() == 5, "{table}");
+    let csv = text(&["acme", "--csv"]);
+    let head = "blockchain,address,entity_name,labels,name,sanctioned,disputed,confidence";
+    assert!(csv.starts_with(head) && csv.lines().count() == 5, "{csv}");
+    assert!(store.refused(&["find", "a"]).contains("give 2 to 128"));
+    assert!(store.refused(&["find", "acme", "--chain", "bitcoin"]).contains("neither rows nor labels of bitcoin"));
+}
+
+#[test]
 fn label_licences_are_stored_listed_and_exported() {
     let store = Store::new();
     let list = store.file("team.csv", &format!("address,chain,code\n{A},bsc,mixer\n"));

@@ -129,6 +129,8 @@ fn verdict_is_the_first_line_of_each_command() {
         (&["holders", "eth"], "eth on ethereum has 2 holders; the 2 shown have 100.00 % of the supply"),
         (&["labels", "show", SHOP], "Corner: exchange, confidence 0.5"),
         (&["labels", "show", NOBODY], "no list names this address"),
+        (&["labels", "find", "corn"], "1 address has the name \"corn\""),
+        (&["labels", "find", "orner"], "no list gives an address the name \"orner\""),
     ] {
         assert_eq!(first_line(&store.text(arguments)), verdict, "{arguments:?}");
     }

@@ -142,6 +142,7 @@ def test_every_kind_of_report_is_shown(busy: hw.Ledger) -> None:
         busy.concentration("native"),
         busy.flows([ALICE, BOB]),
         busy.labels(ALICE),
+        busy.search_labels("corner"),
         busy.risk(ALICE),
         busy.classify(ALICE),
         busy.trace(ALICE),

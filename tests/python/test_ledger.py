@@ -169,6 +169,30 @@ def test_every_answer_has_its_columns_beforehand(ledger: hw.Ledger) -> None:
     assert written == chains.rows
 
 
+def test_search_of_labels_is_a_frame_of_addresses() -> None:
+    labels = [
+        {"blockchain": chain, "address": address, "code": "exchange", "entity": entity, "level": level}
+        for chain, address, entity, level in (
+            ("ethereum", BOB, "Acme 7", "forensic"),
+            ("ethereum", SHOP, "Acme Bank", "service_api"),
+            ("bsc", ALICE, "ACME", "web_crawl"),
+        )
+    ]
+    ledger = hw.Ledger.from_frames(rows(), labels=labels)
+    report = ledger.search_labels("acme")
+    columns = ["blockchain", "address", "entity_name", "name", "confidence"]
+    assert report.frame.select(columns).rows() == [
+        ("ethereum", BOB, "Acme", None, 0.5),
+        ("bsc", ALICE, None, "ACME", 0.2),
+        ("ethereum", SHOP, "Acme Bank", None, 0.7),
+    ]
+    assert ledger.search_labels("acme", chain="bsc").frame["address"].to_list() == [ALICE]
+    assert len(ledger.search_labels("acme", limit=1, offset=1)) == 1
+    assert ledger.search_labels("nobody").frame.schema == report.frame.schema
+    with pytest.raises(hw.errors.InvalidInput, match="2 to 128"):
+        ledger.search_labels("a")
+
+
 def test_bare_transactions_have_dollars_by_the_core_prices(ledger: hw.Ledger) -> None:
     frame = ledger.transactions(ALICE, symbols=["eth"]).frame
     # The close of 2020-09-12, times 1 and times 3.

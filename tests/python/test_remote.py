@@ -158,6 +158,7 @@ def test_every_call_gives_what_it_gives_over_the_store(pair: Pair, people: dict[
     asked |= assert_same(pair, "prices", "eth", at=1_700_000_000)
     asked |= assert_same(pair, "price_history", points[0])
     asked |= assert_same(pair, "price_symbols", detail=True)
+    asked |= assert_same(pair, "search_labels", "lanternex", limit=5)
     assert asked == {name for name, *_ in _headwater.calls()}
 
 

@@ -4,6 +4,8 @@
 pub const ALICE: &str = "0x8595aa61151393bb3126d8a839e009d066b4b9d3";
 /// The exchange that she deals with.
 pub const BOB: &str = "0xe5bb8785e58bcc17f15028ad186197b7b42c3221";
+/// The name that lists give the exchange.
+pub const EXCHANGE: &str = "lanternex";
 /// A stablecoin.
 pub const USDT: &str = "0xdac17f958d2ee523a2206206994597c13d831ec7";
 /// A payment from one to the other.

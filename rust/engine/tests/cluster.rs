@@ -181,6 +181,29 @@ fn labels_of_a_cluster_reach_its_other_addresses() {
 }
 
 #[test]
+fn search_finds_named_addresses_alone_with_their_labels() {
+    let on = |of, code, level| claim(Chain::BITCOIN, address(Chain::BITCOIN, of), code, level, "list");
+    let bank = Claim { entity: Some("Bank".into()), ..on(1, Code::Exchange, Level::TrustedProvider) };
+    let thief = Claim { name: Some("Thief".into()), ..on(2, Code::Sanction, Level::SanctionsList) };
+    let engine = with_labels(three(), vec![bank, thief]);
+    let search = |query: &str| {
+        let found = data(&engine, "labels/search", &json!({ "q": query }));
+        assert_eq!(found["results"].as_array().unwrap().len(), 1, "{query}");
+        found["results"][0].clone()
+    };
+    for (query, of, sanctioned) in [("bank", 1, false), ("thief", 2, true)] {
+        let row = search(query);
+        // What it has from its cluster is among its labels, but is no listing of its own.
+        assert_eq!((&row["address"], &row["sanctioned"]), (&json!(number(of)), &json!(sanctioned)));
+        let labels = data(&engine, "labels", &json!({"blockchain": "bitcoin", "address": number(of)}));
+        for field in ["entity_name", "labels", "confidence"] {
+            assert_eq!(row[field], labels[field], "{field}");
+        }
+        assert!(row["labels"].as_array().unwrap().contains(&json!("sanction")), "{row}");
+    }
+}
+
+#[test]
 fn oldest_sanction_and_newest_name_of_a_cluster_are_inherited() {
     let dated = |of: u64, code, level, secs| Claim {
         asserted_at: Some(Timestamp::new(secs)),

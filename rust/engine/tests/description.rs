@@ -70,6 +70,7 @@ fn every_promised_field_is_there_though_it_is_null() {
     check(&town, "rates/symbols", &json!({"detail": true}));
     check(&town, "addresses/resolve", &json!({"q": "nothing"}));
     check(&town, "labels", &about(ALICE, json!({})));
+    check(&town, "labels/search", &json!({"q": "across"}));
     let queries = [about(ALICE, json!({})), about(BOB, json!({"address": "0x12"}))];
     check(&town, "address-risk/batch", &json!({"queries": queries}));
     let classified =

@@ -21,6 +21,7 @@ mod feeds;
 mod holders_at_scale;
 mod hubs;
 mod labels;
+mod labels_search;
 mod laws;
 mod no_data;
 mod overflow;

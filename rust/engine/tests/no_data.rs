@@ -36,6 +36,7 @@ fn elsewhere() -> Vec<(&'static str, Value, Option<&'static str>)> {
         ("token/holders", json!({"blockchain": "tron", "contract": TRON}), chain),
         ("token/addresses_flow", json!({"blockchain": "tron", "addresses": [TRON]}), chain),
         ("labels", about.clone(), chain),
+        ("labels/search", json!({"q": "exchange", "chain": "tron"}), Some("chain")),
         ("address-risk", about.clone(), chain),
         ("address-classify", json!({"blockchain": "tron", "addresses": [TRON]}), chain),
         ("trace", about.clone(), chain),

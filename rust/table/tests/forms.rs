@@ -274,6 +274,7 @@ fn asked(name: &str) -> Option<Value> {
         "addresses/resolve" => json!({"q": who}),
         "addresses/autocomplete" => json!({"q": &who[..7]}),
         "rates/symbols" => json!({"detail": true}),
+        "labels/search" => json!({"q": "across"}),
         "transaction" | "btc/change-address" | "btc/cluster" | "cross-chain" | "cross-chain/batch" => return None,
         name if name.starts_with("rates/") => json!({"symbol": "eth", "start": 0, "end": 86_400}),
         _ => json!({"blockchain": "ethereum", "address": who}),

@@ -4,15 +4,16 @@
 
 use std::sync::Arc;
 
-use headwater_engine::example::{ALICE, BITCOIN_TRANSACTION, BOB, CROSSING, START, TRANSACTION, USDT};
+use headwater_engine::example::{ALICE, BITCOIN_TRANSACTION, BOB, CROSSING, EXCHANGE, START, TRANSACTION, USDT};
 use headwater_engine::{Answer, Endpoint, Error, QueryEngine};
 use headwater_ledger::facts::{
     Batch, BlockFacts, Body, Claim, InputFacts, LogFacts, Movement, MovementFact, OutPoint, OutputFacts,
     TransactionFacts, UtxoFacts,
 };
+use headwater_ledger::labels::{self, Action, Code, DateBasis, Level, Link, Scope};
 use headwater_ledger::market::{PricePoint, TokenListing};
 use headwater_ledger::read::{CoverageTable, Ordinal, ScriptType, Status};
-use headwater_ledger::store::MemoryStore;
+use headwater_ledger::store::{LabelImport, MemoryStore, MissingClaims, ShrinkPolicy};
 use headwater_ledger::{Cancel, LedgerError};
 use headwater_state::RequestId;
 use headwater_types::{Address, Amount, Asset, Chain, Timestamp, TxHash};
@@ -174,7 +175,43 @@ fn ledger() -> Result<QueryEngine, LedgerError> {
     store.commit(bitcoin(), &Cancel::new())?;
     store.import_tokens("registry.json", vec![listing])?;
     store.import_prices("prices.csv", prices)?;
+    store.import_labels(list())?;
     Ok(QueryEngine::new(Arc::new(store)))
+}
+
+/// A list that names Bob.
+fn list() -> LabelImport {
+    let (name, time) = ("service-addresses", Timestamp::new(START));
+    let claim = labels::Claim {
+        address: account(BOB),
+        scope: Scope::Chain(Chain::ETHEREUM),
+        code: Some(Code::ExchangeHotWallet),
+        name: None,
+        entity: Some(Arc::from(EXCHANGE)),
+        source: Arc::from(name),
+        source_url: None,
+        group: Arc::from(name),
+        level: Level::ServiceApi,
+        reliability: Level::ServiceApi.thousandths(),
+        link: Link::Exact,
+        asserted_at: Some(time),
+        date_basis: Some(DateBasis::Address),
+        last_seen: None,
+        valid_until: None,
+        action: Action::Add,
+        dispute: None,
+    };
+    LabelImport {
+        source: name.to_owned(),
+        list: name.to_owned(),
+        licence: None,
+        imported_at: time,
+        ended_at: time,
+        claims: vec![claim],
+        vanished: MissingClaims::End,
+        shrinking: ShrinkPolicy::Refused,
+        sanctions_of: Vec::new(),
+    }
 }
 
 /// A coin is paid in part to a shop that was paid before; the rest is change, which is spent by a like transaction.

@@ -2,6 +2,7 @@
 
 mod disputes;
 mod export;
+mod find;
 mod import;
 mod show;
 
@@ -39,6 +40,8 @@ pub struct Arguments {
 enum Command {
     /// Print who addresses are: their labels, and the claims behind them.
     Show(show::Show),
+    /// Print the addresses to which lists give a name.
+    Find(find::Find),
     /// Read lists of labels. The files of one format are one version, which replaces the one before of the same source and
     /// list.
     Import(import::Import),
@@ -97,6 +100,7 @@ const SHOWN: usize = 20;
 pub(super) fn run(settings: &Settings, arguments: Arguments, output: Output) -> Result<(), Failure> {
     match arguments.command {
         Command::Show(arguments) => show::run(settings, &arguments, output),
+        Command::Find(arguments) => find::run(settings, &arguments, output),
         Command::Import(arguments) => import::run(settings, arguments, output),
         Command::Freezes { issuers } => freezes(settings, issuers.as_deref(), output),
         Command::Export { format, version, file } => export::run(settings, &file, format.as_deref(), version, output),

@@ -13,6 +13,7 @@ use crate::analysis::{Analysis, List};
 use crate::cost_class::CostClass;
 use crate::coverage::is_held;
 use crate::endpoint::{Calls, ChainScope, Endpoint, Example, Reads, Tag};
+use crate::example::EXCHANGE;
 use crate::fields::{AddressText, ChainName, ChainText, CodeText, PageOffset, form};
 use crate::labels::{self, Labels};
 use crate::limits::{DEFAULT_LIMIT, MAX_QUERY};
@@ -47,7 +48,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
     reads: Reads::Labels,
     rows: Some("results"),
     first: &["address", "blockchain", "entity_name", "name", "labels", "sanctioned", "disputed", "confidence"],
-    example: Example::new(|| json!({"q": "exchange"}), ("chain", "solana")),
+    example: Example::new(|| json!({"q": EXCHANGE}), ("chain", "solana")),
     calls: Calls::list::<LabelSearch>(),
 };
 
@@ -67,7 +68,7 @@ form! {
 #[derive(Debug, Clone, Deserialize, utoipa::ToSchema)]
 pub struct LabelSearchRequest {
     /// The name, or the beginnings of its words: 2 to 128 characters, of which one is a letter or digit.
-    #[schema(example = "exchange")]
+    #[schema(example = "binance")]
     q: NameText,
     /// Only addresses of this chain. Omitted: every chain. A claim about every EVM chain then counts for those of which the
     /// store has rows, and for all of them where it has rows of none.

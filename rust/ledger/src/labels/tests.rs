@@ -6,7 +6,9 @@ use std::sync::Arc;
 use headwater_types::{Address, Chain, Timestamp};
 use proptest::prelude::*;
 
-use super::{Action, Claim, Code, DateBasis, LabelTable, Level, Link, Scope};
+use super::{Action, Claim, Code, DateBasis, LabelTable, Level, Link, NameQuery, NamedAddresses, Scope};
+use crate::Cancel;
+use crate::memory::Memory;
 use crate::read::Labels as _;
 use crate::store::{LabelImport, MemoryStore, MissingClaims, ShrinkPolicy, Store, Writer};
 
@@ -160,6 +162,81 @@ proptest! {
             prop_assert_eq!(held(store.snapshot().labels()), model.claims());
         }
     }
+}
+
+/// The addresses that a look at every claim finds, each with the best order in which a search takes it.
+fn scanned(table: &LabelTable, query: &NameQuery, chain: Option<Chain>) -> BTreeMap<Address, super::NameRank> {
+    let mut found = BTreeMap::new();
+    let visited = table.each(&mut |_, claim| {
+        let ranks = [claim.name.and_then(|name| query.rank(name)), claim.entity.and_then(|of| query.rank_entity(of))];
+        if let Some(rank) = ranks.into_iter().flatten().min() {
+            let held = found.entry(claim.address).or_insert(rank);
+            *held = rank.min(*held);
+        }
+        Ok(())
+    });
+    visited.unwrap();
+    let on_chain = |address: &Address, chain| !table.claims(chain, address).unwrap().is_empty();
+    found.retain(|address, _| chain.is_none_or(|chain| on_chain(address, chain)));
+    found
+}
+
+proptest! {
+    #[test]
+    fn search_finds_the_addresses_that_a_scan_finds(
+        lists in prop::collection::vec(prop::collection::vec((0u8..12, 0usize..45, "[aB1]{0,2}([ .:]{1,2}[aB1]{1,2}){0,3}"), 0..24), 1..4),
+        query in "[ab1]{1,2}( [ab1]{1,2}){0,1}",
+        limit in 0usize..8,
+    ) {
+        let mut store = MemoryStore::default();
+        for (place, list) in (0..).zip(lists) {
+            let claims = list.iter().map(|(number, code, text)| claim(*number, *code, Some(text), None)).collect();
+            store.import_labels(import(place, claims, 1)).unwrap();
+        }
+        let table = Arc::clone(store.snapshot().labels());
+        let query = NameQuery::new(&query).unwrap();
+        for chain in [None, Some(Chain::ETHEREUM), Some(Chain::BSC), Some(Chain::TRON), Some(Chain::BITCOIN)] {
+            let scanned = scanned(&table, &query, chain);
+            let named = |limit| table.named(&query, chain, limit, &Cancel::new()).unwrap();
+            let all = NamedAddresses { addresses: scanned.keys().copied().collect(), is_cut: false };
+            prop_assert_eq!(named(usize::MAX - 1), all);
+            let cut = named(limit);
+            prop_assert_eq!((cut.is_cut, cut.addresses.len()), (scanned.len() > limit, scanned.len().min(limit)));
+            prop_assert!(cut.addresses.is_sorted() && cut.addresses.iter().all(|address| scanned.contains_key(address)));
+        }
+    }
+}
+
+#[test]
+fn search_within_a_limit_takes_close_and_trusted_names() {
+    let with = |number, name: &str, reliability| Claim { reliability, name: Some(name.into()), ..claim(number, 0, None, None) };
+    let mut store = MemoryStore::default();
+    let first = vec![with(0, "Acme Deposit 1", 200), with(3, "Acme Deposit 2", 300), with(6, "Acmeist", 1_000)];
+    store.import_labels(import(0, first, 1)).unwrap();
+    store.import_labels(import(1, vec![with(9, "acme", 50), with(0, "Acme Deposit", 500)], 1)).unwrap();
+    let table = Arc::clone(store.snapshot().labels());
+    let query = NameQuery::new("acme").unwrap();
+    let taken = |limit| table.named(&query, None, limit, &Cancel::new()).unwrap().addresses;
+    // The whole name, then the words by trust, then the beginning.
+    let order = [9, 0, 3, 6].map(address);
+    for limit in 0..=order.len() {
+        let mut expected = order[..limit].to_vec();
+        expected.sort_unstable();
+        assert_eq!(taken(limit), expected, "{limit}");
+    }
+}
+
+#[test]
+fn search_over_its_share_of_memory_is_refused_with_the_remedy() {
+    let mut store = MemoryStore::default();
+    let of = |number: u16| Claim { name: Some(format!("name {number}").into()), ..claim(0, 0, None, None) };
+    store.import_labels(import(0, (0..5_000).map(of).collect(), 1)).unwrap();
+    let table = Arc::clone(store.snapshot().labels());
+    let query = NameQuery::new("name").unwrap();
+    let search = |bytes| table.named(&query, None, 5, &Cancel::within(&Memory::new(bytes, bytes)));
+    let error = search(100_000).unwrap_err().to_string();
+    assert!(error.contains("raise limits.query_memory_mib"), "{error}");
+    assert_eq!(search(1 << 20).unwrap().addresses, [address(0)]);
 }
 
 #[test]
