@@ -3,9 +3,7 @@
 use std::collections::BTreeMap;
 
 use headwater_intel::bitcoin::links::{InheritedLink, LinkBudget};
-use headwater_intel::label::{
-    Aggregate, LabelSource as _, Moment, SourceClaim, Standing, aggregate, claims_of,
-};
+use headwater_intel::label::{Aggregate, LabelSource as _, Moment, SourceClaim, Standing, aggregate, claims_of};
 use headwater_ledger::labels::{self, Claim, Code, Dispute, LabelTable, Level, Link, ListOrigin, SanctionsEdition};
 use headwater_ledger::{Cancel, Ledger};
 use headwater_types::{Address, Chain, Network, Timestamp, TxHash};

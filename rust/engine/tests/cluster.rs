@@ -193,7 +193,7 @@ fn search_finds_named_addresses_alone_with_their_labels() {
     };
     for (query, of, sanctioned) in [("bank", 1, false), ("thief", 2, true)] {
         let row = search(query);
-        // What it has from its cluster is among its labels, but is no listing of its own.
+        // What it has from its cluster is among its labels, but does not list it.
         assert_eq!((&row["address"], &row["sanctioned"]), (&json!(number(of)), &json!(sanctioned)));
         let labels = data(&engine, "labels", &json!({"blockchain": "bitcoin", "address": number(of)}));
         for field in ["entity_name", "labels", "confidence"] {

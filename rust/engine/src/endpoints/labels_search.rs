@@ -205,8 +205,8 @@ impl LabelSearchParams {
             warnings.add("names_left_out", Some("q"), message);
         }
         let mut ranked = Vec::new();
-        for chain in Chain::all().filter(|chain| self.chain.map_or_else(|| is_held(ledger, *chain), |one| one == *chain))
-        {
+        let is_meant = |chain: &Chain| self.chain.map_or_else(|| is_held(ledger, *chain), |named| named == *chain);
+        for chain in Chain::all().filter(is_meant) {
             let labels = Labels::present(ledger, chain);
             let of_chain = named.addresses.iter().filter(|address| address.family() == chain.family());
             let mut addresses: BTreeSet<Address> = of_chain.copied().collect();

@@ -23,11 +23,11 @@ use headwater_types::{Address, Chain};
 use super::claim::Claim;
 use super::filter::{self, Block};
 use super::key::Key;
-use super::name_index::{BATCH, INDEX_MEMORY, Mention, NameIndex};
+use super::name_index::{INDEX_MEMORY, MENTIONS_OF_A_PART, Mention, NameIndex};
 use super::record::{NO_TEXT, Record, Vocabulary};
-use crate::{Cancel, LedgerError};
 use crate::error::Result;
 use crate::segment::{Column, Container, Section};
+use crate::{Cancel, LedgerError};
 
 pub(super) const SUMMARY: Section<Summary> = Section::new("label.summary");
 pub(super) const NAMES: Section<u8> = Section::new("label.names");
@@ -64,7 +64,7 @@ pub(crate) struct LabelFile {
     text_starts: Column<u64>,
     texts: Column<u8>,
     /// The names of its claims, once somebody looks for one.
-    names: OnceLock<NameIndex>,
+    names: OnceLock<Vec<NameIndex>>,
 }
 
 /// A stored claim, and whether the import states it itself or an earlier one of the list did, which ended.
@@ -199,27 +199,36 @@ impl LabelFile {
         Ok((claim, terms.is_own))
     }
 
-    /// The index of the names of its claims. The first call builds it: O(claims + words · log words).
-    pub(super) fn names(&self, cancel: &Cancel) -> Result<&NameIndex> {
+    /// The indexes of the names of its claims, each about a part of its addresses. The first call builds them one after the
+    /// other, in memory for one of them: O(claims + words · log words).
+    pub(super) fn names(&self, cancel: &Cancel) -> Result<&[NameIndex]> {
         if let Some(names) = self.names.get() {
             return Ok(names);
         }
-        let (mut mentions, mut held) = (Vec::new(), cancel.holding(INDEX_MEMORY));
-        for place in 0..self.addresses() {
-            if place.is_multiple_of(BATCH) {
-                cancel.check()?;
-            }
-            for number in self.claims_of(place)? {
-                let Record { name, entity, reliability, .. } = self.claims.get(number)?;
-                let place = u32::try_from(place).expect("an import has fewer than 2^31 addresses");
-                let texts = [name, entity].into_iter().filter(|text| *text != NO_TEXT);
-                mentions.extend(texts.map(|text| Mention { text, place, reliability }));
+        let (mut parts, mut first) = (Vec::new(), 0);
+        while first < self.addresses() {
+            cancel.check()?;
+            let (mut mentions, mut held) = (Vec::new(), cancel.holding(INDEX_MEMORY));
+            while first < self.addresses() && mentions.len() < MENTIONS_OF_A_PART {
+                self.add_mentions(first, &mut mentions)?;
                 held.reach(mentions.len() * size_of::<Mention>())?;
+                first += 1;
             }
+            let text_of = |text| Ok(self.text(text)?.unwrap_or_default());
+            parts.push(NameIndex::build(mentions, text_of, (held, cancel))?);
         }
-        let text_of = |text| Ok(self.text(text)?.unwrap_or_default());
-        let built = NameIndex::build(mentions, text_of, (held, cancel))?;
-        Ok(self.names.get_or_init(|| built))
+        Ok(self.names.get_or_init(|| parts))
+    }
+
+    /// Adds the names of the claims about the address at a place.
+    fn add_mentions(&self, place: usize, mentions: &mut Vec<Mention>) -> Result<()> {
+        for number in self.claims_of(place)? {
+            let Record { name, entity, reliability, .. } = self.claims.get(number)?;
+            let place = u32::try_from(place).expect("an import has fewer than 2^31 addresses");
+            let texts = [(name, false), (entity, true)].into_iter().filter(|(text, _)| *text != NO_TEXT);
+            mentions.extend(texts.map(|(text, is_entity)| Mention { text, is_entity, place, reliability }));
+        }
+        Ok(())
     }
 
     /// Returns whether a claim about an address holds on a chain.

@@ -1,4 +1,4 @@
-//! An index of the words of the names in one label file, in memory.
+//! An index of the words of the names in a part of a label file, in memory.
 //!
 //! Words are sorted, so that all words with a beginning are one range. Names are numbered by descending trust in their
 //! sources, so that a search that takes only so many addresses takes the most trusted ones first.
@@ -16,17 +16,22 @@ use crate::{Cancel, LedgerError};
 /// The memory of an index while it is built.
 pub(super) const INDEX_MEMORY: Purpose = Purpose {
     what: "the names of a list of labels",
-    narrower: "raise limits.query_memory_mib, or import the list as several lists",
+    narrower: "raise limits.query_memory_mib, or shorten the names of the list",
 };
 
-/// Addresses or names between two looks at the token of the query.
-pub(super) const BATCH: usize = 4_096;
+/// The number of names from which a part ends, so that building it takes few megabytes however long the list is.
+pub(super) const MENTIONS_OF_A_PART: usize = 1 << 18;
+
+/// Names between two looks at the token of the query.
+const BATCH: usize = 4_096;
 
 /// A name that a claim gives the address at a place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Mention {
     /// The number of the text in the file.
     pub(super) text: u32,
+    /// True if it names the entity behind the address, and not the address alone.
+    pub(super) is_entity: bool,
     /// The place of the address.
     pub(super) place: u32,
     /// The trust in the source of the claim, in thousandths.
@@ -59,7 +64,7 @@ struct NameEntry {
     /// The end of its places; they begin where those of the name before end.
     end: u32,
     reliability: u16,
-    /// The number of its words, and of those without what says which address of the entity it is.
+    /// The number of its words, and for an entity the number without those that say which of its addresses it is.
     lengths: [u8; 2],
 }
 
@@ -86,7 +91,7 @@ impl NameIndex {
     ) -> Result<Self> {
         mentions.par_sort_unstable();
         let mut groups: Vec<(Reverse<u16>, &[Mention])> = Vec::new();
-        for group in mentions.chunk_by(|one, other| one.text == other.text) {
+        for group in mentions.chunk_by(|one, other| (one.text, one.is_entity) == (other.text, other.is_entity)) {
             groups.push((Reverse(group.iter().map(|mention| mention.reliability).max().unwrap_or(0)), group));
         }
         held.more(groups.len() * (size_of::<(Reverse<u16>, &[Mention])>() + size_of::<NameEntry>()))?;
@@ -113,7 +118,8 @@ impl NameIndex {
             for same_place in group.chunk_by(|one, other| one.place == other.place) {
                 index.places.push(same_place[0].place);
             }
-            let lengths = [length, words(entity_name(text)).count()].map(|count| u8::try_from(count).unwrap_or(u8::MAX));
+            let short = if group[0].is_entity { words(entity_name(text)).count() } else { length };
+            let lengths = [length, short].map(|count| u8::try_from(count).unwrap_or(u8::MAX));
             index.names.push(NameEntry { end: small(index.places.len())?, reliability: *reliability, lengths });
             held.more(
                 index.text.len() - text_before

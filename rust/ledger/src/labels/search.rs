@@ -24,12 +24,12 @@ pub struct NamedAddresses {
 type Precedence = (NameRank, Reverse<u16>);
 
 impl LabelTable {
-    /// Returns the addresses about which a list in force makes a claim with a matching name or entity, on a chain or on any,
-    /// at most `limit`. Claims that ended and those that a curator removed are among them.
+    /// Returns the addresses to which a list in force gives a matching name or entity, at most `limit`: all of them, or those
+    /// about which that list makes a claim on a chain. Claims that ended and those that a curator removed count.
     ///
     /// The first call builds an index in memory for each list, which lives as long as the list is open: about 20 bytes for
     /// each word of a distinct name and 4 bytes for each address of a name. Later calls take time in proportion to the
-    /// words that begin alike.
+    /// words that begin alike and to `limit`.
     ///
     /// # Errors
     /// As [`LabelTable::claims_about`]; when an index takes more memory than the query may, or the call is cancelled.
@@ -64,7 +64,7 @@ impl LabelTable {
     }
 }
 
-/// The first matching addresses of a list, one more than `limit` where there are as many.
+/// The first matching addresses of each part of a list, one more than `limit` where there are as many.
 fn named_in(
     file: &LabelFile,
     query: &NameQuery,
@@ -73,12 +73,16 @@ fn named_in(
     cancel: &Cancel,
 ) -> Result<BTreeMap<Address, Precedence>> {
     let mut found = BTreeMap::new();
-    file.names(cancel)?.matches(query).each(&mut |rank, reliability, place| {
-        let place = place as usize;
-        if chain.map_or(Ok(true), |chain| file.holds_on(place, chain))? {
-            found.entry(file.address(place)?).or_insert((rank, Reverse(reliability)));
-        }
-        Ok(found.len() <= limit)
-    })?;
+    // An address is in one part.
+    for part in file.names(cancel)? {
+        let before = found.len();
+        part.matches(query).each(&mut |rank, reliability, place| {
+            let place = place as usize;
+            if chain.map_or(Ok(true), |chain| file.holds_on(place, chain))? {
+                found.entry(file.address(place)?).or_insert((rank, Reverse(reliability)));
+            }
+            Ok(found.len() - before <= limit)
+        })?;
+    }
     Ok(found)
 }

@@ -1,6 +1,6 @@
 //! Label files against brute force, and imports in sequence against a model.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use headwater_types::{Address, Chain, Timestamp};
@@ -164,21 +164,17 @@ proptest! {
     }
 }
 
-/// The addresses that a look at every claim finds, each with the best order in which a search takes it.
-fn scanned(table: &LabelTable, query: &NameQuery, chain: Option<Chain>) -> BTreeMap<Address, super::NameRank> {
-    let mut found = BTreeMap::new();
-    let visited = table.each(&mut |_, claim| {
-        let ranks = [claim.name.and_then(|name| query.rank(name)), claim.entity.and_then(|of| query.rank_entity(of))];
-        if let Some(rank) = ranks.into_iter().flatten().min() {
-            let held = found.entry(claim.address).or_insert(rank);
-            *held = rank.min(*held);
-        }
+/// The addresses that a look at every claim finds: those to which a list gives the name, and of which it makes a claim on the chain.
+fn scanned(table: &LabelTable, query: &NameQuery, chain: Option<Chain>) -> BTreeSet<Address> {
+    let (mut named, mut on_chain) = (BTreeSet::new(), BTreeSet::new());
+    let visited = table.each(&mut |version, claim| {
+        let fits = claim.name.and_then(|name| query.rank(name)).or(claim.entity.and_then(|of| query.rank_entity(of)));
+        named.extend(fits.map(|_| (version, claim.address)));
+        on_chain.extend(chain.is_none_or(|chain| claim.scope.contains(chain)).then_some((version, claim.address)));
         Ok(())
     });
     visited.unwrap();
-    let on_chain = |address: &Address, chain| !table.claims(chain, address).unwrap().is_empty();
-    found.retain(|address, _| chain.is_none_or(|chain| on_chain(address, chain)));
-    found
+    named.intersection(&on_chain).map(|(_, address)| *address).collect()
 }
 
 proptest! {
@@ -198,18 +194,22 @@ proptest! {
         for chain in [None, Some(Chain::ETHEREUM), Some(Chain::BSC), Some(Chain::TRON), Some(Chain::BITCOIN)] {
             let scanned = scanned(&table, &query, chain);
             let named = |limit| table.named(&query, chain, limit, &Cancel::new()).unwrap();
-            let all = NamedAddresses { addresses: scanned.keys().copied().collect(), is_cut: false };
+            let all = NamedAddresses { addresses: scanned.iter().copied().collect(), is_cut: false };
             prop_assert_eq!(named(usize::MAX - 1), all);
             let cut = named(limit);
             prop_assert_eq!((cut.is_cut, cut.addresses.len()), (scanned.len() > limit, scanned.len().min(limit)));
-            prop_assert!(cut.addresses.is_sorted() && cut.addresses.iter().all(|address| scanned.contains_key(address)));
+            prop_assert!(cut.addresses.is_sorted() && cut.addresses.iter().all(|address| scanned.contains(address)));
         }
     }
 }
 
 #[test]
 fn search_within_a_limit_takes_close_and_trusted_names() {
-    let with = |number, name: &str, reliability| Claim { reliability, name: Some(name.into()), ..claim(number, 0, None, None) };
+    let with = |number, name: &str, reliability| Claim {
+        reliability,
+        name: Some(name.into()),
+        ..claim(number, 0, None, None)
+    };
     let mut store = MemoryStore::default();
     let first = vec![with(0, "Acme Deposit 1", 200), with(3, "Acme Deposit 2", 300), with(6, "Acmeist", 1_000)];
     store.import_labels(import(0, first, 1)).unwrap();
