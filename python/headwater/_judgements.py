@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, overload
 
-from headwater._request import Addresses, Time, given
+from headwater._request import Addresses, Limit, Time, given, given_list
 
 if TYPE_CHECKING:
     from headwater import records
@@ -96,6 +96,48 @@ class JudgementMethods:
             "labels", address, given(locals(), "address"), progress
         )
         return answer
+
+    def search_labels(
+        self,
+        name: str,
+        *,
+        chain: str | None = None,
+        limit: Limit = "auto",
+        offset: int | None = None,
+        **fields: Any,
+    ) -> Report[records.LabelsSearchReport]:
+        """Give the addresses to which lists give a name.
+
+        Parameters
+        ----------
+        name : str
+            The name, or the beginnings of its words: 2 to 128 characters, of which one is a letter or digit.
+        chain : str, optional
+            Only addresses of this chain. Omitted: every chain. A claim about every EVM chain then counts for those of
+            which the store has rows, and for all of them where it has rows of none.
+        limit : int, "auto" or None
+            Rows. ``"auto"`` (default): all rows of a store; of a server one page of 1,000 rows, since each page costs.
+            ``None``: all rows, of a server page after page.
+        offset : int, optional
+            Rows left out before the page.
+        **fields
+            Further fields of the request.
+
+        Returns
+        -------
+        Report
+            Rows are addresses with a name of which each word of ``name`` begins a word, in any case. Whole names come
+            first, then whole words, then beginnings. ``sanctioned`` and ``disputed`` are about the claims that count.
+
+        Examples
+        --------
+        >>> from headwater.examples import ledger
+        >>> ledger().search_labels("corner").frame.select("blockchain", "entity_name", "labels", "confidence").rows()
+        [('ethereum', 'Corner Shop', ['merchant'], 0.5)]
+        >>> ledger().search_labels("orner").rows
+        []
+        """
+        return self.query("labels/search", {"q": name, **given_list(locals(), "name")})
 
     @overload
     def risk(  # pyright: ignore[reportOverlappingOverload]

@@ -88,6 +88,10 @@ SHOWN: dict[str, tuple[str, list[str]]] = {
             "status",
         ],
     ),
+    "labels/search": (
+        "addresses",
+        ["address", "blockchain", "entity_name", "name", "labels", "sanctioned", "disputed", "confidence"],
+    ),
     "address-risk": ("factors", ["dimension", "code", "points", "weight", "effect", "detail"]),
     "address-classify": ("classes", ["address", "predicted_class", "confidence", "error"]),
     "trace": (

@@ -262,7 +262,30 @@ class LabelledAddress(TypedDict):
     sources: list[LabelSource]
 
 
+class LabelsSearchReport(TypedDict):
+    """The addresses with a name."""
+
+    query: str
+    results: list[NamedAddress]
+
+
 LevelName = Literal["low", "medium", "high"]
+
+
+class NamedAddress(TypedDict):
+    """An address with a name.
+
+    Its fields are those of ``labels``, without behaviours.
+    """
+
+    blockchain: str
+    address: str
+    entity_name: str | None
+    labels: list[str]
+    name: str | None
+    sanctioned: bool
+    disputed: bool
+    confidence: float
 
 
 NeighborDirection = Literal["in", "out", "both"]
