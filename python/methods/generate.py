@@ -130,7 +130,8 @@ class Method:
             else:
                 self.arguments.append(self._argument(name, schema))
         if self.is_paged:
-            self.arguments = [limited(of) if of.name == "limit" else of for of in self.arguments]
+            has_cursor = any(of.name == "cursor" for of in self.arguments)
+            self.arguments = [limited(of, has_cursor) if of.name == "limit" else of for of in self.arguments]
         positional = self.source["positional"]
         self.arguments.sort(key=lambda argument: (*positional, argument.name).index(argument.name))
 
@@ -289,9 +290,9 @@ class Method:
         return f"_{self.name.upper()}_RECORDS = {nested!r}\n\n"
 
 
-def limited(argument: Argument) -> Argument:
-    """Return the argument that limits a list in pages."""
-    page = "100" if "holders" in argument.text.lower() else "1,000"
+def limited(argument: Argument, has_cursor: bool) -> Argument:  # noqa: FBT001
+    """Return the argument that limits a list in pages, by cursor or by offset."""
+    page = "1,000" if has_cursor else "100"
     text = LIMIT.format(page=page)
     return replace(argument, annotation="Limit", kind='int, "auto" or None', text=text, default='"auto"')
 
