@@ -116,7 +116,7 @@ class JudgementMethods:
             Only addresses of this chain. Omitted: every chain. A claim about every EVM chain then counts for those of
             which the store has rows, and for all of them where it has rows of none.
         limit : int, "auto" or None
-            Rows. ``"auto"`` (default): all rows of a store; of a server one page of 1,000 rows, since each page costs.
+            Rows. ``"auto"`` (default): all rows of a store; of a server one page of 100 rows, since each page costs.
             ``None``: all rows, of a server page after page.
         offset : int, optional
             Rows left out before the page.
