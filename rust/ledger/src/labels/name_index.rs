@@ -147,21 +147,10 @@ impl NameIndex {
             let from_first = &self.words[first..];
             let same = from_first.partition_point(|entry| word_at(&self.text, *entry) == word);
             let begun_by = from_first.partition_point(|entry| word_at(&self.text, *entry).starts_with(word));
-            self.keep(&mut exact, &from_first[..same]);
-            self.keep(&mut begun, &from_first[..begun_by]);
+            keep(&mut exact, &from_first[..same]);
+            keep(&mut begun, &from_first[..begun_by]);
         }
         Matches { index: self, length: query.words().len(), exact, begun }
-    }
-
-    /// Removes the names from a set that have none of some words.
-    fn keep(&self, names: &mut [u64], words: &[WordEntry]) {
-        let mut having = vec![0_u64; names.len()];
-        for entry in words {
-            having[entry.name as usize / 64] |= 1 << (entry.name % 64);
-        }
-        for (kept, having) in names.iter_mut().zip(having) {
-            *kept &= having;
-        }
     }
 
     fn places_of(&self, name: usize) -> &[u32] {
@@ -192,6 +181,17 @@ impl Matches<'_> {
             }
         }
         Ok(())
+    }
+}
+
+/// Removes the names from a set that have none of some words.
+fn keep(names: &mut [u64], words: &[WordEntry]) {
+    let mut having = vec![0_u64; names.len()];
+    for entry in words {
+        having[entry.name as usize / 64] |= 1 << (entry.name % 64);
+    }
+    for (kept, having) in names.iter_mut().zip(having) {
+        *kept &= having;
     }
 }
 

@@ -8,9 +8,8 @@ const MAX_WORDS: usize = 32;
 /// Returns the words of a name in lower case: its runs of letters and digits, at most [`MAX_WORDS`].
 pub(super) fn words(name: &str) -> impl Iterator<Item = String> {
     let runs = name.split(|letter: char| !letter.is_alphanumeric()).filter(|run| !run.is_empty());
-    let lower = |run: &str| match run.is_ascii() {
-        true => run.to_ascii_lowercase(),
-        false => run.chars().flat_map(char::to_lowercase).collect(),
+    let lower = |run: &str| {
+        if run.is_ascii() { run.to_ascii_lowercase() } else { run.chars().flat_map(char::to_lowercase).collect() }
     };
     runs.take(MAX_WORDS).map(lower)
 }
