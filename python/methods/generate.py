@@ -290,7 +290,7 @@ class Method:
         return f"_{self.name.upper()}_RECORDS = {nested!r}\n\n"
 
 
-def limited(argument: Argument, has_cursor: bool) -> Argument:  # noqa: FBT001
+def limited(argument: Argument, has_cursor: bool) -> Argument:
     """Return the argument that limits a list in pages, by cursor or by offset."""
     page = "1,000" if has_cursor else "100"
     text = LIMIT.format(page=page)
