@@ -29,7 +29,7 @@ export const chains = () => get("Chains", "/v1/chains", { include: "none" }, ["c
 export const resolve = (q) => get("Address", "/v1/addresses/resolve", { q }, ["resolve_address", ["q"]]);
 
 /** The addresses of a name. */
-export const find = (q, limit, chain) => get("Name", "/v1/labels/search", { q, limit, chain }, ["find_labels", ["q"]]);
+export const find = (q, limit, chain) => get("Name", "/v1/labels/search", { q, limit, chain }, ["search_labels", ["q"]]);
 
 /** The payments of an address in one direction, one hop. */
 export function payments({ chain, address }, direction, limit, filters) {

@@ -88,13 +88,13 @@ async function lookName(app, text, chain) {
   if (!answer) {
     return;
   }
-  const rows = answer.data.addresses ?? answer.data;
+  const rows = answer.data.results;
   app.openPage(`“${clean(text)}”`, calls.find(text, MAX_NAMES, chain), (page) => {
     page.append(element("p", {}, `${many(rows.length, "address", "addresses")} of that name${rows.length === MAX_NAMES ? " (the first)" : ""}.`));
     if (rows.length) {
       const cells = rows.map((row) => [
-        clean(row.entity_name ?? row.name ?? ""),
-        row.labels.map(labelText).join(", "),
+        clean(row.name ?? row.entity_name ?? ""),
+        row.labels.map(labelText).join(", ") + (row.disputed ? " (disputed)" : ""),
         clean(row.blockchain),
         link(short(row.address), () => app.startAt(row.blockchain, row.address), { title: row.address }),
       ]);
