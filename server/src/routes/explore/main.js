@@ -249,7 +249,7 @@ class App {
 
   close() {
     if (this.panel.close()) {
-      this.picture.canvas.focus();
+      (at("table").hidden ? this.picture.canvas : at("table")).focus();
     }
     this.picture.mark(this.picture.at);
   }
