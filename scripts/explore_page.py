@@ -6,8 +6,10 @@ import sys
 from pathlib import Path
 
 from browser import Browser
-from explore import by_mouse
+from explore import by_keyboard, by_mouse
 from explore.session import Program, Server, checks
+
+_CREDITS = 10_000
 
 
 def main() -> None:
@@ -18,6 +20,11 @@ def main() -> None:
     theft = by_mouse.Theft(demo.ask("demo", "--list")["highlights"])
     with Server([program, "demo", *demo.options], folder / "demo.log") as server, Browser(path) as browser:
         print(f"explore: by mouse, {by_mouse.check_case(browser, server, theft)} addresses")
+    keyed = Program(program, folder / "store", folder / "keyed.state")
+    key = keyed.key(_CREDITS)
+    with keyed.serve(folder / "keyed.log") as server, Browser(path) as browser:
+        page = by_keyboard.check_case(browser, server, theft, keyed, key["key"])
+        print(f"explore: by keys, {len(page.nodes())} addresses")
 
 
 if __name__ == "__main__":
