@@ -139,7 +139,11 @@ class Browser:
     def open(self, url: str) -> None:
         """Load a page, and wait until it is loaded."""
         # From another page, so that an address which differs in its fragment alone is loaded too.
+        self.events.clear()
         self.call("Page.navigate", url="about:blank")
+        # A page that asks before it is left goes later than the command returns.
+        while not any(event["method"] == "Page.loadEventFired" for event in self.events):
+            self._next()
         self.events.clear()
         self.call("Page.navigate", url=url)
         self.wait_for("document.readyState === 'complete'", 60)

@@ -6,10 +6,54 @@ import sys
 from pathlib import Path
 
 from browser import Browser
-from explore import by_keyboard, by_mouse
-from explore.session import Program, Server, checks
+from explore import by_keyboard, by_mouse, calls, secrets
+from explore.by_mouse import Theft
+from explore.session import Explore, Program, Server, check, checks
 
-_CREDITS = 10_000
+_CREDITS = 100_000
+
+
+def say(text: str) -> None:
+    """Print a result at once."""
+    print(f"explore: {text}", flush=True)
+
+
+def check_by_keys(path: str, server: Server, theft: Theft, program: Program) -> None:
+    """Check the theft by keys, and its credits."""
+    key = program.key(_CREDITS)
+    with Browser(path) as browser:
+        page = by_keyboard.check_case(browser, server, theft, program, key["key"])
+        used = calls.check_credits(page, program, key["id"], _CREDITS)
+        say(f"the theft by keys alone to {len(page.nodes())} addresses for {used} credits, as in the state")
+
+
+def check_calls(path: str, server: Server, theft: Theft, program: Program, folder: Path) -> None:
+    """Check every kind of call, its credits and snippets, and where the key is."""
+    key = program.key(_CREDITS)
+    secret = key["key"]
+    with Browser(path) as browser:
+        page = Explore(browser, server.origin)
+        calls.check_link(page, theft)
+        secrets.give(page, secret, is_kept=True)
+        calls.check_link(page, theft)
+        left_out = calls.every_kind(page, theft)
+        used = calls.check_credits(page, program, key["id"], _CREDITS)
+        calls.check_repeated(page, theft)
+        count, others = calls.check_snippets(page, secret)
+        secrets.check_places(page, secret, folder / "saved", is_kept=True)
+        secrets.check_forgotten(page, secret)
+        page.quiet("every kind of call")
+        for what in left_out + others:
+            print(f"left out: {what}", flush=True)
+        say(f"{count} calls of every kind cost {used} credits, as in the state, and give the same in curl and Python")
+    with Browser(path) as browser:
+        page = Explore(browser, server.origin)
+        page.open()
+        secrets.give(page, secret)
+        calls.look_up(page, theft.thief)
+        secrets.check_places(page, secret, folder / "saved", is_kept=False)
+        check(secret not in page.text("body"), "the page shows the key")
+    say("the key is in no file, address, storage or element")
 
 
 def main() -> None:
@@ -17,14 +61,14 @@ def main() -> None:
     program, folder = sys.argv[1], Path(sys.argv[2])
     path = checks.browser()
     demo = Program(program, folder / "store", folder / "demo.state")
-    theft = by_mouse.Theft(demo.ask("demo", "--list")["highlights"])
-    with Server([program, "demo", *demo.options], folder / "demo.log") as server, Browser(path) as browser:
-        print(f"explore: by mouse, {by_mouse.check_case(browser, server, theft)} addresses")
+    theft = Theft(demo.ask("demo", "--list")["highlights"])
+    if "--quick" not in sys.argv:
+     with Server([program, "demo", *demo.options], folder / "demo.log") as server, Browser(path) as browser:
+         say(f"the theft by mouse, {by_mouse.check_case(browser, server, theft)} addresses")
     keyed = Program(program, folder / "store", folder / "keyed.state")
-    key = keyed.key(_CREDITS)
-    with keyed.serve(folder / "keyed.log") as server, Browser(path) as browser:
-        page = by_keyboard.check_case(browser, server, theft, keyed, key["key"])
-        print(f"explore: by keys, {len(page.nodes())} addresses")
+    with keyed.serve(folder / "keyed.log") as server:
+        "--quick" in sys.argv or check_by_keys(path, server, theft, keyed)
+        check_calls(path, server, theft, keyed, folder)
 
 
 if __name__ == "__main__":
