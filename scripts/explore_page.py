@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from browser import Browser
-from explore import by_keyboard, by_mouse, calls, secrets
+from explore import by_keyboard, by_mouse, calls, headers, hostile, looks, secrets
 from explore.by_mouse import Theft
 from explore.session import Explore, Program, Server, check, checks
 
@@ -56,19 +56,51 @@ def check_calls(path: str, server: Server, theft: Theft, program: Program, folde
     say("the key is in no file, address, storage or element")
 
 
+def check_hostile(path: str, program: str, folder: Path) -> None:
+    """Check texts of strangers in answers and in files."""
+    odd = Program(program, folder / "hostile.store", folder / "hostile.state")
+    hostile.load(odd, folder / "hostile")
+    with odd.serve(folder / "hostile.log", "auth.required=false") as server, Browser(path) as browser:
+        page = Explore(browser, server.origin)
+        places = hostile.check_answers(page)
+        files = hostile.check_files(page, folder / "hostile")
+        hostile.check_opened(page, folder / "hostile")
+        hostile.check_search(page)
+    say(f"hostile texts stay texts in {places} places; {files} broken files are refused with the place")
+
+
+def check_looks(path: str, server: Server, theft: Theft, folder: Path) -> None:
+    """Check rules for screen readers, small screens and motion on a server without keys."""
+    rules = folder / "axe.js"
+    if rules.exists():
+        say(f"{looks.check_rules(path, server, theft, rules)} rules of axe-core hold, light and dark")
+    say(f"{looks.check_small(path, server, theft, rules)} parts fit a screen of 390 pixels")
+    for addresses in (1000, 2000):
+        found = looks.check_motion(path, server, theft, addresses)
+        near, far = found["near"], found["far"]
+        say(
+            f"{found['nodes']} addresses and {found['lines']} lines are traced and drawn in {found['seconds']:.1f} s and move at "
+            f"{near['fps']:.0f} frames per second near by, {far['fps']:.0f} as a whole; the longest frames take "
+            f"{near['longest']:.0f} and {far['longest']:.0f} ms"
+        )
+
+
 def main() -> None:
     """Run all checks."""
     program, folder = sys.argv[1], Path(sys.argv[2])
     path = checks.browser()
     demo = Program(program, folder / "store", folder / "demo.state")
     theft = Theft(demo.ask("demo", "--list")["highlights"])
-    if "--quick" not in sys.argv:
-     with Server([program, "demo", *demo.options], folder / "demo.log") as server, Browser(path) as browser:
-         say(f"the theft by mouse, {by_mouse.check_case(browser, server, theft)} addresses")
+    with Server([program, "demo", *demo.options], folder / "demo.log") as server:
+        with Browser(path) as browser:
+            "--quick" in sys.argv or say(f"the theft by mouse, {by_mouse.check_case(browser, server, theft)} addresses")
+        check_looks(path, server, theft, folder)
     keyed = Program(program, folder / "store", folder / "keyed.state")
     with keyed.serve(folder / "keyed.log") as server:
         "--quick" in sys.argv or check_by_keys(path, server, theft, keyed)
-        check_calls(path, server, theft, keyed, folder)
+        "--quick" in sys.argv or check_calls(path, server, theft, keyed, folder)
+        say(f"{headers.check_files(server)} files with policy, nosniff, no-cache and ETag")
+    "--quick" in sys.argv or check_hostile(path, program, folder)
 
 
 if __name__ == "__main__":

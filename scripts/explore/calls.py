@@ -67,6 +67,11 @@ def every_kind(page: Explore, theft: Theft) -> list[str]:
     page.panel_shows("Inputs", "a Bitcoin transaction does not open")
     page.click_button("Which output is change", "#panel")
     page.panel_shows("change", "the change of a transaction is not shown")
+    page.click_button("Back", "#panel")
+    page.expect(
+        "document.querySelector('#panel [aria-selected=true]')?.textContent.startsWith('Transfers')",
+        "Back does not return to the tab that was left",
+    )
     if not page.run("fetch('/api-docs/openapi.json').then((got) => got.json()).then((all) => '/v1/labels/search' in all.paths)"):
         return ["the look-up of a name, because this server has no /v1/labels/search"]
     look_up(page, theft.exchange)

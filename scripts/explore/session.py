@@ -21,6 +21,29 @@ checks = Checks("explore")
 check = checks.check
 
 _GRAPH = "document.querySelector('.canvas')._cyreg.cy"
+# Finds the place of an element on the screen, and which turn of the wheel brings it into view. What is inside a closed
+# <details> is not visible; the text of a label is at its beginning.
+_LOOK = """
+(selector, text) => {
+  const isWanted = (one) => one.checkVisibility() && one.textContent.trim().startsWith(text);
+  const one = [...document.querySelectorAll(selector)].find(isWanted);
+  if (!one) {
+    return null;
+  }
+  const [box] = one.getClientRects();
+  const [x, y] = [box.x + Math.min(box.width / 2, one.matches("label") ? 5 : 60), box.y + box.height / 2];
+  const hit = document.elementFromPoint(x, y);
+  const { left, right, top, bottom } = (one.closest("#panel, #table") ?? document.documentElement).getBoundingClientRect();
+  const middle = (left + right) / 2;
+  const isBeside = y > top && y < bottom && (x < left || x > right - 16);
+  return {
+    x, y, middle, isHit: one === hit || one.contains(hit),
+    over: isBeside ? y : (top + bottom) / 2,
+    right: isBeside ? 60 * Math.sign(x - middle) : 0,
+    down: isBeside ? 0 : 60 * Math.sign(y - (top + bottom) / 2),
+  };
+}
+"""
 # Turns of the wheel after which something that is still out of view is taken to be missing.
 _MAX_TURNS = 60
 # Presses of a key after which something that is not reached is taken to be out of reach.
@@ -228,28 +251,17 @@ class Explore:
 
     def click(self, what: str, text: str = "") -> None:
         """Click the first element of a selector whose text begins so, after turning the wheel until it is in view."""
-        # What is inside a closed <details> has no box.
-        find = (
-            f"[...document.querySelectorAll({json.dumps(what)})].find((each) => each.checkVisibility()"
-            f" && each.textContent.trim().startsWith({json.dumps(text)}))"
-        )
-        self.expect(f"Boolean({find})", f"there is no {what} that begins with {text!r}")
+        look = f"({_LOOK})({json.dumps(what)}, {json.dumps(text)})"
+        self.expect(f"{look} !== null", f"there is no {what} that begins with {text!r}")
         for _ in range(_MAX_TURNS):
-            x, y, is_hit, up, over = self.run(
-                f"(() => {{ const one = {find}; const [box] = one.getClientRects();"
-                "const [x, y] = [box.x + Math.min(box.width / 2, one.matches('label') ? 5 : 60), box.y + box.height / 2];"
-                "const hit = document.elementFromPoint(x, y);"
-                "const around = (one.closest('#panel, #table') ?? document.documentElement).getBoundingClientRect();"
-                "return [x, y, one === hit || one.contains(hit), y < around.y + around.height / 2,"
-                "[around.x + around.width / 2, around.y + around.height / 2]]; })()"
-            )
-            if is_hit:
-                self.browser.click(x, y)
-                self.settle()
-                return
-            self.browser.mouse("mouseWheel", *over, deltaX=0, deltaY=-60 if up else 60)
+            at = self.run(look)
+            if at is None or at["isHit"]:
+                break
+            self.browser.mouse("mouseWheel", at["middle"], at["over"], deltaX=at["right"], deltaY=at["down"])
             time.sleep(0.03)
-        checks.fail(f"{what} that begins with {text!r} cannot be brought into view")
+        check(bool(at and at["isHit"]), f"{what} that begins with {text!r} cannot be brought into view")
+        self.browser.click(at["x"], at["y"])
+        self.settle()
 
     def click_button(self, text: str, within: str = "") -> None:
         """Click a button by the beginning of its text."""
