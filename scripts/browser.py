@@ -216,7 +216,7 @@ class Browser:
         Path(file).write_bytes(base64.b64decode(self.call("Page.captureScreenshot", format="png")["data"]))
 
     def complaints(self) -> list[str]:
-        """Return errors and warnings of the console, dialogs, and violations of the policy, since the page was opened."""
+        """Return errors and warnings of the console, dialogs and violations of the policy since the page was opened."""
         found = list(self.run("blockedByPolicy"))
         for event in self.events:
             parameters = event["params"]

@@ -34,9 +34,9 @@ new Promise((resolve) => {
       if (past - 2000 < 40) {
         at("mouseup", left, top, 0);
       }
-      const wheel = { clientX: box.left + box.width / 2, clientY: box.top + box.height / 2, bubbles: true, cancelable: true };
-      canvas.querySelector("canvas:last-of-type").dispatchEvent(
-        new WheelEvent("wheel", { ...wheel, deltaY: past < 3000 ? -30 : 30 }));
+      const middle = { clientX: box.left + box.width / 2, clientY: box.top + box.height / 2 };
+      const wheel = { ...middle, bubbles: true, cancelable: true, deltaY: past < 3000 ? -30 : 30 };
+      canvas.querySelector("canvas:last-of-type").dispatchEvent(new WheelEvent("wheel", wheel));
     } else {
       resolve({ fps: (1000 * frames) / past, longest });
       return;

@@ -65,7 +65,10 @@ def check_search(page: Explore, theft: Theft) -> None:
     page.browser.write(theft.thief)
     page.press("Enter")
     page.panel_shows(theft.thief, "the look-up does not open the thief")
-    check(bool(page.run("document.querySelector('#panel') === document.activeElement")), "the panel does not get the focus")
+    check(
+        bool(page.run("document.querySelector('#panel') === document.activeElement")),
+        "the panel does not get the focus",
+    )
     page.press("Escape")
     check(page.panel() == "", "Escape does not close the panel")
     check(on_picture(page), f"Escape leaves the focus on {page.focused()!r}")
@@ -97,7 +100,9 @@ def check_risk(page: Explore, theft: Theft) -> None:
     page.press("Enter")
     page.panel_shows(theft.cash_out, "Enter does not open the exchange")
     page.tab_to("Here")
-    page.press_until("ArrowRight", lambda: page.focused().startswith("Risk"), "arrows do not reach the tab Risk", limit=8)
+    page.press_until(
+        "ArrowRight", lambda: page.focused().startswith("Risk"), "arrows do not reach the tab Risk", limit=8
+    )
     page.press("Enter")
     page.panel_shows("Why this score", "the tab Risk does not say why")
     check(page.focused().startswith("Risk"), f"an answer moves the focus to {page.focused()!r}")
@@ -107,7 +112,10 @@ def check_risk(page: Explore, theft: Theft) -> None:
 
 def note_of(page: Explore, theft: Theft) -> bool:
     """Return whether the exchange is marked as noted in the picture."""
-    return "note" in str(page.graph(f"cy.getElementById({json.dumps(theft.key(theft.cash_out))}).data('text')")).split("\n")[-1]
+    return (
+        "note"
+        in str(page.graph(f"cy.getElementById({json.dumps(theft.key(theft.cash_out))}).data('text')")).split("\n")[-1]
+    )
 
 
 def check_note(page: Explore, theft: Theft) -> None:
@@ -152,4 +160,7 @@ def check_table(page: Explore, theft: Theft) -> None:
     check("Addresses" in page.focused(), f"Escape leaves the focus of the table on {page.focused()[:60]!r}")
     page.tab_to("Table", back=True)
     page.press("Enter")
-    check(bool(page.run("document.querySelector('.canvas').checkVisibility()")), "the button Table does not show the picture again")
+    check(
+        bool(page.run("document.querySelector('.canvas').checkVisibility()")),
+        "the button Table does not show the picture again",
+    )

@@ -27,7 +27,7 @@ class Theft:
     @staticmethod
     def cash_out_name(why: str) -> str:
         """Return the name of the exchange from the reason why it is worth a look."""
-        return why.split(":")[0].removeprefix("exchange-")
+        return why.partition(":")[0].removeprefix("exchange-")
 
     def key(self, address: str) -> str:
         """Return the identity of an address in the picture."""
@@ -62,7 +62,9 @@ def check_case(browser: Browser, server: Server, theft: Theft) -> int:
 
 def check_layout(page: Explore, theft: Theft) -> None:
     """Check that the theft is laid out without a click, money from left to right."""
-    page.expect("document.querySelector('.canvas')._cyreg.cy.nodes().length > 10", "the theft is not laid out by itself")
+    page.expect(
+        "document.querySelector('.canvas')._cyreg.cy.nodes().length > 10", "the theft is not laid out by itself"
+    )
     nodes = page.nodes()
     for address in (theft.thief, theft.cash_out):
         check(theft.key(address) in nodes, f"the first picture lacks {address}")
@@ -180,7 +182,10 @@ def check_filters(page: Explore) -> None:
     for label, text in (("At least US$", "3000"), ("Assets", "usdt"), ("To", _typed(day))):
         page.fill(label, text, "#filters")
         lines = sorted(page.lines())
-        check(0 < len(lines) < len(all_lines), f"the filter {label} {text!r} leaves {len(lines)} of {len(all_lines)} lines")
+        check(
+            0 < len(lines) < len(all_lines),
+            f"the filter {label} {text!r} leaves {len(lines)} of {len(all_lines)} lines",
+        )
         check("(filtered)" in page.text("#tools"), f"the filter {label} is not said beside the tools")
         page.click_button("No filter", "#filters")
         check(sorted(page.lines()) == all_lines, f"lines do not return without the filter {label}")

@@ -72,7 +72,9 @@ def every_kind(page: Explore, theft: Theft) -> list[str]:
         "document.querySelector('#panel [aria-selected=true]')?.textContent.startsWith('Transfers')",
         "Back does not return to the tab that was left",
     )
-    if not page.run("fetch('/api-docs/openapi.json').then((got) => got.json()).then((all) => '/v1/labels/search' in all.paths)"):
+    if not page.run(
+        "fetch('/api-docs/openapi.json').then((got) => got.json()).then((all) => '/v1/labels/search' in all.paths)"
+    ):
         return ["the look-up of a name, because this server has no /v1/labels/search"]
     look_up(page, theft.exchange)
     page.panel_shows("of that name", "a name is not looked up")
@@ -117,7 +119,9 @@ def check_credits(page: Explore, program: Program, key: str, before: int) -> int
         checks.fail(f"the page shows no credits: {shown!r}")
     used, left = (int(each.replace(",", "")) for each in found.groups())
     usage = program.ask("usage", key)
-    check(left == usage["credit_remaining"], f"the page shows {left} credits left, the state {usage['credit_remaining']}")
+    check(
+        left == usage["credit_remaining"], f"the page shows {left} credits left, the state {usage['credit_remaining']}"
+    )
     check(used == before - left, f"the page shows {used} credits used, the state {before - left}")
     charged = sum(call.answer.get("meta", {}).get("credit_cost", 0) for call in made(page))
     check(used == charged, f"the page shows {used} credits used, its answers say {charged}")
@@ -133,9 +137,8 @@ def check_repeated(page: Explore, theft: Theft) -> None:
     page.panel_shows(theft.thief, "the thief is not found again")
     price = "·"
     for tab in ("Overview", "Risk", "Counterparties", "Labels", "Transfers"):
-        text = page.run(
-            f"[...document.querySelectorAll('#panel [role=tab]')].find((tab) => tab.textContent.startsWith('{tab}')).textContent"
-        )
+        tabs = page.run("[...document.querySelectorAll('#panel [role=tab]')].map((tab) => tab.textContent)")
+        text = next(text for text in tabs if text.startswith(tab))
         check(price not in text, f"the tab {text!r} has a price, but its answer is at hand")
         page.click("#panel [role=tab]", tab)
     page.click_button("Payments out", "#panel")
@@ -190,9 +193,7 @@ def difference(one: Any, other: Any, place: str = "data") -> str | None:  # noqa
 def check_python(call: Call, snippet: str, secret: str) -> None:
     """Check that a call in Python runs, and has the data or the rows that the page got."""
     command = [sys.executable, "-c", _RUNNER]
-    done = subprocess.run(
-        command, input=snippet, env=environment(secret), capture_output=True, text=True, check=False
-    )
+    done = subprocess.run(command, input=snippet, env=environment(secret), capture_output=True, text=True, check=False)
     check(done.returncode == 0, f"Python of {call.path} ends with an error: {done.stderr[-800:]}\n{snippet}")
     report = json.loads(done.stdout)
     data = call.answer["data"]

@@ -51,7 +51,9 @@ def check_file(server: Server, path: str, kind: str) -> None:
     """Check the headers of a file, and that one which is known is not sent again."""
     status, headers, body = server.ask(path)
     check(status == 200 and len(body) > 0, f"{path} answers {status} with {len(body)} bytes")
-    policy = dict(part.strip().split(" ", 1) for part in headers.get("content-security-policy", "").split(";") if part.strip())
+    policy = dict(
+        part.strip().split(" ", 1) for part in headers.get("content-security-policy", "").split(";") if part.strip()
+    )
     check(policy == _POLICY, f"{path} has the policy {policy}")
     expected = {
         "content-type": kind,

@@ -36,6 +36,17 @@ _STRANGE = """
     name.startsWith("on") || (/^(href|src|action|formaction|style)$/.test(name) && /script:/i.test(value))),
 ).map((one) => one.outerHTML.slice(0, 200))
 """
+# Everything that is read on the page or aloud.
+_SHOWN = """
+document.body.innerText +
+  [...document.querySelectorAll("[title], [aria-label]")].map((one) => one.title + one.ariaLabel)
+"""
+# The longest text of the panel that is no command, and the number of characters that it may have.
+_LONGEST = """
+Math.max(0, ...[...document.querySelectorAll("#panel :not(pre)")].flatMap((one) => [...one.childNodes])
+  .filter((one) => one.nodeType === Node.TEXT_NODE).map((one) => one.data.length))
+"""
+_MAX_TEXT = 700
 _POLLUTED = "[...Object.keys(Object.prototype), ...Object.keys(Array.prototype), ...Object.keys(Map.prototype)]"
 Case = dict[str, Any]
 
@@ -55,23 +66,81 @@ def load(program: Program, folder: Path) -> None:
     for at in numbers:
         block = {"block_number": 20_000_000 + at}
         mined = {**block, "block_hash": blocks[at], "block_timestamp": 1_720_000_000 + 12 * at, "from_address": _PAYER}
-        transactions.append({"hash": first[at], "nonce": at, "transaction_index": 0, "to_address": tokens[at], "value": 0, **gas, **mined})
-        transactions.append({"hash": failed[at], "nonce": 50 + at, "transaction_index": 1, "to_address": payees[at], "value": 1000, **gas, **mined})
+        transactions.append(
+            {
+                "hash": first[at],
+                "nonce": at,
+                "transaction_index": 0,
+                "to_address": tokens[at],
+                "value": 0,
+                **gas,
+                **mined,
+            }
+        )
+        transactions.append(
+            {
+                "hash": failed[at],
+                "nonce": 50 + at,
+                "transaction_index": 1,
+                "to_address": payees[at],
+                "value": 1000,
+                **gas,
+                **mined,
+            }
+        )
         ends = {"from_address": _PAYER, "to_address": payees[at]}
-        transfers.append({"token_address": tokens[at], **ends, "value": 250_000_000, "transaction_hash": first[at], "log_index": 1, **block})
-        calling = {"input": "0x", "output": "0x", "trace_type": "call", "call_type": "call", "reward_type": "", "gas": 65_000}
-        ended = {"gas_used": 100, "subtraces": 0, "trace_address": "", "error": TEXTS[at], "status": 0, "trace_id": f"call_{failed[at]}_"}
-        traces.append({"transaction_hash": failed[at], "transaction_index": 1, **ends, "value": 1000, **calling, **ended, **block})
+        transfers.append(
+            {
+                "token_address": tokens[at],
+                **ends,
+                "value": 250_000_000,
+                "transaction_hash": first[at],
+                "log_index": 1,
+                **block,
+            }
+        )
+        calling = {
+            "input": "0x",
+            "output": "0x",
+            "trace_type": "call",
+            "call_type": "call",
+            "reward_type": "",
+            "gas": 65_000,
+        }
+        ended = {
+            "gas_used": 100,
+            "subtraces": 0,
+            "trace_address": "",
+            "error": TEXTS[at],
+            "status": 0,
+            "trace_id": f"call_{failed[at]}_",
+        }
+        traces.append(
+            {"transaction_hash": failed[at], "transaction_index": 1, **ends, "value": 1000, **calling, **ended, **block}
+        )
     for name, rows in (("transactions", transactions), ("token_transfers", transfers), ("traces", traces)):
         write_table(folder / f"{name}.csv", rows)
     write_table(
         folder / "labels.csv",
-        [{"address": payee, "chain": "ethereum", "code": "exchange", "entity": text, "source_url": TEXTS[1]} for payee, text in zip(payees, TEXTS, strict=True)],
+        [
+            {"address": payee, "chain": "ethereum", "code": "exchange", "entity": text, "source_url": TEXTS[1]}
+            for payee, text in zip(payees, TEXTS, strict=True)
+        ],
     )
-    listed = [{"chainId": 1, "address": token, "symbol": text, "name": text, "decimals": 6} for token, text in zip(tokens, TEXTS, strict=True)]
+    listed = [
+        {"chainId": 1, "address": token, "symbol": text, "name": text, "decimals": 6}
+        for token, text in zip(tokens, TEXTS, strict=True)
+    ]
     version = {"major": 1, "minor": 0, "patch": 0}
-    (folder / "tokens.json").write_text(json.dumps({"name": "hostile", "timestamp": "2024-01-01T00:00:00Z", "version": version, "tokens": listed}))
-    program.run("ingest", "--chain", "ethereum", *(str(folder / f"{name}.csv") for name in ("transactions", "token_transfers", "traces")))
+    (folder / "tokens.json").write_text(
+        json.dumps({"name": "hostile", "timestamp": "2024-01-01T00:00:00Z", "version": version, "tokens": listed})
+    )
+    program.run(
+        "ingest",
+        "--chain",
+        "ethereum",
+        *(str(folder / f"{name}.csv") for name in ("transactions", "token_transfers", "traces")),
+    )
     program.run("tokens", "import", str(folder / "tokens.json"))
     program.run("labels", "import", str(folder / "labels.csv"), "--source", TEXTS[0], "--trust")
 
@@ -98,20 +167,26 @@ def check_texts(page: Explore, place: str) -> None:
     check(strange == [], f"{place}: texts became elements: {strange}")
     check(page.run(_POLLUTED) == [], f"{place}: the prototypes have {page.run(_POLLUTED)}")
     page.quiet(place)
-    shown = page.run("document.body.innerText + [...document.querySelectorAll('[title], [aria-label]')].map((one) => one.title + one.ariaLabel)")
+    shown = page.run(_SHOWN)
     drawn = page.graph("cy.elements().map((one) => `${one.data('text') ?? ''} ${one.data('label') ?? ''}`).join(' ')")
     for text in (shown, drawn):
         found = _INVISIBLE.search(text)
-        check(found is None, f"{place}: a character is invisible: {found and ascii(text[max(0, found.start() - 30) :][:60])}")
-    longest = page.run("Math.max(...[...document.querySelectorAll('#panel *, #table *')].flatMap((one) => [...one.childNodes]).filter((one) => one.nodeType === 3).map((one) => one.data.length), 0)")
-    check(longest <= 5_200, f"{place}: a text of {longest} characters is shown")
+        check(
+            found is None,
+            f"{place}: a character is invisible: {found and ascii(text[max(0, found.start() - 30) :][:60])}",
+        )
+    longest = page.run(_LONGEST)
+    check(longest <= _MAX_TEXT, f"{place}: a text of {longest} characters is shown")
     check(page.run("document.documentElement.scrollWidth <= innerWidth"), f"{place} scrolls sideways")
 
 
 def check_answers(page: Explore) -> int:
     """Open everything that answers of a hostile store fill; return the number of places."""
     page.open(f"#chain=ethereum&address={_PAYER}&outward=2&inward=0")
-    page.expect(f"document.querySelector('.canvas')._cyreg.cy.nodes().length > {len(TEXTS)}", "the hostile store is not laid out")
+    page.expect(
+        f"document.querySelector('.canvas')._cyreg.cy.nodes().length > {len(TEXTS)}",
+        "the hostile store is not laid out",
+    )
     places = 0
 
     def visit(place: str) -> None:
@@ -271,7 +346,9 @@ BROKEN = (
 def check_files(page: Explore, folder: Path) -> int:
     """Check that broken cases are refused with a place and change nothing; return their number."""
     case = json.loads(secrets.saved(page, folder / "saved").read_text(encoding="utf-8"))
-    check(len(case["addresses"]) > 1 and len(case["payments"]) > 0 and len(case["calls"]) > 0, "the saved case is empty")
+    check(
+        len(case["addresses"]) > 1 and len(case["payments"]) > 0 and len(case["calls"]) > 0, "the saved case is empty"
+    )
     before = (page.nodes(), page.lines())
     file = folder / "case.json"
     count = 0
@@ -280,7 +357,9 @@ def check_files(page: Explore, folder: Path) -> int:
         open_file(page, file)
         page.expect("!document.querySelector('#notice').hidden", f"a case with a fault at {place!r} is opened")
         notice = page.notice()
-        check(notice.startswith("case.json cannot be opened: "), f"a case with a fault at {place!r} is opened: {notice!r}")
+        check(
+            notice.startswith("case.json cannot be opened: "), f"a case with a fault at {place!r} is opened: {notice!r}"
+        )
         check(place in notice, f"the error of a case does not name {place!r}: {notice!r}")
         check((page.nodes(), page.lines()) == before, f"a case that was refused at {place!r} changed the picture")
         count += 1
@@ -311,7 +390,9 @@ def check_opened(page: Explore, folder: Path) -> None:
     command = f"'; touch {mark}; '$(touch {mark})`touch {mark}`\";touch {mark};#\n"
     fill_with_texts(case, command)
     text = json.dumps(case).replace('"title": ', '"__proto__": {"polluted": 1, "isFree": true}, "title": ', 1)
-    text = text.replace('{"chain": ', '{"__proto__": {"polluted": 1}, "constructor": {"prototype": {"polluted": 1}}, "chain": ')
+    text = text.replace(
+        '{"chain": ', '{"__proto__": {"polluted": 1}, "constructor": {"prototype": {"polluted": 1}}, "chain": '
+    )
     check("polluted" in text, "the hostile case has no prototypes")
     file = folder / f"case {TEXTS[2]}.json"
     file.write_text(text, encoding="utf-8")
@@ -342,8 +423,18 @@ def fill_with_texts(case: Case, command: str) -> None:
         one["risk"] = {"score": 99.5, "level": "high", "assessment": "full"}
     for at, payment in enumerate(case["payments"]):
         text = TEXTS[at % len(TEXTS)]
-        crossing = {"bridge": text, "from": text, "to": text, "sourceHash": "", "hash": "", "receiver": text, "status": text}
-        payment.update(symbol=text, key=f"{at} {text}"[:500], raw="9" * 90, amount="1" + "0" * 80 + ".5", crossing=crossing)
+        crossing = {
+            "bridge": text,
+            "from": text,
+            "to": text,
+            "sourceHash": "",
+            "hash": "",
+            "receiver": text,
+            "status": text,
+        }
+        payment.update(
+            symbol=text, key=f"{at} {text}"[:500], raw="9" * 90, amount="1" + "0" * 80 + ".5", crossing=crossing
+        )
     case["addresses"][0]["note"] = _LINES
     case["title"] = TEXTS[0]
     first = {"credits": 1, "at": 1, "request_id": TEXTS[0]}
@@ -357,7 +448,9 @@ def fill_with_texts(case: Case, command: str) -> None:
 def check_opened_places(page: Explore) -> None:
     """Check the texts of an opened case wherever it shows them."""
     check_texts(page, "the picture of an opened case")
-    clicks = [(page.click_node, key) for key in page.nodes()[:4]] + [(page.click_line, line) for line in page.lines()[:4]]
+    clicks = [(page.click_node, key) for key in page.nodes()[:4]] + [
+        (page.click_line, line) for line in page.lines()[:4]
+    ]
     for click, one in clicks:
         page.click_button("Fit", "#tools")
         click(one)

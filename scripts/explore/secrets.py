@@ -35,7 +35,9 @@ def check_places(page: Explore, secret: str, folder: Path, *, is_kept: bool) -> 
     }
     for place, script in places.items():
         check(secret not in str(page.run(script)), f"{place} has the key")
-    check(json.loads(page.run("JSON.stringify(Object.entries(localStorage))")) == [], "the page fills the local storage")
+    check(
+        json.loads(page.run("JSON.stringify(Object.entries(localStorage))")) == [], "the page fills the local storage"
+    )
     cookies = page.browser.call("Network.getCookies")["cookies"]
     check(cookies == [], f"the page has cookies: {cookies}")
     check(secret.encode() not in saved(page, folder).read_bytes(), "the saved case has the key")
@@ -55,7 +57,7 @@ def saved(page: Explore, folder: Path) -> Path:
         if files:
             return files[0]
         time.sleep(0.1)
-    checks.fail("Save writes no file")
+    return checks.fail("Save writes no file")
 
 
 def check_forgotten(page: Explore, secret: str) -> None:

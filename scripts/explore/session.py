@@ -33,12 +33,17 @@ _LOOK = """
   const [box] = one.getClientRects();
   const [x, y] = [box.x + Math.min(box.width / 2, one.matches("label") ? 5 : 60), box.y + box.height / 2];
   const hit = document.elementFromPoint(x, y);
-  const { left, right, top, bottom } = (one.closest("#panel, #table") ?? document.documentElement).getBoundingClientRect();
+  const around = (one.closest("#panel, #table") ?? document.documentElement).getBoundingClientRect();
+  const { left, right } = around;
+  const [top, bottom] = [Math.max(around.top, 0), Math.min(around.bottom, innerHeight)];
   const middle = (left + right) / 2;
+  // Over the picture the wheel zooms.
+  const isGround = (at) => !document.elementFromPoint(middle, at)?.closest(".canvas");
+  const over = [(top + bottom) / 2, bottom - 8, top + 8].find(isGround) ?? top + 8;
   const isBeside = y > top && y < bottom && (x < left || x > right - 16);
   return {
     x, y, middle, isHit: one === hit || one.contains(hit),
-    over: isBeside ? y : (top + bottom) / 2,
+    over: isBeside ? y : over,
     right: isBeside ? 60 * Math.sign(x - middle) : 0,
     down: isBeside ? 0 : 60 * Math.sign(y - (top + bottom) / 2),
   };
@@ -78,7 +83,7 @@ class Server:
             except (urllib.error.URLError, ConnectionError):
                 pass
             time.sleep(0.1)
-        checks.fail("the server did not become ready within a minute")
+        return checks.fail("the server did not become ready within a minute")
 
     def __exit__(self, *_: object) -> None:
         self._process.send_signal(signal.SIGINT)
@@ -122,9 +127,9 @@ class Program:
         """Run a command, and return its JSON."""
         return json.loads(self.run(*arguments, "--json"))
 
-    def key(self, credits: int) -> dict[str, str]:
+    def key(self, balance: int) -> dict[str, str]:
         """Create a key; return its id and its secret."""
-        made: dict[str, str] = self.ask("keys", "create", "--name", "explore", "--credits", str(credits))
+        made: dict[str, str] = self.ask("keys", "create", "--name", "explore", "--credits", str(balance))
         return made
 
     def serve(self, log: Path, *settings: str) -> Server:
@@ -143,7 +148,9 @@ class Explore:
     def open(self, fragment: str = "") -> None:
         """Open the page, and wait until it has asked what it asks by itself."""
         self.browser.open(f"{self.origin}/explore{fragment}")
-        self.browser.wait_for(f"document.querySelector('.canvas') && {_GRAPH} && document.querySelector('#welcome h2') !== null")
+        self.browser.wait_for(
+            f"document.querySelector('.canvas') && {_GRAPH} && document.querySelector('#welcome h2') !== null"
+        )
         self.settle()
 
     def settle(self) -> None:
@@ -282,11 +289,8 @@ class Explore:
 
     def focused(self) -> str:
         """Return the text of what has the focus, or its label."""
-        return str(
-            self.run(
-                "(({ ariaLabel, innerText, labels }) => ariaLabel || innerText || labels?.[0]?.innerText || '')(document.activeElement)"
-            )
-        )
+        name = "({ ariaLabel, innerText, labels }) => ariaLabel || innerText || labels?.[0]?.innerText || ''"
+        return str(self.run(f"({name})(document.activeElement)"))
 
     def tab_to(self, text: str, *, back: bool = False) -> None:
         """Press Tab until the focus is on what begins with a text."""
