@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
@@ -69,6 +70,19 @@ def check_hostile(path: str, program: str, folder: Path) -> None:
     say(f"hostile texts stay texts in {places} places; {files} broken files are refused with the place")
 
 
+def check_corpus(path: str, program: str, folder: Path) -> None:
+    """Check the labels of odd files that people have."""
+    corpus = Path(os.environ.get("HEADWATER_CORPUS", ""), "cases-2")
+    if not corpus.is_dir():
+        print("left out: odd lists that people have, because HEADWATER_CORPUS names no folder of them", flush=True)
+        return
+    odd = Program(program, folder / "odd.store", folder / "odd.state")
+    addresses = hostile.load_corpus(odd, folder / "hostile", corpus)
+    with odd.serve(folder / "odd.log", "auth.required=false") as server, Browser(path) as browser:
+        hostile.check_labels(Explore(browser, server.origin), addresses)
+    say(f"the labels of {len(addresses)} addresses from odd lists stay texts")
+
+
 def check_looks(path: str, server: Server, theft: Theft, folder: Path) -> None:
     """Check rules for screen readers, small screens and motion on a server without keys."""
     rules = folder / "axe.js"
@@ -101,6 +115,7 @@ def main() -> None:
         check_calls(path, server, theft, keyed, folder)
         say(f"{headers.check_files(server)} files with policy, nosniff, no-cache and ETag")
     check_hostile(path, program, folder)
+    check_corpus(path, program, folder)
 
 
 if __name__ == "__main__":

@@ -186,7 +186,7 @@ def check_filters(page: Explore) -> None:
             0 < len(lines) < len(all_lines),
             f"the filter {label} {text!r} leaves {len(lines)} of {len(all_lines)} lines",
         )
-        check("(filtered)" in page.text("#tools"), f"the filter {label} is not said beside the tools")
+        check("(filtered" in page.text("#tools"), f"the filter {label} is not said beside the tools")
         page.click_button("No filter", "#filters")
         check(sorted(page.lines()) == all_lines, f"lines do not return without the filter {label}")
     page.click_button("Filters", "#tools")

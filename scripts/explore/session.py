@@ -117,11 +117,14 @@ class Program:
 
     def run(self, *arguments: str) -> str:
         """Run a command, and return what it prints."""
-        done = subprocess.run(
-            [self.path, *arguments, *self.options], capture_output=True, text=True, encoding="utf-8", check=False
-        )
+        done = self.attempt(*arguments)
         check(done.returncode == 0, f"headwater {' '.join(arguments)}: {done.stderr or done.stdout}")
         return done.stdout
+
+    def attempt(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """Run a command that may fail."""
+        command = [self.path, *arguments, *self.options]
+        return subprocess.run(command, capture_output=True, text=True, encoding="utf-8", check=False)
 
     def ask(self, *arguments: str) -> Any:  # noqa: ANN401
         """Run a command, and return its JSON."""
@@ -205,7 +208,8 @@ class Explore:
         try:
             self.browser.wait_for(condition, 30)
         except RuntimeError as error:
-            checks.fail(f"{message}; the page says {self.notice()!r}, and {self.spoken()!r} ({error})")
+            said = f"the page says {self.notice()!r} and {self.spoken()!r}, and complains: {self.browser.complaints()}"
+            checks.fail(f"{message}; {said} ({error})")
 
     def panel_shows(self, text: str, message: str) -> None:
         """Wait until the panel has a text."""
