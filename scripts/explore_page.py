@@ -54,6 +54,7 @@ def check_calls(path: str, server: Server, theft: Theft, program: Program, folde
         calls.look_up(page, theft.thief)
         secrets.check_places(page, secret, folder / "saved", is_kept=False)
         check(secret not in page.text("body"), "the page shows the key")
+        calls.check_refusals(page, theft, program)
     say("the key is in no file, address, storage or element")
 
 
@@ -107,7 +108,7 @@ def main() -> None:
     theft = Theft(demo.ask("demo", "--list")["highlights"])
     with Server([program, "demo", *demo.options], folder / "demo.log") as server:
         with Browser(path) as browser:
-            say(f"the theft by mouse, {by_mouse.check_case(browser, server, theft)} addresses")
+            say(f"the theft by mouse, {by_mouse.check_case(browser, server, theft, folder / "saved")} addresses")
         check_looks(path, server, theft, folder)
     keyed = Program(program, folder / "store", folder / "keyed.state")
     with keyed.serve(folder / "keyed.log") as server:

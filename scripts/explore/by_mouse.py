@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 from typing import Any
 
 from browser import Browser
+from explore.secrets import saved
 from explore.session import Explore, Server, check, checks
 
 # The first look at the theft: money over three hops, as `headwater demo` prints it.
@@ -44,7 +46,7 @@ def address_of_look(server: Server) -> str:
     return address
 
 
-def check_case(browser: Browser, server: Server, theft: Theft) -> int:
+def check_case(browser: Browser, server: Server, theft: Theft, folder: Path) -> int:
     """Follow the theft by mouse; return the number of addresses."""
     page = Explore(browser, server.origin)
     page.open("#" + address_of_look(server).split("#")[1])
@@ -57,6 +59,7 @@ def check_case(browser: Browser, server: Server, theft: Theft) -> int:
     check_moves(page, theft)
     check_filters(page)
     page.quiet("the theft by mouse")
+    check_saved(page, folder)
     return len(page.nodes())
 
 
@@ -190,6 +193,29 @@ def check_filters(page: Explore) -> None:
         page.click_button("No filter", "#filters")
         check(sorted(page.lines()) == all_lines, f"lines do not return without the filter {label}")
     page.click_button("Filters", "#tools")
+
+
+def check_saved(page: Explore, folder: Path) -> None:
+    """Check that the picture is saved, and that a saved case is the same once it is opened."""
+    image = saved(page, folder, "Image", ".png").read_bytes()
+    check(image.startswith(b"\x89PNG") and len(image) > 50_000, f"Image writes {len(image)} bytes: {image[:8]!r}")
+    file = saved(page, folder)
+    before = drawn(page)
+    page.open()
+    page.browser.choose_file("#tools input[type=file]", file)
+    page.expect(f"document.querySelector('.canvas')._cyreg.cy.nodes().length === {len(before[0])}", "a case is not opened")
+    check(drawn(page) == before, "an opened case is drawn otherwise than it was saved")
+    check("opened from headwater-case" in page.text("#tools"), "the page does not say that the case is from a file")
+    page.quiet("an opened case")
+
+
+def drawn(page: Explore) -> list[Any]:
+    """Return what the picture shows, with the places of addresses."""
+    found: list[Any] = page.graph(
+        "[cy.nodes().map((one) => [one.data(), one.position(), one.classes().filter((name) => name !== 'at')]),"
+        " cy.edges().map((one) => [one.data(), one.classes().filter((name) => !['at', 'read'].includes(name))])]"
+    )
+    return found
 
 
 # Dates are typed as the language of the browser writes them: month, day, year.

@@ -10,6 +10,7 @@ import sys
 from dataclasses import dataclass
 from typing import Any
 
+from explore import secrets
 from explore.by_mouse import Theft
 from explore.session import Explore, Program, check, checks, environment
 
@@ -145,6 +146,25 @@ def check_repeated(page: Explore, theft: Theft) -> None:
     check(page.text("#credits") == shown, f"what was asked before costs: {page.text('#credits')!r} after {shown!r}")
     again = [call.path for call in made(page)[calls:]]
     check(again == [], f"what was asked before is asked again: {again}")
+
+
+def check_refusals(page: Explore, theft: Theft, program: Program) -> None:
+    """Check that the page says what helps where a key is wrong, or its credits are used up."""
+    page.open()
+    secrets.give(page, "hw_live_wrong")
+    page.expect("document.querySelector('dialog').open", "a wrong key opens no dialog")
+    check("Enter a key" in page.notice(), f"of a wrong key is said {page.notice()!r}")
+    page.click_button("Cancel", "dialog")
+    # Enough for one look-up.
+    secrets.give(page, program.key(5)["key"])
+    look_up(page, theft.thief)
+    page.panel_shows(theft.thief, "the thief is not found with the last credits")
+    check("0 left" in page.text("#credits"), f"of used up credits is shown {page.text('#credits')!r}")
+    before = page.nodes()
+    page.click_button("Payments out", "#panel")
+    page.expect("!document.querySelector('#notice').hidden", "a call without credits says nothing")
+    check("used up" in page.notice() and "Request" in page.notice(), f"of used up credits is said {page.notice()!r}")
+    check(page.nodes() == before, "a call without credits changes the picture")
 
 
 def check_snippets(page: Explore, secret: str) -> tuple[int, list[str]]:

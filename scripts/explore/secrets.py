@@ -45,19 +45,19 @@ def check_places(page: Explore, secret: str, folder: Path, *, is_kept: bool) -> 
     check(asked == [], "the key is in the address of a request")
 
 
-def saved(page: Explore, folder: Path) -> Path:
-    """Save the case, and return its file."""
+def saved(page: Explore, folder: Path, button: str = "Save", ending: str = ".json") -> Path:
+    """Save the case or its picture, and return the file."""
     folder.mkdir(parents=True, exist_ok=True)
     for old in folder.iterdir():
         old.unlink()
     page.browser.save_files_in(folder)
-    page.click_button("Save", "#tools")
+    page.click_button(button, "#tools")
     for _ in range(100):
-        files = [file for file in folder.iterdir() if file.suffix == ".json"]
+        files = [file for file in folder.iterdir() if file.suffix == ending]
         if files:
             return files[0]
         time.sleep(0.1)
-    return checks.fail("Save writes no file")
+    return checks.fail(f"{button} writes no file")
 
 
 def check_forgotten(page: Explore, secret: str) -> None:
