@@ -46,7 +46,8 @@ def check_calls(path: str, server: Server, theft: Theft, program: Program, folde
         page.quiet("every kind of call")
         for what in left_out + others:
             print(f"left out: {what}", flush=True)
-        say(f"{count} calls of every kind cost {used} credits, as in the state, and give the same in curl and Python")
+        languages = "curl" if others else "curl and Python"
+        say(f"{count} calls of every kind cost {used} credits, as in the state, and give the same in {languages}")
     with Browser(path) as browser:
         page = Explore(browser, server.origin)
         page.open()
@@ -108,7 +109,8 @@ def main() -> None:
     theft = Theft(demo.ask("demo", "--list")["highlights"])
     with Server([program, "demo", *demo.options], folder / "demo.log") as server:
         with Browser(path) as browser:
-            say(f"the theft by mouse, {by_mouse.check_case(browser, server, theft, folder / "saved")} addresses")
+            count = by_mouse.check_case(browser, server, theft, folder / "saved")
+            say(f"the theft by mouse, {count} addresses")
         check_looks(path, server, theft, folder)
     keyed = Program(program, folder / "store", folder / "keyed.state")
     with keyed.serve(folder / "keyed.log") as server:

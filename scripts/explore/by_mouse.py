@@ -203,7 +203,9 @@ def check_saved(page: Explore, folder: Path) -> None:
     before = drawn(page)
     page.open()
     page.browser.choose_file("#tools input[type=file]", file)
-    page.expect(f"document.querySelector('.canvas')._cyreg.cy.nodes().length === {len(before[0])}", "a case is not opened")
+    page.expect(
+        f"document.querySelector('.canvas')._cyreg.cy.nodes().length === {len(before[0])}", "a case is not opened"
+    )
     check(drawn(page) == before, "an opened case is drawn otherwise than it was saved")
     check("opened from headwater-case" in page.text("#tools"), "the page does not say that the case is from a file")
     page.quiet("an opened case")
