@@ -26,6 +26,27 @@ OPTIONS = (
     "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1",
 )
 _NAMES = ("chromium", "chromium-browser", "google-chrome")
+# The codes of keys that are no characters, and of those whose codes differ from their names.
+_NUMBERS = {
+    "Tab": 9,
+    "Enter": 13,
+    "Escape": 27,
+    "End": 35,
+    "Home": 36,
+    "ArrowLeft": 37,
+    "ArrowUp": 38,
+    "ArrowRight": 39,
+    "ArrowDown": 40,
+    "Delete": 46,
+}
+_CODES = {" ": "Space", "/": "Slash"}
+# Pages keep what their policy blocked; the listener is there before their scripts.
+_WATCH = """
+globalThis.blockedByPolicy = [];
+addEventListener("securitypolicyviolation", (event) => {
+  blockedByPolicy.push(`${event.effectiveDirective} ${event.blockedURI} ${event.sample} ${event.sourceFile}`);
+});
+"""
 
 
 def find_browser() -> str | None:
@@ -74,6 +95,7 @@ class Browser:
         self._session = self.call("Target.attachToTarget", targetId=page, flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Log", "Network"):
             self.call(f"{domain}.enable")
+        self.call("Page.addScriptToEvaluateOnNewDocument", source=_WATCH)
         features = [{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]
         self.call("Emulation.setEmulatedMedia", features=features)
         self.resize(*size, scale=scale)
@@ -116,6 +138,12 @@ class Browser:
 
     def open(self, url: str) -> None:
         """Load a page, and wait until it is loaded."""
+        # From another page, so that an address which differs in its fragment alone is loaded too.
+        self.events.clear()
+        self.call("Page.navigate", url="about:blank")
+        # A page that asks before it is left goes later than the command returns.
+        while not any(event["method"] == "Page.loadEventFired" for event in self.events):
+            self._next()
         self.events.clear()
         self.call("Page.navigate", url=url)
         self.wait_for("document.readyState === 'complete'", 60)
@@ -136,12 +164,19 @@ class Browser:
                 raise RuntimeError(f"not true within {seconds} seconds: {condition}")
             time.sleep(0.05)
 
-    def press(self, key: str, text: str = "") -> None:
-        """Press a key."""
-        codes = {"Tab": 9, "Enter": 13, "Escape": 27, "ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39, "ArrowDown": 40}
-        named: Mapping[str, Any] = {"key": key, "code": key, "windowsVirtualKeyCode": codes.get(key, 0)}
+    def press(self, key: str, text: str = "", *, control: bool = False, shift: bool = False) -> None:
+        """Press a key: a name such as Tab, or one character, which is written unless Ctrl is held."""
+        is_character = len(key) == 1
+        named: Mapping[str, Any] = {
+            "key": key,
+            "code": f"Key{key.upper()}" if is_character and key.isalpha() else _CODES.get(key, key),
+            "windowsVirtualKeyCode": ord(key.upper()) if is_character else _NUMBERS.get(key, 0),
+            "modifiers": 2 * control + 8 * shift,
+        }
+        # Buttons and forms act when Enter is written, not when it is held down.
+        text = text or ("\r" if key == "Enter" else key if is_character and not control else "")
         written = {"text": text} if text else {}
-        self.call("Input.dispatchKeyEvent", type="keyDown", **named, **written)
+        self.call("Input.dispatchKeyEvent", type="keyDown" if written else "rawKeyDown", **named, **written)
         self.call("Input.dispatchKeyEvent", type="keyUp", **named)
 
     def write(self, text: str) -> None:
@@ -152,14 +187,37 @@ class Browser:
         """Move, press, release or turn the wheel of the mouse."""
         self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, **parameters)
 
+    def click(self, x: float, y: float) -> None:
+        """Click with the left button."""
+        self.drag((x, y), (x, y))
+
+    def drag(self, start: tuple[float, float], end: tuple[float, float]) -> None:
+        """Press the left button at a place, and release it at another."""
+        self.mouse("mouseMoved", *start)
+        self.mouse("mousePressed", *start, button="left", buttons=1, clickCount=1)
+        steps = 0 if start == end else 5
+        for step in range(1, steps + 1):
+            at = [begin + (last - begin) * step / steps for begin, last in zip(start, end, strict=True)]
+            self.mouse("mouseMoved", *at, button="left", buttons=1)
+        self.mouse("mouseReleased", *end, button="left", buttons=0, clickCount=1)
+
+    def choose_file(self, selector: str, file: str | Path) -> None:
+        """Choose a file in a field for files."""
+        root = self.call("DOM.getDocument")["root"]["nodeId"]
+        field = self.call("DOM.querySelector", nodeId=root, selector=selector)["nodeId"]
+        self.call("DOM.setFileInputFiles", nodeId=field, files=[str(file)])
+
+    def save_files_in(self, folder: str | Path) -> None:
+        """Save what pages offer as files in a folder."""
+        self.call("Browser.setDownloadBehavior", behavior="allow", downloadPath=str(folder))
+
     def screenshot(self, file: str | Path) -> None:
         """Write what the page shows as PNG."""
         Path(file).write_bytes(base64.b64decode(self.call("Page.captureScreenshot", format="png")["data"]))
 
     def complaints(self) -> list[str]:
-        """Return errors and warnings of the console, and violations of the policy, since the page was opened."""
-        self.run("0")
-        found = []
+        """Return errors and warnings of the console, dialogs and violations of the policy since the page was opened."""
+        found = list(self.run("blockedByPolicy"))
         for event in self.events:
             parameters = event["params"]
             if event["method"] == "Runtime.exceptionThrown":
@@ -168,7 +226,9 @@ class Browser:
             elif event["method"] == "Runtime.consoleAPICalled" and parameters["type"] in ("error", "warning", "assert"):
                 found.append(" ".join(str(each.get("value", each.get("description"))) for each in parameters["args"]))
             elif event["method"] == "Log.entryAdded" and parameters["entry"]["level"] in ("error", "warning"):
-                found.append(parameters["entry"]["text"])
+                found.append(" ".join([parameters["entry"]["text"], parameters["entry"].get("url", "")]).strip())
+            elif event["method"] == "Page.javascriptDialogOpening" and parameters["type"] != "beforeunload":
+                found.append(f"{parameters['type']}: {parameters['message']}")
         return found
 
     def requests(self) -> list[str]:
@@ -192,4 +252,8 @@ class Browser:
         message: dict[str, Any] = json.loads(line)
         if "method" in message:
             self.events.append(message)
+            if message["method"] == "Page.javascriptDialogOpening":
+                # A page waits for the answer; the reply of this command is passed over.
+                accept = {"id": 0, "method": "Page.handleJavaScriptDialog", "params": {"accept": True}}
+                self._send({**accept, "sessionId": self._session})
         return message

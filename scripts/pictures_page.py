@@ -8,54 +8,13 @@ import sys
 import time
 from pathlib import Path
 
-from browser import Browser, find_browser
+from browser import Browser
+from page_checks import Checks
 
 HOSTILE = "</script><img src=x onerror=alert(1)>\\u202e]]>"
-# Frames per second below which motion is not fluid, on a computer without a graphics card that does other work too.
-MIN_FPS = 20
 _READY = "document.querySelector('.hw-graph canvas') !== null"
-# Pans and zooms as people do, and counts the frames that the browser shows.
-_FRAMES = """
-new Promise((resolve) => {
-  const canvas = document.querySelector(".hw-canvas");
-  const box = canvas.getBoundingClientRect();
-  const at = (type, x, y, buttons) => {
-    const target = type === "mousedown" ? canvas.querySelector("canvas:last-of-type") : window;
-    target.dispatchEvent(new MouseEvent(type, { clientX: x, clientY: y, buttons, button: 0, bubbles: true }));
-  };
-  const [left, top] = [box.left + 15, box.top + 15];
-  const begin = performance.now();
-  let [frames, longest, last] = [0, 0, begin];
-  at("mousedown", left, top, 1);
-  const step = (now) => {
-    frames += 1;
-    longest = Math.max(longest, now - last);
-    last = now;
-    const past = now - begin;
-    if (past < 2000) {
-      at("mousemove", left + past / 10, top + past / 20, 1);
-    } else if (past < 4000) {
-      if (past - 2000 < 40) {
-        at("mouseup", left, top, 0);
-      }
-      const wheel = { clientX: box.left + box.width / 2, clientY: box.top + box.height / 2, bubbles: true, cancelable: true };
-      canvas.querySelector("canvas:last-of-type").dispatchEvent(
-        new WheelEvent("wheel", { ...wheel, deltaY: past < 3000 ? -30 : 30 }));
-    } else {
-      resolve({ fps: (1000 * frames) / past, longest });
-      return;
-    }
-    requestAnimationFrame(step);
-  };
-  requestAnimationFrame(step);
-})
-"""
-
-
-def check(is_right: bool, message: str) -> None:
-    """End the run with a message unless something holds."""
-    if not is_right:
-        sys.exit(f"pictures: {message}")
+checks = Checks("pictures")
+check = checks.check
 
 
 def trace(program: str, folder: Path, name: str, who: dict[str, str], *options: str) -> Path:
@@ -123,25 +82,10 @@ def check_tools(browser: Browser) -> None:
     check(rows > 0, "the table has no rows")
 
 
-def check_rules(browser: Browser, rules: Path) -> int:
-    """Ask axe-core for serious findings; return the number of rules that hold."""
-    # The policy of the page lets no other script in: it is run as from the tools of the browser.
-    browser.run(rules.read_text(encoding="utf-8") + "; 0")
-    browser.run("axe.run(document).then((found) => { globalThis.found = found; })")
-    bad = browser.run(
-        "found.violations.filter((each) => ['serious', 'critical'].includes(each.impact))"
-        ".map((each) => each.id + ': ' + each.nodes.map((node) => node.target.join(' ')).join(', '))"
-    )
-    check(bad == [], f"axe-core finds {bad}")
-    return int(browser.run("found.passes.length"))
-
-
 def main() -> None:
     """Run all checks."""
     program, folder = sys.argv[1], Path(sys.argv[2])
-    path = find_browser()
-    check(path is not None, "there is no chromium: apt-get install chromium")
-    assert path is not None
+    path = checks.browser()
     highlights = json.loads((folder / "economy.json").read_text())["highlights"]
     of = {(each["blockchain"], each["title"]): each for each in highlights}
     town = trace(program, folder, "town", of["ethereum", "sanctioned"])
@@ -168,11 +112,11 @@ def main() -> None:
         with Browser(path, dark=dark) as browser:
             open_page(browser, town)
             if rules.exists():
-                passed += check_rules(browser, rules)
+                passed += checks.rules(browser, rules, "a trace")
             check_keyboard(browser)
             if rules.exists():
                 browser.press("Enter")
-                passed += check_rules(browser, rules)
+                passed += checks.rules(browser, rules, "a trace")
             check_tools(browser)
             check(browser.complaints() == [], f"use makes complaints: {browser.complaints()}")
             open_page(browser, hostile)
@@ -190,8 +134,7 @@ def main() -> None:
         open_page(browser, crowd)
         loaded = time.monotonic() - began
         nodes = browser.run("JSON.parse(document.getElementById('data').textContent).nodes.length")
-        motion = browser.run(_FRAMES)
-        check(motion["fps"] >= MIN_FPS, f"{motion['fps']:.0f} frames per second with {nodes} addresses")
+        motion = checks.motion(browser, ".hw-canvas", f"{nodes} addresses")
     size = crowd.stat().st_size / 1e6
     print(
         f"pictures: {nodes} addresses load in {loaded:.1f} s ({size:.1f} MB) and move at {motion['fps']:.0f} frames per second, "

@@ -19,6 +19,8 @@ from html import escape
 from pathlib import Path
 
 from browser import Browser, find_browser
+from explore.by_mouse import Theft, address_of_look
+from explore.session import Explore, Program, Server
 
 # The width of the terminal in characters.
 _COLUMNS = 110
@@ -57,8 +59,26 @@ def notebook() -> str:
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
 
+def explore(program: str, path: str, store: Path, folder: Path) -> None:
+    """Write explore.png and explore-dark.png: the theft with the reasons of its risk."""
+    demo = Program(program, store, store.parent / "demo.state")
+    theft = Theft(demo.ask("demo", "--list")["highlights"])
+    with Server([program, "demo", *demo.options], store.parent / "demo.log") as server:
+        for name, dark in (("explore", False), ("explore-dark", True)):
+            with Browser(path, (1700, 900), dark=dark, scale=1.5) as browser:
+                page = Explore(browser, server.origin)
+                page.open("#" + address_of_look(server).split("#")[1])
+                page.panel_shows(theft.thief, "the theft is not laid out")
+                page.click("#panel [role=tab]", "Risk")
+                page.panel_shows("Why this score", "the risk is not shown")
+                page.click_button("Fit", "#tools")
+                browser.run("document.activeElement.blur()")
+                time.sleep(1)
+                browser.screenshot(folder / f"{name}.png")
+
+
 def main() -> None:
-    """Write trace.png, terminal.png and notebook.png."""
+    """Write trace.png, terminal.png, notebook.png, explore.png and explore-dark.png."""
     program, folder = sys.argv[1], Path(sys.argv[2])
     path = find_browser()
     if path is None:
@@ -90,7 +110,8 @@ def main() -> None:
             browser.run("document.querySelector('#The-trace').scrollIntoView()")
             time.sleep(1)
             browser.screenshot(folder / "notebook.png")
-    print(f"{folder}: trace.png, terminal.png, notebook.png")
+        explore(program, path, Path(temporary, "explore.hw"), folder)
+    print(f"{folder}: trace.png, terminal.png, notebook.png, explore.png, explore-dark.png")
 
 
 if __name__ == "__main__":

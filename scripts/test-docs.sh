@@ -4,14 +4,8 @@ set -eu
 headwater=$1
 python=${2:-python3}
 
-if ! command -v chromium >/dev/null && command -v apt-get >/dev/null && [ "$(id -u)" = 0 ]; then
-    { apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium; } >/dev/null 2>&1 || true
-fi
-browser=$(command -v chromium || command -v chromium-browser || command -v google-chrome || true)
-if [ -z "$browser" ]; then
-    echo "left out: /docs in a browser, because there is no chromium: apt-get install chromium"
-    exit 0
-fi
+. scripts/chromium.sh
+need_chromium "/docs in a browser"
 
 place=$(mktemp -d)
 server=

@@ -6,25 +6,13 @@ set -eu
 headwater=$1
 python=${2:-python3}
 
-if ! command -v chromium >/dev/null && command -v apt-get >/dev/null && [ "$(id -u)" = 0 ]; then
-    { apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium; } >/dev/null 2>&1 || true
-fi
-if ! command -v chromium >/dev/null && ! command -v chromium-browser >/dev/null && ! command -v google-chrome >/dev/null; then
-    echo "left out: pictures in a browser, because there is no chromium: apt-get install chromium"
-    exit 0
-fi
+. scripts/chromium.sh
+need_chromium "pictures in a browser"
 
 place=$(mktemp -d)
 trap 'rm -rf "$place"' EXIT
 trap 'exit 130' INT
 
-# Rules for people who use screen readers; a file of the registry, as npm is not needed for it.
-version=4.10.3
-if command -v npm >/dev/null && (cd "$place" && npm pack --silent "axe-core@$version" >/dev/null 2>&1); then
-    tar -xzf "$place/axe-core-$version.tgz" -C "$place" package/axe.min.js && mv "$place/package/axe.min.js" "$place/axe.js"
-else
-    echo "left out: the rules of axe-core, because npm cannot fetch it"
-fi
-
+fetch_axe "$place"
 "$headwater" simulate --store "$place/store" --preset demo --json >"$place/economy.json"
 "$python" scripts/pictures_page.py "$headwater" "$place"

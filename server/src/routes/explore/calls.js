@@ -153,16 +153,13 @@ function literal(value) {
 export function python(call, origin) {
   const head = `import os\nimport headwater as hw\n\nledger = hw.connect(${JSON.stringify(origin)}, os.environ.get("KEY"))\n`;
   if (call.python === null) {
-    const [{ blockchain }] = call.args.queries;
-    return `${head}ledger.risk(${literal(call.args.queries.map((query) => query.address))}, blockchain=${literal(blockchain)})`;
+    return `${head}ledger.query(${literal(call.path.replace("/v1/", ""))}, queries=${literal(call.args.queries)})`;
   }
   const [method, first] = call.python;
   const args = { ...call.args, ...call.args.track_setting };
   delete args.track_setting;
   if (method === "transaction") {
     args.hash = decodeURIComponent(call.path.split("/").pop());
-  } else if (method === "chains") {
-    delete args.include;
   }
   const texts = first.map((name) => literal(args[name]));
   for (const [name, value] of Object.entries(args)) {

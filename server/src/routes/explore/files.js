@@ -2,7 +2,7 @@
 // and copied, and nothing of it is asked or run.
 
 import { MAX_ADDRESSES, keyOf } from "./case.js";
-import { clean } from "./words.js";
+import { clean, cleanLines } from "./words.js";
 
 const FORMAT = "headwater-case";
 const VERSION = 1;
@@ -72,7 +72,7 @@ function address(of, place) {
     x: number(of.x, `${place}.x`),
     y: number(of.y, `${place}.y`),
     isPinned: truth(of.isPinned, `${place}.isPinned`),
-    note: text(of.note, `${place}.note`, MAX_NOTE),
+    note: lines(of.note, `${place}.note`),
     risk: optional(of.risk, `${place}.risk`, risk),
     cluster: optional(of.cluster, `${place}.cluster`, text),
     end: optional(of.end, `${place}.end`, text),
@@ -178,6 +178,13 @@ function text(value, place, max = 200) {
     throw new Error(`${place}: expected a text`);
   }
   return clean(value, max);
+}
+
+function lines(value, place) {
+  if (typeof value !== "string") {
+    throw new Error(`${place}: expected a text`);
+  }
+  return cleanLines(value, MAX_NOTE);
 }
 
 // Addresses, hashes, contracts and chains.

@@ -14,7 +14,7 @@ import { Picture } from "./picture.js";
 import { searchForm } from "./search.js";
 import { fillTable } from "./table.js";
 import { RISK_BATCH, keyDisplay, toolbar } from "./tools.js";
-import { clean, day, short } from "./words.js";
+import { clean, cleanLines, day, short } from "./words.js";
 
 const at = (id) => document.getElementById(id);
 
@@ -249,7 +249,7 @@ class App {
 
   close() {
     if (this.panel.close()) {
-      this.picture.canvas.focus();
+      (at("table").hidden ? this.picture.canvas : at("table")).focus();
     }
     this.picture.mark(this.picture.at);
   }
@@ -399,7 +399,7 @@ class App {
 
   note(key, text) {
     const { address } = this.case.state.addresses.get(key);
-    this.change(`Note on ${short(address)}`, (draft) => update(draft, key, { note: text.slice(0, 5000) }));
+    this.change(`Note on ${short(address)}`, (draft) => update(draft, key, { note: cleanLines(text, 5000) }));
   }
 
   move(moved) {

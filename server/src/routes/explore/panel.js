@@ -57,7 +57,7 @@ export class Panel {
 
   open(page, isFocused) {
     if (this.page && this.page.id !== page.id) {
-      this.before.push(this.page);
+      this.before.push({ ...this.page, tab: this.tab });
     }
     if (this.page?.id !== page.id) {
       this.tab = "here";
@@ -75,6 +75,8 @@ export class Panel {
     this.page = null;
     const last = this.before.pop();
     last.again();
+    this.tab = last.tab;
+    this.draw();
   }
 
   draw() {

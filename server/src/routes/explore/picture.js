@@ -128,8 +128,8 @@ export class Picture {
     });
     canvas.addEventListener("keydown", (event) => this.press(event));
     canvas.addEventListener("focus", () => {
-      if (this.at === null && canvas.matches(":focus-visible")) {
-        this.go(this.first());
+      if (canvas.matches(":focus-visible")) {
+        this.go(this.at ?? this.first());
       }
     });
     globalThis.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => graph.style(this.style()));

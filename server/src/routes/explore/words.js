@@ -17,6 +17,12 @@ export function clean(text, max = MAX_TEXT) {
   return letters.length > max ? `${kept.slice(0, -1)}…` : kept;
 }
 
+/** Returns a text of several lines without other invisible characters. */
+export function cleanLines(text, max) {
+  const lines = text.split(/\r?\n/).map((line) => clean(line, max));
+  return [...lines.join("\n")].slice(0, max).join("");
+}
+
 /** Returns both ends of an address. */
 export function short(address) {
   return address.length <= 14 ? address : `${address.slice(0, 6)}…${address.slice(-4)}`;
