@@ -37,16 +37,16 @@ def check_calls(path: str, server: Server, theft: Theft, program: Program, folde
         calls.check_link(page, theft)
         secrets.give(page, secret, is_kept=True)
         calls.check_link(page, theft)
-        left_out = calls.every_kind(page, theft)
+        calls.every_kind(page, theft)
         used = calls.check_credits(page, program, key["id"], _CREDITS)
         calls.check_repeated(page, theft)
-        count, others = calls.check_snippets(page, secret)
+        count, left_out = calls.check_snippets(page, secret)
         secrets.check_places(page, secret, folder / "saved", is_kept=True)
         secrets.check_forgotten(page, secret)
         page.quiet("every kind of call")
-        for what in left_out + others:
+        for what in left_out:
             print(f"left out: {what}", flush=True)
-        languages = "curl" if others else "curl and Python"
+        languages = "curl" if left_out else "curl and Python"
         say(f"{count} calls of every kind cost {used} credits, as in the state, and give the same in {languages}")
     with Browser(path) as browser:
         page = Explore(browser, server.origin)
