@@ -86,7 +86,7 @@ def check_small(path: str, server: Server, theft: Theft, rules: Path) -> int:
     return count
 
 
-def check_motion(path: str, server: Server, theft: Theft, addresses: int) -> dict[str, Any]:
+def check_motion(path: str, server: Server, theft: Theft, addresses: int, min_fps: int) -> dict[str, Any]:
     """Check that a trace of many addresses moves fluidly; return figures."""
     with Browser(path) as browser:
         page = Explore(browser, server.origin)
@@ -101,17 +101,17 @@ def check_motion(path: str, server: Server, theft: Theft, addresses: int) -> dic
         nodes, lines = len(page.nodes()), len(page.lines())
         check(nodes >= 1000, f"a large trace has {nodes} addresses")
         page.click_button("Close", "#panel")
-        near = moved(page, f"{nodes} addresses near by")
+        near = moved(page, f"{nodes} addresses near by", min_fps)
         page.click_button("Fit", "#tools")
-        far = moved(page, f"{nodes} addresses in view")
+        far = moved(page, f"{nodes} addresses in view", min_fps)
         page.quiet("a large trace")
     return {"nodes": nodes, "lines": lines, "seconds": seconds, "near": near, "far": far}
 
 
-def moved(page: Explore, place: str) -> dict[str, Any]:
+def moved(page: Explore, place: str, min_fps: int) -> dict[str, Any]:
     """Pan and zoom, and check that the picture followed; return the figures."""
     before = page.graph("cy.pan()")
-    motion = checks.motion(page.browser, ".canvas", place)
+    motion = checks.motion(page.browser, ".canvas", place, min_fps)
     check(page.graph("cy.pan()") != before, f"the picture does not move with {place}")
     return motion
 
