@@ -15,5 +15,5 @@ trap 'rm -rf "$place"' EXIT
 trap 'exit 130' INT
 
 fetch_axe "$place"
-"$trial/bin/pip" install --quiet --disable-pip-version-check --force-reinstall --no-deps "$wheels"/headwater-*.whl
+"$trial/bin/python" -m pip install --quiet --disable-pip-version-check --force-reinstall --no-deps "$wheels"/headwater-*.whl
 "$trial/bin/python" scripts/explore_page.py "$headwater" "$place"
