@@ -23,8 +23,12 @@ const address = (text) => element("span", { class: "whole" }, text);
 
 /** Lists warnings of an answer, which stand before everything else. */
 export function warnings(meta) {
-  const found = [...(meta.warnings ?? [])].map((one) => clean(typeof one === "string" ? one : one.message ?? JSON.stringify(one), 400));
-  return found.length ? element("div", { class: "warning", role: "note" }, title("Before you rely on this"), list(...found)) : "";
+  const found = [...(meta.warnings ?? [])].map((one) =>
+    clean(typeof one === "string" ? one : (one.message ?? JSON.stringify(one)), 400),
+  );
+  return found.length
+    ? element("div", { class: "warning", role: "note" }, title("Before you rely on this"), list(...found))
+    : "";
 }
 
 /** Balances, counts and times. */
@@ -33,8 +37,14 @@ export function overview(data, open) {
     ["first activity", moment(data.first_activity)],
     ["last activity", moment(data.last_activity)],
     ["transactions", decimal(data.tx_count)],
-    ["received", `${many(data.received_count, "transfer", "transfers")} from ${many(data.received_address_count, "address", "addresses")}, ${money(data.total_received_usd)}`],
-    ["sent", `${many(data.sent_count, "transfer", "transfers")} to ${many(data.sent_address_count, "address", "addresses")}, ${money(data.total_sent_usd)}`],
+    [
+      "received",
+      `${many(data.received_count, "transfer", "transfers")} from ${many(data.received_address_count, "address", "addresses")}, ${money(data.total_received_usd)}`,
+    ],
+    [
+      "sent",
+      `${many(data.sent_count, "transfer", "transfers")} to ${many(data.sent_address_count, "address", "addresses")}, ${money(data.total_sent_usd)}`,
+    ],
     ["balance", money(data.total_balance_usd)],
     ["kind of account", data.address_type && clean(data.address_type)],
     ["without a price", data.unpriced_count ? many(data.unpriced_count, "transfer", "transfers") : null],
@@ -43,7 +53,13 @@ export function overview(data, open) {
   const parts = [facts(counts)];
   if (data.first_funder) {
     const { address: funder, amount, symbol, timestamp } = data.first_funder;
-    parts.push(title("First funded by"), paragraph(link(short(funder), () => open(funder)), ` · ${decimal(amount)} ${clean(symbol)} · ${day(timestamp)}`));
+    parts.push(
+      title("First funded by"),
+      paragraph(
+        link(short(funder), () => open(funder)),
+        ` · ${decimal(amount)} ${clean(symbol)} · ${day(timestamp)}`,
+      ),
+    );
   }
   const held = data.balances.filter((one) => one.balance_raw !== "0");
   const spent = data.balances.length - held.length;
@@ -52,7 +68,10 @@ export function overview(data, open) {
     decimal(one.balance),
     one.price_usd === null ? "no price" : money(one.balance_usd),
   ]);
-  parts.push(title("Balances"), rows.length ? grid("Balances", ["Asset", "Balance", "US dollars"], rows) : paragraph("None."));
+  parts.push(
+    title("Balances"),
+    rows.length ? grid("Balances", ["Asset", "Balance", "US dollars"], rows) : paragraph("None."),
+  );
   if (spent) {
     parts.push(paragraph(`${many(spent, "asset", "assets")} with nothing left.`));
   }
@@ -73,13 +92,28 @@ export function risk(data, open) {
   parts.push(title("Why this score"));
   const rows = data.factors.map((factor) => [
     factor.points === null ? "" : factor.points.toFixed(1),
-    element("div", {}, element("b", {}, factor.dimension === "behavior" ? clean(factor.code).replaceAll("_", " ") : labelText(factor.code)), ` · ${clean(factor.dimension)}`),
+    element(
+      "div",
+      {},
+      element(
+        "b",
+        {},
+        factor.dimension === "behavior" ? clean(factor.code).replaceAll("_", " ") : labelText(factor.code),
+      ),
+      ` · ${clean(factor.dimension)}`,
+    ),
     element("div", {}, ...factorText(factor, open)),
   ]);
   if (rows.length) {
     parts.push(grid("Why this score", ["Points", "What", "Detail"], rows));
   } else {
-    parts.push(paragraph(isJudged ? "Nothing was found that gives points." : "Nothing was found, and nothing can be concluded from that."));
+    parts.push(
+      paragraph(
+        isJudged
+          ? "Nothing was found that gives points."
+          : "Nothing was found, and nothing can be concluded from that.",
+      ),
+    );
   }
   const { intel, behavior, graph } = data.dimensions;
   parts.push(
@@ -87,19 +121,32 @@ export function risk(data, open) {
     facts([
       ["labels", intel.score.toFixed(1)],
       ["behaviour", behavior === null ? "not judged" : behavior.score.toFixed(1)],
-      ["counterparties", data.meta.graph_available ? graph.score.toFixed(1) : `not looked at (${clean(graph.reason).replaceAll("_", " ")})`],
+      [
+        "counterparties",
+        data.meta.graph_available
+          ? graph.score.toFixed(1)
+          : `not looked at (${clean(graph.reason).replaceAll("_", " ")})`,
+      ],
       ["floor", data.decision.gated ? clean(data.decision.gate_reason).replaceAll("_", " ") : "none"],
     ]),
   );
   for (const found of behavior?.behaviors ?? []) {
     const hashes = found.evidence.tx_hashes ?? [];
-    parts.push(paragraph(`Evidence of ${clean(found.code).replaceAll("_", " ")}:`), list(...hashes.map((hash) => link(short(hash), () => open(null, hash)))));
+    parts.push(
+      paragraph(`Evidence of ${clean(found.code).replaceAll("_", " ")}:`),
+      list(...hashes.map((hash) => link(short(hash), () => open(null, hash)))),
+    );
   }
   const risky = graph.edge?.risky_neighbors ?? [];
   if (risky.length) {
     const item = (one) => {
       const name = one.entity_name === null ? one.labels.map(labelText).join(", ") : clean(one.entity_name);
-      return element("span", {}, link(short(one.address), () => open(one.address)), ` ${name} · ${clean(one.direction)} · ${one.amount_usd === null ? "no price" : money(one.amount_usd)}`);
+      return element(
+        "span",
+        {},
+        link(short(one.address), () => open(one.address)),
+        ` ${name} · ${clean(one.direction)} · ${one.amount_usd === null ? "no price" : money(one.amount_usd)}`,
+      );
     };
     parts.push(title("Risky counterparties"), list(...risky.map(item)));
   }
@@ -118,7 +165,12 @@ function factorText(factor, open) {
   }
   if (factor.inherited_through.length) {
     texts.push(" Inherited through its cluster by ");
-    factor.inherited_through.forEach((hash) => texts.push(link(short(hash), () => open(null, hash)), " "));
+    factor.inherited_through.forEach((hash) =>
+      texts.push(
+        link(short(hash), () => open(null, hash)),
+        " ",
+      ),
+    );
   }
   return texts;
 }
@@ -128,7 +180,12 @@ export function counterparties(data, open, add) {
   const rows = data.datas.map((one) => {
     const name = one.entity_name === null ? one.labels.map(labelText).join(", ") : clean(one.entity_name);
     return [
-      element("div", {}, link(short(one.address), () => open(one.address), { title: one.address }), name ? ` ${name}` : ""),
+      element(
+        "div",
+        {},
+        link(short(one.address), () => open(one.address), { title: one.address }),
+        name ? ` ${name}` : "",
+      ),
       money(one.received_amount_usd),
       money(one.sent_amount_usd),
       decimal(one.total_count),
@@ -140,7 +197,11 @@ export function counterparties(data, open, add) {
   return [
     paragraph(`${rows.length}${count === null ? "" : ` of ${count}`} counterparties, by amount.`),
     grid("Counterparties", ["Who", "Received from", "Sent to", "Transactions", ""], rows),
-    below?.count ? paragraph(`${many(below.count, "smaller counterparty", "smaller counterparties")} with ${money(below.total_amount_usd)} together.`) : "",
+    below?.count
+      ? paragraph(
+          `${many(below.count, "smaller counterparty", "smaller counterparties")} with ${money(below.total_amount_usd)} together.`,
+        )
+      : "",
   ];
 }
 
@@ -150,18 +211,34 @@ export function labels(data) {
     return [paragraph("No list names this address. That says nothing else about it.")];
   }
   const names = data.labels.map(labelText).join(", ");
-  const parts = [facts([["name", data.entity_name && clean(data.entity_name)], ["labels", names], ["confidence", data.confidence.toFixed(2)]])];
+  const parts = [
+    facts([
+      ["name", data.entity_name && clean(data.entity_name)],
+      ["labels", names],
+      ["confidence", data.confidence.toFixed(2)],
+    ]),
+  ];
   for (const claim of data.sources) {
-    const disputed = claim.disputed && `by ${clean(claim.disputed.by)} on ${day(claim.disputed.at)}: ${clean(claim.disputed.reason, 400)}`;
+    const disputed =
+      claim.disputed &&
+      `by ${clean(claim.disputed.by)} on ${day(claim.disputed.at)}: ${clean(claim.disputed.reason, 400)}`;
     parts.push(
       title(labelText(claim.label)),
       facts([
         ["disputed", disputed],
         ["name", claim.name && clean(claim.name)],
-        ["source", `${clean(claim.source)}${claim.list && claim.list !== claim.source ? `, list ${clean(claim.list)}` : ""}`],
+        [
+          "source",
+          `${clean(claim.source)}${claim.list && claim.list !== claim.source ? `, list ${clean(claim.list)}` : ""}`,
+        ],
         ["level", clean(claim.level).replaceAll("_", " ")],
         ["confidence", claim.confidence.toFixed(2)],
-        ["since", claim.first_seen === null ? null : `${day(claim.first_seen)}${claim.date_basis === "entity" ? " (date of the entity)" : ""}`],
+        [
+          "since",
+          claim.first_seen === null
+            ? null
+            : `${day(claim.first_seen)}${claim.date_basis === "entity" ? " (date of the entity)" : ""}`,
+        ],
         ["until", claim.valid_until === null ? null : day(claim.valid_until)],
         ["status", claim.status === "active" ? null : clean(claim.status).replaceAll("_", " ")],
         ["through its cluster", claim.inherited_from && address(clean(claim.inherited_from))],
@@ -184,7 +261,14 @@ export function movements(data, open) {
     return [
       moment(row.timestamp).slice(0, 16),
       `${way}${amount}${row.verified ? "" : " (unverified)"} · ${worth}`,
-      who ? element("div", {}, link(short(who), () => open(who), { title: who }), row.counterparty_label ? ` ${clean(row.counterparty_label)}` : "") : "",
+      who
+        ? element(
+            "div",
+            {},
+            link(short(who), () => open(who), { title: who }),
+            row.counterparty_label ? ` ${clean(row.counterparty_label)}` : "",
+          )
+        : "",
       link(short(row.tx_hash), () => open(null, row.tx_hash), { title: row.tx_hash }),
     ];
   });
@@ -202,24 +286,41 @@ export function movements(data, open) {
 export function ends(data, open) {
   const parts = [];
   for (const { direction, ends: at, returned, stayed, pruned, filtered, fees } of data.summary.divisions ?? []) {
-    const rest = [["came back", returned], ["stayed between", stayed], ["no room to follow", pruned], ["left out by filters", filtered], ["fees", fees]];
+    const rest = [
+      ["came back", returned],
+      ["stayed between", stayed],
+      ["no room to follow", pruned],
+      ["left out by filters", filtered],
+      ["fees", fees],
+    ];
     const others = rest.filter(([, share]) => share > 0).map(([name, share]) => `${percent(share)} ${name}`);
     const way = direction === "out" ? "Where the money went" : "Where the money came from";
     parts.push(title(way), paragraph([`${percent(at)} at the ends below`, ...others].join("; "), "."));
-    const rows = data.ends.filter((end) => end.direction === direction).map((end) => [
-      end.share === null ? "" : percent(end.share),
-      element("div", {}, link(short(end.address), () => open(end.address, null, end.blockchain), { title: end.address }), end.label ? ` ${clean(end.label)}` : ""),
-      end.amount_usd === null ? "no price" : money(end.amount_usd),
-      many(end.hops, "hop", "hops"),
-      stopText(end.stop_reason),
-    ]);
+    const rows = data.ends
+      .filter((end) => end.direction === direction)
+      .map((end) => [
+        end.share === null ? "" : percent(end.share),
+        element(
+          "div",
+          {},
+          link(short(end.address), () => open(end.address, null, end.blockchain), { title: end.address }),
+          end.label ? ` ${clean(end.label)}` : "",
+        ),
+        end.amount_usd === null ? "no price" : money(end.amount_usd),
+        many(end.hops, "hop", "hops"),
+        stopText(end.stop_reason),
+      ]);
     parts.push(grid(way, ["Share", "Address", "US dollars", "Hops", "Why it ends"], rows));
   }
   if (!parts.length) {
     parts.push(paragraph("No payments were followed."));
   }
   if (data.truncated) {
-    parts.push(paragraph(`Not everything was followed: ${data.truncation_reasons.map((one) => clean(one).replaceAll("_", " ")).join(", ")}.`));
+    parts.push(
+      paragraph(
+        `Not everything was followed: ${data.truncation_reasons.map((one) => clean(one).replaceAll("_", " ")).join(", ")}.`,
+      ),
+    );
   }
   return parts;
 }
@@ -238,8 +339,15 @@ export function transaction(data, open) {
   ];
   const who = (one) => (one ? link(short(one), () => open(one, null, data.blockchain), { title: one }) : "unknown");
   if (data.inputs !== null) {
-    for (const [name, side] of [["Inputs", data.inputs], ["Outputs", data.outputs]]) {
-      const rows = side.map((one) => [String(one.index), who(one.address), one.amount === null ? "unknown" : decimal(one.amount)]);
+    for (const [name, side] of [
+      ["Inputs", data.inputs],
+      ["Outputs", data.outputs],
+    ]) {
+      const rows = side.map((one) => [
+        String(one.index),
+        who(one.address),
+        one.amount === null ? "unknown" : decimal(one.amount),
+      ]);
       parts.push(title(name), grid(name, ["Number", "Address", clean(data.symbol)], rows));
     }
     return parts;
@@ -263,10 +371,26 @@ export function crossings(data, open) {
     title(`${clean(label)}: ${clean(result.source_chain)} to ${clean(result.destination_chain) || "an unknown chain"}`),
     facts([
       ["status", clean(result.status)],
-      ["sent", result.source_amount === null ? null : `${decimal(result.source_amount)} ${clean(result.source_symbol ?? "")}`],
-      ["arrived", result.destination_amount === null ? null : `${decimal(result.destination_amount)} ${clean(result.destination_symbol ?? "")}`],
-      ["sender", result.sender_address && link(short(result.sender_address), () => open(result.sender_address, null, result.source_chain))],
-      ["receiver", result.receiver_address && link(short(result.receiver_address), () => open(result.receiver_address, null, result.destination_chain))],
+      [
+        "sent",
+        result.source_amount === null ? null : `${decimal(result.source_amount)} ${clean(result.source_symbol ?? "")}`,
+      ],
+      [
+        "arrived",
+        result.destination_amount === null
+          ? null
+          : `${decimal(result.destination_amount)} ${clean(result.destination_symbol ?? "")}`,
+      ],
+      [
+        "sender",
+        result.sender_address &&
+          link(short(result.sender_address), () => open(result.sender_address, null, result.source_chain)),
+      ],
+      [
+        "receiver",
+        result.receiver_address &&
+          link(short(result.receiver_address), () => open(result.receiver_address, null, result.destination_chain)),
+      ],
       ["found by", clean(result.match).replaceAll("_", " ")],
       ["confidence", result.confidence.toFixed(2)],
     ]),
@@ -276,7 +400,9 @@ export function crossings(data, open) {
 /** The output that returned to the payer. */
 export function change(data) {
   if (data.change === null) {
-    return [paragraph(`No output can be named as change: ${clean(data.reason ?? "no rule decides").replaceAll("_", " ")}.`)];
+    return [
+      paragraph(`No output can be named as change: ${clean(data.reason ?? "no rule decides").replaceAll("_", " ")}.`),
+    ];
   }
   const { change: found, heuristics } = data;
   return [
@@ -298,7 +424,16 @@ export function cluster(data, open) {
       ["cluster", address(data.cluster_id)],
       ["addresses", decimal(data.size)],
       ["method", clean(data.method).replaceAll("_", " ")],
-      ["weakest link", weak && element("span", {}, link(short(weak.txid), () => open(null, weak.txid)), ` holds ${many(weak.addresses, "address", "addresses")} to the rest`)],
+      [
+        "weakest link",
+        weak &&
+          element(
+            "span",
+            {},
+            link(short(weak.txid), () => open(null, weak.txid)),
+            ` holds ${many(weak.addresses, "address", "addresses")} to the rest`,
+          ),
+      ],
     ]),
     title(`Addresses${data.size > data.addresses.length ? `, the first ${data.addresses.length}` : ""}`),
     list(...data.addresses.map((one) => link(short(one), () => open(one), { title: one }))),

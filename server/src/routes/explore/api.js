@@ -21,13 +21,15 @@ export class Refusal extends Error {
 
   /** Says what the user can do. */
   get remedy() {
-    return {
-      unauthorized: "Enter a key with the button Key.",
-      insufficient_credit: "The credits of this key are used up: ask the operator for more.",
-      too_many_requests: "The server has taken as many calls as the plan of this key allows: wait a moment.",
-      chain_not_held: "The server has no data of this chain.",
-      offline: "Is the server still running? Nothing was lost: try again.",
-    }[this.code] ?? null;
+    return (
+      {
+        unauthorized: "Enter a key with the button Key.",
+        insufficient_credit: "The credits of this key are used up: ask the operator for more.",
+        too_many_requests: "The server has taken as many calls as the plan of this key allows: wait a moment.",
+        chain_not_held: "The server has no data of this chain.",
+        offline: "Is the server still running? Nothing was lost: try again.",
+      }[this.code] ?? null
+    );
   }
 }
 
@@ -73,7 +75,13 @@ export class Api {
     try {
       const { answer, credits } = await this.send(call, stop.signal);
       this.answers.set(identity(call), answer);
-      this.onCall({ call, credits, left: this.left, at: Math.floor(Date.now() / 1000), requestId: clean(answer.meta.request_id) });
+      this.onCall({
+        call,
+        credits,
+        left: this.left,
+        at: Math.floor(Date.now() / 1000),
+        requestId: clean(answer.meta.request_id),
+      });
       return answer;
     } finally {
       this.waiting.delete(stop);
@@ -114,7 +122,15 @@ export class Api {
     if (call.method === "POST") {
       headers["Content-Type"] = "application/json";
     }
-    const options = { method: call.method, headers, body: body(call), signal, cache: "no-store", credentials: "omit", redirect: "error" };
+    const options = {
+      method: call.method,
+      headers,
+      body: body(call),
+      signal,
+      cache: "no-store",
+      credentials: "omit",
+      redirect: "error",
+    };
     try {
       return await fetch(target(call), options);
     } catch (error) {

@@ -29,7 +29,8 @@ export const chains = () => get("Chains", "/v1/chains", { include: "none" }, ["c
 export const resolve = (q) => get("Address", "/v1/addresses/resolve", { q }, ["resolve_address", ["q"]]);
 
 /** The addresses of a name. */
-export const find = (q, limit, chain) => get("Name", "/v1/labels/search", { q, limit, chain }, ["search_labels", ["q"]]);
+export const find = (q, limit, chain) =>
+  get("Name", "/v1/labels/search", { q, limit, chain }, ["search_labels", ["q"]]);
 
 /** The payments of an address in one direction, one hop. */
 export function payments({ chain, address }, direction, limit, filters) {
@@ -37,7 +38,10 @@ export function payments({ chain, address }, direction, limit, filters) {
   const depths = { outward_depth: direction === "out" ? 1 : 0, inward_depth: direction === "in" ? 1 : 0 };
   const setting = without({ ...depths, limit, method: "none", ...times });
   const args = { blockchain: chain, address, track_setting: setting };
-  return post(direction === "out" ? "Payments out" : "Payments in", "/v1/trace", args, ["trace", ["address", "blockchain"]]);
+  return post(direction === "out" ? "Payments out" : "Payments in", "/v1/trace", args, [
+    "trace",
+    ["address", "blockchain"],
+  ]);
 }
 
 /** The money of an address over several hops. */
@@ -58,12 +62,20 @@ export const risk = ({ chain, address }) =>
 
 /** The risk of many addresses; each that is judged costs as much as one call. */
 export const risks = (places) =>
-  post("Risk of many", "/v1/address-risk/batch", { queries: places.map(({ chain, address }) => ({ blockchain: chain, address })) }, null);
+  post(
+    "Risk of many",
+    "/v1/address-risk/batch",
+    { queries: places.map(({ chain, address }) => ({ blockchain: chain, address })) },
+    null,
+  );
 
 /** The counterparties of an address. */
 export function counterparties({ chain, address }, filters, limit) {
   const { times, symbols } = asked(filters);
-  return post("Counterparties", "/v1/counterparty", { blockchain: chain, address, limit, symbols, ...times }, ["counterparties", ["address"]]);
+  return post("Counterparties", "/v1/counterparty", { blockchain: chain, address, limit, symbols, ...times }, [
+    "counterparties",
+    ["address"],
+  ]);
 }
 
 /** The claims about an address. */
@@ -81,7 +93,10 @@ export function transactions({ chain, address }, filters, limit) {
 export function between(chain, target, counterparty, filters, limit) {
   const { times, symbols } = asked(filters);
   const args = { blockchain: chain, target, counterparty, limit, symbols, ...times };
-  return post("Transfers between two", "/v1/counterparty/transfer-between", args, ["transfers_between", ["target", "counterparty"]]);
+  return post("Transfers between two", "/v1/counterparty/transfer-between", args, [
+    "transfers_between",
+    ["target", "counterparty"],
+  ]);
 }
 
 /** One transaction. */
@@ -144,7 +159,9 @@ function literal(value) {
     return `[${value.map(literal).join(", ")}]`;
   }
   if (typeof value === "object") {
-    return `{${Object.entries(value).map(([name, part]) => `${JSON.stringify(name)}: ${literal(part)}`).join(", ")}}`;
+    return `{${Object.entries(value)
+      .map(([name, part]) => `${JSON.stringify(name)}: ${literal(part)}`)
+      .join(", ")}}`;
   }
   return JSON.stringify(value);
 }

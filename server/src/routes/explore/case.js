@@ -30,7 +30,9 @@ export class Case {
     edit(draft);
     if (draft.addresses.size > MAX_ADDRESSES) {
       const count = draft.addresses.size.toLocaleString("en-US");
-      throw new Error(`The picture would have ${count} addresses, at most ${MAX_ADDRESSES} are drawn: follow fewer counterparties.`);
+      throw new Error(
+        `The picture would have ${count} addresses, at most ${MAX_ADDRESSES} are drawn: follow fewer counterparties.`,
+      );
     }
     this.past.push({ title, state });
     if (this.past.length > MAX_UNDO) {
@@ -91,7 +93,9 @@ export function addAddress(draft, known) {
 export function addPayment(draft, payment) {
   const before = draft.payments.get(payment.key);
   const isBetter =
-    before === undefined || (before.isPart && !payment.isPart) || (before.isPart === payment.isPart && payment.count >= before.count);
+    before === undefined ||
+    (before.isPart && !payment.isPart) ||
+    (before.isPart === payment.isPart && payment.count >= before.count);
   if (isBetter) {
     draft.payments.set(payment.key, payment);
   }

@@ -16,12 +16,16 @@ export function link(text, act, attributes = {}) {
 
 /** Makes a button that copies a text. */
 export function copyButton(text, what) {
-  const made = button("Copy", () => {
-    navigator.clipboard.writeText(text).then(
-      () => (made.textContent = "Copied"),
-      () => (made.textContent = "Not allowed"),
-    );
-  }, { class: "small", "aria-label": `Copy ${what}` });
+  const made = button(
+    "Copy",
+    () => {
+      navigator.clipboard.writeText(text).then(
+        () => (made.textContent = "Copied"),
+        () => (made.textContent = "Not allowed"),
+      );
+    },
+    { class: "small", "aria-label": `Copy ${what}` },
+  );
   return made;
 }
 

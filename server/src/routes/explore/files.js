@@ -18,7 +18,14 @@ export function write(state, calls) {
   const addresses = [...state.addresses.values()].map((one) => ({ ...one, key: undefined }));
   const payments = [...state.payments.values()];
   const asked = calls.map(({ call, credits, at, requestId }) => {
-    return { method: call.method, path: call.path, args: JSON.stringify(call.args), credits, at, request_id: requestId };
+    return {
+      method: call.method,
+      path: call.path,
+      args: JSON.stringify(call.args),
+      credits,
+      at,
+      request_id: requestId,
+    };
   });
   const file = { format: FORMAT, version: VERSION, addresses, payments, calls: asked };
   return JSON.stringify(file, null, 1);
@@ -42,7 +49,9 @@ export async function read(file) {
 export function parse(value) {
   const root = object(value, "the file");
   if (root.format !== FORMAT || root.version !== VERSION) {
-    throw new Error(`the file is not a case of version ${VERSION}: expected "format": "${FORMAT}", "version": ${VERSION}`);
+    throw new Error(
+      `the file is not a case of version ${VERSION}: expected "format": "${FORMAT}", "version": ${VERSION}`,
+    );
   }
   const addresses = new Map();
   list(root.addresses, "addresses", MAX_ADDRESSES).forEach((each, at) => {
@@ -54,7 +63,9 @@ export function parse(value) {
     const one = payment(object(each, `payments[${at}]`), `payments[${at}]`, addresses);
     payments.set(one.key, one);
   });
-  const calls = list(root.calls, "calls", MAX_CALLS).map((each, at) => call(object(each, `calls[${at}]`), `calls[${at}]`));
+  const calls = list(root.calls, "calls", MAX_CALLS).map((each, at) =>
+    call(object(each, `calls[${at}]`), `calls[${at}]`),
+  );
   return { state: { addresses, payments }, calls };
 }
 

@@ -35,7 +35,12 @@ export function filterForm(host, onChange) {
   const read = () => {
     const wanted = assets.value.split(/[\s,;]+/).map((symbol) => clean(symbol).toLowerCase());
     const amount = least.value === "" || Number(least.value) <= 0 ? null : Number(least.value);
-    onChange({ from: seconds(from.value, false), to: seconds(to.value, true), least: amount, assets: wanted.filter(Boolean) });
+    onChange({
+      from: seconds(from.value, false),
+      to: seconds(to.value, true),
+      least: amount,
+      assets: wanted.filter(Boolean),
+    });
   };
   const reset = button("No filter", () => {
     for (const input of [from, to, least, assets]) {
@@ -46,7 +51,8 @@ export function filterForm(host, onChange) {
   for (const input of [from, to, least, assets]) {
     input.addEventListener("change", read);
   }
-  const hint = "Times and assets also apply to what is asked next; a trace follows all assets. Payments without a price are always shown.";
+  const hint =
+    "Times and assets also apply to what is asked next; a trace follows all assets. Payments without a price are always shown.";
   host.replaceChildren(
     field("From", from),
     field("To", to),

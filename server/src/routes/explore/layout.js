@@ -14,9 +14,14 @@ export function place(draft, fresh) {
   const near = neighbours(draft);
   for (const key of fresh) {
     const one = draft.addresses.get(key);
-    const around = near.get(key).map((other) => draft.addresses.get(other)).filter((other) => other.x !== null);
+    const around = near
+      .get(key)
+      .map((other) => draft.addresses.get(other))
+      .filter((other) => other.x !== null);
     const anchor = around.length ? around.reduce((sum, other) => sum + other.y, 0) / around.length : 0;
-    const beside = around.length ? around[0].x + COLUMN * Math.sign(one.column - around[0].column) : one.column * COLUMN;
+    const beside = around.length
+      ? around[0].x + COLUMN * Math.sign(one.column - around[0].column)
+      : one.column * COLUMN;
     const placed = { ...one, x: beside, y: freeRow(taken, beside, anchor) };
     taken.push(placed);
     draft.addresses.set(key, placed);
@@ -50,7 +55,15 @@ export function arrange(draft) {
   for (let sweep = 0; sweep < SWEEPS; sweep += 1) {
     for (const column of sweep % 2 ? [...order].reverse() : order) {
       const keys = columns.get(column);
-      const middle = new Map(keys.map((key) => [key, mean(near.get(key).map((other) => rows.get(other)), rows.get(key))]));
+      const middle = new Map(
+        keys.map((key) => [
+          key,
+          mean(
+            near.get(key).map((other) => rows.get(other)),
+            rows.get(key),
+          ),
+        ]),
+      );
       keys.sort((one, other) => middle.get(one) - middle.get(other) || rows.get(one) - rows.get(other));
       number(keys);
     }

@@ -50,7 +50,10 @@ class App {
     });
     const { kinds, edge_kinds: edgeKinds } = FACTS.vocabulary;
     const entries = (pairs) => pairs.map(([kind, text]) => ({ kind, text }));
-    at("foot").replaceChildren(legend(entries(kinds), entries(edgeKinds)), element("p", {}, `A wider line is more money. ${this.hypothesis}`));
+    at("foot").replaceChildren(
+      legend(entries(kinds), entries(edgeKinds)),
+      element("p", {}, `A wider line is more money. ${this.hypothesis}`),
+    );
     this.listen();
     this.draw();
   }
@@ -93,13 +96,24 @@ class App {
     const about = element("p", {}, "Enter an address, a transaction or a name above, or open a case file.");
     at("welcome").replaceChildren(element("h2", {}, "Follow the money"), about);
     if (chains === null) {
-      at("welcome").append(element("p", {}, "This server wants an API key: ", button("Enter a key", () => this.key.ask()), "."));
+      at("welcome").append(
+        element(
+          "p",
+          {},
+          "This server wants an API key: ",
+          button("Enter a key", () => this.key.ask()),
+          ".",
+        ),
+      );
       return;
     }
     this.search.setChains(chains.map((one) => one.chain));
     const held = chains.filter((one) => one.indexed_to_ts !== null);
     const lines = held.map((one) => element("li", {}, `${clean(one.display_name)}, up to ${day(one.indexed_to_ts)}`));
-    at("welcome").append(element("p", {}, held.length ? "Chains that are held:" : "No chain is held yet: headwater ingest loads files."), element("ul", {}, ...lines));
+    at("welcome").append(
+      element("p", {}, held.length ? "Chains that are held:" : "No chain is held yet: headwater ingest loads files."),
+      element("ul", {}, ...lines),
+    );
   }
 
   /** Follows a link such as `#chain=ethereum&address=0x...&outward=3`: it asks at once only where that costs nothing. */
@@ -110,7 +124,11 @@ class App {
       return;
     }
     const hops = (name, otherwise) => Math.min(7, Math.max(0, Number.parseInt(link.get(name) ?? otherwise, 10) || 0));
-    const settings = { ...calls.TRACE, outward: hops("outward", calls.TRACE.outward), inward: hops("inward", calls.TRACE.inward) };
+    const settings = {
+      ...calls.TRACE,
+      outward: hops("outward", calls.TRACE.outward),
+      inward: hops("inward", calls.TRACE.inward),
+    };
     this.panel.trace = { ...settings };
     this.startAt(chain, address);
     if (this.api.isFree && settings.outward + settings.inward > 0) {
@@ -167,7 +185,11 @@ class App {
     notice.hidden = text === null;
     notice.replaceChildren();
     if (text !== null) {
-      notice.append(text, " ", button("Close", () => this.warn(null), { class: "small" }));
+      notice.append(
+        text,
+        " ",
+        button("Close", () => this.warn(null), { class: "small" }),
+      );
     }
   }
 
@@ -210,7 +232,10 @@ class App {
       shown: this.shown,
       origin: this.case.state.origin,
     });
-    this.key.show(this.api, this.calls.filter((entry) => !entry.isFromFile).reduce((sum, entry) => sum + entry.credits, 0));
+    this.key.show(
+      this.api,
+      this.calls.filter((entry) => !entry.isFromFile).reduce((sum, entry) => sum + entry.credits, 0),
+    );
   }
 
   // Marks what the panel is about.
@@ -258,7 +283,9 @@ class App {
   startAt(chain, address) {
     const key = keyOf(chain, address);
     if (!this.case.state.addresses.has(key)) {
-      this.change(`Add ${short(address)}`, (draft) => mergeAddress(draft, chain, address, { isStart: true, column: 0 }));
+      this.change(`Add ${short(address)}`, (draft) =>
+        mergeAddress(draft, chain, address, { isStart: true, column: 0 }),
+      );
       this.picture.view(key);
     }
     this.openAddress(chain, address, true);
@@ -280,7 +307,9 @@ class App {
     this.added(`Payments ${way} ${short(place.address)}`, place, (draft) => mergeTrace(draft, data, isPart));
     const total = data.nodes[0].counterparties;
     if (data.truncation_reasons.includes("fanout_limit")) {
-      this.warn(`Only the ${limit} largest${total ? ` of ${total.toLocaleString("en-US")} counterparties` : ""} are added: choose more beside the button.`);
+      this.warn(
+        `Only the ${limit} largest${total ? ` of ${total.toLocaleString("en-US")} counterparties` : ""} are added: choose more beside the button.`,
+      );
     }
   }
 
@@ -345,7 +374,8 @@ class App {
     const [here, there] = [keyOf(place.chain, place.address), keyOf(row.blockchain, row.address)];
     this.change(`Add ${short(row.address)}`, (draft) => {
       mergeAddress(draft, place.chain, place.address, {});
-      const column = draft.addresses.get(here).column + (Number(row.received_amount_usd) > Number(row.sent_amount_usd) ? -1 : 1);
+      const column =
+        draft.addresses.get(here).column + (Number(row.received_amount_usd) > Number(row.sent_amount_usd) ? -1 : 1);
       for (const asset of row.assets) {
         for (const [from, to, amount, count, usd] of [
           [there, here, asset.received_amount, row.received_count, row.received_amount_usd],
@@ -355,14 +385,25 @@ class App {
             const { symbol, contract } = asset;
             const isOnly = row.assets_total === 1 && row.unpriced_count === 0;
             const known = { symbol: clean(symbol), contract, amount, raw: amount, usd: isOnly ? usd : null, count };
-            const times = { first: row.first_activity, last: row.last_activity, hashes: [], isChange: false, isPart: true, crossing: null };
+            const times = {
+              first: row.first_activity,
+              last: row.last_activity,
+              hashes: [],
+              isChange: false,
+              isPart: true,
+              crossing: null,
+            };
             addPayment(draft, { key: `${from}>${to}>${contract ?? symbol}>`, from, to, ...known, ...times });
           }
         }
       }
       const name = row.entity_name === null ? null : clean(row.entity_name);
       const isNew = !draft.addresses.has(there);
-      mergeAddress(draft, row.blockchain, row.address, { name, labels: row.labels.map((code) => clean(code)), ...(isNew ? { column } : {}) });
+      mergeAddress(draft, row.blockchain, row.address, {
+        name,
+        labels: row.labels.map((code) => clean(code)),
+        ...(isNew ? { column } : {}),
+      });
     });
     this.picture.include([here, there]);
   }
@@ -444,7 +485,9 @@ class App {
     this.say(`${many(done.length, "address", "addresses")} judged, ${high.length} of high risk.`);
     const failed = results.find((one) => !done.includes(one));
     if (failed) {
-      this.warn(`${many(results.length - done.length, "address", "addresses")} could not be judged: ${clean(failed.error, 300)}`);
+      this.warn(
+        `${many(results.length - done.length, "address", "addresses")} could not be judged: ${clean(failed.error, 300)}`,
+      );
     }
   }
 
@@ -456,7 +499,8 @@ class App {
         return [keyOf(one.blockchain, one.address), risk];
       }),
     );
-    const isNew = ([key, risk]) => JSON.stringify(this.case.state.addresses.get(key)?.risk ?? null) !== JSON.stringify(risk);
+    const isNew = ([key, risk]) =>
+      JSON.stringify(this.case.state.addresses.get(key)?.risk ?? null) !== JSON.stringify(risk);
     const shown = [...risks].filter(([key]) => this.case.state.addresses.has(key)).filter(isNew);
     if (shown.length) {
       this.change("Risk", (draft) => shown.forEach(([key, risk]) => update(draft, key, { risk })));
@@ -479,7 +523,10 @@ class App {
   }
 
   save() {
-    files.download("headwater-case.json", new Blob([files.write(this.case.state, this.calls)], { type: "application/json" }));
+    files.download(
+      "headwater-case.json",
+      new Blob([files.write(this.case.state, this.calls)], { type: "application/json" }),
+    );
     this.isSaved = true;
     this.say("The case was saved as a file.");
   }
@@ -487,12 +534,16 @@ class App {
   async openFile(file) {
     try {
       const { state, calls: asked } = await files.read(file);
-      this.change(`Open ${clean(file.name, 60)}`, (draft) => Object.assign(draft, state, { origin: clean(file.name, 40) }));
+      this.change(`Open ${clean(file.name, 60)}`, (draft) =>
+        Object.assign(draft, state, { origin: clean(file.name, 40) }),
+      );
       this.calls.push(...asked);
       this.close();
       this.picture.view(null);
       this.draw();
-      this.warn("Opened from a file: names, labels, risks and amounts are as its author left them. Ask again before you rely on them.");
+      this.warn(
+        "Opened from a file: names, labels, risks and amounts are as its author left them. Ask again before you rely on them.",
+      );
     } catch (error) {
       this.warn(`${clean(file.name, 60)} cannot be opened: ${clean(error.message, 300)}.`);
     }

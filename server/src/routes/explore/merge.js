@@ -95,7 +95,8 @@ function crossing(of) {
 /** Returns the movements of a transaction that a picture can draw: those between two addresses that moved a known asset. */
 export function drawable(data) {
   if (data.inputs === null) {
-    const isDrawn = (row) => row.from_address && row.to_address && row.verified && row.status === "success" && row.amount_raw !== "0";
+    const isDrawn = (row) =>
+      row.from_address && row.to_address && row.verified && row.status === "success" && row.amount_raw !== "0";
     return data.transfers.filter(isDrawn);
   }
   // Of several payers nobody can say who paid whom.
@@ -127,7 +128,13 @@ export function mergeTransaction(draft, data) {
         fresh.push(key);
       }
     }
-    const money = { symbol: clean(row.symbol), contract: row.contract, amount: row.amount, raw: row.amount_raw, usd: row.amount_usd };
+    const money = {
+      symbol: clean(row.symbol),
+      contract: row.contract,
+      amount: row.amount,
+      raw: row.amount_raw,
+      usd: row.amount_usd,
+    };
     addPayment(draft, single(from, to, money, row.timestamp, row.tx_hash, null));
   }
   place(draft, fresh);
@@ -137,7 +144,16 @@ export function mergeTransaction(draft, data) {
 // Makes the payment of one transaction; there may be more.
 function single(from, to, money, time, hash, over) {
   const times = { count: 1, first: time, last: time, hashes: hash ? [hash] : [] };
-  return { key: paymentKey(from, to, money, false), from, to, ...money, ...times, isChange: false, isPart: true, crossing: over };
+  return {
+    key: paymentKey(from, to, money, false),
+    from,
+    to,
+    ...money,
+    ...times,
+    isChange: false,
+    isPart: true,
+    crossing: over,
+  };
 }
 
 /**

@@ -16,12 +16,23 @@ const HOPS = [0, 1, 2, 3, 4, 5, 6, 7];
 /** Shows how to ask the same elsewhere. */
 export function sameElsewhere(call) {
   const block = (name, text) =>
-    element("div", { class: "code" }, element("b", {}, name), copyButton(text, `for ${name}`), element("pre", { tabindex: "0", "aria-label": name }, text));
+    element(
+      "div",
+      { class: "code" },
+      element("b", {}, name),
+      copyButton(text, `for ${name}`),
+      element("pre", { tabindex: "0", "aria-label": name }, text),
+    );
   const parts = [block("curl", calls.curl(call, location.origin))];
   if (call.python !== undefined) {
     parts.push(block("Python", calls.python(call, location.origin)));
   }
-  return element("details", { class: "same" }, element("summary", {}, `${call.title}: the same in curl and Python`), ...parts);
+  return element(
+    "details",
+    { class: "same" },
+    element("summary", {}, `${call.title}: the same in curl and Python`),
+    ...parts,
+  );
 }
 
 export class Panel {
@@ -136,7 +147,13 @@ export class Panel {
   fillAddress(host, place) {
     const { app } = this;
     const one = app.case.state.addresses.get(place.key);
-    const whole = element("p", {}, element("span", { class: "whole" }, place.address), " ", copyButton(place.address, "address"));
+    const whole = element(
+      "p",
+      {},
+      element("span", { class: "whole" }, place.address),
+      " ",
+      copyButton(place.address, "address"),
+    );
     host.append(whole, element("p", { class: "faint" }, `on ${place.chain}${one ? "" : " · not in the picture"}`));
     if (one?.risk) {
       host.append(element("p", {}, "Risk: ", riskText(one.risk)));
@@ -148,22 +165,40 @@ export class Panel {
   actions(place, one) {
     const { app } = this;
     const { filters } = app;
-    const limit = choice(LIMITS.map((count) => [count, `${count} largest`]), this.limit, { "aria-label": "Counterparties at most" });
+    const limit = choice(
+      LIMITS.map((count) => [count, `${count} largest`]),
+      this.limit,
+      { "aria-label": "Counterparties at most" },
+    );
     limit.addEventListener("change", () => (this.limit = Number(limit.value)));
     const expand = (text, direction) => {
       const call = calls.payments(place, direction, this.limit, filters);
       const key = direction === "out" ? "O" : "I";
-      return button(app.priced(text, call), () => app.expand(place, direction, this.limit), { title: `${text} (${key})`, "data-focus": direction });
+      return button(app.priced(text, call), () => app.expand(place, direction, this.limit), {
+        title: `${text} (${key})`,
+        "data-focus": direction,
+      });
     };
-    const first = element("div", { class: "actions" }, expand("Payments out", "out"), expand("Payments in", "in"), limit);
+    const first = element(
+      "div",
+      { class: "actions" },
+      expand("Payments out", "out"),
+      expand("Payments in", "in"),
+      limit,
+    );
     const second = element("div", { class: "actions" });
     if (one) {
       second.append(
-        button(one.isPinned ? "Unpin" : "Pin", () => app.pin(place.key), { title: "Keep its place (P)", "data-focus": "pin" }),
+        button(one.isPinned ? "Unpin" : "Pin", () => app.pin(place.key), {
+          title: "Keep its place (P)",
+          "data-focus": "pin",
+        }),
         button("Remove", () => app.remove(place.key), { title: "Remove it from the picture (Delete)" }),
       );
     } else {
-      second.append(button("Add to the picture", () => app.startAt(place.chain, place.address), { "data-focus": "add" }));
+      second.append(
+        button("Add to the picture", () => app.startAt(place.chain, place.address), { "data-focus": "add" }),
+      );
     }
     return element("div", {}, first, this.traceForm(place), second);
   }
@@ -171,7 +206,10 @@ export class Panel {
   traceForm(place) {
     const { app, trace } = this;
     const part = (text, name, values) => {
-      const made = choice(values.map((value) => [value, String(value)]), trace[name]);
+      const made = choice(
+        values.map((value) => [value, String(value)]),
+        trace[name],
+      );
       made.addEventListener("change", () => (trace[name] = Number(made.value)));
       return field(text, made);
     };
@@ -198,22 +236,42 @@ export class Panel {
 
   tabs(place, one) {
     const { app } = this;
-    const open = (address, hash, chain) => (hash ? app.openTransaction(hash, place.chain) : app.openAddress(chain ?? place.chain, address, true));
+    const open = (address, hash, chain) =>
+      hash ? app.openTransaction(hash, place.chain) : app.openAddress(chain ?? place.chain, address, true);
     const traced = app.traces.get(place.key);
     const all = [
       ["here", "Here", null, () => this.here(place, one)],
       traced && ["trace", "Trace", traced, (data) => answers.ends(data, open)],
       ["overview", "Overview", calls.overview(place), (data) => answers.overview(data, open)],
       ["risk", "Risk", calls.risk(place), (data) => answers.risk(data, open)],
-      ["counterparties", "Counterparties", calls.counterparties(place, app.filters, this.rowsOf("counterparties")), (data) => answers.counterparties(data, open, (row) => app.addCounterparty(place, row))],
+      [
+        "counterparties",
+        "Counterparties",
+        calls.counterparties(place, app.filters, this.rowsOf("counterparties")),
+        (data) => answers.counterparties(data, open, (row) => app.addCounterparty(place, row)),
+      ],
       ["labels", "Labels", calls.labels(place), answers.labels],
-      ["transactions", "Transfers", calls.transactions(place, app.filters, this.rowsOf("transactions")), (data) => answers.movements(data, open)],
-      place.chain === "bitcoin" && ["cluster", "Cluster", calls.cluster(place.address), (data) => [this.markCluster(data), ...answers.cluster(data, open)]],
+      [
+        "transactions",
+        "Transfers",
+        calls.transactions(place, app.filters, this.rowsOf("transactions")),
+        (data) => answers.movements(data, open),
+      ],
+      place.chain === "bitcoin" && [
+        "cluster",
+        "Cluster",
+        calls.cluster(place.address),
+        (data) => [this.markCluster(data), ...answers.cluster(data, open)],
+      ],
     ].filter(Boolean);
     if (!all.some(([id]) => id === this.tab)) {
       this.tab = "here";
     }
-    const bar = element("div", { class: "tabs", role: "tablist", "aria-label": "Answers about this address, with their prices in credits" });
+    const bar = element("div", {
+      class: "tabs",
+      role: "tablist",
+      "aria-label": "Answers about this address, with their prices in credits",
+    });
     const body = element("div", { class: "answer", role: "tabpanel", id: "answer", tabindex: "0" });
     for (const [id, text, call, render] of all) {
       const isOpen = id === this.tab;
@@ -263,7 +321,12 @@ export class Panel {
     const answer = this.app.api.known(call);
     if (answer) {
       const { data, meta } = answer;
-      body.append(answers.warnings({ warnings: [...(meta.warnings ?? []), ...(data.meta?.warnings ?? [])] }), ...render(data), this.more(this.tab, data), sameElsewhere(call));
+      body.append(
+        answers.warnings({ warnings: [...(meta.warnings ?? []), ...(data.meta?.warnings ?? [])] }),
+        ...render(data),
+        this.more(this.tab, data),
+        sameElsewhere(call),
+      );
     } else {
       body.append(button(this.app.priced("Ask", call), () => this.choose(this.tab, call), { "data-focus": "ask" }));
     }
@@ -297,16 +360,33 @@ export class Panel {
     if (one.end) {
       parts.push(element("p", {}, `A trace stops here: ${stopText(one.end)}.`));
     }
-    parts.push(facts([["labels", one.labels.map(labelText).join(", ")], ["disputed", one.isDisputed ? "a claim about it is disputed" : null], ["cluster", one.cluster && short(one.cluster)]]));
+    parts.push(
+      facts([
+        ["labels", one.labels.map(labelText).join(", ")],
+        ["disputed", one.isDisputed ? "a claim about it is disputed" : null],
+        ["cluster", one.cluster && short(one.cluster)],
+      ]),
+    );
     const { state } = app.case;
     const lines = linesOf(state, app.filters);
-    for (const [title, end, other] of [["Received from", "to", "from"], ["Paid to", "from", "to"]]) {
+    for (const [title, end, other] of [
+      ["Received from", "to", "from"],
+      ["Paid to", "from", "to"],
+    ]) {
       const found = lines.filter((line) => line[end] === place.key).sort((first, second) => second.usd - first.usd);
       if (found.length) {
         const items = found.map((line) => {
           const far = state.addresses.get(line[other]);
-          const money = link(sumText(line.payments), () => app.openLine(line.from, line.to, true), { title: "Payments" });
-          return element("li", {}, link(titleOf(far, chainsOf(state)), () => app.openAddress(far.chain, far.address, true)), " ", money);
+          const money = link(sumText(line.payments), () => app.openLine(line.from, line.to, true), {
+            title: "Payments",
+          });
+          return element(
+            "li",
+            {},
+            link(titleOf(far, chainsOf(state)), () => app.openAddress(far.chain, far.address, true)),
+            " ",
+            money,
+          );
         });
         parts.push(element("h3", {}, title), element("ul", {}, ...items));
       }
@@ -319,11 +399,22 @@ export class Panel {
 
   markCluster(data) {
     const members = new Set(data.addresses);
-    const shown = [...this.app.case.state.addresses.values()].filter((one) => one.chain === "bitcoin" && members.has(one.address));
+    const shown = [...this.app.case.state.addresses.values()].filter(
+      (one) => one.chain === "bitcoin" && members.has(one.address),
+    );
     const open = shown.filter((one) => one.cluster !== data.cluster_id);
     return open.length
-      ? button(`Mark ${many(open.length, "address", "addresses")} in the picture`, () => this.app.markCluster(open.map((one) => one.key), data.cluster_id))
-      : element("p", { class: "faint" }, `${many(shown.length, "address", "addresses")} of it ${shown.length === 1 ? "is" : "are"} in the picture, marked.`);
+      ? button(`Mark ${many(open.length, "address", "addresses")} in the picture`, () =>
+          this.app.markCluster(
+            open.map((one) => one.key),
+            data.cluster_id,
+          ),
+        )
+      : element(
+          "p",
+          { class: "faint" },
+          `${many(shown.length, "address", "addresses")} of it ${shown.length === 1 ? "is" : "are"} in the picture, marked.`,
+        );
   }
 
   /** Opens the payments from one address to another. */
@@ -344,7 +435,9 @@ export class Panel {
     const { state } = app.case;
     const line = linesOf(state, app.filters).find((one) => one.from === from && one.to === to);
     if (!line) {
-      host.append(element("p", {}, "These payments are not in the picture: they were removed, or the filters leave them out."));
+      host.append(
+        element("p", {}, "These payments are not in the picture: they were removed, or the filters leave them out."),
+      );
       return;
     }
     const [payer, payee] = [from, to].map((key) => state.addresses.get(key));
@@ -355,35 +448,74 @@ export class Panel {
     }
     if (payer.chain === payee.chain && payer !== payee) {
       const call = calls.between(payer.chain, payer.address, payee.address, app.filters, this.rowsOf("between"));
-      const open = (address, hash, chain) => (hash ? app.openTransaction(hash, payer.chain) : app.openAddress(chain ?? payer.chain, address, true));
+      const open = (address, hash, chain) =>
+        hash ? app.openTransaction(hash, payer.chain) : app.openAddress(chain ?? payer.chain, address, true);
       const answer = app.api.known(call);
       if (answer) {
-        host.append(element("h3", {}, "All transfers between the two"), element("div", { class: "answer" }, ...answers.movements(answer.data, open)), this.more("between", answer.data), sameElsewhere(call));
+        host.append(
+          element("h3", {}, "All transfers between the two"),
+          element("div", { class: "answer" }, ...answers.movements(answer.data, open)),
+          this.more("between", answer.data),
+          sameElsewhere(call),
+        );
       } else {
-        host.append(button(app.priced("All transfers between the two", call), async () => (await app.ask(call)) && this.draw(), { "data-focus": "between" }));
+        host.append(
+          button(app.priced("All transfers between the two", call), async () => (await app.ask(call)) && this.draw(), {
+            "data-focus": "between",
+          }),
+        );
       }
     }
   }
 
   payment(payment, chain, to) {
     const { app } = this;
-    const list = element("ul", {}, ...payment.hashes.map((hash) => element("li", {}, link(hash, () => app.openTransaction(hash, chain), { class: "link whole" }))));
+    const list = element(
+      "ul",
+      {},
+      ...payment.hashes.map((hash) =>
+        element(
+          "li",
+          {},
+          link(hash, () => app.openTransaction(hash, chain), { class: "link whole" }),
+        ),
+      ),
+    );
     if (payment.count > payment.hashes.length && payment.hashes.length) {
       list.append(element("li", {}, `and ${payment.count - payment.hashes.length} smaller transactions`));
     }
-    const remarks = [payment.isChange ? "change, back to the payer" : "", payment.isPart ? "there may be more: found along a trace, with filters or by one transaction" : ""];
+    const remarks = [
+      payment.isChange ? "change, back to the payer" : "",
+      payment.isPart ? "there may be more: found along a trace, with filters or by one transaction" : "",
+    ];
     const parts = [
       element("h3", {}, `${exactAmount(payment)} (${payment.usd === null ? "no price" : money(payment.usd)})`),
-      element("p", {}, [days(payment.first, payment.last), many(payment.count, "transaction", "transactions"), ...remarks].filter(Boolean).join(" · ")),
+      element(
+        "p",
+        {},
+        [days(payment.first, payment.last), many(payment.count, "transaction", "transactions"), ...remarks]
+          .filter(Boolean)
+          .join(" · "),
+      ),
       list,
     ];
     const over = payment.crossing;
     if (over) {
-      parts.push(element("p", {}, `Crossed over ${over.bridge || "a bridge"} from ${over.from} to ${over.to || "an unknown chain"}.`));
+      parts.push(
+        element(
+          "p",
+          {},
+          `Crossed over ${over.bridge || "a bridge"} from ${over.from} to ${over.to || "an unknown chain"}.`,
+        ),
+      );
       const hash = over.sourceHash || payment.hashes[0];
       if (hash) {
         const call = calls.crossing(hash, over.from || null);
-        parts.push(button(app.priced("Follow to the other chain", call), () => app.cross(call, to), { "data-focus": `cross ${hash}` }));
+        parts.push(
+          button(app.priced("Follow to the other chain", call), () => app.cross(call, to), {
+            "data-focus": `cross ${hash}`,
+          }),
+        );
       }
     }
     return element("section", {}, ...parts);
@@ -397,8 +529,11 @@ export class Panel {
       id: `transaction ${data.tx_hash}`,
       title: "Transaction",
       fill: (host) => {
-        const open = (address, hash, chain) => (hash ? app.openTransaction(hash, data.blockchain) : app.openAddress(chain ?? data.blockchain, address, true));
-        host.append(element("div", { class: "answer" }, answers.warnings(answer.meta), ...answers.transaction(data, open)));
+        const open = (address, hash, chain) =>
+          hash ? app.openTransaction(hash, data.blockchain) : app.openAddress(chain ?? data.blockchain, address, true);
+        host.append(
+          element("div", { class: "answer" }, answers.warnings(answer.meta), ...answers.transaction(data, open)),
+        );
         const actions = element("div", { class: "actions" });
         if (drawable(data).length) {
           actions.append(button("Add to the picture", () => app.addTransaction(data), { "data-focus": "add" }));
@@ -409,7 +544,9 @@ export class Panel {
           found.results.length ? button("Add both sides to the picture", () => app.addCrossings(found.results)) : "",
         ]);
         if (data.blockchain === "bitcoin") {
-          this.asked(host, actions, calls.change(data.tx_hash), "Which output is change", (found) => answers.change(found));
+          this.asked(host, actions, calls.change(data.tx_hash), "Which output is change", (found) =>
+            answers.change(found),
+          );
         }
         host.append(sameElsewhere(call));
       },
@@ -423,9 +560,13 @@ export class Panel {
     const { app } = this;
     const answer = app.api.known(call);
     if (answer) {
-      host.append(element("div", { class: "answer" }, element("h3", {}, text), ...render(answer.data), sameElsewhere(call)));
+      host.append(
+        element("div", { class: "answer" }, element("h3", {}, text), ...render(answer.data), sameElsewhere(call)),
+      );
     } else {
-      actions.append(button(app.priced(text, call), async () => (await app.ask(call)) && this.draw(), { "data-focus": text }));
+      actions.append(
+        button(app.priced(text, call), async () => (await app.ask(call)) && this.draw(), { "data-focus": text }),
+      );
     }
   }
 }

@@ -99,7 +99,10 @@ export class Picture {
       { selector: "edge.curved", style: { "curve-style": "bezier", "control-point-step-size": 46 } },
       { selector: "edge.read", style: { label: "data(label)" } },
       { selector: "node.pinned", style: { "border-style": "double", "border-width": 4 } },
-      { selector: "edge.at", style: { "line-opacity": 1, "underlay-color": color("focus"), "underlay-opacity": 0.35, "underlay-padding": 4 } },
+      {
+        selector: "edge.at",
+        style: { "line-opacity": 1, "underlay-color": color("focus"), "underlay-opacity": 0.35, "underlay-padding": 4 },
+      },
       { selector: "node.at", style: { "border-width": 4, "border-color": color("focus") } },
     ]);
   }
@@ -214,10 +217,26 @@ export class Picture {
     const bridge = line.payments.find((payment) => payment.crossing)?.crossing;
     const first = Math.min(...line.payments.map((payment) => payment.first));
     const last = Math.max(...line.payments.map((payment) => payment.last));
-    const remark = line.isChange ? "change · " : bridge ? `${bridge.bridge || "bridge"} to ${bridge.to || "another chain"} · ` : "";
+    const remark = line.isChange
+      ? "change · "
+      : bridge
+        ? `${bridge.bridge || "bridge"} to ${bridge.to || "another chain"} · `
+        : "";
     const label = `${sumText(line.payments)}\n${remark}${days(first, last)}`;
-    const kind = line.isChange ? "change" : line.isBridge || bridge ? "bridge" : Math.min(from.column, to.column) < 0 ? "in" : "out";
-    const data = { id: line.id, source: line.from, target: line.to, label, width: 1.4 + 6 * Math.sqrt(line.usd / largest) };
+    const kind = line.isChange
+      ? "change"
+      : line.isBridge || bridge
+        ? "bridge"
+        : Math.min(from.column, to.column) < 0
+          ? "in"
+          : "out";
+    const data = {
+      id: line.id,
+      source: line.from,
+      target: line.to,
+      label,
+      width: 1.4 + 6 * Math.sqrt(line.usd / largest),
+    };
     return { group: "edges", data, classes: `${kind}${isCurved ? " curved" : ""}` };
   }
 
@@ -252,7 +271,11 @@ export class Picture {
 
   /** Moves the picture so that these addresses are in view, as large as they are now where that is possible. */
   include(keys) {
-    this.frame(this.graph.nodes().filter((node) => keys.includes(node.id())), 0.3, this.graph.zoom());
+    this.frame(
+      this.graph.nodes().filter((node) => keys.includes(node.id())),
+      0.3,
+      this.graph.zoom(),
+    );
   }
 
   // Puts nodes into the middle at a zoom between two bounds. The library's own measure of boxes is not used: it keeps the
@@ -264,7 +287,8 @@ export class Picture {
     const { graph } = this;
     // The panel may just have opened.
     graph.resize();
-    const sides = (axis, size) => nodes.map((node) => [-1, 1].map((side) => node.position(axis) + (side * node.data(size)) / 2));
+    const sides = (axis, size) =>
+      nodes.map((node) => [-1, 1].map((side) => node.position(axis) + (side * node.data(size)) / 2));
     const [[x1, x2], [y1, y2]] = [sides("x", "width"), sides("y", "height")].map((all) => [
       all.reduce((least, [side]) => Math.min(least, side), Infinity),
       all.reduce((most, [, side]) => Math.max(most, side), -Infinity),

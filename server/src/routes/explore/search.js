@@ -33,7 +33,9 @@ export function searchForm(host, app) {
   });
   input.addEventListener("input", () => {
     const text = input.value.trim();
-    const call = { address: calls.resolve(text), name: calls.find(text, MAX_NAMES, chain.value || null) }[kindOfText(text)];
+    const call = { address: calls.resolve(text), name: calls.find(text, MAX_NAMES, chain.value || null) }[
+      kindOfText(text)
+    ];
     submit.textContent = text && call ? app.priced("Look up", call) : "Look up";
   });
   host.replaceChildren(form);
@@ -66,7 +68,9 @@ async function lookAddress(app, text, chain) {
   if (!data.valid) {
     const guesses = data.candidates.map((one) => clean(one.address)).join(", ");
     const why = data.reason ? ` (${clean(data.reason).replaceAll("_", " ")})` : "";
-    app.warn(`${clean(text)} is not an address${why}.${guesses ? ` It is near ${guesses}: compare letter by letter.` : ""}`);
+    app.warn(
+      `${clean(text)} is not an address${why}.${guesses ? ` It is near ${guesses}: compare letter by letter.` : ""}`,
+    );
     return;
   }
   const found = chain ?? data.chain;
@@ -89,8 +93,17 @@ async function lookName(app, text, chain) {
     return;
   }
   const rows = answer.data.results;
+  const total = answer.meta.pagination?.total ?? rows.length;
   app.openPage(`“${clean(text)}”`, calls.find(text, MAX_NAMES, chain), (page) => {
-    page.append(element("p", {}, `${many(rows.length, "address", "addresses")} of that name${rows.length === MAX_NAMES ? " (the first)" : ""}.`));
+    page.append(
+      element(
+        "p",
+        {},
+        rows.length < total
+          ? `The first ${rows.length} of ${total} addresses of that name.`
+          : `${many(rows.length, "address", "addresses")} of that name.`,
+      ),
+    );
     if (rows.length) {
       const cells = rows.map((row) => [
         clean(row.name ?? row.entity_name ?? ""),
@@ -100,7 +113,9 @@ async function lookName(app, text, chain) {
       ]);
       page.append(grid("Addresses of that name", ["Name", "Labels", "Chain", "Address"], cells));
     } else {
-      page.append(element("p", {}, "No list that was imported names it. Lists are imported with: headwater labels import"));
+      page.append(
+        element("p", {}, "No list that was imported names it. Lists are imported with: headwater labels import"),
+      );
     }
   });
 }

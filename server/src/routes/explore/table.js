@@ -8,7 +8,8 @@ import { days, exactAmount, labelText, money, riskText } from "./words.js";
 export function fillTable(host, state, filters, app) {
   const chains = chainsOf(state);
   const lines = linesOf(state, filters);
-  const open = (one) => link(titleOf(one, chains), () => app.openAddress(one.chain, one.address, true), { title: one.address });
+  const open = (one) =>
+    link(titleOf(one, chains), () => app.openAddress(one.chain, one.address, true), { title: one.address });
   const sum = (key, end) => {
     const found = lines.filter((line) => line[end] === key);
     return found.length ? money(found.reduce((total, line) => total + line.usd, 0)) : "";

@@ -10,7 +10,12 @@ export const RISK_BATCH = 50;
 
 /** Fills the toolbar; the result has `show(facts)`. */
 export function toolbar(host, app) {
-  const file = element("input", { type: "file", accept: "application/json,.json", hidden: "", "aria-label": "Case file" });
+  const file = element("input", {
+    type: "file",
+    accept: "application/json,.json",
+    hidden: "",
+    "aria-label": "Case file",
+  });
   file.addEventListener("change", () => {
     const [chosen] = file.files;
     file.value = "";
@@ -52,7 +57,9 @@ export function toolbar(host, app) {
       const call = calls.risks(Array(unjudged).fill({}));
       risks.textContent = unjudged ? app.priced(`Risk of ${unjudged}`, call) : "Risk of all";
       risks.disabled = unjudged === 0;
-      risks.title = unjudged ? `Judge ${many(unjudged, "address", "addresses")} that were not judged yet` : "Every address that is shown was judged";
+      risks.title = unjudged
+        ? `Judge ${many(unjudged, "address", "addresses")} that were not judged yet`
+        : "Every address that is shown was judged";
       filter.classList.toggle("on", isFiltered);
       filter.setAttribute("aria-expanded", String(areFilters));
       table.setAttribute("aria-pressed", String(isTable));
@@ -77,8 +84,18 @@ export function keyDisplay(host, app) {
     element("h2", {}, "API key"),
     field("Key", input),
     field("Keep it until this tab is closed", keep),
-    element("p", {}, "Without the tick it is in memory only. It is sent to this server alone, and is in no file that you save."),
-    element("div", { class: "actions" }, button("Use", () => {}, { type: "submit" }), forget, cancel),
+    element(
+      "p",
+      {},
+      "Without the tick it is in memory only. It is sent to this server alone, and is in no file that you save.",
+    ),
+    element(
+      "div",
+      { class: "actions" },
+      button("Use", () => {}, { type: "submit" }),
+      forget,
+      cancel,
+    ),
   );
   const dialog = element("dialog", { "aria-label": "API key" }, form);
   const take = (key, isKept) => {
@@ -101,7 +118,9 @@ export function keyDisplay(host, app) {
     ask,
     show(api, spent) {
       const left = api.left === null ? "" : ` · ${api.left.toLocaleString("en-US")} left`;
-      text.textContent = api.isFree ? "This server needs no key" : `${many(spent, "credit", "credits")} used here${left}`;
+      text.textContent = api.isFree
+        ? "This server needs no key"
+        : `${many(spent, "credit", "credits")} used here${left}`;
       forget.hidden = !api.key;
       open.textContent = api.key ? "Key ✓" : "Key";
       open.setAttribute("aria-label", api.key ? "Change the API key" : "Enter an API key");
@@ -113,10 +132,25 @@ export function keyDisplay(host, app) {
 function callsPage(app) {
   app.panel.openPage("Calls", null, (page) => {
     const spent = app.calls.reduce((sum, entry) => sum + entry.credits, 0);
-    page.append(element("p", {}, `${many(app.calls.length, "call", "calls")}, ${many(spent, "credit", "credits")}. Answers at hand are shown again for nothing.`));
+    page.append(
+      element(
+        "p",
+        {},
+        `${many(app.calls.length, "call", "calls")}, ${many(spent, "credit", "credits")}. Answers at hand are shown again for nothing.`,
+      ),
+    );
     for (const { call, credits, at, requestId, isFromFile } of [...app.calls].reverse()) {
-      const about = [moment(at), many(credits, "credit", "credits"), `request ${requestId}`, isFromFile ? "from the opened file" : ""];
-      page.append(element("h3", {}, `${call.title}: ${clean(call.path)}`), element("p", { class: "faint" }, about.filter(Boolean).join(" · ")), sameElsewhere(call));
+      const about = [
+        moment(at),
+        many(credits, "credit", "credits"),
+        `request ${requestId}`,
+        isFromFile ? "from the opened file" : "",
+      ];
+      page.append(
+        element("h3", {}, `${call.title}: ${clean(call.path)}`),
+        element("p", { class: "faint" }, about.filter(Boolean).join(" · ")),
+        sameElsewhere(call),
+      );
     }
   });
 }
@@ -138,12 +172,24 @@ function helpPage(app) {
   ];
   app.panel.openPage("Help", null, (page) => {
     page.append(
-      element("p", {}, "Look up an address, a transaction or a name. Then ask for payments out of an address or into it, or trace money over several hops. Each button says its price in credits; answers that are at hand cost nothing."),
-      element("p", {}, "A line is the money that one address paid another. Click it for its transactions. Drag addresses, and pin those that must stay in their place."),
+      element(
+        "p",
+        {},
+        "Look up an address, a transaction or a name. Then ask for payments out of an address or into it, or trace money over several hops. Each button says its price in credits; answers that are at hand cost nothing.",
+      ),
+      element(
+        "p",
+        {},
+        "A line is the money that one address paid another. Click it for its transactions. Drag addresses, and pin those that must stay in their place.",
+      ),
       element("p", {}, app.hypothesis),
       element("h3", {}, "Keys"),
       grid("Keys", ["Key", "Does"], keys),
-      element("p", {}, "The keys for addresses work while the picture has the focus. The button Table shows everything as tables."),
+      element(
+        "p",
+        {},
+        "The keys for addresses work while the picture has the focus. The button Table shows everything as tables.",
+      ),
     );
   });
 }

@@ -97,7 +97,9 @@ export function day(secs) {
 
 /** Formats a time in epoch seconds. */
 export function moment(secs) {
-  return secs === null || secs === undefined ? null : `${new Date(secs * 1000).toISOString().slice(0, 16).replace("T", " ")} UTC`;
+  return secs === null || secs === undefined
+    ? null
+    : `${new Date(secs * 1000).toISOString().slice(0, 16).replace("T", " ")} UTC`;
 }
 
 /** Formats the days of the first and the last of something. */
