@@ -286,7 +286,7 @@ fn demo_prints_ten_lines_whose_commands_work() {
     assert_eq!(code, 0, "{error}");
     let lines: Vec<&str> = text.lines().collect();
     assert_eq!(lines.len(), 10, "{text}");
-    assert!(lines[7].contains("hw_live_"), "{text}");
+    assert!(lines[6].contains("/explore#chain=") && lines[8].contains("hw_live_"), "{text}");
     let answers: Vec<String> = lines[2..6]
         .iter()
         .map(|line| {
