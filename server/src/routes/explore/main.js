@@ -69,7 +69,7 @@ class App {
         this.save();
       } else if ((event.ctrlKey || event.metaKey) && !isWriting && (letter === "z" || letter === "y")) {
         letter === "y" || event.shiftKey ? this.redo() : this.undo();
-      } else if (event.key === "/" && !isWriting) {
+      } else if (event.key === "/" && (!isWriting || (event.target.type === "search" && !event.target.value))) {
         this.search.focus();
       } else {
         return;
