@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from explore import secrets
-from explore.by_mouse import Theft
+from explore.by_mouse import Theft, bridge_line
 from explore.session import Explore, Program, check, checks, environment
 
 # Fields in data that are about one answer: its duration, its origin, its time.
@@ -44,8 +44,8 @@ def every_kind(page: Explore, theft: Theft) -> None:
     page.panel_shows(theft.thief, "a link does not open its address")
     page.click_button("Money in", "#panel")
     page.click_button("Money out", "#panel")
-    page.click("#panel summary", "Trace over several hops")
-    page.click_button("Trace", "#panel")
+    check(bool(page.run("document.querySelector('#panel .trace').open")), "a link does not open the form of its trace")
+    page.click_button("Trace", "#panel .trace")
     page.panel_shows("Where the money went", "Trace does not list where the money went")
     for tab in ("Overview", "Risk", "Counterparties", "Labels", "Transfers"):
         page.click("#panel [role=tab]", tab)
@@ -56,10 +56,12 @@ def every_kind(page: Explore, theft: Theft) -> None:
     page.click("#panel [role=tab]", "Here")
     page.click("#panel li button[title=Payments]")
     page.click_button("All transfers between the two", "#panel")
+    page.click_button("Fit", "#tools")
+    page.click_line(bridge_line(page)["into"])
     page.click("#panel button.whole")
     page.click_button("Other side of a bridge", "#panel")
     page.click_button("Risk of", "#tools")
-    page.expect("document.querySelector('#spoken').textContent.includes('judged')", "Risk of all says nothing")
+    page.expect("document.querySelector('#notice').textContent.includes('judged')", "Risk of all says nothing")
     look_up(page, theft.bitcoin_exchange)
     page.click("#panel [role=tab]", "Cluster")
     page.panel_shows("weakest link", "the tab Cluster does not open")
@@ -146,12 +148,13 @@ def check_repeated(page: Explore, theft: Theft) -> None:
 def check_refusals(page: Explore, theft: Theft, program: Program) -> None:
     """Check that the page says what helps where a key is wrong, or its credits are used up."""
     page.open()
-    secrets.give(page, "hw_live_wrong")
+    secrets.give(page, "hw_live_wrong", is_right=False)
     page.expect("document.querySelector('dialog').open", "a wrong key opens no dialog")
     check("Enter a key" in page.notice(), f"of a wrong key is said {page.notice()!r}")
+    check("Key ✓" not in page.text("#credits"), "a wrong key looks like a right one")
     page.click_button("Cancel", "dialog")
     # Enough for one look-up.
-    secrets.give(page, program.key(5)["key"])
+    secrets.give(page, program.key(10)["key"])
     look_up(page, theft.thief)
     page.panel_shows(theft.thief, "the thief is not found with the last credits")
     check("0 left" in page.text("#credits"), f"of used up credits is shown {page.text('#credits')!r}")

@@ -6,7 +6,7 @@ import { clean, cleanLines } from "./words.js";
 
 const FORMAT = "headwater-case";
 const VERSION = 1;
-const MAX_BYTES = 20_000_000;
+const MAX_BYTES = 50_000_000;
 const MAX_PAYMENTS = 30_000;
 const MAX_CALLS = 5_000;
 const MAX_NOTE = 5_000;
