@@ -1,5 +1,6 @@
 //! The canonical bytes and the bloom filter of a receipt, and the fields that follow from others.
 
+use headwater_types::address::contract_address;
 use ruint::aliases::U256;
 use serde_json::Value;
 use sha3::{Digest as _, Keccak256};
@@ -202,7 +203,7 @@ fn check_derived(
         check_account(receipt, "to", transaction.to, "the recipient of the transaction")?;
     }
     // A creation that failed has an address in some clients and null in others.
-    let created = transaction.to.is_none().then(|| created_address(transaction));
+    let created = transaction.to.is_none().then(|| contract_address(&transaction.from, transaction.nonce));
     if created.is_none() || present(receipt, "contractAddress").is_some() {
         check_account(receipt, "contractAddress", created, "the contract that the transaction creates")?;
     }
@@ -215,14 +216,6 @@ fn check_account(object: &Value, name: &str, expected: Option<[u8; 20]>, meaning
     }
     let text = expected.map_or("null".to_owned(), |address| prefixed(&address));
     Err(Fault::value(name, Rule::Derived, shown(object.get(name)), format!("{text}, {meaning}")))
-}
-
-/// The contract that a sender creates with a nonce.
-fn created_address(transaction: &VerifiedTransaction) -> [u8; 20] {
-    let list = List::default().bytes(&transaction.from).number(transaction.nonce).finish();
-    let mut address = [0; 20];
-    address.copy_from_slice(&Keccak256::digest(list)[12..]);
-    address
 }
 
 #[cfg(test)]
