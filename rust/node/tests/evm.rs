@@ -1,7 +1,9 @@
 //! Blocks that anvil made: all transaction types, failures, creations, logs, and an empty block.
 
 use headwater_node::Part::{Bloom, Hash, Receipts, Senders, Transactions, Withdrawals};
-use headwater_node::evm::{Senders as Check, VerifiedBlock, verify_all, verify_block, verify_logs, verify_receipts};
+use headwater_node::evm::{
+    Senders as Check, VerifiedBlock, VerifiedTransaction, verify_all, verify_block, verify_logs, verify_receipts,
+};
 use headwater_node::{Digest, FailureKind, Mismatch, VerificationError};
 use headwater_types::{BlockHash, Chain};
 use serde_json::{Value, json};
@@ -59,7 +61,7 @@ fn recorded_blocks_of_each_fork_are_verified() {
         let logs = entry["logs"].as_array().unwrap().len();
         assert_eq!(block.receipts.unwrap().log_count(), logs as u64);
         assert_eq!(verify_logs(&block.header, &entry["logs"]).unwrap().count, logs);
-        types.extend(block.transactions.as_slice().iter().map(|transaction| transaction.kind()));
+        types.extend(block.transactions.as_slice().iter().map(VerifiedTransaction::kind));
     }
     types.sort_unstable();
     types.dedup();
@@ -75,6 +77,16 @@ fn blocks_in_a_row_name_their_parents() {
     }
     let error = headers[0].verify_parent(BlockHash::new([9; 32])).unwrap_err();
     assert_eq!((error.mismatch.code(), error.block), ("parent", 1));
+}
+
+/// The system of BSC signs legacy transactions with a gas price of zero; null stands for no withdrawals.
+#[test]
+fn bsc_system_transaction_is_verified() {
+    let block = recorded(include_str!("fixtures/bsc_block_1.json")).remove(0);
+    let verified = verify_all(Chain::BSC, 1, &block, None, Check::Recover).unwrap();
+    assert_eq!(verified.parts(), [Hash, Withdrawals, Transactions, Senders]);
+    let from = verified.transactions.as_slice()[0].from();
+    assert_eq!(hex::encode(from), "2a7cdd959bfe8d9487b2a43b33565295a698f7e2");
 }
 
 #[test]

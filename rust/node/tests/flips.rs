@@ -33,7 +33,7 @@ const EVM_OPTIONAL: &[&str] = &[
 fn leaves(value: &Value, path: &str, found: &mut Vec<String>) {
     match value {
         Value::Object(fields) => {
-            fields.iter().for_each(|(name, value)| leaves(value, &format!("{path}/{name}"), found))
+            fields.iter().for_each(|(name, value)| leaves(value, &format!("{path}/{name}"), found));
         }
         Value::Array(entries) => {
             found.push(path.to_owned());

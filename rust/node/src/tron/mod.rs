@@ -15,8 +15,13 @@
 //!
 //! TRON's EVM-like JSON-RPC has neither these bytes nor true roots, so it is not verified.
 
-mod block;
 mod contract;
+mod fields;
+mod header;
+mod infos;
 mod protobuf;
+mod transactions;
 
-pub use block::{Producer, VerifiedHeader, VerifiedTransactions, verify_block, verify_infos, verify_transactions};
+pub use header::{Producer, VerifiedHeader, verify_block};
+pub use infos::verify_infos;
+pub use transactions::{VerifiedTransactions, verify_transactions};
