@@ -1,7 +1,8 @@
 //! Raw blocks of Bitcoin, as `getblock <hash> 0` or the REST interface returns them.
 //!
 //! The hash covers the header, the merkle root all transactions without their witnesses, and the commitment in the coinbase
-//! transaction the witnesses. The values of spent outputs are not in a block, so sums of inputs are not verified here. The
+//! transaction the witnesses. The height is in a block since BIP 34 (227,931 on the main network); before, the hash alone
+//! names it. The signatures that blocks of signet carry are not verified. The values of spent outputs are not in a block, so sums of inputs are not verified here. The
 //! target is compared with the limit of the network only: whether it follows from the blocks before is seen by callers
 //! that hold them.
 

@@ -52,7 +52,7 @@ pub(crate) fn fixed<const N: usize>(object: &Value, name: &str) -> Result<[u8; N
 }
 
 /// Reads `0x` hex of exactly `N` bytes.
-pub(crate) fn fixed_value<const N: usize>(value: &Value) -> Option<[u8; N]> {
+fn fixed_value<const N: usize>(value: &Value) -> Option<[u8; N]> {
     let mut bytes = [0; N];
     hex::decode_to_slice(digits(value)?, &mut bytes).ok()?;
     Some(bytes)
@@ -70,12 +70,18 @@ pub(crate) fn quantity(object: &Value, name: &str) -> Result<U256, Fault> {
     const EXPECTED: &str = "a whole number in hex after 0x";
     let value = required(object, name, EXPECTED)?;
     let number = value.as_u64().map(U256::from);
-    let parsed = || {
-        let digits = digits(value)?;
-        let is_hex = !digits.is_empty() && digits.bytes().all(|digit| digit.is_ascii_hexdigit());
-        is_hex.then(|| U256::from_str_radix(digits, 16).ok()).flatten()
-    };
-    number.or_else(parsed).ok_or_else(|| malformed(name, Some(value), EXPECTED))
+    number.or_else(|| hex_quantity(digits(value)?)).ok_or_else(|| malformed(name, Some(value), EXPECTED))
+}
+
+/// Reads hex digits; leading zeros are accepted, as some nodes write them in `r` and `s`.
+fn hex_quantity(digits: &str) -> Option<U256> {
+    let significant = digits.trim_start_matches('0').as_bytes();
+    let mut padded = [b'0'; 64];
+    let start = padded.len().checked_sub(significant.len()).filter(|_| !digits.is_empty())?;
+    padded[start..].copy_from_slice(significant);
+    let mut bytes = [0; 32];
+    hex::decode_to_slice(padded, &mut bytes).ok()?;
+    Some(U256::from_be_bytes(bytes))
 }
 
 /// A whole number of at most 64 bits in `0x` hex.
@@ -98,6 +104,15 @@ pub(crate) fn list<'a>(object: &'a Value, name: &str) -> Result<&'a [Value], Fau
 /// The entries of a list that may be missing.
 pub(crate) fn optional_list<'a>(object: &'a Value, name: &str) -> Result<&'a [Value], Fault> {
     present(object, name).map_or(Ok(&[]), |_| list(object, name))
+}
+
+/// The hashes of a list; `name` is its field.
+pub(crate) fn hashes(entries: &[Value], name: &str) -> Result<Vec<[u8; 32]>, Fault> {
+    let read = |(index, value)| {
+        let malformed = || malformed("", Some(value), "32 bytes in hex after 0x").inside(name, index);
+        fixed_value(value).ok_or_else(malformed)
+    };
+    entries.iter().enumerate().map(read).collect()
 }
 
 /// Hex of TRON's interface, which has no prefix.

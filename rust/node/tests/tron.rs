@@ -25,7 +25,7 @@ pub(crate) fn answers() -> Value {
 
 pub(crate) fn verify(entry: &Value) -> Result<(), VerificationError> {
     let header = verify_block(33_801_077, &entry["block"])?;
-    // The producer is no error, as another key may be permitted; a test counts a change of it as refused.
+    // Another key may be permitted, so the producer alone never fails; here a change of it counts as refused.
     if header.producer() != Producer::Witness {
         return Err(verify_block(0, &entry["block"]).unwrap_err());
     }

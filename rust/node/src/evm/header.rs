@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn header_with_unknown_field_is_no_contradiction() {
+    fn header_with_unknown_field_is_unsupported() {
         let mut block = genesis();
         block["stateRoot"] = json!(format!("0x{}", "11".repeat(32)));
         let error = read(Chain::ETHEREUM, 0, &block).unwrap_err().at(0);

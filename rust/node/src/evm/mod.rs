@@ -19,6 +19,7 @@
 //! | `uncles` | empty exactly where the header says so; the hashes themselves are not verified |
 //! | `size`, `totalDifficulty`, `blobGasPrice`, `milliTimestamp` and fields that the tables here do not name | not verified |
 //!
+//! The proof of work and the votes of validators, by which a chain chooses a header, are not verified: see the crate's docs.
 //! Signatures in authorizations of type 4 are covered by the transaction's hash, but their signers are not recovered.
 
 mod block;

@@ -8,7 +8,7 @@ use sha3::{Digest as _, Keccak256};
 use super::header::VerifiedHeader;
 use super::place::{check_hash, check_number, check_place};
 use super::transaction::{VerifiedTransaction, kind};
-use crate::json::{data, fixed, fixed_value, list, number, optional_address, prefixed, present, quantity, shown};
+use crate::json::{data, fixed, hashes, list, number, optional_address, prefixed, present, quantity, shown};
 use crate::mismatch::{Fault, Mismatch, Rule};
 use crate::rlp::List;
 
@@ -72,12 +72,7 @@ pub(super) struct Log {
 
 impl Log {
     pub(super) fn read(log: &Value) -> Result<Self, Fault> {
-        let topics = list(log, "topics")?.iter().enumerate().map(|(index, topic)| {
-            let expected = "32 bytes in hex after 0x";
-            let malformed = || Fault::new("", Mismatch::Malformed { given: shown(Some(topic)), expected });
-            fixed_value(topic).ok_or_else(malformed).map_err(|fault| fault.inside("topics", index))
-        });
-        let topics = topics.collect::<Result<_, Fault>>()?;
+        let topics = hashes(list(log, "topics")?, "topics")?;
         Ok(Self { address: fixed(log, "address")?, topics, data: data(log, "data")? })
     }
 

@@ -7,9 +7,7 @@ use sha3::{Digest as _, Keccak256};
 
 use super::header::VerifiedHeader;
 use super::place::check_place;
-use crate::json::{
-    data, fixed, fixed_value, number, optional_address, optional_list, prefixed, present, quantity, shown,
-};
+use crate::json::{data, fixed, hashes, number, optional_address, optional_list, prefixed, present, quantity, shown};
 use crate::mismatch::{Digest, Fault, Mismatch, Rule};
 use crate::rlp::List;
 use crate::signature::recover;
@@ -74,7 +72,7 @@ impl VerifiedTransaction {
 }
 
 /// The canonical encoding of a transaction, and what its signature is over.
-struct Encoded {
+struct Encoding {
     bytes: Vec<u8>,
     signing_hash: [u8; 32],
     signature: [u8; 64],
@@ -138,7 +136,7 @@ pub(super) fn kind(object: &Value) -> Result<u8, Fault> {
     }
 }
 
-fn check_sender(transaction: &VerifiedTransaction, encoded: &Encoded) -> Result<(), Fault> {
+fn check_sender(transaction: &VerifiedTransaction, encoded: &Encoding) -> Result<(), Fault> {
     let stated = prefixed(&transaction.from);
     match recover(encoded.signing_hash, &encoded.signature, encoded.is_odd) {
         Some(sender) if sender == transaction.from => Ok(()),
@@ -162,7 +160,7 @@ fn add_call(list: &mut List, object: &Value) -> Result<(), Fault> {
     Ok(())
 }
 
-fn legacy(object: &Value) -> Result<Encoded, Fault> {
+fn legacy(object: &Value) -> Result<Encoding, Fault> {
     let mut list = List::default();
     list.number(number(object, "nonce")?).quantity(quantity(object, "gasPrice")?).number(number(object, "gas")?);
     add_call(&mut list, object)?;
@@ -185,7 +183,7 @@ fn legacy(object: &Value) -> Result<Encoded, Fault> {
     seal(object, &list, &unsigned, v, is_odd, &[])
 }
 
-fn typed(object: &Value, kind: u8, fee: Fee) -> Result<Encoded, Fault> {
+fn typed(object: &Value, kind: u8, fee: Fee) -> Result<Encoding, Fault> {
     let mut list = List::default();
     list.quantity(quantity(object, "chainId")?).number(number(object, "nonce")?);
     match fee {
@@ -196,7 +194,7 @@ fn typed(object: &Value, kind: u8, fee: Fee) -> Result<Encoded, Fault> {
     add_call(&mut list, object)?;
     list.list(&access_list(object)?);
     if kind == 3 {
-        list.quantity(quantity(object, "maxFeePerBlobGas")?).list(&hashes(object, "blobVersionedHashes")?);
+        list.quantity(quantity(object, "maxFeePerBlobGas")?).list(&hash_list(object, "blobVersionedHashes")?);
     }
     if kind == 4 {
         list.list(&authorizations(object)?);
@@ -231,22 +229,20 @@ fn check_parity(object: &Value, is_odd: bool) -> Result<(), Fault> {
 }
 
 /// Adds the signature, and hashes what it is over.
-fn seal(object: &Value, list: &List, unsigned: &List, v: U256, is_odd: bool, prefix: &[u8]) -> Result<Encoded, Fault> {
+fn seal(object: &Value, list: &List, unsigned: &List, v: U256, is_odd: bool, prefix: &[u8]) -> Result<Encoding, Fault> {
     let (r, s) = (quantity(object, "r")?, quantity(object, "s")?);
     let mut signature = [0; 64];
     signature[..32].copy_from_slice(&r.to_be_bytes::<32>());
     signature[32..].copy_from_slice(&s.to_be_bytes::<32>());
     let signing_hash = Keccak256::digest(unsigned.prefixed(prefix)).into();
     let bytes = list.clone().quantity(v).quantity(r).quantity(s).prefixed(prefix);
-    Ok(Encoded { bytes, signing_hash, signature, is_odd })
+    Ok(Encoding { bytes, signing_hash, signature, is_odd })
 }
 
-fn hashes(object: &Value, name: &str) -> Result<List, Fault> {
+fn hash_list(object: &Value, name: &str) -> Result<List, Fault> {
     let mut list = List::default();
-    for (index, value) in optional_list(object, name)?.iter().enumerate() {
-        let expected = "32 bytes in hex after 0x";
-        let malformed = || Fault::new("", Mismatch::Malformed { given: shown(Some(value)), expected });
-        list.bytes(&fixed_value::<32>(value).ok_or_else(malformed).map_err(|fault| fault.inside(name, index))?);
+    for hash in hashes(optional_list(object, name)?, name)? {
+        list.bytes(&hash);
     }
     Ok(list)
 }
@@ -256,7 +252,7 @@ fn access_list(object: &Value) -> Result<List, Fault> {
     for (index, entry) in optional_list(object, "accessList")?.iter().enumerate() {
         let encode = || -> Result<List, Fault> {
             let mut pair = List::default();
-            pair.bytes(&fixed::<20>(entry, "address")?).list(&hashes(entry, "storageKeys")?);
+            pair.bytes(&fixed::<20>(entry, "address")?).list(&hash_list(entry, "storageKeys")?);
             Ok(pair)
         };
         list.list(&encode().map_err(|fault| fault.inside("accessList", index))?);
