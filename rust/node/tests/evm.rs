@@ -3,6 +3,7 @@
 use headwater_node::Part::{Bloom, Hash, Receipts, Senders, Transactions, Withdrawals};
 use headwater_node::evm::{
     Senders as Check, VerifiedBlock, VerifiedTransaction, verify_all, verify_block, verify_logs, verify_receipts,
+    verify_transactions,
 };
 use headwater_node::{Digest, FailureKind, Mismatch, VerificationError};
 use headwater_types::{BlockHash, Chain};

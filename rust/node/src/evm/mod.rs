@@ -16,7 +16,7 @@
 //! | `logsBloom` of a receipt | computed from its logs |
 //! | `removed` | must be false |
 //! | `status` of a receipt with `root` (before Byzantium) | not verified: only the state root is hashed |
-//! | `uncles` | empty exactly where the header says so; the hashes themselves are not verified |
+//! | `uncles`, where given | empty exactly where the header says so; the hashes themselves are not verified |
 //! | `size`, `totalDifficulty`, `blobGasPrice`, `milliTimestamp` and fields that the tables here do not name | not verified |
 //!
 //! The proof of work and the votes of validators, by which a chain chooses a header, are not verified: see the crate's docs.

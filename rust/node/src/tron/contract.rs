@@ -123,19 +123,16 @@ pub(super) fn compare_raw_data(bytes: &[u8], raw_data: &Value) -> Result<bool, F
 const CONTRACT: &[Field] = &[
     ("type", 1, Opaque),
     ("parameter", 2, Opaque),
-    ("provider", 3, Bytes),
-    ("ContractName", 4, Bytes),
+    // Nodes leave these two out of their JSON.
+    ("provider", 3, Opaque),
+    ("ContractName", 4, Opaque),
     ("Permission_id", 5, Integer),
 ];
 
 fn compare_contract(bytes: &[u8], entry: &Value) -> Result<bool, Fault> {
     let wire = split(bytes, "parameter")?;
     compare(&wire, entry, CONTRACT)?;
-    let number = wire.iter().rev().find_map(|(field, value)| match value {
-        WireValue::Varint(value) if *field == 1 => Some(*value),
-        WireValue::Varint(_) | WireValue::Bytes(_) => None,
-    });
-    let number = number.unwrap_or(0);
+    let number = varint(&wire, 1).unwrap_or(0);
     let Some(ContractType(name, _, fields)) = TYPES.iter().find(|known| known.1 == number) else {
         let known = "the types of the table in tron/contract.rs";
         return Err(Fault::new("type", Mismatch::UnknownForm { given: number.to_string(), known }));
@@ -173,15 +170,23 @@ fn message<'a>(wire: &[(u32, WireValue<'a>)], number: u32) -> Option<&'a [u8]> {
     })
 }
 
+/// The last number of a field number.
+fn varint(wire: &[(u32, WireValue<'_>)], number: u32) -> Option<u64> {
+    wire.iter().rev().find_map(|(field, value)| match value {
+        WireValue::Varint(value) if *field == number => Some(*value),
+        WireValue::Varint(_) | WireValue::Bytes(_) => None,
+    })
+}
+
 /// Compares each field of a message with its JSON. Missing fields have their default on both sides.
+///
+/// Fields that the protocol does not have are ignored in the bytes, and in JSON where they are named by number, as
+/// java-tron writes them.
 fn compare(wire: &[(u32, WireValue<'_>)], json: &Value, fields: &[Field]) -> Result<(), Fault> {
-    let known = "the fields of java-tron's protocol";
-    if let Some((number, _)) = wire.iter().find(|(number, _)| fields.iter().all(|field| field.1 != *number)) {
-        return Err(Fault::new(format!("field {number}"), Mismatch::UnknownForm { given: "set".to_owned(), known }));
-    }
     let names = json.as_object().into_iter().flat_map(|object| object.iter());
     for (name, value) in names {
-        if fields.iter().all(|field| field.0 != name) {
+        if fields.iter().all(|field| field.0 != name) && name.parse::<u32>().is_err() {
+            let known = "the fields of java-tron's protocol";
             return Err(Fault::new(name, Mismatch::UnknownForm { given: shown(Some(value)), known }));
         }
     }
@@ -189,39 +194,136 @@ fn compare(wire: &[(u32, WireValue<'_>)], json: &Value, fields: &[Field]) -> Res
 }
 
 fn compare_field(wire: &[(u32, WireValue<'_>)], json: &Value, (name, number, form): Field) -> Result<(), Fault> {
-    let last = wire.iter().rev().find(|(field, _)| *field == number).map(|(_, value)| *value);
     let stated = present(json, name);
-    let default = match form {
+    let bytes = || message(wire, number).unwrap_or_default();
+    let value = || varint(wire, number).unwrap_or_default();
+    let (expected, default) = match form {
         Form::Opaque => return Ok(()),
         Form::Message(fields) => {
             let empty = Value::Object(serde_json::Map::new());
-            let wire = split(message(wire, number).unwrap_or_default(), "");
-            return wire
+            return split(bytes(), "")
                 .and_then(|wire| compare(&wire, stated.unwrap_or(&empty), fields))
                 .map_err(|fault| fault.within(name));
         }
-        Form::Bytes | Form::Text => Value::from(""),
-        Form::Integer => Value::from(0),
-        Form::Flag => Value::from(false),
-        Form::Name(names) => Value::from(names[0]),
-    };
-    let expected = match (form, last) {
-        (_, None) => default.clone(),
-        (Form::Bytes, Some(WireValue::Bytes(bytes))) => Value::from(hex::encode(bytes)),
-        (Form::Text, Some(WireValue::Bytes(bytes))) => Value::from(String::from_utf8_lossy(bytes)),
-        (Form::Integer, Some(WireValue::Varint(value))) => Value::from(value.cast_signed()),
-        (Form::Flag, Some(WireValue::Varint(value))) => Value::from(value != 0),
-        (Form::Name(names), Some(WireValue::Varint(index))) => {
-            let name = usize::try_from(index).ok().and_then(|index| names.get(index));
-            Value::from(name.map_or_else(|| index.to_string(), ToString::to_string))
-        }
-        (_, Some(_)) => {
-            let given = "another wire type".to_owned();
-            return Err(Fault::new(name, Mismatch::Malformed { given, expected: "the type of java-tron's protocol" }));
+        Form::Bytes => (Value::from(hex::encode(bytes())), Value::from("")),
+        Form::Text => (Value::from(String::from_utf8_lossy(bytes())), Value::from("")),
+        Form::Integer => (Value::from(value().cast_signed()), Value::from(0)),
+        Form::Flag => (Value::from(value() != 0), Value::from(false)),
+        Form::Name(names) => {
+            let name = usize::try_from(value()).ok().and_then(|index| names.get(index));
+            let expected = name.map_or_else(|| value().to_string(), ToString::to_string);
+            (Value::from(expected), Value::from(names[0]))
         }
     };
     if stated.unwrap_or(&default) == &expected {
         return Ok(());
     }
     Err(Fault::value(name, Rule::Derived, shown(stated), format!("{expected}, as in the signed bytes")))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use serde_json::json;
+
+    use super::super::protobuf::Message as Writer;
+    use super::*;
+
+    /// A deployment: owner, a new contract with bytecode, a call value and a name, and a token.
+    fn deployment() -> (Vec<u8>, Value) {
+        let new_contract = Writer::default()
+            .bytes(1, &[0x41, 1])
+            .message(3, &[])
+            .bytes(4, &[0x60, 0x80])
+            .integer(5, 77)
+            .bytes(7, b"Name")
+            .finish();
+        let value = Writer::default().bytes(1, &[0x41, 1]).message(2, &new_contract).integer(3, 5).finish();
+        let url = b"type.googleapis.com/protocol.CreateSmartContract";
+        let parameter = Writer::default().bytes(1, url).bytes(2, &value).finish();
+        let contract = Writer::default().integer(1, 30).bytes(2, &parameter).bytes(3, b"hidden").integer(5, 2).finish();
+        let bytes =
+            Writer::default().bytes(1, &[7, 8]).integer(8, 99).message(11, &contract).integer(18, 1_000).finish();
+        let json = json!({
+            "ref_block_bytes": "0708",
+            "expiration": 99,
+            "contract": [{
+                "parameter": {
+                    "value": {
+                        "owner_address": "4101",
+                        "new_contract": {
+                            "origin_address": "4101", "abi": {"entrys": []}, "bytecode": "6080", "call_value": 77, "name": "Name"
+                        },
+                        "call_token_value": 5
+                    },
+                    "type_url": "type.googleapis.com/protocol.CreateSmartContract"
+                },
+                "type": "CreateSmartContract",
+                "Permission_id": 2
+            }],
+            "fee_limit": 1_000
+        });
+        (bytes, json)
+    }
+
+    #[test]
+    fn deployment_equals_its_signed_bytes() {
+        let (bytes, json) = deployment();
+        assert!(compare_raw_data(&bytes, &json).unwrap());
+    }
+
+    #[test]
+    fn deployment_with_any_changed_field_is_refused() {
+        let (bytes, json) = deployment();
+        let value = "/contract/0/parameter/value";
+        for (path, change) in [
+            ("/expiration".to_owned(), json!(98)),
+            ("/ref_block_bytes".to_owned(), json!("0709")),
+            ("/fee_limit".to_owned(), Value::Null),
+            ("/contract/0/type".to_owned(), json!("TransferContract")),
+            ("/contract/0/Permission_id".to_owned(), json!(3)),
+            ("/contract/0/parameter/type_url".to_owned(), json!("")),
+            (format!("{value}/owner_address"), json!("4102")),
+            (format!("{value}/call_token_value"), json!(50)),
+            (format!("{value}/new_contract/call_value"), json!(78)),
+            (format!("{value}/new_contract/bytecode"), json!("")),
+            (format!("{value}/new_contract/name"), json!("Other")),
+        ] {
+            let mut changed = json.clone();
+            *changed.pointer_mut(&path).unwrap() = change;
+            assert!(compare_raw_data(&bytes, &changed).is_err(), "{path}");
+        }
+        let mut added = json.clone();
+        added["contract"][0]["parameter"]["value"]["token_id"] = json!(1);
+        assert_eq!(
+            compare_raw_data(&bytes, &added).unwrap_err().at(1).to_string(),
+            "block 1: contract[0].parameter.value.token_id is 1; expected 0, as in the signed bytes"
+        );
+    }
+
+    #[test]
+    fn contract_of_unknown_type_or_field_is_unsupported() {
+        let contract = Writer::default().integer(1, 99).finish();
+        let bytes = Writer::default().message(11, &contract).finish();
+        let error = compare_raw_data(&bytes, &json!({"contract": [{"type": "NewContract"}]})).unwrap_err().at(1);
+        assert_eq!((error.mismatch.code(), error.path.as_str()), ("unknown_form", "contract[0].type"));
+        let (bytes, mut json) = deployment();
+        json["contract"][0]["parameter"]["value"]["amount"] = json!(1);
+        assert_eq!(compare_raw_data(&bytes, &json).unwrap_err().at(1).mismatch.code(), "unknown_form");
+    }
+
+    #[test]
+    fn contract_without_table_of_fields_is_not_compared() {
+        let contract = Writer::default().integer(1, 4).finish();
+        let bytes = Writer::default().message(11, &contract).finish();
+        assert!(!compare_raw_data(&bytes, &json!({"contract": [{"type": "VoteWitnessContract"}]})).unwrap());
+    }
+
+    #[test]
+    fn contract_types_have_unique_names_and_numbers() {
+        let names: BTreeSet<&str> = TYPES.iter().map(|known| known.0).collect();
+        let numbers: BTreeSet<u64> = TYPES.iter().map(|known| known.1).collect();
+        assert_eq!((names.len(), numbers.len()), (TYPES.len(), TYPES.len()));
+    }
 }

@@ -47,7 +47,7 @@ impl Message {
     }
 }
 
-/// Splits a message into its fields; `None` where the bytes are not one, or use a form that TRON's messages do not have.
+/// Splits a message into its fields; `None` where the bytes are not one, or contain a group, which protobuf no longer has.
 pub(super) fn fields(mut bytes: &[u8]) -> Option<Vec<(u32, WireValue<'_>)>> {
     let mut fields = Vec::new();
     while !bytes.is_empty() {
@@ -60,6 +60,12 @@ pub(super) fn fields(mut bytes: &[u8]) -> Option<Vec<(u32, WireValue<'_>)>> {
                 let (value, rest) = bytes.split_at_checked(length)?;
                 bytes = rest;
                 WireValue::Bytes(value)
+            }
+            // Numbers of fixed length, which TRON's messages do not have, are unknown fields.
+            1 | 5 => {
+                let length = if tag & 7 == 1 { 8 } else { 4 };
+                bytes = bytes.split_at_checked(length)?.1;
+                continue;
             }
             _ => return None,
         };
@@ -104,8 +110,14 @@ mod tests {
     }
 
     #[test]
+    fn fields_of_fixed_length_are_passed_over() {
+        let bytes = [&[0x09, 1, 2, 3, 4, 5, 6, 7, 8][..], &[0x15, 1, 2, 3, 4], &[0x18, 7]].concat();
+        assert_eq!(fields(&bytes).unwrap(), [(3, WireValue::Varint(7))]);
+    }
+
+    #[test]
     fn bytes_that_are_not_a_message_are_refused() {
-        for bytes in [&[0x08][..], &[0x0a, 5, 1], &[0x09, 1, 2, 3, 4, 5, 6, 7, 8], &[0, 1], &[0x80; 12]] {
+        for bytes in [&[0x08][..], &[0x0a, 5, 1], &[0x09, 1, 2], &[0x0b], &[0, 1], &[0x80; 12]] {
             assert_eq!(fields(bytes), None);
         }
     }
