@@ -88,7 +88,7 @@ def check_payments_out(page: Explore, theft: Theft, address: str) -> None:
     page.press("o")
     added = len(page.nodes()) - before
     check(added > 0, f"O adds nothing to {short}: {page.notice()!r}")
-    expected = f"Payments out of {short}: {added} address"
+    expected = f"Money out of {short}: {added} address"
     check(page.spoken().startswith(expected), f"O says {page.spoken()!r}, not {expected!r}")
     check(on_picture(page), f"O moves the focus to {page.focused()!r}")
 
@@ -140,7 +140,7 @@ def check_pin(page: Explore, theft: Theft) -> None:
         check(word in page.spoken(), f"P says {page.spoken()!r}, not that it {word}")
     lines = len(page.lines())
     page.press("i")
-    check(page.spoken().startswith("Payments into"), f"I says {page.spoken()!r}")
+    check(page.spoken().startswith("Money into"), f"I says {page.spoken()!r}")
     check(len(page.lines()) > lines, "I adds no lines")
 
 

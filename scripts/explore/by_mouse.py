@@ -90,7 +90,7 @@ def check_address(page: Explore, theft: Theft) -> None:
     check(page.panel() == "", "the button Close leaves the panel open")
     page.click_node(theft.key(theft.thief))
     page.panel_shows(theft.thief, "a click on the thief does not show its address")
-    page.panel_shows("Paid to", "the panel of the thief does not say whom it paid")
+    page.panel_shows("Went to", "the panel of the thief does not say whom it paid")
 
 
 def bridge_line(page: Explore) -> dict[str, Any]:
@@ -111,13 +111,13 @@ def check_transaction(page: Explore, theft: Theft) -> None:
     """Check that a click on a line shows its payments, and a click on a hash the transaction."""
     line = next(each for each in page.lines() if each.startswith(theft.key(theft.thief)))
     page.click_line(line)
-    page.panel_shows(" paid ", "a click on a line does not open its payments")
+    page.panel_shows("From ", "a click on a line does not open its payments")
     hash_ = str(page.run("document.querySelector('#panel button.whole').textContent"))
     page.click("#panel button.whole")
     page.panel_shows("Transfers", "a click on a hash does not open the transaction")
     check(hash_ in page.panel(), "the panel shows another transaction than that of the line")
     page.click_button("Back", "#panel")
-    page.panel_shows(" paid ", "Back does not return to the payments")
+    page.panel_shows("From ", "Back does not return to the payments")
 
 
 def check_bridge(page: Explore) -> None:
@@ -148,7 +148,7 @@ def check_cash_out(page: Explore, theft: Theft) -> None:
     page.click_node(theft.key(theft.cash_out))
     page.panel_shows(theft.cash_out, "a click on the exchange does not open it")
     page.panel_shows(theft.exchange, "the exchange is not named")
-    page.panel_shows("Received from", "the exchange received nothing")
+    page.panel_shows("Came from", "the exchange received nothing")
     page.click("#panel [role=tab]", "Labels")
     page.panel_shows("source", "the tab Labels does not say who claims it")
 

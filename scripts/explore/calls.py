@@ -42,8 +42,8 @@ def every_kind(page: Explore, theft: Theft) -> None:
     """Make every kind of call by clicking."""
     page.open(f"#chain={theft.chain}&address={theft.thief}&outward=3&inward=0")
     page.panel_shows(theft.thief, "a link does not open its address")
-    page.click_button("Payments in", "#panel")
-    page.click_button("Payments out", "#panel")
+    page.click_button("Money in", "#panel")
+    page.click_button("Money out", "#panel")
     page.click("#panel summary", "Trace over several hops")
     page.click_button("Trace", "#panel")
     page.panel_shows("Where the money went", "Trace does not list where the money went")
@@ -137,7 +137,7 @@ def check_repeated(page: Explore, theft: Theft) -> None:
         text = next(text for text in tabs if text.startswith(tab))
         check(price not in text, f"the tab {text!r} has a price, but its answer is at hand")
         page.click("#panel [role=tab]", tab)
-    page.click_button("Payments out", "#panel")
+    page.click_button("Money out", "#panel")
     check(page.text("#credits") == shown, f"what was asked before costs: {page.text('#credits')!r} after {shown!r}")
     again = [call.path for call in made(page)[calls:]]
     check(again == [], f"what was asked before is asked again: {again}")
@@ -156,7 +156,7 @@ def check_refusals(page: Explore, theft: Theft, program: Program) -> None:
     page.panel_shows(theft.thief, "the thief is not found with the last credits")
     check("0 left" in page.text("#credits"), f"of used up credits is shown {page.text('#credits')!r}")
     before = page.nodes()
-    page.click_button("Payments out", "#panel")
+    page.click_button("Money out", "#panel")
     page.expect("!document.querySelector('#notice').hidden", "a call without credits says nothing")
     check("used up" in page.notice() and "Request" in page.notice(), f"of used up credits is said {page.notice()!r}")
     check(page.nodes() == before, "a call without credits changes the picture")

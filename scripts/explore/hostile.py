@@ -214,7 +214,7 @@ def check_answers(page: Explore) -> int:
     for at, line in enumerate(page.lines()):
         page.click_button("Fit", "#tools")
         page.click_line(line)
-        page.panel_shows(" paid ", "a line does not open")
+        page.panel_shows("From ", "a line does not open")
         visit(f"line {at}")
         page.click("#panel button.whole")
         page.panel_shows("Transfers", "a transaction does not open")

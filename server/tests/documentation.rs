@@ -590,7 +590,7 @@ fn imported(script: &str) -> impl Iterator<Item = String> {
 }
 
 #[test]
-fn explore_knows_the_prices_of_the_engine() {
+fn explore_has_the_prices_of_the_engine() {
     let server = Server::start();
     let facts = String::from_utf8(server.send("GET", "/explore/facts.js", &[], "").body).unwrap();
     let (_, value) = facts.split_once("FACTS = ").unwrap();

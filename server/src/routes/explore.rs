@@ -27,10 +27,11 @@ macro_rules! scripts {
 }
 
 /// The files of the page besides those of pictures and `facts.js`.
-const OURS: [(&str, &str); 19] = scripts![
+const OURS: [(&str, &str); 23] = scripts![
     "index.html",
     "explore.css",
     "icon.svg",
+    "address_page.js",
     "answers.js",
     "api.js",
     "calls.js",
@@ -39,13 +40,16 @@ const OURS: [(&str, &str); 19] = scripts![
     "files.js",
     "filters.js",
     "layout.js",
+    "line_page.js",
     "main.js",
     "merge.js",
     "panel.js",
     "picture.js",
     "search.js",
+    "shared.js",
     "table.js",
     "tools.js",
+    "transaction_page.js",
     "words.js"
 ];
 

@@ -11,6 +11,12 @@ const MISSING = new Map([
   ["rules_deferred", "rules of behaviour need data that is not held"],
   ["history_incomplete", "a part of its history is missing"],
 ]);
+// Floors: they raise a score, and have no points of their own.
+const FLOORS = new Map([
+  ["ofac_sanctioned", "listed by OFAC"],
+  ["confirmed_illicit", "known as illicit"],
+  ["direct_sanctioned_edge", "deals with an address under sanctions"],
+]);
 const EFFECTS = new Map([
   ["as_is", ""],
   ["floor", "raises the score to a floor"],
@@ -91,17 +97,8 @@ export function risk(data, open) {
   }
   parts.push(title("Why this score"));
   const rows = data.factors.map((factor) => [
-    factor.points === null ? "" : factor.points.toFixed(1),
-    element(
-      "div",
-      {},
-      element(
-        "b",
-        {},
-        factor.dimension === "behavior" ? clean(factor.code).replaceAll("_", " ") : labelText(factor.code),
-      ),
-      ` · ${clean(factor.dimension)}`,
-    ),
+    FLOORS.has(factor.code) ? "floor" : factor.points === null ? "" : factor.points.toFixed(1),
+    element("div", {}, element("b", {}, factorName(factor)), ` · ${clean(factor.dimension)}`),
     element("div", {}, ...factorText(factor, open)),
   ]);
   if (rows.length) {
@@ -127,11 +124,19 @@ export function risk(data, open) {
           ? graph.score.toFixed(1)
           : `not looked at (${clean(graph.reason).replaceAll("_", " ")})`,
       ],
-      ["floor", data.decision.gated ? clean(data.decision.gate_reason).replaceAll("_", " ") : "none"],
+      [
+        "floor",
+        data.decision.gated
+          ? (FLOORS.get(data.decision.gate_reason) ?? clean(data.decision.gate_reason).replaceAll("_", " "))
+          : "none",
+      ],
     ]),
   );
   for (const found of behavior?.behaviors ?? []) {
     const hashes = found.evidence.tx_hashes ?? [];
+    if (!hashes.length) {
+      continue;
+    }
     parts.push(
       paragraph(`Evidence of ${clean(found.code).replaceAll("_", " ")}:`),
       list(...hashes.map((hash) => link(short(hash), () => open(null, hash)))),
@@ -152,6 +157,10 @@ export function risk(data, open) {
   }
   parts.push(paragraph("A score orders addresses by the evidence that is held. It is no probability and no proof."));
   return parts;
+}
+
+function factorName({ code, dimension }) {
+  return FLOORS.get(code) ?? (dimension === "behavior" ? clean(code).replaceAll("_", " ") : labelText(code));
 }
 
 function factorText(factor, open) {
@@ -285,6 +294,11 @@ export function movements(data, open) {
 /** Where traced money ended, or began. */
 export function ends(data, open) {
   const parts = [];
+  const labels = new Map(data.nodes.map((node) => [`${node.blockchain}:${node.address}`, node.labels.map(labelText)]));
+  const nameOf = ({ blockchain, address: of, label }) => {
+    const words = labels.get(`${blockchain}:${of}`) ?? [];
+    return [label && !words.includes(labelText(label)) ? clean(label) : "", ...words].filter(Boolean).join(", ");
+  };
   for (const { direction, ends: at, returned, stayed, pruned, filtered, fees } of data.summary.divisions ?? []) {
     const rest = [
       ["came back", returned],
@@ -304,7 +318,7 @@ export function ends(data, open) {
           "div",
           {},
           link(short(end.address), () => open(end.address, null, end.blockchain), { title: end.address }),
-          end.label ? ` ${clean(end.label)}` : "",
+          ` ${nameOf(end)}`,
         ),
         end.amount_usd === null ? "no price" : money(end.amount_usd),
         many(end.hops, "hop", "hops"),
@@ -337,7 +351,23 @@ export function transaction(data, open) {
       ["fee", data.fee === null ? null : `${decimal(data.fee)} ${clean(data.fee_symbol ?? "")}`],
     ]),
   ];
-  const who = (one) => (one ? link(short(one), () => open(one, null, data.blockchain), { title: one }) : "unknown");
+  const nameOf = (one) => {
+    const known = data.labels?.[one];
+    return known
+      ? known.entity_name === null
+        ? known.labels.map(labelText).join(", ")
+        : clean(known.entity_name)
+      : "";
+  };
+  const who = (one) =>
+    one
+      ? element(
+          "div",
+          {},
+          link(short(one), () => open(one, null, data.blockchain), { title: one }),
+          ` ${nameOf(one)}`,
+        )
+      : "unknown";
   if (data.inputs !== null) {
     for (const [name, side] of [
       ["Inputs", data.inputs],
@@ -358,6 +388,18 @@ export function transaction(data, open) {
     `${row.amount === null ? `${decimal(row.amount_raw)} units` : decimal(row.amount)} ${clean(row.symbol, 20)}${row.verified ? "" : " (unverified)"}`,
     row.amount_usd === null ? "no price" : money(row.amount_usd),
   ]);
+  if (data.from_address) {
+    const owners = new Set(data.transfers.filter((row) => row.amount_raw !== "0").map((row) => row.from_address));
+    parts.push(
+      facts([
+        ["sent by", who(data.from_address)],
+        ["called", data.to_address && who(data.to_address)],
+      ]),
+    );
+    if (owners.size && !owners.has(data.from_address)) {
+      parts.push(paragraph("The sender of this transaction is another account than those that the money left."));
+    }
+  }
   parts.push(title("Transfers"), grid("Transfers", ["From", "To", "Amount", "US dollars"], rows));
   return parts;
 }

@@ -64,6 +64,11 @@ export class Api {
     return this.answers.get(identity(call)) ?? null;
   }
 
+  /** Keeps an answer that came as a part of another one. */
+  keep(call, answer) {
+    this.answers.set(identity(call), answer);
+  }
+
   /** Asks; an answer of this session is given again for nothing. */
   async ask(call) {
     const known = this.known(call);

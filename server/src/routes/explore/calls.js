@@ -38,10 +38,7 @@ export function payments({ chain, address }, direction, limit, filters) {
   const depths = { outward_depth: direction === "out" ? 1 : 0, inward_depth: direction === "in" ? 1 : 0 };
   const setting = without({ ...depths, limit, method: "none", ...times });
   const args = { blockchain: chain, address, track_setting: setting };
-  return post(direction === "out" ? "Payments out" : "Payments in", "/v1/trace", args, [
-    "trace",
-    ["address", "blockchain"],
-  ]);
+  return post(direction === "out" ? "Money out" : "Money in", "/v1/trace", args, ["trace", ["address", "blockchain"]]);
 }
 
 /** The money of an address over several hops. */
@@ -101,7 +98,10 @@ export function between(chain, target, counterparty, filters, limit) {
 
 /** One transaction. */
 export const transaction = (hash, chain) =>
-  get("Transaction", `/v1/transaction/${encodeURIComponent(hash)}`, { blockchain: chain }, ["transaction", ["hash"]]);
+  get("Transaction", `/v1/transaction/${encodeURIComponent(hash)}`, { blockchain: chain, include: "labels" }, [
+    "transaction",
+    ["hash"],
+  ]);
 
 /** The other side of a bridge. */
 export const crossing = (txhash, chain) =>

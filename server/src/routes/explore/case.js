@@ -1,9 +1,10 @@
 // A case: the addresses of the picture and the payments between them. Each change makes a new state, so that it can be
 // taken back; states share what did not change.
 //
-// An address is `{ key, chain, address, name, labels, isDisputed, isStart, column, x, y, isPinned, note, risk, cluster, end }`,
-// a payment `{ key, from, to, symbol, contract, amount, raw, usd, count, first, last, hashes, isChange, isPart, crossing }`.
-// `origin` is the name of the file that was opened, or null. `isPart`: found with filters or along a trace, so that there may be more than these.
+// An address is `{ key, chain, address, name, labels, areLabelsKnown, isDisputed, isStart, column, x, y, isPinned, note, risk, cluster, end }`,
+// a payment `{ key, from, to, symbol, contract, amount, raw, usd, count, first, last, hashes, isChange, isPart, followed, crossing }`.
+// `origin` is the name of the file that was opened, or null. `isPart`: found with filters or along a trace, so that there may be more than these. `followed`: the part of it that a
+// trace followed, as `{ amount, usd, start }`, or null.
 
 /** The number of addresses that a picture takes. */
 export const MAX_ADDRESSES = 3000;
@@ -83,7 +84,16 @@ export function remove(draft, key) {
 /** Adds an address to a draft, or what is newly known of it. */
 export function addAddress(draft, known) {
   const before = draft.addresses.get(known.key);
-  const empty = { name: null, labels: [], isDisputed: false, isStart: false, column: 0, x: null, y: null };
+  const empty = {
+    name: null,
+    labels: [],
+    areLabelsKnown: false,
+    isDisputed: false,
+    isStart: false,
+    column: 0,
+    x: null,
+    y: null,
+  };
   const blank = { ...empty, isPinned: false, note: "", risk: null, cluster: null, end: null };
   draft.addresses.set(known.key, { ...(before ?? blank), ...known });
   return before === undefined;
@@ -96,7 +106,6 @@ export function addPayment(draft, payment) {
     before === undefined ||
     (before.isPart && !payment.isPart) ||
     (before.isPart === payment.isPart && payment.count >= before.count);
-  if (isBetter) {
-    draft.payments.set(payment.key, payment);
-  }
+  const followed = payment.followed ?? before?.followed ?? null;
+  draft.payments.set(payment.key, { ...(isBetter ? payment : before), followed });
 }

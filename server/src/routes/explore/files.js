@@ -77,6 +77,7 @@ function address(of, place) {
     address: name,
     name: optional(of.name, `${place}.name`, text),
     labels: list(of.labels, `${place}.labels`, 50).map((label, at) => text(label, `${place}.labels[${at}]`)),
+    areLabelsKnown: truth(of.areLabelsKnown, `${place}.areLabelsKnown`),
     isDisputed: truth(of.isDisputed, `${place}.isDisputed`),
     isStart: truth(of.isStart, `${place}.isStart`),
     column: whole(of.column, `${place}.column`, -1000, 1000),
@@ -121,7 +122,17 @@ function payment(of, place, addresses) {
     hashes: list(of.hashes, `${place}.hashes`, 10).map((hash, at) => word(hash, `${place}.hashes[${at}]`)),
     isChange: truth(of.isChange, `${place}.isChange`),
     isPart: truth(of.isPart, `${place}.isPart`),
+    followed: optional(of.followed, `${place}.followed`, followed),
     crossing: optional(of.crossing, `${place}.crossing`, crossing),
+  };
+}
+
+function followed(value, place) {
+  const of = object(value, place);
+  return {
+    amount: digits(of.amount, `${place}.amount`),
+    usd: optional(of.usd, `${place}.usd`, number),
+    start: text(of.start, `${place}.start`),
   };
 }
 

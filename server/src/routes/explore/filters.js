@@ -1,7 +1,7 @@
 // Filters of payments by time, amount and asset. They choose what is shown, and times and assets also what is asked next.
 
 import { button, element, field } from "./dom.js";
-import { clean } from "./words.js";
+import { clean, sumUsd } from "./words.js";
 
 export const OPEN = { from: null, to: null, least: null, assets: [] };
 
@@ -10,14 +10,18 @@ export function isFiltered(filters) {
   return filters.from !== null || filters.to !== null || filters.least !== null || filters.assets.length > 0;
 }
 
-/** Returns whether a payment is shown. One without a price has no amount in US dollars that could be too small. */
-export function passes(payment, { from, to, least, assets }) {
+/** Returns whether a payment is of the times and assets that are shown. */
+export function passes(payment, { from, to, assets }) {
   return (
     (from === null || payment.last >= from) &&
     (to === null || payment.first <= to) &&
-    (least === null || payment.usd === null || payment.usd >= least) &&
     (assets.length === 0 || assets.includes(payment.symbol.toLowerCase()))
   );
+}
+
+/** Returns whether payments between two addresses are large enough. One without a price may be of any worth. */
+export function areEnough(payments, { least }) {
+  return least === null || payments.some((payment) => payment.usd === null) || sumUsd(payments) >= least;
 }
 
 // Returns the epoch seconds of a date field: the first or the last second of the day.
@@ -52,7 +56,7 @@ export function filterForm(host, onChange) {
     input.addEventListener("change", read);
   }
   const hint =
-    "Times and assets also apply to what is asked next; a trace follows all assets. Payments without a price are always shown.";
+    "Times and assets also apply to what is asked next; a trace follows all assets. The amount is that of a whole line; one with a payment without a price is always shown.";
   host.replaceChildren(
     field("From", from),
     field("To", to),

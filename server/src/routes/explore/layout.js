@@ -2,8 +2,8 @@
 
 /** The size of a box. */
 export const BOX = { width: 176, height: 58 };
-const COLUMN = 330;
-const ROW = 82;
+const COLUMN = 370;
+const ROW = 92;
 // A column of more addresses becomes several.
 const MAX_ROWS = 40;
 const SWEEPS = 6;

@@ -37,6 +37,7 @@ class App {
       openLine: (from, to) => this.openLine(from, to),
       close: () => this.close(),
       move: (moved) => this.move(moved),
+      held: (key) => this.panel.page && this.openKey(key),
       press: (letter, key) => this.press(letter, key),
       say: (text) => this.say(text),
     });
@@ -75,6 +76,7 @@ class App {
       }
       event.preventDefault();
     });
+    at("skip").addEventListener("click", () => this.picture.canvas.focus());
     globalThis.addEventListener("beforeunload", (event) => {
       if (!this.isSaved && this.case.state.addresses.size > 0) {
         event.preventDefault();
@@ -131,19 +133,38 @@ class App {
     };
     this.panel.trace = { ...settings };
     this.startAt(chain, address);
-    if (this.api.isFree && settings.outward + settings.inward > 0) {
+    if (settings.outward + settings.inward === 0) {
+      return;
+    }
+    if (this.api.isFree) {
       await this.trace({ chain, address }, settings);
+    } else {
+      this.panel.isTraceOpen = true;
+      this.panel.draw();
+      this.warn(
+        `The link asks for a trace of ${short(address)}: press Trace${this.api.key ? "" : " after you entered a key"}.`,
+      );
     }
   }
 
-  /** Makes the text of a button with its price in credits; a server without keys charges nothing. */
-  priced(text, call, isShort = false) {
-    const credits = this.api.isFree || this.api.known(call) ? 0 : calls.cost(call);
-    return credits ? `${text} · ${isShort ? credits : many(credits, "credit", "credits")}` : text;
+  /** Makes the text of a button with the price of its calls in credits; a server without keys charges nothing. */
+  priced(text, ...asked) {
+    const credits = this.price(asked);
+    return credits ? `${text} · ${many(credits, "credit", "credits")}` : text;
+  }
+
+  /** Returns the credits of calls; those whose answers are at hand cost nothing. */
+  price(asked) {
+    return asked.reduce((sum, call) => sum + (this.api.isFree || this.api.known(call) ? 0 : calls.cost(call)), 0);
   }
 
   /** Asks, and says what is wrong where there is no answer. */
   async ask(call) {
+    if (!this.api.key && !this.api.isFree) {
+      this.warn("This server wants an API key: enter one, and press the button again.");
+      this.key.ask();
+      return null;
+    }
     this.waiting += 1;
     this.warn(null);
     this.drawTools();
@@ -165,6 +186,7 @@ class App {
     const request = error.requestId ? ` Request ${clean(error.requestId)}.` : "";
     this.warn([clean(error.message, 600), error.remedy].filter(Boolean).join(" ") + request);
     if (error.status === 401) {
+      this.api.setKey("", false);
       this.key.ask();
     }
   }
@@ -177,6 +199,7 @@ class App {
     this.api.setKey(key, isKept);
     this.warn(null);
     await this.start();
+    this.search.focus();
   }
 
   /** Shows a message above the picture until the next one; null removes it. */
@@ -280,11 +303,11 @@ class App {
   }
 
   /** Adds an address as a start, and opens it. */
-  startAt(chain, address) {
+  startAt(chain, address, names = {}) {
     const key = keyOf(chain, address);
     if (!this.case.state.addresses.has(key)) {
       this.change(`Add ${short(address)}`, (draft) =>
-        mergeAddress(draft, chain, address, { isStart: true, column: 0 }),
+        mergeAddress(draft, chain, address, { isStart: true, column: 0, ...names }),
       );
       this.picture.view(key);
     }
@@ -300,16 +323,13 @@ class App {
     const way = direction === "out" ? "out of" : "into";
     if (!data.edges.length) {
       const filters = isFiltered(this.filters) ? " with these filters" : "";
-      this.warn(`No payments ${way} ${short(place.address)} are held${filters}.`);
+      this.warn(`No money ${way} ${short(place.address)} are held${filters}.`);
       return;
     }
     const isPart = this.filters.from !== null || this.filters.to !== null;
-    this.added(`Payments ${way} ${short(place.address)}`, place, (draft) => mergeTrace(draft, data, isPart));
-    const total = data.nodes[0].counterparties;
+    this.added(`Money ${way} ${short(place.address)}`, place, (draft) => mergeTrace(draft, data, isPart));
     if (data.truncation_reasons.includes("fanout_limit")) {
-      this.warn(
-        `Only the ${limit} largest${total ? ` of ${total.toLocaleString("en-US")} counterparties` : ""} are added: choose more beside the button.`,
-      );
+      this.warn(`Only the ${limit} largest counterparties are added: choose more beside the button.`);
     }
   }
 
@@ -402,6 +422,7 @@ class App {
       mergeAddress(draft, row.blockchain, row.address, {
         name,
         labels: row.labels.map((code) => clean(code)),
+        areLabelsKnown: true,
         ...(isNew ? { column } : {}),
       });
     });
@@ -415,6 +436,7 @@ class App {
     } else if (letter === "p") {
       this.pin(key);
     } else if (letter === "n") {
+      this.panel.tab = "here";
       this.openAddress(chain, address);
       at("panel").querySelector("textarea")?.focus();
     } else {
@@ -440,7 +462,9 @@ class App {
 
   note(key, text) {
     const { address } = this.case.state.addresses.get(key);
-    this.change(`Note on ${short(address)}`, (draft) => update(draft, key, { note: cleanLines(text, 5000) }));
+    this.panel.hold(() => {
+      this.change(`Note on ${short(address)}`, (draft) => update(draft, key, { note: cleanLines(text, 5000) }));
+    });
   }
 
   move(moved) {
@@ -466,7 +490,7 @@ class App {
     this.say(title === null ? "There is nothing to redo." : `Done again: ${title}.`);
   }
 
-  // Lists the addresses that are shown and were not judged yet.
+  // Lists addresses that are shown and were not judged yet, as many as one call judges.
   unjudged() {
     const shown = this.picture.graph.nodes().map((node) => this.case.state.addresses.get(node.id()));
     return shown.filter((one) => one.risk === null).slice(0, RISK_BATCH);
@@ -480,15 +504,16 @@ class App {
     }
     const { results } = answer.data;
     const done = results.filter((one) => one.error === null || one.error === undefined);
+    // Each result is the answer of the call for one address.
+    for (const one of done) {
+      this.api.keep(calls.risk({ chain: one.blockchain, address: one.address }), { data: one, meta: answer.meta });
+    }
     this.judged(done);
     const high = done.filter((one) => one.risk_level === "high" && one.meta.assessment !== "insufficient");
-    this.say(`${many(done.length, "address", "addresses")} judged, ${high.length} of high risk.`);
     const failed = results.find((one) => !done.includes(one));
-    if (failed) {
-      this.warn(
-        `${many(results.length - done.length, "address", "addresses")} could not be judged: ${clean(failed.error, 300)}`,
-      );
-    }
+    const judged = `${many(done.length, "address", "addresses")} judged, ${high.length} of high risk.`;
+    const open = many(results.length - done.length, "address", "addresses");
+    this.warn(failed ? `${judged} ${open} could not be judged: ${clean(failed.error, 300)}` : judged);
   }
 
   /** Writes risks to the addresses of the picture. */
@@ -528,7 +553,7 @@ class App {
       new Blob([files.write(this.case.state, this.calls)], { type: "application/json" }),
     );
     this.isSaved = true;
-    this.say("The case was saved as a file.");
+    this.warn("The case was saved as headwater-case.json. The key is not in it.");
   }
 
   async openFile(file) {

@@ -37,7 +37,7 @@ export function mergeTrace(draft, data, isPart) {
     addAddress(draft, known);
   }
   for (const edge of data.edges) {
-    addPayment(draft, tracePayment(edge, isPart));
+    addPayment(draft, tracePayment(edge, isPart, start));
   }
   if (wasEmpty) {
     arrange(draft);
@@ -51,11 +51,30 @@ function names(node) {
   return {
     name: node.entity_name === null ? null : clean(node.entity_name),
     labels: node.labels.map((code) => clean(code)),
+    areLabelsKnown: true,
     isDisputed: node.disputed !== null,
   };
 }
 
-function tracePayment(edge, isPart) {
+/** Returns what the labels of an address say, from an answer that has its claims; null: it has none. */
+export function namesOf(known) {
+  return names({
+    entity_name: known?.entity_name ?? null,
+    labels: known?.labels ?? [],
+    disputed: known?.sources?.some((claim) => claim.disputed) ? true : null,
+  });
+}
+
+// Returns the part of a payment that a trace followed. Only a trace by shares has one.
+function followedPart(edge, start) {
+  if (edge.taint_amount === null || edge.amount === null) {
+    return null;
+  }
+  const share = Number(edge.amount) > 0 ? Number(edge.taint_amount) / Number(edge.amount) : 0;
+  return { amount: edge.taint_amount, usd: edge.amount_usd === null ? null : edge.amount_usd * share, start };
+}
+
+function tracePayment(edge, isPart, start) {
   const [from, to] = [keyOf(edge.from_blockchain, edge.from_address), keyOf(edge.to_blockchain, edge.to_address)];
   return {
     key: paymentKey(from, to, edge, edge.is_change),
@@ -72,6 +91,7 @@ function tracePayment(edge, isPart) {
     hashes: edge.tx_hashes,
     isChange: edge.is_change,
     isPart,
+    followed: isPart ? followedPart(edge, start) : null,
     crossing: edge.cross_chain ? crossing(edge.cross_chain) : null,
   };
 }
@@ -124,7 +144,14 @@ export function mergeTransaction(draft, data) {
     ]) {
       if (!draft.addresses.has(key)) {
         const beside = draft.addresses.get(other)?.column;
-        addAddress(draft, { key, chain: row.blockchain, address, column: beside === undefined ? 0 : beside + step });
+        const column = beside === undefined ? 0 : beside + step;
+        addAddress(draft, {
+          key,
+          chain: row.blockchain,
+          address,
+          column,
+          ...(data.labels ? namesOf(data.labels[address]) : {}),
+        });
         fresh.push(key);
       }
     }
@@ -152,6 +179,7 @@ function single(from, to, money, time, hash, over) {
     ...times,
     isChange: false,
     isPart: true,
+    followed: null,
     crossing: over,
   };
 }

@@ -2,8 +2,8 @@
 
 import { BOX } from "./layout.js";
 import { element, many } from "./dom.js";
-import { passes } from "./filters.js";
-import { days, kindOf, labelText, riskText, short, sumText } from "./words.js";
+import { areEnough, passes } from "./filters.js";
+import { days, followedText, kindOf, labelText, labelsText, riskText, short, sumText, sumUsd } from "./words.js";
 
 const { corners, styles, prepare } = globalThis.HeadwaterMarks;
 const MAX_FIT = 1.25;
@@ -29,7 +29,8 @@ export function chainsOf(state) {
   return new Set([...state.addresses.values()].map((one) => one.chain)).size;
 }
 
-/** Joins the payments that are shown by both ends: `[{ from, to, payments, isChange, isBridge, usd }]`. */
+/** Joins the payments that are shown by both ends: `[{ from, to, payments, isChange, isBridge, usd, worth }]`. `worth`: the part of
+ *  it that a trace followed, or all of it. */
 export function linesOf(state, filters) {
   const lines = new Map();
   for (const payment of state.payments.values()) {
@@ -44,9 +45,18 @@ export function linesOf(state, filters) {
     line.payments.sort((one, other) => (other.usd ?? -1) - (one.usd ?? -1));
     line.isChange = line.payments.every((payment) => payment.isChange);
     line.isBridge = state.addresses.get(line.from).chain !== state.addresses.get(line.to).chain;
-    line.usd = line.payments.reduce((sum, payment) => sum + (payment.usd ?? 0), 0);
+    line.usd = sumUsd(line.payments) ?? 0;
+    line.worth = sumUsd(line.payments, (payment) => (payment.followed ? payment.followed.usd : payment.usd)) ?? 0;
   }
-  return [...lines.values()];
+  return [...lines.values()].filter((line) => areEnough(line.payments, filters));
+}
+
+function countBy(lines, end) {
+  const counts = new Map();
+  for (const line of lines) {
+    counts.set(line[end], (counts.get(line[end]) ?? 0) + 1);
+  }
+  return counts;
 }
 
 function cut(text) {
@@ -55,7 +65,10 @@ function cut(text) {
 
 // Writes the lines of a box: name, short address, and marks.
 function boxText(one, chains) {
-  const name = one.name ?? one.labels.map(labelText).join(", ");
+  const kind = kindOf(one.labels, one.name !== null, one.isDisputed);
+  // The label that gives the kind comes first, for a box may cut the others.
+  const first = one.labels.filter((code) => kindOf([code], false, false) === kind);
+  const labels = labelsText({ ...one, labels: [...new Set([...first, ...one.labels])] });
   const place = chains > 1 ? `${one.chain}: ${short(one.address)}` : short(one.address);
   const marks = [];
   if (one.risk) {
@@ -65,11 +78,11 @@ function boxText(one, chains) {
     marks.push(`cluster ${short(one.cluster)}`);
   }
   const signs = [one.isPinned ? "pinned" : "", one.note ? "note" : ""].filter(Boolean).join(", ");
-  return [name, place, ...marks, signs].filter(Boolean).map(cut).join("\n");
+  return [one.name, labels, place, ...marks, signs].filter(Boolean).map(cut).join("\n");
 }
 
 export class Picture {
-  /** `acts`: `open(key)`, `openLine(from, to)`, `close()`, `move(moved)` with `[[key, x, y]]`, `press(letter, key)`, `say(text)`. */
+  /** `acts`: `open(key)`, `openLine(from, to)`, `close()`, `move(moved)` with `[[key, x, y]]`, `held(key)`, `press(letter, key)`, `say(text)`. */
   constructor(host, acts) {
     this.acts = acts;
     this.canvas = element("div", { class: "canvas", tabindex: "0", role: "application", "aria-label": HELP });
@@ -94,16 +107,21 @@ export class Picture {
 
   style() {
     const color = (name) => getComputedStyle(document.body).getPropertyValue(`--hw-${name}`).trim();
-    return styles(color).concat([
+    // The address at hand gets a frame around its box, which keeps the colour of its kind.
+    const shared = styles(color).filter(({ selector }) => selector !== "node.at");
+    return shared.concat([
       { selector: "edge", style: { "curve-style": "straight" } },
+      { selector: "edge.read.label-beside", style: { label: "data(label)", "text-margin-x": 78 } },
       { selector: "edge.curved", style: { "curve-style": "bezier", "control-point-step-size": 46 } },
-      { selector: "edge.read", style: { label: "data(label)" } },
       { selector: "node.pinned", style: { "border-style": "double", "border-width": 4 } },
       {
         selector: "edge.at",
         style: { "line-opacity": 1, "underlay-color": color("focus"), "underlay-opacity": 0.35, "underlay-padding": 4 },
       },
-      { selector: "node.at", style: { "border-width": 4, "border-color": color("focus") } },
+      {
+        selector: "node.at",
+        style: { "outline-width": 4, "outline-color": color("focus"), "outline-offset": 3, "outline-opacity": 1 },
+      },
     ]);
   }
 
@@ -121,6 +139,7 @@ export class Picture {
     graph.on("dragfree", "node", (event) => {
       const { x, y } = event.target.position();
       acts.move([[event.target.id(), x, y]]);
+      acts.held(event.target.id());
     });
     graph.on("mouseover", "node, edge", () => canvas.style.setProperty("cursor", "pointer"));
     graph.on("mouseout", "node, edge", () => canvas.style.removeProperty("cursor"));
@@ -174,9 +193,13 @@ export class Picture {
     );
     graph.batch(() => {
       this.replace(graph.nodes(), new Map(shown.map((one) => [one.key, this.node(one, chains)])));
-      const largest = Math.max(1e-9, ...this.lines.map((line) => line.usd));
+      const largest = Math.max(1e-9, ...this.lines.map((line) => line.worth));
+      const ends = { from: countBy(this.lines, "from"), to: countBy(this.lines, "to") };
       const isCurved = this.lines.length <= MAX_CURVED;
-      this.replace(graph.edges(), new Map(this.lines.map((line) => [line.id, this.edge(line, largest, isCurved)])));
+      this.replace(
+        graph.edges(),
+        new Map(this.lines.map((line) => [line.id, this.edge(line, largest, ends, isCurved)])),
+      );
     });
     if (this.at !== null && graph.getElementById(this.at).empty()) {
       this.at = null;
@@ -212,7 +235,7 @@ export class Picture {
     return { group: "nodes", data, position: { x: one.x, y: one.y }, classes: classes.filter(Boolean).join(" ") };
   }
 
-  edge(line, largest, isCurved) {
+  edge(line, largest, ends, isCurved) {
     const [from, to] = [this.state.addresses.get(line.from), this.state.addresses.get(line.to)];
     const bridge = line.payments.find((payment) => payment.crossing)?.crossing;
     const first = Math.min(...line.payments.map((payment) => payment.first));
@@ -222,22 +245,17 @@ export class Picture {
       : bridge
         ? `${bridge.bridge || "bridge"} to ${bridge.to || "another chain"} · `
         : "";
-    const label = `${sumText(line.payments)}\n${remark}${days(first, last)}`;
-    const kind = line.isChange
-      ? "change"
-      : line.isBridge || bridge
-        ? "bridge"
-        : Math.min(from.column, to.column) < 0
-          ? "in"
-          : "out";
-    const data = {
-      id: line.id,
-      source: line.from,
-      target: line.to,
-      label,
-      width: 1.4 + 6 * Math.sqrt(line.usd / largest),
-    };
-    return { group: "edges", data, classes: `${kind}${isCurved ? " curved" : ""}` };
+    const texts = [sumText(line.payments), followedText(line.payments), `${remark}${days(first, last)}`];
+    const label = texts.filter(Boolean).join("\n");
+    const isBack = Math.abs(to.column) < Math.abs(from.column);
+    const kind = line.isChange ? "change" : line.isBridge || bridge ? "bridge" : isBack ? "in" : "out";
+    // The text is at the end with fewer lines, where others do not cross it.
+    const isUpright = from.column === to.column && Math.abs(from.x - to.x) < BOX.width;
+    const isFanOut = ends.from.get(line.from) >= ends.to.get(line.to);
+    const side = isUpright ? "label-beside" : isFanOut ? "label-to" : "label-from";
+    const width = 1.4 + 6 * Math.sqrt(line.worth / largest);
+    const data = { id: line.id, source: line.from, target: line.to, label, width };
+    return { group: "edges", data, classes: `${kind} ${side}${isCurved ? " curved" : ""}` };
   }
 
   // Measuring texts takes the most time: lines get theirs once they are legible and in view.
@@ -269,35 +287,47 @@ export class Picture {
     }
   }
 
-  /** Moves the picture so that these addresses are in view, as large as they are now where that is possible. */
+  /** Shows everything where that is legible, else moves the picture so that these addresses are in view. */
   include(keys) {
-    this.frame(
-      this.graph.nodes().filter((node) => keys.includes(node.id())),
-      0.3,
-      this.graph.zoom(),
-    );
+    const nodes = this.graph.nodes().filter((node) => keys.includes(node.id()));
+    if (this.roomFor(this.graph.nodes()) >= 0.55) {
+      this.fit();
+    } else {
+      this.frame(nodes, 0.3, Math.max(this.graph.zoom(), 0.8));
+    }
   }
 
-  // Puts nodes into the middle at a zoom between two bounds. The library's own measure of boxes is not used: it keeps the
-  // size of a text that has just changed, and draws the new text in it.
+  // Returns the box around nodes. The library's own measure is not used: it keeps the size of a text that has just changed,
+  // and draws the new text in it.
+  around(nodes) {
+    const sides = (axis, size) => {
+      const ends = (side) => nodes.map((node) => node.position(axis) + (side * node.data(size)) / 2);
+      return [
+        ends(-1).reduce((one, other) => Math.min(one, other)),
+        ends(1).reduce((one, other) => Math.max(one, other)),
+      ];
+    };
+    return [sides("x", "width"), sides("y", "height")];
+  }
+
+  // Returns the zoom at which nodes fill the picture.
+  roomFor(nodes) {
+    // The panel may just have opened.
+    this.graph.resize();
+    const [[x1, x2], [y1, y2]] = this.around(nodes);
+    return Math.min((this.graph.width() - 60) / (x2 - x1), (this.graph.height() - 60) / (y2 - y1));
+  }
+
+  // Puts nodes into the middle at a zoom between two bounds.
   frame(nodes, least, most) {
     if (nodes.empty()) {
       return;
     }
-    const { graph } = this;
-    // The panel may just have opened.
-    graph.resize();
-    const sides = (axis, size) =>
-      nodes.map((node) => [-1, 1].map((side) => node.position(axis) + (side * node.data(size)) / 2));
-    const [[x1, x2], [y1, y2]] = [sides("x", "width"), sides("y", "height")].map((all) => [
-      all.reduce((least, [side]) => Math.min(least, side), Infinity),
-      all.reduce((most, [, side]) => Math.max(most, side), -Infinity),
-    ]);
-    const [width, height] = [graph.width(), graph.height()];
-    const room = Math.min((width - 60) / (x2 - x1), (height - 60) / (y2 - y1));
-    const zoom = Math.max(least, Math.min(most, room));
+    const zoom = Math.max(least, Math.min(most, this.roomFor(nodes)));
+    const middle = ([one, other], size) => size / 2 - (zoom * (one + other)) / 2;
+    const [x, y] = this.around(nodes);
     if (zoom > 0) {
-      graph.viewport({ zoom, pan: { x: width / 2 - (zoom * (x1 + x2)) / 2, y: height / 2 - (zoom * (y1 + y2)) / 2 } });
+      this.graph.viewport({ zoom, pan: { x: middle(x, this.graph.width()), y: middle(y, this.graph.height()) } });
     }
   }
 

@@ -2,11 +2,21 @@
 
 import { button, choice, element, grid, link, many } from "./dom.js";
 import * as calls from "./calls.js";
+import { namesOf } from "./merge.js";
 import { clean, labelText, short } from "./words.js";
 
-const MAX_NAMES = 50;
+const MAX_NAMES = 100;
 const HASH = /^(0x)?[0-9a-f]{64}$/i;
-const ADDRESS = /^((0x|xdc)?[0-9a-f]{40}|41[0-9a-f]{40}|[13T][1-9A-HJ-NP-Za-km-z]{25,34}|bc1[02-9ac-hj-np-z]{11,87})$/i;
+// Also what is mistyped or cut off, so that the server can say what is wrong with it.
+const ADDRESS = /^(0x[0-9a-z]*|41[0-9a-f]{30,}|[13T][0-9A-Za-z]{19,}|(bc1|tb1|bcrt1)[0-9a-z]{8,})$/i;
+// Why a text is no address.
+const REASONS = new Map([
+  ["length", "it has the wrong length"],
+  ["checksum", "its checksum is wrong: a letter is mistyped"],
+  ["alphabet", "it contains a letter that such addresses do not have"],
+  ["version", "its kind is not known"],
+  ["network_mismatch", "it is of another network"],
+]);
 
 /** Returns what a text looks like: `transaction`, `address` or `name`. */
 export function kindOfText(text) {
@@ -33,10 +43,13 @@ export function searchForm(host, app) {
   });
   input.addEventListener("input", () => {
     const text = input.value.trim();
-    const call = { address: calls.resolve(text), name: calls.find(text, MAX_NAMES, chain.value || null) }[
-      kindOfText(text)
-    ];
-    submit.textContent = text && call ? app.priced("Look up", call) : "Look up";
+    // An address is looked up with its labels.
+    const asked = {
+      address: [calls.resolve(text), calls.labels({ chain: "", address: text })],
+      name: [calls.find(text, MAX_NAMES, chain.value || null)],
+      transaction: [],
+    }[kindOfText(text)];
+    submit.textContent = text ? app.priced("Look up", ...asked) : "Look up";
   });
   host.replaceChildren(form);
   return {
@@ -67,10 +80,9 @@ async function lookAddress(app, text, chain) {
   const { data } = answer;
   if (!data.valid) {
     const guesses = data.candidates.map((one) => clean(one.address)).join(", ");
-    const why = data.reason ? ` (${clean(data.reason).replaceAll("_", " ")})` : "";
-    app.warn(
-      `${clean(text)} is not an address${why}.${guesses ? ` It is near ${guesses}: compare letter by letter.` : ""}`,
-    );
+    const why = REASONS.get(data.reason);
+    const near = guesses ? ` It is near ${guesses}: compare letter by letter.` : "";
+    app.warn(`${clean(text)} is not an address${why ? `: ${why}` : ""}.${near}`);
     return;
   }
   const found = chain ?? data.chain;
@@ -78,13 +90,21 @@ async function lookAddress(app, text, chain) {
     app.warn(`${short(data.address)} is not an address of ${chain}, but of ${data.chains.join(", ")}.`);
     return;
   }
-  if (data.corrected) {
-    app.say(`Read as ${data.address}`);
+  const known = await app.ask(calls.labels({ chain: found, address: data.address }));
+  if (!known) {
+    return;
   }
+  app.startAt(found, data.address, namesOf(known.data));
+  const others = data.chains.filter((one) => one !== found);
   if (data.active === false) {
     app.warn(`${short(data.address)} is a valid address that was never seen on the chains that are held.`);
+  } else if (!chain && others.length) {
+    app.warn(
+      `Shown on ${found}. The address is also used on ${others.join(", ")}: choose the chain beside the search.`,
+    );
+  } else if (data.corrected) {
+    app.warn(`Read as ${data.address}.`);
   }
-  app.startAt(found, data.address);
 }
 
 async function lookName(app, text, chain) {

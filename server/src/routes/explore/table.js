@@ -2,7 +2,7 @@
 
 import { element, grid, link } from "./dom.js";
 import { linesOf, titleOf, chainsOf } from "./picture.js";
-import { days, exactAmount, labelText, money, riskText } from "./words.js";
+import { days, exactAmount, labelsText, money, riskText } from "./words.js";
 
 /** Fills the tables of addresses and payments that the filters show. */
 export function fillTable(host, state, filters, app) {
@@ -16,8 +16,9 @@ export function fillTable(host, state, filters, app) {
   };
   const addresses = [...state.addresses.values()].map((one) => [
     open(one),
+    element("span", { class: "whole" }, one.address),
     one.chain,
-    one.labels.map(labelText).join(", "),
+    labelsText(one),
     one.risk ? riskText(one.risk) : "",
     sum(one.key, "to"),
     sum(one.key, "from"),
@@ -29,6 +30,7 @@ export function fillTable(host, state, filters, app) {
       open(state.addresses.get(line.to)),
       link(exactAmount(payment), () => app.openLine(line.from, line.to, true)),
       payment.usd === null ? "no price" : money(payment.usd),
+      payment.followed?.usd === null || payment.followed === null ? "" : money(payment.followed.usd),
       days(payment.first, payment.last),
       String(payment.count),
       payment.isChange ? "change" : payment.crossing ? `over ${payment.crossing.bridge || "a bridge"}` : "",
@@ -36,8 +38,16 @@ export function fillTable(host, state, filters, app) {
   );
   host.replaceChildren(
     element("h2", {}, `Addresses: ${addresses.length}`),
-    grid("Addresses", ["Address", "Chain", "Labels", "Risk", "Received here", "Paid here", "Note"], addresses),
+    grid(
+      "Addresses",
+      ["Name", "Address", "Chain", "Labels", "Risk", "Came in here", "Went out here", "Note"],
+      addresses,
+    ),
     element("h2", {}, `Payments: ${payments.length}`),
-    grid("Payments", ["From", "To", "Amount", "US dollars", "Dates", "Transactions", "Kind"], payments),
+    grid(
+      "Payments",
+      ["From", "To", "Amount", "US dollars", "Of it followed", "Dates", "Transactions", "Kind"],
+      payments,
+    ),
   );
 }

@@ -2,7 +2,7 @@
 
 import * as calls from "./calls.js";
 import { button, element, field, grid, many } from "./dom.js";
-import { sameElsewhere } from "./panel.js";
+import { sameElsewhere } from "./shared.js";
 import { clean, moment } from "./words.js";
 
 // The largest number of addresses whose risk one call judges.
@@ -55,7 +55,7 @@ export function toolbar(host, app) {
       redo.disabled = !canRedo;
       stop.hidden = !isBusy;
       const call = calls.risks(Array(unjudged).fill({}));
-      risks.textContent = unjudged ? app.priced(`Risk of ${unjudged}`, call) : "Risk of all";
+      risks.textContent = unjudged ? app.priced(`Risk of ${unjudged} of ${shown.addresses}`, call) : "Risk of all";
       risks.disabled = unjudged === 0;
       risks.title = unjudged
         ? `Judge ${many(unjudged, "address", "addresses")} that were not judged yet`
@@ -180,7 +180,7 @@ function helpPage(app) {
       element(
         "p",
         {},
-        "A line is the money that one address paid another. Click it for its transactions. Drag addresses, and pin those that must stay in their place.",
+        "A line is the money that went from one address to another. Click it for its transactions. Drag addresses, and pin those that must stay in their place.",
       ),
       element("p", {}, app.hypothesis),
       element("h3", {}, "Keys"),

@@ -108,10 +108,27 @@ export function days(first, last) {
   return from === to ? from : `${from} – ${to}`;
 }
 
+/** Returns the sum of US dollars of payments; null if none of them has a price. */
+export function sumUsd(payments, usdOf = (payment) => payment.usd) {
+  const priced = payments.map(usdOf).filter((usd) => usd !== null);
+  return priced.length ? priced.reduce((sum, usd) => sum + usd, 0) : null;
+}
+
+/** Describes how much of payments a trace followed; null if it is all of them, or unknown. */
+export function followedText(payments) {
+  const traced = payments.filter((payment) => payment.followed !== null);
+  const [part, all] = [sumUsd(traced, (payment) => payment.followed.usd), sumUsd(payments)];
+  return part === null || all === null || part > 0.995 * all ? null : `${money(part)} of it followed`;
+}
+
+/** Describes the labels of an address; that they were not asked for is said. */
+export function labelsText({ labels, areLabelsKnown }) {
+  return areLabelsKnown ? labels.map(labelText).join(", ") : "labels not asked";
+}
+
 /** Describes the amount of the payments between two addresses. */
 export function sumText(payments) {
-  const priced = payments.filter((payment) => payment.usd !== null);
-  const usd = priced.length ? priced.reduce((sum, payment) => sum + payment.usd, 0) : null;
+  const usd = sumUsd(payments);
   if (payments.length === 1) {
     return usd === null ? shortAmount(payments[0]) : `${shortAmount(payments[0])} (${money(usd)})`;
   }
