@@ -23,6 +23,7 @@ const LAYERS: &[(&str, u8)] = &[
     ("headwater-simulate", 5),
     ("headwater-export", 4),
     ("headwater-graph", 5),
+    ("headwater-node", 5),
     ("headwater-engine", 6),
     ("headwater-table", 7),
     ("headwater-picture", 7),

@@ -25,5 +25,6 @@ mod label_lists;
 mod labels;
 mod logs;
 mod market;
+mod node_answers;
 mod traces;
 mod tron;
