@@ -26,7 +26,7 @@ OPTIONS = (
     "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1",
 )
 _NAMES = ("chromium", "chromium-browser", "google-chrome")
-# The codes of keys that are no characters, and of those whose codes differ from their names.
+# The codes of keys without a character, and of those whose codes differ from their names.
 _NUMBERS = {
     "Tab": 9,
     "Enter": 13,

@@ -41,7 +41,7 @@ _SHOWN = """
 document.body.innerText +
   [...document.querySelectorAll("[title], [aria-label]")].map((one) => one.title + one.ariaLabel)
 """
-# The longest text of the panel that is no command, and the number of characters that it may have.
+# The longest text of the panel besides commands, and the number of characters that it may have.
 _LONGEST = """
 Math.max(0, ...[...document.querySelectorAll("#panel :not(pre)")].flatMap((one) => [...one.childNodes])
   .filter((one) => one.nodeType === Node.TEXT_NODE).map((one) => one.data.length))
@@ -162,7 +162,7 @@ def load_corpus(program: Program, folder: Path, corpus: Path) -> list[str]:
     """Load odd lists of labels that people have; return the addresses that they name."""
     program.run("ingest", "--chain", "ethereum", str(folder / "transactions.csv"))
     for odd in sorted(corpus.iterdir()):
-        # Many of the files are no lists of labels, and are refused.
+        # Many of the files are not lists of labels, and are refused.
         program.attempt("labels", "import", "--source", "odd", "--list", odd.name, str(odd))
     exported = folder / "odd.csv"
     program.run("labels", "export", str(exported))

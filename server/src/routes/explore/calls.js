@@ -26,7 +26,7 @@ function asked(filters) {
 export const chains = () => get("Chains", "/v1/chains", { include: "none" }, ["chains", []]);
 
 /** A text as an address. */
-export const resolve = (q) => get("Address", "/v1/addresses/resolve", { q }, ["resolve_address", ["q"]]);
+export const resolve = (q, chain) => get("Address", "/v1/addresses/resolve", { q, chain }, ["resolve_address", ["q"]]);
 
 /** The addresses of a name. */
 export const find = (q, limit, chain) =>

@@ -87,11 +87,12 @@ function paymentPart(panel, payment, chain, to) {
   }
   const over = payment.crossing;
   if (over) {
+    const isOpen = over.status && over.status !== "completed";
     parts.push(
       element(
         "p",
         {},
-        `Crossed over ${over.bridge || "a bridge"} from ${over.from} to ${over.to || "an unknown chain"}.`,
+        `Crossed over ${over.bridge || "a bridge"} from ${over.from} to ${over.to || "an unknown chain"}${isOpen ? ` (${over.status})` : ""}.`,
       ),
     );
     const hash = over.sourceHash || payment.hashes[0];

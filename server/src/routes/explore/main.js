@@ -25,6 +25,8 @@ class App {
     this.calls = [];
     // The last trace of each address.
     this.traces = new Map();
+    // The chains of which the server has data.
+    this.held = new Set();
     this.waiting = 0;
     this.isSaved = true;
     this.api = new Api((entry) => this.called(entry));
@@ -111,6 +113,7 @@ class App {
     }
     this.search.setChains(chains.map((one) => one.chain));
     const held = chains.filter((one) => one.indexed_to_ts !== null);
+    this.held = new Set(held.map((one) => one.chain));
     const lines = held.map((one) => element("li", {}, `${clean(one.display_name)}, up to ${day(one.indexed_to_ts)}`));
     at("welcome").append(
       element("p", {}, held.length ? "Chains that are held:" : "No chain is held yet: headwater ingest loads files."),
@@ -323,7 +326,7 @@ class App {
     const way = direction === "out" ? "out of" : "into";
     if (!data.edges.length) {
       const filters = isFiltered(this.filters) ? " with these filters" : "";
-      this.warn(`No money ${way} ${short(place.address)} are held${filters}.`);
+      this.warn(`No payments ${way} ${short(place.address)} are held${filters}.`);
       return;
     }
     const isPart = this.filters.from !== null || this.filters.to !== null;

@@ -14,7 +14,7 @@ const MAX_CURVED = 1200;
 // The characters of a line of a box.
 const MAX_LINE = 26;
 const HELP =
-  "Addresses and payments. Arrow keys move between addresses; Enter opens the details, O asks for payments out, I for payments in, " +
+  "Addresses and payments. Arrow keys move between addresses; Enter opens the details, O asks for money out, I for money in, " +
   "P pins, N writes a note, Delete removes, Escape closes. The button Table lists everything.";
 
 /** Returns the name of an address with its short form, on one line. */

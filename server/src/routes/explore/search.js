@@ -45,7 +45,7 @@ export function searchForm(host, app) {
     const text = input.value.trim();
     // An address is looked up with its labels.
     const asked = {
-      address: [calls.resolve(text), calls.labels({ chain: "", address: text })],
+      address: [calls.resolve(text, chain.value || null), calls.labels({ chain: "", address: text })],
       name: [calls.find(text, MAX_NAMES, chain.value || null)],
       transaction: [],
     }[kindOfText(text)];
@@ -55,7 +55,8 @@ export function searchForm(host, app) {
   return {
     focus: () => input.focus(),
     setChains(names) {
-      chain.append(...names.map((name) => element("option", { value: name }, name)));
+      const options = names.map((name) => element("option", { value: name }, name));
+      chain.replaceChildren(element("option", { value: "" }, "any chain"), ...options);
     },
   };
 }
@@ -73,7 +74,7 @@ export async function look(app, text, chain) {
 }
 
 async function lookAddress(app, text, chain) {
-  const answer = await app.ask(calls.resolve(text));
+  const answer = await app.ask(calls.resolve(text, chain));
   if (!answer) {
     return;
   }
@@ -82,26 +83,22 @@ async function lookAddress(app, text, chain) {
     const guesses = data.candidates.map((one) => clean(one.address)).join(", ");
     const why = REASONS.get(data.reason);
     const near = guesses ? ` It is near ${guesses}: compare letter by letter.` : "";
-    app.warn(`${clean(text)} is not an address${why ? `: ${why}` : ""}.${near}`);
+    const of = chain ? ` of ${chain}` : "";
+    app.warn(`${clean(text)} is not an address${of}${why ? `: ${why}` : ""}.${near}`);
     return;
   }
   const found = chain ?? data.chain;
-  if (chain && !data.chains.includes(chain)) {
-    app.warn(`${short(data.address)} is not an address of ${chain}, but of ${data.chains.join(", ")}.`);
-    return;
-  }
   const known = await app.ask(calls.labels({ chain: found, address: data.address }));
   if (!known) {
     return;
   }
   app.startAt(found, data.address, namesOf(known.data));
-  const others = data.chains.filter((one) => one !== found);
+  // The same form is valid on several chains, of which the server may hold some.
+  const others = data.chains.filter((one) => one !== found && app.held.has(one));
   if (data.active === false) {
     app.warn(`${short(data.address)} is a valid address that was never seen on the chains that are held.`);
   } else if (!chain && others.length) {
-    app.warn(
-      `Shown on ${found}. The address is also used on ${others.join(", ")}: choose the chain beside the search.`,
-    );
+    app.warn(`Shown on ${found}. It may also be used on ${others.join(", ")}: choose the chain beside the search.`);
   } else if (data.corrected) {
     app.warn(`Read as ${data.address}.`);
   }

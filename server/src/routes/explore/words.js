@@ -9,6 +9,8 @@ const STOP_REASONS = new Map(Object.entries(FACTS.vocabulary.stop_reasons));
 const INVISIBLE = /\p{C}|\p{Zl}|\p{Zp}/gu;
 const MAX_TEXT = 200;
 const MAX_SYMBOL = 12;
+// The share of a payment from which all of it counts as followed.
+const NEARLY = 0.995;
 
 /** Returns a text on one line without invisible characters, and not longer than names are. */
 export function clean(text, max = MAX_TEXT) {
@@ -118,7 +120,20 @@ export function sumUsd(payments, usdOf = (payment) => payment.usd) {
 export function followedText(payments) {
   const traced = payments.filter((payment) => payment.followed !== null);
   const [part, all] = [sumUsd(traced, (payment) => payment.followed.usd), sumUsd(payments)];
-  return part === null || all === null || part > 0.995 * all ? null : `${money(part)} of it followed`;
+  if (part !== null && all !== null) {
+    return part > NEARLY * all ? null : `${money(part)} of it followed`;
+  }
+  // Without prices amounts of one asset can be compared.
+  const [only] = traced;
+  if (
+    payments.length > 1 ||
+    !only ||
+    only.amount === null ||
+    Number(only.followed.amount) > NEARLY * Number(only.amount)
+  ) {
+    return null;
+  }
+  return `${shortAmount({ ...only, amount: only.followed.amount })} of it followed`;
 }
 
 /** Describes the labels of an address; that they were not asked for is said. */
