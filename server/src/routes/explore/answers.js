@@ -91,10 +91,12 @@ export function risk(data, open) {
   const isJudged = assessment !== "insufficient";
   const score = `${data.composite_score.toFixed(2)} of 100`;
   const verdict = isJudged ? `${data.risk_level} risk, ${score}` : "Not enough data to judge";
-  const parts = [element("p", { class: `verdict ${isJudged ? data.risk_level : "none"}` }, verdict)];
-  if (missing.length) {
-    parts.push(paragraph(isJudged ? "Judged in part: " : "What is missing: ", missing.join("; "), "."));
-  }
+  const level = element("p", { class: `verdict ${isJudged ? data.risk_level : "none"}` }, verdict);
+  const limits = missing.length
+    ? paragraph(isJudged ? "Judged in part: " : "What is missing: ", missing.join("; "), ".")
+    : "";
+  // How far the risk could be judged comes before its level.
+  const parts = isJudged ? [limits, level] : [level, limits];
   parts.push(title("Why this score"));
   const rows = data.factors.map((factor) => [
     FLOORS.has(factor.code) ? "floor" : factor.points === null ? "" : factor.points.toFixed(1),

@@ -157,6 +157,6 @@ export function riskText(risk) {
   if (risk.assessment === "insufficient") {
     return "not enough data to judge";
   }
-  const part = risk.assessment === "partial" ? ", judged in part" : "";
-  return `${risk.level} ${risk.score.toFixed(1)}${part}`;
+  const part = risk.assessment === "partial" ? "in part, " : "";
+  return `${part}${risk.level} ${risk.score.toFixed(1)}`;
 }
