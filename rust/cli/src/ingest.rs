@@ -15,6 +15,7 @@ use super::Settings;
 use super::error::Failure;
 use super::interrupt::on_interrupt;
 use super::labels;
+use super::nodes::{self, NodeArguments};
 use super::output::{Output, grouped, say, table};
 use super::progress::{Bar, Unit};
 
@@ -58,8 +59,10 @@ pub struct Arguments {
     /// Print one JSON line per durable commit on standard error.
     #[arg(long)]
     report_commits: bool,
+    #[command(flatten)]
+    nodes: NodeArguments,
     /// Files, folders or patterns.
-    #[arg(required = true, value_name = "PATH")]
+    #[arg(required_unless_present = "rpc", conflicts_with = "rpc", value_name = "PATH")]
     paths: Vec<PathBuf>,
 }
 
@@ -178,6 +181,9 @@ impl Arguments {
 
 /// Reads files into the store.
 pub(super) fn run(settings: &Settings, arguments: &Arguments, output: Output) -> Result<(), Failure> {
+    if let (Some(chain), false) = (arguments.chain, arguments.nodes.rpc.is_empty()) {
+        return nodes::run(settings, chain, &arguments.nodes, output);
+    }
     let options = arguments.options();
     let store = settings.store()?;
     let cancel = Cancel::new();

@@ -30,6 +30,7 @@ pub mod interrupt;
 mod keys;
 mod labels;
 mod movement_filter;
+mod nodes;
 pub mod output;
 mod path;
 mod plans;

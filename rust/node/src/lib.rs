@@ -12,15 +12,30 @@
 #![cfg_attr(not(test), deny(clippy::string_slice))]
 
 pub mod bitcoin;
+mod bitcoin_source;
+mod budget;
+mod error;
 pub mod evm;
+mod evm_source;
 pub mod exceptions;
+mod history;
 mod json;
 mod mismatch;
 mod part;
+mod pool;
 mod rlp;
+mod score_card;
 mod signature;
+mod source;
+mod transport;
 pub mod trie;
 pub mod tron;
+mod tron_source;
 
+pub use error::{CallError, FetchError, NodeError};
+pub use history::{HistoryOptions, HistoryProgress, HistoryReport, HistoryState, Traces, load_history};
 pub use mismatch::{Digest, FailureKind, Mismatch, Rule, VerificationError};
 pub use part::Part;
+pub use pool::Providers;
+pub use score_card::ScoreCard;
+pub use transport::Provider;

@@ -2,6 +2,7 @@
 
 mod evm;
 mod flips;
+mod history;
 mod tron;
 
 use serde_json::Value;

@@ -21,6 +21,10 @@ pub enum CoverageTable {
     TokenTransfers,
     /// Event logs.
     Logs,
+    /// Transactions that were verified against the hash of their block.
+    VerifiedTransactions,
+    /// Receipts and logs that were verified against the hash of their block.
+    VerifiedReceipts,
 }
 
 /// The contents of a ledger of one chain. Answers that depend on what is missing say so.

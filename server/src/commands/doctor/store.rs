@@ -127,6 +127,8 @@ fn name(table: CoverageTable) -> &'static str {
         CoverageTable::Traces => "traces",
         CoverageTable::TokenTransfers => "token transfers",
         CoverageTable::Logs => "logs",
+        CoverageTable::VerifiedTransactions => "verified transactions",
+        CoverageTable::VerifiedReceipts => "verified receipts",
     }
 }
 

@@ -1,0 +1,120 @@
+//! `headwater ingest --rpc`: history from nodes.
+
+use std::cell::OnceCell;
+use std::sync::Mutex;
+
+use headwater_ingest::Progress;
+use headwater_ledger::Cancel;
+use headwater_node::{HistoryOptions, HistoryProgress, HistoryReport, HistoryState, Providers, Traces, load_history};
+use headwater_types::Chain;
+
+use super::Settings;
+use super::error::Failure;
+use super::interrupt::on_interrupt;
+use super::labels;
+use super::output::{Output, grouped};
+use super::progress::{Bar, Unit};
+
+/// The arguments of a load from nodes.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "History from nodes, in place of files")]
+pub struct NodeArguments {
+    /// Addresses of nodes of the chain, separated by commas: JSON-RPC of EVM chains and Bitcoin Core, the HTTP interface of
+    /// TRON. Every block is verified. A login may stand before the host.
+    #[arg(
+        long,
+        value_name = "URL",
+        value_delimiter = ',',
+        env = "HEADWATER_RPC",
+        hide_env_values = true,
+        requires = "chain"
+    )]
+    pub rpc: Vec<String>,
+    /// First block.
+    #[arg(long, value_name = "BLOCK", default_value_t = 0)]
+    from: u64,
+    /// Last block [default: the newest one that is final].
+    #[arg(long, value_name = "BLOCK")]
+    to: Option<u64>,
+    /// Requests a second that each provider may be asked [default: as many as it answers].
+    #[arg(long, value_name = "N")]
+    requests_per_second: Option<f64>,
+    /// Requests at the same time.
+    #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..=256))]
+    parallel: u16,
+    /// Do not ask for internal movements.
+    #[arg(long)]
+    no_traces: bool,
+}
+
+/// Shows the progress of a load from nodes.
+struct NodeProgress {
+    blocks: Mutex<(&'static str, Bar)>,
+    building: Mutex<OnceCell<Bar>>,
+}
+
+impl HistoryProgress for NodeProgress {
+    fn update(&self, state: HistoryState) {
+        let mut shown = self.blocks.lock().expect("no holder of the lock panics");
+        if shown.0 != state.what {
+            *shown = (state.what, Bar::new(Unit::Steps));
+        }
+        let transactions = match state.transactions {
+            0 => String::new(),
+            count => format!(", {} transactions", grouped(count)),
+        };
+        shown.1.update(state.done, state.total, &format!("{}{transactions}", state.what));
+    }
+
+    fn building(&self, kind: &'static str, done: u64, total: u64) {
+        self.blocks.lock().expect("no holder of the lock panics").1.clear();
+        let bar = self.building.lock().expect("no holder of the lock panics");
+        Progress::building(bar.get_or_init(|| Bar::new(Unit::Steps)), kind, done, total);
+    }
+}
+
+/// Loads history from nodes.
+pub(super) fn run(settings: &Settings, chain: Chain, arguments: &NodeArguments, output: Output) -> Result<(), Failure> {
+    let store = settings.store()?;
+    let cancel = Cancel::new();
+    on_interrupt(&cancel);
+    let failed = |error| Failure::from_error(&error);
+    let providers = Providers::new(&arguments.rpc, arguments.requests_per_second).map_err(failed)?;
+    let options = HistoryOptions {
+        chain,
+        from: arguments.from,
+        to: arguments.to,
+        parallel: arguments.parallel.into(),
+        traces: if arguments.no_traces { Traces::LeftOut } else { Traces::WherePossible },
+        imported_at: labels::now(),
+    };
+    let progress = NodeProgress { blocks: Mutex::new(("blocks", Bar::new(Unit::Steps))), building: Mutex::default() };
+    let report = load_history(&store, &providers, &options, &progress, &cancel);
+    drop(progress);
+    let report = report.map_err(failed)?;
+    output.report(&report, || lines(&report, &providers))
+}
+
+fn lines(report: &HistoryReport, providers: &Providers) -> Vec<String> {
+    #[expect(clippy::cast_precision_loss, reason = "a rate that people read")]
+    let rate = report.blocks as f64 / report.seconds.max(0.001);
+    let mut lines = vec![format!(
+        "{}: blocks {} to {}: {} loaded and verified, {} held already; {} transactions, {rate:.0} blocks a second",
+        report.chain,
+        report.from,
+        report.to,
+        grouped(report.blocks),
+        grouped(report.held),
+        grouped(report.transactions),
+    )];
+    if report.traced > 0 {
+        lines.push(format!("internal movements of {} blocks, which no hash covers", grouped(report.traced)));
+    }
+    lines.extend(report.traces_missing.iter().map(|reason| format!("note: internal movements are missing: {reason}")));
+    for provider in providers.all() {
+        if let Some(reason) = provider.card().aside {
+            lines.push(format!("note: {} was put aside: {reason}", provider.name()));
+        }
+    }
+    lines
+}

@@ -1,0 +1,117 @@
+//! The errors of calls to nodes.
+
+use std::time::Duration;
+
+use headwater_ingest::IngestError;
+use headwater_ledger::LedgerError;
+
+use crate::mismatch::{FailureKind, VerificationError};
+
+/// The reason for which one call has no answer.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum CallError {
+    /// The provider wants fewer requests.
+    #[error("it limits the rate of requests{}", after.map(|wait| format!(", the next after {} s", wait.as_secs())).unwrap_or_default())]
+    RateLimited {
+        /// The wait that it asks for.
+        after: Option<Duration>,
+    },
+    /// The answer would be too large for the provider: fewer blocks or calls at once are the remedy.
+    #[error("it refuses so much at once: {0}")]
+    TooMuch(String),
+    /// The provider does not have the method.
+    #[error("it does not have {0}")]
+    NoMethod(String),
+    /// The key, the login or the plan is refused.
+    #[error("it refuses the caller with status {0}: check the key or login in the address")]
+    Refused(u16),
+    /// It has no such data.
+    #[error("it has no {0}")]
+    Missing(String),
+    /// The connection failed or was cut, or the provider reports a failure of its own.
+    #[error("{0}")]
+    Failed(String),
+    /// The answer is not that of such a node.
+    #[error("its answer is not understood: {0}")]
+    Malformed(String),
+    /// The work was cancelled.
+    #[error("the work was cancelled")]
+    Cancelled,
+}
+
+impl CallError {
+    /// Returns whether the same call may succeed later.
+    pub(crate) fn passes(&self) -> bool {
+        matches!(self, Self::RateLimited { .. } | Self::Failed(_))
+    }
+}
+
+/// The reason for which blocks of a provider are not used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum FetchError {
+    /// A call has no answer.
+    #[error(transparent)]
+    Call(#[from] CallError),
+    /// An answer contradicts the block that it is about.
+    #[error("{text}")]
+    Lie {
+        /// The stable name of the contradiction.
+        code: &'static str,
+        /// The block.
+        block: u64,
+        /// What is wrong, in a sentence.
+        text: String,
+    },
+    /// An answer has a form that this version does not read.
+    #[error("{0}")]
+    Unknown(String),
+}
+
+impl From<VerificationError> for FetchError {
+    fn from(error: VerificationError) -> Self {
+        match error.mismatch.kind() {
+            FailureKind::Unsupported => Self::Unknown(error.to_string()),
+            FailureKind::Malformed | FailureKind::Contradiction => {
+                Self::Lie { code: error.mismatch.code(), block: error.block, text: error.to_string() }
+            }
+        }
+    }
+}
+
+/// The reason for which a load from nodes ended.
+#[derive(Debug, thiserror::Error)]
+pub enum NodeError {
+    /// An address cannot be used.
+    #[error("{text:?} is no address of a node: expected http://HOST:PORT or https://HOST/PATH")]
+    Address {
+        /// The address, without secrets.
+        text: String,
+    },
+    /// No provider is left for a range.
+    #[error("blocks {first} to {last} cannot be loaded:\n{}", reasons.join("\n"))]
+    NoProvider {
+        /// The first block.
+        first: u64,
+        /// The last block.
+        last: u64,
+        /// What each provider said.
+        reasons: Vec<String>,
+    },
+    /// The range is not one that can be loaded.
+    #[error("{0}")]
+    Range(String),
+    /// Reading the blocks failed.
+    #[error(transparent)]
+    Ingest(#[from] IngestError),
+    /// The store failed.
+    #[error(transparent)]
+    Ledger(#[from] LedgerError),
+    /// A file beside the store failed.
+    #[error("cannot write {file}: {source}")]
+    Io {
+        /// The file.
+        file: String,
+        /// The reason.
+        source: std::io::Error,
+    },
+}

@@ -1,0 +1,232 @@
+//! Blocks of an EVM node by JSON-RPC: blocks by number, receipts and traces by the hash of the block.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use headwater_ledger::Cancel;
+use headwater_ledger::read::CoverageTable;
+use headwater_types::Chain;
+use serde_json::{Value, json};
+
+use crate::error::{CallError, FetchError};
+use crate::evm::{Senders, VerifiedBlock, verify_all};
+use crate::source::{Fetched, Source};
+use crate::transport::Provider;
+
+/// Calls of one request at first, and at most.
+const FIRST_BATCH: usize = 10;
+const MAX_BATCH: usize = 100;
+
+/// The methods of traces, by preference.
+const TRACES: [&str; 2] = ["trace_block", "debug_traceBlockByHash"];
+
+/// An EVM chain.
+#[derive(Debug)]
+pub(crate) struct EvmSource {
+    chain: Chain,
+    /// Calls of one request, as far as providers take them.
+    batch: AtomicUsize,
+}
+
+impl EvmSource {
+    pub fn new(chain: Chain) -> Self {
+        Self { chain, batch: AtomicUsize::new(FIRST_BATCH) }
+    }
+
+    /// Calls a method many times, in requests of a size that the provider takes.
+    fn many(
+        &self,
+        provider: &Provider,
+        method: &str,
+        calls: Vec<Value>,
+        cancel: &Cancel,
+    ) -> Result<Vec<Value>, CallError> {
+        let mut answers = Vec::with_capacity(calls.len());
+        let mut open = calls.as_slice();
+        while !open.is_empty() {
+            let size = self.batch.load(Ordering::Relaxed).min(open.len());
+            match provider.batch(method, open[..size].to_vec(), cancel) {
+                Ok(some) => {
+                    for answer in some {
+                        answers.push(answer?);
+                    }
+                    open = &open[size..];
+                    self.batch.fetch_max((size + size / 4 + 1).min(MAX_BATCH), Ordering::Relaxed);
+                }
+                Err(CallError::TooMuch(_) | CallError::Malformed(_) | CallError::Failed(_)) if size > 1 => {
+                    self.batch.store(size / 2, Ordering::Relaxed);
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(answers)
+    }
+
+    /// Returns the receipts of blocks, by the hash of the block.
+    fn receipts(&self, provider: &Provider, blocks: &[Value], cancel: &Cancel) -> Result<Vec<Value>, CallError> {
+        let is_lacking = provider.note(|card| card.lacks.iter().any(|known| known == "eth_getBlockReceipts"));
+        if !is_lacking {
+            let calls = blocks.iter().map(|block| json!([block["hash"]])).collect();
+            match self.many(provider, "eth_getBlockReceipts", calls, cancel) {
+                Err(CallError::NoMethod(_)) => {}
+                outcome => return outcome,
+            }
+        }
+        // Nodes without receipts of blocks have those of transactions.
+        let hashes = |block: &Value| -> Vec<Value> {
+            let transactions = block["transactions"].as_array();
+            transactions.into_iter().flatten().map(|transaction| json!([transaction["hash"]])).collect()
+        };
+        let each = blocks.iter().map(|block| self.many(provider, "eth_getTransactionReceipt", hashes(block), cancel));
+        each.map(|receipts| receipts.map(Value::from)).collect()
+    }
+}
+
+impl Source for EvmSource {
+    fn format(&self) -> &'static str {
+        "evm-rpc"
+    }
+
+    fn file_name(&self, first: u64, last: u64) -> String {
+        format!("{first}-{last}.jsonl")
+    }
+
+    fn tables(&self) -> &'static [CoverageTable] {
+        use CoverageTable::{
+            Blocks, Logs, Receipts, TokenTransfers, Transactions, VerifiedReceipts, VerifiedTransactions,
+        };
+        &[Blocks, Transactions, Receipts, TokenTransfers, Logs, VerifiedTransactions, VerifiedReceipts]
+    }
+
+    fn check_chain(&self, provider: &Provider, cancel: &Cancel) -> Result<(), FetchError> {
+        let answer = provider.call("eth_chainId", json!([]), cancel)?;
+        let stated = answer.as_str().and_then(quantity);
+        let expected = self.chain.caip2().rsplit(':').next().and_then(|id| id.parse().ok());
+        if stated.is_some() && stated == expected {
+            return Ok(());
+        }
+        let found = stated.map_or_else(|| answer.to_string(), |id| id.to_string());
+        let expected = expected.map_or_else(String::new, |id: u64| id.to_string());
+        let text = format!("its chain id is {found}, that of {} is {expected}", self.chain);
+        Err(FetchError::Lie { code: "chain_id", block: 0, text })
+    }
+
+    fn final_head(&self, provider: &Provider, cancel: &Cancel) -> Result<u64, CallError> {
+        let number = |tag: &str| -> Result<Option<u64>, CallError> {
+            let answer = provider.call("eth_getBlockByNumber", json!([tag, false]), cancel)?;
+            Ok(answer["number"].as_str().and_then(quantity))
+        };
+        let head = number("latest")?.ok_or_else(|| CallError::Malformed("no number of the latest block".to_owned()))?;
+        let usual = head.saturating_sub(self.chain.finality_depth().into());
+        // A node that does not know the tag, and one that has never heard of finality, leave it at the first block.
+        match number("finalized") {
+            Ok(Some(block)) if block > 0 => Ok(block.min(head)),
+            Ok(_)
+            | Err(CallError::NoMethod(_) | CallError::Missing(_) | CallError::Failed(_) | CallError::TooMuch(_)) => {
+                Ok(usual)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    fn fetch(&self, provider: &Provider, (first, last): (u64, u64), cancel: &Cancel) -> Result<Fetched, FetchError> {
+        let calls = (first..=last).map(|number| json!([format!("{number:#x}"), true])).collect();
+        let blocks = self.many(provider, "eth_getBlockByNumber", calls, cancel)?;
+        if let Some((number, _)) = (first..).zip(&blocks).find(|(_, block)| block.is_null()) {
+            return Err(CallError::Missing(format!("block {number}")).into());
+        }
+        let receipts = self.receipts(provider, &blocks, cancel)?;
+        let mut fetched = Fetched {
+            complete: self.tables().to_vec(),
+            ..Fetched::default()
+        };
+        for ((number, block), receipts) in (first..).zip(&blocks).zip(receipts) {
+            if receipts.is_null() {
+                return Err(CallError::Missing(format!("receipts of block {number}")).into());
+            }
+            let VerifiedBlock { header, transactions, .. } =
+                verify_all(self.chain, number, block, Some(&receipts), Senders::Recover)?;
+            let parent = header.parent_hash().as_bytes().to_vec();
+            if fetched.blocks == 0 {
+                fetched.ends.0 = parent;
+            } else if fetched.ends.1 != parent {
+                let text = format!("block {number}: its parent is not block {} of the same provider", number - 1);
+                return Err(FetchError::Lie { code: "parent", block: number, text });
+            }
+            fetched.ends.1 = header.hash().as_bytes().to_vec();
+            fetched.blocks += 1;
+            fetched.transactions += transactions.as_slice().len() as u64;
+            fetched.add_lines([block, &receipts]);
+        }
+        Ok(fetched)
+    }
+
+    fn fetch_traces(
+        &self,
+        provider: &Provider,
+        (first, last): (u64, u64),
+        cancel: &Cancel,
+    ) -> Option<Result<Fetched, FetchError>> {
+        let mut missing = CallError::NoMethod(TRACES.join(", "));
+        for method in TRACES {
+            if provider.card().lacks.iter().any(|known| known == method) {
+                continue;
+            }
+            match self.traces(provider, method, (first, last), cancel) {
+                Err(FetchError::Call(error @ CallError::NoMethod(_))) => missing = error,
+                outcome => return Some(outcome),
+            }
+        }
+        Some(Err(missing.into()))
+    }
+}
+
+impl EvmSource {
+    fn traces(
+        &self,
+        provider: &Provider,
+        method: &str,
+        (first, last): (u64, u64),
+        cancel: &Cancel,
+    ) -> Result<Fetched, FetchError> {
+        let calls = (first..=last).map(|number| json!([format!("{number:#x}"), false])).collect();
+        let blocks = self.many(provider, "eth_getBlockByNumber", calls, cancel)?;
+        let calls = (first..).zip(&blocks).map(|(number, block)| match method {
+            "trace_block" => json!([format!("{number:#x}")]),
+            _ => json!([block["hash"], {"tracer": "callTracer", "timeout": "60s"}]),
+        });
+        let answers = self.many(provider, method, calls.collect(), cancel)?;
+        let mut fetched = Fetched { complete: vec![CoverageTable::Traces], ..Fetched::default() };
+        for ((number, block), answer) in (first..).zip(&blocks).zip(answers) {
+            let entries = answer.as_array().ok_or_else(|| CallError::Missing(format!("traces of block {number}")))?;
+            check_traces(number, block, entries, method)?;
+            fetched.blocks += 1;
+            // A block without transactions has no traces, and a list of nothing is no answer that a reader knows.
+            if !entries.is_empty() {
+                fetched.add_lines([&answer]);
+            }
+        }
+        Ok(fetched)
+    }
+}
+
+/// Checks what can be checked of traces, which no root covers: each transaction of the block has its tree, and no other.
+fn check_traces(number: u64, block: &Value, entries: &[Value], method: &str) -> Result<(), FetchError> {
+    let expected: Vec<&Value> = block["transactions"].as_array().into_iter().flatten().collect();
+    let name = if method == "trace_block" { "transactionHash" } else { "txHash" };
+    let mut found: Vec<&Value> = entries.iter().map(|entry| &entry[name]).filter(|hash| !hash.is_null()).collect();
+    found.dedup();
+    let is_of_block = method != "trace_block" || entries.iter().all(|entry| entry["blockHash"] == block["hash"]);
+    if is_of_block && found == expected {
+        return Ok(());
+    }
+    let text = format!(
+        "block {number}: its traces are of {} transactions, the block has {}, or they are of others",
+        found.len(),
+        expected.len()
+    );
+    Err(FetchError::Lie { code: "traces", block: number, text })
+}
+
+fn quantity(text: &str) -> Option<u64> {
+    u64::from_str_radix(text.strip_prefix("0x")?, 16).ok()
+}

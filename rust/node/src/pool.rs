@@ -1,0 +1,94 @@
+//! The providers of a load: who is asked, and who is put aside.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use crate::error::{CallError, FetchError, NodeError};
+use crate::transport::Provider;
+
+/// Failures without an answer in between after which a provider is put aside.
+const MAX_FAILURES: usize = 4;
+
+/// The providers of one chain.
+#[derive(Debug)]
+pub struct Providers {
+    all: Vec<Provider>,
+    failures: Vec<AtomicUsize>,
+    turn: AtomicUsize,
+}
+
+impl Providers {
+    /// Reads the addresses of providers.
+    ///
+    /// # Errors
+    /// When there is none, or one is no address.
+    pub fn new(urls: &[String], rate: Option<f64>) -> Result<Self, NodeError> {
+        let all = urls.iter().map(|url| Provider::new(url, rate)).collect::<Result<Vec<_>, _>>()?;
+        if all.is_empty() {
+            return Err(NodeError::Address { text: String::new() });
+        }
+        let failures = all.iter().map(|_| AtomicUsize::new(0)).collect();
+        Ok(Self { all, failures, turn: AtomicUsize::new(0) })
+    }
+
+    /// All providers, those that were put aside too.
+    #[must_use]
+    pub fn all(&self) -> &[Provider] {
+        &self.all
+    }
+
+    /// Asks one provider after the other until one has the answer. Each call begins with the next one in turn, so that
+    /// calls at the same time spread over all.
+    ///
+    /// # Errors
+    /// When no provider has it, with what each of them said, or when the work is cancelled.
+    pub(crate) fn ask<T>(
+        &self,
+        (first, last): (u64, u64),
+        attempt: impl Fn(&Provider) -> Result<T, FetchError>,
+    ) -> Result<T, NodeError> {
+        let begin = self.turn.fetch_add(1, Ordering::Relaxed);
+        let mut reasons = Vec::new();
+        for place in (0..self.all.len()).map(|step| (begin + step) % self.all.len()) {
+            let provider = &self.all[place];
+            if let Some(reason) = provider.card().aside {
+                reasons.push(format!("{}: put aside: {reason}", provider.name()));
+                continue;
+            }
+            match attempt(provider) {
+                Ok(answer) => {
+                    self.failures[place].store(0, Ordering::Relaxed);
+                    return Ok(answer);
+                }
+                Err(FetchError::Call(CallError::Cancelled)) => {
+                    return Err(NodeError::Ledger(headwater_ledger::Cancelled.into()));
+                }
+                Err(error) => {
+                    reasons.push(format!("{}: {error}", provider.name()));
+                    self.judge(place, &error);
+                }
+            }
+        }
+        Err(NodeError::NoProvider { first, last, reasons })
+    }
+
+    /// Notes a failure, and puts the provider aside where another call cannot end better.
+    fn judge(&self, place: usize, error: &FetchError) {
+        let provider = &self.all[place];
+        let aside = match error {
+            FetchError::Lie { code, text, .. } => {
+                provider.note(|card| card.lied(code, text));
+                true
+            }
+            FetchError::Call(CallError::Missing(_)) => {
+                provider.note(|card| card.gaps += 1);
+                false
+            }
+            FetchError::Call(CallError::Refused(_) | CallError::NoMethod(_)) => true,
+            FetchError::Unknown(_) => false,
+            FetchError::Call(_) => self.failures[place].fetch_add(1, Ordering::Relaxed) + 1 >= MAX_FAILURES,
+        };
+        if aside {
+            provider.note(|card| card.aside = Some(error.to_string()));
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! What was seen of a provider: calls, times, failures, and answers that were wrong.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+/// The number of latest times that quantiles are taken of.
+const KEPT: usize = 512;
+
+/// The score card of a provider.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ScoreCard {
+    /// Calls with an answer that was used.
+    pub answered: u64,
+    /// Calls that failed: cut connections, failures of the provider, answers that were not understood.
+    pub failed: u64,
+    /// Refusals because of too many requests.
+    pub rate_limited: u64,
+    /// Blocks or receipts that it did not have although its head is beyond them.
+    pub gaps: u64,
+    /// Wrong answers, by the name of the contradiction.
+    pub lies: BTreeMap<String, u64>,
+    /// The first wrong answer, in a sentence.
+    pub first_lie: Option<String>,
+    /// Methods that it does not have.
+    pub lacks: Vec<String>,
+    /// The reason for which it is not asked any more; none if it is.
+    pub aside: Option<String>,
+    /// The latest times of calls in milliseconds.
+    millis: Vec<f64>,
+}
+
+impl ScoreCard {
+    /// Counts an answer.
+    pub fn answered(&mut self, time: Duration) {
+        self.answered += 1;
+        if self.millis.len() == KEPT {
+            self.millis.remove(0);
+        }
+        self.millis.push(time.as_secs_f64() * 1000.0);
+    }
+
+    /// Counts a wrong answer.
+    pub fn lied(&mut self, code: &str, text: &str) {
+        *self.lies.entry(code.to_owned()).or_default() += 1;
+        self.first_lie.get_or_insert_with(|| text.to_owned());
+    }
+
+    /// Notes a method that it does not have.
+    pub fn lacks(&mut self, method: &str) {
+        if !self.lacks.iter().any(|known| known == method) {
+            self.lacks.push(method.to_owned());
+        }
+    }
+
+    /// Returns the time that a share of the latest calls took at most, in milliseconds.
+    #[must_use]
+    pub fn quantile(&self, share: f64) -> Option<f64> {
+        let mut sorted = self.millis.clone();
+        sorted.sort_by(f64::total_cmp);
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            clippy::cast_precision_loss,
+            reason = "a rank of at most 512"
+        )]
+        let rank = ((sorted.len() as f64 * share).ceil() as usize).saturating_sub(1);
+        sorted.get(rank).copied()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantiles_are_of_the_latest_calls() {
+        let mut card = ScoreCard::default();
+        assert_eq!(card.quantile(0.5), None);
+        for millis in 1..=100 {
+            card.answered(Duration::from_millis(millis));
+        }
+        assert_eq!((card.quantile(0.5), card.quantile(0.99)), (Some(50.0), Some(99.0)));
+    }
+}

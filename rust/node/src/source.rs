@@ -1,0 +1,63 @@
+//! The part of a load that differs between the families of chains.
+
+use headwater_ledger::Cancel;
+use headwater_ledger::read::CoverageTable;
+use serde_json::Value;
+
+use crate::error::{CallError, FetchError};
+use crate::transport::Provider;
+
+/// Blocks of a chain from a provider, verified.
+pub(crate) trait Source: Sync {
+    /// The format that reads what [`Source::fetch`] returns, as `--format` names it.
+    fn format(&self) -> &'static str;
+
+    /// Returns the name of a file with blocks, as its reader wants it.
+    fn file_name(&self, first: u64, last: u64) -> String;
+
+    /// The tables that a load is complete with. Blocks that lack one of them are fetched.
+    fn tables(&self) -> &'static [CoverageTable];
+
+    /// Checks that a provider is of the chain.
+    fn check_chain(&self, provider: &Provider, cancel: &Cancel) -> Result<(), FetchError>;
+
+    /// Returns the newest block that a provider calls final; without such a word the newest one less the usual depth.
+    fn final_head(&self, provider: &Provider, cancel: &Cancel) -> Result<u64, CallError>;
+
+    /// Fetches blocks, both ends included, and verifies them.
+    fn fetch(&self, provider: &Provider, range: (u64, u64), cancel: &Cancel) -> Result<Fetched, FetchError>;
+
+    /// Fetches internal movements of blocks that are held already; `None` where the chain has none apart.
+    fn fetch_traces(
+        &self,
+        provider: &Provider,
+        range: (u64, u64),
+        cancel: &Cancel,
+    ) -> Option<Result<Fetched, FetchError>>;
+}
+
+/// Fetched blocks.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Fetched {
+    /// The answers as a file would have them.
+    pub content: Vec<u8>,
+    /// The number of blocks.
+    pub blocks: u64,
+    /// The number of transactions.
+    pub transactions: u64,
+    /// The hash of the parent of the first block, and that of the last block; both empty for traces.
+    pub ends: (Vec<u8>, Vec<u8>),
+    /// The tables that are complete besides those that the reader of the content finds so: what was verified against the
+    /// headers, and what may be empty.
+    pub complete: Vec<CoverageTable>,
+}
+
+impl Fetched {
+    /// Adds answers, one per line.
+    pub fn add_lines<const N: usize>(&mut self, answers: [&Value; N]) {
+        for answer in answers {
+            self.content.extend(answer.to_string().into_bytes());
+            self.content.push(b'\n');
+        }
+    }
+}

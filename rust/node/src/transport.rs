@@ -1,0 +1,330 @@
+//! Requests to one node or provider: JSON-RPC and plain HTTP, within a budget, with retries where they can help.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use headwater_ledger::Cancel;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use ureq::Agent;
+
+use crate::budget::Budget;
+use crate::error::{CallError, NodeError};
+use crate::score_card::ScoreCard;
+
+/// The longest time of one request, from its first byte sent to the last byte read.
+const TIMEOUT: Duration = Duration::from_secs(60);
+/// The longest time until a connection stands.
+const CONNECT: Duration = Duration::from_secs(10);
+/// The maximum size of an answer.
+const MAX_ANSWER: u64 = 512 << 20;
+/// Tries of a request that fails for a reason that passes.
+const TRIES: u32 = 6;
+/// The first wait between two tries; it doubles.
+const FIRST_WAIT: Duration = Duration::from_millis(250);
+/// The longest wait, whatever a provider asks for.
+const MAX_WAIT: Duration = Duration::from_secs(60);
+/// The time between two looks at the cancel token while waiting.
+const STEP: Duration = Duration::from_millis(50);
+
+/// One node or provider.
+#[derive(Debug)]
+pub struct Provider {
+    url: String,
+    name: String,
+    login: Option<String>,
+    agent: Agent,
+    budget: Budget,
+    card: Mutex<ScoreCard>,
+    number: AtomicU64,
+}
+
+/// One answer of a JSON-RPC batch.
+#[derive(Deserialize)]
+struct Envelope {
+    #[serde(default)]
+    id: Value,
+    #[serde(default)]
+    result: Value,
+    #[serde(default)]
+    error: Option<RpcError>,
+}
+
+#[derive(Deserialize)]
+struct RpcError {
+    #[serde(default)]
+    code: i64,
+    #[serde(default)]
+    message: String,
+}
+
+impl Provider {
+    /// Reads an address such as `http://127.0.0.1:8545` or `http://user:password@127.0.0.1:8332`. `rate` is the number of
+    /// requests a second that it may be asked.
+    ///
+    /// # Errors
+    /// When it is no address of a web server.
+    ///
+    /// ```
+    /// use headwater_node::Provider;
+    /// assert_eq!(Provider::new("https://eth.example/v2/SECRET", None).unwrap().name(), "eth.example");
+    /// assert!(Provider::new("eth.example", None).is_err());
+    /// ```
+    pub fn new(url: &str, rate: Option<f64>) -> Result<Self, NodeError> {
+        let refused = || NodeError::Address {
+            text: url.split(['@', '?']).next_back().unwrap_or_default().chars().take(80).collect(),
+        };
+        let (scheme, rest) = url.split_once("://").ok_or_else(refused)?;
+        let (login, rest) = match rest.split_once('@') {
+            Some((login, rest)) if !login.contains('/') => (Some(login.to_owned()), rest),
+            _ => (None, rest),
+        };
+        let host = rest.split('/').next().unwrap_or_default();
+        if !matches!(scheme, "http" | "https") || host.is_empty() || rest.contains(char::is_whitespace) {
+            return Err(refused());
+        }
+        let config = Agent::config_builder()
+            .timeout_global(Some(TIMEOUT))
+            .timeout_connect(Some(CONNECT))
+            .http_status_as_error(false)
+            .max_redirects(0)
+            .user_agent(concat!("headwater/", env!("CARGO_PKG_VERSION")))
+            .build();
+        Ok(Self {
+            url: format!("{scheme}://{}", rest.trim_end_matches('/')),
+            name: host.to_owned(),
+            login,
+            agent: config.into(),
+            budget: Budget::new(rate),
+            card: Mutex::default(),
+            number: AtomicU64::new(1),
+        })
+    }
+
+    /// Its host and port. Paths and logins hold keys, and are never shown.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Returns a copy of its score card.
+    #[must_use]
+    pub fn card(&self) -> ScoreCard {
+        self.note(|card| card.clone())
+    }
+
+    /// Writes to its score card.
+    pub(crate) fn note<T>(&self, write: impl FnOnce(&mut ScoreCard) -> T) -> T {
+        write(&mut self.card.lock().expect("no holder of the lock panics"))
+    }
+
+    /// Calls a method.
+    ///
+    /// # Errors
+    /// When the provider refuses or fails after all tries, or the work is cancelled.
+    pub fn call(&self, method: &str, params: Value, cancel: &Cancel) -> Result<Value, CallError> {
+        let mut answers = self.batch(method, vec![params], cancel)?;
+        answers.pop().unwrap_or_else(|| Err(CallError::Malformed("an empty batch".to_owned())))
+    }
+
+    /// Calls a method with several lists of parameters in one request; the answers come in their order.
+    ///
+    /// # Errors
+    /// When the provider refuses or fails the whole request after all tries, or the work is cancelled.
+    pub fn batch(
+        &self,
+        method: &str,
+        calls: Vec<Value>,
+        cancel: &Cancel,
+    ) -> Result<Vec<Result<Value, CallError>>, CallError> {
+        let count = calls.len() as u64;
+        let first = self.number.fetch_add(count, Ordering::Relaxed);
+        let requests: Vec<Value> = (first..)
+            .zip(calls)
+            .map(|(id, params)| json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}))
+            .collect();
+        let body = if count == 1 { requests[0].to_string() } else { Value::from(requests).to_string() };
+        self.with_tries(cancel, || {
+            let text = self.post("", body.as_bytes())?;
+            self.answers_of(method, &text, first, count)
+        })
+    }
+
+    /// Asks a path of a plain HTTP interface with a JSON body.
+    ///
+    /// # Errors
+    /// As [`Provider::call`].
+    pub fn ask(&self, path: &str, body: &Value, cancel: &Cancel) -> Result<Value, CallError> {
+        let body = body.to_string();
+        self.with_tries(cancel, || {
+            let text = self.post(path, body.as_bytes())?;
+            serde_json::from_slice(&text).map_err(|error| CallError::Malformed(error.to_string()))
+        })
+    }
+
+    /// Repeats what fails for a reason that passes, with growing waits.
+    fn with_tries<T>(&self, cancel: &Cancel, once: impl Fn() -> Result<T, CallError>) -> Result<T, CallError> {
+        let mut wait = FIRST_WAIT;
+        for tried in 1.. {
+            pause(self.budget.take(), cancel)?;
+            let began = Instant::now();
+            let error = match once() {
+                Ok(answer) => {
+                    self.budget.answered();
+                    self.note(|card| card.answered(began.elapsed()));
+                    return Ok(answer);
+                }
+                Err(error) => error,
+            };
+            let asked_for = match &error {
+                CallError::RateLimited { after } => {
+                    self.note(|card| card.rate_limited += 1);
+                    let waited = after.unwrap_or(wait).min(MAX_WAIT);
+                    let recent = 1.0 / began.elapsed().as_secs_f64().max(0.001);
+                    self.budget.slow_down(waited, recent);
+                    waited
+                }
+                CallError::Failed(_) | CallError::Malformed(_) => {
+                    self.note(|card| card.failed += 1);
+                    wait
+                }
+                _ => wait,
+            };
+            if tried >= TRIES || !error.passes() {
+                return Err(error);
+            }
+            pause(asked_for, cancel)?;
+            wait = (wait * 2).min(MAX_WAIT);
+        }
+        unreachable!("the loop returns at the last try")
+    }
+
+    fn post(&self, path: &str, body: &[u8]) -> Result<Vec<u8>, CallError> {
+        let mut request = self.agent.post(format!("{}{path}", self.url)).header("Content-Type", "application/json");
+        if let Some(login) = &self.login {
+            request = request.header("Authorization", format!("Basic {}", STANDARD.encode(login)));
+        }
+        let failed = |error: ureq::Error| CallError::Failed(format!("the connection failed: {error}"));
+        let mut response = request.send(body).map_err(failed)?;
+        let status = response.status().as_u16();
+        let after = response.headers().get("Retry-After").and_then(|value| value.to_str().ok()?.trim().parse().ok());
+        let text = response.body_mut().with_config().limit(MAX_ANSWER).read_to_vec();
+        match status {
+            429 => Err(CallError::RateLimited { after: after.map(Duration::from_secs) }),
+            503 if after.is_some() => Err(CallError::RateLimited { after: after.map(Duration::from_secs) }),
+            401 | 403 => Err(CallError::Refused(status)),
+            413 => Err(CallError::TooMuch("status 413".to_owned())),
+            // Bitcoin Core answers errors of calls with status 500 and a body.
+            200..=299 | 400 | 404 | 500
+                if text.as_ref().is_ok_and(|text| text.starts_with(b"{") || text.starts_with(b"[")) =>
+            {
+                text.map_err(failed)
+            }
+            200..=299 => match text {
+                Ok(text) => Err(CallError::Malformed(format!("{} bytes that are not JSON", text.len()))),
+                Err(ureq::Error::BodyExceedsLimit(limit)) => {
+                    Err(CallError::TooMuch(format!("an answer of over {limit} bytes")))
+                }
+                Err(error) => Err(failed(error)),
+            },
+            status => Err(CallError::Failed(format!("it answered with status {status}"))),
+        }
+    }
+
+    fn answers_of(
+        &self,
+        method: &str,
+        text: &[u8],
+        first: u64,
+        count: u64,
+    ) -> Result<Vec<Result<Value, CallError>>, CallError> {
+        let malformed = |error: serde_json::Error| CallError::Malformed(error.to_string());
+        let envelopes: Vec<Envelope> = match text.first() {
+            Some(b'[') => serde_json::from_slice(text).map_err(malformed)?,
+            _ => vec![serde_json::from_slice(text).map_err(malformed)?],
+        };
+        // A refusal of a whole batch comes alone.
+        if let ([Envelope { error: Some(error), .. }], true) = (envelopes.as_slice(), count > 1) {
+            return Err(self.refusal(method, error));
+        }
+        let mut answers: Vec<Option<Result<Value, CallError>>> = (0..count).map(|_| None).collect();
+        for envelope in envelopes {
+            let place = if count == 1 { Some(0) } else { envelope.id.as_u64().and_then(|id| id.checked_sub(first)) };
+            let slot = place.and_then(|place| answers.get_mut(usize::try_from(place).ok()?));
+            let slot = slot.ok_or_else(|| CallError::Malformed("an id that was not asked for".to_owned()))?;
+            *slot = Some(match envelope.error.map(|error| self.refusal(method, &error)) {
+                // One call too many is asked again with the others.
+                Some(limited @ CallError::RateLimited { .. }) => return Err(limited),
+                Some(error) => Err(error),
+                None => Ok(envelope.result),
+            });
+        }
+        let missing = || CallError::Malformed("an answer of the batch is missing".to_owned());
+        answers.into_iter().map(|answer| answer.ok_or_else(missing)).collect()
+    }
+
+    /// Sorts an error of a call by what helps against it. Providers have no common codes: texts decide.
+    fn refusal(&self, method: &str, error: &RpcError) -> CallError {
+        let text = error.message.to_lowercase();
+        let says = |parts: &[&str]| parts.iter().any(|part| text.contains(part));
+        let message = || format!("error {}: {}", error.code, error.message.chars().take(200).collect::<String>());
+        if error.code == 429 || says(&["rate limit", "too many requests", "request limit", "capacity", "compute units"])
+        {
+            CallError::RateLimited { after: None }
+        } else if error.code == -32601
+            || says(&[
+                "method not found",
+                "not supported",
+                "does not exist/is not available",
+                "not available",
+                "unsupported method",
+            ])
+        {
+            self.note(|card| card.lacks(method));
+            CallError::NoMethod(method.to_owned())
+        } else if says(&[
+            "block range",
+            "range is too",
+            "too large",
+            "more than 10000",
+            "limit exceeded",
+            "response size",
+            "batch size",
+            "too many results",
+            "query timeout",
+            "timed out",
+            "exceeds",
+        ]) || error.code == -32005
+        {
+            CallError::TooMuch(message())
+        } else if says(&[
+            "not found",
+            "unknown block",
+            "missing trie node",
+            "header not found",
+            "pruned",
+            "out of range",
+        ]) {
+            CallError::Missing(message())
+        } else {
+            CallError::Failed(message())
+        }
+    }
+}
+
+/// Waits, unless the work is cancelled.
+fn pause(wait: Duration, cancel: &Cancel) -> Result<(), CallError> {
+    let until = Instant::now() + wait;
+    loop {
+        cancel.check().map_err(|_| CallError::Cancelled)?;
+        let left = until.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Ok(());
+        }
+        thread::sleep(left.min(STEP));
+    }
+}
