@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 const LAYERS: &[(&str, u8)] = &[
     ("headwater-types", 0),
     ("headwater-bridge", 1),
+    ("headwater-verify", 1),
     ("headwater-ledger", 2),
     ("headwater-frame", 2),
     ("headwater-metrics", 3),

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 
 use bitcoin::consensus::{deserialize, serialize};
 use bitcoin::hashes::Hash as _;
-use headwater_node::evm::{Senders, verify_all, verify_block, verify_transactions};
-use headwater_node::{Part, bitcoin as raw, tron};
 use headwater_types::{Address, BlockHash, Chain, Family, Network};
+use headwater_verify::evm::{Senders, verify_all, verify_block, verify_transactions};
+use headwater_verify::{Part, bitcoin as raw, tron};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 

@@ -7,10 +7,10 @@ use headwater_ledger::read::CoverageTable;
 use headwater_types::{BlockHash, Chain, Network};
 use serde_json::{Value, json};
 
-use crate::bitcoin::verify_block;
 use crate::error::{CallError, FetchError};
 use crate::source::{Fetched, Source};
 use crate::transport::Provider;
+use headwater_verify::bitcoin::verify_block;
 
 /// Calls of one request.
 const BATCH: usize = 20;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use headwater_ingest::IngestError;
 use headwater_ledger::LedgerError;
 
-use crate::mismatch::{FailureKind, VerificationError};
+use headwater_verify::{FailureKind, VerificationError};
 
 /// The reason for which one call has no answer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

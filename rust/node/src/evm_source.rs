@@ -8,9 +8,9 @@ use headwater_types::Chain;
 use serde_json::{Value, json};
 
 use crate::error::{CallError, FetchError};
-use crate::evm::{Senders, VerifiedBlock, verify_all};
 use crate::source::{Fetched, Source};
 use crate::transport::Provider;
+use headwater_verify::evm::{Senders, VerifiedBlock, verify_all};
 
 /// Calls of one request at first, and at most.
 const FIRST_BATCH: usize = 10;
@@ -135,10 +135,7 @@ impl Source for EvmSource {
             return Err(CallError::Missing(format!("block {number}")).into());
         }
         let receipts = self.receipts(provider, &blocks, cancel)?;
-        let mut fetched = Fetched {
-            complete: self.tables().to_vec(),
-            ..Fetched::default()
-        };
+        let mut fetched = Fetched { complete: self.tables().to_vec(), ..Fetched::default() };
         for ((number, block), receipts) in (first..).zip(&blocks).zip(receipts) {
             if receipts.is_null() {
                 return Err(CallError::Missing(format!("receipts of block {number}")).into());

@@ -1,41 +1,25 @@
-//! Verification of answers of live nodes: a block, its transactions and its receipts are checked against the hashes that
-//! commit to them, before anything of them is stored.
+//! History from live nodes: fetched at the same time, verified by [`headwater_verify`], and committed in order.
 //!
-//! - [`evm`] checks Ethereum and BSC blocks from JSON-RPC, [`bitcoin`] raw blocks, [`tron`] blocks of the HTTP interface.
-//! - Each function returns a value that only a successful check can make, and names the [`Part`]s that were verified.
-//! - A failure is a [`VerificationError`]: the block, the place in the answer, and a [`Mismatch`] with a stable code.
-//!
-//! A block that is consistent with its own hash may still belong to no chain. Callers therefore compare each parent hash
-//! with the block before, and the last block with a hash that they trust, for example that of a second node.
+//! - [`load_history`] loads a range of blocks into a store, and continues where a load before it stopped.
+//! - [`Providers`] are the nodes that are asked, each with a budget of requests and a [`ScoreCard`].
+//! - A source for each family of chains knows which calls bring blocks, and in which file format their answers are read.
 #![forbid(unsafe_code)]
 // Text of nodes may hold any characters: a slice by byte positions would panic inside one.
 #![cfg_attr(not(test), deny(clippy::string_slice))]
 
-pub mod bitcoin;
 mod bitcoin_source;
 mod budget;
 mod error;
-pub mod evm;
 mod evm_source;
-pub mod exceptions;
 mod history;
-mod json;
-mod mismatch;
-mod part;
 mod pool;
-mod rlp;
 mod score_card;
-mod signature;
 mod source;
 mod transport;
-pub mod trie;
-pub mod tron;
 mod tron_source;
 
 pub use error::{CallError, FetchError, NodeError};
 pub use history::{HistoryOptions, HistoryProgress, HistoryReport, HistoryState, Traces, load_history};
-pub use mismatch::{Digest, FailureKind, Mismatch, Rule, VerificationError};
-pub use part::Part;
 pub use pool::Providers;
 pub use score_card::ScoreCard;
 pub use transport::Provider;

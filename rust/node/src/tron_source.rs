@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::error::{CallError, FetchError};
 use crate::source::{Fetched, Source};
 use crate::transport::Provider;
-use crate::tron::{verify_block, verify_infos, verify_transactions};
+use headwater_verify::tron::{verify_block, verify_infos, verify_transactions};
 
 /// TRON.
 #[derive(Debug)]

@@ -8,10 +8,12 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 
 use headwater_ledger::Cancel;
-use headwater_ledger::read::{CoverageTable, Generation as _};
 use headwater_ledger::Store;
+use headwater_ledger::read::{CoverageTable, Generation as _};
 use headwater_ledger::store::Writer;
-use headwater_node::{HistoryOptions, HistoryProgress, HistoryReport, HistoryState, NodeError, Providers, Traces, load_history};
+use headwater_node::{
+    HistoryOptions, HistoryProgress, HistoryReport, HistoryState, NodeError, Providers, Traces, load_history,
+};
 use headwater_types::{Chain, Timestamp};
 use serde_json::{Value, json};
 
@@ -56,7 +58,8 @@ impl Node {
     fn start(fault: Fault) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
-        let (asked, answering) = (Arc::default(), Answering { blocks: history(), fault, requests: AtomicUsize::new(0) });
+        let (asked, answering) =
+            (Arc::default(), Answering { blocks: history(), fault, requests: AtomicUsize::new(0) });
         let answering = Arc::new(answering);
         let counts = Arc::clone(&asked);
         thread::spawn(move || {
@@ -110,7 +113,8 @@ impl Answering {
             let asked: Value = serde_json::from_slice(&body).ok()?;
             let calls = asked.as_array().cloned().unwrap_or_else(|| vec![asked.clone()]);
             if self.fault == Fault::SmallBatch && calls.len() > 2 {
-                let error = json!({"jsonrpc": "2.0", "id": null, "error": {"code": -32600, "message": "batch size exceeds 2"}});
+                let error =
+                    json!({"jsonrpc": "2.0", "id": null, "error": {"code": -32600, "message": "batch size exceeds 2"}});
                 write(stream, "200 OK", "", &error.to_string())?;
                 continue;
             }
@@ -184,7 +188,10 @@ impl Answering {
 }
 
 fn write(mut stream: &TcpStream, status: &str, headers: &str, text: &str) -> Option<()> {
-    let head = format!("HTTP/1.1 {status}\r\nContent-Type: application/json\r\n{headers}Content-Length: {}\r\n\r\n", text.len());
+    let head = format!(
+        "HTTP/1.1 {status}\r\nContent-Type: application/json\r\n{headers}Content-Length: {}\r\n\r\n",
+        text.len()
+    );
     stream.write_all(head.as_bytes()).ok()?;
     stream.write_all(text.as_bytes()).ok()
 }
@@ -195,7 +202,11 @@ impl HistoryProgress for Silent {
     fn update(&self, _: HistoryState) {}
 }
 
-fn load(store: &std::path::Path, urls: &[&Node], range: (u64, Option<u64>)) -> (Result<HistoryReport, NodeError>, Providers) {
+fn load(
+    store: &std::path::Path,
+    urls: &[&Node],
+    range: (u64, Option<u64>),
+) -> (Result<HistoryReport, NodeError>, Providers) {
     let urls: Vec<String> = urls.iter().map(|node| node.url.clone()).collect();
     let providers = Providers::new(&urls, None).unwrap();
     let options = HistoryOptions {
@@ -288,7 +299,11 @@ fn faults_that_pass_are_waited_for() {
         let (report, providers) = load(&store, &[&node], (0, None));
         assert_eq!(report.unwrap_or_else(|error| panic!("{fault:?}: {error}")).blocks, 12, "{fault:?}");
         let card = providers.all()[0].card();
-        assert_eq!((card.rate_limited > 0, card.failed > 0), (fault == Fault::RateLimit, fault == Fault::Cut), "{fault:?}");
+        assert_eq!(
+            (card.rate_limited > 0, card.failed > 0),
+            (fault == Fault::RateLimit, fault == Fault::Cut),
+            "{fault:?}"
+        );
         assert!(card.lies.is_empty() && card.aside.is_none(), "{fault:?}: {card:?}");
     }
 }

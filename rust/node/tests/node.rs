@@ -1,13 +1,3 @@
-//! Blocks of real nodes: as recorded they are verified, and with any field changed they are refused.
+//! Loads from nodes, which answer right, late, wrong or not at all.
 
-mod evm;
-mod flips;
 mod history;
-mod tron;
-
-use serde_json::Value;
-
-/// The answers of a fixture.
-fn recorded(text: &str) -> Vec<Value> {
-    serde_json::from_str(text).expect("a fixture is JSON")
-}

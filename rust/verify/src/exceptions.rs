@@ -60,7 +60,7 @@ pub const TABLE: &[KnownException] = &[
 /// Returns the exception of a block, if any.
 ///
 /// ```
-/// use headwater_node::exceptions::{Exception, find};
+/// use headwater_verify::exceptions::{Exception, find};
 /// use headwater_types::Chain;
 /// assert!(find(Chain::BITCOIN, Exception::RepeatedTransactionId, 91_842).is_some());
 /// assert!(find(Chain::BITCOIN, Exception::RepeatedTransactionId, 91_843).is_none());

@@ -1,12 +1,12 @@
 //! Blocks that anvil made: all transaction types, failures, creations, logs, and an empty block.
 
-use headwater_node::Part::{Bloom, Hash, Receipts, Senders, Transactions, Withdrawals};
-use headwater_node::evm::{
+use headwater_types::{BlockHash, Chain};
+use headwater_verify::Part::{Bloom, Hash, Receipts, Senders, Transactions, Withdrawals};
+use headwater_verify::evm::{
     Senders as Check, VerifiedBlock, VerifiedTransaction, verify_all, verify_block, verify_logs, verify_receipts,
     verify_transactions,
 };
-use headwater_node::{Digest, FailureKind, Mismatch, VerificationError};
-use headwater_types::{BlockHash, Chain};
+use headwater_verify::{Digest, FailureKind, Mismatch, VerificationError};
 use serde_json::{Value, json};
 
 use crate::recorded;

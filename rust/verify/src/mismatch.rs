@@ -174,7 +174,7 @@ impl Mismatch {
     /// The stable code, for reports and metrics.
     ///
     /// ```
-    /// use headwater_node::{Digest, Mismatch};
+    /// use headwater_verify::{Digest, Mismatch};
     /// let mismatch = Mismatch::Hash { digest: Digest::ReceiptsRoot, computed: "0x1".into(), stated: "0x2".into() };
     /// assert_eq!(mismatch.code(), "receipts_root");
     /// ```
@@ -206,7 +206,7 @@ impl Mismatch {
 /// A failed verification: the block, the place in the answer, and the difference.
 ///
 /// ```
-/// use headwater_node::{Digest, Mismatch, VerificationError};
+/// use headwater_verify::{Digest, Mismatch, VerificationError};
 /// let error = VerificationError {
 ///     block: 17_000_000,
 ///     path: String::new(),

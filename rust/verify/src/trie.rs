@@ -23,7 +23,7 @@ struct Entry<'a> {
 /// Cost: one Keccak-256 per node, which is about two per item.
 ///
 /// ```
-/// use headwater_node::trie::{EMPTY_ROOT, ordered_root};
+/// use headwater_verify::trie::{EMPTY_ROOT, ordered_root};
 /// assert_eq!(ordered_root::<&[u8]>(&[]), EMPTY_ROOT);
 /// assert_ne!(ordered_root(&[b"a", b"b"]), ordered_root(&[b"b", b"a"]));
 /// ```

@@ -1,8 +1,8 @@
 //! Public blocks of TRON.
 
-use headwater_node::tron::{Producer, verify_block, verify_infos, verify_transactions};
-use headwater_node::{Part, VerificationError};
 use headwater_types::BlockHash;
+use headwater_verify::tron::{Producer, verify_block, verify_infos, verify_transactions};
+use headwater_verify::{Part, VerificationError};
 use serde_json::{Value, json};
 
 use crate::recorded;

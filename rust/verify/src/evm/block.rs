@@ -88,7 +88,7 @@ impl VerifiedBlock {
 ///
 /// ```
 /// use headwater_types::Chain;
-/// let error = headwater_node::evm::verify_block(Chain::ETHEREUM, 5, &serde_json::Value::Null).unwrap_err();
+/// let error = headwater_verify::evm::verify_block(Chain::ETHEREUM, 5, &serde_json::Value::Null).unwrap_err();
 /// assert_eq!(error.to_string(), "block 5: the block is null; expected a block: the node does not have it");
 /// ```
 pub fn verify_block(chain: Chain, asked: u64, block: &Value) -> Result<VerifiedHeader, VerificationError> {

@@ -93,7 +93,7 @@ impl Rules {
 /// When the bytes are not a block, or not the one asked for.
 ///
 /// ```
-/// use headwater_node::bitcoin::verify_block;
+/// use headwater_verify::bitcoin::verify_block;
 /// use headwater_types::{BlockHash, Network};
 /// let error = verify_block(Network::Mainnet, 5, BlockHash::new([0; 32]), &[1, 2, 3]).unwrap_err();
 /// assert_eq!(error.mismatch.code(), "malformed");

@@ -5,7 +5,7 @@ use std::fmt;
 /// A part of a block whose content was checked against the hash of the block.
 ///
 /// ```
-/// assert_eq!(headwater_node::Part::Receipts.name(), "receipts");
+/// assert_eq!(headwater_verify::Part::Receipts.name(), "receipts");
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Part {

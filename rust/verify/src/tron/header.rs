@@ -93,7 +93,7 @@ impl VerifiedHeader {
 /// When the node does not have the block, a field is missing, or the id is not that of the header.
 ///
 /// ```
-/// let error = headwater_node::tron::verify_block(5, &serde_json::json!({})).unwrap_err();
+/// let error = headwater_verify::tron::verify_block(5, &serde_json::json!({})).unwrap_err();
 /// assert_eq!(error.path, "block_header");
 /// ```
 pub fn verify_block(asked: u64, block: &Value) -> Result<VerifiedHeader, VerificationError> {
