@@ -1,6 +1,6 @@
 //! `headwater stats`.
 
-use headwater_engine::lacking;
+use headwater_engine::{BlockRange, held_blocks, lacking};
 use headwater_ledger::Store;
 use headwater_ledger::store::{ImportVersion, StoreStats};
 
@@ -56,7 +56,37 @@ fn chains(stats: &StoreStats) -> Vec<String> {
         (!missing.is_empty())
             .then(|| format!("{chain}: no source brings {}: answers may lack them", missing.join(", ")))
     }));
+    lines.extend(blocks(stats));
     lines
+}
+
+/// The blocks that are held, by kind of data.
+fn blocks(stats: &StoreStats) -> Vec<String> {
+    let mut rows = vec![["chain", "complete", "blocks", "gaps", "not verified"].map(str::to_owned).to_vec()];
+    for (chain, held) in &stats.chains {
+        for kind in held_blocks(*chain, &held.coverage) {
+            rows.push(vec![
+                chain.to_string(),
+                kind.kind.name().replace('_', " "),
+                ranges(&kind.ranges),
+                ranges(&kind.gaps),
+                ranges(&kind.unverified),
+            ]);
+        }
+    }
+    if rows.len() == 1 { Vec::new() } else { table(&rows) }
+}
+
+/// The maximum number of ranges of one cell.
+const MAX_RANGES: usize = 3;
+
+fn ranges(ranges: &[BlockRange]) -> String {
+    let mut shown: Vec<String> =
+        ranges.iter().take(MAX_RANGES).map(|range| format!("{}..{}", range.from_block, range.to_block)).collect();
+    if ranges.len() > MAX_RANGES {
+        shown.push(format!("and {} more", ranges.len() - MAX_RANGES));
+    }
+    if shown.is_empty() { "none".to_owned() } else { shown.join(", ") }
 }
 
 fn imports(stats: &StoreStats) -> Vec<String> {

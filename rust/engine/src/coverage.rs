@@ -5,12 +5,43 @@
 
 use headwater_ledger::Ledger;
 use headwater_ledger::read::{Coverage, CoverageTable};
-use headwater_types::Chain;
+use headwater_types::{Chain, TimeWindow};
+use serde::Serialize;
 
 use crate::chain_scope::{ChainsRead, Reads};
 use crate::endpoint::Query;
+use crate::fields::values;
 use crate::request::Warnings;
 use crate::{Endpoint, Error, Reason};
+
+values! {
+    /// A kind of data whose blocks are counted.
+    CoverageKind {
+        Blocks = "blocks",
+        Transactions = "transactions",
+        Receipts = "receipts",
+        TokenTransfers = "token_transfers",
+        Logs = "logs",
+        Traces = "traces",
+    }
+}
+
+impl CoverageKind {
+    /// All kinds, in the order in which they are shown.
+    const ALL: [Self; 6] =
+        [Self::Blocks, Self::Transactions, Self::Receipts, Self::TokenTransfers, Self::Logs, Self::Traces];
+
+    const fn table(self) -> CoverageTable {
+        match self {
+            Self::Blocks => CoverageTable::Blocks,
+            Self::Transactions => CoverageTable::Transactions,
+            Self::Receipts => CoverageTable::Receipts,
+            Self::TokenTransfers => CoverageTable::TokenTransfers,
+            Self::Logs => CoverageTable::Logs,
+            Self::Traces => CoverageTable::Traces,
+        }
+    }
+}
 
 /// Returns whether the store contains rows or labels of a chain.
 pub(crate) fn is_held(ledger: &dyn Ledger, chain: Chain) -> bool {
@@ -59,8 +90,69 @@ pub fn lacking(chain: Chain, coverage: &Coverage) -> Vec<&'static str> {
     coverage.missing(chain).map(words).collect()
 }
 
-/// Warns of what the answer leaves out because no source claims to have brought it.
-pub(crate) fn warn(ledger: &dyn Ledger, chain: Chain, warnings: &mut Warnings) {
+/// The maximum number of ranges of one list. Counts are of all.
+const MAX_RANGES: usize = 100;
+
+/// Blocks, both ends included.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, utoipa::ToSchema)]
+pub struct BlockRange {
+    /// The first block.
+    pub from_block: u64,
+    /// The last block.
+    pub to_block: u64,
+}
+
+/// The blocks of which a chain holds one kind of data.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, utoipa::ToSchema)]
+pub struct HeldBlocks {
+    /// `blocks`, `transactions`, `receipts`, `token_transfers`, `logs` or `traces`.
+    pub kind: CoverageKind,
+    /// Complete ranges of blocks, in order; at most 100.
+    pub ranges: Vec<BlockRange>,
+    /// Number of blocks in all complete ranges.
+    pub blocks: u64,
+    /// Ranges that are missing between the first and the last block that is held of the chain; at most 100.
+    pub gaps: Vec<BlockRange>,
+    /// Number of blocks in all gaps.
+    pub missing_blocks: u64,
+    /// Complete ranges that were not verified against the hashes of their blocks, as `ingest --rpc` does; at most 100.
+    /// Traces never are: no hash covers them.
+    pub unverified: Vec<BlockRange>,
+    /// Number of blocks in all unverified ranges.
+    pub unverified_blocks: u64,
+}
+
+/// Returns the blocks that are held of a chain, by kind of data. Kinds of which no range is complete are left out.
+#[must_use]
+pub fn held_blocks(chain: Chain, coverage: &Coverage) -> Vec<HeldBlocks> {
+    let shown = |ranges: &[(u64, u64)]| -> Vec<BlockRange> {
+        let first = ranges.iter().take(MAX_RANGES);
+        first.map(|&(from_block, to_block)| BlockRange { from_block, to_block }).collect()
+    };
+    let kinds = CoverageKind::ALL.into_iter().filter(|kind| Coverage::tables(chain).contains(&kind.table()));
+    let held = kinds.filter(|kind| !coverage.ranges_of(kind.table()).is_empty()).map(|kind| {
+        let ranges = coverage.ranges_of(kind.table());
+        let (gaps, unverified) = (coverage.gaps(chain, kind.table()), coverage.unverified(kind.table()));
+        HeldBlocks {
+            kind,
+            ranges: shown(ranges),
+            blocks: count(ranges),
+            gaps: shown(&gaps),
+            missing_blocks: count(&gaps),
+            unverified: shown(&unverified),
+            unverified_blocks: count(&unverified),
+        }
+    });
+    held.collect()
+}
+
+fn count(ranges: &[(u64, u64)]) -> u64 {
+    ranges.iter().map(|(first, last)| (last - first).saturating_add(1)).fold(0, u64::saturating_add)
+}
+
+/// Warns of what the answer leaves out: what no source claims to have brought, and blocks that are missing within the
+/// window of the query.
+pub(crate) fn warn(ledger: &dyn Ledger, chain: Chain, window: TimeWindow, warnings: &mut Warnings) {
     let Some(coverage) = ledger.coverage().get(&chain).filter(|coverage| coverage.transactions > 0) else {
         warnings.add(
             "no_data",
@@ -81,4 +173,39 @@ pub(crate) fn warn(ledger: &dyn Ledger, chain: Chain, warnings: &mut Warnings) {
         let message = format!("no loaded source of {chain} covers {words} completely: the answer may lack some");
         warnings.add("partial_data", None, message);
     }
+    for kind in CoverageKind::ALL {
+        warn_of_gaps(ledger, chain, coverage, (kind.table(), window), warnings);
+    }
+}
+
+/// Warns of blocks of which one kind of data is missing, as far as the window touches them.
+fn warn_of_gaps(
+    ledger: &dyn Ledger,
+    chain: Chain,
+    coverage: &Coverage,
+    (table, window): (CoverageTable, TimeWindow),
+    warnings: &mut Warnings,
+) {
+    let gaps = coverage.gaps(chain, table);
+    let touched: Vec<&(u64, u64)> = gaps.iter().filter(|gap| touches(ledger, chain, **gap, window)).collect();
+    let Some((first, last)) = touched.first() else { return };
+    let others = match touched.len() - 1 {
+        0 => String::new(),
+        1 => " and of 1 other range".to_owned(),
+        more => format!(" and of {more} other ranges"),
+    };
+    let message = format!(
+        "the store lacks {} of {chain} for blocks {first} to {last}{others}: the answer may lack what happened there; \
+         `headwater ingest` of these blocks fills the gap",
+        table.words(),
+    );
+    warnings.add_counted("gap", message, touched.len() as u64);
+}
+
+/// Returns whether a gap may hold blocks of a window. A gap whose ends have no known time may.
+fn touches(ledger: &dyn Ledger, chain: Chain, (first, last): (u64, u64), window: TimeWindow) -> bool {
+    let time = |number: Option<u64>| ledger.block(chain, number?).ok()?.map(|block| block.time);
+    let is_over = || time(last.checked_add(1)).is_some_and(|after| window.start().is_some_and(|start| after < start));
+    let is_to_come = || time(first.checked_sub(1)).is_some_and(|before| window.end().is_some_and(|end| before > end));
+    window == TimeWindow::ALL || !(is_over() || is_to_come())
 }

@@ -60,7 +60,7 @@ pub use asset_book::{AssetBook, AssetView};
 pub use columns::{Column, ColumnKind, columns};
 pub use cost_class::CostClass;
 pub use counterparty_row::{BelowCutoff, CounterpartyAsset, CounterpartyRow};
-pub use coverage::lacking;
+pub use coverage::{BlockRange, CoverageKind, HeldBlocks, held_blocks, lacking};
 pub use crossings::{CrossChainTransfer, CrossingMatch, CrossingStatus};
 pub use description::{Description, Written, either, record};
 pub use disputes::{ClaimDisputeRequest, DisputeRecord, MAX_LISTED, list_disputes, record_dispute};

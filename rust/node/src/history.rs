@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use headwater_ingest::{Options, Progress, ProgressState, finish_load, ingest};
 use headwater_ledger::Cancel;
 use headwater_ledger::facts::{Batch, Claim};
-use headwater_ledger::read::{CoverageTable, Generation as _};
+use headwater_ledger::read::{Coverage, CoverageTable, Generation as _, uncovered};
 use headwater_ledger::store::{CommitReport, Writer};
 use headwater_types::{Chain, Family, Timestamp};
 use serde::Serialize;
@@ -194,23 +194,11 @@ fn last_block(
 }
 
 /// Returns the ranges of which one of the tables is missing.
-fn missing(writer: &Writer, chain: Chain, tables: &[CoverageTable], (first, last): (u64, u64)) -> Vec<(u64, u64)> {
+fn missing(writer: &Writer, chain: Chain, tables: &[CoverageTable], range: (u64, u64)) -> Vec<(u64, u64)> {
     let snapshot = writer.snapshot();
-    let coverage = snapshot.coverage().get(&chain);
-    let mut open = Vec::new();
-    for table in tables {
-        let held = coverage.and_then(|coverage| coverage.ranges.get(table)).map_or(&[][..], Vec::as_slice);
-        let mut next = first;
-        for &(begin, end) in held.iter().filter(|(begin, end)| *end >= first && *begin <= last) {
-            if begin > next {
-                open.push((next, begin - 1));
-            }
-            next = next.max(end.saturating_add(1));
-        }
-        if next <= last {
-            open.push((next, last));
-        }
-    }
+    let none = Coverage::default();
+    let coverage = snapshot.coverage().get(&chain).unwrap_or(&none);
+    let mut open: Vec<_> = tables.iter().flat_map(|table| uncovered(coverage.ranges_of(*table), range)).collect();
     open.sort_unstable();
     let mut united: Vec<(u64, u64)> = Vec::new();
     for (begin, end) in open {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use headwater_intel::classify::{Classifier, Contribution, Model, Verdict};
 use headwater_ledger::{Cancel, Ledger, LedgerError};
 use headwater_metrics::features::BaseGather;
-use headwater_types::{Address, Chain, Family};
+use headwater_types::{Address, Chain, Family, TimeWindow};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -177,7 +177,7 @@ impl Analysis for AddressClassify {
         cancel: &Cancel,
     ) -> Result<AddressClassifyReport, Error> {
         let AddressClassifyParams { chain, addresses, explain, intelligence } = params;
-        coverage::warn(ledger, *chain, warnings);
+        coverage::warn(ledger, *chain, TimeWindow::ALL, warnings);
         let as_of_block = ledger.coverage().get(chain).and_then(|coverage| coverage.last_block);
         let failed = |text: &str, error| AddressClassification::failed(text, *chain, error);
         let Some(classifier) = intelligence.classifiers.of(*chain) else {

@@ -4,7 +4,7 @@ use headwater_intel::bitcoin::links::LinkBudget;
 use headwater_intel::risk::{Detail, RiskScope, judged_chain};
 use headwater_ledger::labels::Scope;
 use headwater_ledger::{Cancel, Ledger};
-use headwater_types::Address;
+use headwater_types::{Address, TimeWindow};
 use serde::Deserialize;
 use serde_json::json;
 
@@ -140,6 +140,6 @@ pub(super) fn has_provider(intelligence: &Intelligence, third_party: ThirdParty)
 /// Warns of missing data of a chain whose behaviours are judged.
 pub(super) fn warn_incomplete(ledger: &dyn Ledger, chains: Scope, warnings: &mut Warnings) {
     if let Some(chain) = judged_chain(chains) {
-        coverage::warn(ledger, chain, warnings);
+        coverage::warn(ledger, chain, TimeWindow::ALL, warnings);
     }
 }

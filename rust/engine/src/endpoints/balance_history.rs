@@ -195,7 +195,7 @@ impl Analysis for BalanceHistory {
         cancel: &Cancel,
     ) -> Result<BalanceHistoryReport, Error> {
         let chain = params.scope.chain;
-        coverage::warn(ledger, chain, warnings);
+        coverage::warn(ledger, chain, TimeWindow::ALL, warnings);
         params.warn_of_later_days(ledger, warnings);
         let days: Vec<NaiveDate> = params.calendar.days(params.first, params.last).collect();
         let ends: Vec<Timestamp> = days.iter().map(|day| params.calendar.end(*day).min(params.end)).collect();

@@ -6,7 +6,7 @@ use headwater_intel::bitcoin::gather::Gathered;
 use headwater_ledger::facts::OutputFacts;
 use headwater_ledger::read::Transaction;
 use headwater_ledger::{Cancel, Ledger};
-use headwater_types::{Amount, Chain, Family, TxHash};
+use headwater_types::{Amount, Chain, Family, TimeWindow, TxHash};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -216,7 +216,7 @@ impl Analysis for BtcChangeAddress {
         warnings: &mut Warnings,
         cancel: &Cancel,
     ) -> Result<BtcChangeAddressReport, Error> {
-        coverage::warn(ledger, Chain::BITCOIN, warnings);
+        coverage::warn(ledger, Chain::BITCOIN, TimeWindow::ALL, warnings);
         let found = ledger.find_transaction(Chain::BITCOIN, &params.hash)?.ok_or_else(|| not_found(&params.hash))?;
         let gathered = Gathered::read_clustered(ledger, ledger.transaction(found)?, cancel)?;
         let gathered = gathered.ok_or_else(|| not_found(&params.hash))?;

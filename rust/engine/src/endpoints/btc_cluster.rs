@@ -7,7 +7,7 @@ use headwater_intel::bitcoin::links::LinkReader;
 use headwater_ledger::clusters::{Cluster, Clusters, FirstSeen, Member};
 use headwater_ledger::read::Account;
 use headwater_ledger::{Cancel, Ledger};
-use headwater_types::{Address, Chain, Family};
+use headwater_types::{Address, Chain, Family, TimeWindow};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -208,7 +208,7 @@ impl Analysis for BtcCluster {
         warnings: &mut Warnings,
         cancel: &Cancel,
     ) -> Result<BtcClusterReport, Error> {
-        coverage::warn(ledger, CHAIN, warnings);
+        coverage::warn(ledger, CHAIN, TimeWindow::ALL, warnings);
         let clusters = clusters(ledger, CHAIN, cancel)?;
         let account = ledger.account(CHAIN, &params.address)?;
         let page = Page::read(clusters, account.as_ref(), &params.paging)?;

@@ -12,8 +12,7 @@ use super::registry::{TokenEntry, entries};
 use crate::Error;
 use crate::analysis::{Analysis, List};
 use crate::cost_class::CostClass;
-use crate::coverage::is_held;
-use crate::coverage::lacking;
+use crate::coverage::{HeldBlocks, held_blocks, is_held, lacking};
 use crate::endpoint::{Calls, ChainScope, Endpoint, Example, Reads, Tag};
 use crate::fields::form;
 use crate::fields::{ChainFamily, ChainName, Support, Time};
@@ -31,8 +30,8 @@ pub const ENDPOINT: Endpoint = Endpoint {
     cost: 0,
     tag: Tag::Market,
     summary: "Supported chains and their tokens",
-    description: "What is held of each chain, by which rules it is final, and its registry entries (`include=none` \
-                  leaves them out).",
+    description: "What is held of each chain and which blocks are missing, by which rules it is final, and its registry \
+                  entries (`include=none` leaves them out).",
     chains: ChainScope::Unscoped,
     reads: Reads::Market,
     rows: Some("chains"),
@@ -91,6 +90,8 @@ pub struct ChainEntry {
     pub indexed_to_block: Option<u64>,
     /// Time of that block, epoch seconds.
     pub indexed_to_ts: Option<Time>,
+    /// Blocks that are held, by kind of data, with the gaps between them.
+    pub held: Vec<HeldBlocks>,
     /// Newest block of the chain; null without a live source.
     pub head_block: Option<u64>,
     /// Seconds behind it; null without a live source.
@@ -158,6 +159,7 @@ fn chain_entry(ledger: &dyn Ledger, chain: Chain, with_tokens: bool) -> ChainEnt
         indexed_from_block: coverage.and_then(|coverage| coverage.first_block),
         indexed_to_block: coverage.and_then(|coverage| coverage.last_block),
         indexed_to_ts: coverage.and_then(|coverage| coverage.last_time).map(Time::from),
+        held: coverage.map(|coverage| held_blocks(chain, coverage)).unwrap_or_default(),
         head_block: None,
         lag_seconds: None,
         finality_depth: chain.finality_depth(),

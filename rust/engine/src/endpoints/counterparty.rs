@@ -172,7 +172,7 @@ impl Analysis for Counterparty {
         warnings: &mut Warnings,
         cancel: &Cancel,
     ) -> Result<CounterpartyReport, Error> {
-        coverage::warn(ledger, ranker.scope.chain, warnings);
+        coverage::warn(ledger, ranker.scope.chain, ranker.scope.window, warnings);
         let page = ranker.page(ledger, cancel)?;
         page.warn(warnings);
         let as_of_block = ledger.coverage().get(&ranker.scope.chain).and_then(|coverage| coverage.last_block);
@@ -199,7 +199,7 @@ impl List for Counterparty {
         warnings: &mut Warnings,
         rows: &mut Rows<'_>,
     ) -> Result<(), Error> {
-        coverage::warn(ledger, ranker.scope.chain, warnings);
+        coverage::warn(ledger, ranker.scope.chain, ranker.scope.window, warnings);
         let page = ranker.page(ledger, rows.cancel)?;
         page.warn(warnings);
         rows.begin(page.head(ledger), warnings)?;

@@ -181,7 +181,7 @@ impl Analysis for CounterpartyList {
         cancel: &Cancel,
     ) -> Result<CounterpartyListReport, Error> {
         let chain = ranker.scope.chain;
-        coverage::warn(ledger, chain, warnings);
+        coverage::warn(ledger, chain, ranker.scope.window, warnings);
         let attribution = match chain.family() {
             Family::Utxo => Attribution::Proportional,
             Family::Evm | Family::Tron => Attribution::Direct,
@@ -227,7 +227,7 @@ impl List for CounterpartyList {
         warnings: &mut Warnings,
         rows: &mut Rows<'_>,
     ) -> Result<(), Error> {
-        coverage::warn(ledger, ranker.scope.chain, warnings);
+        coverage::warn(ledger, ranker.scope.chain, ranker.scope.window, warnings);
         let page = ranker.page(ledger, rows.cancel)?;
         page.warn(warnings);
         rows.begin(page.head(ledger), warnings)?;

@@ -211,7 +211,7 @@ impl Analysis for CounterpartyOverview {
         warnings: &mut Warnings,
         cancel: &Cancel,
     ) -> Result<CounterpartyOverviewReport, Error> {
-        coverage::warn(ledger, params.scope.chain, warnings);
+        coverage::warn(ledger, params.scope.chain, params.scope.window, warnings);
         let valuer = Valuer::new(ledger);
         let mut reader = MovementReader::between(ledger, &params.scope, (params.target, params.counterparty), cancel)?;
         let (mut group, mut unverified) = (Group::default(), 0);

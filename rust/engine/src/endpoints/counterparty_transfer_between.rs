@@ -168,7 +168,7 @@ impl Analysis for TransferBetween {
         cancel: &Cancel,
     ) -> Result<TransferBetweenReport, Error> {
         let page = listing.page(ledger, cancel)?;
-        coverage::warn(ledger, listing.scope.chain, warnings);
+        coverage::warn(ledger, listing.scope.chain, listing.scope.window, warnings);
         page.warn(warnings);
         Ok(TransferBetweenReport {
             blockchain: listing.scope.chain.into(),
@@ -213,7 +213,7 @@ impl List for TransferBetween {
         rows: &mut Rows<'_>,
     ) -> Result<(), Error> {
         let page = listing.page(ledger, rows.cancel)?;
-        coverage::warn(ledger, listing.scope.chain, warnings);
+        coverage::warn(ledger, listing.scope.chain, listing.scope.window, warnings);
         page.warn(warnings);
         rows.begin(page.head()?, warnings)?;
         page.rows().try_for_each(|row| rows.push(&row?))

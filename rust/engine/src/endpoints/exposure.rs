@@ -224,7 +224,7 @@ impl Analysis for ExposureAnalysis {
         let ExposureParams { scope, address, directions, max_hops } = params;
         let chain = scope.chain;
         labels::warn(ledger, warnings);
-        coverage::warn(ledger, chain, warnings);
+        coverage::warn(ledger, chain, scope.window, warnings);
         let stops = StopRules::at(naming_codes());
         let mut source = source(ledger, scope, &stops, cancel);
         let start = source.node(*address);

@@ -190,7 +190,7 @@ impl Analysis for PathAnalysis {
         let PathParams { scope, source: payer, targets, settings } = params;
         let chain = scope.chain;
         labels::warn(ledger, warnings);
-        coverage::warn(ledger, chain, warnings);
+        coverage::warn(ledger, chain, scope.window, warnings);
         let stops = StopRules::at(STOP_CODES.to_vec());
         let mut source = source(ledger, scope, &stops, cancel);
         let from = source.path_end(*payer)?;

@@ -195,7 +195,7 @@ impl Analysis for AddressesFlow {
         cancel: &Cancel,
     ) -> Result<AddressesFlowReport, Error> {
         let chain = params.scope.chain;
-        coverage::warn(ledger, chain, warnings);
+        coverage::warn(ledger, chain, params.scope.window, warnings);
         let mut book = AssetBook::new(ledger, chain);
         let number = book.of_asset(params.asset)?;
         let asset = book.view(number);

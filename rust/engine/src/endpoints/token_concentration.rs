@@ -2,7 +2,7 @@
 
 use headwater_ledger::{Cancel, Ledger};
 use headwater_metrics::concentration::{Params, Report, Spread, of_holders};
-use headwater_types::{Amount, Asset, Chain};
+use headwater_types::{Amount, Asset, Chain, TimeWindow};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -145,7 +145,7 @@ impl Analysis for TokenConcentration {
         warnings: &mut Warnings,
         cancel: &Cancel,
     ) -> Result<TokenConcentrationReport, Error> {
-        coverage::warn(ledger, params.chain, warnings);
+        coverage::warn(ledger, params.chain, TimeWindow::ALL, warnings);
         let holdings = Holdings::new(ledger, params.chain, params.asset, warnings, cancel)?;
         let supply = holdings.supply.ok_or_else(|| unmeasurable(&holdings))?;
         Ok(TokenConcentrationReport {

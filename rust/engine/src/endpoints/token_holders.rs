@@ -4,7 +4,7 @@ use std::mem::size_of;
 use std::ops::ControlFlow;
 
 use headwater_ledger::{Cancel, Ledger};
-use headwater_types::{Amount, Asset, Chain};
+use headwater_types::{Amount, Asset, Chain, TimeWindow};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -147,7 +147,7 @@ impl Analysis for TokenHolders {
         warnings: &mut Warnings,
         cancel: &Cancel,
     ) -> Result<TokenHoldersReport, Error> {
-        coverage::warn(ledger, params.chain, warnings);
+        coverage::warn(ledger, params.chain, TimeWindow::ALL, warnings);
         let holdings = Holdings::new(ledger, params.chain, params.asset, warnings, cancel)?;
         let page = params.page;
         let count = u32::try_from(holdings.count).unwrap_or(u32::MAX).max(1);

@@ -271,7 +271,7 @@ impl Analysis for TraceAnalysis {
         let TraceParams { scope, address, settings, stops, .. } = params;
         let chain = scope.chain;
         labels::warn(ledger, warnings);
-        coverage::warn(ledger, chain, warnings);
+        coverage::warn(ledger, chain, scope.window, warnings);
         let mut source = source(ledger, scope, stops, cancel);
         let start = source.node(*address);
         let found = trace(&mut source, start, *settings)?;
@@ -280,7 +280,7 @@ impl Analysis for TraceAnalysis {
             warn_of_missing_legs(warnings);
         }
         for beyond in source.chains_beyond() {
-            coverage::warn(ledger, beyond, warnings);
+            coverage::warn(ledger, beyond, scope.window, warnings);
         }
         let writer = TraceWriter { ledger, source: &source, method: settings.method, cancel };
         writer.warn_of_core_prices(&found.edges, warnings);

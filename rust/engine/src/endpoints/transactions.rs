@@ -149,7 +149,7 @@ impl Analysis for Transactions {
         cancel: &Cancel,
     ) -> Result<TransactionsReport, Error> {
         let page = listing.page(ledger, cancel)?;
-        coverage::warn(ledger, listing.scope.chain, warnings);
+        coverage::warn(ledger, listing.scope.chain, listing.scope.window, warnings);
         page.warn(warnings);
         Ok(TransactionsReport {
             blockchain: listing.scope.chain.into(),
@@ -173,7 +173,7 @@ impl List for Transactions {
         rows: &mut Rows<'_>,
     ) -> Result<(), Error> {
         let page = listing.page(ledger, rows.cancel)?;
-        coverage::warn(ledger, listing.scope.chain, warnings);
+        coverage::warn(ledger, listing.scope.chain, listing.scope.window, warnings);
         page.warn(warnings);
         rows.begin(page.head()?, warnings)?;
         page.rows().try_for_each(|row| rows.push(&row?))

@@ -242,7 +242,7 @@ impl Analysis for WalletOverview {
         warnings: &mut Warnings,
         cancel: &Cancel,
     ) -> Result<WalletOverviewReport, Error> {
-        coverage::warn(ledger, params.scope.chain, warnings);
+        coverage::warn(ledger, params.scope.chain, params.scope.window, warnings);
         let chain = params.scope.chain;
         let account = ledger.account(chain, &params.address)?;
         let label = Labels::present(ledger, chain).shown(&params.address, cancel)?;

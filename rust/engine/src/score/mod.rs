@@ -23,7 +23,7 @@ use headwater_ledger::read::Coverage;
 use headwater_ledger::{Cancel, Ledger, LedgerError};
 pub use headwater_metrics::features::ObservationSample;
 use headwater_metrics::features::{self, Base, BaseGather, Feature};
-use headwater_types::{Address, Chain};
+use headwater_types::{Address, Chain, TimeWindow};
 use rayon::prelude::*;
 
 pub use self::addresses::{AddressList, AddressParts, Addresses};
@@ -111,7 +111,7 @@ impl Scorer {
             warnings.add("labels_only", None, message);
         }
         if judged.is_some() || self.columns.class || self.columns.features {
-            coverage::warn(&*self.ledger, self.chain, &mut warnings);
+            coverage::warn(&*self.ledger, self.chain, TimeWindow::ALL, &mut warnings);
             let mut end = CorePricesEnd::new(&*self.ledger);
             end.note_chain(self.chain);
             end.warn(&mut warnings);

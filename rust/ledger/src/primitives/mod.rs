@@ -11,7 +11,7 @@ mod script;
 
 pub(crate) use self::columns::ColumnBuffer;
 pub use self::columns::{ColumnSet, LARGE, NOBODY, PostingColumns};
-pub use self::coverage::{Coverage, CoverageTable};
+pub use self::coverage::{Coverage, CoverageTable, uncovered};
 pub use self::handles::{Account, AccountRef, AssetRef, TransactionHead, TransactionRef};
 pub(crate) use self::handles::{pack, unpack};
 pub use self::holding::{Holding, Opening};

@@ -24,5 +24,5 @@ pub use crate::error::Result;
 pub(crate) use crate::primitives::ColumnBuffer;
 pub use crate::primitives::{
     Account, AccountRef, AssetRef, ColumnSet, Coverage, CoverageTable, Direction, Holding, LARGE, MovementKind, NOBODY,
-    Opening, Ordinal, PostingColumns, PostingFlags, ScriptType, Status, TransactionHead, TransactionRef,
+    Opening, Ordinal, PostingColumns, PostingFlags, ScriptType, Status, TransactionHead, TransactionRef, uncovered,
 };

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use headwater_cli::output::{grouped, size};
 use headwater_engine::{lacking, old_sanctions};
-use headwater_ledger::read::{Coverage, CoverageTable};
+use headwater_ledger::read::Coverage;
 use headwater_ledger::store::ChainStats;
 use headwater_ledger::{Cancel, Store};
 use headwater_state::causes;
@@ -81,15 +81,17 @@ fn verify(store: &Store, findings: &mut Findings) {
 
 fn chains(chains: &BTreeMap<Chain, ChainStats>, findings: &mut Findings) {
     for (chain, held) in chains {
-        let holes = holes(&held.coverage);
+        let kinds = Coverage::tables(*chain).iter();
+        let holes: Vec<_> =
+            kinds.flat_map(|kind| held.coverage.gaps(*chain, *kind).into_iter().map(|gap| (*kind, gap))).collect();
         if holes.is_empty() {
             findings.good(AREA, format!("{chain}: {} transactions, no hole", grouped(held.coverage.transactions)));
         }
-        for (table, from, to) in holes {
+        for (table, (from, to)) in holes {
             findings.warn(
                 AREA,
-                format!("{chain}: {} lack the blocks {from} to {to}", name(table)),
-                "ingest the files of those blocks: answers that need them say that they are not complete",
+                format!("{chain}: {} lack the blocks {from} to {to}", table.words()),
+                "`headwater ingest` of those blocks fills the gap: answers that need them say that they are not complete",
             );
         }
         let missing = if held.coverage.transactions > 0 { lacking(*chain, &held.coverage) } else { Vec::new() };
@@ -107,43 +109,5 @@ fn chains(chains: &BTreeMap<Chain, ChainStats>, findings: &mut Findings) {
                 "`headwater compact` or the next ingest builds them: answers are right, but slower until then",
             );
         }
-    }
-}
-
-/// Blocks that are missing between those that are complete.
-fn holes(coverage: &Coverage) -> Vec<(CoverageTable, u64, u64)> {
-    let between = |table: CoverageTable, ranges: &[(u64, u64)]| -> Vec<(CoverageTable, u64, u64)> {
-        let pairs = ranges.windows(2).filter(|pair| pair[0].1.saturating_add(1) < pair[1].0);
-        pairs.map(|pair| (table, pair[0].1 + 1, pair[1].0 - 1)).collect()
-    };
-    coverage.ranges.iter().flat_map(|(table, ranges)| between(*table, ranges)).collect()
-}
-
-fn name(table: CoverageTable) -> &'static str {
-    match table {
-        CoverageTable::Blocks => "block headers",
-        CoverageTable::Transactions => "transactions",
-        CoverageTable::Receipts => "receipts",
-        CoverageTable::Traces => "traces",
-        CoverageTable::TokenTransfers => "token transfers",
-        CoverageTable::Logs => "logs",
-        CoverageTable::VerifiedTransactions => "verified transactions",
-        CoverageTable::VerifiedReceipts => "verified receipts",
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_hole_is_what_lies_between_two_complete_ranges() {
-        let ranges = BTreeMap::from([
-            (CoverageTable::Transactions, vec![(1, 5), (9, 9), (11, 20)]),
-            (CoverageTable::Receipts, vec![(1, 5), (6, 7)]),
-        ]);
-        let coverage = Coverage { ranges, ..Coverage::default() };
-        let expected = [(CoverageTable::Transactions, 6, 8), (CoverageTable::Transactions, 10, 10)];
-        assert_eq!(holes(&coverage), expected);
     }
 }
